@@ -1,0 +1,420 @@
+// The block collector: what the disks do, request by request, from a tracefs instance of ktop's own. It opens the
+// instance, drains the raw buffers about every 10 ms while there is I/O, matches issue and completion, and delivers the
+// sums once per frame. It never writes to the top-level buffer, and touches no tracing that is not its own.
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collectors/block_pace.h"
+#include "collectors/block_table.h"
+#include "collectors/block_who.h"
+#include "collectors/collector.h"
+#include "collectors/ring_pipe.h"
+#include "collectors/tracefs.h"
+#include "model/live.h"
+#include "model/mem.h"
+
+// CLOCK_MONOTONIC's own, so that times need no conversion and durations are exact on all CPUs (local and x86-tsc are
+// 13 ns cheaper an event, and promise neither).
+#define CLOCK "mono"
+#define DRAIN_MS 10
+#define DRAIN_IDLE_MS 30 // no I/O: the buffer holds more than 30 ms of any burst
+// Events this young wait for the next drain: an event whose writer was interrupted hides the ones after it on its CPU
+// until it is finished, and the end of an I/O must not be seen before its issue. Frames begin and end so much earlier.
+#define SETTLE_NS 5000000ull
+#define FLIGHTS 8192
+#define OWN_MAX 64
+
+struct block {
+    char instance[256];
+    bool created;
+    struct block_formats formats;
+    struct ring_pipe *pipe;
+    struct ring *ring;
+    struct block_match *match;
+    struct block_stat *stat;
+    struct block_names *names;
+    struct block_who *who;
+    struct block_pace pace;
+    uint64_t counted;           // completions that were only counted, in this frame
+    struct block_counts before; // at the last frame
+    uint64_t lost_before, gaps; // gaps: of the sub-buffers, at the last drain
+    uint32_t grown;             // buffers that were enlarged when this interval began
+    bool grow_due;              // looked for after the sample, in the next drain
+};
+
+static void on_done(void *ctx, const struct block_io *io) {
+    struct block *block = ctx;
+    block_stat_io(block->stat, io);
+}
+
+static void on_event(void *ctx, const struct ring_event *raw) {
+    struct block *block = ctx;
+    struct block_event event;
+    if (!block_event_decode(&block->formats, raw->ts, raw->data, raw->size, &event))
+        return;
+    if (block->pace.level != BLOCK_COUNT) {
+        block_match_event(block->match, &event);
+    } else if (event.kind == BLOCK_COMPLETE && (event.sectors || event.op == BLOCK_FLUSH)) {
+        block_stat_count(block->stat, &event);
+        block->counted++;
+    }
+}
+
+// ---- opening ----
+
+// Small machines get room for a burst at once; many CPUs share what they need little of each.
+static struct ring_pipe_config pipe_config(const char *instance) {
+    uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t ram_kib = (uint64_t)sysconf(_SC_PHYS_PAGES) * ((uint64_t)sysconf(_SC_PAGESIZE) / 1024);
+    uint32_t start = cpus <= 16 ? 2048 : cpus <= 64 ? 1024 : 512;
+    uint64_t most = ram_kib / 32 / cpus;
+    const char *fixed = getenv("KTOP_TEST_BLOCK_BUFFER_KIB"); // for the tests of what happens when it is too small
+    if (fixed && atoi(fixed) > 0)
+        return (struct ring_pipe_config){.instance = instance,
+                                         .clock = CLOCK,
+                                         .buffer_kib = (uint32_t)atoi(fixed),
+                                         .max_kib = (uint32_t)atoi(fixed),
+                                         .subbuf_kib = 4};
+    return (struct ring_pipe_config){
+        .instance = instance,
+        .clock = CLOCK,
+        .buffer_kib = start,
+        .max_kib = most > 16384   ? 16384
+                   : most < start ? start
+                                  : (uint32_t)most,
+        .subbuf_kib = cpus <= 16 ? 64 : 16,
+    };
+}
+
+static int read_formats(struct block *block, const char **step, char *detail, size_t size) {
+    for (int kind = 0; kind < BLOCK_KINDS; kind++) {
+        const char *missing = NULL;
+        int error = block_format_read(&block->formats.kinds[kind], (enum block_kind)kind, block->instance, &missing);
+        if (!error || !block_event_needed((enum block_kind)kind))
+            continue;
+        *step = "reading the format of the event";
+        snprintf(detail, size, "%s%s%s", block_event_names[kind], missing ? " has no field " : "",
+                 missing ? missing : "");
+        return error;
+    }
+    return block_formats_index(&block->formats);
+}
+
+static int enable_events(struct block *block, const char **step, char *detail, size_t size) {
+    *step = "switching on the event";
+    for (int kind = 0; kind < BLOCK_KINDS; kind++) {
+        if (!block->formats.kinds[kind].present)
+            continue;
+        char file[128];
+        snprintf(file, sizeof(file), "events/%s/%s/enable", block_event_systems[kind], block_event_names[kind]);
+        int error = instance_write(block->instance, file, "1");
+        if (!error)
+            continue;
+        block->formats.kinds[kind].present = false;
+        if (block_event_needed((enum block_kind)kind)) {
+            snprintf(detail, size, "%s", block_event_names[kind]);
+            return error;
+        }
+    }
+    return 0;
+}
+
+// Everything in the kernel that the collector needs; undone by block_undo. *step and detail say what failed.
+static int block_set_up(struct block *block, const char *name, const char **step, char *detail, size_t size) {
+    *step = "making a tracefs instance";
+    int error = instance_create(name, block->instance, sizeof(block->instance));
+    if (error)
+        return error;
+    block->created = true;
+    const struct ring_pipe_config config = pipe_config(block->instance);
+    error = read_formats(block, step, detail, size);
+    if (!error)
+        error = ring_pipe_open(&config, &block->pipe, step);
+    if (!error)
+        error = enable_events(block, step, detail, size);
+    return error;
+}
+
+static void block_undo(struct block *block) {
+    ring_free(block->ring);
+    ring_pipe_free(block->pipe); // open pipes keep the instance busy
+    if (block->created)
+        instance_remove(block->instance);
+    block->ring = NULL;
+    block->pipe = NULL;
+    block->created = false;
+}
+
+static void explain(int error, const char *step, const char *detail, char *reason, size_t reason_size, char *fix,
+                    size_t fix_size) {
+    const char *why = NULL, *what = NULL;
+    if (!tracefs_where(&why, &what)) {
+        snprintf(reason, reason_size, "no block events: %s", why ? why : "no tracefs");
+        snprintf(fix, fix_size, "%s", what ? what : "");
+    } else if (error == -ENOENT && detail[0]) {
+        snprintf(reason, reason_size, "no block events: this kernel does not have %s", detail);
+        snprintf(fix, fix_size, "use a kernel that was built with CONFIG_BLOCK and CONFIG_EVENT_TRACING");
+    } else if (error == -EACCES || error == -EPERM || error == -ENOMEM || error == -ENOENT) {
+        char inner[192];
+        tracefs_explain(error, inner, sizeof(inner), fix, fix_size);
+        snprintf(reason, reason_size, "no block events: %s", inner);
+    } else {
+        snprintf(reason, reason_size, "no block events: %s%s%s failed: %s", step, detail[0] ? " " : "", detail,
+                 strerror(-error));
+        snprintf(fix, fix_size, "see ktop --doctor, and the kernel's log (dmesg)");
+    }
+}
+
+static int block_open(struct collector_run *run) {
+    struct block *block = run->state = xcalloc(1, sizeof(*block));
+    const char *step = "";
+    char detail[96] = "";
+    int error = block_set_up(block, "block", &step, detail, sizeof(detail));
+    if (error) {
+        explain(error, step, detail, run->reason, sizeof(run->reason), run->fix, sizeof(run->fix));
+        return error;
+    }
+    const struct ring_source source = ring_pipe_source(block->pipe);
+    block->ring = ring_new(&source);
+    block->match = block_match_new(FLIGHTS, on_done, block);
+    block->stat = block_stat_new();
+    block->names = block_names_new("/sys/block");
+    block->who = block_who_new("/proc", "/sys/fs/cgroup", run->options);
+    block_fill_disks(block->names, block->stat, block->match, now_ns());
+    run->drain_ms = DRAIN_MS;
+    return 0;
+}
+
+static void block_close(struct collector_run *run) {
+    struct block *block = run->state;
+    if (!block)
+        return;
+    block_undo(block);
+    block_match_free(block->match);
+    block_stat_free(block->stat);
+    block_names_free(block->names);
+    block_who_free(block->who);
+    free(block);
+    run->state = NULL;
+}
+
+// ---- events ----
+
+static uint64_t drain_until(struct block *block, uint64_t horizon) {
+    uint64_t begin = now_ns();
+    uint64_t n = ring_drain(block->ring, horizon, on_event, block);
+    const struct ring_stats *stats = ring_stats(block->ring);
+    uint64_t gaps = stats->missed + stats->missed_unknown + stats->damaged;
+    if (gaps != block->gaps) {
+        block->gaps = gaps;
+        block_match_lost(block->match, now_ns()); // other CPUs' events from before the gap's end are still to come
+    }
+    block->pace.busy_ns += now_ns() - begin;
+    return n;
+}
+
+// Takes the kernel a tenth of a second or more: not in sample, where a frame waits for what was counted.
+static void grow_when_due(struct block *block) {
+    if (!block->grow_due)
+        return;
+    block->grow_due = false;
+    block->grown = ring_pipe_grow(block->pipe, block->ring);
+    if (block->grown)
+        block_match_lost(block->match, now_ns());
+}
+
+static void block_drain(struct collector_run *run) {
+    struct block *block = run->state;
+    uint64_t n = drain_until(block, now_ns() - SETTLE_NS);
+    block_who_resolve(block->who, block->stat, now_ns()); // soon, before short-lived processes are gone
+    run->drain_ms = n ? DRAIN_MS : DRAIN_IDLE_MS;
+    grow_when_due(block);
+}
+
+// ---- frames ----
+
+// ktop's own threads, which come and go with what it looks at.
+static void refresh_own(struct block *block, const struct collect_options *options) {
+    pid_t tids[OWN_MAX];
+    size_t n = 0;
+    DIR *dir = options && options->show_self ? NULL : opendir("/proc/self/task");
+    if (dir) {
+        for (struct dirent *entry; n < OWN_MAX && (entry = readdir(dir));)
+            if (entry->d_name[0] != '.')
+                tids[n++] = (pid_t)strtol(entry->d_name, NULL, 10);
+        closedir(dir);
+    }
+    block_match_own(block->match, tids, n);
+}
+
+static void put_series(struct block *block, struct section *out, double seconds, uint64_t lost) {
+    const struct block_counts *now = block_match_counts(block->match), *was = &block->before;
+    bool measured = seconds > 0;
+    double values[BLOCK_S_ALL] = {
+        [BLOCK_S_IOS] = (double)(now->completed - was->completed + block->counted) / seconds,
+        [BLOCK_S_IN_FLIGHT] = block_match_in_flight(block->match),
+        [BLOCK_S_QUEUED] = block_match_queued(block->match),
+        [BLOCK_S_UNMATCHED] = (double)(now->unmatched_completions - was->unmatched_completions),
+        [BLOCK_S_ABANDONED] = (double)(now->abandoned - was->abandoned),
+        [BLOCK_S_REQUEUES] = (double)(now->requeues - was->requeues) / seconds,
+        [BLOCK_S_MERGES] = (double)(now->merges - was->merges) / seconds,
+        [BLOCK_S_ERRORS] = (double)(now->errors - was->errors) / seconds,
+        [BLOCK_S_LOST] = (double)lost,
+    };
+    for (int i = 0; i < BLOCK_S_ALL; i++)
+        section_series(out, &block_series[i], measured ? values[i] : __builtin_nan(""));
+}
+
+// Switches on what the level records, and off what it does not.
+static void apply_level(struct block *block) {
+    for (int kind = 0; kind < BLOCK_KINDS; kind++) {
+        bool of_bios = kind >= BLOCK_BIO_QUEUE && kind <= BLOCK_REMAP;
+        bool on = block->pace.level == BLOCK_FULL || kind == BLOCK_COMPLETE ||
+                  (block->pace.level == BLOCK_NO_BIOS && !of_bios);
+        char file[128];
+        snprintf(file, sizeof(file), "events/%s/%s/enable", block_event_systems[kind], block_event_names[kind]);
+        if (block->formats.kinds[kind].present)
+            instance_write(block->instance, file, on ? "1" : "0");
+    }
+    block_match_lost(block->match, now_ns());
+}
+
+static void put_notes(struct block *block, struct section *out, uint64_t lost) {
+    char text[256];
+    const struct block_counts *now = block_match_counts(block->match), *was = &block->before;
+    if (!block->formats.kinds[BLOCK_START].present)
+        section_note(out, SEVERITY_INFO, "queue_us",
+                     block->formats.kinds[BLOCK_INSERT].present
+                         ? "queue times begin at the arrival of the bio: this kernel has no block_io_start event"
+                         : "queue times begin at the arrival of the bio: this kernel tells no other",
+                     "use Linux 6.5 or later");
+    if (lost) {
+        snprintf(text, sizeof(text), "%llu block events were lost: the kernel's buffer was full before ktop came to it",
+                 (unsigned long long)lost);
+        section_note(out, SEVERITY_WARNING, NULL, text, "the buffer grows by itself, up to 16 MiB per CPU");
+    }
+    if (block->pace.level != BLOCK_FULL) {
+        block_pace_text(&block->pace, text, sizeof(text));
+        section_note(out, SEVERITY_WARNING, NULL, text, "none: ktop tries again when it is quieter");
+        section_set_state(out, SECTION_DEGRADED);
+    }
+    if (now->unmatched_completions != was->unmatched_completions) {
+        snprintf(text, sizeof(text), "%llu I/Os are not counted: they completed, and their issue was not recorded",
+                 (unsigned long long)(now->unmatched_completions - was->unmatched_completions));
+        section_note(out, SEVERITY_INFO, "unmatched_completions", text, NULL);
+    }
+    if (block->grown) {
+        snprintf(text, sizeof(text), "the trace buffers of %u CPUs were enlarged: the kernel saw no I/O meanwhile",
+                 block->grown);
+        section_note(out, SEVERITY_WARNING, "unmatched_completions", text, "none: it happens when the rate jumps");
+    }
+    if (now->table_full != was->table_full) {
+        snprintf(text, sizeof(text), "%llu I/Os were not followed: too many were in flight at once",
+                 (unsigned long long)(now->table_full - was->table_full));
+        section_note(out, SEVERITY_WARNING, NULL, text, NULL);
+    }
+    if (block->stat->procs_left_out) {
+        snprintf(text, sizeof(text), "%llu I/Os are in no row of by_process: too many tasks did I/O at once",
+                 (unsigned long long)block->stat->procs_left_out);
+        section_note(out, SEVERITY_WARNING, "ios_per_s", text, NULL);
+    }
+}
+
+static uint64_t lost_in_all(struct block *block) {
+    struct ring_pipe_stats pipe;
+    const struct ring_stats *ring = ring_stats(block->ring);
+    ring_pipe_refresh(block->pipe);
+    ring_pipe_stats(block->pipe, &pipe);
+    // The kernel's counters and the sub-buffers' marks tell of the same events.
+    uint64_t marked = ring->missed + ring->missed_unknown + ring->damaged, counted = pipe.overrun + pipe.dropped;
+    return marked > counted ? marked : counted;
+}
+
+static int block_sample(struct collector_run *run, struct section *out) {
+    struct block *block = run->state;
+    struct timespec wall, mono;
+    refresh_own(block, run->options);
+    drain_until(block, run->end_ns - SETTLE_NS);
+    uint64_t lost_total = lost_in_all(block), lost = lost_total - block->lost_before;
+    block->lost_before = lost_total;
+    if (run->first) { // what came before the first interval began belongs to none
+        block_stat_clear(block->stat);
+        block_who_tidy(block->who, run->end_ns);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &mono);
+    clock_gettime(CLOCK_REALTIME, &wall);
+    const struct block_fill fill = {
+        .stat = block->stat,
+        .names = block->names,
+        .begin_ns = run->begin_ns,
+        .end_ns = run->end_ns,
+        .wall_offset_ns = (wall.tv_sec - mono.tv_sec) * 1000000000ll + (wall.tv_nsec - mono.tv_nsec),
+        .who = block->who,
+    };
+    block_fill_disks(block->names, block->stat, block->match, run->end_ns);
+    block_fill_section(&fill, out);
+    put_series(block, out, (double)(run->end_ns - run->begin_ns) / 1e9, lost);
+    put_notes(block, out, lost);
+    const struct block_counts *counts = block_match_counts(block->match);
+    section_events(out, counts->events - block->before.events + block->counted, lost);
+    block->counted = 0;
+    block->before = *counts;
+    block_stat_clear(block->stat);
+    block_who_tidy(block->who, run->end_ns);
+    block_match_tidy(block->match, run->end_ns);
+    block->grow_due = true;
+    if (!run->first && block_pace_frame(&block->pace, run->end_ns - run->begin_ns, block->grown ? 0 : lost))
+        apply_level(block);
+    return 0;
+}
+
+// ---- the doctor ----
+
+static void block_check(struct check_report *report) {
+    struct block *block = xcalloc(1, sizeof(*block));
+    struct check check = {.capability = "block events"};
+    const char *step = "";
+    char detail[96] = "";
+    int error = block_set_up(block, "doctor-block", &step, detail, sizeof(detail));
+    check.works = !error;
+    if (error) {
+        explain(error, step, detail, check.detail, sizeof(check.detail), check.fix, sizeof(check.fix));
+    } else {
+        size_t at = (size_t)snprintf(check.detail, sizeof(check.detail), "clock " CLOCK ", sub-buffers of %u KiB;",
+                                     ring_pipe_source(block->pipe).page_size / 1024);
+        for (int kind = 0; kind < BLOCK_KINDS && at < sizeof(check.detail); kind++)
+            if (block->formats.kinds[kind].present)
+                at += (size_t)snprintf(check.detail + at, sizeof(check.detail) - at, " %s", block_event_names[kind]);
+    }
+    block_undo(block);
+    free(block);
+    report->add(report, &check);
+}
+
+static const struct table_def *const tables[] = {&block_devices_table, &block_process_table, &block_cgroup_table,
+                                                 &block_errors_table, NULL};
+static const struct hist_def *const hists[] = {&block_latency_hist, &block_queue_hist,       &block_total_hist,
+                                               &block_size_hist,    &block_device_size_hist, &block_offset_hist,
+                                               &block_process_hist, &block_cgroup_hist,      NULL};
+static const struct table_def *const streams[] = {&block_events_table, NULL};
+
+const struct collector collector_block = {
+    .name = "block",
+    .help = "Every request of the disks from the kernel's block events: latency and queue time of each, by disk, "
+            "operation and process. Costs about 0.2 us of CPU per I/O.",
+    .always = true,
+    .series = block_series,
+    .n_series = BLOCK_S_ALL,
+    .tables = tables,
+    .hists = hists,
+    .streams = streams,
+    .open = block_open,
+    .drain = block_drain,
+    .sample = block_sample,
+    .close = block_close,
+    .check = block_check,
+};

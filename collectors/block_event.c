@@ -1,0 +1,214 @@
+// Decoding block events. The decoder runs for every event of the machine's disks: loads at resolved offsets, and
+// nothing else.
+#include "collectors/block_event.h"
+
+#include <errno.h>
+
+const char *const block_event_names[BLOCK_KINDS] = {
+    [BLOCK_START] = "block_io_start",
+    [BLOCK_INSERT] = "block_rq_insert",
+    [BLOCK_ISSUE] = "block_rq_issue",
+    [BLOCK_REQUEUE] = "block_rq_requeue",
+    [BLOCK_MERGE] = "block_rq_merge",
+    [BLOCK_ERROR] = "block_rq_error",
+    [BLOCK_COMPLETE] = "block_rq_complete",
+    [BLOCK_BIO_QUEUE] = "block_bio_queue",
+    [BLOCK_BIO_COMPLETE] = "block_bio_complete",
+    [BLOCK_SPLIT] = "block_split",
+    [BLOCK_BACKMERGE] = "block_bio_backmerge",
+    [BLOCK_FRONTMERGE] = "block_bio_frontmerge",
+    [BLOCK_REMAP] = "block_bio_remap",
+    [BLOCK_WB_BEGIN] = "writeback_single_inode_start",
+    [BLOCK_WB_END] = "writeback_single_inode",
+};
+const char *const block_event_systems[BLOCK_KINDS] = {
+    "block", "block", "block", "block", "block", "block",     "block",     "block",
+    "block", "block", "block", "block", "block", "writeback", "writeback",
+};
+const char *const block_op_names[BLOCK_OPS] = {"R", "W", "F", "D", "N"};
+
+bool block_event_needed(enum block_kind kind) {
+    return kind == BLOCK_ISSUE || kind == BLOCK_COMPLETE;
+}
+
+enum { F_TID, F_DEV, F_SECTOR, F_SECTORS, F_RWBS, F_BYTES, F_ERROR, F_COMM, F_CGROUP, F_OLD_DEV, F_ALL };
+static const struct format_field wanted[F_ALL] = {
+    [F_TID] = {.name = "common_pid"},
+    [F_DEV] = {.name = "dev"},
+    [F_SECTOR] = {.name = "sector"},
+    [F_SECTORS] = {.name = "nr_sector"},
+    [F_RWBS] = {.name = "rwbs"},
+    [F_BYTES] = {.name = "bytes", .optional = true},
+    [F_ERROR] = {.name = "error", .optional = true},
+    [F_COMM] = {.name = "comm", .optional = true},
+    [F_CGROUP] = {.name = "cgroup_ino", .optional = true},
+    [F_OLD_DEV] = {.name = "old_dev", .optional = true},
+};
+
+// The fields that an event of that kind must have.
+static void wanted_of(enum block_kind kind, struct format_field *fields) {
+    memcpy(fields, wanted, sizeof(wanted));
+    if (kind == BLOCK_SPLIT)
+        fields[F_SECTORS].name = "new_sector"; // made a length by the decoder
+    if (kind != BLOCK_WB_BEGIN && kind != BLOCK_WB_END)
+        return;
+    for (int i = F_DEV; i < F_ALL; i++)
+        fields[i] = (struct format_field){.name = "-", .optional = true};
+    fields[F_CGROUP] = (struct format_field){.name = "cgroup_ino"};
+}
+
+static void format_take(struct block_format *format, const struct format_field *fields, uint16_t id) {
+    format->present = true;
+    format->id = id;
+    format->end = format_end(fields, F_ALL);
+    format->tid = fields[F_TID];
+    format->dev = fields[F_DEV];
+    format->sector = fields[F_SECTOR];
+    format->sectors = fields[F_SECTORS];
+    format->rwbs = fields[F_RWBS];
+    format->bytes = fields[F_BYTES];
+    format->error = fields[F_ERROR];
+    format->comm = fields[F_COMM];
+    format->cgroup = fields[F_CGROUP];
+    format->old_dev = fields[F_OLD_DEV];
+    // 5.10's block_rq_complete calls it "error" as well; a comm that is no array of the size we know is left alone.
+    if (format->comm.size != BLOCK_COMM || format->comm.is_dynamic)
+        format->comm.size = 0;
+    if (format->rwbs.size > BLOCK_RWBS - 1)
+        format->rwbs.size = BLOCK_RWBS - 1;
+}
+
+int block_format_parse(struct block_format *format, enum block_kind kind, const char *text, size_t length,
+                       const char **missing) {
+    struct format_field fields[F_ALL];
+    uint16_t id;
+    wanted_of(kind, fields);
+    int error = format_parse(text, length, block_event_systems[kind], fields, F_ALL, &id, missing);
+    if (!error)
+        format_take(format, fields, id);
+    return error;
+}
+
+int block_format_read(struct block_format *format, enum block_kind kind, const char *dir, const char **missing) {
+    struct format_field fields[F_ALL];
+    uint16_t id;
+    wanted_of(kind, fields);
+    int error = format_read(dir, block_event_systems[kind], block_event_names[kind], fields, F_ALL, &id, missing);
+    if (!error)
+        format_take(format, fields, id);
+    return error;
+}
+
+static void layout_take(struct block_layout *layout, const struct block_format *format, enum block_kind kind) {
+    bool bytes = format->bytes.size, error = format->error.size;
+    layout->plain = kind != BLOCK_SPLIT && kind != BLOCK_REMAP && kind < BLOCK_WB_BEGIN && format->end <= UINT16_MAX &&
+                    format->tid.size == 4 && format->dev.size == 4 && format->sector.size == 8 &&
+                    format->sectors.size == 4 && (!bytes || format->bytes.size == 4) &&
+                    (!error || format->error.size == 4);
+    layout->end = (uint16_t)format->end;
+    layout->tid = format->tid.offset;
+    layout->dev = format->dev.offset;
+    layout->sector = format->sector.offset;
+    layout->sectors = format->sectors.offset;
+    layout->bytes = bytes ? format->bytes.offset : 0;
+    layout->bytes_mask = bytes ? UINT32_MAX : 0;
+    layout->error = error ? format->error.offset : 0;
+    layout->error_mask = error ? UINT32_MAX : 0;
+    layout->rwbs = format->rwbs.offset;
+    layout->rwbs_size = (uint8_t)format->rwbs.size;
+    layout->comm = format->comm.size ? format->comm.offset : 0;
+}
+
+int block_formats_index(struct block_formats *formats) {
+    formats->low_id = UINT16_MAX;
+    memset(formats->by_id, 0, sizeof(formats->by_id));
+    for (int kind = 0; kind < BLOCK_WB_BEGIN; kind++)
+        if (formats->kinds[kind].present && formats->kinds[kind].id < formats->low_id)
+            formats->low_id = formats->kinds[kind].id;
+    // The events of writeback stand elsewhere, a little before or behind.
+    formats->low_id = formats->low_id > sizeof(formats->by_id) / 2 ? formats->low_id - sizeof(formats->by_id) / 2 : 0;
+    for (int kind = 0; kind < BLOCK_KINDS; kind++) {
+        if (!formats->kinds[kind].present)
+            continue;
+        uint16_t at = (uint16_t)(formats->kinds[kind].id - formats->low_id);
+        if (at >= sizeof(formats->by_id)) {
+            formats->kinds[kind].present = false;
+            if (block_event_needed((enum block_kind)kind))
+                return -ERANGE;
+            continue;
+        }
+        formats->by_id[at] = (uint8_t)(kind + 1);
+        layout_take(&formats->layouts[kind], &formats->kinds[kind], (enum block_kind)kind);
+    }
+    return 0;
+}
+
+static inline uint32_t load32(const uint8_t *record, uint16_t offset) {
+    uint32_t value;
+    memcpy(&value, record + offset, sizeof(value));
+    return value;
+}
+
+// Formats that are not as ever, and events that are rare.
+static bool decode_any(const struct block_format *format, uint8_t kind, const uint8_t *record, uint32_t size,
+                       struct block_event *out) {
+    if (size < format->end)
+        return false;
+    out->tid = (int32_t)format_u64(record, &format->tid);
+    out->dev = (uint32_t)format_u64(record, &format->dev);
+    out->sector = format_u64(record, &format->sector);
+    out->sectors = (uint32_t)format_u64(record, &format->sectors);
+    out->bytes = format->bytes.size ? (uint32_t)format_u64(record, &format->bytes) : out->sectors * 512;
+    if (kind == BLOCK_SPLIT)
+        out->sectors = (uint32_t)(format_u64(record, &format->sectors) - out->sector);
+    out->old_dev = kind == BLOCK_REMAP ? (uint32_t)format_u64(record, &format->old_dev) : 0;
+    out->cgroup = format->cgroup.size ? format_u64(record, &format->cgroup) : 0;
+    out->error = (int32_t)format_u64(record, &format->error);
+    out->rwbs = (const char *)record + format->rwbs.offset;
+    out->rwbs_size = (uint8_t)format->rwbs.size;
+    out->op = (uint8_t)block_op_of(out->rwbs);
+    out->comm = format->comm.size ? (const char *)record + format->comm.offset : NULL;
+    return true;
+}
+
+bool block_event_decode(const struct block_formats *formats, uint64_t ts, const uint8_t *record, uint32_t size,
+                        struct block_event *out) {
+    uint16_t id;
+    if (size < 2)
+        return false;
+    memcpy(&id, record, 2);
+    uint16_t at = (uint16_t)(id - formats->low_id);
+    if (at >= sizeof(formats->by_id) || !formats->by_id[at])
+        return false;
+    uint8_t kind = (uint8_t)(formats->by_id[at] - 1);
+    const struct block_layout *layout = &formats->layouts[kind];
+    out->ts = ts;
+    out->kind = kind;
+    if (__builtin_expect(!layout->plain, 0))
+        return decode_any(&formats->kinds[kind], kind, record, size, out);
+    if (size < layout->end)
+        return false;
+    out->tid = (int32_t)load32(record, layout->tid);
+    out->dev = load32(record, layout->dev);
+    memcpy(&out->sector, record + layout->sector, 8);
+    out->sectors = load32(record, layout->sectors);
+    out->bytes = (load32(record, layout->bytes) & layout->bytes_mask) | (out->sectors * 512 & ~layout->bytes_mask);
+    out->cgroup = 0;
+    out->old_dev = 0;
+    out->error = (int32_t)(load32(record, layout->error) & layout->error_mask);
+    out->rwbs = (const char *)record + layout->rwbs;
+    out->rwbs_size = layout->rwbs_size;
+    out->op = (uint8_t)block_op_of(out->rwbs);
+    out->comm = layout->comm ? (const char *)record + layout->comm : NULL;
+    return true;
+}
+
+void block_key_name(uint8_t key, char out[8]) {
+    static const char letters[] = "FASM";
+    size_t n = 0;
+    out[n++] = block_op_names[block_key_op(key)][0];
+    for (int i = 0; i < 4; i++)
+        if (key >> 3 >> i & 1)
+            out[n++] = letters[i];
+    out[n] = 0;
+}

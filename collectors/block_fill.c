@@ -1,0 +1,524 @@
+// The rows of a frame from what was added up: once per frame, so names are looked up and texts made here. Threads' rows
+// are put together by process, which is what people know.
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "collectors/block_table.h"
+#include "collectors/format.h"
+#include "model/mem.h"
+
+// What the parts of one section share.
+struct filler {
+    const struct block_fill *fill;
+    const struct block_stat *stat;
+    double seconds;
+    bool filters; // only some processes are wanted
+    const struct text *ops[BLOCK_OPS], *keys[BLOCK_KEYS];
+    struct proc_order *order; // the wanted procs, in the order of by_process
+    uint32_t n_order;
+};
+
+struct proc_order {
+    const struct block_proc *proc;
+    const struct block_person *person;
+    int32_t pid;
+    const char *comm;
+};
+
+static const struct text *comm_text(const char *comm) {
+    return text_new(comm, strnlen(comm, BLOCK_COMM));
+}
+
+static const struct text *device_text(const struct filler *filler, uint32_t dev) {
+    return text_ref(block_names_get(filler->fill->names, dev, filler->fill->end_ns));
+}
+
+static int comm_compare(const struct proc_order *a, const struct proc_order *b) {
+    return strncmp(a->comm, b->comm, 64);
+}
+
+static int process_compare(const void *left, const void *right) {
+    const struct proc_order *a = left, *b = right;
+    if (a->pid != b->pid)
+        return a->pid < b->pid ? -1 : 1;
+    int order = comm_compare(a, b);
+    return order ? order : (int)a->proc->op - (int)b->proc->op;
+}
+
+static int row_compare(const void *left, const void *right) {
+    const struct proc_order *a = left, *b = right;
+    if (a->pid != b->pid)
+        return a->pid < b->pid ? -1 : 1;
+    if (a->proc->dev != b->proc->dev)
+        return a->proc->dev < b->proc->dev ? -1 : 1;
+    if (a->proc->op != b->proc->op)
+        return a->proc->op < b->proc->op ? -1 : 1;
+    return comm_compare(a, b);
+}
+
+static int command_compare(const void *left, const void *right) {
+    const struct proc_order *a = left, *b = right;
+    int order = comm_compare(a, b);
+    return order ? order : (int)a->proc->op - (int)b->proc->op;
+}
+
+static int cgroups_differ(const struct text *a, const struct text *b) {
+    return !a || !b ? (a != NULL) - (b != NULL) : strcmp(text_bytes(a), text_bytes(b));
+}
+
+static int cgroup_op_compare(const void *left, const void *right) {
+    const struct proc_order *a = left, *b = right;
+    int order = cgroups_differ(a->person->cgroup, b->person->cgroup);
+    return order ? order : (int)a->proc->op - (int)b->proc->op;
+}
+
+static int cgroup_compare(const void *left, const void *right) {
+    const struct proc_order *a = left, *b = right;
+    int order = cgroups_differ(a->person->cgroup, b->person->cgroup);
+    if (order || a->proc->op != b->proc->op)
+        return order ? order : (int)a->proc->op - (int)b->proc->op;
+    return a->proc->dev < b->proc->dev ? -1 : a->proc->dev > b->proc->dev;
+}
+
+static void resolve_procs(struct filler *filler) {
+    const struct block_stat *stat = filler->stat;
+    block_who_resolve(filler->fill->who, filler->fill->stat, filler->fill->end_ns);
+    filler->order = xcalloc(stat->n_procs + 1, sizeof(*filler->order));
+    for (uint32_t i = 0; i < stat->n_procs; i++) {
+        const struct block_proc *p = &stat->procs[i];
+        const struct block_person *person = block_who_of(filler->fill->who, p);
+        bool known = p->who != UINT32_MAX;
+        if (known ? !person->wanted : filler->filters)
+            continue;
+        filler->order[filler->n_order++] = (struct proc_order){
+            p, person, known ? person->pid : p->tid, known && person->comm ? text_bytes(person->comm) : p->comm};
+    }
+}
+
+// What several threads, devices or operations did together.
+struct sums {
+    uint64_t ios, bytes, latency_ns, bios, total_ns;
+    struct block_sequence_counts sequence;
+    const struct text *cgroup; // NULL when they differ
+};
+
+static void sums_add(struct sums *sums, const struct proc_order *order) {
+    const struct block_proc *p = order->proc;
+    bool first = !sums->ios && !sums->bios;
+    sums->cgroup = first                                                 ? order->person->cgroup
+                   : cgroups_differ(sums->cgroup, order->person->cgroup) ? NULL
+                                                                         : sums->cgroup;
+    sums->ios += p->ios;
+    sums->bytes += p->bytes;
+    sums->latency_ns += p->latency_ns;
+    sums->bios += p->bios;
+    sums->total_ns += p->total_ns;
+    sums->sequence.known += p->sequence.known;
+    sums->sequence.sequential += p->sequence.sequential;
+}
+
+static void set_ratio(struct table_builder *builder, uint32_t row, uint16_t column, uint64_t sum, uint64_t count,
+                      double factor) {
+    if (count)
+        table_builder_set_num(builder, row, column, (double)sum / (double)count * factor);
+}
+
+// The latencies (or sizes) of n procs together; NULL when one of them has no histogram of its own.
+static struct hist *merged(const struct filler *filler, const struct proc_order *order, uint32_t n, bool sizes) {
+    const struct hist **hists = xcalloc(n + 1, sizeof(*hists));
+    uint32_t have = 0;
+    for (; have < n && order[have].proc->slot != UINT32_MAX; have++) {
+        const struct block_slot *slot = &filler->stat->slots[order[have].proc->slot];
+        hists[have] = hist_seal(sizes ? &slot->size : &slot->latency);
+    }
+    struct hist *all = have == n ? hist_merge(hists, n) : NULL;
+    while (have)
+        hist_free((struct hist *)hists[--have]);
+    free(hists);
+    return all;
+}
+
+static void fill_processes(struct filler *filler, struct section *out) {
+    struct table_builder *builder = table_builder_new(&block_process_table);
+    qsort(filler->order, filler->n_order, sizeof(*filler->order), row_compare);
+    for (uint32_t i = 0, n; i < filler->n_order; i += n) {
+        const struct proc_order *first = &filler->order[i];
+        struct sums sums = {0};
+        for (n = 0; i + n < filler->n_order && !row_compare(first, &first[n]); n++)
+            sums_add(&sums, &first[n]);
+        uint32_t row = table_builder_add(builder);
+        table_builder_set_num(builder, row, BLOCK_P_PID, first->pid);
+        table_builder_set_text(builder, row, BLOCK_P_COMM, text_from(first->comm));
+        table_builder_set_text(builder, row, BLOCK_P_DEVICE, device_text(filler, first->proc->dev));
+        table_builder_set_text(builder, row, BLOCK_P_OP, text_ref(filler->ops[first->proc->op]));
+        table_builder_set_num(builder, row, BLOCK_P_IOS, (double)sums.ios / filler->seconds);
+        table_builder_set_num(builder, row, BLOCK_P_BYTES, (double)sums.bytes / filler->seconds);
+        set_ratio(builder, row, BLOCK_P_LATENCY, sums.latency_ns, sums.ios, 1e-3);
+        set_ratio(builder, row, BLOCK_P_TOTAL, sums.total_ns, sums.bios, 1e-3);
+        set_ratio(builder, row, BLOCK_P_SEQUENTIAL, sums.sequence.sequential, sums.sequence.known, 100);
+        set_ratio(builder, row, BLOCK_P_AVG_BYTES, sums.bytes, sums.ios, 1);
+        if (sums.cgroup)
+            table_builder_set_text(builder, row, BLOCK_P_CGROUP, text_ref(sums.cgroup));
+        struct hist *hist = merged(filler, first, n, false);
+        if (hist && hist->count)
+            table_builder_set_num(builder, row, BLOCK_P_P99, hist_quantile(hist, 0.99) / 1000);
+        hist_free(hist);
+    }
+    section_table(out, table_builder_seal(builder));
+    table_builder_free(builder);
+}
+
+static void fill_cgroups(struct filler *filler, struct section *out) {
+    struct table_builder *builder = table_builder_new(&block_cgroup_table);
+    qsort(filler->order, filler->n_order, sizeof(*filler->order), cgroup_compare);
+    for (uint32_t i = 0, n; i < filler->n_order; i += n) {
+        const struct proc_order *first = &filler->order[i];
+        struct sums sums = {0};
+        for (n = 0; i + n < filler->n_order && !cgroup_compare(first, &first[n]); n++)
+            sums_add(&sums, &first[n]);
+        uint32_t row = table_builder_add(builder);
+        if (sums.cgroup)
+            table_builder_set_text(builder, row, BLOCK_C_CGROUP, text_ref(sums.cgroup));
+        table_builder_set_text(builder, row, BLOCK_C_DEVICE, device_text(filler, first->proc->dev));
+        table_builder_set_text(builder, row, BLOCK_C_OP, text_ref(filler->ops[first->proc->op]));
+        table_builder_set_num(builder, row, BLOCK_C_IOS, (double)sums.ios / filler->seconds);
+        table_builder_set_num(builder, row, BLOCK_C_BYTES, (double)sums.bytes / filler->seconds);
+        set_ratio(builder, row, BLOCK_C_LATENCY, sums.latency_ns, sums.ios, 1e-3);
+        set_ratio(builder, row, BLOCK_C_TOTAL, sums.total_ns, sums.bios, 1e-3);
+    }
+    section_table(out, table_builder_seal(builder));
+    table_builder_free(builder);
+}
+
+static const struct text *error_text(int32_t error) {
+    const char *name = error ? strerrorname_np(-error) : NULL;
+    return !error ? NULL : name ? text_from(name) : text_printf("%d", -error);
+}
+
+static void fill_errors(struct filler *filler, struct section *out) {
+    struct table_builder *builder = table_builder_new(&block_errors_table);
+    for (uint32_t i = 0; i < filler->stat->n_errors; i++) {
+        const struct block_error *error = &filler->stat->errors[i];
+        uint32_t row = table_builder_add(builder);
+        table_builder_set_text(builder, row, BLOCK_X_DEVICE, device_text(filler, error->dev));
+        table_builder_set_text(builder, row, BLOCK_X_OP, text_ref(filler->ops[error->op]));
+        table_builder_set_text(builder, row, BLOCK_X_ERROR, error_text(error->error));
+        table_builder_set_num(builder, row, BLOCK_X_ERRORS, (double)(error->count - error->before) / filler->seconds);
+        table_builder_set_num(builder, row, BLOCK_X_COUNT, (double)error->count);
+        if (error->sector != BLOCK_NO_SECTOR)
+            table_builder_set_num(builder, row, BLOCK_X_SECTOR, (double)error->sector);
+    }
+    section_table(out, table_builder_seal(builder));
+    table_builder_free(builder);
+}
+
+// The histograms of all keys of that operation (BLOCK_OPS: of every one) as one; NULL: there are none.
+static struct hist *by_op(struct hist_acc *const *accs, int op) {
+    const struct hist *hists[BLOCK_KEYS];
+    size_t n = 0;
+    for (int key = 0; key < BLOCK_KEYS; key++)
+        if (accs[key] && accs[key]->count && (op == BLOCK_OPS || block_key_op((uint8_t)key) == op))
+            hists[n++] = hist_seal(accs[key]);
+    struct hist *all = n ? hist_merge(hists, n) : NULL;
+    while (n)
+        hist_free((struct hist *)hists[--n]);
+    return all;
+}
+
+static void set_quantiles(struct table_builder *builder, uint32_t row, struct hist_acc *const *accs, int op,
+                          const uint16_t *columns, size_t n) {
+    static const double quantiles[] = {0.5, 0.99, 0.999};
+    struct hist *hist = by_op(accs, op);
+    for (size_t i = 0; hist && i < n; i++)
+        table_builder_set_num(builder, row, columns[i], hist_quantile(hist, quantiles[i]) / 1000);
+    hist_free(hist);
+}
+
+static void set_mean(struct table_builder *builder, uint32_t row, uint16_t column, struct hist_acc *const *accs) {
+    uint64_t count = 0, sum = 0;
+    for (int key = 0; key < BLOCK_KEYS; key++)
+        if (accs[key]) {
+            count += accs[key]->count;
+            sum += accs[key]->sum;
+        }
+    set_ratio(builder, row, column, sum, count, 1e-3);
+}
+
+static void fill_device(struct filler *filler, struct table_builder *builder, const struct block_device *device) {
+    static const uint16_t reads[] = {BLOCK_D_READ_P50, BLOCK_D_READ_P99, BLOCK_D_READ_P999};
+    static const uint16_t writes[] = {BLOCK_D_WRITE_P50, BLOCK_D_WRITE_P99};
+    double seconds = filler->seconds;
+    uint32_t row = table_builder_add(builder);
+    table_builder_set_text(builder, row, BLOCK_D_DEVICE, device_text(filler, device->dev));
+    table_builder_set_num(builder, row, BLOCK_D_ERRORS, (double)device->errors / seconds);
+    set_mean(builder, row, BLOCK_D_QUEUE, device->queue);
+    set_mean(builder, row, BLOCK_D_SERVICE, device->latency);
+    set_mean(builder, row, BLOCK_D_TOTAL, device->total);
+    set_quantiles(builder, row, device->latency, BLOCK_READ, reads, 3);
+    set_quantiles(builder, row, device->latency, BLOCK_WRITE, writes, 2);
+    set_ratio(builder, row, BLOCK_D_SEQUENTIAL, device->sequence.sequential, device->sequence.known, 100);
+    table_builder_set_num(builder, row, BLOCK_D_TIMEOUTS, (double)device->timeouts / seconds);
+    table_builder_set_num(builder, row, BLOCK_D_REQUEUES, (double)device->requeues / seconds);
+    table_builder_set_num(builder, row, BLOCK_D_FLUSHES, (double)device->ios[BLOCK_FLUSH] / seconds);
+    table_builder_set_num(builder, row, BLOCK_D_DISCARDS, (double)device->ios[BLOCK_DISCARD] / seconds);
+    table_builder_set_text(builder, row, BLOCK_D_LAST_ERROR, error_text(device->last_error));
+    if (device->last_error && device->last_error_sector != BLOCK_NO_SECTOR)
+        table_builder_set_num(builder, row, BLOCK_D_LAST_SECTOR, (double)device->last_error_sector);
+}
+
+static void fill_devices(struct filler *filler, struct section *out) {
+    const struct block_stat *stat = filler->stat;
+    struct table_builder *builder = table_builder_new(&block_devices_table);
+    for (uint32_t i = 0; i < stat->n_devices; i++) {
+        const struct block_device *device = &stat->devices[i];
+        uint64_t ios = 0;
+        for (int op = 0; op < BLOCK_OPS; op++)
+            ios += device->ios[op];
+        if (ios || !block_names_gone(filler->fill->names, device->dev))
+            fill_device(filler, builder, device);
+    }
+    section_table(out, table_builder_seal(builder));
+    table_builder_free(builder);
+}
+
+static void add_hist(struct hist_set *set, const struct text *take_name, const struct text *op,
+                     const struct hist_acc *acc) {
+    if (!acc || !acc->count) {
+        text_unref(take_name);
+        return;
+    }
+    const union cell keys[2] = {{.text = take_name}, {.text = text_ref(op)}};
+    hist_set_add(set, keys, hist_seal(acc));
+}
+
+static const struct text *key_text(struct filler *filler, uint8_t key) {
+    if (!filler->keys[key]) {
+        char name[8];
+        block_key_name(key, name);
+        filler->keys[key] = text_from(name);
+    }
+    return filler->keys[key];
+}
+
+static void fill_hists(struct filler *filler, struct section *out) {
+    const struct block_stat *stat = filler->stat;
+    struct hist_set *latency = hist_set_new(&block_latency_hist), *queue = hist_set_new(&block_queue_hist),
+                    *total = hist_set_new(&block_total_hist), *size = hist_set_new(&block_device_size_hist),
+                    *offset = hist_set_new(&block_offset_hist);
+    for (uint32_t i = 0; i < stat->n_devices; i++) {
+        const struct block_device *device = &stat->devices[i];
+        const struct text *name = device_text(filler, device->dev);
+        for (int key = 0; key < BLOCK_KEYS; key++) {
+            if (!device->latency[key] && !device->queue[key] && !device->total[key])
+                continue;
+            const struct text *op = key_text(filler, (uint8_t)key);
+            add_hist(latency, text_ref(name), op, device->latency[key]);
+            add_hist(queue, text_ref(name), op, device->queue[key]);
+            add_hist(total, text_ref(name), op, device->total[key]);
+        }
+        for (int op = 0; op < BLOCK_OPS; op++) {
+            add_hist(size, text_ref(name), filler->ops[op], device->size[op]);
+            add_hist(offset, text_ref(name), filler->ops[op], device->offset[op]);
+        }
+        text_unref(name);
+    }
+    section_hists(out, latency);
+    section_hists(out, queue);
+    section_hists(out, total);
+    section_hists(out, size);
+    section_hists(out, offset);
+}
+
+// ---- histograms by process, control group and command: the largest, and the others in one ----
+
+#define GROUPS_MAX 64
+
+struct group {
+    const struct proc_order *first;
+    struct hist *hist;
+};
+
+static int group_larger(const void *left, const void *right) {
+    const struct group *a = left, *b = right;
+    return a->hist->count > b->hist->count ? -1 : a->hist->count < b->hist->count;
+}
+
+struct grouping {
+    const struct hist_def *def;
+    int (*compare)(const void *left, const void *right);
+    bool sizes;
+    // The leading keys of a group; first is NULL for the others.
+    void (*keys)(const struct proc_order *first, union cell *out);
+};
+
+static void others_add(struct filler *filler, const struct grouping *grouping, struct hist_set *set,
+                       const struct group *groups, uint32_t n) {
+    uint16_t last = (uint16_t)(grouping->def->n_keys - 1);
+    for (uint8_t op = 0; op < BLOCK_OPS; op++) {
+        const struct hist **hists = xcalloc(n + 1, sizeof(*hists));
+        const struct block_slot *rest = &filler->stat->others[op];
+        uint32_t have = 0;
+        for (uint32_t i = 0; i < n; i++)
+            if (groups[i].first->proc->op == op)
+                hists[have++] = groups[i].hist;
+        struct hist *sealed = filler->filters ? NULL : hist_seal(grouping->sizes ? &rest->size : &rest->latency);
+        if (sealed)
+            hists[have++] = sealed;
+        struct hist *all = hist_merge(hists, have);
+        hist_free(sealed);
+        free(hists);
+        if (!all->count) {
+            hist_free(all);
+            continue;
+        }
+        union cell keys[3];
+        grouping->keys(NULL, keys);
+        keys[last].text = text_ref(filler->ops[op]);
+        hist_set_add(set, keys, all);
+    }
+}
+
+static void fill_groups(struct filler *filler, const struct grouping *grouping, struct section *out) {
+    struct hist_set *set = hist_set_new(grouping->def);
+    struct group *groups = xcalloc(filler->n_order + 1, sizeof(*groups));
+    uint32_t n_groups = 0, kept = 0;
+    // Those without a histogram of their own are in the others already.
+    for (uint32_t i = 0; i < filler->n_order; i++)
+        if (filler->order[i].proc->slot != UINT32_MAX) {
+            struct proc_order swap = filler->order[kept];
+            filler->order[kept++] = filler->order[i];
+            filler->order[i] = swap;
+        }
+    qsort(filler->order, kept, sizeof(*filler->order), grouping->compare);
+    for (uint32_t i = 0, n; i < kept; i += n) {
+        const struct proc_order *first = &filler->order[i];
+        for (n = 0; i + n < kept && !grouping->compare(first, &first[n]);)
+            n++;
+        groups[n_groups++] = (struct group){first, merged(filler, first, n, grouping->sizes)};
+    }
+    qsort(groups, n_groups, sizeof(*groups), group_larger);
+    uint32_t shown = n_groups < GROUPS_MAX ? n_groups : GROUPS_MAX;
+    others_add(filler, grouping, set, groups + shown, n_groups - shown);
+    for (uint32_t i = 0; i < n_groups; i++) {
+        union cell keys[3];
+        if (i >= shown || !groups[i].hist->count) {
+            hist_free(groups[i].hist);
+            continue;
+        }
+        grouping->keys(groups[i].first, keys);
+        keys[grouping->def->n_keys - 1].text = text_ref(filler->ops[groups[i].first->proc->op]);
+        hist_set_add(set, keys, groups[i].hist);
+    }
+    free(groups);
+    section_hists(out, set);
+}
+
+static void process_keys(const struct proc_order *first, union cell *out) {
+    out[0].num = first ? first->pid : NAN;
+    out[1].text = text_from(first ? first->comm : "(others)");
+}
+
+static void cgroup_keys(const struct proc_order *first, union cell *out) {
+    const struct text *cgroup = first ? first->person->cgroup : NULL;
+    out[0].text = !first ? text_from("(others)") : cgroup ? text_ref(cgroup) : NULL;
+}
+
+static void command_keys(const struct proc_order *first, union cell *out) {
+    out[0].text = text_from(first ? first->comm : "(others)");
+}
+
+static const struct grouping groupings[] = {
+    {.def = &block_process_hist, .compare = process_compare, .keys = process_keys},
+    {.def = &block_cgroup_hist, .compare = cgroup_op_compare, .keys = cgroup_keys},
+    {.def = &block_size_hist, .compare = command_compare, .sizes = true, .keys = command_keys},
+};
+
+static double wall_s(const struct block_fill *fill, uint64_t ns) {
+    return (double)((int64_t)ns + fill->wall_offset_ns) / 1e9;
+}
+
+static void fill_event(struct filler *filler, struct table_builder *builder, const struct block_recent *recent,
+                       const struct text *rwbs) {
+    const struct block_io *io = &recent->io;
+    const struct block_proc *proc = recent->proc != UINT32_MAX ? &filler->stat->procs[recent->proc] : NULL;
+    const struct block_person *person = proc && proc->who != UINT32_MAX ? block_who_of(filler->fill->who, proc) : NULL;
+    if (person ? !person->wanted : filler->filters)
+        return;
+    uint32_t row = table_builder_add(builder);
+    table_builder_set_num(builder, row, BLOCK_E_TIME, wall_s(filler->fill, io->issue_ns));
+    table_builder_set_num(builder, row, BLOCK_E_END, wall_s(filler->fill, io->end_ns));
+    table_builder_set_text(builder, row, BLOCK_E_COMM,
+                           person && person->comm ? text_ref(person->comm) : comm_text(io->comm));
+    table_builder_set_num(builder, row, BLOCK_E_PID, person ? person->pid : io->tid);
+    table_builder_set_text(builder, row, BLOCK_E_OP, text_ref(rwbs));
+    table_builder_set_text(builder, row, BLOCK_E_DEVICE, device_text(filler, io->dev));
+    if (io->sector != BLOCK_NO_SECTOR)
+        table_builder_set_num(builder, row, BLOCK_E_SECTOR, (double)io->sector);
+    table_builder_set_num(builder, row, BLOCK_E_BYTES, io->bytes);
+    if (io->arrival_ns)
+        table_builder_set_num(builder, row, BLOCK_E_QUEUE, (double)(io->issue_ns - io->arrival_ns) / 1000);
+    table_builder_set_num(builder, row, BLOCK_E_LATENCY, (double)(io->end_ns - io->issue_ns) / 1000);
+    table_builder_set_text(builder, row, BLOCK_E_ERROR, error_text(io->error));
+    if (io->bio_ns)
+        table_builder_set_num(builder, row, BLOCK_E_TOTAL, (double)(io->end_ns - io->bio_ns) / 1000);
+}
+
+static void fill_events(struct filler *filler, struct section *out) {
+    const struct block_stat *stat = filler->stat;
+    struct table_builder *builder = table_builder_new(&block_events_table);
+    uint64_t left_out = stat->n_recent > BLOCK_EVENTS_KEPT ? stat->n_recent - BLOCK_EVENTS_KEPT : 0;
+    const struct text *rwbs = NULL; // of the last one: they come in runs
+    for (uint64_t i = left_out; i < stat->n_recent; i++) {
+        const struct block_recent *recent = &stat->recent[i % BLOCK_EVENTS_KEPT];
+        if (!rwbs || strcmp(text_bytes(rwbs), recent->io.rwbs) != 0) {
+            text_unref(rwbs);
+            rwbs = text_from(recent->io.rwbs);
+        }
+        fill_event(filler, builder, recent, rwbs);
+    }
+    text_unref(rwbs);
+    section_stream(out, table_builder_seal(builder), left_out);
+    table_builder_free(builder);
+}
+
+void block_fill_disks(struct block_names *names, struct block_stat *stat, struct block_match *match, uint64_t now_ns) {
+    uint32_t dev;
+    bool fresh = block_names_refresh(names, now_ns);
+    // Every disk has a row from the start: no error is a measurement too.
+    for (uint32_t i = 0; block_names_disk(names, i, &dev); i++)
+        block_stat_device(stat, dev);
+    for (uint32_t i = 0; i < stat->n_devices; i++) {
+        uint64_t sectors = block_names_sectors(names, stat->devices[i].dev);
+        stat->devices[i].per_sector = sectors ? 64.0 / (double)sectors : 0;
+        if (fresh && block_names_gone(names, stat->devices[i].dev))
+            block_match_drop(match, stat->devices[i].dev);
+    }
+    const struct block_part *parts;
+    size_t n = block_names_parts(names, &parts);
+    if (fresh)
+        block_match_parts(match, parts, n);
+}
+
+void block_fill_section(const struct block_fill *fill, struct section *out) {
+    struct filler filler = {.fill = fill, .stat = fill->stat, .seconds = NAN, .filters = block_who_filters(fill->who)};
+    if (fill->end_ns > fill->begin_ns)
+        filler.seconds = (double)(fill->end_ns - fill->begin_ns) / 1e9;
+    for (int op = 0; op < BLOCK_OPS; op++)
+        filler.ops[op] = text_from(block_op_names[op]);
+    resolve_procs(&filler);
+    fill_devices(&filler, out);
+    fill_processes(&filler, out);
+    fill_cgroups(&filler, out);
+    fill_errors(&filler, out);
+    fill_hists(&filler, out);
+    for (size_t i = 0; i < sizeof(groupings) / sizeof(groupings[0]); i++)
+        fill_groups(&filler, &groupings[i], out);
+    fill_events(&filler, out);
+    free(filler.order);
+    for (int op = 0; op < BLOCK_OPS; op++)
+        text_unref(filler.ops[op]);
+    for (int key = 0; key < BLOCK_KEYS; key++)
+        text_unref(filler.keys[key]);
+}

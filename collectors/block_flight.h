@@ -1,0 +1,329 @@
+// The table of what is in flight, for block_match.c (requests) and block_bio.c (bios) alone: a pool of flights, and an
+// open-addressed index (linear probing, no tombstones) from (device, sector) to them. Nothing is allocated while events
+// come but a larger use of the index. Sectors fall anywhere in the index, and each miss of the cache costs more than
+// all the rest: so only as much of it is in use as keeps it half empty. Inline, since an event makes several of these
+// steps.
+#ifndef COLLECTORS_BLOCK_FLIGHT_H
+#define COLLECTORS_BLOCK_FLIGHT_H
+
+#include <string.h>
+
+#include "collectors/block_match.h"
+
+#define OWN_MAX 64
+#define INDEX_MIN 256         // entries: they fit the first cache beside everything else
+#define NO_SECTOR_MAX 1024    // flushes of one device that are waited for; more means their ends are not told
+#define OLD_NS 60000000000ull // an arrival without an issue for so long was merged from the front; an issue is suspect
+
+// A request whose end was not told, not even as lost: another one of the same sector, so much younger, ends before it.
+#define LEFT_OVER_NS 1000000000ull
+#define LEFT_OVER_TIMES 16
+
+#define TAIL_NS 1000000000ull // a write that may end with a flush after it, and did not: it ended with its data
+#define PARTS 1024            // places of a hash table
+#define SEQUENCES 1024        // the same: of threads that do I/O
+#define WRITERS 64            // threads that write back at one time
+
+enum flight_state {
+    FLIGHT_FREE,
+    FLIGHT_QUEUED, // a request that waits for its issue
+    FLIGHT_ISSUED,
+    FLIGHT_BIO,   // a bio without a request (yet)
+    FLIGHT_RIDER, // a bio that joined a request
+    FLIGHT_ROOT,  // first piece of a split bio: done, and other pieces are not
+    FLIGHT_TAIL,  // its data is written, and a flush may follow
+    FLIGHT_STATES,
+};
+
+struct flight {
+    uint64_t key; // the sector where it is now, or a number beyond all sectors for what has none
+    uint64_t arrival_ns, issue_ns, sector;
+    uint64_t bio_ns, cgroup, data_ns; // arrival of its bio, or 0; of a tail: when the data was written
+    uint32_t dev, left, bytes;        // left: sectors not yet completed
+    uint32_t bio_sectors, bio_bytes;  // of this piece of its bio; of the whole bio
+    uint32_t root, pieces;            // slot + 1 of the first piece; of that: how many pieces are not done, or 0
+    int32_t tid, error;
+    uint32_t next_free;
+    uint8_t state, op, key_of, bio_key, sequence;
+    bool own, suspect, requested, tail, remapped; // remapped: its queue event is still to come
+    uint16_t requeues;
+    char rwbs[BLOCK_RWBS], comm[BLOCK_COMM];
+};
+
+struct index_entry {
+    uint32_t slot; // + 1; 0: empty
+    uint32_t hash;
+};
+
+struct seen {
+    uint64_t next; // sector
+    uint32_t dev;
+    int32_t tid;
+};
+
+struct writer {
+    int32_t tid;
+    uint64_t cgroup;
+};
+
+struct block_match {
+    struct flight *pool;
+    struct index_entry *index;                      // room for capacity * 2 entries; mask + 1 of them are in use
+    uint32_t capacity, mask, used, high, free_list; // high: slots ever used; free_list: slot + 1
+    uint32_t by_state[FLIGHT_STATES];
+    uint64_t lost_ts;
+    bool any_suspect;
+    block_done_fn done;
+    void *ctx;
+    pid_t own[OWN_MAX];
+    uint32_t n_own;
+    uint64_t own_bits; // of the own tids modulo 64: mostly one test says no
+    struct block_part parts[PARTS];
+    uint32_t n_parts, n_writers, n_remapped;
+    struct writer writers[WRITERS];
+    struct seen seen[SEQUENCES];
+    struct block_counts counts;
+};
+
+static inline uint32_t hash_key(uint32_t dev, uint64_t key) {
+    uint64_t h = (key ^ ((uint64_t)dev << 40)) * 0x9e3779b97f4a7c15ull;
+    return (uint32_t)(h >> 32);
+}
+
+static inline void index_add(struct block_match *match, uint32_t slot, uint32_t hash) {
+    uint32_t i = hash & match->mask;
+    while (match->index[i].slot)
+        i = (i + 1) & match->mask;
+    match->index[i] = (struct index_entry){.slot = slot + 1, .hash = hash};
+}
+
+// Uses that many entries of the index, and enters what is in flight again.
+static inline void index_resize(struct block_match *match, uint32_t entries) {
+    memset(match->index, 0, entries * sizeof(*match->index));
+    match->mask = entries - 1;
+    for (uint32_t i = 0; i < match->high; i++)
+        if (match->pool[i].state != FLIGHT_FREE)
+            index_add(match, i, hash_key(match->pool[i].dev, match->pool[i].key));
+}
+
+static inline void index_remove(struct block_match *match, uint32_t slot) {
+    const struct flight *f = &match->pool[slot];
+    uint32_t i = hash_key(f->dev, f->key) & match->mask;
+    while (match->index[i].slot != slot + 1)
+        i = (i + 1) & match->mask;
+    // Close the gap: pull back each later entry of the run that may stand at or before it.
+    for (uint32_t j = (i + 1) & match->mask; match->index[j].slot; j = (j + 1) & match->mask) {
+        uint32_t home = match->index[j].hash & match->mask;
+        if (((j - home) & match->mask) < ((j - i) & match->mask))
+            continue;
+        match->index[i] = match->index[j];
+        i = j;
+    }
+    match->index[i].slot = 0;
+}
+
+static inline void flight_state(struct block_match *match, struct flight *f, uint8_t state) {
+    match->by_state[f->state]--; // of FLIGHT_FREE it means nothing
+    f->state = state;
+    match->by_state[state]++;
+}
+
+// In two pieces, which compilers make plain stores of: they make a slow string instruction of one long one.
+static inline void flight_clear(struct flight *f) {
+    _Static_assert(sizeof(*f) > 64 && sizeof(*f) <= 136, "two pieces");
+    memset(f, 0, 64);
+    memset((char *)f + 64, 0, sizeof(*f) - 64);
+}
+
+static inline struct flight *flight_add(struct block_match *match, uint32_t dev, uint64_t key) {
+    uint32_t slot;
+    if (match->free_list) {
+        slot = match->free_list - 1;
+        match->free_list = match->pool[slot].next_free;
+    } else if (match->high < match->capacity) {
+        slot = match->high++;
+    } else {
+        match->counts.table_full++;
+        return NULL;
+    }
+    if (match->used >= (match->mask + 1) / 2)
+        index_resize(match, (match->mask + 1) * 2);
+    struct flight *f = &match->pool[slot];
+    flight_clear(f);
+    f->key = key;
+    f->dev = dev;
+    match->used++;
+    index_add(match, slot, hash_key(dev, key));
+    return f;
+}
+
+static inline void flight_remove(struct block_match *match, struct flight *f) {
+    uint32_t slot = (uint32_t)(f - match->pool);
+    index_remove(match, slot);
+    flight_state(match, f, FLIGHT_FREE);
+    f->next_free = match->free_list;
+    match->free_list = slot + 1;
+    match->used--;
+    match->n_remapped -= f->remapped;
+}
+
+static inline void flight_move(struct block_match *match, struct flight *f, uint64_t key) {
+    uint32_t slot = (uint32_t)(f - match->pool);
+    index_remove(match, slot);
+    f->key = key;
+    index_add(match, slot, hash_key(f->dev, key));
+}
+
+// Whether the one that began at `a` goes before the one that began at `b`: the older one does. But one that never
+// ended, as far as anybody told, does not: or each later one of its sector would be taken for the one before.
+static inline bool older_better(uint64_t a, uint64_t b, uint64_t now) {
+    bool older = a < b;
+    uint64_t old_ns = now - (older ? a : b), young_ns = now - (older ? b : a);
+    return old_ns > LEFT_OVER_NS && old_ns / LEFT_OVER_TIMES > young_ns ? !older : older;
+}
+
+// Which of two requests for the same sector an event means: one that is not suspect; to complete, one of the event's
+// own length, then the oldest that is not left over; to issue, the youngest (an old arrival may be left over from a
+// request that was merged from the front and so got another sector), or the oldest when bios are followed, which leave
+// nothing over; of bios the oldest of the event's own length, then the oldest.
+static inline bool flight_better(const struct flight *f, const struct flight *best, const struct block_event *event) {
+    if (f->suspect != best->suspect)
+        return best->suspect;
+    if (f->state == FLIGHT_QUEUED)
+        return f->bio_ns && best->bio_ns ? older_better(f->arrival_ns, best->arrival_ns, event->ts)
+                                         : f->arrival_ns > best->arrival_ns;
+    if (f->state != FLIGHT_ISSUED) {
+        bool same = f->bio_sectors == event->sectors, best_same = best->bio_sectors == event->sectors;
+        return same != best_same ? same : older_better(f->bio_ns, best->bio_ns, event->ts);
+    }
+    bool fits = f->left == event->sectors && f->op == event->op;
+    bool best_fits = best->left == event->sectors && best->op == event->op;
+    if (fits != best_fits)
+        return fits;
+    return older_better(f->issue_ns, best->issue_ns, event->ts);
+}
+
+// The request with that key and state, not younger than the event, that the event means.
+static inline struct flight *flight_find(struct block_match *match, const struct block_event *event, uint64_t key,
+                                         uint8_t state) {
+    uint32_t hash = hash_key(event->dev, key);
+    struct flight *best = NULL;
+    for (uint32_t i = hash & match->mask; match->index[i].slot; i = (i + 1) & match->mask) {
+        if (match->index[i].hash != hash)
+            continue;
+        struct flight *f = &match->pool[match->index[i].slot - 1];
+        if (f->key != key || f->dev != event->dev || f->state != state)
+            continue;
+        uint64_t since = state == FLIGHT_ISSUED ? f->issue_ns : state == FLIGHT_QUEUED ? f->arrival_ns : f->bio_ns;
+        if (since > event->ts)
+            continue;
+        if (!best || flight_better(f, best, event))
+            best = f;
+    }
+    return best;
+}
+
+// What has no sector gets a key beyond all sectors, by kind of operation.
+static inline uint64_t event_key(const struct block_event *event) {
+    bool none = event->sector == BLOCK_NO_SECTOR || event->op == BLOCK_FLUSH || event->op == BLOCK_OTHER;
+    return none ? BLOCK_NO_SECTOR - event->op : event->sector;
+}
+
+// The bio of an empty flush: one key, apart from that of the flush requests.
+#define FLUSH_BIO (BLOCK_NO_SECTOR - 16)
+
+static inline bool is_flush_bio(const struct block_event *event) {
+    return !event->sectors && event->rwbs[0] == 'F' && event->rwbs_size > 1;
+}
+
+static inline bool is_own(const struct block_match *match, pid_t tid) {
+    if (!(match->own_bits >> (tid & 63) & 1))
+        return false;
+    for (uint32_t i = 0; i < match->n_own; i++)
+        if (match->own[i] == tid)
+            return true;
+    return false;
+}
+
+// Whether it begins where the thread's previous one on that disk ended: asked in the order of arrival.
+static inline uint8_t sequence_of(struct block_match *match, const struct flight *f, const struct block_event *event) {
+    if (!event->sectors || event->sector == BLOCK_NO_SECTOR)
+        return BLOCK_SEQUENCE_UNKNOWN;
+    uint64_t hash = ((uint64_t)(uint32_t)event->tid << 32 | f->dev) * 0x9e3779b97f4a7c15ull;
+    struct seen *seen = &match->seen[hash >> 54];
+    bool known = seen->tid == event->tid && seen->dev == f->dev;
+    bool follows = known && seen->next == event->sector;
+    *seen = (struct seen){.next = event->sector + event->sectors, .dev = f->dev, .tid = event->tid};
+    return !known ? BLOCK_SEQUENCE_UNKNOWN : follows ? BLOCK_SEQUENTIAL : BLOCK_RANDOM;
+}
+
+static inline const struct writer *writer_find(const struct block_match *match, int32_t tid) {
+    for (uint32_t i = 0; i < match->n_writers; i++)
+        if (match->writers[i].tid == tid)
+            return &match->writers[i];
+    return NULL;
+}
+
+static inline void flight_by(struct block_match *match, struct flight *f, const struct block_event *event) {
+    static const char writeback[BLOCK_COMM] = "(writeback)";
+    f->tid = event->tid;
+    f->own = is_own(match, event->tid);
+    f->sequence = sequence_of(match, f, event);
+    if (!event->comm)
+        return;
+    memcpy(f->comm, event->comm, BLOCK_COMM);
+    // A kernel worker in the middle of an inode's writeback does not write for itself.
+    const struct writer *writer =
+        match->n_writers && !memcmp(f->comm, "kworker", 7) ? writer_find(match, event->tid) : NULL;
+    if (!writer)
+        return;
+    f->tid = 0;
+    f->cgroup = writer->cgroup;
+    memcpy(f->comm, writeback, BLOCK_COMM);
+}
+
+// At most so many without a sector: completions of flushes are not told by every driver.
+static inline void limit_no_sector(struct block_match *match, const struct block_event *event, uint64_t key,
+                                   uint8_t state) {
+    uint32_t hash = hash_key(event->dev, key), n = 0;
+    for (uint32_t i = hash & match->mask; match->index[i].slot; i = (i + 1) & match->mask)
+        n += match->index[i].hash == hash;
+    if (n < NO_SECTOR_MAX)
+        return;
+    struct flight *oldest = flight_find(match, event, key, state);
+    if (!oldest)
+        return;
+    flight_remove(match, oldest);
+    match->counts.abandoned++;
+}
+
+static inline void rwbs_take(struct flight *f, const struct block_event *event) {
+    size_t n = event->rwbs_size < BLOCK_RWBS ? event->rwbs_size : BLOCK_RWBS - 1;
+    memcpy(f->rwbs, event->rwbs, n);
+}
+
+// The request gives way to what is left of it: its bio, which rides with another request.
+static inline void flight_rides(struct block_match *match, struct flight *f) {
+    if (f->bio_ns)
+        flight_state(match, f, FLIGHT_RIDER);
+    else
+        flight_remove(match, f);
+}
+
+// Tells what happened to f (a request that ended, a bio, the rest of a bio) to who asked for it.
+void flight_tell(struct block_match *match, const struct flight *f, uint64_t ts, enum block_what what);
+
+// ---- block_bio.c ----
+
+// Any event of a bio.
+void bio_event(struct block_match *match, const struct block_event *told);
+// The piece of a bio that f is has ended, and so f: with the last piece the bio.
+void bio_end(struct block_match *match, struct flight *f, uint64_t ts);
+// The same when only its data is written: a flush of its sequence may follow.
+void bio_data_end(struct block_match *match, struct flight *f, uint64_t ts);
+// The bios that joined the request f, one behind the other, have ended with it.
+void bio_riders_end(struct block_match *match, const struct flight *f, uint64_t ts);
+// The last completion of a flush sequence: of no length, at the sector where the data began, or ended.
+void bio_sequence_end(struct block_match *match, const struct block_event *event);
+
+#endif

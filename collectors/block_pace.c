@@ -1,0 +1,53 @@
+// The rules: draining takes more than half of the time, or events are lost, in two frames in a row: one level down.
+// Draining takes less than a fifth and nothing is lost for some frames: one level up.
+#include "collectors/block_pace.h"
+
+#include <stdio.h>
+
+#define BUSY_PCT 50
+#define QUIET_PCT 20
+#define BAD_FRAMES 2
+#define PATIENCE 5
+#define PATIENCE_MAX 80
+#define SOON 3 // bad again so few frames after a try: the next one comes later
+
+static bool pace_to(struct block_pace *pace, enum block_level level) {
+    pace->level = level;
+    pace->bad = pace->quiet = pace->since = 0;
+    return true;
+}
+
+bool block_pace_frame(struct block_pace *pace, uint64_t frame_ns, uint64_t lost) {
+    double busy_pct = frame_ns ? 100.0 * (double)pace->busy_ns / (double)frame_ns : 0;
+    bool bad = busy_pct > BUSY_PCT || lost, quiet = busy_pct < QUIET_PCT && !lost;
+    pace->busy_ns = 0;
+    pace->bad = bad ? pace->bad + 1 : 0;
+    pace->quiet = quiet ? pace->quiet + 1 : 0;
+    pace->since++;
+    if (!pace->patience)
+        pace->patience = PATIENCE;
+    if (bad && pace->level != BLOCK_COUNT && pace->bad >= BAD_FRAMES) {
+        if (pace->since <= SOON && pace->patience < PATIENCE_MAX)
+            pace->patience *= 2;
+        pace->lost = lost;
+        pace->busy_pct = busy_pct;
+        return pace_to(pace, pace->level + 1);
+    }
+    if (pace->level == BLOCK_FULL) {
+        if (pace->since > PATIENCE_MAX)
+            pace->patience = PATIENCE;
+        return false;
+    }
+    return pace->quiet >= pace->patience && pace_to(pace, pace->level - 1);
+}
+
+void block_pace_text(const struct block_pace *pace, char *out, size_t size) {
+    static const char *const left[] = {
+        "", "waits of bios, and disks without requests, are left out",
+        "I/Os are only counted (in pieces, where they complete in pieces): no latencies, no processes, no events"};
+    if (pace->level == BLOCK_FULL)
+        snprintf(out, size, "%s", "");
+    else
+        snprintf(out, size, "%s: reading the events took %.0f %% of the time and %llu were lost in one frame",
+                 left[pace->level], pace->busy_pct, (unsigned long long)pace->lost);
+}

@@ -1,0 +1,87 @@
+// What is known about the finished I/O of an interval: latencies by device and operation, sums and histograms by task,
+// errors, and the newest I/Os one by one. Filled per I/O without allocation (a device, or an operation that is new to
+// it, costs one); read and cleared once per frame. One thread owns it.
+#ifndef COLLECTORS_BLOCK_STAT_H
+#define COLLECTORS_BLOCK_STAT_H
+
+#include "collectors/block_match.h"
+#include "model/hist.h"
+
+#define BLOCK_EVENTS_KEPT 2048 // the newest of a frame; a row of a frame takes about 100 bytes of history
+#define BLOCK_PROCS_MAX 8192
+#define BLOCK_SLOTS 256 // tasks, devices and operations with histograms of their own; the rest shares one an operation
+#define BLOCK_ERRORS_MAX 64
+
+struct block_sequence_counts {
+    uint64_t known, sequential;
+};
+
+struct block_device {
+    uint32_t dev;
+    struct hist_acc *latency[BLOCK_KEYS], *queue[BLOCK_KEYS], *total[BLOCK_KEYS]; // ns; NULL until there is some
+    struct hist_acc *size[BLOCK_OPS], *offset[BLOCK_OPS];                         // bytes; 64ths of the device
+    double per_sector;                                                            // 64 / sectors; 0: not known
+    uint64_t errors, timeouts, requeues, ios[BLOCK_OPS], bytes[BLOCK_OPS];
+    struct block_sequence_counts sequence;
+    int32_t last_error; // since ktop started; 0: none
+    uint64_t last_error_sector;
+};
+
+// Who did what to which device in this interval.
+struct block_proc {
+    int32_t tid;
+    uint32_t dev;
+    char comm[BLOCK_COMM + 1];
+    uint8_t op;
+    uint32_t device, slot, who;      // slot: UINT32_MAX when there was none left; who: for the caller
+    uint64_t cgroup;                 // of writeback: the control group's inode number
+    uint64_t ios, bytes, latency_ns; // of requests, and of bios on devices without
+    uint64_t bios, total_ns;         // of bios
+    struct block_sequence_counts sequence;
+};
+
+struct block_slot {
+    struct hist_acc latency, size;
+};
+
+struct block_recent {
+    struct block_io io;
+    uint32_t proc; // index into procs, or UINT32_MAX when that table was full
+};
+
+// Errors of one kind, since ktop started.
+struct block_error {
+    uint32_t dev;
+    int32_t error;
+    uint8_t op;
+    uint64_t count, before, sector; // before: at the end of the last interval
+};
+
+struct block_stat {
+    struct block_device *devices; // stay; in the order of their first I/O
+    uint32_t n_devices, devices_capacity;
+    struct block_proc *procs; // of this interval
+    uint32_t n_procs, procs_capacity;
+    struct block_slot *slots;  // BLOCK_SLOTS of procs, in the order of their first I/O
+    struct block_slot *others; // BLOCK_OPS: of the procs that have none
+    uint32_t n_slots;
+    struct block_error errors[BLOCK_ERRORS_MAX]; // stay
+    uint32_t n_errors;
+    struct block_recent *recent; // BLOCK_EVENTS_KEPT, a ring
+    uint64_t n_recent;           // I/Os of this interval: the newest are recent[(n_recent - 1) % BLOCK_EVENTS_KEPT] …
+    uint64_t procs_left_out;     // I/Os that no row of procs counts, for want of room
+    uint32_t *proc_index, proc_mask;
+    uint8_t device_cache[64]; // by a hash of dev: index into devices + 1, a guess to be checked
+};
+
+struct block_stat *block_stat_new(void);
+void block_stat_free(struct block_stat *stat);
+void block_stat_io(struct block_stat *stat, const struct block_io *io);
+// An end whose issue was not recorded (ktop only counts then): I/Os, bytes and errors of the device.
+void block_stat_count(struct block_stat *stat, const struct block_event *complete);
+// Index of the device, made when it is new.
+uint32_t block_stat_device(struct block_stat *stat, uint32_t dev);
+// Empties it for the next interval; makes more room for processes when it was half full.
+void block_stat_clear(struct block_stat *stat);
+
+#endif

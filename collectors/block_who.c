@@ -1,0 +1,253 @@
+// A table of threads by their number and the name that their I/O had: a number that is used again with another name is
+// another thread. What is older than some seconds is looked up again, since threads move between control groups.
+#include "collectors/block_who.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collectors/format.h"
+#include "model/mem.h"
+
+#define KEEP_NS 5000000000ull
+#define PEOPLE_MAX 16384
+#define PLACES (PEOPLE_MAX * 2)
+#define GENERATIONS 32 // of parents that are followed up for --children
+
+struct entry {
+    struct block_person person;
+    char comm[BLOCK_COMM];
+    uint64_t cgroup_id, read_ns;
+};
+
+struct block_who {
+    char proc[128], cgroups[128];
+    const struct collect_options *options;
+    struct entry *entries;
+    uint32_t n, places[PLACES];
+    uint32_t resolved;
+    struct entry nobody;
+};
+
+struct block_who *block_who_new(const char *proc, const char *cgroups, const struct collect_options *options) {
+    struct block_who *who = xcalloc(1, sizeof(*who));
+    snprintf(who->proc, sizeof(who->proc), "%s", proc);
+    snprintf(who->cgroups, sizeof(who->cgroups), "%s", cgroups);
+    who->options = options;
+    who->entries = xcalloc(PEOPLE_MAX, sizeof(*who->entries));
+    return who;
+}
+
+static void forget(struct entry *entry) {
+    text_unref(entry->person.comm);
+    text_unref(entry->person.cgroup);
+    entry->person.comm = entry->person.cgroup = NULL;
+}
+
+void block_who_free(struct block_who *who) {
+    if (!who)
+        return;
+    for (uint32_t i = 0; i < who->n; i++)
+        forget(&who->entries[i]);
+    free(who->entries);
+    free(who);
+}
+
+bool block_who_filters(const struct block_who *who) {
+    return who->options && (who->options->pids || who->options->has_user);
+}
+
+// ---- one thread ----
+
+struct status {
+    int32_t pid, parent;
+    uid_t user;
+    char name[32];
+};
+
+static bool status_read(const struct block_who *who, int32_t tid, struct status *out) {
+    char path[160], text[4096];
+    snprintf(path, sizeof(path), "%s/%d/status", who->proc, tid);
+    long length = format_file(path, text, sizeof(text));
+    if (length <= 0 && length != -EFBIG)
+        return false;
+    *out = (struct status){.pid = tid, .user = (uid_t)-1};
+    sscanf(text, "Name:\t%31[^\n]", out->name);
+    const char *at = strstr(text, "\nTgid:");
+    if (at && atoi(at + 6) > 0)
+        out->pid = atoi(at + 6);
+    at = strstr(text, "\nPPid:");
+    if (at)
+        out->parent = atoi(at + 6);
+    at = strstr(text, "\nUid:");
+    if (at)
+        out->user = (uid_t)strtoul(at + 5, NULL, 10);
+    return true;
+}
+
+// The control group that matters for I/O: of the controller blkio where version 1 has it, else of version 2.
+static const struct text *cgroup_read(const struct block_who *who, int32_t tid) {
+    char path[160], text[8192];
+    snprintf(path, sizeof(path), "%s/%d/cgroup", who->proc, tid);
+    if (format_file(path, text, sizeof(text)) <= 0)
+        return NULL;
+    const char *best = NULL;
+    for (char *line = text, *end; line && *line; line = end) {
+        end = strchr(line, '\n');
+        if (end)
+            *end++ = 0;
+        const char *first = strchr(line, ':'), *second = first ? strchr(first + 1, ':') : NULL;
+        if (!second)
+            continue;
+        char controllers[128];
+        snprintf(controllers, sizeof(controllers), ",%.*s,", (int)(second - first - 1 < 100 ? second - first - 1 : 100),
+                 first + 1);
+        if (strstr(controllers, ",blkio,") || (!best && second == first + 1))
+            best = second + 1;
+    }
+    return best ? text_from(best) : NULL;
+}
+
+// The control group of version 2 with that inode number: the kernel opens it by its number, without a search.
+static const struct text *cgroup_name(const struct block_who *who, uint64_t id) {
+    static const char *const below[] = {"", "/unified"};
+    struct {
+        struct file_handle head;
+        uint64_t id;
+    } handle;
+    for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
+        char path[192], link[64], name[4096];
+        snprintf(path, sizeof(path), "%s%s", who->cgroups, below[i]);
+        int mount = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (mount < 0)
+            continue;
+        handle.head.handle_bytes = sizeof(handle.id);
+        handle.head.handle_type = 0xfe; // FILEID_KERNFS
+        memcpy(handle.head.f_handle, &id, sizeof(id));
+        int fd = open_by_handle_at(mount, &handle.head, O_PATH | O_CLOEXEC);
+        close(mount);
+        if (fd < 0)
+            continue;
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        ssize_t n = readlink(link, name, sizeof(name) - 1);
+        close(fd);
+        if (n <= 0)
+            continue;
+        name[n] = 0;
+        size_t length = strlen(path);
+        if (!strncmp(name, path, length))
+            return text_from(name[length] ? name + length : "/");
+    }
+    return NULL;
+}
+
+static bool is_wanted(const struct block_who *who, const struct status *status) {
+    const struct collect_options *options = who->options;
+    if (!block_who_filters(who))
+        return true;
+    if (options->has_user && status->user != options->user)
+        return false;
+    if (!options->pids)
+        return true;
+    int32_t pid = status->pid, parent = status->parent;
+    for (int generation = 0; generation < GENERATIONS && pid > 0; generation++) {
+        for (size_t i = 0; i < options->n_pids; i++)
+            if (options->pids[i] == pid)
+                return true;
+        struct status next;
+        if (!options->children || !status_read(who, parent, &next))
+            return false;
+        pid = parent;
+        parent = next.parent;
+    }
+    return false;
+}
+
+static void look_up(const struct block_who *who, struct entry *entry, uint64_t now_ns) {
+    struct block_person *person = &entry->person;
+    struct status status = {.pid = person->tid, .user = (uid_t)-1, .name = ""};
+    forget(entry);
+    entry->read_ns = now_ns;
+    if (!person->tid) { // the writeback of the kernel
+        person->pid = 0;
+        person->wanted = !block_who_filters(who);
+        person->cgroup = entry->cgroup_id ? cgroup_name(who, entry->cgroup_id) : NULL;
+        return;
+    }
+    int32_t tid = person->tid;
+    bool ring = !memcmp(entry->comm, "iou-wrk-", 8) || !memcmp(entry->comm, "iou-sqp-", 8);
+    if (!status_read(who, tid, &status) && ring) { // the number in its name is of the thread that made the ring
+        char number[BLOCK_COMM - 7] = "";
+        memcpy(number, entry->comm + 8, BLOCK_COMM - 8);
+        tid = atoi(number);
+        status.pid = person->tid;
+        if (tid > 0)
+            status_read(who, tid, &status);
+    }
+    if (!entry->comm[0] && status.name[0]) // the event that told of it has no name
+        person->comm = text_from(status.name);
+    struct status process;
+    person->pid = status.pid;
+    if (ring && status_read(who, status.pid, &process))
+        person->comm = text_from(process.name);
+    person->cgroup = cgroup_read(who, tid);
+    person->wanted = is_wanted(who, &status);
+}
+
+// ---- the table ----
+
+static uint32_t place_of(int32_t tid, uint64_t cgroup) {
+    return (uint32_t)((((uint64_t)(uint32_t)tid ^ cgroup << 20) * 0x9e3779b97f4a7c15ull) >> 40) % PLACES;
+}
+
+static uint32_t find(struct block_who *who, const struct block_proc *proc, uint64_t now_ns) {
+    uint32_t i = place_of(proc->tid, proc->cgroup);
+    for (; who->places[i]; i = (i + 1) % PLACES) {
+        struct entry *entry = &who->entries[who->places[i] - 1];
+        if (entry->person.tid != proc->tid || entry->cgroup_id != proc->cgroup ||
+            memcmp(entry->comm, proc->comm, BLOCK_COMM) != 0)
+            continue;
+        if (entry->read_ns + KEEP_NS < now_ns)
+            look_up(who, entry, now_ns);
+        return who->places[i] - 1;
+    }
+    if (who->n == PEOPLE_MAX)
+        return UINT32_MAX;
+    struct entry *entry = &who->entries[who->n++];
+    *entry = (struct entry){.person.tid = proc->tid, .cgroup_id = proc->cgroup};
+    memcpy(entry->comm, proc->comm, BLOCK_COMM);
+    who->places[i] = who->n;
+    look_up(who, entry, now_ns);
+    return who->n - 1;
+}
+
+void block_who_resolve(struct block_who *who, struct block_stat *stat, uint64_t now_ns) {
+    for (; who->resolved < stat->n_procs; who->resolved++)
+        stat->procs[who->resolved].who = find(who, &stat->procs[who->resolved], now_ns);
+}
+
+const struct block_person *block_who_of(const struct block_who *who, const struct block_proc *proc) {
+    return proc->who < who->n ? &who->entries[proc->who].person : &who->nobody.person;
+}
+
+void block_who_tidy(struct block_who *who, uint64_t now_ns) {
+    uint32_t kept = 0;
+    memset(who->places, 0, sizeof(who->places));
+    for (uint32_t i = 0; i < who->n; i++) {
+        struct entry *entry = &who->entries[i];
+        if (entry->read_ns + KEEP_NS < now_ns || who->n > PEOPLE_MAX / 2) {
+            forget(entry);
+            continue;
+        }
+        who->entries[kept] = *entry;
+        uint32_t place = place_of(entry->person.tid, entry->cgroup_id);
+        while (who->places[place])
+            place = (place + 1) % PLACES;
+        who->places[place] = ++kept;
+    }
+    who->n = kept;
+    who->resolved = 0;
+}

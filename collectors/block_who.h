@@ -1,0 +1,30 @@
+// Whose I/O it is: the process and the control group of a thread, from /proc, and whether the user wants to see it
+// (-p, -u, --children). Looked up soon after a thread's first I/O of a frame and kept for some seconds; never per
+// event. One thread owns it.
+#ifndef COLLECTORS_BLOCK_WHO_H
+#define COLLECTORS_BLOCK_WHO_H
+
+#include "collectors/block_stat.h"
+#include "collectors/collector.h"
+#include "model/text.h"
+
+struct block_person {
+    int32_t tid, pid;          // pid: the thread itself when it was gone before it could be looked up
+    const struct text *comm;   // instead of the event's, for threads of io_uring; else NULL
+    const struct text *cgroup; // NULL: not known
+    bool wanted;
+};
+
+struct block_who;
+// proc: "/proc", sys: "/sys/fs/cgroup" (other directories in tests). options may be NULL: everything is wanted.
+struct block_who *block_who_new(const char *proc, const char *cgroups, const struct collect_options *options);
+void block_who_free(struct block_who *who);
+// Looks up the processes of the interval that are not known yet: sets who of each proc.
+void block_who_resolve(struct block_who *who, struct block_stat *stat, uint64_t now_ns);
+// Of a proc that was resolved in this interval; never NULL.
+const struct block_person *block_who_of(const struct block_who *who, const struct block_proc *proc);
+// Once per frame, after the last look at the interval: forgets what is old.
+void block_who_tidy(struct block_who *who, uint64_t now_ns);
+bool block_who_filters(const struct block_who *who);
+
+#endif

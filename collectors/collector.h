@@ -1,0 +1,75 @@
+// A collector: one source of the kernel, in a thread of its own. A new source is one file that defines a
+// `const struct collector` at its foot and one row in collectors/table.c.
+//
+// The runner (collectors/runner.h) calls open, then sample at every tick and drain between ticks, all in the
+// collector's thread, and close at the end. A collector accumulates privately, fills a section in sample, and never
+// draws, waits for a screen, or calls another collector. A source that is missing is a state with a reason, never an
+// exit.
+#ifndef COLLECTORS_COLLECTOR_H
+#define COLLECTORS_COLLECTOR_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "model/section.h"
+
+// What the user asked for that collectors need to know. Set before the threads start; the atomics may change live.
+struct collect_options {
+    atomic_bool threads; // tasks: threads instead of processes
+    const pid_t *pids;   // only these processes (NULL: all)
+    size_t n_pids;
+    bool children; // and their descendants
+    bool has_user;
+    uid_t user;     // only this user's tasks
+    bool show_self; // do not leave ktop's own I/O and syscalls out
+};
+
+// What every callback gets.
+struct collector_run {
+    void *state; // the collector's own, set in open, freed in close
+    const struct collect_options *options;
+    uint64_t begin_ns, end_ns;  // sample: the interval (begin_ns == end_ns in the first, provisional one: totals
+                                // only, rates are not measured yet)
+    bool first;                 // sample: the provisional one, wanted as soon as possible (first paint)
+    char reason[256], fix[256]; // open: why it failed and what to do, one plain sentence each
+    int poll_fd;                // set in open to be drained when it is readable; -1: none
+    uint32_t drain_ms;          // set in open: drain at least this often between ticks; 0: never
+    // May be called in sample and drain: hands over a section early, before the whole is there (a long first scan).
+    void (*publish)(struct collector_run *run, struct section *take);
+};
+
+// What --doctor prints: one line per capability.
+struct check {
+    const char *capability; // "block events"
+    bool works;
+    char detail[256]; // what works, or why not
+    char fix[256];    // what to do; "" when it works
+};
+struct check_report {
+    void (*add)(struct check_report *report, const struct check *check);
+};
+
+struct collector {
+    const char *name; // "block": of the section, the thread (ktop-block) and the tracefs instance
+    const char *help; // one sentence: what it reads, and what that costs
+    bool always;      // cheap: runs all the time. Else only while a visible, pinned or recorded pane needs it
+    // What it can put into a section, for --list columns, help and the man page; NULL-terminated arrays, or NULL.
+    const struct series_def *series;
+    size_t n_series;
+    const struct table_def *const *tables;
+    const struct hist_def *const *hists;
+    const struct table_def *const *streams;
+
+    int (*open)(struct collector_run *run);   // 0 or -errno with reason and fix; may be tried again later
+    void (*drain)(struct collector_run *run); // may be NULL
+    int (*sample)(struct collector_run *run, struct section *out); // fills out; 0, or -errno: then the source is gone
+    void (*close)(struct collector_run *run);   // also after a failed open; leaves nothing in the kernel
+    void (*check)(struct check_report *report); // tries it for real, leaves nothing behind
+};
+
+extern const struct collector *const collectors[]; // collectors/table.c, NULL-terminated, in the order of frames
+const struct collector *collector_find(const char *name);
+
+#endif

@@ -1,0 +1,214 @@
+// Tries tracing for real, in an instance of its own: "listed" is not "works", so each tracer and probe must deliver an
+// event that the doctor itself causes. Leaves no instance and no probe behind, whatever fails on the way.
+#include "collectors/doctor_trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collectors/sweep.h"
+#include "collectors/tracefs.h"
+
+#define SAY(field_, ...) snprintf((field_), sizeof(field_), __VA_ARGS__)
+#define KERNEL_FUNCTION "vfs_read" // there in every kernel, and easily called
+
+// What the uprobe is put on.
+__attribute__((noinline)) void doctor_probed(void) {
+    __asm__ volatile("" ::: "memory"); // so that the call is not optimized away
+}
+
+static void cause_read(void) {
+    char byte;
+    int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t ignored = read(fd, &byte, 1);
+    (void)ignored;
+    close(fd);
+}
+
+static int append(const char *where, const char *file, const char *text) {
+    char path[600];
+    SAY(path, "%s/%s", where, file);
+    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC); // without O_APPEND everybody's probes would go
+    if (fd < 0)
+        return -errno;
+    int error = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+    close(fd);
+    return error;
+}
+
+// Whether the instance has recorded a line with that text, or -errno.
+static int recorded(const char *instance, const char *text) {
+    char path[600], lines[16384];
+    SAY(path, "%s/trace", instance);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    size_t have = 0;
+    ssize_t n;
+    while (have < sizeof lines - 1 && (n = read(fd, lines + have, sizeof lines - 1 - have)) > 0)
+        have += (size_t)n;
+    close(fd);
+    lines[have] = '\0';
+    return strstr(lines, text) ? 1 : 0;
+}
+
+static bool lists(const char *where, const char *file, const char *word) {
+    char path[600], text[1024];
+    SAY(path, "%s/%s", where, file);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    size_t len = strlen(word);
+    for (const char *at = text; (at = strstr(at, word)); at += len)
+        if ((at == text || at[-1] == ' ') && strchr(" \n", at[len]))
+            return true;
+    return false;
+}
+
+// 1: it delivered; 0: it did not; -errno: refused.
+static int function_try(const char *instance) {
+    int error = instance_write(instance, "set_ftrace_filter", KERNEL_FUNCTION);
+    if (!error)
+        error = instance_write(instance, "current_tracer", "function");
+    if (error)
+        return error;
+    cause_read();
+    int seen = recorded(instance, KERNEL_FUNCTION);
+    instance_write(instance, "current_tracer", "nop");
+    return seen;
+}
+
+static void check_function(struct check_report *report, const char *where, const char *instance) {
+    struct check check = {.capability = "function tracer"};
+    if (!lists(where, "available_tracers", "function")) {
+        SAY(check.detail, "this kernel has none (CONFIG_FUNCTION_TRACER is off)");
+        SAY(check.fix, "use a kernel that was built with CONFIG_FUNCTION_TRACER and CONFIG_DYNAMIC_FTRACE");
+    } else {
+        int result = function_try(instance);
+        check.works = result == 1;
+        if (check.works) {
+            SAY(check.detail, "delivers calls of kernel functions");
+        } else if (result == 0) {
+            SAY(check.detail, "switched on, but it delivers nothing");
+            SAY(check.fix, "check that kernel.ftrace_enabled is 1, and the kernel's log (dmesg)");
+        } else {
+            SAY(check.detail, "listed in available_tracers, but the kernel refuses it: %s", strerror(-result));
+            SAY(check.fix, "use another kernel: this one was built, or is locked down, so that its functions cannot be "
+                           "traced");
+        }
+    }
+    report->add(report, &check);
+}
+
+// Puts a probe on `place`, causes a hit and looks for it. As function_try.
+static int probe_try(const char *where, const char *instance, const char *file, const char *place,
+                     void (*cause)(void)) {
+    char group[128], text[1024], enable[300];
+    ktop_group_name(ktop_id_self(), "doctor", group, sizeof group);
+    SAY(text, "p:%s/tried %s\n", group, place);
+    int result = append(where, file, text);
+    if (result)
+        return result;
+    SAY(enable, "events/%s/tried/enable", group);
+    result = instance_write(instance, enable, "1");
+    if (!result) {
+        cause();
+        result = recorded(instance, "tried:");
+        instance_write(instance, enable, "0");
+    }
+    SAY(text, "-:%s/tried\n", group);
+    append(where, file, text);
+    return result;
+}
+
+static void check_probe(struct check_report *report, const char *where, const char *instance, const char *capability,
+                        const char *file, const char *config, const char *place, void (*cause)(void)) {
+    struct check check = {.capability = capability};
+    int result = place[0] ? probe_try(where, instance, file, place, cause) : -ENOEXEC;
+    check.works = result == 1;
+    if (check.works) {
+        SAY(check.detail, "a probe was put in, hit and removed");
+    } else if (result == -ENOENT) {
+        SAY(check.detail, "this kernel has no %s (%s is off)", file, config);
+        SAY(check.fix, "use a kernel that was built with %s", config);
+    } else if (result == 0) {
+        SAY(check.detail, "a probe was put in, but its hit was not recorded");
+        SAY(check.fix, "look into the kernel's log (dmesg)");
+    } else {
+        SAY(check.detail, "the kernel refuses a probe: %s", strerror(-result));
+        SAY(check.fix, "a locked-down kernel or a security module forbids probes: boot without lockdown");
+    }
+    report->add(report, &check);
+}
+
+// "PATH:OFFSET" of doctor_probed in this program's own file, or "".
+static void own_place(char *place, size_t size) {
+    char exe[400], line[600];
+    uintptr_t address = (uintptr_t)doctor_probed;
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    FILE *maps = fopen("/proc/self/maps", "re");
+    place[0] = '\0';
+    while (n > 0 && maps && fgets(line, sizeof line, maps)) {
+        unsigned long begin, end, offset;
+        if (sscanf(line, "%lx-%lx %*s %lx", &begin, &end, &offset) != 3 || address < begin || address >= end)
+            continue;
+        exe[n] = '\0';
+        if (!strchr(exe, ' ')) // the probe's syntax has no way to say it
+            snprintf(place, size, "%s:0x%lx", exe, (unsigned long)(address - begin + offset));
+        break;
+    }
+    if (maps)
+        fclose(maps);
+}
+
+static void unavailable(struct check_report *report, const char *capability, const char *why, const char *what) {
+    struct check check = {.capability = capability};
+    SAY(check.detail, "%s", why);
+    SAY(check.fix, "%s", what);
+    report->add(report, &check);
+}
+
+static void all_unavailable(struct check_report *report, const char *why, const char *what) {
+    static const char *const needs[] = {"trace instances", "function tracer", "kprobes", "uprobes"};
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+        unavailable(report, needs[i], why, what);
+}
+
+void doctor_trace(struct check_report *report) {
+    const char *why = NULL, *what = NULL, *where = tracefs_where(&why, &what);
+    char instance[600], reason[256], fix[256], place[512];
+    if (!where) {
+        unavailable(report, "tracefs", why, what);
+        all_unavailable(report, "tracefs cannot be used", "see tracefs above");
+        return;
+    }
+    struct check check = {.capability = "tracefs", .works = true};
+    if (tracefs_fd() >= 0)
+        SAY(check.detail, "not mounted; ktop mounts it for itself alone");
+    else
+        SAY(check.detail, "mounted at %s", where);
+    report->add(report, &check);
+    int error = instance_create("doctor", instance, sizeof instance);
+    if (error) {
+        tracefs_explain(error, reason, sizeof reason, fix, sizeof fix);
+        all_unavailable(report, reason, fix);
+        return;
+    }
+    check = (struct check){.capability = "trace instances", .works = true};
+    SAY(check.detail, "an instance of ktop's own was made and will be removed");
+    report->add(report, &check);
+    check_function(report, where, instance);
+    check_probe(report, where, instance, "kprobes", "kprobe_events", "CONFIG_KPROBE_EVENTS", KERNEL_FUNCTION,
+                cause_read);
+    own_place(place, sizeof place);
+    check_probe(report, where, instance, "uprobes", "uprobe_events", "CONFIG_UPROBE_EVENTS", place, doctor_probed);
+    instance_remove(instance);
+}

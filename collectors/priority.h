@@ -1,0 +1,27 @@
+// A better place with the scheduler: a monitor must answer and measure on a machine that has no CPU to spare.
+#ifndef COLLECTORS_PRIORITY_H
+#define COLLECTORS_PRIORITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum priority {
+    PRIORITY_COLLECTOR = 1, // measures: after the screen, for it may work for many milliseconds
+    PRIORITY_SCREEN = 2,    // answers keys
+};
+
+// Asks for it for the calling thread, as far as this user and kernel allow, and says which one it got: "realtime",
+// "short slice" or "ordinary". Processes that the thread forks do not inherit it; threads neither.
+const char *priority_ask(enum priority priority);
+// Back to the ordinary policy.
+void priority_drop(void);
+
+// A thread that keeps a good place only as long as it takes little: realtime must not become the load. Zeroed: nothing
+// was asked for yet.
+struct priority_budget {
+    bool asked, modest;
+};
+// After a stretch of work that took cpu_ns in interval_ns of time (0: not known yet), in that thread.
+void priority_budget(struct priority_budget *budget, uint64_t cpu_ns, uint64_t interval_ns);
+
+#endif

@@ -1,0 +1,146 @@
+// Merging the CPUs' sub-buffers by time. Each CPU has one sub-buffer in hand and a place in it; a heap of the CPUs by
+// the time of their next event says whose turn it is. Runs of one CPU are handed out without touching the heap. Nothing
+// is allocated after ring_new, whatever comes.
+#include "collectors/ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "model/mem.h"
+
+struct ring_cpu {
+    struct ring_page page; // page.data != NULL: the next event to hand out
+    uint8_t *bytes;        // one sub-buffer; touched only once the CPU has events
+    uint64_t taken, peak;
+};
+
+struct ring {
+    struct ring_source source;
+    struct ring_cpu *cpus;
+    uint32_t *heap; // CPUs that have an event in hand, the earliest first
+    uint32_t n_heap;
+    uint64_t last_ts;
+    struct ring_stats stats;
+};
+
+struct ring *ring_new(const struct ring_source *source) {
+    struct ring *ring = xcalloc(1, sizeof(*ring));
+    ring->source = *source;
+    ring->cpus = xcalloc(source->n_cpus, sizeof(*ring->cpus));
+    ring->heap = xcalloc(source->n_cpus, sizeof(*ring->heap));
+    for (uint32_t i = 0; i < source->n_cpus; i++)
+        ring->cpus[i].bytes = xmalloc(source->page_size);
+    return ring;
+}
+
+void ring_free(struct ring *ring) {
+    if (!ring)
+        return;
+    for (uint32_t i = 0; i < ring->source.n_cpus; i++)
+        free(ring->cpus[i].bytes);
+    free(ring->cpus);
+    free(ring->heap);
+    free(ring);
+}
+
+static uint64_t heap_ts(const struct ring *ring, uint32_t i) {
+    return ring->cpus[ring->heap[i]].page.ts;
+}
+
+static void heap_down(struct ring *ring, uint32_t i) {
+    uint32_t cpu = ring->heap[i];
+    uint64_t ts = ring->cpus[cpu].page.ts;
+    for (;;) {
+        uint32_t child = 2 * i + 1;
+        if (child >= ring->n_heap)
+            break;
+        if (child + 1 < ring->n_heap && heap_ts(ring, child + 1) < heap_ts(ring, child))
+            child++;
+        if (ts <= heap_ts(ring, child))
+            break;
+        ring->heap[i] = ring->heap[child];
+        i = child;
+    }
+    ring->heap[i] = cpu;
+}
+
+// Makes sure that the CPU has its next event in hand. False when it has none now.
+static bool cpu_next(struct ring *ring, uint32_t cpu) {
+    struct ring_cpu *c = &ring->cpus[cpu];
+    while (!ring_page_next(&c->page)) {
+        ring->stats.damaged += c->page.damaged;
+        c->page.damaged = false;
+        ssize_t n = ring->source.read(ring->source.ctx, cpu, c->bytes, ring->source.page_size);
+        if (n <= 0)
+            return false;
+        int64_t missed;
+        ring_page_load(&c->page, c->bytes, (uint32_t)n, ring->source.page_header, &missed);
+        ring->stats.pages++;
+        uint64_t size = (uint64_t)(c->page.end - c->page.next);
+        ring->stats.bytes += size;
+        c->taken += size;
+        if (missed > 0)
+            ring->stats.missed += (uint64_t)missed;
+        else if (missed < 0)
+            ring->stats.missed_unknown++;
+    }
+    return true;
+}
+
+// Hands out the CPU's events that come before `limit`. True when it still has one in hand, at or past it.
+static bool cpu_run(struct ring *ring, uint32_t cpu, uint64_t limit, ring_event_fn fn, void *ctx) {
+    struct ring_cpu *c = &ring->cpus[cpu];
+    struct ring_event event = {.cpu = cpu};
+    do {
+        if (c->page.ts >= limit)
+            return true;
+        event.ts = c->page.ts;
+        event.size = c->page.size;
+        event.data = c->page.data;
+        ring->stats.events++;
+        if (event.ts < ring->last_ts)
+            ring->stats.late++;
+        else
+            ring->last_ts = event.ts;
+        fn(ctx, &event);
+    } while (cpu_next(ring, cpu));
+    return false;
+}
+
+uint64_t ring_drain(struct ring *ring, uint64_t horizon, ring_event_fn fn, void *ctx) {
+    uint64_t before = ring->stats.events;
+    ring->n_heap = 0;
+    for (uint32_t cpu = 0; cpu < ring->source.n_cpus; cpu++) {
+        struct ring_cpu *c = &ring->cpus[cpu];
+        c->taken = 0;
+        if (c->page.data || cpu_next(ring, cpu))
+            ring->heap[ring->n_heap++] = cpu;
+    }
+    for (uint32_t i = ring->n_heap / 2; i-- > 0;)
+        heap_down(ring, i);
+    while (ring->n_heap && heap_ts(ring, 0) < horizon) {
+        // Up to the earliest event of any other CPU (equal times: either order), and never to the horizon.
+        uint64_t limit = horizon;
+        for (uint32_t i = 1; i <= 2 && i < ring->n_heap; i++)
+            if (heap_ts(ring, i) < limit)
+                limit = heap_ts(ring, i) + 1;
+        if (!cpu_run(ring, ring->heap[0], limit, fn, ctx))
+            ring->heap[0] = ring->heap[--ring->n_heap];
+        if (ring->n_heap)
+            heap_down(ring, 0);
+    }
+    for (uint32_t cpu = 0; cpu < ring->source.n_cpus; cpu++)
+        if (ring->cpus[cpu].taken > ring->cpus[cpu].peak)
+            ring->cpus[cpu].peak = ring->cpus[cpu].taken;
+    return ring->stats.events - before;
+}
+
+const struct ring_stats *ring_stats(const struct ring *ring) {
+    return &ring->stats;
+}
+
+uint64_t ring_peak(struct ring *ring, uint32_t cpu) {
+    uint64_t peak = ring->cpus[cpu].peak;
+    ring->cpus[cpu].peak = 0;
+    return peak;
+}

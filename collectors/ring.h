@@ -1,0 +1,51 @@
+// The raw reader: events of one tracefs instance as sub-buffers, all CPUs merged in order of time. One reader, many
+// decoders: it knows sub-buffers and times, not what an event means. Where the sub-buffers come from is a source: the
+// kernel's pipes (collectors/ring_pipe.h) or a test's bytes. One thread owns a ring.
+//
+// Order: an event is handed out only when every CPU has been read at a later time (the horizon), so whatever happened
+// before it, on any CPU, has been handed out before. A sub-buffer that is still being written is read at most once per
+// drain: chasing the writer is what slows the traced machine down.
+#ifndef COLLECTORS_RING_H
+#define COLLECTORS_RING_H
+
+#include <sys/types.h>
+
+#include "collectors/ring_page.h"
+
+struct ring_event {
+    uint64_t ts;         // of the instance's trace clock
+    uint32_t cpu, size;  // bytes at data (the event's, rounded up to 4)
+    const uint8_t *data; // starts with common_type (u16); valid during the call only
+};
+typedef void (*ring_event_fn)(void *ctx, const struct ring_event *event);
+
+struct ring_source {
+    void *ctx;
+    // A sub-buffer of that CPU: its bytes, 0 or -EAGAIN when there is nothing now, or another -errno.
+    ssize_t (*read)(void *ctx, uint32_t cpu, void *out, size_t size);
+    uint32_t n_cpus;      // CPU numbers are below
+    uint32_t page_size;   // of a sub-buffer, header included
+    uint32_t page_header; // 16 with 8-byte longs, 12 with 4-byte ones
+};
+
+struct ring_stats {
+    uint64_t events, pages, bytes;
+    uint64_t missed;         // events that the sub-buffers say were lost before them
+    uint64_t missed_unknown; // gaps whose size the sub-buffer does not tell
+    uint64_t late;           // handed out after a later one (their writer was interrupted in mid-event)
+    uint64_t damaged;        // sub-buffers that made no sense: the rest of each was left out
+};
+
+struct ring;
+struct ring *ring_new(const struct ring_source *source); // copied; its ctx must outlive the ring
+void ring_free(struct ring *ring);
+
+// Hands out everything before `horizon` (trace clock; not later than the time of the call), oldest first. Returns the
+// number of events.
+uint64_t ring_drain(struct ring *ring, uint64_t horizon, ring_event_fn fn, void *ctx);
+
+const struct ring_stats *ring_stats(const struct ring *ring);
+// The most bytes that one drain took from that CPU since the last call.
+uint64_t ring_peak(struct ring *ring, uint32_t cpu);
+
+#endif

@@ -1,0 +1,217 @@
+// Opening and sizing the raw pipes of an instance. The buffers start small, since the kernel takes the memory at once
+// on every CPU, and grow when a drain finds one more than half full.
+#include "collectors/ring_pipe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "collectors/format.h"
+#include "collectors/tracefs.h"
+#include "model/mem.h"
+
+#define GROWTH 4 // few steps: each one is a gap
+
+struct pipe_cpu {
+    int fd; // -1: not online (yet)
+    bool moved;
+    uint32_t buffer_kib;
+    uint64_t overrun, dropped;
+};
+
+struct ring_pipe {
+    char instance[256], online[512];
+    uint32_t n_cpus, page_size, page_header, max_kib;
+    struct pipe_cpu *cpus;
+};
+
+static ssize_t pipe_read(void *ctx, uint32_t cpu, void *out, size_t size) {
+    struct ring_pipe *pipe = ctx;
+    struct pipe_cpu *c = &pipe->cpus[cpu];
+    if (c->fd < 0)
+        return 0;
+    ssize_t n;
+    do
+        n = read(c->fd, out, size);
+    while (n < 0 && errno == EINTR);
+    c->moved |= n > 0;
+    return n < 0 ? -errno : n;
+}
+
+static long pipe_number(const struct ring_pipe *pipe, const char *file) {
+    char path[512], text[64];
+    snprintf(path, sizeof(path), "%s/%s", pipe->instance, file);
+    long length = format_file(path, text, sizeof(text));
+    return length <= 0 ? -1 : strtol(text, NULL, 10);
+}
+
+static int pipe_open_cpu(struct ring_pipe *pipe, uint32_t cpu) {
+    char path[512], file[64];
+    struct pipe_cpu *c = &pipe->cpus[cpu];
+    if (c->fd >= 0)
+        return 0;
+    snprintf(path, sizeof(path), "%s/per_cpu/cpu%u/trace_pipe_raw", pipe->instance, cpu);
+    c->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (c->fd < 0)
+        return -errno;
+    snprintf(file, sizeof(file), "per_cpu/cpu%u/buffer_size_kb", cpu);
+    long kib = pipe_number(pipe, file);
+    c->buffer_kib = kib > 0 ? (uint32_t)kib : 0;
+    return 0;
+}
+
+// Opens the CPUs that /sys/devices/system/cpu/online lists ("0-3,5"), if the list is another one than last time.
+static int pipe_open_online(struct ring_pipe *pipe) {
+    char list[sizeof(pipe->online)];
+    if (format_file("/sys/devices/system/cpu/online", list, sizeof(list)) <= 0)
+        snprintf(list, sizeof(list), "0-%u", pipe->n_cpus - 1);
+    if (!strcmp(list, pipe->online))
+        return 0;
+    for (char *at = list; *at >= '0' && *at <= '9';) {
+        unsigned long from = strtoul(at, &at, 10), to = from;
+        if (*at == '-')
+            to = strtoul(at + 1, &at, 10);
+        for (; from <= to && from < pipe->n_cpus; from++) {
+            int error = pipe_open_cpu(pipe, (uint32_t)from);
+            if (error)
+                return error;
+        }
+        at += *at == ',';
+    }
+    memcpy(pipe->online, list, sizeof(list));
+    return 0;
+}
+
+// One more than the highest CPU number that there can be: the last of "0-127" or "0,2-5".
+static uint32_t pipe_possible_cpus(void) {
+    char list[512];
+    long length = format_file("/sys/devices/system/cpu/possible", list, sizeof(list));
+    if (length <= 0)
+        return (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
+    const char *at = strrchr(list, ',');
+    at = at ? at + 1 : list;
+    const char *dash = strchr(at, '-');
+    return (uint32_t)strtoul(dash ? dash + 1 : at, NULL, 10) + 1;
+}
+
+static int pipe_configure(struct ring_pipe *pipe, const struct ring_pipe_config *config, const char **step) {
+    char value[32], text[4096], path[512];
+    *step = "setting the clock";
+    int error = instance_write(config->instance, "trace_clock", config->clock);
+    if (error)
+        return error;
+    snprintf(value, sizeof(value), "%u", config->subbuf_kib);
+    // Absent before 6.8, and refused when memory is too scattered: then sub-buffers are pages.
+    instance_write(config->instance, "buffer_subbuf_size_kb", value);
+    long kib = pipe_number(pipe, "buffer_subbuf_size_kb");
+    pipe->page_size = kib > 0 ? (uint32_t)kib * 1024 : (uint32_t)sysconf(_SC_PAGESIZE);
+    *step = "setting the buffer's size";
+    snprintf(value, sizeof(value), "%u", config->buffer_kib);
+    error = instance_write(config->instance, "buffer_size_kb", value);
+    if (error)
+        return error;
+    *step = "reading the sub-buffers' header";
+    snprintf(path, sizeof(path), "%s/events/header_page", config->instance);
+    long length = format_file(path, text, sizeof(text));
+    pipe->page_header = length > 0 ? format_page_header(text, (size_t)length) : 0;
+    return pipe->page_header ? 0 : length < 0 ? (int)length : -EINVAL;
+}
+
+int ring_pipe_open(const struct ring_pipe_config *config, struct ring_pipe **out, const char **step) {
+    *out = NULL;
+    *step = "reading raw buffers of this byte order";
+    if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
+        return -ENOSYS;
+    struct ring_pipe *pipe = xcalloc(1, sizeof(*pipe));
+    snprintf(pipe->instance, sizeof(pipe->instance), "%s", config->instance);
+    pipe->max_kib = config->max_kib;
+    pipe->n_cpus = pipe_possible_cpus();
+    pipe->cpus = xcalloc(pipe->n_cpus, sizeof(*pipe->cpus));
+    for (uint32_t i = 0; i < pipe->n_cpus; i++)
+        pipe->cpus[i].fd = -1;
+    int error = pipe_configure(pipe, config, step);
+    if (!error) {
+        *step = "opening trace_pipe_raw";
+        error = pipe_open_online(pipe);
+    }
+    if (error) {
+        ring_pipe_free(pipe);
+        return error;
+    }
+    *out = pipe;
+    return 0;
+}
+
+void ring_pipe_free(struct ring_pipe *pipe) {
+    if (!pipe)
+        return;
+    for (uint32_t i = 0; i < pipe->n_cpus; i++)
+        if (pipe->cpus[i].fd >= 0)
+            close(pipe->cpus[i].fd);
+    free(pipe->cpus);
+    free(pipe);
+}
+
+struct ring_source ring_pipe_source(struct ring_pipe *pipe) {
+    return (struct ring_source){.ctx = pipe,
+                                .read = pipe_read,
+                                .n_cpus = pipe->n_cpus,
+                                .page_size = pipe->page_size,
+                                .page_header = pipe->page_header};
+}
+
+static uint64_t stats_value(const char *text, const char *name) {
+    const char *at = strstr(text, name);
+    return at ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
+void ring_pipe_refresh(struct ring_pipe *pipe) {
+    char path[512], text[1024];
+    pipe_open_online(pipe);
+    for (uint32_t i = 0; i < pipe->n_cpus; i++) {
+        struct pipe_cpu *c = &pipe->cpus[i];
+        if (!c->moved)
+            continue;
+        c->moved = false;
+        snprintf(path, sizeof(path), "%s/per_cpu/cpu%u/stats", pipe->instance, i);
+        if (format_file(path, text, sizeof(text)) <= 0)
+            continue;
+        c->overrun = stats_value(text, "\noverrun:");
+        c->dropped = stats_value(text, "\ndropped events:") + stats_value(text, "\ncommit overrun:");
+    }
+}
+
+uint32_t ring_pipe_grow(struct ring_pipe *pipe, struct ring *ring) {
+    uint32_t grown = 0;
+    for (uint32_t i = 0; i < pipe->n_cpus; i++) {
+        struct pipe_cpu *c = &pipe->cpus[i];
+        uint32_t wanted = c->buffer_kib * GROWTH < pipe->max_kib ? c->buffer_kib * GROWTH : pipe->max_kib;
+        if (ring_peak(ring, i) <= c->buffer_kib * 1024ull / 2 || wanted <= c->buffer_kib)
+            continue;
+        char file[64], value[32];
+        snprintf(file, sizeof(file), "per_cpu/cpu%u/buffer_size_kb", i);
+        snprintf(value, sizeof(value), "%u", wanted);
+        if (instance_write(pipe->instance, file, value))
+            continue;
+        long kib = pipe_number(pipe, file);
+        if (kib > (long)c->buffer_kib)
+            c->buffer_kib = (uint32_t)kib;
+        grown++;
+    }
+    return grown;
+}
+
+void ring_pipe_stats(const struct ring_pipe *pipe, struct ring_pipe_stats *out) {
+    *out = (struct ring_pipe_stats){0};
+    for (uint32_t i = 0; i < pipe->n_cpus; i++) {
+        const struct pipe_cpu *c = &pipe->cpus[i];
+        if (c->fd < 0)
+            continue;
+        out->cpus++;
+        out->overrun += c->overrun;
+        out->dropped += c->dropped;
+        out->buffer_kib += c->buffer_kib;
+    }
+}

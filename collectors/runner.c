@@ -1,0 +1,358 @@
+// Runs the collectors: a thread each, from tick to tick. The only place that creates collector threads. It never waits
+// for a collector, and a collector that fails or hangs leaves an empty section with a reason, never an end of ktop.
+#include "collectors/runner.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collectors/blank.h"
+#include "collectors/priority.h"
+#include "model/mem.h"
+
+#define NS_PER_S 1000000000ull
+#define RETRY_NS (10 * NS_PER_S) // a source that could not be opened is tried again
+#define SLACK_NS 1000ul          // timers of these threads may be this late; the default is 50 us
+
+struct worker {
+    const struct collector *collector;
+    struct runner *runner;
+    struct collector_run run;
+    pthread_t thread;
+    int slot, wake_fd;
+    bool started, opened, poll_broken;
+    atomic_bool wanted;
+    atomic_bool ended;     // released last by the thread, acquired by runner_stop before it joins
+    uint64_t cpu_ns;       // of the thread, at the last section
+    uint64_t sampled_ns;   // end of the last section
+    uint64_t opened_at_ns; // last try
+    struct priority_budget priority;
+};
+
+struct runner {
+    struct live *live;
+    int ended_fd; // counts the threads that ended
+    atomic_bool stop;
+    int hung;
+    size_t n;
+    struct worker workers[];
+};
+
+static uint64_t thread_cpu_ns(void) {
+    struct timespec at;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at))
+        return 0;
+    return (uint64_t)at.tv_sec * NS_PER_S + (uint64_t)at.tv_nsec;
+}
+
+static void event_raise(int fd) {
+    uint64_t one = 1;
+    ssize_t ignored = write(fd, &one, sizeof one); // only full when it is raised already
+    (void)ignored;
+}
+
+static void event_clear(int fd) {
+    uint64_t count;
+    ssize_t ignored = read(fd, &count, sizeof count);
+    (void)ignored;
+}
+
+static bool stopping(const struct worker *worker) {
+    return atomic_load(&worker->runner->stop);
+}
+
+// A thread that comes back after it was given up must not touch the live model, which may be gone.
+static void hand_over(struct worker *worker, struct section *take, bool whole) {
+    section_cost(take, thread_cpu_ns() - worker->cpu_ns);
+    if (stopping(worker))
+        section_unref(take);
+    else if (whole)
+        live_put(worker->runner->live, worker->slot, take);
+    else
+        live_put_early(worker->runner->live, worker->slot, take);
+}
+
+static void publish(struct collector_run *run, struct section *take) {
+    struct worker *worker = (struct worker *)((char *)run - offsetof(struct worker, run));
+    hand_over(worker, take, false);
+    // The first rows are out. The terminal that has to show them is an ordinary process: it must not wait for the rest.
+    if (run->first) {
+        priority_drop();
+        worker->priority = (struct priority_budget){0};
+    }
+}
+
+static void put_blank(struct worker *worker, enum section_state state) {
+    uint64_t now = now_ns();
+    struct section *section = section_new(worker->collector->name, worker->sampled_ns ? worker->sampled_ns : now, now);
+    section_set_state(section, state);
+    if (state == SECTION_UNAVAILABLE)
+        section_note(section, SEVERITY_WARNING, NULL, worker->run.reason, worker->run.fix[0] ? worker->run.fix : NULL);
+    section_complete(section, worker->collector);
+    hand_over(worker, section, true);
+    worker->cpu_ns = thread_cpu_ns();
+    worker->sampled_ns = now;
+}
+
+static void worker_close(struct worker *worker) {
+    worker->collector->close(&worker->run);
+    worker->opened = false;
+}
+
+static void worker_fail(struct worker *worker, int error, const char *what) {
+    struct collector_run *run = &worker->run;
+    if (!run->reason[0])
+        snprintf(run->reason, sizeof run->reason, "%s %s: %s", worker->collector->name, what, strerror(-error));
+    worker_close(worker); // may still look at what open did
+    put_blank(worker, SECTION_UNAVAILABLE);
+}
+
+static void worker_sample(struct worker *worker) {
+    struct collector_run *run = &worker->run;
+    uint64_t now = now_ns();
+    run->end_ns = now;
+    run->begin_ns = run->first ? now : worker->sampled_ns;
+    struct section *section = section_new(worker->collector->name, run->begin_ns, run->end_ns);
+    int error = worker->collector->sample(run, section);
+    if (error) {
+        section_unref(section);
+        worker_fail(worker, error, "stopped");
+        return;
+    }
+    if (section_state(section) == SECTION_STARTING)
+        section_set_state(section, SECTION_OK);
+    section_complete(section, worker->collector);
+    hand_over(worker, section, true);
+    uint64_t cpu_ns = thread_cpu_ns();
+    priority_budget(&worker->priority, cpu_ns - worker->cpu_ns, run->first ? 0 : now - worker->sampled_ns);
+    worker->cpu_ns = cpu_ns;
+    worker->sampled_ns = now;
+    run->first = false;
+}
+
+static void worker_open(struct worker *worker) {
+    struct collector_run *run = &worker->run;
+    run->reason[0] = run->fix[0] = '\0';
+    run->poll_fd = -1;
+    run->drain_ms = 0;
+    run->first = true;
+    worker->opened_at_ns = now_ns();
+    int error = worker->collector->open(run);
+    if (error) {
+        worker_fail(worker, error, "cannot be opened");
+        return;
+    }
+    worker->opened = true;
+    worker->poll_broken = false;
+    worker_sample(worker);
+}
+
+// Waits until `until` (0: for ever) or until somebody wakes it, and drains meanwhile. True when woken.
+static bool worker_wait(struct worker *worker, uint64_t until) {
+    struct collector_run *run = &worker->run;
+    uint64_t drained = now_ns();
+    for (;;) {
+        bool drains = worker->opened && worker->collector->drain;
+        uint64_t now = now_ns(), wake = until ? until : UINT64_MAX;
+        if (now >= wake)
+            return false;
+        if (drains && run->drain_ms && drained + run->drain_ms * 1000000ull < wake)
+            wake = drained + run->drain_ms * 1000000ull;
+        struct pollfd fds[2] = {{.fd = worker->wake_fd, .events = POLLIN},
+                                {.fd = drains && !worker->poll_broken ? run->poll_fd : -1, .events = POLLIN}};
+        uint64_t left = wake > now ? wake - now : 0;
+        struct timespec timeout = {.tv_sec = (time_t)(left / NS_PER_S), .tv_nsec = (long)(left % NS_PER_S)};
+        int n = ppoll(fds, 2, wake == UINT64_MAX ? NULL : &timeout, NULL);
+        if (n > 0 && fds[0].revents) {
+            event_clear(worker->wake_fd);
+            return true;
+        }
+        // An error that stays would make this loop spin: from then on only the timer drains.
+        if (n > 0 && (fds[1].revents & ~POLLIN))
+            worker->poll_broken = true;
+        now = now_ns();
+        bool due = run->drain_ms && now >= drained + run->drain_ms * 1000000ull;
+        if (drains && ((n > 0 && fds[1].revents) || due)) {
+            worker->collector->drain(run);
+            drained = now;
+        }
+    }
+}
+
+static void worker_tick(struct worker *worker) {
+    if (worker->opened)
+        worker_sample(worker);
+    else if (now_ns() >= worker->opened_at_ns + RETRY_NS)
+        worker_open(worker);
+    else
+        put_blank(worker, SECTION_UNAVAILABLE);
+}
+
+static void worker_pause(struct worker *worker) {
+    if (worker->opened)
+        worker_close(worker);
+    worker->opened_at_ns = 0;
+    put_blank(worker, SECTION_STARTING); // what it knew is old now, and must not look fresh
+    live_pause(worker->runner->live, worker->slot, true);
+    while (!stopping(worker) && !atomic_load(&worker->wanted))
+        worker_wait(worker, 0);
+    if (stopping(worker))
+        return;
+    live_pause(worker->runner->live, worker->slot, false);
+    worker->sampled_ns = 0;
+}
+
+static void *worker_main(void *argument) {
+    struct worker *worker = argument;
+    char name[16]; // the kernel's limit
+    snprintf(name, sizeof name, "ktop-%s", worker->collector->name);
+    pthread_setname_np(pthread_self(), name);
+    prctl(PR_SET_TIMERSLACK, SLACK_NS);
+    priority_budget(&worker->priority, 0, 0);
+    while (!stopping(worker)) {
+        if (!atomic_load(&worker->wanted)) {
+            worker_pause(worker);
+            continue;
+        }
+        if (!worker->opened_at_ns) {
+            worker_open(worker);
+            continue;
+        }
+        if (!worker_wait(worker, live_next_tick(worker->runner->live, now_ns())))
+            worker_tick(worker);
+    }
+    if (worker->opened)
+        worker_close(worker);
+    atomic_store_explicit(&worker->ended, true, memory_order_release); // with runner_stop's acquire
+    event_raise(worker->runner->ended_fd);
+    return NULL;
+}
+
+// ---- the outside ----
+
+static void frames_began(void *runner) {
+    (void)runner;
+    // The screen waits for it, and at the start collectors work for long. A pass over findings and health each frame
+    // is less than any collector takes.
+    priority_ask(PRIORITY_SCREEN);
+}
+
+static void grid_moved(void *runner) {
+    runner_wake(runner);
+}
+
+static const struct live_hooks hooks = {.began = frames_began, .grid_moved = grid_moved};
+
+struct runner *runner_new(struct live *live, const struct collect_options *options) {
+    size_t n = 0;
+    while (collectors[n])
+        n++;
+    struct runner *runner = xcalloc(1, sizeof *runner + n * sizeof *runner->workers);
+    runner->live = live;
+    runner->n = n;
+    live_hook(live, &hooks, runner);
+    runner->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+    for (size_t i = 0; i < n; i++) {
+        struct worker *worker = &runner->workers[i];
+        worker->collector = collectors[i];
+        worker->runner = runner;
+        worker->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        worker->run.options = options;
+        worker->run.publish = publish;
+        atomic_init(&worker->wanted, collectors[i]->always);
+        worker->slot = live_add(live, collectors[i]->name);
+        // From the first frame on every table is there, whatever the collector does.
+        struct section *blank = section_new(collectors[i]->name, now_ns(), now_ns());
+        section_complete(blank, collectors[i]);
+        live_put(live, worker->slot, blank);
+        if (!collectors[i]->always)
+            live_pause(live, worker->slot, true);
+    }
+    return runner;
+}
+
+const char *runner_start_fix(int error) {
+    return error == -EMFILE || error == -ENFILE ? "raise the limit of open files (ulimit -n)"
+                                                : "raise the limit of processes (ulimit -u)";
+}
+
+int runner_start(struct runner *runner) {
+    if (runner->ended_fd < 0)
+        return -EMFILE;
+    sigset_t all, before;
+    sigfillset(&all);
+    // A fault in a thread that blocks its signal would end the program with the terminal left as it is.
+    for (const int *fault = (const int[]){SIGSEGV, SIGBUS, SIGILL, SIGFPE, 0}; *fault; fault++)
+        sigdelset(&all, *fault);
+    pthread_sigmask(SIG_SETMASK, &all, &before); // signals go to the main thread
+    int error = 0;
+    for (size_t i = 0; i < runner->n && !error; i++) {
+        struct worker *worker = &runner->workers[i];
+        error = worker->wake_fd < 0 ? EMFILE : pthread_create(&worker->thread, NULL, worker_main, worker);
+        worker->started = !error;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return -error;
+}
+
+void runner_want(struct runner *runner, const char *const *names) {
+    for (size_t i = 0; i < runner->n; i++) {
+        struct worker *worker = &runner->workers[i];
+        bool wanted = worker->collector->always;
+        for (const char *const *name = names; name && *name && !wanted; name++)
+            wanted = !strcmp(*name, worker->collector->name);
+        if (atomic_exchange(&worker->wanted, wanted) != wanted)
+            event_raise(worker->wake_fd);
+    }
+}
+
+void runner_wake(struct runner *runner) {
+    for (size_t i = 0; i < runner->n; i++)
+        event_raise(runner->workers[i].wake_fd);
+}
+
+int runner_stop(struct runner *runner, uint32_t timeout_ms) {
+    uint64_t until = now_ns() + timeout_ms * 1000000ull, now;
+    size_t left = 0;
+    runner->hung = 0;
+    atomic_store(&runner->stop, true);
+    runner_wake(runner);
+    for (size_t i = 0; i < runner->n; i++)
+        left += runner->workers[i].started;
+    while (left && (now = now_ns()) < until) {
+        struct pollfd fd = {.fd = runner->ended_fd, .events = POLLIN};
+        if (poll(&fd, 1, (int)((until - now + 999999) / 1000000)) > 0) {
+            event_clear(runner->ended_fd);
+            left--;
+        }
+    }
+    for (size_t i = 0; i < runner->n; i++) {
+        struct worker *worker = &runner->workers[i];
+        if (worker->started && atomic_load_explicit(&worker->ended, memory_order_acquire)) {
+            pthread_join(worker->thread, NULL);
+            worker->started = false;
+        }
+        runner->hung += worker->started;
+    }
+    return runner->hung;
+}
+
+void runner_free(struct runner *runner) {
+    if (!runner || runner->hung) // a hung thread may come back to it
+        return;
+    for (size_t i = 0; i < runner->n; i++)
+        if (runner->workers[i].wake_fd >= 0)
+            close(runner->workers[i].wake_fd);
+    if (runner->ended_fd >= 0)
+        close(runner->ended_fd);
+    free(runner);
+}

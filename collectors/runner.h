@@ -1,0 +1,33 @@
+// The runner: starts every collector's thread, gives it the ticks of the live model, and stops it. The only place that
+// creates collector threads (named ktop-NAME, all signals blocked, one poll with a stop eventfd).
+#ifndef COLLECTORS_RUNNER_H
+#define COLLECTORS_RUNNER_H
+
+#include "collectors/collector.h"
+#include "model/live.h"
+
+struct runner;
+
+// A frame with every collector's section, all SECTION_STARTING, with its tables, series and histograms empty: the
+// schema without data. The runner puts the same empty sections in for collectors that have not delivered yet or could
+// not open (then SECTION_UNAVAILABLE, with the reason as a note), so every frame carries every table, and views need no
+// other schema.
+struct frame *runner_blank_frame(void);
+
+// Adds a slot per collector to the live model (before live_start) and starts the threads. `options` must outlive the
+// runner.
+struct runner *runner_new(struct live *live, const struct collect_options *options);
+int runner_start(struct runner *runner); // 0 or -errno
+// What to do about an error of live_start or runner_start.
+const char *runner_start_fix(int error);
+// Which collectors a visible or pinned pane needs now, by name (NULL-terminated); the `always` ones run anyway.
+void runner_want(struct runner *runner, const char *const *names);
+// Wakes the threads after live_set_delay or a change of options.
+void runner_wake(struct runner *runner);
+// Asks all to stop, waits at most timeout_ms, gives up on the ones that hang (returns how many; their memory is then
+// leaked on purpose). Afterwards nothing of ktop's is left in the kernel but what a hung thread holds: the guard takes
+// that away. May be called again, for the ones that came back.
+int runner_stop(struct runner *runner, uint32_t timeout_ms);
+void runner_free(struct runner *runner);
+
+#endif

@@ -1,0 +1,40 @@
+// Whose is it? The names of what ktop creates in the kernel, and whether the ktop that a name belongs to still lives.
+//
+// A name holds the PID, the start time and, unless it is the first one, the inode of the PID namespace. A ktop can
+// judge its own namespace; the first namespace sees all tasks and can judge every other one too; a ktop inside a
+// container leaves everybody else's alone. "Unknown" is never removed.
+#ifndef COLLECTORS_SWEEP_H
+#define COLLECTORS_SWEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define PID_NS_FIRST 4026531836ul // PROC_PID_INIT_INO of the kernel
+
+struct ktop_id {
+    pid_t pid;                // as /proc shows it
+    unsigned long long start; // field 22 of /proc/<pid>/stat
+    unsigned long pid_ns;     // inode of the PID namespace of that /proc
+};
+
+// Who this process is. Asked once, before guard_start forks, so that the guard answers with ktop's identity.
+const struct ktop_id *ktop_id_self(void);
+// "ktop-<pid>-<start>-<what>[.<ns>]" for instances, "ktop_<pid>_<start>_<what>[_n<ns>]" for groups of probes.
+void ktop_instance_name(const struct ktop_id *id, const char *what, char *name, size_t size);
+void ktop_group_name(const struct ktop_id *id, const char *what, char *name, size_t size);
+bool ktop_instance_parse(const char *name, struct ktop_id *id);
+bool ktop_group_parse(const char *name, struct ktop_id *id);
+
+enum ktop_life { KTOP_ALIVE, KTOP_GONE, KTOP_UNKNOWN };
+// `proc` is "/proc", or a forged one in tests.
+enum ktop_life ktop_life(const char *proc, const struct ktop_id *id);
+// Reads the identity of /proc/self there; false when it cannot be known.
+bool ktop_id_read(const char *proc, struct ktop_id *id);
+
+// One pass over the tracefs at `where`: removes the instances and probes of `of` (NULL: of every ktop that is gone).
+// Returns how many were removed; *left counts the ones that should have gone but did not (busy, not allowed). Or
+// -errno.
+int sweep_pass(const char *where, const struct ktop_id *of, void (*said)(const char *line), int *left);
+
+#endif

@@ -1,0 +1,17 @@
+// The table of collectors: a new source is one file and one row here.
+#include "collectors/collector.h"
+
+#include <string.h>
+
+extern const struct collector collector_system, collector_tasks, collector_counters, collector_block;
+
+const struct collector *const collectors[] = {
+    &collector_system, &collector_tasks, &collector_counters, &collector_block, NULL,
+};
+
+const struct collector *collector_find(const char *name) {
+    for (size_t i = 0; collectors[i]; i++)
+        if (!strcmp(collectors[i]->name, name))
+            return collectors[i];
+    return NULL;
+}

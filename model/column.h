@@ -1,0 +1,67 @@
+// A column: the one description that drives a header, the sort, the field chooser, the help, the CSV header and the
+// JSON key. A value that could not be measured is NAN (numbers) or NULL (texts), never 0 or "".
+#ifndef MODEL_COLUMN_H
+#define MODEL_COLUMN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/text.h"
+
+// What a number counts; decides how a person sees it. Files carry the plain number in the unit that the name says.
+enum unit {
+    UNIT_NONE,        // a plain number with as many digits as it needs: load 1.25
+    UNIT_ID,          // an identifier: PID, CPU, sector; never scaled or averaged
+    UNIT_COUNT,       // a whole number of things: 1234, 56.7k
+    UNIT_PER_S,       // things per second: 0.3, 812, 1.2M
+    UNIT_BYTES,       // 4.0K, 1.2G (powers of 1024)
+    UNIT_BYTES_PER_S, // the same, per second
+    UNIT_KIB,         // KiB: shown like bytes
+    UNIT_PCT,         // 0 to 100 per CPU or of the whole: the help of the column says which
+    UNIT_US,          // microseconds: shown as 12us, 3.4ms, 1.2s
+    UNIT_US_PER_S,    // microseconds within each second
+    UNIT_S,           // seconds: a time of day, a duration
+    UNIT_HZ,          // 3.2GHz
+    UNIT_RATIO,       // 1.25
+};
+
+enum column_type { COLUMN_NUMBER, COLUMN_TEXT };
+
+union cell {
+    double num;              // NAN: not measured
+    const struct text *text; // NULL: not measured
+};
+
+struct column {
+    const char *name;  // the contract's name, snake_case with the unit: "cpu_pct"
+    const char *title; // what heads it on a screen: "CPU%"
+    const char *help;  // one sentence: what it is, of what, per what, where it comes from
+    enum column_type type;
+    enum unit unit;
+    uint8_t width;  // cells on a screen; for the last text column 0: the rest of the line
+    bool ascending; // the order that a person wants first (names, IDs); numbers are wanted largest first
+    // What is shown when the default for the unit will not do; returns the length, writes at most size - 1 bytes.
+    size_t (*format)(union cell value, char *out, size_t size);
+    // < 0, 0, > 0 when the default for the type will not do. Not measured is handled before: it always sorts last.
+    int (*compare)(union cell a, union cell b);
+};
+
+static inline union cell cell_null(enum column_type type) {
+    return type == COLUMN_TEXT ? (union cell){.text = NULL} : (union cell){.num = __builtin_nan("")};
+}
+bool cell_is_null(const struct column *column, union cell value);
+
+// What a person reads: "812", "3.4ms", "-" when not measured. A text is copied as it is (escape it before it is shown).
+// Returns the length; never writes more than size - 1 bytes and a NUL.
+size_t column_format(const struct column *column, union cell value, char *out, size_t size);
+size_t unit_format(enum unit unit, double value, char *out, size_t size);
+// The value no more exact than it is shown, for orders on a screen: rows that look alike must not change places over
+// digits that nobody sees. Only what is measured is rounded, never identifiers, times of day or counts.
+double unit_round(enum unit unit, double value);
+
+// Ascending order by the column; not measured sorts after everything whatever the direction: see column_compare_sorted.
+int column_compare(const struct column *column, union cell a, union cell b);
+int column_compare_sorted(const struct column *column, union cell a, union cell b, bool descending);
+
+#endif

@@ -1,0 +1,257 @@
+// Rules about disks from the block layer's own events: I/Os that failed and where, time-outs and retries, and I/O that
+// waits although the disk does not.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/findings_private.h"
+
+// ---- errors ----
+
+// What the block layer's error names say of the disk; what is not here stands for itself.
+static const struct {
+    const char *name, *meaning;
+} meanings[] = {
+    {"ENODATA", "medium error"},      {"EREMOTEIO", "error of the target"},
+    {"ETIMEDOUT", "time-out"},        {"ENOLINK", "transport error"},
+    {"ENODEV", "the device is gone"}, {"EILSEQ", "wrong checksum"},
+    {"ENOSPC", "no space"},           {"EIO", "I/O error"},
+};
+
+// Answers of a healthy disk: it cannot do that, or not without waiting.
+static bool is_harmless(const struct text *error) {
+    static const char *const names[] = {"EOPNOTSUPP", "EAGAIN", "ENOMEDIUM"};
+    for (size_t i = 0; error && i < sizeof(names) / sizeof(names[0]); i++)
+        if (!strcmp(text_bytes(error), names[i]))
+            return true;
+    return false;
+}
+
+struct error_sum {
+    bool known;      // there is a table of errors by name
+    double count;    // in the frame, harmless ones left out
+    double harmless; // and those
+    double most;     // of the most frequent one
+    double sector;   // its last; NAN: not known
+    const struct text *name;
+};
+
+static struct error_sum errors_of(struct scan *scan, const struct text *device) {
+    struct error_sum sum = {.sector = NAN};
+    const struct table *table = scan_table(scan, "io_errors");
+    if (!table)
+        return sum;
+    const struct table_def *def = table_def(table);
+    int name = table_column(def, "device"), error = table_column(def, "error"), sector = table_column(def, "sector");
+    int rate = table_column(def, "errors_per_s");
+    size_t cursor = 0;
+    for (const union cell *row; name >= 0 && (row = table_next(table, &cursor));) {
+        const struct text *of = scan_text(row, name);
+        double n = scan_num(row, rate) * scan->interval_s;
+        if (!of || text_compare(of, device) || !(n > 0))
+            continue;
+        sum.known = true;
+        if (is_harmless(scan_text(row, error))) {
+            sum.harmless += n;
+            continue;
+        }
+        sum.count += n;
+        if (n > sum.most) {
+            sum.most = n;
+            sum.name = scan_text(row, error);
+            sum.sector = scan_num(row, sector);
+        }
+    }
+    return sum;
+}
+
+// ", the last with ENODATA (medium error) at sector 2048", as far as it is known.
+static void error_words(const struct error_sum *sum, bool several, char *out, size_t size) {
+    const char *meaning = NULL;
+    char sector[48] = "";
+    out[0] = 0;
+    if (!sum->name)
+        return;
+    for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
+        if (!strcmp(text_bytes(sum->name), meanings[i].name))
+            meaning = meanings[i].meaning;
+    if (!isnan(sum->sector))
+        snprintf(sector, sizeof(sector), "%s at sector %.0f", several ? ", the last" : "", sum->sector);
+    snprintf(out, size, " with %s%s%s%s%s", text_bytes(sum->name), meaning ? " (" : "", meaning ? meaning : "",
+             meaning ? ")" : "", sector);
+}
+
+void check_disk_errors(struct scan *scan) {
+    const struct table *table = scan_table(scan, "block_devices");
+    if (!table)
+        return;
+    const struct table_def *def = table_def(table);
+    int name = table_column(def, "device"), errors = table_column(def, "errors_per_s");
+    int last = table_column(def, "last_error"), last_sector = table_column(def, "last_error_sector");
+    size_t cursor = 0;
+    for (const union cell *row; name >= 0 && (row = table_next(table, &cursor));) {
+        double n = scan_num(row, errors) * scan->interval_s;
+        struct culprit culprit = {NAN, NULL, scan_text(row, name)};
+        if (!(n >= 0.5) || !culprit.device)
+            continue;
+        struct error_sum sum = errors_of(scan, culprit.device);
+        if (sum.known) {
+            n -= sum.harmless;
+        } else if (is_harmless(scan_text(row, last))) {
+            continue;
+        } else {
+            sum.name = scan_text(row, last);
+            sum.sector = scan_num(row, last_sector);
+        }
+        if (!(n >= 0.5))
+            continue;
+        char words[160];
+        error_words(&sum, n >= 1.5, words, sizeof(words));
+        // One may be a retry that went well afterwards; ten in one interval are a disk or a path that fails.
+        scan_report(scan, n >= 9.5 ? SEVERITY_CRITICAL : SEVERITY_WARNING, text_bytes(culprit.device), &culprit,
+                    "%.0f %s failed on %s in %.1f s%s", n, n < 1.5 ? "I/O" : "I/Os", text_bytes(culprit.device),
+                    scan->interval_s, words);
+    }
+}
+
+// ---- time-outs and retries ----
+
+// Reads and writes that the device completed per second, NAN when not known.
+static double completed_per_s(struct scan *scan, const struct text *device) {
+    const struct table *table = scan_table(scan, "devices");
+    if (!table)
+        return NAN;
+    int name = table_column(table_def(table), "device"), reads = table_column(table_def(table), "reads_per_s");
+    int writes = table_column(table_def(table), "writes_per_s");
+    size_t cursor = 0;
+    for (const union cell *row; name >= 0 && (row = table_next(table, &cursor));)
+        if (scan_text(row, name) && !text_compare(scan_text(row, name), device))
+            return scan_num(row, reads) + scan_num(row, writes);
+    return NAN;
+}
+
+void check_disk_timeouts(struct scan *scan) {
+    const struct table *table = scan_table(scan, "block_devices");
+    if (!table)
+        return;
+    const struct table_def *def = table_def(table);
+    int name = table_column(def, "device"), timeouts = table_column(def, "timeouts_per_s");
+    int requeues = table_column(def, "requeues_per_s");
+    size_t cursor = 0;
+    for (const union cell *row; name >= 0 && (row = table_next(table, &cursor));) {
+        struct culprit culprit = {NAN, NULL, scan_text(row, name)};
+        double late = scan_num(row, timeouts) * scan->interval_s, again = scan_num(row, requeues);
+        if (!culprit.device)
+            continue;
+        // A full queue sends requests back as well: only when more goes back than gets done it does not get on.
+        bool retries = again >= 5 && again > 2 * completed_per_s(scan, culprit.device);
+        if (late >= 0.5)
+            scan_report(scan, SEVERITY_CRITICAL, text_bytes(culprit.device), &culprit,
+                        "%.0f %s on %s timed out in %.1f s%s%s", late, late < 1.5 ? "I/O" : "I/Os",
+                        text_bytes(culprit.device), scan->interval_s, again > 0 ? ", requeued/s: " : "",
+                        again > 0 ? scan_show(scan, UNIT_PER_S, again) : "");
+        else if (retries)
+            scan_report(
+                scan, SEVERITY_WARNING, text_bytes(culprit.device), &culprit,
+                "%s sends %s requests/s back to the queue, more than it completes: it is retried or refuses work",
+                text_bytes(culprit.device), scan_show(scan, UNIT_PER_S, again));
+    }
+}
+
+// ---- waiting before the issue ----
+
+#define WAIT_IOS 20       // so many must have waited, or it is an accident
+#define WAIT_GROUP_IOS 10 // of one control group
+#define WAIT_MIN_US 10000 // less is a queue that any busy disk has
+#define WAIT_TIMES 4      // and what the disk itself takes is small beside it
+
+static bool waits(double total_us, double own_us) {
+    return total_us - own_us >= WAIT_MIN_US && total_us >= WAIT_TIMES * own_us;
+}
+
+static const char *verb_of(const char *op) {
+    return op[0] == 'R' ? "reads" : op[0] == 'W' ? "writes" : op[0] == 'D' ? "discards" : NULL;
+}
+
+// The median of a device's I/Os of that kind, whatever their flags; NAN where there are less than `least`.
+static double median_us(struct scan *scan, const char *name, const struct text *device, char op, uint64_t least) {
+    const struct hist_set *set = frame_hists(scan->frame, name);
+    const struct hist *list[64];
+    size_t n = 0;
+    for (size_t i = 0; set && hist_set_def(set)->n_keys == 2 && i < hist_set_count(set) && n < 64; i++) {
+        const union cell *keys;
+        const struct hist *hist = hist_set_at(set, i, &keys);
+        if (keys[0].text && keys[1].text && !text_compare(keys[0].text, device) && text_bytes(keys[1].text)[0] == op)
+            list[n++] = hist;
+    }
+    if (!n)
+        return NAN;
+    struct hist *all = hist_merge(list, n);
+    double median = all->count >= least ? hist_quantile(all, 0.5) / hist_set_def(set)->divisor : NAN;
+    hist_free(all);
+    return median;
+}
+
+// What the device itself makes of it: queue and service. A device without a queue time has none.
+static double own_us(struct scan *scan, const struct text *device, char op) {
+    double queue = median_us(scan, "io_queue", device, op, 1), service = median_us(scan, "io_latency", device, op, 1);
+    return service + (isnan(queue) ? 0 : queue);
+}
+
+// Control groups whose I/O waits; a group may be throttled while others on the same disk are not.
+static bool check_groups(struct scan *scan) {
+    const struct table *table = scan_table(scan, "by_cgroup");
+    bool any = false;
+    if (!table)
+        return false;
+    const struct table_def *def = table_def(table);
+    int group = table_column(def, "cgroup"), device = table_column(def, "device"), op = table_column(def, "op");
+    int ios = table_column(def, "ios_per_s"), latency = table_column(def, "latency_us");
+    int total = table_column(def, "total_us");
+    size_t cursor = 0;
+    for (const union cell *row; group >= 0 && (row = table_next(table, &cursor));) {
+        struct culprit culprit = {NAN, NULL, scan_text(row, device)};
+        const struct text *name = scan_text(row, group), *kind = scan_text(row, op);
+        const char *verb = kind ? verb_of(text_bytes(kind)) : NULL;
+        if (!name || !culprit.device || !verb || !(scan_num(row, ios) * scan->interval_s >= WAIT_GROUP_IOS))
+            continue;
+        double queue = median_us(scan, "io_queue", culprit.device, text_bytes(kind)[0], 1);
+        double own = scan_num(row, latency) + (isnan(queue) ? 0 : queue);
+        if (!waits(scan_num(row, total), own))
+            continue;
+        char key[48];
+        snprintf(key, sizeof(key), "%s %c %s", text_bytes(culprit.device), text_bytes(kind)[0], text_bytes(name));
+        any = true;
+        scan_report(
+            scan, SEVERITY_WARNING, key, &culprit,
+            "%s of the group %s on %s wait %s before they are issued, the disk takes %s: throttled, or the queue "
+            "is full",
+            verb, text_bytes(name), text_bytes(culprit.device), scan_show(scan, UNIT_US, scan_num(row, total) - own),
+            scan_show(scan, UNIT_US, own));
+    }
+    return any;
+}
+
+void check_io_throttled(struct scan *scan) {
+    const struct hist_set *set = frame_hists(scan->frame, "io_total");
+    if (check_groups(scan) || !set || hist_set_def(set)->n_keys != 2 ||
+        hist_set_def(set)->keys[0].type != COLUMN_TEXT || hist_set_def(set)->keys[1].type != COLUMN_TEXT)
+        return;
+    for (size_t i = 0; i < hist_set_count(set); i++) {
+        const union cell *keys;
+        hist_set_at(set, i, &keys);
+        struct culprit culprit = {NAN, NULL, keys[0].text};
+        const char *verb = keys[0].text && keys[1].text ? verb_of(text_bytes(keys[1].text)) : NULL;
+        if (!verb)
+            continue;
+        char op = text_bytes(keys[1].text)[0], key[48];
+        double total = median_us(scan, "io_total", culprit.device, op, WAIT_IOS),
+               own = own_us(scan, culprit.device, op);
+        if (!waits(total, own))
+            continue;
+        snprintf(key, sizeof(key), "%s %c", text_bytes(culprit.device), op);
+        scan_report(scan, SEVERITY_WARNING, key, &culprit,
+                    "%s on %s wait %s before they are issued, the disk takes %s: throttled, or the queue is full", verb,
+                    text_bytes(culprit.device), scan_show(scan, UNIT_US, total - own), scan_show(scan, UNIT_US, own));
+    }
+}

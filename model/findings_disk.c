@@ -1,0 +1,153 @@
+// Rules about disks: saturation, waiting, latency; with the process that makes most of the I/O.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/findings_private.h"
+
+// ": fio (pid 12) makes most of the I/O", or "".
+static struct culprit io_culprit(struct scan *scan, const struct text *device, char *out, size_t size) {
+    struct top top = scan_io_top(scan, device);
+    char name[64];
+    out[0] = 0;
+    if (!isnan(top.value))
+        snprintf(out, size, ": %s makes most of the I/O", scan_name(scan, &top.who, name, sizeof(name)));
+    top.who.device = device;
+    return top.who;
+}
+
+void check_disk_saturated(struct scan *scan) {
+    const struct table *table = scan_table(scan, "devices");
+    if (!table)
+        return;
+    // Always busy is not saturated on a disk that works in parallel: tasks must wait for it as well. Without pressure
+    // figures the CPUs' waiting stands in.
+    double some = scan_series(scan, "io_some_pct"), full = scan_series(scan, "io_full_pct");
+    double iowait = scan_series(scan, "cpu_iowait_pct");
+    if (!(some >= 20) && !(isnan(some) && iowait >= 10))
+        return;
+    const struct table_def *def = table_def(table);
+    int name = table_column(def, "device"), util = table_column(def, "util_pct");
+    int reads = table_column(def, "reads_per_s"), writes = table_column(def, "writes_per_s");
+    int flight = table_column(def, "in_flight");
+    size_t cursor = 0;
+    for (const union cell *row; name >= 0 && (row = table_next(table, &cursor));) {
+        double busy = scan_num(row, util);
+        if (!(busy >= 90))
+            continue;
+        const struct text *device = scan_text(row, name);
+        char who[128], waits[64] = "";
+        struct culprit culprit = io_culprit(scan, device, who, sizeof(who));
+        if (!isnan(some))
+            snprintf(waits, sizeof(waits), ", tasks waited for I/O %.0f %% of the time", some);
+        // All tasks that are not idle wait for most of the time: nothing gets on.
+        bool critical = busy >= 97 && full >= 60;
+        scan_report(scan, critical ? SEVERITY_CRITICAL : SEVERITY_WARNING, text_bytes(device), &culprit,
+                    "%s is busy %.0f %% of the time with %s reads/s and %s writes/s, %.0f in flight%s%s",
+                    text_bytes(device), busy, scan_show(scan, UNIT_PER_S, scan_num(row, reads)),
+                    scan_show(scan, UNIT_PER_S, scan_num(row, writes)), fmax(0, scan_num(row, flight)), waits, who);
+    }
+}
+
+static bool any_busy_disk(const struct scan *scan) {
+    const struct table *table = scan_table(scan, "devices");
+    int util = table ? table_column(table_def(table), "util_pct") : -1;
+    size_t cursor = 0;
+    for (const union cell *row; util >= 0 && (row = table_next(table, &cursor));)
+        if (scan_num(row, util) >= 90)
+            return true;
+    return false;
+}
+
+void check_io_pressure(struct scan *scan) {
+    double some = scan_series(scan, "io_some_pct"), full = scan_series(scan, "io_full_pct");
+    // Waiting with no disk that is busy: a network file system, a throttled group, or single slow I/Os one by one. 30 %
+    // of the time is more than a look into a cold cache makes.
+    if (!(full >= 30) || any_busy_disk(scan))
+        return;
+    char who[128];
+    struct culprit culprit = io_culprit(scan, NULL, who, sizeof(who));
+    scan_report(scan, SEVERITY_WARNING, "", &culprit,
+                "tasks waited for I/O %.0f %% of the time, all of them at once %.0f %%, though no disk is busy%s", some,
+                full, who);
+}
+
+// What an operation may take, in ms, before a person should know. A read or write of the slowest healthy disk takes 10
+// to 20 ms: 100 ms are a queue, a retry or a throttle, 500 ms hurt whatever waits. A flush empties a cache, a discard
+// may run a while by nature.
+struct limit {
+    char op;
+    const char *verb;
+    double warning_ms, critical_ms;
+};
+static const struct limit limits[] = {
+    {'R', "reads", 100, 500}, {'W', "writes", 100, 500}, {'F', "flushes", 500, 2000}, {'D', "discards", 2000, 10000}};
+
+// The quantile that so many I/Os can bear: one slow I/O among few is no finding, but all of few are.
+static double telling_quantile(uint64_t count, const char **name) {
+    *name = count >= 100 ? "p99" : count >= 10 ? "p90" : "the fastest";
+    return count >= 100 ? 0.99 : count >= 10 ? 0.9 : 0;
+}
+
+static void check_latency(struct scan *scan, const struct hist *hist, double divisor, const struct text *device,
+                          const char *op) {
+    if (!hist || !hist->count)
+        return;
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        if (limits[i].op != op[0])
+            continue;
+        const char *quantile;
+        double slow_us = hist_quantile(hist, telling_quantile(hist->count, &quantile)) / divisor;
+        enum severity severity;
+        if (!scan_level(slow_us / 1000, limits[i].warning_ms, limits[i].critical_ms, &severity))
+            return;
+        char key[48], who[128];
+        snprintf(key, sizeof(key), "%s %c", text_bytes(device), op[0]);
+        struct culprit culprit = io_culprit(scan, device, who, sizeof(who));
+        scan_report(scan, severity, key, &culprit, "%s of %llu %s on %s took %s (median %s, longest %s)%s", quantile,
+                    (unsigned long long)hist->count, limits[i].verb, text_bytes(device),
+                    scan_show(scan, UNIT_US, slow_us), scan_show(scan, UNIT_US, hist_quantile(hist, 0.5) / divisor),
+                    scan_show(scan, UNIT_US, (double)hist->max / divisor), who);
+        return;
+    }
+}
+
+static bool is_same_kind(const union cell *a, const union cell *b) {
+    return !text_compare(a[0].text, b[0].text) && text_bytes(a[1].text)[0] == text_bytes(b[1].text)[0];
+}
+
+// The histograms of that device and operation with all flags as one; NULL where an earlier one of the set stands for
+// it.
+static struct hist *all_flags(const struct hist_set *set, size_t at) {
+    const struct hist *list[64];
+    const union cell *mine, *keys;
+    size_t n = 0;
+    hist_set_at(set, at, &mine);
+    if (!mine[0].text || !mine[1].text)
+        return NULL;
+    for (size_t i = 0; i < hist_set_count(set) && n < sizeof(list) / sizeof(list[0]); i++) {
+        const struct hist *hist = hist_set_at(set, i, &keys);
+        if (!keys[0].text || !keys[1].text || !is_same_kind(mine, keys))
+            continue;
+        if (i < at)
+            return NULL;
+        list[n++] = hist;
+    }
+    return hist_merge(list, n);
+}
+
+void check_disk_latency(struct scan *scan) {
+    const struct hist_set *set = frame_hists(scan->frame, "io_latency");
+    if (!set || hist_set_def(set)->n_keys < 2 || hist_set_def(set)->keys[0].type != COLUMN_TEXT ||
+        hist_set_def(set)->keys[1].type != COLUMN_TEXT)
+        return;
+    double divisor = hist_set_def(set)->divisor > 0 ? hist_set_def(set)->divisor : 1000;
+    for (size_t i = 0; i < hist_set_count(set); i++) {
+        struct hist *hist = all_flags(set, i);
+        const union cell *keys;
+        hist_set_at(set, i, &keys);
+        if (hist)
+            check_latency(scan, hist, divisor, keys[0].text, text_bytes(keys[1].text));
+        hist_free(hist);
+    }
+}

@@ -1,0 +1,155 @@
+// The ring of the last frames. The lock is held for pointer work only: frames are dropped, and memory is taken, outside
+// of it. One thread pushes; any thread reads.
+#include "model/history.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/mem.h"
+
+struct history {
+    size_t max_bytes;
+    pthread_mutex_t lock;
+    const struct frame **ring; // the oldest at first, wraps round
+    size_t first, n, capacity; // capacity is a power of two
+};
+
+struct history *history_new(size_t max_bytes) {
+    struct history *history = xcalloc(1, sizeof(*history));
+    history->max_bytes = max_bytes;
+    history->capacity = 64;
+    history->ring = xcalloc(history->capacity, sizeof(history->ring[0]));
+    pthread_mutex_init(&history->lock, NULL);
+    return history;
+}
+
+void history_free(struct history *history) {
+    if (!history)
+        return;
+    for (size_t i = 0; i < history->n; i++)
+        frame_unref(history->ring[(history->first + i) & (history->capacity - 1)]);
+    free(history->ring);
+    pthread_mutex_destroy(&history->lock);
+    free(history);
+}
+
+// i: 0 is the oldest.
+static const struct frame *ring_at(const struct history *history, size_t i) {
+    return history->ring[(history->first + i) & (history->capacity - 1)];
+}
+
+// Only the writer grows the ring, so n and capacity can be read by it without the lock.
+static void ring_grow(struct history *history) {
+    size_t capacity = history->capacity * 2;
+    const struct frame **ring = xcalloc(capacity, sizeof(ring[0])), **old = history->ring;
+    pthread_mutex_lock(&history->lock);
+    for (size_t i = 0; i < history->n; i++)
+        ring[i] = ring_at(history, i);
+    history->ring = ring;
+    history->capacity = capacity;
+    history->first = 0;
+    pthread_mutex_unlock(&history->lock);
+    free(old);
+}
+
+void history_push(struct history *history, const struct frame *take) {
+    if (history->n == history->capacity)
+        ring_grow(history);
+    pthread_mutex_lock(&history->lock);
+    history->ring[(history->first + history->n++) & (history->capacity - 1)] = take;
+    pthread_mutex_unlock(&history->lock);
+    while (history->n > 2 && mem_used() > history->max_bytes) {
+        pthread_mutex_lock(&history->lock);
+        const struct frame *oldest = ring_at(history, 0);
+        history->first = (history->first + 1) & (history->capacity - 1);
+        history->n--;
+        pthread_mutex_unlock(&history->lock);
+        // A frame that a reader holds gives nothing back yet. To go on would throw the whole history away while a heat
+        // map is being drawn; the next push carries on instead.
+        bool held = frame_shared(oldest);
+        frame_unref(oldest);
+        if (held)
+            break;
+    }
+}
+
+size_t history_count(const struct history *shared) {
+    struct history *history = (struct history *)shared;
+    pthread_mutex_lock(&history->lock);
+    size_t n = history->n;
+    pthread_mutex_unlock(&history->lock);
+    return n;
+}
+
+const struct frame *history_get(const struct history *shared, size_t back) {
+    struct history *history = (struct history *)shared;
+    pthread_mutex_lock(&history->lock);
+    const struct frame *frame = back < history->n ? frame_ref(ring_at(history, history->n - 1 - back)) : NULL;
+    pthread_mutex_unlock(&history->lock);
+    return frame;
+}
+
+// Index of the frame of that number or the nearest; numbers only rise. Needs n > 0 and the lock.
+static size_t ring_find(const struct history *history, uint64_t number) {
+    size_t low = 0, high = history->n - 1;
+    while (low < high) { // the first frame whose number is not below
+        size_t middle = low + (high - low) / 2;
+        if (ring_at(history, middle)->number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low > 0) {
+        uint64_t above = ring_at(history, low)->number, below = ring_at(history, low - 1)->number;
+        if (above > number ? number - below < above - number : above < number && below > above)
+            low--;
+    }
+    return low;
+}
+
+const struct frame *history_find(const struct history *shared, uint64_t number) {
+    struct history *history = (struct history *)shared;
+    pthread_mutex_lock(&history->lock);
+    const struct frame *frame = history->n ? frame_ref(ring_at(history, ring_find(history, number))) : NULL;
+    pthread_mutex_unlock(&history->lock);
+    return frame;
+}
+
+static double seconds(struct timespec time) {
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+const struct frame *history_at(const struct history *shared, struct timespec wall) {
+    struct history *history = (struct history *)shared;
+    const struct frame *best = NULL;
+    double best_distance = 0, when = seconds(wall);
+    pthread_mutex_lock(&history->lock);
+    // Every frame is looked at, the newest first: the wall clock may have been set back, so they need not be in order.
+    for (size_t i = history->n; i-- > 0;) {
+        const struct frame *frame = ring_at(history, i);
+        double end = seconds(frame->wall), begin = end - frame_interval_s(frame);
+        double distance = when > end ? when - end : when < begin ? begin - when : 0;
+        if (!best || distance < best_distance) {
+            best = frame;
+            best_distance = distance;
+        }
+    }
+    frame_ref(best);
+    pthread_mutex_unlock(&history->lock);
+    return best;
+}
+
+size_t history_window(const struct history *shared, uint64_t last, const struct frame **out, size_t max) {
+    struct history *history = (struct history *)shared;
+    size_t n = 0;
+    pthread_mutex_lock(&history->lock);
+    if (history->n && max) {
+        size_t end = ring_find(history, last) + 1;
+        n = end < max ? end : max;
+        for (size_t i = 0; i < n; i++)
+            out[i] = frame_ref(ring_at(history, end - n + i));
+    }
+    pthread_mutex_unlock(&history->lock);
+    return n;
+}

@@ -1,0 +1,23 @@
+// History: the last frames, bounded in bytes. One writer (the thread that cuts frames), any reader.
+#ifndef MODEL_HISTORY_H
+#define MODEL_HISTORY_H
+
+#include "model/frame.h"
+
+struct history;
+
+struct history *history_new(size_t max_bytes); // of mem_used(); at least the last two frames are always kept
+void history_free(struct history *history);
+void history_push(struct history *history, const struct frame *take);
+size_t history_count(const struct history *history);
+// A reference to the frame `back` frames before the newest (0: the newest), or NULL.
+const struct frame *history_get(const struct history *history, size_t back);
+// By frame number: the frame, or the nearest that is kept, or NULL when empty.
+const struct frame *history_find(const struct history *history, uint64_t number);
+// The frame whose interval holds, or is nearest to, that wall time.
+const struct frame *history_at(const struct history *history, struct timespec wall);
+// References to up to max frames that end with the one numbered `last`, oldest first (heat maps, trends). Returns how
+// many.
+size_t history_window(const struct history *history, uint64_t last, const struct frame **out, size_t max);
+
+#endif

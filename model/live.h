@@ -1,0 +1,60 @@
+// The live model: collectors put sections in, frames come out. It owns the clock.
+//
+// The first interval begins when every collector has begun (2 s after the start at the latest), so that it is as whole
+// as every other. Frames are cut on a monotonic grid (that time + n * delay). At each tick the collectors sample on
+// their own; the cutter waits for them at most a short grace (a quarter of the delay, at most 250 ms; not at all for
+// one that was missing at the tick before as well), takes what is there, repeats the last section of who is late
+// (marked stale and repeated), runs the findings, pushes the frame into the history and signals the eventfd. Nobody
+// ever waits for a collector longer. A late section is in the next frame; when a newer one comes before that, it takes
+// in what the late one counted (section_absorb), so that histograms, events and lost counts are complete whatever
+// happens. Ticks that were missed (a stopped machine) are gone: the next frame is longer, and its begin and end say so.
+#ifndef MODEL_LIVE_H
+#define MODEL_LIVE_H
+
+#include "model/findings.h"
+#include "model/history.h"
+
+#define LIVE_DELAY_MIN_NS 100000000ull
+#define LIVE_DELAY_MAX_NS 60000000000ull
+
+struct live;
+
+struct live *live_new(uint64_t delay_ns, size_t history_bytes);
+void live_free(struct live *live); // after live_stop and after all collector threads ended or were given up
+uint64_t now_ns(void);             // CLOCK_MONOTONIC
+
+// What the frames thread calls: when it begins, and when the first interval does, which moves the ticks.
+struct live_hooks {
+    void (*began)(void *arg), (*grid_moved)(void *arg);
+};
+void live_hook(struct live *live, const struct live_hooks *hooks, void *arg); // before live_start
+// Before live_start. Returns the slot. `collector` must outlive the model.
+int live_add(struct live *live, const char *collector);
+int live_start(struct live *live); // starts the cutter thread ("ktop-frames"); 0 or -errno
+void live_stop(struct live *live);
+
+// Any collector thread, its own slot only: hands over its section for the interval in one short step. Before the first
+// whole frame each put makes a provisional one (number 0), as soon as anything but SECTION_STARTING is there.
+void live_put(struct live *live, int slot, struct section *take);
+// The same for a part of the first reading, so that something is on the screen: the collector has not begun with it.
+void live_put_early(struct live *live, int slot, struct section *take);
+// A collector that nobody wants now (cost follows attention) is not waited for, and not shown as stale: put a section
+// without data in its place, or its last one goes on standing there.
+void live_pause(struct live *live, int slot, bool paused);
+// The first tick after `after_ns`, never one that was before a change of the delay; changes when the delay does, and
+// when the first interval begins.
+uint64_t live_next_tick(struct live *live, uint64_t after_ns);
+
+uint64_t live_delay(const struct live *live);
+void live_set_delay(struct live *live,
+                    uint64_t delay_ns); // clamped; the collectors' runner must be woken by the caller
+
+struct history *live_history(struct live *live);
+// Readable when a newer frame is there (including provisional ones before the first whole interval).
+int live_fd(const struct live *live);
+// Clears the fd and returns a reference to the newest frame (provisional or whole), or NULL when there is none yet.
+const struct frame *live_latest(struct live *live);
+// What the frames thread itself spends, for the health pane.
+uint64_t live_cpu_ns(const struct live *live);
+
+#endif

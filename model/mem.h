@@ -1,0 +1,24 @@
+// Memory of the model: every byte that frames hold is counted, so that the history can be bounded in bytes and ktop
+// can say what it costs. Running out of memory ends the program (after mem_on_failure's hook gave the terminal back).
+#ifndef MODEL_MEM_H
+#define MODEL_MEM_H
+
+#include <stddef.h>
+
+// Zeroed memory that counts as the model's. Never NULL. Free with mem_free and the same size.
+void *mem_alloc(size_t size);
+void mem_free(void *memory, size_t size);
+
+// Bytes now held through mem_alloc by all threads.
+size_t mem_used(void);
+
+// Like malloc/realloc/strdup, not counted, never NULL; free with free().
+void *xmalloc(size_t size);
+void *xcalloc(size_t n, size_t size);
+void *xrealloc(void *memory, size_t size);
+char *xstrdup(const char *string);
+
+// Called once, by the thread that ran out, before the program aborts.
+void mem_on_failure(void (*hook)(void));
+
+#endif

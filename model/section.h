@@ -1,0 +1,79 @@
+// A section: what one collector learned about one interval. Built by that collector's thread, immutable once handed to
+// the live model, reference-counted, shared by every frame that shows it (a late collector's last section stands in
+// several frames and is marked stale there).
+#ifndef MODEL_SECTION_H
+#define MODEL_SECTION_H
+
+#include <stdint.h>
+
+#include "model/hist.h"
+#include "model/table.h"
+#include "model/tree.h"
+
+enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };
+const char *severity_name(enum severity severity);
+
+enum section_state {
+    SECTION_STARTING, // nothing yet
+    SECTION_OK,
+    SECTION_DEGRADED,    // works in part: the notes say what is missing
+    SECTION_UNAVAILABLE, // this kernel, machine or user does not allow it: the notes say why and what to do
+};
+const char *section_state_name(enum section_state state);
+
+struct series_def {
+    const char *name; // the contract's name, snake_case with the unit
+    const char *title;
+    const char *help;
+    enum unit unit;
+};
+
+struct section;
+
+struct section *section_new(const char *collector, uint64_t begin_ns, uint64_t end_ns); // CLOCK_MONOTONIC
+const struct section *section_ref(const struct section *section);
+void section_unref(const struct section *section);
+
+// ---- building; every "take" passes ownership to the section ----
+void section_set_state(struct section *section, enum section_state state);
+// `column` (may be NULL): the column or series that the note explains. Strings are copied. A note is one plain
+// sentence.
+void section_note(struct section *section, enum severity severity, const char *column, const char *text,
+                  const char *fix);
+void section_series(struct section *section, const struct series_def *def, double value); // NAN: not measured
+void section_table(struct section *section, struct table *take);
+void section_hists(struct section *section, struct hist_set *take);
+void section_tree(struct section *section, struct tree *take);
+// The individual events of the interval, oldest first; left_out counts the ones that were not kept.
+void section_stream(struct section *section, struct table *take_events, uint64_t left_out);
+// Events that the kernel reports lost in the interval, and events seen.
+void section_events(struct section *section, uint64_t seen, uint64_t lost);
+// CPU time that the collector's thread spent in the interval.
+void section_cost(struct section *section, uint64_t cpu_ns);
+// Takes in what the section before it (which no frame will show) counted: histograms, streams, events seen and lost,
+// cost. The interval then begins with that one's; rates stay those of this one's own part.
+void section_absorb(struct section *section, const struct section *before);
+
+// ---- reading ----
+struct note {
+    enum severity severity;
+    const char *column, *text, *fix; // column and fix may be NULL
+};
+const char *section_collector(const struct section *section);
+enum section_state section_state(const struct section *section);
+uint64_t section_begin(const struct section *section);
+uint64_t section_end(const struct section *section);
+uint64_t section_seen(const struct section *section);
+uint64_t section_lost(const struct section *section);
+uint64_t section_cpu_ns(const struct section *section);
+size_t section_notes(const struct section *section);
+const struct note *section_note_at(const struct section *section, size_t i);
+size_t section_n_series(const struct section *section);
+double section_series_at(const struct section *section, size_t i, const struct series_def **def);
+const struct table *section_find_table(const struct section *section, const char *name);
+const struct hist_set *section_find_hists(const struct section *section, const char *name);
+const struct tree *section_find_tree(const struct section *section, const char *name);
+bool section_has_column(const struct section *section, const char *name); // a table or stream of it has
+const struct table *section_find_stream(const struct section *section, const char *name, uint64_t *left_out);
+
+#endif

@@ -1,0 +1,91 @@
+// Sealed tables: reading them, and the chunks below. Nothing here changes a chunk that anybody else can see.
+#include "model/table.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "model/mem.h"
+#include "model/table_private.h"
+
+static size_t chunk_size(const struct table_def *def) {
+    return sizeof(struct chunk) + sizeof(union cell) * TABLE_CHUNK_ROWS * def->n_columns;
+}
+
+struct chunk *chunk_new(const struct table_def *def) {
+    struct chunk *chunk = mem_alloc(chunk_size(def));
+    atomic_init(&chunk->refs, 1);
+    return chunk;
+}
+
+void chunk_unref(const struct table_def *def, struct chunk *chunk) {
+    // The last one out must see everybody else's reads done: release by all, acquire by the last.
+    if (!chunk || atomic_fetch_sub_explicit(&chunk->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (uint16_t column = 0; column < def->n_columns; column++) {
+        if (def->columns[column].type != COLUMN_TEXT)
+            continue;
+        for (uint32_t row = 0; row < TABLE_CHUNK_ROWS; row++)
+            if (chunk->live & (1u << row))
+                text_unref(chunk_row(def, chunk, row)[column].text);
+    }
+    mem_free(chunk, chunk_size(def));
+}
+
+bool cells_equal(enum column_type type, union cell a, union cell b) {
+    if (type == COLUMN_NUMBER)
+        return a.num == b.num || (isnan(a.num) && isnan(b.num));
+    if (!a.text || !b.text)
+        return a.text == b.text;
+    return text_compare(a.text, b.text) == 0;
+}
+
+void table_free(struct table *table) {
+    if (!table)
+        return;
+    for (uint32_t i = 0; i < table->n_chunks; i++)
+        chunk_unref(table->def, table->chunks[i]);
+    mem_free(table, sizeof(*table) + sizeof(table->chunks[0]) * table->n_chunks);
+}
+
+const struct table_def *table_def(const struct table *table) {
+    return table->def;
+}
+
+size_t table_rows(const struct table *table) {
+    return table->n_rows;
+}
+
+const union cell *table_next(const struct table *table, size_t *cursor) {
+    for (size_t index = *cursor / TABLE_CHUNK_ROWS; index < table->n_chunks; index++) {
+        struct chunk *chunk = table->chunks[index];
+        uint32_t first = index == *cursor / TABLE_CHUNK_ROWS ? (uint32_t)(*cursor % TABLE_CHUNK_ROWS) : 0;
+        uint32_t left = chunk ? chunk->live & (~0u << first) : 0;
+        if (left) {
+            uint32_t row = (uint32_t)__builtin_ctz(left);
+            *cursor = index * TABLE_CHUNK_ROWS + row + 1;
+            return chunk_row(table->def, chunk, row);
+        }
+    }
+    *cursor = (size_t)table->n_chunks * TABLE_CHUNK_ROWS;
+    return NULL;
+}
+
+const union cell *table_find(const struct table *table, const union cell *key) {
+    const struct table_def *def = table->def;
+    size_t cursor = 0;
+    for (const union cell *row; (row = table_next(table, &cursor));) {
+        uint16_t i = 0;
+        while (i < def->n_keys && cells_equal(def->columns[i].type, row[i], key[i]))
+            i++;
+        if (i == def->n_keys)
+            return row;
+    }
+    return NULL;
+}
+
+int table_column(const struct table_def *def, const char *name) {
+    for (int i = 0; i < def->n_columns; i++)
+        if (!strcmp(def->columns[i].name, name))
+            return i;
+    return -1;
+}

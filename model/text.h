@@ -1,0 +1,26 @@
+// Text: an immutable, reference-counted string, so that rows of many frames can share one name.
+//
+// The bytes are the kernel's own: they may be invalid UTF-8 or hold control characters. Nothing prints them raw;
+// views/escape.h makes them fit for a screen or a file. Any thread may hold, take and drop references.
+#ifndef MODEL_TEXT_H
+#define MODEL_TEXT_H
+
+#include <stddef.h>
+
+struct text;
+
+// A new text of `len` bytes (copied), owned by the caller with one reference.
+const struct text *text_new(const char *bytes, size_t len);
+const struct text *text_from(const char *string);
+const struct text *text_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+// Takes one more reference; NULL stays NULL. Returns its argument.
+const struct text *text_ref(const struct text *text);
+void text_unref(const struct text *text);
+
+// Valid as long as the caller holds a reference; always ends in NUL. "" for NULL.
+const char *text_bytes(const struct text *text);
+size_t text_length(const struct text *text);
+int text_compare(const struct text *a, const struct text *b);
+
+#endif

@@ -1,0 +1,197 @@
+// Trees of weighted call paths. Building hashes (parent, name), so a path costs one look-up per level; sealing sorts
+// and lays the nodes out depth-first. No recursion: a stack may be thousands of frames deep.
+#include "model/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/mem.h"
+
+#define NONE UINT32_MAX
+
+struct build_node {
+    uint32_t parent, next_in_bucket;
+    uint64_t hash;
+    const struct text *name;
+    uint64_t self, total;
+};
+
+struct tree_builder {
+    const struct tree_def *def;
+    struct build_node *nodes; // children always after their parent; 0 is the root
+    uint32_t n, capacity;
+    uint32_t *buckets, n_buckets; // heads of chains by hash
+};
+
+struct tree {
+    const struct tree_def *def;
+    size_t n;
+    struct tree_node nodes[];
+};
+
+static void builder_start(struct tree_builder *builder) {
+    builder->capacity = 64;
+    builder->nodes = xcalloc(builder->capacity, sizeof(builder->nodes[0]));
+    builder->n = 1;
+    builder->nodes[0].parent = NONE;
+    builder->n_buckets = 128;
+    builder->buckets = xmalloc(builder->n_buckets * sizeof(builder->buckets[0]));
+    memset(builder->buckets, 0xff, builder->n_buckets * sizeof(builder->buckets[0]));
+}
+
+struct tree_builder *tree_builder_new(const struct tree_def *def) {
+    struct tree_builder *builder = xcalloc(1, sizeof(*builder));
+    builder->def = def;
+    builder_start(builder);
+    return builder;
+}
+
+static void builder_end(struct tree_builder *builder) {
+    for (uint32_t i = 0; i < builder->n; i++)
+        text_unref(builder->nodes[i].name);
+    free(builder->nodes);
+    free(builder->buckets);
+}
+
+void tree_builder_free(struct tree_builder *builder) {
+    if (!builder)
+        return;
+    builder_end(builder);
+    free(builder);
+}
+
+static uint64_t hash_child(uint32_t parent, const struct text *name) {
+    uint64_t hash = (parent + 1) * 0x9e3779b97f4a7c15ull;
+    const char *bytes = text_bytes(name);
+    for (size_t i = 0, length = text_length(name); i < length; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3ull;
+    return hash ^ (hash >> 32);
+}
+
+static void builder_grow(struct tree_builder *builder) {
+    if (builder->n < builder->capacity)
+        return;
+    builder->capacity *= 2;
+    builder->nodes = xrealloc(builder->nodes, sizeof(builder->nodes[0]) * builder->capacity);
+    free(builder->buckets);
+    builder->n_buckets = builder->capacity * 2;
+    builder->buckets = xmalloc(builder->n_buckets * sizeof(builder->buckets[0]));
+    memset(builder->buckets, 0xff, builder->n_buckets * sizeof(builder->buckets[0]));
+    for (uint32_t i = 1; i < builder->n; i++) {
+        uint32_t *head = &builder->buckets[builder->nodes[i].hash & (builder->n_buckets - 1)];
+        builder->nodes[i].next_in_bucket = *head;
+        *head = i;
+    }
+}
+
+static uint32_t builder_child(struct tree_builder *builder, uint32_t parent, const struct text *name) {
+    uint64_t hash = hash_child(parent, name);
+    for (uint32_t i = builder->buckets[hash & (builder->n_buckets - 1)]; i != NONE;
+         i = builder->nodes[i].next_in_bucket) {
+        const struct build_node *node = &builder->nodes[i];
+        if (node->hash == hash && node->parent == parent && !text_compare(node->name, name))
+            return i;
+    }
+    builder_grow(builder);
+    uint32_t *head = &builder->buckets[hash & (builder->n_buckets - 1)];
+    builder->nodes[builder->n] =
+        (struct build_node){.parent = parent, .next_in_bucket = *head, .hash = hash, .name = text_ref(name)};
+    *head = builder->n;
+    return builder->n++;
+}
+
+void tree_builder_add(struct tree_builder *builder, const struct text *const *names, size_t n, uint64_t weight) {
+    if (n > UINT16_MAX)
+        n = UINT16_MAX; // depth is 16 bits; what is deeper belongs to the deepest kept
+    uint32_t node = 0;
+    for (size_t i = 0; i < n; i++)
+        node = builder_child(builder, node, names[i]);
+    builder->nodes[node].self += weight;
+}
+
+// Children of one parent side by side, the heaviest first, then by name so that equal trees look equal.
+static int compare_nodes(const void *a, const void *b) {
+    const struct build_node *x = *(const struct build_node *const *)a, *y = *(const struct build_node *const *)b;
+    if (x->parent != y->parent)
+        return x->parent < y->parent ? -1 : 1;
+    if (x->total != y->total)
+        return x->total > y->total ? -1 : 1;
+    return text_compare(x->name, y->name);
+}
+
+// Where a node of the builder comes to stand: right after its parent and its heavier siblings' descendants.
+static void builder_place(const struct tree_builder *builder, struct tree *tree) {
+    uint32_t n = builder->n;
+    struct build_node **sorted = xcalloc(n, sizeof(*sorted));
+    uint32_t *size = xcalloc(n, sizeof(*size)), *place = xcalloc(n, sizeof(*place));
+    uint32_t *first = xcalloc((size_t)n + 1, sizeof(*first)), *stack = xcalloc(n, sizeof(*stack));
+    for (uint32_t i = n; i-- > 1;) { // children come after their parents, so backwards sums up
+        size[builder->nodes[i].parent] += size[i] + 1;
+        sorted[i - 1] = &builder->nodes[i];
+    }
+    qsort(sorted, n - 1, sizeof(*sorted), compare_nodes);
+    for (uint32_t i = 1; i < n; i++) // first[p]: where p's children start in sorted
+        first[builder->nodes[i].parent + 1]++;
+    for (uint32_t i = 0; i < n; i++)
+        first[i + 1] += first[i];
+    uint32_t depth = 1;
+    tree->nodes[0] = (struct tree_node){
+        .parent = 0, .n_descendants = n - 1, .self = builder->nodes[0].self, .total = builder->nodes[0].total};
+    while (depth) {
+        uint32_t node = stack[--depth];
+        uint32_t at = place[node] + 1;
+        for (uint32_t c = first[node]; c < first[node + 1]; c++) {
+            uint32_t child = (uint32_t)(sorted[c] - builder->nodes);
+            place[child] = at;
+            tree->nodes[at] = (struct tree_node){.parent = place[node],
+                                                 .n_descendants = size[child],
+                                                 .depth = (uint16_t)(tree->nodes[place[node]].depth + 1),
+                                                 .name = text_ref(sorted[c]->name),
+                                                 .self = sorted[c]->self,
+                                                 .total = sorted[c]->total};
+            at += size[child] + 1;
+            stack[depth++] = child;
+        }
+    }
+    free(sorted);
+    free(size);
+    free(place);
+    free(first);
+    free(stack);
+}
+
+struct tree *tree_builder_seal(struct tree_builder *builder) {
+    struct tree *tree = mem_alloc(sizeof(*tree) + sizeof(tree->nodes[0]) * builder->n);
+    tree->def = builder->def;
+    tree->n = builder->n;
+    for (uint32_t i = builder->n; i-- > 0;) {
+        struct build_node *node = &builder->nodes[i];
+        node->total += node->self;
+        if (i)
+            builder->nodes[node->parent].total += node->total;
+    }
+    builder_place(builder, tree);
+    builder_end(builder);
+    builder_start(builder);
+    return tree;
+}
+
+void tree_free(struct tree *tree) {
+    if (!tree)
+        return;
+    for (size_t i = 0; i < tree->n; i++)
+        text_unref(tree->nodes[i].name);
+    mem_free(tree, sizeof(*tree) + sizeof(tree->nodes[0]) * tree->n);
+}
+
+const struct tree_def *tree_def(const struct tree *tree) {
+    return tree->def;
+}
+
+size_t tree_nodes(const struct tree *tree) {
+    return tree->n;
+}
+
+const struct tree_node *tree_node(const struct tree *tree, size_t i) {
+    return &tree->nodes[i];
+}

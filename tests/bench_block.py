@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# needs: root, fio, loop devices; what tracing block I/O at a high rate costs the program and ktop
+"""bench_block.py [ROUNDS [SECONDS]]: fio reads 4 KiB at random, depth 32, from a loop device over tmpfs, all the time, while in turns
+nobody traces, a bare ring buffer has the same events switched on and nobody reads it, and ktop runs. IOPS of each phase from the device's
+own counters; medians of the phases, and ratios within each round. CPU of ktop's thread per event. Ends with one JSON line."""
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from tracing import Tracefs, need_root, skip, wait_for, KTOP
+
+EVENTS = ("block_io_start block_rq_insert block_rq_issue block_rq_requeue block_rq_merge block_rq_error block_rq_complete block_bio_queue "
+          "block_bio_complete block_split block_bio_backmerge block_bio_frontmerge").split()
+JOBS = 1
+undo = []  # called backwards at the end, whatever happens
+
+
+def completed(device):
+    with open(f"/sys/block/{device}/stat") as f:
+        return int(f.read().split()[0])
+
+
+class Nothing:
+    def __init__(self, _trace):
+        pass
+
+    def measured(self):
+        pass
+
+    def end(self):
+        return {}
+
+
+class Bare:
+    """An instance with the events of ktop, big enough, that nobody reads."""
+
+    def __init__(self, trace):
+        self.path = f"{trace.path}/instances/bench-{os.getpid()}"
+        self.trace = trace
+        os.mkdir(self.path)
+        undo.append(self.end)
+        name = os.path.relpath(self.path, trace.path)
+        trace.write(name + "/trace_clock", "mono")
+        try:
+            trace.write(name + "/buffer_subbuf_size_kb", "64")
+        except OSError:
+            pass
+        trace.write(name + "/buffer_size_kb", "16384")
+        for event in EVENTS:
+            if os.path.exists(f"{self.path}/events/block/{event}"):
+                trace.write(f"{name}/events/block/{event}/enable", "1")
+
+    def measured(self):
+        pass
+
+    def end(self):
+        if os.path.exists(self.path):
+            self.trace.write(os.path.relpath(self.path, self.trace.path) + "/events/enable", "0")
+            os.rmdir(self.path)
+        return {}
+
+
+class Ktop:
+    def __init__(self, trace):
+        self.out = tempfile.TemporaryFile("w+")
+        self.p = subprocess.Popen(trace.inside + [KTOP, "--batch", "--pane", "health", "--format", "json", "--delay", "0.4"],
+                                  stdin=subprocess.DEVNULL, stdout=self.out, stderr=subprocess.DEVNULL, start_new_session=True)
+        undo.append(self.kill)
+        wait_for("block tracing", 10, lambda: trace.enabled(self.p.pid))
+        self.begin = None
+
+    def cpu_ns(self, name):
+        total = 0
+        for tid in os.listdir(f"/proc/{self.p.pid}/task"):
+            with open(f"/proc/{self.p.pid}/task/{tid}/comm") as f:
+                if name in f.read():
+                    with open(f"/proc/{self.p.pid}/task/{tid}/schedstat") as f:
+                        total += int(f.read().split()[0])
+        return total
+
+    def measured(self):
+        now = time.monotonic(), self.cpu_ns("ktop-block"), self.cpu_ns("")
+        if self.begin:
+            seconds = now[0] - self.begin[0]
+            self.cpu = (now[1] - self.begin[1]) / seconds
+            self.all = (now[2] - self.begin[2]) / seconds
+        self.begin = now
+
+    def kill(self):
+        if self.p.poll() is None:
+            self.p.kill()
+            self.p.wait()
+
+    def end(self):
+        self.p.terminate()
+        self.p.wait()
+        self.out.seek(0)
+        rates, lost = [], 0
+        for line in self.out:
+            for row in json.loads(line)["tables"]["collectors"]:
+                if row["collector"] == "block":
+                    rates.append(row.get("events_per_s") or 0)
+                    lost += row.get("lost") or 0
+        rate = statistics.median(rates[1:-1] or rates or [0])
+        return {"events_per_s": rate, "lost": lost, "cpu_ns": self.cpu, "all_ns": self.all}
+
+
+def detach(device):
+    """Until it is: what fio had in flight may hold it a little longer."""
+    for _ in range(50):
+        subprocess.run(["losetup", "-d", "/dev/" + os.path.basename(device)], capture_output=True)
+        if not os.path.exists(f"/sys/block/{os.path.basename(device)}/loop/backing_file"):
+            return
+        time.sleep(0.1)
+
+
+def phase(kind, trace, device, seconds):
+    tracer = kind(trace)
+    time.sleep(0.3 if kind is not Ktop else 0.6)
+    tracer.measured()
+    begin, at = completed(device), time.monotonic()
+    time.sleep(seconds)
+    ios = (completed(device) - begin) / (time.monotonic() - at)
+    tracer.measured()
+    return ios, tracer.end()
+
+
+def main():
+    need_root()
+    if not shutil.which("fio"):
+        skip("needs fio")
+    if not os.path.exists("/dev/loop-control"):
+        skip("this kernel has no loop devices")
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 6
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 2
+    trace = Tracefs()
+    undo.append(trace.close)
+    work = tempfile.mkdtemp(prefix="ktop-bench-", dir="/dev/shm")
+    undo.append(lambda: shutil.rmtree(work, ignore_errors=True))
+    with open(work + "/disk", "wb") as f:
+        for _ in range(128):
+            f.write(os.urandom(1 << 20))
+    device = subprocess.run(["losetup", "-f", "--show", work + "/disk"], check=True, capture_output=True, text=True).stdout.strip()
+    undo.append(lambda: detach(device))
+    fio = subprocess.Popen(["fio", "--name=bench", f"--filename={device}", "--rw=randread", "--bs=4k", "--direct=1", "--ioengine=io_uring",
+                            "--thread", "--iodepth=32", "--iodepth_batch_submit=16", "--iodepth_batch_complete_max=16", "--time_based",
+                            f"--runtime={int(rounds * 3 * (seconds + 3) + 20)}", "--norandommap", "--randrepeat=0", "--gtod_reduce=1", f"--numjobs={JOBS}", "--output=/dev/null"], start_new_session=True)
+    undo.append(lambda: (fio.terminate(), fio.wait()))
+    device = os.path.basename(device)
+    try:  # its session goes before others' work on this machine, or their changes are all that is measured
+        with open(f"/proc/{fio.pid}/autogroup", "w") as f:
+            f.write("-15")
+    except OSError:
+        pass
+    time.sleep(1.5)
+    if fio.poll() is not None:
+        skip("fio does not run here")
+    kinds = {"none": Nothing, "ring": Bare, "ktop": Ktop}
+    iops, ktops = {k: [] for k in kinds}, []
+    for number in range(rounds):
+        for name in list(kinds) if number % 2 else reversed(kinds):
+            ios, figures = phase(kinds[name], trace, device, seconds)
+            iops[name].append(ios)
+            if figures:
+                ktops.append(dict(figures, ios=ios))
+        print(f"round {number + 1}: " + ", ".join(f"{k} {v[-1]:,.0f} IOPS" for k, v in iops.items())
+              + "; {events_per_s:,.0f} events/s, {lost} lost, block thread {0:.1f} ns an event, ktop {1:.1f} % CPU".format(
+                  ktops[-1]["cpu_ns"] / (ktops[-1]["events_per_s"] or 1), ktops[-1]["all_ns"] / 1e7, **ktops[-1]), flush=True)
+    middle = statistics.median
+    result = {"iops": {k: round(middle(v)) for k, v in iops.items()},
+              "ring_to_none": round(middle(iops["ring"]) / middle(iops["none"]), 4),
+              "ktop_to_ring": round(middle(iops["ktop"]) / middle(iops["ring"]), 4),
+              "ktop_to_ring_paired": round(middle(k / r for k, r in zip(iops["ktop"], iops["ring"])), 4),
+              "events_per_s": round(middle(k["events_per_s"] for k in ktops)),
+              "lost": sum(k["lost"] for k in ktops),
+              "cpu_ns_per_event": round(middle(k["cpu_ns"] / (k["events_per_s"] or 1) for k in ktops), 1)}
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    status = 1
+    try:
+        main()
+        status = 0
+    except SystemExit as e:
+        status = e.code
+    finally:
+        for step in reversed(undo):
+            step()
+    sys.exit(status)

@@ -1,0 +1,154 @@
+"""For tests of the disk pane on the real kernel: loop devices over tmpfs, ktop in batch, sums over its frames."""
+import calendar, json, os, re, shutil, signal, subprocess, sys, tempfile, time
+
+KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
+undo = []  # called backwards at the end, whatever happens
+
+
+def skip(why):
+    print("skipped: " + why)
+    sys.exit(77)
+
+
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(text)
+
+
+def read(path):
+    with open(path, errors="replace") as f:
+        return f.read()
+
+
+def run(*command, **options):
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120, **options).stdout
+
+
+def need(*tools):
+    if os.geteuid() != 0:
+        skip("needs root: makes loop devices")
+    for tool in tools:
+        if not shutil.which(tool):
+            skip(f"needs {tool}")
+    if not os.path.exists("/dev/loop-control"):
+        skip("this kernel has no loop devices")
+    if os.environ.get("KTOP_TEST_PRIVATE") != "1":  # what it mounts is nobody else's
+        os.environ["KTOP_TEST_PRIVATE"] = "1"
+        os.execvp("unshare", ["unshare", "-m", sys.executable, *sys.argv])
+
+
+def tmpfs():
+    work = tempfile.mkdtemp(prefix="ktop-disks-")
+    undo.append(lambda: shutil.rmtree(work, ignore_errors=True))
+    run("mount", "-t", "tmpfs", "none", work)
+    undo.append(lambda: subprocess.run(["umount", "-l", work], capture_output=True))
+    return work
+
+
+class Loop:
+    def __init__(self, work, mib, direct=False):
+        self.file = tempfile.mktemp(dir=work)
+        with open(self.file, "wb") as f:
+            for _ in range(mib):
+                f.write(b"\0" * (1 << 20))
+        self.path = run("losetup", "-f", "--show", self.file).strip()
+        undo.append(self.detach)
+        self.name = os.path.basename(self.path)
+        self.number = read(f"/sys/block/{self.name}/dev").strip()
+
+    def detach(self):
+        subprocess.run(["losetup", "-d", self.path], capture_output=True)
+
+
+def frame_time(frame):
+    date, _, rest = frame["time"].partition("T")
+    h, m, s = rest.rstrip("Z").split(":")
+    return calendar.timegm(time.strptime(date, "%Y-%m-%d")) + int(h) * 3600 + int(m) * 60 + float(s)
+
+
+class Ktop:
+    """The program in batch mode; frames are read as they come."""
+
+    def __init__(self, *arguments, delay=0.5, env=None):
+        self.process = subprocess.Popen([KTOP, "--batch", "--pane", "disk", "--format", "json", "-d", str(delay), *arguments],
+                                        stdout=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
+        undo.append(self.stop)
+        self.frames = []
+        self.frame()
+
+    def frame(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit("ktop ended early")
+        self.frames.append(json.loads(line))
+        return self.frames[-1]
+
+    def finish(self, seconds=0.02):
+        """All frames up to one that ends so long after now, then the end of the program."""
+        now = time.time()
+        while frame_time(self.frames[-1]) < now + seconds:
+            self.frame()
+        self.stop()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(20)
+
+    def hists(self, name, op="", **keys):
+        """The histograms of that name whose operation begins with op."""
+        return [h for f in self.frames for h in f["histograms"].get(name, [])
+                if (h.get("op") or "").startswith(op) and all(h[k] == v for k, v in keys.items())]
+
+    def count(self, name, op="", **keys):
+        return sum(h["count"] for h in self.hists(name, op, **keys))
+
+    def mean(self, name, op="", **keys):
+        found = [h for h in self.hists(name, op, **keys) if h["count"]]
+        return sum(h["sum"] for h in found) / max(1, sum(h["count"] for h in found))
+
+    def rows(self, table, **keys):
+        return [r for f in self.frames for r in f["tables"].get(table, []) if all(r[k] == v for k, v in keys.items())]
+
+    def notes(self):
+        return " | ".join(n["text"] for f in self.frames for n in f["notes"])
+
+    def lost(self):
+        return sum(f["lost_events"] for f in self.frames)
+
+
+def diskstats(name):
+    """Reads, writes, discards and flushes completed."""
+    for line in read("/proc/diskstats").splitlines():
+        f = line.split()
+        if f[2] == name:
+            return [int(f[3]), int(f[7]), int(f[14]), int(f[18])]
+    raise SystemExit(f"{name} is not in /proc/diskstats")
+
+
+def fio(*arguments):
+    out = run("fio", *arguments, "--output-format=json")
+    return json.loads(out[out.index("{"):])["jobs"]
+
+
+good = True
+
+
+def check(ok, what):
+    global good
+    good &= bool(ok)
+    print(("ok   " if ok else "no   ") + what, flush=True)
+    return ok
+
+
+def ending(main):
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        main()
+    finally:
+        for action in reversed(undo):
+            try:
+                action()
+            except Exception as problem:
+                print(f"cleaning up: {problem}")
+    sys.exit(0 if good else 1)

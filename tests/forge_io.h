@@ -1,0 +1,51 @@
+// Histograms of I/Os made by hand, with the definitions that the block collector uses.
+#ifndef TESTS_FORGE_IO_H
+#define TESTS_FORGE_IO_H
+
+#include "tests/screens.h"
+
+static const struct column forge_io_keys[] = {
+    {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8},
+    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 3},
+};
+static const struct column forge_size_keys[] = {
+    {.name = "comm", .title = "COMMAND", .type = COLUMN_TEXT, .width = 16},
+    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 3},
+};
+static const struct hist_def forge_io_latency = {.name = "io_latency",
+                                                 .title = "I/O latency",
+                                                 .help = "issue to complete",
+                                                 .unit_name = "us",
+                                                 .divisor = 1000,
+                                                 .unit = UNIT_US,
+                                                 .keys = forge_io_keys,
+                                                 .n_keys = 2};
+__attribute__((unused)) static const struct hist_def forge_io_size = {.name = "io_size",
+                                                                      .title = "I/O size",
+                                                                      .help = "bytes of an I/O",
+                                                                      .unit_name = "bytes",
+                                                                      .divisor = 1,
+                                                                      .unit = UNIT_BYTES,
+                                                                      .keys = forge_size_keys,
+                                                                      .n_keys = 2};
+
+struct forge_run {
+    uint64_t value;
+    uint32_t count;
+};
+
+// Adds a histogram of those runs (the last has count 0) under two keys.
+static inline void forge_hist(struct hist_set *set, const char *key, const char *op, const struct forge_run *runs) {
+    struct hist_acc *acc = xcalloc(1, sizeof *acc);
+    for (; runs->count; runs++) {
+        hist_acc_add(acc, runs->value); // once for the extremes, the others at once
+        acc->buckets[hist_bucket(runs->value)] += runs->count - 1;
+        acc->count += runs->count - 1;
+        acc->sum += runs->value * (runs->count - 1);
+    }
+    union cell keys[2] = {{.text = text_from(key)}, {.text = text_from(op)}};
+    hist_set_add(set, keys, hist_seal(acc));
+    free(acc);
+}
+
+#endif

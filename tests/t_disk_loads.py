@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# needs: root, fio, loop devices; loads of every kind are counted to the last I/O, also a million; hotplug, filters, lost events and a reader that cannot keep up
+"""Arguments choose: t_disk_loads.py [loads] [million] [hotplug] [filter] [lost] [zram]."""
+import fcntl, os, signal, subprocess, sys, time
+
+from disks import *
+
+
+def exact(ktop, loop, before, after, what):
+    """What ktop counted against the kernel's own counters, by operation."""
+    for op, i in (("R", 0), ("W", 1), ("D", 2)):
+        ours, theirs = ktop.count("io_latency", op, device=loop.name), after[i] - before[i]
+        if op == "W":  # the kernel counts the flush that ends a sequence as a write as well
+            theirs -= ktop.count("io_total", "F", device=loop.name)
+        check(ours == theirs, f"{what}: {op} {ours}, diskstats {theirs}")
+        total = ktop.count("io_total", op, device=loop.name)
+        if theirs:
+            check(total >= theirs * 0.999, f"{what}: {op} waits of {total} bios")
+
+
+def ratio(ktop, loop, op):
+    rows = [r for r in ktop.rows("by_process", device=loop.name, op=op) if r["sequential_pct"] is not None]
+    return sum(r["sequential_pct"] for r in rows) / max(1, len(rows))
+
+
+def loads(work):
+    loops = [Loop(work, 32), Loop(work, 32)]
+    common = ["--direct=1", "--bs=4k", "--size=32M", "--norandommap", "--randrepeat=0"]
+    cases = {
+        "random, depth 32": ["--rw=randread", "--ioengine=libaio", "--iodepth=32", "--io_size=40M"],
+        "sequential, depth 64": ["--rw=read", "--ioengine=libaio", "--iodepth=64", "--io_size=32M"],
+        "mixed, 3 jobs": ["--rw=randrw", "--ioengine=libaio", "--iodepth=8", "--numjobs=3", "--io_size=8M"],
+        "fsync-heavy": ["--rw=randwrite", "--ioengine=psync", "--fsync=4", "--io_size=8M"],
+        "discards": ["--rw=randtrim", "--ioengine=psync", "--io_size=4M"],
+    }
+    for what, arguments in cases.items():
+        ktop = Ktop()
+        before = [diskstats(loop.name) for loop in loops]
+        fio(*common, *arguments, *[a for loop in loops for a in (f"--name={loop.name}", f"--filename={loop.path}")])
+        after = [diskstats(loop.name) for loop in loops]
+        ktop.finish()
+        for i, loop in enumerate(loops):
+            exact(ktop, loop, before[i], after[i], f"{what} on {loop.name}")
+            if what.startswith("fsync"):
+                flushes, theirs = ktop.count("io_total", "F", device=loop.name), after[i][3] - before[i][3]
+                check(flushes > 0 or not theirs, f"{what}: {flushes} waits of flushes, diskstats {theirs}")
+        check(ktop.lost() == 0, f"{what}: nothing lost")
+        if what.startswith(("random", "sequential")):
+            share = ratio(ktop, loops[0], "R")
+            check(share > 95 if what.startswith("seq") else share < 20, f"{what}: {share:.1f} % sequential")
+            parts = {b[0] for h in ktop.hists("io_offset", "R", device=loops[0].name) for b in h["buckets"]}
+            check(len(parts) == 64, f"{what}: I/Os in {len(parts)} of 64 parts of the disk")
+        queued = ktop.frames[-1]["series"].get("block_queued")
+        check(queued is None or queued < 20, f"{what}: {queued} requests left in the queue")
+    for loop in loops:
+        loop.detach()
+
+
+def million(work):
+    loop = Loop(work, 32)
+    ktop = Ktop()
+    before = diskstats(loop.name)
+    fio("--direct=1", "--bs=4k", "--size=32M", "--norandommap", "--rw=randread", "--ioengine=libaio", "--iodepth=32",
+        f"--io_size={1000000 * 4096}", "--name=million", f"--filename={loop.path}")
+    after = diskstats(loop.name)
+    ktop.finish()
+    exact(ktop, loop, before, after, "a million")
+    check(after[0] - before[0] >= 1000000 and ktop.lost() == 0, f"a million: lost {ktop.lost()}")
+    seen = sum(h["count"] for h in ktop.hists("io_latency_by_process", "R") if h["comm"] == "fio")
+    check(seen >= 1000000, f"a million: {seen} of them are fio's")
+    loop.detach()
+
+
+def zram(_):
+    """A disk without requests: its I/Os are known from its bios."""
+    sizes = "/sys/block/zram0/disksize"
+    if not os.path.exists(sizes) or read(sizes).strip() != "0":
+        print("     no free zram0: left out")
+        return
+    undo.append(lambda: write("/sys/block/zram0/reset", "1"))
+    write(sizes, "16M")
+    ktop = Ktop()
+    before = diskstats("zram0")
+    jobs = fio("--direct=1", "--bs=16k", "--size=16M", "--rw=randrw", "--ioengine=psync", "--io_size=16M", "--name=zram",
+               "--filename=/dev/zram0")
+    after = diskstats("zram0")
+    ktop.finish()
+    for op, i in (("R", 0), ("W", 1)):
+        ours, theirs = ktop.count("io_total", op, device="zram0"), after[i] - before[i]
+        check(ours == theirs and theirs, f"zram: {op} {ours} in io_total, diskstats {theirs}")
+    fios = jobs[0]["read"]["lat_ns"]["mean"] / 1000
+    check(ktop.mean("io_total", "R", device="zram0") < fios + 1, f"zram: {ktop.mean('io_total', 'R', device='zram0'):.2f} us, fio {fios:.2f}")
+    check(ktop.rows("by_process", device="zram0", comm="fio") and any(e["device"] == "zram0" for f in ktop.frames for e in f["events"]),
+          "zram: by process and I/O by I/O")
+    write("/sys/block/zram0/reset", "1")
+
+
+def hotplug(work):
+    """A disk that is made and removed while ktop looks; I/O before and after."""
+    ktop = Ktop(delay=0.3)
+    control = os.open("/dev/loop-control", os.O_RDWR)
+    number = fcntl.ioctl(control, 0x4C80, 200 + os.getpid() % 700)  # LOOP_CTL_ADD
+    path, name = f"/dev/loop{number}", f"loop{number}"
+    file = os.path.join(work, "plug")
+    write(file, "x" * (4 << 20))
+    made = not os.path.exists(path)
+    if made:
+        os.mknod(path, 0o600 | 0o060000, os.makedev(7, int(read(f"/sys/block/{name}/dev").split(":")[1])))
+    undo.append(lambda: made and os.path.exists(path) and os.unlink(path))
+    for _ in range(3):
+        run("losetup", path, file)
+        fio("--direct=1", "--bs=4k", "--size=4M", "--rw=randread", "--ioengine=psync", "--name=plug", f"--filename={path}")
+        run("losetup", "-d", path)
+    ktop.frame()
+    present = any(r["device"] == name for r in ktop.frames[-1]["tables"]["devices"])
+    for _ in range(50):
+        try:
+            fcntl.ioctl(control, 0x4C81, number)  # LOOP_CTL_REMOVE
+            break
+        except OSError:
+            time.sleep(0.1)
+    os.close(control)
+    ktop.finish(0.7)
+    check(ktop.process.returncode in (0, -signal.SIGTERM, 143), f"ktop lives through it (ended with {ktop.process.returncode})")
+    check(ktop.count("io_latency", "R", device=name) >= 3 * 1024, f"{ktop.count('io_latency', 'R', device=name)} reads of {name}, by its name")
+    check(not [r for r in ktop.frames[-1]["tables"]["devices"] if r["device"] == name], f"{name} is gone (it was {'there' if present else 'not there'})")
+
+
+def filters(work):
+    loop = Loop(work, 16)
+    load = ["fio", "--direct=1", "--bs=4k", "--size=16M", "--rw=randread", "--ioengine=psync", "--time_based", "--runtime=2", "--thread"]
+    one = subprocess.Popen([*load, "--name=one", f"--filename={loop.path}", "--rate_iops=300"], stdout=subprocess.DEVNULL)
+    two = subprocess.Popen([*load, "--name=two", f"--filename={loop.path}", "--rate_iops=300"], stdout=subprocess.DEVNULL)
+    ktop = Ktop("-p", str(one.pid))
+    one.wait()
+    two.wait()
+    ktop.finish()
+    pids = {r["pid"] for r in ktop.rows("by_process", device=loop.name)}
+    check(pids == {one.pid}, f"-p: only that process, its threads counted for it ({pids})")
+    check({e["pid"] for f in ktop.frames for e in f["events"]} == {one.pid}, "-p: only its events")
+    mine, all_ = ktop.count("io_latency_by_process", "R", pid=one.pid), ktop.count("io_latency", "R", device=loop.name)
+    check(mine and all_ > 1.5 * mine, f"-p: {mine} in the histogram by process, the device has all {all_}")
+    loop.detach()
+
+
+def lost(work):
+    """ktop stopped under load loses events, and says so; a buffer that is always too small makes it leave things out."""
+    loop = Loop(work, 32)
+    load = ["--direct=1", "--bs=4k", "--size=32M", "--norandommap", "--rw=randread", "--ioengine=libaio", "--iodepth=32", "--name=lost",
+            f"--filename={loop.path}", "--time_based"]
+    small = {"KTOP_TEST_BLOCK_BUFFER_KIB": "64"}
+    ktop = Ktop(env=small, delay=0.3)
+    before = diskstats(loop.name)
+    ktop.process.send_signal(signal.SIGSTOP)
+    fio(*load, "--runtime=1")
+    ktop.process.send_signal(signal.SIGCONT)
+    after = diskstats(loop.name)
+    ktop.finish(1)
+    ours, theirs = ktop.count("io_latency", "R", device=loop.name), after[0] - before[0]
+    check(ktop.lost() > 0 and "lost" in ktop.notes(), f"stopped: {ktop.lost()} events lost, and a note")
+    check(ours < theirs <= ours + ktop.lost(), f"stopped: {ours} of {theirs} counted, and no more missing than was lost")
+    check(max((h["max"] for h in ktop.hists("io_latency", device=loop.name)), default=0) < 3e6, "stopped: no latency that never was")
+    ktop = Ktop(env={"KTOP_TEST_BLOCK_BUFFER_KIB": "8"}, delay=0.2)
+    fio(*load, "--runtime=4")
+    ktop.finish(0.2)
+    notes = ktop.notes()
+    check("left out" in notes and "only counted" in notes, "too small a buffer: bios are left out, then it only counts, and says so")
+    check(ktop.lost() > 0, f"too small a buffer: lost {ktop.lost()}")
+    ktop = Ktop(env=small, delay=0.1)
+    fio(*load, "--runtime=2")
+    down = None
+    for _ in range(250):
+        frame = ktop.frame()
+        degraded = any("left out" in n["text"] or "only counted" in n["text"] for n in frame["notes"])
+        down = down or (degraded and len(ktop.frames))
+        if down and not degraded and frame_time(frame) > time.time() - 0.3:
+            break
+    check(down and not degraded, f"it left something out at frame {down}, and records everything again at frame {len(ktop.frames)}")
+    ktop.stop()
+    loop.detach()
+
+
+def main():
+    need("fio", "losetup")
+    work = tmpfs()
+    parts = {"loads": loads, "million": million, "hotplug": hotplug, "filter": filters, "lost": lost, "zram": zram}
+    for name in sys.argv[1:] or parts:
+        parts[name](work)
+
+
+ending(main)

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# needs: root, cgroup v1 blkio, loop devices with partitions; what a throttled control group waits for is io_total, not the request's latency
+"""A process in a control group that may do 20 reads a second waits about 50 ms for each, while its request takes microseconds.
+
+On a partition, because there the kernel tells of a bio before it makes it wait (block_bio_remap); on a whole disk it tells
+only afterwards (block_bio_queue).
+"""
+import fcntl, os, struct, subprocess, sys, tempfile, time
+
+from disks import *
+
+BLKIO = "/sys/fs/cgroup/blkio"
+
+
+def partition(loop):
+    """A partition of that loop device, made by hand: its path."""
+    names = set(os.listdir(f"/sys/block/{loop.name}"))
+    part = struct.pack("qqi64s64s", 1 << 20, 6 << 20, 1, b"", b"")
+    raw = bytearray(part.ljust(152, b"\0"))
+    buffer = __import__("ctypes").create_string_buffer(bytes(raw))
+    address = __import__("ctypes").addressof(buffer)
+    with open(loop.path, "rb") as f:
+        try:
+            fcntl.ioctl(f, 0x1269, struct.pack("iiiP", 1, 0, 152, address))  # BLKPG, BLKPG_ADD_PARTITION
+        except OSError as problem:
+            skip(f"no partitions on loop devices: {problem}")
+    def remove():
+        with open(loop.path, "rb") as f:
+            fcntl.ioctl(f, 0x1269, struct.pack("iiiP", 2, 0, 152, address))
+    undo.append(remove)
+    name = (set(os.listdir(f"/sys/block/{loop.name}")) - names).pop()
+    major, minor = map(int, read(f"/sys/block/{loop.name}/{name}/dev").split(":"))
+    path = f"/dev/shm/ktop-test-{os.getpid()}"
+    os.mknod(path, 0o600 | 0o060000, os.makedev(major, minor))
+    undo.append(lambda: os.unlink(path))
+    return path
+
+
+READER = """
+import mmap, os, sys, time
+fd, page = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT), mmap.mmap(-1, 4096)
+sys.stdin.readline()
+waits = []
+for i in range(int(sys.argv[2])):
+    begin = time.monotonic()
+    os.preadv(fd, [page], 4096 * (i * 37 % 1000))
+    waits.append(time.monotonic() - begin)
+print(sum(waits) / len(waits) * 1e6)
+"""
+
+
+def main():
+    need("losetup")
+    if not os.path.exists(BLKIO + "/blkio.throttle.read_iops_device"):
+        skip("cgroup v1 blkio with throttling is not mounted")
+    loop = Loop(tmpfs(), 8)
+    path = partition(loop)
+    group = tempfile.mkdtemp(dir=BLKIO, prefix="ktop-test-")
+    undo.append(lambda: os.rmdir(group))
+    write(group + "/blkio.throttle.read_iops_device", f"{loop.number} 20\n")
+    reader = subprocess.Popen([sys.executable, "-c", READER, path, "50"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    undo.append(lambda: (reader.kill(), reader.wait(), time.sleep(0.1)))
+    write(group + "/cgroup.procs", str(reader.pid))
+    ktop = Ktop()
+    waited = float(reader.communicate("go\n", timeout=60)[0])
+    ktop.finish()
+    total, latency = ktop.mean("io_total", "R", device=loop.name), ktop.mean("io_latency", "R", device=loop.name)
+    name = "/" + os.path.basename(group)
+    count = ktop.count("io_total", "R", device=loop.name)
+    check(count == 50 and ktop.count("io_latency", "R", device=loop.name) == 50, f"50 reads: {count} in io_total")
+    check(30000 < waited < 60000 and abs(total / waited - 1) < 0.05, f"the program waited {waited:.0f} us, io_total says {total:.0f}")
+    check(latency < total / 5, f"the request took {latency:.0f} us")
+    rows = ktop.rows("by_process", pid=reader.pid, device=loop.name)
+    check(rows and max(r["total_us"] or 0 for r in rows) > 5 * min(r["latency_us"] or 1e9 for r in rows) and {r["cgroup"] for r in rows} == {name},
+          f"by_process names the process and its group {name}")
+    check(ktop.rows("by_cgroup", cgroup=name, device=loop.name, op="R"), "by_cgroup has the group")
+    of_group, of_process = ktop.count("io_latency_by_cgroup", "R", cgroup=name), ktop.count("io_latency_by_process", "R", pid=reader.pid)
+    # These are of all disks: what the program itself had to be read in for, from another one, comes on top.
+    others = sum(e["pid"] == reader.pid and e["device"] != loop.name and e["op"][0] == "R" for f in ktop.frames for e in f["events"])
+    check(of_group == of_process == 50 + others,
+          f"histograms by group and by process have all 50, and {others} of other disks: {of_group}, {of_process}")
+    check(ktop.lost() == 0, "nothing lost")
+
+
+ending(main)

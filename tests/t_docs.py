@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# needs: the program; the man page and the README name every option, pane, column, key and series, and no other options
+import os
+import re
+import subprocess
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+KTOP = os.environ.get("KTOP", os.path.join(TOP, "build/ktop"))
+bad = []
+
+
+def ktop(*args):
+    return subprocess.run([KTOP, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout
+
+
+def main():
+    page = open(os.path.join(TOP, "man/ktop.8"), encoding="utf-8").read()
+    plain = page.replace("\\-", "-").replace("\\(aq", "'").replace("\\&", "").replace("\\(rs", "\\")
+    lint = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", os.path.join(TOP, "man/ktop.8")], capture_output=True, text=True)
+    if lint.stdout.strip():
+        bad.append("mandoc: " + lint.stdout)
+
+    usage = ktop("--help")
+    options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", usage))
+    documented = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", plain))
+    for name in sorted(options - documented):
+        bad.append(f"man page: option {name} is missing")
+    for name in sorted(documented - options):
+        bad.append(f"man page: option {name} does not exist")
+
+    panes = [line.split()[0] for line in ktop("--list", "panes").splitlines() if line.strip()]
+    if len(panes) < 7:
+        bad.append(f"--list panes names only {panes}")
+    readme = open(os.path.join(TOP, "README.md"), encoding="utf-8").read()
+    for name in panes:
+        if not re.search(rf"(?m)^\.S[SH] .*\b{name}\b|\\fB{name}\\fR|^\.B {name}\b", plain):
+            bad.append(f"man page: pane {name} is missing")
+        if f"`{name}`" not in readme:
+            bad.append(f"README: pane {name} is missing")
+    # Columns and series: names with at least one underscore or letter, first on their lines.
+    names = set(re.findall(r"(?m)^\s+([a-z][a-z0-9_]*)\s{2,}", ktop("--list", "columns")))
+    if len(names) < 100:
+        bad.append(f"--list columns names only {len(names)} columns")
+    words = set(re.findall(r"[a-z][a-z0-9_]*", plain))
+    for name in sorted(names - words):
+        bad.append(f"man page: column {name} is missing")
+    for picture in re.findall(r"\((screenshots/[^)]*)\)", readme):
+        if not os.path.exists(os.path.join(TOP, picture)):
+            bad.append(f"README: {picture} does not exist")
+    for line in bad:
+        print("FAIL:", line)
+    sys.exit(1 if bad else 0)
+
+
+main()

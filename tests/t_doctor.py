@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# needs: san; --doctor names what works and what does not, with a fix for each, as root and as nobody, and leaves nothing behind
+import os
+import re
+import subprocess
+import tempfile
+
+import tracing
+from tracing import KTOP
+
+WANTED = ["rights", "file descriptors", "delays of tasks", "scheduler statistics", "tracefs", "trace instances", "function tracer", "kprobes",
+          "uprobes", "pressure", "hardware counters", "software counters", "block events", "process table", "taskstats"]
+
+
+def doctor(*before, program=KTOP):
+    p = subprocess.run([*before, program, "--doctor"], capture_output=True, text=True, timeout=60)
+    assert p.returncode == 0, p
+    assert not p.stderr, p.stderr
+    works, broken, last = {}, {}, None
+    for line in p.stdout.splitlines():
+        if not line.strip():
+            break
+        fix = re.match(r" +fix: (.+)", line)
+        if fix:
+            broken[last] += (fix[1],)
+            continue
+        words = re.match(r"(.+?)  +(works|does not)  +(\S.*)", line)
+        assert words, f"not understood: {line!r}"
+        last = words[1]
+        if words[2] == "works":
+            works[last] = words[3]
+        else:
+            broken[last] = (words[3],)
+    for name, (reason, *fix) in broken.items():
+        assert len(fix) == 1, f"no fix for {name}: {reason}"
+    for name in WANTED:
+        assert any(name in found for found in [*works, *broken]), f"nothing about {name}"
+    assert not set(works) & set(broken)
+    return works, broken
+
+
+def as_root():
+    trace = tracing.Tracefs()
+    try:
+        probes = trace.read("dynamic_events"), trace.read("uprobe_events"), trace.read("kprobe_events")
+        instances = set(trace.instances())
+        for inside in ([], trace.inside):
+            works, broken = doctor(*inside)
+            assert "tracefs" in works and "trace instances" in works, broken
+            # What it says about probes is what the kernel has.
+            assert ("kprobes" in works) <= os.path.exists(f"{trace.path}/kprobe_events")
+            assert ("uprobes" in works) <= os.path.exists(f"{trace.path}/uprobe_events")
+            if not os.path.exists(f"{trace.path}/kprobe_events"):
+                assert "CONFIG_KPROBE_EVENTS" in broken["kprobes"][0]
+            if "function tracer" in broken and "function" in trace.read("available_tracers").split():
+                assert "listed" in broken["function tracer"][0] or "delivers nothing" in broken["function tracer"][0], broken
+        left = {name for name in set(trace.instances()) - instances if name.endswith("-doctor")}
+        assert not left, left
+        assert probes == (trace.read("dynamic_events"), trace.read("uprobe_events"), trace.read("kprobe_events"))
+        refused = doctor(*trace.inside, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program=public(KTOP))[1]
+        assert "root" in refused["tracefs"][1], refused
+    finally:
+        trace.close()
+
+
+copies = []
+
+
+def public(program):
+    """A copy that everybody may run, wherever the build folder lies."""
+    if not copies:
+        folder = tempfile.TemporaryDirectory()
+        os.chmod(folder.name, 0o755)
+        copies.append(folder)
+        subprocess.run(["cp", program, f"{folder.name}/ktop"], check=True)
+        os.chmod(f"{folder.name}/ktop", 0o755)
+    return f"{copies[0].name}/ktop"
+
+
+def as_nobody(*before):
+    works, broken = doctor(*before, program=public(KTOP) if before else KTOP)
+    assert "rights" in broken and "CAP_PERFMON" in broken["rights"][0], broken
+    assert "root" in broken["tracefs"][1] or "root" in broken["trace instances"][1], broken
+    with open("/proc/sys/kernel/perf_event_paranoid") as f:
+        paranoid = int(f.read())
+    software = next(name for name in [*works, *broken] if name.startswith("software counters"))
+    if paranoid > 0:
+        assert f"perf_event_paranoid is {paranoid}" in broken[software][0], broken
+        assert "CAP_PERFMON" in broken[software][0] or "CAP_SYS_ADMIN" in broken[software][0]
+
+
+if os.geteuid() == 0:
+    as_root()
+    as_nobody("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+else:
+    as_nobody()

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# needs: root for an idle machine (a PID namespace); bytes to the terminal per refresh at 200x50: under 4 KiB for every pane, fewer than htop in tasks
+"""t_tui_bytes.py: every pane beside htop, all at the same time, so that what the neighbours do hits all of them.
+
+In a PID namespace with 60 sleeping processes the table is that of an idle machine, and limits hold. The meters and disks are the
+machine's own: while neighbours work, the other panes are held to the limit only if the run queue is short. The last line is JSON."""
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from terminal import KTOP, Terminal
+
+PANES = "triage", "tasks", "cpus", "memory", "disk", "network", "health"
+REFRESHES = 8
+LIMIT = 4096
+
+
+def sizes(terminals, seconds):
+    """For each terminal the bytes of its refreshes: bursts with at least 150 ms of silence between them."""
+    bursts = {name: [] for name in terminals}
+    last = {name: 0 for name in terminals}
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        for name, t in terminals.items():
+            got = t.read(0.002)
+            if got and time.monotonic() - last[name] > 0.15:
+                bursts[name].append(0)
+            if got:
+                bursts[name][-1] += len(got)
+                last[name] = time.monotonic()
+    return {name: statistics.median(b[1:] or [0]) for name, b in bursts.items()}
+
+
+def inside():
+    home = tempfile.mkdtemp(prefix="t_tui_bytes.")
+    terminals = {pane: Terminal([KTOP, "-P", pane], 200, 50) for pane in PANES}
+    if shutil.which("htop"):
+        terminals["htop"] = Terminal(["htop", "-d", "10"], 200, 50, {"HOME": home, "HTOPRC": os.path.join(home, "rc")})
+    try:
+        sizes(terminals, 4)
+        got = sizes(terminals, REFRESHES + 1)
+        for t in terminals.values():
+            t.send("q")
+            t.wait(3)
+    finally:
+        for t in terminals.values():
+            t.end()
+        shutil.rmtree(home, ignore_errors=True)
+    print(json.dumps(got))
+
+
+def busy():
+    with open("/proc/stat") as f:
+        before = [int(v) for v in f.readline().split()[1:9]]
+    time.sleep(1)
+    with open("/proc/stat") as f:
+        spent = [int(v) - b for v, b in zip(f.readline().split()[1:9], before)]
+    return 1 - (spent[3] + spent[4]) / max(1, sum(spent))
+
+
+def main():
+    if "--inside" in sys.argv:
+        return inside()
+    here = os.path.dirname(os.path.abspath(__file__))
+    load = busy()
+    run = subprocess.run([os.path.join(here, "idle_space"), sys.executable, os.path.abspath(__file__), "--inside"], capture_output=True, text=True)
+    if run.returncode == 77:
+        print("no PID namespace may be made here: needs root")
+        return 77
+    if run.returncode:
+        print(run.stdout + run.stderr)
+        return 1
+    got = json.loads(run.stdout.splitlines()[-1])
+    load = max(load, busy())
+    print(f"the machine is {load:.0%} busy; bytes a refresh at 200x50:", ", ".join(f"{k} {v:.0f}" for k, v in got.items()))
+    bad = [f"{pane}: {got[pane]:.0f} bytes a refresh" for pane in PANES
+           if got[pane] >= LIMIT and (pane == "tasks" or load < 0.25)]
+    if "htop" in got and got["tasks"] >= got["htop"]:
+        bad.append(f"tasks: {got['tasks']:.0f} bytes a refresh, htop {got['htop']:.0f}")
+    print("\n".join("FAIL: " + line for line in bad) or "ok")
+    print(json.dumps(got))
+    return bool(bad)
+
+
+sys.exit(main())

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# needs: root; from a cell of the heat map to the list of its I/Os and back, and the map as an SVG file, in a terminal
+import os
+import re
+import sys
+import tempfile
+import threading
+import xml.etree.ElementTree as ElementTree
+
+from terminal import KTOP, Terminal
+
+SVG = "{http://www.w3.org/2000/svg}"
+stop = threading.Event()
+
+
+def writes(path):
+    """A few writes that reach the disk, until the end."""
+    with open(path, "wb", buffering=0) as f:
+        while not stop.wait(0.005):
+            f.write(b"x" * 4096)
+            os.fsync(f.fileno())
+
+
+def fail(t, what):
+    print(f"{what}: {re.sub(rb'[^ -~]+', b' ', t.raw[-1500:])!r}")
+    sys.exit(1)
+
+
+def main():
+    if os.geteuid() != 0:
+        print("block events need root")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
+        load = threading.Thread(target=writes, args=(os.path.join(directory, "f"),), daemon=True)
+        load.start()
+        picture = os.path.join(directory, "map.svg")
+        t = Terminal([KTOP, "-P", "disk", "-d", "0.3"], 140, 45)
+        try:
+            t.pump(4)
+            t.send("w")
+            t.send("\x15" + picture + "\r")
+            t.pump(1)
+            if b"nothing was measured" in t.raw or b"not available" in t.raw:
+                print("no disk here whose I/Os the kernel tells of")
+                sys.exit(77)
+            root = ElementTree.parse(picture).getroot()
+            cells = [r for r in root.iter(SVG + "rect") if r.find(SVG + "title") is not None]
+            if root.tag != SVG + "svg" or not cells:
+                fail(t, "no map in the picture")
+            t.send("oo")  # the heat map has the keys
+            t.send("\033OD")
+            t.pump(0.3)
+            t.send("\033OF")  # the newest column, whose cells are tried from the top down
+            for _ in range(45):
+                t.send("\033OA")
+            for _ in range(45):
+                t.send("\r")
+                t.pump(0.15)
+                if re.search(rb"rewound|frozen", t.raw):  # it went to the cell's time
+                    break
+                t.send("\033OB")
+            else:
+                fail(t, "Enter lists nothing")
+            t.pump(0.5)
+            if b"latency_us" not in t.raw:
+                fail(t, "the list is not that of the cell")
+            t.raw = b""
+            t.send("\033")
+            t.pump(2)
+            if b"live" not in t.raw:
+                fail(t, "Esc does not go back")
+            t.send("q")
+            if t.wait(10) != 0:
+                fail(t, "the end")
+        finally:
+            stop.set()
+            load.join()
+            t.end()
+
+
+main()

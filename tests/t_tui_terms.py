@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# needs: nothing (san); kinds of terminals: colours or none, ASCII or not, tiny or huge, and the ones that cannot do it
+import os
+import re
+import subprocess
+import sys
+
+from terminal import KTOP, Terminal
+
+bad = []
+COLOR = re.compile(rb"\033\[[0-9;:]*(?:3[0-7]|4[0-7]|9[0-7]|38[;:])[0-9;:]*m")
+
+
+def run(name, env, columns=80, rows=24, args=(), keys="hq12345q"):
+    t = Terminal([KTOP, "-d", "0.3", *args], columns, rows, env)
+    try:
+        t.pump(1.2)
+        for key in keys[:-1]:
+            t.send(key)
+            t.pump(0.05)
+        t.send("q")
+        t.pump(0.1)
+        t.send("q")
+        status = t.wait(10)
+        if status != 0:
+            bad.append(f"{name}: wait status {status}: {t.raw[-300:]!r}")
+        return t.raw
+    finally:
+        t.end()
+
+
+def want(name, condition, raw):
+    if not condition:
+        bad.append(f"{name}: {raw[:600]!r}")
+
+
+for term in ("xterm", "xterm-256color", "screen", "tmux-256color", "linux", "vt100", "xterm-direct"):
+    raw = run(term, {"TERM": term}, keys="12345[ q")
+    want(f"{term}: draws", b"triage" in raw, raw)
+    want(f"{term}: colours", bool(COLOR.search(raw)) == (term != "vt100"), raw)
+raw = run("unknown xterm", {"TERM": "xterm-of-tomorrow"}, keys="q")
+want("an unknown kind of xterm is taken for one", b"triage" in raw and b"taken for" in raw, raw)
+raw = run("no database", {"TERM": "xterm-256color", "TERMINFO": "/nonexistent", "TERMINFO_DIRS": "/nonexistent", "HOME": "/nonexistent"}, keys="q")
+want("draws with its own description", b"triage" in raw, raw)
+raw = run("NO_COLOR", {"NO_COLOR": "1"}, keys="12345q")
+want("NO_COLOR: no colour", not COLOR.search(raw) and b"triage" in raw, raw)
+raw = run("ascii", {}, args=["--ascii"], keys="12345hq")
+want("--ascii: only ASCII", max(raw) < 128, bytes(b for b in raw if b > 127))
+raw = run("C locale", {"LC_ALL": "C", "LANG": "C"}, keys="12345q")
+want("C locale: only ASCII", max(raw) < 128, bytes(b for b in raw if b > 127))
+raw = run("UTF-8", {"LC_ALL": "C.UTF-8"}, keys="12345q")
+raw.decode("utf-8")
+want("UTF-8: draws with it", max(raw) > 127, raw)
+for columns, rows in ((40, 10), (19, 24), (80, 4), (1, 1), (3, 2), (20, 5), (400, 120)):
+    raw = run(f"{columns}x{rows}", {}, columns, rows, keys="12345/abc\r\\xyz\r[]{}  Hfq")
+
+for term in ("dumb", "no-such-terminal", ""):
+    t = Terminal([KTOP], env={"TERM": term})
+    status = t.wait(5)
+    text = t.raw.decode(errors="replace").strip()
+    if status is None or os.waitstatus_to_exitcode(status) != 1 or text.count("\n") or "--batch" not in text:
+        bad.append(f"TERM={term}: wait status {status}, said {text!r}")
+    t.end()
+p = subprocess.run([KTOP], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+if p.returncode != 1 or "--batch" not in p.stderr or p.stderr.count("\n") != 1 or p.stdout:
+    bad.append(f"no terminal: {p}")
+
+print("\n".join("FAIL: " + line for line in bad) or "ok")
+sys.exit(bool(bad))

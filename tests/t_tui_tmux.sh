@@ -1,0 +1,205 @@
+#!/usr/bin/env bash
+# needs: tmux; (san) the panes, keys, prompts, rewind, resize, Ctrl-Z and files of the real program in a real terminal
+set -u
+cd "$(dirname "$0")/.."
+KTOP=$(realpath "${KTOP:-build/ktop}")
+command -v tmux >/dev/null || { echo "tmux is not installed"; exit 77; }
+here=$(mktemp -d)
+server=0
+tm() { tmux -L "ktop$$-$server" "$@" 2>/dev/null; }
+trap 'tm kill-server; rm -rf "$here"' EXIT
+bad=0
+fail() { echo "FAIL: $*"; tm capture-pane -p 2>/dev/null | sed 's/^/    |/' | head -30; bad=1; }
+screen() { tm capture-pane -p; }
+# sees TEXT [SECONDS]: until the screen shows it (a basic regular expression)
+sees() {
+    local n=0
+    until screen | grep -q -- "$1"; do
+        n=$((n + 1))
+        [ $n -lt $((${2:-5} * 20)) ] || return 1
+        sleep 0.05
+    done
+}
+lacks() {
+    local n=0
+    while screen | grep -q -- "$1"; do
+        n=$((n + 1))
+        [ $n -lt $((${2:-5} * 20)) ] || return 1
+        sleep 0.05
+    done
+}
+keys() { tm send-keys "$@"; }
+want() { sees "$2" "${3:-5}" || fail "$1: the screen lacks '$2'"; }
+
+panes=$("$KTOP" --list panes)
+start() { # COLUMNS ROWS OPTIONS: in a shell, so that what is left behind can be looked at
+    tm kill-server
+    server=$((server + 1)) # a new one: the old one may take a while to go
+    tm -f /dev/null new-session -d -x "$1" -y "$2" "cd '$here' && PS1='prompt> ' exec bash --norc --noprofile -i"
+    tm set -g status off
+    tm resize-window -x "$1" -y "$2" 2>/dev/null
+    sees 'prompt>' || { echo "FAIL: no shell in tmux"; exit 1; }
+    keys "stty -a >before; '$KTOP' -d 0.5 ${3:-}; echo ended=\$?; stty -a >after" Enter
+}
+
+# ---- every pane at every size ----
+for size in 80x24 120x40 200x50 40x10; do
+    start "${size%x*}" "${size#*x}"
+    want "$size: start" ' live *$' 10
+    while read -r name key rest; do
+        keys "$key"
+        want "$size: pane $name" "$key $name" 3
+        sees ' live *$' 3 || fail "$size: pane $name: header"
+    done <<<"$panes"
+    # Round once by Tab: back at the same pane.
+    last=$(tail -n 1 <<<"$panes" | awk '{print $1}')
+    for _ in $panes; do :; done
+    for _ in $(seq "$(wc -l <<<"$panes")"); do keys Tab; done
+    want "$size: Tab round" " $last" 3
+    keys BTab
+    before=$(tail -n 2 <<<"$panes" | head -n 1 | awk '{print $1}')
+    want "$size: Shift-Tab" " $before" 3
+    keys h
+    want "$size: help" "help: $before"
+    keys q
+    lacks "help: $before" || fail "$size: q leaves the help"
+    keys q
+    want "$size: q" 'ended=0'
+    cmp -s "$here/before" "$here/after" || fail "$size: stty differs: $(diff "$here/before" "$here/after")"
+    screen | grep -q ' live *$' && fail "$size: the alternate screen was not left"
+    [ "$(tm display-message -p '#{cursor_flag}#{alternate_on}#{mouse_any_flag}')" = 100 ] || fail "$size: cursor, screen or mouse: $(tm display-message -p '#{cursor_flag}#{alternate_on}#{mouse_any_flag}')"
+done
+
+# ---- keys, at 100x30 ----
+start 100 30 "-P tasks"
+want start ' live *$' 10
+keys '?'
+want 'help' 'help: tasks'
+keys End
+want 'help: the global keys' 'Ctrl-L'
+keys Escape
+lacks 'help: tasks' || fail "Esc leaves the help"
+keys '\'
+want 'filter prompt' '^filter:'
+tm send-keys -l 'bashxx'
+keys BSpace BSpace
+want 'filter edited' 'filter: bash *$'
+keys Enter
+want 'filter shown' ' filter: bash '
+want 'filtered' 'bash'
+keys Escape
+lacks ' filter: bash ' || fail "Esc takes the filter away"
+keys '\'
+tm send-keys -l 'zzz'
+keys Escape
+lacks 'filter: ' || fail "Esc cancels the prompt"
+keys /
+tm send-keys -l 'bash'
+want 'search prompt' 'search: bash'
+keys Enter
+lacks 'search: bash' || fail "the search ends"
+keys n
+keys /
+tm send-keys -l 'no such thing'
+keys Enter
+want 'not found' 'not found: no such thing'
+keys Space
+want 'frozen' 'frozen\|rewound'
+clock() { screen | head -n 1 | grep -o '[0-9][0-9]:[0-9][0-9]:[0-9][0-9]'; }
+at=$(clock)
+sleep 1.2
+[ "$(clock)" = "$at" ] || fail "frozen, yet the time moved"
+keys '['
+want 'stepped back' 'rewound -[0-9.]* s'
+age() { screen | head -n 1 | grep -o 'rewound -[0-9]*' | tr -dc '0-9'; }
+keys '{'
+sleep 0.3
+keys 1
+want 'another pane at the same time' 'rewound -[0-9.]* s'
+keys 2
+keys g
+want 'live again' ' live *$'
+keys b
+want 'time prompt' 'go to a time\|go to time'
+tm send-keys -l -- '-2'
+keys Enter
+want 'went to a time' 'rewound -[0-9.]* s'
+keys b
+tm send-keys -l 'noon'
+keys Enter
+want 'not a time' 'not a time'
+keys g
+keys d
+want 'delay prompt' 'seconds between frames: 0.5'
+keys C-u
+tm send-keys -l '0.2'
+keys Enter
+want 'delay set' 'every 0.2 s'
+keys d
+keys C-u
+tm send-keys -l '99'
+keys Enter
+want 'delay refused' '0.1 to 60'
+keys H
+want 'threads' 'threads'
+keys H
+keys p
+want 'pinned' 'pinned'
+want 'the star in the bar' 'tasks\*'
+for name in out.txt out.csv out.json; do
+    keys w
+    want 'write prompt' 'write to .*tasks-[0-9]*-[0-9]*.txt'
+    keys C-u
+    tm send-keys -l "$name"
+    keys Enter
+    want "written $name" "written: $name"
+done
+grep -q 'tasks\*' "$here/out.txt" || fail "out.txt is not the screen: $(head -3 "$here/out.txt")"
+grep -q 'write to' "$here/out.txt" && fail "out.txt holds the prompt"
+head -n 1 "$here/out.csv" | grep -q 'pid' || fail "out.csv: $(head -n 1 "$here/out.csv")"
+if command -v jq >/dev/null; then jq -e '.pane == "tasks"' "$here/out.json" >/dev/null || fail "out.json"; fi
+keys w
+keys C-u
+tm send-keys -l out.txt
+keys Enter
+want 'no overwriting' 'is there already'
+keys w
+keys C-u
+tm send-keys -l /nonexistent/x.txt
+keys Enter
+want 'cannot write' 'cannot write /nonexistent/x.txt: No such file'
+for k in '<' '>' I Down Down PageDown PageUp Home End Up Enter Escape Left Right f Escape o 'C-l' F1 Escape F4 Escape n N x y z '}' ']'; do keys "$k"; done
+sleep 0.3
+keys g
+want 'still there' ' live *$'
+
+# ---- mouse: a click on the pane bar ----
+column=$(screen | sed -n 2p | awk '{print index($0, "memory")}')
+click() { keys -l "$(printf "$(printf '\\033[M \\%03o\\%03o\\033[M#\\%03o\\%03o' $(($1 + 32)) $(($2 + 32)) $(($1 + 32)) $(($2 + 32)))")"; }
+click "$column" 2
+keys h
+want 'a click on the pane bar' 'help: memory'
+keys Escape 2
+click 10 12
+sleep 0.2
+want 'a click on a row' ' live *$'
+
+# ---- Ctrl-Z and back, a storm of resizes ----
+keys C-z
+want 'stopped' 'Stopped'
+[ "$(tm display-message -p '#{alternate_on}')" = 0 ] || fail "stopped, yet the alternate screen is on"
+keys fg Enter
+want 'resumed' ' live *$'
+for _ in $(seq 15); do
+    tm resize-window -x $((RANDOM % 150 + 1)) -y $((RANDOM % 50 + 1)) 2>/dev/null
+done
+tm resize-window -x 40 -y 10
+want 'after the storm' ' live *$'
+tm resize-window -x 120 -y 40
+want 'and larger' 'network' 5
+keys q
+sleep 0.5
+keys 'stty -a >again; echo status=$?' Enter
+want 'ended' 'status=0'
+tail -n +2 "$here/before" | diff - <(tail -n +2 "$here/again") || fail "stty differs after Ctrl-Z, fg and q" # the first line has the size
+exit $bad

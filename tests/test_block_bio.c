@@ -1,0 +1,229 @@
+// Following bios: every rule of what the application waits for, on events made by hand.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <errno.h>
+
+#include "tests/forge_match.h"
+
+static void bio(uint64_t ts, const char *rwbs, uint64_t sector, uint32_t sectors) {
+    at(BLOCK_BIO_QUEUE, ts, rwbs, sector, sectors);
+}
+
+static void a_bio_and_its_request(void **state) {
+    (void)state;
+    bio(50, "WS", 8, 8);
+    bio(60, "WS", 8, 8); // the same sector again: the first goes first
+    struct block_event start = forge_block(BLOCK_START, 1000, "WS", 8, 8);
+    start.tid = 7; // it was throttled: a worker of the kernel lets it go
+    block_match_event(match, &start);
+    at(BLOCK_ISSUE, 1010, "WS", 8, 8);
+    at(BLOCK_COMPLETE, 1100, "WS", 8, 8);
+    assert_int_equal(done.n, 1);
+    assert_int_equal(done.io[0].bio_ns, 50);
+    assert_int_equal(done.io[0].arrival_ns, 1000);
+    assert_int_equal(done.io[0].tid, 42);
+    at(BLOCK_ISSUE, 1200, "WS", 8, 8); // a kernel that does not tell of the request's making
+    at(BLOCK_COMPLETE, 1300, "WS", 8, 8);
+    assert_int_equal(done.io[1].bio_ns, 60);
+    assert_int_equal(done.io[1].arrival_ns, 60);
+    assert_int_equal(counts()->bios, 2);
+    assert_int_equal(counts()->unmatched_completions, 0);
+}
+
+static void a_device_without_requests(void **state) {
+    (void)state;
+    bio(10, "W", 8, 8);
+    bio(20, "W", 8, 16);
+    bio(30, "R", 80, 8);
+    at(BLOCK_BIO_COMPLETE, 40, "W", 8, 16);
+    at(BLOCK_BIO_COMPLETE, 50, "W", 8, 8);
+    at(BLOCK_BIO_COMPLETE, 60, "R", 88, 0); // moved forward while it was worked on
+    at(BLOCK_BIO_COMPLETE, 70, "R", 800, 8);
+    bio(80, "FWS", 0, 0);
+    at(BLOCK_BIO_COMPLETE, 90, "FWS", 0, 0);
+    assert_int_equal(done.n, 4);
+    static const uint64_t begin[] = {20, 10, 30, 80}, end[] = {40, 50, 60, 90};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(done.io[i].what, BLOCK_IO_BIO);
+        assert_int_equal(done.io[i].bio_ns, begin[i]);
+        assert_int_equal(done.io[i].issue_ns, begin[i]);
+        assert_int_equal(done.io[i].end_ns, end[i]);
+    }
+    assert_int_equal(done.io[0].bytes, 8192);
+    assert_int_equal(done.io[3].op, BLOCK_FLUSH);
+    assert_int_equal(counts()->unmatched_bios, 1);
+}
+
+static void a_split_bio(void **state) {
+    (void)state;
+    bio(10, "R", 1000, 4096);
+    at(BLOCK_SPLIT, 11, "R", 1000, 2032);
+    at(BLOCK_START, 12, "R", 1000, 2032);
+    at(BLOCK_SPLIT, 13, "R", 3032, 2032);
+    at(BLOCK_START, 14, "R", 3032, 2032);
+    at(BLOCK_START, 15, "R", 5064, 32);
+    at(BLOCK_ISSUE, 20, "R", 1000, 2032);
+    at(BLOCK_ISSUE, 21, "R", 3032, 2032);
+    at(BLOCK_ISSUE, 22, "R", 5064, 32);
+    at(BLOCK_COMPLETE, 30, "R", 1000, 2032);
+    at(BLOCK_COMPLETE, 40, "R", 5064, 32);
+    assert_int_equal(counts()->bios, 0);
+    at(BLOCK_COMPLETE, 50, "R", 3032, 2032);
+    assert_int_equal(done.n, 4); // three requests and the bio
+    assert_int_equal(done.io[3].what, BLOCK_IO_REST);
+    assert_int_equal(done.io[3].bio_ns, 10);
+    assert_int_equal(done.io[3].end_ns, 50);
+    assert_int_equal(done.io[3].bytes, 4096 * 512);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(done.io[i].bio_ns, 0);
+    assert_int_equal(counts()->bios, 1);
+    block_match_tidy(match, 1000);
+    for (uint32_t i = 0; i < 64; i++) // all of the room is free again
+        bio(100, "R", i * 8, 8);
+    assert_int_equal(counts()->table_full, 0);
+}
+
+static void bios_that_join_a_request(void **state) {
+    (void)state;
+    bio(10, "W", 100, 8);
+    at(BLOCK_START, 11, "W", 100, 8);
+    bio(20, "W", 108, 8);
+    at(BLOCK_BACKMERGE, 21, "W", 108, 8);
+    bio(30, "W", 92, 8);
+    at(BLOCK_FRONTMERGE, 31, "W", 92, 8);
+    bio(40, "W", 116, 8); // a request of its own, which is merged later
+    at(BLOCK_START, 41, "W", 116, 8);
+    at(BLOCK_MERGE, 42, "W", 116, 8);
+    assert_int_equal(block_match_queued(match), 1);
+    at(BLOCK_ISSUE, 50, "W", 92, 32);
+    at(BLOCK_COMPLETE, 90, "W", 92, 32);
+    assert_int_equal(done.n, 4);
+    assert_int_equal(done.io[0].what, BLOCK_IO_REQUEST);
+    assert_int_equal(done.io[0].arrival_ns, 11);
+    assert_int_equal(done.io[0].bytes, 32 * 512);
+    static const uint64_t begin[] = {30, 10, 20, 40};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(done.io[i].bio_ns, begin[i]);
+        assert_int_equal(done.io[i].end_ns, 90);
+    }
+    assert_int_equal(block_match_queued(match), 0);
+    assert_int_equal(counts()->bios, 4);
+}
+
+// What fsync waits for: the flush of an empty bio, and a write with a flush before and after it.
+static void bios_of_flushes(void **state) {
+    (void)state;
+    bio(10, "FWS", 0, 0);
+    at(BLOCK_START, 11, "FWS", 0, 0);
+    at(BLOCK_ISSUE, 20, "FF", 0, 0);
+    at(BLOCK_COMPLETE, 30, "FF", BLOCK_NO_SECTOR, 0);
+    at(BLOCK_COMPLETE, 31, "WS", 0, 0);
+    assert_int_equal(done.n, 2);
+    assert_int_equal(done.io[1].what, BLOCK_IO_REST);
+    assert_int_equal(done.io[1].op, BLOCK_FLUSH);
+    assert_int_equal(done.io[1].bio_ns, 10);
+    assert_int_equal(done.io[1].end_ns, 31);
+    bio(100, "FWFS", 64, 8);
+    at(BLOCK_START, 101, "FWFS", 64, 8);
+    at(BLOCK_ISSUE, 110, "FF", 0, 0);
+    at(BLOCK_COMPLETE, 120, "FF", BLOCK_NO_SECTOR, 0);
+    at(BLOCK_ISSUE, 130, "WS", 64, 8);
+    at(BLOCK_COMPLETE, 140, "WS", 64, 8);
+    assert_int_equal(done.n, 4);
+    assert_int_equal(done.io[3].bio_ns, 0); // the request is done, the bio not yet
+    at(BLOCK_ISSUE, 150, "FF", 0, 0);
+    at(BLOCK_COMPLETE, 160, "FF", BLOCK_NO_SECTOR, 0);
+    at(BLOCK_COMPLETE, 161, "WS", 64, 0);
+    assert_int_equal(done.n, 6);
+    assert_int_equal(done.io[5].bio_ns, 100);
+    assert_int_equal(done.io[5].end_ns, 161);
+    bio(200, "WFS", 64, 8); // a disk that forces it through by itself: no flush follows
+    at(BLOCK_START, 201, "WFS", 64, 8);
+    at(BLOCK_ISSUE, 210, "WFS", 64, 8);
+    at(BLOCK_COMPLETE, 220, "WFS", 64, 8);
+    block_match_tidy(match, 3000000000ull);
+    assert_int_equal(done.n, 8);
+    assert_int_equal(done.io[7].bio_ns, 200);
+    assert_int_equal(done.io[7].end_ns, 220);
+}
+
+static void partitions_and_gone_disks(void **state) {
+    (void)state;
+    static const struct block_part parts[] = {{.dev = 7 << 20 | 1, .disk = 7 << 20}};
+    block_match_parts(match, parts, 1);
+    struct block_event event = forge_block(BLOCK_BIO_QUEUE, 10, "R", 2056, 8);
+    event.dev = 7 << 20 | 1; // the number of the partition, the sector of the disk
+    block_match_event(match, &event);
+    at(BLOCK_START, 11, "R", 2056, 8);
+    at(BLOCK_ISSUE, 12, "R", 2056, 8);
+    at(BLOCK_COMPLETE, 20, "R", 2056, 8);
+    assert_int_equal(done.io[0].bio_ns, 10);
+    event.kind = BLOCK_REMAP; // told before the bio is made to wait, and again when it goes
+    event.ts = 21;
+    event.old_dev = event.dev;
+    event.comm = NULL;
+    block_match_event(match, &event);
+    struct block_event go = forge_block(BLOCK_BIO_QUEUE, 25, "R", 2056, 8);
+    go.dev = event.dev;
+    go.tid = 6;
+    block_match_event(match, &go);
+    at(BLOCK_START, 26, "R", 2056, 8);
+    at(BLOCK_ISSUE, 27, "R", 2056, 8);
+    at(BLOCK_COMPLETE, 28, "R", 2056, 8);
+    assert_int_equal(done.n, 2);
+    assert_int_equal(done.io[1].bio_ns, 21);
+    assert_int_equal(done.io[1].tid, 42);
+    done.n = 1;
+    bio(30, "R", 8, 8);
+    at(BLOCK_ISSUE, 31, "R", 16, 8);
+    bio(32, "R", 100, 100);
+    at(BLOCK_SPLIT, 33, "R", 100, 50);
+    block_match_drop(match, 7 << 20);
+    assert_int_equal(counts()->dropped, 4);
+    assert_int_equal(block_match_in_flight(match), 0);
+    at(BLOCK_BIO_COMPLETE, 40, "R", 8, 8);
+    assert_int_equal(done.n, 1);
+}
+
+static void writeback_and_sequences(void **state) {
+    (void)state;
+    struct block_event begin = {.kind = BLOCK_WB_BEGIN, .tid = 5, .cgroup = 77};
+    struct block_event write = forge_block(BLOCK_BIO_QUEUE, 10, "W", 8, 8);
+    write.tid = 5;
+    write.comm = "kworker/u8:1\0\0\0\0";
+    block_match_event(match, &begin);
+    block_match_event(match, &write);
+    begin.kind = BLOCK_WB_END;
+    block_match_event(match, &begin);
+    write.sector = 16;
+    block_match_event(match, &write);
+    write.sector = 160;
+    block_match_event(match, &write);
+    at(BLOCK_BIO_COMPLETE, 20, "W", 8, 8);
+    at(BLOCK_BIO_COMPLETE, 21, "W", 160, 8);
+    at(BLOCK_BIO_COMPLETE, 22, "W", 16, 8);
+    assert_string_equal(done.io[0].comm, "(writeback)");
+    assert_int_equal(done.io[0].tid, 0);
+    assert_int_equal(done.io[0].cgroup, 77);
+    assert_int_equal(done.io[0].sequence, BLOCK_SEQUENCE_UNKNOWN);
+    assert_int_equal(done.io[1].tid, 5);
+    assert_int_equal(done.io[1].cgroup, 0);
+    assert_int_equal(done.io[1].sequence, BLOCK_RANDOM);
+    assert_int_equal(done.io[2].sequence, BLOCK_SEQUENTIAL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_bio_and_its_request, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_device_without_requests, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_split_bio, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bios_that_join_a_request, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bios_of_flushes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(partitions_and_gone_disks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(writeback_and_sequences, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

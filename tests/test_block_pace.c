@@ -1,0 +1,63 @@
+// When the block collector leaves something out, and when it tries again.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "collectors/block_pace.h"
+
+static bool frame(struct block_pace *pace, double busy_pct, uint64_t lost) {
+    pace->busy_ns = (uint64_t)(busy_pct * 1e7);
+    return block_pace_frame(pace, 1000000000, lost);
+}
+
+static void down_and_up(void **state) {
+    (void)state;
+    struct block_pace pace = {0};
+    char text[256];
+    for (int i = 0; i < 10; i++)
+        assert_false(frame(&pace, 40, 0)); // busy, and it keeps up
+    assert_false(frame(&pace, 10, 1000));  // once is an accident
+    assert_false(frame(&pace, 10, 0));
+    assert_false(frame(&pace, 60, 0));
+    block_pace_text(&pace, text, sizeof(text));
+    assert_string_equal(text, "");
+    assert_true(frame(&pace, 70, 0));
+    assert_int_equal(pace.level, BLOCK_NO_BIOS);
+    block_pace_text(&pace, text, sizeof(text));
+    assert_non_null(strstr(text, "took 70 % of the time"));
+    assert_false(frame(&pace, 10, 5));
+    assert_true(frame(&pace, 10, 7));
+    assert_int_equal(pace.level, BLOCK_COUNT);
+    block_pace_text(&pace, text, sizeof(text));
+    assert_non_null(strstr(text, "only counted"));
+    assert_non_null(strstr(text, "7 were lost"));
+    assert_false(frame(&pace, 90, 7)); // there is nothing more to leave out
+    assert_false(frame(&pace, 90, 7));
+    int frames = 0;
+    while (pace.level != BLOCK_FULL && frames < 100) {
+        frame(&pace, 1, 0);
+        frames++;
+    }
+    assert_in_range(frames, 6, 40);
+}
+
+// A load that stays too much is tried again ever more rarely.
+static void patience(void **state) {
+    (void)state;
+    struct block_pace pace = {0};
+    int tries = 0;
+    for (int i = 0; i < 1000; i++) {
+        enum block_level was = pace.level;
+        frame(&pace, pace.level == BLOCK_FULL ? 80 : 5, 0);
+        tries += was != BLOCK_FULL && pace.level == BLOCK_FULL;
+    }
+    assert_in_range(tries, 5, 25);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(down_and_up), cmocka_unit_test(patience)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,501 @@
+// What the disk pane makes of every measure: operations with flags, places and utilisation as heat maps, zoom,
+// processes and groups, and the way from a cell to its I/Os and back.
+#include "tests/screens.h"
+
+#include "tests/forge_io.h"
+
+extern const struct view view_disk;
+
+static const struct column group_keys[] = {
+    {.name = "cgroup", .title = "CGROUP", .type = COLUMN_TEXT, .width = 24},
+    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 2},
+};
+static const struct column process_keys[] = {
+    {.name = "pid", .title = "PID", .unit = UNIT_ID, .width = 7},
+    {.name = "comm", .title = "COMMAND", .type = COLUMN_TEXT, .width = 15},
+    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 2},
+};
+static const struct hist_def offset_def = {"io_offset", "I/O offset", "which 64th",  "64ths",
+                                           1,           UNIT_NONE,    forge_io_keys, 2};
+static const struct hist_def process_def = {
+    "io_latency_by_process", "I/O latency by process", "by process", "us", 1000, UNIT_US, process_keys, 3};
+static const struct hist_def group_def = {
+    "io_latency_by_cgroup", "I/O latency by cgroup", "by group", "us", 1000, UNIT_US, group_keys, 2};
+
+static const struct column device_columns[] = {
+    {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8, .ascending = true},
+    {.name = "util_pct", .title = "UTIL%", .unit = UNIT_PCT, .width = 6},
+};
+static const struct table_def devices = {"devices", "", device_columns, 2, 1};
+static const struct column cgroup_columns[] = {
+    {.name = "cgroup", .title = "CGROUP", .type = COLUMN_TEXT, .width = 24, .ascending = true},
+    {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8, .ascending = true},
+    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 2, .ascending = true},
+    {.name = "ios_per_s", .title = "IO/s", .unit = UNIT_PER_S, .width = 7},
+    {.name = "bytes_per_s", .title = "BYTES/s", .unit = UNIT_BYTES_PER_S, .width = 8},
+    {.name = "latency_us", .title = "LATENCY", .unit = UNIT_US, .width = 8},
+    {.name = "total_us", .title = "TOTAL", .unit = UNIT_US, .width = 8},
+};
+static const struct table_def by_cgroup = {"by_cgroup", "", cgroup_columns, 7, 3};
+static const struct column event_columns[] = {
+    {.name = "time_s", .title = "TIME", .unit = UNIT_S, .width = 12, .ascending = true},
+    {.name = "end_s", .title = "END", .unit = UNIT_S, .width = 12, .ascending = true},
+    {.name = "comm", .title = "COMMAND", .type = COLUMN_TEXT, .width = 15, .ascending = true},
+    {.name = "pid", .title = "PID", .unit = UNIT_ID, .width = 7, .ascending = true},
+    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 4, .ascending = true},
+    {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8, .ascending = true},
+    {.name = "sector", .title = "SECTOR", .unit = UNIT_ID, .width = 12},
+    {.name = "bytes", .title = "BYTES", .unit = UNIT_BYTES, .width = 7},
+    {.name = "queue_us", .title = "QUEUE", .unit = UNIT_US, .width = 8},
+    {.name = "latency_us", .title = "LATENCY", .unit = UNIT_US, .width = 8},
+    {.name = "error", .title = "ERROR", .type = COLUMN_TEXT, .width = 10, .ascending = true},
+};
+static const struct table_def io_events = {"io_events", "", event_columns, 11, 0};
+
+#define EVENT(ms, comm, pid, op, device, latency, error)                                                               \
+    "1790000000." ms "|1790000000.9|" comm "|" pid "|" op "|" device "|2048|4096|3|" latency "|" error "\n"
+
+static void add_process(struct hist_set *set, double pid, const char *comm, const char *op, uint64_t ns) {
+    struct hist_acc *acc = xcalloc(1, sizeof *acc);
+    hist_acc_add(acc, ns);
+    union cell keys[3] = {{.num = pid}, {.text = text_from(comm)}, {.text = text_from(op)}};
+    hist_set_add(set, keys, hist_seal(acc));
+    free(acc);
+}
+
+// vda reads in 200 us, with read-ahead in 800 us, and in frame 8 two take 30 ms and one of them fails; it gets busier.
+// The place that is read moves up the disk. loop0 writes.
+static const struct frame *make(uint64_t number) {
+    struct frame *frame = forge_frame(number);
+    struct section *system = forge_section("system", number), *block = forge_section("block", number);
+    char rows[128];
+    snprintf(rows, sizeof rows, "vda|%d\nloop0|3", (int)number * 10 > 100 ? 100 : (int)number * 10);
+    section_table(system, forge_table(&devices, rows));
+    frame_add_section(frame, system, 0);
+    struct hist_set *latency = hist_set_new(&forge_io_latency), *offset = hist_set_new(&offset_def),
+                    *process = hist_set_new(&process_def), *group = hist_set_new(&group_def);
+    forge_hist(latency, "vda", "R", (struct forge_run[]){{200000, 50}, {30000000, number == 8 ? 2 : 0}, {0, 0}});
+    forge_hist(latency, "vda", "RA", (struct forge_run[]){{800000, 10}, {0, 0}});
+    forge_hist(latency, "loop0", "WS", (struct forge_run[]){{90000, 5}, {0, 0}});
+    forge_hist(offset, "vda", "R", (struct forge_run[]){{number * 4, 60}, {63, 1}, {0, 0}});
+    add_process(process, 9, "dd", "W", 90000);
+    add_process(process, 4242, "fio", "R", 200000);
+    add_process(process, 10, "dd", "W", 95000);
+    forge_hist(group, "/system.slice/db", "R", (struct forge_run[]){{200000, 50}, {0, 0}});
+    section_hists(block, latency);
+    section_hists(block, offset);
+    section_hists(block, process);
+    section_hists(block, group);
+    section_table(block, forge_table(&by_cgroup, "/system.slice/db|vda|R|60|245760|300|45000"));
+    section_stream(block,
+                   forge_table(&io_events, number == 8
+                                               ? EVENT("1", "fio", "4242", "R", "vda", "200", "-")
+                                                     EVENT("2", "fio", "4242", "R", "vda", "30000", "-")
+                                                         EVENT("3", "fio", "4242", "RA", "vda", "800", "-")
+                                                             EVENT("4", "fio", "4242", "R", "vda", "30000", "ENODATA")
+                                                                 EVENT("5", "dd", "9", "WS", "loop0", "90", "-")
+                                               : EVENT("1", "fio", "4242", "R", "vda", "200", "-")),
+                   0);
+    frame_add_section(frame, block, 0);
+    return frame;
+}
+
+#define FRAMES 12
+static const struct frame *frames[FRAMES];
+
+static int setup(void **state) {
+    (void)state;
+    for (uint64_t i = 0; i < FRAMES; i++)
+        frames[i] = make(i + 1);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    for (int i = 0; i < FRAMES; i++)
+        frame_unref(frames[i]);
+    return 0;
+}
+
+static struct pane *drawn(const struct look *look, int focus) {
+    struct pane *pane = pane_new(&view_disk);
+    struct grid *grid = grid_new(110, 40, true);
+    pane->focus = focus;
+    pane_draw(pane, look, grid_area(grid));
+    grid_free(grid);
+    return pane;
+}
+
+static void draw_sizes(struct pane *pane, const struct look *look) {
+    for (int width = 0; width < 220; width += 13)
+        for (int height = 0; height < 60; height += 7) {
+            struct grid *grid = grid_new(width, height, false);
+            pane_draw(pane, look, grid_area(grid));
+            grid_free(grid);
+        }
+}
+
+#define HEAT 2
+#define HIST 3
+
+static void operations(void **state) {
+    (void)state;
+    static const char *const ops[] = {"R", "RA", "W", "WS", "all"};
+    struct look look;
+    forge_look(&look, frames, FRAMES);
+    struct pane *pane = drawn(&look, HEAT);
+    char want[64];
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        snprintf(want, sizeof want, "device all, op %s", ops[i]);
+        assert_string_equal(forge_key(pane, &look, 't', true).message, want);
+    }
+    assert_string_equal(forge_key(pane, &look, 'T', true).message, "device all, op WS");
+    pane_free(pane);
+    pane = drawn(&look, HIST);
+    forge_key(pane, &look, 't', true); // R: of both kinds
+    forge_expect(pane, &look, 80, 18, true,
+                 "- Devices ----------------------------------------------------------------------\n"
+                 "DEVICE   vUTIL%\n"
+                 "vda         100\n"
+                 "loop0       3.0\n"
+                 "- By process -------------------------------------------------------------------\n"
+                 " not available\n"
+                 "- > How long ----------------------------------- I/O latency, device all, op R -\n"
+                 "count 60  avg 300us  p50 200us  p90 799us  p95 799us  p99 800us  p99.9 800us\n"
+                 "max 800us\n"
+                 " 200us - 250us  ##################################################     50  83.3%\n"
+                 " 250us - 300us                                                          0   0.0%\n"
+                 " 300us - 400us                                                          0   0.0%\n"
+                 " 400us - 500us                                                          0   0.0%\n"
+                 " 500us - 600us                                                          0   0.0%\n"
+                 " 600us - 800us                                                          0   0.0%\n"
+                 " 800us - 1ms    ##########                                             10  16.7%\n"
+                 "\n"
+                 "\n");
+    pane_free(pane);
+}
+
+static void measures(void **state) {
+    (void)state;
+    struct look look;
+    forge_look(&look, frames, FRAMES);
+    struct pane *pane = drawn(&look, HEAT);
+    assert_string_equal(forge_key(pane, &look, 'm', true).message, "I/O offset");
+    forge_key(pane, &look, 'l', true);
+    forge_expect(pane, &look, 80, 24, true,
+                 "- Devices ----------------------------------------------------------------------\n"
+                 "DEVICE   vUTIL%\n"
+                 "vda         100\n"
+                 "loop0       3.0\n"
+                 "- By process -------------------------------------------------------------------\n"
+                 " not available\n"
+                 "- > Over time --------------------------------- I/O offset, device all, op all -\n"
+                 " 87.5%|                                                             ............\n"
+                 "   75%|                                                                        @\n"
+                 " 62.5%|                                                                      @@\n"
+                 "   50%|                                                                    @@\n"
+                 " 37.5%|                                                                  @@\n"
+                 "   25%|                                                                @@\n"
+                 " 12.5%|                                                              @@\n"
+                 "    0%|                                                             @\n"
+                 "                                                                  -10s       now\n"
+                 ".1 :2 -3 =4 +7 *10 #16 %25 @40 most 60 a cell\n"
+                 "- How long ------------------------------------ I/O offset, device all, op all -\n"
+                 "count 61\n"
+                 "    0% - 25%                                                            0   0.0%\n"
+                 "   25% - 50%                                                            0   0.0%\n"
+                 "   50% - 75%                                                            0   0.0%\n"
+                 "   75% - 100%   ##################################################     61 100.0%\n"
+                 "\n");
+    assert_string_equal(forge_key(pane, &look, 'm', true).message, "utilisation");
+    assert_string_equal(forge_key(pane, &look, 'v', true).message, "device loop0");
+    assert_string_equal(forge_key(pane, &look, 'v', true).message, "device vda");
+    forge_expect(pane, &look, 80, 24, true,
+                 "- Devices ----------------------------------------------------------------------\n"
+                 "DEVICE   vUTIL%\n"
+                 "vda         100\n"
+                 "loop0       3.0\n"
+                 "- By process -------------------------------------------------------------------\n"
+                 " not available\n"
+                 "- > Over time ---------------------------------------- utilisation, device vda -\n"
+                 "   80%|                                                                    55555\n"
+                 "   60%|                                                                  55\n"
+                 "   40%|                                                                55\n"
+                 "   20%|                                                              55\n"
+                 "    0%|                                                             5\n"
+                 "                                                                  -10s       now\n"
+                 "@1 most 1 a cell\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "- How long ----------------------------------- I/O latency, device vda, op all -\n"
+                 "count 60  avg 300us  p50 200us  p90 799us  p99 800us  p99.9 800us  max 800us\n"
+                 " 200us - 300us  ##################################################     50  83.3%\n"
+                 " 300us - 500us                                                          0   0.0%\n"
+                 " 500us - 700us                                                          0   0.0%\n"
+                 " 700us - 1ms    ##########                                             10  16.7%\n"
+                 "\n");
+    assert_string_equal(forge_key(pane, &look, 'm', true).message, "I/O latency by process");
+    assert_string_equal(forge_key(pane, &look, 'v', true).message, "pid 9 dd, op all");
+    assert_string_equal(forge_key(pane, &look, 'v', true).message, "pid 10 dd, op all");
+    assert_string_equal(forge_key(pane, &look, 'v', true).message, "pid 4242 fio, op all");
+    assert_string_equal(forge_key(pane, &look, 'm', true).message, "I/O latency by cgroup");
+    assert_string_equal(forge_key(pane, &look, 'V', true).message, "cgroup /system.slice/db, op all");
+    assert_string_equal(forge_key(pane, &look, 'm', true).message, "I/O latency");
+    assert_string_equal(forge_key(pane, &look, 'M', true).message, "I/O latency by cgroup");
+    pane_free(pane);
+}
+
+static void zoom(void **state) {
+    (void)state;
+    struct look look;
+    forge_look(&look, frames, FRAMES);
+    struct pane *pane = drawn(&look, HEAT);
+    assert_string_equal(forge_key(pane, &look, '-', true).message, "2 frames a column; Z shows all again");
+    assert_string_equal(forge_key(pane, &look, '-', true).message, "5 frames a column; Z shows all again");
+    forge_expect(pane, &look, 80, 24, true,
+                 "- Devices ----------------------------------------------------------------------\n"
+                 "DEVICE   vUTIL%\n"
+                 "vda         100\n"
+                 "loop0       3.0\n"
+                 "- By process -------------------------------------------------------------------\n"
+                 " not available\n"
+                 "- > Over time -------------------------------- I/O latency, device all, op all -\n"
+                 " 100ms|\n"
+                 "  30ms|                                                                       :\n"
+                 "  10ms|\n"
+                 "   3ms|\n"
+                 "   1ms|\n"
+                 " 300us|                                                                      *#*\n"
+                 " 100us|                                                                      @@@\n"
+                 "  30us|                                                                      +*+\n"
+                 "                                                                             now\n"
+                 ".1 :2 -4 =7 +12 *23 #41 %76 @141 most 250 a cell   p50 200us p99 800us max 800us\n"
+                 "- How long ----------------------------------- I/O latency, device all, op all -\n"
+                 "count 65  avg 284us  p50 200us  p90 799us  p99 800us  p99.9 800us  max 800us\n"
+                 "  50us - 100us  #####                                                   5   7.7%\n"
+                 " 100us - 200us                                                          0   0.0%\n"
+                 " 200us - 500us  ##################################################     50  76.9%\n"
+                 " 500us - 1ms    ##########                                             10  15.4%\n"
+                 "\n");
+    assert_string_equal(forge_key(pane, &look, '+', true).message, "2 frames a column; Z shows all again");
+    assert_string_equal(forge_key(pane, &look, '=', true).message, "1 frame a column; Z shows all again");
+    assert_string_equal(forge_key(pane, &look, '+', true).message, "1 frame a column: as far as it goes");
+    assert_string_equal(forge_key(pane, &look, 'z', true).message, "put the cursor on a range first, by the arrows");
+    forge_key(pane, &look, 'Z', true);
+    struct grid *grid = grid_new(110, 40, true);
+    pane_draw(pane, &look, grid_area(grid));
+    forge_key(pane, &look, KEY_VIEW_LEFT, true);
+    for (int i = 0; i < 6; i++)
+        forge_key(pane, &look, KEY_VIEW_DOWN, true);
+    forge_key(pane, &look, 'z', true);
+    forge_expect(pane, &look, 80, 24, true,
+                 "- Devices ----------------------------------------------------------------------\n"
+                 "DEVICE   vUTIL%\n"
+                 "vda         100\n"
+                 "loop0       3.0\n"
+                 "- By process -------------------------------------------------------------------\n"
+                 " not available\n"
+                 "- > Over time ------------------------ I/O latency, device all, op all, zoomed -\n"
+                 " 800us|                                                             @@@@@@@@@@@@\n"
+                 " 700us|\n"
+                 " 600us|\n"
+                 " 560us|\n"
+                 " 500us|                                                                        +\n"
+                 " 450us|\n"
+                 " 400us|\n"
+                 " 360us|\n"
+                 "                                                                  -10s       now\n"
+                 "14:13:32  500us - 560us  0 of 65 (0.0%)  p50 200us p99 800us\n"
+                 "- How long ----------------------------------- I/O latency, device all, op all -\n"
+                 "count 65  avg 284us  p50 200us  p90 799us  p99 800us  p99.9 800us  max 800us\n"
+                 "  50us - 100us  #####                                                   5   7.7%\n"
+                 " 100us - 200us                                                          0   0.0%\n"
+                 " 200us - 500us  ##################################################     50  76.9%\n"
+                 " 500us - 1ms    ##########                                             10  15.4%\n"
+                 "\n");
+    forge_key(pane, &look, 'Z', true);
+    assert_string_equal(forge_key(pane, &look, 'm', true).message, "I/O offset"); // on a linear axis too
+    pane_draw(pane, &look, grid_area(grid));
+    forge_key(pane, &look, 'z', true);
+    forge_expect(pane, &look, 80, 24, true,
+                 "- Devices ----------------------------------------------------------------------\n"
+                 "DEVICE   vUTIL%\n"
+                 "vda         100\n"
+                 "loop0       3.0\n"
+                 "- By process -------------------------------------------------------------------\n"
+                 " not available\n"
+                 "- > Over time ------------------------- I/O offset, device all, op all, zoomed -\n"
+                 " 98.4%|                                                             @@@@@@@@@@@@\n"
+                 " 96.9%|\n"
+                 " 95.3%|\n"
+                 " 93.8%|\n"
+                 " 92.2%|\n"
+                 " 90.6%|\n"
+                 " 89.1%|\n"
+                 " 87.5%|\n"
+                 "                                                                  -10s       now\n"
+                 "14:13:32  98.4% - 100%  1 of 61 (1.6%)\n"
+                 "- How long ------------------------------------ I/O offset, device all, op all -\n"
+                 "count 61\n"
+                 "    0% - 25%                                                            0   0.0%\n"
+                 "   25% - 50%                                                            0   0.0%\n"
+                 "   50% - 75%                                                            0   0.0%\n"
+                 "   75% - 100%   ##################################################     61 100.0%\n"
+                 "\n");
+    draw_sizes(pane, &look);
+    grid_free(grid);
+    pane_free(pane);
+}
+
+static void list_of_a_cell(void **state) {
+    (void)state;
+    struct look look;
+    forge_look(&look, frames, FRAMES);
+    struct pane *pane = drawn(&look, HEAT);
+    struct grid *grid = grid_new(110, 40, true);
+    pane_set_filter(pane, "a");
+    forge_key(pane, &look, 'v', true);
+    forge_key(pane, &look, 'v', true);
+    forge_key(pane, &look, 't', true);
+    pane_draw(pane, &look, grid_area(grid));
+    forge_key(pane, &look, KEY_VIEW_END, true);
+    for (int i = 0; i < 40; i++)
+        forge_key(pane, &look, KEY_VIEW_UP, true);
+    for (int i = 0; i < 4; i++)
+        forge_key(pane, &look, KEY_VIEW_LEFT, true);
+    assert_string_equal(forge_key(pane, &look, KEY_VIEW_ENTER, true).message, "nothing in this cell");
+    struct pane_answer answer = {0};
+    for (int i = 0; i < 40 && !answer.go_frame; i++) { // down to the cell of the slow ones
+        forge_key(pane, &look, KEY_VIEW_DOWN, true);
+        answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    }
+    assert_int_equal(answer.go_frame, 8);
+    assert_memory_equal(pane->filter, "device=vda op=R latency_us>=", 28);
+    assert_string_equal(view_disk.parts[pane->focus].name, "events");
+    forge_look(&look, frames, 8);
+    look.live = false;
+    forge_expect(
+        pane, &look, 110, 24, true,
+        "- Devices -------------------------------------------- - By process "
+        "------------------------------------------\n"
+        "DEVICE   vUTIL%                                         not available\n"
+        "vda        80.0\n"
+        "loop0       3.0\n"
+        "- Over time ---------- I/O latency, device vda, op R - - How long ------------ I/O latency, device vda, op R "
+        "-\n"
+        " 200ms|                                                count 62  avg 1.3ms  p50 200us  p90 799us  p95 799us\n"
+        "      |                                                p99 30.0ms  p99.9 30.0ms  max 30.0ms\n"
+        "  50ms|                                                 200us - 500us  #########################     50  "
+        "80.6%\n"
+        "      |                                              :  500us - 1ms    #####                         10  "
+        "16.1%\n"
+        "  10ms|                                                   1ms - 2ms                                   0   "
+        "0.0%\n"
+        "      |                                                   2ms - 5ms                                   0   "
+        "0.0%\n"
+        "   2ms|                                                   5ms - 10ms                                  0   "
+        "0.0%\n"
+        "      |                                                  10ms - 20ms                                  0   "
+        "0.0%\n"
+        " 500us|                                       ********   20ms - 50ms   #                              2   "
+        "3.2%\n"
+        "      |                                       @@@@@@@@\n"
+        " 100us|\n"
+        "      |\n"
+        "  20us|                                                - By group "
+        "--------------------------------------------\n"
+        "                                              14:13:28 DEVICE   OP    IO/s vBYTES/s    TOTAL CGROUP\n"
+        "14:13:28  20ms - 50ms  2 of 62 (3.2%)  p50 200us p99 3 vda      R       60     240K   45.0ms "
+        "/system.slice/db\n"
+        "- > I/Os, newest first ----------- 2 of 5, filter device=vda op=R latency_us>=29884.416 latency_us<39845.888 "
+        "-\n"
+        "        TIME  LATENCY    QUEUE OP     BYTES DEVICE       PID COMMAND         ERROR            SECTOR\n"
+        "14:13:20.400   30.0ms    3.0us R       4.0K vda         4242 fio             ENODATA            2048\n"
+        "14:13:20.200   30.0ms    3.0us R       4.0K vda         4242 fio             -                  2048\n");
+    // Nothing is asked of the other tables.
+    answer = forge_key(pane, &look, KEY_VIEW_BACK, true);
+    assert_true(answer.go_live);
+    assert_string_equal(pane->filter, "a");
+    assert_int_equal(pane->focus, HEAT);
+    grid_free(grid);
+    pane_free(pane);
+}
+
+static void list_of_a_range(void **state) {
+    (void)state;
+    struct look look;
+    forge_look(&look, frames, 9);
+    look.live = false; // rewound: Esc goes back there
+    struct pane *pane = drawn(&look, HIST);
+    struct grid *grid = grid_new(110, 40, true);
+    forge_key(pane, &look, 'a', true); // all the time
+    pane_draw(pane, &look, grid_area(grid));
+    forge_key(pane, &look, KEY_VIEW_END, true);
+    forge_expect(pane, &look, 80, 18, true,
+                 "- Devices ----------------------------------------------------------------------\n"
+                 "DEVICE   vUTIL%\n"
+                 "vda        90.0\n"
+                 "loop0       3.0\n"
+                 "- By process -------------------------------------------------------------------\n"
+                 " not available\n"
+                 "- > How long ------------------- I/O latency, device all, op all, all the time -\n"
+                 "count 587  avg 385us  p50 200us  p90 799us  p95 799us  p99 799us  p99.9 30.0ms\n"
+                 "max 30.0ms\n"
+                 "  50us - 100us  #####                                                  45   7.7%\n"
+                 " 100us - 200us                                                          0   0.0%\n"
+                 " 200us - 500us  ##################################################    450  76.7%\n"
+                 " 500us - 1ms    ##########                                             90  15.3%\n"
+                 "   1ms - 2ms                                                            0   0.0%\n"
+                 "   2ms - 5ms                                                            0   0.0%\n"
+                 "   5ms - 10ms                                                           0   0.0%\n"
+                 "  10ms - 20ms                                                           0   0.0%\n"
+                 "  20ms - 50ms   .                                                       2   0.3%\n");
+    struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    assert_int_equal(answer.go_frame, 8); // the newest with one
+    assert_memory_equal(pane->filter, "latency_us>=", 12);
+    assert_null(strchr(pane->filter, '<'));
+    answer = forge_key(pane, &look, KEY_VIEW_BACK, true);
+    assert_int_equal(answer.go_frame, 9);
+    assert_false(answer.go_live);
+    assert_string_equal(pane->filter, "");
+    forge_key(pane, &look, KEY_VIEW_BACK, true); // the cursor
+    forge_key(pane, &look, KEY_VIEW_BACK, false);
+    grid_free(grid);
+    pane_free(pane);
+}
+
+static void failed_ones_are_red(void **state) {
+    (void)state;
+    struct look look;
+    forge_look(&look, frames, 8);
+    struct pane *pane = drawn(&look, 6);
+    struct grid *grid = grid_new(80, 24, true);
+    pane_draw(pane, &look, grid_area(grid));
+    int red = 0, blue = 0;
+    for (int y = 0; y < 24; y++) {
+        char row[400];
+        grid_row_text(grid, y, row, sizeof row);
+        bool failed = strstr(row, "14:13:20.400") != NULL;
+        for (int x = 0; x < 80; x++) {
+            enum role role = grid->cells[y * 80 + x].role;
+            if (role == ROLE_CRITICAL && strstr(row, "14:13:20"))
+                assert_true(failed);
+            red += failed && role == ROLE_CRITICAL;
+            blue += strstr(row, "14:13:20") && role == ROLE_READ;
+        }
+    }
+    assert_true(red > 30);
+    assert_true(blue > 0);
+    grid_free(grid);
+    pane_free(pane);
+}
+
+int main(void) {
+    setenv("TZ", "UTC", 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operations),     cmocka_unit_test(measures),        cmocka_unit_test(zoom),
+        cmocka_unit_test(list_of_a_cell), cmocka_unit_test(list_of_a_range), cmocka_unit_test(failed_ones_are_red),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,131 @@
+// The filter language: which texts name a column, and which cells are the value.
+#include "tests/forge.h"
+
+#include <math.h>
+
+#include "views/filter.h"
+
+static const struct column columns[] = {
+    {.name = "pid", .unit = UNIT_ID},
+    {.name = "comm", .type = COLUMN_TEXT},
+    {.name = "read_bytes_per_s", .unit = UNIT_BYTES_PER_S},
+};
+static const struct table_def def = {"tasks", "tasks", columns, 3, 1};
+
+static void naming(void **state) {
+    static const char *const rows[] = {"pid=1|comm=init", NULL};
+    struct frame *frame = forge_frame(1);
+    struct section *section = forge_section("a", 1);
+    struct filter is;
+    char longest[200];
+
+    (void)state;
+    section_table(section, forge_table(&def, rows));
+    frame_add_section(frame, section, 0);
+    assert_true(filter_parse("pid=12", frame, &is));
+    assert_string_equal(is.terms[0].name, "pid");
+    assert_string_equal(is.terms[0].value, "12");
+    assert_true(filter_parse("Comm=a=b c", frame, &is));
+    assert_string_equal(is.terms[0].value, "a=b c");
+    assert_true(filter_parse("comm=", frame, &is));
+    assert_string_equal(is.terms[0].value, "");
+    static const char *const texts[] = {"", "=", "pid", "root=UUID", "--pid=1", " pid=1", "pid =1", "pid"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        assert_false(filter_parse(texts[i], frame, &is));
+    assert_false(filter_parse("pid=1", NULL, &is));
+    memset(longest, 'a', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    assert_false(filter_parse(longest, frame, &is));
+    frame_unref(frame);
+}
+
+static bool holds(const struct column *column, union cell cell, enum filter_operator op, const char *value) {
+    const struct filter_term term = {.op = op, .value = value};
+    return filter_holds(&term, column, cell);
+}
+
+static void terms(void **state) {
+    static const char *const rows[] = {"pid=1|comm=init", NULL};
+    struct frame *frame = forge_frame(1);
+    struct section *section = forge_section("a", 1);
+    struct filter is;
+
+    (void)state;
+    section_table(section, forge_table(&def, rows));
+    frame_add_section(frame, section, 0);
+    assert_true(filter_parse("pid>=500  comm!=Web Content read_bytes_per_s<4K ", frame, &is));
+    assert_int_equal(is.n, 3);
+    assert_string_equal(is.terms[0].name, "pid");
+    assert_int_equal(is.terms[0].op, FILTER_MORE_EQUAL);
+    assert_string_equal(is.terms[0].value, "500");
+    assert_int_equal(is.terms[1].op, FILTER_UNEQUAL);
+    assert_string_equal(is.terms[1].value, "Web Content");
+    assert_int_equal(is.terms[2].op, FILTER_LESS);
+    assert_string_equal(is.terms[2].value, "4K");
+    assert_true(filter_parse("pid>1 pid>2 pid>3 pid>4 pid>5 pid>6 pid>7 pid>8 pid>9", frame, &is));
+    assert_int_equal(is.n, FILTER_TERMS_MAX);
+    assert_true(filter_parse("pid<= ", frame, &is));
+    assert_int_equal(is.terms[0].op, FILTER_LESS_EQUAL);
+    assert_string_equal(is.terms[0].value, "");
+    frame_unref(frame);
+}
+
+static void comparisons(void **state) {
+    static const struct column latency = {.name = "latency_us", .unit = UNIT_US},
+                               rss = {.name = "rss", .unit = UNIT_KIB}, op = {.name = "op", .type = COLUMN_TEXT};
+    const struct text *ahead = text_from("RA");
+    const union cell us = {.num = 2000}, kib = {.num = 2048}, flags = {.text = ahead};
+
+    (void)state;
+    assert_true(holds(&latency, us, FILTER_MORE_EQUAL, "2000"));
+    assert_true(holds(&latency, us, FILTER_MORE_EQUAL, "2ms"));
+    assert_false(holds(&latency, us, FILTER_MORE, "2ms"));
+    assert_true(holds(&latency, us, FILTER_LESS, "1s"));
+    assert_true(holds(&latency, us, FILTER_EQUAL, "2ms"));
+    assert_false(holds(&latency, us, FILTER_LESS, "2K"));   // no suffix of a time:
+    assert_false(holds(&latency, us, FILTER_MORE, "much")); // no row rather than all
+    assert_true(holds(&latency, us, FILTER_MORE, ""));
+    assert_false(holds(&latency, cell_null(COLUMN_NUMBER), FILTER_LESS, "5"));
+    assert_true(holds(&latency, cell_null(COLUMN_NUMBER), FILTER_UNEQUAL, "5"));
+    assert_true(holds(&rss, kib, FILTER_MORE_EQUAL, "2M"));
+    assert_true(holds(&rss, kib, FILTER_LESS_EQUAL, "2048"));
+    assert_false(holds(&columns[2], kib, FILTER_MORE, "2K"));
+    assert_true(holds(&op, flags, FILTER_EQUAL, "R"));
+    assert_true(holds(&op, flags, FILTER_EQUAL, "RA"));
+    assert_false(holds(&op, flags, FILTER_EQUAL, "RS"));
+    assert_false(holds(&op, flags, FILTER_EQUAL, "A"));
+    assert_false(holds(&op, flags, FILTER_UNEQUAL, "R"));
+    text_unref(ahead);
+}
+
+static void values(void **state) {
+    const struct text *name = text_from("sh\033[2J");
+    const union cell comm = {.text = name}, pid = {.num = 1}, rate = {.num = 2048};
+    char text[64];
+
+    (void)state;
+    assert_true(holds(&columns[0], pid, FILTER_EQUAL, "1"));
+    assert_false(holds(&columns[0], pid, FILTER_EQUAL, "10"));
+    assert_false(holds(&columns[0], (union cell){.num = 10}, FILTER_EQUAL, "1"));
+    assert_true(holds(&columns[0], pid, FILTER_EQUAL, ""));
+    assert_false(holds(&columns[0], cell_null(COLUMN_NUMBER), FILTER_EQUAL, "1"));
+    assert_true(holds(&columns[2], rate, FILTER_EQUAL, "2048"));
+    assert_true(holds(&columns[2], rate, FILTER_EQUAL, "2.0K")); // as it is shown
+    assert_true(holds(&columns[1], comm, FILTER_EQUAL, "sh\033[2J"));
+    assert_true(holds(&columns[1], comm, FILTER_EQUAL, "sh\\e[2J")); // as it is shown
+    assert_false(holds(&columns[1], comm, FILTER_EQUAL, "sh"));
+    assert_false(holds(&columns[1], cell_null(COLUMN_TEXT), FILTER_EQUAL, "sh"));
+    filter_for(&columns[0], pid, text, sizeof(text));
+    assert_string_equal(text, "pid=1");
+    filter_for(&columns[1], comm, text, sizeof(text));
+    assert_string_equal(text, "comm=sh\033[2J");
+    filter_for(&columns[0], cell_null(COLUMN_NUMBER), text, sizeof(text));
+    assert_string_equal(text, "");
+    text_unref(name);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(naming), cmocka_unit_test(terms), cmocka_unit_test(comparisons),
+                                       cmocka_unit_test(values)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+// The command line: every option's value, and that wrong usage says what, why and what to do.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tui/options.h"
+
+static bool parse(struct options *options, const char *line) {
+    static char words[512];
+    char *argv[32] = {"ktop"}, *rest = words, *word;
+    int argc = 1;
+    snprintf(words, sizeof words, "%s", line);
+    while ((word = strsep(&rest, "|")))
+        argv[argc++] = word;
+    options_default(options);
+    return options_parse(options, *line ? argc : 1, argv);
+}
+
+static void test_defaults(void **state) {
+    struct options o;
+    (void)state;
+    assert_true(parse(&o, ""));
+    assert_int_equal(o.action, ACTION_TUI);
+    assert_int_equal(o.delay_ns, 1000000000);
+    assert_int_equal(o.history_bytes, 64 << 20);
+    assert_int_equal(o.iterations, 0);
+}
+
+static void test_values(void **state) {
+    struct options o;
+    (void)state;
+    assert_true(
+        parse(&o, "--batch|--pane|tasks,cpus|-Pdisk|--format|json|-n|3|-d|0.5|-H|-s|-pid|--filter|x y|-p|1,42"));
+    assert_int_equal(o.action, ACTION_BATCH);
+    assert_string_equal(o.pane_names, "tasks,cpus,disk");
+    assert_int_equal(o.format, FORMAT_JSON);
+    assert_int_equal(o.iterations, 3);
+    assert_int_equal(o.delay_ns, 500000000);
+    assert_true(atomic_load(&o.collect.threads));
+    assert_string_equal(o.sort, "-pid");
+    assert_string_equal(o.filter, "x y");
+    assert_int_equal(o.collect.n_pids, 2);
+    assert_ptr_equal(o.collect.pids, o.pids);
+    assert_int_equal(o.pids[1], 42);
+    assert_true(parse(&o, "--history|1.5g|--children|--pid=7|--ascii|--user|0"));
+    assert_int_equal(o.history_bytes, 3ull << 29);
+    assert_true(o.collect.children && o.ascii && o.collect.has_user);
+    assert_int_equal(o.collect.user, 0);
+    assert_true(parse(&o, "-u|root"));
+    assert_int_equal(o.collect.user, 0);
+    assert_true(parse(&o, "--list|columns"));
+    assert_true(o.action == ACTION_LIST && o.list == LIST_COLUMNS);
+    assert_true(parse(&o, "-d|0.1") && o.delay_ns == 100000000);
+    assert_true(parse(&o, "-d|60"));
+}
+
+static void test_wrong(void **state) {
+    static const struct {
+        const char *line, *says;
+    } cases[] = {
+        {"-d|0.05", "0.1 to 60"},
+        {"-d|61", "0.1 to 60"},
+        {"-d|nan", "0.1 to 60"},
+        {"-d|1x", "0.1 to 60"},
+        {"-n|0", "1 or more"},
+        {"-n|-3", "1 or more"},
+        {"-n|2.5", "1 or more"},
+        {"-F|xml", "text, csv and json"},
+        {"-p|1,x", "process IDs"},
+        {"-p|", "process IDs"},
+        {"-p|0", "process IDs"},
+        {"-p|1,", "process IDs"},
+        {"-u|no-such-user-here", "no such user"},
+        {"--history|10", "1M or more"},
+        {"--history|-1G", "1M or more"},
+        {"--history|64Q", "1M or more"},
+        {"--list|colums", "did you mean columns?"},
+        {"--bach", "did you mean --batch?"},
+        {"--zzzzzzzz", "unknown option --zzzzzzzz"},
+        {"-Z", "unknown option -Z"},
+        {"-bZ", "unknown option -Z"},
+        {"--delay", "--delay needs SECS"},
+        {"-d", "--delay needs SECS"},
+        {"--batch=3", "takes no value"},
+        {"tasks", "unexpected argument tasks"},
+        {"--children", "--pid"},
+        {"-P|", "--list panes"},
+        {"-s|-", "--list columns"},
+        {"-Q\033[31m", "unknown option -Q"},
+        {"--x\033[31m", "\\e[31m"},
+        {"-r|f", "unknown option -r"},
+        {"--record|f", "unknown option --record"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct options o;
+        if (parse(&o, cases[i].line) || !strstr(o.error, cases[i].says))
+            fail_msg("%s: %s", cases[i].line, o.error);
+        assert_null(strchr(o.error, '\033'));
+        assert_null(strchr(o.error, '\n'));
+    }
+}
+
+static void test_help(void **state) {
+    char *text = NULL, line[64];
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    (void)state;
+    options_help(out);
+    fclose(out);
+    for (const struct option_row *row = option_rows; row->name; row++) {
+        snprintf(line, sizeof line, "--%s", row->name);
+        assert_non_null(strstr(text, line));
+        assert_non_null(strstr(text, row->help));
+    }
+    for (const char *p = text; *p; p = strchr(p, '\n') + 1)
+        assert_true(strchr(p, '\n') - p <= 120);
+    free(text);
+}
+
+static void test_nearest(void **state) {
+    static const char *const names[] = {"tasks", "triage", "cpus", "memory", "cpu_pct", "health", NULL};
+    (void)state;
+    assert_string_equal(name_nearest("task", names), "tasks");
+    assert_string_equal(name_nearest("traige", names), "triage");
+    assert_string_equal(name_nearest("memroy", names), "memory");
+    assert_string_equal(name_nearest("mem", names), "memory");
+    assert_string_equal(name_nearest("CPUS", names), "cpus");
+    assert_null(name_nearest("xylophone", names));
+    assert_null(name_nearest("", names));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_values),  cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_help),     cmocka_unit_test(test_nearest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+// Panes: where the parts stand, whose keys are whose, and that stale, lost and missing data is said.
+#include "tests/forge.h"
+
+#include <stdio.h>
+
+#include "views/pane_parts.h"
+#include "views/part_table.h"
+
+static const struct column columns[] = {
+    {.name = "device", .title = "DEVICE", .help = "device", .type = COLUMN_TEXT, .width = 8, .ascending = true},
+    {.name = "reads_per_s", .title = "READ/s", .help = "reads", .unit = UNIT_PER_S, .width = 8},
+};
+static const struct table_def left_def = {"left", "left", columns, 2, 1}, right_def = {"right", "right", columns, 2, 1};
+
+#define TABLE(name_, title_, weight_)                                                                                  \
+    {                                                                                                                  \
+        .kind = &part_table, .name = name_, .title = title_,                                                           \
+        .spec = &(const struct table_spec){.source = {.tables = {name_}}}, .min_height = 2, .weight = weight_,         \
+    }
+static const struct part parts[] = {TABLE("left", "Left", 1), TABLE("right", "Right", 1), TABLE("nowhere", NULL, 0)};
+static const struct view view = {
+    .name = "test",
+    .title = "Test",
+    .question = "?",
+    .needs = (const char *const[]){"one", "two", NULL},
+    .parts = parts,
+    .n_parts = 3,
+    .wide_from = 60,
+    .columns = (const uint8_t[]){0, 1, 0},
+};
+
+static struct section *section_of(const char *collector, const struct table_def *def) {
+    static const char *const rows[] = {"device=vda|reads_per_s=812", "device=vdb|reads_per_s=5", NULL};
+    struct section *section = forge_section(collector, 1);
+
+    section_table(section, forge_table(def, rows));
+    return section;
+}
+
+static const struct frame *frame_of(struct section *one, struct section *two, uint64_t stale_ns) {
+    struct frame *frame = forge_frame(1);
+
+    frame_add_section(frame, one, 0);
+    frame_add_section(frame, two, stale_ns);
+    return frame;
+}
+
+static void test_one_below_the_other(void **state) {
+    struct look look = {.frame = frame_of(section_of("one", &left_def), section_of("two", &right_def), 0)};
+    struct pane *pane = pane_new(&view);
+
+    (void)state;
+    expect_screen(pane, &look, 40, 8,
+                  "─ ▸ Left ───────────────────────────────\n"
+                  "DEVICE     READ/s\n"
+                  "vda           812\n"
+                  "vdb           5.0\n"
+                  "─ Right ───────────────────── 1-1 of 2 ─\n"
+                  "DEVICE     READ/s\n"
+                  "vda           812\n"
+                  " not available\n");
+    pane_free(pane);
+    frame_unref(look.frame);
+}
+
+static void test_focus_gets_the_keys(void **state) {
+    struct look look = {.frame = frame_of(section_of("one", &left_def), section_of("two", &right_def), 0)};
+    struct pane *pane = pane_new(&view);
+    struct pane_answer answer;
+
+    (void)state;
+    assert_int_equal(pane->focus, 0);
+    assert_true(pane_key(pane, &look, 'o', 0, 0, &answer));
+    assert_int_equal(pane->focus, 1);
+    assert_true(pane_key(pane, &look, 'o', 0, 0, &answer));
+    assert_true(pane_key(pane, &look, 'o', 0, 0, &answer));
+    assert_int_equal(pane->focus, 0);
+    assert_true(pane_key(pane, &look, 'O', 0, 0, &answer));
+    assert_int_equal(pane->focus, 2);
+    assert_true(pane_key(pane, &look, KEY_VIEW_DOWN, 0, 0, &answer)); // no rows there: another part takes it
+    free(pane_screen(pane, &look, 80, 12, false));
+    assert_true(pane_key(pane, &look, KEY_VIEW_CLICK, 50, 2, &answer)); // a row of the right part
+    assert_int_equal(pane->focus, 1);
+    assert_true(pane_key(pane, &look, KEY_VIEW_CLICK, 5, 0, &answer)); // the title of the left one
+    assert_int_equal(pane->focus, 0);
+    assert_false(pane_key(pane, &look, KEY_VIEW_CLICK, 500, 500, &answer));
+    assert_false(pane_key(pane, &look, 'Z', 0, 0, &answer));
+    pane_free(pane);
+    frame_unref(look.frame);
+}
+
+static void test_stale_lost_and_notes(void **state) {
+    struct section *one = section_of("one", &left_def);
+
+    (void)state;
+    section_events(one, 1000, 12);
+    section_note(one, SEVERITY_INFO, NULL, "by the way", NULL);
+    section_note(one, SEVERITY_CRITICAL, NULL, "disk gone\033[31m", "plug it in");
+    struct look look = {.frame = frame_of(one, section_of("two", &right_def), 3200000000ull)};
+    struct pane *pane = pane_new(&view);
+    expect_screen(pane, &look, 80, 20,
+                  "─ ▸ Left ───────────── 12 events lost ─ ─ Right ────────────────── stale 3.2 s ─\n"
+                  "DEVICE     READ/s                       DEVICE     READ/s\n"
+                  "vda           812                       vda           812\n"
+                  "vdb           5.0                       vdb           5.0\n"
+                  " not available\n"
+                  "\n"
+                  "\n"
+                  "\n"
+                  "\n"
+                  "\n"
+                  "\n"
+                  "\n"
+                  "\n"
+                  "\n"
+                  "\n"
+                  "\n"
+                  "! disk gone\\e[31m - plug it in\n"
+                  "! two has not answered: its data is 3.2 s old\n"
+                  "! by the way\n");
+    draw_all_sizes(pane, &look);
+    pane_free(pane);
+    frame_unref(look.frame);
+}
+
+static void test_missing_source(void **state) {
+    struct section *one = section_of("one", &left_def);
+
+    (void)state;
+    section_set_state(one, SECTION_UNAVAILABLE);
+    section_note(one, SEVERITY_WARNING, NULL, "no tracefs here", "mount it");
+    struct look look = {.frame = frame_of(one, section_of("two", &right_def), 0)};
+    struct pane *pane = pane_new(&view);
+    char *text = pane_screen(pane, &look, 60, 20, false);
+    assert_non_null(strstr(text, "not available ─"));
+    assert_non_null(strstr(text, "! no tracefs here - mount it"));
+    free(text);
+    pane_free(pane);
+    frame_unref(look.frame);
+}
+
+static void test_sharing_of_rows(void **state) {
+    struct need needs[] = {{3, 10, 0}, {3, 100, 1}, {3, 6, 3}};
+    int heights[3];
+
+    (void)state;
+    layout_share(needs, 3, 40, 0, heights);
+    assert_int_equal(heights[0], 10); // without a weight: what it wants
+    assert_int_equal(heights[2], 6);  // no more than it wants
+    assert_int_equal(heights[1], 24); // the rest
+    layout_share(needs, 3, 7, 0, heights);
+    assert_int_equal(heights[0] + heights[1], 7);
+    assert_int_equal(heights[2], 0); // the last goes first,
+    layout_share(needs, 3, 7, 2, heights);
+    assert_int_equal(heights[2], 3); // but not the one with the keys
+    layout_share(needs, 3, 2, 2, heights);
+    assert_int_equal(heights[0] + heights[1], 0);
+    assert_int_equal(heights[2], 2);
+    layout_share(needs, 3, 0, 1, heights);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(heights[i], 0);
+}
+
+// No size and no sharing ever gives out more rows than there are.
+static void test_sharing_never_overdraws(void **state) {
+    (void)state;
+    srand(3);
+    for (int round = 0; round < 5000; round++) {
+        struct need needs[6];
+        int heights[6], height = rand() % 60, sum = 0;
+        size_t n = (size_t)(rand() % 6) + 1;
+        for (size_t i = 0; i < n; i++) {
+            needs[i].min = rand() % 10;
+            needs[i].want = needs[i].min + rand() % 30;
+            needs[i].weight = rand() % 4;
+        }
+        layout_share(needs, n, height, (size_t)rand() % n, heights);
+        for (size_t i = 0; i < n; i++) {
+            assert_true(heights[i] >= 0);
+            sum += heights[i];
+        }
+        assert_true(sum <= height);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_below_the_other),  cmocka_unit_test(test_focus_gets_the_keys),
+        cmocka_unit_test(test_stale_lost_and_notes), cmocka_unit_test(test_missing_source),
+        cmocka_unit_test(test_sharing_of_rows),      cmocka_unit_test(test_sharing_never_overdraws),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

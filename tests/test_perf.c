@@ -1,0 +1,113 @@
+// What a read of a group says, on forged bytes: scaling, counters that went back, groups that never ran; and the words
+// for each refusal.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "collectors/perf.h"
+
+static void decode(void **state) {
+    (void)state;
+    const uint64_t words[] = {3, 1000, 500, 7, 8, 9};
+    struct perf_reading reading;
+    assert_true(perf_decode(words, sizeof words, 3, &reading));
+    assert_int_equal(reading.enabled, 1000);
+    assert_int_equal(reading.running, 500);
+    assert_int_equal(reading.values[0], 7);
+    assert_int_equal(reading.values[2], 9);
+    assert_false(perf_decode(words, sizeof words - 8, 3, &reading)); // cut off
+    assert_false(perf_decode(words, sizeof words - 8, 2, &reading)); // says 3, has 2
+    assert_false(perf_decode(words, 0, 0, &reading));
+    assert_false(perf_decode(words, sizeof words, PERF_GROUP_MAX + 1, &reading));
+}
+
+static void rates_whole(void **state) {
+    (void)state;
+    const struct perf_reading before = {1000, 1000, {100, 0}}, after = {500001000, 500001000, {600, 0}};
+    struct perf_rates rates;
+    perf_rates(&before, &after, 2, &rates);
+    assert_float_equal(rates.per_s[0], 1000, 1e-9); // 500 in half a second
+    assert_float_equal(rates.per_s[1], 0, 0);
+    assert_float_equal(rates.counted_pct, 100, 0);
+}
+
+// It ran a quarter of the second and counted 1000 there: 4000 a second, and a mark that says 25 %.
+static void rates_multiplexed(void **state) {
+    (void)state;
+    const struct perf_reading before = {2000000000, 700000000, {5000}}, after = {3000000000, 950000000, {6000}};
+    struct perf_rates rates;
+    perf_rates(&before, &after, 1, &rates);
+    assert_float_equal(rates.per_s[0], 4000, 1e-9);
+    assert_float_equal(rates.counted_pct, 25, 1e-9);
+}
+
+static void rates_not_measured(void **state) {
+    (void)state;
+    const struct perf_reading zero = {1000, 500, {50, 60}}, starved = {2000, 500, {50, 60}},
+                              back = {2000, 900, {40, 61}}, reset = {500, 100, {1, 1}}, worn = {2000, 400, {70, 70}};
+    struct perf_rates rates;
+    perf_rates(&zero, &zero, 2, &rates); // the first read
+    assert_true(isnan(rates.per_s[0]) && isnan(rates.counted_pct));
+    perf_rates(&zero, &starved, 2, &rates); // never on the PMU
+    assert_true(isnan(rates.per_s[0]));
+    assert_float_equal(rates.counted_pct, 0, 0);
+    perf_rates(&zero, &back, 2, &rates); // one went back: that one only
+    assert_true(isnan(rates.per_s[0]));
+    assert_false(isnan(rates.per_s[1]));
+    perf_rates(&zero, &reset, 2, &rates);
+    assert_true(isnan(rates.per_s[1]) && isnan(rates.counted_pct));
+    perf_rates(&zero, &worn, 2, &rates);
+    assert_true(isnan(rates.per_s[1]) && isnan(rates.counted_pct));
+}
+
+static void cpu_lists(void **state) {
+    (void)state;
+    bool set[16] = {false};
+    assert_int_equal(cpu_list_parse("0-2,5\n", set, 16), 6);
+    assert_true(set[0] && set[2] && set[5]);
+    assert_false(set[3] || set[4] || set[6]);
+    bool far[4] = {false};
+    assert_int_equal(cpu_list_parse("2-1000000", far, 4), 4);
+    assert_int_equal(cpu_list_parse("\n", far, 4), 0);
+}
+
+static void says(struct perf_refusal refusal, const char *reason_has, const char *fix_has) {
+    char reason[256], fix[256];
+    perf_word(&refusal, reason, sizeof reason, fix, sizeof fix);
+    if (!strstr(reason, reason_has) || !strstr(fix, fix_has))
+        fail_msg("\"%s\" and \"%s\" for \"%s\" and \"%s\"", reason, fix, reason_has, fix_has);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    says((struct perf_refusal){.error = -EACCES, .paranoid = 2}, "perf_event_paranoid is 2", "cap_perfmon");
+    says((struct perf_refusal){.error = -EPERM, .paranoid = 1}, "perf_event_paranoid is 1", "sysctl");
+    says((struct perf_refusal){.error = -EACCES, .paranoid = 3}, "without CAP_SYS_ADMIN", "root");
+    says((struct perf_refusal){.error = -EACCES, .paranoid = 3, .perfmon = true}, "even with CAP_PERFMON", "root");
+    says((struct perf_refusal){.error = -EACCES, .paranoid = 4, .sys_admin = true}, "seccomp", "container");
+    says((struct perf_refusal){.error = -EPERM, .paranoid = 2, .perfmon = true}, "seccomp", "container");
+    says((struct perf_refusal){.error = -EPERM, .paranoid = 0}, "seccomp", "container");
+    says((struct perf_refusal){.error = -ENOSYS, .paranoid = -2}, "CONFIG_PERF_EVENTS", "kernel");
+    says((struct perf_refusal){.error = -ENOENT, .hardware = true}, "no hardware PMU", "bare metal");
+    says((struct perf_refusal){.error = -ENOENT}, "No such file", "dmesg");
+    says((struct perf_refusal){.error = -EMFILE}, "descriptors", "ulimit");
+    says((struct perf_refusal){.error = -EBUSY, .hardware = true}, "somebody else", "profiler");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(decode),
+        cmocka_unit_test(rates_whole),
+        cmocka_unit_test(rates_multiplexed),
+        cmocka_unit_test(rates_not_measured),
+        cmocka_unit_test(cpu_lists),
+        cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,52 @@
+// The place with the scheduler: who takes much gives it up, and has it back only when it takes clearly less.
+#include "tests/model_test.h"
+
+#include <sched.h>
+
+#include "collectors/priority.h"
+
+#define MS 1000000ull
+
+// What the kernel says of this thread; without the permission all of it stays ordinary.
+static bool is_realtime(void) {
+    return (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_RR;
+}
+
+static void budget(void **state) {
+    struct priority_budget budget = {0};
+    (void)state;
+    priority_budget(&budget, 0, 0);
+    bool allowed = is_realtime();
+    assert_true(budget.modest);
+    priority_budget(&budget, 70 * MS, 1000 * MS); // within it
+    assert_true(budget.modest);
+    assert_int_equal(is_realtime(), allowed);
+    priority_budget(&budget, 90 * MS, 1000 * MS);
+    assert_false(budget.modest);
+    assert_false(is_realtime());
+    priority_budget(&budget, 50 * MS, 1000 * MS); // not little enough yet
+    assert_false(budget.modest);
+    assert_false(is_realtime());
+    priority_budget(&budget, 500 * MS, 0); // a first reading after it was opened again: as it was
+    assert_false(budget.modest);
+    priority_budget(&budget, 20 * MS, 1000 * MS);
+    assert_true(budget.modest);
+    assert_int_equal(is_realtime(), allowed);
+    priority_drop();
+    assert_false(is_realtime());
+}
+
+static void asking(void **state) {
+    (void)state;
+    const char *got = priority_ask(PRIORITY_SCREEN);
+    struct sched_param is;
+    assert_int_equal(sched_getparam(0, &is), 0);
+    assert_int_equal(is_realtime(), strcmp(got, "realtime") == 0);
+    assert_int_equal(is.sched_priority, is_realtime() ? PRIORITY_SCREEN : 0);
+    priority_drop();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(budget), cmocka_unit_test(asking)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,265 @@
+// The raw reader: walking sub-buffers, held against libtraceevent's kbuffer, and merging CPUs by time.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <kbuffer.h>
+
+#include "tests/forge_ring.h"
+
+#define DATA "tests/data/block-6.18"
+
+// Every event of a sub-buffer: the same times, sizes and bytes as kbuffer finds. Returns how many.
+static size_t same_as_kbuffer(uint8_t *bytes, uint32_t size) {
+    struct kbuffer *kbuffer = kbuffer_alloc(KBUFFER_LSIZE_8, KBUFFER_ENDIAN_LITTLE);
+    struct ring_page page;
+    int64_t missed;
+    size_t n = 0;
+    kbuffer_load_subbuffer(kbuffer, bytes);
+    ring_page_load(&page, bytes, size, FORGE_HEADER, &missed);
+    assert_int_equal(kbuffer_missed_events(kbuffer), missed);
+    unsigned long long ts;
+    for (void *data = kbuffer_read_event(kbuffer, &ts); data; data = kbuffer_next_event(kbuffer, &ts), n++) {
+        assert_true(ring_page_next(&page));
+        assert_ptr_equal(page.data, data);
+        assert_int_equal(page.ts, ts);
+        assert_int_equal(page.size, kbuffer_event_size(kbuffer));
+    }
+    assert_false(ring_page_next(&page));
+    assert_false(page.damaged);
+    kbuffer_free(kbuffer);
+    return n;
+}
+
+static void captured_pages_as_kbuffer(void **state) {
+    (void)state;
+    struct forge_source source;
+    size_t n = 0;
+    forge_load(&source, DATA, 2);
+    for (int cpu = 0; cpu < 2; cpu++)
+        for (size_t i = 0; i < source.n[cpu]; i++)
+            n += same_as_kbuffer((uint8_t *)source.pages[cpu] + i * source.page_size, source.page_size);
+    assert_true(n > 300);
+    forge_unload(&source);
+}
+
+static void all_kinds_of_headers(void **state) {
+    (void)state;
+    struct forge forge;
+    forge_start(&forge, (5ull << 59) + 1000);
+    forge_event(&forge, 10, 3, 1);
+    forge_head(&forge, RING_TIME_EXTEND, 77); // 2^27 * 3 + 77 later
+    forge_word(&forge, 3);
+    forge_event(&forge, 5, 28, 2);
+    forge_head(&forge, 0, 6); // a long one: 4 + 200 bytes
+    forge_word(&forge, 204);
+    for (int i = 0; i < 50; i++)
+        forge_word(&forge, (uint32_t)i);
+    forge_head(&forge, RING_PADDING, 9); // thrown away: 4 + 8 bytes
+    forge_word(&forge, 12);
+    forge_word(&forge, 0);
+    forge_word(&forge, 0);
+    forge_event(&forge, 1, 1, 3);
+    forge_head(&forge, RING_TIME_STAMP, 1); // absolute: the five highest bits stay
+    forge_word(&forge, 1 << 20);
+    forge_event(&forge, 2, 2, 4);
+    assert_int_equal(same_as_kbuffer(forge.bytes, FORGE_PAGE), 5);
+    struct ring_page page;
+    int64_t missed;
+    forge_head(&forge, RING_PADDING, 0); // the rest is empty; the kernel keeps this out of what it counts as written
+    for (int i = 0; i < 20; i++)
+        forge_word(&forge, 0);
+    ring_page_load(&page, forge.bytes, FORGE_PAGE, FORGE_HEADER, &missed);
+    uint64_t ts = (5ull << 59) + 1010;
+    assert_true(ring_page_next(&page) && page.ts == ts && page.size == 12);
+    ts += (3ull << 27) + 77 + 5;
+    assert_true(ring_page_next(&page) && page.ts == ts && page.size == 112);
+    assert_true(ring_page_next(&page) && page.ts == ts + 6 && page.size == 200);
+    assert_true(ring_page_next(&page) && page.ts == ts + 6 + 9 + 1 && page.size == 4);
+    assert_true(ring_page_next(&page) && page.ts == (5ull << 59 | 1ull << 47) + 1 + 2);
+    assert_false(ring_page_next(&page));
+    assert_false(page.damaged);
+}
+
+static void missed_events_are_told(void **state) {
+    (void)state;
+    struct forge forge;
+    struct ring_page page;
+    int64_t missed;
+    forge_start(&forge, 1);
+    forge_event(&forge, 1, 2, 7);
+    forge_missed(&forge, 12345);
+    assert_int_equal(same_as_kbuffer(forge.bytes, FORGE_PAGE), 1);
+    ring_page_load(&page, forge.bytes, FORGE_PAGE, FORGE_HEADER, &missed);
+    assert_int_equal(missed, 12345);
+    forge_missed(&forge, -1);
+    ring_page_load(&page, forge.bytes, FORGE_PAGE, FORGE_HEADER, &missed);
+    assert_int_equal(missed, -1);
+}
+
+// Whatever the bytes are, nothing outside of them is read (the sanitizers look) and the walk ends.
+static void damaged_pages_end(void **state) {
+    (void)state;
+    struct ring_page page;
+    int64_t missed;
+    struct forge forge;
+    forge_start(&forge, 1);
+    forge_event(&forge, 1, 2, 7);
+    forge_head(&forge, 28, 1); // a length past the end
+    ring_page_load(&page, forge.bytes, FORGE_PAGE, FORGE_HEADER, &missed);
+    assert_true(ring_page_next(&page));
+    assert_false(ring_page_next(&page));
+    assert_true(page.damaged);
+    ring_page_load(&page, forge.bytes, 12, FORGE_HEADER, &missed);
+    assert_true(page.damaged);
+    assert_false(ring_page_next(&page));
+    uint32_t seed = 1;
+    for (int round = 0; round < 3000; round++) {
+        uint8_t *bytes = malloc(64); // exactly, so that a step too far is seen
+        for (int i = 0; i < 64; i++)
+            bytes[i] = (uint8_t)((seed = seed * 1664525 + 1013904223) >> 24);
+        if (round & 1) { // a sane length, so that the walk goes on to the events
+            const uint32_t size = 48;
+            memcpy(bytes + 8, &size, 4);
+        }
+        ring_page_load(&page, bytes, 64, FORGE_HEADER, &missed);
+        int n = 0;
+        while (ring_page_next(&page))
+            assert_true(page.data >= bytes && page.data + page.size <= bytes + 64 && n++ < 16);
+        free(bytes);
+    }
+}
+
+// ---- merging ----
+
+struct seen {
+    uint64_t ts[64];
+    uint32_t cpu[64], value[64];
+    size_t n;
+};
+
+static void see(void *ctx, const struct ring_event *event) {
+    struct seen *seen = ctx;
+    assert_true(seen->n < 64);
+    seen->ts[seen->n] = event->ts;
+    seen->cpu[seen->n] = event->cpu;
+    memcpy(&seen->value[seen->n++], event->data, 4);
+}
+
+static void cpus_are_merged_by_time(void **state) {
+    (void)state;
+    struct forge pages[3][2];
+    struct forge_source source = {0};
+    // CPU 0: 100 103 106 … ; CPU 1: 101 104 107 … ; CPU 2: one page 102, then one much later.
+    for (uint32_t cpu = 0; cpu < 3; cpu++)
+        for (uint32_t i = 0; i < 2; i++) {
+            forge_start(&pages[cpu][i], 100 + cpu + i * 9);
+            for (uint32_t k = 0; k < 3; k++)
+                forge_event(&pages[cpu][i], k ? 3 : 0, 2, cpu * 100 + i * 10 + k);
+            source.pages[cpu] = pages[cpu][0].bytes;
+            source.n[cpu] = 0;
+        }
+    uint8_t *flat[3];
+    for (int cpu = 0; cpu < 3; cpu++) {
+        flat[cpu] = malloc(2 * FORGE_PAGE);
+        memcpy(flat[cpu], pages[cpu][0].bytes, FORGE_PAGE);
+        memcpy(flat[cpu] + FORGE_PAGE, pages[cpu][1].bytes, FORGE_PAGE);
+        source.pages[cpu] = flat[cpu];
+        source.n[cpu] = 2;
+    }
+    struct ring *ring = forge_ring(&source);
+    struct seen seen = {0};
+    assert_int_equal(ring_drain(ring, 105, see, &seen), 5); // 100 … 104: what is at the horizon stays
+    assert_int_equal(ring_drain(ring, 105, see, &seen), 0);
+    assert_int_equal(ring_drain(ring, UINT64_MAX, see, &seen), 13);
+    for (size_t i = 0; i < 18; i++) {
+        assert_int_equal(seen.ts[i], 100 + i);
+        assert_int_equal(seen.cpu[i], i % 3);
+    }
+    assert_int_equal(ring_stats(ring)->pages, 6);
+    assert_int_equal(ring_stats(ring)->late, 0);
+    assert_int_equal(ring_peak(ring, 0), 36); // a sub-buffer in the first drain, one in the last
+    assert_int_equal(ring_peak(ring, 0), 0);
+    ring_free(ring);
+    for (int cpu = 0; cpu < 3; cpu++)
+        free(flat[cpu]);
+}
+
+static void late_and_lost_are_counted(void **state) {
+    (void)state;
+    struct forge early, late;
+    struct forge_source source = {0};
+    forge_start(&early, 1000);
+    forge_event(&early, 0, 1, 1);
+    source.pages[1] = early.bytes;
+    source.n[1] = 1;
+    struct ring *ring = forge_ring(&source);
+    struct seen seen = {0};
+    assert_int_equal(ring_drain(ring, 2000, see, &seen), 1);
+    forge_start(&late, 900); // its writer was interrupted in mid-event
+    forge_event(&late, 0, 1, 2);
+    forge_missed(&late, 3);
+    source.pages[0] = late.bytes;
+    source.n[0] = 1;
+    assert_int_equal(ring_drain(ring, 2000, see, &seen), 1);
+    assert_int_equal(ring_stats(ring)->late, 1);
+    assert_int_equal(ring_stats(ring)->missed, 3);
+    assert_int_equal(ring_stats(ring)->missed_unknown, 0);
+    ring_free(ring);
+}
+
+// A sub-buffer that is still being written is not asked for again and again.
+static void the_writer_is_not_chased(void **state) {
+    (void)state;
+    struct forge page;
+    struct forge_source source = {0};
+    forge_start(&page, 5000);
+    forge_event(&page, 0, 1, 1);
+    source.pages[0] = page.bytes;
+    source.n[0] = 1;
+    struct ring *ring = forge_ring(&source);
+    struct seen seen = {0};
+    ring_drain(ring, 100, see, &seen);
+    assert_int_equal(source.reads, FORGE_CPUS); // one each
+    source.reads = 0;
+    ring_drain(ring, 200, see, &seen);
+    assert_int_equal(source.reads, FORGE_CPUS - 1); // CPU 0 has one in hand
+    assert_int_equal(seen.n, 0);
+    ring_free(ring);
+}
+
+struct order {
+    uint64_t last, n;
+};
+
+static void in_order(void *ctx, const struct ring_event *event) {
+    struct order *order = ctx;
+    assert_true(event->ts >= order->last);
+    order->last = event->ts;
+    order->n++;
+}
+
+static void captured_cpus_in_order(void **state) {
+    (void)state;
+    struct forge_source source;
+    struct order order = {0};
+    forge_load(&source, DATA, 2);
+    struct ring *ring = forge_ring(&source);
+    uint64_t n = ring_drain(ring, UINT64_MAX, in_order, &order);
+    assert_int_equal(n, order.n);
+    assert_true(order.n > 300);
+    assert_int_equal(ring_stats(ring)->damaged, 0);
+    ring_free(ring);
+    forge_unload(&source);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(captured_pages_as_kbuffer), cmocka_unit_test(all_kinds_of_headers),
+        cmocka_unit_test(missed_events_are_told),    cmocka_unit_test(damaged_pages_end),
+        cmocka_unit_test(cpus_are_merged_by_time),   cmocka_unit_test(late_and_lost_are_counted),
+        cmocka_unit_test(the_writer_is_not_chased),  cmocka_unit_test(captured_cpus_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

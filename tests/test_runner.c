@@ -1,0 +1,349 @@
+// The runner with collectors made for it: order of calls, failing and hanging sources, attention, stopping.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "collectors/runner.h"
+
+static const struct column columns[] = {{.name = "key", .title = "KEY", .unit = UNIT_ID, .width = 4}};
+static const struct table_def good_table = {.name = "good_rows", .columns = columns, .n_columns = 1, .n_keys = 1};
+static const struct table_def bad_table = {.name = "bad_rows", .columns = columns, .n_columns = 1, .n_keys = 1};
+static const struct table_def bad_stream = {.name = "bad_events", .columns = columns, .n_columns = 1, .n_keys = 1};
+static const struct hist_def bad_hist = {
+    .name = "bad_hist", .unit_name = "us", .divisor = 1000, .unit = UNIT_US, .keys = columns, .n_keys = 1};
+static const struct series_def good_series[] = {{.name = "good_total", .unit = UNIT_COUNT},
+                                                {.name = "good_left_out", .unit = UNIT_COUNT}};
+
+// ---- good: counts its calls; its poll_fd is raised by the test ----
+static atomic_int good_opens, good_samples, good_drains, good_closes, good_firsts, good_bad_intervals, good_signals;
+static int good_fd = -1;
+static atomic_uint good_drain_ms;
+
+static int good_open(struct collector_run *run) {
+    sigset_t set;
+    pthread_sigmask(SIG_SETMASK, NULL, &set);
+    if (!sigismember(&set, SIGTERM) || !sigismember(&set, SIGINT))
+        atomic_fetch_add(&good_signals, 1);
+    run->poll_fd = good_fd;
+    run->drain_ms = atomic_load(&good_drain_ms);
+    atomic_fetch_add(&good_opens, 1);
+    return 0;
+}
+
+static void good_drain(struct collector_run *run) {
+    uint64_t count;
+    (void)run;
+    ssize_t ignored = read(good_fd, &count, sizeof count);
+    (void)ignored;
+    atomic_fetch_add(&good_drains, 1);
+}
+
+static int good_sample(struct collector_run *run, struct section *out) {
+    static uint64_t last_end;
+    if (run->first) {
+        atomic_fetch_add(&good_firsts, 1);
+        if (run->begin_ns != run->end_ns)
+            atomic_fetch_add(&good_bad_intervals, 1);
+        struct section *early = section_new("good", run->begin_ns, run->end_ns);
+        run->publish(run, early);
+    } else if (run->begin_ns != last_end || run->end_ns <= run->begin_ns) {
+        atomic_fetch_add(&good_bad_intervals, 1);
+    }
+    last_end = run->end_ns;
+    section_series(out, &good_series[0], 42);
+    atomic_fetch_add(&good_samples, 1);
+    return 0;
+}
+
+static void good_close(struct collector_run *run) {
+    (void)run;
+    atomic_fetch_add(&good_closes, 1);
+}
+
+static const struct table_def *const good_tables[] = {&good_table, NULL};
+static const struct collector collector_good = {.name = "good",
+                                                .always = true,
+                                                .series = good_series,
+                                                .n_series = 2,
+                                                .tables = good_tables,
+                                                .open = good_open,
+                                                .drain = good_drain,
+                                                .sample = good_sample,
+                                                .close = good_close};
+
+// ---- bad: cannot be opened ----
+static atomic_int bad_opens, bad_closes;
+
+static int bad_open(struct collector_run *run) {
+    atomic_fetch_add(&bad_opens, 1);
+    snprintf(run->reason, sizeof run->reason, "no such machine");
+    snprintf(run->fix, sizeof run->fix, "buy one");
+    return -ENOENT;
+}
+static int bad_sample(struct collector_run *run, struct section *out) {
+    (void)run, (void)out;
+    return -EIO;
+}
+static void bad_close(struct collector_run *run) {
+    (void)run;
+    atomic_fetch_add(&bad_closes, 1);
+}
+static const struct table_def *const bad_tables[] = {&bad_table, NULL};
+static const struct table_def *const bad_streams[] = {&bad_stream, NULL};
+static const struct hist_def *const bad_hists[] = {&bad_hist, NULL};
+static const struct collector collector_bad = {.name = "bad",
+                                               .always = true,
+                                               .tables = bad_tables,
+                                               .hists = bad_hists,
+                                               .streams = bad_streams,
+                                               .open = bad_open,
+                                               .sample = bad_sample,
+                                               .close = bad_close};
+
+// ---- dear: only while wanted ----
+static atomic_int dear_opens, dear_closes;
+static int dear_open(struct collector_run *run) {
+    (void)run;
+    atomic_fetch_add(&dear_opens, 1);
+    return 0;
+}
+static int dear_sample(struct collector_run *run, struct section *out) {
+    (void)run, (void)out;
+    return 0;
+}
+static void dear_close(struct collector_run *run) {
+    (void)run;
+    atomic_fetch_add(&dear_closes, 1);
+}
+static const struct collector collector_dear = {
+    .name = "dear", .open = dear_open, .sample = dear_sample, .close = dear_close};
+
+// ---- hangs: blocks in its second sample until the test lets it go ----
+static atomic_bool hang_armed;
+static atomic_int hang_back;
+static int hang_fd = -1;
+static int hang_sample(struct collector_run *run, struct section *out) {
+    (void)out;
+    if (!run->first && atomic_load(&hang_armed)) {
+        uint64_t count;
+        ssize_t ignored = read(hang_fd, &count, sizeof count); // blocks
+        (void)ignored;
+        atomic_fetch_add(&hang_back, 1);
+    }
+    return 0;
+}
+static int hang_open(struct collector_run *run) {
+    (void)run;
+    return 0;
+}
+static void hang_close(struct collector_run *run) {
+    (void)run;
+}
+static const struct collector collector_hang = {
+    .name = "hang", .always = true, .open = hang_open, .sample = hang_sample, .close = hang_close};
+
+const struct collector *const collectors[] = {&collector_good, &collector_bad, &collector_dear, &collector_hang, NULL};
+
+static struct collect_options options;
+
+static const struct frame *frame_wait(struct live *live, uint64_t number) {
+    for (int i = 0; i < 2500; i++) {
+        const struct frame *frame = live_latest(live);
+        if (frame && frame->number >= number)
+            return frame;
+        frame_unref(frame);
+        usleep(10000);
+    }
+    fail_msg("no frame %d", (int)number);
+    return NULL;
+}
+
+static void wait_for(atomic_int *counter, int least) {
+    for (int i = 0; i < 2500 && atomic_load(counter) < least; i++)
+        usleep(10000);
+    if (atomic_load(counter) < least)
+        fail_msg("%d instead of %d", atomic_load(counter), least);
+}
+
+static void runs(void **state) {
+    (void)state;
+    good_fd = eventfd(0, EFD_NONBLOCK);
+    struct live *live = live_new(100000000, 1 << 20);
+    struct runner *runner = runner_new(live, &options);
+    assert_int_equal(live_start(live), 0);
+    assert_int_equal(runner_start(runner), 0);
+    const struct frame *frame = frame_wait(live, 0); // the first paint does not wait for a tick
+    frame_unref(frame);
+    frame = frame_wait(live, 2);
+    // What is missing is there, empty, and says why.
+    uint64_t stale, left_out;
+    const struct section *bad = frame_section(frame, "bad", &stale);
+    assert_non_null(bad);
+    assert_int_equal(section_state(bad), SECTION_UNAVAILABLE);
+    assert_int_equal(stale, 0);
+    assert_int_equal(section_notes(bad), 1);
+    assert_string_equal(section_note_at(bad, 0)->text, "no such machine");
+    assert_string_equal(section_note_at(bad, 0)->fix, "buy one");
+    assert_int_equal(table_rows(frame_table(frame, "bad_rows")), 0);
+    assert_int_equal(hist_set_count(frame_hists(frame, "bad_hist")), 0);
+    assert_int_equal(table_rows(frame_stream(frame, "bad_events", &left_out)), 0);
+    const struct section *good = frame_section(frame, "good", &stale);
+    assert_int_equal(section_state(good), SECTION_OK);
+    assert_float_equal(frame_series(frame, "good_total", NULL), 42, 0);
+    assert_true(isnan(frame_series(frame, "good_left_out", NULL)));
+    assert_non_null(frame_table(frame, "good_rows"));
+    assert_true(section_cpu_ns(good) > 0);
+    frame_unref(frame);
+
+    assert_int_equal(good_drains, 0);
+    uint64_t one = 1;
+    assert_int_equal(write(good_fd, &one, sizeof one), sizeof one);
+    wait_for(&good_drains, 1);
+    assert_int_equal(runner_stop(runner, 20000), 0);
+    live_stop(live);
+    assert_int_equal(good_opens, 1);
+    assert_int_equal(good_firsts, 1);
+    assert_int_equal(good_closes, 1);
+    assert_int_equal(good_bad_intervals, 0);
+    assert_int_equal(good_signals, 0);
+    assert_true(good_samples >= 3);
+    assert_int_equal(bad_opens, 1); // again only after a while
+    assert_int_equal(bad_closes, 1);
+    assert_int_equal(dear_opens, 0);
+    runner_free(runner);
+    live_free(live);
+    close(good_fd);
+}
+
+static void drains_by_the_clock(void **state) {
+    (void)state;
+    good_fd = -1;
+    atomic_store(&good_drain_ms, 20);
+    atomic_store(&good_drains, 0);
+    atomic_store(&good_samples, 0);
+    uint64_t begin = now_ns(), tick = 300000000;
+    struct live *live = live_new(tick, 1 << 20);
+    struct runner *runner = runner_new(live, &options);
+    live_start(live);
+    runner_start(runner);
+    wait_for(&good_drains, 10);
+    // The provisional one and the ticks of the time that this took, however crowded the machine is.
+    int samples = good_samples;
+    assert_true(samples <= 2 + (int)((now_ns() - begin) / tick));
+    assert_int_equal(runner_stop(runner, 20000), 0);
+    live_stop(live);
+    runner_free(runner);
+    live_free(live);
+    atomic_store(&good_drain_ms, 0);
+}
+
+// A poll_fd that reports an error for ever must not make the thread spin.
+static void broken_poll_fd(void **state) {
+    (void)state;
+    good_fd = 1 << 20; // POLLNVAL
+    atomic_store(&good_drains, 0);
+    struct live *live = live_new(100000000, 1 << 20);
+    struct runner *runner = runner_new(live, &options);
+    live_start(live);
+    runner_start(runner);
+    frame_unref(frame_wait(live, 3));
+    assert_true(good_drains <= 2);
+    assert_int_equal(runner_stop(runner, 20000), 0);
+    live_stop(live);
+    runner_free(runner);
+    live_free(live);
+    good_fd = -1;
+}
+
+static void attention(void **state) {
+    (void)state;
+    struct live *live = live_new(100000000, 1 << 20);
+    struct runner *runner = runner_new(live, &options);
+    live_start(live);
+    runner_start(runner);
+    const char *const dear[] = {"dear", NULL}, *const none[] = {NULL};
+    frame_unref(frame_wait(live, 1));
+    assert_int_equal(dear_opens, 0);
+    runner_want(runner, dear);
+    wait_for(&dear_opens, 1);
+    uint64_t stale;
+    const struct frame *frame = NULL;
+    for (int i = 0; i < 2500; i++) {
+        frame = live_latest(live);
+        if (section_state(frame_section(frame, "dear", &stale)) == SECTION_OK)
+            break;
+        frame_unref(frame);
+        frame = NULL;
+        usleep(10000);
+    }
+    assert_non_null(frame);
+    uint64_t number = frame->number;
+    frame_unref(frame);
+    runner_want(runner, none);
+    wait_for(&dear_closes, 1);
+    frame = frame_wait(live, number + 3);
+    assert_int_equal(section_state(frame_section(frame, "dear", &stale)), SECTION_STARTING);
+    assert_int_equal(stale, 0);
+    frame_unref(frame);
+    runner_want(runner, dear);
+    wait_for(&dear_opens, 2);
+    assert_int_equal(runner_stop(runner, 20000), 0);
+    assert_int_equal(dear_closes, 2);
+    live_stop(live);
+    runner_free(runner);
+    live_free(live);
+}
+
+static void hanging(void **state) {
+    (void)state;
+    hang_fd = eventfd(0, 0);
+    atomic_store(&hang_armed, true);
+    struct live *live = live_new(100000000, 1 << 20);
+    struct runner *runner = runner_new(live, &options);
+    live_start(live);
+    runner_start(runner);
+    uint64_t stale_hung = 0, stale = 1;
+    const struct frame *frame = NULL;
+    for (uint64_t number = 5; number < 50 && (!stale_hung || stale); number = frame->number + 1) {
+        frame_unref(frame);
+        frame = frame_wait(live, number); // the others go on, though now and then late on a crowded machine
+        assert_non_null(frame_section(frame, "hang", &stale_hung));
+        assert_non_null(frame_section(frame, "good", &stale));
+    }
+    assert_true(stale_hung > 0);
+    assert_int_equal(stale, 0);
+    frame_unref(frame);
+    uint64_t before = now_ns();
+    assert_int_equal(runner_stop(runner, 1000), 1);
+    assert_true(now_ns() - before < 5000000000ull);
+    live_stop(live);
+    live_free(live);
+    atomic_store(&hang_armed, false);
+    uint64_t one = 1;
+    assert_int_equal(write(hang_fd, &one, sizeof one), sizeof one); // and now it comes back, to a model that is gone
+    wait_for(&hang_back, 1);
+    assert_int_equal(runner_stop(runner, 20000), 0);
+    runner_free(runner);
+    close(hang_fd);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs),           cmocka_unit_test(drains_by_the_clock),
+        cmocka_unit_test(broken_poll_fd), cmocka_unit_test(attention),
+        cmocka_unit_test(hanging),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,129 @@
+"""For tests of what ktop does in the kernel's tracing: a tracefs that only the test sees, and ktops that are ended in time."""
+import os
+import re
+
+import subprocess
+import sys
+import time
+
+KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
+SLOW = 4 if "san-" in KTOP else 1  # a sanitizer's build starts and ends more slowly
+
+
+def skip(reason):
+    print(reason)
+    sys.exit(77)
+
+
+def need_root():
+    if os.geteuid() != 0:
+        skip("needs root: tracefs")
+
+
+def wait_for(what, seconds, condition):
+    """Waits until condition() is true; returns how long that took."""
+    start = time.monotonic()
+    while not condition():
+        if time.monotonic() - start > seconds:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.01)
+    return time.monotonic() - start
+
+
+class Tracefs:
+    """tracefs as seen by a helper process in a mount namespace of its own: the machine's mounts stay as they are."""
+
+    def __init__(self):
+        self.helper = subprocess.Popen(
+            ["unshare", "-m", "--propagation", "private", "sh", "-c",
+             "mountpoint -q /sys/kernel/tracing || mount -t tracefs nodev /sys/kernel/tracing || exit 1; echo ok; exec sleep 600"],
+            stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        if self.helper.stdout.readline() != "ok\n":
+            self.close()
+            skip("tracefs cannot be mounted here")
+        self.path = f"/proc/{self.helper.pid}/root/sys/kernel/tracing"
+        self.inside = ["nsenter", f"--mount=/proc/{self.helper.pid}/ns/mnt"]
+
+    def close(self):
+        self.helper.kill()
+        self.helper.wait()
+        self.helper.stdout.close()
+
+    def instances(self):
+        return os.listdir(f"{self.path}/instances")
+
+    def of(self, pid):
+        return [name for name in self.instances() if re.match(rf"ktop-{pid}-\d+-", name)]
+
+    def read(self, file):
+        try:
+            with open(f"{self.path}/{file}") as f:
+                return f.read()
+        except OSError:  # it went meanwhile
+            return ""
+
+    def write(self, file, text, append=False):
+        fd = os.open(f"{self.path}/{file}", os.O_WRONLY | (os.O_APPEND if append else 0))  # open() would seek, which is refused
+        try:
+            os.write(fd, text.encode())
+        finally:
+            os.close(fd)
+
+    def enabled(self, pid):
+        """The instances of the process in which an event is switched on."""
+        return [n for n in self.of(pid) if self.read(f"instances/{n}/events/enable").strip() in ("1", "X")]
+
+
+def guard_of(pid):
+    """The guard process of that ktop, or None."""
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/cmdline", "rb") as f:
+                    if f.read().rstrip(b"\0") == b"ktop-guard of %d" % pid:
+                        return int(entry)
+            except OSError:
+                pass
+    return None
+
+
+def start_time(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        return int(f.read().rpartition(")")[2].split()[19])
+
+
+class Ktop:
+    """A ktop in batch that traces block events, in a session of its own."""
+
+    def __init__(self, trace, mounted=False, out=None, delay="0.5"):
+        self.trace = trace
+        self.p = subprocess.Popen((trace.inside if mounted else []) + [KTOP, "--batch", "--pane", "health", "--format", "json", "--delay", delay],
+                                  stdin=subprocess.DEVNULL, stdout=out or subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                  start_new_session=True)
+        self.pid = self.p.pid
+        try:
+            wait_for("block tracing", 10 * SLOW, lambda: trace.enabled(self.pid) or self.p.poll() is not None)
+            assert self.p.poll() is None, f"ktop ended with {self.p.returncode}"
+        except BaseException:
+            self.end()
+            raise
+
+    def signal(self, number, group=False):
+        (os.killpg if group else os.kill)(self.pid, number)
+
+    def end(self):
+        if self.p.poll() is None:
+            self.p.kill()
+        self.p.wait()
+
+
+def gone(trace, pid):
+    return not trace.of(pid) and not guard_of(pid)
+
+
+def dead_pid():
+    p = subprocess.Popen(["true"])
+    p.wait()
+    return p.pid
+
+

@@ -1,0 +1,35 @@
+# Killed by SIGKILL while it traces the disks, nothing of ktop's is left in the kernel within 2 s; nor when it was told to end, nor when it crashed.
+. /lib.sh
+config=/sys/kernel/config/nullb
+mount -t configfs none /sys/kernel/config && mkdir $config/nullb0 || fail "no disk"
+for setting in size=64 irqmode=2 queue_mode=2 completion_nsec=1000000 memory_backed=1 power=1; do
+    echo ${setting#*=} >$config/nullb0/${setting%=*}
+done
+
+for signal in KILL TERM SEGV; do
+    watch disk 0.3
+    load nullb0 1000000 mix 1000000 1 >/dev/null &
+    burden=$!
+    sleep 0.7
+    instance=$(ls -d /sys/kernel/tracing/instances/ktop*) || fail "no instance while tracing"
+    [ "$(cat $instance/events/block/block_rq_issue/enable)" = 1 ] || fail "block_rq_issue is not on in $instance"
+    grep -q '"device":"nullb0","op":"W"' /tmp/frames || fail "no I/O was seen"
+    kill -$signal $watcher
+    waited=0
+    while ls /sys/kernel/tracing/instances | grep -q ktop; do
+        waited=$((waited + 1))
+        [ $waited -le 20 ] || fail "SIG$signal: $(ls /sys/kernel/tracing/instances) is left after 2 s"
+        sleep 0.1
+    done
+    echo "SIG$signal: gone within $waited tenths of a second"
+    none_left
+    wait $watcher 2>/dev/null
+    kill $(pidof io_load) # the load's shell is its parent
+    wait $burden 2>/dev/null
+    i=0
+    while pidof ktop >/dev/null; do
+        i=$((i + 1))
+        [ $i -le 20 ] || fail "SIG$signal: a process is left: $(ps | grep ktop)"
+        sleep 0.1
+    done
+done

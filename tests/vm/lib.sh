@@ -1,0 +1,46 @@
+# Functions for the tests in virtual machines; what they print of disks is read by tests/vm/disk.py.
+
+fail() { echo "FAIL: $*"; exit 1; }
+
+echo # the firmware's last line has no end
+dmesg -n 1 # the kernel's messages stay out of the middle of our lines
+mkdir -p /sys/kernel/tracing && mount -t tracefs nodev /sys/kernel/tracing || fail "no tracefs"
+
+# watch PANES DELAY: starts ktop in batch, and waits until it measures.
+watch() {
+    ktop --batch --pane "$1" --format json -d "$2" >/tmp/frames 2>/tmp/errors &
+    watcher=$!
+    i=0
+    until [ -s /tmp/frames ]; do
+        i=$((i + 1))
+        [ $i -lt 200 ] || { cat /tmp/errors; fail "no frame within 10 s"; }
+        sleep 0.05
+    done
+    sed 's/^/diskstats before /' /proc/diskstats
+}
+
+# watch_end DELAY: one more whole frame, then the frames are printed: the I/Os one by one only when they failed.
+watch_end() {
+    sleep "$(awk "BEGIN { print 2 * $1 + 0.3 }")"
+    sed 's/^/diskstats after /' /proc/diskstats
+    kill -TERM $watcher
+    wait $watcher
+    status=$?
+    [ $status = 0 ] || [ $status = 143 ] || { cat /tmp/errors; fail "ktop ended with $status"; }
+    grep -o '{"time_s":[^{}]*"error":"[^"]*"[^{}]*}' /tmp/frames | sed 's/^/event /'
+    grep -o '{[^{}]*"kind":"disk_errors"[^{}]*}' /tmp/frames | sed 's/^/finding /'
+    grep '"interval_s":[^,]*,"pane":"disk"' /tmp/frames | sed 's/"events":\[.*\],"notes"/"events":[],"notes"/; s/^/frame /'
+}
+
+# load DEVICE DELAY_NS OP COUNT DEPTH [FIRST]: a load on a disk whose delay is known.
+load() {
+    order=random
+    [ $# -lt 6 ] || order=sequential
+    echo "load $1 $2 $3 $5 $(io_load "/dev/$1" "$3" "$4" "$5" 4096 $order ${6:+"$6"})"
+}
+
+none_left() {
+    left=$(ls /sys/kernel/tracing/instances | grep -c ktop)
+    [ "$left" = 0 ] || fail "$left instances left: $(ls /sys/kernel/tracing/instances)"
+    [ "$(cat /sys/kernel/tracing/events/enable)" = 0 ] || fail "events are still on"
+}

@@ -1,0 +1,296 @@
+// The terminal program's loop: it waits in one poll for keys, frames, signals and the sweep's words, and draws what
+// changed. It never waits for data, for a collector, or for anything else.
+#include "tui/app.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "collectors/guard.h"
+#include "collectors/priority.h"
+#include "collectors/tracefs.h"
+#include "model/mem.h"
+#include "tui/restore.h"
+
+#define MESSAGE_NS 6000000000ull
+#define STOP_MS 500
+
+// ---- the sweep of what dead ktops left: after the first paint, in a thread, for it may take a second ----
+
+struct sweep {
+    int pipe[2];
+};
+
+static void *sweep_main(void *arg) {
+    struct sweep *sweep = arg;
+    int removed = ktop_sweep(0, NULL);
+    if (write(sweep->pipe[1], &removed, sizeof removed) < 0)
+        return NULL;
+    return NULL;
+}
+
+static void sweep_start(struct sweep *sweep) {
+    pthread_t thread;
+    if (pipe2(sweep->pipe, O_CLOEXEC | O_NONBLOCK))
+        sweep->pipe[0] = sweep->pipe[1] = -1;
+    else if (pthread_create(&thread, NULL, sweep_main, sweep) == 0) {
+        pthread_setname_np(thread, "ktop-sweep");
+        pthread_detach(thread);
+    }
+}
+
+static void sweep_ended(struct app *app, struct sweep *sweep) {
+    int removed = 0;
+    if (read(sweep->pipe[0], &removed, sizeof removed) == sizeof removed && removed > 0)
+        app_say(app, false, "removed %d thing%s that a dead ktop had left in the kernel", removed,
+                removed == 1 ? "" : "s");
+    sweep->pipe[0] = -1; // stays open: the thread's end is in use until the program ends
+}
+
+// ---- what others call ----
+
+void app_say(struct app *app, bool bad, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(app->message, sizeof app->message, format, args);
+    va_end(args);
+    app->message_bad = bad;
+    app->message_until_ns = now_ns() + MESSAGE_NS;
+    app->dirty = true;
+}
+
+void app_want(struct app *app) {
+    const char *names[64];
+    size_t n = 0;
+    for (size_t i = 0; i < app->n_panes; i++) {
+        const struct pane *pane = app->panes[i];
+        if (i != app->current && !pane->pinned)
+            continue;
+        for (const char *const *need = pane->view->needs; need && *need && n < 63; need++)
+            names[n++] = *need;
+    }
+    names[n] = NULL;
+    runner_want(app->runner, names);
+}
+
+void app_show_pane(struct app *app, size_t index, bool remember) {
+    if (remember && app->n_back < APP_BACK_MAX && index != app->current)
+        app->back[app->n_back++] = app->current;
+    app->current = index;
+    app->dirty = true;
+    app_want(app);
+}
+
+// ---- drawing ----
+
+static void draw(struct app *app) {
+    int cursor_x, cursor_y;
+    chrome_draw(app, rewind_look(&app->rewind), &cursor_x, &cursor_y);
+    screen_show(app->grid, cursor_x, cursor_y);
+    rewind_unlook(&app->rewind);
+    app->dirty = false;
+}
+
+static void fit(struct app *app) {
+    int width, height;
+    screen_size(&width, &height);
+    grid_free(app->grid);
+    app->grid = grid_new(width, height, screen_ascii());
+    app->dirty = true;
+}
+
+// ---- the loop ----
+
+static void suspend(struct app *app) {
+    sigset_t stop;
+    screen_suspend();
+    signal(SIGTSTP, SIG_DFL); // ncurses has put its own handler there
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    raise(SIGTSTP);
+    pthread_sigmask(SIG_UNBLOCK, &stop, NULL); // stops here, unless nobody could ever wake us up (then it is ignored)
+    pthread_sigmask(SIG_BLOCK, &stop, NULL);
+    screen_resume();
+    fit(app);
+}
+
+static void signals(struct app *app, int fd) {
+    struct signalfd_siginfo info;
+    bool resized = false;
+    while (read(fd, &info, sizeof info) == sizeof info) {
+        switch (info.ssi_signo) {
+        case SIGWINCH:
+            resized = true;
+            break;
+        case SIGTSTP:
+            suspend(app);
+            break;
+        case SIGCONT: // of a SIGSTOP: the shell may have drawn over us
+            screen_redraw();
+            app->dirty = true;
+            break;
+        default:
+            app->quit = true;
+        }
+    }
+    if (resized) {
+        screen_resized();
+        fit(app);
+    }
+}
+
+static void frame_arrived(struct app *app) {
+    const struct frame *frame = live_latest(app->live);
+    if (!frame)
+        return;
+    if (app->options->iterations && frame->number >= app->options->iterations)
+        app->quit = true;
+    rewind_newest(&app->rewind, frame);
+    app->dirty = true;
+}
+
+static void keys(struct app *app) {
+    struct screen_key key;
+    int got;
+    // All that are waiting before one drawing: a held key never runs behind.
+    for (int i = 0; i < 64 && (got = screen_read(&key)) > 0 && !app->quit; i++)
+        keys_handle(app, &key);
+    if (got < 0)
+        app->quit = true;
+}
+
+static int timeout_ms(const struct app *app) {
+    uint64_t now = now_ns();
+    if (!app->message_until_ns)
+        return -1;
+    return app->message_until_ns <= now ? 0 : (int)((app->message_until_ns - now) / 1000000 + 1);
+}
+
+static void loop(struct app *app, int signal_fd, struct sweep *sweep) {
+    bool swept = false;
+    while (!app->quit) {
+        if (app->dirty)
+            draw(app);
+        if (!swept && app->rewind.newest) {
+            sweep_start(sweep);
+            swept = true;
+        }
+        struct pollfd fds[] = {{screen_fd(), POLLIN, 0},
+                               {live_fd(app->live), POLLIN, 0},
+                               {signal_fd, POLLIN, 0},
+                               {sweep->pipe[0], POLLIN, 0}};
+        if (poll(fds, 4, timeout_ms(app)) < 0 && errno != EINTR)
+            return;
+        if (app->message_until_ns && now_ns() >= app->message_until_ns) {
+            app->message_until_ns = 0;
+            app->dirty = true;
+        }
+        if (fds[2].revents)
+            signals(app, signal_fd);
+        if (fds[0].revents & POLLIN)
+            keys(app);
+        if (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL))
+            return;
+        if (fds[1].revents)
+            frame_arrived(app);
+        if (fds[3].revents)
+            sweep_ended(app, sweep);
+    }
+}
+
+static bool panes_open(struct app *app) {
+    struct frame *blank = runner_blank_frame();
+    const struct look look = {.frame = blank, .live = true};
+    bool sorted = !app->options->sort;
+    for (size_t i = 0; views[i] && app->n_panes < APP_PANES_MAX; i++) {
+        struct pane *pane = pane_new(views[i]);
+        if (app->options->n_panes && views[i] == app->options->panes[0])
+            app->current = app->n_panes;
+        if (app->options->filter)
+            pane_set_filter(pane, app->options->filter);
+        if (app->options->sort && pane_sort(pane, &look, app->options->sort))
+            sorted = true;
+        app->panes[app->n_panes++] = pane;
+    }
+    frame_unref(blank);
+    return sorted;
+}
+
+static void app_free(struct app *app) {
+    rewind_done(&app->rewind);
+    overlay_close(&app->overlay);
+    for (size_t i = 0; i < app->n_panes; i++)
+        pane_free(app->panes[i]);
+    grid_free(app->grid);
+    free(app);
+}
+
+static int signals_open(void) {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        sigaddset(&set, numbers[i]);
+    pthread_sigmask(SIG_BLOCK, &set, NULL); // before any thread: they inherit it
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int app_run(const struct options *options) {
+    char why[256];
+    struct utsname machine = {0};
+    struct sweep sweep = {{-1, -1}};
+    struct app *app = xcalloc(1, sizeof *app);
+    app->options = options;
+    int status = 1, signal_fd = signals_open();
+    priority_ask(PRIORITY_SCREEN); // now: the first paint is wanted under load most of all
+    if (!panes_open(app)) {
+        fprintf(stderr, "ktop: --sort %s: no pane has that column: `ktop --list columns` lists them\n", options->sort);
+        app_free(app);
+        return 2;
+    }
+    restore_on_crash();
+    mem_on_failure(restore_now);
+    if (!screen_open(options->ascii, why, sizeof why)) {
+        fprintf(stderr, "ktop: %s\n", why);
+        app_free(app);
+        return 1;
+    }
+    uname(&machine);
+    snprintf(app->host, sizeof app->host, "%s", machine.nodename);
+    snprintf(app->kernel, sizeof app->kernel, "%s", machine.release);
+    app->live = live_new(options->delay_ns, options->history_bytes);
+    app->rewind.history = live_history(app->live);
+    fit(app);
+    if (screen_note()[0])
+        app_say(app, true, "%s", screen_note());
+    draw(app); // before the collectors' threads, which are busiest at the start
+    app->runner = runner_new(app->live, &options->collect);
+    app_want(app);
+    int error = live_start(app->live);
+    if (!error)
+        error = runner_start(app->runner);
+    if (!error) {
+        loop(app, signal_fd, &sweep);
+        status = 0;
+    }
+    screen_close(); // first of all: the user has the prompt back at once
+    if (error)
+        fprintf(stderr, "ktop: cannot start its threads: %s: %s\n", strerror(-error), runner_start_fix(error));
+    int hung = runner_stop(app->runner, STOP_MS);
+    live_stop(app->live);
+    guard_stop();
+    if (hung)
+        return status; // their memory, and what they look at, stays until the process ends
+    runner_free(app->runner);
+    live_free(app->live);
+    app_free(app);
+    return status;
+}

@@ -1,0 +1,83 @@
+// The terminal program: what is on the screen, and what keys do to it. One thread; it waits only in poll.
+#ifndef TUI_APP_H
+#define TUI_APP_H
+
+#include "collectors/runner.h"
+#include "tui/options.h"
+#include "tui/prompt.h"
+#include "tui/rewind.h"
+#include "tui/screen.h"
+
+#define APP_PANES_MAX 32
+#define APP_BACK_MAX 16
+
+struct app;
+
+// What the prompt line is being asked for. tried (may be NULL) is called at every change of the text, with the text
+// from before when it is cancelled.
+struct question {
+    const char *label;
+    void (*tried)(struct app *app, const char *text);
+    void (*done)(struct app *app, const char *text);
+};
+
+struct overlay {
+    char *text;   // NULL: not shown
+    char **lines; // the text's, wrapped to this width
+    size_t n_lines;
+    int wrapped_to;
+    long top;
+    char title[64];
+};
+
+struct app {
+    const struct options *options;
+    struct live *live;
+    struct runner *runner;
+    struct rewind rewind;
+    struct pane *panes[APP_PANES_MAX];
+    size_t n_panes, current;
+    size_t back[APP_BACK_MAX]; // where Esc goes back to after a jump
+    size_t n_back;
+    struct grid *grid;
+    char host[65], kernel[65];
+    char message[200];
+    uint64_t message_until_ns; // 0: no message
+    bool message_bad;
+    const struct question *question; // NULL: no prompt
+    struct prompt prompt;
+    char before[PROMPT_MAX]; // the text that cancelling brings back
+    struct overlay overlay;
+    struct {
+        int from, to;
+    } tabs[APP_PANES_MAX]; // where the pane bar shows them
+    bool dirty, quit;
+};
+
+#define APP_HEADER_ROWS 2 // header line and pane bar, above the pane; below it one line for prompt and messages
+
+// app.c: runs until the user leaves; the exit status.
+int app_run(const struct options *options);
+void app_say(struct app *app, bool bad, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void app_show_pane(struct app *app, size_t index, bool remember);
+void app_want(struct app *app); // tells the runner which collectors are needed now
+
+// keys.c
+void keys_handle(struct app *app, const struct screen_key *key);
+void keys_help(FILE *out); // the keys that work everywhere, from the same table
+
+// chrome.c
+void chrome_draw(struct app *app, const struct look *look, int *cursor_x, int *cursor_y);
+struct area chrome_body(const struct app *app); // where the pane is
+int chrome_tab_at(const struct app *app, int x, int y);
+
+// overlay.c
+void overlay_open(struct overlay *overlay, const char *title, char *take_text);
+void overlay_close(struct overlay *overlay);
+void overlay_draw(struct overlay *overlay, struct area area);
+bool overlay_key(struct overlay *overlay, int key, int page); // true: used
+
+// save.c
+void save_ask(struct app *app);
+
+#endif

@@ -1,0 +1,166 @@
+// What stands around the pane: the header line, the pane bar, and the line for prompt, messages and the main keys.
+// Draws on the grid only. In a narrow terminal the less important things are left out, never squeezed.
+#include <math.h>
+#include <string.h>
+
+#include "tui/app.h"
+#include "views/escape.h"
+
+#define SEPARATOR "  "
+
+struct area chrome_body(const struct app *app) {
+    struct area all = grid_area(app->grid);
+    return area_sub(all, 0, APP_HEADER_ROWS, all.width, all.height - APP_HEADER_ROWS - 1);
+}
+
+static double own_cpu(const struct frame *frame) {
+    const struct table *table = frame_table(frame, "process");
+    size_t cursor = 0;
+    const union cell *row = table ? table_next(table, &cursor) : NULL;
+    int column = table ? table_column(table_def(table), "cpu_pct") : -1;
+    return row && column >= 0 ? row[column].num : NAN;
+}
+
+// Puts a piece at *x when it fits before `limit`; the pieces come in the order of importance.
+static void piece(struct area area, int *x, int limit, enum role role, const char *text) {
+    int width = text_width(text);
+    if (*x + width > limit)
+        return;
+    area_text(area, *x, 0, role, text);
+    *x += width + (int)strlen(SEPARATOR);
+}
+
+static int draw_state(struct area area, const struct app *app) {
+    char text[64];
+    enum role role = ROLE_HEADER;
+    double age = rewind_age_s(&app->rewind);
+    if (rewind_live(&app->rewind)) {
+        snprintf(text, sizeof text, " live ");
+    } else {
+        role = ROLE_MATCH;
+        snprintf(text, sizeof text, age > 0 ? " rewound -%.*f s " : " frozen ", age < 10 ? 1 : 0, age);
+    }
+    int x = area.width - text_width(text);
+    area_text(area, x > 0 ? x : 0, 0, role, text);
+    return x;
+}
+
+static void draw_header(struct area area, const struct app *app, const struct frame *frame) {
+    char text[128], host[sizeof app->host * 2];
+    int x = 1;
+    area_fill(area, 0, 0, area.width, ROLE_HEADER, ' ');
+    int limit = draw_state(area, app) - 1;
+    escape_text(app->host, strlen(app->host), host, sizeof host);
+    snprintf(text, sizeof text, "ktop %.40s", host);
+    piece(area, &x, limit, ROLE_HEADER, text);
+    if (!frame) {
+        piece(area, &x, limit, ROLE_HEADER, "starting");
+        return;
+    }
+    struct tm local;
+    localtime_r(&frame->wall.tv_sec, &local);
+    strftime(text, sizeof text, "%H:%M:%S", &local);
+    piece(area, &x, limit, ROLE_HEADER, text);
+    uint64_t lost = frame_lost(frame);
+    if (lost) {
+        snprintf(text, sizeof text, " %llu events lost ", (unsigned long long)lost);
+        piece(area, &x, limit, ROLE_CRITICAL, text);
+    }
+    double load[] = {frame_series(frame, "load_1", NULL), frame_series(frame, "load_5", NULL),
+                     frame_series(frame, "load_15", NULL)};
+    if (!isnan(load[0])) {
+        snprintf(text, sizeof text, "load %.2f %.2f %.2f", load[0], load[1], load[2]);
+        piece(area, &x, limit, ROLE_HEADER, text);
+    }
+    if (frame->number)
+        snprintf(text, sizeof text, "every %.*f s", frame_interval_s(frame) < 10 ? 1 : 0, frame_interval_s(frame));
+    else
+        snprintf(text, sizeof text, "first numbers, no rates yet");
+    piece(area, &x, limit, ROLE_HEADER, text);
+    double cpu = own_cpu(frame);
+    if (!isnan(cpu)) {
+        snprintf(text, sizeof text, "ktop itself %.1f %% CPU", cpu);
+        piece(area, &x, limit, ROLE_HEADER, text);
+    }
+    if (!lost)
+        piece(area, &x, limit, ROLE_HEADER, "0 lost");
+}
+
+static void draw_tabs(struct area area, struct app *app) {
+    int x = 0;
+    bool names = true;
+    int wanted = 0;
+    for (size_t i = 0; i < app->n_panes; i++)
+        wanted += (int)strlen(app->panes[i]->view->name) + 4;
+    // Too narrow for all names: the keys, and the name of the shown one.
+    names = wanted <= area.width;
+    area_fill(area, 0, 0, area.width, ROLE_TEXT, ' ');
+    for (size_t i = 0; i < app->n_panes; i++) {
+        const struct pane *pane = app->panes[i];
+        bool shown = i == app->current;
+        int from = x;
+        x += area_printf(area, x, 0, shown ? ROLE_SELECTED : ROLE_KEY, " %c", pane->view->key);
+        if (names || shown)
+            x += area_printf(area, x, 0, shown ? ROLE_SELECTED : ROLE_TEXT, " %s", pane->view->name);
+        if (pane->pinned)
+            x += area_text(area, x, 0, shown ? ROLE_SELECTED : ROLE_WARNING, "*");
+        x += area_text(area, x, 0, shown ? ROLE_SELECTED : ROLE_TEXT, " ");
+        app->tabs[i].from = from;
+        app->tabs[i].to = x;
+    }
+}
+
+int chrome_tab_at(const struct app *app, int x, int y) {
+    for (size_t i = 0; y == 1 && i < app->n_panes; i++)
+        if (x >= app->tabs[i].from && x < app->tabs[i].to)
+            return (int)i;
+    return -1;
+}
+
+static void draw_hints(struct area area, const struct app *app) {
+    static const struct {
+        const char *key, *text;
+    } hints[] = {{"h", "help"},   {"q", "quit"},  {"/", "search"},  {"\\", "filter"}, {"Space", "freeze"},
+                 {"[ ]", "back"}, {"<>", "sort"}, {"f", "columns"}, {"d", "delay"},   {"w", "write"}};
+    const struct pane *pane = app->panes[app->current];
+    char text[300];
+    int x = 0;
+    if (pane->filter[0]) {
+        char filter[260];
+        escape_text(pane->filter, strlen(pane->filter), filter, sizeof filter);
+        snprintf(text, sizeof text, " filter: %.40s ", filter);
+        x += area_text(area, x, 0, ROLE_MATCH, text) + 1;
+    }
+    for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++) {
+        int width = (int)strlen(hints[i].key) + (int)strlen(hints[i].text) + 1;
+        if (x + width > area.width)
+            break;
+        x += area_text(area, x, 0, ROLE_KEY, hints[i].key);
+        x += 1 + area_text(area, x + 1, 0, ROLE_DIM, hints[i].text) + 2;
+    }
+}
+
+void chrome_draw(struct app *app, const struct look *look, int *cursor_x, int *cursor_y) {
+    struct area all = grid_area(app->grid);
+    struct area bottom = area_sub(all, 0, all.height - 1, all.width, 1);
+    *cursor_x = *cursor_y = -1;
+    grid_clear(app->grid);
+    if (all.width < 20 || all.height < 5) {
+        area_text(all, 0, 0, ROLE_WARNING, "too small");
+        return;
+    }
+    draw_header(area_sub(all, 0, 0, all.width, 1), app, look->frame);
+    draw_tabs(area_sub(all, 0, 1, all.width, 1), app);
+    if (app->overlay.text)
+        overlay_draw(&app->overlay, chrome_body(app));
+    else
+        pane_draw(app->panes[app->current], look, chrome_body(app));
+    if (app->question) {
+        *cursor_x = prompt_draw(&app->prompt, bottom);
+        *cursor_y = all.height - 1;
+    } else if (app->message_until_ns) {
+        area_text(bottom, 0, 0, app->message_bad ? ROLE_WARNING : ROLE_INFO, app->message);
+    } else {
+        draw_hints(bottom, app);
+    }
+}

@@ -1,0 +1,169 @@
+// The options that print and end. Everything that a machine's names are part of is escaped: they may end on a terminal.
+#include "tui/list.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectors/doctor.h"
+#include "collectors/runner.h"
+#include "collectors/tracefs.h"
+#include "model/mem.h"
+#include "views/escape.h"
+
+// ---- --list ----
+
+static int ended(void) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    if (errno == EPIPE)
+        return 0;
+    fprintf(stderr, "ktop: cannot write to standard output: %s\n", strerror(errno));
+    return 1;
+}
+
+static int list_panes(void) {
+    for (size_t i = 0; views[i]; i++)
+        printf("%-10s %c  %s\n", views[i]->name, views[i]->key, views[i]->question);
+    return ended();
+}
+
+static int list_columns(void) {
+    struct frame *blank = runner_blank_frame();
+    for (size_t i = 0; views[i]; i++) {
+        printf("%s%s: %s\n", i ? "\n" : "", views[i]->name, views[i]->title);
+        for (size_t j = 0; j < views[i]->n_parts; j++)
+            if (views[i]->parts[j].kind->describe)
+                views[i]->parts[j].kind->describe(&views[i]->parts[j], blank, stdout);
+    }
+    frame_unref(blank);
+    return ended();
+}
+
+// The lines of a file of tracefs.
+static int list_file(const char *name, const char *what) {
+    const char *reason = NULL, *fix = NULL, *where = tracefs_where(&reason, &fix);
+    char path[600], *line = NULL, shown[1024];
+    size_t size = 0, n = 0;
+    if (!where) {
+        fprintf(stderr, "ktop: %s cannot be listed: %s: %s\n", what, reason ? reason : "no tracefs", fix ? fix : "");
+        return 1;
+    }
+    snprintf(path, sizeof path, "%s/%s", where, name);
+    FILE *in = fopen(path, "re");
+    errno = in ? 0 : errno;
+    for (ssize_t length; in && (length = getline(&line, &size, in)) > 0; n++) {
+        if (line[length - 1] == '\n')
+            length--;
+        escape_text(line, (size_t)length, shown, sizeof shown);
+        puts(shown);
+    }
+    int error = errno;
+    free(line);
+    if (in)
+        fclose(in);
+    if (n)
+        return ended();
+    const char *why =
+        error == ENOENT ? "this kernel was built without it"
+        : error == EPERM || error == EACCES
+            ? "the kernel does not let this user read it (run as root; a locked-down kernel refuses root too)"
+        : error ? strerror(error)
+                : "the kernel lists none";
+    fprintf(stderr, "ktop: %s cannot be listed: %s: %s; `ktop --doctor` tells more\n", what, name, why);
+    return 1;
+}
+
+// The counters that are read now: the columns of the tables of per-CPU counters, as the collector names them.
+static int list_events(void) {
+    const struct collector *counters = collector_find("counters");
+    if (!counters || !counters->tables) {
+        fprintf(stderr, "ktop: no perf events in this build\n");
+        return 1;
+    }
+    for (const struct table_def *const *def = counters->tables; *def; def++)
+        for (uint16_t i = (*def)->n_keys; i < (*def)->n_columns; i++)
+            printf("%-26s %s\n", (*def)->columns[i].name, (*def)->columns[i].help);
+    return ended();
+}
+
+int list_names(enum list_what what) {
+    switch (what) {
+    case LIST_PANES:
+        return list_panes();
+    case LIST_COLUMNS:
+        return list_columns();
+    case LIST_EVENTS:
+        return list_events();
+    case LIST_TRACEPOINTS:
+        return list_file("available_events", "tracepoints");
+    default:
+        return list_file("available_filter_functions", "functions");
+    }
+}
+
+// ---- --doctor ----
+
+struct doctor {
+    struct check_report report;
+    struct check *checks;
+    size_t n;
+};
+
+static void doctor_add(struct check_report *report, const struct check *check) {
+    struct doctor *doctor = (struct doctor *)report;
+    doctor->checks = xrealloc(doctor->checks, (doctor->n + 1) * sizeof *doctor->checks);
+    doctor->checks[doctor->n++] = *check;
+}
+
+int list_doctor(void) {
+    struct doctor doctor = {.report = {.add = doctor_add}};
+    int width = 0;
+    size_t missing = 0;
+    char shown[1024];
+    doctor_run(&doctor.report);
+    for (size_t i = 0; i < doctor.n; i++)
+        if (text_width(doctor.checks[i].capability) > width)
+            width = text_width(doctor.checks[i].capability);
+    for (size_t i = 0; i < doctor.n; i++) {
+        const struct check *check = &doctor.checks[i];
+        escape_text(check->detail, strlen(check->detail), shown, sizeof shown);
+        printf("%-*s  %s  %s\n", width, check->capability, check->works ? "works   " : "does not", shown);
+        if (!check->works && check->fix[0]) {
+            escape_text(check->fix, strlen(check->fix), shown, sizeof shown);
+            printf("%-*s  %8s  fix: %s\n", width, "", "", shown);
+        }
+        missing += !check->works;
+    }
+    if (missing)
+        printf("\n%zu of %zu do not work here; everything else does.\n", missing, doctor.n);
+    else
+        printf("\nEverything works here.\n");
+    free(doctor.checks);
+    return ended();
+}
+
+// ---- --cleanup ----
+
+static void said(const char *line) {
+    char shown[1024];
+    escape_text(line, strlen(line), shown, sizeof shown);
+    puts(shown);
+}
+
+int list_cleanup(void) {
+    const char *reason = NULL, *fix = NULL;
+    if (!tracefs_where(&reason, &fix)) {
+        fprintf(stderr, "ktop: cannot look for what dead ktops left: %s: %s\n", reason ? reason : "no tracefs",
+                fix ? fix : "");
+        return 1;
+    }
+    int removed = ktop_sweep(0, said);
+    if (removed < 0) {
+        fprintf(stderr, "ktop: cannot clean up: %s: run it as root\n", strerror(-removed));
+        return 1;
+    }
+    if (!removed)
+        puts("nothing to remove: no dead ktop left anything in the kernel");
+    return ended();
+}

@@ -1,0 +1,11 @@
+// The options that print and end: --list, --doctor, --cleanup. Each returns the exit status.
+#ifndef TUI_LIST_H
+#define TUI_LIST_H
+
+#include "tui/options.h"
+
+int list_names(enum list_what what);
+int list_doctor(void);
+int list_cleanup(void);
+
+#endif

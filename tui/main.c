@@ -1,0 +1,61 @@
+// The program: what was asked for, in which order things start. The guard is forked before any thread exists; what is
+// slow comes after the first paint.
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collectors/guard.h"
+#include "collectors/tracefs.h"
+#include "tui/app.h"
+#include "tui/batch.h"
+#include "tui/list.h"
+
+static int run(struct options *options) {
+    if (options->action == ACTION_TUI && !isatty(STDOUT_FILENO)) {
+        fprintf(stderr, "ktop: standard output is not a terminal: use --batch, for example ktop --batch --pane %s\n",
+                views[0]->name);
+        return 1;
+    }
+    // A mount namespace belongs to a thread, and the guard must hold nothing of what comes later: so these two first.
+    const char *reason, *fix;
+    tracefs_where(&reason, &fix);
+    if (guard_start() < 0)
+        fprintf(stderr, "ktop: no guard process could be started: after a kill -9, run ktop --cleanup\n");
+    return options->action == ACTION_BATCH ? batch_run(options) : app_run(options);
+}
+
+// A file of ours must never take the place of a standard stream that was closed: what is written to that stream would
+// go there. What is opened in its place refuses to be read or written, as the closed one did.
+static void streams_keep(void) {
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+            _exit(1);
+}
+
+int main(int argc, char **argv) {
+    static struct options options; // static: threads that hang at the end may outlive main's frame
+    streams_keep();
+    signal(SIGPIPE, SIG_IGN); // a reader that goes away is an error of write, and a normal end
+    options_default(&options);
+    if (!options_parse(&options, argc, argv) || !names_resolve(&options)) {
+        fprintf(stderr, "ktop: %s\n", options.error);
+        return 2;
+    }
+    switch (options.action) {
+    case ACTION_HELP:
+        options_help(stdout);
+        return 0;
+    case ACTION_VERSION:
+        puts("ktop " KTOP_VERSION);
+        return 0;
+    case ACTION_LIST:
+        return list_names(options.list);
+    case ACTION_DOCTOR:
+        return list_doctor();
+    case ACTION_CLEANUP:
+        return list_cleanup();
+    default:
+        return run(&options);
+    }
+}

@@ -1,0 +1,74 @@
+// The names on the command line that the program's tables know: panes and columns.
+#include <string.h>
+#include <strings.h>
+
+#include "model/findings.h"
+#include "model/health.h"
+#include "tui/options.h"
+#include "views/escape.h"
+
+#define NAMES_MAX 1024
+
+static bool pane_add(struct options *options, const char *name) {
+    const char *names[64];
+    size_t n = 0;
+    const struct view *view = view_find(name);
+    for (size_t i = 0; i < options->n_panes; i++)
+        if (options->panes[i] == view)
+            return true;
+    if (view && options->n_panes < OPTION_PANES_MAX) {
+        options->panes[options->n_panes++] = view;
+        return true;
+    }
+    for (; views[n] && n < 63; n++)
+        names[n] = views[n]->name;
+    names[n] = NULL;
+    char shown[64];
+    escape_text(name, strlen(name), shown, sizeof shown);
+    const char *nearest = name_nearest(name, names);
+    if (nearest)
+        return options_wrong(options, "--pane %s: no such pane, did you mean %s? `ktop --list panes` lists them", shown,
+                             nearest);
+    return options_wrong(options, "--pane %s: no such pane: `ktop --list panes` lists them", shown);
+}
+
+static size_t add_columns(const struct table_def *const *defs, const char **names, size_t n) {
+    for (; defs && *defs; defs++)
+        for (uint16_t i = 0; i < (*defs)->n_columns && n < NAMES_MAX - 1; i++)
+            names[n++] = (*defs)->columns[i].name;
+    return n;
+}
+
+static bool sort_check(struct options *options) {
+    const struct table_def *const own[] = {&findings_table, NULL};
+    const char *names[NAMES_MAX];
+    const char *wanted = options->sort + (options->sort[0] == '-');
+    size_t n = add_columns(own, names, 0);
+    for (size_t i = 0; collectors[i]; i++) {
+        n = add_columns(collectors[i]->tables, names, n);
+        n = add_columns(collectors[i]->streams, names, n);
+    }
+    names[n] = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(names[i], wanted))
+            return true;
+    char shown[64];
+    escape_text(wanted, strlen(wanted), shown, sizeof shown);
+    const char *nearest = name_nearest(wanted, names);
+    if (nearest)
+        return options_wrong(options, "--sort %s: no such column, did you mean %s? `ktop --list columns` lists them",
+                             shown, nearest);
+    // The tables that the model itself makes are not listed here: the panes decide.
+    return true;
+}
+
+bool names_resolve(struct options *options) {
+    char names[sizeof options->pane_names];
+    strcpy(names, options->pane_names);
+    for (char *rest = names, *name; (name = strsep(&rest, ","));)
+        if ((*name || strchr(options->pane_names, ',')) && !pane_add(options, name))
+            return false;
+    if (!options->n_panes)
+        options->panes[options->n_panes++] = views[0];
+    return !options->sort || sort_check(options);
+}

@@ -1,0 +1,360 @@
+// The command line. Every option is one row of option_rows; getopt_long gets its tables from there, and so does --help.
+// Wrong usage is one line that says what is wrong, why, and what to do; nothing is printed here but the help.
+#include "tui/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/live.h"
+#include "views/escape.h"
+
+#define OPTION_ROWS_MAX 64
+#define OPTION_VALUE_FIRST 1000 // what getopt_long returns for row 0; above every letter
+
+bool options_wrong(struct options *options, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(options->error, sizeof options->error, format, args);
+    va_end(args);
+    return false;
+}
+
+// Arguments may hold anything; what is repeated to the user is escaped and cut.
+static const char *shown(const char *value) {
+    static _Thread_local char text[4][64];
+    static _Thread_local unsigned next;
+    char *out = text[next++ % 4];
+    escape_text(value, strlen(value), out, sizeof text[0]);
+    return out;
+}
+
+// The smallest number of letters to change, add, drop or swap.
+static size_t edit_distance(const char *a, const char *b) {
+    size_t n = strnlen(b, 63), before[64], row[64], last[64];
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    memcpy(last, row, sizeof last);
+    for (size_t i = 1; a[i - 1]; i++) {
+        memcpy(before, last, sizeof before);
+        memcpy(last, row, sizeof last);
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t best = last[j - 1] + (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]));
+            best = best < last[j] + 1 ? best : last[j] + 1;
+            best = best < row[j - 1] + 1 ? best : row[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+const char *name_nearest(const char *word, const char *const *names) {
+    const char *nearest = NULL;
+    size_t length = strlen(word), best = SIZE_MAX;
+    if (!length)
+        return NULL;
+    for (; *names; names++) {
+        // "cpu" for "cpu_pct", "task" for "tasks": the beginning of a name counts as near.
+        size_t distance = !strncasecmp(word, *names, length) ? 1 : 2 * edit_distance(word, *names);
+        if (distance < best)
+            best = distance, nearest = *names;
+    }
+    return best <= 2 + length * 2 / 3 ? nearest : NULL;
+}
+
+static bool parse_number(const char *value, double *out) {
+    char *end;
+    errno = 0;
+    *out = strtod(value, &end);
+    return end != value && !*end && !errno && isfinite(*out) && !strchr("nNiI", value[0]);
+}
+
+static bool parse_count(const char *value, uint64_t *out) {
+    char *end;
+    errno = 0;
+    *out = strtoull(value, &end, 10);
+    return isdigit((unsigned char)value[0]) && !*end && !errno;
+}
+
+static bool parse_delay(struct options *options, const char *value) {
+    double seconds;
+    if (!parse_number(value, &seconds) || seconds * 1e9 < (double)LIVE_DELAY_MIN_NS - 0.5 ||
+        seconds * 1e9 > (double)LIVE_DELAY_MAX_NS)
+        return options_wrong(options, "--delay %s: a frame lasts 0.1 to 60 seconds, for example --delay 0.5",
+                             shown(value));
+    options->delay_ns = (uint64_t)llround(seconds * 1e9);
+    return true;
+}
+
+static bool parse_iterations(struct options *options, const char *value) {
+    if (!parse_count(value, &options->iterations) || !options->iterations)
+        return options_wrong(options, "--iterations %s: a whole number of frames is wanted, 1 or more", shown(value));
+    return true;
+}
+
+static bool parse_batch(struct options *options, const char *value) {
+    (void)value;
+    options->action = ACTION_BATCH;
+    return true;
+}
+
+static bool parse_pane(struct options *options, const char *value) {
+    size_t used = strlen(options->pane_names);
+    if (!*value)
+        return options_wrong(options, "--pane needs a name: `ktop --list panes` lists them");
+    if (used + strlen(value) + 2 > sizeof options->pane_names)
+        return options_wrong(options, "--pane: too many names: each pane needs to be named only once");
+    sprintf(options->pane_names + used, "%s%s", used ? "," : "", value);
+    return true;
+}
+
+static bool parse_format(struct options *options, const char *value) {
+    static const char *const names[] = {"text", "csv", "json", NULL};
+    for (int i = 0; names[i]; i++)
+        if (!strcmp(value, names[i])) {
+            options->format = (enum format)i;
+            return true;
+        }
+    return options_wrong(options, "--format %s: the formats are text, csv and json", shown(value));
+}
+
+static bool parse_pids(struct options *options, const char *value) {
+    for (;;) {
+        char *end;
+        long pid = strtol(value, &end, 10);
+        if (!isdigit((unsigned char)*value) || (*end && *end != ',') || pid < 1 || pid > INT_MAX)
+            return options_wrong(options, "--pid %s: process IDs are wanted, for example --pid 1,4242", shown(value));
+        if (options->collect.n_pids == OPTION_PIDS_MAX)
+            return options_wrong(options, "--pid: at most %d processes can be chosen: use --children of a parent",
+                                 OPTION_PIDS_MAX);
+        options->pids[options->collect.n_pids++] = (pid_t)pid;
+        options->collect.pids = options->pids;
+        if (!*end)
+            return true;
+        value = end + 1;
+    }
+}
+
+static bool parse_user(struct options *options, const char *value) {
+    uint64_t id;
+    const struct passwd *entry = *value ? getpwnam(value) : NULL;
+    if (entry)
+        id = entry->pw_uid;
+    else if (!parse_count(value, &id) || id >= UINT32_MAX)
+        return options_wrong(options, "--user %s: there is no such user here: give a name of /etc/passwd or a number",
+                             shown(value));
+    options->collect.has_user = true;
+    options->collect.user = (uid_t)id;
+    return true;
+}
+
+static bool parse_children(struct options *options, const char *value) {
+    (void)value;
+    options->collect.children = true;
+    return true;
+}
+
+static bool parse_threads(struct options *options, const char *value) {
+    (void)value;
+    atomic_store(&options->collect.threads, true);
+    return true;
+}
+
+static bool parse_sort(struct options *options, const char *value) {
+    if (!*value || !strcmp(value, "-"))
+        return options_wrong(options, "--sort needs the name of a column: `ktop --list columns` lists them");
+    options->sort = value;
+    return true;
+}
+
+static bool parse_filter(struct options *options, const char *value) {
+    options->filter = value;
+    return true;
+}
+
+static bool parse_history(struct options *options, const char *value) {
+    static const char suffixes[] = "KMGT";
+    char *end;
+    double size = strtod(value, &end);
+    if (end != value && *end) {
+        const char *suffix = strchr(suffixes, toupper((unsigned char)*end));
+        for (long i = 0; suffix && i <= suffix - suffixes; i++)
+            size *= 1024;
+        end += suffix ? 1 : 0;
+    }
+    if (!isdigit((unsigned char)*value) || *end || !(size >= 1 << 20) || size > 1e15)
+        return options_wrong(options, "--history %s: a size of 1M or more is wanted, for example 64M or 1G",
+                             shown(value));
+    options->history_bytes = (size_t)size;
+    return true;
+}
+
+static bool parse_ascii(struct options *options, const char *value) {
+    (void)value;
+    return options->ascii = true;
+}
+
+static bool parse_doctor(struct options *options, const char *value) {
+    (void)value;
+    options->action = ACTION_DOCTOR;
+    return true;
+}
+
+static bool parse_list(struct options *options, const char *value) {
+    static const char *const names[] = {"panes", "columns", "events", "tracepoints", "functions", NULL};
+    for (int i = 0; names[i]; i++)
+        if (!strcmp(value, names[i])) {
+            options->action = ACTION_LIST;
+            options->list = (enum list_what)i;
+            return true;
+        }
+    const char *nearest = name_nearest(value, names);
+    return options_wrong(options, "--list %s: panes, columns, events, tracepoints or functions can be listed%s%s%s",
+                         shown(value), nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+}
+
+static bool parse_cleanup(struct options *options, const char *value) {
+    (void)value;
+    options->action = ACTION_CLEANUP;
+    return true;
+}
+
+static bool parse_help(struct options *options, const char *value) {
+    (void)value;
+    options->action = ACTION_HELP;
+    return true;
+}
+
+static bool parse_version(struct options *options, const char *value) {
+    (void)value;
+    options->action = ACTION_VERSION;
+    return true;
+}
+
+static void getopt_tables(struct option *longs, char *letters) {
+    *letters++ = ':'; // a missing argument is told from an unknown option
+    for (size_t i = 0; option_rows[i].name; i++) {
+        const struct option_row *row = &option_rows[i];
+        longs[i] = (struct option){row->name, row->argument ? required_argument : no_argument, NULL,
+                                   OPTION_VALUE_FIRST + (int)i};
+        if (row->letter) {
+            *letters++ = row->letter;
+            if (row->argument)
+                *letters++ = ':';
+        }
+    }
+    *letters = '\0';
+}
+
+static const struct option_row *row_of(int value) {
+    for (size_t i = 0; option_rows[i].name; i++)
+        if (value == OPTION_VALUE_FIRST + (int)i || (value && value == option_rows[i].letter))
+            return &option_rows[i];
+    return NULL;
+}
+
+static bool unknown_option(struct options *options, int letter, const char *word) {
+    const char *names[OPTION_ROWS_MAX];
+    size_t n = 0;
+    if (letter > 0 && letter < OPTION_VALUE_FIRST && !row_of(letter) && strncmp(word, "--", 2))
+        return options_wrong(options, "unknown option -%s: `ktop --help` lists the options",
+                             shown((char[]){(char)letter, '\0'}));
+    if (row_of(letter))
+        return options_wrong(options, "--%s takes no value: leave out what follows the =", row_of(letter)->name);
+    for (; option_rows[n].name; n++)
+        names[n] = option_rows[n].name;
+    names[n] = NULL;
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    const char *nearest = name_nearest(name, names);
+    if (nearest)
+        return options_wrong(options, "unknown option --%s: did you mean --%s? `ktop --help` lists the options",
+                             shown(name), nearest);
+    return options_wrong(options, "unknown option --%s: `ktop --help` lists the options", shown(name));
+}
+
+void options_default(struct options *options) {
+    memset(options, 0, sizeof *options);
+    options->delay_ns = 1000000000;
+    options->history_bytes = (size_t)64 << 20;
+}
+
+bool options_parse(struct options *options, int argc, char **argv) {
+    struct option longs[OPTION_ROWS_MAX] = {0};
+    char letters[2 * OPTION_ROWS_MAX + 2];
+    getopt_tables(longs, letters);
+    opterr = 0;
+    optind = 0;
+    for (;;) {
+        int at = optind ? optind : 1;
+        int value = getopt_long(argc, argv, letters, longs, NULL);
+        if (value < 0)
+            break;
+        const struct option_row *row = row_of(value == ':' ? optopt : value);
+        if (value == '?')
+            return unknown_option(options, optopt, argv[at]);
+        if (value == ':')
+            return options_wrong(options, "--%s needs %s: `ktop --help` tells more", row ? row->name : "?",
+                                 row ? row->argument : "a value");
+        if (!row->parse(options, optarg ? optarg : ""))
+            return false;
+    }
+    if (optind < argc)
+        return options_wrong(options, "unexpected argument %s: options begin with -; `ktop --help` lists them",
+                             shown(argv[optind]));
+    if (options->collect.children && !options->collect.n_pids)
+        return options_wrong(options, "--children says nothing without --pid: add --pid PID");
+    return true;
+}
+
+void options_help(FILE *out) {
+    fputs(
+        "usage: ktop [OPTIONS]\n"
+        "What is wrong with this machine, and who is doing it: live, from /proc, perf counters and kernel events.\n\n",
+        out);
+    for (const struct option_row *row = option_rows; row->name; row++) {
+        char left[64];
+        int n = row->letter ? snprintf(left, sizeof left, "  -%c, --%s", row->letter, row->name)
+                            : snprintf(left, sizeof left, "      --%s", row->name);
+        if (row->argument)
+            snprintf(left + n, sizeof left - (size_t)n, " %s", row->argument);
+        if (strlen(left) > 29)
+            fprintf(out, "%s\n%30s%s\n", left, "", row->help);
+        else
+            fprintf(out, "%-30s%s\n", left, row->help);
+    }
+    fputs("\nIn the terminal, h shows the keys and columns of each pane.\n"
+          "Exit status: 0 done; 1 it could not be done (one line says why); 2 wrong usage.\n",
+          out);
+}
+
+const struct option_row option_rows[] = {
+    {'d', "delay", "SECS", "length of a frame, 0.1 to 60 (default 1)", parse_delay},
+    {'n', "iterations", "N", "stop after N frames", parse_iterations},
+    {'b', "batch", NULL, "no screen: write each frame of the chosen panes to standard output", parse_batch},
+    {'P', "pane", "NAME[,NAME]", "the pane to start with; with --batch the panes to write", parse_pane},
+    {'F', "format", "text|csv|json", "what --batch writes (default text); json is one object a line", parse_format},
+    {'p', "pid", "PID[,PID]", "only these processes", parse_pids},
+    {0, "children", NULL, "with --pid: their descendants as well", parse_children},
+    {'u', "user", "USER", "only this user's tasks (a name or a number)", parse_user},
+    {'H', "threads", NULL, "threads instead of processes", parse_threads},
+    {'s', "sort", "COLUMN", "sort by this column, -COLUMN for ascending", parse_sort},
+    {0, "filter", "TEXT", "only rows that contain TEXT, or with terms: \"pid=12 latency_us>=10ms\"", parse_filter},
+    {0, "history", "SIZE", "memory for the frames to go back to (default 64M)", parse_history},
+    {0, "ascii", NULL, "draw with plain ASCII characters only", parse_ascii},
+    {0, "doctor", NULL, "what this kernel, machine and user allow, and the fix for what they do not", parse_doctor},
+    {0, "list", "panes|columns|events|tracepoints|functions", "what can be named in the options", parse_list},
+    {0, "cleanup", NULL, "remove what dead ktops left in the kernel, say what, and exit", parse_cleanup},
+    {'h', "help", NULL, "this text", parse_help},
+    {'V', "version", NULL, "the version", parse_version},
+    {0, NULL, NULL, NULL, NULL},
+};

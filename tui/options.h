@@ -1,0 +1,62 @@
+// The command line: one table of options drives the parsing, --help and the tests of the documentation.
+#ifndef TUI_OPTIONS_H
+#define TUI_OPTIONS_H
+
+#include <stdio.h>
+
+#include "collectors/collector.h"
+#include "views/view.h"
+
+#define OPTION_PANES_MAX 16
+#define OPTION_PIDS_MAX 256
+
+enum action {
+    ACTION_TUI,
+    ACTION_BATCH,
+    ACTION_HELP,
+    ACTION_VERSION,
+    ACTION_LIST,
+    ACTION_DOCTOR,
+    ACTION_CLEANUP,
+};
+
+enum list_what { LIST_PANES, LIST_COLUMNS, LIST_EVENTS, LIST_TRACEPOINTS, LIST_FUNCTIONS };
+
+struct options {
+    enum action action;
+    enum list_what list;
+    uint64_t delay_ns;
+    uint64_t iterations; // 0: without end
+    enum format format;
+    char pane_names[256]; // as given; names_resolve makes panes of it
+    const struct view *panes[OPTION_PANES_MAX];
+    size_t n_panes;
+    pid_t pids[OPTION_PIDS_MAX];
+    struct collect_options collect; // its pids point into this struct
+    const char *sort, *filter;      // NULL: not given
+    size_t history_bytes;
+    bool ascii;
+    char error[320]; // what is wrong with the command line, why, and what to do
+};
+
+// One row per option. parse puts the value into options, or words options->error and returns false.
+struct option_row {
+    char letter; // 0: long only
+    const char *name, *argument, *help;
+    bool (*parse)(struct options *options, const char *value);
+};
+extern const struct option_row option_rows[]; // ends with name NULL
+
+void options_default(struct options *options);
+// False: wrong usage, options->error says what. Does not look at the names of panes and columns: see names_resolve.
+bool options_parse(struct options *options, int argc, char **argv);
+void options_help(FILE *out);
+bool options_wrong(struct options *options, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// Of the NULL-terminated names, the one nearest to word, or NULL when none is near enough to be meant.
+const char *name_nearest(const char *word, const char *const *names);
+
+// names.c: finds the panes (default: the first one) and checks the sort column. False: options->error says what.
+bool names_resolve(struct options *options);
+
+#endif

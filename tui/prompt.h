@@ -1,0 +1,25 @@
+// The prompt line: one line of text being edited. Knows no screen; what it is for is the caller's.
+#ifndef TUI_PROMPT_H
+#define TUI_PROMPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "views/grid.h"
+
+#define PROMPT_MAX 200
+
+struct prompt {
+    const char *label; // "filter: "
+    char text[PROMPT_MAX];
+    size_t length, at; // bytes
+};
+
+enum prompt_answer { PROMPT_GOES_ON, PROMPT_DONE, PROMPT_CANCELLED };
+
+void prompt_start(struct prompt *prompt, const char *label, const char *text);
+enum prompt_answer prompt_key(struct prompt *prompt, int key);
+// Draws it on one row; returns the column of the cursor.
+int prompt_draw(const struct prompt *prompt, struct area row);
+
+#endif

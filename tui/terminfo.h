@@ -1,0 +1,12 @@
+// Descriptions of the usual terminals inside the program, for machines without a terminfo database (a static ktop that
+// was copied onto a bare box).
+#ifndef TUI_TERMINFO_H
+#define TUI_TERMINFO_H
+
+#include <stddef.h>
+
+// The description of that terminal as a TERMINFO value ("b64:..."), or NULL. A name that is not known gets what it most
+// likely is a kind of; *found is then the name of that. NULL also when nothing fits.
+const char *terminfo_fallback(const char *name, const char **found);
+
+#endif

@@ -1,0 +1,91 @@
+// The pane `cpus`: what each CPU spends its time on, how well it runs, and who interrupts it.
+#include <string.h>
+
+#include "views/part_fields.h"
+#include "views/part_table.h"
+
+static enum role cpu_role(const struct join *join, size_t row, const struct column *column, union cell value) {
+    (void)join;
+    (void)row;
+    if (column->type != COLUMN_NUMBER)
+        return ROLE_TEXT;
+    if (!strcmp(column->name, "idle_pct"))
+        return value.num < 5 ? ROLE_CRITICAL : value.num < 20 ? ROLE_WARNING : ROLE_TEXT;
+    if (!strcmp(column->name, "steal_pct"))
+        return value.num >= 5 ? ROLE_CRITICAL : value.num >= 1 ? ROLE_WARNING : ROLE_TEXT;
+    if (!strcmp(column->name, "iowait_pct"))
+        return value.num >= 20 ? ROLE_WARNING : ROLE_TEXT;
+    if (!strcmp(column->name, "irq_pct") || !strcmp(column->name, "softirq_pct"))
+        return value.num >= 20 ? ROLE_WARNING : ROLE_TEXT;
+    return ROLE_TEXT;
+}
+
+static const struct part parts[] = {
+    {
+        .kind = &part_fields,
+        .name = "summary",
+        .spec =
+            &(const struct fields_spec){
+                .shown = "cpu_user_pct=user_% cpu_system_pct=system_% cpu_iowait_pct=iowait_% cpu_steal_pct=steal_% "
+                         "cpu_irq_pct=irq_% cpu_softirq_pct=softirq_% cpu_idle_pct=idle_% cpu_some_pct=pressure_% "
+                         "load_1=load procs_running=running context_switches_per_s=switches/s "
+                         "interrupts_per_s=interrupts/s",
+                .width = 18,
+            },
+        .min_height = 1,
+    },
+    {
+        .kind = &part_table,
+        .name = "cpus",
+        .title = "CPUs: % of each CPU's time",
+        .spec =
+            &(const struct table_spec){
+                .source = {.tables = {"cpus", "cpu_counters"}, .sort = "-cpu"},
+                .shown = "cpu user_pct system_pct irq_pct softirq_pct steal_pct iowait_pct idle_pct ipc "
+                         "context_switches_per_s migrations_per_s page_faults_per_s frequency_hz cache_miss_pct "
+                         "branch_miss_pct nice_pct guest_pct cycles_per_s instructions_per_s "
+                         "cache_references_per_s cache_misses_per_s major_faults_per_s counted_pct",
+                .role = cpu_role,
+            },
+        .min_height = 4,
+        .weight = 3,
+    },
+    {
+        .kind = &part_table,
+        .name = "interrupts",
+        .title = "Interrupts",
+        .spec =
+            &(const struct table_spec){
+                .source = {.tables = {"interrupts"}, .sort = "per_s"},
+                .shown = "irq cpu per_s name",
+                .rest = "name",
+                .empty = "no interrupt ticked",
+            },
+        .min_height = 3,
+        .weight = 2,
+    },
+    {
+        .kind = &part_table,
+        .name = "softirqs",
+        .title = "Soft interrupts",
+        .spec =
+            &(const struct table_spec){
+                .source = {.tables = {"softirqs"}, .sort = "per_s"},
+                .empty = "no soft interrupt ticked",
+            },
+        .min_height = 3,
+        .weight = 1,
+    },
+};
+
+const struct view view_cpus = {
+    .name = "cpus",
+    .key = '3',
+    .title = "CPUs",
+    .question = "What do the CPUs spend their time on, how well do they run, and what interrupts them?",
+    .needs = (const char *const[]){"system", "counters", NULL},
+    .parts = parts,
+    .n_parts = sizeof(parts) / sizeof(parts[0]),
+    .wide_from = 80,
+    .columns = (const uint8_t[]){0, 0, 0, 1},
+};

@@ -1,0 +1,146 @@
+// The pane `disk`: how busy each device is, how long I/Os take and when, who issues them. Only data.
+#include <string.h>
+
+#include "views/part_heat.h"
+#include "views/part_hist.h"
+#include "views/part_table.h"
+
+static enum role device_role(const struct join *join, size_t row, const struct column *column, union cell value) {
+    (void)join;
+    (void)row;
+    if (column->type != COLUMN_NUMBER)
+        return ROLE_TEXT;
+    if (!strcmp(column->name, "util_pct"))
+        return value.num >= 95 ? ROLE_CRITICAL : value.num >= 80 ? ROLE_WARNING : ROLE_TEXT;
+    if (!strcmp(column->name, "errors_per_s") || !strcmp(column->name, "timeouts_per_s"))
+        return value.num > 0 ? ROLE_CRITICAL : ROLE_DIM;
+    return value.num == 0 ? ROLE_DIM : ROLE_TEXT;
+}
+
+static const struct table_spec devices = {
+    .source = {.tables = {"devices", "block_devices"}, .sort = "util_pct"},
+    .shown = "device util_pct total_us service_us queue_us reads_per_s writes_per_s errors_per_s in_flight "
+             "read_bytes_per_s write_bytes_per_s read_p99_us write_p99_us last_error last_error_sector timeouts_per_s "
+             "requeues_per_s sequential_pct read_p50_us read_p999_us write_p50_us flushes_per_s discards_per_s",
+    .role = device_role,
+    .empty = "no block device",
+};
+
+static const char *const sets[] = {"io_latency",
+                                   "io_queue",
+                                   "io_total",
+                                   "io_size",
+                                   "io_size_by_device",
+                                   "io_offset",
+                                   "io_latency_by_process",
+                                   "io_latency_by_cgroup",
+                                   NULL};
+static const char *const heat_sets[] = {"io_latency",           "io_queue",  "io_total", "io_size",
+                                        "io_size_by_device",    "io_offset", "util_pct", "io_latency_by_process",
+                                        "io_latency_by_cgroup", NULL};
+
+static const struct column util_keys[] = {
+    {.name = "device", .title = "DEVICE", .help = "Kernel name of the disk.", .type = COLUMN_TEXT, .width = 10},
+};
+static const struct hist_def util = {
+    .name = "util_pct",
+    .title = "utilisation",
+    .help = "Share of an interval in which the device was busy: one value a device and interval.",
+    .unit_name = "pct",
+    .divisor = 1,
+    .unit = UNIT_PCT,
+    .keys = util_keys,
+    .n_keys = 1,
+};
+
+static const struct hist_measure measures[] = {
+    {.set = "io_latency", .column = "latency_us"},
+    {.set = "io_queue", .column = "queue_us"},
+    {.set = "io_total", .column = "total_us"},
+    {.set = "io_size", .column = "bytes"},
+    {.set = "io_size_by_device", .column = "bytes"},
+    {.set = "io_offset", .linear = 64},
+    {.set = "util_pct", .linear = 100, .table = "devices", .def = &util},
+    {.set = "io_latency_by_process", .column = "latency_us"},
+    {.set = "io_latency_by_cgroup", .column = "latency_us"},
+    {0},
+};
+static const struct hist_spec hists = {.sets = sets, .measures = measures, .list = "events"};
+static const struct hist_spec heat = {.sets = heat_sets, .measures = measures, .list = "events"};
+
+static const struct table_spec by_process = {
+    .source = {.tables = {"by_process"}, .sort = "bytes_per_s"},
+    .shown =
+        "pid comm op latency_us ios_per_s bytes_per_s device latency_p99_us total_us avg_bytes sequential_pct cgroup",
+    .jump_pane = "tasks",
+    .jump_filter = "pid comm",
+    .empty = "no process did I/O",
+};
+
+static const struct table_spec by_cgroup = {
+    .source = {.tables = {"by_cgroup"}, .sort = "bytes_per_s"},
+    .shown = "device op ios_per_s bytes_per_s total_us latency_us cgroup",
+    .rest = "cgroup",
+    .optional = true,
+    .empty = "no group did I/O",
+};
+
+static const struct table_spec errors = {
+    .source = {.tables = {"io_errors"}, .sort = "errors_per_s"},
+    .shown = "device op error errors errors_per_s sector",
+    .optional = true,
+    .empty = "no I/O failed",
+};
+
+// An I/O that failed is red as a whole: the column that names the error may be out of sight.
+static enum role event_role(const struct join *join, size_t row, const struct column *column, union cell value) {
+    int error = join_column(join, "error");
+    if (error >= 0 && join_cell(join, row, (uint16_t)error).text)
+        return ROLE_CRITICAL;
+    if (!strcmp(column->name, "op") && value.text)
+        return text_bytes(value.text)[0] == 'R' ? ROLE_READ : text_bytes(value.text)[0] == 'W' ? ROLE_WRITE : ROLE_TEXT;
+    return ROLE_TEXT;
+}
+
+static const struct table_spec events = {
+    .source = {.tables = {"io_events"}, .stream = true},
+    .shown = "time_s latency_us queue_us op bytes device pid comm error sector end_s total_us",
+    .role = event_role,
+    .empty = "no I/O in this interval",
+};
+
+static const struct part parts[] = {
+    {.kind = &part_table, .name = "devices", .title = "Devices", .spec = &devices, .min_height = 3, .weight = 1},
+    {.kind = &part_table,
+     .name = "by_process",
+     .title = "By process",
+     .spec = &by_process,
+     .min_height = 3,
+     .weight = 1},
+    {.kind = &part_heat, .name = "io_latency", .title = "Over time", .spec = &heat, .min_height = 9, .weight = 3},
+    {.kind = &part_hist, .name = "io_latency", .title = "How long", .spec = &hists, .min_height = 5, .weight = 2},
+    {.kind = &part_table, .name = "by_cgroup", .title = "By group", .spec = &by_cgroup, .min_height = 3, .weight = 1},
+    {.kind = &part_table, .name = "io_errors", .title = "Errors", .spec = &errors, .min_height = 2, .weight = 1},
+    {.kind = &part_table,
+     .name = "events",
+     .title = "I/Os, newest first",
+     .spec = &events,
+     .min_height = 5,
+     .weight = 2},
+};
+
+// Wide: by_process beside devices, the histogram, the groups and the errors beside the heat map.
+static const uint8_t columns[] = {0, 1, 0, 1, 1, 1, 0};
+static const char *const needs[] = {"system", "block", NULL};
+
+const struct view view_disk = {
+    .name = "disk",
+    .key = '5',
+    .title = "Disk",
+    .question = "Which device is slow, how slow, since when, and who keeps it busy?",
+    .needs = needs,
+    .parts = parts,
+    .n_parts = sizeof parts / sizeof *parts,
+    .wide_from = 110,
+    .columns = columns,
+};

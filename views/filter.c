@@ -1,0 +1,164 @@
+// Filters that name a column (see the header). A text with '=' in it whose left side is no column stays a text: command
+// lines are full of them.
+#include "views/filter.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "views/escape.h"
+
+static const struct {
+    const char *text;
+    enum filter_operator op;
+} operators[] = {
+    {"!=", FILTER_UNEQUAL}, {">=", FILTER_MORE_EQUAL}, {"<=", FILTER_LESS_EQUAL},
+    {"=", FILTER_EQUAL},    {">", FILTER_MORE},        {"<", FILTER_LESS},
+};
+#define N_OPERATORS (sizeof(operators) / sizeof(operators[0]))
+
+// The start of a term: a column's name and an operator. Returns the length of both, 0 when it is none.
+static size_t parse_start(const char *text, const struct frame *frame, struct filter_term *out) {
+    size_t n = 0;
+
+    while ((isalnum((unsigned char)text[n]) || text[n] == '_') && n < sizeof(out->name) - 1) {
+        out->name[n] = (char)tolower((unsigned char)text[n]);
+        n++;
+    }
+    out->name[n] = '\0';
+    for (size_t i = 0; n && i < N_OPERATORS; i++) {
+        size_t length = strlen(operators[i].text);
+        if (strncmp(text + n, operators[i].text, length) != 0)
+            continue;
+        out->op = operators[i].op;
+        out->value = text + n + length;
+        return frame && frame_has_column(frame, out->name) ? n + length : 0;
+    }
+    return 0;
+}
+
+bool filter_parse(const char *text, const struct frame *frame, struct filter *out) {
+    out->n = 0;
+    snprintf(out->text, sizeof(out->text), "%s", text);
+    char *at = out->text;
+    size_t length = parse_start(at, frame, &out->terms[0]);
+    if (!length)
+        return false;
+    out->n = 1;
+    for (at += length; *at && out->n < FILTER_TERMS_MAX;) {
+        // A blank ends the value only where a term follows: names of programs have blanks in them.
+        size_t blanks = strspn(at, " ");
+        length = blanks ? parse_start(at + blanks, frame, &out->terms[out->n]) : 0;
+        if (length) {
+            *at = '\0';
+            out->n++;
+            at += blanks + length;
+        } else {
+            at += blanks ? blanks : 1;
+        }
+    }
+    for (size_t i = out->n - 1, end = strlen(out->terms[i].value); end && out->terms[i].value[end - 1] == ' ';)
+        ((char *)out->terms[i].value)[--end] = '\0'; // of our own text: as while the next term is typed
+    return true;
+}
+
+// What a suffix of a shown number multiplies, in the column's unit; 0: none of its.
+static double suffix_factor(enum unit unit, const char *suffix) {
+    static const struct {
+        const char *text;
+        double us, seconds, decimal, binary;
+    } suffixes[] = {
+        {"", 1, 1, 1, 1},          {"us", 1, 1e-6, 0, 0},        {"ms", 1e3, 1e-3, 0, 0},
+        {"s", 1e6, 1, 0, 0},       {"k", 0, 0, 1e3, 1024},       {"K", 0, 0, 1e3, 1024},
+        {"M", 0, 0, 1e6, 1048576}, {"G", 0, 0, 1e9, 1073741824}, {"T", 0, 0, 1e12, 1099511627776},
+        {"%", 0, 0, 1, 0},
+    };
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+        if (strcmp(suffix, suffixes[i].text) != 0)
+            continue;
+        switch (unit) {
+        case UNIT_US:
+        case UNIT_US_PER_S:
+            return suffixes[i].us;
+        case UNIT_S:
+            return suffixes[i].seconds;
+        case UNIT_BYTES:
+        case UNIT_BYTES_PER_S:
+            return suffixes[i].binary;
+        case UNIT_KIB: // the plain number is in KiB, a suffix says bytes
+            return *suffix ? suffixes[i].binary / 1024 : 1;
+        default:
+            return suffixes[i].decimal;
+        }
+    }
+    return 0;
+}
+
+static bool parse_number(const struct column *column, const char *value, double *out) {
+    char *end;
+    double number = strtod(value, &end), factor = suffix_factor(column->unit, end);
+
+    *out = number * factor;
+    return end != value && factor > 0;
+}
+
+// < 0, 0, > 0; false when the value is nothing to compare the cell with.
+static bool compare(const struct column *column, union cell cell, const char *value, int *order) {
+    double number;
+
+    if (column->type == COLUMN_TEXT) {
+        *order = strcmp(text_bytes(cell.text), value);
+        return true;
+    }
+    if (!parse_number(column, value, &number))
+        return false;
+    *order = (cell.num > number) - (cell.num < number);
+    return true;
+}
+
+static bool is_equal(const struct column *column, union cell cell, const char *value) {
+    char raw[512], shown[1024];
+    int order;
+
+    if (compare(column, cell, value, &order) && !order)
+        return true;
+    if (column->type == COLUMN_TEXT && !strcmp(column->name, "op") && !value[1])
+        return text_bytes(cell.text)[0] == value[0];
+    size_t n = column_format(column, cell, raw, sizeof(raw));
+    escape_text(raw, n, shown, sizeof(shown));
+    return !strcmp(shown, value);
+}
+
+bool filter_holds(const struct filter_term *term, const struct column *column, union cell cell) {
+    int order;
+
+    if (!*term->value)
+        return true;
+    if (cell_is_null(column, cell))
+        return term->op == FILTER_UNEQUAL;
+    if (term->op == FILTER_EQUAL || term->op == FILTER_UNEQUAL)
+        return is_equal(column, cell, term->value) == (term->op == FILTER_EQUAL);
+    if (!compare(column, cell, term->value, &order))
+        return false;
+    switch (term->op) {
+    case FILTER_MORE:
+        return order > 0;
+    case FILTER_MORE_EQUAL:
+        return order >= 0;
+    case FILTER_LESS:
+        return order < 0;
+    default:
+        return order <= 0;
+    }
+}
+
+void filter_for(const struct column *column, union cell cell, char *out, size_t size) {
+    out[0] = '\0';
+    if (cell_is_null(column, cell))
+        return;
+    if (column->type == COLUMN_TEXT)
+        snprintf(out, size, "%s=%s", column->name, text_bytes(cell.text));
+    else
+        snprintf(out, size, "%s=%.15g", column->name, cell.num);
+}

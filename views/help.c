@@ -1,0 +1,82 @@
+// The help of a pane, made from the tables that drive it: its question, its keys, its parts with every column's
+// meaning, and what is missing here and why. Never a text of its own about a pane.
+#include <string.h>
+
+#include "views/escape.h"
+#include "views/pane_parts.h"
+
+// A key that works in none of the view's parts of that kind is not told.
+static bool key_taken(const struct view *view, const struct part_key *keys, int key) {
+    for (size_t i = 0; i < view->n_parts; i++) {
+        const struct part *part = &view->parts[i];
+        if (part->kind->keys == keys && !part->hidden && (!part->kind->takes || part->kind->takes(part, key)))
+            return true;
+    }
+    return false;
+}
+
+// Kinds of parts may share keys: a line is told once.
+static bool line_told(const struct view *view, const struct part_key *keys, const struct part_key *line) {
+    for (size_t i = 0; i < view->n_parts && view->parts[i].kind->keys != keys; i++) {
+        const struct part *part = &view->parts[i];
+        for (const struct part_key *key = part->hidden ? NULL : part->kind->keys; key && key->key; key++)
+            if (!strcmp(key->name, line->name) && !strcmp(key->help, line->help))
+                return true;
+    }
+    return false;
+}
+
+static void write_keys(const struct view *view, const struct part_key *keys, FILE *out) {
+    for (const struct part_key *key = keys; key && key->key; key++)
+        if (!view || (key_taken(view, keys, key->key) && !line_told(view, keys, key)))
+            fprintf(out, "  %-12s %s\n", key->name, key->help);
+}
+
+static void write_notes(const struct pane *pane, const struct frame *frame, FILE *out) {
+    struct pane_notes notes;
+    char line[1024];
+
+    pane_notes(pane, frame, false, &notes);
+    if (!notes.n)
+        return;
+    fputs("\nNow:\n", out);
+    for (size_t i = 0; i < notes.n; i++) {
+        const struct note *note = &notes.notes[i];
+        escape_text(note->text, strlen(note->text), line, sizeof(line));
+        fprintf(out, "  %s: %s\n", severity_name(note->severity), line);
+        if (!note->fix || !*note->fix)
+            continue;
+        escape_text(note->fix, strlen(note->fix), line, sizeof(line));
+        fprintf(out, "    fix: %s\n", line);
+    }
+}
+
+static bool keys_told(const struct view *view, size_t i) {
+    for (size_t k = 0; k < i; k++)
+        if (view->parts[k].kind->keys == view->parts[i].kind->keys)
+            return true;
+    return false;
+}
+
+void pane_help(struct pane *pane, const struct look *look, FILE *out) {
+    static const struct part_key own[] = {
+        {'o', "o O", "give the keys to the next or previous part (marked \u25b8)"},
+        {'n', "n N", "next or previous row with the text that was searched for"},
+        {0},
+    };
+    const struct view *view = pane->view;
+
+    fprintf(out, "%s: %s\n\nKeys of this pane:\n", view->title, view->question);
+    write_keys(NULL, own, out);
+    for (size_t i = 0; i < view->n_parts; i++)
+        if (!view->parts[i].hidden && !keys_told(view, i))
+            write_keys(view, view->parts[i].kind->keys, out);
+    write_notes(pane, look->frame, out);
+    for (size_t i = 0; i < view->n_parts; i++) {
+        const struct part *part = &view->parts[i];
+        if (!part->kind->describe || !look->frame)
+            continue;
+        fprintf(out, "\n%s%s\n", part->title ? part->title : part->name, part->hidden ? " (in files only)" : "");
+        part->kind->describe(part, look->frame, out);
+    }
+}

@@ -1,0 +1,359 @@
+// The choice among the histograms of a pane. It is kept by names, not by places: devices come and go.
+#include "views/hist_select.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "views/escape.h"
+#include "views/part_heat.h"
+#include "views/part_hist.h"
+#include "views/part_table.h"
+
+const char *hist_select_set(const struct hist_select *select, const struct hist_spec *spec) {
+    for (size_t i = 0; select->set && spec->sets[i]; i++)
+        if (!strcmp(select->set, spec->sets[i]))
+            return spec->sets[i];
+    return spec->sets[0];
+}
+
+static const struct hist_measure *measure_of(const struct hist_spec *spec, const char *set) {
+    for (const struct hist_measure *measure = spec->measures; measure && measure->set; measure++)
+        if (!strcmp(measure->set, set))
+            return measure;
+    return NULL;
+}
+
+const struct hist_measure *hist_select_measure(const struct hist_select *select, const struct hist_spec *spec) {
+    return measure_of(spec, hist_select_set(select, spec));
+}
+
+static const char *chosen(const struct hist_select *select, const char *column) {
+    for (int k = 0; k < HIST_SELECT_KEYS; k++)
+        if (select->key[k].value[0] && !strcmp(select->key[k].column, column))
+            return select->key[k].value;
+    return NULL;
+}
+
+// A key cell as text: comparable and fit for a screen. "" for not measured.
+static void key_text(const struct column *column, union cell value, char *out, size_t size) {
+    out[0] = '\0';
+    if (cell_is_null(column, value))
+        return;
+    if (column->type == COLUMN_TEXT)
+        escape_text(text_bytes(value.text), text_length(value.text), out, size);
+    else
+        snprintf(out, size, "%.0f", value.num);
+}
+
+static bool is_op(const struct column *column) {
+    return !strcmp(column->name, "op");
+}
+
+// An operation of one letter stands for all its kinds: R for reads of any flags.
+static bool key_matches(const struct column *column, union cell value, const char *want) {
+    char text[64];
+    if (cell_is_null(column, value))
+        return false;
+    if (column->type == COLUMN_TEXT) {
+        const char *bytes = text_bytes(value.text);
+        if (is_op(column) && !want[1])
+            return bytes[0] == want[0];
+        if (!strcmp(bytes, want))
+            return true;
+        if (!strchr(want, '\\') && strlen(want) < sizeof text - 1) // not one that was escaped or cut
+            return false;
+    }
+    key_text(column, value, text, sizeof text);
+    return !strcmp(text, want);
+}
+
+// True when the histogram with these keys is chosen.
+static bool is_chosen(const struct hist_select *select, const struct hist_def *def, const union cell *keys) {
+    for (int i = 0; i < def->n_keys; i++) {
+        const char *want = chosen(select, def->keys[i].name);
+        if (want && !key_matches(&def->keys[i], keys[i], want))
+            return false;
+    }
+    return true;
+}
+
+const struct hist_set *hist_select_hists(const struct hist_select *select, const struct hist_spec *spec,
+                                         const struct frame *frame) {
+    const char *name = hist_select_set(select, spec);
+    return frame_hists_repeated(frame, name) ? NULL : frame_hists(frame, name);
+}
+
+const struct hist *hist_select_next(const struct hist_select *select, const struct hist_set *set, size_t *at) {
+    while (set && *at < hist_set_count(set)) {
+        const union cell *keys;
+        const struct hist *hist = hist_set_at(set, (*at)++, &keys);
+        if (hist->count && is_chosen(select, hist_set_def(set), keys))
+            return hist;
+    }
+    return NULL;
+}
+
+bool hist_select_values(const struct hist_select *select, const struct hist_spec *spec, const struct frame *frame,
+                        size_t *at, struct hist_values *out) {
+    const char *set = hist_select_set(select, spec);
+    const struct hist_measure *measure = measure_of(spec, set);
+    if (!measure || !measure->table) {
+        const struct hist *hist = hist_select_next(select, hist_select_hists(select, spec, frame), at);
+        if (hist)
+            *out = (struct hist_values){hist->count, hist->min, hist->max, hist->n_buckets, hist->buckets, {0, 0}};
+        return hist != NULL;
+    }
+    const struct table *table = frame_table(frame, measure->table);
+    int column = table ? table_column(table_def(table), set) : -1;
+    const union cell *row;
+    while (column >= 0 && (row = table_next(table, at))) {
+        double value = row[column].num * measure->def->divisor;
+        if (!(value >= 0) || !is_chosen(select, measure->def, row))
+            continue;
+        uint64_t stored = (uint64_t)value;
+        *out = (struct hist_values){1, stored, stored, 1, &out->one, {hist_bucket(stored), 1}};
+        return true;
+    }
+    return false;
+}
+
+static const struct hist_def *def_of(const struct hist_spec *spec, const char *name, const struct look *look) {
+    const struct hist_measure *measure = measure_of(spec, name);
+    if (measure && measure->table)
+        return look->frame && frame_table(look->frame, measure->table) ? measure->def : NULL;
+    const struct hist_set *set = look->frame ? frame_hists(look->frame, name) : NULL;
+    for (size_t i = look->n_window; !set && i > 0; i--)
+        set = frame_hists(look->window[i - 1], name);
+    return set ? hist_set_def(set) : NULL;
+}
+
+const struct hist_def *hist_select_def(const struct hist_select *select, const struct hist_spec *spec,
+                                       const struct look *look) {
+    return def_of(spec, hist_select_set(select, spec), look);
+}
+
+bool hist_select_measured(const struct hist_select *select, const struct hist_spec *spec, const struct frame *frame) {
+    const char *set = hist_select_set(select, spec);
+    const struct hist_measure *measure = measure_of(spec, set);
+    for (size_t i = 0; frame && i < frame->n_sections; i++) {
+        enum section_state state = section_state(frame->sections[i]);
+        if (measure && measure->table ? section_find_table(frame->sections[i], measure->table) != NULL
+                                      : section_find_hists(frame->sections[i], set) != NULL)
+            return state == SECTION_OK || state == SECTION_DEGRADED;
+    }
+    return false;
+}
+
+static const char *label_of(const struct hist_select *select, const char *column) {
+    for (int k = 0; k < HIST_SELECT_KEYS; k++)
+        if (!strcmp(select->key[k].column, column))
+            return select->key[k].label;
+    return "";
+}
+
+// The name of a process goes with its number, not as a choice of its own.
+static bool goes_along(const struct hist_def *def, int key) {
+    return key == 1 && !strcmp(def->keys[0].name, "pid") && !strcmp(def->keys[1].name, "comm");
+}
+
+size_t hist_select_text(const struct hist_select *select, const struct hist_def *def, char *out, size_t size) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; def && i < def->n_keys && used < size; i++) {
+        const char *column = def->keys[i].name, *want = chosen(select, column), *label = label_of(select, column);
+        if (goes_along(def, i))
+            continue;
+        int n = snprintf(out + used, size - used, "%s%s %s%s%s", i ? ", " : "", column, want ? want : "all",
+                         want && *label ? " " : "", want ? label : "");
+        used += n > 0 ? (size_t)n : 0;
+    }
+    return used < size ? used : size - 1;
+}
+
+// ---- keys ----
+
+static bool lies_past(const char *text, const char *mark, int direction, bool number) {
+    double a = number ? strtod(text, NULL) : 0, b = number ? strtod(mark, NULL) : 0;
+    int order = a < b ? -1 : a > b ? 1 : strcmp(text, mark);
+    return direction > 0 ? order > 0 : order < 0;
+}
+
+struct next {
+    int key, direction;
+    const char *now; // "": all, which stands between the last and the first
+    char value[64], label[32];
+};
+
+// Takes the text over when it is past the one that is chosen, and nearer than what was found.
+static bool offer(struct next *next, const char *text, bool number) {
+    if (!text[0] || (next->now[0] && !lies_past(text, next->now, next->direction, number)) ||
+        (next->value[0] && !lies_past(next->value, text, next->direction, number)))
+        return false;
+    snprintf(next->value, sizeof next->value, "%s", text);
+    return true;
+}
+
+static void offer_keys(struct next *next, const struct hist_def *def, const union cell *keys) {
+    const struct column *column = &def->keys[next->key];
+    char text[64];
+    key_text(column, keys[next->key], text, sizeof text);
+    if (offer(next, text, column->type == COLUMN_NUMBER)) {
+        next->label[0] = '\0';
+        if (next->key == 0 && def->n_keys > 1 && goes_along(def, 1))
+            key_text(&def->keys[1], keys[1], next->label, sizeof next->label);
+    }
+    if (is_op(column) && text[0]) {
+        text[1] = '\0';
+        offer(next, text, false);
+    }
+}
+
+// The value after (direction 1) or before (-1) the chosen one in order, over all frames that are looked at.
+static void next_value(const struct look *look, const struct hist_spec *spec, const char *name,
+                       const struct hist_def *def, struct next *next) {
+    const struct hist_measure *measure = measure_of(spec, name);
+    for (size_t f = 0; f <= look->n_window; f++) {
+        const struct frame *frame = f < look->n_window ? look->window[f] : look->frame;
+        if (!frame)
+            continue;
+        if (measure && measure->table) {
+            const struct table *table = frame_table(frame, measure->table);
+            size_t at = 0;
+            for (const union cell *row; table && (row = table_next(table, &at));)
+                offer_keys(next, def, row);
+            continue;
+        }
+        const struct hist_set *set = frame_hists(frame, name);
+        for (size_t i = 0; set && i < hist_set_count(set); i++) {
+            const union cell *keys;
+            hist_set_at(set, i, &keys);
+            offer_keys(next, def, keys);
+        }
+    }
+}
+
+static void choose(struct hist_select *select, const char *column, const char *value, const char *label) {
+    int k = 0;
+    while (k < HIST_SELECT_KEYS - 1 && select->key[k].column[0] && strcmp(select->key[k].column, column) != 0)
+        k++;
+    snprintf(select->key[k].column, sizeof select->key[k].column, "%s", column);
+    snprintf(select->key[k].value, sizeof select->key[k].value, "%s", value);
+    snprintf(select->key[k].label, sizeof select->key[k].label, "%s", label);
+}
+
+static void share(const struct part_context *ctx) {
+    const struct hist_choice *mine = ctx->state;
+    for (size_t i = 0; i < ctx->pane->view->n_parts; i++) {
+        const struct part_kind *kind = ctx->pane->view->parts[i].kind;
+        if (kind == &part_hist || kind == &part_heat) {
+            struct hist_choice *other = ctx->pane->parts[i];
+            if (other && other != mine && other->shares)
+                other->select = mine->select;
+        }
+    }
+}
+
+// The next measure that some frame has.
+static void next_measure(struct part_context *ctx, int direction) {
+    struct hist_choice *choice = ctx->state;
+    const struct hist_spec *spec = ctx->part->spec;
+    size_t n = 0, at = 0;
+    while (spec->sets[n])
+        n++;
+    const char *now = hist_select_set(&choice->select, spec);
+    while (spec->sets[at] != now)
+        at++;
+    for (size_t step = 1; step <= n; step++) {
+        size_t i = (at + (direction > 0 ? step : n - step % n)) % n;
+        const struct hist_def *def = def_of(spec, spec->sets[i], ctx->look);
+        if (!def)
+            continue;
+        // A measure with other keys: what was chosen of a key that it lacks stays for the way back.
+        choice->select.set = spec->sets[i];
+        snprintf(ctx->message, sizeof ctx->message, "%s", def->title);
+        return;
+    }
+}
+
+bool hist_select_key(struct part_context *ctx) {
+    struct hist_choice *choice = ctx->state;
+    const struct hist_spec *spec = ctx->part->spec;
+    const char *name = hist_select_set(&choice->select, spec);
+    const struct hist_def *def = hist_select_def(&choice->select, spec, ctx->look);
+
+    if (ctx->key == 'm' || ctx->key == 'M') {
+        next_measure(ctx, ctx->key == 'm' ? 1 : -1);
+    } else if (ctx->key == 'v' || ctx->key == 'V' || ctx->key == 't' || ctx->key == 'T') {
+        struct next next = {.direction = ctx->key == 'V' || ctx->key == 'T' ? -1 : 1, .now = ""};
+        if (!def)
+            return false;
+        if (ctx->key == 't' || ctx->key == 'T')
+            for (next.key = 0; next.key < def->n_keys && !is_op(&def->keys[next.key]);)
+                next.key++;
+        if (next.key >= def->n_keys)
+            return true;
+        const char *column = def->keys[next.key].name, *now = chosen(&choice->select, column);
+        next.now = now ? now : "";
+        next_value(ctx->look, spec, name, def, &next);
+        choose(&choice->select, column, next.value, next.label);
+        hist_select_text(&choice->select, def, ctx->message, sizeof ctx->message);
+    } else {
+        return false;
+    }
+    share(ctx);
+    return true;
+}
+
+// ---- the list of single ones ----
+
+static const struct part *list_part(const struct part_context *ctx) {
+    const struct hist_spec *spec = ctx->part->spec;
+    for (size_t i = 0; spec->list && i < ctx->pane->view->n_parts; i++) {
+        const struct part *part = &ctx->pane->view->parts[i];
+        if (part->kind == &part_table && !strcmp(part->name, spec->list))
+            return part;
+    }
+    return NULL;
+}
+
+bool hist_select_list(struct part_context *ctx, const struct frame *frame, uint64_t low, uint64_t high) {
+    const struct hist_choice *choice = ctx->state;
+    const struct hist_spec *spec = ctx->part->spec;
+    const struct part *part = list_part(ctx);
+    const struct hist_def *def = hist_select_def(&choice->select, spec, ctx->look);
+    const struct hist_measure *measure = hist_select_measure(&choice->select, spec);
+    if (!part || !def)
+        return false;
+    const struct table_spec *list = part->spec;
+    const struct table *stream = frame_stream(frame, list->source.tables[0], NULL);
+    char *out = ctx->go_filter;
+    size_t used = 0, size = sizeof ctx->go_filter;
+    out[0] = '\0';
+    for (int i = 0; stream && i < def->n_keys; i++) {
+        const char *column = def->keys[i].name, *want = chosen(&choice->select, column);
+        // A name with blanks in it cannot be a term of a filter.
+        if (want && !strpbrk(want, " \\\"") && table_column(table_def(stream), column) >= 0 && used < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%s=%s", used ? " " : "", column, want);
+    }
+    bool has_column = measure && measure->column && stream && table_column(table_def(stream), measure->column) >= 0;
+    if (has_column && low > 0 && used < size)
+        used += (size_t)snprintf(out + used, size - used, "%s%s>=%.15g", used ? " " : "", measure->column,
+                                 (double)low / def->divisor);
+    if (has_column && high < UINT64_MAX && used < size)
+        snprintf(out + used, size - used, "%s%s<%.15g", used ? " " : "", measure->column, (double)high / def->divisor);
+    ctx->go_part = part;
+    ctx->go_frame = frame->number;
+    snprintf(ctx->message, sizeof ctx->message, has_column ? "Esc goes back" : "all I/Os of the time; Esc goes back");
+    return true;
+}
+
+size_t hist_select_sources(const struct part *part, const char **names, size_t max) {
+    const struct hist_spec *spec = part->spec;
+    size_t n = 0;
+    for (size_t i = 0; spec->sets[i] && n < max; i++) {
+        const struct hist_measure *measure = measure_of(spec, spec->sets[i]);
+        names[n++] = measure && measure->table ? measure->table : spec->sets[i];
+    }
+    return n;
+}

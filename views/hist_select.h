@@ -1,0 +1,81 @@
+// Which histograms a part shows: one of its sets (latency, queue, size), and of it one value of a key column (device,
+// operation) or all of them together. The parts of a pane share the choice: a device chosen in the heat map is chosen
+// in the histogram beside it. And the way from a range of values to the list of the I/Os in it.
+#ifndef VIEWS_HIST_SELECT_H
+#define VIEWS_HIST_SELECT_H
+
+#include "views/view.h"
+
+#define HIST_SELECT_KEYS 6 // device, operation, process, command, group, and one more
+
+struct hist_select {
+    const char *set; // one of the spec's names; NULL: the first
+    struct {
+        char column[24], value[64]; // "": not chosen, all
+        char label[32];             // what else says which it is: the name of a process
+    } key[HIST_SELECT_KEYS];
+};
+
+// The first member of the state of every part kind that shows histograms, so that they can share.
+struct hist_choice {
+    struct hist_select select;
+    bool shares; // true in a state that is in use
+};
+
+// What there is to know of a set beyond its definition.
+struct hist_measure {
+    const char *set;
+    const char *column;         // of the list of single ones: where the same value stands; NULL: nowhere
+    uint16_t linear;            // values from 0 to this on a linear axis, as shares of it; 0: a logarithmic axis
+    const char *table;          // no set of the frame at all: the column `set` of this table, a value a row
+    const struct hist_def *def; // with `table`: its definition; the keys are the table's
+};
+
+// The spec of part_hist and of part_heat.
+struct hist_spec {
+    const char *const
+        *sets; // names of hist sets in the frame, or of measures; NULL-terminated; the first is shown first
+    const struct hist_measure *measures; // ends with set NULL; NULL: nothing to add
+    const char *list;                    // the part of the pane that lists single ones: Enter goes there; NULL: none
+};
+
+// The values of one histogram; buckets as in struct hist.
+struct hist_values {
+    uint64_t count, min, max;
+    uint32_t n_buckets;
+    const struct hist_bucket_count *buckets;
+    struct hist_bucket_count one; // storage of a value that stands alone
+};
+
+const char *hist_select_set(const struct hist_select *select, const struct hist_spec *spec);
+const struct hist_measure *hist_select_measure(const struct hist_select *select, const struct hist_spec *spec);
+// The chosen set of a frame. NULL where it has none, or repeats that of the frame before: who adds up frames would
+// count it twice.
+const struct hist_set *hist_select_hists(const struct hist_select *select, const struct hist_spec *spec,
+                                         const struct frame *frame);
+// The next chosen histogram of the set: start with *at = 0, ends with NULL. The set may be NULL.
+const struct hist *hist_select_next(const struct hist_select *select, const struct hist_set *set, size_t *at);
+// The same for the chosen set of a frame, whatever it is made from; false at the end. `out` must stay where it is.
+bool hist_select_values(const struct hist_select *select, const struct hist_spec *spec, const struct frame *frame,
+                        size_t *at, struct hist_values *out);
+// The def of the chosen set: of the newest frame of the window that has it, or NULL.
+const struct hist_def *hist_select_def(const struct hist_select *select, const struct hist_spec *spec,
+                                       const struct look *look);
+// False when the source of the chosen set is not there or has only begun: nothing was measured, not "none".
+bool hist_select_measured(const struct hist_select *select, const struct hist_spec *spec, const struct frame *frame);
+// "device vda, op all": fit for a screen. Returns the length.
+size_t hist_select_text(const struct hist_select *select, const struct hist_def *def, char *out, size_t size);
+// The keys v V t T m M. ctx->state begins with a struct hist_choice. True when used; the other parts then know too.
+bool hist_select_key(struct part_context *ctx);
+#define HIST_SELECT_PART_KEYS                                                                                          \
+    {'v', "v V", "next, previous device (or process, group: the first key); then all"},                                \
+        {'t', "t T", "next, previous type of operation: reads, with a flag, writes, ..., all"}, {                      \
+        'm', "m M", "next, previous measure: latency, queue, wait, size, offset, utilisation, by process, by group"    \
+    }
+size_t hist_select_sources(const struct part *part, const char **names, size_t max);
+
+// Takes the user to the list of what was chosen, in that frame, with values from `low` to below `high` (stored values;
+// 0 and UINT64_MAX: no limit). False when the part has no list.
+bool hist_select_list(struct part_context *ctx, const struct frame *frame, uint64_t low, uint64_t high);
+
+#endif

@@ -1,0 +1,310 @@
+// The pane: draws the parts of a view where the layout puts them, with their titles, staleness and notes, and passes
+// keys on: to the part that has the focus, then to the others, then to itself. Knows no view and no kind of part.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/mem.h"
+#include "views/escape.h"
+#include "views/pane_parts.h"
+
+static bool takes_keys(const struct part *part) {
+    return !part->hidden && part->kind->key;
+}
+
+struct pane *pane_new(const struct view *view) {
+    struct pane *pane = xcalloc(1, sizeof(*pane));
+
+    pane->view = view;
+    pane->parts = xcalloc(view->n_parts + 1, sizeof(*pane->parts));
+    pane->layout = xcalloc(1, sizeof(*pane->layout));
+    pane->focus = -1;
+    for (size_t i = 0; i < view->n_parts; i++) {
+        const struct part *part = &view->parts[i];
+        pane->parts[i] = xcalloc(1, part->kind->state_size + 1);
+        if (part->kind->init)
+            part->kind->init(pane->parts[i], part);
+        if (pane->focus < 0 && takes_keys(part))
+            pane->focus = (int)i;
+    }
+    if (pane->focus < 0)
+        pane->focus = 0;
+    return pane;
+}
+
+void pane_free(struct pane *pane) {
+    if (!pane)
+        return;
+    for (size_t i = 0; i < pane->view->n_parts; i++) {
+        const struct part *part = &pane->view->parts[i];
+        if (part->kind->done)
+            part->kind->done(pane->parts[i], part);
+        free(pane->parts[i]);
+    }
+    free(pane->parts);
+    free(pane->layout);
+    free(pane);
+}
+
+struct part_context part_context(struct pane *pane, const struct look *look, size_t i) {
+    return (struct part_context){
+        .look = look,
+        .pane = pane,
+        .part = &pane->view->parts[i],
+        .state = pane->parts[i],
+        .area = pane->layout->bodies[i],
+        .focused = (size_t)pane->focus == i,
+    };
+}
+
+// ---- drawing ----
+
+// At the right end of a line that is `used` cells long at the left. Returns the columns that are left before it.
+static int draw_right(struct area area, int end, int used, enum role role, const char *text) {
+    int width = text_width(text);
+
+    if (end - width - 2 < used)
+        return end;
+    area_text(area, end - width - 1, 0, role, text);
+    area_char(area, end - width - 2, 0, ROLE_DIM, ' ');
+    area_char(area, end - 1, 0, ROLE_DIM, ' ');
+    return end - width - 2;
+}
+
+// Staleness, losses, and a source that is not there: said where the data stands.
+static int draw_condition(struct part_context *ctx, struct area line, int end, int used) {
+    struct source sources[SOURCES_MAX];
+    size_t n = part_sections(ctx->part, ctx->look->frame, sources);
+    uint64_t stale_ns = 0, lost = 0;
+    bool starting = false, unavailable = false;
+    char text[64];
+
+    for (size_t i = 0; i < n; i++) {
+        if (sources[i].stale_ns > stale_ns)
+            stale_ns = sources[i].stale_ns;
+        else if (!sources[i].stale_ns)
+            lost += section_lost(sources[i].section);
+        starting |= section_state(sources[i].section) == SECTION_STARTING;
+        unavailable |= section_state(sources[i].section) == SECTION_UNAVAILABLE;
+    }
+    if (stale_ns) {
+        snprintf(text, sizeof(text), "stale %.1f s", (double)stale_ns / 1e9);
+        end = draw_right(line, end, used, ROLE_STALE, text);
+    }
+    if (lost) {
+        snprintf(text, sizeof(text), "%llu events lost", (unsigned long long)lost);
+        end = draw_right(line, end, used, ROLE_WARNING, text);
+    }
+    if (unavailable || starting)
+        end = draw_right(line, end, used, ROLE_STALE, unavailable ? "not available" : "starting");
+    return end;
+}
+
+static void draw_title(struct part_context *ctx, struct area line, bool mark) {
+    int end = line.width - 1, x = 0;
+    char text[128];
+
+    area_fill(line, 0, 0, line.width, ROLE_DIM, 0x2500);
+    x += area_text(line, 1, 0, ROLE_TITLE, mark ? " \u25b8 " : " ") + 1;
+    x += area_text(line, x, 0, ROLE_TITLE, ctx->part->title);
+    x += area_text(line, x, 0, ROLE_TITLE, " ");
+    end = draw_condition(ctx, line, end, x);
+    if (ctx->part->kind->status && ctx->part->kind->status(ctx, text, sizeof(text)))
+        draw_right(line, end, x, ROLE_DIM, text);
+}
+
+static void draw_part(struct pane *pane, const struct look *look, size_t i, struct area area, bool mark) {
+    const struct part *part = &pane->view->parts[i];
+    int title = part->title ? 1 : 0;
+    struct area body = area_sub(area, 0, title, area.width, area.height - title);
+
+    pane->layout->bodies[i] = body;
+    if (area.height <= 0 || area.width <= 0)
+        return;
+    struct part_context ctx = part_context(pane, look, i);
+    // The body first: the words of the title's right end come from what it shows.
+    if (body.height > 0 && part->kind->draw)
+        part->kind->draw(&ctx);
+    if (title)
+        draw_title(&ctx, area_sub(area, 0, 0, area.width, 1), mark && ctx.focused);
+    else
+        draw_condition(&ctx, area_sub(area, 0, 0, area.width, 1), area.width, 0);
+}
+
+void pane_draw(struct pane *pane, const struct look *look, struct area area) {
+    const struct view *view = pane->view;
+    struct area areas[PARTS_MAX] = {0};
+    int wants[PARTS_MAX], takers = 0;
+    struct pane_notes notes;
+
+    memset(pane->layout->bodies, 0, sizeof(pane->layout->bodies));
+    if (!look->frame) {
+        area_text(area, 1, 0, ROLE_DIM, "waiting for the first data");
+        return;
+    }
+    pane_notes(pane, look->frame, false, &notes);
+    int note_rows = notes_height(&notes, area.height);
+    struct area parts = area_sub(area, 0, 0, area.width, area.height - note_rows);
+    for (size_t i = 0; i < view->n_parts; i++) {
+        struct part_context ctx = part_context(pane, look, i);
+        const struct part *part = &view->parts[i];
+        wants[i] = part->hidden         ? 0
+                   : part->kind->height ? part->kind->height(&ctx, layout_width(view, i, parts.width))
+                                        : part->min_height;
+        takers += takes_keys(part);
+    }
+    layout_parts(view, parts, wants, (size_t)pane->focus, areas);
+    for (size_t i = 0; i < view->n_parts; i++)
+        draw_part(pane, look, i, areas[i], takers > 1);
+    notes_draw(&notes, area_sub(area, 0, area.height - note_rows, area.width, note_rows));
+}
+
+// ---- keys ----
+
+// To a part of the same pane, with a filter and a frame of its own. From there Esc goes back to what was before.
+static void pane_go(struct pane *pane, const struct look *look, const struct part_context *ctx,
+                    struct pane_answer *answer) {
+    struct pane_back *back = &pane->layout->back;
+
+    if (!back->set) {
+        *back = (struct pane_back){.set = true, .focus = pane->focus, .filter_part = pane->filter_part};
+        back->frame = look->live || !look->frame ? 0 : look->frame->number;
+        memcpy(back->filter, pane->filter, sizeof(back->filter));
+    }
+    pane->focus = (int)(ctx->go_part - pane->view->parts);
+    pane_set_filter(pane, ctx->go_filter);
+    pane->filter_part = ctx->go_part;
+    answer->go_frame = ctx->go_frame;
+}
+
+static bool pane_go_back(struct pane *pane, struct pane_answer *answer) {
+    struct pane_back *back = &pane->layout->back;
+
+    if (!back->set)
+        return false;
+    back->set = false;
+    pane->focus = back->focus;
+    pane_set_filter(pane, back->filter);
+    pane->filter_part = back->filter_part;
+    answer->go_frame = back->frame;
+    answer->go_live = !back->frame;
+    return true;
+}
+
+static bool part_key(struct pane *pane, const struct look *look, size_t i, int key, int x, int y,
+                     struct pane_answer *answer) {
+    struct part_context ctx = part_context(pane, look, i);
+
+    if (!takes_keys(ctx.part))
+        return false;
+    ctx.key = key;
+    ctx.mouse_x = x - ctx.area.x;
+    ctx.mouse_y = y - ctx.area.y;
+    bool used = ctx.part->kind->key(&ctx);
+    if (!used)
+        return false;
+    answer->jump_pane = ctx.jump_pane;
+    snprintf(answer->jump_filter, sizeof(answer->jump_filter), "%s", ctx.jump_filter ? ctx.jump_filter : "");
+    snprintf(answer->message, sizeof(answer->message), "%s", ctx.message);
+    if (ctx.go_part)
+        pane_go(pane, look, &ctx, answer);
+    return true;
+}
+
+static bool click(struct pane *pane, const struct look *look, int x, int y, struct pane_answer *answer) {
+    for (size_t i = 0; i < pane->view->n_parts; i++) {
+        struct area area = pane->layout->bodies[i];
+        int title = pane->view->parts[i].title ? 1 : 0;
+        if (area.height + title <= 0 || !area.grid || x < area.x || x >= area.x + area.width || y < area.y - title ||
+            y >= area.y + area.height)
+            continue;
+        bool moved = takes_keys(&pane->view->parts[i]) && (size_t)pane->focus != i;
+        if (moved)
+            pane->focus = (int)i;
+        return (y >= area.y && part_key(pane, look, i, KEY_VIEW_CLICK, x, y, answer)) || moved;
+    }
+    return false;
+}
+
+static bool focus_move(struct pane *pane, int direction) {
+    int n = (int)pane->view->n_parts;
+
+    for (int step = 1; step < n; step++) {
+        int i = (pane->focus + direction * step + n * step) % n;
+        if (!takes_keys(&pane->view->parts[i]))
+            continue;
+        pane->focus = i;
+        return true;
+    }
+    return false;
+}
+
+bool pane_key(struct pane *pane, const struct look *look, int key, int mouse_x, int mouse_y,
+              struct pane_answer *answer) {
+    memset(answer, 0, sizeof(*answer));
+    if (key == KEY_VIEW_CLICK)
+        return click(pane, look, mouse_x, mouse_y, answer);
+    if (part_key(pane, look, (size_t)pane->focus, key, mouse_x, mouse_y, answer))
+        return true;
+    if (key == 'o' || key == 'O')
+        return focus_move(pane, key == 'o' ? 1 : -1);
+    if ((key == 'n' || key == 'N') && pane->search[0]) {
+        if (!pane_search(pane, look, key == 'n' ? 1 : -1))
+            snprintf(answer->message, sizeof(answer->message), "not found: %.100s", pane->search);
+        return true;
+    }
+    if (key == KEY_VIEW_BACK && pane_go_back(pane, answer))
+        return true;
+    if (key == KEY_VIEW_BACK && pane->filter[0]) {
+        pane_set_filter(pane, "");
+        snprintf(answer->message, sizeof(answer->message), "filter off");
+        return true;
+    }
+    for (size_t i = 0; i < pane->view->n_parts; i++)
+        if (i != (size_t)pane->focus && part_key(pane, look, i, key, mouse_x, mouse_y, answer))
+            return true;
+    return false;
+}
+
+bool pane_search(struct pane *pane, const struct look *look, int direction) {
+    size_t n = pane->view->n_parts;
+
+    for (size_t step = 0; pane->search[0] && step < n; step++) {
+        size_t i = ((size_t)pane->focus + step) % n;
+        struct part_context ctx = part_context(pane, look, i);
+        if (ctx.part->hidden || !ctx.part->kind->search || !ctx.part->kind->search(&ctx, direction))
+            continue;
+        pane->focus = (int)i;
+        return true;
+    }
+    return false;
+}
+
+void pane_set_filter(struct pane *pane, const char *filter) {
+    pane->filter_part = NULL;
+    snprintf(pane->filter, sizeof(pane->filter), "%s", filter ? filter : "");
+}
+
+bool pane_sort(struct pane *pane, const struct look *look, const char *column) {
+    size_t n = pane->view->n_parts;
+    bool ascending = column[0] == '-';
+
+    for (size_t step = 0; step < n; step++) {
+        struct part_context ctx = part_context(pane, look, ((size_t)pane->focus + step) % n);
+        if (ctx.part->kind->sort && ctx.part->kind->sort(&ctx, column + ascending, ascending))
+            return true;
+    }
+    return false;
+}
+
+int pane_write_svg(struct pane *pane, const struct look *look, const struct write_info *info, FILE *out) {
+    size_t n = pane->view->n_parts;
+
+    for (size_t step = 0; step < n; step++) {
+        struct part_context ctx = part_context(pane, look, ((size_t)pane->focus + step) % n);
+        if (ctx.part->kind->write_svg && !ctx.part->hidden)
+            return ctx.part->kind->write_svg(&ctx, info, out) ? 0 : -ENODATA;
+    }
+    return -ENOTSUP;
+}

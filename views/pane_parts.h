@@ -1,0 +1,59 @@
+// What pane.c, write.c and help.c share: contexts of parts, the sections behind them, the notes of a pane.
+#ifndef VIEWS_PANE_PARTS_H
+#define VIEWS_PANE_PARTS_H
+
+#include "views/view.h"
+
+#define PARTS_MAX 24
+#define SOURCES_MAX 16
+#define NOTES_MAX 64
+
+// What Esc brings back after a key took the user to another part.
+struct pane_back {
+    bool set;
+    int focus;
+    char filter[128];
+    const struct part *filter_part;
+    uint64_t frame; // 0: live
+};
+
+struct pane_layout {
+    struct area bodies[PARTS_MAX]; // of the last draw, without the title; height 0: not on the screen
+    struct pane_back back;
+};
+
+// A context for part i, for a look that may be NULL; area empty.
+struct part_context part_context(struct pane *pane, const struct look *look, size_t i);
+
+struct source {
+    const struct section *section; // lives as long as the frame
+    uint64_t stale_ns;
+    bool repeated; // it stands in the frame before as well
+};
+// The sections that a part, or a whole pane, shows. Returns how many.
+size_t part_sections(const struct part *part, const struct frame *frame, struct source out[SOURCES_MAX]);
+size_t pane_sections(const struct pane *pane, const struct frame *frame, struct source out[SOURCES_MAX]);
+
+// The notes of a pane's sections, the most severe first, the stale ones' own included. Texts live as long as the frame,
+// or as `extra`.
+struct pane_notes {
+    struct note notes[NOTES_MAX];
+    size_t n;
+    char extra[SOURCES_MAX][96];
+};
+// `everything`: also those that explain a value that no part of the pane shows (files hold such values as well).
+void pane_notes(const struct pane *pane, const struct frame *frame, bool everything, struct pane_notes *out);
+// Rows that the notes take of a screen of that height, and drawing them.
+int notes_height(const struct pane_notes *notes, int height);
+void notes_draw(const struct pane_notes *notes, struct area area);
+
+// How rows are shared out. needs in, heights out; a height of 0 means: no room. `keep` is dropped last.
+struct need {
+    int min, want, weight;
+};
+void layout_share(const struct need *needs, size_t n, int height, size_t keep, int *heights);
+// The area of each part, title included, for the wanted body rows at the widths of layout_width.
+void layout_parts(const struct view *view, struct area area, const int *wants, size_t focus, struct area *out);
+int layout_width(const struct view *view, size_t i, int width);
+
+#endif

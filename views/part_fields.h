@@ -1,0 +1,19 @@
+// The fields part: a block of "label value" fields that flow in columns, of named columns of one-row tables and of
+// series.
+#ifndef VIEWS_PART_FIELDS_H
+#define VIEWS_PART_FIELDS_H
+
+#include "views/rows.h"
+
+struct fields_spec {
+    struct rows_source source; // one-row tables, joined; no table: series only
+    // Columns or series by name, blank between, the most important first; a column goes before a series of that name.
+    // NULL: all columns. "name=label" gives a label of the view's own, "_" for a blank; else it is the title.
+    const char *shown;
+    enum role (*role)(const char *name, double value); // of a number; NULL: plain
+    uint8_t width;                                     // of a field with its value; 0: 26
+};
+
+extern const struct part_kind part_fields;
+
+#endif

@@ -1,0 +1,401 @@
+// Draws findings as wrapped sentences, the most severe first, and when there is too little room cuts the last ones to a
+// line. Severity is a mark and a colour. Decides nothing itself: the rules are model/findings.c.
+#include "views/part_findings.h"
+
+#include <string.h>
+
+#include "views/escape.h"
+#include "views/filter.h"
+#include "views/width.h"
+
+#define FINDINGS_MAX 32
+#define LINES_MAX 6
+#define MARK_WIDTH 3
+#define RESOURCE_WIDTH 11
+
+struct finding {
+    char severity[12], resource[16], culprit[96], pane[24];
+    char text[768]; // culprit, evidence and since when
+    int lines;
+};
+
+struct findings_state {
+    int selected;
+    int top; // the first one that is drawn
+    int n;   // of the last draw
+    struct {
+        int y, lines;
+    } at[FINDINGS_MAX];                    // of the last draw; lines 0: not on the screen
+    struct finding findings[FINDINGS_MAX]; // scratch
+    char filter[128];
+};
+
+static void cell_string(const struct table *table, const union cell *row, const char *name, char *out, size_t size) {
+    int column = table_column(table_def(table), name);
+    char text[768];
+    out[0] = '\0';
+    if (column < 0 || cell_is_null(&table_def(table)->columns[column], row[column]))
+        return;
+    size_t n = column_format(&table_def(table)->columns[column], row[column], text, sizeof text);
+    escape_text(text, n, out, size);
+}
+
+// fio (4242) on vda
+static void finding_culprit(struct finding *finding, const char *comm, const char *pid, const char *device) {
+    size_t size = sizeof finding->culprit;
+    int n = snprintf(finding->culprit, size, "%s", comm);
+    if (pid[0] && n >= 0 && (size_t)n < size)
+        n += snprintf(finding->culprit + n, size - (size_t)n, comm[0] ? " (%s)" : "process %s", pid);
+    if (device[0] && n >= 0 && (size_t)n < size)
+        snprintf(finding->culprit + n, size - (size_t)n, "%s%s", n ? " on " : "", device);
+}
+
+static void finding_read(const struct table *table, const union cell *row, struct finding *out) {
+    char comm[64], pid[24], device[64], evidence[512], since[24];
+    int column = table_column(table_def(table), "since_s");
+
+    cell_string(table, row, "severity", out->severity, sizeof out->severity);
+    cell_string(table, row, "resource", out->resource, sizeof out->resource);
+    cell_string(table, row, "pane", out->pane, sizeof out->pane);
+    cell_string(table, row, "culprit_comm", comm, sizeof comm);
+    cell_string(table, row, "culprit_pid", pid, sizeof pid);
+    cell_string(table, row, "culprit_device", device, sizeof device);
+    cell_string(table, row, "evidence", evidence, sizeof evidence);
+    cell_string(table, row, "since_s", since, sizeof since);
+    finding_culprit(out, comm, pid, device);
+    // The sentence may name who it is; once is enough.
+    bool named = !out->culprit[0] || ((!comm[0] || strstr(evidence, comm)) && (!device[0] || strstr(evidence, device)));
+    bool clock = since[0] && row[column].num >= 1e9; // a time of day, not a duration
+    bool brief = since[0] && row[column].num < 1;    // new in this frame
+    snprintf(out->text, sizeof out->text, "%s%s%s%s%s%s", named ? "" : out->culprit, named ? "" : ": ", evidence,
+             !since[0] || brief ? ""
+             : clock            ? " (since "
+                                : " (for ",
+             brief ? "" : since, !since[0] || brief ? "" : ")");
+}
+
+// The next line of at most `width` columns, broken at a blank where there is one. False at the end of the text.
+static bool next_line(const char **text, int width, char *out, size_t size) {
+    const char *at = *text, *blank = NULL;
+    int used = 0;
+    while (*at == ' ')
+        at++;
+    const char *start = at;
+    if (!*at || width < 1)
+        return false;
+    while (*at) {
+        uint32_t ch;
+        size_t n = utf8_decode(at, strlen(at), &ch);
+        int w = n ? char_width(ch) : 1;
+        if (*at == ' ')
+            blank = at;
+        if (used + w > width)
+            break;
+        used += w;
+        at += n ? n : 1;
+    }
+    const char *end = *at && blank ? blank : at;
+    if (end == start) // one character wider than the line
+        return false;
+    size_t length = (size_t)(end - start);
+    snprintf(out, size, "%.*s", (int)(length < size ? length : size - 1), start);
+    *text = end;
+    return true;
+}
+
+static int count_lines(const char *text, int width) {
+    char line[512];
+    int n = 0;
+    while (n < LINES_MAX && next_line(&text, width, line, sizeof line))
+        n++;
+    return n ? n : 1;
+}
+
+static int hint_width(int width) {
+    return width >= 60 ? 10 : 0;
+}
+static int sentence_width(int width) {
+    return width - MARK_WIDTH - RESOURCE_WIDTH - hint_width(width);
+}
+
+static const struct table *findings_table_of(const struct part_context *ctx) {
+    const struct findings_spec *spec = ctx->part->spec;
+    return ctx->look->frame ? frame_table(ctx->look->frame, spec->table) : NULL;
+}
+
+static int findings_height(struct part_context *ctx, int width) {
+    const struct table *table = findings_table_of(ctx);
+    const union cell *row;
+    int lines = 0;
+    if (!table || !table_rows(table))
+        return 2;
+    for (size_t cursor = 0; (row = table_next(table, &cursor));) {
+        struct finding finding;
+        finding_read(table, row, &finding);
+        lines += count_lines(finding.text, sentence_width(width));
+    }
+    return lines;
+}
+
+// ---- nothing wrong ----
+
+static bool was_measured(const struct frame *frame, const char *name) {
+    uint64_t left_out;
+    for (size_t s = 0; s < frame->n_sections; s++) {
+        const struct section *section = frame->sections[s];
+        enum section_state state = section_state(section);
+        if (frame->stale_ns[s] || (state != SECTION_OK && state != SECTION_DEGRADED))
+            continue;
+        if (section_find_table(section, name) || section_find_hists(section, name) ||
+            section_find_stream(section, name, &left_out))
+            return true;
+        for (size_t i = 0; i < section_n_series(section); i++) {
+            const struct series_def *def;
+            double value = section_series_at(section, i, &def);
+            if (!strcmp(def->name, name))
+                return value == value;
+        }
+    }
+    return false;
+}
+
+// The verdict when there is no finding, and what it rests on.
+static enum role nothing_text(struct part_context *ctx, const char **verdict, char *out, size_t size) {
+    const struct findings_spec *spec = ctx->part->spec;
+    const struct frame *frame = ctx->look->frame;
+    char looked[512] = "", missed[512] = "";
+
+    out[0] = '\0';
+    if (!frame || !findings_table_of(ctx) || frame->number == 0) {
+        *verdict = "Measuring: findings come with the first whole interval.";
+        return ROLE_DIM;
+    }
+    for (const struct findings_look *look = spec->looks; look->what; look++) {
+        char *list = was_measured(frame, look->name) ? looked : missed;
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof looked - used, "%s%s", used ? ", " : "", look->what);
+    }
+    snprintf(out, size, "%s%s%s%s%s%s%s", looked[0] ? "Looked at " : "", looked, looked[0] ? "." : "",
+             looked[0] && missed[0] ? " " : "", missed[0] ? "Not looked at: " : "", missed, missed[0] ? "." : "");
+    *verdict = looked[0] ? "Nothing wrong found." : "Nothing was measured.";
+    return looked[0] ? ROLE_GOOD : ROLE_WARNING;
+}
+
+static void draw_nothing(struct part_context *ctx) {
+    char text[1200], line[512];
+    const char *verdict, *rest = text;
+    enum role role = nothing_text(ctx, &verdict, text, sizeof text);
+    int x = area_text(ctx->area, 0, 0, role, verdict);
+    for (int y = 0, at = x + 1; y < ctx->area.height && next_line(&rest, ctx->area.width - at, line, sizeof line);
+         y++, at = 0)
+        area_text(ctx->area, at, y, ROLE_DIM, line);
+}
+
+// ---- drawing ----
+
+static enum role severity_role(const char *severity) {
+    return !strcmp(severity, "critical") ? ROLE_CRITICAL : !strcmp(severity, "warning") ? ROLE_WARNING : ROLE_INFO;
+}
+
+static void draw_finding(struct area area, const struct finding *finding, int y, int lines, bool selected) {
+    enum role role = severity_role(finding->severity);
+    int width = sentence_width(area.width), hint = hint_width(area.width);
+    const char *text = finding->text;
+    char line[512];
+
+    area_text(area, 0, y, role, role == ROLE_CRITICAL ? "!!" : role == ROLE_WARNING ? "!" : "i");
+    area_text(area_sub(area, MARK_WIDTH, 0, RESOURCE_WIDTH - 1, area.height), 0, y, role, finding->resource);
+    for (int i = 0; i < lines && next_line(&text, width, line, sizeof line); i++) {
+        area_text(area, MARK_WIDTH + RESOURCE_WIDTH, y + i, i ? ROLE_TEXT : role, line);
+        area_role(area, MARK_WIDTH + RESOURCE_WIDTH, y + i, width, ROLE_TEXT);
+        if (i == lines - 1 && *text) // cut off: the rest is in the pane that it names
+            area_char(area, MARK_WIDTH + RESOURCE_WIDTH + width - 1, y + i, ROLE_DIM, 0x2026);
+    }
+    if (hint && finding->pane[0]) {
+        char where[32];
+        snprintf(where, sizeof where, "\u2192 %s", finding->pane);
+        area_text(area, area.width - hint + 1, y, ROLE_KEY, where);
+    }
+    if (selected)
+        for (int i = 0; i < lines; i++)
+            area_role(area, MARK_WIDTH, y + i, area.width - MARK_WIDTH, ROLE_SELECTED);
+}
+
+static void findings_draw(struct part_context *ctx) {
+    struct findings_state *state = ctx->state;
+    const struct table *table = findings_table_of(ctx);
+    struct finding *findings = state->findings;
+    const union cell *row;
+    int n = 0, total = 0, height = ctx->area.height;
+
+    state->n = 0;
+    memset(state->at, 0, sizeof state->at);
+    if (!table || !table_rows(table)) {
+        draw_nothing(ctx);
+        return;
+    }
+    for (size_t cursor = 0; n < FINDINGS_MAX && (row = table_next(table, &cursor)); n++) {
+        finding_read(table, row, &findings[n]);
+        findings[n].lines = count_lines(findings[n].text, sentence_width(ctx->area.width));
+        total += findings[n].lines;
+    }
+    state->n = n;
+    if (state->selected >= n)
+        state->selected = n - 1;
+    if (state->selected < 0)
+        state->selected = 0;
+    // Too little room: the last ones lose their further lines first, the selected one keeps its own.
+    for (int i = n - 1; i >= 0 && total > height; i--)
+        while (i != state->selected && findings[i].lines > 1 && total > height) {
+            findings[i].lines--;
+            total--;
+        }
+    if (findings[state->selected].lines > height)
+        findings[state->selected].lines = height;
+    if (total <= height || state->selected < state->top)
+        state->top = total <= height ? 0 : state->selected;
+    int reach = 0; // the selected one must be whole on the screen
+    for (int i = state->top; i <= state->selected; i++)
+        reach += findings[i].lines;
+    while (reach > height && state->top < state->selected)
+        reach -= findings[state->top++].lines;
+    int y = 0, i = state->top;
+    for (; i < n && y < height; y += findings[i++].lines) {
+        int lines = y + findings[i].lines > height ? height - y : findings[i].lines;
+        draw_finding(ctx->area, &findings[i], y, lines, ctx->focused && i == state->selected);
+        state->at[i].y = y;
+        state->at[i].lines = lines;
+    }
+}
+
+static size_t findings_status(struct part_context *ctx, char *out, size_t size) {
+    struct findings_state *state = ctx->state;
+    int shown = 0;
+    for (int i = 0; i < state->n; i++)
+        shown += state->at[i].lines > 0;
+    out[0] = '\0';
+    if (!state->n)
+        return 0;
+    int n = shown < state->n ? snprintf(out, size, "%d of %d", shown, state->n) : snprintf(out, size, "%d", state->n);
+    return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+}
+
+// ---- keys ----
+
+// Whether a table of that pane has the column.
+static bool pane_has_column(const char *pane, const struct frame *frame, const char *column) {
+    for (const struct view *const *view = views; *view; view++) {
+        for (size_t i = 0; !strcmp((*view)->name, pane) && i < (*view)->n_parts; i++) {
+            const struct part *part = &(*view)->parts[i];
+            const char *names[16] = {part->name};
+            size_t n = part->kind->sources ? part->kind->sources(part, names, 16) : 1;
+            for (size_t k = 0; k < n; k++) {
+                const struct table *table = frame_table(frame, names[k]);
+                if (table && table_column(table_def(table), column) >= 0)
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
+// The culprit's own rows in that pane, and nobody else's: pid 1 is not pid 10.
+static void culprit_filter(const struct table *table, const union cell *row, const struct frame *frame,
+                           const char *pane, char *out, size_t size) {
+    static const struct {
+        const char *culprit, *column;
+    } names[] = {{"culprit_device", "device"},
+                 {"culprit_device", "interface"},
+                 {"culprit_pid", "pid"},
+                 {"culprit_comm", "comm"}};
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof names / sizeof *names && !out[0]; i++) {
+        int at = table_column(table_def(table), names[i].culprit);
+        if (at < 0 || !pane_has_column(pane, frame, names[i].column))
+            continue;
+        struct column column = table_def(table)->columns[at];
+        column.name = names[i].column;
+        filter_for(&column, row[at], out, size);
+    }
+}
+
+static bool findings_key(struct part_context *ctx) {
+    struct findings_state *state = ctx->state;
+    const struct table *table = findings_table_of(ctx);
+    const union cell *row = NULL;
+    int n = table ? (int)table_rows(table) : 0;
+
+    if (!n || (!ctx->focused && ctx->key != KEY_VIEW_CLICK))
+        return false;
+    if (ctx->key == KEY_VIEW_UP || ctx->key == KEY_VIEW_DOWN) {
+        state->selected += ctx->key == KEY_VIEW_UP ? -1 : 1;
+        state->selected = state->selected < 0 ? 0 : state->selected >= n ? n - 1 : state->selected;
+        return true;
+    }
+    if (ctx->key == KEY_VIEW_HOME || ctx->key == KEY_VIEW_END) {
+        state->selected = ctx->key == KEY_VIEW_HOME ? 0 : n - 1;
+        return true;
+    }
+    if (ctx->key == KEY_VIEW_CLICK) {
+        for (int i = 0; i < state->n; i++)
+            if (state->at[i].lines && ctx->mouse_y >= state->at[i].y &&
+                ctx->mouse_y < state->at[i].y + state->at[i].lines) {
+                state->selected = i;
+                return true;
+            }
+        return false;
+    }
+    if (ctx->key != KEY_VIEW_ENTER)
+        return false;
+    int i = 0;
+    for (size_t cursor = 0; i <= state->selected && (row = table_next(table, &cursor)); i++)
+        ;
+    int pane = table_column(table_def(table), "pane");
+    if (!row || pane < 0 || !row[pane].text)
+        return true;
+    culprit_filter(table, row, ctx->look->frame, text_bytes(row[pane].text), state->filter, sizeof state->filter);
+    ctx->jump_pane = text_bytes(row[pane].text);
+    ctx->jump_filter = state->filter;
+    return true;
+}
+
+static const struct part_key keys[] = {
+    {KEY_VIEW_ENTER, "Enter", "go where the finding points, filtered to the culprit"},
+    {0},
+};
+
+static void findings_write_text(struct part_context *ctx, FILE *out) {
+    const struct table *table = findings_table_of(ctx);
+    const union cell *row;
+    if (!table || !table_rows(table)) {
+        char text[1200];
+        const char *verdict;
+        nothing_text(ctx, &verdict, text, sizeof text);
+        fprintf(out, "  %s%s%s\n", verdict, text[0] ? " " : "", text);
+        return;
+    }
+    for (size_t cursor = 0; (row = table_next(table, &cursor));) {
+        struct finding finding;
+        finding_read(table, row, &finding);
+        fprintf(out, "  %s %s: %s%s%s\n", finding.severity, finding.resource, finding.text,
+                finding.pane[0] ? " - look at pane " : "", finding.pane);
+    }
+}
+
+static size_t findings_sources(const struct part *part, const char **names, size_t max) {
+    const struct findings_spec *spec = part->spec;
+    if (max)
+        names[0] = spec->table;
+    return max ? 1 : 0;
+}
+
+const struct part_kind part_findings = {
+    .state_size = sizeof(struct findings_state),
+    .height = findings_height,
+    .draw = findings_draw,
+    .key = findings_key,
+    .keys = keys,
+    .write_text = findings_write_text,
+    .status = findings_status,
+    .sources = findings_sources,
+};

@@ -1,0 +1,513 @@
+// Draws the heat map and its cursor. Everything that a colour says a character says too: shades with Unicode, a ramp of
+// characters in ASCII; colours only make it finer.
+#include "views/part_heat.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "model/mem.h"
+#include "views/heat_data.h"
+#include "views/heat_svg.h"
+
+#define HEAT_ROWS_WANTED 30
+#define LABEL_WIDTH 7
+#define TICK_APART 9
+#define TICKS_MAX 64
+
+struct heat_state {
+    struct hist_choice choice; // first: see hist_select.h
+    bool cursor, marks;
+    bool follow;            // the cursor stays on the newest column
+    uint64_t cursor_number; // else on the frame of this number
+    double cursor_value;    // and the range that holds this value
+    struct heat_data data;  // of the last draw; keys and clicks go by it
+};
+
+static void heat_init(void *state, const struct part *part) {
+    (void)part;
+    struct heat_state *heat = state;
+    heat->choice.shares = true;
+    heat->follow = true;
+}
+
+static void heat_done(void *state, const struct part *part) {
+    (void)part;
+    struct heat_state *heat = state;
+    heat_free(&heat->data);
+}
+
+// ---- drawing ----
+
+static const char ascii_ramp[] = ".:-=+*#%@";
+static const uint32_t shades[] = {0x2591, 0x2592, 0x2593, 0x2588};
+
+static int heat_levels(bool ascii) {
+    return ascii ? (int)sizeof ascii_ramp - 1 : (int)(sizeof shades / sizeof *shades);
+}
+
+static int heat_level(uint8_t heat, bool ascii) {
+    return (heat - HEAT_LOW) * heat_levels(ascii) / (256 - HEAT_LOW);
+}
+
+static uint32_t heat_char(uint8_t heat, bool ascii) {
+    int level = heat_level(heat, ascii);
+    return ascii ? (uint32_t)ascii_ramp[level] : shades[level];
+}
+
+static struct grid_cell *cell_of(struct area area, int x, int y) {
+    return x >= 0 && y >= 0 && x < area.width && y < area.height
+               ? &area.grid->cells[(size_t)(area.y + y) * (size_t)area.grid->width + (size_t)(area.x + x)]
+               : NULL;
+}
+
+// Labels of round values at the axis, the largest on top; every row when they are far apart, else every few.
+static void draw_axis(struct part_context *ctx, const struct hist_def *def) {
+    struct heat_state *state = ctx->state;
+    int rows = state->data.rows, every = rows > 12 ? rows > 30 ? 4 : 2 : 1;
+    for (int row = 0; row < rows; row++) {
+        char label[16] = "";
+        if (row % every == 0)
+            hist_scale_edge(&state->data.scale, def, row, label);
+        area_printf(ctx->area, 0, rows - 1 - row, ROLE_DIM, "%6s", label);
+        area_char(ctx->area, LABEL_WIDTH - 1, rows - 1 - row, ROLE_DIM, 0x2502);
+    }
+}
+
+static void draw_times(struct part_context *ctx, int y) {
+    struct heat_state *state = ctx->state;
+    const struct heat_data *data = &state->data;
+    const struct frame *last = data->column[data->columns - 1].frame;
+    struct heat_tick ticks[TICKS_MAX];
+    char clock[16] = "now";
+    if (!last || data->columns < 6)
+        return;
+    if (!ctx->look->live) { // rewound: the map ends at the time of the frame that is looked at
+        struct tm tm;
+        localtime_r(&last->wall.tv_sec, &tm);
+        strftime(clock, sizeof clock, "%H:%M:%S", &tm);
+    }
+    int n = heat_ticks(data, TICK_APART, ticks, TICKS_MAX), end = LABEL_WIDTH + data->columns - (int)strlen(clock);
+    area_text(ctx->area, end, y, ROLE_DIM, clock);
+    for (int i = 0; i < n; i++) { // each ends at its column
+        int width = (int)strlen(ticks[i].text), x = LABEL_WIDTH + ticks[i].column + 1 - width;
+        if (x >= 0 && x + width < end)
+            area_text(ctx->area, x, y, ROLE_DIM, ticks[i].text);
+    }
+}
+
+// The percentiles of one frame, exact. Returns the length, 0 when it has none.
+static size_t percentiles_text(struct part_context *ctx, const struct hist_def *def, const struct frame *frame,
+                               bool with_max, char *out, size_t size) {
+    struct heat_state *state = ctx->state;
+    const struct hist_set *set = hist_select_hists(&state->choice.select, ctx->part->spec, frame);
+    const struct hist_measure *measure = hist_select_measure(&state->choice.select, ctx->part->spec);
+    size_t n = 0, at = 0, all = set ? hist_set_count(set) : 0;
+    char p50[24], p99[24], max[24];
+    out[0] = '\0';
+    if (!all || (measure && measure->linear)) // percentiles of places tell nothing
+        return 0;
+    const struct hist **hists = xmalloc(all * sizeof(*hists));
+    for (const struct hist *one; (one = hist_select_next(&state->choice.select, set, &at));)
+        hists[n++] = one;
+    struct hist *hist = hist_merge(hists, n);
+    free(hists);
+    int length = 0;
+    if (hist->count) {
+        unit_format(def->unit, hist_quantile(hist, 0.5) / def->divisor, p50, sizeof p50);
+        unit_format(def->unit, hist_quantile(hist, 0.99) / def->divisor, p99, sizeof p99);
+        unit_format(def->unit, (double)hist->max / def->divisor, max, sizeof max);
+        length = snprintf(out, size, "p50 %s p99 %s%s%s", p50, p99, with_max ? " max " : "", with_max ? max : "");
+    }
+    hist_free(hist);
+    return length < 0 ? 0 : (size_t)length < size ? (size_t)length : size - 1;
+}
+
+// At the left which count begins which shade, at the right what the newest frame comes to.
+static void draw_legend(struct part_context *ctx, const struct hist_def *def, int y, uint32_t most) {
+    bool ascii = ctx->area.grid->ascii;
+    double log_most = log(most);
+    char text[96];
+    int x = 0, end = ctx->area.width;
+    size_t length = percentiles_text(ctx, def, ctx->look->frame, true, text, sizeof text);
+    if (length && (int)length + (ascii ? 46 : 26) <= end) {
+        end -= (int)length;
+        area_text(ctx->area, end, y, ROLE_TEXT, text);
+        end -= 2;
+    }
+    for (int level = 0; level < heat_levels(ascii); level++) {
+        // The smallest count of the level, when there is one.
+        double share = (ceil(level * (256.0 - HEAT_LOW) / heat_levels(ascii))) / (255 - HEAT_LOW);
+        uint32_t count = (uint32_t)fmax(1, floor(exp(share * log_most)));
+        while (count < most && heat_level(heat_of(count, log_most), ascii) < level)
+            count++;
+        uint8_t heat = heat_of(count, log_most);
+        if (heat_level(heat, ascii) != level)
+            continue;
+        length = unit_format(UNIT_COUNT, count, text, sizeof text);
+        if (x + 2 + (int)length > end)
+            return;
+        area_heat(ctx->area, x, y, heat, heat_char(heat, ascii));
+        area_text(ctx->area, x + 1, y, ROLE_DIM, text);
+        x += 2 + (int)length;
+    }
+    length = unit_format(UNIT_COUNT, most, text, sizeof text);
+    if (most && x + (int)length + 12 <= end)
+        area_printf(ctx->area, x, y, ROLE_DIM, "most %s a cell", text);
+}
+
+static void draw_map(struct part_context *ctx) {
+    struct heat_state *state = ctx->state;
+    const struct heat_data *data = &state->data;
+    bool ascii = ctx->area.grid->ascii;
+    double log_most = log(data->most);
+    const struct hist_measure *measure = hist_select_measure(&state->choice.select, ctx->part->spec);
+    bool places = measure && measure->linear && !measure->table; // whose quantiles tell nothing
+    bool marks = state->marks && !places;
+    for (int column = 0; column < data->columns; column++) {
+        const uint32_t *counts = heat_counts(data, column);
+        if (!data->column[column].frame)
+            continue;
+        for (int row = 0; row < data->rows; row++) {
+            if (!counts[row])
+                continue;
+            uint8_t heat = heat_of(counts[row], log_most);
+            area_heat(ctx->area, LABEL_WIDTH + column, data->rows - 1 - row, heat, heat_char(heat, ascii));
+        }
+        int p50 = marks ? heat_quantile_row(data, column, 0.5) : -1;
+        int p99 = marks ? heat_quantile_row(data, column, 0.99) : -1;
+        if (p99 >= 0)
+            area_char(ctx->area, LABEL_WIDTH + column, data->rows - 1 - p99, ROLE_WARNING, '9');
+        if (p50 >= 0)
+            area_char(ctx->area, LABEL_WIDTH + column, data->rows - 1 - p50, ROLE_INFO, '5');
+    }
+}
+
+// ---- the cursor ----
+
+static int cursor_column(const struct heat_state *state) {
+    const struct heat_data *data = &state->data;
+    uint64_t group = state->cursor_number / data->per_column;
+    if (state->follow || group >= data->last_group)
+        return data->columns - 1;
+    uint64_t back = data->last_group - group;
+    return back >= (uint64_t)data->columns ? 0 : data->columns - 1 - (int)back;
+}
+
+static int cursor_row(const struct heat_state *state) {
+    return hist_scale_row(&state->data.scale, state->cursor_value);
+}
+
+// What the cell under the cursor holds: when, from what to what, how many.
+static void cursor_text(struct part_context *ctx, const struct hist_def *def, int column, int row, char *out,
+                        size_t size) {
+    struct heat_state *state = ctx->state;
+    const struct heat_data *data = &state->data;
+    const struct frame *frame = data->column[column].frame;
+    const uint32_t *counts = heat_counts(data, column);
+    char low[16], high[16], clock[16] = "", count[24], total_text[24];
+    uint64_t total = heat_total(data, column);
+
+    hist_scale_edge(&data->scale, def, row, low);
+    hist_scale_edge(&data->scale, def, row + 1, high);
+    if (!frame) {
+        snprintf(out, size, "no frame is kept there, %s - %s", low, high);
+        return;
+    }
+    struct tm tm;
+    localtime_r(&frame->wall.tv_sec, &tm);
+    strftime(clock, sizeof clock, "%H:%M:%S", &tm);
+    unit_format(UNIT_COUNT, counts[row], count, sizeof count);
+    unit_format(UNIT_COUNT, (double)total, total_text, sizeof total_text);
+    char several[40] = "";
+    if (data->per_column > 1)
+        snprintf(several, sizeof several, "%llu frames to ", (unsigned long long)data->per_column);
+    int n = snprintf(out, size, "%s%s  %s - %s  %s of %s", several, clock, low, high, count, total_text);
+    if (total && n > 0 && (size_t)n < size)
+        n += snprintf(out + n, size - (size_t)n, " (%.1f%%)", 100.0 * counts[row] / (double)total);
+
+    char percentiles[96];
+    if (n > 0 && (size_t)n < size && data->per_column == 1 &&
+        percentiles_text(ctx, def, frame, false, percentiles, sizeof percentiles))
+        snprintf(out + n, size - (size_t)n, "  %s", percentiles);
+}
+
+static void draw_cursor(struct part_context *ctx, const struct hist_def *def, int y) {
+    struct heat_state *state = ctx->state;
+    int column = cursor_column(state), row = cursor_row(state);
+    struct grid_cell *cell = cell_of(ctx->area, LABEL_WIDTH + column, state->data.rows - 1 - row);
+    char text[160];
+    if (cell) {
+        if (cell->ch == ' ' || cell->role != ROLE_HEAT)
+            area_char(ctx->area, LABEL_WIDTH + column, state->data.rows - 1 - row, ROLE_CURSOR, '+');
+        else
+            cell->role = ROLE_CURSOR;
+        cell->reverse = true;
+    }
+    cursor_text(ctx, def, column, row, text, sizeof text);
+    area_fill(ctx->area, 0, y, ctx->area.width, ROLE_TEXT, ' ');
+    area_text(ctx->area, 0, y, ROLE_CURSOR, text);
+}
+
+static int heat_height(struct part_context *ctx, int width) {
+    struct heat_state *state = ctx->state;
+    uint64_t min, max;
+    (void)width;
+    bool measured = hist_select_measured(&state->choice.select, ctx->part->spec, ctx->look->frame);
+    return measured || heat_range(ctx, &min, &max) ? HEAT_ROWS_WANTED : 1;
+}
+
+static void heat_draw(struct part_context *ctx) {
+    struct heat_state *state = ctx->state;
+    struct heat_data *data = &state->data;
+    const struct hist_def *def = hist_select_def(&state->choice.select, ctx->part->spec, ctx->look);
+    uint64_t min, max;
+    int height = ctx->area.height;
+
+    data->columns = data->rows = 0;
+    if (!def) {
+        area_text(ctx->area, 0, 0, ROLE_DIM, "not measured");
+        return;
+    }
+    if (!heat_range(ctx, &min, &max)) {
+        bool measured = hist_select_measured(&state->choice.select, ctx->part->spec, ctx->look->frame);
+        area_text(ctx->area, 0, 0, ROLE_DIM, measured ? "none in all the time that is kept" : "not measured");
+        return;
+    }
+    // Below the map the times, then the legend or what the cursor reads.
+    heat_load(ctx, data, def, ctx->area.width - LABEL_WIDTH, height - (height >= 5 ? 2 : height >= 3 ? 1 : 0));
+    if (!data->rows)
+        return;
+    int legend = data->rows + (height >= 5);
+    draw_axis(ctx, def);
+    draw_map(ctx);
+    if (height >= 5)
+        draw_times(ctx, data->rows);
+    if (height >= 3 && state->cursor)
+        draw_cursor(ctx, def, legend);
+    else if (height >= 3)
+        draw_legend(ctx, def, legend, data->most);
+}
+
+// ---- keys ----
+
+static void cursor_set(struct heat_state *state, const struct look *look, int column, int row) {
+    const struct heat_data *data = &state->data;
+    column = column < 0 ? 0 : column >= data->columns ? data->columns - 1 : column;
+    row = row < 0 ? 0 : row >= data->rows ? data->rows - 1 : row;
+    uint64_t back = (uint64_t)(data->columns - 1 - column);
+    uint64_t oldest = look->n_window ? look->window[0]->number / data->per_column : 0;
+    uint64_t group = data->last_group > back ? data->last_group - back : 0;
+    if (group < oldest) // nothing is kept before it
+        group = oldest;
+    const double *edge = data->scale.edge;
+    state->cursor = true;
+    state->follow = group == data->last_group;
+    state->cursor_number = group * data->per_column;
+    state->cursor_value =
+        edge[row] == 0 || data->scale.linear ? (edge[row] + edge[row + 1]) / 2 : sqrt(edge[row] * edge[row + 1]);
+}
+
+// The I/Os of the cell: of the newest frame in the column that has some.
+static bool list_cell(struct part_context *ctx, int column, int row) {
+    struct heat_state *state = ctx->state;
+    const struct heat_data *data = &state->data;
+    const struct hist_spec *spec = ctx->part->spec;
+    const struct hist_def *def = hist_select_def(&state->choice.select, spec, ctx->look);
+    uint64_t low, high;
+    if (!spec->list || !def)
+        return false;
+    hist_scale_range(&data->scale, def, row, heat_is_zoomed(ctx, data), &low, &high);
+    for (size_t f = ctx->look->n_window; f-- > 0;) {
+        const struct frame *frame = ctx->look->window[f];
+        struct hist_values values;
+        size_t at = 0;
+        if (heat_column_of(data, frame) != column)
+            continue;
+        while (hist_select_values(&state->choice.select, spec, frame, &at, &values))
+            for (uint32_t i = 0; i < values.n_buckets; i++) {
+                uint32_t bucket = values.buckets[i].bucket;
+                if (hist_bucket_low(bucket) >= low && hist_bucket_low(bucket) < high)
+                    return hist_select_list(ctx, frame, low, high);
+            }
+    }
+    snprintf(ctx->message, sizeof ctx->message, "nothing in this cell");
+    return true;
+}
+
+// ---- zoom ----
+
+static const uint16_t groups[] = {1, 2, 5, 10, 15, 30, 60, 120, 300};
+#define N_GROUPS (sizeof groups / sizeof *groups)
+
+static void zoom_time(struct part_context *ctx, bool nearer) {
+    struct heat_data *data = &((struct heat_state *)ctx->state)->data;
+    uint64_t now = data->group ? data->group : data->rows ? data->per_column : 1, to = now;
+    for (size_t i = 0; i < N_GROUPS; i++) {
+        if (nearer && groups[i] < now)
+            to = groups[i];
+        if (!nearer && groups[i] > now) {
+            to = groups[i];
+            break;
+        }
+    }
+    data->group = to;
+    snprintf(ctx->message, sizeof ctx->message, "%llu frame%s a column%s", (unsigned long long)to, to == 1 ? "" : "s",
+             to == now ? ": as far as it goes" : "; Z shows all again");
+}
+
+// The range of the cursor and its neighbours fills the axis.
+static void zoom_value(struct part_context *ctx) {
+    struct heat_state *state = ctx->state;
+    struct heat_data *data = &state->data;
+    if (!state->cursor || !data->rows) {
+        snprintf(ctx->message, sizeof ctx->message, "put the cursor on a range first, by the arrows");
+        return;
+    }
+    int row = cursor_row(state), low = row > 0 ? row - 1 : 0, high = row + 2 < data->rows ? row + 2 : data->rows;
+    data->low = data->scale.edge[low];
+    data->high = data->scale.edge[high];
+    data->zoom = true;
+    data->zoom_set = hist_select_set(&state->choice.select, ctx->part->spec);
+    snprintf(ctx->message, sizeof ctx->message, "Z shows all again");
+}
+
+static bool zoom_key(struct part_context *ctx) {
+    struct heat_data *data = &((struct heat_state *)ctx->state)->data;
+    switch (ctx->key) {
+    case '+':
+    case '=':
+    case '-':
+        zoom_time(ctx, ctx->key != '-');
+        return true;
+    case 'z':
+        zoom_value(ctx);
+        return true;
+    case 'Z':
+        data->group = 0;
+        data->zoom = false;
+        snprintf(ctx->message, sizeof ctx->message, "all times and values");
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool cursor_key(struct part_context *ctx) {
+    struct heat_state *state = ctx->state;
+    const struct heat_data *data = &state->data;
+    int column = state->cursor ? cursor_column(state) : data->columns - 1;
+    int row = state->cursor ? cursor_row(state) : data->rows / 2;
+    switch (ctx->key) {
+    case KEY_VIEW_LEFT:
+        column -= state->cursor;
+        break;
+    case KEY_VIEW_RIGHT:
+        column += state->cursor;
+        break;
+    case KEY_VIEW_UP:
+        row += state->cursor;
+        break;
+    case KEY_VIEW_DOWN:
+        row -= state->cursor;
+        break;
+    case KEY_VIEW_HOME:
+        column = 0;
+        break;
+    case KEY_VIEW_END:
+        column = data->columns - 1;
+        break;
+    case KEY_VIEW_ENTER:
+        if (state->cursor)
+            return list_cell(ctx, column, row);
+        break;
+    case KEY_VIEW_CLICK:
+        if (ctx->mouse_x < LABEL_WIDTH || ctx->mouse_y < 0 || ctx->mouse_y >= data->rows)
+            return false;
+        if (state->cursor && column == ctx->mouse_x - LABEL_WIDTH && row == data->rows - 1 - ctx->mouse_y)
+            return list_cell(ctx, column, row);
+        column = ctx->mouse_x - LABEL_WIDTH;
+        row = data->rows - 1 - ctx->mouse_y;
+        break;
+    default:
+        return false;
+    }
+    cursor_set(state, ctx->look, column, row);
+    return true;
+}
+
+static bool heat_key(struct part_context *ctx) {
+    struct heat_state *state = ctx->state;
+
+    if (ctx->key == 'l') {
+        state->marks = !state->marks;
+        snprintf(ctx->message, sizeof ctx->message,
+                 state->marks ? "5 marks the median of a column, 9 its 99th percentile" : "no marks");
+        return true;
+    }
+    if (hist_select_key(ctx) || zoom_key(ctx))
+        return true;
+    if (ctx->key == KEY_VIEW_BACK && state->cursor) {
+        state->cursor = false;
+        return true;
+    }
+    return state->data.rows && (ctx->focused || ctx->key == KEY_VIEW_CLICK) && cursor_key(ctx);
+}
+
+static bool heat_write_svg(struct part_context *ctx, const struct write_info *info, FILE *out) {
+    struct heat_state *state = ctx->state;
+    struct heat_data data = state->data; // the zoom; the rest is made for the picture
+    const struct hist_def *def = hist_select_def(&state->choice.select, ctx->part->spec, ctx->look);
+    data.counts = NULL;
+    data.column = NULL;
+    data.capacity = data.column_capacity = 0;
+    bool drawn = def && heat_svg_write(ctx, &data, def, info, out);
+    heat_free(&data);
+    return drawn;
+}
+
+static size_t heat_status(struct part_context *ctx, char *out, size_t size) {
+    struct heat_state *state = ctx->state;
+    const struct hist_def *def = hist_select_def(&state->choice.select, ctx->part->spec, ctx->look);
+    char chosen[128];
+    out[0] = '\0';
+    if (!def)
+        return 0;
+    hist_select_text(&state->choice.select, def, chosen, sizeof chosen);
+    int n = snprintf(out, size, "%s%s%s%s", def->title, chosen[0] ? ", " : "", chosen,
+                     heat_is_zoomed(ctx, &state->data) ? ", zoomed" : "");
+    return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+}
+
+static void heat_describe(const struct part *part, const struct frame *schema, FILE *out) {
+    const struct hist_spec *spec = part->spec;
+    const struct hist_set *set = schema ? frame_hists(schema, spec->sets[0]) : NULL;
+    if (set)
+        fprintf(out, "  heat map of %s: time across, newest at the right; how large, upwards; how many, by shade\n",
+                hist_set_def(set)->name);
+}
+
+static const struct part_key keys[] = {
+    HIST_SELECT_PART_KEYS,
+    {'l', "l", "mark the median (5) and the 99th percentile (9) of each column"},
+    {KEY_VIEW_LEFT, "arrows", "the cursor: time, range and count of a cell (Esc: no cursor)"},
+    {KEY_VIEW_ENTER, "Enter", "list the I/Os of the cell under the cursor (Esc: back)"},
+    {'+', "+ -", "fewer, more frames a column"},
+    {'z', "z Z", "zoom in on the range of the cursor; all times and values again"},
+    {0},
+};
+
+const struct part_kind part_heat = {
+    .state_size = sizeof(struct heat_state),
+    .init = heat_init,
+    .done = heat_done,
+    .height = heat_height,
+    .draw = heat_draw,
+    .key = heat_key,
+    .keys = keys,
+    .describe = heat_describe,
+    .write_svg = heat_write_svg,
+    .status = heat_status,
+    .sources = hist_select_sources,
+};

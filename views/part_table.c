@@ -1,0 +1,531 @@
+// The table part: see the header. Only what is visible is formatted; the selection is a row's key, not its place, so
+// that it stays on its row while the order changes.
+#include "views/part_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/mem.h"
+#include "views/escape.h"
+#include "views/filter.h"
+#include "views/table_columns.h"
+#include "views/write.h"
+
+#define KEYS_MAX 8
+
+struct table_state {
+    struct rows rows;
+    struct table_columns columns;
+    char sort[64]; // the user's; "": the view's
+    bool ascending;
+    bool selected;
+    union cell key[KEYS_MAX]; // of the selected row; texts are referenced
+    enum column_type types[KEYS_MAX];
+    uint16_t n_key;
+    long place; // of the selected row, when it was last found
+    long top;   // place of the first visible row
+    int page;   // rows visible
+    struct table_line line;
+    char jump_pane[32], jump_filter[128];
+};
+
+static const struct table_spec *spec_of(const struct part_context *ctx) {
+    return ctx->part->spec;
+}
+
+static void init(void *state, const struct part *part) {
+    struct table_state *self = state;
+
+    columns_init(&self->columns, part->spec);
+}
+
+static void forget_key(struct table_state *self) {
+    for (uint16_t i = 0; i < self->n_key; i++)
+        if (self->types[i] == COLUMN_TEXT)
+            text_unref(self->key[i].text);
+    self->n_key = 0;
+    self->selected = false;
+}
+
+static void done(void *state, const struct part *part) {
+    struct table_state *self = state;
+
+    (void)part;
+    forget_key(self);
+    columns_done(&self->columns);
+    rows_done(&self->rows);
+}
+
+static const char *filter_of(const struct part_context *ctx) {
+    const struct part *only = ctx->pane->filter_part;
+
+    return !only || only == ctx->part ? ctx->pane->filter : "";
+}
+
+static bool load(struct part_context *ctx) {
+    struct table_state *self = ctx->state;
+    const struct frame *frame = ctx->look ? ctx->look->frame : NULL;
+
+    rows_load(&self->rows, &spec_of(ctx)->source, frame, filter_of(ctx), self->sort, self->ascending);
+    return self->rows.join != NULL;
+}
+
+// ---- selection ----
+
+static void select_place(struct table_state *self, long place) {
+    const struct join *join = self->rows.join;
+
+    forget_key(self);
+    if (!self->rows.n)
+        return;
+    place = place >= (long)self->rows.n ? (long)self->rows.n - 1 : place < 0 ? 0 : place;
+    size_t row = rows_at(&self->rows, (size_t)place);
+    uint16_t n = rows_n_keys(&self->rows);
+    self->n_key = n > KEYS_MAX ? KEYS_MAX : n;
+    for (uint16_t i = 0; i < self->n_key; i++) {
+        self->types[i] = join->columns[i]->type;
+        self->key[i] = join_cell(join, row, i);
+        if (self->types[i] == COLUMN_TEXT)
+            text_ref(self->key[i].text);
+    }
+    self->selected = true;
+    self->place = place;
+}
+
+// Finds the selected row again. When it is gone, what stands at its place now is selected.
+static void follow_selection(struct table_state *self) {
+    if (!self->selected)
+        return;
+    long place = self->n_key ? rows_place(&self->rows, self->key, self->n_key) : self->place;
+    if (place < 0 || place >= (long)self->rows.n)
+        select_place(self, self->place);
+    else
+        self->place = place;
+}
+
+static void scroll_to_selection(struct table_state *self, int page) {
+    long last = (long)self->rows.n - page;
+
+    if (self->selected) {
+        if (self->place < self->top)
+            self->top = self->place;
+        if (self->place >= self->top + page)
+            self->top = self->place - page + 1;
+    }
+    self->top = self->top > last ? last : self->top;
+    self->top = self->top < 0 ? 0 : self->top;
+}
+
+// ---- drawing ----
+
+// Over all that is looked at, so that the parts of a pane do not jump with every pause.
+static bool any_rows(const struct part_context *ctx) {
+    const char *name = spec_of(ctx)->source.tables[0];
+    const struct look *look = ctx->look;
+
+    for (size_t i = 0; i <= look->n_window; i++) {
+        const struct frame *frame = i ? look->window[look->n_window - i] : look->frame;
+        const struct table *table = frame ? frame_table(frame, name) : NULL;
+        if (table && table_rows(table))
+            return true;
+    }
+    return false;
+}
+
+static int height(struct part_context *ctx, int width) {
+    struct table_state *self = ctx->state;
+
+    (void)width;
+    if (spec_of(ctx)->optional && !any_rows(ctx))
+        return 0;
+    if (!load(ctx))
+        return 1;
+    if (self->columns.choosing)
+        return (int)self->rows.join->n_columns + 1;
+    return self->rows.n ? (int)self->rows.n + 1 : 2;
+}
+
+static bool is_right(const struct column *column) {
+    return column->type == COLUMN_NUMBER;
+}
+
+static void draw_header(struct part_context *ctx) {
+    struct table_state *self = ctx->state;
+    const struct join *join = self->rows.join;
+
+    area_fill(ctx->area, 0, 0, ctx->area.width, ROLE_HEADER, ' ');
+    for (size_t i = 0; i < self->line.n; i++) {
+        const struct table_slot *slot = &self->line.slots[i];
+        const struct column *column = join->columns[slot->column];
+        const char *title = column->title ? column->title : column->name;
+        bool sorted = (int)slot->column == self->rows.sort_column;
+        enum role role = sorted ? ROLE_HEADER_SORTED : ROLE_HEADER;
+        int width = text_width(title);
+        int x = slot->x + (is_right(column) ? slot->width - width : 0);
+        area_text(area_sub(ctx->area, 0, 0, slot->x + slot->width, 1), x, 0, role, title);
+        if (sorted)
+            area_char(ctx->area, is_right(column) ? x - 1 : x + width, 0, role, self->rows.ascending ? 0x25b2 : 0x25bc);
+    }
+}
+
+static void draw_cell(struct part_context *ctx, int y, const struct table_slot *slot, size_t row) {
+    struct table_state *self = ctx->state;
+    const struct table_spec *spec = spec_of(ctx);
+    const struct join *join = self->rows.join;
+    uint16_t at = slot_column(slot, spec, join, row);
+    const struct column *column = join->columns[at];
+    union cell value = join_cell(join, row, at);
+    enum role role = ROLE_TEXT;
+    char text[1024];
+
+    cell_text(column, value, text, sizeof(text));
+    if (spec->role)
+        role = spec->role(join, row, column, value);
+    if (role == ROLE_TEXT && cell_is_null(column, value))
+        role = ROLE_DIM;
+    struct area area = area_sub(ctx->area, slot->x, y, slot->width, 1);
+    int width = text_width(text);
+    area_text(area, is_right(column) && width < area.width ? area.width - width : 0, 0, role, text);
+    if (width > area.width && area.width > 1)
+        area_char(area, area.width - 1, 0, ROLE_DIM, 0x2026);
+}
+
+static void draw_empty(struct part_context *ctx, int y) {
+    const struct table_state *self = ctx->state;
+    const struct table_spec *spec = spec_of(ctx);
+    char filter[256];
+
+    if (filter_of(ctx)[0] && !self->rows.unfiltered) {
+        escape_text(filter_of(ctx), strlen(filter_of(ctx)), filter, sizeof(filter));
+        area_printf(ctx->area, 1, y, ROLE_DIM, self->rows.terms ? "no row has %s" : "no row contains \"%s\"", filter);
+    } else {
+        area_text(ctx->area, 1, y, ROLE_DIM, spec->empty ? spec->empty : "nothing");
+    }
+}
+
+static void draw(struct part_context *ctx) {
+    struct table_state *self = ctx->state;
+    int head = ctx->area.height >= 2 ? 1 : 0;
+
+    if (!load(ctx)) {
+        area_text(ctx->area, 1, 0, ROLE_DIM, "not available");
+        return;
+    }
+    self->page = ctx->area.height - head;
+    if (self->columns.choosing) {
+        columns_draw_chooser(&self->columns, self->rows.join, ctx->area);
+        return;
+    }
+    follow_selection(self);
+    scroll_to_selection(self, self->page);
+    columns_line(&self->columns, spec_of(ctx), &self->rows, ctx->area.width, &self->line);
+    if (head)
+        draw_header(ctx);
+    for (int y = 0; y < self->page && self->top + y < (long)self->rows.n; y++) {
+        size_t row = rows_at(&self->rows, (size_t)(self->top + y));
+        for (size_t i = 0; i < self->line.n; i++)
+            draw_cell(ctx, y + head, &self->line.slots[i], row);
+        if (self->selected && self->top + y == self->place)
+            area_role(ctx->area, 0, y + head, ctx->area.width, ctx->focused ? ROLE_SELECTED : ROLE_HEADER);
+    }
+    if (!self->rows.n)
+        draw_empty(ctx, head);
+}
+
+static size_t status(struct part_context *ctx, char *out, size_t size) {
+    struct table_state *self = ctx->state;
+    const struct rows *rows = &self->rows;
+    size_t n = 0;
+
+    if (!rows->join || !size || self->columns.choosing)
+        return 0;
+    out[0] = '\0';
+    if (rows->n < rows->n_all)
+        n = (size_t)snprintf(out, size, "%zu of %zu", rows->n, rows->n_all);
+    else if ((long)rows->n > self->page)
+        n = (size_t)snprintf(out, size, "%ld-%ld of %zu", self->top + 1,
+                             self->top + self->page < (long)rows->n ? self->top + self->page : (long)rows->n, rows->n);
+    if (rows->left_out && n < size)
+        n += (size_t)snprintf(out + n, size - n, "%s%llu older not kept", n ? ", " : "",
+                              (unsigned long long)rows->left_out);
+    if (filter_of(ctx)[0] && !self->rows.unfiltered && n < size) {
+        char filter[64];
+        escape_text(filter_of(ctx), strlen(filter_of(ctx)), filter, sizeof(filter));
+        n += (size_t)snprintf(out + n, size - n, "%sfilter %s", n ? ", " : "", filter);
+    }
+    return n < size ? n : size - 1;
+}
+
+// ---- keys ----
+
+static void set_sort(struct table_state *self, const char *name, bool ascending) {
+    snprintf(self->sort, sizeof(self->sort), "%s", name);
+    self->ascending = ascending;
+}
+
+static void move_sort(struct part_context *ctx, int direction) {
+    struct table_state *self = ctx->state;
+    const struct join *join = self->rows.join;
+    long n = (long)self->line.n, at = -1;
+
+    for (long i = 0; i < n; i++)
+        if ((int)self->line.slots[i].column == self->rows.sort_column)
+            at = i;
+    if (!n)
+        return;
+    at = at < 0 ? (direction > 0 ? 0 : n - 1) : (at + direction + n) % n;
+    const struct column *column = join->columns[self->line.slots[at].column];
+    set_sort(self, column->name, column->ascending);
+    self->top = 0;
+    snprintf(ctx->message, sizeof(ctx->message), "sorted by %s", column->name);
+}
+
+static void invert_sort(struct table_state *self) {
+    if (self->rows.sort_column >= 0)
+        set_sort(self, self->rows.join->columns[self->rows.sort_column]->name, !self->rows.ascending);
+}
+
+static bool jump(struct part_context *ctx) {
+    struct table_state *self = ctx->state;
+    const struct table_spec *spec = spec_of(ctx);
+    const struct join *join = self->rows.join;
+    char names[256], *save;
+
+    if (!self->rows.n || (!spec->jump_pane && !spec->jump_pane_column))
+        return false;
+    size_t row = rows_at(&self->rows, (size_t)(self->selected ? self->place : 0));
+    int column = spec->jump_pane_column ? join_column(join, spec->jump_pane_column) : -1;
+    snprintf(self->jump_pane, sizeof(self->jump_pane), "%s", spec->jump_pane ? spec->jump_pane : "");
+    if (column >= 0 && join_cell(join, row, (uint16_t)column).text)
+        snprintf(self->jump_pane, sizeof(self->jump_pane), "%s",
+                 text_bytes(join_cell(join, row, (uint16_t)column).text));
+    if (!self->jump_pane[0])
+        return false;
+    self->jump_filter[0] = '\0';
+    snprintf(names, sizeof(names), "%s", spec->jump_filter ? spec->jump_filter : "");
+    for (char *name = strtok_r(names, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
+        if ((column = join_column(join, name)) < 0)
+            continue;
+        union cell value = join_cell(join, row, (uint16_t)column);
+        if (cell_is_null(join->columns[column], value))
+            continue;
+        filter_for(join->columns[column], value, self->jump_filter, sizeof(self->jump_filter));
+        break;
+    }
+    ctx->jump_pane = self->jump_pane;
+    ctx->jump_filter = self->jump_filter;
+    return true;
+}
+
+static bool clicked(struct part_context *ctx) {
+    struct table_state *self = ctx->state;
+    int head = ctx->area.height >= 2 ? 1 : 0;
+
+    if (ctx->mouse_y < head) {
+        for (size_t i = 0; i < self->line.n; i++) {
+            const struct table_slot *slot = &self->line.slots[i];
+            const struct column *column = self->rows.join->columns[slot->column];
+            if (ctx->mouse_x < slot->x || ctx->mouse_x > slot->x + slot->width)
+                continue;
+            if ((int)slot->column == self->rows.sort_column)
+                invert_sort(self);
+            else
+                set_sort(self, column->name, column->ascending);
+            return true;
+        }
+        return false;
+    }
+    long place = self->top + ctx->mouse_y - head;
+    if (place >= (long)self->rows.n)
+        return false;
+    if (self->selected && place == self->place && jump(ctx))
+        return true;
+    select_place(self, place);
+    return true;
+}
+
+static bool move_selection(struct table_state *self, int key) {
+    long page = self->page > 1 ? self->page - 1 : 1, place = self->selected ? self->place : self->top - 1;
+
+    switch (key) {
+    case KEY_VIEW_UP:
+        select_place(self, place - 1);
+        return true;
+    case KEY_VIEW_DOWN:
+        select_place(self, place + 1);
+        return true;
+    case KEY_VIEW_PAGE_UP:
+        self->top -= page;
+        select_place(self, place - page);
+        return true;
+    case KEY_VIEW_PAGE_DOWN:
+        self->top += page;
+        select_place(self, place + page);
+        return true;
+    case KEY_VIEW_HOME:
+        forget_key(self); // nothing selected: the top stays the top whatever comes there
+        self->top = 0;
+        return true;
+    case KEY_VIEW_END:
+        select_place(self, (long)self->rows.n - 1);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool scroll_columns(struct table_state *self, int direction) {
+    if (direction > 0 ? !self->line.n_left_out : self->columns.left <= 0)
+        return false;
+    self->columns.left += direction;
+    return true;
+}
+
+static bool key(struct part_context *ctx) {
+    struct table_state *self = ctx->state;
+
+    if (!load(ctx))
+        return false;
+    if (self->columns.choosing)
+        return columns_key(&self->columns, self->rows.join, ctx->key, self->page);
+    follow_selection(self);
+    switch (ctx->key) {
+    case KEY_VIEW_CLICK:
+        return clicked(ctx);
+    case KEY_VIEW_LEFT:
+        return scroll_columns(self, -1);
+    case KEY_VIEW_RIGHT:
+        return scroll_columns(self, 1);
+    case KEY_VIEW_ENTER:
+        return jump(ctx);
+    case KEY_VIEW_BACK:
+        if (!self->selected)
+            return false;
+        forget_key(self);
+        return true;
+    case '<':
+        move_sort(ctx, -1);
+        return true;
+    case '>':
+        move_sort(ctx, 1);
+        return true;
+    case 'I':
+        invert_sort(self);
+        return true;
+    case 'f':
+        self->columns.choosing = true;
+        return true;
+    default:
+        return move_selection(self, ctx->key);
+    }
+}
+
+static bool search(struct part_context *ctx, int direction) {
+    struct table_state *self = ctx->state;
+
+    if (!load(ctx) || !self->rows.n)
+        return false;
+    follow_selection(self);
+    long n = (long)self->rows.n, from = self->selected ? self->place : direction > 0 ? -1 : n;
+    for (long step = 1; step <= n; step++) {
+        long place = ((from + direction * step) % n + n) % n;
+        size_t row = rows_at(&self->rows, (size_t)place);
+        if (!row_contains(self->rows.join, rows_n_keys(&self->rows), row, ctx->pane->search))
+            continue;
+        select_place(self, place);
+        return true;
+    }
+    return false;
+}
+
+static bool sort(struct part_context *ctx, const char *column, bool ascending) {
+    struct table_state *self = ctx->state;
+
+    if (!load(ctx) || join_column(self->rows.join, column) < 0)
+        return false;
+    set_sort(self, column, ascending);
+    return true;
+}
+
+static bool takes(const struct part *part, int key) {
+    const struct table_spec *spec = part->spec;
+
+    return key != KEY_VIEW_ENTER || spec->jump_pane || spec->jump_pane_column;
+}
+
+static const struct part_key keys[] = {
+    {'<', "< >", "sort by the column to the left or right"},
+    {'I', "I", "invert the order"},
+    {'f', "f", "choose and order the columns"},
+    {KEY_VIEW_LEFT, "Left Right", "scroll the columns"},
+    {KEY_VIEW_UP, "Up Down", "select a row; it stays selected while the order changes (Home: none)"},
+    {KEY_VIEW_ENTER, "Enter", "go to where the row's story goes on"},
+    {0},
+};
+
+// ---- files ----
+
+static void write_text(struct part_context *ctx, FILE *out) {
+    struct table_state *self = ctx->state;
+    bool loaded = load(ctx);
+    const char *empty = !filter_of(ctx)[0] || self->rows.unfiltered ? spec_of(ctx)->empty
+                        : self->rows.terms                          ? "no row has what the filter asks for"
+                                                                    : "no row contains the filter";
+
+    if (loaded)
+        columns_write_text(&self->columns, spec_of(ctx), &self->rows, empty, out);
+    else
+        fputs("  not available\n", out);
+}
+
+static void write_csv(struct part_context *ctx, FILE *out) {
+    struct table_state *self = ctx->state;
+
+    if (load(ctx))
+        rows_write_csv(&self->rows, ctx, ctx->part->name, out);
+}
+
+static void write_json(struct part_context *ctx, struct json_object *pane) {
+    struct table_state *self = ctx->state;
+
+    if (load(ctx))
+        rows_write_json(&self->rows, ctx, ctx->part->name, spec_of(ctx)->source.stream, pane);
+}
+
+static void describe(const struct part *part, const struct frame *schema, FILE *out) {
+    const struct table_spec *spec = part->spec;
+
+    rows_describe(&spec->source, schema, part->name, out);
+}
+
+static size_t sources(const struct part *part, const char **names, size_t max) {
+    const struct table_spec *spec = part->spec;
+
+    return rows_sources(&spec->source, names, max);
+}
+
+static bool shows(const struct part *part, const char *name) {
+    const struct table_spec *spec = part->spec;
+
+    return !spec->shown || is_listed(spec->shown, name);
+}
+
+const struct part_kind part_table = {
+    .state_size = sizeof(struct table_state),
+    .init = init,
+    .done = done,
+    .height = height,
+    .draw = draw,
+    .key = key,
+    .keys = keys,
+    .takes = takes,
+    .write_text = write_text,
+    .write_csv = write_csv,
+    .write_json = write_json,
+    .describe = describe,
+    .search = search,
+    .sort = sort,
+    .status = status,
+    .sources = sources,
+    .shows = shows,
+};

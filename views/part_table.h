@@ -1,0 +1,30 @@
+// The table part: rows of one table of the frame, of several joined by their keys, or of a stream of events; sorted,
+// filtered, searched, scrolled, with a column chooser. A view gives a struct table_spec; the schema comes with the
+// frame.
+#ifndef VIEWS_PART_TABLE_H
+#define VIEWS_PART_TABLE_H
+
+#include "views/rows.h"
+
+struct table_spec {
+    struct rows_source source;
+    // Names of the columns to show, blank between, the most important first: on a narrow screen the last ones are left
+    // out. NULL: all, in their order.
+    const char *shown;
+    // The column that always stands last and takes the rest of the line; NULL: the last text column of width 0.
+    const char *rest;
+    const char *rest_or; // a column that stands in for that one on screens and in text where it is not measured
+    // A column that is shown right after the first one, but only while it differs from it in some row (a thread's ID).
+    const char *twin;
+    const char *jump_pane;        // Enter: the pane to go to; NULL: none
+    const char *jump_pane_column; // or the column that names it
+    const char *jump_filter;      // columns whose first measured value becomes the filter there, blank between; or NULL
+    // How a cell is drawn; NULL or ROLE_TEXT: plain. Called for what is visible only.
+    enum role (*role)(const struct join *join, size_t row, const struct column *column, union cell value);
+    bool optional;     // takes no room while no frame that is looked at has a row of it
+    const char *empty; // what to say when there are no rows: "no task used CPU"; NULL: "nothing"
+};
+
+extern const struct part_kind part_table;
+
+#endif

@@ -1,0 +1,69 @@
+// The pane `tasks`: who uses what, and who is stuck.
+#include <string.h>
+
+#include "views/part_fields.h"
+#include "views/part_table.h"
+
+// What waits for a disk or a dead parent must catch the eye; what has ended steps back (its command does: a row in
+// which each number is coloured costs a terminal twice the bytes, and short-lived tasks are new rows in each frame).
+static enum role task_role(const struct join *join, size_t row, const struct column *column, union cell value) {
+    int state_column = join_column(join, "state");
+    const struct text *state = state_column < 0 ? NULL : join_cell(join, row, (uint16_t)state_column).text;
+
+    (void)value;
+    switch (state ? text_bytes(state)[0] : 0) {
+    case 'X':
+        return !strcmp(column->name, "state") || !strcmp(column->name, "command") ? ROLE_DIM : ROLE_TEXT;
+    case 'D':
+        return !strcmp(column->name, "state") || !strcmp(column->name, "command") ? ROLE_WARNING : ROLE_TEXT;
+    case 'Z':
+        return !strcmp(column->name, "state") ? ROLE_WARNING : ROLE_TEXT;
+    case 'R':
+        return !strcmp(column->name, "state") ? ROLE_GOOD : ROLE_TEXT;
+    default:
+        return ROLE_TEXT;
+    }
+}
+
+static const struct part parts[] = {
+    {
+        .kind = &part_fields,
+        .name = "summary",
+        .spec =
+            &(const struct fields_spec){
+                .shown = "tasks_total=tasks tasks_running=running tasks_uninterruptible=stuck_in_D "
+                         "threads_total=threads tasks_zombie=zombies tasks_ended_per_s=ended/s",
+                .width = 18,
+            },
+        .min_height = 1,
+    },
+    {
+        .kind = &part_table,
+        .name = "tasks",
+        .title = "Tasks",
+        .spec =
+            &(const struct table_spec){
+                .source = {.tables = {"tasks"}, .sort = "cpu_pct"},
+                .shown = "pid user state cpu_pct rss_kib run_queue_us read_bytes_per_s write_bytes_per_s command "
+                         "user_pct system_pct threads major_faults_per_s context_switches_per_s minor_faults_per_s "
+                         "ppid migrations_per_s vsize_kib cpu ipc cgroup",
+                .rest = "command",
+                .rest_or = "comm",
+                .twin = "tid",
+                .role = task_role,
+                .empty = "no task",
+            },
+        .min_height = 4,
+        .weight = 1,
+    },
+};
+
+const struct view view_tasks = {
+    .name = "tasks",
+    .key = '2',
+    .title = "Tasks",
+    .question = "Which processes or threads use CPU, memory and disk, wait for a CPU, or are stuck?",
+    .needs = (const char *const[]){"tasks", NULL},
+    .parts = parts,
+    .n_parts = sizeof(parts) / sizeof(parts[0]),
+};

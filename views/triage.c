@@ -1,0 +1,172 @@
+// The pane `triage`: what is wrong, and who does it, on one screen. Findings first; then the meters of every resource;
+// then the tasks that use most. Only data.
+#include "views/part_findings.h"
+#include "views/part_gauge.h"
+#include "views/part_table.h"
+#include "views/part_top.h"
+
+static const struct findings_look looks[] = {
+    {"CPU", "cpu_user_pct"},
+    {"run queue", "procs_running"},
+    {"memory", "mem_available_kib"},
+    {"pressure", "memory_some_pct"},
+    {"disks", "devices"},
+    {"disk latency", "io_latency"},
+    {"network", "net_rx_bytes_per_s"},
+    {"tasks", "tasks"},
+    {0},
+};
+static const struct findings_spec findings = {.table = "findings", .looks = looks};
+
+static const struct table_spec findings_in_files = {.source = {.tables = {"findings"}}};
+
+// Down the columns of the screen: what belongs together stands together.
+static const struct gauge meters[] = {
+    {
+        .label = "CPU",
+        .help = "share of all CPUs that was busy: user and nice, system, interrupts, stolen by the host; then waiting "
+                "for I/O",
+        .values = {{.series = "cpu_user_pct", .role = ROLE_USER, .ascii = '|'},
+                   {.series = "cpu_nice_pct", .role = ROLE_NICE, .ascii = 'n'},
+                   {.series = "cpu_system_pct", .role = ROLE_SYSTEM, .ascii = '#'},
+                   {.series = "cpu_irq_pct", .role = ROLE_IRQ, .ascii = 'i'},
+                   {.series = "cpu_softirq_pct", .role = ROLE_IRQ, .ascii = 'i'},
+                   {.series = "cpu_steal_pct", .role = ROLE_STEAL, .ascii = '!'},
+                   {.series = "cpu_iowait_pct", .role = ROLE_IOWAIT, .ascii = 'w', .quiet = true}},
+        .full = 100,
+        .warning = 0.85,
+        .critical = 0.97,
+    },
+    {
+        .label = "Load",
+        .help = "load averages of 1, 5 and 15 minutes; the bar is full at one per CPU",
+        .values = {{.series = "load_1", .role = ROLE_USER}, {.series = "load_5"}, {.series = "load_15"}},
+        .of = "cpus_online",
+        .text = GAUGE_EACH,
+        .apart = true,
+        .warning = 1.5,
+        .critical = 4,
+    },
+    {
+        .label = "Run queue",
+        .help = "tasks that run or wait for a CPU (the bar is full at one per CPU), and tasks blocked in the kernel",
+        .values = {{.series = "procs_running", .name = "run", .role = ROLE_USER},
+                   {.series = "procs_blocked", .name = "blocked"}},
+        .of = "cpus_online",
+        .text = GAUGE_EACH,
+        .apart = true,
+        .warning = 2.01,
+        .critical = 5,
+    },
+    {
+        .label = "CPU press",
+        .help = "share of the time in which some task waited for a CPU",
+        .values = {{.series = "cpu_some_pct", .name = "some", .role = ROLE_WARNING}},
+        .full = 100,
+        .text = GAUGE_EACH,
+        .apart = true,
+        .warning = 0.2,
+        .critical = 0.6,
+    },
+    {
+        .label = "Memory",
+        .help = "memory in use, then what caches and buffers hold and give back when it is needed",
+        .values = {{.series = "mem_used_kib", .role = ROLE_USER, .ascii = '|'},
+                   {.series = "mem_buffers_kib", .role = ROLE_NICE, .ascii = 'b', .quiet = true},
+                   {.series = "mem_cached_kib", .role = ROLE_IOWAIT, .ascii = 'c', .quiet = true}},
+        .of = "mem_total_kib",
+        .warning = 0.85,
+        .critical = 0.95,
+    },
+    {
+        .label = "Swap",
+        .help = "swap space in use",
+        .values = {{.series = "swap_used_kib", .role = ROLE_STEAL}},
+        .of = "swap_total_kib",
+        .warning = 0.5,
+        .critical = 0.9,
+    },
+    {
+        .label = "Swapping",
+        .help = "pages swapped in and out per second",
+        .values = {{.series = "swap_in_per_s", .name = "in", .role = ROLE_READ},
+                   {.series = "swap_out_per_s", .name = "out"}},
+        .text = GAUGE_EACH,
+    },
+    {
+        .label = "Mem press",
+        .help = "share of the time in which some task, and every task, waited for memory",
+        .values = {{.series = "memory_some_pct", .name = "some", .role = ROLE_WARNING},
+                   {.series = "memory_full_pct", .name = "full"}},
+        .full = 100,
+        .text = GAUGE_EACH,
+        .apart = true,
+        .warning = 0.05,
+        .critical = 0.2,
+    },
+    {
+        .label = "Busy disk",
+        .help = "the device that had I/O in flight for the largest share of the time",
+        .values = {{.table = "devices", .column = "util_pct", .largest = true, .role = ROLE_READ}},
+        .full = 100,
+        .warning = 0.8,
+        .critical = 0.95,
+    },
+    {
+        .label = "Disks",
+        .help = "bytes read from and written to all disks, per second",
+        .values = {{.series = "disk_read_bytes_per_s", .name = "r", .role = ROLE_READ},
+                   {.series = "disk_write_bytes_per_s", .name = "w"}},
+        .text = GAUGE_EACH,
+    },
+    {
+        .label = "I/O press",
+        .help = "share of the time in which some task, and every task, waited for I/O",
+        .values = {{.series = "io_some_pct", .name = "some", .role = ROLE_WARNING},
+                   {.series = "io_full_pct", .name = "full"}},
+        .full = 100,
+        .text = GAUGE_EACH,
+        .apart = true,
+        .warning = 0.2,
+        .critical = 0.6,
+    },
+    {
+        .label = "Network",
+        .help = "bytes received and sent by all interfaces, per second",
+        .values = {{.series = "net_rx_bytes_per_s", .name = "rx", .role = ROLE_GRAPH},
+                   {.series = "net_tx_bytes_per_s", .name = "tx"}},
+        .text = GAUGE_EACH,
+    },
+    {0},
+};
+static const struct gauge_spec gauges = {.gauges = meters};
+
+static const struct top_list lists[] = {
+    {"CPU", {"cpu_pct"}},
+    {"Memory", {"rss_kib"}},
+    {"I/O per second", {"read_bytes_per_s", "write_bytes_per_s"}},
+    {"Wait for a CPU", {"run_queue_us"}},
+    {"Major faults per second", {"major_faults_per_s"}},
+    {"Switches per second", {"context_switches_per_s"}},
+    {0},
+};
+static const struct top_spec top = {
+    .table = "tasks", .name = "comm", .id = "pid", .lists = lists, .essential = 3, .jump_pane = "tasks"};
+
+static const struct part parts[] = {
+    {.kind = &part_findings, .name = "findings", .title = "Findings", .spec = &findings, .min_height = 3, .weight = 2},
+    {.kind = &part_table, .name = "findings", .spec = &findings_in_files, .hidden = true},
+    {.kind = &part_gauge, .name = "meters", .spec = &gauges, .title = "Resources", .min_height = 4},
+    {.kind = &part_top, .name = "top", .title = "Top tasks", .spec = &top, .min_height = 3, .weight = 3},
+};
+static const char *const needs[] = {"system", "tasks", "block", NULL};
+
+const struct view view_triage = {
+    .name = "triage",
+    .key = '1',
+    .title = "Triage",
+    .question = "What is wrong, and who is doing it?",
+    .needs = needs,
+    .parts = parts,
+    .n_parts = sizeof parts / sizeof *parts,
+};

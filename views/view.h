@@ -1,0 +1,174 @@
+// A view (a pane): the parts that it shows, the collectors that it needs and its keys. A new pane is one file in views/
+// that defines a `const struct view` at its foot, and one row in views/table.c. A view calls no kernel, no collector,
+// no ncurses.
+//
+// The generic part kinds (views/part_*.c) draw a part on a grid and write it as text, CSV and JSON; a view normally has
+// no code of its own, only data.
+#ifndef VIEWS_VIEW_H
+#define VIEWS_VIEW_H
+
+#include <stdio.h>
+
+#include "model/history.h"
+#include "views/grid.h"
+
+// Keys as views see them: Unicode code points, or one of these.
+enum {
+    KEY_VIEW_UP = 0x110000,
+    KEY_VIEW_DOWN,
+    KEY_VIEW_LEFT,
+    KEY_VIEW_RIGHT,
+    KEY_VIEW_PAGE_UP,
+    KEY_VIEW_PAGE_DOWN,
+    KEY_VIEW_HOME,
+    KEY_VIEW_END,
+    KEY_VIEW_ENTER,
+    KEY_VIEW_BACK /* Esc or Backspace */,
+    KEY_VIEW_CLICK /* at ctx->mouse_x/y */,
+};
+
+struct json_object;
+struct part;
+struct part_kind;
+struct view;
+struct write_info;
+
+// Which frame is looked at, and the frames before it. All references are held by the caller during the call.
+struct look {
+    const struct frame *frame;         // may be NULL: nothing yet
+    const struct frame *const *window; // frames that end with it, oldest first (heat maps, trends)
+    size_t n_window;
+    bool live; // the newest; else frozen or rewound
+};
+
+// What the user has set for a pane; lives as long as the session. One per view; parts keep theirs in `parts`.
+struct pane {
+    const struct view *view;
+    char filter[128];               // rows that contain it, anywhere, case ignored
+    const struct part *filter_part; // the only part that it is for; NULL: all
+    char search[128];
+    int focus;    // index of the part that gets the keys
+    void **parts; // per part: the kind's private state
+    bool pinned;
+    bool csv_headed;            // the header lines of its tables are written
+    struct pane_layout *layout; // pane.c's own: where the parts were drawn last
+};
+struct pane *pane_new(const struct view *view);
+void pane_free(struct pane *pane);
+
+// One context for all callbacks.
+struct part_context {
+    const struct look *look;
+    struct pane *pane;
+    const struct part *part;
+    void *state;      // of this part in this pane
+    struct area area; // draw
+    bool focused;
+    int key, mouse_x, mouse_y;           // key; mouse relative to the part's area (without the title) of the last draw
+    const char *jump_pane, *jump_filter; // key: set to move the user to another pane (Enter on a finding)
+    char message[128];                   // key: something to say in the message line
+    // key: set to move the user to that part of the same pane, at that frame, with a filter for that part alone; Esc
+    // goes back.
+    const struct part *go_part;
+    uint64_t go_frame;
+    char go_filter[128];
+};
+
+struct part_key {
+    int key;
+    const char *name, *help;
+}; // name: as shown, "o"; help: one line
+
+struct part_kind {
+    size_t state_size;
+    void (*init)(void *state, const struct part *part);
+    void (*done)(void *state, const struct part *part);
+    int (*height)(struct part_context *ctx, int width); // rows wanted for what there is now
+    void (*draw)(struct part_context *ctx);
+    bool (*key)(struct part_context *ctx); // true: used
+    const struct part_key *keys;           // for the help; ends with key 0
+    // NULL: every part of the kind takes all of its keys; else false for one that does nothing in this part.
+    bool (*takes)(const struct part *part, int key);
+    // Files. NULL where a kind has nothing to say in that format.
+    void (*write_text)(struct part_context *ctx, FILE *out);
+    void (*write_csv)(struct part_context *ctx, FILE *out);
+    // Adds itself to the JSON object of its group ("series", "tables", "histograms", "trees" or "events").
+    void (*write_json)(struct part_context *ctx, struct json_object *pane);
+    // Names, columns and their help, from the frame's schema (a blank frame will do): help screen, --list columns, man
+    // page.
+    void (*describe)(const struct part *part, const struct frame *schema, FILE *out);
+    // Optional: to the next (direction 1) or previous (-1) row with the pane's search text; true when there is one.
+    bool (*search)(struct part_context *ctx, int direction);
+    // Optional: false when it has no such column.
+    bool (*sort)(struct part_context *ctx, const char *column, bool ascending);
+    // Optional: a few words for the right end of the title rule ("34 of 120 rows").
+    size_t (*status)(struct part_context *ctx, char *out, size_t size);
+    // Optional: a picture as an SVG document of its own; false when there is nothing to draw.
+    bool (*write_svg)(struct part_context *ctx, const struct write_info *info, FILE *out);
+    // Optional: the names of the tables, histograms, series in the frame that it shows, for notes and staleness;
+    // returns how many. Without it: the part's own name.
+    size_t (*sources)(const struct part *part, const char **names, size_t max);
+    // Optional: whether it shows the column (of one of its sources) or series of that name, or may show it on a wide
+    // screen. Without it: every column of its sources, and the series that they name.
+    bool (*shows)(const struct part *part, const char *name);
+};
+
+struct part {
+    const struct part_kind *kind;
+    const char *name;       // the contract's name of its data: "devices"
+    const char *title;      // above it on the screen; NULL: none
+    const void *spec;       // the kind's own: struct table_spec, hist_spec, heat_spec, ...
+    int min_height, weight; // rows it needs at least; its share of what is left over (0: only what it wants)
+    bool hidden;            // in files only
+};
+
+struct view {
+    const char *name; // "disk"
+    int key;          // '5'
+    const char *title;
+    const char *question;     // what it answers, one sentence: heads the help
+    const char *const *needs; // collectors, NULL-terminated
+    const struct part *parts;
+    size_t n_parts;
+    // Two parts may stand side by side when the screen is wide: columns[i] of part i is 0 (left or whole) or 1 (right).
+    int wide_from; // width from which on; 0: never
+    const uint8_t *columns;
+};
+
+extern const struct view *const views[]; // views/table.c, NULL-terminated, in the contract's order
+const struct view *view_find(const char *name);
+
+// ---- drawing and keys, for tui/ ----
+void pane_draw(struct pane *pane, const struct look *look, struct area area); // notes and staleness included
+// mouse_x/y: in cells of the grid of the last draw. True when used. Asks the focused part first, then the pane's own:
+// focus, filter, search, sort, columns.
+struct pane_answer {
+    const char *jump_pane;
+    char jump_filter[128];
+    char message[128];
+    uint64_t go_frame; // the frame to look at from now on, by number; 0: as before
+    bool go_live;      // the newest one again
+};
+bool pane_key(struct pane *pane, const struct look *look, int key, int mouse_x, int mouse_y,
+              struct pane_answer *answer);
+bool pane_search(struct pane *pane, const struct look *look,
+                 int direction); // to the next row that contains pane->search
+void pane_set_filter(struct pane *pane, const char *filter);
+// "-column": ascending, else descending. False: no such column in look->frame (a blank frame will do).
+bool pane_sort(struct pane *pane, const struct look *look, const char *column);
+// The help of a pane, from the same tables: what it answers, columns, keys. look->frame may be a blank frame.
+void pane_help(struct pane *pane, const struct look *look, FILE *out);
+
+// ---- batch ----
+enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON };
+struct write_info {
+    const char *version, *host, *kernel;
+};
+// One frame of one pane: text block, CSV tables, or one JSON object on one line. 0, or -errno when out failed (EPIPE).
+int pane_write(struct pane *pane, const struct look *look, enum format format, const struct write_info *info,
+               FILE *out);
+// The picture of the pane: of the part that has the keys, else of the first that has one. -ENOTSUP when none has,
+// -ENODATA when there is nothing to draw yet.
+int pane_write_svg(struct pane *pane, const struct look *look, const struct write_info *info, FILE *out);
+
+#endif
