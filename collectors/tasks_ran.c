@@ -10,26 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collectors/perf_ring.h"
 #include "model/mem.h"
 
 #define RING_PAGES 32
 
 struct cpu_ring {
     int fd;
-    struct perf_event_mmap_page *page;
+    struct perf_ring ring;
 };
 
 struct tasks_ran {
     struct cpu_ring *rings;
     int n_rings, online;
-    size_t page_size;
 };
 
-static int ring_open(struct tasks_ran *ran, int cpu, struct cpu_ring *ring) {
+static int ring_open(int cpu, struct cpu_ring *ring) {
     struct perf_event_attr attr = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof(attr),
@@ -42,26 +41,20 @@ static int ring_open(struct tasks_ran *ran, int cpu, struct cpu_ring *ring) {
         .watermark = 1,
         .wakeup_watermark = RING_PAGES / 2 * 4096,
     };
-    ring->page = NULL;
     ring->fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
     if (ring->fd < 0)
         return -errno;
-    void *page = mmap(NULL, (1 + RING_PAGES) * ran->page_size, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
-    if (page == MAP_FAILED)
-        return -errno;
-    ring->page = page;
-    return 0;
+    return perf_ring_map(&ring->ring, ring->fd, RING_PAGES);
 }
 
 int tasks_ran_open(struct tasks_ran **out) {
     struct tasks_ran *ran = xcalloc(1, sizeof(*ran));
     int configured = (int)sysconf(_SC_NPROCESSORS_CONF), rc = 0;
-    ran->page_size = (size_t)sysconf(_SC_PAGESIZE);
     ran->online = (int)sysconf(_SC_NPROCESSORS_ONLN);
     ran->rings = xcalloc((size_t)configured, sizeof(*ran->rings));
     for (int cpu = 0; cpu < configured && !rc; cpu++) {
         struct cpu_ring *ring = &ran->rings[ran->n_rings];
-        rc = ring_open(ran, cpu, ring);
+        rc = ring_open(cpu, ring);
         if (rc == -ENODEV) // offline
             rc = 0;
         else
@@ -79,8 +72,7 @@ void tasks_ran_close(struct tasks_ran *ran) {
     if (!ran)
         return;
     for (int i = 0; i < ran->n_rings; i++) {
-        if (ran->rings[i].page)
-            munmap(ran->rings[i].page, (1 + RING_PAGES) * ran->page_size);
+        perf_ring_unmap(&ran->rings[i].ring);
         if (ran->rings[i].fd >= 0)
             close(ran->rings[i].fd);
     }
@@ -88,75 +80,61 @@ void tasks_ran_close(struct tasks_ran *ran) {
     free(ran);
 }
 
-struct record {
-    struct perf_event_header header;
-    uint32_t words[6]; // what follows, as far as it is looked at
+struct walk {
+    tasks_ran_fn *fn;
+    void *context;
+    uint64_t lost;
 };
 
-static void record_handle(const struct record *record, const uint32_t *last, tasks_ran_fn *fn, void *context,
-                          uint64_t *lost) {
-    uint64_t n;
-    switch (record->header.type) {
-    case PERF_RECORD_SWITCH_CPU_WIDE:
-        // Each switch gives a record of who leaves and one of who comes; either names both.
-        if (!(record->header.misc & PERF_RECORD_MISC_SWITCH_OUT))
-            return;
-        if (record->words[1])
-            fn(context, (pid_t)record->words[0], (pid_t)record->words[1], false);
-        if (last[1])
-            fn(context, (pid_t)last[0], (pid_t)last[1], false);
-        return;
-    case PERF_RECORD_COMM:
-        if (record->header.misc & PERF_RECORD_MISC_COMM_EXEC)
-            fn(context, (pid_t)record->words[0], (pid_t)record->words[1], true);
-        return;
-    case PERF_RECORD_LOST:
-        memcpy(&n, &record->words[2], sizeof(n));
-        *lost += n ? n : 1;
-        return;
-    default:
-        return;
-    }
+static void hand_over(const struct walk *walk, const uint32_t *task, bool exec) {
+    if (exec || task[1])
+        walk->fn(walk->context, (pid_t)task[0], (pid_t)task[1], exec);
 }
 
-static void ring_copy(void *out, const uint8_t *ring, uint64_t size, uint64_t at, size_t len) {
-    size_t start = at & (size - 1), first = len < size - start ? len : size - start;
-    memcpy(out, ring + start, first);
-    memcpy((uint8_t *)out + first, ring, len - first);
+static bool record_handle(void *context, const struct perf_event_header *header) {
+    struct walk *walk = context;
+    const uint32_t *words = (const uint32_t *)(header + 1);
+    const uint32_t *last = (const uint32_t *)((const uint8_t *)header + header->size) - 2; // sample_id: pid, tid
+    uint64_t n = 0;
+    if (last < words) {
+        walk->lost++;
+        return true;
+    }
+    switch (header->type) {
+    case PERF_RECORD_SWITCH_CPU_WIDE:
+        // Each switch gives a record of who leaves and one of who comes; either names both.
+        if (!(header->misc & PERF_RECORD_MISC_SWITCH_OUT))
+            return true;
+        hand_over(walk, words, false);
+        hand_over(walk, last, false);
+        return true;
+    case PERF_RECORD_COMM:
+        if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
+            hand_over(walk, words, true);
+        return true;
+    case PERF_RECORD_LOST:
+        if (header->size >= sizeof(*header) + 2 * sizeof(n))
+            memcpy(&n, &words[2], sizeof(n));
+        walk->lost += n ? n : 1;
+        return true;
+    default:
+        return true;
+    }
 }
 
 void tasks_ran_records(const uint8_t *ring, uint64_t size, uint64_t tail, uint64_t head, tasks_ran_fn *fn,
                        void *context, uint64_t *lost) {
-    while (head - tail >= sizeof(struct perf_event_header)) {
-        struct record record = {0};
-        uint32_t last[2] = {0}; // the sample_id at the end: pid, tid
-        ring_copy(&record.header, ring, size, tail, sizeof(record.header));
-        size_t len = record.header.size;
-        if (len < sizeof(record.header) + sizeof(last) || len > head - tail) {
-            *lost += 1; // the ring is not what it should be: nothing in it is trusted
-            return;
-        }
-        size_t body = len - sizeof(record.header);
-        ring_copy(record.words, ring, size, tail + sizeof(record.header),
-                  body < sizeof(record.words) ? body : sizeof(record.words));
-        ring_copy(last, ring, size, tail + len - sizeof(last), sizeof(last));
-        record_handle(&record, last, fn, context, lost);
-        tail += len;
-    }
+    struct walk walk = {fn, context, 0};
+    if (!perf_ring_walk(ring, size, &tail, head, record_handle, &walk))
+        walk.lost++; // the ring is not what it should be: nothing more in it is trusted
+    *lost += walk.lost;
 }
 
 bool tasks_ran_drain(struct tasks_ran *ran, tasks_ran_fn *fn, void *context) {
-    uint64_t lost = 0;
-    for (int i = 0; i < ran->n_rings; i++) {
-        struct perf_event_mmap_page *page = ran->rings[i].page;
-        // Pairs with the kernel's release of data_head after it wrote the records.
-        uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-        tasks_ran_records((uint8_t *)page + ran->page_size, RING_PAGES * ran->page_size, page->data_tail, head, fn,
-                          context, &lost);
-        // Pairs with the kernel's acquire of data_tail before it overwrites them.
-        __atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
-    }
-    return !lost;
+    struct walk walk = {fn, context, 0};
+    for (int i = 0; i < ran->n_rings; i++)
+        walk.lost += !perf_ring_drain(&ran->rings[i].ring, record_handle, &walk);
+    return !walk.lost;
 }
 
 void tasks_ran_pause(struct tasks_ran *ran, bool paused) {
