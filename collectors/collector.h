@@ -22,8 +22,9 @@ struct collect_options {
     size_t n_pids;
     bool children; // and their descendants
     bool has_user;
-    uid_t user;     // only this user's tasks
-    bool show_self; // do not leave ktop's own I/O and syscalls out
+    uid_t user;          // only this user's tasks
+    bool show_self;      // do not leave ktop's own I/O and syscalls out
+    uint32_t budget_pct; // of one CPU, that reading one stream of events may take before it samples; 0: the default
 };
 
 // What every callback gets.

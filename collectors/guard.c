@@ -152,3 +152,7 @@ void guard_stop(void) {
     link_fd = -1;
     waitpid(guard_pid, NULL, gone.revents ? 0 : WNOHANG);
 }
+
+pid_t guard_process(void) {
+    return link_fd < 0 ? 0 : guard_pid;
+}

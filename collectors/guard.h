@@ -4,9 +4,13 @@
 #ifndef COLLECTORS_GUARD_H
 #define COLLECTORS_GUARD_H
 
+#include <sys/types.h>
+
 // Before any thread exists. 0 or -errno.
 int guard_start(void);
 // A clean end: everything was removed already; the guard checks, and goes. Waits for it at most 1 s.
 void guard_stop(void);
+// Its PID while it lives, else 0: it is left out of what ktop traces.
+pid_t guard_process(void);
 
 #endif

@@ -107,8 +107,8 @@ static bool cpu_run(struct ring *ring, uint32_t cpu, uint64_t limit, ring_event_
     return false;
 }
 
-uint64_t ring_drain(struct ring *ring, uint64_t horizon, ring_event_fn fn, void *ctx) {
-    uint64_t before = ring->stats.events;
+// The CPUs that have an event in hand, the earliest first.
+static void heap_build(struct ring *ring) {
     ring->n_heap = 0;
     for (uint32_t cpu = 0; cpu < ring->source.n_cpus; cpu++) {
         struct ring_cpu *c = &ring->cpus[cpu];
@@ -118,20 +118,54 @@ uint64_t ring_drain(struct ring *ring, uint64_t horizon, ring_event_fn fn, void 
     }
     for (uint32_t i = ring->n_heap / 2; i-- > 0;)
         heap_down(ring, i);
-    while (ring->n_heap && heap_ts(ring, 0) < horizon) {
-        // Up to the earliest event of any other CPU (equal times: either order), and never to the horizon.
-        uint64_t limit = horizon;
-        for (uint32_t i = 1; i <= 2 && i < ring->n_heap; i++)
-            if (heap_ts(ring, i) < limit)
-                limit = heap_ts(ring, i) + 1;
-        if (!cpu_run(ring, ring->heap[0], limit, fn, ctx))
-            ring->heap[0] = ring->heap[--ring->n_heap];
-        if (ring->n_heap)
-            heap_down(ring, 0);
-    }
+}
+
+// Up to the earliest event of any other CPU (equal times: either order) and the slack, and never to the horizon.
+static uint64_t run_limit(const struct ring *ring, uint64_t horizon, uint64_t slack) {
+    uint64_t limit = horizon;
+    for (uint32_t i = 1; i <= 2 && i < ring->n_heap; i++)
+        if (limit > slack && heap_ts(ring, i) < limit - slack)
+            limit = heap_ts(ring, i) + 1 + slack;
+    return limit;
+}
+
+static void run_done(struct ring *ring, bool more) {
+    if (!more)
+        ring->heap[0] = ring->heap[--ring->n_heap];
+    if (ring->n_heap)
+        heap_down(ring, 0);
+}
+
+static void peaks_update(struct ring *ring) {
     for (uint32_t cpu = 0; cpu < ring->source.n_cpus; cpu++)
         if (ring->cpus[cpu].taken > ring->cpus[cpu].peak)
             ring->cpus[cpu].peak = ring->cpus[cpu].taken;
+}
+
+uint64_t ring_drain(struct ring *ring, uint64_t horizon, ring_event_fn fn, void *ctx) {
+    uint64_t before = ring->stats.events;
+    heap_build(ring);
+    while (ring->n_heap && heap_ts(ring, 0) < horizon)
+        run_done(ring, cpu_run(ring, ring->heap[0], run_limit(ring, horizon, 0), fn, ctx));
+    peaks_update(ring);
+    return ring->stats.events - before;
+}
+
+uint64_t ring_drain_runs(struct ring *ring, uint64_t horizon, uint64_t slack_ns, ring_run_fn fn, void *ctx) {
+    uint64_t before = ring->stats.events;
+    heap_build(ring);
+    while (ring->n_heap && heap_ts(ring, 0) < horizon) {
+        uint32_t cpu = ring->heap[0];
+        struct ring_page *page = &ring->cpus[cpu].page;
+        uint64_t limit = run_limit(ring, horizon, slack_ns);
+        bool more = true;
+        while (more && page->ts < limit) {
+            ring->stats.events += fn(ctx, cpu, page, limit);
+            more = page->data || cpu_next(ring, cpu);
+        }
+        run_done(ring, more);
+    }
+    peaks_update(ring);
     return ring->stats.events - before;
 }
 

@@ -44,6 +44,13 @@ void ring_free(struct ring *ring);
 // number of events.
 uint64_t ring_drain(struct ring *ring, uint64_t horizon, ring_event_fn fn, void *ctx);
 
+// The same in runs, for decoders that have to be quick: `fn` gets a CPU's page with its next event in hand, takes
+// events with ring_page_next as long as their time is before `limit`, leaves the first later one in hand (or none:
+// page->data NULL), and returns how many it took. Runs of different CPUs may overlap by slack_ns: below the time in
+// which a thread can move to another CPU (about 1 us) each thread's own events still come in order.
+typedef uint64_t (*ring_run_fn)(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit);
+uint64_t ring_drain_runs(struct ring *ring, uint64_t horizon, uint64_t slack_ns, ring_run_fn fn, void *ctx);
+
 const struct ring_stats *ring_stats(const struct ring *ring);
 // The most bytes that one drain took from that CPU since the last call.
 uint64_t ring_peak(struct ring *ring, uint32_t cpu);

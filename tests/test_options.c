@@ -46,7 +46,8 @@ static void test_values(void **state) {
     assert_int_equal(o.collect.n_pids, 2);
     assert_ptr_equal(o.collect.pids, o.pids);
     assert_int_equal(o.pids[1], 42);
-    assert_true(parse(&o, "--history|1.5g|--children|--pid=7|--ascii|--user|0"));
+    assert_true(parse(&o, "--history|1.5g|--children|--pid=7|--ascii|--user|0|--budget|40"));
+    assert_int_equal(o.collect.budget_pct, 40);
     assert_int_equal(o.history_bytes, 3ull << 29);
     assert_true(o.collect.children && o.ascii && o.collect.has_user);
     assert_int_equal(o.collect.user, 0);
@@ -78,6 +79,9 @@ static void test_wrong(void **state) {
         {"--history|10", "1M or more"},
         {"--history|-1G", "1M or more"},
         {"--history|64Q", "1M or more"},
+        {"--budget|0.5", "1 to 100"},
+        {"--budget|101", "1 to 100"},
+        {"--budget|much", "1 to 100"},
         {"--list|colums", "did you mean columns?"},
         {"--bach", "did you mean --batch?"},
         {"--zzzzzzzz", "unknown option --zzzzzzzz"},

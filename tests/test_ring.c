@@ -254,12 +254,60 @@ static void captured_cpus_in_order(void **state) {
     forge_unload(&source);
 }
 
+struct runs {
+    uint64_t last[FORGE_CPUS], latest, behind, n, runs;
+};
+
+static uint64_t take_run(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit) {
+    struct runs *runs = ctx;
+    uint64_t n = 0;
+    assert_non_null(page->data);
+    assert_true(page->ts < limit);
+    for (; page->data && page->ts < limit; ring_page_next(page), n++) {
+        assert_true(page->ts >= runs->last[cpu]);
+        runs->last[cpu] = page->ts;
+        if (page->ts < runs->latest && runs->latest - page->ts > runs->behind)
+            runs->behind = runs->latest - page->ts;
+        if (page->ts > runs->latest)
+            runs->latest = page->ts;
+    }
+    runs->runs++;
+    return runs->n += n, n;
+}
+
+// Runs: the same events, in order for each CPU, and never further out of order than the slack.
+static void captured_cpus_in_runs(void **state) {
+    (void)state;
+    const uint64_t slacks[] = {0, 500, 20000, UINT64_MAX};
+    struct runs all[4] = {0};
+    for (int i = 0; i < 4; i++) {
+        struct forge_source source;
+        struct order order = {0};
+        forge_load(&source, DATA, 2);
+        struct ring *ring = forge_ring(&source);
+        ring_drain(ring, UINT64_MAX, in_order, &order);
+        memset(source.at, 0, sizeof(source.at));
+        uint64_t half = ring_drain_runs(ring, order.last / 2, slacks[i], take_run, &all[i]);
+        assert_true(all[i].latest < order.last / 2 || !half);
+        half += ring_drain_runs(ring, UINT64_MAX, slacks[i], take_run, &all[i]);
+        assert_int_equal(half, order.n);
+        assert_int_equal(all[i].n, order.n);
+        assert_int_equal(all[i].latest, order.last);
+        assert_true(all[i].behind <= slacks[i]);
+        ring_free(ring);
+        forge_unload(&source);
+    }
+    assert_true(all[2].runs < all[0].runs);
+    assert_true(all[3].behind > 20000); // CPU after CPU
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(captured_pages_as_kbuffer), cmocka_unit_test(all_kinds_of_headers),
         cmocka_unit_test(missed_events_are_told),    cmocka_unit_test(damaged_pages_end),
         cmocka_unit_test(cpus_are_merged_by_time),   cmocka_unit_test(late_and_lost_are_counted),
         cmocka_unit_test(the_writer_is_not_chased),  cmocka_unit_test(captured_cpus_in_order),
+        cmocka_unit_test(captured_cpus_in_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,6 +198,15 @@ static bool parse_history(struct options *options, const char *value) {
     return true;
 }
 
+static bool parse_budget(struct options *options, const char *value) {
+    double pct;
+    if (!parse_number(value, &pct) || pct < 1 || pct > 100)
+        return options_wrong(options, "--budget %s: 1 to 100 percent of one CPU are wanted, for example --budget 50",
+                             shown(value));
+    options->collect.budget_pct = (uint32_t)lround(pct);
+    return true;
+}
+
 static bool parse_ascii(struct options *options, const char *value) {
     (void)value;
     return options->ascii = true;
@@ -350,6 +359,7 @@ const struct option_row option_rows[] = {
     {'s', "sort", "COLUMN", "sort by this column, -COLUMN for ascending", parse_sort},
     {0, "filter", "TEXT", "only rows that contain TEXT, or with terms: \"pid=12 latency_us>=10ms\"", parse_filter},
     {0, "history", "SIZE", "memory for the frames to go back to (default 64M)", parse_history},
+    {0, "budget", "PCT", "CPU that reading a stream of events may take before it samples (default 25)", parse_budget},
     {0, "ascii", NULL, "draw with plain ASCII characters only", parse_ascii},
     {0, "doctor", NULL, "what this kernel, machine and user allow, and the fix for what they do not", parse_doctor},
     {0, "list", "panes|columns|events|tracepoints|functions", "what can be named in the options", parse_list},

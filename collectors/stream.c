@@ -1,0 +1,437 @@
+// Opening a stream of kernel events, draining it, and its slices. It never writes to the top-level buffer, and touches
+// no tracing that is not its own.
+#include "collectors/stream.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collectors/ring_pipe.h"
+#include "collectors/stream_own.h"
+#include "collectors/stream_pace.h"
+#include "collectors/tracefs.h"
+#include "model/live.h"
+#include "model/mem.h"
+
+#define NS_PER_MS 1000000ull
+#define DRAIN_MS 10
+#define DRAIN_IDLE_MS 30
+// Events this young wait for the next drain: one whose writer was interrupted hides the ones after it on its CPU, and
+// CPUs are not read at the same moment.
+#define SETTLE_NS (5 * NS_PER_MS)
+#define WINDOW_NS (300 * NS_PER_MS) // for the budget
+#define PERIOD_NS (96 * NS_PER_MS)  // of slices: each holds one, at a place of its own
+
+struct stream {
+    struct stream_config config;
+    char instance[256];
+    bool created;
+    struct ring_pipe *pipe;
+    struct ring *ring;
+    struct stream_own *own;
+    int64_t offset_ns; // CLOCK_MONOTONIC - the stream's clock
+    struct stream_pace pace;
+    uint64_t window_ns, window_busy_ns, window_lost; // since when; CPU time; marks of lost events at its begin
+    bool on;
+    uint64_t mark_ns;           // since when `on` is not accounted yet
+    uint64_t slice_ns, next_ns; // end of the slice or of the pause; begin of the next period
+    uint64_t on_ns, off_ns;     // of the frame
+    uint64_t busy_ns, events;   // of the frame
+    uint64_t lost_before, gaps; // at the last frame; marks at the last drain
+    uint32_t ratio_most, grown; // of the frame
+    uint32_t random;
+};
+
+static uint64_t cpu_ns(void) {
+    struct timespec at;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
+    return (uint64_t)at.tv_sec * 1000000000ull + (uint64_t)at.tv_nsec;
+}
+
+// ---- opening ----
+
+// The scheduler's clock costs 13 ns less an event. It is the same on all CPUs where it is the TSC, or ARM's timer.
+static const char *clock_of(const struct stream_config *config) {
+    char source[64];
+    if (config->exact_clock)
+        return "mono";
+#ifdef __aarch64__
+    return "local";
+#endif
+    if (format_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source)) <= 0)
+        return "mono";
+    return strcmp(source, "tsc\n") ? "mono" : "local";
+}
+
+static uint32_t least(uint64_t a, uint64_t b) {
+    return (uint32_t)(a < b ? a : b);
+}
+
+// Small machines get room for a torrent at once, for growing makes a gap; many CPUs share what they need little of
+// each.
+static struct ring_pipe_config pipe_config(const struct stream_config *config, const char *instance) {
+    uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t ram_kib = (uint64_t)sysconf(_SC_PHYS_PAGES) * ((uint64_t)sysconf(_SC_PAGESIZE) / 1024);
+    uint64_t start = config->torrent ? least(65536, ram_kib / 64) / cpus : 0;
+    uint32_t small = cpus <= 16 ? 1024 : 512;
+    const char *fixed = getenv("KTOP_TEST_STREAM_BUFFER_KIB"); // for the tests of what happens when it is too small
+    struct ring_pipe_config out = {.instance = instance, .clock = clock_of(config), .subbuf_kib = cpus <= 16 ? 64 : 16};
+    if (fixed && atoi(fixed) > 0) {
+        out.buffer_kib = out.max_kib = (uint32_t)atoi(fixed);
+        out.subbuf_kib = 4;
+        return out;
+    }
+    out.buffer_kib = start < small ? small : least(start, 16384);
+    out.max_kib = least(ram_kib / 32 / cpus, 16384);
+    if (out.max_kib < out.buffer_kib)
+        out.max_kib = out.buffer_kib;
+    return out;
+}
+
+static int read_formats(struct stream *stream, const char **step, char *detail, size_t size) {
+    for (size_t i = 0; i < stream->config.n_events; i++) {
+        struct stream_event *event = &stream->config.events[i];
+        const char *missing = NULL;
+        int error = format_read(stream->instance, event->system, event->name, event->fields, event->n_fields,
+                                &event->id, &missing);
+        event->present = !error;
+        if (!error || event->optional)
+            continue;
+        *step = "reading the format of the event";
+        snprintf(detail, size, "%s:%s%s%s", event->system, event->name, missing ? " has no field " : "",
+                 missing ? missing : "");
+        return error;
+    }
+    return 0;
+}
+
+// The last step of both is the quick one, so that slices have sharp edges.
+static int events_switch(struct stream *stream, bool on, char *detail, size_t size) {
+    int result = 0;
+    if (!on)
+        instance_write(stream->instance, "tracing_on", "0");
+    for (size_t i = 0; i < stream->config.n_events; i++) {
+        const struct stream_event *event = &stream->config.events[i];
+        char file[160];
+        snprintf(file, sizeof(file), "events/%s/%s/enable", event->system, event->name);
+        int error = event->present ? instance_write(stream->instance, file, on ? "1" : "0") : 0;
+        if (!error || event->optional || result)
+            continue;
+        snprintf(detail, size, "%s:%s", event->system, event->name);
+        result = error;
+    }
+    if (on && !result)
+        instance_write(stream->instance, "tracing_on", "1");
+    return result;
+}
+
+// Where the stream's clock stands against CLOCK_MONOTONIC: the statistics tell its time, in us.
+static void clock_compare(struct stream *stream) {
+    char path[512], text[1024];
+    if (stream->config.exact_clock)
+        return;
+    snprintf(path, sizeof(path), "%s/per_cpu/cpu0/stats", stream->instance);
+    uint64_t before = now_ns();
+    if (format_file(path, text, sizeof(text)) <= 0)
+        return;
+    uint64_t after = now_ns();
+    const char *at = strstr(text, "\nnow ts:");
+    unsigned long long seconds = 0, us = 0;
+    if (at && sscanf(at + 8, " %llu.%llu", &seconds, &us) == 2)
+        stream->offset_ns = (int64_t)(before + (after - before) / 2) - (int64_t)(seconds * 1000000000ull + us * 1000);
+}
+
+static int set_up(struct stream *stream, const char **step, char *detail, size_t size) {
+    *step = "making a tracefs instance";
+    int error = instance_create(stream->config.name, stream->instance, sizeof(stream->instance));
+    if (error)
+        return error;
+    stream->created = true;
+    const struct ring_pipe_config config = pipe_config(&stream->config, stream->instance);
+    error = read_formats(stream, step, detail, size);
+    if (!error)
+        error = ring_pipe_open(&config, &stream->pipe, step);
+    if (!error)
+        error = stream_own_new(&stream->config, stream->instance, &stream->own, step);
+    if (error)
+        return error;
+    clock_compare(stream);
+    *step = "switching on the event";
+    return events_switch(stream, true, detail, size);
+}
+
+static void explain(const struct stream_config *config, int error, const char *step, const char *detail,
+                    struct collector_run *run) {
+    const char *why = NULL, *what = NULL;
+    char inner[192];
+    if (!tracefs_where(&why, &what)) {
+        snprintf(run->reason, sizeof(run->reason), "no %s: %s", config->what, why ? why : "no tracefs");
+        snprintf(run->fix, sizeof(run->fix), "%s", what ? what : "");
+    } else if (error == -ENOENT && detail[0]) {
+        snprintf(run->reason, sizeof(run->reason), "no %s: this kernel does not have %s", config->what, detail);
+        snprintf(run->fix, sizeof(run->fix), "use a kernel that was built with CONFIG_EVENT_TRACING and its %.40s",
+                 detail);
+    } else if (error == -EACCES || error == -EPERM || error == -ENOMEM || error == -ENOENT) {
+        tracefs_explain(error, inner, sizeof(inner), run->fix, sizeof(run->fix));
+        snprintf(run->reason, sizeof(run->reason), "no %s: %s", config->what, inner);
+    } else {
+        snprintf(run->reason, sizeof(run->reason), "no %s: %s%s%s failed: %s", config->what, step, detail[0] ? " " : "",
+                 detail, strerror(-error));
+        snprintf(run->fix, sizeof(run->fix), "see ktop --doctor, and the kernel's log (dmesg)");
+    }
+}
+
+int stream_open(const struct stream_config *config, struct collector_run *run, struct stream **out) {
+    struct stream *stream = xcalloc(1, sizeof(*stream));
+    const char *step = "";
+    char detail[96] = "";
+    *out = NULL;
+    stream->config = *config;
+    int error = set_up(stream, &step, detail, sizeof(detail));
+    if (error) {
+        explain(config, error, step, detail, run);
+        stream_close(stream);
+        return error;
+    }
+    const struct ring_source source = ring_pipe_source(stream->pipe);
+    const struct collect_options *options = config->options;
+    stream->ring = ring_new(&source);
+    stream_pace_init(&stream->pace, (options && options->budget_pct ? options->budget_pct : STREAM_BUDGET_PCT) / 100.0);
+    stream->on = true;
+    stream->ratio_most = 1;
+    stream->mark_ns = stream->window_ns = now_ns();
+    stream->random = (uint32_t)stream->mark_ns | 1;
+    run->drain_ms = DRAIN_MS;
+    *out = stream;
+    return 0;
+}
+
+void stream_close(struct stream *stream) {
+    if (!stream)
+        return;
+    ring_free(stream->ring);
+    ring_pipe_free(stream->pipe); // open pipes keep the instance busy
+    stream_own_free(stream->own);
+    if (stream->created)
+        instance_remove(stream->instance);
+    free(stream);
+}
+
+uint64_t stream_mono(const struct stream *stream, uint64_t ts) {
+    return ts + (uint64_t)stream->offset_ns;
+}
+
+uint64_t stream_time(const struct stream *stream, uint64_t mono_ns) {
+    return mono_ns - (uint64_t)stream->offset_ns;
+}
+
+// ---- draining ----
+
+static uint64_t marks_of_loss(const struct stream *stream) {
+    const struct ring_stats *stats = ring_stats(stream->ring);
+    return stats->missed + stats->missed_unknown + stats->damaged;
+}
+
+static void gap(struct stream *stream) {
+    if (stream->config.on_gap)
+        stream->config.on_gap(stream->config.ctx);
+}
+
+static uint64_t drain_until(struct stream *stream, uint64_t horizon) {
+    const struct stream_config *config = &stream->config;
+    uint64_t n = config->on_run ? ring_drain_runs(stream->ring, horizon, config->slack_ns, config->on_run, config->ctx)
+                                : ring_drain(stream->ring, horizon, config->on_event, config->ctx);
+    uint64_t marks = marks_of_loss(stream);
+    if (marks != stream->gaps)
+        gap(stream);
+    stream->gaps = marks;
+    stream->events += n;
+    return n;
+}
+
+static void account(struct stream *stream, uint64_t until) {
+    if (until <= stream->mark_ns)
+        return;
+    *(stream->on ? &stream->on_ns : &stream->off_ns) += until - stream->mark_ns;
+    stream->mark_ns = until;
+}
+
+// ---- slices ----
+
+static void switch_to(struct stream *stream, bool on) {
+    char detail[96];
+    if (on == stream->on)
+        return;
+    if (on)
+        gap(stream);
+    events_switch(stream, on, detail, sizeof(detail));
+    account(stream, now_ns());
+    stream->on = on;
+}
+
+// Opens and closes slices, when their time has come.
+static uint64_t slices(struct stream *stream) {
+    uint64_t now = now_ns(), n = 0;
+    if (stream->pace.ratio == 1) {
+        switch_to(stream, true);
+        stream->slice_ns = stream->next_ns = 0;
+        return 0;
+    }
+    if (stream->slice_ns && now < stream->slice_ns)
+        return 0;
+    uint64_t length = PERIOD_NS / stream->pace.ratio;
+    if (stream->on) {
+        switch_to(stream, false);
+        n = drain_until(stream, UINT64_MAX);
+        // Somewhere in the next period, so that nothing periodic keeps step with the slices.
+        stream->random = stream->random * 1664525u + 1013904223u;
+        uint64_t begin = stream->next_ns > now ? stream->next_ns : now;
+        stream->slice_ns = begin + (stream->random >> 8) % (PERIOD_NS - length + 1);
+        stream->next_ns = begin + PERIOD_NS;
+    } else {
+        switch_to(stream, true);
+        stream->slice_ns = stream->mark_ns + length;
+    }
+    return n;
+}
+
+static void keep_budget(struct stream *stream, uint64_t now) {
+    if (now - stream->window_ns < WINDOW_NS)
+        return;
+    uint64_t marks = marks_of_loss(stream), lost = marks - stream->window_lost;
+    uint32_t grown = stream->on ? ring_pipe_grow(stream->pipe, stream->ring) : 0;
+    stream->grown += grown;
+    if (grown) {
+        gap(stream);
+        lost = 0;
+    }
+    double share = (double)stream->window_busy_ns / (double)(now - stream->window_ns);
+    stream_pace_window(&stream->pace, share, lost);
+    if (stream->pace.ratio > stream->ratio_most)
+        stream->ratio_most = stream->pace.ratio;
+    stream->window_ns = now;
+    stream->window_busy_ns = 0;
+    stream->window_lost = marks;
+}
+
+static uint32_t next_drain_ms(const struct stream *stream, uint64_t events) {
+    uint64_t now = now_ns();
+    uint32_t ms = !stream->on ? UINT32_MAX : events ? DRAIN_MS : DRAIN_IDLE_MS;
+    if (!stream->slice_ns)
+        return ms;
+    uint64_t left = stream->slice_ns > now ? (stream->slice_ns - now + NS_PER_MS / 2) / NS_PER_MS : 0;
+    return left < 1 ? 1 : left < ms ? (uint32_t)left : ms;
+}
+
+uint64_t stream_drain(struct stream *stream, struct collector_run *run) {
+    uint64_t before = cpu_ns(), n = 0;
+    if (stream->on)
+        n = drain_until(stream, stream_time(stream, now_ns() - SETTLE_NS));
+    n += slices(stream);
+    uint64_t busy = cpu_ns() - before;
+    stream->busy_ns += busy;
+    stream->window_busy_ns += busy;
+    keep_budget(stream, now_ns());
+    run->drain_ms = next_drain_ms(stream, n);
+    return n;
+}
+
+// ---- frames ----
+
+static uint64_t lost_in_all(struct stream *stream) {
+    struct ring_pipe_stats pipe;
+    ring_pipe_refresh(stream->pipe);
+    ring_pipe_stats(stream->pipe, &pipe);
+    // The kernel's counters and the sub-buffers' marks tell of the same events.
+    uint64_t marked = marks_of_loss(stream), counted = pipe.overrun + pipe.dropped;
+    return marked > counted ? marked : counted;
+}
+
+void stream_frame(struct stream *stream, struct collector_run *run, struct stream_frame *out) {
+    uint64_t lost = lost_in_all(stream), now = now_ns();
+    stream_own_refresh(stream->own);
+    clock_compare(stream);
+    // What is not drained yet belongs to the next frame.
+    account(stream, stream->on ? now - SETTLE_NS : now);
+    uint64_t length = run->end_ns - run->begin_ns;
+    *out = (struct stream_frame){
+        .events = stream->events,
+        .lost = lost - stream->lost_before,
+        .ratio = stream->ratio_most,
+        .scale = !stream->off_ns ? 1
+                 : stream->on_ns ? 1 + (double)stream->off_ns / (double)stream->on_ns
+                                 : NAN,
+        .on_ns = stream->on_ns,
+        .grown = stream->grown,
+        .cpu_pct = length ? 100.0 * (double)stream->busy_ns / (double)length : 0,
+        .sees_self = !stream_own_excluded(stream->own),
+        .reason_lost = stream->pace.lost,
+        .reason_pct = 100 * stream->pace.share,
+    };
+    stream->lost_before = lost;
+    stream->events = stream->on_ns = stream->off_ns = stream->busy_ns = 0;
+    stream->grown = 0;
+    stream->ratio_most = stream->pace.ratio;
+}
+
+void stream_notes(const struct stream *stream, const struct stream_frame *frame, struct section *out) {
+    const char *what = stream->config.what;
+    char text[256];
+    if (frame->ratio > 1) {
+        if (frame->reason_lost)
+            snprintf(text, sizeof(text), "sampled 1:%u: %s came faster than they could be read; counts are scaled",
+                     frame->ratio, what);
+        else
+            snprintf(text, sizeof(text), "sampled 1:%u: reading all %s took %.0f %% of a CPU; counts are scaled",
+                     frame->ratio, what, frame->reason_pct);
+        section_note(out, SEVERITY_WARNING, NULL, text, "allow more CPU with --budget, or look at one process (--pid)");
+        section_set_state(out, SECTION_DEGRADED);
+    }
+    if (frame->lost) {
+        snprintf(text, sizeof(text), "%llu %s were lost: the kernel's buffer was full before ktop came to it",
+                 (unsigned long long)frame->lost, what);
+        section_note(out, SEVERITY_WARNING, NULL, text, "none: ktop samples when it goes on");
+    }
+    if (frame->grown) {
+        snprintf(text, sizeof(text), "the trace buffers of %u CPUs were enlarged: the kernel recorded no %s meanwhile",
+                 frame->grown, what);
+        section_note(out, SEVERITY_WARNING, NULL, text, "none: it happens when the rate jumps");
+    }
+    if (frame->sees_self) {
+        snprintf(text, sizeof(text), "ktop's own %s are among these: the kernel could not be told to leave them out",
+                 what);
+        section_note(out, SEVERITY_INFO, NULL, text, NULL);
+    }
+}
+
+// ---- the doctor ----
+
+void stream_check(const struct stream_config *config, const char *capability, struct check_report *report) {
+    struct stream *stream = xcalloc(1, sizeof(*stream));
+    struct collector_run run = {0};
+    struct check check = {.capability = capability};
+    const char *step = "";
+    char detail[96] = "", name[64];
+    snprintf(name, sizeof(name), "doctor-%s", config->name);
+    stream->config = *config;
+    stream->config.name = name;
+    int error = set_up(stream, &step, detail, sizeof(detail));
+    check.works = !error;
+    if (error) {
+        explain(config, error, step, detail, &run);
+        memcpy(check.detail, run.reason, sizeof(check.detail));
+        memcpy(check.fix, run.fix, sizeof(check.fix));
+    } else {
+        size_t at = (size_t)snprintf(check.detail, sizeof(check.detail), "clock %s, sub-buffers of %u KiB%s;",
+                                     clock_of(config), ring_pipe_source(stream->pipe).page_size / 1024,
+                                     stream_own_excluded(stream->own) ? "" : ", with ktop's own");
+        for (size_t i = 0; i < config->n_events && at < sizeof(check.detail); i++)
+            if (config->events[i].present)
+                at += (size_t)snprintf(check.detail + at, sizeof(check.detail) - at, " %s", config->events[i].name);
+    }
+    stream_close(stream);
+    report->add(report, &check);
+}

@@ -1,0 +1,225 @@
+// Writing the kernel's lists of threads for one instance. A thread that is once in a list stays there until it ends,
+// and its children join it, all by the kernel's own doing: what is done here once per frame is only catching up.
+#include "collectors/stream_own.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "collectors/format.h"
+#include "collectors/guard.h"
+#include "collectors/sweep.h"
+#include "collectors/tracefs.h"
+#include "model/mem.h"
+
+#define OWN_MAX 64
+#define PASSES 5 // over a process that keeps making threads
+#define TIDS_MAX 16384
+
+struct tids {
+    pid_t at[TIDS_MAX];
+    size_t n;
+};
+
+struct stream_own {
+    const struct stream_config *config;
+    char instance[256];
+    bool excluded, by_filter, by_pid;
+    pid_t own[OWN_MAX];
+    size_t n_own;
+    bool *seen; // which of --pid are in the kernel's list
+    struct tids *tids;
+};
+
+// Adds to what the list holds: opened without O_TRUNC, which would empty it.
+static int list_write(const struct stream_own *own, const char *file, const pid_t *tids, size_t n) {
+    char text[4096];
+    for (size_t i = 0; i < n;) {
+        size_t used = 0;
+        for (; i < n && used < sizeof(text) - 16; i++)
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%d ", tids[i]);
+        int error = instance_write(own->instance, file, text);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+static void tids_add(struct tids *tids, pid_t tid) {
+    if (tids->n < TIDS_MAX)
+        tids->at[tids->n++] = tid;
+}
+
+static bool tids_list(const char *dir, struct tids *tids) {
+    DIR *open = opendir(dir);
+    if (!open)
+        return false;
+    for (struct dirent *entry; (entry = readdir(open));)
+        if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
+            tids_add(tids, (pid_t)strtol(entry->d_name, NULL, 10));
+    closedir(open);
+    return true;
+}
+
+// ---- ktop's own ----
+
+// Before 5.7. The kernel then compares for every event, which costs the traced programs some 30 ns.
+static int filters_write(const struct stream_own *own) {
+    int result = -ENOENT;
+    for (size_t i = 0; i < own->config->n_events; i++) {
+        const struct stream_event *event = &own->config->events[i];
+        char text[OWN_MAX * 32 + 512], file[160];
+        size_t used = event->filter ? (size_t)snprintf(text, sizeof(text), "(%s)", event->filter) : 0;
+        for (size_t k = 0; k < own->n_own && used < sizeof(text); k++)
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%scommon_pid != %d", used ? " && " : "",
+                                     own->own[k]);
+        if (!event->present)
+            continue;
+        snprintf(file, sizeof(file), "events/%s/%s/filter", event->system, event->name);
+        result = instance_write(own->instance, file, text);
+        if (result)
+            break;
+    }
+    return result;
+}
+
+static bool own_has(const struct stream_own *own, pid_t tid) {
+    for (size_t i = 0; i < own->n_own; i++)
+        if (own->own[i] == tid)
+            return true;
+    return false;
+}
+
+static void own_refresh(struct stream_own *own) {
+    struct tids *tids = own->tids;
+    bool fresh = false;
+    tids->n = 0;
+    if (!tids_list("/proc/self/task", tids))
+        return;
+    if (guard_process() > 0)
+        tids_add(tids, guard_process());
+    for (size_t i = 0; i < tids->n; i++)
+        fresh |= !own_has(own, tids->at[i]);
+    bool gone = tids->n < own->n_own;
+    own->n_own = tids->n < OWN_MAX ? tids->n : OWN_MAX;
+    memcpy(own->own, tids->at, own->n_own * sizeof(own->own[0]));
+    if (own->by_filter && (fresh || gone))
+        own->excluded = !filters_write(own);
+    else if (!own->by_filter && fresh)
+        own->excluded = !list_write(own, "set_event_notrace_pid", own->own, own->n_own);
+}
+
+// ---- the processes of --pid ----
+
+// The threads of the process and of its descendants. False: this kernel does not tell of children.
+static bool tree_list(pid_t pid, bool children, struct tids *tids) {
+    char path[96], text[16384];
+    size_t from = tids->n;
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    tids_list(path, tids);
+    size_t end = tids->n;
+    for (size_t i = from; children && i < end; i++) {
+        snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, tids->at[i]);
+        long length = format_file(path, text, sizeof(text));
+        if (length == -ENOENT && !access("/proc/self/task", F_OK) && access("/proc/thread-self/children", F_OK))
+            return false;
+        char *at = text;
+        for (long child; length > 0 && (child = strtol(at, &at, 10)) > 0 && tids->n < TIDS_MAX;)
+            if (!tree_list((pid_t)child, true, tids))
+                return false;
+    }
+    return true;
+}
+
+// 0, or -errno: then nothing is pushed.
+static int pids_push(struct stream_own *own) {
+    const struct collect_options *options = own->config->options;
+    struct tids *tids = own->tids;
+    for (size_t i = 0; i < options->n_pids; i++) {
+        size_t before = 0;
+        for (int pass = 0; pass < PASSES && !own->seen[i]; pass++) {
+            tids->n = 0;
+            if (!tree_list(options->pids[i], options->children, tids))
+                return -ENOSYS;
+            if (!tids->n || tids->n == before)
+                break;
+            before = tids->n;
+            int error = list_write(own, "set_event_pid", tids->at, tids->n);
+            if (error)
+                return error;
+        }
+        own->seen[i] = before > 0;
+    }
+    return 0;
+}
+
+static void push_pids(struct stream_own *own) {
+    const struct collect_options *options = own->config->options;
+    const pid_t self = getpid(); // an empty list would let everything through
+    own->seen = xcalloc(options->n_pids, sizeof(*own->seen));
+    own->by_pid = !list_write(own, "set_event_pid", &self, 1) && !pids_push(own);
+    if (own->by_pid)
+        return;
+    char path[512];
+    snprintf(path, sizeof(path), "%s/set_event_pid", own->instance);
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC); // the decoder leaves the others out
+    if (fd >= 0)
+        close(fd);
+}
+
+// ---- both ----
+
+int stream_own_new(const struct stream_config *config, const char *instance, struct stream_own **out,
+                   const char **step) {
+    struct stream_own *own = *out = xcalloc(1, sizeof(*own));
+    const struct collect_options *options = config->options;
+    char path[512];
+    own->config = config;
+    own->tids = xmalloc(sizeof(*own->tids));
+    snprintf(own->instance, sizeof(own->instance), "%s", instance);
+    for (size_t i = 0; i < config->n_events; i++) {
+        const struct stream_event *event = &config->events[i];
+        if (!event->present || !event->filter)
+            continue;
+        snprintf(path, sizeof(path), "events/%s/%s/filter", event->system, event->name);
+        *step = "setting the filter of an event";
+        int error = instance_write(instance, path, event->filter);
+        if (error)
+            return error;
+    }
+    // The kernel counts threads as the first PID namespace does: from inside of another one they cannot be named.
+    if (ktop_id_self()->pid_ns && ktop_id_self()->pid_ns != PID_NS_FIRST)
+        return 0;
+    instance_write(instance, "options/event-fork", "1");
+    snprintf(path, sizeof(path), "%s/set_event_notrace_pid", instance);
+    own->by_filter = access(path, F_OK) != 0;
+    if (!options || !options->show_self)
+        own_refresh(own);
+    if (options && options->n_pids && config->only_pids)
+        push_pids(own);
+    return 0;
+}
+
+void stream_own_free(struct stream_own *own) {
+    if (!own)
+        return;
+    free(own->seen);
+    free(own->tids);
+    free(own);
+}
+
+void stream_own_refresh(struct stream_own *own) {
+    const struct collect_options *options = own->config->options;
+    if (own->excluded)
+        own_refresh(own);
+    if (own->by_pid && options)
+        pids_push(own);
+}
+
+bool stream_own_excluded(const struct stream_own *own) {
+    const struct collect_options *options = own->config->options;
+    return own->excluded || (options && options->show_self);
+}

@@ -1,0 +1,22 @@
+// Whom a stream records, told to the kernel: nothing of ktop's own threads and its guard (set_event_notrace_pid, Linux
+// 5.7 and later; before, an expression in the events' filter files), and with --pid only those processes
+// (set_event_pid). The kernel itself follows forks and exits (event-fork). One thread owns it.
+#ifndef COLLECTORS_STREAM_OWN_H
+#define COLLECTORS_STREAM_OWN_H
+
+#include "collectors/collector.h"
+#include "collectors/stream.h"
+
+struct stream_own;
+
+// The config is not copied and must outlive it. Tells the kernel for the first time, before events are switched on: 0
+// or -errno. *step says what failed.
+int stream_own_new(const struct stream_config *config, const char *instance, struct stream_own **out,
+                   const char **step);
+void stream_own_free(struct stream_own *own);
+// Once per frame: threads that came, processes of --pid that were not there before.
+void stream_own_refresh(struct stream_own *own);
+// Whether the kernel leaves ktop out; else decoders must.
+bool stream_own_excluded(const struct stream_own *own);
+
+#endif
