@@ -2,17 +2,9 @@
 // Costs two reads per CPU and tick. Counts whole CPUs: tasks are another collector's.
 #include "collectors/counters.h"
 
-#include <errno.h>
-#include <linux/perf_event.h>
 #include <math.h>
-#include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "collectors/collector.h"
 #include "model/mem.h"
 
 enum {
@@ -30,6 +22,17 @@ enum {
     MINOR_FAULTS_PER_S,
     MAJOR_FAULTS_PER_S,
     COUNTED_PCT,
+    ACTIVE_HZ,
+    TURBO_RATIO,
+    CACHE_MPKI,
+    BRANCH_MISSES_PER_S,
+    STALLED_FRONTEND_PCT,
+    STALLED_BACKEND_PCT,
+    RETIRING_PCT,
+    BAD_SPECULATION_PCT,
+    FRONTEND_BOUND_PCT,
+    BACKEND_BOUND_PCT,
+    BOUND,
     N_COLUMNS
 };
 
@@ -42,7 +45,7 @@ static const struct column columns[N_COLUMNS] = {
              .ascending = true},
     [IPC] = {.name = "ipc",
              .title = "IPC",
-             .help = "Instructions per cycle of this CPU, in user code and kernel; below 1 it mostly waits for memory",
+             .help = "Instructions per cycle of this CPU, in user code and kernel; far below 1 it mostly waits",
              .unit = UNIT_RATIO,
              .width = 5},
     [CYCLES_PER_S] = {.name = "cycles_per_s",
@@ -55,19 +58,22 @@ static const struct column columns[N_COLUMNS] = {
                             .help = "Instructions completed per second",
                             .unit = UNIT_PER_S,
                             .width = 8},
-    [CACHE_REFERENCES_PER_S] = {.name = "cache_references_per_s",
-                                .title = "LLCREF/s",
-                                .help = "Accesses to the last-level cache per second",
-                                .unit = UNIT_PER_S,
-                                .width = 8},
+    [CACHE_REFERENCES_PER_S] =
+        {.name = "cache_references_per_s",
+         .title = "LLCREF/s",
+         .help =
+             "Accesses to the cache that the kernel takes for the last level: it is that on Intel, L2 on AMD Zen, L1 "
+             "data on most arm64 (perf: cache-references)",
+         .unit = UNIT_PER_S,
+         .width = 8},
     [CACHE_MISSES_PER_S] = {.name = "cache_misses_per_s",
                             .title = "LLCMISS/s",
-                            .help = "Accesses that missed the last-level cache, and went to memory, per second",
+                            .help = "Accesses that missed that cache, per second (perf: cache-misses)",
                             .unit = UNIT_PER_S,
                             .width = 9},
     [CACHE_MISS_PCT] = {.name = "cache_miss_pct",
                         .title = "LLCMISS%",
-                        .help = "Cache misses in percent of the last-level cache's accesses",
+                        .help = "Cache misses in percent of the accesses to that cache",
                         .unit = UNIT_PCT,
                         .width = 8},
     [BRANCH_MISS_PCT] = {.name = "branch_miss_pct",
@@ -106,6 +112,61 @@ static const struct column columns[N_COLUMNS] = {
                              "and the numbers are scaled up",
                      .unit = UNIT_PCT,
                      .width = 8},
+    [ACTIVE_HZ] = {.name = "active_hz",
+                   .title = "ACTIVE",
+                   .help = "Frequency at which this CPU ran while it did not sleep: aperf against mperf, or cycles "
+                           "against ref-cycles, times the rate of the time stamp counter",
+                   .unit = UNIT_HZ,
+                   .width = 7},
+    [TURBO_RATIO] = {.name = "turbo_ratio",
+                     .title = "TURBO",
+                     .help = "That frequency against the one that the CPU is sold with (base_frequency of cpufreq, "
+                             "nominal_freq of CPPC, else the time stamp counter): below 1 it is held back",
+                     .unit = UNIT_RATIO,
+                     .width = 5},
+    [CACHE_MPKI] = {.name = "cache_mpki",
+                    .title = "MPKI",
+                    .help = "Cache misses per 1,000 instructions",
+                    .unit = UNIT_NONE,
+                    .width = 6},
+    [BRANCH_MISSES_PER_S] = {.name = "branch_misses_per_s",
+                             .title = "BRMISS/s",
+                             .help = "Mispredicted branches per second",
+                             .unit = UNIT_PER_S,
+                             .width = 8},
+    [STALLED_FRONTEND_PCT] = {.name = "stalled_frontend_pct",
+                              .title = "FESTALL%",
+                              .help = "Cycles in percent in which no instruction came to be executed "
+                                      "(stalled-cycles-frontend)",
+                              .unit = UNIT_PCT,
+                              .width = 8},
+    [STALLED_BACKEND_PCT] = {.name = "stalled_backend_pct",
+                             .title = "BESTALL%",
+                             .help = "Cycles in percent in which instructions waited for data or for a unit of the CPU "
+                                     "(stalled-cycles-backend)",
+                             .unit = UNIT_PCT,
+                             .width = 8},
+    [RETIRING_PCT] = {.name = "retiring_pct",
+                      .title = "RETIRE%",
+                      .help = "Top-down level 1: pipeline slots in percent that did work which counted",
+                      .unit = UNIT_PCT,
+                      .width = 7},
+    [BAD_SPECULATION_PCT] = {.name = "bad_speculation_pct",
+                             .title = "BADSPEC%",
+                             .help = "Top-down level 1: slots in percent lost to work that was thrown away",
+                             .unit = UNIT_PCT,
+                             .width = 8},
+    [FRONTEND_BOUND_PCT] = {.name = "frontend_bound_pct",
+                            .title = "FE%",
+                            .help = "Top-down level 1: slots in percent that got no instruction",
+                            .unit = UNIT_PCT,
+                            .width = 5},
+    [BACKEND_BOUND_PCT] = {.name = "backend_bound_pct",
+                           .title = "BE%",
+                           .help = "Top-down level 1: slots in percent whose instruction waited for data or a unit",
+                           .unit = UNIT_PCT,
+                           .width = 5},
+    [BOUND] = {.name = "bound", .title = "BOUND", .help = counter_bound_help, .type = COLUMN_TEXT, .width = 14},
 };
 
 static const struct table_def cpu_table = {
@@ -119,12 +180,15 @@ static const struct table_def cpu_table = {
 static const struct series_def series[] = {
     {"ipc", "IPC", "Instructions per cycle of all CPUs together", UNIT_RATIO},
     {"cache_miss_pct", "LLC misses", "Last-level cache misses of all CPUs in percent of the accesses", UNIT_PCT},
+    {"cache_mpki", "Cache misses", "Cache misses of all CPUs per 1,000 instructions", UNIT_NONE},
+    {"branch_miss_pct", "Branch misses", "Mispredicted branches of all CPUs in percent of the branches", UNIT_PCT},
 };
 
 struct state {
     struct counters counters;
     struct table_builder *rows;
     uint32_t *slots; // by CPU; valid for the ones online
+    const struct text *words[N_BOUND];
 };
 
 static int counters_collector_open(struct collector_run *run) {
@@ -136,6 +200,8 @@ static int counters_collector_open(struct collector_run *run) {
         return error;
     }
     state->rows = table_builder_new(&cpu_table);
+    for (unsigned i = 0; i < N_BOUND; i++)
+        state->words[i] = counter_bound_words[i] ? text_from(counter_bound_words[i]) : NULL;
     state->slots = xcalloc((size_t)state->counters.n_cpus, sizeof *state->slots);
     return 0;
 }
@@ -148,63 +214,48 @@ static void counters_collector_close(struct collector_run *run) {
     counters_close(&state->counters);
     if (state->rows)
         table_builder_free(state->rows);
+    for (unsigned i = 0; i < N_BOUND; i++)
+        text_unref(state->words[i]);
     free(state->slots);
     free(state);
-}
-
-static double alive(const struct counters *counters, unsigned event, double value) {
-    return counters->dead[event] ? NAN : value;
 }
 
 static void row_fill(struct state *state, int number) {
     const struct counters *counters = &state->counters;
     const struct cpu_counters *cpu = &counters->cpus[number];
-    struct table_builder *rows = state->rows;
-    uint32_t slot = state->slots[number];
-    double instructions = alive(counters, INSTRUCTIONS, cpu->hardware_per_s[INSTRUCTIONS]);
-    double references = alive(counters, CACHE_REFERENCES, cpu->hardware_per_s[CACHE_REFERENCES]);
-    double branches = alive(counters, BRANCHES, cpu->hardware_per_s[BRANCHES]);
-    double cycles = cpu->hardware_per_s[CYCLES];
-    table_builder_set_num(rows, slot, CPU, number);
-    table_builder_set_num(rows, slot, IPC, ratio_pct(instructions, cycles) / 100);
-    table_builder_set_num(rows, slot, CYCLES_PER_S, cycles);
-    table_builder_set_num(rows, slot, INSTRUCTIONS_PER_S, instructions);
-    table_builder_set_num(rows, slot, CACHE_REFERENCES_PER_S, references);
-    table_builder_set_num(rows, slot, CACHE_MISSES_PER_S, cpu->hardware_per_s[CACHE_MISSES]);
-    table_builder_set_num(rows, slot, CACHE_MISS_PCT, ratio_pct(cpu->hardware_per_s[CACHE_MISSES], references));
-    table_builder_set_num(rows, slot, BRANCH_MISS_PCT, ratio_pct(cpu->hardware_per_s[BRANCH_MISSES], branches));
-    table_builder_set_num(rows, slot, CONTEXT_SWITCHES_PER_S, cpu->software_per_s[CONTEXT_SWITCHES]);
-    table_builder_set_num(rows, slot, MIGRATIONS_PER_S, cpu->software_per_s[MIGRATIONS]);
-    table_builder_set_num(rows, slot, PAGE_FAULTS_PER_S, cpu->software_per_s[PAGE_FAULTS]);
-    table_builder_set_num(rows, slot, MINOR_FAULTS_PER_S, cpu->software_per_s[MINOR_FAULTS]);
-    table_builder_set_num(rows, slot, MAJOR_FAULTS_PER_S, cpu->software_per_s[MAJOR_FAULTS]);
-    table_builder_set_num(rows, slot, COUNTED_PCT, cpu->counted_pct);
-}
-
-// What cannot be counted: one note, whatever the number of columns.
-static void notes_add(const struct counters *counters, struct section *out) {
-    char reason[256], fix[256], names[160] = "";
-    if (!counters->has_hardware) {
-        perf_explain(counters->missing[CYCLES], true, reason, sizeof reason, fix, sizeof fix);
-        section_note(out, SEVERITY_WARNING, "ipc", reason, fix);
-        section_set_state(out, SECTION_DEGRADED);
-        return;
-    }
-    for (unsigned i = 0; i < N_HARDWARE; i++)
-        if (counters->missing[i] || counters->dead[i])
-            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", names[0] ? ", " : "",
-                     hardware_events[i].name);
-    if (names[0]) {
-        snprintf(reason, sizeof reason, "this PMU does not count %s", names);
-        section_note(out, SEVERITY_INFO, NULL, reason, "nothing to do: the machine does not have it");
-        section_set_state(out, SECTION_DEGRADED);
-    }
-    if (counters->starved) {
-        section_note(out, SEVERITY_WARNING, "counted_pct",
-                     "some hardware counters did not run at all: somebody else holds the PMU",
-                     "stop the other profiler, or: sysctl kernel.nmi_watchdog=0");
-        section_set_state(out, SECTION_DEGRADED);
-    }
+    struct cpu_derived derived;
+    counters_derive(cpu, &derived);
+    const double values[N_COLUMNS] = {
+        [CPU] = number,
+        [IPC] = derived.ipc,
+        [CYCLES_PER_S] = cpu->hardware_per_s[CYCLES],
+        [INSTRUCTIONS_PER_S] = cpu->hardware_per_s[INSTRUCTIONS],
+        [CACHE_REFERENCES_PER_S] = cpu->hardware_per_s[CACHE_REFERENCES],
+        [CACHE_MISSES_PER_S] = cpu->hardware_per_s[CACHE_MISSES],
+        [CACHE_MISS_PCT] = 100 * derived.cache_miss_ratio,
+        [BRANCH_MISS_PCT] = 100 * derived.branch_miss_ratio,
+        [CONTEXT_SWITCHES_PER_S] = cpu->software_per_s[CONTEXT_SWITCHES],
+        [MIGRATIONS_PER_S] = cpu->software_per_s[MIGRATIONS],
+        [PAGE_FAULTS_PER_S] = cpu->software_per_s[PAGE_FAULTS],
+        [MINOR_FAULTS_PER_S] = cpu->software_per_s[MINOR_FAULTS],
+        [MAJOR_FAULTS_PER_S] = cpu->software_per_s[MAJOR_FAULTS],
+        [COUNTED_PCT] = cpu->counted_pct,
+        [ACTIVE_HZ] = derived.active_hz,
+        [TURBO_RATIO] = derived.turbo_ratio,
+        [CACHE_MPKI] = derived.cache_mpki,
+        [BRANCH_MISSES_PER_S] = cpu->hardware_per_s[BRANCH_MISSES],
+        [STALLED_FRONTEND_PCT] = 100 * derived.stalled_frontend,
+        [STALLED_BACKEND_PCT] = 100 * derived.stalled_backend,
+        [RETIRING_PCT] = 100 * derived.retiring,
+        [BAD_SPECULATION_PCT] = 100 * derived.bad_speculation,
+        [FRONTEND_BOUND_PCT] = 100 * derived.frontend,
+        [BACKEND_BOUND_PCT] = 100 * derived.backend,
+    };
+    for (uint16_t i = 0; i < N_COLUMNS; i++)
+        if (columns[i].type == COLUMN_NUMBER)
+            table_builder_set_num(state->rows, state->slots[number], i, values[i]);
+    const struct text *word = state->words[counters_bound(&derived, counters->facts.last_level)];
+    table_builder_set_text(state->rows, state->slots[number], BOUND, word ? text_ref(word) : NULL);
 }
 
 static int counters_collector_sample(struct collector_run *run, struct section *out) {
@@ -223,74 +274,12 @@ static int counters_collector_sample(struct collector_run *run, struct section *
         if (counters->cpus[cpu].online)
             row_fill(state, cpu);
     section_table(out, table_builder_seal(state->rows));
-    double instructions = alive(counters, INSTRUCTIONS, counters_sum(counters, INSTRUCTIONS));
-    double references = alive(counters, CACHE_REFERENCES, counters_sum(counters, CACHE_REFERENCES));
-    section_series(out, &series[0], ratio_pct(instructions, counters_sum(counters, CYCLES)) / 100);
-    section_series(out, &series[1], ratio_pct(counters_sum(counters, CACHE_MISSES), references));
-    notes_add(counters, out);
+    section_series(out, &series[0], counters_ratio_all(counters, INSTRUCTIONS, CYCLES));
+    section_series(out, &series[1], 100 * counters_ratio_all(counters, CACHE_MISSES, CACHE_REFERENCES));
+    section_series(out, &series[2], 1000 * counters_ratio_all(counters, CACHE_MISSES, INSTRUCTIONS));
+    section_series(out, &series[3], 100 * counters_ratio_all(counters, BRANCH_MISSES, BRANCHES));
+    counters_notes(counters, out);
     return 0;
-}
-
-// ---- --doctor ----
-
-// Opens it CPU-wide on the CPU at hand and looks whether it moves while there is work. 0, or -errno; *moved.
-static int event_try(const struct perf_event *event, bool *moved) {
-    int cpu = sched_getcpu();
-    struct perf_reading before, after;
-    uint64_t words[4];
-    int fd = perf_open(event, cpu < 0 ? 0 : cpu, -1);
-    if (fd < 0)
-        return fd;
-    ssize_t n = read(fd, words, sizeof words);
-    bool ok = n > 0 && perf_decode(words, (size_t)n, 1, &before);
-    const struct timespec pause = {.tv_nsec = 1000 * 1000};
-    for (int i = 0; i < 5; i++) { // a sleep is a context switch; the loop is cycles and instructions
-        nanosleep(&pause, NULL);
-        for (int spin = 0; spin < 20000; spin++)
-            __asm__("" ::: "memory"); // so that the compiler leaves it
-    }
-    n = read(fd, words, sizeof words);
-    ok = ok && n > 0 && perf_decode(words, (size_t)n, 1, &after);
-    close(fd);
-    *moved = ok && after.values[0] > before.values[0];
-    return 0;
-}
-
-static void check_hardware(struct check_report *report) {
-    struct check check = {.capability = "hardware counters"};
-    size_t at = 0;
-    int error = 0, works = 0;
-    for (unsigned i = 0; i < N_HARDWARE; i++) {
-        bool moved = false;
-        int failed = event_try(&hardware_events[i], &moved);
-        error = error ? error : failed;
-        works += !failed && moved;
-        at += (size_t)snprintf(check.detail + at, sizeof check.detail - at, "%s%s%s", at ? ", " : "",
-                               hardware_events[i].name,
-                               failed   ? " (missing)"
-                               : !moved ? " (opens, but stays 0)"
-                                        : "");
-    }
-    check.works = works > 0;
-    if (!works && error)
-        perf_explain(error, true, check.detail, sizeof check.detail, check.fix, sizeof check.fix);
-    else if (!works)
-        snprintf(check.fix, sizeof check.fix,
-                 "somebody else may hold the PMU: stop the other profiler, or: sysctl kernel.nmi_watchdog=0");
-    report->add(report, &check);
-}
-
-static void counters_check(struct check_report *report) {
-    check_hardware(report);
-    struct check check = {.capability = "software counters of whole CPUs"};
-    bool moved = false;
-    int error = event_try(&software_events[CONTEXT_SWITCHES], &moved);
-    check.works = !error;
-    if (error)
-        perf_explain(error, false, check.detail, sizeof check.detail, check.fix, sizeof check.fix);
-    else
-        snprintf(check.detail, sizeof check.detail, "context switches, migrations, page faults");
-    report->add(report, &check);
 }
 
 static const struct table_def *const tables[] = {&cpu_table, NULL};

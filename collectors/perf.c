@@ -71,7 +71,7 @@ int perf_open(const struct perf_event *event, int cpu, int group_fd) {
                                    .read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
                                                   PERF_FORMAT_TOTAL_TIME_RUNNING,
                                    .exclude_guest = 1}; // as perf stat does
-    if (event->type == PERF_TYPE_HARDWARE)
+    if (event->type == PERF_TYPE_HARDWARE && !(event->config >> HYBRID_SHIFT))
         attr.config |= hybrid_type(cpu);
     long fd = syscall(SYS_perf_event_open, &attr, -1, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
     return fd < 0 ? -errno : (int)fd;

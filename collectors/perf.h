@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PERF_GROUP_MAX 8
+#define PERF_GROUP_MAX 10
 
 struct perf_event {
     const char *name; // as perf(1) calls it

@@ -42,9 +42,11 @@ static const struct part parts[] = {
             &(const struct table_spec){
                 .source = {.tables = {"cpus", "cpu_counters"}, .sort = "-cpu"},
                 .shown = "cpu user_pct system_pct irq_pct softirq_pct steal_pct iowait_pct idle_pct ipc "
-                         "context_switches_per_s migrations_per_s page_faults_per_s frequency_hz cache_miss_pct "
-                         "branch_miss_pct nice_pct guest_pct cycles_per_s instructions_per_s "
-                         "cache_references_per_s cache_misses_per_s major_faults_per_s counted_pct",
+                         "context_switches_per_s migrations_per_s page_faults_per_s frequency_hz active_hz turbo_ratio "
+                         "bound cache_miss_pct cache_mpki branch_miss_pct counted_pct nice_pct guest_pct "
+                         "stalled_frontend_pct stalled_backend_pct retiring_pct bad_speculation_pct "
+                         "frontend_bound_pct backend_bound_pct cycles_per_s instructions_per_s "
+                         "cache_references_per_s cache_misses_per_s branch_misses_per_s major_faults_per_s",
                 .role = cpu_role,
             },
         .min_height = 4,
