@@ -134,6 +134,22 @@ static inline struct section *machine_counters(uint64_t number) {
     return s;
 }
 
+static inline struct section *machine_faults(uint64_t number) {
+    struct section *s = forge_section("faults", number);
+
+    add_table(
+        s, "fault_mappings",
+        ROWS("pid=812|comm=cc1|mapping=[anon]|kind=anon|minor_faults_per_s=3600|major_faults_per_s=0|share_pct=90|"
+             "kernel_pct=0.3|code=/usr/lib/gcc/cc1|samples=360|error_pct=10.3",
+             "pid=812|comm=cc1|mapping=[unmapped]|kind=gone|minor_faults_per_s=400|major_faults_per_s=0|share_pct=10|"
+             "kernel_pct=0|code=/usr/lib/gcc/cc1|samples=40|error_pct=31",
+             "pid=4242|comm=fio|mapping=/srv/data.0|kind=file|minor_faults_per_s=11|major_faults_per_s=320|"
+             "share_pct=97|kernel_pct=100|code=[kernel]|samples=331|error_pct=0",
+             "pid=4242|comm=fio|minor_faults_per_s=10|major_faults_per_s=0|share_pct=3|kernel_pct=0|samples=10|"
+             "error_pct=0"));
+    return s;
+}
+
 static inline struct section *machine_health(uint64_t number) {
     struct section *s = forge_section("health", number);
 
@@ -152,6 +168,7 @@ static inline const struct frame *machine(uint64_t number) {
     frame_add_section(frame, machine_system(number), 0);
     frame_add_section(frame, machine_tasks(number), 0);
     frame_add_section(frame, machine_counters(number), 0);
+    frame_add_section(frame, machine_faults(number), 0);
     frame_add_section(frame, machine_health(number), 0);
     return frame;
 }

@@ -20,6 +20,12 @@ static void test_screens(void **state) {
                "    PID USER      ▼MAJF/s  MINF/s    RSS   VIRT  READ/s S COMMAND\n"
                "   4242 bob           320      21  64.0M   293M    100M D fio --name=randread -…\n"
                "    812 anna            0    4000   512M   586M       0 R /usr/lib/gcc/cc1 -qui…\n"
+               "─ Where they fault: by mapping ─────────────────────────────────────────────────\n"
+               "    PID COMM            ▼MAJF/s  MINF/s SHARE%  ERR% KERN% MAPPING\n"
+               "   4242 fio                 320      11   97.0   0.0   100 /srv/data.0\n"
+               "    812 cc1                   0    3600   90.0  10.3   0.3 [anon]\n"
+               "    812 cc1                   0     400   10.0  31.0   0.0 [unmapped]\n"
+               "   4242 fio                   0      10    3.0   0.0   0.0 -\n"
                "─ NUMA nodes ───────────────────────────────────────────────────────────────────\n"
                "NODE    TOTAL     USED     FREE     FILE     ANON   MISS/s  OTHER/s    DIRTY\n"
                "   0     8.0G     7.9G     128M     400M     7.0G        0        0     1.0M\n",
@@ -33,7 +39,7 @@ static void test_screens(void **state) {
                "    PID USER      ▼MAJF/s COMMAND\n"
                "   4242 bob           320 fio --name=ra…\n"
                "    812 anna            0 /usr/lib/gcc/…\n",
-               (const char *const[]){"memory", "numa", "top_faulters", NULL});
+               (const char *const[]){"memory", "numa", "top_faulters", "fault_mappings", NULL});
 }
 
 int main(void) {

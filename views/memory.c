@@ -1,4 +1,4 @@
-// The pane `memory`: how much is left, what takes it, whether the machine reclaims or swaps, and who faults.
+// The pane `memory`: how much is left, what takes it, whether the machine reclaims or swaps, who faults, and where.
 #include <string.h>
 
 #include "views/part_fields.h"
@@ -68,6 +68,26 @@ static const struct part parts[] = {
     },
     {
         .kind = &part_table,
+        .name = "fault_mappings",
+        .title = "Where they fault: by mapping",
+        .spec =
+            &(const struct table_spec){
+                .source = {.tables = {"fault_mappings"},
+                           .sort = "major_faults_per_s",
+                           .then = "minor_faults_per_s",
+                           .limit = 200},
+                .shown = "pid comm major_faults_per_s minor_faults_per_s share_pct mapping error_pct kernel_pct kind "
+                         "code samples",
+                .rest = "mapping",
+                .jump_pane = "tasks",
+                .jump_filter = "pid",
+                .empty = "no page fault in this interval",
+            },
+        .min_height = 3,
+        .weight = 2,
+    },
+    {
+        .kind = &part_table,
         .name = "numa",
         .title = "NUMA nodes",
         .spec =
@@ -84,8 +104,8 @@ const struct view view_memory = {
     .name = "memory",
     .key = '4',
     .title = "Memory",
-    .question = "How much memory is left, what takes it, does the machine reclaim or swap, and who page-faults?",
-    .needs = (const char *const[]){"system", "tasks", NULL},
+    .question = "How much memory is left, what takes it, does the machine reclaim or swap, and who page-faults where?",
+    .needs = (const char *const[]){"system", "tasks", "faults", NULL},
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),
 };

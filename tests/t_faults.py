@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# needs: root, cc; page faults by mapping are what a program did there: exact while all are looked at, within the shown error in a storm
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+EXPECTED = {"file": 299, "[heap]": 200, "[stack]": 100, "kernel": 70, "cold": 40}
+BUDGET = 5000  # FAULTS_BUDGET
+
+
+def skip(reason):
+    print(reason)
+    sys.exit(77)
+
+
+class Ktop:
+    """ktop in batch, read frame by frame."""
+
+    def __init__(self, pane, delay="0.5"):
+        self.p = subprocess.Popen([KTOP, "--batch", "--pane", pane, "--format", "json", "-d", delay],
+                                  stdout=subprocess.PIPE, text=True)
+
+    def frame(self):
+        line = self.p.stdout.readline()
+        assert line, "ktop ended"
+        return json.loads(line)
+
+    def end(self):
+        self.p.terminate()
+        self.p.stdout.close()
+        self.p.wait()
+
+
+def rows_of(frame, pid):
+    return [r for r in frame["tables"]["fault_mappings"] if r["pid"] == pid]
+
+
+def count(load, directory):
+    """What ktop saw of the known faults: by mapping [seen, faults, expected error in faults, from the kernel, major]."""
+    ktop = Ktop("memory")
+    program = subprocess.Popen([load, "count", directory], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert program.stdout.readline() == "ready\n"
+        ktop.frame()
+        frame = ktop.frame()  # its start is over
+        assert not [r for r in rows_of(frame, program.pid) if r["mapping"] and r["mapping"].endswith("/file")], frame
+        program.stdin.write("\n")
+        program.stdin.flush()
+        minor, major = map(int, program.stdout.readline().split())
+        assert minor + major >= sum(EXPECTED.values()), (minor, major)
+        seen = {}
+        quiet = 0
+        while quiet < 2:  # until nothing of it is left in the rings
+            frame = ktop.frame()
+            rows = rows_of(frame, program.pid)
+            quiet = 0 if rows else quiet + 1
+            for row in rows:
+                name = os.path.basename(row["mapping"] or "-")
+                assert row["comm"] == "fault_load" and (row["mapping"] is None) == (row["kind"] is None), row
+                faults = (row["minor_faults_per_s"] + row["major_faults_per_s"]) * frame["interval_s"]
+                sums = seen.setdefault(name, [0, 0, 0, 0, 0, set()])
+                for i, value in enumerate((row["samples"], faults, faults * row["error_pct"] / 100, faults * row["kernel_pct"] / 100,
+                                           row["major_faults_per_s"] * frame["interval_s"])):
+                    sums[i] += value
+                sums[5].add(row["kind"])
+        return seen, minor, major
+    finally:
+        program.stdin.close()
+        program.stdout.close()
+        program.wait()
+        ktop.end()
+
+
+def compare(seen, minor, major):
+    """What differs; an empty list is a success."""
+    wrong = []
+    for name, expected in EXPECTED.items():
+        samples, faults, error, kernel, majors, kinds = seen.get(name, [0, 0, 0, 0, 0, set()])
+        exact = error == 0
+        print(f"{name}: {expected} touched, {samples} seen, {faults:.1f} counted, +- {error:.1f}, {kernel:.1f} by the kernel, {majors:.1f} major")
+        if (samples != expected) if exact else abs(faults - expected) > 2 * error + 0.02 * expected:
+            wrong.append(name)
+        if abs(faults - expected) > 2 * error + 0.1 * expected:  # the frame's and the collector's interval differ a little
+            wrong.append(f"rate of {name}")
+        want_kernel = faults if name == "kernel" else 0
+        if abs(kernel - want_kernel) > 2 * error + 0.001 * faults:
+            wrong.append(f"kernel's share of {name}")
+        if kinds != {name.strip("[]") if name.startswith("[") else "file"}:
+            wrong.append(f"kind of {name}: {kinds}")
+        if exact and name == "cold" and major and abs(majors - major) > 0.1 * major + 1:
+            wrong.append(f"major faults: {majors} of {major}")
+    return wrong
+
+
+def attention():
+    """No pane shows it: it does not run."""
+    ktop = Ktop("health")
+    try:
+        ktop.frame()
+        row = next(r for r in ktop.frame()["tables"]["collectors"] if r["collector"] == "faults")
+        perf = [f for f in os.listdir(f"/proc/{ktop.p.pid}/task") if open(f"/proc/{ktop.p.pid}/task/{f}/comm").read() == "ktop-faults\n"]
+        assert len(perf) == 1 and not row["events_per_s"] and not row["cpu_pct"], row
+    finally:
+        ktop.end()
+
+
+def storm(load):
+    """Far more faults than may be looked at: the rates are right all the same, and the cost is bounded."""
+    program = subprocess.Popen([load, "storm"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    ktop = Ktop("memory", "1")
+    try:
+        for _ in range(3):
+            ktop.frame()
+        frame = ktop.frame()
+        rows = rows_of(frame, program.pid)
+        task = next(r for r in frame["tables"]["top_faulters"] if r["pid"] == program.pid)
+        faults = sum(r["minor_faults_per_s"] + r["major_faults_per_s"] for r in rows)
+        truth = task["minor_faults_per_s"] + task["major_faults_per_s"]
+        samples = sum(r["samples"] for r in frame["tables"]["fault_mappings"])
+        memory = [r for r in rows if r["mapping"] in ("[anon]", "[unmapped]")]
+        print(f"storm: {truth:.0f} faults/s, {faults:.0f} by mapping, {samples} looked at, lost {frame['lost_events']}; "
+              + ", ".join(f"{r['mapping']} {r['share_pct']:.1f} % +- {r['error_pct']:.1f}" for r in rows))
+        assert abs(faults - truth) < 0.15 * truth, "the rate by mapping is not the task's"
+        assert sum(r["share_pct"] for r in memory) > 95, rows
+        assert abs(sum(r["share_pct"] for r in rows) - 100) < 0.01, rows
+        if truth > 4 * BUDGET:
+            assert 0 < memory[0]["error_pct"] < 20 and samples < truth / 2, "not thinned out"
+        assert samples <= 2.5 * BUDGET * os.cpu_count() * 2 * frame["interval_s"], "more was looked at than the budget"
+    finally:
+        program.stdin.close()
+        program.stdout.close()
+        program.wait()
+        ktop.end()
+
+
+def main():
+    if os.geteuid() != 0:
+        skip("needs root: page faults of all CPUs")
+    if not shutil.which("cc"):
+        skip("needs a C compiler for the load")
+    directory = tempfile.mkdtemp(prefix="ktop-faults-", dir=os.environ.get("TMPDIR", "/var/tmp"))
+    try:
+        load = os.path.join(directory, "fault_load")
+        subprocess.run(["cc", "-O1", "-o", load, os.path.join(HERE, "data", "fault_load.c")], check=True)
+        within = False
+        for attempt in range(5):  # another's storm on the same CPU: what is shown is coarser then, and says so
+            seen, minor, major = count(load, directory)
+            wrong = compare(seen, minor, major)
+            if wrong:
+                print("differs:", wrong)
+            within |= not wrong
+            if not wrong and not any(sums[2] for sums in seen.values()):
+                print("exact")
+                break
+        attention()
+        storm(load)
+    finally:
+        shutil.rmtree(directory)
+    sys.exit(0 if within else 1)
+
+
+main()
