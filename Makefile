@@ -23,7 +23,7 @@ CFLAGS ?= -O2 -g
 ALL_CFLAGS = -std=gnu17 -Wall -Wextra -Werror -D_GNU_SOURCE -DKTOP_VERSION='"$(VERSION)"' -I. -I$(B) -MMD -MP \
 	$(CFLAGS) $(PKG_CFLAGS) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS))
-LIBS = $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(PKGS)) -lpthread -lm
+LIBS = $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(PKGS)) -lpfm -lpthread -lm
 ALL_LDFLAGS = $(LDFLAGS) $(if $(STATIC),-static) $(if $(SAN),-fsanitize=$(SAN))
 
 SRC := $(wildcard tui/*.c collectors/*.c model/*.c views/*.c)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "collectors/collector.h"
+#include "model/nearest.h"
 #include "views/view.h"
 
 #define OPTION_PANES_MAX 16
@@ -52,9 +53,6 @@ void options_default(struct options *options);
 bool options_parse(struct options *options, int argc, char **argv);
 void options_help(FILE *out);
 bool options_wrong(struct options *options, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-// Of the NULL-terminated names, the one nearest to word, or NULL when none is near enough to be meant.
-const char *name_nearest(const char *word, const char *const *names);
 
 // names.c: finds the panes (default: the first one) and checks the sort column. False: options->error says what.
 bool names_resolve(struct options *options);
