@@ -227,12 +227,15 @@ static bool click(struct pane *pane, const struct look *look, int x, int y, stru
     return false;
 }
 
-static bool focus_move(struct pane *pane, int direction) {
+// To the next part that takes keys and has something to show, be there room for it or not.
+static bool focus_move(struct pane *pane, const struct look *look, int direction) {
     int n = (int)pane->view->n_parts;
 
     for (int step = 1; step < n; step++) {
         int i = (pane->focus + direction * step + n * step) % n;
-        if (!takes_keys(&pane->view->parts[i]))
+        const struct part *part = &pane->view->parts[i];
+        struct part_context ctx = part_context(pane, look, (size_t)i);
+        if (!takes_keys(part) || (look->frame && part->kind->height && !part->kind->height(&ctx, 80)))
             continue;
         pane->focus = i;
         return true;
@@ -248,7 +251,7 @@ bool pane_key(struct pane *pane, const struct look *look, int key, int mouse_x, 
     if (part_key(pane, look, (size_t)pane->focus, key, mouse_x, mouse_y, answer))
         return true;
     if (key == 'o' || key == 'O')
-        return focus_move(pane, key == 'o' ? 1 : -1);
+        return focus_move(pane, look, key == 'o' ? 1 : -1);
     if ((key == 'n' || key == 'N') && pane->search[0]) {
         if (!pane_search(pane, look, key == 'n' ? 1 : -1))
             snprintf(answer->message, sizeof(answer->message), "not found: %.100s", pane->search);

@@ -285,13 +285,44 @@ static void invert_sort(struct table_state *self) {
         set_sort(self, self->rows.join->columns[self->rows.sort_column]->name, !self->rows.ascending);
 }
 
+// To the part of this pane that shows the row alone.
+static bool go_detail(struct part_context *ctx) {
+    struct table_state *self = ctx->state;
+    const struct join *join = self->rows.join;
+    const struct view *view = ctx->pane->view;
+    size_t row = rows_at(&self->rows, (size_t)(self->selected ? self->place : 0)), used = 0;
+
+    for (size_t i = 0; i < view->n_parts && !ctx->go_part; i++)
+        if (!strcmp(view->parts[i].name, spec_of(ctx)->detail) && view->parts[i].kind != ctx->part->kind)
+            ctx->go_part = &view->parts[i];
+    if (!ctx->go_part)
+        return false;
+    ctx->go_filter[0] = '\0';
+    for (uint16_t i = 0; i < rows_n_keys(&self->rows); i++) {
+        char term[64];
+        union cell value = join_cell(join, row, i);
+        if (cell_is_null(join->columns[i], value))
+            continue;
+        filter_for(join->columns[i], value, term, sizeof(term));
+        if (used + strlen(term) + 2 < sizeof(ctx->go_filter))
+            used +=
+                (size_t)snprintf(ctx->go_filter + used, sizeof(ctx->go_filter) - used, "%s%s", used ? " " : "", term);
+    }
+    snprintf(ctx->message, sizeof(ctx->message), "Esc goes back");
+    return true;
+}
+
 static bool jump(struct part_context *ctx) {
     struct table_state *self = ctx->state;
     const struct table_spec *spec = spec_of(ctx);
     const struct join *join = self->rows.join;
     char names[256], *save;
 
-    if (!self->rows.n || (!spec->jump_pane && !spec->jump_pane_column))
+    if (!self->rows.n)
+        return false;
+    if (spec->detail)
+        return go_detail(ctx);
+    if (!spec->jump_pane && !spec->jump_pane_column)
         return false;
     size_t row = rows_at(&self->rows, (size_t)(self->selected ? self->place : 0));
     int column = spec->jump_pane_column ? join_column(join, spec->jump_pane_column) : -1;
@@ -450,7 +481,7 @@ static bool sort(struct part_context *ctx, const char *column, bool ascending) {
 static bool takes(const struct part *part, int key) {
     const struct table_spec *spec = part->spec;
 
-    return key != KEY_VIEW_ENTER || spec->jump_pane || spec->jump_pane_column;
+    return key != KEY_VIEW_ENTER || spec->jump_pane || spec->jump_pane_column || spec->detail;
 }
 
 static const struct part_key keys[] = {

@@ -1,0 +1,254 @@
+// The pane sched on literal screens: who waits for a CPU, and why somebody is stuck.
+#include "tests/screens.h"
+
+#include "collectors/sched_table.h"
+#include "tests/forge_io.h"
+
+static void add_hist(struct hist_set *set, double cpu, const char *kind, const struct forge_run *waits) {
+    union cell key = {.num = cpu};
+    if (kind)
+        key.text = text_from(kind);
+    hist_set_add(set, &key, forge_runs(waits));
+}
+
+static const struct frame *make(uint64_t number, bool stuck) {
+    struct frame *frame = forge_frame(number);
+    struct section *section = forge_section("sched", number);
+    const double series[SCHED_S_ALL] = {
+        [SCHED_S_SWITCHES] = 41200, [SCHED_S_VOLUNTARY] = 40000, [SCHED_S_INVOLUNTARY] = 1200,
+        [SCHED_S_WAKEUPS] = 39000,  [SCHED_S_MIGRATIONS] = 310,  [SCHED_S_RUNNABLE] = 5.2,
+        [SCHED_S_QUEUE_AVG] = 800,  [SCHED_S_QUEUE_P99] = 12000, [SCHED_S_QUEUE_MAX] = 48000,
+        [SCHED_S_BLOCKED] = 1,      [SCHED_S_SAMPLED] = 100,     [SCHED_S_LOST] = 0};
+    for (int i = 0; i < SCHED_S_ALL; i++)
+        section_series(section, &sched_series[i], series[i]);
+    section_table(
+        section, forge_table(&sched_tasks_table,
+                             "101|101|postgres|waiting|900|800|100|820|12|800|48000|210000|300000|700000|200000|290000|"
+                             "0|210000|futex_wait_queue|futex|pgbench (200)|1|120|1200\n"
+                             "200|200|pgbench|S|1800|1790|10|1790|0|12|310|9000|100000|890000|880000|0|0|9000|"
+                             "do_epoll_wait|epoll_wait|postgres (101)|0|120|400\n"
+                             "300|300|cp|D|40|40|0|40|0|5|9|100|1000|990000|0|989000|0|100|request_wait_answer|read|"
+                             "(softirq)|0|120|3200000"));
+    section_table(section,
+                  forge_table(&sched_cpus_table, "0|2.6|7|99.1|20000|19000|1000|19500|150|700|9000|31000|101|postgres\n"
+                                                 "1|0.4|3|35|21200|21000|200|19500|160|20|300|48000|0|idle"));
+    section_table(section,
+                  forge_table(&sched_stuck_table,
+                              stuck ? "300|300|cp|D|server|3200000|request_wait_answer|read|/mnt/slow/disk (fuse on "
+                                      "/mnt/slow): its server slowfuse (250) does not answer|request_wait_answer < "
+                                      "__fuse_simple_request < fuse_do_readfolio < filemap_read < vfs_read < "
+                                      "ksys_read < do_syscall_64|/user.slice/session-3.scope"
+                                    : ""));
+    section_table(section, forge_table(&sched_cgroups_table, stuck ? "/batch|20|10|9|90|700000" : ""));
+    struct hist_set *queue = hist_set_new(&sched_queue_hist), *off = hist_set_new(&sched_off_hist);
+    add_hist(queue, 0, NULL, (struct forge_run[]){{20000, 500}, {900000, 80}, {12000000, 20}, {0, 0}});
+    add_hist(queue, 1, NULL, (struct forge_run[]){{8000, 900}, {48000000, 1}, {0, 0}});
+    add_hist(off, 0, "sleep", (struct forge_run[]){{1000000, 900}, {0, 0}});
+    add_hist(off, 0, "disk", (struct forge_run[]){{200000, 40}, {0, 0}});
+    section_hists(section, queue);
+    section_hists(section, off);
+    frame_add_section(frame, section, 0);
+    return frame;
+}
+
+#define FRAMES 30
+static const struct frame *frames[FRAMES];
+
+static int setup(void **state) {
+    (void)state;
+    for (uint64_t i = 0; i < FRAMES; i++)
+        frames[i] = make(i + 1, i > 20);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    for (int i = 0; i < FRAMES; i++)
+        frame_unref(frames[i]);
+    return 0;
+}
+
+extern const struct view view_sched;
+
+static void screens(void **state) {
+    (void)state;
+    struct look look;
+    struct pane *pane = pane_new(&view_sched);
+    forge_look(&look, frames, FRAMES);
+    forge_expect(pane, &look, 80, 21, false,
+                 "wait p99    12.0ms  in D             1  wakeups/s    39.0k\n"
+                 "wait max    48.0ms  switches/s   41.2k  migrations/s   310\n"
+                 "runnable      5.20  preempted/s   1200  recorded       100\n"
+                 "─ ▸ Stuck now ──────────────────────────────────────────────────────────────────\n"
+                 "    PID COMMAND         KIND        ▼SINCE WAITS FOR\n"
+                 "    300 cp              server        3.2s /mnt/slow/disk (fuse on /mnt/slow): …\n"
+                 "─ Threads ──────────────────────────────────────────────────────────────────────\n"
+                 "    PID COMMAND         S       ▼RQ MAX   OFF/s   CSW/s BLOCKED IN\n"
+                 "    101 postgres        waiting  48.0ms   700ms     900 futex_wait_queue\n"
+                 "    200 pgbench         S         310us   890ms    1800 do_epoll_wait\n"
+                 "    300 cp              D         9.0us   990ms      40 request_wait_answer\n"
+                 "─ Over time ─────────────────────────────────────── Run-queue latency, cpu all ─\n"
+                 " 100ms│\n"
+                 "  10ms│                                           ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒\n"
+                 "   1ms│\n"
+                 " 100us│                                           ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓\n"
+                 "  10us│                                           ██████████████████████████████\n"
+                 "   1us│                                           ██████████████████████████████\n"
+                 " 100ns│\n"
+                 "                                                        -20s      -10s       now\n"
+                 "░1 ▒6 ▓31 █168 most 900 a cell                   p50 8.0us p99 12.0ms max 48.0ms\n");
+    forge_expect(
+        pane, &look, 120, 37, false,
+        "wait p99    12.0ms  runnable      5.20  switches/s   41.2k  wakeups/s    39.0k  recorded       100\n"
+        "wait max    48.0ms  in D             1  preempted/s   1200  migrations/s   310\n"
+        "─ ▸ Stuck now "
+        "──────────────────────────────────────────────────────────────────────────────────────────────────────────\n"
+        "    PID COMMAND         KIND        ▼SINCE BLOCKED IN           SYSCALL      S       WAITS FOR\n"
+        "    300 cp              server        3.2s request_wait_answer  read         D       /mnt/slow/disk (fuse on "
+        "/mnt/slow)…\n"
+        "─ Threads "
+        "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
+        "\n"
+        "    PID COMMAND         S       ▼RQ MAX   OFF/s   CSW/s BLOCKED IN           WAKER               RQ AVG  "
+        "DISK/s  PREE/s\n"
+        "    101 postgres        waiting  48.0ms   700ms     900 futex_wait_queue     pgbench (200)        800us   "
+        "290ms   210ms\n"
+        "    200 pgbench         S         310us   890ms    1800 do_epoll_wait        postgres (101)        12us     "
+        "0us   9.0ms\n"
+        "    300 cp              D         9.0us   990ms      40 request_wait_answer  (softirq)            5.0us   "
+        "989ms   100us\n"
+        "─ Over time ────────────────── Run-queue latency, cpu all ─ ─ How long ──────────────────── Run-queue "
+        "latency, cpu all ─\n"
+        "      │                                                     count 1501  avg 251us  p50 8.0us  p90 20us  p95 "
+        "897us\n"
+        " 200ms│                                                     p99 12.0ms  p99.9 12.0ms  max 48.0ms\n"
+        "      │                                                        5us - 10us   ██████████████████████████████    "
+        "900  60.0%\n"
+        "  50ms│                                                       10us - 20us                                     "
+        "  0   0.0%\n"
+        "      │                      ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   20us - 50us   ████████████████▋                 "
+        "500  33.3%\n"
+        "  10ms│                      ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒   50us - 100us                                    "
+        "  0   0.0%\n"
+        "      │                                                      100us - 200us                                    "
+        "  0   0.0%\n"
+        "   2ms│                                                      200us - 500us                                    "
+        "  0   0.0%\n"
+        "      │                                                      500us - 1ms    ██▋                               "
+        " 80   5.3%\n"
+        " 500us│                      ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓    1ms - 2ms                                      "
+        "  0   0.0%\n"
+        "      │                                                        2ms - 5ms                                      "
+        "  0   0.0%\n"
+        " 100us│                                                        5ms - 10ms                                     "
+        "  0   0.0%\n"
+        "      │                                                       10ms - 20ms   ▋                                 "
+        " 20   1.3%\n"
+        "  20us│                      ██████████████████████████████   20ms - 50ms   ▏                                 "
+        "  1   0.1%\n"
+        "      │\n"
+        "   5us│                      ██████████████████████████████\n"
+        "      │\n"
+        "   1us│\n"
+        "      │\n"
+        " 200ns│\n"
+        "                                   -20s      -10s       now\n"
+        "░1 ▒6 ▓31 █168              p50 8.0us p99 12.0ms max 48.0ms\n"
+        "─ Run queues ────────────────────────────────────────────── ─ Limits on CPU time "
+        "───────────────────────────────────────\n"
+        "▲CPU   RUNQ  RQ p99  RQ MAX  BUSY%   CSW/s COMMAND           QUOTA%  THROT%▼THROT TIME  THROT/s CGROUP\n"
+        "   0   2.60   9.0ms  31.0ms   99.1   20.0k postgres            20.0    90.0      700ms      9.0 /batch\n"
+        "   1   0.40   300us  48.0ms   35.0   21.2k idle\n");
+    forge_expect(pane, &look, 40, 8, true,
+                 "wait p99    12.0ms  preempted/s   1200\n"
+                 "wait max    48.0ms  wakeups/s    39.0k\n"
+                 "runnable      5.20  migrations/s   310\n"
+                 "in D             1  recorded       100\n"
+                 "switches/s   41.2k\n"
+                 "- > Stuck now --------------------------\n"
+                 "    PID COMMAND         WAITS FOR\n"
+                 "    300 cp              /mnt/slow/disk .\n");
+    pane_free(pane);
+}
+
+// Enter on a stuck task: what it waits for and its kernel stack; Esc: back.
+static void why(void **state) {
+    (void)state;
+    struct look look;
+    struct pane *pane = pane_new(&view_sched);
+    forge_look(&look, frames, FRAMES);
+    forge_key(pane, &look, KEY_VIEW_DOWN, true);
+    forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    assert_string_equal(pane->filter, "pid=300 tid=300");
+    forge_expect(pane, &look, 80, 21, false,
+                 "wait p99    12.0ms  in D             1  wakeups/s    39.0k\n"
+                 "wait max    48.0ms  switches/s   41.2k  migrations/s   310\n"
+                 "runnable      5.20  preempted/s   1200  recorded       100\n"
+                 "─ Stuck now ────────────────────────────────────────────────────────────────────\n"
+                 "    PID COMMAND         KIND        ▼SINCE WAITS FOR\n"
+                 "    300 cp              server        3.2s /mnt/slow/disk (fuse on /mnt/slow): …\n"
+                 "─ ▸ Why it is stuck ──────────────────────────────── Up Down scroll, Esc: back ─\n"
+                 " PID         300             TID         300\n"
+                 " COMMAND     cp              S           D\n"
+                 " KIND        server          SINCE       3.2s\n"
+                 " BLOCKED IN  request_wait_answer\n"
+                 " SYSCALL     read\n"
+                 " WAITS FOR   /mnt/slow/disk (fuse on /mnt/slow): its server slowfuse (250) does\n"
+                 "             not answer\n"
+                 " CGROUP      /user.slice/session-3.scope\n"
+                 " STACK       request_wait_answer\n"
+                 "─ Threads ──────────────────────────────────────────────────────────────────────\n"
+                 "    PID COMMAND         S       ▼RQ MAX   OFF/s   CSW/s BLOCKED IN\n"
+                 "    101 postgres        waiting  48.0ms   700ms     900 futex_wait_queue\n"
+                 "    200 pgbench         S         310us   890ms    1800 do_epoll_wait\n"
+                 "    300 cp              D         9.0us   990ms      40 request_wait_answer\n");
+    forge_key(pane, &look, KEY_VIEW_DOWN, true);
+    forge_expect(pane, &look, 60, 9, true,
+                 "wait p99    12.0ms  in D             1  wakeups/s    39.0k\n"
+                 "wait max    48.0ms  switches/s   41.2k  migrations/s   310\n"
+                 "runnable      5.20  preempted/s   1200  recorded       100\n"
+                 "- > Why it is stuck ------------ Up Down scroll, Esc: back -\n"
+                 " COMMAND     cp              S           D\n"
+                 " KIND        server          SINCE       3.2s\n"
+                 " BLOCKED IN  request_wait_answer\n"
+                 " SYSCALL     read\n"
+                 " WAITS FOR   /mnt/slow/disk (fuse on /mnt/slow): its server\n");
+    forge_look(&look, frames, 5); // before it was stuck
+    forge_expect(pane, &look, 80, 12, false,
+                 "wait p99    12.0ms  in D             1  wakeups/s    39.0k\n"
+                 "wait max    48.0ms  switches/s   41.2k  migrations/s   310\n"
+                 "runnable      5.20  preempted/s   1200  recorded       100\n"
+                 "─ ▸ Why it is stuck ──────────────────────────────── Up Down scroll, Esc: back ─\n"
+                 " it is not in this list at this time (Esc: back)\n"
+                 "─ Threads ──────────────────────────────────────────────────────────────────────\n"
+                 "    PID COMMAND         S       ▼RQ MAX   OFF/s   CSW/s BLOCKED IN\n"
+                 "    101 postgres        waiting  48.0ms   700ms     900 futex_wait_queue\n"
+                 "    200 pgbench         S         310us   890ms    1800 do_epoll_wait\n"
+                 "    300 cp              D         9.0us   990ms      40 request_wait_answer\n"
+                 "\n"
+                 "\n");
+    forge_key(pane, &look, KEY_VIEW_BACK, true);
+    assert_string_equal(pane->filter, "");
+    forge_expect(pane, &look, 80, 12, false,
+                 "wait p99    12.0ms  in D             1  wakeups/s    39.0k\n"
+                 "wait max    48.0ms  switches/s   41.2k  migrations/s   310\n"
+                 "runnable      5.20  preempted/s   1200  recorded       100\n"
+                 "─ Threads ──────────────────────────────────────────────────────────────────────\n"
+                 "    PID COMMAND         S       ▼RQ MAX   OFF/s   CSW/s BLOCKED IN\n"
+                 "    101 postgres        waiting  48.0ms   700ms     900 futex_wait_queue\n"
+                 "    200 pgbench         S         310us   890ms    1800 do_epoll_wait\n"
+                 "    300 cp              D         9.0us   990ms      40 request_wait_answer\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n");
+    pane_free(pane);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(screens),
+        cmocka_unit_test(why),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
