@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+# needs: root, fio, tracefs, loop devices; loads of every kind on several disks at once, against a second trace instance, I/O by I/O
+"""What ktop says of each load - random, sequential, mixed, flushed, discarded; depths 1 to 64; several jobs; two loop devices and
+the disk at once; merged and split - is held against the text of the very records that it takes, paired in another way
+(tests/block_truth.py): every histogram of queue, service and total latency by disk, operation and flags, of latency by process, of
+sizes by program, bucket by bucket; and the I/Os one by one. A second tracefs instance shows that the records are all there, and when they were made.
+Arguments choose: t_disk_pairs.py [WORD of a load's name...]."""
+import collections, os, shutil, signal, subprocess, sys, tempfile, time
+
+from block_truth import OTHERS, TRACING, Truth, bucket, trace_of
+from disks import *
+
+QUANTILES = (0.5, 0.9, 0.99)
+# Two recordings of one event are some 100 ns apart, which below 8 us is more than a bucket of 1.6 %; an interrupt, or the host,
+# that falls between the two makes it more, for no more than that share of the I/Os.
+SHARE, APART_NS, STRAYS = 0.03, 300, 0.04
+NAME = f"io-{os.getpid()}"  # of a copy of fio: others may run fio as well
+PROGRAM = None
+common = ["--direct=1", "--randrepeat=0", "--overwrite=1"]
+# What a load is for: events that there must be.
+SHOWS = {"backward": "block_bio_frontmerge", "merged": "block_bio_backmerge", "split": "block_split"}
+
+
+def batches(n):
+    return [f"--iodepth_batch_submit={n}", f"--iodepth_batch_complete_min={n}"]
+
+
+# Name: (fio's arguments, MiB of the loop devices that are used by each job).
+LOADS = {
+    "random reads, depth 1": (["--rw=randread", "--bs=4k", "--ioengine=psync", "--io_size=8M"], 1),
+    "random reads, depth 64": (["--rw=randread", "--bs=4k", "--ioengine=libaio", "--iodepth=64", "--io_size=12M"], 1),
+    "random reads, 3 jobs of io_uring": (
+        ["--rw=randread", "--bs=4k", "--ioengine=io_uring", "--iodepth=8", "--io_size=4M", "--numjobs=3"], 3),
+    "sequential reads, merged": (
+        ["--rw=read", "--bs=4k", "--ioengine=libaio", "--iodepth=64", *batches(16), "--io_size=12M"], 1),
+    "backward reads, merged": (
+        ["--rw=read:-8k", "--bs=4k", "--ioengine=libaio", "--iodepth=32", *batches(8), "--io_size=8M"], 1),
+    "sequential writes, 2 jobs": (
+        ["--rw=write", "--bs=8k", "--ioengine=libaio", "--iodepth=16", *batches(8), "--io_size=8M", "--numjobs=2"], 2),
+    "mixed, split": (["--rw=randrw", "--bs=128k", "--ioengine=libaio", "--iodepth=8", "--io_size=32M"], 1),
+    "mixed, depth 32, 2 jobs": (["--rw=randrw", "--bs=4k", "--ioengine=libaio", "--iodepth=32", "--io_size=8M", "--numjobs=2"], 2),
+    "flushed writes": (["--rw=randwrite", "--bs=4k", "--ioengine=psync", "--fsync=4", "--io_size=2M"], 1),
+    "flushed writes, 3 jobs": (["--rw=randwrite", "--bs=4k", "--ioengine=libaio", "--iodepth=4", "--fsync=8", "--io_size=1M", "--numjobs=3"], 3),
+    "forced writes": (["--rw=randwrite", "--bs=4k", "--ioengine=psync", "--sync=dsync", "--io_size=1M"], 1),
+    "discards": (["--rw=randtrim", "--bs=32k", "--ioengine=psync", "--io_size=16M"], 1),
+    "discards, 3 jobs": (["--rw=randtrim", "--bs=32k", "--ioengine=psync", "--io_size=4M", "--numjobs=3"], 3),
+}
+SIZE = 48  # MiB of each disk
+
+
+class Hist:
+    """Histograms of several frames together, in the unit of their buckets."""
+
+    def __init__(self, items):
+        self.unit = items[0]["unit"] if items else "us"
+        self.count = sum(h["count"] for h in items)
+        self.sum = sum(h["sum"] for h in items if h["count"])
+        self.max = max((h["max"] for h in items if h["count"]), default=0)
+        self.buckets = collections.Counter()
+        for h in items:
+            assert sum(b[2] for b in h["buckets"]) == h["count"], "a bucket is missing"
+            for low, high, n in h["buckets"]:
+                self.buckets[low, high] += n
+
+    def quantile(self, q):
+        seen, want = 0, rank(self.count, q)
+        for (low, high), n in sorted(self.buckets.items()):
+            seen += n
+            if seen >= want:
+                return min((low + high) / 2, self.max)
+        return float("nan")
+
+
+def rank(count, q):
+    return max(1, int(-(-count * q // 1)))  # nearest rank: ceil(q * n)
+
+
+class Result:
+    """The judgement of one load."""
+
+    def __init__(self):
+        self.wrong, self.values, self.hists, self.largest = [], 0, 0, 0
+
+    def check(self, good, what):
+        if not good:
+            self.wrong.append(what)
+
+    def same(self, what, ours, truth, alone):
+        """ktop's histogram against the times (ns) or sizes of the very same records: equal to the last one, and their sum. Not alone: other
+        I/Os may have come later."""
+        scale = 1000 if ours.unit == "us" else 1
+        have = collections.Counter({bucket(round(low * scale)): n for (low, high), n in ours.buckets.items()})
+        want = collections.Counter(map(bucket, truth))
+        missing, more = want - have, have - want
+        self.check(not missing and not (alone and more), f"{what}: of {len(truth)} {sum(missing.values())} are missing, {sum(more.values())} others: "
+                   f"buckets {sorted(missing.items())[:3]}, there is {sorted(more.items())[:3]}")
+        if alone and truth and not missing:
+            self.check(abs(ours.sum * scale - sum(truth)) <= 1e-6 * sum(truth) + len(truth),
+                       f"{what}: sum {ours.sum * scale:.0f}, should be {sum(truth)}")
+            self.check(abs(ours.max * scale - max(truth)) <= 1, f"{what}: max {ours.max * scale:.0f}, should be {max(truth)}")
+        self.values += len(truth)
+        self.hists += 1
+
+    def near(self, what, ours, truth):
+        """The same against the second instance, whose times of the same events are taken a moment apart: when an interrupt falls between,
+        far apart. At most some of them: a quantile is then one of the neighbours'."""
+        truth.sort()
+        self.check(ours.count == len(truth), f"{what}: {ours.count}, the second instance {len(truth)}")
+        for q in QUANTILES if ours.count == len(truth) else ():
+            at, reach = rank(len(truth), q) - 1, int(1 + STRAYS * len(truth))
+            low, high = truth[max(0, at - reach)], truth[min(len(truth) - 1, at + reach)]
+            mine = ours.quantile(q) * 1000
+            off = 0 if low <= mine <= high else min(abs(bucket(mine) - bucket(x)) for x in (low, high))
+            self.check(off <= 1 or low * (1 - SHARE) - APART_NS <= mine <= high * (1 + SHARE) + APART_NS,
+                       f"{what} p{q * 100:g} of {len(truth)}: {mine:.0f} ns, the second instance {truth[at]} ({low} to {high})")
+            self.largest = max(self.largest, abs(mine - truth[at]) / truth[at] if q == 0.5 and ours.count > 100 else 0)
+
+
+KINDS = {"io_latency": ("request", lambda io: io.end - io.issue), "io_queue": ("request", lambda io: io.arrival and io.issue - io.arrival),
+         "io_total": ("bio", lambda io: io.end - io.issue)}
+
+
+def by_disk(ktop, name, number, ios):
+    """Each histogram of the disk and the values that belong into it: (what, histogram, values)."""
+    for hist, (kind, value) in KINDS.items():
+        groups = collections.defaultdict(list)
+        for io in ios:
+            if io.device == number and io.kind == kind and value(io) is not None:
+                groups[io.key].append(value(io))
+        for op in sorted({h["op"] for h in ktop.hists(hist, device=name)} | set(groups)):
+            yield f"{name} {hist} {op}", Hist([h for h in ktop.hists(hist, device=name) if h["op"] == op]), groups[op]
+
+
+def by_process(result, ktop, ios):
+    """Latencies of fio's processes over all disks, and the sizes of their I/Os."""
+    groups, sizes = collections.defaultdict(list), collections.defaultdict(list)
+    for io in ios:
+        if io.kind == "request" and io.comm == NAME:
+            groups[io.pid, io.key[0]].append(io.end - io.issue)
+            sizes[io.key[0]].append(io.bytes)
+    for (pid, op), truth in groups.items():
+        result.same(f"process {pid} {op}", Hist(ktop.hists("io_latency_by_process", op, pid=pid, comm=NAME)), truth, True)
+    pids = {pid for pid, _ in groups}
+    ours = {h["pid"] for h in ktop.hists("io_latency_by_process", comm=NAME)}
+    result.check(ours == pids, f"processes {ours}, should be {pids}")
+    for op, truth in sizes.items():
+        result.same(f"sizes of {op}", Hist(ktop.hists("io_size", op, comm=NAME)), truth, True)
+    return pids
+
+
+def one_by_one(result, ktop, disks, ios):
+    """The events that the frames hold: each is an I/O of the records, by disk, operation, sector, size, process and times to 1 ns."""
+    at, offset = collections.defaultdict(list), time.time() - time.monotonic()
+    for io in ios:
+        if io.kind == "request" and io.sector is not None:
+            at[io.device, io.key[0], io.sector, io.bytes].append(io)
+    seen = 0
+    for e in (e for f in ktop.frames for e in f["events"] if e["device"] in disks and e["comm"] == NAME and e["op"][:2] != "FF"):
+        op, end = "W" if e["op"][0] == "F" else e["op"][0], (e["end_s"] - offset) * 1e9
+        found = min(at[disks[e["device"]], op, e["sector"], e["bytes"]], key=lambda io: abs(io.end - end), default=None)
+        ok = found and e["pid"] == found.pid and abs(e["latency_us"] * 1000 - (found.end - found.issue)) <= 1
+        ok = ok and (e["queue_us"] is None) == (found.arrival is None)
+        ok = ok and (e["queue_us"] is None or abs(e["queue_us"] * 1000 - (found.issue - found.arrival)) <= 1)
+        result.check(ok, f"event {e}: the records have {found}")
+        seen += 1
+    return seen
+
+
+def once(disks, load):
+    """The load, recorded by ktop's instance while ktop is stopped, so that its records can be read here before ktop takes them; and by a
+    second instance, which shows that none is missing."""
+    result, second = Result(), Truth(disks.values())
+    undo.append(second.remove)
+    ktop = Ktop(delay=0.4, env={"KTOP_TEST_BLOCK_BUFFER_KIB": "16384"})
+    first = trace_of(ktop.process.pid)
+    first.only(disks.values())
+    before = {n: diskstats(n) for n in disks}
+    begin = time.monotonic_ns()
+    ktop.process.send_signal(signal.SIGSTOP)
+    try:
+        run(PROGRAM, *load)
+        records, twice = first.ios()
+    finally:
+        ktop.process.send_signal(signal.SIGCONT)
+    after = {n: diskstats(n) for n in disks}
+    loops = [n for n in disks if n.startswith("loop")]
+    for _ in range(20):  # what there was to take in takes it longer than a frame: it is then in a later one
+        ktop.frame()
+        if all(ktop.count("io_latency", device=n) >= sum(after[n][:3]) - sum(before[n][:3]) - ktop.count("io_total", "F", device=n) for n in loops):
+            break
+    ktop.finish(0.1)
+    truth, _ = second.finish()
+    undo.pop(), undo.pop()
+    ktop.frames = ktop.frames[1:]
+    records = [io for io in records if not io.comm.startswith("ktop")]  # its own are left out
+    for name, number in disks.items():
+        alone = name.startswith("loop")
+        for what, ours, values in by_disk(ktop, name, number, records):
+            result.same(what, ours, values, alone)
+        for what, ours, values in by_disk(ktop, name, number, [io for io in truth if io.issue > begin]) if alone else ():
+            result.near(what, ours, values)
+        for i, op in enumerate("RWD") if alone else ():
+            ours, theirs = ktop.count("io_latency", op, device=name), after[name][i] - before[name][i]
+            if op == "W":  # the kernel counts the flush that ends a sequence as a write as well
+                theirs -= ktop.count("io_total", "F", device=name)
+            result.check(ours == theirs, f"{name} {op}: {ours}, diskstats {theirs}")
+    pids = by_process(result, ktop, records)
+    seen = one_by_one(result, ktop, disks, records)
+    result.check(ktop.lost() == 0, f"{ktop.lost()} events lost")
+    twice = sum(n for number, n in twice.items() if number.startswith("7:"))
+    result.check(not twice, f"{twice} bios of sectors that were under way already: the load is not what the test wants")
+    for line in result.wrong[:8]:
+        print("     " + line[:600], flush=True)
+    counts = ", ".join(f"{n} " + " ".join(f"{op} {ktop.count('io_latency', op, device=n)}" for op in "RWDF" if ktop.count("io_latency", op, device=n))
+                       for n in disks)
+    kinds = "".join(f"{first.kinds[event]} {event}; " for event in OTHERS if first.kinds[event])
+    return not result.wrong, first.kinds, (f"{counts}; {kinds}{len(pids)} processes; {result.values} values of {result.hists} histograms and {seen} "
+                                           f"I/Os one by one are the records'; p50 within {result.largest * 100:.1f} % of the second instance's")
+
+
+def disk_of(path):
+    """Name and number of the disk that holds the file, or None."""
+    st = os.stat(path).st_dev
+    at = os.path.realpath(f"/sys/dev/block/{os.major(st)}:{os.minor(st)}")
+    if not os.path.isdir(at) or "/virtual/" in at:
+        return None
+    if os.path.exists(at + "/partition"):
+        at = os.path.dirname(at)
+    return os.path.basename(at), read(at + "/dev").strip()
+
+
+def main():
+    need("fio", "losetup")
+    if not os.path.exists(TRACING + "/instances") and subprocess.run(["mount", "-t", "tracefs", "nodev", TRACING], capture_output=True).returncode:
+        skip("tracefs cannot be mounted")
+    work = tmpfs()
+    global PROGRAM
+    PROGRAM = shutil.copy(shutil.which("fio"), os.path.join(work, NAME))
+    plain, splits = Loop(work, SIZE), Loop(work, SIZE)
+    write(f"/sys/block/{splits.name}/queue/max_sectors_kb", "64")
+    disks, files = {loop.name: loop.number for loop in (plain, splits)}, {loop.name: loop.path for loop in (plain, splits)}
+    file = tempfile.NamedTemporaryFile(dir=os.environ.get("KTOP_TEST_DISK", "/var/tmp"), prefix="ktop-pairs-")
+    undo.append(file.close)
+    disk = disk_of(file.name)
+    if disk:
+        for _ in range(SIZE):
+            file.write(os.urandom(1 << 20))
+        file.flush()
+        os.fsync(file.fileno())
+        disks[disk[0]], files[disk[0]] = disk[1], file.name
+    else:
+        print("note: /var/tmp is on no disk with request events: the load is on the loop devices alone")
+    words = sys.argv[1:]
+    for name, (arguments, jobs) in LOADS.items():
+        if words and not any(word in name for word in words):
+            continue
+        used = {n: f for n, f in files.items() if f.startswith("/dev/") or "discards" not in name}
+        each = SIZE // jobs
+        load = [*common, *arguments, f"--size={each}M", f"--offset_increment={each}M",
+                *[a for n, f in used.items() for a in (f"--name={n}", f"--filename={f}")]]
+        ok, kinds, what = once({n: disks[n] for n in used}, load)
+        check(ok, f"{name}: {what}")
+        for word, event in SHOWS.items():
+            if word in name:
+                check(kinds[event], f"{name}: {kinds[event]} {event}")
+                break
+
+
+ending(main)
