@@ -293,7 +293,7 @@ static bool go_detail(struct part_context *ctx) {
     size_t row = rows_at(&self->rows, (size_t)(self->selected ? self->place : 0)), used = 0;
 
     for (size_t i = 0; i < view->n_parts && !ctx->go_part; i++)
-        if (!strcmp(view->parts[i].name, spec_of(ctx)->detail) && view->parts[i].kind != ctx->part->kind)
+        if (!strcmp(view->parts[i].name, spec_of(ctx)->detail) && &view->parts[i] != ctx->part)
             ctx->go_part = &view->parts[i];
     if (!ctx->go_part)
         return false;

@@ -1,0 +1,237 @@
+// The pane syscalls on literal screens: calls, who makes them, what is in progress, the slowest.
+#include "tests/screens.h"
+
+#include "collectors/syscalls_table.h"
+#include "tests/forge_io.h"
+
+static void add_hist(struct hist_set *set, const char *name, const struct forge_run *runs) {
+    union cell key = {.text = text_from(name)};
+    hist_set_add(set, &key, forge_runs(runs));
+}
+
+static const struct frame *make(uint64_t number) {
+    struct frame *frame = forge_frame(number);
+    struct section *section = forge_section("syscalls", number);
+    const double series[SYSCALLS_SERIES] = {
+        [SYSCALLS_CALLS] = 812000, [SYSCALLS_ERRORS] = 1200, [SYSCALLS_IN_PROGRESS] = 212, [SYSCALLS_SAMPLED] = 1};
+    for (int i = 0; i < SYSCALLS_SERIES; i++)
+        section_series(section, &syscalls_series[i], series[i]);
+    section_table(section, forge_table(&syscalls_table, "read|800000|0|0.4|90|320000|32|-|0.3|2\n"
+                                                        "openat|2400|1200|12|900|28800|2.9|ENOENT 1200|9|40\n"
+                                                        "futex|9600|0|2000|990000|19200000|1920|-|100|20000"));
+    section_table(section, forge_table(&syscalls_both_table, "101|dd|read|799000|0|0.4|80|319600|32|-\n"
+                                                             "200|cc1|openat|2400|1200|12|900|28800|2.9|ENOENT 1200\n"
+                                                             "300|java|futex|9600|0|2000|990000|19200000|1920|-"));
+    section_table(section,
+                  forge_table(&syscalls_process_table,
+                              "101|dd|799000|0|0.4|80|319600|32|-\n200|cc1|2400|1200|12|900|28800|2.9|ENOENT 1200"));
+    section_table(section, forge_table(&syscalls_errors_table, "200|cc1|openat|ENOENT|1200|1200"));
+    section_table(section,
+                  forge_table(&syscalls_progress_table, "301|300|java|futex|3200000|0x7f1234, FUTEX_WAIT_PRIVATE, 2\n"
+                                                        "400|400|cp|read|2100000|3</mnt/slow/disk>, 0x7ffe10, 131072"));
+    struct hist_set *latency = hist_set_new(&syscalls_latency_hist);
+    add_hist(latency, "read", (struct forge_run[]){{300, 700000}, {40000, 100}, {0, 0}});
+    add_hist(latency, "openat", (struct forge_run[]){{9000, 2300}, {900000, 1}, {0, 0}});
+    section_hists(section, latency);
+    section_stream(
+        section,
+        forge_table(&syscalls_slow_table,
+                    "1790000000.1|300|301|java|futex|990000|0|-|0x7f1234, FUTEX_WAIT_PRIVATE, 2\n"
+                    "1790000000.2|200|200|cc1|openat|900|-|ENOENT|AT_FDCWD, \"/usr/include/none.h\", O_RDONLY"),
+        2);
+    frame_add_section(frame, section, 0);
+    return frame;
+}
+
+#define FRAMES 30
+static const struct frame *frames[FRAMES];
+
+static int setup(void **state) {
+    (void)state;
+    for (uint64_t i = 0; i < FRAMES; i++)
+        frames[i] = make(i + 1);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    for (int i = 0; i < FRAMES; i++)
+        frame_unref(frames[i]);
+    return 0;
+}
+
+extern const struct view view_syscalls;
+
+static void screens(void **state) {
+    (void)state;
+    struct look look;
+    struct pane *pane = pane_new(&view_syscalls);
+    forge_look(&look, frames, FRAMES);
+    forge_expect(pane, &look, 80, 21, false,
+                 "calls/s       812k  errors/s      1200  in progress    212  sampled 1:       1\n"
+                 "─ ▸ System calls ───────────────────────────────────────────────────────────────\n"
+                 "SYSCALL          ▼CALLS/s   ERR/s     AVG     p99     MAX  TOTAL/s\n"
+                 "read                 800k       0   0.4us   2.0us    90us    320ms\n"
+                 "futex                9600       0   2.0ms  20.0ms   990ms    19.2s\n"
+                 "openat               2400    1200    12us    40us   900us   28.8ms\n"
+                 "─ Who ──────────────────────────────────────────────────────────────────────────\n"
+                 "    PID COMMAND         SYSCALL          ▼CALLS/s   ERR/s     AVG     MAX\n"
+                 "    101 dd              read                 799k       0   0.4us    80us\n"
+                 "    300 java            futex                9600       0   2.0ms   990ms\n"
+                 "    200 cc1             openat               2400    1200    12us   900us\n"
+                 "─ In a call now, longest first ─────────────────────────────────────────────────\n"
+                 "    PID COMMAND         SYSCALL            ▼SINCE ARGUMENTS\n"
+                 "    300 java            futex                3.2s 0x7f1234, FUTEX_WAIT_PRIVATE,…\n"
+                 "    400 cp              read                 2.1s 3</mnt/slow/disk>, 0x7ffe10, …\n"
+                 "─ Errors ───────────────────────────────────────────────────────────────────────\n"
+                 "    PID COMMAND         SYSCALL          ERROR           ▼ERR/s  ERRORS\n"
+                 "    200 cc1             openat           ENOENT            1200    1200\n"
+                 "\n"
+                 "\n"
+                 "\n");
+    forge_expect(pane, &look, 160, 47, false,
+                 "calls/s       812k  errors/s      1200  in progress    212  sampled 1:       1\n"
+                 "─ ▸ System calls ────────────────────────────────────────────────────────────── ─ Who "
+                 "──────────────────────────────────────────────────────────────────────────\n"
+                 "SYSCALL          ▼CALLS/s   ERR/s     AVG     p99     MAX  TOTAL/s                  PID COMMAND      "
+                 "   SYSCALL          ▼CALLS/s   ERR/s     AVG     MAX\n"
+                 "read                 800k       0   0.4us   2.0us    90us    320ms                  101 dd           "
+                 "   read                 799k       0   0.4us    80us\n"
+                 "futex                9600       0   2.0ms  20.0ms   990ms    19.2s                  300 java         "
+                 "   futex                9600       0   2.0ms   990ms\n"
+                 "openat               2400    1200    12us    40us   900us   28.8ms                  200 cc1          "
+                 "   openat               2400    1200    12us   900us\n"
+                 "─ In a call now, longest first ──────────────────────────────────────────────── ─ Errors "
+                 "───────────────────────────────────────────────────────────────────────\n"
+                 "    PID COMMAND         SYSCALL            ▼SINCE ARGUMENTS                         PID COMMAND      "
+                 "   SYSCALL          ERROR           ▼ERR/s  ERRORS\n"
+                 "    300 java            futex                3.2s 0x7f1234, FUTEX_WAIT_PRIVATE…     200 cc1          "
+                 "   openat           ENOENT            1200    1200\n"
+                 "    400 cp              read                 2.1s 3</mnt/slow/disk>, 0x7ffe10,…\n"
+                 "─ Over time ──────────────────────────────── System call latency, syscall all ─ ─ How long "
+                 "────────────────────────────────── System call latency, syscall all ─\n"
+                 "      │                                                                         count 702k  avg "
+                 "0.3us  p50 0.3us  p90 0.3us  p95 0.3us  p99 0.3us  p99.9 9.0us\n"
+                 "   2ms│                                                                         max 900us\n"
+                 "      │                                                                          200ns - 500ns  "
+                 "██████████████████████████████████████████████████   700k  99.7%\n"
+                 "   1ms│                                                                          500ns - 1us         "
+                 "                                                   0   0.0%\n"
+                 "      │                                          ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░    1us - 2us         "
+                 "                                                   0   0.0%\n"
+                 " 500us│                                                                            2us - 5us         "
+                 "                                                   0   0.0%\n"
+                 "      │                                                                            5us - 10us   ▏    "
+                 "                                                2300   0.3%\n"
+                 " 200us│                                                                           10us - 20us        "
+                 "                                                   0   0.0%\n"
+                 "      │                                                                           20us - 50us   ▏    "
+                 "                                                 100   0.0%\n"
+                 " 100us│                                                                           50us - 100us       "
+                 "                                                   0   0.0%\n"
+                 "      │                                                                          100us - 200us       "
+                 "                                                   0   0.0%\n"
+                 "  50us│                                                                          200us - 500us       "
+                 "                                                   0   0.0%\n"
+                 "      │                                          ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒  500us - 1ms    ▏    "
+                 "                                                   1   0.0%\n"
+                 "  20us│\n"
+                 "      │\n"
+                 "  10us│\n"
+                 "      │                                          ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓\n"
+                 "   5us│\n"
+                 "      │\n"
+                 "   2us│\n"
+                 "      │\n"
+                 "   1us│\n"
+                 "      │\n"
+                 " 500ns│\n"
+                 "      │                                          ██████████████████████████████\n"
+                 " 200ns│\n"
+                 "      │\n"
+                 " 100ns│\n"
+                 "                                                       -20s      -10s       now\n"
+                 "░1 ▒30 ▓861 █25.2k most 700k a cell               p50 0.3us p99 0.3us max 900us\n"
+                 "─ The slowest calls ──────────────────────────────────────── 2 older not kept ─ ─ Processes, all "
+                 "calls together ────────────────────────────────────────────────\n"
+                 "▼LATENCY     PID COMMAND         SYSCALL          ARGUMENTS                         PID COMMAND      "
+                 "   ▼CALLS/s   ERR/s  TOTAL/s     AVG     MAX\n"
+                 "   990ms     300 java            futex            0x7f1234, FUTEX_WAIT_PRIVATE…     101 dd           "
+                 "       799k       0    320ms   0.4us    80us\n"
+                 "   900us     200 cc1             openat           AT_FDCWD, \"/usr/include/none…     200 cc1         "
+                 "        2400    1200   28.8ms    12us   900us\n"
+                 "\n"
+                 "\n");
+    forge_expect(pane, &look, 40, 8, true,
+                 "calls/s       812k  in progress    212\n"
+                 "errors/s      1200  sampled 1:       1\n"
+                 "- > System calls -----------------------\n"
+                 "SYSCALL          vCALLS/s   ERR/s\n"
+                 "read                 800k       0\n"
+                 "futex                9600       0\n"
+                 "openat               2400    1200\n"
+                 "\n");
+    pane_free(pane);
+}
+
+// Enter on a call: who makes it; Esc: back. Enter on a thread that is in a call: the call in full.
+static void ways(void **state) {
+    (void)state;
+    struct look look;
+    struct pane *pane = pane_new(&view_syscalls);
+    forge_look(&look, frames, FRAMES);
+    forge_key(pane, &look, KEY_VIEW_DOWN, true);
+    forge_key(pane, &look, KEY_VIEW_DOWN, true);
+    forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    assert_string_equal(pane->filter, "syscall=futex");
+    forge_expect(pane, &look, 80, 14, false,
+                 "calls/s       812k  errors/s      1200  in progress    212  sampled 1:       1\n"
+                 "─ System calls ─────────────────────────────────────────────────────────────────\n"
+                 "SYSCALL          ▼CALLS/s   ERR/s     AVG     p99     MAX  TOTAL/s\n"
+                 "read                 800k       0   0.4us   2.0us    90us    320ms\n"
+                 "futex                9600       0   2.0ms  20.0ms   990ms    19.2s\n"
+                 "openat               2400    1200    12us    40us   900us   28.8ms\n"
+                 "─ ▸ Who ───────────────────────────────────────── 1 of 3, filter syscall=futex ─\n"
+                 "    PID COMMAND         SYSCALL          ▼CALLS/s   ERR/s     AVG     MAX\n"
+                 "    300 java            futex                9600       0   2.0ms   990ms\n"
+                 "─ In a call now, longest first ─────────────────────────────────────────────────\n"
+                 "    PID COMMAND         SYSCALL            ▼SINCE ARGUMENTS\n"
+                 "    300 java            futex                3.2s 0x7f1234, FUTEX_WAIT_PRIVATE,…\n"
+                 "    400 cp              read                 2.1s 3</mnt/slow/disk>, 0x7ffe10, …\n"
+                 "\n");
+    struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    assert_string_equal(answer.jump_pane, "tasks");
+    assert_string_equal(answer.jump_filter, "pid=300");
+    forge_key(pane, &look, KEY_VIEW_BACK, true);
+    assert_string_equal(pane->filter, "");
+    forge_key(pane, &look, 'o', true);
+    forge_key(pane, &look, 'o', true);
+    forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    assert_string_equal(pane->filter, "tid=301");
+    forge_expect(pane, &look, 80, 16, false,
+                 "calls/s       812k  errors/s      1200  in progress    212  sampled 1:       1\n"
+                 "─ System calls ─────────────────────────────────────────────────────────────────\n"
+                 "SYSCALL          ▼CALLS/s   ERR/s     AVG     p99     MAX  TOTAL/s\n"
+                 "read                 800k       0   0.4us   2.0us    90us    320ms\n"
+                 "futex                9600       0   2.0ms  20.0ms   990ms    19.2s\n"
+                 "openat               2400    1200    12us    40us   900us   28.8ms\n"
+                 "─ Who ──────────────────────────────────────────────────────────────────────────\n"
+                 "    PID COMMAND         SYSCALL          ▼CALLS/s   ERR/s     AVG     MAX\n"
+                 "    101 dd              read                 799k       0   0.4us    80us\n"
+                 "    300 java            futex                9600       0   2.0ms   990ms\n"
+                 "    200 cc1             openat               2400    1200    12us   900us\n"
+                 "─ ▸ The call ─────────────────────────────────────────────────────── Esc: back ─\n"
+                 " TID         301             PID         300\n"
+                 " COMMAND     java            SYSCALL     futex\n"
+                 " SINCE       3.2s\n"
+                 " ARGUMENTS   0x7f1234, FUTEX_WAIT_PRIVATE, 2\n");
+    pane_free(pane);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(screens),
+        cmocka_unit_test(ways),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
