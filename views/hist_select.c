@@ -344,8 +344,15 @@ bool hist_select_list(struct part_context *ctx, const struct frame *frame, uint6
         snprintf(out + used, size - used, "%s%s<%.15g", used ? " " : "", measure->column, (double)high / def->divisor);
     ctx->go_part = part;
     ctx->go_frame = frame->number;
-    snprintf(ctx->message, sizeof ctx->message, has_column ? "Esc goes back" : "all I/Os of the time; Esc goes back");
+    snprintf(ctx->message, sizeof ctx->message, has_column ? "Esc goes back" : "all of the time; Esc goes back");
     return true;
+}
+
+bool hist_select_takes(const struct part *part, int key) {
+    const struct hist_spec *spec = part->spec;
+    return key == KEY_VIEW_ENTER ? spec->list != NULL
+           : key == 'm'          ? spec->sets[1] != NULL
+                                 : key != 't' || !spec->untyped;
 }
 
 size_t hist_select_sources(const struct part *part, const char **names, size_t max) {

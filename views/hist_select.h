@@ -36,6 +36,7 @@ struct hist_spec {
     const char *const
         *sets; // names of hist sets in the frame, or of measures; NULL-terminated; the first is shown first
     const struct hist_measure *measures; // ends with set NULL; NULL: nothing to add
+    bool untyped;                        // its sets have one key only: there are no types to choose from
     const char *list;                    // the part of the pane that lists single ones: Enter goes there; NULL: none
 };
 
@@ -68,10 +69,12 @@ size_t hist_select_text(const struct hist_select *select, const struct hist_def 
 // The keys v V t T m M. ctx->state begins with a struct hist_choice. True when used; the other parts then know too.
 bool hist_select_key(struct part_context *ctx);
 #define HIST_SELECT_PART_KEYS                                                                                          \
-    {'v', "v V", "next, previous device (or process, group: the first key); then all"},                                \
+    {'v', "v V", "next, previous one of what it is kept by: device, process, CPU, system call; then all"},             \
         {'t', "t T", "next, previous type of operation: reads, with a flag, writes, ..., all"}, {                      \
-        'm', "m M", "next, previous measure: latency, queue, wait, size, offset, utilisation, by process, by group"    \
+        'm', "m M", "next, previous measure: latency, queue, wait, size, ... what the pane has"                        \
     }
+// Which keys do something in this part.
+bool hist_select_takes(const struct part *part, int key);
 size_t hist_select_sources(const struct part *part, const char **names, size_t max);
 
 // Takes the user to the list of what was chosen, in that frame, with values from `low` to below `high` (stored values;

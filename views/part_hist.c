@@ -309,7 +309,7 @@ static size_t hist_status(struct part_context *ctx, char *out, size_t size) {
 static const struct part_key keys[] = {
     HIST_SELECT_PART_KEYS,
     {'a', "a", "one interval, or all the time that is kept"},
-    {KEY_VIEW_ENTER, "Enter", "list the I/Os of the range that Up and Down selected (Esc: back)"},
+    {KEY_VIEW_ENTER, "Enter", "list the single ones of the range that Up and Down selected (Esc: back)"},
     {0},
 };
 
@@ -321,6 +321,7 @@ const struct part_kind part_hist = {
     .draw = hist_draw,
     .key = hist_key,
     .keys = keys,
+    .takes = hist_select_takes,
     .write_text = hist_write_text,
     .write_csv = hist_write_csv,
     .write_json = hist_write_json,

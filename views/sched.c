@@ -98,7 +98,7 @@ static const struct table_spec cgroups = {
 };
 
 static const char *const sets[] = {"run_queue_latency", "off_cpu", "run_queue_by_process", NULL};
-static const struct hist_spec hists = {.sets = sets};
+static const struct hist_spec hists = {.untyped = true, .sets = sets};
 
 static const struct part parts[] = {
     {

@@ -70,7 +70,7 @@ static const struct table_spec slow = {
 
 static const char *const sets[] = {"syscall_latency", NULL};
 static const struct hist_measure measures[] = {{.set = "syscall_latency", .column = "latency_us"}, {0}};
-static const struct hist_spec hists = {.sets = sets, .measures = measures, .list = "slow_syscalls"};
+static const struct hist_spec hists = {.untyped = true, .sets = sets, .measures = measures, .list = "slow_syscalls"};
 
 static const struct part parts[] = {
     {
