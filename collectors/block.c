@@ -27,6 +27,9 @@
 #define SETTLE_NS 5000000ull
 #define FLIGHTS 8192
 #define OWN_MAX 64
+// Requests of a frame that were issued and had not arrived before: so many, and one in so many, are too many.
+#define UNANNOUNCED_MIN 16
+#define UNANNOUNCED_SHARE 4
 
 struct block {
     char instance[256];
@@ -43,6 +46,7 @@ struct block {
     struct block_counts before; // at the last frame
     uint64_t lost_before, gaps; // gaps: of the sub-buffers, at the last drain
     uint32_t grown;             // buffers that were enlarged when this interval began
+    bool starts;                // BLOCK_START is recorded beside the bios
     bool grow_due;              // looked for after the sample, in the next drain
 };
 
@@ -104,14 +108,29 @@ static int read_formats(struct block *block, const char **step, char *detail, si
     return block_formats_index(&block->formats);
 }
 
+static int event_switch(const struct block *block, int kind, bool on) {
+    char file[128];
+    snprintf(file, sizeof(file), "events/%s/%s/enable", block_event_systems[kind], block_event_names[kind]);
+    return instance_write(block->instance, file, on ? "1" : "0");
+}
+
+// What the level records. An event costs the program whose I/O it is as much as it costs ktop. The start of a request
+// tells nothing that its bio has not told, but for requests whose bios are not told (unannounced_look).
+static bool event_wanted(const struct block *block, int kind) {
+    bool of_bios = kind >= BLOCK_BIO_QUEUE && kind <= BLOCK_REMAP;
+    if (kind == BLOCK_COMPLETE)
+        return true;
+    if (block->pace.level != BLOCK_FULL)
+        return block->pace.level == BLOCK_NO_BIOS && !of_bios;
+    return kind != BLOCK_START || block->starts || !block->formats.kinds[BLOCK_BIO_QUEUE].present;
+}
+
 static int enable_events(struct block *block, const char **step, char *detail, size_t size) {
     *step = "switching on the event";
-    for (int kind = 0; kind < BLOCK_KINDS; kind++) {
-        if (!block->formats.kinds[kind].present)
+    for (int kind = BLOCK_KINDS - 1; kind >= 0; kind--) { // the bios first: what they are good for decides on the start
+        if (!block->formats.kinds[kind].present || !event_wanted(block, kind))
             continue;
-        char file[128];
-        snprintf(file, sizeof(file), "events/%s/%s/enable", block_event_systems[kind], block_event_names[kind]);
-        int error = instance_write(block->instance, file, "1");
+        int error = event_switch(block, kind, true);
         if (!error)
             continue;
         block->formats.kinds[kind].present = false;
@@ -271,27 +290,27 @@ static void put_series(struct block *block, struct section *out, double seconds,
 
 // Switches on what the level records, and off what it does not.
 static void apply_level(struct block *block) {
-    for (int kind = 0; kind < BLOCK_KINDS; kind++) {
-        bool of_bios = kind >= BLOCK_BIO_QUEUE && kind <= BLOCK_REMAP;
-        bool on = block->pace.level == BLOCK_FULL || kind == BLOCK_COMPLETE ||
-                  (block->pace.level == BLOCK_NO_BIOS && !of_bios);
-        char file[128];
-        snprintf(file, sizeof(file), "events/%s/%s/enable", block_event_systems[kind], block_event_names[kind]);
+    for (int kind = 0; kind < BLOCK_KINDS; kind++)
         if (block->formats.kinds[kind].present)
-            instance_write(block->instance, file, on ? "1" : "0");
-    }
+            event_switch(block, kind, event_wanted(block, kind));
     block_match_lost(block->match, now_ns());
+}
+
+// Bios that one device sends on to another (md, paths of one disk) are not told again there: when many requests are
+// issued without an arrival, their starts are recorded as well from now on.
+static void unannounced_look(struct block *block) {
+    const struct block_counts *now = block_match_counts(block->match), *was = &block->before;
+    uint64_t issued = now->issued - was->issued, unannounced = now->unannounced - was->unannounced;
+    if (block->starts || !block->formats.kinds[BLOCK_START].present || block->pace.level != BLOCK_FULL ||
+        unannounced < UNANNOUNCED_MIN || unannounced * UNANNOUNCED_SHARE < issued)
+        return;
+    block->starts = true;
+    event_switch(block, BLOCK_START, true);
 }
 
 static void put_notes(struct block *block, struct section *out, uint64_t lost) {
     char text[256];
     const struct block_counts *now = block_match_counts(block->match), *was = &block->before;
-    if (!block->formats.kinds[BLOCK_START].present)
-        section_note(out, SEVERITY_INFO, "queue_us",
-                     block->formats.kinds[BLOCK_INSERT].present
-                         ? "queue times begin at the arrival of the bio: this kernel has no block_io_start event"
-                         : "queue times begin at the arrival of the bio: this kernel tells no other",
-                     "use Linux 6.5 or later");
     if (lost) {
         snprintf(text, sizeof(text), "%llu block events were lost: the kernel's buffer was full before ktop came to it",
                  (unsigned long long)lost);
@@ -362,6 +381,8 @@ static int block_sample(struct collector_run *run, struct section *out) {
     const struct block_counts *counts = block_match_counts(block->match);
     section_events(out, counts->events - block->before.events + block->counted, lost);
     block->counted = 0;
+    if (!run->first && !lost && !block->grown)
+        unannounced_look(block);
     block->before = *counts;
     block_stat_clear(block->stat);
     block_who_tidy(block->who, run->end_ns);

@@ -41,9 +41,8 @@ static void on_bio_queue(struct block_match *match, const struct block_event *ev
     f->sector = flush ? BLOCK_NO_SECTOR : event->sector;
     f->bio_sectors = event->sectors;
     f->bio_bytes = event->sectors * 512;
-    rwbs_take(f, event);
     f->op = flush ? BLOCK_FLUSH : event->op;
-    f->bio_key = block_key_of(f->rwbs, f->op);
+    f->bio_key = rwbs_take(match, f, event, f->op);
     // A write that flushes first, or is forced through, may be a sequence of requests with an end of its own.
     f->tail = !flush && f->op == BLOCK_WRITE && (f->rwbs[0] == 'F' || f->bio_key >> 3 & BLOCK_FUA);
     if (event->kind == BLOCK_REMAP) { // does not tell the name: the queue event does, or a look at the thread
@@ -64,9 +63,7 @@ static void on_remap(struct block_match *match, const struct block_event *event)
 
 static void on_split(struct block_match *match, const struct block_event *event) {
     struct flight *f = NULL, *best = NULL;
-    uint32_t hash = hash_key(event->dev, event->sector);
-    for (uint32_t i = hash & match->mask; match->index[i].slot; i = (i + 1) & match->mask) {
-        f = &match->pool[match->index[i].slot - 1];
+    for (f = chain_first(match, event->dev, event->sector); f; f = chain_next(match, f)) {
         if (f->key == event->sector && f->dev == event->dev && f->state == FLIGHT_BIO &&
             f->bio_sectors > event->sectors && (!best || f->bio_ns < best->bio_ns))
             best = f;
@@ -79,6 +76,7 @@ static void on_split(struct block_match *match, const struct block_event *event)
         return;
     struct flight piece = *best;
     piece.key = f->key;
+    piece.next = f->next;
     piece.state = FLIGHT_FREE;
     piece.sector = f->key;
     piece.bio_sectors = best->bio_sectors - event->sectors;
@@ -102,6 +100,14 @@ static void on_back_merge(struct block_match *match, const struct block_event *e
 static void on_front_merge(struct block_match *match, const struct block_event *event) {
     struct flight *bio = flight_find(match, event, event->sector, FLIGHT_BIO);
     struct flight *request = flight_find(match, event, event->sector + event->sectors, FLIGHT_QUEUED);
+    if (!request) { // known by its bio alone
+        request = flight_find(match, event, event->sector + event->sectors, FLIGHT_BIO);
+        if (request) {
+            request->arrival_ns = request->bio_ns;
+            request->requested = true;
+            flight_state(match, request, FLIGHT_QUEUED);
+        }
+    }
     if (bio && request) {
         bio->arrival_ns = request->arrival_ns;
         bio->requeues = request->requeues;
@@ -200,19 +206,28 @@ void bio_riders_end(struct block_match *match, const struct flight *f, uint64_t 
     }
 }
 
+static void bio_take(struct block_match *match, const struct block_event *event) {
+    if (event->kind == BLOCK_BIO_QUEUE)
+        on_bio_queue(match, event);
+    else if (event->kind == BLOCK_BIO_COMPLETE)
+        on_bio_complete(match, event);
+    else if (event->kind == BLOCK_REMAP)
+        on_remap(match, event);
+    else if (event->kind == BLOCK_SPLIT)
+        on_split(match, event);
+    else if (event->kind == BLOCK_BACKMERGE)
+        on_back_merge(match, event);
+    else if (event->kind == BLOCK_FRONTMERGE)
+        on_front_merge(match, event);
+}
+
 void bio_event(struct block_match *match, const struct block_event *told) {
+    uint32_t disk = disk_of(match, told->dev);
+    if (disk == told->dev) {
+        bio_take(match, told);
+        return;
+    }
     struct block_event event = *told;
-    event.dev = disk_of(match, told->dev);
-    if (event.kind == BLOCK_BIO_QUEUE)
-        on_bio_queue(match, &event);
-    else if (event.kind == BLOCK_BIO_COMPLETE)
-        on_bio_complete(match, &event);
-    else if (event.kind == BLOCK_REMAP)
-        on_remap(match, &event);
-    else if (event.kind == BLOCK_SPLIT)
-        on_split(match, &event);
-    else if (event.kind == BLOCK_BACKMERGE)
-        on_back_merge(match, &event);
-    else if (event.kind == BLOCK_FRONTMERGE)
-        on_front_merge(match, &event);
+    event.dev = disk;
+    bio_take(match, &event);
 }

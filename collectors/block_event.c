@@ -150,8 +150,8 @@ static inline uint32_t load32(const uint8_t *record, uint16_t offset) {
 }
 
 // Formats that are not as ever, and events that are rare.
-static bool decode_any(const struct block_format *format, uint8_t kind, const uint8_t *record, uint32_t size,
-                       struct block_event *out) {
+__attribute__((noinline, cold)) static bool decode_any(const struct block_format *format, uint8_t kind,
+                                                       const uint8_t *record, uint32_t size, struct block_event *out) {
     if (size < format->end)
         return false;
     out->tid = (int32_t)format_u64(record, &format->tid);

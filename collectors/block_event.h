@@ -81,19 +81,18 @@ int block_formats_index(struct block_formats *formats);
 bool block_event_decode(const struct block_formats *formats, uint64_t ts, const uint8_t *record, uint32_t size,
                         struct block_event *out);
 
+// By a table: what comes next is anybody's guess, and a branch would be guessed wrong.
 static inline enum block_op block_op_of(const char *rwbs) {
-    switch (rwbs[0]) {
-    case 'R':
-        return BLOCK_READ;
-    case 'W':
+    // Counted down from BLOCK_OTHER, which all others are (N: passed through from a program or driver; Z: zones); DE is
+    // a secure erase.
+    static const uint8_t below_other[32] = {['R' & 31] = BLOCK_OTHER - BLOCK_READ,
+                                            ['W' & 31] = BLOCK_OTHER - BLOCK_WRITE,
+                                            ['D' & 31] = BLOCK_OTHER - BLOCK_DISCARD,
+                                            ['F' & 31] = BLOCK_OTHER - BLOCK_FLUSH};
+    enum block_op op = (enum block_op)(BLOCK_OTHER - below_other[rwbs[0] & 31]);
+    if (__builtin_expect(op == BLOCK_FLUSH && rwbs[1] == 'W', 0)) // FF: a flush itself; FW: a write that flushes first
         return BLOCK_WRITE;
-    case 'D':
-        return BLOCK_DISCARD; // DE: secure erase
-    case 'F':
-        return rwbs[1] == 'W' ? BLOCK_WRITE : BLOCK_FLUSH; // FW: a write that flushes first; FF: a flush itself
-    default:
-        return BLOCK_OTHER; // N: passed through from a program or driver; Z: zones
-    }
+    return op;
 }
 
 // Operation and flags in one small number: the keys of histograms.

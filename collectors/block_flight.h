@@ -1,8 +1,8 @@
 // The table of what is in flight, for block_match.c (requests) and block_bio.c (bios) alone: a pool of flights, and an
-// open-addressed index (linear probing, no tombstones) from (device, sector) to them. Nothing is allocated while events
-// come but a larger use of the index. Sectors fall anywhere in the index, and each miss of the cache costs more than
-// all the rest: so only as much of it is in use as keeps it half empty. Inline, since an event makes several of these
-// steps.
+// index from (device, sector) to them, chained through the flights. Nothing is allocated while events come. Sectors
+// fall anywhere in the index: a miss of the cache, or a branch that is guessed wrong, costs more than all the rest. So
+// only as much of it is in use as keeps it mostly empty: a chain is one flight long, or none. Inline, since an event
+// makes several of these steps.
 #ifndef COLLECTORS_BLOCK_FLIGHT_H
 #define COLLECTORS_BLOCK_FLIGHT_H
 
@@ -11,7 +11,8 @@
 #include "collectors/block_match.h"
 
 #define OWN_MAX 64
-#define INDEX_MIN 256         // entries: they fit the first cache beside everything else
+#define INDEX_MIN 1024        // heads of chains: they fit the first cache beside everything else
+#define INDEX_ROOM 4          // heads for each flight
 #define NO_SECTOR_MAX 1024    // flushes of one device that are waited for; more means their ends are not told
 #define OLD_NS 60000000000ull // an arrival without an issue for so long was merged from the front; an issue is suspect
 
@@ -37,22 +38,21 @@ enum flight_state {
 
 struct flight {
     uint64_t key; // the sector where it is now, or a number beyond all sectors for what has none
-    uint64_t arrival_ns, issue_ns, sector;
-    uint64_t bio_ns, cgroup, data_ns; // arrival of its bio, or 0; of a tail: when the data was written
-    uint32_t dev, left, bytes;        // left: sectors not yet completed
-    uint32_t bio_sectors, bio_bytes;  // of this piece of its bio; of the whole bio
+    uint32_t dev;
+    uint32_t next; // slot + 1 of the next one of its chain, or of the free ones
+    uint64_t arrival_ns, issue_ns;
+    uint64_t bio_ns;                 // arrival of its bio, or 0
+    uint32_t bio_sectors, bio_bytes; // of this piece of its bio; of the whole bio
+    uint32_t left, bytes;            // left: sectors not yet completed
+    int32_t tid;
+    uint8_t state, op, key_of, bio_key;
+    uint64_t sector, cgroup, data_ns; // of a tail: when the data was written
     uint32_t root, pieces;            // slot + 1 of the first piece; of that: how many pieces are not done, or 0
-    int32_t tid, error;
-    uint32_t next_free;
-    uint8_t state, op, key_of, bio_key, sequence;
+    int32_t error;
+    uint8_t sequence;
     bool own, suspect, requested, tail, remapped; // remapped: its queue event is still to come
     uint16_t requeues;
     char rwbs[BLOCK_RWBS], comm[BLOCK_COMM];
-};
-
-struct index_entry {
-    uint32_t slot; // + 1; 0: empty
-    uint32_t hash;
 };
 
 struct seen {
@@ -66,9 +66,14 @@ struct writer {
     uint64_t cgroup;
 };
 
+struct rwbs_word {
+    uint64_t word; // up to seven letters, the first one lowest
+    uint8_t key;   // without the operation
+};
+
 struct block_match {
     struct flight *pool;
-    struct index_entry *index;                      // room for capacity * 2 entries; mask + 1 of them are in use
+    uint32_t *index; // slot + 1 of the first of a chain; room for capacity * INDEX_ROOM, mask + 1 of them are in use
     uint32_t capacity, mask, used, high, free_list; // high: slots ever used; free_list: slot + 1
     uint32_t by_state[FLIGHT_STATES];
     uint64_t lost_ts;
@@ -82,6 +87,7 @@ struct block_match {
     uint32_t n_parts, n_writers, n_remapped;
     struct writer writers[WRITERS];
     struct seen seen[SEQUENCES];
+    struct rwbs_word rwbs_words[16]; // by a hash of the word; the empty one means what a zeroed entry says
     struct block_counts counts;
 };
 
@@ -90,36 +96,38 @@ static inline uint32_t hash_key(uint32_t dev, uint64_t key) {
     return (uint32_t)(h >> 32);
 }
 
-static inline void index_add(struct block_match *match, uint32_t slot, uint32_t hash) {
-    uint32_t i = hash & match->mask;
-    while (match->index[i].slot)
-        i = (i + 1) & match->mask;
-    match->index[i] = (struct index_entry){.slot = slot + 1, .hash = hash};
+static inline void index_add(struct block_match *match, struct flight *f, uint32_t hash) {
+    uint32_t *head = &match->index[hash & match->mask];
+    f->next = *head;
+    *head = (uint32_t)(f - match->pool) + 1;
 }
 
-// Uses that many entries of the index, and enters what is in flight again.
-static inline void index_resize(struct block_match *match, uint32_t entries) {
-    memset(match->index, 0, entries * sizeof(*match->index));
-    match->mask = entries - 1;
+// Uses that many heads of the index, and enters what is in flight again.
+static inline void index_resize(struct block_match *match, uint32_t heads) {
+    memset(match->index, 0, heads * sizeof(*match->index));
+    match->mask = heads - 1;
     for (uint32_t i = 0; i < match->high; i++)
         if (match->pool[i].state != FLIGHT_FREE)
-            index_add(match, i, hash_key(match->pool[i].dev, match->pool[i].key));
+            index_add(match, &match->pool[i], hash_key(match->pool[i].dev, match->pool[i].key));
 }
 
-static inline void index_remove(struct block_match *match, uint32_t slot) {
-    const struct flight *f = &match->pool[slot];
-    uint32_t i = hash_key(f->dev, f->key) & match->mask;
-    while (match->index[i].slot != slot + 1)
-        i = (i + 1) & match->mask;
-    // Close the gap: pull back each later entry of the run that may stand at or before it.
-    for (uint32_t j = (i + 1) & match->mask; match->index[j].slot; j = (j + 1) & match->mask) {
-        uint32_t home = match->index[j].hash & match->mask;
-        if (((j - home) & match->mask) < ((j - i) & match->mask))
-            continue;
-        match->index[i] = match->index[j];
-        i = j;
-    }
-    match->index[i].slot = 0;
+static inline void index_remove(struct block_match *match, struct flight *f) {
+    uint32_t slot = (uint32_t)(f - match->pool) + 1;
+    uint32_t *at = &match->index[hash_key(f->dev, f->key) & match->mask];
+    while (*at != slot)
+        at = &match->pool[*at - 1].next;
+    *at = f->next;
+}
+
+// The first of the flights that may have that key, and the one after it; NULL: no more.
+static inline struct flight *chain_at(const struct block_match *match, uint32_t slot) {
+    return slot ? &match->pool[slot - 1] : NULL;
+}
+static inline struct flight *chain_first(const struct block_match *match, uint32_t dev, uint64_t key) {
+    return chain_at(match, match->index[hash_key(dev, key) & match->mask]);
+}
+static inline struct flight *chain_next(const struct block_match *match, const struct flight *f) {
+    return chain_at(match, f->next);
 }
 
 static inline void flight_state(struct block_match *match, struct flight *f, uint8_t state) {
@@ -139,39 +147,37 @@ static inline struct flight *flight_add(struct block_match *match, uint32_t dev,
     uint32_t slot;
     if (match->free_list) {
         slot = match->free_list - 1;
-        match->free_list = match->pool[slot].next_free;
+        match->free_list = match->pool[slot].next;
     } else if (match->high < match->capacity) {
         slot = match->high++;
     } else {
         match->counts.table_full++;
         return NULL;
     }
-    if (match->used >= (match->mask + 1) / 2)
+    if (match->used >= (match->mask + 1) / INDEX_ROOM)
         index_resize(match, (match->mask + 1) * 2);
     struct flight *f = &match->pool[slot];
     flight_clear(f);
     f->key = key;
     f->dev = dev;
     match->used++;
-    index_add(match, slot, hash_key(dev, key));
+    index_add(match, f, hash_key(dev, key));
     return f;
 }
 
 static inline void flight_remove(struct block_match *match, struct flight *f) {
-    uint32_t slot = (uint32_t)(f - match->pool);
-    index_remove(match, slot);
+    index_remove(match, f);
     flight_state(match, f, FLIGHT_FREE);
-    f->next_free = match->free_list;
-    match->free_list = slot + 1;
+    f->next = match->free_list;
+    match->free_list = (uint32_t)(f - match->pool) + 1;
     match->used--;
     match->n_remapped -= f->remapped;
 }
 
 static inline void flight_move(struct block_match *match, struct flight *f, uint64_t key) {
-    uint32_t slot = (uint32_t)(f - match->pool);
-    index_remove(match, slot);
+    index_remove(match, f);
     f->key = key;
-    index_add(match, slot, hash_key(f->dev, key));
+    index_add(match, f, hash_key(f->dev, key));
 }
 
 // Whether the one that began at `a` goes before the one that began at `b`: the older one does. But one that never
@@ -203,24 +209,25 @@ static inline bool flight_better(const struct flight *f, const struct flight *be
     return older_better(f->issue_ns, best->issue_ns, event->ts);
 }
 
-// The request with that key and state, not younger than the event, that the event means.
+static inline uint64_t flight_since(const struct flight *f) {
+    return f->state == FLIGHT_ISSUED ? f->issue_ns : f->state == FLIGHT_QUEUED ? f->arrival_ns : f->bio_ns;
+}
+
+static inline bool flight_fits(const struct flight *f, const struct block_event *event, uint64_t key, uint8_t state) {
+    return f->key == key && f->dev == event->dev && f->state == state && flight_since(f) <= event->ts;
+}
+
+// From f on, the flight of its chain that the event means rather than `best`.
+struct flight *flight_best(struct block_match *match, struct flight *f, struct flight *best,
+                           const struct block_event *event, uint64_t key);
+
+// The request with that key and state, not younger than the event, that the event means. Mostly it stands alone.
 static inline struct flight *flight_find(struct block_match *match, const struct block_event *event, uint64_t key,
                                          uint8_t state) {
-    uint32_t hash = hash_key(event->dev, key);
-    struct flight *best = NULL;
-    for (uint32_t i = hash & match->mask; match->index[i].slot; i = (i + 1) & match->mask) {
-        if (match->index[i].hash != hash)
-            continue;
-        struct flight *f = &match->pool[match->index[i].slot - 1];
-        if (f->key != key || f->dev != event->dev || f->state != state)
-            continue;
-        uint64_t since = state == FLIGHT_ISSUED ? f->issue_ns : state == FLIGHT_QUEUED ? f->arrival_ns : f->bio_ns;
-        if (since > event->ts)
-            continue;
-        if (!best || flight_better(f, best, event))
-            best = f;
-    }
-    return best;
+    struct flight *f = chain_first(match, event->dev, key);
+    while (f && !flight_fits(f, event, key, state))
+        f = chain_next(match, f);
+    return __builtin_expect(f && f->next, 0) ? flight_best(match, chain_next(match, f), f, event, key) : f;
 }
 
 // What has no sector gets a key beyond all sectors, by kind of operation.
@@ -285,9 +292,9 @@ static inline void flight_by(struct block_match *match, struct flight *f, const 
 // At most so many without a sector: completions of flushes are not told by every driver.
 static inline void limit_no_sector(struct block_match *match, const struct block_event *event, uint64_t key,
                                    uint8_t state) {
-    uint32_t hash = hash_key(event->dev, key), n = 0;
-    for (uint32_t i = hash & match->mask; match->index[i].slot; i = (i + 1) & match->mask)
-        n += match->index[i].hash == hash;
+    uint32_t n = 0;
+    for (const struct flight *f = chain_first(match, event->dev, key); f; f = chain_next(match, f))
+        n += f->key == key && f->dev == event->dev;
     if (n < NO_SECTOR_MAX)
         return;
     struct flight *oldest = flight_find(match, event, key, state);
@@ -297,9 +304,26 @@ static inline void limit_no_sector(struct block_match *match, const struct block
     match->counts.abandoned++;
 }
 
-static inline void rwbs_take(struct flight *f, const struct block_event *event) {
-    size_t n = event->rwbs_size < BLOCK_RWBS ? event->rwbs_size : BLOCK_RWBS - 1;
-    memcpy(f->rwbs, event->rwbs, n);
+// Takes the operation and flags of the event, and returns its key (block_key_of) with that operation. The letters are
+// mostly one of a few words: what they mean is looked up by all of them at once.
+static inline uint8_t rwbs_take(struct block_match *match, struct flight *f, const struct block_event *event,
+                                uint8_t op) {
+    uint64_t word, ends;
+    if (event->rwbs_size >= sizeof(word)) {
+        memcpy(&word, event->rwbs, sizeof(word));
+        ends = (word - 0x0101010101010101ull) & ~word & 0x8080808080808080ull; // the lowest bit is at the first NUL
+        if (ends) {
+            word &= ((ends & -ends) >> 7) - 1; // what is behind it was never written
+            memcpy(f->rwbs, &word, sizeof(word));
+            struct rwbs_word *known = &match->rwbs_words[word * 0x9e3779b97f4a7c15ull >> 60];
+            if (known->word != word)
+                *known = (struct rwbs_word){.word = word, .key = block_key_of(f->rwbs, 0)};
+            return known->key | op;
+        }
+    }
+    memset(f->rwbs, 0, sizeof(f->rwbs));
+    memcpy(f->rwbs, event->rwbs, event->rwbs_size < BLOCK_RWBS ? event->rwbs_size : BLOCK_RWBS - 1);
+    return block_key_of(f->rwbs, op);
 }
 
 // The request gives way to what is left of it: its bio, which rides with another request.

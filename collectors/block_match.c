@@ -13,8 +13,8 @@ struct block_match *block_match_new(uint32_t capacity, block_done_fn done, void 
     while (match->capacity < capacity)
         match->capacity *= 2;
     match->pool = xcalloc(match->capacity, sizeof(*match->pool));
-    match->index = xcalloc(match->capacity * 2ull, sizeof(*match->index));
-    match->mask = INDEX_MIN < match->capacity * 2 ? INDEX_MIN - 1 : match->capacity * 2 - 1;
+    match->index = xcalloc((size_t)match->capacity * INDEX_ROOM, sizeof(*match->index));
+    match->mask = INDEX_MIN < match->capacity * INDEX_ROOM ? INDEX_MIN - 1 : match->capacity * INDEX_ROOM - 1;
     match->done = done;
     match->ctx = ctx;
     return match;
@@ -26,6 +26,14 @@ void block_match_free(struct block_match *match) {
     free(match->pool);
     free(match->index);
     free(match);
+}
+
+struct flight *flight_best(struct block_match *match, struct flight *f, struct flight *best,
+                           const struct block_event *event, uint64_t key) {
+    for (; f; f = chain_next(match, f))
+        if (flight_fits(f, event, key, best->state) && flight_better(f, best, event))
+            best = f;
+    return best;
 }
 
 static void on_writeback(struct block_match *match, const struct block_event *event) {
@@ -65,7 +73,7 @@ static void on_arrival(struct block_match *match, const struct block_event *even
 static void on_issue(struct block_match *match, const struct block_event *event) {
     uint64_t key = event_key(event);
     match->counts.issued++;
-    struct flight *f = flight_find(match, event, key, FLIGHT_QUEUED);
+    struct flight *f = match->by_state[FLIGHT_QUEUED] ? flight_find(match, event, key, FLIGHT_QUEUED) : NULL;
     struct flight *old = match->any_suspect ? flight_find(match, event, key, FLIGHT_ISSUED) : NULL;
     if (old && old->suspect) {
         flight_remove(match, old);
@@ -79,6 +87,8 @@ static void on_issue(struct block_match *match, const struct block_event *event)
     if (!f) {
         if (key != event->sector)
             limit_no_sector(match, event, key, FLIGHT_ISSUED);
+        else
+            match->counts.unannounced++;
         f = flight_add(match, event->dev, key);
         if (!f)
             return;
@@ -93,8 +103,7 @@ static void on_issue(struct block_match *match, const struct block_event *event)
     f->left = event->sectors;
     if (!f->requeues || !f->bytes)
         f->bytes = event->bytes;
-    rwbs_take(f, event);
-    f->key_of = block_key_of(f->rwbs, f->op);
+    f->key_of = rwbs_take(match, f, event, f->op);
 }
 
 static void on_requeue(struct block_match *match, const struct block_event *event) {
@@ -115,8 +124,12 @@ static void on_requeue(struct block_match *match, const struct block_event *even
 static void on_merge(struct block_match *match, const struct block_event *event) {
     match->counts.merges++;
     struct flight *f = flight_find(match, event, event_key(event), FLIGHT_QUEUED);
-    if (f)
-        flight_rides(match, f);
+    if (!f) // known by its bio alone
+        f = flight_find(match, event, event->sector, FLIGHT_BIO);
+    if (!f)
+        return;
+    f->requested = true;
+    flight_rides(match, f);
 }
 
 void flight_tell(struct block_match *match, const struct flight *f, uint64_t ts, enum block_what what) {
@@ -276,7 +289,7 @@ static void match_grow(struct block_match *match) {
     match->pool = xrealloc(match->pool, capacity * sizeof(*match->pool));
     memset(match->pool + match->capacity, 0, match->capacity * sizeof(*match->pool));
     free(match->index);
-    match->index = xcalloc(capacity * 2ull, sizeof(*match->index));
+    match->index = xcalloc((size_t)capacity * INDEX_ROOM, sizeof(*match->index));
     match->capacity = capacity;
     index_resize(match, match->mask + 1);
 }
@@ -301,7 +314,7 @@ void block_match_tidy(struct block_match *match, uint64_t now) {
     }
     if (match->used > match->capacity / 2 && match->capacity < 1u << 20)
         match_grow(match);
-    if (match->mask + 1 > INDEX_MIN && match->used < (match->mask + 1) / 16)
+    if (match->mask + 1 > INDEX_MIN && match->used < (match->mask + 1) / (8 * INDEX_ROOM))
         index_resize(match, (match->mask + 1) / 2);
 }
 

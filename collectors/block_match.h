@@ -47,6 +47,7 @@ typedef void (*block_done_fn)(void *ctx, const struct block_io *io);
 
 struct block_counts {
     uint64_t events, issued, completed, requeues, merges, errors, errors_reported, partial, flush_ends;
+    uint64_t unannounced;           // issued with a sector, arrival never seen
     uint64_t unmatched_completions; // issue never seen
     uint64_t abandoned;             // issues whose completion was never seen: given up
     uint64_t own;                   // completed, but ktop's own: left out

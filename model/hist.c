@@ -25,12 +25,19 @@ uint64_t hist_bucket_high(uint32_t bucket) {
     return hist_bucket_low(bucket) + (1ull << ((bucket >> HIST_SUB_BITS) - 1));
 }
 
+// What was touched, and nothing else: [first, last].
+static uint32_t acc_first(const struct hist_acc *acc) {
+    return hist_bucket(hist_acc_min(acc));
+}
+static uint32_t acc_last(const struct hist_acc *acc) {
+    return hist_bucket(acc->max);
+}
+
 void hist_acc_clear(struct hist_acc *acc) {
-    // Only what was touched: an idle device costs nothing. A fresh accumulator must be zeroed memory.
+    // An idle device costs nothing. A fresh accumulator must be zeroed memory.
     if (acc->count)
-        memset(&acc->buckets[acc->low], 0, sizeof(acc->buckets[0]) * (acc->high - acc->low + 1));
-    acc->count = acc->sum = acc->min = acc->max = 0;
-    acc->low = acc->high = 0;
+        memset(&acc->buckets[acc_first(acc)], 0, sizeof(acc->buckets[0]) * (acc_last(acc) - acc_first(acc) + 1));
+    acc->count = acc->sum = acc->max = acc->not_min = 0;
 }
 
 static size_t hist_size(uint32_t n_buckets) {
@@ -40,14 +47,14 @@ static size_t hist_size(uint32_t n_buckets) {
 struct hist *hist_seal(const struct hist_acc *acc) {
     uint32_t n = 0;
     if (acc->count)
-        for (uint32_t b = acc->low; b <= acc->high; b++)
+        for (uint32_t b = acc_first(acc), last = acc_last(acc); b <= last; b++)
             n += acc->buckets[b] != 0;
     struct hist *hist = mem_alloc(hist_size(n));
     hist->count = acc->count;
     hist->sum = acc->sum;
-    hist->min = acc->min;
+    hist->min = hist_acc_min(acc);
     hist->max = acc->max;
-    for (uint32_t b = acc->low; hist->n_buckets < n; b++)
+    for (uint32_t b = acc_first(acc); hist->n_buckets < n; b++)
         if (acc->buckets[b])
             hist->buckets[hist->n_buckets++] = (struct hist_bucket_count){b, acc->buckets[b]};
     return hist;

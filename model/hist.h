@@ -35,24 +35,20 @@ uint64_t hist_bucket_high(uint32_t bucket); // smallest value past it
 
 // ---- accumulating: dense, private to one thread ----
 struct hist_acc {
-    uint64_t count, sum, min, max;
-    uint32_t low, high; // buckets that were touched: [low, high]
+    uint64_t count, sum, max;
+    uint64_t not_min; // ~minimum: like the others it begins at 0 and only grows, so that adding takes no branch
     uint32_t buckets[HIST_BUCKETS];
 };
 void hist_acc_clear(struct hist_acc *acc);
+static inline uint64_t hist_acc_min(const struct hist_acc *acc) {
+    return acc->count ? ~acc->not_min : 0;
+}
 static inline void hist_acc_add(struct hist_acc *acc, uint64_t value) {
-    uint32_t b = hist_bucket(value);
-    acc->buckets[b]++;
+    acc->buckets[hist_bucket(value)]++;
     acc->count++;
     acc->sum += value;
-    if (value < acc->min || acc->count == 1)
-        acc->min = value;
-    if (value > acc->max)
-        acc->max = value;
-    if (b < acc->low || acc->count == 1)
-        acc->low = b;
-    if (b > acc->high)
-        acc->high = b;
+    acc->max = value > acc->max ? value : acc->max;
+    acc->not_min = ~value > acc->not_min ? ~value : acc->not_min;
 }
 
 // ---- sealed: sparse, immutable ----

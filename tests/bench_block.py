@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # needs: root, fio, loop devices; what tracing block I/O at a high rate costs the program and ktop
-"""bench_block.py [ROUNDS [SECONDS]]: fio reads 4 KiB at random, depth 32, from a loop device over tmpfs, all the time, while in turns
-nobody traces, a bare ring buffer has the same events switched on and nobody reads it, and ktop runs. IOPS of each phase from the device's
-own counters; medians of the phases, and ratios within each round. CPU of ktop's thread per event. Ends with one JSON line."""
+"""bench_block.py [ROUNDS [SECONDS [PROGRAM...]]]: fio reads 4 KiB at random, depth 32, from a loop device over tmpfs, all the time, while in
+turns nobody traces, a bare ring buffer has the same events switched on and nobody reads it, and ktop runs (and other builds of it). IOPS of each
+phase from the device's own counters; medians of the phases, and ratios within each round. CPU of ktop's thread per event and per I/O; CPU of
+fio and the loop device's worker per I/O, which other work on the machine disturbs less than IOPS. Ends with one JSON line."""
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ import time
 
 from tracing import Tracefs, need_root, skip, wait_for, KTOP
 
-EVENTS = ("block_io_start block_rq_insert block_rq_issue block_rq_requeue block_rq_merge block_rq_error block_rq_complete block_bio_queue "
+EVENTS = ("block_rq_insert block_rq_issue block_rq_requeue block_rq_merge block_rq_error block_rq_complete block_bio_queue "
           "block_bio_complete block_split block_bio_backmerge block_bio_frontmerge").split()
 JOBS = 1
 undo = []  # called backwards at the end, whatever happens
@@ -23,6 +24,22 @@ undo = []  # called backwards at the end, whatever happens
 def completed(device):
     with open(f"/sys/block/{device}/stat") as f:
         return int(f.read().split()[0])
+
+
+def load_cpu_ns():
+    """What fio and the loop device's worker took: not disturbed by what else runs on the machine, as IOPS are."""
+    total = 0
+    for pid in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{pid}/comm") as f:
+                comm = f.read()
+            if comm.startswith("fio") or "loop" in comm or comm.startswith(("kworker/u", "iou-")):
+                for tid in os.listdir(f"/proc/{pid}/task"):
+                    with open(f"/proc/{pid}/task/{tid}/schedstat") as f:
+                        total += int(f.read().split()[0])
+        except OSError:
+            pass
+    return total
 
 
 class Nothing:
@@ -66,9 +83,11 @@ class Bare:
 
 
 class Ktop:
+    program = KTOP
+
     def __init__(self, trace):
         self.out = tempfile.TemporaryFile("w+")
-        self.p = subprocess.Popen(trace.inside + [KTOP, "--batch", "--pane", "health", "--format", "json", "--delay", "0.4"],
+        self.p = subprocess.Popen(trace.inside + [self.program, "--batch", "--pane", "health", "--format", "json", "--delay", "0.4"],
                                   stdin=subprocess.DEVNULL, stdout=self.out, stderr=subprocess.DEVNULL, start_new_session=True)
         undo.append(self.kill)
         wait_for("block tracing", 10, lambda: trace.enabled(self.p.pid))
@@ -123,11 +142,12 @@ def phase(kind, trace, device, seconds):
     tracer = kind(trace)
     time.sleep(0.3 if kind is not Ktop else 0.6)
     tracer.measured()
-    begin, at = completed(device), time.monotonic()
+    begin, at, cpu = completed(device), time.monotonic(), load_cpu_ns()
     time.sleep(seconds)
-    ios = (completed(device) - begin) / (time.monotonic() - at)
+    n = completed(device) - begin
+    ios, cpu = n / (time.monotonic() - at), (load_cpu_ns() - cpu) / n
     tracer.measured()
-    return ios, tracer.end()
+    return ios, cpu, tracer.end()
 
 
 def main():
@@ -138,6 +158,9 @@ def main():
         skip("this kernel has no loop devices")
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 6
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 2
+    kinds = {"none": Nothing, "ring": Bare, "ktop": Ktop}
+    for number, other in enumerate(sys.argv[3:]):
+        kinds[f"other{number + 1}"] = type("Other", (Ktop,), {"program": other})
     trace = Tracefs()
     undo.append(trace.close)
     work = tempfile.mkdtemp(prefix="ktop-bench-", dir="/dev/shm")
@@ -149,7 +172,7 @@ def main():
     undo.append(lambda: detach(device))
     fio = subprocess.Popen(["fio", "--name=bench", f"--filename={device}", "--rw=randread", "--bs=4k", "--direct=1", "--ioengine=io_uring",
                             "--thread", "--iodepth=32", "--iodepth_batch_submit=16", "--iodepth_batch_complete_max=16", "--time_based",
-                            f"--runtime={int(rounds * 3 * (seconds + 3) + 20)}", "--norandommap", "--randrepeat=0", "--gtod_reduce=1", f"--numjobs={JOBS}", "--output=/dev/null"], start_new_session=True)
+                            f"--runtime={int(rounds * len(kinds) * (seconds + 3) + 20)}", "--norandommap", "--randrepeat=0", "--gtod_reduce=1", f"--numjobs={JOBS}", "--output=/dev/null"], start_new_session=True)
     undo.append(lambda: (fio.terminate(), fio.wait()))
     device = os.path.basename(device)
     try:  # its session goes before others' work on this machine, or their changes are all that is measured
@@ -160,25 +183,28 @@ def main():
     time.sleep(1.5)
     if fio.poll() is not None:
         skip("fio does not run here")
-    kinds = {"none": Nothing, "ring": Bare, "ktop": Ktop}
-    iops, ktops = {k: [] for k in kinds}, []
+    iops, costs, ktops = {k: [] for k in kinds}, {k: [] for k in kinds}, {k: [] for k in kinds}
     for number in range(rounds):
         for name in list(kinds) if number % 2 else reversed(kinds):
-            ios, figures = phase(kinds[name], trace, device, seconds)
+            ios, cost, figures = phase(kinds[name], trace, device, seconds)
             iops[name].append(ios)
+            costs[name].append(cost)
             if figures:
-                ktops.append(dict(figures, ios=ios))
-        print(f"round {number + 1}: " + ", ".join(f"{k} {v[-1]:,.0f} IOPS" for k, v in iops.items())
-              + "; {events_per_s:,.0f} events/s, {lost} lost, block thread {0:.1f} ns an event, ktop {1:.1f} % CPU".format(
-                  ktops[-1]["cpu_ns"] / (ktops[-1]["events_per_s"] or 1), ktops[-1]["all_ns"] / 1e7, **ktops[-1]), flush=True)
+                ktops[name].append(dict(figures, ios=ios))
+        print(f"round {number + 1}: " + ", ".join(f"{k} {v[-1]:,.0f} IOPS" for k, v in iops.items()), flush=True)
     middle = statistics.median
     result = {"iops": {k: round(middle(v)) for k, v in iops.items()},
-              "ring_to_none": round(middle(iops["ring"]) / middle(iops["none"]), 4),
-              "ktop_to_ring": round(middle(iops["ktop"]) / middle(iops["ring"]), 4),
-              "ktop_to_ring_paired": round(middle(k / r for k, r in zip(iops["ktop"], iops["ring"])), 4),
-              "events_per_s": round(middle(k["events_per_s"] for k in ktops)),
-              "lost": sum(k["lost"] for k in ktops),
-              "cpu_ns_per_event": round(middle(k["cpu_ns"] / (k["events_per_s"] or 1) for k in ktops), 1)}
+              "load_cpu_ns_per_io": {k: round(middle(v)) for k, v in costs.items()}}
+    for name in kinds:
+        if name != "ring":
+            result[name + "_to_ring"] = round(middle(iops[name]) / middle(iops["ring"]), 4)
+            result[name + "_to_ring_paired"] = round(middle(k / r for k, r in zip(iops[name], iops["ring"])), 4)
+        if ktops[name]:
+            figures = {"events_per_s": round(middle(k["events_per_s"] for k in ktops[name])),
+                       "lost": sum(k["lost"] for k in ktops[name]),
+                       "cpu_ns_per_event": round(middle(k["cpu_ns"] / (k["events_per_s"] or 1) for k in ktops[name]), 1),
+                       "cpu_ns_per_io": round(middle(k["cpu_ns"] / k["ios"] for k in ktops[name]))}
+            result.update(figures if name == "ktop" else {name: figures})
     print(json.dumps(result))
 
 

@@ -36,6 +36,8 @@ static void record_formats(const char *instance, const char *dir) {
         if (format_file(path, text, sizeof(text)) <= 0)
             continue;
         fprintf(out, "== %s\n%s", block_event_names[kind], text);
+        if (kind == BLOCK_START) // the bio tells it
+            continue;
         snprintf(path, sizeof(path), "events/block/%s/enable", block_event_names[kind]);
         instance_write(instance, path, "1");
     }

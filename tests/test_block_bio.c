@@ -86,23 +86,25 @@ static void a_split_bio(void **state) {
     assert_int_equal(counts()->table_full, 0);
 }
 
-static void bios_that_join_a_request(void **state) {
-    (void)state;
+// The making of requests is told, or is not: then their queue time begins with the first of their bios.
+static void check_joining(bool starts) {
     bio(10, "W", 100, 8);
-    at(BLOCK_START, 11, "W", 100, 8);
+    if (starts)
+        at(BLOCK_START, 11, "W", 100, 8);
     bio(20, "W", 108, 8);
     at(BLOCK_BACKMERGE, 21, "W", 108, 8);
     bio(30, "W", 92, 8);
     at(BLOCK_FRONTMERGE, 31, "W", 92, 8);
     bio(40, "W", 116, 8); // a request of its own, which is merged later
-    at(BLOCK_START, 41, "W", 116, 8);
+    if (starts)
+        at(BLOCK_START, 41, "W", 116, 8);
     at(BLOCK_MERGE, 42, "W", 116, 8);
     assert_int_equal(block_match_queued(match), 1);
     at(BLOCK_ISSUE, 50, "W", 92, 32);
     at(BLOCK_COMPLETE, 90, "W", 92, 32);
     assert_int_equal(done.n, 4);
     assert_int_equal(done.io[0].what, BLOCK_IO_REQUEST);
-    assert_int_equal(done.io[0].arrival_ns, 11);
+    assert_int_equal(done.io[0].arrival_ns, starts ? 11 : 10);
     assert_int_equal(done.io[0].bytes, 32 * 512);
     static const uint64_t begin[] = {30, 10, 20, 40};
     for (int i = 0; i < 4; i++) {
@@ -111,6 +113,64 @@ static void bios_that_join_a_request(void **state) {
     }
     assert_int_equal(block_match_queued(match), 0);
     assert_int_equal(counts()->bios, 4);
+    assert_int_equal(counts()->unannounced, 0);
+}
+
+static void bios_that_join_a_request(void **state) {
+    (void)state;
+    check_joining(true);
+}
+
+static void bios_that_join_a_request_of_a_bio(void **state) {
+    (void)state;
+    check_joining(false);
+}
+
+// The bio that a request begins with was lost, the one that it joined is known: that ends with the request.
+static void a_front_merge_with_a_bio_unknown(void **state) {
+    (void)state;
+    bio(10, "W", 100, 8);
+    at(BLOCK_FRONTMERGE, 31, "W", 92, 8);
+    at(BLOCK_ISSUE, 50, "W", 92, 16);
+    at(BLOCK_COMPLETE, 90, "W", 92, 16);
+    assert_int_equal(done.n, 1);
+    assert_int_equal(done.io[0].bio_ns, 10);
+    assert_int_equal(done.io[0].arrival_ns, 10);
+    assert_int_equal(done.io[0].sector, 92);
+    assert_int_equal(done.io[0].bytes, 16 * 512);
+    assert_int_equal(counts()->unannounced, 0);
+    at(BLOCK_ISSUE, 150, "R", 500, 8);
+    assert_int_equal(counts()->unannounced, 1);
+}
+
+// As the kernel tells them: 10 bytes, and behind the first NUL whatever was in the buffer.
+static void operation_and_flags(void **state) {
+    (void)state;
+    static const struct {
+        const char *bytes, *text;
+        uint8_t key;
+    } words[] = {
+        {"R\0WSM\xff\xff\xff\xff", "R", BLOCK_READ},
+        {"R\0AAAAAAAA", "R", BLOCK_READ},
+        {"RAS\0\0\0\0\0\0", "RAS", (BLOCK_AHEAD | BLOCK_SYNC) << 3 | BLOCK_READ},
+        {"FWFASM\0\x80\x01", "FWFASM", (BLOCK_FUA | BLOCK_AHEAD | BLOCK_SYNC | BLOCK_META) << 3 | BLOCK_WRITE},
+        {"FWFASMU\0M", "FWFASMU", (BLOCK_FUA | BLOCK_AHEAD | BLOCK_SYNC | BLOCK_META) << 3 | BLOCK_WRITE},
+        {"WxxxxxxxM", "WxxxxxxxM", BLOCK_META << 3 | BLOCK_WRITE}, // longer than a word
+        {"\0RRRRRRRR", "", BLOCK_OTHER},
+    };
+    for (size_t twice = 0; twice < 2; twice++) // the second time it is known
+        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+            struct block_event event = forge_block(BLOCK_BIO_QUEUE, 10, words[i].bytes, 8, 8);
+            event.rwbs_size = 10;
+            done.n = 0;
+            block_match_event(match, &event);
+            event.kind = BLOCK_BIO_COMPLETE;
+            event.ts = 20;
+            block_match_event(match, &event);
+            assert_int_equal(done.n, 1);
+            assert_string_equal(done.io[0].rwbs, words[i].text);
+            assert_int_equal(done.io[0].key, words[i].key);
+        }
 }
 
 // What fsync waits for: the flush of an empty bio, and a write with a flush before and after it.
@@ -221,6 +281,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_device_without_requests, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_split_bio, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bios_that_join_a_request, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bios_that_join_a_request_of_a_bio, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_front_merge_with_a_bio_unknown, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(operation_and_flags, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bios_of_flushes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(partitions_and_gone_disks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(writeback_and_sequences, set_up, tear_down),
