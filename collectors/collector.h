@@ -15,6 +15,8 @@
 
 #include "model/section.h"
 
+struct perf_spec;
+
 // What the user asked for that collectors need to know. Set before the threads start; the atomics may change live.
 struct collect_options {
     atomic_bool threads; // tasks: threads instead of processes
@@ -22,8 +24,9 @@ struct collect_options {
     size_t n_pids;
     bool children; // and their descendants
     bool has_user;
-    uid_t user;          // only this user's tasks
-    bool show_self;      // do not leave ktop's own I/O and syscalls out
+    uid_t user;                     // only this user's tasks
+    bool show_self;                 // do not leave ktop's own I/O and syscalls out
+    const struct perf_spec *events; // extra: what --event names; NULL: nothing. Belongs to the caller
     uint32_t budget_pct; // of one CPU, that reading one stream of events may take before it samples; 0: the default
 };
 

@@ -3,10 +3,17 @@
 
 #include <string.h>
 
-extern const struct collector collector_system, collector_tasks, collector_counters, collector_block, collector_faults;
+extern const struct collector collector_system, collector_tasks, collector_counters, collector_extra, collector_block,
+    collector_faults;
 
 const struct collector *const collectors[] = {
-    &collector_system, &collector_tasks, &collector_counters, &collector_block, &collector_faults, NULL,
+    &collector_system,
+    &collector_tasks,
+    &collector_counters,
+    &collector_extra,
+    &collector_block,
+    &collector_faults,
+    NULL,
 };
 
 const struct collector *collector_find(const char *name) {

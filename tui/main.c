@@ -42,6 +42,11 @@ int main(int argc, char **argv) {
         fprintf(stderr, "ktop: %s\n", options.error);
         return 2;
     }
+    int status = events_resolve(&options);
+    if (status) {
+        fprintf(stderr, "ktop: %s\n", options.error);
+        return status;
+    }
     switch (options.action) {
     case ACTION_HELP:
         options_help(stdout);

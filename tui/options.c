@@ -133,6 +133,14 @@ static bool parse_threads(struct options *options, const char *value) {
     return true;
 }
 
+static bool parse_events(struct options *options, const char *value) {
+    if (options->n_event_texts == OPTION_EVENTS_MAX)
+        return options_wrong(options, "--event can be given %d times: one may hold many events, with commas between",
+                             OPTION_EVENTS_MAX);
+    options->event_texts[options->n_event_texts++] = value;
+    return true;
+}
+
 static bool parse_sort(struct options *options, const char *value) {
     if (!*value || !strcmp(value, "-"))
         return options_wrong(options, "--sort needs the name of a column: `ktop --list columns` lists them");
@@ -320,6 +328,8 @@ const struct option_row option_rows[] = {
     {0, "children", NULL, "with --pid: their descendants as well", parse_children},
     {'u', "user", "USER", "only this user's tasks (a name or a number)", parse_user},
     {'H', "threads", NULL, "threads instead of processes", parse_threads},
+    {'e', "event", "SPEC[,SPEC]", "extra perf events for the pane cpus, in perf's syntax; may be repeated",
+     parse_events},
     {'s', "sort", "COLUMN", "sort by this column, -COLUMN for ascending", parse_sort},
     {0, "filter", "TEXT", "only rows that contain TEXT, or with terms: \"pid=12 latency_us>=10ms\"", parse_filter},
     {0, "history", "SIZE", "memory for the frames to go back to (default 64M)", parse_history},

@@ -5,11 +5,13 @@
 #include <stdio.h>
 
 #include "collectors/collector.h"
+#include "collectors/perf_spec.h"
 #include "model/nearest.h"
 #include "views/view.h"
 
 #define OPTION_PANES_MAX 16
 #define OPTION_PIDS_MAX 256
+#define OPTION_EVENTS_MAX 64
 
 enum action {
     ACTION_TUI,
@@ -33,11 +35,14 @@ struct options {
     const struct view *panes[OPTION_PANES_MAX];
     size_t n_panes;
     pid_t pids[OPTION_PIDS_MAX];
-    struct collect_options collect; // its pids point into this struct
-    const char *sort, *filter;      // NULL: not given
+    struct collect_options collect;             // its pids point into this struct
+    const char *event_texts[OPTION_EVENTS_MAX]; // as given; events_resolve makes events of them
+    size_t n_event_texts;
+    struct perf_spec events;
+    const char *sort, *filter; // NULL: not given
     size_t history_bytes;
     bool ascii;
-    char error[320]; // what is wrong with the command line, why, and what to do
+    char error[400]; // what is wrong with the command line, why, and what to do
 };
 
 // One row per option. parse puts the value into options, or words options->error and returns false.
@@ -56,5 +61,8 @@ bool options_wrong(struct options *options, const char *format, ...) __attribute
 
 // names.c: finds the panes (default: the first one) and checks the sort column. False: options->error says what.
 bool names_resolve(struct options *options);
+
+// events.c: looks up what --event names. 0; or the exit status of the program, and options->error says what.
+int events_resolve(struct options *options);
 
 #endif

@@ -54,6 +54,19 @@ static const struct part parts[] = {
     },
     {
         .kind = &part_table,
+        .name = "counters",
+        .title = "Events of --event",
+        .spec =
+            &(const struct table_spec){
+                .source = {.tables = {"counters"}},
+                .shown = "event cpu value per_s state unit counted_pct",
+                .optional = true,
+            },
+        .min_height = 3,
+        .weight = 2,
+    },
+    {
+        .kind = &part_table,
         .name = "interrupts",
         .title = "Interrupts",
         .spec =
@@ -85,9 +98,9 @@ const struct view view_cpus = {
     .key = '3',
     .title = "CPUs",
     .question = "What do the CPUs spend their time on, how well do they run, and what interrupts them?",
-    .needs = (const char *const[]){"system", "counters", NULL},
+    .needs = (const char *const[]){"system", "counters", "extra", NULL},
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),
     .wide_from = 80,
-    .columns = (const uint8_t[]){0, 0, 0, 1},
+    .columns = (const uint8_t[]){0, 0, 0, 0, 1},
 };
