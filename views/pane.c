@@ -13,6 +13,15 @@ static bool takes_keys(const struct part *part) {
     return !part->hidden && part->kind->key;
 }
 
+static bool is_drilled(const struct pane *pane) {
+    return pane->view->n_parts && pane->view->parts[pane->focus].drill;
+}
+
+// A part that has the whole pane is alone; before it is opened it is not there.
+static bool in_sight(const struct pane *pane, size_t i) {
+    return is_drilled(pane) ? (size_t)pane->focus == i : !pane->view->parts[i].hidden && !pane->view->parts[i].drill;
+}
+
 struct pane *pane_new(const struct view *view) {
     struct pane *pane = xcalloc(1, sizeof(*pane));
 
@@ -25,7 +34,7 @@ struct pane *pane_new(const struct view *view) {
         pane->parts[i] = xcalloc(1, part->kind->state_size + 1);
         if (part->kind->init)
             part->kind->init(pane->parts[i], part);
-        if (pane->focus < 0 && takes_keys(part))
+        if (pane->focus < 0 && takes_keys(part) && !part->drill)
             pane->focus = (int)i;
     }
     if (pane->focus < 0)
@@ -149,12 +158,15 @@ void pane_draw(struct pane *pane, const struct look *look, struct area area) {
     for (size_t i = 0; i < view->n_parts; i++) {
         struct part_context ctx = part_context(pane, look, i);
         const struct part *part = &view->parts[i];
-        wants[i] = part->hidden         ? 0
+        wants[i] = !in_sight(pane, i)   ? 0
                    : part->kind->height ? part->kind->height(&ctx, layout_width(view, i, parts.width))
                                         : part->min_height;
-        takers += takes_keys(part);
+        takers += takes_keys(part) && in_sight(pane, i);
     }
-    layout_parts(view, parts, wants, (size_t)pane->focus, areas);
+    if (is_drilled(pane))
+        areas[pane->focus] = parts;
+    else
+        layout_parts(view, parts, wants, (size_t)pane->focus, areas);
     for (size_t i = 0; i < view->n_parts; i++)
         draw_part(pane, look, i, areas[i], takers > 1);
     notes_draw(&notes, area_sub(area, 0, area.height - note_rows, area.width, note_rows));
@@ -170,10 +182,11 @@ static void pane_go(struct pane *pane, const struct look *look, const struct par
     if (!back->set) {
         *back = (struct pane_back){.set = true, .focus = pane->focus, .filter_part = pane->filter_part};
         back->frame = look->live || !look->frame ? 0 : look->frame->number;
+        back->moved = ctx->go_frame;
         memcpy(back->filter, pane->filter, sizeof(back->filter));
     }
+    snprintf(pane->filter, sizeof(pane->filter), "%s", ctx->go_filter);
     pane->focus = (int)(ctx->go_part - pane->view->parts);
-    pane_set_filter(pane, ctx->go_filter);
     pane->filter_part = ctx->go_part;
     answer->go_frame = ctx->go_frame;
 }
@@ -187,8 +200,8 @@ static bool pane_go_back(struct pane *pane, struct pane_answer *answer) {
     pane->focus = back->focus;
     pane_set_filter(pane, back->filter);
     pane->filter_part = back->filter_part;
-    answer->go_frame = back->frame;
-    answer->go_live = !back->frame;
+    answer->go_frame = back->moved ? back->frame : 0;
+    answer->go_live = back->moved && !back->frame;
     return true;
 }
 
@@ -196,7 +209,7 @@ static bool part_key(struct pane *pane, const struct look *look, size_t i, int k
                      struct pane_answer *answer) {
     struct part_context ctx = part_context(pane, look, i);
 
-    if (!takes_keys(ctx.part))
+    if (!takes_keys(ctx.part) || !in_sight(pane, i))
         return false;
     ctx.key = key;
     ctx.mouse_x = x - ctx.area.x;
@@ -235,7 +248,8 @@ static bool focus_move(struct pane *pane, const struct look *look, int direction
         int i = (pane->focus + direction * step + n * step) % n;
         const struct part *part = &pane->view->parts[i];
         struct part_context ctx = part_context(pane, look, (size_t)i);
-        if (!takes_keys(part) || (look->frame && part->kind->height && !part->kind->height(&ctx, 80)))
+        if (!takes_keys(part) || !in_sight(pane, (size_t)i) ||
+            (look->frame && part->kind->height && !part->kind->height(&ctx, 80)))
             continue;
         pane->focus = i;
         return true;
@@ -276,7 +290,7 @@ bool pane_search(struct pane *pane, const struct look *look, int direction) {
     for (size_t step = 0; pane->search[0] && step < n; step++) {
         size_t i = ((size_t)pane->focus + step) % n;
         struct part_context ctx = part_context(pane, look, i);
-        if (ctx.part->hidden || !ctx.part->kind->search || !ctx.part->kind->search(&ctx, direction))
+        if (!in_sight(pane, i) || !ctx.part->kind->search || !ctx.part->kind->search(&ctx, direction))
             continue;
         pane->focus = (int)i;
         return true;
@@ -285,6 +299,10 @@ bool pane_search(struct pane *pane, const struct look *look, int direction) {
 }
 
 void pane_set_filter(struct pane *pane, const char *filter) {
+    if (is_drilled(pane)) { // it is for what is behind
+        pane->focus = pane->layout->back.focus;
+        pane->layout->back.set = false;
+    }
     pane->filter_part = NULL;
     snprintf(pane->filter, sizeof(pane->filter), "%s", filter ? filter : "");
 }

@@ -14,6 +14,7 @@ struct pane_back {
     int focus;
     char filter[128];
     const struct part *filter_part;
+    bool moved;     // to another frame
     uint64_t frame; // 0: live
 };
 

@@ -8,6 +8,7 @@
 #include "model/mem.h"
 #include "views/escape.h"
 #include "views/filter.h"
+#include "views/part_row.h"
 #include "views/table_columns.h"
 #include "views/write.h"
 
@@ -322,9 +323,11 @@ static bool jump(struct part_context *ctx) {
         return false;
     if (spec->detail)
         return go_detail(ctx);
-    if (!spec->jump_pane && !spec->jump_pane_column)
+    if (!spec->drill && !spec->jump_pane && !spec->jump_pane_column)
         return false;
     size_t row = rows_at(&self->rows, (size_t)(self->selected ? self->place : 0));
+    if (spec->drill)
+        return part_row_open(ctx, spec->drill, join, row);
     int column = spec->jump_pane_column ? join_column(join, spec->jump_pane_column) : -1;
     snprintf(self->jump_pane, sizeof(self->jump_pane), "%s", spec->jump_pane ? spec->jump_pane : "");
     if (column >= 0 && join_cell(join, row, (uint16_t)column).text)
@@ -481,7 +484,7 @@ static bool sort(struct part_context *ctx, const char *column, bool ascending) {
 static bool takes(const struct part *part, int key) {
     const struct table_spec *spec = part->spec;
 
-    return key != KEY_VIEW_ENTER || spec->jump_pane || spec->jump_pane_column || spec->detail;
+    return key != KEY_VIEW_ENTER || spec->drill || spec->detail || spec->jump_pane || spec->jump_pane_column;
 }
 
 static const struct part_key keys[] = {

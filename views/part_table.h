@@ -16,6 +16,7 @@ struct table_spec {
     const char *rest_or; // a column that stands in for that one on screens and in text where it is not measured
     // A column that is shown right after the first one, but only while it differs from it in some row (a thread's ID).
     const char *twin;
+    const char *drill;            // Enter: the part of this pane that shows the row over time (part_row.h); NULL: none
     const char *jump_pane;        // Enter: the pane to go to; NULL: none
     const char *jump_pane_column; // or the column that names it
     const char *jump_filter;      // columns whose first measured value becomes the filter there, blank between; or NULL

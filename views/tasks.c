@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "views/part_fields.h"
+#include "views/part_row.h"
 #include "views/part_table.h"
 
 // What waits for a disk or a dead parent must catch the eye; what has ended steps back (its command does: a row in
@@ -50,11 +51,27 @@ static const struct part parts[] = {
                 .rest = "command",
                 .rest_or = "comm",
                 .twin = "tid",
+                .drill = "task",
                 .role = task_role,
                 .empty = "no task",
             },
         .min_height = 4,
         .weight = 1,
+    },
+    {
+        .kind = &part_row,
+        .name = "task",
+        .title = "One task over time",
+        .spec =
+            &(const struct row_spec){
+                .source = {.tables = {"tasks"}},
+                .same = "started_s",
+                .heading = "pid tid user command",
+                .shown = "cpu_pct ipc run_queue_us context_switches_per_s minor_faults_per_s major_faults_per_s "
+                         "read_bytes_per_s write_bytes_per_s rss_kib cycles_per_s cache_misses_per_s "
+                         "branch_misses_per_s user_pct system_pct migrations_per_s threads",
+            },
+        .drill = true,
     },
 };
 

@@ -120,6 +120,7 @@ struct part {
     const void *spec;       // the kind's own: struct table_spec, hist_spec, heat_spec, ...
     int min_height, weight; // rows it needs at least; its share of what is left over (0: only what it wants)
     bool hidden;            // in files only
+    bool drill; // has the whole pane while it has the keys (go_part leads there, Esc back), else is not there
 };
 
 struct view {

@@ -1,0 +1,233 @@
+// One row over time: opened by Enter from a table and left by Esc, charts and lines of all frames, gaps, a key with a
+// new owner, columns of a second table, going to a frame.
+#include "views/part_row.h"
+
+#include <math.h>
+#include <time.h>
+
+#include "tests/forge.h"
+#include "views/part_table.h"
+
+static const struct column columns[] = {
+    {.name = "id", .title = "ID", .unit = UNIT_ID, .width = 4, .ascending = true},
+    {.name = "name", .title = "NAME", .type = COLUMN_TEXT, .width = 8},
+    {.name = "born_s", .title = "BORN", .unit = UNIT_S, .width = 8},
+    {.name = "load_pct", .title = "LOAD%", .unit = UNIT_PCT, .width = 6},
+    {.name = "reads_per_s", .title = "READ/s", .unit = UNIT_PER_S, .width = 7},
+    {.name = "ipc", .title = "IPC", .unit = UNIT_RATIO, .width = 5},
+};
+static const struct table_def things = {"things", "Things.", columns, 6, 1};
+static const struct column more_columns[] = {
+    {.name = "id", .title = "ID", .unit = UNIT_ID, .width = 4},
+    {.name = "misses_per_s", .title = "MISS/s", .unit = UNIT_PER_S, .width = 7},
+    {.name = "load_pct", .title = "OTHER", .unit = UNIT_PCT, .width = 6}, // the first table's counts
+};
+static const struct table_def more = {"more", "More of them.", more_columns, 3, 1};
+
+static const struct part parts[] = {
+    {.kind = &part_table,
+     .name = "things",
+     .title = "Things",
+     .spec = &(const struct table_spec){.source = {.tables = {"things", "more"}, .sort = "-id"},
+                                        .shown = "id name load_pct",
+                                        .drill = "thing"},
+     .min_height = 3,
+     .weight = 1},
+    {.kind = &part_row,
+     .name = "thing",
+     .title = "One thing over time",
+     .spec = &(const struct row_spec){.source = {.tables = {"things", "more"}},
+                                      .same = "born_s",
+                                      .heading = "id name",
+                                      .shown = "load_pct reads_per_s misses_per_s ipc nowhere"},
+     .drill = true},
+};
+static const struct view view = {.name = "v", .title = "V", .question = "?", .parts = parts, .n_parts = 2};
+
+#define FRAMES 6
+
+static const struct frame *frames[FRAMES];
+
+static void add_frame(int i, const char *const *rows, const char *const *more_rows) {
+    struct frame *frame = forge_frame((uint64_t)i + 1);
+    struct section *section = forge_section("s", (uint64_t)i + 1);
+
+    section_table(section, forge_table(&things, rows));
+    section_table(section, forge_table(&more, more_rows));
+    frame_add_section(frame, section, 0);
+    frames[i] = frame;
+}
+
+#define R(...)                                                                                                         \
+    (const char *const[]) {                                                                                            \
+        __VA_ARGS__, NULL                                                                                              \
+    }
+
+static int make(void **state) {
+    (void)state;
+    setenv("TZ", "UTC", 1);
+    tzset();
+    // Frame 1: number 7 is an older thing. 2: nothing. Then it stands at different places; once unmeasured.
+    add_frame(0, R("id=7|name=old|born_s=5|load_pct=99"), R("id=7|misses_per_s=9"));
+    add_frame(1, R("id=1|name=a|born_s=1|load_pct=1"), NULL);
+    add_frame(2, R("id=1|name=a|born_s=1|load_pct=1", "id=7|name=x|born_s=9|load_pct=25|reads_per_s=0"),
+              R("id=1|misses_per_s=1", "id=7|misses_per_s=500"));
+    add_frame(3, R("id=7|name=x|born_s=9|load_pct=100|reads_per_s=10", "id=1|name=a|born_s=1|load_pct=1"),
+              R("id=7|misses_per_s=1000|load_pct=5"));
+    add_frame(4, R("id=7|name=x|born_s=9|reads_per_s=0", "id=1|name=a|born_s=1|load_pct=1"), NULL);
+    add_frame(5, R("id=7|name=x\033|born_s=9|load_pct=50|reads_per_s=20", "id=1|name=a|born_s=1|load_pct=1"),
+              R("id=7|misses_per_s=250"));
+    return 0;
+}
+
+static int unmake(void **state) {
+    (void)state;
+    for (int i = 0; i < FRAMES; i++)
+        frame_unref(frames[i]);
+    return 0;
+}
+
+static struct look look_at(size_t n) {
+    return (struct look){.frame = frames[n - 1], .window = frames, .n_window = n, .live = n == FRAMES};
+}
+
+static struct pane_answer press(struct pane *pane, const struct look *look, int key, bool used) {
+    struct pane_answer answer;
+
+    assert_int_equal(pane_key(pane, look, key, 0, 0, &answer), used);
+    return answer;
+}
+
+#define TABLE                                                                                                                                                                \
+    "─ Things ───────────────────────────────────────────────────\n" \
+    " ▲ID NAME      LOAD%\n"                                                                                                                                               \
+    "   1 a           1.0\n"                                                                                                                                                 \
+    "   7 x\\e        50.0\n"
+
+static const char opened[] = "─ One thing over time ────────── in 4 of 6 frames, Esc: back ─\n"
+                             " ID 7  x\\e\n"
+                             "                                              █\n"
+                             " LOAD%         50.0                          ▄█ █ max 100\n"
+                             "                                                █\n"
+                             " READ/s          20                          ▁█▁█ max 20\n"
+                             "                                              █\n"
+                             " MISS/s         250                          ██ ▄ max 1000\n"
+                             " not measured: IPC nowhere\n"
+                             " TIME      LOAD%  READ/s  MISS/s\n"
+                             " 12:00:06   50.0      20     250\n"
+                             " 12:00:05      -       0       -\n"
+                             " 12:00:04    100      10    1000\n"
+                             " 12:00:03   25.0       0     500\n"
+                             " 12:00:02 not there\n"
+                             " 12:00:01 not there\n";
+
+static void test_screen(void **state) {
+    (void)state;
+    struct pane *pane = pane_new(&view);
+    struct look live = look_at(FRAMES), back = look_at(4);
+
+    expect_screen(pane, &live, 60, 5, TABLE);
+    press(pane, &live, KEY_VIEW_END, true);
+    struct pane_answer answer = press(pane, &live, KEY_VIEW_ENTER, true);
+    assert_int_equal(answer.go_frame, 0);
+    assert_false(answer.go_live);
+    expect_screen(pane, &live, 62, 16, opened);
+    expect_screen(pane, &live, 62, 16, opened); // from what was kept
+    // An older frame is looked at: what came after it is not told.
+    expect_screen(pane, &back, 62, 12,
+                  "─ One thing over time ────────── in 2 of 4 frames, Esc: back ─\n"
+                  " ID 7  x\\e\n"
+                  " LOAD%          100                            ▂█ max 100\n"
+                  " READ/s          10                            ▁█ max 10\n"
+                  " MISS/s        1000                            ▄█ max 1000\n"
+                  " not measured: IPC nowhere\n"
+                  " TIME      LOAD%  READ/s  MISS/s\n"
+                  " 12:00:04    100      10    1000\n"
+                  " 12:00:03   25.0       0     500\n"
+                  " 12:00:02 not there\n"
+                  " 12:00:01 not there\n");
+    expect_screen(pane, &live, 62, 16, opened);
+    draw_all_sizes(pane, &live);
+    struct look nothing = {0};
+    draw_all_sizes(pane, &nothing);
+    // Esc goes back, and moves nothing that the user did not ask to be moved back.
+    answer = press(pane, &back, KEY_VIEW_BACK, true);
+    assert_int_equal(answer.go_frame, 0);
+    assert_false(answer.go_live);
+    expect_screen(pane, &live, 60, 5, TABLE);
+    pane_free(pane);
+}
+
+static void test_gone(void **state) {
+    (void)state;
+    struct pane *pane = pane_new(&view);
+    struct look live = look_at(FRAMES), first = look_at(2);
+
+    press(pane, &live, KEY_VIEW_END, true);
+    press(pane, &live, KEY_VIEW_ENTER, true);
+    expect_screen(pane, &first, 62, 8,
+                  "─ One thing over time ────────── in 0 of 2 frames, Esc: back ─\n"
+                  " ID 7  x\\e                                   not there (now)\n"
+                  " not measured: LOAD% READ/s MISS/s IPC nowhere\n"
+                  " TIME\n"
+                  " 12:00:02 not there\n"
+                  " 12:00:01 not there\n");
+    pane_free(pane);
+}
+
+static void test_keys(void **state) {
+    (void)state;
+    struct pane *pane = pane_new(&view);
+    struct look live = look_at(FRAMES), back = look_at(4);
+
+    pane_set_filter(pane, "x");
+    press(pane, &live, KEY_VIEW_ENTER, true); // without a selection: the first row that is left
+    assert_string_equal(pane->filter, "");
+    free(pane_screen(pane, &live, 62, 16, false));
+    press(pane, &live, 'o', false);
+    press(pane, &live, '<', false); // those of what is behind are not there
+    press(pane, &live, KEY_VIEW_ENTER, false);
+    for (int i = 0; i < 3; i++)
+        press(pane, &live, KEY_VIEW_DOWN, true);
+    struct pane_answer answer = press(pane, &live, KEY_VIEW_ENTER, true);
+    assert_int_equal(answer.go_frame, 4);
+    free(pane_screen(pane, &back, 62, 16, false));
+    press(pane, &back, KEY_VIEW_HOME, true);
+    press(pane, &back, KEY_VIEW_END, true);
+    press(pane, &back, KEY_VIEW_DOWN, true);
+    answer = press(pane, &back, KEY_VIEW_ENTER, true);
+    assert_int_equal(answer.go_frame, 1);
+    press(pane, &back, KEY_VIEW_BACK, true);
+    assert_string_equal(pane->filter, "x");
+    // A filter from elsewhere (Enter in another pane) is for the table.
+    press(pane, &live, KEY_VIEW_ENTER, true);
+    pane_set_filter(pane, "");
+    expect_screen(pane, &live, 60, 5, TABLE);
+    pane_free(pane);
+}
+
+static void test_files(void **state) {
+    (void)state;
+    struct pane *pane = pane_new(&view);
+    struct look live = look_at(FRAMES);
+
+    for (int format = FORMAT_TEXT; format <= FORMAT_JSON; format++) {
+        char *text = pane_written(pane, &live, (enum format)format);
+        assert_null(strstr(text, "over time"));
+        free(text);
+    }
+    press(pane, &live, KEY_VIEW_END, true);
+    press(pane, &live, KEY_VIEW_ENTER, true);
+    char *text = pane_written(pane, &live, FORMAT_TEXT);
+    assert_non_null(strstr(text, "One thing over time\n  ID 7  x\\e\n  TIME      LOAD%  READ/s  MISS/s   IPC nowhere\n"
+                                 "  12:00:06   50.0      20     250     -       -\n"));
+    expect_harmless(text);
+    free(text);
+    pane_free(pane);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_screen), cmocka_unit_test(test_gone),
+                                       cmocka_unit_test(test_keys), cmocka_unit_test(test_files)};
+    return cmocka_run_group_tests(tests, make, unmake);
+}
