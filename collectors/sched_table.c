@@ -245,7 +245,8 @@ static const struct column stuck_columns[] = {
      .type = COLUMN_TEXT,
      .width = 9,
      .ascending = true,
-     .help = "Why it does not go on: uninterruptible, lock, throttled (by its control group), realtime (a real-time "
+     .help = "Why it does not go on: uninterruptible, server (behind a file system), lock, throttled (by its control "
+             "group), realtime (a real-time "
              "task has its CPU), or cpu (others have it)."},
     {.name = "since_us",
      .title = "SINCE",

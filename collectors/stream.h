@@ -36,6 +36,7 @@ struct stream_config {
     const struct collect_options *options; // may be NULL; must outlive the stream
     bool exact_clock; // times must be CLOCK_MONOTONIC's; else a cheaper clock of ns, with stream_mono to convert
     bool only_pids;   // push --pid into the kernel
+    bool with_self;   // ktop's own threads come too: who follows the CPUs must see all of them. The decoder hides them
     bool torrent;     // millions of events a second may come: large buffers from the start where memory allows
     // One of the two. Every event in order of time, or runs of a CPU (ring_drain_runs) that overlap by slack_ns.
     ring_event_fn on_event;

@@ -196,7 +196,7 @@ int stream_own_new(const struct stream_config *config, const char *instance, str
     instance_write(instance, "options/event-fork", "1");
     snprintf(path, sizeof(path), "%s/set_event_notrace_pid", instance);
     own->by_filter = access(path, F_OK) != 0;
-    if (!options || !options->show_self)
+    if (!config->with_self && (!options || !options->show_self))
         own_refresh(own);
     if (options && options->n_pids && config->only_pids)
         push_pids(own);
@@ -221,5 +221,5 @@ void stream_own_refresh(struct stream_own *own) {
 
 bool stream_own_excluded(const struct stream_own *own) {
     const struct collect_options *options = own->config->options;
-    return own->excluded || (options && options->show_self);
+    return own->excluded || own->config->with_self || (options && options->show_self);
 }

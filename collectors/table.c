@@ -4,16 +4,11 @@
 #include <string.h>
 
 extern const struct collector collector_system, collector_tasks, collector_counters, collector_extra, collector_block,
-    collector_faults;
+    collector_faults, collector_sched;
 
 const struct collector *const collectors[] = {
-    &collector_system,
-    &collector_tasks,
-    &collector_counters,
-    &collector_extra,
-    &collector_block,
-    &collector_faults,
-    NULL,
+    &collector_system, &collector_tasks,  &collector_counters, &collector_extra,
+    &collector_block,  &collector_faults, &collector_sched,    NULL,
 };
 
 const struct collector *collector_find(const char *name) {

@@ -15,7 +15,7 @@ import time
 
 from terminal import KTOP, Terminal
 
-PANES = "triage", "tasks", "cpus", "memory", "disk", "network", "health"
+PANES = "triage", "tasks", "cpus", "memory", "disk", "network", "sched", "health"
 REFRESHES = 8
 LIMIT = 4096
 

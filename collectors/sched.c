@@ -1,0 +1,264 @@
+// The sched collector: how long every thread waits for a CPU and for what else, from the scheduler's own events in a
+// stream of its own. It runs only while somebody looks: a scheduler event costs the kernel about 0.2 us.
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "collectors/collector.h"
+#include "collectors/sched_fill.h"
+#include "collectors/sched_seed.h"
+#include "collectors/stream.h"
+#include "model/live.h"
+#include "model/mem.h"
+
+#define SETTLE_NS 5000000ull        // what is younger, stream_drain leaves for the next time
+#define LOOK_NS 100000000ull        // between two rounds of questions
+#define SEED_STEP 200               // threads of /proc in one drain: some ms
+#define SEED_AGAIN_NS 5000000000ull // after losses, /proc is not listed more often
+#define RESOLVE_STEP 64
+
+struct sched {
+    struct format_field fields[SCHED_KINDS][SCHED_FIELDS];
+    struct stream_event events[SCHED_KINDS];
+    struct sched_formats formats;
+    struct stream *stream;
+    struct sched_machine *machine;
+    struct sched_who *who;
+    struct sched_look *look;
+    struct sched_seed *seed; // NULL: /proc was listed whole
+    struct sched_groups *groups;
+    struct table_builder *rows;
+    uint64_t seeded_ns, looked_ns;
+    bool seed_due;
+};
+
+static void on_event(void *ctx, const struct ring_event *raw) {
+    struct sched *sched = ctx;
+    struct sched_event event;
+    if (sched_event_decode(&sched->formats, raw->ts, raw->cpu, raw->data, raw->size, &event))
+        sched_machine_event(sched->machine, &event);
+}
+
+static uint64_t stream_now(void *ctx) {
+    const struct sched *sched = ctx;
+    return stream_time(sched->stream, now_ns());
+}
+
+static void on_gap(void *ctx) {
+    struct sched *sched = ctx;
+    sched_machine_lost(sched->machine, stream_now(sched));
+    sched->seed_due = true;
+}
+
+// ---- opening ----
+
+// Without the others less is known: who woke a task, or when it was moved. These two are what all stands on.
+static bool needed(enum sched_kind kind) {
+    return kind == SCHED_SWITCH || kind == SCHED_WAKEUP;
+}
+
+static struct stream_config config_of(struct sched *sched, const struct collect_options *options) {
+    for (int kind = 0; kind < SCHED_KINDS; kind++)
+        sched->events[kind] = (struct stream_event){
+            .system = "sched",
+            .name = sched_event_names[kind],
+            .optional = !needed((enum sched_kind)kind),
+            .fields = sched->fields[kind],
+            .n_fields = sched_event_fields((enum sched_kind)kind, sched->fields[kind]),
+        };
+    return (struct stream_config){
+        .name = "sched",
+        .what = "scheduler events",
+        .events = sched->events,
+        .n_events = SCHED_KINDS,
+        .options = options,
+        .only_pids = true,
+        .with_self = true,
+        .on_event = on_event,
+        .on_gap = on_gap,
+        .ctx = sched,
+    };
+}
+
+static int take_formats(struct sched *sched, struct collector_run *run) {
+    for (int kind = 0; kind < SCHED_KINDS; kind++) {
+        const struct stream_event *event = &sched->events[kind];
+        const char *missing = NULL;
+        if (!event->present ||
+            !sched_format_take(&sched->formats, (enum sched_kind)kind, event->fields, event->id, &missing))
+            continue;
+        if (!needed((enum sched_kind)kind))
+            continue;
+        snprintf(run->reason, sizeof(run->reason),
+                 "no scheduler events: %s of this kernel has another %s than ktop knows", event->name, missing);
+        snprintf(run->fix, sizeof(run->fix), "use a newer ktop");
+        return -EPROTO;
+    }
+    return sched_formats_index(&sched->formats);
+}
+
+static void seed_start(struct sched *sched) {
+    sched_seed_free(sched->seed);
+    sched->seed = sched_seed_new("/proc");
+    sched->seeded_ns = now_ns();
+    sched->seed_due = false;
+}
+
+static int sched_open(struct collector_run *run) {
+    struct sched *sched = xcalloc(1, sizeof(*sched));
+    run->state = sched;
+    const struct stream_config config = config_of(sched, run->options);
+    sched->machine = sched_machine_new((uint32_t)sysconf(_SC_NPROCESSORS_CONF));
+    sched->machine->partial = run->options && run->options->pids;
+    int error = stream_open(&config, run, &sched->stream);
+    if (!error)
+        error = take_formats(sched, run);
+    if (error)
+        return error;
+    sched->machine->begin = stream_now(sched);
+    sched_machine_lost(sched->machine, sched->machine->begin); // times begin now
+    sched->look = sched_look_new("/proc", sched_explain);
+    sched->who = sched_who_new("/proc", run->options, sched->look);
+    sched->groups = sched_groups_new("/proc/self/mountinfo");
+    sched->rows = table_builder_new(&sched_tasks_table);
+    seed_start(sched);
+    return 0;
+}
+
+static void sched_close(struct collector_run *run) {
+    struct sched *sched = run->state;
+    if (!sched)
+        return;
+    stream_close(sched->stream);
+    sched_seed_free(sched->seed);
+    sched_look_free(sched->look);
+    sched_who_free(sched->who);
+    sched_groups_free(sched->groups);
+    table_builder_free(sched->rows);
+    sched_machine_free(sched->machine);
+    free(sched);
+    run->state = NULL;
+}
+
+// ---- between frames ----
+
+static void look_around(struct sched *sched, uint32_t threads) {
+    if (sched->seed_due && !sched->seed && now_ns() - sched->seeded_ns >= SEED_AGAIN_NS)
+        seed_start(sched);
+    if (sched->seed && !sched_seed_step(sched->seed, sched->machine, sched->who, threads, stream_now, sched)) {
+        sched_seed_free(sched->seed);
+        sched->seed = NULL;
+    }
+    sched_who_resolve(sched->who, sched->machine, RESOLVE_STEP);
+    uint64_t now = now_ns();
+    if (now - sched->looked_ns < LOOK_NS)
+        return;
+    sched->looked_ns = now;
+    sched_who_look(sched->who, sched->machine, stream_now(sched));
+}
+
+static void sched_drain(struct collector_run *run) {
+    struct sched *sched = run->state;
+    sched_machine_grow(sched->machine);
+    stream_drain(sched->stream, run);
+    look_around(sched, SEED_STEP);
+}
+
+// ---- frames ----
+
+static void put_notes(struct sched *sched, const struct stream_frame *frame, struct section *out) {
+    char text[256];
+    stream_notes(sched->stream, frame, out);
+    if (!sched->formats.kinds[SCHED_WAKING].present)
+        section_note(out, SEVERITY_INFO, "waker", "who woke a task is not known: this kernel has no sched_waking event",
+                     "use Linux 4.3 or later");
+    if (sched->machine->partial)
+        section_note(out, SEVERITY_INFO, "run_queue",
+                     "with --pid the kernel tells of these processes only: the length of run queues is not known",
+                     NULL);
+    if (!sched->look)
+        section_note(out, SEVERITY_WARNING, "blocked_in", "what tasks wait for is not known: no thread could be made",
+                     "raise the limit on tasks (ulimit -u, pids.max)");
+    if (sched->machine->counts.left_out) {
+        snprintf(text, sizeof(text), "%llu events of threads that came too fast are in no row",
+                 (unsigned long long)sched->machine->counts.left_out);
+        section_note(out, SEVERITY_WARNING, NULL, text, NULL);
+    }
+    if (sched_groups_left_out(sched->groups)) {
+        snprintf(text, sizeof(text), "%zu control groups were not searched for limits: there are too many",
+                 sched_groups_left_out(sched->groups));
+        section_note(out, SEVERITY_INFO, "throttled_per_s", text, NULL);
+    }
+}
+
+static int sched_sample(struct collector_run *run, struct section *out) {
+    struct sched *sched = run->state;
+    struct sched_machine *machine = sched->machine;
+    struct stream_frame frame;
+    double values[SCHED_S_ALL];
+    sched_machine_grow(machine);
+    uint64_t end = stream_time(sched->stream, now_ns() - SETTLE_NS);
+    stream_drain(sched->stream, run);
+    look_around(sched, run->first ? SEED_STEP : 0);
+    stream_frame(sched->stream, run, &frame);
+    if (frame.ratio > 1 && machine->last_ts < end)
+        end = machine->last_ts; // it may be between two slices, of which nothing is known
+    sched_machine_flush(machine, end);
+    sched_groups_read(sched->groups, run->end_ns);
+    double interval = (double)(run->end_ns - run->begin_ns) / 1e9, recorded = (double)frame.on_ns / 1e9;
+    if (frame.ratio == 1 && end > machine->begin)
+        recorded = (double)(end - machine->begin) / 1e9; // exactly what was added up
+    const struct sched_fill fill = {
+        .machine = machine,
+        .who = sched->who,
+        .groups = sched->groups,
+        .rows = sched->rows,
+        .end = end,
+        .seconds = run->first || recorded <= 0 ? NAN : recorded,
+        .interval = interval > 0 ? interval : NAN,
+    };
+    sched_fill_tasks(&fill, out);
+    sched_fill_cpus(&fill, out);
+    sched_fill_stuck(&fill, out);
+    sched_fill_cgroups(&fill, out);
+    sched_fill_hists(&fill, out);
+    sched_fill_series(&fill, values);
+    values[SCHED_S_SAMPLED] = 100 / frame.scale;
+    values[SCHED_S_LOST] = (double)frame.lost;
+    for (int i = 0; i < SCHED_S_ALL; i++)
+        section_series(out, &sched_series[i], run->first ? NAN : values[i]);
+    put_notes(sched, &frame, out);
+    section_events(out, frame.events, frame.lost);
+    sched_machine_next(machine, end);
+    return 0;
+}
+
+static void sched_check(struct check_report *report) {
+    struct sched *sched = xcalloc(1, sizeof(*sched));
+    const struct stream_config config = config_of(sched, NULL);
+    stream_check(&config, "scheduler events", report);
+    free(sched);
+}
+
+static const struct table_def *const tables[] = {&sched_tasks_table, &sched_cpus_table, &sched_stuck_table,
+                                                 &sched_cgroups_table, NULL};
+static const struct hist_def *const hists[] = {&sched_queue_hist, &sched_off_hist, &sched_queue_process_hist, NULL};
+
+const struct collector collector_sched = {
+    .name = "sched",
+    .help =
+        "Every context switch and wakeup from the kernel's scheduler events: run-queue latency, off-CPU time, and what "
+        "stuck threads wait for. Costs the kernel about 0.2 us an event; runs only while it is looked at.",
+    .always = false,
+    .series = sched_series,
+    .n_series = SCHED_S_ALL,
+    .tables = tables,
+    .hists = hists,
+    .open = sched_open,
+    .drain = sched_drain,
+    .sample = sched_sample,
+    .close = sched_close,
+    .check = sched_check,
+};

@@ -1,0 +1,285 @@
+// Filling a frame. Rows of tasks stay in their builder: a task that slept through the interval, as most do, costs a
+// look at its state and nothing else, and its row is shared by all frames that show it.
+#include "collectors/sched_fill.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "model/mem.h"
+
+const struct text *sched_comm_text(const struct sched_task *task) {
+    return task->comm[0] ? text_new(task->comm, strnlen(task->comm, SCHED_COMM)) : NULL;
+}
+
+const struct text *sched_state_text(uint8_t state) {
+    static const char *const names[SCHED_STATES] = {
+        [SCHED_RUNNING] = "running", [SCHED_WOKEN] = "waiting", [SCHED_PREEMPTED] = "waiting", [SCHED_RUNNABLE] = "R",
+        [SCHED_SLEEPING] = "S",      [SCHED_DISK] = "D",        [SCHED_STOPPED] = "T",         [SCHED_ENDED] = "X",
+    };
+    return names[state] ? text_from(names[state]) : NULL;
+}
+
+static double us_per_s(uint64_t ns, double seconds) {
+    return round((double)ns / 100 / seconds) / 10; // a tenth of a us: rows of sleepers stay the same bit by bit
+}
+
+// ---- tasks ----
+
+static const struct text *waker_text(const struct sched_machine *machine, const struct sched_task *task) {
+    if (task->waker_flags & SCHED_FLAG_NMI)
+        return text_from("(nmi)");
+    if (task->waker_flags & SCHED_FLAG_HARDIRQ)
+        return text_from("(hardirq)");
+    if (task->waker_flags & SCHED_FLAG_SOFTIRQ)
+        return text_from("(softirq)");
+    if (!task->waker)
+        return text_from("(idle)");
+    uint32_t slot = sched_slot(machine, task->waker);
+    if (!slot || !machine->tasks[slot].comm[0])
+        return text_printf("(%d)", task->waker);
+    return text_printf("%.*s (%d)", SCHED_COMM, machine->tasks[slot].comm, task->waker);
+}
+
+static double off_ns(const struct sched_task *task) {
+    double sum = 0;
+    for (int state = SCHED_WOKEN; state <= SCHED_STOPPED; state++)
+        sum += state == SCHED_RUNNABLE ? 0 : (double)task->ns[state];
+    return sum;
+}
+
+struct row {
+    struct table_builder *builder;
+    uint32_t at;
+};
+
+static void put(const struct row *row, uint16_t column, double value) {
+    table_builder_set_num(row->builder, row->at, column, value);
+}
+
+static void put_text(const struct row *row, uint16_t column, const struct text *take) {
+    table_builder_set_text(row->builder, row->at, column, take);
+}
+
+static void fill_queue(const struct sched_fill *fill, const struct sched_task *task, const struct row *row) {
+    bool waits = task->state == SCHED_WOKEN || task->state == SCHED_PREEMPTED;
+    uint64_t so_far = waits && task->exact && fill->end > task->since ? fill->end - task->since : 0;
+    uint64_t most = so_far > task->queue_max ? so_far : task->queue_max;
+    put(row, SCHED_T_QUEUE_AVG,
+        task->queued ? (double)task->queue_ns / task->queued / 1e3
+        : so_far     ? (double)so_far / 1e3
+                     : NAN);
+    put(row, SCHED_T_QUEUE_MAX, task->queued || so_far ? (double)most / 1e3 : NAN);
+}
+
+static void fill_task(const struct sched_fill *fill, const struct sched_task *task, struct sched_person *person,
+                      const struct row *row) {
+    double seconds = fill->seconds;
+    uint8_t state = task->state;
+    char name[SCHED_COMM + 1] = "";
+    memcpy(name, task->comm, SCHED_COMM);
+    if (name[0] && (!person->comm || strcmp(text_bytes(person->comm), name) != 0)) {
+        text_unref(person->comm);
+        person->comm = text_from(name);
+    }
+    put(row, SCHED_T_PID, person->pid);
+    put(row, SCHED_T_TID, task->tid);
+    put_text(row, SCHED_T_COMM, text_ref(person->comm));
+    put_text(row, SCHED_T_STATE, sched_state_text(state));
+    put(row, SCHED_T_SWITCHES, ((double)task->voluntary + task->involuntary) / seconds);
+    put(row, SCHED_T_VOLUNTARY, task->voluntary / seconds);
+    put(row, SCHED_T_INVOLUNTARY, task->involuntary / seconds);
+    put(row, SCHED_T_WAKEUPS, task->wakeups / seconds);
+    put(row, SCHED_T_MIGRATIONS, task->migrations / seconds);
+    fill_queue(fill, task, row);
+    put(row, SCHED_T_QUEUE, us_per_s(task->ns[SCHED_WOKEN] + task->ns[SCHED_PREEMPTED], seconds));
+    put(row, SCHED_T_ON_CPU, us_per_s(task->ns[SCHED_RUNNING], seconds));
+    put(row, SCHED_T_OFF_CPU, us_per_s((uint64_t)off_ns(task), seconds));
+    put(row, SCHED_T_SLEEP, us_per_s(task->ns[SCHED_SLEEPING], seconds));
+    put(row, SCHED_T_DISK, us_per_s(task->ns[SCHED_DISK], seconds));
+    put(row, SCHED_T_STOPPED, us_per_s(task->ns[SCHED_STOPPED], seconds));
+    put(row, SCHED_T_PREEMPTED, us_per_s(task->ns[SCHED_PREEMPTED], seconds));
+    put_text(row, SCHED_T_BLOCKED_IN, text_ref(person->where));
+    put_text(row, SCHED_T_SYSCALL, text_ref(person->syscall));
+    if (task->woken_by && (task->wakeups || !table_builder_row(row->builder, row->at)[SCHED_T_WAKER].text))
+        put_text(row, SCHED_T_WAKER, waker_text(fill->machine, task));
+    put(row, SCHED_T_CPU, task->cpu);
+    put(row, SCHED_T_PRIORITY, task->prio == SCHED_PRIO_NONE ? NAN : task->prio);
+    bool told = state != SCHED_SLEEPING && state != SCHED_UNKNOWN && state != SCHED_ENDED;
+    put(row, SCHED_T_SINCE, told && fill->end > task->since ? (double)(fill->end - task->since) / 1e3 : NAN);
+}
+
+// Nothing happened to it in the interval: it slept, and its row says so already.
+static bool still_idle(const struct sched_fill *fill, const struct sched_task *task, struct sched_person *person) {
+    bool idle = task->state == SCHED_SLEEPING && task->since <= fill->machine->begin &&
+                !(task->voluntary | task->involuntary | task->wakeups | task->migrations | task->queued) &&
+                !isnan(fill->seconds);
+    bool was = person->idle;
+    person->idle = idle;
+    return idle && was && person->row;
+}
+
+void sched_fill_tasks(const struct sched_fill *fill, struct section *out) {
+    const struct sched_machine *machine = fill->machine;
+    for (uint32_t i = 1; i < machine->n; i++) {
+        const struct sched_task *task = &machine->tasks[i];
+        if (!task->tid)
+            continue;
+        struct sched_person *person = sched_who_of(fill->who, machine, i);
+        bool shown = person->wanted && (task->state != SCHED_UNKNOWN || task->voluntary || task->wakeups);
+        if (!shown) {
+            if (person->row)
+                table_builder_remove(fill->rows, person->row - 1);
+            person->row = 0;
+            continue;
+        }
+        if (still_idle(fill, task, person))
+            continue;
+        if (!person->row)
+            person->row = table_builder_add(fill->rows) + 1;
+        fill_task(fill, task, person, &(struct row){fill->rows, person->row - 1});
+    }
+    section_table(out, table_builder_seal(fill->rows));
+    // Ended ones are in this frame only; their slots go to others.
+    for (uint32_t i = 1; i < machine->n; i++)
+        if (machine->tasks[i].tid && !machine->tasks[i].listed) {
+            uint32_t row = sched_who_drop(fill->who, i);
+            if (row)
+                table_builder_remove(fill->rows, row - 1);
+        }
+}
+
+// ---- CPUs ----
+
+static void fill_cpu(const struct sched_fill *fill, uint32_t number, const struct row *row) {
+    const struct sched_machine *machine = fill->machine;
+    const struct sched_cpu *cpu = &machine->cpus[number];
+    double seconds = fill->seconds;
+    uint64_t switches = cpu->voluntary + cpu->involuntary + cpu->idle_switches;
+    put(row, SCHED_C_CPU, number);
+    if (!machine->partial) {
+        put(row, SCHED_C_LENGTH, (double)cpu->area / 1e9 / seconds);
+        put(row, SCHED_C_LENGTH_MAX, cpu->max);
+    }
+    if (!machine->partial && (cpu->known || switches)) {
+        double busy = 100 * (double)cpu->busy_ns / 1e9 / seconds;
+        put(row, SCHED_C_BUSY, busy > 100 ? 100 : busy);
+        put(row, SCHED_C_TID, cpu->current);
+        uint32_t slot = sched_slot(machine, cpu->current);
+        put_text(row, SCHED_C_COMM, slot ? sched_comm_text(&machine->tasks[slot]) : NULL);
+    }
+    put(row, SCHED_C_SWITCHES, (double)switches / seconds);
+    put(row, SCHED_C_VOLUNTARY, (double)cpu->voluntary / seconds);
+    put(row, SCHED_C_INVOLUNTARY, (double)cpu->involuntary / seconds);
+    put(row, SCHED_C_WAKEUPS, (double)cpu->wakeups / seconds);
+    put(row, SCHED_C_MIGRATIONS, (double)cpu->migrations / seconds);
+    if (!cpu->queue.count)
+        return;
+    struct hist *hist = hist_seal(&cpu->queue);
+    put(row, SCHED_C_QUEUE_AVG, hist_mean(hist) / 1e3);
+    put(row, SCHED_C_QUEUE_P99, hist_quantile(hist, 0.99) / 1e3);
+    put(row, SCHED_C_QUEUE_MAX, (double)hist->max / 1e3);
+    hist_free(hist);
+}
+
+// A CPU that is offline, or was never there, has no events.
+static bool cpu_seen(const struct sched_cpu *cpu) {
+    return cpu->known || cpu->length || cpu->area || cpu->max || cpu->wakeups || cpu->idle_switches || cpu->voluntary;
+}
+
+void sched_fill_cpus(const struct sched_fill *fill, struct section *out) {
+    struct table_builder *builder = table_builder_new(&sched_cpus_table);
+    for (uint32_t i = 0; i < fill->machine->n_cpus; i++)
+        if (cpu_seen(&fill->machine->cpus[i]))
+            fill_cpu(fill, i, &(struct row){builder, table_builder_add(builder)});
+    section_table(out, table_builder_seal(builder));
+    table_builder_free(builder);
+}
+
+// ---- histograms ----
+
+static void fill_process_hists(const struct sched_fill *fill, struct section *out) {
+    const struct sched_machine *machine = fill->machine;
+    struct hist_set *set = hist_set_new(&sched_queue_process_hist);
+    for (uint32_t i = 0; i <= SCHED_SLOTS; i++) {
+        const struct hist_acc *acc = &machine->slots[i];
+        bool others = i == SCHED_SLOTS;
+        if (!acc->count || (others && sched_who_filters(fill->who)))
+            continue;
+        uint32_t slot = others ? 0 : machine->slot_tasks[i];
+        const struct sched_person *person = others ? NULL : sched_who_of(fill->who, machine, slot);
+        if (person && !person->wanted)
+            continue;
+        const struct sched_task *task = &machine->tasks[slot];
+        const union cell keys[3] = {
+            {.num = others ? NAN : person->pid},
+            {.num = others ? NAN : task->tid},
+            {.text = others ? text_from("(others)") : sched_comm_text(task)},
+        };
+        hist_set_add(set, keys, hist_seal(acc));
+    }
+    section_hists(out, set);
+}
+
+void sched_fill_hists(const struct sched_fill *fill, struct section *out) {
+    const struct sched_machine *machine = fill->machine;
+    struct hist_set *queue = hist_set_new(&sched_queue_hist), *off = hist_set_new(&sched_off_hist);
+    for (uint32_t i = 0; i < machine->n_cpus; i++)
+        if (machine->cpus[i].queue.count)
+            hist_set_add(queue, &(const union cell){.num = i}, hist_seal(&machine->cpus[i].queue));
+    for (int kind = 0; kind < SCHED_OFF_KINDS; kind++)
+        if (machine->off[kind].count)
+            hist_set_add(off, &(const union cell){.text = text_from(sched_off_names[kind])},
+                         hist_seal(&machine->off[kind]));
+    section_hists(out, queue);
+    section_hists(out, off);
+    fill_process_hists(fill, out);
+}
+
+// ---- the rest ----
+
+void sched_fill_cgroups(const struct sched_fill *fill, struct section *out) {
+    struct table_builder *builder = table_builder_new(&sched_cgroups_table);
+    for (size_t i = 0; i < sched_groups_count(fill->groups); i++) {
+        const struct sched_group *group = sched_groups_at(fill->groups, i);
+        const struct row row = {builder, table_builder_add(builder)};
+        put_text(&row, SCHED_G_CGROUP, text_from(group->path));
+        put(&row, SCHED_G_QUOTA, group->quota_pct);
+        if (group->fresh)
+            continue;
+        put(&row, SCHED_G_PERIODS, (double)group->delta[0] / fill->interval);
+        put(&row, SCHED_G_THROTTLED, (double)group->delta[1] / fill->interval);
+        if (group->delta[0])
+            put(&row, SCHED_G_THROTTLED_PCT, 100 * (double)group->delta[1] / (double)group->delta[0]);
+        put(&row, SCHED_G_THROTTLED_US, (double)group->delta[2] / 1e3 / fill->interval);
+    }
+    section_table(out, table_builder_seal(builder));
+    table_builder_free(builder);
+}
+
+void sched_fill_series(const struct sched_fill *fill, double values[SCHED_S_ALL]) {
+    const struct sched_machine *machine = fill->machine;
+    const struct sched_counts *counts = &machine->counts;
+    double blocked = 0, area = 0;
+    const struct hist **hists = xcalloc(machine->n_cpus + 1, sizeof(*hists));
+    for (uint32_t i = 1; i < machine->n; i++)
+        blocked += machine->tasks[i].tid && machine->tasks[i].state == SCHED_DISK;
+    for (uint32_t i = 0; i < machine->n_cpus; i++) {
+        area += (double)machine->cpus[i].area;
+        hists[i] = hist_seal(&machine->cpus[i].queue);
+    }
+    struct hist *all = hist_merge(hists, machine->n_cpus);
+    for (uint32_t i = 0; i < machine->n_cpus; i++)
+        hist_free((struct hist *)hists[i]);
+    free(hists);
+    values[SCHED_S_SWITCHES] = (double)counts->switches / fill->seconds;
+    values[SCHED_S_VOLUNTARY] = (double)counts->voluntary / fill->seconds;
+    values[SCHED_S_INVOLUNTARY] = (double)counts->involuntary / fill->seconds;
+    values[SCHED_S_WAKEUPS] = (double)counts->wakeups / fill->seconds;
+    values[SCHED_S_MIGRATIONS] = (double)counts->migrations / fill->seconds;
+    values[SCHED_S_RUNNABLE] = machine->partial ? NAN : area / 1e9 / fill->seconds;
+    values[SCHED_S_QUEUE_AVG] = all->count ? hist_mean(all) / 1e3 : NAN;
+    values[SCHED_S_QUEUE_P99] = all->count ? hist_quantile(all, 0.99) / 1e3 : NAN;
+    values[SCHED_S_QUEUE_MAX] = all->count ? (double)all->max / 1e3 : NAN;
+    values[SCHED_S_BLOCKED] = blocked;
+    hist_free(all);
+}

@@ -1,0 +1,114 @@
+// The state machine of the scheduler: what every thread does between its events, and how long. Fed with events in the
+// order of time; sums of the interval are read and cleared once per frame. Nothing is allocated per event. One thread
+// owns it. All times are ns of the trace clock (CLOCK_MONOTONIC).
+//
+// A wait that goes on over the end of an interval counts in each interval with its part (ns[]), and once, where it ends
+// and with its whole length, in the histograms. Only a wait whose begin was seen comes into a histogram.
+#ifndef COLLECTORS_SCHED_STATE_H
+#define COLLECTORS_SCHED_STATE_H
+
+#include "collectors/sched_event.h"
+#include "model/hist.h"
+
+enum sched_state {
+    SCHED_UNKNOWN, // nothing was seen of it, or events were lost
+    SCHED_RUNNING,
+    SCHED_WOKEN,     // runnable since a wakeup
+    SCHED_PREEMPTED, // runnable since it lost its CPU (preempted, yielded, throttled)
+    SCHED_RUNNABLE,  // /proc said R, and no event since: it runs or it waits
+    SCHED_SLEEPING,
+    SCHED_DISK,
+    SCHED_STOPPED,
+    SCHED_ENDED,
+    SCHED_STATES,
+};
+static inline bool sched_counts(uint8_t state) { // in a run queue, the task that runs included
+    return state >= SCHED_RUNNING && state <= SCHED_RUNNABLE;
+}
+
+// What a wait was for; kinds of the off-CPU histogram.
+enum sched_off { SCHED_OFF_SLEEP, SCHED_OFF_DISK, SCHED_OFF_STOPPED, SCHED_OFF_PREEMPTED, SCHED_OFF_KINDS };
+extern const char *const sched_off_names[SCHED_OFF_KINDS];
+
+#define SCHED_PIDS (4u << 20) // PID_MAX_LIMIT
+#define SCHED_SLOTS 64        // threads with a histogram of their own; SCHED_SLOTS itself is that of the others
+#define SCHED_PRIO_NONE INT16_MIN
+
+struct sched_task {
+    uint64_t since; // when its state began
+    uint64_t from;  // up to when the time is added up in ns
+    int32_t tid, waker;
+    uint8_t state, waker_flags, slot;
+    bool exact;    // since is the true begin
+    bool listed;   // the number is its own: not ended and used again
+    bool woken_by; // waker is known
+    uint16_t cpu;
+    int16_t prio;
+    uint32_t birth;     // tells a task from the one that had its slot before
+    uint32_t waits_all; // switches away from a CPU since it is known: tells one wait from the next
+    // ---- of the interval ----
+    uint32_t voluntary, involuntary, wakeups, migrations, queued;
+    uint64_t queue_ns, queue_max; // of the waits for a CPU that ended: `queued` of them
+    uint64_t ns[SCHED_STATES];
+    char comm[SCHED_COMM]; // no NUL at the end when it is full; comm[0] == 0: not known
+};
+
+struct sched_cpu {
+    int32_t current;      // the task that runs; 0: idle
+    bool known;           // a switch was seen
+    uint32_t length, max; // tasks in its run queue; the most in the interval
+    uint64_t from, area;  // area: the length added up over time, to `from`
+    uint64_t busy_from, busy_ns;
+    uint64_t voluntary, involuntary, idle_switches, wakeups, migrations;
+    struct hist_acc queue;
+};
+
+struct sched_counts {
+    uint64_t events, switches, voluntary, involuntary, wakeups, migrations;
+    uint64_t left_out; // events of tasks for which there was no room
+};
+
+struct sched_machine {
+    struct sched_task *tasks; // used slots are [1, n); 0 is nobody
+    uint32_t n, capacity;
+    uint32_t *by_tid; // SCHED_PIDS slots; 0: not known
+    uint32_t *free_slots, n_free;
+    struct sched_cpu *cpus;
+    uint32_t n_cpus;
+    uint64_t begin;                   // of the interval
+    uint64_t last_ts;                 // of the newest event
+    bool partial;                     // only the events of some tasks come: a CPU's queue is not known
+    struct hist_acc *off;             // SCHED_OFF_KINDS
+    struct hist_acc *slots;           // SCHED_SLOTS + 1
+    uint32_t slot_tasks[SCHED_SLOTS]; // whose they are; 0: nobody's
+    uint32_t births;
+    struct sched_counts counts; // of the interval
+};
+
+struct sched_machine *sched_machine_new(uint32_t n_cpus);
+void sched_machine_free(struct sched_machine *machine);
+
+void sched_machine_event(struct sched_machine *machine, const struct sched_event *event);
+
+// What /proc says of a task of which nothing is known yet; state is the letter. Returns its slot; 0: no room.
+uint32_t sched_machine_seed(struct sched_machine *machine, int32_t tid, char state, uint32_t cpu, const char *comm,
+                            uint64_t now);
+// Nothing is known of this task from now on: /proc says that it does what its events do not tell.
+void sched_machine_doubt(struct sched_machine *machine, uint32_t slot, uint64_t now);
+// Events were lost, or none was recorded up to `now`: nobody's state is known any more, and the waits that went on are
+// in no histogram. Times add up to the newest event before.
+void sched_machine_lost(struct sched_machine *machine, uint64_t now);
+
+// The end of an interval: adds up what is going on, so that ns, area and busy_ns are whole.
+void sched_machine_flush(struct sched_machine *machine, uint64_t end);
+// After the frame was filled: forgets tasks that ended, clears the sums, gives histograms to the tasks that waited most
+// often. The next interval begins at `end`.
+void sched_machine_next(struct sched_machine *machine, uint64_t end);
+// Between drains: makes room for more tasks. Pointers to tasks are then no longer good; slots are.
+void sched_machine_grow(struct sched_machine *machine);
+
+static inline uint32_t sched_slot(const struct sched_machine *machine, int32_t tid) {
+    return tid > 0 && (uint32_t)tid < SCHED_PIDS ? machine->by_tid[tid] : 0;
+}
+
+#endif

@@ -1,0 +1,127 @@
+// Who does not get on, and why: threads that wait for long, joined with what was found when they were looked at.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "collectors/sched_fill.h"
+#include "model/mem.h"
+
+#define ROWS_MAX 64
+#define REALTIME_BELOW 100 // priorities of the kernel; 0 is the highest, -1 a deadline
+#define HELD_BACK 0.3      // a share of the interval in which it wanted to run and was not let
+
+struct stuck {
+    uint32_t slot;
+    uint8_t why;
+    uint64_t age;
+    char waits_for[320]; // "": what the look at it found
+};
+
+static uint64_t age_of(const struct sched_fill *fill, const struct sched_task *task) {
+    return fill->end > task->since ? fill->end - task->since : 0;
+}
+
+// Of a task that wants to run: what keeps it from that.
+static void explain_runnable(const struct sched_fill *fill, const struct sched_task *task,
+                             const struct sched_person *person, struct stuck *out) {
+    const struct sched_machine *machine = fill->machine;
+    const struct sched_cpu *cpu = task->cpu < machine->n_cpus ? &machine->cpus[task->cpu] : NULL;
+    uint32_t runs = cpu && cpu->known ? sched_slot(machine, cpu->current) : 0;
+    const struct sched_task *other = runs && machine->tasks[runs].tid != task->tid ? &machine->tasks[runs] : NULL;
+    const struct sched_group *group =
+        person->cgroup ? sched_groups_throttled(fill->groups, text_bytes(person->cgroup)) : NULL;
+    bool waits = task->state == SCHED_WOKEN || task->state == SCHED_PREEMPTED;
+    if (waits && other && other->prio != SCHED_PRIO_NONE && other->prio < REALTIME_BELOW &&
+        task->prio >= REALTIME_BELOW) {
+        out->why = SCHED_WHY_REALTIME;
+        if (other->prio < 0)
+            snprintf(out->waits_for, sizeof(out->waits_for), "CPU %u: %.16s (%d) has it, with a deadline", task->cpu,
+                     other->comm, other->tid);
+        else
+            snprintf(out->waits_for, sizeof(out->waits_for), "CPU %u: %.16s (%d) has it, real-time priority %d",
+                     task->cpu, other->comm, other->tid, REALTIME_BELOW - 1 - other->prio);
+    } else if (group) {
+        out->why = SCHED_WHY_THROTTLED;
+        snprintf(out->waits_for, sizeof(out->waits_for),
+                 "CPU time: control group %.160s may use %.4g %% of a CPU, throttled in %llu of %llu periods",
+                 group->path, group->quota_pct, (unsigned long long)group->delta[1],
+                 (unsigned long long)group->delta[0]);
+    } else if (waits && out->age >= SCHED_STUCK_NS) {
+        out->why = SCHED_WHY_CPU;
+        if (other)
+            snprintf(out->waits_for, sizeof(out->waits_for), "CPU %u: %.16s (%d) has it, %u want it", task->cpu,
+                     other->comm, other->tid, cpu->length);
+        else
+            snprintf(out->waits_for, sizeof(out->waits_for), "CPU %u", task->cpu);
+    }
+}
+
+static bool is_stuck(const struct sched_fill *fill, uint32_t slot, struct stuck *out) {
+    const struct sched_task *task = &fill->machine->tasks[slot];
+    const struct sched_person *person = sched_who_of(fill->who, fill->machine, slot);
+    *out = (struct stuck){.slot = slot, .age = age_of(fill, task)};
+    if (!person->wanted || !task->listed)
+        return false;
+    bool answer = person->answered && person->wait == task->waits_all;
+    bool old = out->age >= SCHED_STUCK_NS;
+    if (task->state == SCHED_DISK) {
+        out->why = old ? SCHED_WHY_UNINTERRUPTIBLE : SCHED_WHY_NONE;
+    } else if (task->state == SCHED_SLEEPING) {
+        out->why = old && answer ? person->why : SCHED_WHY_NONE;
+    } else if (sched_counts(task->state)) {
+        double held = (double)(task->ns[SCHED_WOKEN] + task->ns[SCHED_PREEMPTED]) / 1e9 / fill->seconds;
+        bool waits = task->state == SCHED_WOKEN || task->state == SCHED_PREEMPTED;
+        if ((waits && old) || held > HELD_BACK)
+            explain_runnable(fill, task, person, out);
+    }
+    return out->why != SCHED_WHY_NONE;
+}
+
+static int older(const void *left, const void *right) {
+    const struct stuck *a = left, *b = right;
+    return a->age > b->age ? -1 : a->age < b->age;
+}
+
+static void fill_row(const struct sched_fill *fill, const struct stuck *stuck, struct table_builder *builder) {
+    const struct sched_task *task = &fill->machine->tasks[stuck->slot];
+    const struct sched_person *person = sched_who_of(fill->who, fill->machine, stuck->slot);
+    bool answer = person->answered && person->wait == task->waits_all && !sched_counts(task->state);
+    uint32_t row = table_builder_add(builder);
+    table_builder_set_num(builder, row, SCHED_W_PID, person->pid);
+    table_builder_set_num(builder, row, SCHED_W_TID, task->tid);
+    table_builder_set_text(builder, row, SCHED_W_COMM, sched_comm_text(task));
+    table_builder_set_text(builder, row, SCHED_W_STATE, sched_state_text(task->state));
+    table_builder_set_text(builder, row, SCHED_W_KIND, text_from(sched_why_names[stuck->why]));
+    if (task->state != SCHED_RUNNING && task->state != SCHED_RUNNABLE)
+        table_builder_set_num(builder, row, SCHED_W_SINCE, (double)stuck->age / 1e3);
+    if (stuck->waits_for[0])
+        table_builder_set_text(builder, row, SCHED_W_WAITS_FOR, text_from(stuck->waits_for));
+    table_builder_set_text(builder, row, SCHED_W_CGROUP, text_ref(person->cgroup));
+    if (!answer)
+        return;
+    table_builder_set_text(builder, row, SCHED_W_BLOCKED_IN, text_ref(person->where));
+    table_builder_set_text(builder, row, SCHED_W_SYSCALL, text_ref(person->syscall));
+    table_builder_set_text(builder, row, SCHED_W_WAITS_FOR, text_ref(person->waits_for));
+    table_builder_set_text(builder, row, SCHED_W_STACK, text_ref(person->stack));
+}
+
+void sched_fill_stuck(const struct sched_fill *fill, struct section *out) {
+    const struct sched_machine *machine = fill->machine;
+    struct stuck *all = xcalloc(machine->n, sizeof(*all));
+    struct table_builder *builder = table_builder_new(&sched_stuck_table);
+    uint32_t n = 0;
+    for (uint32_t i = 1; i < machine->n; i++)
+        if (machine->tasks[i].tid && is_stuck(fill, i, &all[n]))
+            n++;
+    qsort(all, n, sizeof(*all), older);
+    for (uint32_t i = 0; i < n && i < ROWS_MAX; i++)
+        fill_row(fill, &all[i], builder);
+    if (n > ROWS_MAX) {
+        char text[96];
+        snprintf(text, sizeof(text), "%u threads more are stuck: only the longest are shown", n - ROWS_MAX);
+        section_note(out, SEVERITY_INFO, NULL, text, NULL);
+    }
+    section_table(out, table_builder_seal(builder));
+    table_builder_free(builder);
+    free(all);
+}

@@ -1,0 +1,299 @@
+// Persons are looked up once; what they wait for is asked again for each long wait, and now and then for short ones.
+#include "collectors/sched_who.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "collectors/format.h"
+#include "model/live.h"
+#include "model/mem.h"
+
+#define GENERATIONS 32        // of parents that are followed up for --children
+#define DEEP_NS 50000000ull   // a wait so long is asked what for
+#define QUEUED_NS 20000000ull // a runnable one so old: of which control group is it?
+#define AGAIN_NS 500000000ull // short waits of one thread are not looked at more often
+#define GROUP_AGAIN_NS 2000000000ull
+#define ASKS 24               // in one round
+#define COMING_NS 50000000ull // an event that was recorded has been read after so long
+
+struct sched_who {
+    char proc[128];
+    const struct collect_options *options;
+    int32_t self; // ktop's own process
+    struct sched_look *look;
+    struct sched_person *persons;
+    uint32_t capacity;
+    uint32_t resolved; // births up to this one were looked at
+    uint32_t cursor;
+    struct sched_told *told;
+};
+
+struct sched_who *sched_who_new(const char *proc, const struct collect_options *options, struct sched_look *look) {
+    struct sched_who *who = xcalloc(1, sizeof(*who));
+    snprintf(who->proc, sizeof(who->proc), "%s", proc);
+    who->options = options;
+    who->self = getpid();
+    who->look = look;
+    who->told = xcalloc(SCHED_ASKS_MAX, sizeof(*who->told));
+    return who;
+}
+
+static void forget_wait(struct sched_person *person) {
+    text_unref(person->waits_for);
+    text_unref(person->stack);
+    person->waits_for = person->stack = NULL;
+    person->why = SCHED_WHY_NONE;
+    person->hangs = false;
+}
+
+static void forget(struct sched_person *person) {
+    forget_wait(person);
+    text_unref(person->where);
+    text_unref(person->syscall);
+    text_unref(person->cgroup);
+    text_unref(person->comm);
+    *person = (struct sched_person){.syscall_nr = INT64_MIN};
+}
+
+void sched_who_free(struct sched_who *who) {
+    if (!who)
+        return;
+    for (uint32_t i = 0; i < who->capacity; i++)
+        forget(&who->persons[i]);
+    free(who->persons);
+    free(who->told);
+    free(who);
+}
+
+bool sched_who_filters(const struct sched_who *who) {
+    return who->options && (who->options->pids || who->options->has_user);
+}
+
+struct sched_person *sched_who_of(struct sched_who *who, const struct sched_machine *machine, uint32_t slot) {
+    if (who->capacity < machine->capacity) {
+        who->persons = xrealloc(who->persons, machine->capacity * sizeof(*who->persons));
+        memset(&who->persons[who->capacity], 0, (machine->capacity - who->capacity) * sizeof(*who->persons));
+        who->capacity = machine->capacity;
+    }
+    struct sched_person *person = &who->persons[slot];
+    const struct sched_task *task = &machine->tasks[slot];
+    if (person->birth != task->birth) {
+        uint32_t row = person->row;
+        forget(person);
+        person->birth = task->birth;
+        person->pid = task->tid;
+        person->wanted = !sched_who_filters(who);
+        person->row = row; // the caller's: it takes it away or gives it to the new one
+    }
+    return person;
+}
+
+uint32_t sched_who_drop(struct sched_who *who, uint32_t slot) {
+    if (slot >= who->capacity)
+        return 0;
+    uint32_t row = who->persons[slot].row;
+    forget(&who->persons[slot]);
+    return row;
+}
+
+// ---- processes ----
+
+struct status {
+    int32_t pid, parent;
+    uid_t user;
+};
+
+static bool status_read(const struct sched_who *who, int32_t tid, struct status *out) {
+    char path[160], text[4096];
+    snprintf(path, sizeof(path), "%s/%d/status", who->proc, tid);
+    long length = format_file(path, text, sizeof(text));
+    if (length <= 0 && length != -EFBIG)
+        return false;
+    *out = (struct status){.pid = tid, .user = (uid_t)-1};
+    const char *at = strstr(text, "\nTgid:");
+    if (at && atoi(at + 6) > 0)
+        out->pid = atoi(at + 6);
+    at = strstr(text, "\nPPid:");
+    if (at)
+        out->parent = atoi(at + 6);
+    at = strstr(text, "\nUid:");
+    if (at)
+        out->user = (uid_t)strtoul(at + 5, NULL, 10);
+    return true;
+}
+
+static bool is_own(const struct sched_who *who, int32_t pid) {
+    return pid == who->self && !(who->options && who->options->show_self);
+}
+
+static bool is_wanted(const struct sched_who *who, const struct status *status) {
+    const struct collect_options *options = who->options;
+    if (is_own(who, status->pid))
+        return false;
+    if (!options)
+        return true;
+    if (options->has_user && status->user != options->user)
+        return false;
+    if (!options->pids)
+        return true;
+    int32_t pid = status->pid, parent = status->parent;
+    for (int generation = 0; generation < GENERATIONS && pid > 0; generation++) {
+        for (size_t i = 0; i < options->n_pids; i++)
+            if (options->pids[i] == pid)
+                return true;
+        struct status next;
+        if (!options->children || !status_read(who, parent, &next))
+            return false;
+        pid = parent;
+        parent = next.parent;
+    }
+    return false;
+}
+
+static void look_up(const struct sched_who *who, struct sched_person *person, int32_t tid) {
+    struct status status;
+    person->known = true;
+    if (!status_read(who, tid, &status))
+        return;
+    person->pid = status.pid;
+    person->wanted = is_wanted(who, &status);
+}
+
+void sched_who_resolve(struct sched_who *who, const struct sched_machine *machine, uint32_t most) {
+    if (who->resolved == machine->births)
+        return;
+    uint32_t done = 0;
+    for (uint32_t i = 1; i < machine->n && done < most; i++) {
+        const struct sched_task *task = &machine->tasks[i];
+        if (!task->tid || task->state == SCHED_ENDED)
+            continue;
+        struct sched_person *person = sched_who_of(who, machine, i);
+        if (person->known)
+            continue;
+        look_up(who, person, task->tid);
+        done++;
+    }
+    if (done < most)
+        who->resolved = machine->births;
+}
+
+void sched_who_tell(struct sched_who *who, const struct sched_machine *machine, uint32_t slot, int32_t pid) {
+    struct sched_person *person = sched_who_of(who, machine, slot);
+    if (person->known)
+        return;
+    if (sched_who_filters(who)) {
+        look_up(who, person, pid);
+        return;
+    }
+    person->known = true;
+    person->pid = pid;
+    person->wanted = !is_own(who, pid);
+}
+
+// ---- what they wait for ----
+
+static void text_set(const struct text **at, const char *string) {
+    if (*at && !strcmp(text_bytes(*at), string))
+        return;
+    text_unref(*at);
+    *at = string[0] ? text_from(string) : NULL;
+}
+
+// The answer is of a wait that should still go on, and says that it does not.
+static bool contradicts(const struct sched_task *task, const struct sched_told *told, uint64_t now) {
+    bool old = told->state && told->read_ns + COMING_NS < now;
+    uint8_t asked = told->ask.state;
+    if (!old || told->ask.wait != task->waits_all)
+        return false;
+    return asked == SCHED_ASK_RUNNABLE ? sched_counts(task->state) && told->state != 'R'
+           : asked == SCHED_ASK_DISK   ? task->state == SCHED_DISK && told->state != 'D'
+                                       : task->state == SCHED_SLEEPING && told->state == 'R';
+}
+
+static void take(struct sched_who *who, struct sched_machine *machine, const struct sched_told *told, uint64_t now) {
+    uint32_t slot = told->ask.slot;
+    if (slot >= machine->n || machine->tasks[slot].tid != told->ask.tid || told->gone)
+        return;
+    struct sched_person *person = sched_who_of(who, machine, slot);
+    person->idle = false;
+    if (contradicts(&machine->tasks[slot], told, now_ns()))
+        sched_machine_doubt(machine, slot, now);
+    if (told->cgroup[0])
+        text_set(&person->cgroup, told->cgroup);
+    if (told->ask.state == SCHED_ASK_RUNNABLE)
+        return;
+    if (told->where[0]) {
+        text_set(&person->where, told->where);
+        if (person->syscall_nr != told->syscall) {
+            char number[32];
+            snprintf(number, sizeof(number), "%lld", (long long)told->syscall);
+            text_set(&person->syscall, told->syscall >= 0 ? number : "");
+        }
+        person->syscall_nr = told->syscall;
+    }
+    if (told->ask.wait != machine->tasks[slot].waits_all)
+        return; // it went on meanwhile
+    forget_wait(person);
+    person->answered = true;
+    person->deep = told->ask.deep;
+    person->wait = told->ask.wait;
+    person->hangs = told->hangs;
+    person->why = told->why;
+    text_set(&person->waits_for, told->waits_for);
+    text_set(&person->stack, told->stack);
+    if (told->hangs)
+        text_set(&person->waits_for, "/proc does not answer about it: it hangs within the kernel's locks");
+}
+
+// How urgent a question about the task is; 0: none. Fills the question.
+static int question(struct sched_who *who, const struct sched_machine *machine, uint32_t slot, uint64_t now,
+                    struct sched_ask *ask) {
+    const struct sched_task *task = &machine->tasks[slot];
+    if (!task->tid || task->state < SCHED_WOKEN || task->state > SCHED_DISK || task->state == SCHED_RUNNABLE)
+        return 0;
+    const struct sched_person *person = sched_who_of(who, machine, slot);
+    uint64_t age = now > task->since ? now - task->since : 0, quiet = now - person->asked_ns;
+    if (!person->wanted)
+        return 0;
+    *ask = (struct sched_ask){.tid = task->tid, .slot = slot, .wait = task->waits_all};
+    bool same = person->asked && person->asked_wait == task->waits_all;
+    if (task->state == SCHED_WOKEN || task->state == SCHED_PREEMPTED) {
+        ask->state = SCHED_ASK_RUNNABLE;
+        return age >= QUEUED_NS && (!person->asked || quiet >= (person->cgroup ? GROUP_AGAIN_NS : AGAIN_NS)) ? 2 : 0;
+    }
+    ask->state = task->state == SCHED_DISK ? SCHED_ASK_DISK : SCHED_ASK_SLEEPING;
+    ask->deep = age >= DEEP_NS;
+    if (ask->deep)
+        return same && person->asked_deep ? 0 : task->state == SCHED_DISK ? 3 : 2;
+    return same || (person->asked && quiet < AGAIN_NS) ? 0 : 1;
+}
+
+void sched_who_look(struct sched_who *who, struct sched_machine *machine, uint64_t now) {
+    if (!who->look)
+        return;
+    size_t n = sched_look_take(who->look, who->told, SCHED_ASKS_MAX, now_ns());
+    for (size_t i = 0; i < n; i++)
+        take(who, machine, &who->told[i], now);
+    struct sched_ask asks[ASKS], ask;
+    size_t room = sched_look_room(who->look), chosen = 0;
+    if (room > ASKS)
+        room = ASKS;
+    for (int urgency = 3; urgency >= 1; urgency--)
+        for (uint32_t i = 0; i + 1 < machine->n && chosen < room; i++) {
+            uint32_t slot = 1 + (who->cursor + i) % (machine->n - 1);
+            if (question(who, machine, slot, now, &ask) != urgency)
+                continue;
+            struct sched_person *person = &who->persons[slot];
+            person->asked = true;
+            person->asked_deep = ask.deep;
+            person->asked_wait = ask.wait;
+            person->asked_ns = now;
+            asks[chosen++] = ask;
+            if (urgency < 3)
+                who->cursor = slot; // the next round begins after it: everybody's turn comes
+        }
+    if (chosen)
+        sched_look_ask(who->look, asks, chosen);
+}
