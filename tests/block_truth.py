@@ -189,13 +189,13 @@ class Trace:
             assert (same, there) == (int(pid), int(cpu)), f"the two readings of one instance differ: {line} {other}"
             yield stamp, (same, comm), event, rest
 
-    def ios(self):
-        """What ended, times in ns of CLOCK_MONOTONIC; and by disk how many bios had sectors that were under way already."""
+    def ios(self, since=0):
+        """What began and ended since then, times in ns of CLOCK_MONOTONIC; and by disk how many bios had sectors that were under way already."""
         disks, out = {}, []
         self.kinds = collections.Counter()  # of events
         for stamp, who, event, rest in sorted(self.events(), key=lambda e: e[0]):
             found = self.FIELDS.match(rest)
-            if not found:
+            if not found or stamp < since:
                 continue
             self.kinds[event] += 1
             major, minor, rwbs, sector, sectors = found.groups()

@@ -174,12 +174,13 @@ def once(disks, load):
     ktop = Ktop(delay=0.4, env={"KTOP_TEST_BLOCK_BUFFER_KIB": "16384"})
     first = trace_of(ktop.process.pid)
     first.only(disks.values())
-    before = {n: diskstats(n) for n in disks}
-    begin = time.monotonic_ns()
     ktop.process.send_signal(signal.SIGSTOP)
+    os.waitpid(ktop.process.pid, os.WUNTRACED)
+    begin = time.monotonic_ns()  # of what was before, it has taken some from one CPU's buffer and none from the other's
+    before = {n: diskstats(n) for n in disks}
     try:
         run(PROGRAM, *load)
-        records, twice = first.ios()
+        records, twice = first.ios(begin)
     finally:
         ktop.process.send_signal(signal.SIGCONT)
     after = {n: diskstats(n) for n in disks}
