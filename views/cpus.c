@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "views/part_fields.h"
+#include "views/part_matrix.h"
 #include "views/part_table.h"
 
 static enum role cpu_role(const struct join *join, size_t row, const struct column *column, union cell value) {
@@ -20,6 +21,24 @@ static enum role cpu_role(const struct join *join, size_t row, const struct colu
     return ROLE_TEXT;
 }
 
+static const struct matrix_measure measures[] = {
+    {"busy", "time not idle, %", "cpus", "idle_pct iowait_pct", .rest = true, .full = 100, .unit = UNIT_PCT},
+    {"user", "time in user code, %", "cpus", "user_pct", .full = 100, .unit = UNIT_PCT},
+    {"system", "time in the kernel, %", "cpus", "system_pct", .full = 100, .unit = UNIT_PCT},
+    {"softirq", "time in soft interrupts, %", "cpus", "softirq_pct", .full = 100, .unit = UNIT_PCT},
+    {"irq", "time in hardware interrupts, %", "cpus", "irq_pct", .full = 100, .unit = UNIT_PCT},
+    {"iowait", "idle while a task waits for I/O, %", "cpus", "iowait_pct", .full = 100, .unit = UNIT_PCT},
+    {"steal", "time that the hypervisor gave to others, %", "cpus", "steal_pct", .full = 100, .unit = UNIT_PCT},
+    {"IPC", "instructions per cycle", "cpu_counters", "ipc", .unit = UNIT_RATIO},
+    {"MPKI", "cache misses per 1,000 instructions", "cpu_counters", "cache_mpki", .unit = UNIT_NONE},
+    {"active", "frequency while it did not sleep", "cpu_counters", "active_hz", .unit = UNIT_HZ},
+    {"switches", "context switches per second", "cpu_counters", "context_switches_per_s", .unit = UNIT_PER_S},
+    {"migrations", "tasks that came from another CPU, per second", "cpu_counters", "migrations_per_s",
+     .unit = UNIT_PER_S},
+    {"faults", "page faults per second", "cpu_counters", "page_faults_per_s", .unit = UNIT_PER_S},
+    {0},
+};
+
 static const struct part parts[] = {
     {
         .kind = &part_fields,
@@ -33,6 +52,21 @@ static const struct part parts[] = {
                 .width = 18,
             },
         .min_height = 1,
+    },
+    {
+        .kind = &part_matrix,
+        .name = "map",
+        .title = "All CPUs",
+        .spec =
+            &(const struct matrix_spec){
+                .measures = measures,
+                .thing = "CPU",
+                .group = "node",
+                .group_name = "node",
+                .from = 64,
+                .list = "cpus",
+            },
+        .min_height = 3,
     },
     {
         .kind = &part_table,
@@ -102,5 +136,5 @@ const struct view view_cpus = {
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),
     .wide_from = 80,
-    .columns = (const uint8_t[]){0, 0, 0, 0, 1},
+    .columns = (const uint8_t[]){0, 0, 0, 0, 0, 1},
 };

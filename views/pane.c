@@ -39,6 +39,7 @@ struct pane *pane_new(const struct view *view) {
     }
     if (pane->focus < 0)
         pane->focus = 0;
+    pane->layout->automatic = pane->focus;
     return pane;
 }
 
@@ -141,6 +142,19 @@ static void draw_part(struct pane *pane, const struct look *look, size_t i, stru
         draw_condition(&ctx, area_sub(area, 0, 0, area.width, 1), area.width, 0);
 }
 
+// Until a key is used the keys belong to the first part that has something to show.
+static void focus_settle(struct pane *pane, const int *wants) {
+    struct pane_layout *layout = pane->layout;
+
+    layout->settled |= pane->focus != layout->automatic;
+    for (size_t i = 0; !layout->settled && i < pane->view->n_parts; i++) {
+        if (wants[i] <= 0 || !takes_keys(&pane->view->parts[i]))
+            continue;
+        pane->focus = layout->automatic = (int)i;
+        return;
+    }
+}
+
 void pane_draw(struct pane *pane, const struct look *look, struct area area) {
     const struct view *view = pane->view;
     struct area areas[PARTS_MAX] = {0};
@@ -163,6 +177,7 @@ void pane_draw(struct pane *pane, const struct look *look, struct area area) {
                                         : part->min_height;
         takers += takes_keys(part) && in_sight(pane, i);
     }
+    focus_settle(pane, wants);
     if (is_drilled(pane))
         areas[pane->focus] = parts;
     else
@@ -217,6 +232,10 @@ static bool part_key(struct pane *pane, const struct look *look, size_t i, int k
     bool used = ctx.part->kind->key(&ctx);
     if (!used)
         return false;
+    pane->layout->settled = !ctx.focus_drop;
+    pane->layout->automatic = ctx.focus_drop ? pane->focus : -1;
+    if (ctx.focus_take)
+        pane->focus = (int)i;
     answer->jump_pane = ctx.jump_pane;
     snprintf(answer->jump_filter, sizeof(answer->jump_filter), "%s", ctx.jump_filter ? ctx.jump_filter : "");
     snprintf(answer->message, sizeof(answer->message), "%s", ctx.message);
@@ -233,8 +252,9 @@ static bool click(struct pane *pane, const struct look *look, int x, int y, stru
             y >= area.y + area.height)
             continue;
         bool moved = takes_keys(&pane->view->parts[i]) && (size_t)pane->focus != i;
-        if (moved)
+        if (moved) {
             pane->focus = (int)i;
+        }
         return (y >= area.y && part_key(pane, look, i, KEY_VIEW_CLICK, x, y, answer)) || moved;
     }
     return false;
@@ -252,6 +272,7 @@ static bool focus_move(struct pane *pane, const struct look *look, int direction
             (look->frame && part->kind->height && !part->kind->height(&ctx, 80)))
             continue;
         pane->focus = i;
+        pane->layout->settled = true;
         return true;
     }
     return false;
@@ -293,6 +314,7 @@ bool pane_search(struct pane *pane, const struct look *look, int direction) {
         if (!in_sight(pane, i) || !ctx.part->kind->search || !ctx.part->kind->search(&ctx, direction))
             continue;
         pane->focus = (int)i;
+        pane->layout->settled = true;
         return true;
     }
     return false;

@@ -67,6 +67,7 @@ struct part_context {
     int key, mouse_x, mouse_y;           // key; mouse relative to the part's area (without the title) of the last draw
     const char *jump_pane, *jump_filter; // key: set to move the user to another pane (Enter on a finding)
     char message[128];                   // key: something to say in the message line
+    bool focus_take, focus_drop;         // key: it showed itself, and wants the keys; it hid itself
     // key: set to move the user to that part of the same pane, at that frame, with a filter for that part alone; Esc
     // goes back.
     const struct part *go_part;

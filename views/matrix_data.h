@@ -1,0 +1,55 @@
+// What the matrix part shows: the things of a frame in the order of the screen, one value of each, and the cell where
+// it stands. Draws nothing. The memory of a load is kept for the next one, so that drawing does not allocate.
+#ifndef VIEWS_MATRIX_DATA_H
+#define VIEWS_MATRIX_DATA_H
+
+#include "views/part_matrix.h"
+
+#define MATRIX_IDS_MAX 8192 // of CPUs: NR_CPUS of the largest configuration; what has a higher number is left out
+
+struct matrix_data {
+    // the things of the frame, by group and number
+    int n;
+    int *id;
+    double *group; // NAN: none
+    int n_groups;
+    int16_t *place; // by number: index of the thing, -1: there is none; MATRIX_IDS_MAX of them
+    size_t capacity;
+
+    // where they stand: cells of `width` characters, `per_row` in a row, each for `per_cell` things
+    int width, per_row, per_cell, rows;
+    int *row, *column; // by index
+
+    double *each; // by index: the value of each thing in one frame; NAN: not measured
+
+    // values: cells of the matrix now, or rows * columns over time; NAN: nothing measured
+    double *values;
+    size_t values_capacity;
+    double full; // what is hottest
+};
+
+// The things of the frame; false when it has none.
+bool matrix_things(struct matrix_data *data, const struct matrix_spec *spec, const struct frame *frame);
+// Lays them out for so many characters and rows: the widest cells that fit.
+void matrix_layout(struct matrix_data *data, int width, int height);
+// The same with a row for one thing or more, and no columns.
+void matrix_layout_rows(struct matrix_data *data, int height);
+// The value of each cell of the layout, row by row, per_row in each.
+void matrix_load(struct matrix_data *data, const struct matrix_measure *measure, const struct frame *frame);
+// The values of each row for each of the frames, row by row, `columns` in each; frames that are missing are NULL.
+void matrix_load_frames(struct matrix_data *data, const struct matrix_measure *measure,
+                        const struct frame *const *frames, int columns);
+// Fills `each`.
+void matrix_load_each(struct matrix_data *data, const struct matrix_measure *measure, const struct frame *frame);
+// One value of one thing; NAN: not measured.
+double matrix_value(const struct matrix_measure *measure, const struct frame *frame, int id);
+void matrix_free(struct matrix_data *data);
+
+// 0: nothing; else how hot, and which of the steps of a ramp that is.
+#define MATRIX_STEPS 8
+uint8_t matrix_heat(double value, double full);
+int matrix_step(double value, double full); // 0 (nothing) to MATRIX_STEPS
+// At most three characters: "7", "100", "1.2", "34k", ".5M".
+void matrix_number(enum unit unit, double value, char out[8]);
+
+#endif
