@@ -74,6 +74,10 @@ int perf_open(const struct perf_event *event, int cpu, int group_fd) {
     if (event->type == PERF_TYPE_HARDWARE && !(event->config >> HYBRID_SHIFT))
         attr.config |= hybrid_type(cpu);
     long fd = syscall(SYS_perf_event_open, &attr, -1, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0 && errno == EINVAL) { // a PMU that cannot leave anything out (msr, uncore)
+        attr.exclude_guest = 0;
+        fd = syscall(SYS_perf_event_open, &attr, -1, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
+    }
     return fd < 0 ? -errno : (int)fd;
 }
 

@@ -3,13 +3,30 @@
 
 #include <string.h>
 
-extern const struct collector collector_system, collector_tasks, collector_counters, collector_extra, collector_block,
-    collector_faults, collector_sched;
+// A row each, in the order of frames.
+// clang-format off
+extern const struct collector
+    collector_system,
+    collector_tasks,
+    collector_pertask,
+    collector_counters,
+    collector_extra,
+    collector_block,
+    collector_faults,
+    collector_sched;
 
 const struct collector *const collectors[] = {
-    &collector_system, &collector_tasks,  &collector_counters, &collector_extra,
-    &collector_block,  &collector_faults, &collector_sched,    NULL,
+    &collector_system,
+    &collector_tasks,
+    &collector_pertask,
+    &collector_counters,
+    &collector_extra,
+    &collector_block,
+    &collector_faults,
+    &collector_sched,
+    NULL,
 };
+// clang-format on
 
 const struct collector *collector_find(const char *name) {
     for (size_t i = 0; collectors[i]; i++)

@@ -134,16 +134,6 @@ static void section_fill(struct tasks *tasks, struct section *section, double se
     section_series(section, &series[ENDED_PER_S], seconds > 0 ? (double)tasks->n_ended / seconds : NAN);
     section_events(section, tasks->seen, tasks->lost);
     section_set_state(section, tasks->listening ? SECTION_OK : SECTION_DEGRADED);
-    static const char *const counters[] = {"ipc",
-                                           "cycles_per_s",
-                                           "instructions_per_s",
-                                           "cache_misses_per_s",
-                                           "cache_miss_pct",
-                                           "branch_misses_per_s",
-                                           "counted_pct"};
-    for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
-        section_note(section, SEVERITY_INFO, counters[i],
-                     "hardware counters are kept by CPU, not by task, in this version", "see the cpus pane");
     if (!tasks->listening) {
         char text[320];
         snprintf(text, sizeof(text), "tasks that begin and end between two frames are missed: %s", tasks->link_reason);

@@ -118,7 +118,18 @@ static inline struct section *machine_tasks(uint64_t number) {
              "pid=5000|tid=5000|ppid=812|user=anna|comm=true|state=X|cpu_pct=0.4|threads=1",
              "pid=6666|tid=6666|ppid=1|user=mallory|comm=" HOSTILE_NAME "|command=" HOSTILE_NAME " --x|state=Z|"
              "cpu_pct=0|user_pct=0|system_pct=0|threads=1|rss_kib=0|minor_faults_per_s=0|major_faults_per_s=0"));
-    section_note(s, SEVERITY_INFO, "ipc", "hardware counters are kept by CPU, not by task", NULL);
+    return s;
+}
+
+static inline struct section *machine_pertask(uint64_t number) {
+    struct section *s = forge_section("pertask", number);
+
+    add_table(s, "task_counters",
+              ROWS("pid=812|tid=812|ipc=1.25|cycles_per_s=3000000000|instructions_per_s=3750000000|"
+                   "cache_references_per_s=40000|cache_misses_per_s=10000|cache_miss_pct=25|"
+                   "branch_misses_per_s=2000000|counted_pct=50",
+                   "pid=9999|tid=9999|ipc=2"));
+    section_note(s, SEVERITY_INFO, "ipc", "other counters have the PMU for half of the time", NULL);
     return s;
 }
 
@@ -167,6 +178,7 @@ static inline const struct frame *machine(uint64_t number) {
 
     frame_add_section(frame, machine_system(number), 0);
     frame_add_section(frame, machine_tasks(number), 0);
+    frame_add_section(frame, machine_pertask(number), 0);
     frame_add_section(frame, machine_counters(number), 0);
     frame_add_section(frame, machine_faults(number), 0);
     frame_add_section(frame, machine_health(number), 0);

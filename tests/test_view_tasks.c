@@ -29,7 +29,7 @@ static void test_screens(void **state) {
                "\n"
                "\n"
                "\n"
-               "! hardware counters are kept by CPU, not by task\n",
+               "! other counters have the PMU for half of the time\n",
                "tasks          312  threads       1204\n"
                "running          3  zombies          1\n"
                "stuck in D       1  ended/s        1.0\n"
@@ -43,7 +43,26 @@ static void test_screens(void **state) {
                (const char *const[]){"tasks", NULL});
 }
 
+// The counters of a task stand in its row; of one that was not counted they are null; what has no task has no row.
+static void test_counters(void **state) {
+    (void)state;
+    struct look look = {.frame = machine(1)};
+    struct pane *pane = pane_new(&view_tasks);
+    char *text = pane_written(pane, &look, FORMAT_JSON);
+    assert_non_null(strstr(text, "\"ipc\":1.25,\"cycles_per_s\":3000000000,\"instructions_per_s\":3750000000,"
+                                 "\"cache_references_per_s\":40000,\"cache_misses_per_s\":10000,"
+                                 "\"cache_miss_pct\":25,\"branch_misses_per_s\":2000000,\"counted_pct\":50}"));
+    size_t nulls = 0;
+    for (const char *at = text; (at = strstr(at, "\"ipc\":null,")); at++)
+        nulls++;
+    assert_int_equal(nulls, 4);
+    assert_null(strstr(text, "9999"));
+    free(text);
+    frame_unref(look.frame);
+    pane_free(pane);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_screens)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_screens), cmocka_unit_test(test_counters)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

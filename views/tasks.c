@@ -44,7 +44,7 @@ static const struct part parts[] = {
         .title = "Tasks",
         .spec =
             &(const struct table_spec){
-                .source = {.tables = {"tasks"}, .sort = "cpu_pct"},
+                .source = {.tables = {"tasks", "task_counters"}, .sort = "cpu_pct"},
                 .shown = "pid user state cpu_pct rss_kib run_queue_us read_bytes_per_s write_bytes_per_s command "
                          "user_pct system_pct threads major_faults_per_s context_switches_per_s minor_faults_per_s "
                          "ppid migrations_per_s vsize_kib cpu ipc cgroup",
@@ -80,7 +80,7 @@ const struct view view_tasks = {
     .key = '2',
     .title = "Tasks",
     .question = "Which processes or threads use CPU, memory and disk, wait for a CPU, or are stuck?",
-    .needs = (const char *const[]){"tasks", NULL},
+    .needs = (const char *const[]){"tasks", "pertask", NULL},
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),
 };
