@@ -276,6 +276,25 @@ int perf_spec_open(const struct perf_spec_event *event, uint64_t read_format, in
     return fd < 0 ? -errno : (int)fd;
 }
 
+const char *perf_spec_refusal(int error) {
+    switch (-error) {
+    case ENOENT:
+    case ENODEV:
+    case ENXIO:
+    case EOPNOTSUPP:
+        return "not in this machine's hardware or kernel";
+    case EINVAL:
+        return "the kernel does not take its numbers or modifiers";
+    case EACCES:
+    case EPERM:
+        return "not allowed to this user (run as root)";
+    case EBUSY:
+        return "somebody else holds the hardware";
+    default:
+        return strerror(-error);
+    }
+}
+
 bool perf_spec_on_cpu(const struct perf_spec_event *event, int cpu) {
     bool set[CPUS_MAX] = {false};
     if (!event->cpus)

@@ -52,13 +52,18 @@ void perf_spec_free(struct perf_spec *spec);
 // Opens it as a member of group_fd (-1: alone, or as the leader) for a CPU and PID as perf_event_open has them, with
 // these flags of read_format. A descriptor, or -errno.
 int perf_spec_open(const struct perf_spec_event *event, uint64_t read_format, int pid, int cpu, int group_fd);
+// Why it was refused, in a few words.
+const char *perf_spec_refusal(int error);
 // Whether the event is to be opened on that CPU.
 bool perf_spec_on_cpu(const struct perf_spec_event *event, int cpu);
 
 // Every name that can be given, in the order of its kinds: "hardware", "software", "cache", "PMU" (an alias as
-// "pmu/name/"), "libpfm4", "raw", "breakpoint", "probe" (forms of it), "tracepoint". help may be "".
+// "pmu/name/"), "libpfm4", "raw", "breakpoint", "probe" (forms of it), "tracepoint".
 struct perf_spec_name {
-    const char *kind, *name, *help;
+    const char *kind, *name;
+    const char *help;    // may be ""
+    const char *example; // what to open to see whether it works here; NULL: a form without one
+    const char *missing; // why it cannot work here, where that is known without a try; else NULL
 };
 void perf_spec_names(const struct perf_spec_roots *roots,
                      void (*each)(void *context, const struct perf_spec_name *name), void *context);

@@ -10,11 +10,15 @@
 struct giving {
     void (*each)(void *context, const struct perf_spec_name *name);
     void *context;
-    const char *kind;
 };
 
 static void give(struct giving *giving, const char *kind, const char *name, const char *help) {
-    giving->each(giving->context, &(struct perf_spec_name){kind, name, help});
+    giving->each(giving->context, &(struct perf_spec_name){.kind = kind, .name = name, .help = help, .example = name});
+}
+
+static void give_form(struct giving *giving, const char *kind, const char *name, const char *help, const char *example,
+                      const char *missing) {
+    giving->each(giving->context, &(struct perf_spec_name){kind, name, help, example, missing});
 }
 
 static void give_pfm(void *context, const char *name, const char *help) {
@@ -61,9 +65,17 @@ static void give_pmus(const struct perf_spec_roots *roots, struct giving *giving
         for (size_t j = 0; j < pmu->n_formats && at < sizeof name - 64; j++)
             at += (size_t)snprintf(name + at, sizeof name - at, "%s%.40s=N", j ? "," : "", pmu->formats[j].name);
         if (pmu->n_formats)
-            strcat(name, "/"), give(giving, "raw", name, "the terms that this PMU has");
+            strcat(name, "/"), give_form(giving, "raw", name, "the terms that this PMU has", NULL, NULL);
     }
     pmus_free(&pmus);
+}
+
+static bool pmu_has(const struct perf_spec_roots *roots, const char *name) {
+    struct pmus pmus;
+    pmus_load(roots, name, &pmus);
+    bool has = pmus.n > 0;
+    pmus_free(&pmus);
+    return has;
 }
 
 void perf_spec_names(const struct perf_spec_roots *given,
@@ -76,12 +88,14 @@ void perf_spec_names(const struct perf_spec_roots *given,
     give_pmus(roots, &giving);
     if (!roots->no_pfm)
         pfm_names(give_pfm, &giving);
-    give(&giving, "raw", "rNNN", "a number of the processor's manual, hexadecimal");
-    give(&giving, "raw", "TYPE:CONFIG", "the numbers of perf_event_open(2)");
-    give(&giving, "breakpoint", "mem:ADDRESS[/LENGTH][:rwx]", "accesses to an address: read, write, execute");
-    give(&giving, "probe", "uprobe:FILE:SYMBOL[+OFFSET]",
-         "calls of a function of a program or library; uretprobe: returns");
-    give(&giving, "probe", "kprobe:FUNCTION[+OFFSET]", "calls of a kernel function; kretprobe: returns");
+    give_form(&giving, "raw", "rNNN", "a number of the processor's manual, hexadecimal", "r0", NULL);
+    give_form(&giving, "raw", "TYPE:CONFIG", "the numbers of perf_event_open(2)", "1:0", NULL);
+    give_form(&giving, "breakpoint", "mem:ADDRESS[/LENGTH][:rwx]", "accesses to an address: read, write, execute",
+              "mem:0x1000:w", NULL);
+    give_form(&giving, "probe", "uprobe:FILE:SYMBOL[+OFFSET]", "calls of a function of a file; uretprobe: returns",
+              NULL, pmu_has(roots, "uprobe") ? NULL : "this kernel has no PMU uprobe");
+    give_form(&giving, "probe", "kprobe:FUNCTION[+OFFSET]", "calls of a kernel function; kretprobe: returns", NULL,
+              pmu_has(roots, "kprobe") ? NULL : "this kernel has no PMU kprobe");
     trace_names(roots, give_trace, &giving, &reason);
 }
 
@@ -103,7 +117,7 @@ static void word_keep(struct words *words, const char *name) {
 
 static void name_collect(void *context, const struct perf_spec_name *name) {
     struct words *words = context;
-    if (strpbrk(name->name, "[=") || !strcmp(name->name, "rNNN") || !strcmp(name->name, "TYPE:CONFIG"))
+    if (!name->example || strcmp(name->example, name->name) != 0)
         return; // a form
     word_keep(words, name->name);
     const char *slash = strchr(name->name, '/');

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collectors/perf_spec_private.h"
 #include "collectors/tracefs.h"
@@ -104,13 +105,17 @@ int trace_events(struct parse *parse, const char *system, const char *event) {
 }
 
 struct naming {
+    const char *root;
     void (*each)(void *context, const char *name);
     void *context;
 };
 
 static int name_give(void *context, const char *system, const char *event) {
     struct naming *naming = context;
-    char name[256];
+    char name[256], id[1024];
+    snprintf(id, sizeof id, "%s/events/%s/%s/id", naming->root, system, event);
+    if (access(id, F_OK)) // not for perf
+        return 0;
     snprintf(name, sizeof name, "%s:%s", system, event);
     naming->each(naming->context, name);
     return 1;
@@ -119,7 +124,7 @@ static int name_give(void *context, const char *system, const char *event) {
 int trace_names(const struct perf_spec_roots *roots, void (*each)(void *context, const char *name), void *context,
                 const char **reason) {
     const char *fix = "", *root = trace_root(roots, reason, &fix);
-    struct naming naming = {each, context};
+    struct naming naming = {root, each, context};
     int found = root ? match_each(root, "*", "*", name_give, &naming) : -ENOENT;
     if (root && found < 0)
         *reason = "tracefs may not be read: run as root";

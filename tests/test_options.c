@@ -30,6 +30,25 @@ static void test_defaults(void **state) {
     assert_int_equal(o.iterations, 0);
 }
 
+static void test_events(void **state) {
+    struct options o;
+    (void)state;
+    assert_true(parse(&o, "-e|cs,cpu-clock|--event|{cs,faults}:u|--event=r1a8"));
+    assert_int_equal(o.n_event_texts, 3);
+    assert_int_equal(events_resolve(&o), 0);
+    assert_ptr_equal(o.collect.events, &o.events);
+    assert_int_equal(o.events.n, 5);
+    assert_int_equal(o.events.n_groups, 4);
+    perf_spec_free(&o.events);
+    assert_true(parse(&o, "-e|cs,cycels\nx"));
+    assert_int_equal(events_resolve(&o), 2);
+    assert_non_null(strstr(o.error, "--event: unknown event 'cycels"));
+    assert_null(strchr(o.error, '\n'));
+    perf_spec_free(&o.events);
+    assert_false(parse(&o, "-e"));
+    assert_non_null(strstr(o.error, "--event needs SPEC"));
+}
+
 static void test_values(void **state) {
     struct options o;
     (void)state;
@@ -140,8 +159,8 @@ static void test_nearest(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_values),  cmocka_unit_test(test_wrong),
-        cmocka_unit_test(test_help),     cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_values), cmocka_unit_test(test_events),
+        cmocka_unit_test(test_wrong),    cmocka_unit_test(test_help),   cmocka_unit_test(test_nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,19 +74,6 @@ static int list_file(const char *name, const char *what) {
     return 1;
 }
 
-// The counters that are read now: the columns of the tables of per-CPU counters, as the collector names them.
-static int list_events(void) {
-    const struct collector *counters = collector_find("counters");
-    if (!counters || !counters->tables) {
-        fprintf(stderr, "ktop: no perf events in this build\n");
-        return 1;
-    }
-    for (const struct table_def *const *def = counters->tables; *def; def++)
-        for (uint16_t i = (*def)->n_keys; i < (*def)->n_columns; i++)
-            printf("%-26s %s\n", (*def)->columns[i].name, (*def)->columns[i].help);
-    return ended();
-}
-
 int list_names(enum list_what what) {
     switch (what) {
     case LIST_PANES:
@@ -94,7 +81,8 @@ int list_names(enum list_what what) {
     case LIST_COLUMNS:
         return list_columns();
     case LIST_EVENTS:
-        return list_events();
+        list_events_each();
+        return ended();
     case LIST_TRACEPOINTS:
         return list_file("available_events", "tracepoints");
     default:

@@ -6,6 +6,7 @@
 
 int list_names(enum list_what what);
 int list_doctor(void);
+void list_events_each(void); // list_events.c: a line an event
 int list_cleanup(void);
 
 #endif

@@ -1,0 +1,61 @@
+// `ktop --list events`: every name that --event takes, each tried for real on one CPU.
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tui/list.h"
+#include "views/escape.h"
+
+struct listing {
+    bool tracepoint_tried; // to close one takes the kernel 40 ms, and there are thousands: the first stands for all
+    int tracepoint;
+};
+
+static int first_cpu(const struct perf_spec_event *event) {
+    int cpu = 0;
+    while (cpu < 8192 && !perf_spec_on_cpu(event, cpu))
+        cpu++;
+    return cpu;
+}
+
+static int event_try(const char *text) {
+    struct perf_spec spec = {0};
+    char error[PERF_SPEC_ERROR];
+    int fd = perf_spec_parse(&spec, text, NULL, error);
+    if (!fd)
+        fd = perf_spec_open(&spec.events[0], 0, -1, first_cpu(&spec.events[0]), -1);
+    if (fd >= 0)
+        close(fd);
+    perf_spec_free(&spec);
+    return fd < 0 ? fd : 0;
+}
+
+static void event_list(void *context, const struct perf_spec_name *name) {
+    struct listing *listing = context;
+    char shown[512], help[512], why[128] = "";
+    int failed = 0;
+    if (!strcmp(name->kind, "tracepoint")) {
+        if (!listing->tracepoint_tried)
+            listing->tracepoint = event_try(name->example);
+        listing->tracepoint_tried = true;
+        failed = listing->tracepoint;
+    } else if (name->example) {
+        failed = event_try(name->example);
+    }
+    if (failed)
+        snprintf(why, sizeof why, "%s", perf_spec_refusal(failed));
+    else if (name->missing)
+        snprintf(why, sizeof why, "%s", name->missing);
+    escape_text(name->name, strlen(name->name), shown, sizeof shown);
+    escape_text(name->help, strlen(name->help), help, sizeof help);
+    printf("%-36s %-10s %-5s %s%s%s\n", shown, name->kind,
+           *why            ? "no"
+           : name->example ? "opens"
+                           : "form",
+           help, *help && *why ? "; " : "", why);
+}
+
+void list_events_each(void) {
+    struct listing listing = {0};
+    perf_spec_names(NULL, event_list, &listing);
+}
