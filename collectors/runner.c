@@ -295,6 +295,8 @@ int runner_start(struct runner *runner) {
         sigdelset(&all, *fault);
     pthread_sigmask(SIG_SETMASK, &all, &before); // signals go to the main thread
     int error = 0;
+    for (size_t i = 0; i < runner->n; i++) // frames wait for what is wanted from the start
+        live_pause(runner->live, runner->workers[i].slot, !atomic_load(&runner->workers[i].wanted));
     for (size_t i = 0; i < runner->n && !error; i++) {
         struct worker *worker = &runner->workers[i];
         error = worker->wake_fd < 0 ? EMFILE : pthread_create(&worker->thread, NULL, worker_main, worker);

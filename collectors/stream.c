@@ -228,6 +228,10 @@ uint64_t stream_time(const struct stream *stream, uint64_t mono_ns) {
     return mono_ns - (uint64_t)stream->offset_ns;
 }
 
+uint32_t stream_cpus(const struct stream *stream) {
+    return ring_pipe_source(stream->pipe).n_cpus;
+}
+
 // ---- draining ----
 
 static uint64_t marks_of_loss(const struct stream *stream) {
@@ -365,6 +369,7 @@ void stream_frame(struct stream *stream, struct collector_run *run, struct strea
                  : stream->on_ns ? 1 + (double)stream->off_ns / (double)stream->on_ns
                                  : NAN,
         .on_ns = stream->on_ns,
+        .upto_ns = stream->on ? now - SETTLE_NS : stream->mark_ns,
         .grown = stream->grown,
         .cpu_pct = length ? 100.0 * (double)stream->busy_ns / (double)length : 0,
         .sees_self = !stream_own_excluded(stream->own),

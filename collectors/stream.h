@@ -56,12 +56,13 @@ uint64_t stream_drain(struct stream *stream, struct collector_run *run);
 
 struct stream_frame {
     uint64_t events, lost;
-    uint32_t ratio; // 1: everything was recorded; n: one slice in n (the largest of the frame)
-    double scale;   // counts of the frame are to be multiplied by it (1: nothing left out); NAN: nothing was recorded
-    uint64_t on_ns; // recorded for so long
-    uint32_t grown; // buffers that were enlarged: the kernel recorded nothing meanwhile
-    double cpu_pct; // of one CPU, for reading, in this frame
-    bool sees_self; // the kernel could not leave ktop's own threads out
+    uint32_t ratio;   // 1: everything was recorded; n: one slice in n (the largest of the frame)
+    double scale;     // counts of the frame are to be multiplied by it (1: nothing left out); NAN: nothing was recorded
+    uint64_t on_ns;   // recorded for so long
+    uint64_t upto_ns; // CLOCK_MONOTONIC up to which events were handed out
+    uint32_t grown;   // buffers that were enlarged: the kernel recorded nothing meanwhile
+    double cpu_pct;   // of one CPU, for reading, in this frame
+    bool sees_self;   // the kernel could not leave ktop's own threads out
     uint64_t reason_lost; // why it samples: events that were lost, or
     double reason_pct;    // the CPU time that reading took
 };
@@ -74,6 +75,9 @@ void stream_notes(const struct stream *stream, const struct stream_frame *frame,
 // CLOCK_MONOTONIC of a time of the stream's clock (exact with exact_clock, else within about 20 us), and back.
 uint64_t stream_mono(const struct stream *stream, uint64_t ts);
 uint64_t stream_time(const struct stream *stream, uint64_t mono_ns);
+
+// CPU numbers are below.
+uint32_t stream_cpus(const struct stream *stream);
 
 // The line of --doctor: opens it, looks, closes it.
 void stream_check(const struct stream_config *config, const char *capability, struct check_report *report);

@@ -13,7 +13,8 @@ extern const struct collector
     collector_extra,
     collector_block,
     collector_faults,
-    collector_sched;
+    collector_sched,
+    collector_syscalls;
 
 const struct collector *const collectors[] = {
     &collector_system,
@@ -24,6 +25,7 @@ const struct collector *const collectors[] = {
     &collector_block,
     &collector_faults,
     &collector_sched,
+    &collector_syscalls,
     NULL,
 };
 // clang-format on

@@ -1,0 +1,172 @@
+// Reading /proc about threads that make system calls. Once per thread that was not seen being made, never per event.
+#include "collectors/syscalls_who.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "collectors/format.h"
+#include "model/mem.h"
+
+#define GENERATIONS 32 // of parents that are followed up for --children
+
+struct status {
+    int32_t pid, parent;
+    uid_t user;
+    char name[SYSCALLS_COMM];
+};
+
+static bool status_read(const struct syscalls_who *who, int32_t tid, struct status *out) {
+    char path[160], text[4096];
+    snprintf(path, sizeof(path), "%s/%d/status", who->proc, tid);
+    long length = format_file(path, text, sizeof(text));
+    if (length <= 0 && length != -EFBIG)
+        return false;
+    *out = (struct status){.pid = tid, .user = (uid_t)-1};
+    sscanf(text, "Name:\t%15[^\n]", out->name);
+    const char *at = strstr(text, "\nTgid:");
+    if (at && atoi(at + 6) > 0)
+        out->pid = atoi(at + 6);
+    at = strstr(text, "\nPPid:");
+    if (at)
+        out->parent = atoi(at + 6);
+    at = strstr(text, "\nUid:");
+    if (at)
+        out->user = (uid_t)strtoul(at + 5, NULL, 10);
+    return true;
+}
+
+bool syscalls_who_filters(const struct syscalls_who *who) {
+    return who->options && (who->options->pids || who->options->has_user);
+}
+
+static bool is_wanted(const struct syscalls_who *who, const struct status *status) {
+    const struct collect_options *options = who->options;
+    if (options && !options->show_self && status->pid == getpid())
+        return false;
+    if (!syscalls_who_filters(who))
+        return true;
+    if (options->has_user && status->user != options->user)
+        return false;
+    if (!options->pids)
+        return true;
+    int32_t pid = status->pid, parent = status->parent;
+    for (int generation = 0; generation < GENERATIONS && pid > 0; generation++) {
+        for (size_t i = 0; i < options->n_pids; i++)
+            if (options->pids[i] == pid)
+                return true;
+        struct status next;
+        if (!options->children || !status_read(who, parent, &next))
+            return false;
+        pid = parent;
+        parent = next.parent;
+    }
+    return false;
+}
+
+enum syscalls_abi syscalls_who_abi(void *ctx, int32_t pid) {
+    const struct syscalls_who *who = ctx;
+    char path[160];
+    unsigned char head[EI_NIDENT];
+    snprintf(path, sizeof(path), "%s/%d/exe", who->proc, pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return SYSCALLS_ABI_NATIVE; // of the kernel itself, or gone
+    ssize_t n = read(fd, head, sizeof(head));
+    close(fd);
+    return n == sizeof(head) && head[EI_CLASS] == ELFCLASS32 && sizeof(long) == 8 ? SYSCALLS_ABI_32
+                                                                                  : SYSCALLS_ABI_NATIVE;
+}
+
+void syscalls_who_identify(void *ctx, int32_t tid, struct syscalls_process *process, char *comm) {
+    const struct syscalls_who *who = ctx;
+    struct status status, leader;
+    *process = (struct syscalls_process){.pid = tid, .wanted = !syscalls_who_filters(who)};
+    if (!status_read(who, tid, &status))
+        return;
+    process->pid = status.pid;
+    process->parent = status.parent;
+    process->user = status.user;
+    process->wanted = is_wanted(who, &status);
+    process->abi = (uint8_t)syscalls_who_abi(ctx, status.pid);
+    memcpy(comm, status.name, SYSCALLS_COMM);
+    if (status.pid == tid || !status_read(who, status.pid, &leader))
+        leader = status;
+    memcpy(process->comm, leader.name, SYSCALLS_COMM);
+}
+
+int syscalls_who_call(const struct syscalls_who *who, int32_t tid, int32_t *id, uint64_t args[6]) {
+    char path[160], text[256];
+    snprintf(path, sizeof(path), "%s/%d/syscall", who->proc, tid);
+    long length = format_file(path, text, sizeof(text));
+    if (length < 0)
+        return (int)length;
+    char *at = text, *end;
+    long number = strtol(at, &end, 10);
+    if (end == at || number < 0) // "running", or "-1 ...": blocked, but in no call
+        return -ENOENT;
+    for (int i = 0; i < 6; i++) {
+        at = end;
+        args[i] = strtoull(at, &end, 16);
+        if (end == at)
+            return -ENOENT;
+    }
+    at = end;
+    strtoull(at, &end, 16); // the stack, and the program's place: threads of the kernel have none
+    at = end;
+    if (!strtoull(at, &end, 16))
+        return -ENOENT;
+    *id = (int32_t)number;
+    return 0;
+}
+
+// ---- all threads ----
+
+struct syscalls_scan {
+    char proc[128];
+    DIR *processes, *threads;
+};
+
+struct syscalls_scan *syscalls_scan_new(const struct syscalls_who *who) {
+    struct syscalls_scan *scan = xcalloc(1, sizeof(*scan));
+    snprintf(scan->proc, sizeof(scan->proc), "%s", who->proc);
+    scan->processes = opendir(who->proc);
+    return scan;
+}
+
+void syscalls_scan_free(struct syscalls_scan *scan) {
+    if (!scan)
+        return;
+    if (scan->processes)
+        closedir(scan->processes);
+    if (scan->threads)
+        closedir(scan->threads);
+    free(scan);
+}
+
+static int32_t next_number(DIR *dir) {
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+            return (int32_t)strtol(entry->d_name, NULL, 10);
+    return 0;
+}
+
+int32_t syscalls_scan_next(struct syscalls_scan *scan) {
+    for (;;) {
+        int32_t tid = next_number(scan->threads), pid;
+        if (tid)
+            return tid;
+        if (scan->threads)
+            closedir(scan->threads);
+        scan->threads = NULL;
+        if (!(pid = next_number(scan->processes)))
+            return 0;
+        char path[192];
+        snprintf(path, sizeof(path), "%s/%d/task", scan->proc, pid);
+        scan->threads = opendir(path);
+    }
+}
