@@ -143,7 +143,6 @@ static int hardware_open_level(struct counters *counters, int number) {
     struct cpu_counters *cpu = &counters->cpus[number];
     const struct level *level = &levels[counters->level];
     memset(cpu->missing, 0, sizeof cpu->missing);
-    memset(cpu->state, 0, sizeof cpu->state);
     for (unsigned i = 0; i < level->n; i++) {
         int error = group_add(counters, number, level->groups[i].which, level->groups[i].n);
         if (error) {
@@ -158,8 +157,11 @@ static int hardware_open_level(struct counters *counters, int number) {
     const struct counter_kind *kind = &counters->facts.kinds[cpu->kind];
     if (kind->has[APERF] || (kind->has[TSC] && has_event(cpu, REF_CYCLES)))
         group_add(counters, number, clocks, sizeof clocks);
-    for (unsigned i = 0; i < N_HARDWARE; i++)
-        cpu->state[i] = has_event(cpu, i) ? COUNTER_COUNTS : COUNTER_MISSING;
+    for (unsigned i = 0; i < N_HARDWARE; i++) // what starved in other groups does so until these have run
+        if (!has_event(cpu, i))
+            cpu->state[i] = COUNTER_MISSING;
+        else if (cpu->state[i] == COUNTER_MISSING)
+            cpu->state[i] = COUNTER_COUNTS;
     return 0;
 }
 
@@ -198,6 +200,7 @@ static int cpu_open(struct counters *counters, int number) {
     perf_group_open(&cpu->software, software_events, all_software, N_SOFTWARE, number, missing);
     if (!cpu->software.n)
         return missing[0];
+    memset(cpu->state, 0, sizeof cpu->state);
     cpu->online = true;
     counters->changed = true;
     return 0;
@@ -329,16 +332,14 @@ static bool stays_zero(const struct counter_kind *kind, const struct cpu_counter
     return !kind->seen[event] && works(cpu, 1e7);
 }
 
-static bool never_ran(const struct cpu_counters *cpu, unsigned event) {
-    bool any = false;
+// The most that a group with the event ran; NAN: that is not known yet.
+static double ran_pct(const struct cpu_counters *cpu, unsigned event) {
+    double most = NAN;
     for (unsigned g = 0; g < cpu->n_groups; g++)
         for (unsigned i = 0; i < cpu->groups[g].n; i++)
-            if (cpu->groups[g].which[i] == event) {
-                if (!counters_starved(&cpu->groups[g], &cpu->rates[g]))
-                    return false;
-                any = true;
-            }
-    return any;
+            if (cpu->groups[g].which[i] == event && (isnan(most) || cpu->rates[g].counted_pct > most))
+                most = cpu->rates[g].counted_pct;
+    return most;
 }
 
 void counters_judge(struct counters *counters) {
@@ -352,12 +353,12 @@ void counters_judge(struct counters *counters) {
         struct cpu_counters *cpu = &counters->cpus[number];
         const struct counter_kind *kind = &counters->facts.kinds[cpu->kind];
         for (unsigned i = N_HARDWARE; cpu->online && i-- > 0;) { // the cycles last: the others look at them
-            double value = cpu->hardware_per_s[i];
+            double value = cpu->hardware_per_s[i], ran = ran_pct(cpu, i);
             if (cpu->state[i] == COUNTER_MISSING)
                 continue;
-            if (never_ran(cpu, i))
+            if (ran == 0)
                 cpu->state[i] = COUNTER_STARVED;
-            else if (value > 0 || cpu->state[i] == COUNTER_STARVED)
+            else if (value > 0 || (ran > 0 && cpu->state[i] == COUNTER_STARVED))
                 cpu->state[i] = COUNTER_COUNTS;
             if (value == 0 && stays_zero(kind, cpu, i))
                 cpu->state[i] = COUNTER_ZERO;

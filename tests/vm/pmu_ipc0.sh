@@ -1,0 +1,6 @@
+# With counted instructions the emulated processor does one in 2^SHIFT ns and has 1000 MHz: 1 instruction a cycle for SHIFT 0, 0.25 for SHIFT 2.
+. /lib.sh
+sh -c 'while :; do :; done' &
+ktop --batch --pane cpus --format json -n 2 -d 0.3 >/tmp/frames || fail "exit status $?"
+sed 's/^/frame alone /' /tmp/frames
+kill $(jobs -p)

@@ -1,0 +1,1 @@
+pmu_ipc0.sh
