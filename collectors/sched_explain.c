@@ -86,6 +86,7 @@ const char *sched_stack_means(const char *stack) {
         {"mem_cgroup_oom", "memory: its control group is out of it"},
         {"shrink_", "memory: it must free some itself"},
         {"wait_for_vfork_done", "a child made by vfork"},
+        {"kernel_clone", "a child made by vfork"},
         {"coredump", "a core dump"},
         {"rwsem_down_read", "a read-write lock of the kernel, to read"},
         {"rwsem_down_write", "a read-write lock of the kernel, to write"},
@@ -282,7 +283,11 @@ static bool explain_file_lock(const char *proc, const struct call *call, struct 
     free(locks);
     call_file(proc, tid, call, file, sizeof(file));
     out->why = SCHED_WHY_LOCK;
-    if (holder > 0) {
+    snprintf(path, sizeof(path), "%s/%d/comm", proc, holder);
+    if (holder > 0 && access(path, F_OK)) {
+        snprintf(out->waits_for, sizeof(out->waits_for),
+                 "lock of %s, taken by %d, which has ended: who has its file holds it", file, holder);
+    } else if (holder > 0) {
         comm_of(proc, holder, comm, sizeof(comm));
         snprintf(out->waits_for, sizeof(out->waits_for), "lock of %s, held by %s (%d)", file, comm, holder);
     } else {

@@ -41,7 +41,7 @@ struct sched_told {
     uint8_t why;                                  // enum sched_why
     char where[64];                               // function of the kernel; "": not told
     int64_t syscall;                              // its number
-    char waits_for[256], stack[512], cgroup[256]; // "": not known
+    char waits_for[320], stack[512], cgroup[256]; // "": not known
 };
 
 // proc: "/proc", or a test's.

@@ -104,6 +104,8 @@ static void fill_task(const struct sched_fill *fill, const struct sched_task *ta
         put_text(row, SCHED_T_WAKER, waker_text(fill->machine, task));
     put(row, SCHED_T_CPU, task->cpu);
     put(row, SCHED_T_PRIORITY, task->prio == SCHED_PRIO_NONE ? NAN : task->prio);
+    put(row, SCHED_T_SWITCHES_ALL, task->waits_all);
+    put(row, SCHED_T_WAKEUPS_ALL, task->wakeups_all);
     bool told = state != SCHED_SLEEPING && state != SCHED_UNKNOWN && state != SCHED_ENDED;
     put(row, SCHED_T_SINCE, told && fill->end > task->since ? (double)(fill->end - task->since) / 1e3 : NAN);
 }
@@ -197,26 +199,40 @@ void sched_fill_cpus(const struct sched_fill *fill, struct section *out) {
 
 // ---- histograms ----
 
+// The others: threads that have no histogram of their own, and those that are not shown (ktop's own).
+static void fill_others(struct hist_set *set, const struct hist **hists, size_t n) {
+    struct hist *all = hist_merge(hists, n);
+    if (all->count) {
+        const union cell keys[3] = {{.num = NAN}, {.num = NAN}, {.text = text_from("(others)")}};
+        hist_set_add(set, keys, all);
+    } else {
+        hist_free(all);
+    }
+}
+
 static void fill_process_hists(const struct sched_fill *fill, struct section *out) {
     const struct sched_machine *machine = fill->machine;
     struct hist_set *set = hist_set_new(&sched_queue_process_hist);
+    const struct hist *others[SCHED_SLOTS + 1];
+    size_t n_others = 0;
     for (uint32_t i = 0; i <= SCHED_SLOTS; i++) {
-        const struct hist_acc *acc = &machine->slots[i];
-        bool others = i == SCHED_SLOTS;
-        if (!acc->count || (others && sched_who_filters(fill->who)))
+        if (!machine->slots[i].count)
             continue;
-        uint32_t slot = others ? 0 : machine->slot_tasks[i];
-        const struct sched_person *person = others ? NULL : sched_who_of(fill->who, machine, slot);
-        if (person && !person->wanted)
+        uint32_t slot = i == SCHED_SLOTS ? 0 : machine->slot_tasks[i];
+        const struct sched_person *person = slot ? sched_who_of(fill->who, machine, slot) : NULL;
+        struct hist *hist = hist_seal(&machine->slots[i]);
+        if (!person || !person->wanted) {
+            others[n_others++] = hist;
             continue;
+        }
         const struct sched_task *task = &machine->tasks[slot];
-        const union cell keys[3] = {
-            {.num = others ? NAN : person->pid},
-            {.num = others ? NAN : task->tid},
-            {.text = others ? text_from("(others)") : sched_comm_text(task)},
-        };
-        hist_set_add(set, keys, hist_seal(acc));
+        const union cell keys[3] = {{.num = person->pid}, {.num = task->tid}, {.text = sched_comm_text(task)}};
+        hist_set_add(set, keys, hist);
     }
+    if (!sched_who_filters(fill->who))
+        fill_others(set, others, n_others);
+    while (n_others)
+        hist_free((struct hist *)others[--n_others]);
     section_hists(out, set);
 }
 

@@ -229,6 +229,7 @@ static inline void on_wakeup(struct sched_machine *machine, const struct sched_e
             return;
     }
     task->wakeups++;
+    task->wakeups_all++;
     task->prio = (int16_t)event->prio;
     if (!task->comm[0])
         comm_take(task, event->comm);

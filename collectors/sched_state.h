@@ -46,6 +46,7 @@ struct sched_task {
     int16_t prio;
     uint32_t birth;     // tells a task from the one that had its slot before
     uint32_t waits_all; // switches away from a CPU since it is known: tells one wait from the next
+    uint32_t wakeups_all;
     // ---- of the interval ----
     uint32_t voluntary, involuntary, wakeups, migrations, queued;
     uint64_t queue_ns, queue_max; // of the waits for a CPU that ended: `queued` of them

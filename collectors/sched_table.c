@@ -135,6 +135,16 @@ static const struct column tasks_columns[] = {
      .unit = UNIT_US,
      .width = 7,
      .help = "How long it has been in its state; of a wait that began before the tracing, at least so long."},
+    {.name = "switches",
+     .title = "CSW",
+     .unit = UNIT_COUNT,
+     .width = 7,
+     .help = "How often it left a CPU since the tracing began or it was made."},
+    {.name = "wakeups",
+     .title = "WAKE",
+     .unit = UNIT_COUNT,
+     .width = 7,
+     .help = "How often it was woken since the tracing began or it was made."},
 };
 
 const struct table_def sched_tasks_table = {

@@ -30,6 +30,8 @@ enum {
     SCHED_T_CPU,
     SCHED_T_PRIORITY,
     SCHED_T_SINCE,
+    SCHED_T_SWITCHES_ALL,
+    SCHED_T_WAKEUPS_ALL,
     SCHED_T_ALL
 };
 extern const struct table_def sched_tasks_table;

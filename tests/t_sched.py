@@ -1,0 +1,483 @@
+#!/usr/bin/env python3
+# needs: root, cc, FUSE, a cpu cgroup; switches and wakeups of a known ping-pong to the count, latencies equal to a second trace instance's text, stuck threads named rightly
+"""Truths of the sched pane.
+
+counts    a ping-pong over two pipes: switches to the count of /proc/PID/status, wakeups to what they must be
+text      run-queue latency and off-CPU time against what is computed event by event from the text of an independent tracefs
+          instance over the same seconds; the same power-of-two buckets as runqlat where that is there and runs
+stuck     threads that wait for a slow FUSE file (in D), a file's lock, a mutex, a pipe, a child by vfork, their control group's
+          limit, and a real-time hog: each is named rightly
+Arguments choose: t_sched.py [counts] [text] [stuck].
+"""
+import bisect, json, os, re, shutil, signal, subprocess, sys, tempfile, time
+
+KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
+SLOW = 4 if "san-" in KTOP else 1
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import tracing  # noqa: E402
+
+SUB_BITS = 6
+undo = []  # called backwards at the end, whatever happens
+good = True
+
+
+def check(ok, what):
+    global good
+    good &= bool(ok)
+    print(("ok   " if ok else "no   ") + what, flush=True)
+
+
+def read(path):
+    with open(path, errors="replace") as f:
+        return f.read()
+
+
+def write(path, text):
+    with open(path, "w") as f:
+        f.write(text)
+
+
+def start(*command, **options):
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options)
+
+    def end():
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        process.stdout.close()
+    undo.append(end)
+    process.end = end
+    return process
+
+
+class Ktop:
+    def __init__(self, delay=0.5, *arguments):
+        self.process = start(KTOP, "--batch", "--pane", "sched", "--format", "json", "-d", str(delay), *arguments,
+                             stderr=subprocess.DEVNULL)
+        self.frames = []
+        self.frame()
+
+    def frame(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit("ktop ended early")
+        frame = json.loads(line)
+        self.frames.append(frame)
+        for note in frame["notes"]:
+            if note["text"].startswith("no scheduler events"):
+                tracing.skip(note["text"])
+        return frame
+
+    def until(self, what, found, frames=30):
+        """Frames until found(frame) gives something true, which is returned."""
+        for _ in range(frames):
+            result = found(self.frame())
+            if result:
+                return result
+        check(False, f"{what}: not within {frames} frames; the last has stuck {self.frames[-1]['tables']['stuck']}")
+        return None
+
+    def task(self, tid):
+        rows = [r for f in self.frames[-1:] for r in f["tables"]["tasks"] if r["tid"] == tid]
+        return rows[0] if rows else None
+
+    def lost(self):
+        return sum(f["lost_events"] for f in self.frames)
+
+
+def load(*arguments):
+    process = start(LOAD, *map(str, arguments))
+    process.pids = list(map(int, process.stdout.readline().split()))
+    return process
+
+
+def switches_of(pid):
+    text = read(f"/proc/{pid}/status")
+    return tuple(int(re.search(rf"^{kind}_ctxt_switches:\s*(\d+)", text, re.M).group(1)) for kind in ("voluntary", "nonvoluntary"))
+
+
+# ---- counts ----
+
+def counts():
+    rounds = 20000
+    ktop = Ktop(0.3)
+    ktop.frame()
+    for cpu in (0, -1):
+        ping, pong = pids = load("pingpong", rounds, cpu).pids
+        time.sleep(0.05)  # both wait by now
+        truth = {pid: switches_of(pid) for pid in pids}
+        rows = ktop.until("ping-pong", lambda frame: (lambda found: found if len(found) == 2 and all(
+            r["state"] == "S" and r["switches_per_s"] == 0 for r in found.values()) else None)(
+            {r["tid"]: r for r in frame["tables"]["tasks"] if r["tid"] in pids}))
+        if not rows:
+            return
+        for pid, who in ((ping, "ping"), (pong, "pong")):
+            voluntary, other = truth[pid]
+            row = rows[pid]
+            # Each sleep but the last ended by one wakeup; the first one made it. A wakeup may come while the other is still
+            # on its way to sleep, which then is none: only on two CPUs.
+            wakeups = voluntary - 1 + 1
+            slack = 0 if cpu == 0 else max(20, wakeups // 50)
+            check(row["switches"] == voluntary + other,
+                  f"counts: {who} on CPU {cpu}: {row['switches']} switches, the kernel says {voluntary} + {other}")
+            check(abs(row["wakeups"] - wakeups) <= slack,
+                  f"counts: {who} on CPU {cpu}: {row['wakeups']} wakeups, {wakeups} sleeps ended")
+            check(row["comm"] == who and row["pid"] == pid, f"counts: {who} is {row['comm']} ({row['pid']})")
+        check(rows[pong]["waker"] == f"ping ({ping})", f"counts: pong was woken by {rows[pong]['waker']}")
+        ktop.until("where ping waits", lambda frame: (ktop.task(ping) or {}).get("blocked_in"))
+        rows[ping] = ktop.task(ping)
+        check("pause" in rows[ping]["blocked_in"], f"counts: ping waits in {rows[ping]['blocked_in']} ({rows[ping]['syscall']})")
+        for frame in ktop.frames[-2:]:
+            off = next(r for r in frame["tables"]["tasks"] if r["tid"] == ping)
+        check(abs(off["off_cpu_us_per_s"] - 1e6) < 1 and off["on_cpu_us_per_s"] == 0,
+              f"counts: asleep all the interval it is off the CPU for {off['off_cpu_us_per_s']} us/s")
+    check(ktop.lost() == 0, f"counts: {ktop.lost()} events lost")
+    ktop.process.end()
+
+
+# ---- text ----
+
+def bucket(ns):
+    """The bucket of ktop's histograms: 64 to a power of two."""
+    ns = int(ns)
+    if ns < 1 << SUB_BITS:
+        return ns
+    shift = ns.bit_length() - 1 - SUB_BITS
+    return ((shift + 1) << SUB_BITS) + ((ns >> shift) & ((1 << SUB_BITS) - 1))
+
+
+class Text:
+    """A second instance: its text is the truth. With the x86-tsc clock the text has every cycle."""
+
+    LINE = re.compile(r"^\s*(.{1,16})-(\d+)\s+\[(\d+)\]\s+(\S+)\s+([\d.]+): (sched_\w+|tracing_mark_write): (.*)$")
+    SWITCH = re.compile(r"prev_comm=.* prev_pid=(\d+) prev_prio=-?\d+ prev_state=(\S+) ==> next_comm=.* next_pid=(\d+) next_prio")
+    PID = re.compile(r"comm=.* pid=(\d+) prio")
+    EVENTS = "sched_switch", "sched_wakeup", "sched_wakeup_new"
+
+    def __init__(self, trace):
+        self.trace, self.dir = trace, f"instances/truth-{os.getpid()}"
+        os.mkdir(f"{trace.path}/{self.dir}")
+        undo.append(self.remove)
+        self.cycles = "x86-tsc" in trace.read(f"{self.dir}/trace_clock")
+        trace.write(f"{self.dir}/trace_clock", "x86-tsc" if self.cycles else "mono")
+        trace.write(f"{self.dir}/buffer_size_kb", "16384")
+        self.marks = []
+        self.mark()
+        for event in self.EVENTS:
+            trace.write(f"{self.dir}/events/sched/{event}/enable", "1")
+
+    def mark(self):
+        """Some marks whose time is known, so that the text's times can be converted; the quickest of them counts."""
+        tries = []
+        for i in range(9):
+            before = time.time()
+            self.trace.write(f"{self.dir}/trace_marker", f"m{len(self.marks)} {i}\n")
+            after = time.time()
+            tries.append((after - before, (before + after) / 2, i))
+        self.marks.append(min(tries))
+
+    def remove(self):
+        path = f"{self.trace.path}/{self.dir}"
+        if os.path.isdir(path):
+            self.trace.write(f"{self.dir}/events/enable", "0")
+            os.rmdir(path)
+
+    def end(self):
+        """The events as (ns since the epoch, cpu, name, text)."""
+        self.mark()
+        self.trace.write(f"{self.dir}/events/enable", "0")
+        for cpu in os.listdir(f"{self.trace.path}/{self.dir}/per_cpu"):
+            assert "\noverrun: 0\n" in self.trace.read(f"{self.dir}/per_cpu/{cpu}/stats"), "the second instance lost events"
+        raw, at = [], {}
+        for line in self.trace.read(f"{self.dir}/trace").splitlines():
+            found = self.LINE.match(line)
+            if not found:
+                continue
+            stamp = int(found[5]) if self.cycles else int(found[5].replace(".", "")) * 1000
+            if found[6] == "tracing_mark_write":
+                at[found[7].strip()] = stamp
+            else:
+                raw.append((stamp, int(found[3]), found[6], found[7]))
+        self.remove()
+        (_, wall0, i0), (_, wall1, i1) = self.marks
+        first, last = at[f"m0 {i0}"], at[f"m1 {i1}"]
+        scale = (wall1 - wall0) * 1e9 / (last - first) if self.cycles else 1.0
+        return [(int(wall0 * 1e9 + (stamp - first) * scale), cpu, event, text) for stamp, cpu, event, text in sorted(raw, key=lambda e: e[0])]
+
+    @classmethod
+    def waits(cls, events):
+        """Event by event: ends and lengths of the waits for a CPU, and of what kept from running, by kind."""
+        runnable, off, queue, kinds = {}, {}, [], {"sleep": [], "disk": [], "preempted": [], "stopped": []}
+        for at, _, event, text in events:
+            if event != "sched_switch":
+                pid = int(cls.PID.match(text)[1])
+                if pid in off:
+                    begun, kind = off.pop(pid)
+                    kinds[kind].append((at, at - begun))
+                elif pid in runnable:
+                    continue
+                if event == "sched_wakeup_new" or pid not in RUNNING:
+                    runnable[pid] = (at, False)
+                continue
+            prev, state, following = cls.SWITCH.match(text).groups()
+            prev, following = int(prev), int(following)
+            RUNNING.discard(prev)
+            runnable.pop(prev, None)
+            if prev and state[0] == "R":
+                runnable[prev] = (at, True)
+            elif prev and state[0] not in "XZ":
+                off[prev] = (at, "disk" if "D" in state else "stopped" if state[0] in "Tt" else "sleep")
+            if not following:
+                continue
+            RUNNING.add(following)
+            off.pop(following, None)
+            if following in runnable:
+                begun, preempted = runnable.pop(following)
+                queue.append((at, at - begun))
+                if preempted:
+                    kinds["preempted"].append((at, at - begun))
+        return queue, kinds
+
+
+RUNNING = set()
+
+
+def merged(hists):
+    sums = {}
+    for hist in hists:
+        for low, high, n in hist["buckets"]:
+            sums[low] = sums.get(low, 0) + n
+    return sorted(sums.items())
+
+
+def quantile(buckets, q):
+    total, seen = sum(n for _, n in buckets), 0
+    for low, n in buckets:
+        seen += n
+        if seen >= max(1, -(-total * q // 1)):
+            return low
+    return None
+
+
+def compare(what, hists, truth):
+    """Each quantile of ours within one bucket of the truth's, or, where a bucket is shorter than what two recordings of one
+    event differ by, within 1.5 us."""
+    ours, lengths = merged(hists), sorted(truth)
+    count = sum(n for _, n in ours)
+    # Events at the edges of the frames fall to one side or the other, and times are told to some us.
+    check(abs(count - len(lengths)) <= 4 + len(lengths) // 200, f"text: {what}: {count} waits, {len(lengths)} in the text")
+    if count < 100:
+        return
+    bad = []
+    for q in (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99):
+        mine = quantile(ours, q) * 1000
+        # Where quantiles fall between two modes, a wait more or less on one side moves them: what the neighbours have counts too.
+        rank, spread = int(max(1, -(-len(lengths) * q // 1))) - 1, 3 + len(lengths) // 300
+        near = lengths[max(0, rank - spread):rank + spread + 1]
+        off = min(min(abs(bucket(mine) - bucket(t)) for t in near), 0 if near[0] <= mine <= near[-1] else 1 << 30)
+        if off > 1 and min(abs(mine - t) for t in near) > 1500:
+            bad.append(f"p{100 * q:g} {mine / 1000:.1f} us, in the text {lengths[rank] / 1000:.1f}")
+    check(not bad, f"text: {what}: quantiles within one bucket of the text's" + "".join("; " + b for b in bad))
+
+
+def frame_ns(frame):
+    day = time.strptime(frame["time"][:19] + " UTC", "%Y-%m-%dT%H:%M:%S %Z")
+    import calendar
+    return calendar.timegm(day) * 10**9 + int(frame["time"][20:23]) * 10**6
+
+
+def powers(lengths_us):
+    """Counts by power of two of microseconds, as runqlat prints them."""
+    out = {}
+    for us, n in lengths_us:
+        out[max(1, int(us)).bit_length() - 1] = out.get(max(1, int(us)).bit_length() - 1, 0) + n
+    return out
+
+
+def text():
+    trace = tracing.Tracefs()
+    undo.append(trace.close)
+    ktop = Ktop(0.5)
+    ktop.frame()
+    truth = Text(trace)
+    runqlat = shutil.which("runqlat")
+    peer = start(runqlat, "4", "1", stderr=subprocess.DEVNULL) if runqlat else None
+    burners = [load("burn", cpu, 0) for cpu in range(os.cpu_count())]
+    loads = [load("pingpong", 10**9, cpu) if False else start(LOAD, "pingpong", "60000", str(cpu)) for cpu in (0, -1)]
+    sleepers = start("sh", "-c", "while :; do sleep 0.003; done")
+    begin = len(ktop.frames)
+    out = peer.stdout.read() if peer and peer.wait(30) == 0 else ""
+    if not out:
+        while len(ktop.frames) < begin + 8:
+            ktop.frame()
+    now = time.time_ns()
+    for process in burners + loads + [sleepers]:
+        process.end()
+    while frame_ns(ktop.frames[-1]) < now:
+        ktop.frame()
+    events = truth.end()
+    ktop.process.end()
+    # Whole frames that lie within the text; a frame ends 5 ms before its time is taken.
+    settle = 5 * 10**6
+    inside = [i for i in range(1, len(ktop.frames)) if frame_ns(ktop.frames[i - 1]) - settle > events[0][0] + 10**8
+              and frame_ns(ktop.frames[i]) < events[-1][0]]
+    frames = [ktop.frames[i] for i in inside]
+    edges = frame_ns(ktop.frames[inside[0] - 1]) - settle, frame_ns(frames[-1]) - settle
+    queue, kinds = Text.waits(events)
+    within = lambda waits: [length for at, length in waits if edges[0] < at <= edges[1]]
+    compare(f"run_queue_latency over {len(frames)} frames", [h for f in frames for h in f["histograms"]["run_queue_latency"]], within(queue))
+    for kind in ("sleep", "preempted"):
+        compare(f"off_cpu {kind}", [h for f in frames for h in f["histograms"]["off_cpu"] if h["kind"] == kind], within(kinds[kind]))
+    by_process = sum(h["count"] for f in frames for h in f["histograms"]["run_queue_by_process"])
+    by_cpu = sum(h["count"] for f in frames for h in f["histograms"]["run_queue_latency"])
+    check(by_process == by_cpu, f"text: {by_process} waits by thread, {by_cpu} by CPU")
+    check(ktop.lost() == 0, f"text: {ktop.lost()} events lost")
+    theirs = {int(m[1]).bit_length() - 1 if int(m[1]) else 0: int(m[2]) for m in re.finditer(r"^\s*(\d+) -> \d+\s*: (\d+)", out, re.M)}
+    if sum(theirs.values()) < 1000:
+        print("     runqlat is not there, or does not run: not compared", flush=True)
+        return
+    ours = powers((low, n) for h in (h for f in frames for h in f["histograms"]["run_queue_latency"]) for low, _, n in h["buckets"])
+    total, their_total = sum(ours.values()), sum(theirs.values())
+    for q in (0.25, 0.5, 0.75, 0.9, 0.99):
+        mine, other = (bisect.bisect_left([sum(h.get(k, 0) for k in range(i + 1)) for i in range(40)], q * t) for h, t in ((ours, total), (theirs, their_total)))
+        # A quantile at the edge of two buckets may fall to either: then both hold it within 3 %.
+        share = lambda h, t, k: sum(h.get(i, 0) for i in range(k + 1)) / t
+        same = mine == other or (abs(mine - other) == 1 and abs(share(ours, total, min(mine, other)) - share(theirs, their_total, min(mine, other))) < 0.06)
+        check(same, f"runqlat: p{100 * q:g} in the bucket of {1 << other} us, ours of {1 << mine} us")
+
+
+# ---- stuck ----
+
+def cpu_group():
+    """A control group that may use 10 % of a CPU, or None; and how to put a process into it."""
+    for base, v1 in (("/sys/fs/cgroup/cpu", True), ("/sys/fs/cgroup", False), ("/sys/fs/cgroup/unified", False)):
+        path = f"{base}/ktop-test-{os.getpid()}"
+        try:
+            os.mkdir(path)
+        except OSError:
+            continue
+        undo.append(lambda: os.rmdir(path))
+        try:
+            if v1:
+                write(f"{path}/cpu.cfs_period_us", "100000")
+                write(f"{path}/cpu.cfs_quota_us", "10000")
+            else:
+                write(f"{path}/cpu.max", "10000 100000")
+            return path
+        except OSError:
+            undo.pop()()
+    return None
+
+
+def slow_file(work):
+    """A file on a FUSE file system that takes 8 s for a read; None where there is none."""
+    program, mount = f"{work}/slowfuse", f"{work}/mnt"
+    subprocess.run(["cc", "-O2", "-o", program, f"{HERE}/slowfuse.c", "-lpthread"], check=True)
+    if not os.path.exists("/dev/fuse"):
+        return None
+    os.mkdir(mount)
+    server = subprocess.Popen([program, mount, "8", "8000000"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def end():
+        subprocess.run(["umount", "-l", mount], capture_output=True)
+        server.kill()
+        server.wait()
+    undo.append(end)
+    for _ in range(200):
+        if os.path.ismount(mount):
+            return f"{mount}/disk"
+        time.sleep(0.02)
+    return None
+
+
+def told(what, rows):
+    if rows:
+        row = rows[0]
+        check(True, f"stuck: {what}: {row['comm']} {row['kind']} {row['state']} for {(row['since_us'] or 0) / 1e6:.1f} s in {row['blocked_in']} "
+              f"({row['syscall']}), waits for {row['waits_for']}; {row['stack']}")
+
+
+def stuck():
+    work = tempfile.mkdtemp(prefix="ktop-sched-")
+    undo.append(lambda: shutil.rmtree(work, ignore_errors=True))
+    ktop = Ktop(0.4)
+    want = {}  # tid -> (what, check of a row of `stuck`)
+    holder, waiter = load("flock", f"{work}/the lock").pids
+    want[waiter] = ("a file's lock", lambda r: r["kind"] == "lock" and f"{work}/the lock" in (r["waits_for"] or "") and
+                    f"holder ({holder})" in r["waits_for"] and r["state"] == "S" and r["comm"] == "waiter")
+    mutex_holder, mutex_waiter = load("mutex").pids
+    want[mutex_waiter] = ("a mutex", lambda r: r["kind"] == "lock" and f"held by holder ({mutex_holder})" in (r["waits_for"] or "") and
+                          r["pid"] == mutex_holder and "futex" in (r["blocked_in"] or ""))
+    parent, = load("vfork").pids
+    want[parent] = ("a child by vfork", lambda r: r["kind"] == "uninterruptible" and r["state"] == "D" and "vfork" in (r["waits_for"] or ""))
+    slow = slow_file(work)
+    if slow:
+        reader = start("dd", f"if={slow}", "of=/dev/null", "bs=4096", "count=1", stderr=subprocess.DEVNULL)
+        fuse = lambda r: r["tid"] == reader.pid and slow in (r["waits_for"] or "") and "fuse" in r["waits_for"] and r["stack"] and r["comm"] == "dd"
+        seen = ktop.until("a slow FUSE file", lambda frame: [r for r in frame["tables"]["stuck"] if fuse(r) and r["kind"] == "server" and r["state"] == "S"], 15)
+        told("a slow FUSE file", seen)
+        reader.send_signal(signal.SIGUSR1)  # dd would tell how far it is: the kernel waits on, now in D
+        seen = ktop.until("a slow FUSE file, in D", lambda frame: [r for r in frame["tables"]["stuck"] if fuse(r) and r["kind"] == "uninterruptible" and r["state"] == "D"], 15)
+        told("a slow FUSE file, in D", seen)
+    group = cpu_group()
+    if group:
+        limited = load("burn", 0, 0)
+        write(f"{group}/cgroup.procs", str(limited.pids[0]))
+        undo.append(limited.end)  # before the group is removed
+        want[limited.pids[0]] = ("a throttled control group", lambda r: r["kind"] == "throttled" and os.path.basename(group) in (r["waits_for"] or ""))
+    pipe_reader, = load("pipe").pids
+    for tid, (what, right) in want.items():
+        told(what, ktop.until(what, lambda frame: [r for r in frame["tables"]["stuck"] if r["tid"] == tid and right(r)], 40))
+    if not slow or not group:
+        print(f"     not tested: {'' if slow else 'no FUSE '}{'' if group else 'no cpu controller of control groups'}", flush=True)
+    task = ktop.until("a pipe", lambda frame: (lambda r: r if r and r["blocked_in"] else None)(ktop.task(pipe_reader)), 40)
+    check(task and "pipe" in task["blocked_in"] and task["comm"] == "reader" and abs(task["off_cpu_us_per_s"] - 1e6) < 1,
+          f"tasks: the reader of an empty pipe waits in {task and task['blocked_in']}")
+    check(not [r for r in ktop.frames[-1]["tables"]["stuck"] if r["tid"] == pipe_reader], "stuck: a reader of an empty pipe is not stuck")
+    if group:
+        rows = [r for f in ktop.frames for r in f["tables"]["cgroups"] if r["cgroup"].endswith(os.path.basename(group)) and r["throttled_per_s"]]
+        check(rows and abs(rows[-1]["quota_pct"] - 10) < 0.01 and max(r["throttled_per_s"] for r in rows) > 2,
+              f"cgroups: {rows[-1] if rows else None}")
+    realtime(ktop)
+    ktop.process.end()
+
+
+def realtime(ktop):
+    """A task that shares its CPU with a real-time one, which the kernel lets have 95 % of it or all."""
+    try:
+        victim, = load("burn", 1 % os.cpu_count(), 0).pids
+        hog = start("timeout", "-s", "KILL", "5", LOAD, "burn", str(1 % os.cpu_count()), "30")
+        pid = int(hog.stdout.readline() or 0)
+    except (OSError, ValueError):
+        pid = 0
+    if not pid:
+        print("     not tested: no real-time priority to be had", flush=True)
+        return
+    seen = ktop.until("a real-time hog", lambda frame: [r for r in frame["tables"]["stuck"] if r["tid"] == victim and r["kind"] == "realtime"], 20)
+    if seen:
+        check(f"rt_hog ({pid})" in seen[0]["waits_for"] and "priority 30" in seen[0]["waits_for"], f"stuck: real-time: {seen[0]['waits_for']}")
+    hog.end()
+
+
+def main():
+    global LOAD
+    tracing.need_root()
+    work = tempfile.mkdtemp(prefix="ktop-load-")
+    undo.append(lambda: shutil.rmtree(work, ignore_errors=True))
+    LOAD = f"{work}/sched_load"
+    subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", LOAD, f"{HERE}/vm/programs/sched_load.c", "-lpthread"], check=True)
+    chosen = sys.argv[1:] or ["counts", "text", "stuck"]
+    for name, part in (("counts", counts), ("text", text), ("stuck", stuck)):
+        if name in chosen:
+            part()
+    return 0 if good else 1
+
+
+status = 1
+try:
+    status = main()
+finally:
+    for step in reversed(undo):
+        step()
+sys.exit(status)
