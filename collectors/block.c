@@ -27,8 +27,9 @@
 #define SETTLE_NS 5000000ull
 #define FLIGHTS 8192
 #define OWN_MAX 64
-// Requests of a frame that were issued and had not arrived before: so many, and one in so many, are too many.
-#define UNANNOUNCED_MIN 16
+// Requests issued per second, and how many of them (one in so many) without that anything told of their arrival.
+#define TORRENT_BEGINS 50000
+#define TORRENT_ENDS 30000
 #define UNANNOUNCED_SHARE 4
 
 struct block {
@@ -46,7 +47,8 @@ struct block {
     struct block_counts before; // at the last frame
     uint64_t lost_before, gaps; // gaps: of the sub-buffers, at the last drain
     uint32_t grown;             // buffers that were enlarged when this interval began
-    bool starts;                // BLOCK_START is recorded beside the bios
+    bool no_starts;             // BLOCK_START is not recorded beside the bios
+    bool starts_needed;         // on this machine it always is
     bool grow_due;              // looked for after the sample, in the next drain
 };
 
@@ -114,21 +116,20 @@ static int event_switch(const struct block *block, int kind, bool on) {
     return instance_write(block->instance, file, on ? "1" : "0");
 }
 
-// What the level records. An event costs the program whose I/O it is as much as it costs ktop. The start of a request
-// tells nothing that its bio has not told, but for requests whose bios are not told (unannounced_look).
+// What the level records.
 static bool event_wanted(const struct block *block, int kind) {
     bool of_bios = kind >= BLOCK_BIO_QUEUE && kind <= BLOCK_REMAP;
     if (kind == BLOCK_COMPLETE)
         return true;
     if (block->pace.level != BLOCK_FULL)
         return block->pace.level == BLOCK_NO_BIOS && !of_bios;
-    return kind != BLOCK_START || block->starts || !block->formats.kinds[BLOCK_BIO_QUEUE].present;
+    return kind != BLOCK_START || !block->no_starts;
 }
 
 static int enable_events(struct block *block, const char **step, char *detail, size_t size) {
     *step = "switching on the event";
-    for (int kind = BLOCK_KINDS - 1; kind >= 0; kind--) { // the bios first: what they are good for decides on the start
-        if (!block->formats.kinds[kind].present || !event_wanted(block, kind))
+    for (int kind = 0; kind < BLOCK_KINDS; kind++) {
+        if (!block->formats.kinds[kind].present)
             continue;
         int error = event_switch(block, kind, true);
         if (!error)
@@ -296,21 +297,37 @@ static void apply_level(struct block *block) {
     block_match_lost(block->match, now_ns());
 }
 
-// Bios that one device sends on to another (md, paths of one disk) are not told again there: when many requests are
-// issued without an arrival, their starts are recorded as well from now on.
-static void unannounced_look(struct block *block) {
+// The start of a request parts what waits for a request (a full queue, a control group's share) from what waits in the
+// queue. In a torrent nothing waits for one, and every event costs the program whose I/O it is: there the queue time
+// begins with the bio. Unless bios are not told (md and multipath send them on): then requests are issued unannounced.
+static void starts_decide(struct block *block, double seconds) {
     const struct block_counts *now = block_match_counts(block->match), *was = &block->before;
-    uint64_t issued = now->issued - was->issued, unannounced = now->unannounced - was->unannounced;
-    if (block->starts || !block->formats.kinds[BLOCK_START].present || block->pace.level != BLOCK_FULL ||
-        unannounced < UNANNOUNCED_MIN || unannounced * UNANNOUNCED_SHARE < issued)
+    double issued = (double)(now->issued - was->issued), unannounced = (double)(now->unannounced - was->unannounced);
+    if (!block->formats.kinds[BLOCK_START].present || !block->formats.kinds[BLOCK_BIO_QUEUE].present ||
+        block->pace.level != BLOCK_FULL)
         return;
-    block->starts = true;
-    event_switch(block, BLOCK_START, true);
+    if (block->no_starts && unannounced * UNANNOUNCED_SHARE > issued)
+        block->starts_needed = true;
+    bool without = !block->starts_needed && issued > (block->no_starts ? TORRENT_ENDS : TORRENT_BEGINS) * seconds;
+    if (without == block->no_starts)
+        return;
+    block->no_starts = without;
+    event_switch(block, BLOCK_START, !without);
 }
 
 static void put_notes(struct block *block, struct section *out, uint64_t lost) {
     char text[256];
     const struct block_counts *now = block_match_counts(block->match), *was = &block->before;
+    if (!block->formats.kinds[BLOCK_START].present)
+        section_note(out, SEVERITY_INFO, "queue_us",
+                     block->formats.kinds[BLOCK_INSERT].present
+                         ? "queue times begin at the arrival of the bio: this kernel has no block_io_start event"
+                         : "queue times begin at the arrival of the bio: this kernel tells no other",
+                     "use Linux 6.5 or later");
+    else if (block->no_starts)
+        section_note(out, SEVERITY_INFO, "queue_us",
+                     "queue times begin at the arrival of the bio while there are so many I/Os: block_io_start is off",
+                     NULL);
     if (lost) {
         snprintf(text, sizeof(text), "%llu block events were lost: the kernel's buffer was full before ktop came to it",
                  (unsigned long long)lost);
@@ -353,6 +370,15 @@ static uint64_t lost_in_all(struct block *block) {
     return marked > counted ? marked : counted;
 }
 
+// How busy each disk was, from horizon to horizon. With a gap in the events nobody knows.
+static void busy_take(struct block *block, uint64_t horizon, bool whole) {
+    for (uint32_t i = 0; i < block->stat->n_devices; i++) {
+        struct block_device *device = &block->stat->devices[i];
+        uint64_t busy_ns = block_match_busy(block->match, device->dev, horizon);
+        device->busy_ns = whole && block->pace.level != BLOCK_COUNT ? busy_ns : BLOCK_NOT_KNOWN;
+    }
+}
+
 static int block_sample(struct collector_run *run, struct section *out) {
     struct block *block = run->state;
     struct timespec wall, mono;
@@ -375,6 +401,7 @@ static int block_sample(struct collector_run *run, struct section *out) {
         .who = block->who,
     };
     block_fill_disks(block->names, block->stat, block->match, run->end_ns);
+    busy_take(block, run->end_ns - SETTLE_NS, !lost && !block->grown);
     block_fill_section(&fill, out);
     put_series(block, out, (double)(run->end_ns - run->begin_ns) / 1e9, lost);
     put_notes(block, out, lost);
@@ -382,7 +409,7 @@ static int block_sample(struct collector_run *run, struct section *out) {
     section_events(out, counts->events - block->before.events + block->counted, lost);
     block->counted = 0;
     if (!run->first && !lost && !block->grown)
-        unannounced_look(block);
+        starts_decide(block, (double)(run->end_ns - run->begin_ns) / 1e9);
     block->before = *counts;
     block_stat_clear(block->stat);
     block_who_tidy(block->who, run->end_ns);

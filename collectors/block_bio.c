@@ -17,6 +17,7 @@ static bool bio_known(struct block_match *match, const struct block_event *event
     if (!f || !f->remapped || f->bio_sectors != event->sectors)
         return false;
     f->remapped = false;
+    f->arrival_ns = event->ts; // until somebody tells of its request
     match->n_remapped--;
     if (f->tid == event->tid)
         flight_by(match, f, event);

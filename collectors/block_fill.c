@@ -263,6 +263,8 @@ static void fill_device(struct filler *filler, struct table_builder *builder, co
     table_builder_set_num(builder, row, BLOCK_D_REQUEUES, (double)device->requeues / seconds);
     table_builder_set_num(builder, row, BLOCK_D_FLUSHES, (double)device->ios[BLOCK_FLUSH] / seconds);
     table_builder_set_num(builder, row, BLOCK_D_DISCARDS, (double)device->ios[BLOCK_DISCARD] / seconds);
+    if (device->busy_ns != BLOCK_NOT_KNOWN) // an event at the edge may be told late
+        table_builder_set_num(builder, row, BLOCK_D_BUSY, fmin(100, (double)device->busy_ns / seconds / 1e7));
     table_builder_set_text(builder, row, BLOCK_D_LAST_ERROR, error_text(device->last_error));
     if (device->last_error && device->last_error_sector != BLOCK_NO_SECTOR)
         table_builder_set_num(builder, row, BLOCK_D_LAST_SECTOR, (double)device->last_error_sector);

@@ -24,6 +24,7 @@
 #define PARTS 1024            // places of a hash table
 #define SEQUENCES 1024        // the same: of threads that do I/O
 #define WRITERS 64            // threads that write back at one time
+#define BUSY_BITS 8           // log2 of the places of a hash table: of disks
 
 enum flight_state {
     FLIGHT_FREE,
@@ -51,6 +52,7 @@ struct flight {
     int32_t error;
     uint8_t sequence;
     bool own, suspect, requested, tail, remapped; // remapped: its queue event is still to come
+    bool busy;                                    // counted in its disk's in_flight
     uint16_t requeues;
     char rwbs[BLOCK_RWBS], comm[BLOCK_COMM];
 };
@@ -59,6 +61,13 @@ struct seen {
     uint64_t next; // sector
     uint32_t dev;
     int32_t tid;
+};
+
+// How long a disk had a request to work on.
+struct busy {
+    uint32_t dev; // 0: an empty place
+    uint32_t in_flight;
+    uint64_t since, ns; // since: in_flight is above 0, or the last look; ns: before that, since the last look
 };
 
 struct writer {
@@ -76,7 +85,7 @@ struct block_match {
     uint32_t *index; // slot + 1 of the first of a chain; room for capacity * INDEX_ROOM, mask + 1 of them are in use
     uint32_t capacity, mask, used, high, free_list; // high: slots ever used; free_list: slot + 1
     uint32_t by_state[FLIGHT_STATES];
-    uint64_t lost_ts;
+    uint64_t lost_ts, now; // now: of the latest event
     bool any_suspect;
     block_done_fn done;
     void *ctx;
@@ -87,6 +96,8 @@ struct block_match {
     uint32_t n_parts, n_writers, n_remapped;
     struct writer writers[WRITERS];
     struct seen seen[SEQUENCES];
+    struct busy busy[1 << BUSY_BITS];
+    uint32_t n_busy;
     struct rwbs_word rwbs_words[16]; // by a hash of the word; the empty one means what a zeroed entry says
     struct block_counts counts;
 };
@@ -130,7 +141,42 @@ static inline struct flight *chain_next(const struct block_match *match, const s
     return chain_at(match, f->next);
 }
 
+// NULL: too many disks.
+static inline struct busy *busy_of(struct block_match *match, uint32_t dev) {
+    uint32_t at = dev * 0x9e3779b1u >> (32 - BUSY_BITS);
+    while (match->busy[at].dev != dev && match->busy[at].dev)
+        at = (at + 1) % (1 << BUSY_BITS);
+    struct busy *busy = &match->busy[at];
+    if (__builtin_expect(!busy->dev, 0)) {
+        if (match->n_busy >= (1 << BUSY_BITS) * 3 / 4)
+            return NULL;
+        match->n_busy++;
+        busy->dev = dev;
+    }
+    return busy;
+}
+
+static inline void busy_begin(struct block_match *match, struct flight *f) {
+    struct busy *busy = busy_of(match, f->dev);
+    if (!busy)
+        return;
+    if (busy->in_flight++ == 0 && match->now > busy->since)
+        busy->since = match->now;
+    f->busy = true;
+}
+
+static inline void busy_end(struct block_match *match, struct flight *f) {
+    struct busy *busy = busy_of(match, f->dev);
+    f->busy = false;
+    if (--busy->in_flight || match->now <= busy->since)
+        return;
+    busy->ns += match->now - busy->since;
+    busy->since = match->now;
+}
+
 static inline void flight_state(struct block_match *match, struct flight *f, uint8_t state) {
+    if (f->busy)
+        busy_end(match, f);
     match->by_state[f->state]--; // of FLIGHT_FREE it means nothing
     f->state = state;
     match->by_state[state]++;
@@ -138,7 +184,7 @@ static inline void flight_state(struct block_match *match, struct flight *f, uin
 
 // In two pieces, which compilers make plain stores of: they make a slow string instruction of one long one.
 static inline void flight_clear(struct flight *f) {
-    _Static_assert(sizeof(*f) > 64 && sizeof(*f) <= 136, "two pieces");
+    _Static_assert(sizeof(*f) > 64 && sizeof(*f) <= 144, "two pieces");
     memset(f, 0, 64);
     memset((char *)f + 64, 0, sizeof(*f) - 64);
 }

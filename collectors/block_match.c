@@ -81,7 +81,7 @@ static void on_issue(struct block_match *match, const struct block_event *event)
     }
     if (!f && key == event->sector && match->by_state[FLIGHT_BIO]) { // kernels that do not tell of the request
         f = flight_find(match, event, key, FLIGHT_BIO);
-        if (f)
+        if (f && !f->arrival_ns)
             f->arrival_ns = f->bio_ns;
     }
     if (!f) {
@@ -96,6 +96,8 @@ static void on_issue(struct block_match *match, const struct block_event *event)
         flight_by(match, f, event);
     }
     flight_state(match, f, FLIGHT_ISSUED);
+    if (key == event->sector) // the ends of flushes are not always told
+        busy_begin(match, f);
     f->issue_ns = event->ts;
     f->suspect = event->ts <= match->lost_ts; // read after the gap was seen, yet from before its end
     f->op = event->op;
@@ -199,6 +201,8 @@ static void on_complete(struct block_match *match, const struct block_event *eve
 
 void block_match_event(struct block_match *match, const struct block_event *told) {
     match->counts.events++;
+    if (told->ts > match->now)
+        match->now = told->ts;
     switch ((enum block_kind)told->kind) {
     case BLOCK_START:
     case BLOCK_INSERT:
@@ -275,8 +279,11 @@ void block_match_lost(struct block_match *match, uint64_t ts) {
     match->lost_ts = ts;
     match->any_suspect = true;
     match->n_writers = 0;
+    for (uint32_t i = 0; i < 1 << BUSY_BITS; i++)
+        match->busy[i].in_flight = 0;
     for (uint32_t i = 0; i < match->high; i++) {
         struct flight *f = &match->pool[i];
+        f->busy = false; // its end may be lost
         f->suspect = true;
         // A bio that never ends would lend its age to the next one at its sector: its wait is left out instead.
         if (f->state > FLIGHT_ISSUED && f->state != FLIGHT_FREE)
@@ -316,6 +323,22 @@ void block_match_tidy(struct block_match *match, uint64_t now) {
         match_grow(match);
     if (match->mask + 1 > INDEX_MIN && match->used < (match->mask + 1) / (8 * INDEX_ROOM))
         index_resize(match, (match->mask + 1) / 2);
+}
+
+uint64_t block_match_busy(struct block_match *match, uint32_t dev, uint64_t until) {
+    uint32_t at = dev * 0x9e3779b1u >> (32 - BUSY_BITS);
+    while (match->busy[at].dev && match->busy[at].dev != dev)
+        at = (at + 1) % (1 << BUSY_BITS);
+    struct busy *busy = &match->busy[at];
+    if (!busy->dev)
+        return BLOCK_NOT_KNOWN;
+    uint64_t ns = busy->ns;
+    busy->ns = 0;
+    if (until > busy->since) {
+        ns += busy->in_flight ? until - busy->since : 0;
+        busy->since = until;
+    }
+    return ns;
 }
 
 const struct block_counts *block_match_counts(const struct block_match *match) {

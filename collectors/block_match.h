@@ -77,6 +77,11 @@ void block_match_lost(struct block_match *match, uint64_t ts);
 // Between drains: makes room for twice as many when the table is half full, and gives up what is hopelessly old.
 void block_match_tidy(struct block_match *match, uint64_t now);
 
+// How long, since it was last asked, the disk had at least one request to work on (issued, not completed; flushes
+// aside), up to `until`, before which all events are known. Wrong when events were lost meanwhile.
+#define BLOCK_NOT_KNOWN UINT64_MAX // no request was ever issued to it
+uint64_t block_match_busy(struct block_match *match, uint32_t dev, uint64_t until);
+
 const struct block_counts *block_match_counts(const struct block_match *match);
 uint32_t block_match_in_flight(const struct block_match *match); // issued and not completed
 uint32_t block_match_queued(const struct block_match *match);    // arrived and not issued

@@ -22,6 +22,7 @@ struct block_device {
     struct hist_acc *size[BLOCK_OPS], *offset[BLOCK_OPS];                         // bytes; 64ths of the device
     double per_sector;                                                            // 64 / sectors; 0: not known
     uint64_t errors, timeouts, requeues, ios[BLOCK_OPS], bytes[BLOCK_OPS];
+    uint64_t busy_ns; // for the caller: BLOCK_NOT_KNOWN, or how long it had a request to work on
     struct block_sequence_counts sequence;
     int32_t last_error; // since ktop started; 0: none
     uint64_t last_error_sector;

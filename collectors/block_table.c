@@ -91,6 +91,12 @@ static const struct column device_columns[] = {
      .unit = UNIT_ID,
      .width = 12,
      .help = "Where the I/O with the last error began, in sectors of 512 bytes."},
+    {.name = "busy_pct",
+     .better = "util_pct",
+     .title = "BUSY%",
+     .unit = UNIT_PCT,
+     .width = 6,
+     .help = "Share of the time in which the disk had at least one request to work on, from the requests themselves."},
 };
 
 const struct table_def block_devices_table = {

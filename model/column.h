@@ -45,6 +45,9 @@ struct column {
     size_t (*format)(union cell value, char *out, size_t size);
     // < 0, 0, > 0 when the default for the type will not do. Not measured is handled before: it always sorts last.
     int (*compare)(union cell a, union cell b);
+    // The column of that name in another table measures the same less well: where the two are side by side, this one's
+    // value is shown there too when there is one.
+    const char *better;
 };
 
 static inline union cell cell_null(enum column_type type) {

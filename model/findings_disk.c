@@ -32,7 +32,7 @@ void check_disk_saturated(struct scan *scan) {
     int flight = table_column(def, "in_flight");
     size_t cursor = 0;
     for (const union cell *row; name >= 0 && (row = table_next(table, &cursor));) {
-        double busy = scan_num(row, util);
+        double busy = table_better(scan_table(scan, "block_devices"), row, "util_pct", scan_num(row, util));
         if (!(busy >= 90))
             continue;
         const struct text *device = scan_text(row, name);
@@ -49,12 +49,12 @@ void check_disk_saturated(struct scan *scan) {
     }
 }
 
-static bool any_busy_disk(const struct scan *scan) {
+static bool any_busy_disk(struct scan *scan) {
     const struct table *table = scan_table(scan, "devices");
     int util = table ? table_column(table_def(table), "util_pct") : -1;
     size_t cursor = 0;
     for (const union cell *row; util >= 0 && (row = table_next(table, &cursor));)
-        if (scan_num(row, util) >= 90)
+        if (table_better(scan_table(scan, "block_devices"), row, "util_pct", scan_num(row, util)) >= 90)
             return true;
     return false;
 }

@@ -81,6 +81,11 @@ static void join_columns(struct join *join) {
     for (uint16_t t = 0; t < join->n_tables; t++)
         for (uint16_t c = 0; c < join->defs[t]->n_columns; c++) {
             const struct column *column = &join->defs[t]->columns[c];
+            int worse = t > 0 && column->better ? join_column(join, column->better) : -1;
+            if (worse >= 0 && join->columns[worse]->type == column->type) {
+                join->at[worse].better_table = (uint8_t)t;
+                join->at[worse].better = c;
+            }
             if (t > 0 && join_column(join, column->name) >= 0) // a key, or what an earlier table has already
                 continue;
             join->columns[join->n_columns] = column;
@@ -128,7 +133,11 @@ void join_free(struct join *join) {
 }
 
 union cell join_cell(const struct join *join, size_t row, uint16_t column) {
-    const union cell *cells = join->rows[row * join->n_tables + join->at[column].table];
+    const union cell *const *rows = &join->rows[row * join->n_tables];
+    const union cell *cells = rows[join->at[column].better_table];
+    if (join->at[column].better_table && cells && !cell_is_null(join->columns[column], cells[join->at[column].better]))
+        return cells[join->at[column].better];
+    cells = rows[join->at[column].table];
     return cells ? cells[join->at[column].column] : cell_null(join->columns[column]->type);
 }
 

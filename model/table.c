@@ -83,6 +83,16 @@ const union cell *table_find(const struct table *table, const union cell *key) {
     return NULL;
 }
 
+double table_better(const struct table *other, const union cell *keys, const char *name, double num) {
+    for (uint16_t i = 0; other && i < other->def->n_columns; i++) {
+        if (!other->def->columns[i].better || strcmp(other->def->columns[i].better, name))
+            continue;
+        const union cell *row = table_find(other, keys);
+        return row && row[i].num == row[i].num ? row[i].num : num;
+    }
+    return num;
+}
+
 int table_column(const struct table_def *def, const char *name) {
     for (int i = 0; i < def->n_columns; i++)
         if (!strcmp(def->columns[i].name, name))

@@ -26,6 +26,9 @@ size_t table_rows(const struct table *table);
 const union cell *table_next(const struct table *table, size_t *cursor);
 // The first row whose leading n_keys cells equal key's, or NULL. Linear: for a few look-ups.
 const union cell *table_find(const struct table *table, const union cell *key);
+// What another table (NULL: there is none) measures better (struct column) than the column `name`, with the value
+// `num`, of the row that begins with these keys; else num.
+double table_better(const struct table *other, const union cell *keys, const char *name, double num);
 // Index of the column of that name, or -1. Resolve once, not per row.
 int table_column(const struct table_def *def, const char *name);
 
@@ -63,9 +66,9 @@ struct join {
     size_t n_rows;
     const union cell **rows; // n_rows * n_tables; NULL where a table lacks the row
     struct {
-        uint8_t table;
-        uint16_t column;
-    } * at; // n_columns: where column i lives
+        uint8_t table, better_table; // better_table 0: none
+        uint16_t column, better;
+    } * at; // n_columns: where column i lives, and where it is measured better (struct column)
 };
 // The tables must outlive the join. defs[i] must be set for each i < n_tables.
 struct join *join_new(const struct table *const *tables, const struct table_def *const *defs, uint16_t n_tables);

@@ -248,6 +248,22 @@ static void partitions_and_gone_disks(void **state) {
     assert_int_equal(done.n, 1);
 }
 
+// Told twice, before and after a control group made it wait: the wait is none of the queue's.
+static void a_throttled_partition(void **state) {
+    (void)state;
+    const struct block_part parts[] = {{.dev = (7 << 20) + 1, .disk = 7 << 20}};
+    block_match_parts(match, parts, 1);
+    struct block_event remap = forge_block(BLOCK_REMAP, 100, "R", 2056, 8);
+    remap.old_dev = parts[0].dev;
+    block_match_event(match, &remap);
+    bio(5000, "R", 2056, 8);
+    at(BLOCK_ISSUE, 5010, "R", 2056, 8);
+    at(BLOCK_COMPLETE, 5100, "R", 2056, 8);
+    assert_int_equal(done.n, 1);
+    assert_int_equal(done.io[0].bio_ns, 100);
+    assert_int_equal(done.io[0].arrival_ns, 5000);
+}
+
 static void writeback_and_sequences(void **state) {
     (void)state;
     struct block_event begin = {.kind = BLOCK_WB_BEGIN, .tid = 5, .cgroup = 77};
@@ -286,6 +302,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(operation_and_flags, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bios_of_flushes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(partitions_and_gone_disks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_throttled_partition, set_up, tear_down),
         cmocka_unit_test_setup_teardown(writeback_and_sequences, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

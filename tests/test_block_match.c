@@ -351,8 +351,44 @@ static void many_in_any_order(void **state) {
     block_match_free(large);
 }
 
+// The time in which at least one request was issued and not completed, in pieces from look to look.
+static void busy_time(void **state) {
+    (void)state;
+    const uint32_t dev = 7 << 20;
+    assert_true(block_match_busy(match, dev, 0) == BLOCK_NOT_KNOWN);
+    at(BLOCK_START, 90, "R", 8, 8);
+    at(BLOCK_ISSUE, 100, "R", 8, 8);
+    at(BLOCK_ISSUE, 120, "R", 16, 8);
+    at(BLOCK_COMPLETE, 130, "R", 8, 8);
+    at(BLOCK_COMPLETE, 150, "R", 16, 8); // 100 to 150
+    at(BLOCK_ISSUE, 200, "W", 8, 8);
+    assert_int_equal(block_match_busy(match, dev, 220), 70); // … and 200 to 220
+    at(BLOCK_COMPLETE, 230, "W", 8, 4);                      // a part
+    at(BLOCK_REQUEUE, 240, "W", 12, 4);                      // the driver has it no more
+    at(BLOCK_ISSUE, 260, "W", 12, 4);
+    at(BLOCK_COMPLETE, 270, "W", 12, 4);
+    assert_int_equal(block_match_busy(match, dev, 300), 30);
+    at(BLOCK_ISSUE, 310, "FF", 0, 0); // its end may never be told
+    assert_int_equal(block_match_busy(match, dev, 400), 0);
+    at(BLOCK_ISSUE, 410, "R", 8, 8);
+    at(BLOCK_ISSUE, 411, "R", 16, 8);
+    block_match_lost(match, 420); // their ends, for all anybody knows
+    assert_int_equal(block_match_busy(match, dev, 500), 0);
+    at(BLOCK_ISSUE, 510, "R", 24, 8);
+    at(BLOCK_COMPLETE, 515, "R", 16, 8);
+    at(BLOCK_COMPLETE, 520, "R", 24, 8);
+    assert_int_equal(block_match_busy(match, dev, 600), 10);
+    at(BLOCK_ISSUE, 610, "R", 24, 8);
+    block_match_drop(match, dev); // gone with what it had
+    at(BLOCK_ISSUE, 700, "R", 8, 8);
+    at(BLOCK_COMPLETE, 710, "R", 8, 8);
+    assert_int_equal(block_match_busy(match, dev, 800), 10);
+    assert_true(block_match_busy(match, 8 << 20, 800) == BLOCK_NOT_KNOWN);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(busy_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_whole_life, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_an_arrival, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_issue_never_seen, set_up, tear_down),

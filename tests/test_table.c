@@ -240,6 +240,47 @@ static void joins_of_missing(void **state) {
     join_free(join);
 }
 
+// Two sources of one quantity: the better one stands in the place of the other, where it knows.
+static void better_measured(void **state) {
+    (void)state;
+    static const struct column rough_columns[] = {{.name = "device", .type = COLUMN_TEXT}, {.name = "util_pct"}};
+    static const struct column exact_columns[] = {{.name = "device", .type = COLUMN_TEXT},
+                                                  {.name = "busy_pct", .better = "util_pct"}};
+    static const struct table_def rough = {.name = "rough", .columns = rough_columns, .n_columns = 2, .n_keys = 1};
+    static const struct table_def exact = {.name = "exact", .columns = exact_columns, .n_columns = 2, .n_keys = 1};
+    static const char *const names[] = {"vda", "vdb", "vdc"};
+    static const double values[][2] = {{10, 20}, {30, NAN}, {50, NAN}}, want[] = {20, 30, 50};
+    struct table_builder *builders[2] = {table_builder_new(&rough), table_builder_new(&exact)};
+    struct table *tables[2];
+    for (int t = 0; t < 2; t++) {
+        for (int i = 0; i < 3 - t; i++) { // the second table has no vdc
+            uint32_t row = table_builder_add(builders[t]);
+            table_builder_set_text(builders[t], row, 0, text_from(names[i]));
+            table_builder_set_num(builders[t], row, 1, values[i][t]);
+        }
+        tables[t] = table_builder_seal(builders[t]);
+    }
+    struct join *join = join_new((const struct table *const *)tables, NULL, 2);
+    size_t cursor = 0;
+    for (size_t i = 0; i < 3; i++) {
+        const union cell *row = table_next(tables[0], &cursor);
+        assert_float_equal(join_cell(join, i, 1).num, want[i], 0);
+        assert_float_equal(table_better(tables[1], row, "util_pct", row[1].num), want[i], 0);
+        assert_float_equal(table_better(NULL, row, "util_pct", row[1].num), values[i][0], 0);
+        assert_float_equal(table_better(tables[1], row, "other", 7), 7, 0);
+    }
+    assert_true(isnan(join_cell(join, 1, 2).num));
+    join_free(join);
+    join =
+        join_new((const struct table *const[]){tables[0], NULL}, (const struct table_def *const[]){&rough, &exact}, 2);
+    assert_float_equal(join_cell(join, 0, 1).num, 10, 0);
+    join_free(join);
+    for (int t = 0; t < 2; t++) {
+        table_free(tables[t]);
+        table_builder_free(builders[t]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows),
@@ -248,6 +289,7 @@ int main(void) {
         cmocka_unit_test(dropped_elsewhere),
         cmocka_unit_test(joins),
         cmocka_unit_test(joins_of_missing),
+        cmocka_unit_test(better_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static const struct hist_measure measures[] = {
     {.set = "io_size", .column = "bytes"},
     {.set = "io_size_by_device", .column = "bytes"},
     {.set = "io_offset", .linear = 64},
-    {.set = "util_pct", .linear = 100, .table = "devices", .def = &util},
+    {.set = "util_pct", .linear = 100, .table = "devices", .def = &util, .better = "block_devices"},
     {.set = "io_latency_by_process", .column = "latency_us"},
     {.set = "io_latency_by_cgroup", .column = "latency_us"},
     {0},

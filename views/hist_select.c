@@ -105,10 +105,11 @@ bool hist_select_values(const struct hist_select *select, const struct hist_spec
         return hist != NULL;
     }
     const struct table *table = frame_table(frame, measure->table);
+    const struct table *better = measure->better ? frame_table(frame, measure->better) : NULL;
     int column = table ? table_column(table_def(table), set) : -1;
     const union cell *row;
     while (column >= 0 && (row = table_next(table, at))) {
-        double value = row[column].num * measure->def->divisor;
+        double value = table_better(better, row, set, row[column].num) * measure->def->divisor;
         if (!(value >= 0) || !is_chosen(select, measure->def, row))
             continue;
         uint64_t stored = (uint64_t)value;

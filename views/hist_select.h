@@ -29,6 +29,7 @@ struct hist_measure {
     uint16_t linear;            // values from 0 to this on a linear axis, as shares of it; 0: a logarithmic axis
     const char *table;          // no set of the frame at all: the column `set` of this table, a value a row
     const struct hist_def *def; // with `table`: its definition; the keys are the table's
+    const char *better;         // with `table`: another one with these keys that may measure it better (struct column)
 };
 
 // The spec of part_hist and of part_heat.

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# needs: root, fio, loop devices, FUSE, cc; how busy a disk is: busy_pct, and util_pct made of it, against a disk of known service times
+"""A file system that takes 5 ms for each read, a loop device over it: one read at a time with pauses between them, and four at a time without."""
+from disks import *
+
+DELAY_S = 0.005
+
+
+def slow_disk(work):
+    program, point = work + "/slowfuse", work + "/slow"
+    run("cc", "-O2", "-std=gnu17", "-D_GNU_SOURCE", "-o", program, os.path.join(os.path.dirname(os.path.abspath(__file__)), "slowfuse.c"), "-lpthread")
+    os.mkdir(point)
+    first = ["chrt", "-f", "1"] if shutil.which("chrt") else []
+    process = subprocess.Popen([*first, program, point, "32", str(int(DELAY_S * 1e6))])
+    undo.append(lambda: (subprocess.run(["umount", "-l", point], capture_output=True), process.kill(), process.wait()))
+    for _ in range(100):
+        if os.path.exists(point + "/disk"):
+            return run("losetup", "-f", "--show", point + "/disk").strip()
+        time.sleep(0.02)
+    raise SystemExit("slowfuse does not serve")
+
+
+def busy_s(ktop, name, column):
+    return sum(f["interval_s"] * (r[column] or 0) / 100 for f in ktop.frames for r in f["tables"]["devices"] if r["device"] == name)
+
+
+def once(path, what, *arguments):
+    """Seconds busy, seconds of all I/Os one behind the other, as fio sees them, fio's time, and their number."""
+    name, ktop = os.path.basename(path), Ktop()
+    job = fio("--direct=1", "--bs=4k", "--rw=randread", "--size=32M", "--norandommap", "--time_based", "--runtime=2", f"--name={what}",
+              f"--filename={path}", *arguments)[0]["read"]
+    ktop.finish()
+    n, mine = job["total_ios"], ktop.count("io_latency", "R", device=name)
+    check(n <= mine <= n + 16 and ktop.lost() == 0, f"{what}: {mine} reads, fio {n}")
+    busy, util = busy_s(ktop, name, "busy_pct"), busy_s(ktop, name, "util_pct")
+    # The first frame may know nothing of the block layer yet: then the other source stands there alone.
+    first = sum(f["interval_s"] * (r["util_pct"] or 0) / 100 for f in ktop.frames for r in f["tables"]["devices"]
+                if r["device"] == name and r["busy_pct"] is None)
+    check(abs(util - first - busy) < 1e-6, f"{what}: util_pct says what busy_pct says, {util:.4f} s of {busy:.4f} s")
+    return busy, n * job["lat_ns"]["mean"] / 1e9, job["runtime"] / 1e3, n
+
+
+def main():
+    need("fio", "losetup", "cc")
+    if not os.path.exists("/dev/fuse"):
+        skip("this kernel has no FUSE")
+    work = tmpfs()
+    path = slow_disk(work)
+    undo.append(lambda: subprocess.run(["losetup", "-d", path], capture_output=True))
+    fio("--direct=1", "--bs=4k", "--rw=randread", "--size=32M", "--io_size=64k", "--name=warm", f"--filename={path}")
+    busy, waited, seconds, n = once(path, "one at a time, with pauses", "--ioengine=psync", "--thinktime=5000")
+    # Not less than the delay takes, not more than the program waited.
+    check(n * DELAY_S <= busy <= waited * 1.005, f"{n} reads of {DELAY_S * 1e3:.0f} ms: busy {busy:.3f} s, fio waited {waited:.3f} s of {seconds:.2f}")
+    check(busy < 0.8 * seconds, f"and idle between them: {100 * busy / seconds:.1f} % busy")
+    busy, waited, seconds, n = once(path, "four at a time", "--ioengine=libaio", "--iodepth=4")
+    # It serves them one by one, so that three of the four wait: their times overlap, and count once.
+    check(n * DELAY_S <= busy <= seconds * 1.005 and waited > 3 * busy, f"busy {busy:.3f} s of {seconds:.3f}, not {waited:.2f}: {n} reads side by side")
+
+
+ending(main)
