@@ -26,7 +26,7 @@ static enum role task_role(const struct join *join, size_t row, const struct col
         return wait_role(value.num);
     if (!strcmp(column->name, "state"))
         return state[0] == 'D' ? ROLE_WARNING : !strcmp(state, "running") ? ROLE_GOOD : ROLE_TEXT;
-    if (!strcmp(column->name, "disk_us_per_s") && value.num > 0)
+    if (!strcmp(column->name, "disk_us_per_s") && value.num >= 100000)
         return ROLE_WARNING;
     return state[0] == 'X' ? ROLE_DIM : ROLE_TEXT;
 }

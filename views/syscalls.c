@@ -46,7 +46,7 @@ static const struct table_spec processes = {
 };
 static const struct table_spec errors = {
     .source = {.tables = {"syscall_errors"}, .sort = "errors_per_s"},
-    .shown = "pid comm syscall error errors_per_s errors",
+    .shown = "comm syscall error errors_per_s pid errors",
     .jump_pane = "tasks",
     .jump_filter = "pid comm",
     .optional = true,
@@ -54,7 +54,7 @@ static const struct table_spec errors = {
 };
 static const struct table_spec progress = {
     .source = {.tables = {"in_progress"}, .sort = "since_us"},
-    .shown = "pid comm syscall since_us args",
+    .shown = "pid comm since_us syscall args",
     .rest = "args",
     .detail = "in_progress_detail",
     .empty = "no thread is in a call",
@@ -62,7 +62,7 @@ static const struct table_spec progress = {
 static const struct detail_spec progress_detail = {.source = {.tables = {"in_progress"}}, .lines = "args"};
 static const struct table_spec slow = {
     .source = {.tables = {"slow_syscalls"}, .stream = true, .sort = "latency_us"},
-    .shown = "latency_us pid comm syscall args error result time_s tid",
+    .shown = "latency_us comm syscall args pid error result time_s tid",
     .rest = "args",
     .role = slow_role,
     .empty = "no call returned",
