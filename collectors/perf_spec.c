@@ -61,17 +61,20 @@ void perf_spec_free(struct perf_spec *spec) {
 
 // ---- modifiers ----
 
-// The first of u, k and h leaves the other two out, as the first of G and H does.
-static void modifier_apply(struct perf_spec_event *event, char letter, bool *privileges, bool *guests) {
+// The first of u, k and h leaves the other two out, as the first of G and H does. Guests are left out with u and p
+// only, as perf does it (and by default, without any modifier).
+static void modifier_apply(struct perf_spec_event *event, char letter, bool *privileges) {
     struct perf_event_attr *attr = &event->attr;
     if (strchr("ukh", letter) && !*privileges) {
         *privileges = true;
         attr->exclude_user = attr->exclude_kernel = attr->exclude_hv = 1;
     }
-    if (strchr("GH", letter) && !*guests) {
-        *guests = true;
+    if (strchr("GH", letter) && !event->guests) {
+        event->guests = true;
         attr->exclude_guest = attr->exclude_host = 1;
     }
+    if (strchr("up", letter) && !event->guests)
+        attr->exclude_guest = 1;
     switch (letter) {
     case 'u':
         attr->exclude_user = 0;
@@ -129,12 +132,13 @@ int parse_modifiers(struct parse *parse, const char *of, const char *letters, si
         struct perf_event_attr *attr = &event->attr;
         // An event's own modifiers come first; a group's add to them.
         bool privileges = attr->exclude_user || attr->exclude_kernel || attr->exclude_hv;
-        bool guests = false;
+        if (*letters && !of_group)
+            attr->exclude_guest = 0;
         if (precise + attr->precise_ip > 3)
             return parse_wrong(parse, "'%s' has more than three p: ppp is the most precise", of);
         for (const char *p = letters; *p; p++)
             if (!of_group || i == first || !strchr("De", *p)) // these two are the leader's
-                modifier_apply(event, *p, &privileges, &guests);
+                modifier_apply(event, *p, &privileges);
     }
     return 0;
 }
@@ -189,11 +193,15 @@ static int one_event(struct parse *parse, const char **text) {
     return error;
 }
 
-static bool is_name(const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++)
-        if (!isalnum((unsigned char)text[i]) && !strchr("_.", text[i]))
-            return false;
-    return length == 0 || !isdigit((unsigned char)*text);
+// A name for a group says nothing; an event before a brace is one without its comma.
+static int group_name_check(struct parse *parse, const char *word) {
+    uint64_t config;
+    for (const char *p = word; *p; p++)
+        if ((!isalnum((unsigned char)*p) && !strchr("_.", *p)) || isdigit((unsigned char)*word))
+            return parse_wrong(parse, "'%s' before a { is no name for a group", word);
+    if (generic_find(word) || cache_config(word, &config))
+        return parse_wrong(parse, "a comma is missing between the event '%s' and the { of a group", word);
+    return 0;
 }
 
 // *text is at the "{". The members get one number in the order in which they stand.
@@ -231,8 +239,7 @@ static int list(struct parse *parse, const char *text) {
         int error;
         if (text[name] == '{') {
             char *word = cut(text, name);
-            error =
-                is_name(word, strlen(word)) ? 0 : parse_wrong(parse, "'%s' before a { is no name for a group", word);
+            error = group_name_check(parse, word);
             free(word);
             text += name;
             error = error ? error : one_group(parse, &text);

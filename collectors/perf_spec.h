@@ -20,6 +20,7 @@ struct perf_spec_event {
     char *unit;     // of count * scale: "Joules"; NULL: a plain count
     double scale;   // 1 for most
     unsigned group; // events of the same number stand together in the array and are to be opened as one group
+    bool guests;    // G or H was given
     bool weak;      // :W of its group: when they cannot be counted together, each alone
     char *cpus;     // "0,18": only on these CPUs (a cpumask, or one kind of cores); NULL: on every one
     bool uncore;    // counts a whole package or machine, never a task

@@ -20,8 +20,10 @@ static struct forged forged;
 #define EXCLUDE_IDLE 32
 #define PINNED 64
 #define EXCLUSIVE 128
+#define NOTHING 256 // not even guests are left out
 #define USER_ONLY (EXCLUDE_KERNEL | EXCLUDE_HV | EXCLUDE_GUEST)
-#define KERNEL_ONLY (EXCLUDE_USER | EXCLUDE_HV | EXCLUDE_GUEST)
+#define KERNEL_ONLY                                                                                                    \
+    (EXCLUDE_USER | EXCLUDE_HV) // as perf has it: guests are left out with u and p, or without modifiers
 
 static unsigned flags_of(const struct perf_event_attr *attr) {
     return (unsigned)(attr->exclude_user * EXCLUDE_USER | attr->exclude_kernel * EXCLUDE_KERNEL |
@@ -52,7 +54,7 @@ static void check(const struct want *wanted, size_t n) {
         const struct want *want = &wanted[i];
         struct perf_spec spec = parsed(want->text);
         const struct perf_event_attr *attr = &spec.events[0].attr;
-        unsigned flags = want->flags ? want->flags : EXCLUDE_GUEST;
+        unsigned flags = want->flags == NOTHING ? 0 : want->flags ? want->flags : EXCLUDE_GUEST;
         if (spec.n != 1 || attr->type != want->type || attr->config != want->config || attr->config1 != want->config1 ||
             attr->config2 != want->config2 || flags_of(attr) != flags || attr->precise_ip != want->precise ||
             attr->size != sizeof *attr || attr->read_format || attr->sample_period || attr->inherit || attr->disabled)
@@ -103,16 +105,14 @@ static void modifiers(void **state) {
     (void)state;
     forge_begin(&forged);
     CHECK({"cycles:u", 0, 0, 0, 0, USER_ONLY}, {"cycles:k", 0, 0, 0, 0, KERNEL_ONLY},
-          {"cycles:h", 0, 0, 0, 0, EXCLUDE_USER | EXCLUDE_KERNEL | EXCLUDE_GUEST},
+          {"cycles:h", 0, 0, 0, 0, EXCLUDE_USER | EXCLUDE_KERNEL},
           {"cycles:uk", 0, 0, 0, 0, EXCLUDE_HV | EXCLUDE_GUEST}, {"cycles:ukh", 0, 0, 0, 0, EXCLUDE_GUEST},
           {"cycles:G", 0, 0, 0, 0, EXCLUDE_HOST}, {"cycles:H", 0, 0, 0, 0, EXCLUDE_GUEST},
-          {"cycles:uG", 0, 0, 0, 0, EXCLUDE_KERNEL | EXCLUDE_HV | EXCLUDE_HOST},
-          {"cycles:I", 0, 0, 0, 0, EXCLUDE_GUEST | EXCLUDE_IDLE}, {"cycles:p", 0, 0, 0, 0, 0, 1},
-          {"cycles:ppp", 0, 0, 0, 0, 0, 3}, {"cycles:pu", 0, 0, 0, 0, USER_ONLY, 1}, {"cycles:P", 0, 0},
-          {"cycles:S", 0, 0}, {"cycles:b", 0, 0}, {"cycles:W", 0, 0}, {"cycles:D", 0, 0, 0, 0, EXCLUDE_GUEST | PINNED},
-          {"cycles:e", 0, 0, 0, 0, EXCLUDE_GUEST | EXCLUSIVE},
-          {"cycles:ukhppPSDeWb", 0, 0, 0, 0, EXCLUDE_GUEST | PINNED | EXCLUSIVE, 2},
-          {"msr/tsc/D", 9, 0, 0, 0, EXCLUDE_GUEST | PINNED});
+          {"cycles:uG", 0, 0, 0, 0, EXCLUDE_KERNEL | EXCLUDE_HV | EXCLUDE_HOST}, {"cycles:I", 0, 0, 0, 0, EXCLUDE_IDLE},
+          {"cycles:p", 0, 0, 0, 0, 0, 1}, {"cycles:ppp", 0, 0, 0, 0, 0, 3}, {"cycles:pu", 0, 0, 0, 0, USER_ONLY, 1},
+          {"cycles:P", 0, 0, 0, 0, NOTHING}, {"cycles:S", 0, 0, 0, 0, NOTHING}, {"cycles:b", 0, 0, 0, 0, NOTHING},
+          {"cycles:W", 0, 0, 0, 0, NOTHING}, {"cycles:D", 0, 0, 0, 0, PINNED}, {"cycles:e", 0, 0, 0, 0, EXCLUSIVE},
+          {"cycles:ukhppPSDeWb", 0, 0, 0, 0, EXCLUDE_GUEST | PINNED | EXCLUSIVE, 2}, {"msr/tsc/D", 9, 0, 0, 0, PINNED});
     struct perf_spec spec = parsed("cycles:GH");
     assert_false(spec.events[0].attr.exclude_guest || spec.events[0].attr.exclude_host);
     perf_spec_free(&spec);
@@ -258,7 +258,7 @@ static void groups(void **state) {
         assert_int_equal(spec.events[i].group, want[i]);
     // a group's modifiers add to those of its events; D is the leader's alone
     assert_int_equal(flags_of(&spec.events[1].attr), EXCLUDE_HV | EXCLUDE_GUEST | PINNED);
-    assert_int_equal(flags_of(&spec.events[2].attr), KERNEL_ONLY);
+    assert_int_equal(flags_of(&spec.events[2].attr), KERNEL_ONLY | EXCLUDE_GUEST);
     assert_true(spec.events[3].weak && spec.events[4].weak && !spec.events[1].weak);
     // more of them, later, in further groups
     char error[PERF_SPEC_ERROR];
@@ -295,6 +295,7 @@ static void wrong(void **state) {
         {"{cs}:Z", "'Z' after '{...}' is no modifier"},
         {"{cs}{cs}", "'{cs}' after a group"},
         {"1x{cs}", "'1x' before a {"},
+        {"cs{cs}", "a comma is missing"},
         {"cs:Z", "'Z' after 'cs' is no modifier"},
         {"cs:uu", "the modifier 'u' of 'cs' stands there twice"},
         {"cs:pppp", "more than three p"},
