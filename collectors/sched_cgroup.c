@@ -103,9 +103,11 @@ static void stat_read(const struct sched_groups *groups, struct sched_group *gro
             now[i < 3 ? i : 2] = strtoull(at + strlen(names[i]), NULL, 10) * (i == 2 ? 1000 : 1);
     }
     for (int i = 0; i < 3; i++) {
-        group->delta[i] = !group->fresh && now[i] > group->at[i] ? now[i] - group->at[i] : 0;
+        group->delta[i] = group->reads && now[i] > group->at[i] ? now[i] - group->at[i] : 0;
         group->at[i] = now[i];
     }
+    group->reads++;
+    group->fresh = group->reads < 2;
 }
 
 // ---- all ----
@@ -168,11 +170,8 @@ void sched_groups_read(struct sched_groups *groups, uint64_t now) {
         search(groups, "", 0);
         forget_gone(groups);
     }
-    for (size_t i = 0; i < groups->n; i++) {
-        bool fresh = groups->groups[i].fresh;
+    for (size_t i = 0; i < groups->n; i++)
         stat_read(groups, &groups->groups[i]);
-        groups->groups[i].fresh = fresh && groups->groups[i].gone;
-    }
     forget_gone(groups);
 }
 

@@ -13,6 +13,7 @@ struct sched_group {
     double quota_pct; // of one CPU
     bool fresh;       // not yet read twice: no difference is known
     bool gone;
+    uint32_t reads;
     uint64_t at[3];    // periods, throttled, throttled ns: as they are
     uint64_t delta[3]; // in the interval
 };

@@ -133,13 +133,17 @@ static inline uint8_t state_of(uint32_t reported) {
                                             : SCHED_SLEEPING;
 }
 
+// In this interval.
+static inline uint64_t busy_since(const struct sched_machine *machine, const struct sched_cpu *cpu) {
+    return cpu->busy_from > machine->begin ? cpu->busy_from : machine->begin;
+}
+
 static inline void leaves(struct sched_machine *machine, struct sched_cpu *cpu, const struct sched_event *event) {
     uint8_t state = state_of(event->state);
     struct sched_task *task = task_of(machine, event->tid, event->ts);
     if (task && !cpu->known && (task->state == SCHED_UNKNOWN || task->state == SCHED_RUNNABLE)) {
-        uint64_t from = task->from > cpu->busy_from ? task->from : cpu->busy_from;
-        task->ns[SCHED_RUNNING] += span(from, event->ts); // nobody left this CPU before: it had it all the time
-        task->from = event->ts > from ? event->ts : from;
+        task->ns[SCHED_RUNNING] += span(busy_since(machine, cpu), event->ts); // nobody left this CPU before: it had it
+        task->from = event->ts;
     }
     bool voluntary = state != SCHED_PREEMPTED;
     cpu->voluntary += voluntary;
@@ -200,7 +204,7 @@ static inline void on_switch(struct sched_machine *machine, const struct sched_e
         stranger(machine, cpu, event);
     if (event->tid) {
         leaves(machine, cpu, event);
-        cpu->busy_ns += span(cpu->busy_from, event->ts); // at the first switch: since the tracing began
+        cpu->busy_ns += span(busy_since(machine, cpu), event->ts); // at the first switch: since the tracing began
     } else {
         cpu->idle_switches++;
     }

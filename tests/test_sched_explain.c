@@ -1,0 +1,221 @@
+// What a thread waits for, from a /proc made by hand; and looking at threads while one look hangs.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collectors/sched_look.h"
+#include "model/live.h"
+
+static char proc[64];
+
+static void put(const char *file, const char *text) {
+    char path[160];
+    snprintf(path, sizeof(path), "%s/%s", proc, file);
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fputs(text, out);
+    fclose(out);
+}
+
+static void folder(const char *name) {
+    char path[160];
+    snprintf(path, sizeof(path), "%s/%s", proc, name);
+    assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    snprintf(proc, sizeof(proc), "/tmp/ktop-explain-XXXXXX");
+    assert_non_null(mkdtemp(proc));
+    folder("50");
+    folder("50/fd");
+    folder("50/fdinfo");
+    folder("60");
+    put("60/comm", "keeper\n");
+    put("50/stat", "50 (a) b) D 1 50");
+    put("50/status", "Name:\ta\nTgid:\t50\nPPid:\t1\n");
+    put("50/cgroup", "9:name=systemd:/x\n3:cpuset:/wrong\n1:cpu,cpuacct:/jobs/one\n0::/v2\n");
+    put("50/mountinfo", "21 1 253:0 / / rw - ext4 /dev/vda rw\n36 21 0:31 / /mnt rw shared:5 - nfs4 box:/export rw\n");
+    put("50/fdinfo/3", "pos:\t0\nflags:\t0100000\nmnt_id:\t36\nino:\t12\n");
+    char link[160];
+    snprintf(link, sizeof(link), "%s/50/fd/3", proc);
+    assert_int_equal(symlink("/mnt/a file", link), 0);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof(command), "rm -r %s", proc);
+    return system(command);
+}
+
+static struct sched_told told;
+static void look(uint8_t state, bool deep) {
+    const struct sched_ask ask = {.tid = 50, .slot = 4, .wait = 9, .state = state, .deep = deep};
+    sched_explain(proc, &ask, &told);
+    assert_int_equal(told.ask.slot, 4);
+    assert_int_equal(told.ask.wait, 9);
+}
+
+static void a_file_on_a_server(void **state) {
+    (void)state;
+    char call[128];
+    snprintf(call, sizeof(call), "%d 0x3 0x7ffe 0x1000 0x0 0x0 0x0 0x7ffe 0x7f00\n", SYS_read);
+    put("50/wchan", "rpc_wait_bit_killable");
+    put("50/syscall", call);
+    put("50/stack", "[<0>] rpc_wait_bit_killable+0x1e/0xa0\n[<0>] nfs_file_read+0x74/0xf0\n[<0>] ksys_read+0x6/0x9\n"
+                    "[<0>] do_syscall_64+0x71/0x280\n[<0>] entry_SYSCALL_64_after_hwframe+0x76/0x7e\n");
+    look(SCHED_ASK_DISK, true);
+    assert_int_equal(told.why, SCHED_WHY_UNINTERRUPTIBLE);
+    assert_int_equal(told.state, 'D');
+    assert_int_equal(told.syscall, SYS_read);
+    assert_string_equal(told.where, "rpc_wait_bit_killable");
+    assert_string_equal(told.waits_for, "an answer of an NFS server: /mnt/a file (nfs4 from box:/export)");
+    assert_string_equal(told.stack, "rpc_wait_bit_killable < nfs_file_read < ksys_read");
+    assert_string_equal(told.cgroup, "/jobs/one");
+    look(SCHED_ASK_SLEEPING, true);
+    assert_int_equal(told.why, SCHED_WHY_SERVER);
+    look(SCHED_ASK_DISK, false); // a short wait: only where
+    assert_int_equal(told.why, SCHED_WHY_NONE);
+    assert_string_equal(told.where, "rpc_wait_bit_killable");
+    assert_string_equal(told.stack, "");
+    look(SCHED_ASK_RUNNABLE, false);
+    assert_string_equal(told.cgroup, "/jobs/one");
+    assert_string_equal(told.where, "");
+}
+
+static void a_lock_of_a_file(void **state) {
+    (void)state;
+    char call[128];
+    snprintf(call, sizeof(call), "%d 0x3 0x2 0x0 0x0 0x0 0x0 0x7ffe 0x7f00\n", SYS_flock);
+    put("50/wchan", "locks_lock_inode_wait");
+    put("50/syscall", call);
+    put("locks", "1: FLOCK  ADVISORY  WRITE 70 fe:00:1 0 EOF\n2: FLOCK  ADVISORY  WRITE 60 fe:00:2 0 EOF\n"
+                 "2: -> FLOCK  ADVISORY  WRITE 49 fe:00:2 0 EOF\n2: -> FLOCK  ADVISORY  WRITE 50 fe:00:2 0 EOF\n");
+    look(SCHED_ASK_SLEEPING, true);
+    assert_int_equal(told.why, SCHED_WHY_LOCK);
+    assert_string_equal(told.waits_for, "lock of /mnt/a file (nfs4 from box:/export), held by keeper (60)");
+    put("locks", "1: FLOCK  ADVISORY  WRITE 61 fe:00:2 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 50 fe:00:2 0 EOF\n");
+    look(SCHED_ASK_SLEEPING, true);
+    assert_non_null(strstr(told.waits_for, "taken by 61, which has ended"));
+    assert_int_equal(sched_lock_holder("", 5), 0);
+    assert_int_equal(sched_lock_holder("1: POSIX  ADVISORY  WRITE 5 fe:00:2 0 EOF\nbroken\n", 5), 0);
+}
+
+static void nothing_special(void **state) {
+    (void)state;
+    put("50/wchan", "0");
+    put("50/syscall", "running\n");
+    look(SCHED_ASK_SLEEPING, true);
+    assert_false(told.gone);
+    assert_int_equal(told.why, SCHED_WHY_NONE);
+    assert_int_equal(told.syscall, SCHED_NO_SYSCALL);
+    assert_string_equal(told.where, "");
+    put("50/wchan", "do_epoll_wait");
+    put("50/syscall", "-1 0x7ffe 0x7f00\n");
+    look(SCHED_ASK_SLEEPING, true);
+    assert_int_equal(told.why, SCHED_WHY_NONE);
+    const struct sched_ask gone = {.tid = 51, .deep = true};
+    sched_explain(proc, &gone, &told);
+    assert_true(told.gone);
+}
+
+static void stacks(void **state) {
+    (void)state;
+    char out[40];
+    sched_stack_join("[<0>] one+0x1/0x2\n[<0>] a_function_with_a_long_name+0x1/0x2\n[<0>] three+0x1/0x2\n", out,
+                     sizeof(out));
+    assert_string_equal(out, "one < a_function_with_a_long_name"); // no more room
+    sched_stack_join("", out, sizeof(out));
+    assert_string_equal(out, "");
+    sched_stack_join("no bracket\n[<0>] \n", out, sizeof(out));
+    assert_string_equal(sched_stack_means("folio_wait_bit_common < filemap_read < nfs_file_read"),
+                        "an answer of an NFS server");
+    assert_string_equal(sched_stack_means("wait_on_buffer < ext4_bread"), "a disk");
+    assert_null(sched_stack_means("hrtimer_nanosleep < common_nsleep"));
+}
+
+// ---- lookers ----
+
+static sem_t hanging, release;
+
+static void explain(const char *path, const struct sched_ask *ask, struct sched_told *out) {
+    (void)path;
+    if (ask->tid < 100) {
+        sem_post(&hanging);
+        sem_wait(&release);
+    }
+    *out = (struct sched_told){.ask = *ask, .syscall = 7};
+}
+
+static size_t take_all(struct sched_look *look, struct sched_told *out, size_t n) {
+    size_t have = 0;
+    for (int i = 0; i < 5000 && have < n; i++) {
+        have += sched_look_take(look, out + have, n - have, now_ns());
+        usleep(1000);
+    }
+    return have;
+}
+
+static void a_look_that_hangs(void **state) {
+    (void)state;
+    static struct sched_told out[8];
+    const struct sched_ask asks[] = {{.tid = 1}, {.tid = 200, .wait = 5}};
+    sem_init(&hanging, 0, 0);
+    sem_init(&release, 0, 0);
+    struct sched_look *look = sched_look_new("/proc", explain);
+    assert_non_null(look);
+    assert_int_equal(sched_look_room(look), SCHED_ASKS_MAX);
+    sched_look_ask(look, asks, 2);
+    sem_wait(&hanging);
+    assert_int_equal(sched_look_take(look, out, 8, now_ns()), 0);
+    // Somebody else goes on after a second, here by the clock that the taker says.
+    assert_int_equal(sched_look_take(look, out, 8, now_ns() + 2000000000ull), 1);
+    assert_true(out[0].hangs);
+    assert_int_equal(out[0].ask.tid, 1);
+    assert_int_equal(take_all(look, out, 1), 1);
+    assert_int_equal(out[0].ask.tid, 200);
+    assert_int_equal(out[0].ask.wait, 5);
+    assert_int_equal(out[0].syscall, 7);
+    sched_look_free(look); // does not wait for the one that hangs
+    sem_post(&release);
+}
+
+static void too_much_is_asked(void **state) {
+    (void)state;
+    static struct sched_ask asks[2 * SCHED_ASKS_MAX];
+    static struct sched_told out[SCHED_ASKS_MAX];
+    for (int i = 0; i < 2 * SCHED_ASKS_MAX; i++)
+        asks[i].tid = 1000 + i;
+    struct sched_look *look = sched_look_new("/proc", explain);
+    sched_look_ask(look, asks, SCHED_ASKS_MAX);
+    assert_int_equal(take_all(look, out, SCHED_ASKS_MAX), SCHED_ASKS_MAX);
+    for (int i = 0; i < SCHED_ASKS_MAX; i++)
+        assert_int_equal(out[i].ask.tid, 1000 + i);
+    sched_look_ask(look, asks, 2 * SCHED_ASKS_MAX); // no harm
+    assert_true(take_all(look, out, SCHED_ASKS_MAX) >= 1);
+    sched_look_free(look);
+    sched_look_free(NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_file_on_a_server, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_lock_of_a_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nothing_special, set_up, tear_down),
+        cmocka_unit_test(stacks),
+        cmocka_unit_test(a_look_that_hangs),
+        cmocka_unit_test(too_much_is_asked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,246 @@
+// Rows, histograms and who is stuck, from a state machine fed by hand and a /proc of the test's own.
+#include "tests/forge_sched.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "collectors/sched_fill.h"
+#include "collectors/sched_seed.h"
+#include "model/live.h"
+
+static struct sched_who *who;
+static struct sched_groups *groups;
+static struct table_builder *rows;
+static struct section *section;
+static char proc[64];
+static uint64_t frame_begin;
+
+static void put_file(const char *file, const char *text) {
+    char path[160];
+    snprintf(path, sizeof(path), "%s/%s", proc, file);
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fputs(text, out);
+    fclose(out);
+}
+
+static void folder(const char *name) {
+    char path[160];
+    snprintf(path, sizeof(path), "%s/%s", proc, name);
+    assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static int begin(void **state) {
+    set_up(state);
+    snprintf(proc, sizeof(proc), "/tmp/ktop-fill-XXXXXX");
+    assert_non_null(mkdtemp(proc));
+    who = sched_who_new(proc, NULL, NULL);
+    groups = sched_groups_new("/nonexistent");
+    rows = table_builder_new(&sched_tasks_table);
+    section = NULL;
+    frame_begin = 0;
+    return 0;
+}
+
+static int end(void **state) {
+    char command[128];
+    snprintf(command, sizeof(command), "rm -r %s", proc);
+    section_unref(section);
+    table_builder_free(rows);
+    sched_who_free(who);
+    sched_groups_free(groups);
+    tear_down(state);
+    return system(command);
+}
+
+// The frame up to that time, in us.
+static void frame(uint64_t us) {
+    sched_machine_flush(machine, us * US);
+    const struct sched_fill fill = {.machine = machine,
+                                    .who = who,
+                                    .groups = groups,
+                                    .rows = rows,
+                                    .end = us * US,
+                                    .seconds = (double)(us - frame_begin) / 1e6,
+                                    .interval = (double)(us - frame_begin) / 1e6};
+    section_unref(section);
+    section = section_new("sched", frame_begin * US, us * US);
+    sched_fill_tasks(&fill, section);
+    sched_fill_cpus(&fill, section);
+    sched_fill_stuck(&fill, section);
+    sched_fill_cgroups(&fill, section);
+    sched_fill_hists(&fill, section);
+    double values[SCHED_S_ALL];
+    sched_fill_series(&fill, values);
+    sched_machine_next(machine, us * US);
+    frame_begin = us;
+}
+
+static const union cell *row_of(const char *table, int32_t tid) {
+    const struct table *t = section_find_table(section, table);
+    size_t cursor = 0;
+    int column = table_column(table_def(t), "tid");
+    for (const union cell *row; (row = table_next(t, &cursor));)
+        if (row[column].num == tid)
+            return row;
+    return NULL;
+}
+
+static size_t count_rows(const char *table) {
+    return table_rows(section_find_table(section, table));
+}
+
+static void rows_of_tasks(void **state) {
+    (void)state;
+    switches(0, 0, 0, 0, 7);
+    switches(100000, 0, 7, SCHED_STATE_S, 8);
+    wakes(400000, 8, 7, 0);
+    switches(500000, 0, 8, 0x100, 7);
+    frame(1000000);
+    const union cell *row = row_of("sched_tasks", 7);
+    assert_non_null(row);
+    assert_string_equal(text_bytes(row[SCHED_T_COMM].text), "t7");
+    assert_string_equal(text_bytes(row[SCHED_T_STATE].text), "running");
+    assert_string_equal(text_bytes(row[SCHED_T_WAKER].text), "t8 (8)");
+    assert_true(row[SCHED_T_SWITCHES].num == 1);
+    assert_true(row[SCHED_T_WAKEUPS].num == 1);
+    assert_true(row[SCHED_T_QUEUE_AVG].num == 100000);
+    assert_true(row[SCHED_T_QUEUE_MAX].num == 100000);
+    assert_true(row[SCHED_T_SLEEP].num == 300000);
+    assert_true(row[SCHED_T_OFF_CPU].num == 400000);
+    assert_true(row[SCHED_T_ON_CPU].num == 600000);
+    assert_true(row[SCHED_T_PRIORITY].num == 120);
+    row = row_of("sched_tasks", 8);
+    assert_string_equal(text_bytes(row[SCHED_T_STATE].text), "waiting");
+    assert_true(row[SCHED_T_PREEMPTED].num == 500000);
+    assert_true(row[SCHED_T_QUEUE_MAX].num == 500000); // still going on
+    assert_null(row[SCHED_T_WAKER].text);
+    row = row_of("sched_stuck", 8); // half a second in the queue
+    assert_non_null(row);
+    assert_string_equal(text_bytes(row[SCHED_W_KIND].text), "cpu");
+    assert_non_null(strstr(text_bytes(row[SCHED_W_WAITS_FOR].text), "CPU 0: t7 (7) has it, 2 want it"));
+    const struct table *cpus = section_find_table(section, "sched_cpus");
+    assert_int_equal(table_rows(cpus), 1);
+    size_t cursor = 0;
+    row = table_next(cpus, &cursor);
+    assert_true(fabs(row[SCHED_C_LENGTH].num - 1.6) < 1e-9);
+    assert_true(row[SCHED_C_LENGTH_MAX].num == 2);
+    assert_true(row[SCHED_C_BUSY].num == 100);
+    assert_true(row[SCHED_C_TID].num == 7);
+    assert_int_equal(hist_set_count(section_find_hists(section, "run_queue_latency")), 1);
+    assert_int_equal(hist_set_count(section_find_hists(section, "off_cpu")), 1);
+    assert_int_equal(hist_set_count(section_find_hists(section, "run_queue_by_process")), 1);
+}
+
+// Ended tasks are in the frame of their end, and in no later one; sleepers in each.
+static void coming_and_going(void **state) {
+    (void)state;
+    switches(0, 0, 0, 0, 7);
+    switches(1000, 0, 7, 0x10, 8);
+    switches(2000, 0, 8, SCHED_STATE_S, 0);
+    frame(1000000);
+    assert_string_equal(text_bytes(row_of("sched_tasks", 7)[SCHED_T_STATE].text), "X");
+    assert_int_equal(count_rows("sched_tasks"), 2);
+    for (uint64_t i = 2; i < 6; i++) {
+        frame(i * 1000000);
+        assert_null(row_of("sched_tasks", 7));
+        const union cell *row = row_of("sched_tasks", 8);
+        assert_true(row[SCHED_T_OFF_CPU].num == 1e6);
+        assert_true(row[SCHED_T_SWITCHES].num == 0);
+        assert_true(isnan(row[SCHED_T_QUEUE_AVG].num));
+        assert_int_equal(count_rows("sched_tasks"), 1);
+    }
+    other(SCHED_WAKEUP_NEW, 6000000, 8, 7, 0); // the number again, in the slot of another
+    frame(7000000);
+    assert_string_equal(text_bytes(row_of("sched_tasks", 7)[SCHED_T_STATE].text), "waiting");
+    assert_int_equal(count_rows("sched_tasks"), 2);
+    sched_machine_lost(machine, 7500000 * US);
+    frame(8000000);
+    assert_int_equal(count_rows("sched_tasks"), 0);
+    wakes(8100000, 7, 8, 0);
+    frame(9000000);
+    assert_int_equal(count_rows("sched_tasks"), 1);
+}
+
+static void realtime_hogs(void **state) {
+    (void)state;
+    switches(0, 1, 0, 0, 7);
+    struct sched_event event = {.ts = 1000 * US,
+                                .cpu = 1,
+                                .kind = SCHED_SWITCH,
+                                .tid = 7,
+                                .prio = 120,
+                                .next = 9,
+                                .next_prio = 89,
+                                .next_comm = "hog\0____________"};
+    sched_machine_event(machine, &event);
+    frame(1000000);
+    const union cell *row = row_of("sched_stuck", 7);
+    assert_string_equal(text_bytes(row[SCHED_W_KIND].text), "realtime");
+    assert_string_equal(text_bytes(row[SCHED_W_WAITS_FOR].text), "CPU 1: hog (9) has it, real-time priority 10");
+    assert_true(row[SCHED_W_SINCE].num == 999000);
+    assert_null(row_of("sched_stuck", 9));
+}
+
+static void in_d(void **state) {
+    (void)state;
+    switches(0, 0, 0, 0, 7);
+    switches(950000, 0, 7, SCHED_STATE_D, 0);
+    frame(1000000);
+    assert_null(row_of("sched_stuck", 7)); // not for long
+    frame(2000000);
+    const union cell *row = row_of("sched_stuck", 7);
+    assert_string_equal(text_bytes(row[SCHED_W_KIND].text), "uninterruptible");
+    assert_true(row[SCHED_W_SINCE].num == 1050000);
+    assert_null(row[SCHED_W_BLOCKED_IN].text);
+}
+
+static uint64_t at_500(void *ctx) {
+    (void)ctx;
+    return 500000 * US;
+}
+
+static void threads_of_proc(void **state) {
+    (void)state;
+    folder("20");
+    folder("20/task");
+    folder("20/task/20");
+    folder("20/task/21");
+    folder("30");
+    folder("self");
+    // Field 20 is the number of threads, field 39 the CPU.
+    put_file("20/stat", "20 (a ) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 2 18 19 20 21 22 23 24 25 26 27 28 "
+                        "29 30 31 32 33 34 35 1 37");
+    put_file("20/task/21/stat",
+             "21 (second) D 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 2 18 19 20 21 22 23 24 25 26 27 28 29 "
+             "30 31 32 33 34 35 0 37");
+    put_file("30/stat", "cut off");
+    struct sched_seed *seed = sched_seed_new(proc);
+    int steps = 0;
+    while (sched_seed_step(seed, machine, who, 1, at_500, NULL))
+        assert_true(++steps < 50);
+    sched_seed_free(seed);
+    frame(1000000);
+    const union cell *row = row_of("sched_tasks", 20);
+    assert_string_equal(text_bytes(row[SCHED_T_COMM].text), "a ) b");
+    assert_true(row[SCHED_T_CPU].num == 1);
+    assert_true(row[SCHED_T_SLEEP].num == 500000); // known for half the interval
+    row = row_of("sched_tasks", 21);
+    assert_true(row[SCHED_T_PID].num == 20);
+    assert_string_equal(text_bytes(row[SCHED_T_STATE].text), "D");
+    assert_int_equal(count_rows("sched_tasks"), 2);
+    assert_string_equal(text_bytes(row_of("sched_stuck", 21)[SCHED_W_STATE].text), "D");
+    assert_null(sched_seed_new("/nonexistent"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(rows_of_tasks, begin, end),
+        cmocka_unit_test_setup_teardown(coming_and_going, begin, end),
+        cmocka_unit_test_setup_teardown(realtime_hogs, begin, end),
+        cmocka_unit_test_setup_teardown(in_d, begin, end),
+        cmocka_unit_test_setup_teardown(threads_of_proc, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
