@@ -3,6 +3,7 @@
 
 #include "collectors/blank.h"
 #include "collectors/runner.h"
+#include "model/groups.h"
 #include "model/health.h"
 
 struct frame *runner_blank_frame(void) {
@@ -15,9 +16,13 @@ struct frame *runner_blank_frame(void) {
         section_complete(section, collectors[i]);
         frame_add_section(frame, section, 0);
     }
+    struct groups *groups = groups_new();
+    struct section *sums = groups_section(groups, frame);
+    groups_free(groups);
     struct findings *findings = findings_new();
     const struct health_self nothing = {0};
     struct section *found = findings_section(findings, frame, NULL), *health = health_section(frame, &nothing);
+    frame_add_section(frame, sums, 0);
     frame_add_section(frame, found, 0);
     frame_add_section(frame, health, 0);
     findings_free(findings);

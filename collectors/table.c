@@ -14,7 +14,8 @@ extern const struct collector
     collector_block,
     collector_faults,
     collector_sched,
-    collector_syscalls;
+    collector_syscalls,
+    collector_cgroups;
 
 const struct collector *const collectors[] = {
     &collector_system,
@@ -26,6 +27,7 @@ const struct collector *const collectors[] = {
     &collector_faults,
     &collector_sched,
     &collector_syscalls,
+    &collector_cgroups,
     NULL,
 };
 // clang-format on

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "model/groups.h"
 #include "model/health.h"
 #include "model/mem.h"
 
@@ -25,8 +26,8 @@
 // How long the first interval waits for collectors that have only begun: it must be as whole as every other, yet come
 // although one of them hangs.
 #define START_MAX_NS 2000000000ull
-// Two fewer than fit: findings and health are sections too.
-#define SLOTS_MAX (FRAME_SECTIONS_MAX - 2)
+// Three fewer than fit: groups, findings and health are sections too.
+#define SLOTS_MAX (FRAME_SECTIONS_MAX - 3)
 
 struct slot {
     const char *collector;
@@ -50,6 +51,7 @@ struct live {
     // The frames thread's own (before and after it: the owner's).
     uint64_t number, cut_ns, cpu_spent_ns;
     struct findings *findings;
+    struct groups *groups;
     const struct live_hooks *hooks;
     void *hooks_arg;
 
@@ -84,6 +86,7 @@ struct live *live_new(uint64_t delay_ns, size_t history_bytes) {
     live->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); // a failure is live_start's to tell
     live->history = history_new(history_bytes);
     live->findings = findings_new();
+    live->groups = groups_new();
     return live;
 }
 
@@ -98,6 +101,7 @@ void live_free(struct live *live) {
     frame_unref(live->latest);
     history_free(live->history);
     findings_free(live->findings);
+    groups_free(live->groups);
     if (live->fd >= 0)
         close(live->fd);
     pthread_cond_destroy(&live->wake);
@@ -318,8 +322,12 @@ static void frame_finish(struct live *live, struct cut *cut, uint64_t number, ui
     struct health_self self = {.cpu_ns = spent - live->cpu_spent_ns,
                                .history_frames = history_count(live->history) + (number != 0),
                                .history_bytes = mem_used()};
+    struct section *groups = groups_section(live->groups, frame);
     struct section *findings = findings_section(live->findings, frame, previous);
     struct section *health = health_section(frame, &self);
+    uint64_t stale = 0; // as old as the tasks that it is made of
+    frame_section(frame, "tasks", &stale);
+    frame_add_section(frame, groups, stale);
     frame_add_section(frame, findings, 0);
     frame_add_section(frame, health, 0);
     if (number) {

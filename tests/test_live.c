@@ -117,7 +117,7 @@ static void frames_follow_each_other(void **state) {
     assert_true(n >= 6);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(frames[i]->number, i + 1);
-        assert_int_equal(frames[i]->n_sections, 4); // two collectors, findings, health
+        assert_int_equal(frames[i]->n_sections, 5); // two collectors, groups, findings, health
         assert_true(frames[i]->end_ns > frames[i]->begin_ns);
         if (i)
             assert_int_equal(frames[i]->begin_ns, frames[i - 1]->end_ns);
@@ -426,7 +426,7 @@ static void many_readers(void **state) {
         const struct frame *frames[8];
         size_t n = history_window(live_history(live), UINT64_MAX, frames, 8);
         for (size_t i = 0; i < n; i++) {
-            assert_true(frames[i]->n_sections == 6);
+            assert_true(frames[i]->n_sections == 7);
             seen += frames[i]->number;
             frame_unref(frames[i]);
         }

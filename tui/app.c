@@ -74,8 +74,7 @@ void app_want(struct app *app) {
         const struct pane *pane = app->panes[i];
         if (i != app->current && !pane->pinned)
             continue;
-        for (const char *const *need = pane->view->needs; need && *need && n < 63; need++)
-            names[n++] = *need;
+        n = pane_needs(pane, false, names, n, 63);
     }
     names[n] = NULL;
     runner_want(app->runner, names);

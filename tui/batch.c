@@ -135,8 +135,7 @@ static void want(struct batch *batch) {
     const char *names[64];
     size_t n = 0;
     for (size_t i = 0; i < batch->n_panes; i++)
-        for (const char *const *need = batch->panes[i]->view->needs; need && *need && n < 63; need++)
-            names[n++] = *need;
+        n = pane_needs(batch->panes[i], true, names, n, 63);
     names[n] = NULL;
     runner_want(batch->runner, names);
 }

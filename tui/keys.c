@@ -250,6 +250,8 @@ static bool to_pane(struct app *app, int key, int x, int y) {
     bool used = pane_key(app->panes[app->current], rewind_look(&app->rewind), code, x, y, &answer);
     if (used && answer.message[0])
         app_say(app, false, "%s", answer.message);
+    if (used)
+        app_want(app); // a part that it shows now may need more
     uint64_t go_frame = used ? answer.go_frame : 0;
     for (size_t i = 0; used && answer.jump_pane && i < app->n_panes; i++)
         if (!strcmp(app->panes[i]->view->name, answer.jump_pane)) {

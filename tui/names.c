@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include "model/findings.h"
+#include "model/groups.h"
 #include "model/health.h"
 #include "tui/options.h"
 #include "views/escape.h"
@@ -40,7 +41,7 @@ static size_t add_columns(const struct table_def *const *defs, const char **name
 }
 
 static bool sort_check(struct options *options) {
-    const struct table_def *const own[] = {&findings_table, NULL};
+    const struct table_def *const own[] = {&findings_table, &groups_table, NULL};
     const char *names[NAMES_MAX];
     const char *wanted = options->sort + (options->sort[0] == '-');
     size_t n = add_columns(own, names, 0);

@@ -69,6 +69,9 @@ void pane_help(struct pane *pane, const struct look *look, FILE *out) {
     fprintf(out, "%s: %s\n\nKeys of this pane:\n", view->title, view->question);
     write_keys(NULL, own, out);
     for (size_t i = 0; i < view->n_parts; i++)
+        if (view->parts[i].toggle)
+            fprintf(out, "  %-12c %s\n", view->parts[i].toggle, view->parts[i].toggle_help);
+    for (size_t i = 0; i < view->n_parts; i++)
         if (!view->parts[i].hidden && !keys_told(view, i))
             write_keys(view, view->parts[i].kind->keys, out);
     write_notes(pane, look->frame, out);

@@ -19,7 +19,11 @@ static bool is_drilled(const struct pane *pane) {
 
 // A part that has the whole pane is alone; before it is opened it is not there.
 static bool in_sight(const struct pane *pane, size_t i) {
-    return is_drilled(pane) ? (size_t)pane->focus == i : !pane->view->parts[i].hidden && !pane->view->parts[i].drill;
+    const struct part *part = &pane->view->parts[i];
+
+    if (is_drilled(pane))
+        return (size_t)pane->focus == i;
+    return !part->hidden && !part->drill && (!part->toggle || pane->layout->toggled & (1u << i));
 }
 
 struct pane *pane_new(const struct view *view) {
@@ -34,7 +38,7 @@ struct pane *pane_new(const struct view *view) {
         pane->parts[i] = xcalloc(1, part->kind->state_size + 1);
         if (part->kind->init)
             part->kind->init(pane->parts[i], part);
-        if (pane->focus < 0 && takes_keys(part) && !part->drill)
+        if (pane->focus < 0 && takes_keys(part) && !part->drill && !part->toggle)
             pane->focus = (int)i;
     }
     if (pane->focus < 0)
@@ -278,12 +282,38 @@ static bool focus_move(struct pane *pane, const struct look *look, int direction
     return false;
 }
 
+// Shows or hides the parts of that key. One that is shown gets the keys; from one that is hidden they go back.
+static bool toggle(struct pane *pane, int key, struct pane_answer *answer) {
+    const struct view *view = pane->view;
+    bool used = false;
+
+    for (size_t i = 0; i < view->n_parts && !is_drilled(pane); i++) {
+        const struct part *part = &view->parts[i];
+        if (!part->toggle || part->toggle != key)
+            continue;
+        pane->layout->toggled ^= 1u << i;
+        used = true;
+        bool shown = pane->layout->toggled & (1u << i);
+        if (shown && takes_keys(part))
+            pane->focus = (int)i;
+        else if (pane->focus == (int)i)
+            for (pane->focus = 0; pane->focus < (int)view->n_parts - 1; pane->focus++)
+                if (takes_keys(&view->parts[pane->focus]) && in_sight(pane, (size_t)pane->focus))
+                    break;
+        snprintf(answer->message, sizeof(answer->message), "%.80s: %s", part->title ? part->title : part->name,
+                 shown ? "shown" : "hidden");
+    }
+    return used;
+}
+
 bool pane_key(struct pane *pane, const struct look *look, int key, int mouse_x, int mouse_y,
               struct pane_answer *answer) {
     memset(answer, 0, sizeof(*answer));
     if (key == KEY_VIEW_CLICK)
         return click(pane, look, mouse_x, mouse_y, answer);
     if (part_key(pane, look, (size_t)pane->focus, key, mouse_x, mouse_y, answer))
+        return true;
+    if (toggle(pane, key, answer))
         return true;
     if (key == 'o' || key == 'O')
         return focus_move(pane, look, key == 'o' ? 1 : -1);
@@ -327,6 +357,16 @@ void pane_set_filter(struct pane *pane, const char *filter) {
     }
     pane->filter_part = NULL;
     snprintf(pane->filter, sizeof(pane->filter), "%s", filter ? filter : "");
+}
+
+size_t pane_needs(const struct pane *pane, bool files, const char **names, size_t n, size_t max) {
+    for (const char *const *need = pane->view->needs; need && *need && n < max; need++)
+        names[n++] = *need;
+    for (size_t i = 0; i < pane->view->n_parts; i++)
+        if (files || in_sight(pane, i))
+            for (const char *const *need = pane->view->parts[i].needs; need && *need && n < max; need++)
+                names[n++] = *need;
+    return n;
 }
 
 bool pane_sort(struct pane *pane, const struct look *look, const char *column) {

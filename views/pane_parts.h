@@ -21,8 +21,9 @@ struct pane_back {
 struct pane_layout {
     struct area bodies[PARTS_MAX]; // of the last draw, without the title; height 0: not on the screen
     struct pane_back back;
-    bool settled;  // a key was used: the focus stays where the user has it
-    int automatic; // else the part that got it by itself
+    bool settled;     // a key was used: the focus stays where the user has it
+    int automatic;    // else the part that got it by itself
+    uint32_t toggled; // bit per part: shown by its key
 };
 
 // A context for part i, for a look that may be NULL; area empty.

@@ -103,7 +103,9 @@ static void heading_make(struct row_state *self, const char *names, const struct
     snprintf(copy, sizeof(copy), "%s", names);
     for (char *name = strtok_r(copy, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
         int column = join_column(join, name);
-        if (column < 0 || cell_is_null(join->columns[column], join_cell(join, row, (uint16_t)column)))
+        // A key that is not known is one too: "-".
+        if (column < 0 || (cell_is_null(join->columns[column], join_cell(join, row, (uint16_t)column)) &&
+                           column >= join->defs[0]->n_keys))
             continue;
         cell_text(join->columns[column], join_cell(join, row, (uint16_t)column), text, sizeof(text));
         const char *title = join->columns[column]->title ? join->columns[column]->title : name;

@@ -26,6 +26,27 @@ static enum role task_role(const struct join *join, size_t row, const struct col
     }
 }
 
+// A group that is stopped for its quota, waits, or is near its limit is what one looks for.
+static enum role group_role(const struct join *join, size_t row, const struct column *column, union cell value) {
+    static const struct {
+        const char *name;
+        double warning, critical;
+    } bounds[] = {{"throttled_pct", 1, 25},    {"cpu_pressure_pct", 20, 60},   {"io_pressure_pct", 10, 40},
+                  {"memory_used_pct", 90, 97}, {"memory_pressure_pct", 1, 10}, {"memory_full_pct", 1, 10}};
+
+    (void)join;
+    (void)row;
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++)
+        if (!strcmp(column->name, bounds[i].name))
+            return value.num >= bounds[i].critical  ? ROLE_CRITICAL
+                   : value.num >= bounds[i].warning ? ROLE_WARNING
+                                                    : ROLE_TEXT;
+    return ROLE_TEXT;
+}
+
+#define GROUP_TABLES                                                                                                   \
+    { "cgroups", "cgroup_stats" }
+
 static const struct part parts[] = {
     {
         .kind = &part_fields,
@@ -64,14 +85,53 @@ static const struct part parts[] = {
         .title = "One task over time",
         .spec =
             &(const struct row_spec){
-                .source = {.tables = {"tasks"}},
+                .source = {.tables = {"tasks", "task_counters"}},
                 .same = "started_s",
                 .heading = "pid tid user command",
                 .shown = "cpu_pct ipc run_queue_us context_switches_per_s minor_faults_per_s major_faults_per_s "
                          "read_bytes_per_s write_bytes_per_s rss_kib cycles_per_s cache_misses_per_s "
-                         "branch_misses_per_s user_pct system_pct migrations_per_s threads",
+                         "branch_misses_per_s cache_miss_pct user_pct system_pct migrations_per_s threads "
+                         "counted_pct",
             },
         .drill = true,
+    },
+    {
+        .kind = &part_table,
+        .name = "cgroups",
+        .title = "Control groups: their tasks together",
+        .spec =
+            &(const struct table_spec){
+                .source = {.tables = GROUP_TABLES, .sort = "cpu_pct"},
+                .shown = "tasks cpu_pct throttled_pct cpu_pressure_pct rss_kib io_pressure_pct cgroup "
+                         "memory_pressure_pct ipc cpu_limit_pct memory_used_pct read_bytes_per_s write_bytes_per_s "
+                         "run_queue_us major_faults_per_s minor_faults_per_s usage_pct throttled_us_per_s "
+                         "memory_bytes memory_limit_bytes cycles_per_s cache_misses_per_s context_switches_per_s "
+                         "memory_full_pct",
+                .rest = "cgroup",
+                .role = group_role,
+                .drill = "cgroup",
+                .empty = "no group has a task",
+            },
+        .min_height = 4,
+        .weight = 1,
+        .toggle = 'c',
+        .toggle_help = "show or hide the control groups: sums of their tasks, pressure, throttling, limits",
+        .needs = (const char *const[]){"cgroups", NULL},
+    },
+    {
+        .kind = &part_row,
+        .name = "cgroup",
+        .title = "One control group over time",
+        .spec =
+            &(const struct row_spec){
+                .source = {.tables = GROUP_TABLES},
+                .heading = "cgroup",
+                .shown = "cpu_pct throttled_pct cpu_pressure_pct io_pressure_pct memory_pressure_pct memory_bytes ipc "
+                         "rss_kib tasks minor_faults_per_s major_faults_per_s read_bytes_per_s write_bytes_per_s "
+                         "run_queue_us context_switches_per_s cycles_per_s cache_misses_per_s",
+            },
+        .drill = true,
+        .needs = (const char *const[]){"cgroups", NULL},
     },
 };
 

@@ -122,6 +122,9 @@ struct part {
     int min_height, weight; // rows it needs at least; its share of what is left over (0: only what it wants)
     bool hidden;            // in files only
     bool drill; // has the whole pane while it has the keys (go_part leads there, Esc back), else is not there
+    int toggle; // key that shows and hides it; it begins hidden. 0: none
+    const char *toggle_help;  // one line
+    const char *const *needs; // collectors beyond the view's, while it is shown; NULL-terminated, or NULL
 };
 
 struct view {
@@ -156,6 +159,9 @@ bool pane_key(struct pane *pane, const struct look *look, int key, int mouse_x, 
 bool pane_search(struct pane *pane, const struct look *look,
                  int direction); // to the next row that contains pane->search
 void pane_set_filter(struct pane *pane, const char *filter);
+// The collectors that it needs: the view's, and those of its parts that are shown (`files`: of all). At most max names
+// are added to the n that are there; returns how many there are then.
+size_t pane_needs(const struct pane *pane, bool files, const char **names, size_t n, size_t max);
 // "-column": ascending, else descending. False: no such column in look->frame (a blank frame will do).
 bool pane_sort(struct pane *pane, const struct look *look, const char *column);
 // The help of a pane, from the same tables: what it answers, columns, keys. look->frame may be a blank frame.

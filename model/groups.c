@@ -1,0 +1,375 @@
+// Sums by control group (see the header). Rows of tasks that did not change stand in the same chunk as in the frame
+// before: its sums are kept, so ten thousand idle tasks cost a look at six hundred pointers.
+#include "model/groups.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/mem.h"
+#include "model/table_private.h"
+
+// What is summed, in the order of the columns. From the tasks: all; from their counters: the last ones.
+enum {
+    CPU,
+    USER,
+    SYSTEM,
+    RUN_QUEUE,
+    SWITCHES,
+    MINOR,
+    MAJOR,
+    READ,
+    WRITE,
+    RSS,
+    CYCLES,
+    INSTRUCTIONS,
+    CACHE_MISSES,
+    BRANCH_MISSES,
+    SUMS
+};
+#define FROM_COUNTERS CYCLES // and the ones behind it
+
+enum { CGROUP, TASKS, IPC, FIRST_SUM, COLUMNS = FIRST_SUM + SUMS };
+
+#define SUM(name_, title_, help_, unit_, width_)                                                                       \
+    { .name = name_, .title = title_, .help = help_, .unit = unit_, .width = width_ }
+
+static const struct column columns[COLUMNS] = {
+    [CGROUP] = {.name = "cgroup",
+                .title = "CGROUP",
+                .help = "Control group (of the unified hierarchy; with v1 of the memory controller)",
+                .type = COLUMN_TEXT,
+                .width = 24,
+                .ascending = true},
+    [TASKS] = {.name = "tasks",
+               .title = "TASKS",
+               .help = "Processes in the group that have not ended; those of the groups below it are theirs",
+               .unit = UNIT_COUNT,
+               .width = 5},
+    [IPC] = {.name = "ipc",
+             .title = "IPC",
+             .help = "Instructions per cycle of all its tasks together",
+             .unit = UNIT_RATIO,
+             .width = 5},
+    [FIRST_SUM + CPU] = SUM("cpu_pct", "CPU%",
+                            "CPU time of its tasks, those that ended in the interval included, in "
+                            "percent of one CPU",
+                            UNIT_PCT, 6),
+    [FIRST_SUM + USER] =
+        SUM("user_pct", "USR%", "CPU time of its tasks in user mode, in percent of one CPU", UNIT_PCT, 6),
+    [FIRST_SUM + SYSTEM] =
+        SUM("system_pct", "SYS%", "CPU time of its tasks in the kernel, in percent of one CPU", UNIT_PCT, 6),
+    [FIRST_SUM + RUN_QUEUE] =
+        SUM("run_queue_us", "RUNQ",
+            "Time in this interval that its tasks could have run and waited for a CPU, all together", UNIT_US, 7),
+    [FIRST_SUM + SWITCHES] =
+        SUM("context_switches_per_s", "CSW/s", "How often its tasks gave up a CPU or lost it", UNIT_PER_S, 7),
+    [FIRST_SUM + MINOR] =
+        SUM("minor_faults_per_s", "MINF/s", "Page faults of its tasks that needed no I/O", UNIT_PER_S, 7),
+    [FIRST_SUM + MAJOR] =
+        SUM("major_faults_per_s", "MAJF/s", "Page faults of its tasks that had to wait for I/O", UNIT_PER_S, 7),
+    [FIRST_SUM + READ] =
+        SUM("read_bytes_per_s", "READ/s", "Bytes that its tasks made the disks read", UNIT_BYTES_PER_S, 7),
+    [FIRST_SUM + WRITE] = SUM("write_bytes_per_s", "WRITE/s", "Bytes that its tasks dirtied or wrote, to reach a disk",
+                              UNIT_BYTES_PER_S, 7),
+    [FIRST_SUM + RSS] =
+        SUM("rss_kib", "RSS", "Resident memory of its processes; what they share counts for each of them", UNIT_KIB, 6),
+    [FIRST_SUM + CYCLES] = SUM("cycles_per_s", "CYC/s", "CPU cycles of its tasks", UNIT_PER_S, 6),
+    [FIRST_SUM + INSTRUCTIONS] = SUM("instructions_per_s", "INS/s", "Instructions of its tasks", UNIT_PER_S, 6),
+    [FIRST_SUM + CACHE_MISSES] =
+        SUM("cache_misses_per_s", "MISS/s", "Misses of the last-level cache by its tasks", UNIT_PER_S, 6),
+    [FIRST_SUM + BRANCH_MISSES] =
+        SUM("branch_misses_per_s", "BRM/s", "Mispredicted branches of its tasks", UNIT_PER_S, 6),
+};
+
+const struct table_def groups_table = {
+    .name = "cgroups",
+    .help =
+        "What the tasks of each control group use together: the sums of the rows of `tasks` (of what is measured of "
+        "them; only the tasks that were asked for with -p or -u).",
+    .columns = columns,
+    .n_columns = COLUMNS,
+    .n_keys = 1,
+};
+
+struct sums {
+    double values[SUMS]; // NAN: none was measured
+    uint32_t tasks;
+};
+
+static const struct sums nothing = {.values = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}};
+
+static void sum_add(double *sum, double value) {
+    if (!isnan(value))
+        *sum = isnan(*sum) ? value : *sum + value;
+}
+
+static void sums_add(struct sums *to, const struct sums *more) {
+    for (int i = 0; i < SUMS; i++)
+        sum_add(&to->values[i], more->values[i]);
+    to->tasks += more->tasks;
+}
+
+// A chunk of the table of tasks, and what its rows are together. Names live as long as the section that is held.
+struct part_of_group {
+    const struct text *name;
+    struct sums sums;
+};
+struct chunk_sums {
+    const struct chunk *chunk; // NULL: nothing is known
+    uint8_t n;
+    uint8_t group[TABLE_CHUNK_ROWS]; // of each row
+    uint32_t ids[TABLE_CHUNK_ROWS][2];
+    struct part_of_group groups[TABLE_CHUNK_ROWS];
+};
+
+struct group {
+    const struct text *name; // owned
+    uint32_t slot;
+    bool used; // in this frame
+    struct sums sums;
+};
+
+struct groups {
+    const struct section *section; // the one that the chunks are of: as long as it is held they cannot become others
+    const struct table_def *def;
+    int at[SUMS], pid, tid, state, cgroup; // columns of the tasks
+    struct chunk_sums *chunks;
+    size_t n_chunks;
+    struct group *groups;
+    size_t count, room;
+    uint32_t *index; // by name: the group's place + 1; open addressing, a power of two
+    size_t index_size;
+    struct table_builder *builder;
+};
+
+struct groups *groups_new(void) {
+    struct groups *groups = xcalloc(1, sizeof(*groups));
+    groups->builder = table_builder_new(&groups_table);
+    return groups;
+}
+
+void groups_free(struct groups *groups) {
+    if (!groups)
+        return;
+    for (size_t i = 0; i < groups->count; i++)
+        text_unref(groups->groups[i].name);
+    if (groups->section)
+        section_unref(groups->section);
+    table_builder_free(groups->builder);
+    free(groups->chunks);
+    free(groups->groups);
+    free(groups->index);
+    free(groups);
+}
+
+// ---- groups by name ----
+
+static bool name_is(const struct text *a, const struct text *b) {
+    return a == b || (a && b && !text_compare(a, b));
+}
+
+static size_t index_slot(const struct groups *groups, const struct text *name) {
+    uint64_t hash = 0xcbf29ce484222325ull;
+    const char *bytes = text_bytes(name);
+    for (size_t i = 0, n = text_length(name); i < n; i++)
+        hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3ull;
+    size_t at = (hash ^ hash >> 32) & (groups->index_size - 1);
+    while (groups->index[at] && !name_is(groups->groups[groups->index[at] - 1].name, name))
+        at = (at + 1) & (groups->index_size - 1);
+    return at;
+}
+
+static void index_make(struct groups *groups, size_t size) {
+    free(groups->index);
+    groups->index_size = size;
+    groups->index = xcalloc(size, sizeof(*groups->index));
+    for (size_t i = 0; i < groups->count; i++)
+        groups->index[index_slot(groups, groups->groups[i].name)] = (uint32_t)i + 1;
+}
+
+static struct group *group_get(struct groups *groups, const struct text *name) {
+    if ((groups->count + 1) * 2 > groups->index_size)
+        index_make(groups, groups->index_size ? groups->index_size * 2 : 64);
+    size_t at = index_slot(groups, name);
+    if (groups->index[at])
+        return &groups->groups[groups->index[at] - 1];
+    if (groups->count == groups->room) {
+        groups->room = groups->room ? groups->room * 2 : 32;
+        groups->groups = xrealloc(groups->groups, groups->room * sizeof(*groups->groups));
+    }
+    struct group *group = &groups->groups[groups->count++];
+    *group = (struct group){.name = text_ref(name), .slot = table_builder_add(groups->builder), .sums = nothing};
+    groups->index[at] = (uint32_t)groups->count;
+    return group;
+}
+
+// Those that no task is in any more.
+static void groups_prune(struct groups *groups) {
+    size_t kept = 0;
+    for (size_t i = 0; i < groups->count; i++) {
+        struct group *group = &groups->groups[i];
+        if (group->used) {
+            groups->groups[kept++] = *group;
+            continue;
+        }
+        table_builder_remove(groups->builder, group->slot);
+        text_unref(group->name);
+    }
+    if (kept == groups->count)
+        return;
+    groups->count = kept;
+    index_make(groups, groups->index_size);
+}
+
+// ---- tasks ----
+
+static double cell_of(const union cell *row, int column) {
+    return column < 0 ? NAN : row[column].num;
+}
+
+static void row_add(const struct groups *groups, struct chunk_sums *known, uint32_t i, const union cell *row) {
+    const struct text *name = groups->cgroup < 0 ? NULL : row[groups->cgroup].text;
+    uint8_t at = 0;
+    while (at < known->n && !name_is(known->groups[at].name, name))
+        at++;
+    if (at == known->n)
+        known->groups[known->n++] = (struct part_of_group){.name = name, .sums = nothing};
+    struct sums *sums = &known->groups[at].sums;
+    double pid = cell_of(row, groups->pid), tid = cell_of(row, groups->tid);
+    known->group[i] = at;
+    known->ids[i][0] = (uint32_t)pid;
+    known->ids[i][1] = (uint32_t)tid;
+    for (int k = 0; k < FROM_COUNTERS; k++)
+        if (k != RSS || pid == tid) // the threads of a process have one memory
+            sum_add(&sums->values[k], cell_of(row, groups->at[k]));
+    const struct text *state = groups->state < 0 ? NULL : row[groups->state].text;
+    sums->tasks += pid == tid && text_bytes(state)[0] != 'X';
+}
+
+static void chunk_sum(const struct groups *groups, const struct table *table, struct chunk *chunk,
+                      struct chunk_sums *known) {
+    if (known->chunk == chunk)
+        return;
+    known->chunk = chunk;
+    known->n = 0;
+    for (uint32_t i = 0; chunk && i < TABLE_CHUNK_ROWS; i++)
+        if (chunk->live & (1u << i))
+            row_add(groups, known, i, chunk_row(table->def, chunk, i));
+}
+
+static void columns_find(struct groups *groups, const struct table_def *def) {
+    groups->def = def;
+    groups->pid = table_column(def, "pid");
+    groups->tid = table_column(def, "tid");
+    groups->state = table_column(def, "state");
+    groups->cgroup = table_column(def, "cgroup");
+    for (int i = 0; i < SUMS; i++)
+        groups->at[i] = table_column(def, columns[FIRST_SUM + i].name);
+}
+
+static void tasks_sum(struct groups *groups, const struct table *table) {
+    if (table->def != groups->def)
+        columns_find(groups, table->def);
+    if (table->n_chunks > groups->n_chunks)
+        groups->chunks = xrealloc(groups->chunks, table->n_chunks * sizeof(*groups->chunks));
+    for (size_t i = groups->n_chunks; i < table->n_chunks; i++)
+        groups->chunks[i].chunk = NULL;
+    groups->n_chunks = table->n_chunks;
+    for (size_t i = 0; i < table->n_chunks; i++) {
+        struct chunk_sums *known = &groups->chunks[i];
+        chunk_sum(groups, table, table->chunks[i], known);
+        for (uint8_t k = 0; table->chunks[i] && k < known->n; k++) {
+            struct group *group = group_get(groups, known->groups[k].name);
+            group->used = true;
+            sums_add(&group->sums, &known->groups[k].sums);
+        }
+    }
+}
+
+// ---- counters ----
+
+struct counted { // rows of the counters by task
+    const union cell **slots;
+    size_t mask;
+    int pid, tid;
+};
+
+static size_t counted_slot(const struct counted *counted, uint32_t pid, uint32_t tid) {
+    size_t at = (((uint64_t)tid << 32 | pid) * 0x9e3779b97f4a7c15ull >> 32) & counted->mask;
+    while (counted->slots[at] && ((uint32_t)counted->slots[at][counted->pid].num != pid ||
+                                  (uint32_t)counted->slots[at][counted->tid].num != tid))
+        at = (at + 1) & counted->mask;
+    return at;
+}
+
+// Counters are kept by task; which group a task is in, the tasks know.
+static void counters_sum(struct groups *groups, const struct table *tasks, const struct table *counters) {
+    const struct table_def *def = table_def(counters);
+    struct counted counted = {.mask = 63, .pid = table_column(def, "pid"), .tid = table_column(def, "tid")};
+    int at[SUMS];
+    if (counted.pid < 0 || counted.tid < 0 || !table_rows(counters))
+        return;
+    for (int i = FROM_COUNTERS; i < SUMS; i++)
+        at[i] = table_column(def, columns[FIRST_SUM + i].name);
+    while (counted.mask < table_rows(counters) * 2)
+        counted.mask = counted.mask * 2 + 1;
+    counted.slots = xcalloc(counted.mask + 1, sizeof(*counted.slots));
+    size_t cursor = 0;
+    for (const union cell *row; (row = table_next(counters, &cursor));)
+        counted.slots[counted_slot(&counted, (uint32_t)row[counted.pid].num, (uint32_t)row[counted.tid].num)] = row;
+    for (size_t i = 0; i < tasks->n_chunks; i++) {
+        const struct chunk_sums *known = &groups->chunks[i];
+        for (uint32_t k = 0; tasks->chunks[i] && k < TABLE_CHUNK_ROWS; k++) {
+            const union cell *row = tasks->chunks[i]->live & (1u << k)
+                                        ? counted.slots[counted_slot(&counted, known->ids[k][0], known->ids[k][1])]
+                                        : NULL;
+            struct group *group = row ? group_get(groups, known->groups[known->group[k]].name) : NULL;
+            for (int s = FROM_COUNTERS; row && s < SUMS; s++)
+                sum_add(&group->sums.values[s], cell_of(row, at[s]));
+        }
+    }
+    free(counted.slots);
+}
+
+// ---- the section ----
+
+static void group_write(struct groups *groups, const struct group *group) {
+    const double *values = group->sums.values;
+    if (!table_builder_row(groups->builder, group->slot)[CGROUP].text)
+        table_builder_set_text(groups->builder, group->slot, CGROUP, text_ref(group->name));
+    table_builder_set_num(groups->builder, group->slot, TASKS, group->sums.tasks);
+    table_builder_set_num(groups->builder, group->slot, IPC,
+                          values[CYCLES] > 0 ? values[INSTRUCTIONS] / values[CYCLES] : NAN);
+    for (int i = 0; i < SUMS; i++)
+        table_builder_set_num(groups->builder, group->slot, (uint16_t)(FIRST_SUM + i), values[i]);
+}
+
+struct section *groups_section(struct groups *groups, const struct frame *frame) {
+    struct section *section = section_new("groups", frame->begin_ns, frame->end_ns);
+    const struct table *tasks = frame_table(frame, "tasks"), *counters = frame_table(frame, "task_counters");
+    for (size_t i = 0; i < groups->count; i++) {
+        groups->groups[i].used = false;
+        groups->groups[i].sums = nothing;
+    }
+    if (tasks)
+        tasks_sum(groups, tasks);
+    if (tasks && counters)
+        counters_sum(groups, tasks, counters);
+    groups_prune(groups);
+    for (size_t i = 0; i < groups->count; i++)
+        group_write(groups, &groups->groups[i]);
+    // From now on the chunks of this frame are the known ones.
+    const struct section *before = groups->section;
+    groups->section = NULL;
+    for (uint16_t i = 0; tasks && i < frame->n_sections && !groups->section; i++)
+        if (section_find_table(frame->sections[i], "tasks") == tasks)
+            groups->section = section_ref(frame->sections[i]);
+    if (!groups->section)
+        groups->n_chunks = 0;
+    if (before)
+        section_unref(before);
+    section_table(section, table_builder_seal(groups->builder));
+    section_set_state(section, tasks ? SECTION_OK : SECTION_STARTING);
+    return section;
+}

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# needs: root, cgroups; groups are the sums of their tasks, CPU and pressure of busy loops in a group, throttling of one with a quota
+import json
+import os
+import subprocess
+import sys
+import time
+
+KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
+SUMS = ("cpu_pct", "user_pct", "system_pct", "run_queue_us", "context_switches_per_s", "minor_faults_per_s", "major_faults_per_s",
+        "read_bytes_per_s", "write_bytes_per_s", "rss_kib")
+COUNTERS = ("cycles_per_s", "instructions_per_s", "cache_misses_per_s", "branch_misses_per_s")
+NAME = f"ktop-test-{os.getpid()}"
+
+
+def skip(reason):
+    print(reason)
+    sys.exit(77)
+
+
+def mounts():
+    """Where v2 and v1's cpu controller are mounted whole: {"v2": path, "cpu": path}."""
+    found = {}
+    for line in open("/proc/self/mountinfo"):
+        head, _, tail = line.partition(" - ")
+        fields, kind = head.split(), tail.split()
+        if fields[3] != "/":
+            continue
+        if kind[0] == "cgroup2":
+            found.setdefault("v2", fields[4])
+        elif kind[0] == "cgroup" and "cpu" in kind[2].split(","):
+            found.setdefault("cpu", fields[4])
+    return found
+
+
+def frames(n, *more):
+    p = subprocess.run([KTOP, "--batch", "--pane", "tasks", "--format", "json", "-n", str(n), "-d", "1", *more], capture_output=True,
+                       text=True, timeout=60)
+    assert p.returncode == 0, p
+    return [json.loads(line) for line in p.stdout.splitlines()]
+
+
+def sums(frame):
+    """Every group is the sum of its tasks, every task is in one; returns the groups by name."""
+    groups = {g["cgroup"]: g for g in frame["tables"]["cgroups"]}
+    assert len(groups) == len(frame["tables"]["cgroups"]), "a group stands twice"
+    tasks = frame["tables"]["tasks"]
+    assert {t["cgroup"] for t in tasks} == set(groups)
+    for name, group in groups.items():
+        own = [t for t in tasks if t["cgroup"] == name]
+        for column in SUMS + COUNTERS:
+            values = [t[column] for t in own if t.get(column) is not None and (column != "rss_kib" or t["pid"] == t["tid"])]
+            if not values:
+                assert group[column] is None, (name, column, group)
+                continue
+            assert abs(group[column] - sum(values)) <= 1e-3 * abs(sum(values)) + 1e-3, (name, column, group[column], sum(values))
+        assert group["tasks"] == sum(t["state"] != "X" and t["pid"] == t["tid"] for t in own), group
+    return groups
+
+
+class Group:
+    """A group with so many busy loops, in the hierarchies given."""
+
+    def __init__(self, paths, loops):
+        self.paths = [os.path.join(path, NAME) for path in paths]
+        self.loops = []
+        for path in self.paths:
+            os.mkdir(path)
+        for _ in range(loops):
+            p = subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
+            self.loops.append(p)
+            for path in self.paths:
+                with open(os.path.join(path, "cgroup.procs"), "w") as f:
+                    f.write(str(p.pid))
+
+    def end(self):
+        for p in self.loops:
+            p.kill()
+        for p in self.loops:
+            p.wait()
+        for path in self.paths:
+            for _ in range(100):
+                try:
+                    os.rmdir(path)
+                    break
+                except OSError:  # the last of its tasks is still being taken away
+                    time.sleep(0.02)
+
+
+def usage_us(path):
+    for line in open(os.path.join(path, "cpu.stat")):
+        if line.startswith("usage_usec "):
+            return int(line.split()[1])
+    return None
+
+
+def busy(v2):
+    """More loops than CPUs in a v2 group: their time is the kernel's, and somebody always waits for a CPU."""
+    loops = os.cpu_count() + 1
+    group = Group([v2], loops)
+    try:
+        before, start = usage_us(group.paths[0]), time.monotonic()
+        shown = frames(3)
+        pct = (usage_us(group.paths[0]) - before) / (time.monotonic() - start) / 1e4
+        for frame in shown:
+            row = sums(frame)["/" + NAME]
+            assert row["tasks"] == loops, row
+        last = shown[1:]
+        by_tasks, by_kernel = (sum(f[c] for f in (sums(x)["/" + NAME] for x in last)) / len(last) for c in ("cpu_pct", "usage_pct"))
+        print(f"{loops} loops: {by_tasks:.1f} % by tasks, {by_kernel:.1f} % by ktop from cpu.stat, {pct:.1f} % by cpu.stat over the whole")
+        assert abs(by_tasks - by_kernel) <= 0.05 * by_kernel + 3, "tasks and the kernel's account differ"
+        if os.path.exists(os.path.join(group.paths[0], "cpu.pressure")):
+            pressure = max(sums(x)["/" + NAME]["cpu_pressure_pct"] for x in last)
+            print(f"cpu pressure {pressure:.1f} %")
+            assert pressure > 30, "more loops than CPUs, and nobody waits?"
+    finally:
+        group.end()
+
+
+def throttled(cpu, v2):
+    """A quota of 30 % of a CPU under a loop: throttled in all periods, and its time is the quota."""
+    group = Group([cpu, v2] if cpu else [v2], 1)  # v2 names it, as a group that is not the root
+    try:
+        try:
+            if cpu:
+                with open(os.path.join(group.paths[0], "cpu.cfs_quota_us"), "w") as f:
+                    f.write("30000")
+            else:
+                with open(os.path.join(group.paths[0], "cpu.max"), "w") as f:
+                    f.write("30000 100000")
+        except OSError as e:
+            print(f"no CPU quota here ({e}): throttling is not tested")
+            return
+        rows = []
+        for frame in frames(4)[1:]:
+            own = [t["cgroup"] for t in frame["tables"]["tasks"] if t["pid"] == group.loops[0].pid]
+            rows.append(next(g for g in frame["tables"]["cgroups"] if g["cgroup"] == own[0]))
+        if rows[0]["cgroup"] != "/" + NAME:
+            print(f"its tasks are counted with {rows[0]['cgroup']}: throttling is not tested")
+            return
+        for row in rows:
+            assert row["cpu_limit_pct"] == 30, row
+        cpu_pct = sum(r["cpu_pct"] for r in rows) / len(rows)
+        share = max(r["throttled_pct"] for r in rows)
+        stopped = max(r["throttled_us_per_s"] for r in rows)
+        print(f"quota 30 %: {cpu_pct:.1f} % used, throttled in {share:.0f} % of the periods, {stopped:.0f} us/s")
+        # Beside somebody else's load it may not even get its quota.
+        assert cpu_pct < 36, rows
+        assert share > 50 or cpu_pct < 25, rows
+        assert stopped > 100000 or cpu_pct < 25, rows
+    finally:
+        group.end()
+
+
+def main():
+    if os.geteuid() != 0:
+        skip("needs root: makes control groups")
+    where = mounts()
+    for frame in frames(2) + frames(2, "--threads"):
+        sums(frame)
+    if "v2" not in where or not os.access(os.path.join(where["v2"], "cgroup.procs"), os.W_OK):
+        skip("no cgroup v2 hierarchy that can be written to: only the sums were compared")
+    busy(where["v2"])
+    throttled(where.get("cpu"), where["v2"])
+
+
+main()
