@@ -117,4 +117,7 @@ void system_freq_sample(struct system_freq *freq, struct system_sample *sample, 
                         size_t n);
 void system_freq_check(struct check_report *report);
 
+// nodes[i]: the NUMA node of CPU i < n (system_topology.c); NAN: not known.
+void system_topology_load(double *nodes, size_t n);
+
 #endif

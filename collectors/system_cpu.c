@@ -29,7 +29,7 @@ enum {
 #define SHARE(share_, name_, title_, help_)                                                                            \
     [1 + (share_)] = {.name = (name_), .title = (title_), .help = (help_), .unit = UNIT_PCT, .width = 6}
 
-enum { CPU_ID, CPU_FREQUENCY = 1 + CPU_SHARES, CPU_COLUMNS };
+enum { CPU_ID, CPU_FREQUENCY = 1 + CPU_SHARES, CPU_NODE, CPU_COLUMNS };
 
 static const struct column cpu_columns[CPU_COLUMNS] = {
     [CPU_ID] = {.name = "cpu",
@@ -54,6 +54,12 @@ static const struct column cpu_columns[CPU_COLUMNS] = {
                        .unit = UNIT_HZ,
                        .width = 8,
                        .help = "Frequency of this CPU now, from cpufreq (scaling_cur_freq), else /proc/cpuinfo"},
+    [CPU_NODE] = {.name = "node",
+                  .title = "NODE",
+                  .unit = UNIT_ID,
+                  .width = 4,
+                  .ascending = true,
+                  .help = "NUMA node of this CPU"},
 };
 
 const struct table_def system_cpus_table = {
@@ -76,8 +82,9 @@ struct cpus {
     struct system_freq *freq;
     struct cpu *cpus;
     bool *online;
-    double *hz;
-    size_t n; // of the arrays: the highest CPU number + 1
+    double *hz, *nodes;
+    bool changed; // which are online, since the nodes were looked up
+    size_t n;     // of the arrays: the highest CPU number + 1
     bool have_all;
     uint64_t all[TIMES];
     uint64_t last_ns, forks, switches, interrupts;
@@ -102,6 +109,7 @@ static void cpus_destroy(void *state) {
     free(cpus->cpus);
     free(cpus->online);
     free(cpus->hz);
+    free(cpus->nodes);
     free(cpus);
 }
 
@@ -158,10 +166,11 @@ static struct cpu *cpu_at(struct cpus *cpus, uint64_t id) {
         cpus->cpus = xrealloc(cpus->cpus, n * sizeof *cpus->cpus);
         cpus->online = xrealloc(cpus->online, n * sizeof *cpus->online);
         cpus->hz = xrealloc(cpus->hz, n * sizeof *cpus->hz);
+        cpus->nodes = xrealloc(cpus->nodes, n * sizeof *cpus->nodes);
         for (size_t i = cpus->n; i < n; i++) {
             cpus->cpus[i] = (struct cpu){0};
             cpus->online[i] = false;
-            cpus->hz[i] = NAN;
+            cpus->hz[i] = cpus->nodes[i] = NAN;
         }
         cpus->n = n;
     }
@@ -194,6 +203,7 @@ static void line_cpu(struct cpus *cpus, const char *line, struct system_sample *
         shares_of(cpu->times, times, shares);
     else
         cpu->slot = table_builder_add(cpus->builder);
+    cpus->changed |= !cpu->online;
     cpu->online = cpu->seen = true;
     memcpy(cpu->times, times, sizeof times);
     table_builder_set_num(cpus->builder, cpu->slot, CPU_ID, (double)id);
@@ -274,9 +284,14 @@ static void cpus_sample(void *state, struct system_sample *sample) {
     if (error == 0)
         sample->series[SYS_CPUS_ONLINE] = (double)n_online;
     system_freq_sample(cpus->freq, sample, cpus->online, cpus->hz, cpus->n);
+    if (cpus->changed)
+        system_topology_load(cpus->nodes, cpus->n);
+    cpus->changed = false;
     for (size_t i = 0; i < cpus->n; i++)
-        if (cpus->online[i])
+        if (cpus->online[i]) {
             table_builder_set_num(cpus->builder, cpus->cpus[i].slot, CPU_FREQUENCY, cpus->hz[i]);
+            table_builder_set_num(cpus->builder, cpus->cpus[i].slot, CPU_NODE, cpus->nodes[i]);
+        }
     section_table(sample->out, table_builder_seal(cpus->builder));
 }
 

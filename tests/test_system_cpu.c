@@ -131,6 +131,27 @@ static void many_cpus_that_come_and_go(void **state) {
     fixture_free(&fixture);
 }
 
+static void nodes(void **state) {
+    (void)state;
+    struct fixture fixture = fixture_new(&system_cpu_part);
+    stat_of_many(6, 1000, 5);
+    fixture_sample(&fixture);
+    assert_nan(fixture_num(&fixture, "cpus", "0", "node")); // a kernel without NUMA
+    root_write("/sys/devices/system/node/online", "0,2\n");
+    root_write("/sys/devices/system/node/node0/cpulist", "0-1,4\n");
+    root_write("/sys/devices/system/node/node2/cpulist", "2-3,5\n");
+    stat_of_many(6, 2000, -1); // looked up again when CPUs come
+    root_clock += SECOND;
+    fixture_sample(&fixture);
+    static const double expected[] = {0, 0, 2, 2, 0, 2};
+    for (int i = 0; i < 6; i++) {
+        char cpu[8];
+        snprintf(cpu, sizeof cpu, "%d", i);
+        assert_near(fixture_num(&fixture, "cpus", cpu, "node"), expected[i]);
+    }
+    fixture_free(&fixture);
+}
+
 static void hostile_lines(void **state) {
     (void)state;
     struct fixture fixture = fixture_new(&system_cpu_part);
@@ -159,6 +180,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(time_that_goes_back, root_make, root_drop),
         cmocka_unit_test_setup_teardown(old_kernels, root_make, root_drop),
         cmocka_unit_test_setup_teardown(many_cpus_that_come_and_go, root_make, root_drop),
+        cmocka_unit_test_setup_teardown(nodes, root_make, root_drop),
         cmocka_unit_test_setup_teardown(hostile_lines, root_make, root_drop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

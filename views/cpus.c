@@ -80,7 +80,7 @@ static const struct part parts[] = {
                          "bound cache_miss_pct cache_mpki branch_miss_pct counted_pct nice_pct guest_pct "
                          "stalled_frontend_pct stalled_backend_pct retiring_pct bad_speculation_pct "
                          "frontend_bound_pct backend_bound_pct cycles_per_s instructions_per_s "
-                         "cache_references_per_s cache_misses_per_s branch_misses_per_s major_faults_per_s",
+                         "cache_references_per_s cache_misses_per_s branch_misses_per_s major_faults_per_s node",
                 .role = cpu_role,
             },
         .min_height = 4,

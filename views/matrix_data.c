@@ -29,7 +29,7 @@ static double *values_reserve(struct matrix_data *data, size_t n) {
         data->values_capacity = n;
     }
     for (size_t i = 0; i < n; i++)
-        data->values[i] = NAN;
+        data->values[i] = MATRIX_ABSENT;
     return data->values;
 }
 
@@ -159,7 +159,7 @@ static double source_value(const struct source *source, const union cell *row) {
 }
 
 static void keep_highest(double *cell, double value) {
-    if (!isnan(value) && !(*cell >= value))
+    if (isnan(value) ? *cell == MATRIX_ABSENT : !(*cell >= value))
         *cell = value;
 }
 
@@ -254,7 +254,7 @@ void matrix_number(enum unit unit, double value, char out[8]) {
     for (; value >= 999.5 && suffix < 5; suffix++)
         value /= 1000;
     if (suffix && value >= 99.5 && suffix < 5) { // four characters: the next suffix
-        snprintf(out, 8, ".%.0f%c", fmin(9, floor(value / 100)), suffixes[suffix + 1]);
+        snprintf(out, 8, ".%.0f%c", fmin(9, round(value / 100)), suffixes[suffix + 1]);
         return;
     }
     if (suffix)

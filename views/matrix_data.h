@@ -5,6 +5,7 @@
 
 #include "views/part_matrix.h"
 
+#define MATRIX_ABSENT (-__builtin_inf()) // it was not there
 #define MATRIX_IDS_MAX 8192 // of CPUs: NR_CPUS of the largest configuration; what has a higher number is left out
 
 struct matrix_data {
@@ -22,7 +23,7 @@ struct matrix_data {
 
     double *each; // by index: the value of each thing in one frame; NAN: not measured
 
-    // values: cells of the matrix now, or rows * columns over time; NAN: nothing measured
+    // values: cells of the matrix now, or rows * columns over time; NAN: not measured; or MATRIX_ABSENT
     double *values;
     size_t values_capacity;
     double full; // what is hottest

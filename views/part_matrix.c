@@ -63,7 +63,8 @@ static int label_width(const struct matrix_data *data) {
 
 static int matrix_height(struct part_context *ctx, int width) {
     struct matrix_state *state = ctx->state;
-    switch (mode_of(ctx)) {
+    state->shown = mode_of(ctx); // also when nothing is drawn
+    switch (state->shown) {
     case MODE_NOW:
         matrix_layout(&state->data, width - label_width(&state->data), ROWS_NOW);
         return state->data.rows + 1;
@@ -84,6 +85,8 @@ static uint32_t step_char(int step, bool ascii) {
 
 static void draw_value(struct area area, int x, int y, double value, double full) {
     int step = matrix_step(value, full);
+    if (value == MATRIX_ABSENT)
+        return;
     if (isnan(value))
         area_char(area, x, y, ROLE_DIM, '?');
     else if (!step)
@@ -116,6 +119,7 @@ static void draw_cells(struct part_context *ctx) {
     const struct matrix_data *data = &state->data;
     for (int i = 0; i < data->n; i++) {
         double value = data->values[data->row[i] * data->per_row + data->column[i]];
+        value = value == MATRIX_ABSENT ? NAN : value; // it is there, but not in the measure's table
         int x = cell_x(state, data->column[i]), y = data->row[i];
         draw_value(ctx->area, x, y, value, data->full);
         if (data->width == 2)
@@ -155,9 +159,10 @@ static void draw_legend(struct part_context *ctx, int y) {
     unit_format(measure->unit, highest, high, sizeof(high));
     unit_format(measure->unit, sum / measured, mean, sizeof(mean));
     int length = snprintf(text, sizeof(text), "mean %s  highest %s: %s %d", mean, high, spec_of(ctx)->thing, at);
-    int end = ctx->area.width - length;
+    int end = ctx->area.width - length < 0 ? 0 : ctx->area.width - length, x = 0;
     area_text(ctx->area, end, y, ROLE_TEXT, text);
-    int x = area_printf(ctx->area, 0, y, ROLE_DIM, "%s ", measure->name);
+    if ((int)strlen(measure->name) < end)
+        x = area_printf(ctx->area, 0, y, ROLE_DIM, "%s ", measure->name);
     for (int step = 0; step <= MATRIX_STEPS && x + 8 < end; step++) {
         double from = step ? data->full * (step - 1) / MATRIX_STEPS : 0;
         char number[8];
@@ -207,7 +212,7 @@ static void draw_mark(struct area area, int x, int y, int width) {
         struct grid_cell *cell =
             &area.grid->cells[(size_t)(area.y + y) * (size_t)area.grid->width + (size_t)(area.x + x + i)];
         cell->role = ROLE_CURSOR;
-        cell->reverse = true;
+        cell->ch = cell->ch == 0x2588 ? ' ' : cell->ch; // a whole block would hide the cursor's own colour
     }
 }
 

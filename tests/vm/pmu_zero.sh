@@ -1,10 +1,11 @@
 # Without counted instructions this emulated PMU takes the events for instructions (raw 0x08) and stalled cycles, and never counts one of them. The
 # second processor goes and comes back while ktop looks.
 . /lib.sh
-sh -c 'while :; do :; done' & load=$!
-ktop --batch --pane cpus --format json -n 2 -d 0.4 -e r008,r011 >/tmp/frames || fail "exit status $?"
+for cpu in 1 2; do nice -n 19 taskset $cpu sh -c 'while :; do :; done' & done
+loads=$(jobs -p)
+ktop --batch --pane cpus --format json -n 3 -d 0.4 -e r008,r011 >/tmp/frames || fail "exit status $?"
 sed 's/^/frame zero /' /tmp/frames
-kill $load
+kill $loads
 ktop --batch --pane cpus --format json -d 0.3 >/tmp/frames & ktop=$!
 frames() { # so many more
     want=$(($(wc -l </tmp/frames) + $1)) i=0
