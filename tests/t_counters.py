@@ -5,63 +5,18 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
+
+from perfstat import STEP, Perf
 
 KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
 EVENTS = {"context-switches": "context_switches_per_s", "cpu-migrations": "migrations_per_s", "page-faults": "page_faults_per_s",
           "minor-faults": "minor_faults_per_s", "major-faults": "major_faults_per_s"}
-STEP = 0.05  # perf's intervals: the bounds are the intervals that lie surely inside of ktop's span, and those that touch it
 
 
 def skip(reason):
     print(reason)
     sys.exit(77)
-
-
-def now():
-    return time.clock_gettime(time.CLOCK_REALTIME)
-
-
-class Perf:
-    """perf stat, printing every STEP seconds; each line is kept as (begin, end, cpu, event, count) on the wall clock."""
-
-    def __init__(self):
-        self.p = subprocess.Popen(["perf", "stat", "-a", "-A", "-x", ",", "-I", str(int(STEP * 1000)), "-e", ",".join(EVENTS)],
-                                  stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=dict(os.environ, LC_ALL="C"))
-        self.lines, self.zero, self.bad = [], None, None
-        self.thread = threading.Thread(target=self.read)
-        self.thread.start()
-
-    def read(self):
-        for line in self.p.stderr:
-            fields = line.strip().split(",")
-            if len(fields) < 5 or fields[4] not in EVENTS:
-                self.bad = self.bad or line
-                continue
-            at = float(fields[0])
-            begun = now() - at  # of perf: never before it began, and the least is the nearest
-            self.zero = begun if self.zero is None else min(self.zero, begun)
-            self.lines.append((at, int(fields[1][3:]), fields[4], int(fields[2])))
-
-    def end(self):
-        self.p.send_signal(2)
-        self.p.wait()
-        self.thread.join()
-
-    def bounds(self, cpu, event, begin, end):
-        """What it counted surely within, and at most within, begin and end."""
-        least = most = 0
-        before = 0.0
-        for at, c, e, count in self.lines:
-            if c != cpu or e != event:
-                continue
-            first, last, before = self.zero + before, self.zero + at, at
-            if first >= begin + STEP and last <= end - STEP:
-                least += count
-            if last >= begin - STEP and first <= end + STEP:
-                most += count
-        return least, most
 
 
 LOAD = """
@@ -80,7 +35,7 @@ while True:
 
 def measure():
     load = subprocess.Popen([sys.executable, "-c", LOAD])
-    perf = Perf()
+    perf = Perf(EVENTS)
     try:
         time.sleep(0.5)
         if perf.p.poll() is not None:

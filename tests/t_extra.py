@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# needs: root, perf; what --event counts is what perf stat counts over the same span: software, msr/tsc/, tracepoints, groups
+import calendar
+import json
+import os
+import subprocess
+import sys
+import time
+
+from perfstat import STEP, Perf
+
+KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
+COUNTED = ["context-switches", "page-faults", "minor-faults", "cpu-migrations"]  # many a second, one by one
+CLOCKS = ["msr/tsc/", "cpu-clock"]  # a steady rate
+
+LOAD = """
+import mmap, os, time
+cpus = sorted(os.sched_getaffinity(0))
+while True:
+    m = mmap.mmap(-1, 4096 * 40)
+    for page in range(40):
+        m[page * 4096] = 1
+    m.close()
+    for cpu in cpus:
+        os.sched_setaffinity(0, {cpu})
+    time.sleep(0.002)
+"""
+
+
+def skip(reason):
+    print(reason)
+    sys.exit(77)
+
+
+def wall(text):
+    whole, _, fraction = text.rstrip("Z").partition(".")
+    return calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + float("0." + fraction)
+
+
+def measure():
+    load = subprocess.Popen([sys.executable, "-c", LOAD])
+    perf = Perf(COUNTED + CLOCKS)
+    try:
+        time.sleep(0.5)
+        if perf.p.poll() is not None:
+            skip(f"perf stat does not run here: {perf.bad}")
+        p = subprocess.run([KTOP, "--batch", "--pane", "cpus", "--format", "json", "-n", "3", "-d", "1", "-e", ",".join(COUNTED + CLOCKS),
+                            "-e", "{cs,sched:sched_switch,cpu-clock/name=clock/}", "-e", "cycles", "-e", "cs/name=mine/"],
+                           capture_output=True, text=True, timeout=60)
+        time.sleep(4 * STEP)
+    finally:
+        perf.end()
+        load.kill()
+        load.wait()
+    assert p.returncode == 0, p
+    frames = [json.loads(line) for line in p.stdout.splitlines()]
+    assert len(frames) == 3
+    return frames, perf
+
+
+def rows(frame, event):
+    return {row["cpu"]: row for row in frame["tables"]["counters"] if row["event"] == event}
+
+
+def compare(frames, perf):
+    begin, end = wall(frames[0]["time"]) - frames[0]["interval_s"], wall(frames[-1]["time"])
+    wrong = []
+    for cpu in rows(frames[0], COUNTED[0]):
+        for event in COUNTED:
+            cells = [rows(frame, event)[cpu] for frame in frames]
+            assert all(cell["state"] == "counts" and cell["counted_pct"] == 100 and cell["value"] >= 0 for cell in cells), cells
+            counted = sum(cell["value"] for cell in cells)
+            least, most = perf.bounds(int(cpu), event, begin, end)
+            print(f"CPU {cpu} {event}: perf {least:.0f} to {most:.0f}, ktop {counted:.0f}")
+            slack = 2 + 0.002 * counted  # an event or two at each end; the intervals are rounded to microseconds
+            if not least - slack <= counted <= most + slack:
+                wrong.append((cpu, event, least, counted, most))
+        # Two names for one thing in one group: the reader may lose its CPU between the two.
+        switches, traced = (sum(rows(frame, event)[cpu]["value"] for frame in frames) for event in ("cs", "sched:sched_switch"))
+        if abs(switches - traced) > 10 + 0.01 * switches:
+            wrong.append((cpu, "cs and sched:sched_switch", switches, traced))
+        for event in CLOCKS:
+            mine = rows(frames[1], event)[cpu]["per_s"]
+            theirs = perf.rate(int(cpu), event)
+            print(f"CPU {cpu} {event}: perf {theirs:.0f} a second, ktop {mine:.0f}")
+            if abs(mine / theirs - 1) > 0.001:
+                wrong.append((cpu, event, theirs, mine))
+    return wrong
+
+
+def exact(frames):
+    """What holds in every frame, whatever the load: names, units, and that a missing PMU has a reason."""
+    for frame in frames:
+        assert rows(frame, "clock") and all(row["unit"] == "ns" for row in rows(frame, "clock").values())
+        for row in rows(frame, "cycles").values():
+            if row["state"] == "refused":
+                assert row["value"] is None and row["per_s"] is None and row["counted_pct"] is None, row
+                assert any(note["text"].startswith("cycles: ") and note["fix"] for note in frame["notes"]), frame["notes"]
+        assert rows(frame, "mine")
+
+
+def without_events():
+    p = subprocess.run([KTOP, "--batch", "--pane", "cpus", "--format", "json", "-n", "1", "-d", "0.2"], capture_output=True, text=True, timeout=60)
+    assert json.loads(p.stdout)["tables"]["counters"] == [], p.stdout
+
+
+if os.geteuid() != 0:
+    skip("needs root: counters of whole CPUs")
+if subprocess.run(["sh", "-c", "command -v perf"], stdout=subprocess.DEVNULL).returncode:
+    skip("perf is not installed")
+without_events()
+for attempt in range(3):  # a frame that came late on a crowded machine covers another span than its times say
+    frames, perf = measure()
+    exact(frames)
+    wrong = compare(frames, perf)
+    if not wrong:
+        sys.exit(0)
+print("differs:", wrong)
+sys.exit(1)
