@@ -67,7 +67,7 @@ static void on_arrival(struct block_match *match, const struct block_event *even
     }
     flight_state(match, f, FLIGHT_QUEUED);
     f->requested = true;
-    f->arrival_ns = event->ts;
+    f->arrival_ns = f->bio_ns ? f->bio_ns : event->ts; // one meaning on every disk, with a scheduler or without
 }
 
 static void on_issue(struct block_match *match, const struct block_event *event) {

@@ -1,13 +1,14 @@
 """A second look at the disks, for tests: the text of the block events of a tracefs instance, and I/Os paired from it in another way than
 ktop does. Not from ktop's sources, and not by its rules: a bio ends when all its sectors were completed, whatever it was merged with
-or split into; a request's arrival is the earliest that was told of any of its sectors."""
+or split into; a request's arrival is that of the earliest of its bios, or what else was told first of its sectors."""
 import bisect, collections, os, re
 
 TRACING = "/sys/kernel/tracing"
 SUB_BITS = 6
-EVENTS = ("block_bio_queue block_bio_complete block_io_start block_rq_insert block_rq_issue block_rq_requeue "
-          "block_rq_complete").split()
-OTHERS = "block_rq_merge block_rq_error block_split block_bio_backmerge block_bio_frontmerge block_bio_remap".split()  # ktop looks at these as well
+EVENTS = "block_bio_queue block_bio_complete block_rq_issue block_rq_requeue block_rq_complete".split()
+# ktop looks at these as well.
+OTHERS = ("block_io_start block_rq_insert block_rq_merge block_rq_error block_split block_bio_backmerge block_bio_frontmerge "
+          "block_bio_remap").split()
 
 
 def bucket(value):
@@ -84,9 +85,11 @@ class Disk:
             return
         mine = [a for a in self.arrivals if sector <= a[0] < sector + sectors]
         self.arrivals = [a for a in self.arrivals if not sector <= a[0] < sector + sectors] if mine else self.arrivals
-        first = next((b for b in self.over(sector, sector + 1) if b[0] <= sector), None)
+        bios = list(self.over(sector, sector + sectors))
+        arrival = min((bio[3] for bio in bios), default=None) or min((a[1] for a in mine), default=None)
+        first = next((bio for bio in bios if bio[0] <= sector < bio[1]), None)
         pid, comm = (first[4], first[5]) if first else who
-        self.issued[sector].append([key, stamp, min((a[1] for a in mine), default=None), sectors, sectors, pid, comm, sector])
+        self.issued[sector].append([key, stamp, arrival, sectors, sectors, pid, comm, sector])
 
     def requeue(self, stamp, sector):
         for request in self.issued.get(sector, [])[:1]:
@@ -205,7 +208,7 @@ class Trace:
                 disk.bio_queue(stamp, who, rwbs, sector, sectors)
             elif event == "block_bio_complete":
                 disk.bio_complete(stamp, sector, sectors)
-            elif event == "block_io_start":
+            elif event in ("block_io_start", "block_rq_insert"):
                 disk.start(stamp, sector, sectors)
             elif event == "block_rq_issue":
                 disk.issue(stamp, who, rwbs, sector, sectors)
@@ -247,3 +250,15 @@ def trace_of(pid):
     """The instance of that ktop's block events."""
     names = [n for n in os.listdir(TRACING + "/instances") if re.fullmatch(rf"ktop-{pid}-\d+-block", n)]
     return Trace(f"{TRACING}/instances/{names[0]}")
+
+
+def disk_of(path):
+    """Name and number of the disk that holds the file, or None."""
+    st = os.stat(path).st_dev
+    at = os.path.realpath(f"/sys/dev/block/{os.major(st)}:{os.minor(st)}")
+    if not os.path.isdir(at) or "/virtual/" in at:
+        return None
+    if os.path.exists(at + "/partition"):
+        at = os.path.dirname(at)
+    with open(at + "/dev") as f:
+        return os.path.basename(at), f.read().strip()

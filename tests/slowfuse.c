@@ -1,13 +1,17 @@
-// A "disk" with a known latency on any Linux with FUSE: one file, "disk", served straight from /dev/fuse, whose reads
-// and writes each take DELAY_US. With a loop device on it (losetup -f --show MNT/disk) every request takes that long.
+// A "disk" with a known latency on any Linux with FUSE: one file, "disk", served straight from /dev/fuse, whose reads,
+// writes, flushes and discards each take DELAY_US. With a loop device on it (losetup -f --show MNT/disk) every request
+// takes that long; with losetup's --direct-io=on also when up to THREADS of them are under way (else they are served
+// one by one).
 //
 //     slowfuse MNT SIZE_MB DELAY_US
 //
-// The delay is kept to a few microseconds: the thread sleeps most of it and spins the rest.
+// The delay is kept to a few microseconds: the thread sleeps most of it and spins the rest. When many are under way
+// they only sleep: they would keep each other from the CPU.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define THREADS 8
+#define THREADS 64
 #define IN_MAX (2 << 20)
 #define OUT_MAX ((1 << 20) + 4096)
 #define SPIN_NS 150000
@@ -45,13 +49,16 @@ static int64_t now_ns(void) {
     return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
 
+static atomic_int napping;
+
 static void nap(int64_t until) {
-    int64_t wake = until - SPIN_NS;
+    int64_t wake = atomic_fetch_add(&napping, 1) < 2 ? until - SPIN_NS : until;
     struct timespec at = {.tv_sec = wake / 1000000000, .tv_nsec = wake % 1000000000};
     if (now_ns() < wake)
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
     while (now_ns() < until)
         ;
+    atomic_fetch_sub(&napping, 1);
 }
 
 static struct fuse_attr attributes(uint64_t node) {
@@ -65,12 +72,12 @@ static struct fuse_attr attributes(uint64_t node) {
 static void on_init(const struct fuse_in_header *head) {
     const struct fuse_init_out out = {.major = 7,
                                       .minor = 31,
-                                      .flags = FUSE_MAX_PAGES | FUSE_BIG_WRITES | FUSE_ASYNC_READ,
+                                      .flags = FUSE_MAX_PAGES | FUSE_BIG_WRITES | FUSE_ASYNC_READ | FUSE_ASYNC_DIO,
                                       .max_write = 1 << 20,
                                       .max_pages = 256,
                                       .time_gran = 1,
-                                      .max_background = 64,
-                                      .congestion_threshold = 60};
+                                      .max_background = 2 * THREADS,
+                                      .congestion_threshold = 2 * THREADS};
     reply(head->unique, 0, &out, sizeof(out));
 }
 
@@ -100,7 +107,7 @@ static void on_write(const struct fuse_in_header *head, const struct fuse_write_
 static void serve(const struct fuse_in_header *head, const void *body, int64_t begun) {
     struct fuse_entry_out entry = {.nodeid = 2, .attr_valid = 1000, .entry_valid = 1000};
     struct fuse_attr_out attr = {.attr_valid = 1000};
-    const struct fuse_statfs_out statfs = {0};
+    const struct fuse_statfs_out statfs = {.st = {.bsize = 4096, .frsize = 4096}}; // else it is no disk for discards
     switch (head->opcode) {
     case FUSE_INIT:
         on_init(head);
@@ -127,10 +134,14 @@ static void serve(const struct fuse_in_header *head, const void *body, int64_t b
     case FUSE_FORGET:
     case FUSE_BATCH_FORGET:
         return; // these want no answer
+    case FUSE_FSYNC:
+    case FUSE_FALLOCATE: // a discard of the loop device
+        nap(begun + delay_us * 1000);
+        reply(head->unique, 0, NULL, 0);
+        return;
     case FUSE_FLUSH:
     case FUSE_RELEASE:
     case FUSE_RELEASEDIR:
-    case FUSE_FSYNC:
     case FUSE_ACCESS:
         reply(head->unique, 0, NULL, 0);
         return;

@@ -7,7 +7,7 @@ sizes by program, bucket by bucket; and the I/Os one by one. A second tracefs in
 Arguments choose: t_disk_pairs.py [WORD of a load's name...]."""
 import collections, os, shutil, signal, subprocess, sys, tempfile, time
 
-from block_truth import OTHERS, TRACING, Truth, bucket, trace_of
+from block_truth import OTHERS, TRACING, Truth, bucket, disk_of, trace_of
 from disks import *
 
 QUANTILES = (0.5, 0.9, 0.99)
@@ -184,12 +184,7 @@ def once(disks, load):
     finally:
         ktop.process.send_signal(signal.SIGCONT)
     after = {n: diskstats(n) for n in disks}
-    loops = [n for n in disks if n.startswith("loop")]
-    for _ in range(20):  # what there was to take in takes it longer than a frame: it is then in a later one
-        ktop.frame()
-        if all(ktop.count("io_latency", device=n) >= sum(after[n][:3]) - sum(before[n][:3]) - ktop.count("io_total", "F", device=n) for n in loops):
-            break
-    ktop.finish(0.1)
+    ktop.finish_counted({n: sum(after[n][:3]) - sum(before[n][:3]) for n in disks if n.startswith("loop")})
     truth, _ = second.finish()
     undo.pop(), undo.pop()
     ktop.frames = ktop.frames[1:]
@@ -217,17 +212,6 @@ def once(disks, load):
     kinds = "".join(f"{first.kinds[event]} {event}; " for event in OTHERS if first.kinds[event])
     return not result.wrong, first.kinds, (f"{counts}; {kinds}{len(pids)} processes; {result.values} values of {result.hists} histograms and {seen} "
                                            f"I/Os one by one are the records'; p50 within {result.largest * 100:.1f} % of the second instance's")
-
-
-def disk_of(path):
-    """Name and number of the disk that holds the file, or None."""
-    st = os.stat(path).st_dev
-    at = os.path.realpath(f"/sys/dev/block/{os.major(st)}:{os.minor(st)}")
-    if not os.path.isdir(at) or "/virtual/" in at:
-        return None
-    if os.path.exists(at + "/partition"):
-        at = os.path.dirname(at)
-    return os.path.basename(at), read(at + "/dev").strip()
 
 
 def main():
