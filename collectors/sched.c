@@ -36,9 +36,7 @@ struct sched {
 
 static void on_event(void *ctx, const struct ring_event *raw) {
     struct sched *sched = ctx;
-    struct sched_event event;
-    if (sched_event_decode(&sched->formats, raw->ts, raw->cpu, raw->data, raw->size, &event))
-        sched_machine_event(sched->machine, &event);
+    sched_machine_record(sched->machine, &sched->formats, raw->ts, raw->cpu, raw->data, raw->size);
 }
 
 static uint64_t stream_now(void *ctx) {

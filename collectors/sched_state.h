@@ -90,6 +90,9 @@ struct sched_machine *sched_machine_new(uint32_t n_cpus);
 void sched_machine_free(struct sched_machine *machine);
 
 void sched_machine_event(struct sched_machine *machine, const struct sched_event *event);
+// The same from the raw record; one that is none of ours is left alone.
+void sched_machine_record(struct sched_machine *machine, const struct sched_formats *formats, uint64_t ts, uint32_t cpu,
+                          const uint8_t *record, uint32_t size);
 
 // What /proc says of a task of which nothing is known yet; state is the letter. Returns its slot; 0: no room.
 uint32_t sched_machine_seed(struct sched_machine *machine, int32_t tid, char state, uint32_t cpu, const char *comm,
