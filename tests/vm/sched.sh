@@ -1,0 +1,68 @@
+# Switches of a known ping-pong to the count, and threads that are stuck on locks, a child by vfork, a limit of their control group and a real-time
+# task are named rightly.
+. /lib.sh
+frames() { # how many there are
+    wc -l </tmp/frames
+}
+after() { # waits for that many frames more
+    wanted=$(($(frames) + $1))
+    i=0
+    until [ "$(frames)" -ge $wanted ]; do
+        i=$((i + 1))
+        [ $i -lt 300 ] || fail "no frame within 15 s"
+        sleep 0.05
+    done
+}
+# rows NAME TID: its rows of the last frames.
+rows() {
+    tail -n 4 /tmp/frames | grep -o "{\"pid\":[^{}]*\"tid\":$2,[^{}]*}" | sed "s/^/row $1 /"
+}
+
+mkdir -p /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup || fail "no cgroup2"
+echo +cpu >/sys/fs/cgroup/cgroup.subtree_control || fail "no cpu controller"
+mkdir /sys/fs/cgroup/limited && echo "10000 100000" >/sys/fs/cgroup/limited/cpu.max || fail "no limit on CPU time"
+
+ktop --batch --pane sched --format json -d 0.4 >/tmp/frames 2>/tmp/errors &
+watcher=$!
+: >/tmp/frames
+after 2
+
+sched_load pingpong 2000 0 >/tmp/pids &
+sched_load flock /tmp/locked >/tmp/flock &
+sched_load mutex >/tmp/mutex &
+sched_load vfork >/tmp/vfork &
+sched_load pipe >/tmp/pipe &
+sched_load burn 0 0 >/tmp/burn &
+i=0
+until [ -s /tmp/pids ] && [ -s /tmp/flock ] && [ -s /tmp/mutex ] && [ -s /tmp/vfork ] && [ -s /tmp/pipe ] && [ -s /tmp/burn ]; do
+    i=$((i + 1))
+    [ $i -lt 200 ] || fail "the loads do not stand"
+    sleep 0.05
+done
+cat /tmp/burn >/sys/fs/cgroup/limited/cgroup.procs
+after 5
+read -r ping pong </tmp/pids
+for pid in $ping $pong; do
+    echo "truth $pid $(awk '/ctxt_switches/ { n += $2 } END { print n }' /proc/$pid/status)"
+done
+rows ping "$ping"
+rows pong "$pong"
+echo "holders $(cut -d' ' -f1 /tmp/flock) $(cut -d' ' -f1 /tmp/mutex)"
+rows flock "$(cut -d' ' -f2 /tmp/flock)"
+rows mutex "$(cut -d' ' -f2 /tmp/mutex)"
+rows vfork "$(cat /tmp/vfork)"
+rows pipe "$(cat /tmp/pipe)"
+rows throttled "$(cat /tmp/burn)"
+
+sched_load burn 1 0 >/tmp/victim &
+sleep 0.3
+sched_load burn 1 30 >/tmp/hog &
+hog=$!
+after 4
+rows realtime "$(cat /tmp/victim)"
+echo "hog $(cat /tmp/hog)"
+kill -KILL $hog
+tail -n 1 /tmp/frames | grep -o '"notes":.*' | sed 's/^/end /'
+kill -TERM $watcher
+wait $watcher
+none_left
