@@ -117,4 +117,8 @@ void check_lost_events(struct scan *scan);
 void check_stale(struct scan *scan);
 void check_unavailable(struct scan *scan);
 
+// findings_counters.c
+void check_cpu_throttled(struct scan *scan);
+void check_memory_bound(struct scan *scan);
+
 #endif

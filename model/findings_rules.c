@@ -9,6 +9,8 @@ const struct rule rules[] = {
     {"cpu_pressure", "scheduler", "tasks", false, check_cpu_pressure},
     {"cpu_steal", "cpu", "cpus", false, check_steal},
     {"interrupt_load", "kernel", "cpus", false, check_interrupt_load},
+    {"cpu_throttled", "cpu", "cpus", false, check_cpu_throttled},
+    {"memory_bound", "cpu", "cpus", false, check_memory_bound},
     {"runaway_task", "process", "tasks", false, check_runaway},
     {"memory_low", "memory", "memory", false, check_memory_low},
     {"memory_pressure", "memory", "memory", false, check_memory_pressure},
