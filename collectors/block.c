@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collectors/block_limit.h"
 #include "collectors/block_pace.h"
 #include "collectors/block_table.h"
 #include "collectors/block_who.h"
@@ -42,6 +43,7 @@ struct block {
     struct block_stat *stat;
     struct block_names *names;
     struct block_who *who;
+    struct block_limits *limits;
     struct block_pace pace;
     uint64_t counted;           // completions that were only counted, in this frame
     struct block_counts before; // at the last frame
@@ -204,6 +206,7 @@ static int block_open(struct collector_run *run) {
     block->stat = block_stat_new();
     block->names = block_names_new("/sys/block");
     block->who = block_who_new("/proc", "/sys/fs/cgroup", run->options);
+    block->limits = block_limits_new("/sys/fs/cgroup");
     block_fill_disks(block->names, block->stat, block->match, now_ns());
     run->drain_ms = DRAIN_MS;
     return 0;
@@ -218,6 +221,7 @@ static void block_close(struct collector_run *run) {
     block_stat_free(block->stat);
     block_names_free(block->names);
     block_who_free(block->who);
+    block_limits_free(block->limits);
     free(block);
     run->state = NULL;
 }
@@ -403,6 +407,8 @@ static int block_sample(struct collector_run *run, struct section *out) {
     block_fill_disks(block->names, block->stat, block->match, run->end_ns);
     busy_take(block, run->end_ns - SETTLE_NS, !lost && !block->grown);
     block_fill_section(&fill, out);
+    block_limits_read(block->limits, now_ns());
+    block_limits_fill(block->limits, block->names, run->end_ns, out);
     put_series(block, out, (double)(run->end_ns - run->begin_ns) / 1e9, lost);
     put_notes(block, out, lost);
     const struct block_counts *counts = block_match_counts(block->match);
@@ -444,7 +450,7 @@ static void block_check(struct check_report *report) {
 }
 
 static const struct table_def *const tables[] = {&block_devices_table, &block_process_table, &block_cgroup_table,
-                                                 &block_errors_table, NULL};
+                                                 &block_errors_table,  &block_limits_table,  NULL};
 static const struct hist_def *const hists[] = {&block_latency_hist, &block_queue_hist,       &block_total_hist,
                                                &block_size_hist,    &block_device_size_hist, &block_offset_hist,
                                                &block_process_hist, &block_cgroup_hist,      NULL};

@@ -232,8 +232,47 @@ static bool check_groups(struct scan *scan) {
     return any;
 }
 
+#define LIMIT_PCT 85 // the kernel's clock for limits and a frame do not fit: less than all of it is full
+
+// Groups that are held to a limit of theirs. On a whole disk no latency shows it: what they do is all there is to see.
+static void check_limits(struct scan *scan) {
+    static const struct {
+        const char *did, *most, *what;
+        enum unit unit;
+    } kinds[] = {
+        {"reads_per_s", "read_limit_per_s", "reads/s", UNIT_PER_S},
+        {"writes_per_s", "write_limit_per_s", "writes/s", UNIT_PER_S},
+        {"read_bytes_per_s", "read_limit_bytes_per_s", "read per second", UNIT_BYTES},
+        {"write_bytes_per_s", "write_limit_bytes_per_s", "written per second", UNIT_BYTES},
+    };
+    const struct table *table = scan_table(scan, "io_limits");
+    const struct table_def *def = table ? table_def(table) : NULL;
+    size_t cursor = 0;
+    for (const union cell *row; table && (row = table_next(table, &cursor));) {
+        struct culprit culprit = {NAN, NULL, scan_text(row, table_column(def, "device"))};
+        const struct text *group = scan_text(row, table_column(def, "cgroup"));
+        double wait = scan_num(row, table_column(def, "io_wait_pct"));
+        for (size_t i = 0; group && culprit.device && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+            double did = scan_num(row, table_column(def, kinds[i].did));
+            double most = scan_num(row, table_column(def, kinds[i].most));
+            if (!(did * 100 >= most * LIMIT_PCT) || !(did * scan->interval_s >= 1))
+                continue;
+            char key[64], waited[64] = "";
+            snprintf(key, sizeof(key), "%s %s %zu", text_bytes(culprit.device), text_bytes(group), i);
+            if (!isnan(wait))
+                snprintf(waited, sizeof(waited), ", and its tasks waited for I/O %.0f %% of the time", wait);
+            scan_report(scan, SEVERITY_WARNING, key, &culprit,
+                        "the group %s is held to its limit on %s: %s of %s %s%s. The wait for it is in no latency of a "
+                        "whole disk",
+                        text_bytes(group), text_bytes(culprit.device), scan_show(scan, kinds[i].unit, did),
+                        scan_show(scan, kinds[i].unit, most), kinds[i].what, waited);
+        }
+    }
+}
+
 void check_io_throttled(struct scan *scan) {
     const struct hist_set *set = frame_hists(scan->frame, "io_total");
+    check_limits(scan);
     if (check_groups(scan) || !set || hist_set_def(set)->n_keys != 2 ||
         hist_set_def(set)->keys[0].type != COLUMN_TEXT || hist_set_def(set)->keys[1].type != COLUMN_TEXT)
         return;

@@ -34,6 +34,20 @@ static const struct column group_columns[] = {
     {.name = "total_us"},
 };
 static const struct table_def groups_def = {"by_cgroup", "", group_columns, 6, 3};
+static const struct column limit_columns[] = {
+    {.name = "cgroup", .type = COLUMN_TEXT},
+    {.name = "device", .type = COLUMN_TEXT},
+    {.name = "reads_per_s"},
+    {.name = "read_limit_per_s"},
+    {.name = "writes_per_s"},
+    {.name = "write_limit_per_s"},
+    {.name = "read_bytes_per_s"},
+    {.name = "read_limit_bytes_per_s"},
+    {.name = "write_bytes_per_s"},
+    {.name = "write_limit_bytes_per_s"},
+    {.name = "io_wait_pct"},
+};
+static const struct table_def limits_def = {"io_limits", "", limit_columns, 11, 2};
 static const struct column hist_keys[] = {{.name = "device", .type = COLUMN_TEXT}, {.name = "op", .type = COLUMN_TEXT}};
 static const struct hist_def latency_def = {"io_latency", "", "", "us", 1000, UNIT_US, hist_keys, 2},
                              queue_def = {"io_queue", "", "", "us", 1000, UNIT_US, hist_keys, 2},
@@ -46,7 +60,7 @@ struct io {
 };
 
 struct scene {
-    const char *blocks[4], *errors[4], *devices[4], *groups[4];
+    const char *blocks[4], *errors[4], *devices[4], *groups[4], *limits[4];
     struct io latency[4], queue[4], total[4];
 };
 
@@ -75,6 +89,8 @@ static char *told(const struct scene *scene) {
             section_table(section, forge_table(&errors_def, scene->errors));
         section_table(section, forge_table(&devices_def, scene->devices));
         section_table(section, forge_table(&groups_def, scene->groups));
+        if (scene->limits[0])
+            section_table(section, forge_table(&limits_def, scene->limits));
         section_hists(section, hists(&latency_def, scene->latency));
         section_hists(section, hists(&queue_def, scene->queue));
         section_hists(section, hists(&total_def, scene->total));
@@ -171,6 +187,25 @@ static void throttled(void **state) {
         assert_string_equal(told(&healthy[i]), "");
 }
 
+// What a group does under its limit is nothing to tell; at the limit it is, of each of its limits.
+static void held_to_a_limit(void **state) {
+    (void)state;
+    struct scene held = {
+        .limits = {"cgroup=/b|device=vda|reads_per_s=18|read_limit_per_s=20|writes_per_s=500|write_bytes_per_s=1048576|"
+                   "write_limit_bytes_per_s=1048576",
+                   "cgroup=/c|device=vdb|writes_per_s=10|write_limit_per_s=10|io_wait_pct=97",
+                   "cgroup=/d|device=vda|reads_per_s=10|read_limit_per_s=20|io_wait_pct=50"}};
+    char *text = told(&held);
+    assert_non_null(strstr(text, "warning io_throttled: the group /b is held to its limit on vda: 18 of 20 reads/s. "));
+    assert_non_null(strstr(text, "the group /b is held to its limit on vda: 1.0M of 1.0M written per second. "));
+    assert_non_null(strstr(text,
+                           "the group /c is held to its limit on vdb: 10 of 10 writes/s, and its tasks waited for "
+                           "I/O 97 % of the time. "));
+    assert_null(strstr(text, "/d"));
+    struct scene idle = {.limits = {"cgroup=/b|device=vda|reads_per_s=0|read_limit_per_s=0"}};
+    assert_string_equal(told(&idle), "");
+}
+
 // Two slow reads of each flag are none of "the fastest"; all kinds of reads are judged together.
 static void flags_are_one_operation(void **state) {
     (void)state;
@@ -180,6 +215,7 @@ static void flags_are_one_operation(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(errors), cmocka_unit_test(timeouts),
-                                       cmocka_unit_test(throttled), cmocka_unit_test(flags_are_one_operation)};
+                                       cmocka_unit_test(throttled), cmocka_unit_test(held_to_a_limit),
+                                       cmocka_unit_test(flags_are_one_operation)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,6 +92,22 @@ static const struct table_spec errors = {
     .empty = "no I/O failed",
 };
 
+static enum role limit_role(const struct join *join, size_t row, const struct column *column, union cell value) {
+    (void)join;
+    (void)row;
+    return !strcmp(column->name, "of_limit_pct") && value.num >= 85 ? ROLE_WARNING : ROLE_TEXT;
+}
+
+static const struct table_spec limits = {
+    .source = {.tables = {"io_limits"}, .sort = "of_limit_pct"},
+    .shown = "device of_limit_pct io_wait_pct reads_per_s read_limit_per_s writes_per_s write_limit_per_s "
+             "read_bytes_per_s read_limit_bytes_per_s write_bytes_per_s write_limit_bytes_per_s cgroup",
+    .rest = "cgroup",
+    .role = limit_role,
+    .optional = true,
+    .empty = "no group's I/O is limited",
+};
+
 // An I/O that failed is red as a whole: the column that names the error may be out of sight.
 static enum role event_role(const struct join *join, size_t row, const struct column *column, union cell value) {
     int error = join_column(join, "error");
@@ -120,6 +136,7 @@ static const struct part parts[] = {
     {.kind = &part_heat, .name = "io_latency", .title = "Over time", .spec = &heat, .min_height = 9, .weight = 3},
     {.kind = &part_hist, .name = "io_latency", .title = "How long", .spec = &hists, .min_height = 5, .weight = 2},
     {.kind = &part_table, .name = "by_cgroup", .title = "By group", .spec = &by_cgroup, .min_height = 3, .weight = 1},
+    {.kind = &part_table, .name = "io_limits", .title = "Limits", .spec = &limits, .min_height = 2, .weight = 1},
     {.kind = &part_table, .name = "io_errors", .title = "Errors", .spec = &errors, .min_height = 2, .weight = 1},
     {.kind = &part_table,
      .name = "events",
@@ -129,8 +146,8 @@ static const struct part parts[] = {
      .weight = 2},
 };
 
-// Wide: by_process beside devices, the histogram, the groups and the errors beside the heat map.
-static const uint8_t columns[] = {0, 1, 0, 1, 1, 1, 0};
+// Wide: by_process beside devices, the histogram, the groups, the limits and the errors beside the heat map.
+static const uint8_t columns[] = {0, 1, 0, 1, 1, 1, 1, 0};
 static const char *const needs[] = {"system", "block", NULL};
 
 const struct view view_disk = {
