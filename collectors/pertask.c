@@ -326,6 +326,11 @@ static void sample_closed(struct state *state, struct section *out) {
     section_set_state(out, SECTION_UNAVAILABLE);
 }
 
+static void totals_clear(struct state *state) {
+    task_sums_clear(state->totals.sums);
+    state->totals = (struct switch_totals){.sums = state->totals.sums};
+}
+
 static int pertask_sample(struct collector_run *run, struct section *out) {
     struct state *state = run->state;
     bool threads = atomic_load_explicit(&run->options->threads, memory_order_relaxed);
@@ -337,9 +342,11 @@ static int pertask_sample(struct collector_run *run, struct section *out) {
         return 0;
     }
     section_set_state(out, SECTION_OK);
-    if (run->first)
-        return 0;
     pertask_cpus_cut(&state->cpus);
+    if (run->first) { // the first interval begins now, not when the first group was opened
+        totals_clear(state);
+        return 0;
+    }
     struct task_counts all = rows_make(state, threads, (double)state->cpus.span_ns / 1e9);
     double nobody = (double)state->totals.nobody.time_ns, time = nobody + (double)all.time_ns;
     double unattributed = time > 0 ? 100 * nobody / time : NAN;
@@ -347,8 +354,7 @@ static int pertask_sample(struct collector_run *run, struct section *out) {
     section_series(out, &series[UNATTRIBUTED_PCT], unattributed);
     section_events(out, state->totals.seen, state->totals.lost);
     notes_add(state, out, unattributed);
-    task_sums_clear(state->totals.sums);
-    state->totals = (struct switch_totals){.sums = state->totals.sums};
+    totals_clear(state);
     return 0;
 }
 

@@ -44,3 +44,26 @@ none_left() {
     [ "$left" = 0 ] || fail "$left instances left: $(ls /sys/kernel/tracing/instances)"
     [ "$(cat /sys/kernel/tracing/events/enable)" = 0 ] || fail "events are still on"
 }
+
+# counted_round NAME EXTRA OPTION...: a known load (tests/vm/programs/counted.c) within one frame of ktop, the second.
+counted_round() {
+    name=$1
+    extra=$2
+    shift 2
+    : >/tmp/frames
+    ktop --batch --pane tasks,cpus,health --format json -n 2 -d 1.3 "$@" >/tmp/frames 2>/tmp/errors &
+    watcher=$!
+    i=0
+    until [ -s /tmp/frames ]; do
+        i=$((i + 1))
+        [ $i -lt 200 ] || { cat /tmp/errors; fail "no frame within 10 s"; }
+        sleep 0.05
+    done
+    counted "$extra" >/tmp/truth &
+    counted=$!
+    wait $watcher || { cat /tmp/errors; fail "exit status $?"; }
+    [ -s /tmp/truth ] || fail "the load was not done within the frame"
+    kill $counted
+    sed "s/^/$name /" /tmp/truth
+    tail -n 3 /tmp/frames | sed "s/^/frame $name /"
+}

@@ -1,0 +1,1 @@
+pertask0.sh
