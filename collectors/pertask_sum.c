@@ -7,6 +7,9 @@
 #include "model/mem.h"
 
 #define ROOM_MIN 256
+// The clocks of two CPUs may differ: a thread that was made on one may seem to run on the other a little before that.
+// That long after the end of one thread no other gets its number.
+#define SKEW_NS 5000000
 
 struct task_sums {
     struct task_sum *sums;
@@ -23,7 +26,7 @@ void task_counts_add(struct task_counts *to, const struct task_counts *more) {
 }
 
 bool task_sum_mixed(const struct task_sum *sum) {
-    return sum->forked_ns && sum->first_ns < sum->forked_ns;
+    return sum->forked_ns > SKEW_NS && sum->first_ns < sum->forked_ns - SKEW_NS;
 }
 
 struct task_sums *task_sums_new(void) {

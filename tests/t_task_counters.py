@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# needs: root, perf, a C compiler; what the tasks pane counts for each task is what perf stat counts for it; 5,000 threads cost no descriptors
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+
+KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
+SLOW = 4 if "san-" in KTOP else 1
+DELAYS = (2.5, 4, 6, 8)  # a crowded machine needs longer to do all loads within one frame
+# name: milliseconds busy, how often, milliseconds asleep in between, pages touched each time, threads
+LOADS = {"busy": (350, 1, 0, 700, 1), "duty": (8, 40, 12, 3, 1), "short": (1, 100, 2, 1, 1), "threads": (110, 1, 0, 50, 3)}
+WORK = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+static int busy, rounds, pause_ms, pages, threads, sleep_s;
+static void *work(void *unused) {
+    for (int i = 0; i < rounds; i++) {
+        struct timespec now, pause = {0, pause_ms * 1000000l};
+        char *memory = mmap(NULL, pages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        for (int page = 0; page < pages; page++)
+            memory[page * 4096] = 1;
+        munmap(memory, pages * 4096);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        long long until = now.tv_sec * 1000000000ll + now.tv_nsec + busy * 1000000ll;
+        do
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        while (now.tv_sec * 1000000000ll + now.tv_nsec < until);
+        if (pause_ms)
+            nanosleep(&pause, NULL);
+    }
+    if (sleep_s)
+        sleep(sleep_s);
+    return unused;
+}
+int main(int argc, char **argv) {
+    (void)argc;
+    busy = atoi(argv[1]), rounds = atoi(argv[2]), pause_ms = atoi(argv[3]), pages = atoi(argv[4]), threads = atoi(argv[5]), sleep_s = atoi(argv[6]);
+    pthread_t *ids = calloc(threads, sizeof *ids);
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 65536);
+    for (int i = 1; i < threads; i++)
+        if (pthread_create(&ids[i], &small, work, NULL))
+            return 1;
+    if (threads > 4 && write(1, "ready\n", 6) != 6)
+        return 1;
+    work(NULL);
+    for (int i = 1; i < threads; i++)
+        pthread_join(ids[i], NULL);
+    return 0;
+}
+"""
+
+
+def skip(reason):
+    print(reason)
+    sys.exit(77)
+
+
+def stand_ins():
+    """Events that any machine has, under the names of hardware counters: the time stamp counter, CPU time, page faults."""
+    try:
+        with open("/sys/bus/event_source/devices/msr/type") as f:
+            tsc = f"{f.read().strip()}:0"
+    except OSError:
+        return "instructions=1:1,cache-misses=1:2", "task-clock,page-faults"
+    return f"cycles={tsc},instructions=1:1,cache-misses=1:2", "task-clock,page-faults,msr/tsc/"
+
+
+def ktop(frames, delay, *options):
+    return subprocess.Popen([KTOP, "--batch", "--pane", "tasks,health", "--format", "json", "-n", str(frames), "-d", str(delay), *options],
+                            stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=dict(os.environ, KTOP_TEST_TASK_EVENTS=stand_ins()[0]))
+
+
+def perf_counts(text):
+    counts = {}
+    for line in text.splitlines():
+        fields = line.split(",")
+        if len(fields) > 3 and fields[2].split(":")[0] in ("task-clock", "page-faults", "msr/tsc/"):
+            counts[fields[2].split(":")[0]] = float(fields[0]) * (1e6 if fields[1] == "msec" else 1)
+    return counts
+
+
+def round_of(work, delay):
+    """One frame of ktop that holds all loads whole, each under a perf stat of its own: for each load what ktop says over what perf says; or None."""
+    p = ktop(2, delay)
+    p.stdout.readline(), p.stdout.readline()  # the first frame is over: now
+    with tempfile.TemporaryDirectory() as folder:
+        perfs = {}
+        for name, load in LOADS.items():
+            out = os.path.join(folder, name)
+            perfs[name] = out, subprocess.Popen(["perf", "stat", "-x", ",", "-o", out, "-e", "{%s}" % stand_ins()[1], work, *map(str, load), "0"],
+                                                stdout=subprocess.PIPE, env=dict(os.environ, LC_ALL="C"))
+        for _, perf in perfs.values():
+            perf.wait(timeout=30 * SLOW)
+        late = select.select([p.stdout], [], [], 0)[0]  # the frame ended before the loads did
+        tasks = json.loads(p.stdout.readline())
+        health = json.loads(p.stdout.readline())
+        p.wait(timeout=20 * SLOW)
+        if late:
+            return None, []
+        factors, wrong = {}, []
+        collector = next(r for r in health["tables"]["collectors"] if r["collector"] == "pertask")
+        print("pertask:", collector, "unattributed", tasks["series"]["unattributed_pct"])
+        if collector["lost"] or tasks["series"]["unattributed_pct"] > 5:
+            wrong.append("records were lost")
+        for name, (out, perf) in perfs.items():
+            truth = perf_counts(open(out).read())
+            rows = [r for r in tasks["tables"]["tasks"] if r["ppid"] == perf.pid or (r["command"] or "").startswith(work + " " + " ".join(map(str, LOADS[name])))]
+            rows = [r for r in rows if r["instructions_per_s"]]
+            if not rows or not truth:
+                wrong.append(f"{name}: not in the frame")
+                continue
+            row = rows[0]
+            seconds = tasks["interval_s"]
+            have = {"task-clock": row["instructions_per_s"] * seconds, "page-faults": row["cache_misses_per_s"] * seconds, "msr/tsc/": (row["cycles_per_s"] or 0) * seconds}
+            factors[name] = {event: have[event] / truth[event] for event in truth if truth[event]}
+            print(name, {event: (round(have[event]), round(truth[event]), round(factor, 4)) for event, factor in factors[name].items()}, "counted", row["counted_pct"])
+            if row["counted_pct"] is None or row["counted_pct"] < 50:
+                wrong.append(f"{name}: counted_pct {row['counted_pct']}")
+        return factors, wrong
+
+
+def judge(factors):
+    """Each counter of each load has the same factor: that of the interval, which a crowded machine makes a little longer than its name says."""
+    wrong = []
+    scale = factors["busy"]["task-clock"]
+    if not 0.9 < scale < 1.1:
+        wrong.append(f"the interval is off by {scale}")
+    for name, events in factors.items():
+        for event, factor in events.items():
+            # perf counts from exec on, ktop from the fork: some 60 page faults more, and the time of the exec.
+            bound = 0.01 if event != "page-faults" else 0.3
+            if abs(factor / scale - 1) > bound and name != "short":
+                wrong.append(f"{name} {event}: {factor / scale}")
+    return wrong
+
+
+def descriptors(work):
+    threads = 5000
+    crowd = subprocess.Popen([work, "0", "1", "0", "1", str(threads), "300"], stdout=subprocess.PIPE, text=True)
+    try:
+        if crowd.stdout.readline() != "ready\n":
+            skip(f"{threads} threads are not allowed here")
+        p = ktop(2, 1, "--threads", "-p", str(crowd.pid))
+        p.stdout.readline()
+        fds = len(os.listdir(f"/proc/{p.pid}/fd"))
+        rest = p.stdout.read().splitlines()
+        p.wait(timeout=60 * SLOW)
+        n = len(json.loads(rest[1])["tables"]["tasks"])
+        print(f"{fds} descriptors with {n} threads")
+        assert n >= threads, n
+        assert fds < 200, fds
+    finally:
+        crowd.kill()
+        crowd.wait()
+
+
+def nothing_without_a_pmu():
+    """On a machine without a PMU there is one reason, and the collector opens nothing."""
+    p = subprocess.run([KTOP, "--batch", "--pane", "tasks,cpus", "--format", "json", "-n", "1", "-d", "0.5"], capture_output=True, text=True, timeout=60)
+    tasks, cpus = map(json.loads, p.stdout.splitlines())
+    reasons = [[n["text"] for n in pane["notes"] if "PMU" in n["text"]] for pane in (tasks, cpus)]
+    print(reasons)
+    if any(r["cycles_per_s"] for r in cpus["tables"]["cpus"]):
+        assert any(r["cycles_per_s"] for r in tasks["tables"]["tasks"])
+    else:
+        assert reasons[0] and reasons[0] == reasons[1][:1], reasons
+        assert all(r["ipc"] is None and r["cycles_per_s"] is None for r in tasks["tables"]["tasks"])
+
+
+if os.geteuid() != 0:
+    skip("needs root: counters of whole CPUs")
+if subprocess.run(["sh", "-c", "command -v perf"], stdout=subprocess.DEVNULL).returncode:
+    skip("perf is not installed")
+with tempfile.TemporaryDirectory() as place:
+    work = os.path.join(place, "ktop-work")
+    subprocess.run(["cc", "-O2", "-x", "c", "-D_GNU_SOURCE", "-o", work, "-", "-lpthread"], input=WORK, text=True, check=True)
+    nothing_without_a_pmu()
+    descriptors(work)
+    for delay in DELAYS:
+        factors, wrong = round_of(work, delay)
+        if factors is None:
+            print(f"the loads took longer than a frame of {delay} s")
+            continue
+        wrong += judge(factors) if "busy" in factors else ["no busy"]
+        if not wrong:
+            sys.exit(0)
+        print("differs:", wrong)
+    sys.exit(1)
