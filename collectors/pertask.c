@@ -322,7 +322,9 @@ static void notes_add(struct state *state, struct section *out, double unattribu
 static void sample_closed(struct state *state, struct section *out) {
     char reason[256], fix[256];
     perf_explain(state->error, true, reason, sizeof(reason), fix, sizeof(fix));
-    section_note(out, SEVERITY_WARNING, "ipc", reason, fix);
+    // A machine without counters has none: to know, not to mend in an incident.
+    bool without = state->error == -ENOENT || state->error == -ENODEV || state->error == -EOPNOTSUPP;
+    section_note(out, without ? SEVERITY_INFO : SEVERITY_WARNING, "ipc", reason, fix);
     section_set_state(out, SECTION_UNAVAILABLE);
 }
 

@@ -409,7 +409,7 @@ static void no_block_events(void **state) {
     forge_look(&look, list, 1);
     forge_expect(pane, &look, 80, 21, false,
 
-                 "─ ▸ Devices ──────────────────────────────────────────────────── not available ─\n"
+                 "─ ▸ Devices ────────────────────────────────────────────────────────────────────\n"
                  "DEVICE   ▼UTIL% SERVICE   QUEUE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
                  "vda        98.4       -       -     812     0.4      -    32     3.2M     2.0K\n"
                  "─ By process ─────────────────────────────────────────────────── not available ─\n"

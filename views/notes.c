@@ -49,7 +49,7 @@ size_t part_sections(const struct part *part, const struct frame *frame, struct 
     return frame ? sections_of(part, frame, out, 0) : 0;
 }
 
-size_t pane_sections(const struct pane *pane, const struct frame *frame, struct source out[SOURCES_MAX]) {
+size_t pane_sections(const struct pane *pane, const struct frame *frame, bool all, struct source out[SOURCES_MAX]) {
     const struct view *view = pane->view;
     size_t n = 0;
 
@@ -61,7 +61,8 @@ size_t pane_sections(const struct pane *pane, const struct frame *frame, struct 
                 n = source_add(out, n, frame, k);
     }
     for (size_t i = 0; i < view->n_parts; i++)
-        n = sections_of(&view->parts[i], frame, out, n);
+        if (all || !view->parts[i].needs || pane_in_sight(pane, i))
+            n = sections_of(&view->parts[i], frame, out, n);
     return n;
 }
 
@@ -113,7 +114,7 @@ static bool pane_shows(const struct pane *pane, const struct frame *frame, const
 
 void pane_notes(const struct pane *pane, const struct frame *frame, bool everything, struct pane_notes *out) {
     struct source sources[SOURCES_MAX];
-    size_t n = pane_sections(pane, frame, sources);
+    size_t n = pane_sections(pane, frame, everything, sources);
 
     out->n = 0;
     for (size_t i = 0; i < n; i++) {

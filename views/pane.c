@@ -18,7 +18,7 @@ static bool is_drilled(const struct pane *pane) {
 }
 
 // A part that has the whole pane is alone; before it is opened it is not there.
-static bool in_sight(const struct pane *pane, size_t i) {
+bool pane_in_sight(const struct pane *pane, size_t i) {
     const struct part *part = &pane->view->parts[i];
 
     if (is_drilled(pane))
@@ -91,7 +91,9 @@ static int draw_condition(struct part_context *ctx, struct area line, int end, i
     struct source sources[SOURCES_MAX];
     size_t n = part_sections(ctx->part, ctx->look->frame, sources);
     uint64_t stale_ns = 0, lost = 0;
-    bool starting = false, unavailable = false;
+    // Of a join, the first table says whether there is anything; what is missing beside it is explained below.
+    enum section_state state = n ? section_state(sources[0].section) : SECTION_OK;
+    bool starting = state == SECTION_STARTING, unavailable = state == SECTION_UNAVAILABLE;
     char text[64];
 
     for (size_t i = 0; i < n; i++) {
@@ -99,8 +101,6 @@ static int draw_condition(struct part_context *ctx, struct area line, int end, i
             stale_ns = sources[i].stale_ns;
         else if (!sources[i].stale_ns)
             lost += section_lost(sources[i].section);
-        starting |= section_state(sources[i].section) == SECTION_STARTING;
-        unavailable |= section_state(sources[i].section) == SECTION_UNAVAILABLE;
     }
     if (stale_ns) {
         snprintf(text, sizeof(text), "stale %.1f s", (double)stale_ns / 1e9);
@@ -176,10 +176,10 @@ void pane_draw(struct pane *pane, const struct look *look, struct area area) {
     for (size_t i = 0; i < view->n_parts; i++) {
         struct part_context ctx = part_context(pane, look, i);
         const struct part *part = &view->parts[i];
-        wants[i] = !in_sight(pane, i)   ? 0
-                   : part->kind->height ? part->kind->height(&ctx, layout_width(view, i, parts.width))
-                                        : part->min_height;
-        takers += takes_keys(part) && in_sight(pane, i);
+        wants[i] = !pane_in_sight(pane, i) ? 0
+                   : part->kind->height    ? part->kind->height(&ctx, layout_width(view, i, parts.width))
+                                           : part->min_height;
+        takers += takes_keys(part) && pane_in_sight(pane, i);
     }
     focus_settle(pane, wants);
     if (is_drilled(pane))
@@ -228,7 +228,7 @@ static bool part_key(struct pane *pane, const struct look *look, size_t i, int k
                      struct pane_answer *answer) {
     struct part_context ctx = part_context(pane, look, i);
 
-    if (!takes_keys(ctx.part) || !in_sight(pane, i))
+    if (!takes_keys(ctx.part) || !pane_in_sight(pane, i))
         return false;
     ctx.key = key;
     ctx.mouse_x = x - ctx.area.x;
@@ -272,7 +272,7 @@ static bool focus_move(struct pane *pane, const struct look *look, int direction
         int i = (pane->focus + direction * step + n * step) % n;
         const struct part *part = &pane->view->parts[i];
         struct part_context ctx = part_context(pane, look, (size_t)i);
-        if (!takes_keys(part) || !in_sight(pane, (size_t)i) ||
+        if (!takes_keys(part) || !pane_in_sight(pane, (size_t)i) ||
             (look->frame && part->kind->height && !part->kind->height(&ctx, 80)))
             continue;
         pane->focus = i;
@@ -298,7 +298,7 @@ static bool toggle(struct pane *pane, int key, struct pane_answer *answer) {
             pane->focus = (int)i;
         else if (pane->focus == (int)i)
             for (pane->focus = 0; pane->focus < (int)view->n_parts - 1; pane->focus++)
-                if (takes_keys(&view->parts[pane->focus]) && in_sight(pane, (size_t)pane->focus))
+                if (takes_keys(&view->parts[pane->focus]) && pane_in_sight(pane, (size_t)pane->focus))
                     break;
         snprintf(answer->message, sizeof(answer->message), "%.80s: %s", part->title ? part->title : part->name,
                  shown ? "shown" : "hidden");
@@ -341,7 +341,7 @@ bool pane_search(struct pane *pane, const struct look *look, int direction) {
     for (size_t step = 0; pane->search[0] && step < n; step++) {
         size_t i = ((size_t)pane->focus + step) % n;
         struct part_context ctx = part_context(pane, look, i);
-        if (!in_sight(pane, i) || !ctx.part->kind->search || !ctx.part->kind->search(&ctx, direction))
+        if (!pane_in_sight(pane, i) || !ctx.part->kind->search || !ctx.part->kind->search(&ctx, direction))
             continue;
         pane->focus = (int)i;
         pane->layout->settled = true;
@@ -363,7 +363,7 @@ size_t pane_needs(const struct pane *pane, bool files, const char **names, size_
     for (const char *const *need = pane->view->needs; need && *need && n < max; need++)
         names[n++] = *need;
     for (size_t i = 0; i < pane->view->n_parts; i++)
-        if (files || in_sight(pane, i))
+        if (files || pane_in_sight(pane, i))
             for (const char *const *need = pane->view->parts[i].needs; need && *need && n < max; need++)
                 names[n++] = *need;
     return n;

@@ -36,7 +36,10 @@ struct source {
 };
 // The sections that a part, or a whole pane, shows. Returns how many.
 size_t part_sections(const struct part *part, const struct frame *frame, struct source out[SOURCES_MAX]);
-size_t pane_sections(const struct pane *pane, const struct frame *frame, struct source out[SOURCES_MAX]);
+// `all`: also those that only a part needs that is not on the screen now (its collectors may not run).
+size_t pane_sections(const struct pane *pane, const struct frame *frame, bool all, struct source out[SOURCES_MAX]);
+// Whether the part has a place on the screen now: not in files only, opened or shown by its key.
+bool pane_in_sight(const struct pane *pane, size_t i);
 
 // The notes of a pane's sections, the most severe first, the stale ones' own included. Texts live as long as the frame,
 // or as `extra`.

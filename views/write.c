@@ -64,7 +64,7 @@ static void write_part_text(struct pane *pane, const struct look *look, size_t i
 
 static void write_text(struct pane *pane, const struct look *look, const struct write_info *info, FILE *out) {
     struct source sources[SOURCES_MAX];
-    size_t n = pane_sections(pane, look->frame, sources);
+    size_t n = pane_sections(pane, look->frame, true, sources);
     uint64_t lost = lost_events(sources, n);
     struct pane_notes notes;
     char time[32];
@@ -128,7 +128,7 @@ static void write_notes_csv(const struct part_context *ctx, const struct pane_no
 
 static void write_csv(struct pane *pane, const struct look *look, FILE *out) {
     struct source sources[SOURCES_MAX];
-    size_t n = pane_sections(pane, look->frame, sources);
+    size_t n = pane_sections(pane, look->frame, true, sources);
     struct pane_notes notes;
 
     pane_notes(pane, look->frame, true, &notes);
@@ -173,7 +173,7 @@ static struct json_object *pane_object(struct pane *pane, const struct look *loo
     static const char *const groups[] = {"series", "tables", "histograms", "trees", "events"};
     struct json_object *object = json_object_new_object();
     struct source sources[SOURCES_MAX];
-    size_t n = pane_sections(pane, look->frame, sources);
+    size_t n = pane_sections(pane, look->frame, true, sources);
     struct pane_notes notes;
     char time[32];
 
