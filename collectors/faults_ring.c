@@ -4,14 +4,15 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collectors/perf_ring.h"
 #include "model/mem.h"
 
 #define RING_PAGES 128
@@ -21,14 +22,12 @@
 struct cpu_ring {
     int fds[FAULTS_KINDS];
     struct faults_source sources[FAULTS_KINDS];
-    struct perf_event_mmap_page *page;
-    size_t size; // of the data
+    struct perf_ring ring;
 };
 
 struct faults_ring {
     struct cpu_ring *rings;
     int n_rings, online, epoll;
-    size_t page_size;
 };
 
 static int event_open(int kind, int cpu, size_t ring_size) {
@@ -49,30 +48,25 @@ static int event_open(int kind, int cpu, size_t ring_size) {
     return fd < 0 ? -errno : (int)fd;
 }
 
-static int ring_map(struct faults_ring *ring, struct cpu_ring *at) {
-    for (size_t pages = RING_PAGES; pages >= RING_PAGES_LEAST; pages /= 2) {
-        void *page = mmap(NULL, (1 + pages) * ring->page_size, PROT_READ | PROT_WRITE, MAP_SHARED, at->fds[0], 0);
-        if (page == MAP_FAILED)
-            continue;
-        at->page = page;
-        at->size = pages * ring->page_size;
-        return 0;
-    }
-    return -errno;
+static int ring_map(struct cpu_ring *at) {
+    int rc = -EPERM;
+    for (unsigned pages = RING_PAGES; pages >= RING_PAGES_LEAST && rc == -EPERM; pages /= 2)
+        rc = perf_ring_map(&at->ring, at->fds[FAULTS_MINOR], pages);
+    return rc;
 }
 
 static int ring_open(struct faults_ring *ring, int cpu, struct cpu_ring *at) {
     at->fds[FAULTS_MAJOR] = -1;
-    at->page = NULL;
+    at->ring = (struct perf_ring){0};
     for (int kind = 0; kind < FAULTS_KINDS; kind++) {
         at->sources[kind] = (struct faults_source){.period = 1};
-        at->fds[kind] = event_open(kind, cpu, RING_PAGES * ring->page_size);
+        at->fds[kind] = event_open(kind, cpu, RING_PAGES * (size_t)sysconf(_SC_PAGESIZE));
         if (at->fds[kind] < 0)
             return at->fds[kind];
         if (ioctl(at->fds[kind], PERF_EVENT_IOC_ID, &at->sources[kind].id) < 0)
             return -errno;
     }
-    int rc = ring_map(ring, at);
+    int rc = ring_map(at);
     if (rc)
         return rc;
     if (ioctl(at->fds[FAULTS_MAJOR], PERF_EVENT_IOC_SET_OUTPUT, at->fds[FAULTS_MINOR]) < 0)
@@ -81,9 +75,8 @@ static int ring_open(struct faults_ring *ring, int cpu, struct cpu_ring *at) {
     return epoll_ctl(ring->epoll, EPOLL_CTL_ADD, at->fds[FAULTS_MINOR], &event) < 0 ? -errno : 0;
 }
 
-static void cpu_close(const struct faults_ring *ring, struct cpu_ring *at) {
-    if (at->page)
-        munmap(at->page, ring->page_size + at->size);
+static void cpu_close(struct cpu_ring *at) {
+    perf_ring_unmap(&at->ring);
     for (int kind = 0; kind < FAULTS_KINDS; kind++)
         if (at->fds[kind] >= 0)
             close(at->fds[kind]);
@@ -92,7 +85,6 @@ static void cpu_close(const struct faults_ring *ring, struct cpu_ring *at) {
 int faults_ring_open(struct faults_ring **out) {
     struct faults_ring *ring = xcalloc(1, sizeof(*ring));
     int configured = (int)sysconf(_SC_NPROCESSORS_CONF), rc = 0;
-    ring->page_size = (size_t)sysconf(_SC_PAGESIZE);
     ring->online = (int)sysconf(_SC_NPROCESSORS_ONLN);
     ring->rings = xcalloc((size_t)configured, sizeof(*ring->rings));
     ring->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -101,7 +93,7 @@ int faults_ring_open(struct faults_ring **out) {
         struct cpu_ring *at = &ring->rings[ring->n_rings];
         rc = ring_open(ring, cpu, at);
         if (rc == -ENODEV) { // offline
-            cpu_close(ring, at);
+            cpu_close(at);
             rc = 0;
         } else {
             ring->n_rings++;
@@ -119,7 +111,7 @@ void faults_ring_close(struct faults_ring *ring) {
     if (!ring)
         return;
     for (int i = 0; i < ring->n_rings; i++)
-        cpu_close(ring, &ring->rings[i]);
+        cpu_close(&ring->rings[i]);
     if (ring->epoll >= 0)
         close(ring->epoll);
     free(ring->rings);
@@ -182,12 +174,6 @@ bool faults_fit(struct faults_source *source, uint64_t now_ns) {
 
 // ---- records ----
 
-static void ring_copy(void *out, const uint8_t *ring, uint64_t size, uint64_t at, size_t len) {
-    size_t start = at & (size - 1), first = len < size - start ? len : size - start;
-    memcpy(out, ring + start, first);
-    memcpy((uint8_t *)out + first, ring, len - first);
-}
-
 union record {
     struct perf_event_header header;
     struct {
@@ -199,7 +185,7 @@ union record {
     struct {
         struct perf_event_header header;
         uint32_t pid, tid;
-        char comm[16];
+        char comm[16]; // with its padding: as long as the record is
     } comm;
     struct {
         struct perf_event_header header;
@@ -207,10 +193,15 @@ union record {
     } lost;
 };
 
-static void sample_handle(const union record *record, struct faults_source sources[FAULTS_KINDS],
-                          const struct faults_handler *handler) {
-    int kind = record->sample.id == sources[FAULTS_MAJOR].id ? FAULTS_MAJOR : FAULTS_MINOR;
-    struct faults_source *source = &sources[kind];
+struct walk {
+    struct faults_source *sources;
+    const struct faults_handler *handler;
+    uint64_t lost;
+};
+
+static void sample_handle(const union record *record, const struct walk *walk) {
+    int kind = record->sample.id == walk->sources[FAULTS_MAJOR].id ? FAULTS_MAJOR : FAULTS_MINOR;
+    struct faults_source *source = &walk->sources[kind];
     if (record->sample.id != source->id || record->sample.value <= source->counted)
         return;
     struct fault fault = {
@@ -224,29 +215,27 @@ static void sample_handle(const union record *record, struct faults_source sourc
     };
     source->counted = record->sample.value;
     source->samples++;
-    handler->fault(handler->context, &fault);
+    walk->handler->fault(walk->handler->context, &fault);
+}
+
+static bool record_handle(void *context, const struct perf_event_header *header) {
+    const union record *record = (const union record *)header;
+    struct walk *walk = context;
+    size_t comm = offsetof(union record, comm.comm);
+    if (header->type == PERF_RECORD_SAMPLE && header->size >= sizeof(record->sample))
+        sample_handle(record, walk);
+    else if (header->type == PERF_RECORD_COMM && (header->misc & PERF_RECORD_MISC_COMM_EXEC) && header->size > comm)
+        walk->handler->exec(walk->handler->context, (pid_t)record->comm.pid, record->comm.comm,
+                            strnlen(record->comm.comm, header->size - comm));
+    else if (header->type == PERF_RECORD_LOST && header->size >= sizeof(record->lost))
+        walk->lost += record->lost.lost ? record->lost.lost : 1;
+    return true;
 }
 
 uint64_t faults_records(const uint8_t *ring, uint64_t size, uint64_t tail, uint64_t head,
                         struct faults_source sources[FAULTS_KINDS], const struct faults_handler *handler) {
-    uint64_t lost = 0;
-    while (head - tail >= sizeof(struct perf_event_header)) {
-        union record record = {0};
-        ring_copy(&record.header, ring, size, tail, sizeof(record.header));
-        size_t len = record.header.size;
-        if (len < sizeof(record.header) || len > head - tail)
-            return lost + 1; // the ring is not what it should be: nothing in it is trusted
-        ring_copy(&record, ring, size, tail, len < sizeof(record) ? len : sizeof(record));
-        if (record.header.type == PERF_RECORD_SAMPLE && len >= sizeof(record.sample))
-            sample_handle(&record, sources, handler);
-        else if (record.header.type == PERF_RECORD_COMM && (record.header.misc & PERF_RECORD_MISC_COMM_EXEC))
-            handler->exec(handler->context, (pid_t)record.comm.pid, record.comm.comm,
-                          strnlen(record.comm.comm, sizeof(record.comm.comm)));
-        else if (record.header.type == PERF_RECORD_LOST)
-            lost += record.lost.lost ? record.lost.lost : 1;
-        tail += len;
-    }
-    return lost;
+    struct walk walk = {sources, handler, 0};
+    return !perf_ring_walk(ring, size, &tail, head, record_handle, &walk) + walk.lost;
 }
 
 static void period_set(struct cpu_ring *at, int kind) {
@@ -274,12 +263,9 @@ uint64_t faults_ring_drain(struct faults_ring *ring, uint64_t now_ns, const stru
     hung_up_drop(ring);
     for (int i = 0; i < ring->n_rings; i++) {
         struct cpu_ring *at = &ring->rings[i];
-        // Pairs with the kernel's release of data_head after it wrote the records.
-        uint64_t head = __atomic_load_n(&at->page->data_head, __ATOMIC_ACQUIRE);
-        lost += faults_records((uint8_t *)at->page + ring->page_size, at->size, at->page->data_tail, head, at->sources,
-                               handler);
-        // Pairs with the kernel's acquire of data_tail before it overwrites them.
-        __atomic_store_n(&at->page->data_tail, head, __ATOMIC_RELEASE);
+        struct walk walk = {at->sources, handler, 0};
+        lost += !perf_ring_drain(&at->ring, record_handle, &walk); // a broken ring: nobody knows how many
+        lost += walk.lost;
         for (int kind = 0; kind < FAULTS_KINDS; kind++)
             if (faults_fit(&at->sources[kind], now_ns))
                 period_set(at, kind);

@@ -117,10 +117,10 @@ struct part_of_group {
 };
 struct chunk_sums {
     const struct chunk *chunk; // NULL: nothing is known
-    uint8_t n;
+    uint8_t n, room;
     uint8_t group[TABLE_CHUNK_ROWS]; // of each row
     uint32_t ids[TABLE_CHUNK_ROWS][2];
-    struct part_of_group groups[TABLE_CHUNK_ROWS];
+    struct part_of_group *groups; // most often one
 };
 
 struct group {
@@ -157,6 +157,8 @@ void groups_free(struct groups *groups) {
     if (groups->section)
         section_unref(groups->section);
     table_builder_free(groups->builder);
+    for (size_t i = 0; i < groups->n_chunks; i++)
+        free(groups->chunks[i].groups);
     free(groups->chunks);
     free(groups->groups);
     free(groups->index);
@@ -233,6 +235,10 @@ static void row_add(const struct groups *groups, struct chunk_sums *known, uint3
     uint8_t at = 0;
     while (at < known->n && !name_is(known->groups[at].name, name))
         at++;
+    if (at == known->room) {
+        known->room = known->room ? known->room * 2 : 1;
+        known->groups = xrealloc(known->groups, known->room * sizeof(*known->groups));
+    }
     if (at == known->n)
         known->groups[known->n++] = (struct part_of_group){.name = name, .sums = nothing};
     struct sums *sums = &known->groups[at].sums;
@@ -271,11 +277,11 @@ static void columns_find(struct groups *groups, const struct table_def *def) {
 static void tasks_sum(struct groups *groups, const struct table *table) {
     if (table->def != groups->def)
         columns_find(groups, table->def);
-    if (table->n_chunks > groups->n_chunks)
+    if (table->n_chunks > groups->n_chunks) {
         groups->chunks = xrealloc(groups->chunks, table->n_chunks * sizeof(*groups->chunks));
-    for (size_t i = groups->n_chunks; i < table->n_chunks; i++)
-        groups->chunks[i].chunk = NULL;
-    groups->n_chunks = table->n_chunks;
+        memset(&groups->chunks[groups->n_chunks], 0, (table->n_chunks - groups->n_chunks) * sizeof(*groups->chunks));
+        groups->n_chunks = table->n_chunks;
+    }
     for (size_t i = 0; i < table->n_chunks; i++) {
         struct chunk_sums *known = &groups->chunks[i];
         chunk_sum(groups, table, table->chunks[i], known);
@@ -365,8 +371,8 @@ struct section *groups_section(struct groups *groups, const struct frame *frame)
     for (uint16_t i = 0; tasks && i < frame->n_sections && !groups->section; i++)
         if (section_find_table(frame->sections[i], "tasks") == tasks)
             groups->section = section_ref(frame->sections[i]);
-    if (!groups->section)
-        groups->n_chunks = 0;
+    for (size_t i = groups->section ? tasks->n_chunks : 0; i < groups->n_chunks; i++)
+        groups->chunks[i].chunk = NULL; // nothing is held of it any more
     if (before)
         section_unref(before);
     section_table(section, table_builder_seal(groups->builder));

@@ -103,7 +103,7 @@ static const struct part parts[] = {
             &(const struct table_spec){
                 .source = {.tables = GROUP_TABLES, .sort = "cpu_pct"},
                 .shown = "tasks cpu_pct throttled_pct cpu_pressure_pct rss_kib io_pressure_pct cgroup "
-                         "memory_pressure_pct ipc cpu_limit_pct memory_used_pct read_bytes_per_s write_bytes_per_s "
+                         "memory_used_pct memory_pressure_pct ipc cpu_limit_pct read_bytes_per_s write_bytes_per_s "
                          "run_queue_us major_faults_per_s minor_faults_per_s usage_pct throttled_us_per_s "
                          "memory_bytes memory_limit_bytes cycles_per_s cache_misses_per_s context_switches_per_s "
                          "memory_full_pct",
