@@ -123,14 +123,16 @@ def storm(load):
         faults = sum(r["minor_faults_per_s"] + r["major_faults_per_s"] for r in rows)
         truth = task["minor_faults_per_s"] + task["major_faults_per_s"]
         samples = sum(r["samples"] for r in frame["tables"]["fault_mappings"])
-        memory = [r for r in rows if r["mapping"] in ("[anon]", "[unmapped]")]
+        # What was unmapped and mapped anew before it could be looked up is of an unknown mapping.
+        memory = [r for r in rows if r["mapping"] in ("[anon]", "[unmapped]", None)]
         print(f"storm: {truth:.0f} faults/s, {faults:.0f} by mapping, {samples} looked at, lost {frame['lost_events']}; "
               + ", ".join(f"{r['mapping']} {r['share_pct']:.1f} % +- {r['error_pct']:.1f}" for r in rows))
         assert abs(faults - truth) < 0.15 * truth, "the rate by mapping is not the task's"
         assert sum(r["share_pct"] for r in memory) > 95, rows
+        assert sum(r["share_pct"] for r in memory if r["mapping"]) > 50, rows
         assert abs(sum(r["share_pct"] for r in rows) - 100) < 0.01, rows
         if truth > 4 * BUDGET:
-            assert 0 < memory[0]["error_pct"] < 20 and samples < truth / 2, "not thinned out"
+            assert 0 < max(memory, key=lambda r: r["share_pct"])["error_pct"] < 20 and samples < truth / 2, "not thinned out"
         assert samples <= 2.5 * BUDGET * os.cpu_count() * 2 * frame["interval_s"], "more was looked at than the budget"
     finally:
         program.stdin.close()

@@ -3,6 +3,7 @@
 
 #include "views/part_fields.h"
 #include "views/part_matrix.h"
+#include "views/part_row.h"
 #include "views/part_table.h"
 
 static enum role cpu_role(const struct join *join, size_t row, const struct column *column, union cell value) {
@@ -81,6 +82,7 @@ static const struct part parts[] = {
                          "stalled_frontend_pct stalled_backend_pct retiring_pct bad_speculation_pct "
                          "frontend_bound_pct backend_bound_pct cycles_per_s instructions_per_s "
                          "cache_references_per_s cache_misses_per_s branch_misses_per_s major_faults_per_s node",
+                .drill = "cpu",
                 .role = cpu_role,
             },
         .min_height = 4,
@@ -125,6 +127,20 @@ static const struct part parts[] = {
         .min_height = 3,
         .weight = 1,
     },
+    {
+        .kind = &part_row,
+        .name = "cpu",
+        .title = "One CPU over time",
+        .spec =
+            &(const struct row_spec){
+                .source = {.tables = {"cpus", "cpu_counters"}},
+                .heading = "cpu node",
+                .shown = "user_pct system_pct iowait_pct softirq_pct steal_pct idle_pct ipc active_hz cache_miss_pct "
+                         "context_switches_per_s migrations_per_s page_faults_per_s irq_pct nice_pct guest_pct "
+                         "frequency_hz cycles_per_s instructions_per_s cache_misses_per_s branch_miss_pct",
+            },
+        .drill = true,
+    },
 };
 
 const struct view view_cpus = {
@@ -136,5 +152,5 @@ const struct view view_cpus = {
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),
     .wide_from = 80,
-    .columns = (const uint8_t[]){0, 0, 0, 0, 0, 1},
+    .columns = (const uint8_t[]){0, 0, 0, 0, 0, 1, 0},
 };

@@ -3,6 +3,7 @@
 
 #include "views/part_heat.h"
 #include "views/part_hist.h"
+#include "views/part_row.h"
 #include "views/part_table.h"
 
 static enum role device_role(const struct join *join, size_t row, const struct column *column, union cell value) {
@@ -22,8 +23,17 @@ static const struct table_spec devices = {
     .shown = "device util_pct total_us service_us queue_us reads_per_s writes_per_s errors_per_s in_flight "
              "read_bytes_per_s write_bytes_per_s read_p99_us write_p99_us last_error last_error_sector timeouts_per_s "
              "requeues_per_s sequential_pct read_p50_us read_p999_us write_p50_us flushes_per_s discards_per_s",
+    .drill = "device",
     .role = device_role,
     .empty = "no block device",
+};
+
+static const struct row_spec device = {
+    .source = {.tables = {"devices", "block_devices"}},
+    .heading = "device",
+    .shown = "util_pct total_us service_us queue_us reads_per_s writes_per_s read_bytes_per_s write_bytes_per_s "
+             "in_flight errors_per_s read_p99_us write_p99_us sequential_pct timeouts_per_s requeues_per_s "
+             "flushes_per_s discards_per_s",
 };
 
 static const char *const sets[] = {"io_latency",
@@ -144,10 +154,11 @@ static const struct part parts[] = {
      .spec = &events,
      .min_height = 5,
      .weight = 2},
+    {.kind = &part_row, .name = "device", .title = "One device over time", .spec = &device, .drill = true},
 };
 
 // Wide: by_process beside devices, the histogram, the groups, the limits and the errors beside the heat map.
-static const uint8_t columns[] = {0, 1, 0, 1, 1, 1, 1, 0};
+static const uint8_t columns[] = {0, 1, 0, 1, 1, 1, 1, 0, 0};
 static const char *const needs[] = {"system", "block", NULL};
 
 const struct view view_disk = {
