@@ -194,8 +194,39 @@ static void check_hardware(struct check_report *report) {
     report->add(report, &check);
 }
 
+// What the derived columns beyond IPC and misses take.
+static void check_more(struct check_report *report) {
+    struct check check = {.capability = "stalls, top-down, active frequency"};
+    struct counter_facts facts;
+    int cpu = sched_getcpu(), works = 0;
+    size_t at = 0;
+    cpu = cpu < 0 ? 0 : cpu;
+    counters_facts_load(&facts, cpu + 1);
+    const struct counter_kind *kind = &facts.kinds[counters_kind_of(&facts, cpu)];
+    static const uint8_t events[] = {STALLED_FRONTEND, STALLED_BACKEND, TOPDOWN_RETIRING, REF_CYCLES, APERF};
+    for (unsigned i = 0; i < sizeof events; i++) {
+        unsigned event = events[i], leader = event == TOPDOWN_RETIRING && kind->has[SLOTS] ? SLOTS : event;
+        int fd = kind->has[event] ? perf_open(&kind->events[leader], cpu, -1) : -ENOENT;
+        if (fd >= 0)
+            close(fd);
+        works += fd >= 0;
+        at += (size_t)snprintf(check.detail + at, sizeof check.detail - at, "%s%s%s", at ? ", " : "",
+                               event == TOPDOWN_RETIRING ? "top-down"
+                               : event == APERF          ? "aperf and mperf"
+                                                         : hardware_events[event].name,
+                               fd < 0 ? " (missing)" : "");
+    }
+    counters_facts_free(&facts);
+    check.works = works > 0;
+    if (!works)
+        snprintf(check.fix, sizeof check.fix,
+                 "a processor that has them, and a kernel that is not in a virtual machine");
+    report->add(report, &check);
+}
+
 void counters_check(struct check_report *report) {
     check_hardware(report);
+    check_more(report);
     struct check check = {.capability = "software counters of whole CPUs"};
     bool moved = false;
     int error = event_try(&software_events[CONTEXT_SWITCHES], &moved);
