@@ -212,7 +212,7 @@ static void draw_mark(struct area area, int x, int y, int width) {
         struct grid_cell *cell =
             &area.grid->cells[(size_t)(area.y + y) * (size_t)area.grid->width + (size_t)(area.x + x + i)];
         cell->role = ROLE_CURSOR;
-        cell->ch = cell->ch == 0x2588 ? ' ' : cell->ch; // a whole block would hide the cursor's own colour
+        cell->ch = cell->ch == 0x2588 ? '+' : cell->ch; // a whole block would hide the cursor's own colour
     }
 }
 
