@@ -161,7 +161,8 @@ static void limit_read(struct block_limits *limits, struct limit *limit, uint64_
         limit->before[i] = isnan(now[i]) ? 0 : now[i];
     }
     double waited_us = pressure_read(limits, limit);
-    limit->wait_pct = seconds > 0 ? fmin(100, (waited_us - limit->waited_us) / seconds / 1e4) : NAN;
+    double wait_pct = (waited_us - limit->waited_us) / seconds / 1e4; // NAN where one of them is
+    limit->wait_pct = wait_pct > 100 ? 100 : wait_pct;
     limit->waited_us = waited_us;
     limit->read_ns = now_ns;
 }
@@ -175,7 +176,7 @@ static struct limit *limit_of(struct block_limits *limits, const char *group, ui
     if (limits->n == LIMITS_MAX)
         return NULL;
     struct limit *limit = &limits->rows[limits->n++];
-    *limit = (struct limit){.group = xstrdup(group), .dev = dev};
+    *limit = (struct limit){.group = xstrdup(group), .dev = dev, .waited_us = NAN};
     for (int i = 0; i < WHATS; i++)
         limit->most[i] = limit->before[i] = NAN;
     return limit;

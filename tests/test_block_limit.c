@@ -88,7 +88,7 @@ static void version_2(void **state) {
     put("/a.slice/b.scope/io.stat", "8:16 rbytes=4096 wbytes=2097152 rios=120 wios=9 dbytes=0 dios=0\n");
     put("/a.slice/b.scope/io.pressure",
         "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\nfull avg10=0.00 total=0\n");
-    block_limits_read(limits, 3 * SECOND);
+    assert_float_equal(value_at(limits, 3 * SECOND, "/a.slice/b.scope", "io_wait_pct"), 25, 0.001);
     put("/a.slice/b.scope/io.stat", "8:16 rbytes=4096 wbytes=3145728 rios=140 wios=9 dbytes=0 dios=0\n");
     struct section *section = section_new("block", 3 * SECOND, 4 * SECOND);
     block_limits_read(limits, 4 * SECOND);
@@ -137,7 +137,7 @@ static void version_1(void **state) {
     assert_float_equal(value_at(limits, 4 * SECOND, "/docker/x", "of_limit_pct"), 20, 0.001); // 2 of 10 writes/s
     put("/blkio/docker/x/blkio.throttle.io_serviced", "8:0 Write 1\n"); // another group of that name
     assert_true(isnan(value_at(limits, 5 * SECOND, "/docker/x", "writes_per_s")));
-    assert_true(isnan(value_at(limits, 5 * SECOND, "/docker/x", "io_wait_pct")));
+    assert_true(isnan(value_at(limits, 6 * SECOND, "/docker/x", "io_wait_pct")));
     block_limits_free(limits);
 }
 
