@@ -1,5 +1,5 @@
 // The block collector: what the disks do, request by request, from a tracefs instance of ktop's own. It opens the
-// instance, drains the raw buffers about every 10 ms while there is I/O, matches issue and completion, and delivers the
+// instance, drains the raw buffers every 10 to 25 ms while there is I/O, matches issue and completion, and delivers the
 // sums once per frame. It never writes to the top-level buffer, and touches no tracing that is not its own.
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +21,8 @@
 // CLOCK_MONOTONIC's own, so that times need no conversion and durations are exact on all CPUs (local and x86-tsc are
 // 13 ns cheaper an event, and promise neither).
 #define CLOCK "mono"
-#define DRAIN_MS 10
+#define DRAIN_MS 10      // at least: by then a third of the buffer may be full
+#define DRAIN_MOST_MS 25 // while there is I/O: who did it is looked up then
 #define DRAIN_IDLE_MS 30 // no I/O: the buffer holds more than 30 ms of any burst
 // Events this young wait for the next drain: an event whose writer was interrupted hides the ones after it on its CPU
 // until it is finished, and the end of an I/O must not be seen before its issue. Frames begin and end so much earlier.
@@ -78,7 +79,7 @@ static void on_event(void *ctx, const struct ring_event *raw) {
 static struct ring_pipe_config pipe_config(const char *instance) {
     uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t ram_kib = (uint64_t)sysconf(_SC_PHYS_PAGES) * ((uint64_t)sysconf(_SC_PAGESIZE) / 1024);
-    uint32_t start = cpus <= 16 ? 2048 : cpus <= 64 ? 1024 : 512;
+    uint32_t start = cpus <= 8 && ram_kib > 2 << 20 ? 4096 : cpus <= 16 ? 2048 : cpus <= 64 ? 1024 : 512;
     uint64_t most = ram_kib / 32 / cpus;
     const char *fixed = getenv("KTOP_TEST_BLOCK_BUFFER_KIB"); // for the tests of what happens when it is too small
     if (fixed && atoi(fixed) > 0)
@@ -255,7 +256,8 @@ static void block_drain(struct collector_run *run) {
     struct block *block = run->state;
     uint64_t n = drain_until(block, now_ns() - SETTLE_NS);
     block_who_resolve(block->who, block->stat, now_ns()); // soon, before short-lived processes are gone
-    run->drain_ms = n ? DRAIN_MS : DRAIN_IDLE_MS;
+    run->drain_ms =
+        n ? ring_pipe_pace(block->pipe, block->ring, run->drain_ms, DRAIN_MS, DRAIN_MOST_MS) : DRAIN_IDLE_MS;
     grow_when_due(block);
 }
 

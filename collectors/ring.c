@@ -173,6 +173,10 @@ const struct ring_stats *ring_stats(const struct ring *ring) {
     return &ring->stats;
 }
 
+uint64_t ring_taken(const struct ring *ring, uint32_t cpu) {
+    return ring->cpus[cpu].taken;
+}
+
 uint64_t ring_peak(struct ring *ring, uint32_t cpu) {
     uint64_t peak = ring->cpus[cpu].peak;
     ring->cpus[cpu].peak = 0;

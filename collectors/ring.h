@@ -52,6 +52,8 @@ typedef uint64_t (*ring_run_fn)(void *ctx, uint32_t cpu, struct ring_page *page,
 uint64_t ring_drain_runs(struct ring *ring, uint64_t horizon, uint64_t slack_ns, ring_run_fn fn, void *ctx);
 
 const struct ring_stats *ring_stats(const struct ring *ring);
+// Bytes that the last drain took from that CPU.
+uint64_t ring_taken(const struct ring *ring, uint32_t cpu);
 // The most bytes that one drain took from that CPU since the last call.
 uint64_t ring_peak(struct ring *ring, uint32_t cpu);
 

@@ -203,6 +203,18 @@ uint32_t ring_pipe_grow(struct ring_pipe *pipe, struct ring *ring) {
     return grown;
 }
 
+uint32_t ring_pipe_pace(const struct ring_pipe *pipe, const struct ring *ring, uint32_t waited_ms, uint32_t least_ms,
+                        uint32_t most_ms) {
+    uint32_t pace = most_ms;
+    for (uint32_t i = 0; i < pipe->n_cpus; i++) {
+        uint64_t taken = pipe->cpus[i].fd >= 0 ? ring_taken(ring, i) : 0;
+        uint64_t ms = taken ? pipe->cpus[i].buffer_kib * 1024ull / 3 * waited_ms / taken : most_ms;
+        if (ms < pace)
+            pace = (uint32_t)ms;
+    }
+    return pace > least_ms ? pace : least_ms;
+}
+
 void ring_pipe_stats(const struct ring_pipe *pipe, struct ring_pipe_stats *out) {
     *out = (struct ring_pipe_stats){0};
     for (uint32_t i = 0; i < pipe->n_cpus; i++) {

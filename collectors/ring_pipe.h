@@ -25,6 +25,12 @@ void ring_pipe_refresh(struct ring_pipe *pipe);
 // kernel stops recording while it does so (some 20 ms), and counts no loss.
 uint32_t ring_pipe_grow(struct ring_pipe *pipe, struct ring *ring);
 
+// How long to wait before the next drain of `ring`, in ms, when the last one came after `waited_ms`: so that it finds
+// about a third of the fullest buffer, within the limits. What is waited for costs nothing, and each drain costs cold
+// caches, the more so the less it finds.
+uint32_t ring_pipe_pace(const struct ring_pipe *pipe, const struct ring *ring, uint32_t waited_ms, uint32_t least_ms,
+                        uint32_t most_ms);
+
 struct ring_pipe_stats {
     uint64_t overrun, dropped; // per_cpu/cpuN/stats, all CPUs, since the instance was made
     uint64_t buffer_kib;       // of all open CPUs together
