@@ -246,6 +246,7 @@ static void gap(struct stream *stream) {
 
 static uint64_t drain_until(struct stream *stream, uint64_t horizon) {
     const struct stream_config *config = &stream->config;
+    uint64_t before = cpu_ns();
     uint64_t n = config->on_run ? ring_drain_runs(stream->ring, horizon, config->slack_ns, config->on_run, config->ctx)
                                 : ring_drain(stream->ring, horizon, config->on_event, config->ctx);
     uint64_t marks = marks_of_loss(stream);
@@ -253,6 +254,8 @@ static uint64_t drain_until(struct stream *stream, uint64_t horizon) {
         gap(stream);
     stream->gaps = marks;
     stream->events += n;
+    // Without what slices themselves cost: that ends when the sampling does.
+    stream->window_busy_ns += cpu_ns() - before;
     return n;
 }
 
@@ -335,9 +338,7 @@ uint64_t stream_drain(struct stream *stream, struct collector_run *run) {
     if (stream->on)
         n = drain_until(stream, stream_time(stream, now_ns() - SETTLE_NS));
     n += slices(stream);
-    uint64_t busy = cpu_ns() - before;
-    stream->busy_ns += busy;
-    stream->window_busy_ns += busy;
+    stream->busy_ns += cpu_ns() - before;
     keep_budget(stream, now_ns());
     run->drain_ms = next_drain_ms(stream, n);
     return n;

@@ -144,11 +144,12 @@ static const struct text *error_names(struct error_item *items, size_t n) {
 }
 
 static void set_measures(const struct filler *filler, struct table_builder *builder, uint32_t row, uint16_t first,
-                         const struct sums *sums, const struct error_item *errors, size_t n_errors) {
+                         uint16_t count, const struct sums *sums, const struct error_item *errors, size_t n_errors) {
     double per_s = filler->fill->scale / filler->fill->seconds;
     double total_us = (double)sums->total_ns / 1000 * per_s;
     table_builder_set_num(builder, row, first + SYSCALLS_M_CALLS, (double)(sums->calls + sums->untimed) * per_s);
     table_builder_set_num(builder, row, first + SYSCALLS_M_ERRORS, (double)sums->errors * per_s);
+    table_builder_set_num(builder, row, count, (double)(sums->calls + sums->untimed) * filler->fill->scale);
     if (sums->calls) {
         table_builder_set_num(builder, row, first + SYSCALLS_M_AVG,
                               (double)sums->total_ns / (double)sums->calls / 1000);
@@ -184,7 +185,8 @@ static void fill_both(struct filler *filler, struct section *out) {
         table_builder_set_num(builder, row, SYSCALLS_B_PID, process->pid);
         table_builder_set_text(builder, row, SYSCALLS_B_COMM, comm_text(process->comm));
         table_builder_set_text(builder, row, SYSCALLS_B_SYSCALL, text_ref(filler->names[first->call]));
-        set_measures(filler, builder, row, SYSCALLS_B_MEASURES, &sums, &filler->errors[error], end - error);
+        set_measures(filler, builder, row, SYSCALLS_B_MEASURES, SYSCALLS_B_COUNT, &sums, &filler->errors[error],
+                     end - error);
         error = end;
     }
     section_table(out, table_builder_seal(builder));
@@ -208,7 +210,8 @@ static void fill_processes(struct filler *filler, struct section *out) {
         uint32_t row = table_builder_add(builder);
         table_builder_set_num(builder, row, SYSCALLS_P_PID, process->pid);
         table_builder_set_text(builder, row, SYSCALLS_P_COMM, comm_text(process->comm));
-        set_measures(filler, builder, row, SYSCALLS_P_MEASURES, &sums, &filler->errors[error], end - error);
+        set_measures(filler, builder, row, SYSCALLS_P_MEASURES, SYSCALLS_P_COUNT, &sums, &filler->errors[error],
+                     end - error);
         error = end;
     }
     section_table(out, table_builder_seal(builder));
@@ -261,7 +264,8 @@ static void fill_calls(struct filler *filler, struct section *out) {
         if (sums->calls + sums->untimed) {
             uint32_t row = table_builder_add(builder);
             table_builder_set_text(builder, row, SYSCALLS_C_SYSCALL, text_ref(filler->names[i]));
-            set_measures(filler, builder, row, SYSCALLS_C_MEASURES, sums, &filler->errors[error], end - error);
+            set_measures(filler, builder, row, SYSCALLS_C_MEASURES, SYSCALLS_C_COUNT, sums, &filler->errors[error],
+                         end - error);
             filler->fill->calls += sums->calls + sums->untimed;
             filler->fill->errors += sums->errors;
             if (sums->calls) {

@@ -56,7 +56,9 @@ void syscalls_name(enum syscalls_abi abi, uint32_t number, char *out, size_t siz
     static const char *const of_32 = SYSCALLS_MACHINE == SYSCALLS_X86_64 ? "i386:" : "arm:";
     const char *table = abi == SYSCALLS_ABI_32 ? of_32 : abi == SYSCALLS_ABI_X32 ? "x32:" : "";
     const char *name = syscalls_plain_name(abi, number);
-    if (name)
+    if (number >= SYSCALLS_NUMBERS - 1)
+        snprintf(out, size, "%sunknown", table);
+    else if (name)
         snprintf(out, size, "%s%s", table, name);
     else
         snprintf(out, size, "%s#%u", table, number);

@@ -13,7 +13,7 @@ enum syscalls_abi {
     SYSCALLS_ABIS
 };
 #define SYSCALLS_X32_BIT 0x40000000
-#define SYSCALLS_NUMBERS 512 // per table
+#define SYSCALLS_NUMBERS 512 // per table; the last one stands for all that are higher: "unknown"
 
 enum syscalls_machine { SYSCALLS_X86_64, SYSCALLS_I386, SYSCALLS_ARM64, SYSCALLS_MACHINES };
 #ifdef __aarch64__

@@ -200,6 +200,10 @@ static bool is_clone(const struct syscalls_pair *pair, const struct syscalls_thr
                        id == pair->special[abi].fork || id == pair->special[abi].vfork);
 }
 
+static bool is_exec(const struct syscalls_pair *pair, uint32_t abi, int32_t id) {
+    return id >= 0 && (id == pair->special[abi].execve || id == pair->special[abi].execveat);
+}
+
 void syscalls_count_untimed(struct syscalls_pair *pair, struct syscalls_thread *thread, int32_t id, int64_t ret) {
     struct syscalls_cell *cell = cell_of(pair, thread, id);
     cell->untimed++;
@@ -281,6 +285,13 @@ static void exit_rare(struct syscalls_pair *pair, struct syscalls_thread *thread
         done(pair, thread, thread->interrupted, ret, ts);
         if (thread->id != SYSCALLS_INTERRUPTED)
             thread->interrupted = SYSCALLS_NONE;
+        return;
+    }
+    if (ret == 0 && is_exec(pair, syscalls_thread_abi(thread), was) &&
+        is_exec(pair, syscalls_thread_abi(thread) ^ SYSCALLS_ABI_32, id)) { // now with the other table's numbers
+        done(pair, thread, was, ret, ts);
+        pair->processes[thread->process].abi = syscalls_thread_abi(thread) ^ SYSCALLS_ABI_32;
+        thread->owner ^= (uint32_t)SYSCALLS_ABI_32 << 30;
         return;
     }
     if (id < 0 || is_restart(ret) || (is_clone(pair, thread, id) && ret == 0))

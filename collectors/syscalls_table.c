@@ -53,6 +53,11 @@
         .help = "The errors that were returned, by name, with how many of each in the interval, the most frequent "    \
                 "first."                                                                                               \
     }
+#define COUNT_COLUMN                                                                                                   \
+    {                                                                                                                  \
+        .name = "calls", .title = "CALLS", .unit = UNIT_COUNT, .width = 8,                                             \
+        .help = "The calls as a number, in the interval."                                                              \
+    }
 
 static const struct column syscall_columns[] = {
     SYSCALL_COLUMN,
@@ -67,6 +72,7 @@ static const struct column syscall_columns[] = {
      .unit = UNIT_US,
      .width = 7,
      .help = "99 % of the calls took at most so long, in us."},
+    COUNT_COLUMN,
 };
 const struct table_def syscalls_table = {
     .name = "syscalls",
@@ -76,7 +82,7 @@ const struct table_def syscalls_table = {
     .n_keys = 1,
 };
 
-static const struct column process_columns[] = {PID_COLUMN, COMM_COLUMN, MEASURES};
+static const struct column process_columns[] = {PID_COLUMN, COMM_COLUMN, MEASURES, COUNT_COLUMN};
 const struct table_def syscalls_process_table = {
     .name = "syscalls_processes",
     .help = "Who makes system calls, all of a process together.",
@@ -85,7 +91,7 @@ const struct table_def syscalls_process_table = {
     .n_keys = 2,
 };
 
-static const struct column both_columns[] = {PID_COLUMN, COMM_COLUMN, SYSCALL_COLUMN, MEASURES};
+static const struct column both_columns[] = {PID_COLUMN, COMM_COLUMN, SYSCALL_COLUMN, MEASURES, COUNT_COLUMN};
 const struct table_def syscalls_both_table = {
     .name = "syscalls_by_process",
     .help = "Who makes which system call.",

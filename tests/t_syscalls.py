@@ -1,0 +1,333 @@
+#!/usr/bin/env python3
+# needs: root, cc, tracefs; the syscalls pane against programs that know their calls, and against a second tracer's text
+"""Arguments choose: t_syscalls.py [mix] [signals] [threads] [spin] [latency] [progress] [self] [i386] [sampled] [lost]."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from tracing import KTOP, SLOW, Tracefs, need_root, skip, wait_for
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+failed = []
+started = []  # ktops
+undo = []  # called backwards at the end, whatever happens
+
+
+def check(ok, what):
+    print(("ok    " if ok else "FAIL  ") + what, flush=True)
+    if not ok:
+        failed.append(what)
+
+
+class Ktop:
+    """Batch JSON of the pane; its frames are read as they come."""
+
+    def __init__(self, *args, delay="0.5", env=None, quiet=False):
+        self.p = subprocess.Popen([KTOP, "--batch", "--pane", "syscalls", "--format", "json", "-d", delay, *args], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True, env=env)
+        started.append(self.p.pid)
+        undo.append(self.end)
+        self.frames = []
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+        wait_for("the first frame", 20 * SLOW,
+                 lambda: any(f["tables"]["syscalls"] or (quiet and f["series"]["syscalls_per_s"] is not None) for f in self.frames))
+
+    def read(self):
+        for line in self.p.stdout:
+            self.frames.append(json.loads(line))
+
+    def more(self, n=2):
+        """Frames that began after now."""
+        have = len(self.frames)
+        wait_for("further frames", 30 * SLOW, lambda: len(self.frames) >= have + n + 1)
+
+    def end(self):
+        if self.p.poll() is None:
+            self.p.terminate()
+            self.p.wait()
+
+    def finish(self):
+        self.more()
+        self.end()
+        self.reader.join(10)
+        return self
+
+    def whole(self):
+        """Nothing was lost and nothing sampled."""
+        return all(not f["lost_events"] and (f["series"]["syscalls_sampled"] or 1) == 1 for f in self.frames) and \
+            not any("enlarged" in n["text"] for f in self.frames for n in f["notes"])
+
+    def rows(self, table, **wanted):
+        return [r for f in self.frames for r in f["tables"][table] if all(r[k] == v for k, v in wanted.items())]
+
+    def calls(self, pid):
+        """By call: number, and errors by name."""
+        counts = {}
+        for row in self.rows("by_process", pid=pid):
+            counts[row["syscall"], "-"] = counts.get((row["syscall"], "-"), 0) + row["calls"]
+        for row in self.rows("errors", pid=pid):
+            counts[row["syscall"], row["error"]] = counts.get((row["syscall"], row["error"]), 0) + row["errors"]
+            counts[row["syscall"], "-"] -= row["errors"]
+        return {k: v for k, v in counts.items() if v}
+
+
+class Load:
+    def __init__(self, *args, wrap=()):
+        self.p = subprocess.Popen([*wrap, LOAD, *map(str, args)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        undo.append(self.end)
+
+    def go(self):
+        self.p.stdin.write("go\n")
+        self.p.stdin.close()
+        return self
+
+    def end(self):
+        if self.p.poll() is None:
+            self.p.kill()
+            self.p.wait()
+
+    def counts(self):
+        lines = [line.split() for line in self.p.stdout.read().splitlines()]
+        assert self.p.wait() == 0 and lines, "the load failed"
+        return int(lines[0][1]), {(name, error): int(n) for name, error, n in lines[1:]}
+
+
+def difference(ours, theirs):
+    return {k: (ours.get(k, 0), theirs.get(k, 0)) for k in set(ours) | set(theirs) if ours.get(k, 0) != theirs.get(k, 0)}
+
+
+def matched(what, *load, only=None):
+    """To the call. Where the machine is so crowded that ktop itself says that events were lost or sampled, once more."""
+    for attempt in range(4):
+        ktop = Ktop("--budget", "100")
+        pid, theirs = Load(*load).go().counts()
+        ktop.finish()
+        ours = ktop.calls(pid)
+        if only:
+            ours = {k: v for k, v in ours.items() if k[0] in only}
+        if ktop.whole() or attempt == 3:
+            break
+        print(f"     {what}: events were lost, or sampled: again")
+    wrong = difference(ours, theirs)
+    check(ktop.whole() and not wrong, f"{what}: {sum(theirs.values())} calls of {len(theirs)} kinds, differences (ours, theirs): {wrong}")
+    return ktop, pid
+
+
+def mix(_):
+    ktop, pid = matched("a mix of calls and errors", "mix", 3000)
+    row = ktop.rows("by_process", pid=pid, syscall="openat")[0]
+    check(row["comm"] == "syscalls_load" and row["avg_us"] > 0 and row["max_us"] >= row["avg_us"], f"mix: {row}")
+    names = " ".join(r["error_names"] for r in ktop.rows("by_process", pid=pid, syscall="openat"))
+    check("ENOENT" in names and "ENOTDIR" in names, f"mix: names of errors in the row: {names}")
+
+
+def signals(_):
+    matched("calls that signals interrupt", "signals", 12)
+
+
+def threads(_):
+    matched("threads that move between the CPUs", "threads", 300000, 3, only=("getppid", "sched_setaffinity"))
+
+
+def spin(_):
+    n = 12000000 // (SLOW * SLOW)
+    ktop, pid = matched(f"{n} calls at full speed", "spin", n)
+    rate = max(r["calls_per_s"] for r in ktop.rows("by_process", pid=pid, syscall="getppid"))
+    print(f"     {rate * 2 / 1e6:.1f} M events/s")
+
+
+# ---- latencies ----
+BITS = 6
+
+
+def bucket(ns):
+    """As model/hist.h."""
+    if ns < 1 << BITS:
+        return ns
+    msb = ns.bit_length() - 1
+    shift = msb - BITS
+    return ((shift + 1) << BITS) + ((ns >> shift) & ((1 << BITS) - 1))
+
+
+def latency(trace):
+    """Each sleep in the bucket that a second instance's text says, or one beside it. With --pid, so that the histogram is of that
+    process alone."""
+    name = f"instances/test-{os.getpid()}"
+    os.mkdir(f"{trace.path}/{name}")
+    undo.append(lambda: os.path.exists(f"{trace.path}/{name}") and os.rmdir(f"{trace.path}/{name}"))
+    load = Load("sleep", 150)
+    ktop = Ktop("--pid", str(load.p.pid), "--children", quiet=True)
+    trace.write(f"{name}/buffer_size_kb", "8192")
+    trace.write(f"{name}/options/event-fork", "1")
+    trace.write(f"{name}/set_event_pid", str(load.p.pid))
+    for event in ("sys_enter", "sys_exit"):
+        trace.write(f"{name}/events/raw_syscalls/{event}/enable", "1")
+    pid, _ = load.go().counts()
+    ktop.finish()
+    trace.write(f"{name}/events/enable", "0")
+    begun, theirs = None, []
+    with open(f"{trace.path}/{name}/trace") as f:
+        for line in f:
+            m = re.match(rf"\s*\S+-{pid}\s.*?\s(\d+)\.(\d+): (sys_enter|sys_exit): NR (-?\d+)", line)
+            if not m or m.group(4) not in ("230", "115"):  # clock_nanosleep of x86-64, arm64
+                continue
+            us = int(m.group(1)) * 1000000 + int(m.group(2))
+            if m.group(3) == "sys_enter":
+                begun = us
+            elif begun is not None:
+                theirs.append((us - begun) * 1000)
+                begun = None
+    os.rmdir(f"{trace.path}/{name}")
+    rows = ktop.rows("by_process", pid=pid, syscall="clock_nanosleep")
+    check(sum(r["calls"] for r in rows) == len(theirs) == 150, f"latency: {len(theirs)} sleeps, {sum(r['calls'] for r in rows)} counted")
+    average = sum(r["avg_us"] * r["calls"] for r in rows) / len(theirs), sum(theirs) / len(theirs) / 1000
+    check(abs(average[0] - average[1]) < 5 and abs(max(r["max_us"] for r in rows) - max(theirs) / 1000) < 20,
+          f"latency: {average[0]:.1f} us on average, text {average[1]:.1f}; the longest {max(theirs) / 1000:.0f}")
+    ours = sorted(b for f in ktop.frames for h in f["histograms"]["syscall_latency"] if h["syscall"] == "clock_nanosleep"
+                  for low, _, n in h["buckets"] for b in [bucket(round(low * 1000))] * n)
+    theirs = sorted(bucket(ns) for ns in theirs)
+    check(len(ours) == len(theirs) == 150, f"latency: {len(theirs)} sleeps, {len(ours)} in the histogram")
+    off = [(a, b) for a, b in zip(ours, theirs) if abs(a - b) > 1]
+    check(not off, f"latency: all in the same bucket as the text says, or one beside it: {off}")
+    check(not ktop.rows("by_process", pid=os.getpid()), "--pid: nobody else's calls")
+
+
+def progress(work):
+    """Threads in a call now: one that was in it before ktop came, one that went in later."""
+    fifo = os.path.join(work, "a fifo")
+    os.mkfifo(fifo)
+    before = subprocess.Popen(["cat", fifo], stdout=subprocess.DEVNULL)
+    undo.append(lambda: (before.kill(), before.wait()))
+    wait_for("cat waits", 10, lambda: open(f"/proc/{before.pid}/syscall").read().split()[0] in ("257", "56"))
+    ktop = Ktop()
+    after = subprocess.Popen(["sleep", "100"])
+    undo.append(lambda: (after.kill(), after.wait()))
+    ktop.more(3)
+    ktop.finish()
+    rows = {r["pid"]: r for r in ktop.frames[-1]["tables"]["in_progress"]}
+    row = rows.get(before.pid, {})
+    check(row.get("syscall") == "openat" and f'"{fifo}"' in row.get("args", "") and "O_RDONLY" in row["args"] and row["since_us"] > 5e5,
+          f"in progress since before: {row}")
+    row = rows.get(after.pid, {})
+    check(row.get("syscall") == "clock_nanosleep" and "100s" in row.get("args", "") and 5e5 < row["since_us"] < 60e6, f"in progress: {row}")
+    slow = [e for f in ktop.frames for e in f["events"] if e["latency_us"] > 1000]
+    check(slow and all(e["args"] is not None for e in slow), f"the slowest calls have their arguments: {slow[:2]}")
+
+
+def own(_):
+    ktop = Ktop("--threads")
+    ktop.finish()
+    tids = {r["pid"] for r in ktop.rows("by_process")} | {r["tid"] for r in ktop.rows("in_progress")}
+    check(ktop.p.pid not in tids and ktop.frames[-1]["tables"]["by_process"], "ktop's own calls are not there")
+    check(not any("own" in n["text"] for f in ktop.frames for n in f["notes"]), "the kernel leaves them out")
+
+
+def i386(work):
+    """A 32-bit program without a library: 1000 calls of getpid (20), one of close(-1) (6), exit (1)."""
+    source, program = os.path.join(work, "small.S"), os.path.join(work, "small")
+    with open(source, "w") as f:
+        f.write(".globl _start\n_start: mov $1000, %esi\n1: mov $20, %eax\nint $0x80\ndec %esi\njnz 1b\n"
+                "mov $6, %eax\nmov $-1, %ebx\nint $0x80\nmov $1, %eax\nxor %ebx, %ebx\nint $0x80\n")
+    if os.uname().machine != "x86_64":
+        print("     not an x86-64: left out")
+        return
+    if subprocess.run(["cc", "-m32", "-nostdlib", "-static", "-o", program, source], capture_output=True).returncode:
+        print("     no 32-bit programs can be built here: left out")
+        return
+    try:
+        subprocess.run([program], check=True)
+    except (OSError, subprocess.CalledProcessError):
+        print("     this kernel runs no 32-bit programs: left out")
+        return
+    ktop = Ktop()
+    p = subprocess.Popen([program])
+    p.wait()
+    ktop.finish()
+    calls = {k: v for k, v in ktop.calls(p.pid).items() if k[0].startswith("i386:")}
+    check(calls == {("i386:getpid", "-"): 1000, ("i386:close", "EBADF"): 1, ("i386:exit", "-"): 1}, f"a 32-bit program: {calls}")
+
+
+def busy_load():
+    """Calls without end. With --pid the rest of the machine, which is somebody else's, is left out."""
+    load = Load("spin", 1 << 40)
+    return load, ["--pid", str(load.p.pid), "--children"]
+
+
+def stop(load):
+    """The parent's end is its child's."""
+    load.end()
+
+
+def steady(ktop, n=3):
+    ratios = [f["series"]["syscalls_sampled"] for f in ktop.frames[-n:]]
+    return len(set(ratios)) == 1 and (ratios[0] or 1) > 1
+
+
+def sampled(_):
+    """A budget that is too small: it samples, says so, scales, and comes back when it is quiet."""
+    load, pids = busy_load()
+    ktop = Ktop("--budget", "1", *pids, quiet=True)
+    load.go()
+    wait_for("sampling", 30 * SLOW, lambda: steady(ktop))
+    ktop.more(1)
+    notes = " ".join(n["text"] for n in ktop.frames[-1]["notes"])
+    check("sampled 1:" in notes and "scaled" in notes, f"it says so: {notes}")
+    # What the program did meanwhile, by its own CPU time: the calls that are shown must take about as long.
+    child = int(open(f"/proc/{load.p.pid}/task/{load.p.pid}/children").read())
+    now = ktop.frames[-1]
+    rate = [r["calls_per_s"] for r in now["tables"]["by_process"] if r["pid"] == child and r["syscall"] == "getppid"]
+    check(len(rate) == 1 and rate[0] > 20000, f"scaled: {rate} calls a second, sampled 1:{now['series']['syscalls_sampled']:.0f}")
+    stop(load)
+    wait_for("everything recorded again", 60 * SLOW, lambda: ktop.frames[-1]["series"]["syscalls_sampled"] == 1)
+    check(True, "it comes back")
+    ktop.end()
+
+
+def small_buffer(_):
+    """A buffer that cannot hold it: what is lost is told, then it samples."""
+    load, pids = busy_load()
+    ktop = Ktop("--budget", "100", *pids, quiet=True, env=dict(os.environ, KTOP_TEST_STREAM_BUFFER_KIB="64"))
+    load.go()
+    wait_for("loss that is told", 20 * SLOW, lambda: any(f["lost_events"] for f in ktop.frames))
+    wait_for("sampling", 20 * SLOW, lambda: any((f["series"]["syscalls_sampled"] or 1) > 1 for f in ktop.frames))
+    notes = " ".join(n["text"] for f in ktop.frames for n in f["notes"])
+    check("were lost" in notes and "sampled 1:" in notes, "a buffer that is too small: it says what it lost, and samples")
+    stop(load)
+    ktop.end()
+
+
+def main():
+    global LOAD
+    need_root()
+    if not shutil.which("cc"):
+        skip("needs cc")
+    work = tempfile.mkdtemp(prefix="ktop-syscalls-")
+    undo.append(lambda: shutil.rmtree(work, ignore_errors=True))
+    LOAD = os.path.join(work, "syscalls_load")
+    subprocess.run(["cc", "-O2", "-o", LOAD, os.path.join(HERE, "data/syscalls_load.c"), "-lpthread"], check=True)
+    trace = Tracefs()
+    undo.append(trace.close)
+    tests = {"mix": mix, "signals": signals, "threads": threads, "spin": spin, "latency": latency,
+             "progress": progress, "self": own, "i386": i386, "sampled": sampled, "lost": small_buffer}
+    for name in sys.argv[1:] or tests:
+        tests[name](trace if name == "latency" else work)
+    wait_for("no instance left behind", 10, lambda: not [i for k in started for i in trace.of(k)])
+
+
+try:
+    main()
+finally:
+    for step in reversed(undo):
+        try:
+            step()
+        except OSError as e:
+            failed.append(f"tidying up: {e}")
+sys.exit(1 if failed else 0)
