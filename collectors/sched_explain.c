@@ -25,6 +25,8 @@ const char *const sched_why_names[SCHED_WHYS] = {
 struct call {
     int64_t nr;
     uint64_t args[6];
+    bool short_words; // of a 32-bit program: its numbers are of another table
+    bool runs;        // it does not wait
 };
 
 static long task_file(const char *proc, int32_t tid, const char *file, char *out, size_t size) {
@@ -342,21 +344,45 @@ static bool explain_futex(const char *proc, const struct call *call, struct sche
 
 static void read_call(const char *proc, int32_t tid, struct call *call) {
     char text[256];
+    uint64_t at_stack, at_code;
     *call = (struct call){.nr = SCHED_NO_SYSCALL};
-    if (task_file(proc, tid, "syscall", text, sizeof(text)) <= 0 || text[0] < '0' || text[0] > '9')
-        return; // "running", "-1 SP PC" outside of a call, or not allowed
+    long n = task_file(proc, tid, "syscall", text, sizeof(text));
+    call->runs = n > 0 && text[0] == 'r'; // "running"
+    if (n <= 0 || text[0] < '0' || text[0] > '9')
+        return; // "-1 SP PC" outside of a call, or not allowed
     char *at = text;
     call->nr = strtoll(at, &at, 10);
     for (int i = 0; i < 6; i++)
         call->args[i] = strtoull(at, &at, 16);
+    at_stack = strtoull(at, &at, 16);
+    at_code = strtoull(at, &at, 16);
+    // Only a 32-bit program has both its stack and its code below 4 GiB.
+    call->short_words = at_stack && at_stack <= UINT32_MAX && at_code <= UINT32_MAX;
+}
+
+static void read_stack(const char *proc, int32_t tid, struct sched_told *out) {
+    char text[4096];
+    if (!out->stack[0] && task_file(proc, tid, "stack", text, sizeof(text)) > 0)
+        sched_stack_join(text, out->stack, sizeof(out->stack));
+}
+
+// wchan; on kernels that cannot tell it (x86 before 5.16: it took frame pointers) the innermost function of the stack.
+static void read_where(const char *proc, int32_t tid, const struct call *call, struct sched_told *out) {
+    if (out->where[0] == '0') // it runs, or the kernel does not tell
+        out->where[0] = 0;
+    if (out->where[0] || call->runs)
+        return;
+    read_stack(proc, tid, out);
+    size_t n = strcspn(out->stack, " ");
+    snprintf(out->where, sizeof(out->where), "%.*s", (int)(n < 60 ? n : 60), out->stack);
 }
 
 static void explain_deeply(const char *proc, const struct call *call, struct sched_told *out) {
-    char text[4096], file[192];
+    char file[192] = "";
     int32_t tid = out->ask.tid;
-    if (task_file(proc, tid, "stack", text, sizeof(text)) > 0)
-        sched_stack_join(text, out->stack, sizeof(out->stack));
-    call_file(proc, tid, call, file, sizeof(file));
+    read_stack(proc, tid, out);
+    if (!call->short_words)
+        call_file(proc, tid, call, file, sizeof(file));
     const char *means = sched_stack_means(out->stack[0] ? out->stack : out->where);
     snprintf(out->waits_for, sizeof(out->waits_for), "%s%s%s", means ? means : "", means && file[0] ? ": " : "", file);
 }
@@ -401,16 +427,18 @@ void sched_explain(const char *proc, const struct sched_ask *ask, struct sched_t
     }
     long n = task_file(proc, ask->tid, "wchan", out->where, sizeof(out->where));
     out->gone = n == -ENOENT || n == -ESRCH;
-    if (out->where[0] == '0') // it runs, or the kernel does not tell
-        out->where[0] = 0;
     if (out->gone)
         return;
     read_call(proc, ask->tid, &call);
+    read_where(proc, ask->tid, &call, out);
     out->syscall = call.nr;
+    out->short_words = call.short_words;
     bool remote = strstr(out->where, "request_wait_answer") || strstr(out->where, "rpc_wait");
     if (ask->deep && (ask->state == SCHED_ASK_DISK || remote)) {
         out->why = ask->state == SCHED_ASK_DISK ? SCHED_WHY_UNINTERRUPTIBLE : SCHED_WHY_SERVER;
         explain_deeply(proc, &call, out);
+    } else if (call.short_words) {
+        return;
     } else if (ask->deep && call.nr == SYS_futex ? !explain_futex(proc, &call, out)
                                                  : !ask->deep || !explain_file_lock(proc, &call, out)) {
         return;

@@ -41,6 +41,7 @@ struct sched_told {
     uint8_t why;                                  // enum sched_why
     char where[64];                               // function of the kernel; "": not told
     int64_t syscall;                              // its number
+    bool short_words;                             // of a 32-bit program
     char waits_for[320], stack[512], cgroup[256]; // "": not known
 };
 

@@ -21,6 +21,21 @@ static uint64_t age_of(const struct sched_fill *fill, const struct sched_task *t
     return fill->end > task->since ? fill->end - task->since : 0;
 }
 
+// The real-time task that ran most on that CPU, when it took a good part of the interval. Who runs there at the end of
+// the interval says little: it may be anybody whom the kernel let in between.
+static const struct sched_task *realtime_on(const struct sched_fill *fill, const struct sched_task *task) {
+    const struct sched_machine *machine = fill->machine;
+    const struct sched_task *most = NULL;
+    for (uint32_t i = 1; i < machine->n; i++) {
+        const struct sched_task *other = &machine->tasks[i];
+        bool realtime = other->tid && other->prio != SCHED_PRIO_NONE && other->prio < REALTIME_BELOW;
+        if (realtime && other != task && other->cpu == task->cpu &&
+            (!most || other->ns[SCHED_RUNNING] > most->ns[SCHED_RUNNING]))
+            most = other;
+    }
+    return most && (double)most->ns[SCHED_RUNNING] / 1e9 > HELD_BACK * fill->seconds ? most : NULL;
+}
+
 // Of a task that wants to run: what keeps it from that.
 static void explain_runnable(const struct sched_fill *fill, const struct sched_task *task,
                              const struct sched_person *person, struct stuck *out) {
@@ -28,18 +43,18 @@ static void explain_runnable(const struct sched_fill *fill, const struct sched_t
     const struct sched_cpu *cpu = task->cpu < machine->n_cpus ? &machine->cpus[task->cpu] : NULL;
     uint32_t runs = cpu && cpu->known ? sched_slot(machine, cpu->current) : 0;
     const struct sched_task *other = runs && machine->tasks[runs].tid != task->tid ? &machine->tasks[runs] : NULL;
+    const struct sched_task *hog = task->prio >= REALTIME_BELOW ? realtime_on(fill, task) : NULL;
     const struct sched_group *group =
         person->cgroup ? sched_groups_throttled(fill->groups, text_bytes(person->cgroup)) : NULL;
     bool waits = task->state == SCHED_WOKEN || task->state == SCHED_PREEMPTED;
-    if (waits && other && other->prio != SCHED_PRIO_NONE && other->prio < REALTIME_BELOW &&
-        task->prio >= REALTIME_BELOW) {
+    if (hog && hog->prio < 0) {
         out->why = SCHED_WHY_REALTIME;
-        if (other->prio < 0)
-            snprintf(out->waits_for, sizeof(out->waits_for), "CPU %u: %.16s (%d) has it, with a deadline", task->cpu,
-                     other->comm, other->tid);
-        else
-            snprintf(out->waits_for, sizeof(out->waits_for), "CPU %u: %.16s (%d) has it, real-time priority %d",
-                     task->cpu, other->comm, other->tid, REALTIME_BELOW - 1 - other->prio);
+        snprintf(out->waits_for, sizeof(out->waits_for), "CPU %u: %.16s (%d) has it, with a deadline", task->cpu,
+                 hog->comm, hog->tid);
+    } else if (hog) {
+        out->why = SCHED_WHY_REALTIME;
+        snprintf(out->waits_for, sizeof(out->waits_for), "CPU %u: %.16s (%d) has it, real-time priority %d", task->cpu,
+                 hog->comm, hog->tid, REALTIME_BELOW - 1 - hog->prio);
     } else if (group) {
         out->why = SCHED_WHY_THROTTLED;
         snprintf(out->waits_for, sizeof(out->waits_for),

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "collectors/format.h"
+#include "collectors/syscalls_names.h"
 #include "model/live.h"
 #include "model/mem.h"
 
@@ -227,9 +228,11 @@ static void take(struct sched_who *who, struct sched_machine *machine, const str
     if (told->where[0]) {
         text_set(&person->where, told->where);
         if (person->syscall_nr != told->syscall) {
-            char number[32];
-            snprintf(number, sizeof(number), "%lld", (long long)told->syscall);
-            text_set(&person->syscall, told->syscall >= 0 ? number : "");
+            char name[64] = "";
+            if (told->syscall >= 0)
+                syscalls_name(told->short_words ? SYSCALLS_ABI_32 : SYSCALLS_ABI_NATIVE, (uint32_t)told->syscall, name,
+                              sizeof(name));
+            text_set(&person->syscall, name);
         }
         person->syscall_nr = told->syscall;
     }

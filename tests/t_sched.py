@@ -161,7 +161,7 @@ class Text:
         undo.append(self.remove)
         self.cycles = "x86-tsc" in trace.read(f"{self.dir}/trace_clock")
         trace.write(f"{self.dir}/trace_clock", "x86-tsc" if self.cycles else "mono")
-        trace.write(f"{self.dir}/buffer_size_kb", "16384")
+        trace.write(f"{self.dir}/buffer_size_kb", "32768")
         self.marks = []
         self.mark()
         for event in self.EVENTS:
@@ -304,7 +304,7 @@ def text():
     runqlat = shutil.which("runqlat")
     peer = start(runqlat, "4", "1", stderr=subprocess.DEVNULL) if runqlat else None
     burners = [load("burn", cpu, 0) for cpu in range(os.cpu_count())]
-    loads = [load("pingpong", 10**9, cpu) if False else start(LOAD, "pingpong", "60000", str(cpu)) for cpu in (0, -1)]
+    loads = [start(LOAD, "pingpong", "25000", str(cpu)) for cpu in (0, -1)]
     sleepers = start("sh", "-c", "while :; do sleep 0.003; done")
     begin = len(ktop.frames)
     out = peer.stdout.read() if peer and peer.wait(30) == 0 else ""

@@ -70,7 +70,7 @@ static void look(uint8_t state, bool deep) {
 static void a_file_on_a_server(void **state) {
     (void)state;
     char call[128];
-    snprintf(call, sizeof(call), "%d 0x3 0x7ffe 0x1000 0x0 0x0 0x0 0x7ffe 0x7f00\n", SYS_read);
+    snprintf(call, sizeof(call), "%d 0x3 0x7ffe 0x1000 0x0 0x0 0x0 0x7ffe01234567 0x7f7f01234567\n", SYS_read);
     put("50/wchan", "rpc_wait_bit_killable");
     put("50/syscall", call);
     put("50/stack", "[<0>] rpc_wait_bit_killable+0x1e/0xa0\n[<0>] nfs_file_read+0x74/0xf0\n[<0>] ksys_read+0x6/0x9\n"
@@ -97,7 +97,7 @@ static void a_file_on_a_server(void **state) {
 static void a_lock_of_a_file(void **state) {
     (void)state;
     char call[128];
-    snprintf(call, sizeof(call), "%d 0x3 0x2 0x0 0x0 0x0 0x0 0x7ffe 0x7f00\n", SYS_flock);
+    snprintf(call, sizeof(call), "%d 0x3 0x2 0x0 0x0 0x0 0x0 0x7ffe01234567 0x7f7f01234567\n", SYS_flock);
     put("50/wchan", "locks_lock_inode_wait");
     put("50/syscall", call);
     put("locks", "1: FLOCK  ADVISORY  WRITE 70 fe:00:1 0 EOF\n2: FLOCK  ADVISORY  WRITE 60 fe:00:2 0 EOF\n"
@@ -122,12 +122,30 @@ static void nothing_special(void **state) {
     assert_int_equal(told.syscall, SCHED_NO_SYSCALL);
     assert_string_equal(told.where, "");
     put("50/wchan", "do_epoll_wait");
-    put("50/syscall", "-1 0x7ffe 0x7f00\n");
+    put("50/syscall", "-1 0x7ffe01234567 0x7f7f01234567\n");
     look(SCHED_ASK_SLEEPING, true);
     assert_int_equal(told.why, SCHED_WHY_NONE);
     const struct sched_ask gone = {.tid = 51, .deep = true};
     sched_explain(proc, &gone, &told);
     assert_true(told.gone);
+}
+
+// Kernels that cannot tell wchan have the stack; 32-bit programs have other numbers.
+static void other_kernels_and_programs(void **state) {
+    (void)state;
+    put("50/wchan", "0");
+    put("50/syscall", "3 0x3 0x2 0x0 0x0 0x0 0x0 0xffe01234 0xf7f01234\n");
+    put("50/stack", "[<0>] pipe_read+0x1e/0xa0\n[<0>] new_sync_read+0x74/0xf0\n");
+    look(SCHED_ASK_SLEEPING, false);
+    assert_string_equal(told.where, "pipe_read");
+    assert_true(told.short_words);
+    assert_int_equal(told.syscall, 3);
+    put("50/syscall", "3 0x3 0x2 0x0 0x0 0x0 0x0 0x7ffe01234567 0x7f7f01234567\n");
+    look(SCHED_ASK_SLEEPING, false);
+    assert_false(told.short_words);
+    put("50/syscall", "running\n");
+    look(SCHED_ASK_SLEEPING, false);
+    assert_string_equal(told.where, "");
 }
 
 static void stacks(void **state) {
@@ -213,6 +231,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_file_on_a_server, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_lock_of_a_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_special, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_kernels_and_programs, set_up, tear_down),
         cmocka_unit_test(stacks),
         cmocka_unit_test(a_look_that_hangs),
         cmocka_unit_test(too_much_is_asked),

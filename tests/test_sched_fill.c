@@ -177,10 +177,24 @@ static void realtime_hogs(void **state) {
     sched_machine_event(machine, &event);
     frame(1000000);
     const union cell *row = row_of("sched_stuck", 7);
+    assert_non_null(row);
     assert_string_equal(text_bytes(row[SCHED_W_KIND].text), "realtime");
     assert_string_equal(text_bytes(row[SCHED_W_WAITS_FOR].text), "CPU 1: hog (9) has it, real-time priority 10");
     assert_true(row[SCHED_W_SINCE].num == 999000);
     assert_null(row_of("sched_stuck", 9));
+    event = (struct sched_event){.ts = 1990000 * US,
+                                 .cpu = 1,
+                                 .kind = SCHED_SWITCH,
+                                 .tid = 9,
+                                 .prio = 89,
+                                 .state = SCHED_STATE_S,
+                                 .next = 8,
+                                 .next_prio = 120};
+    sched_machine_event(machine, &event); // somebody else has it when the interval ends
+    frame(2000000);
+    assert_string_equal(text_bytes(row_of("sched_stuck", 7)[SCHED_W_KIND].text), "realtime");
+    frame(3000000); // it is long gone
+    assert_string_equal(text_bytes(row_of("sched_stuck", 7)[SCHED_W_KIND].text), "cpu");
 }
 
 static void in_d(void **state) {
