@@ -2,7 +2,10 @@
 // CPU that say at each switch what was counted (pertask_switch.h has the rules, and the known error). A row for each
 // one that ran in the interval; the table extends the one of the tasks by pid and tid.
 //
-// It costs those who switch: two to three records each time. So it runs only while a pane shows its columns.
+// It costs those who switch: three records each time. So it runs only while a pane shows its columns. Where ktop's own
+// part of that would be more than BOUND_PCT of a CPU, only the busiest threads are counted, by descriptors of their own
+// (pertask_busy.h); who they are, and whether it has become calm again, is seen in a short look at the switches in each
+// frame.
 #include "collectors/pertask.h"
 
 #include <errno.h>
@@ -14,11 +17,17 @@
 #include <time.h>
 
 #include "collectors/collector.h"
+#include "collectors/pertask_busy.h"
 #include "model/mem.h"
 
 #define DRAIN_MS 250 // at least so often; a ring that is half full is drained at once
 #define FIRST_DRAIN_MS 20
 #define RETRY_NS (10 * 1000000000ull)
+#define BOUND_PCT 1.0        // of a CPU, for ktop's own thread
+#define BOUND_FRAMES 2       // above it, until the busiest only
+#define CALM_SHARE 0.5       // of the bound, below which all are counted again
+#define CALM_FRAMES 5        // when so many frames in a row were below
+#define LOOK_MS 20           // of each frame at the switches, while only the busiest are counted
 #define DEAD_NS 100000000ull // of CPU time without a single count: that counter does not count
 
 enum {
@@ -134,10 +143,21 @@ struct state {
     struct pertask_cpus cpus;
     struct switch_totals totals;
     struct task_sums *processes; // of the frame, folded
+    struct task_sums *counted;   // sparse: by thread
     struct table_builder *rows;
     int error;         // why nothing is open; 0: it is
     uint64_t tried_ns; // when it was tried last
     bool dead[PERTASK_EVENTS_MAX];
+    // ---- what it costs ----
+    double bound;         // share of a CPU
+    uint64_t cpu_ns;      // of this thread, at the last frame
+    double ns_per_switch; // measured
+    bool sparse;          // only the busiest threads
+    bool looking;         // sparse: the groups are on for a moment
+    unsigned n_over, n_calm;
+    double switches_per_s; // at the last look
+    double dear_share;     // of a CPU, that was too much
+    struct busy busy;
     char test_names[PERTASK_EVENTS_MAX][24];
 };
 
@@ -187,9 +207,13 @@ static int pertask_open(struct collector_run *run) {
     state->events = hardware;
     if (test)
         test_events(state, test);
+    const char *bound = getenv("KTOP_TEST_TASK_BOUND_PCT"); // for tests of what happens above it
+    state->bound = (bound ? atof(bound) : BOUND_PCT) / 100;
     columns_resolve(state);
+    busy_init(&state->busy, &state->events);
     state->totals.sums = task_sums_new();
     state->processes = task_sums_new();
+    state->counted = task_sums_new();
     state->rows = table_builder_new(&counters_table);
     try_open(run); // without counters there is a note, and nothing more to do
     return 0;
@@ -200,10 +224,12 @@ static void pertask_close(struct collector_run *run) {
     run->state = NULL;
     if (!state)
         return;
+    busy_close(&state->busy);
     if (!state->error)
         pertask_cpus_close(&state->cpus);
     task_sums_free(state->totals.sums);
     task_sums_free(state->processes);
+    task_sums_free(state->counted);
     table_builder_free(state->rows);
     free(state);
 }
@@ -211,6 +237,13 @@ static void pertask_close(struct collector_run *run) {
 static void pertask_drain(struct collector_run *run) {
     struct state *state = run->state;
     if (state->error)
+        return;
+    if (state->looking) { // a ring is half full, or the time is over
+        state->switches_per_s = pertask_cpus_stop(&state->cpus);
+        state->looking = false;
+        run->drain_ms = 0;
+    }
+    if (state->sparse)
         return;
     if (run->drain_ms == FIRST_DRAIN_MS)
         pertask_cpus_ask(&state->cpus);
@@ -264,10 +297,17 @@ static bool is_mixed(struct state *state, const struct task_sum *sum) {
     return task_sum_mixed(sum) || (main_thread && task_sum_mixed(main_thread));
 }
 
+static void rows_fill(struct state *state, struct task_sums *sums, double seconds) {
+    table_builder_clear(state->rows);
+    for (size_t i = 0; i < task_sums_count(sums); i++) {
+        const struct task_sum *sum = task_sums_at(sums, i);
+        row_add(state, sum->pid, sum->tid, &sum->counts, seconds);
+    }
+}
+
 static struct task_counts rows_make(struct state *state, bool threads, double seconds) {
     struct task_sums *sums = state->totals.sums;
     struct task_counts all = {0};
-    table_builder_clear(state->rows);
     task_sums_clear(state->processes);
     task_sums_reserve(state->processes, task_sums_count(sums));
     for (size_t i = 0; i < task_sums_count(sums); i++) {
@@ -283,16 +323,21 @@ static struct task_counts rows_make(struct state *state, bool threads, double se
     for (size_t i = 0; i < task_sums_count(state->processes); i++)
         task_counts_add(&all, &task_sums_at(state->processes, i)->counts);
     dead_find(state, &all);
-    for (size_t i = 0; i < task_sums_count(state->processes); i++) {
-        const struct task_sum *sum = task_sums_at(state->processes, i);
-        row_add(state, sum->pid, sum->tid, &sum->counts, seconds);
-    }
+    rows_fill(state, state->processes, seconds);
     return all;
 }
 
 // What cannot be counted: one note, whatever the number of columns.
 static void notes_add(struct state *state, struct section *out, double unattributed) {
     char text[320], fix[256], names[160] = "";
+    if (state->sparse) {
+        snprintf(text, sizeof(text),
+                 "only the %u busiest threads are counted: to be told of every context switch cost ktop %.1f %% of a "
+                 "CPU (now %.0f switches a second)",
+                 state->busy.n, 100 * state->dear_share, state->switches_per_s);
+        section_note(out, SEVERITY_WARNING, "ipc", text, "nothing to do: all are counted again when it is calmer");
+        section_set_state(out, SECTION_DEGRADED);
+    }
     for (unsigned i = 0; i < state->events.n; i++)
         if (is_missing(state, (int)i))
             snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", names[0] ? ", " : "",
@@ -310,7 +355,7 @@ static void notes_add(struct state *state, struct section *out, double unattribu
                      "stop the other profiler, or: sysctl kernel.nmi_watchdog=0");
         section_set_state(out, SECTION_DEGRADED);
     }
-    if (state->totals.lost && unattributed > 0) {
+    if (!state->sparse && state->totals.lost && unattributed > 0) {
         snprintf(text, sizeof(text),
                  "%llu records of switches were lost: the counters of %.1f %% of the CPU time belong to no task known",
                  (unsigned long long)state->totals.lost, unattributed);
@@ -333,6 +378,105 @@ static void totals_clear(struct state *state) {
     state->totals = (struct switch_totals){.sums = state->totals.sums};
 }
 
+// ---- what it costs ----
+
+static uint64_t thread_cpu_ns(void) {
+    struct timespec at;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
+    return (uint64_t)at.tv_sec * 1000000000ull + (uint64_t)at.tv_nsec;
+}
+
+static void look_begin(struct state *state, struct collector_run *run) {
+    pertask_cpus_start(&state->cpus);
+    state->looking = true;
+    run->drain_ms = LOOK_MS;
+}
+
+// After a frame with all threads: whether that was too dear.
+static void cost_judge(struct state *state, struct collector_run *run) {
+    uint64_t now = thread_cpu_ns(), used = now - state->cpu_ns;
+    bool known = state->cpu_ns && run->end_ns > run->begin_ns;
+    state->cpu_ns = now;
+    if (!known)
+        return;
+    double share = (double)used / (double)(run->end_ns - run->begin_ns);
+    if (state->totals.seen)
+        state->ns_per_switch = (double)used / (double)state->totals.seen;
+    state->n_over = share > state->bound ? state->n_over + 1 : 0;
+    if (state->n_over < BOUND_FRAMES)
+        return;
+    state->sparse = true;
+    state->dear_share = share;
+    state->n_over = state->n_calm = 0;
+    state->switches_per_s = (double)state->totals.seen * 1e9 / (double)(run->end_ns - run->begin_ns);
+    pertask_cpus_stop(&state->cpus);
+    busy_choose(&state->busy, state->totals.sums);
+}
+
+// ---- the section ----
+
+static void section_finish(struct state *state, struct section *out, const struct task_counts *all) {
+    double nobody = (double)state->totals.nobody.time_ns, time = nobody + (double)all->time_ns;
+    double unattributed = time > 0 && !state->sparse ? 100 * nobody / time : NAN;
+    section_table(out, table_builder_seal(state->rows));
+    section_series(out, &series[UNATTRIBUTED_PCT], unattributed);
+    section_events(out, state->totals.seen, state->sparse ? 0 : state->totals.lost); // a short look may lose some
+    notes_add(state, out, unattributed);
+}
+
+// The ones that are counted already compete with what the look has seen: one that runs without a switch is not in it.
+static void candidates_add(struct state *state, double seconds) {
+    task_sums_reserve(state->totals.sums, task_sums_count(state->counted));
+    for (size_t i = 0; i < task_sums_count(state->counted); i++) {
+        const struct task_sum *counted = task_sums_at(state->counted, i);
+        struct task_sum *sum = task_sums_get(state->totals.sums, counted->pid, counted->tid);
+        uint64_t share = (uint64_t)((double)counted->counts.time_ns * (LOOK_MS / 1e3) / seconds);
+        if (share > sum->counts.time_ns)
+            sum->counts.time_ns = share;
+    }
+}
+
+// A frame with the busiest only, and who they are in the next one. What a process' other threads counted is taken to be
+// like what these did: counted_pct says how much was counted.
+static void sparse_sample(struct state *state, struct collector_run *run, bool threads, struct section *out) {
+    double seconds = (double)(run->end_ns - run->begin_ns) / 1e9;
+    struct task_counts none = {0};
+    if (state->looking)
+        state->switches_per_s = pertask_cpus_stop(&state->cpus);
+    state->looking = false;
+    task_sums_clear(state->counted);
+    task_sums_clear(state->processes);
+    busy_read(&state->busy, state->counted);
+    task_sums_reserve(state->processes, task_sums_count(state->counted));
+    for (size_t i = 0; i < task_sums_count(state->counted); i++) {
+        const struct task_sum *sum = task_sums_at(state->counted, i);
+        task_counts_add(&task_sums_get(state->processes, sum->pid, threads ? sum->tid : sum->pid)->counts,
+                        &sum->counts);
+    }
+    for (size_t i = 0; !threads && i < task_sums_count(state->processes); i++) {
+        struct task_sum *sum = task_sums_at(state->processes, i);
+        uint64_t whole = busy_process_ns(&state->busy, sum->pid);
+        if (whole > sum->counts.time_ns)
+            sum->counts.time_ns = whole;
+    }
+    rows_fill(state, state->processes, seconds);
+    section_finish(state, out, &none);
+    candidates_add(state, seconds);
+    busy_choose(&state->busy, state->totals.sums);
+    totals_clear(state);
+    bool calm = state->switches_per_s * state->ns_per_switch / 1e9 < state->bound * CALM_SHARE;
+    state->n_calm = calm ? state->n_calm + 1 : 0;
+    if (state->n_calm < CALM_FRAMES) {
+        look_begin(state, run);
+        return;
+    }
+    busy_close(&state->busy);
+    pertask_cpus_start(&state->cpus);
+    state->sparse = false;
+    state->cpu_ns = 0;
+    run->drain_ms = DRAIN_MS;
+}
+
 static int pertask_sample(struct collector_run *run, struct section *out) {
     struct state *state = run->state;
     bool threads = atomic_load_explicit(&run->options->threads, memory_order_relaxed);
@@ -344,19 +488,19 @@ static int pertask_sample(struct collector_run *run, struct section *out) {
         return 0;
     }
     section_set_state(out, SECTION_OK);
-    pertask_cpus_cut(&state->cpus);
-    if (run->first) { // the first interval begins now, not when the first group was opened
-        totals_clear(state);
+    if (state->sparse) {
+        sparse_sample(state, run, threads, out);
         return 0;
     }
-    struct task_counts all = rows_make(state, threads, (double)state->cpus.span_ns / 1e9);
-    double nobody = (double)state->totals.nobody.time_ns, time = nobody + (double)all.time_ns;
-    double unattributed = time > 0 ? 100 * nobody / time : NAN;
-    section_table(out, table_builder_seal(state->rows));
-    section_series(out, &series[UNATTRIBUTED_PCT], unattributed);
-    section_events(out, state->totals.seen, state->totals.lost);
-    notes_add(state, out, unattributed);
+    pertask_cpus_cut(&state->cpus);
+    if (!run->first) { // else the first interval begins now, not when the first group was opened
+        struct task_counts all = rows_make(state, threads, (double)state->cpus.span_ns / 1e9);
+        section_finish(state, out, &all);
+        cost_judge(state, run);
+    }
     totals_clear(state);
+    if (state->sparse)
+        look_begin(state, run);
     return 0;
 }
 

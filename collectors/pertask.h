@@ -18,6 +18,7 @@ struct pertask_cpu {
     struct perf_ring ring;
     struct switches switches;
     struct switch_mark reading; // of the frame's end
+    struct switch_mark started; // when the group was switched on
     bool starved;               // in the last frame its group never ran
     uint64_t running_ns;        // at the frame's end before
 };
@@ -42,6 +43,10 @@ void pertask_cpus_close(struct pertask_cpus *cpus);
 void pertask_cpus_drain(struct pertask_cpus *cpus);
 // The end of a frame: reads each group, and handles the records up to there. CPUs that come and go are followed.
 void pertask_cpus_cut(struct pertask_cpus *cpus);
+// Switches the groups off, and on again as if they had just been opened: what passed in between is not counted.
+// pertask_cpus_stop returns how often a second the CPUs have switched since the start.
+double pertask_cpus_stop(struct pertask_cpus *cpus);
+void pertask_cpus_start(struct pertask_cpus *cpus);
 // Forces a switch on the CPUs where none has been seen since the opening, so that it is known who runs there.
 void pertask_cpus_ask(struct pertask_cpus *cpus);
 

@@ -235,6 +235,40 @@ void pertask_cpus_cut(struct pertask_cpus *cpus) {
     }
 }
 
+double pertask_cpus_stop(struct pertask_cpus *cpus) {
+    double per_s = 0;
+    for (int number = 0; number < cpus->n_cpus; number++) {
+        struct pertask_cpu *cpu = &cpus->cpus[number];
+        if (!cpu->online)
+            continue;
+        ioctl(cpu->fds[0], PERF_EVENT_IOC_DISABLE, 0);
+        ring_drain(cpus, cpu);
+        if (!group_read(cpu, &cpu->reading))
+            continue;
+        switches_cut(&cpu->switches, &cpu->reading); // the one that runs has its share
+        if (cpu->reading.enabled > cpu->started.enabled)
+            per_s += (double)(cpu->reading.switches - cpu->started.switches) * 1e9 /
+                     (double)(cpu->reading.enabled - cpu->started.enabled);
+    }
+    return per_s;
+}
+
+void pertask_cpus_start(struct pertask_cpus *cpus) {
+    hotplug_follow(cpus);
+    for (int number = 0; number < cpus->n_cpus; number++) {
+        struct pertask_cpu *cpu = &cpus->cpus[number];
+        if (!cpu->online)
+            continue;
+        switches_restart(&cpu->switches);
+        ioctl(cpu->fds[0], PERF_EVENT_IOC_ENABLE, 0);
+        if (!group_read(cpu, &cpu->reading))
+            continue;
+        switches_cut(&cpu->switches, &cpu->reading);
+        cpu->started = cpu->reading;
+        cpu->running_ns = cpu->reading.running;
+    }
+}
+
 void pertask_cpus_ask(struct pertask_cpus *cpus) {
     cpu_set_t *before = CPU_ALLOC(CPUS_MAX), *one = CPU_ALLOC(CPUS_MAX);
     size_t size = CPU_ALLOC_SIZE(CPUS_MAX);

@@ -178,6 +178,12 @@ bool switches_record(void *context, const struct perf_event_header *record) {
     }
 }
 
+void switches_restart(struct switches *s) {
+    s->marked = s->has_clock = s->known = s->sampled = s->blurred = s->gap = false;
+    s->n_unsampled = 0;
+    s->until = NULL;
+}
+
 void switches_forget(struct switches *s) {
     s->totals->lost++;
     s->gap = true;

@@ -67,6 +67,8 @@ bool switches_record(void *context, const struct perf_event_header *record);
 // After the walk up to `reading`: gives the one that runs its share, and begins anew. Returns the time since the cut
 // before, ns (0: the first).
 uint64_t switches_cut(struct switches *switches, const struct switch_mark *reading);
+// The group was off and is on again: nothing is known of what passed, nor is it anybody's.
+void switches_restart(struct switches *switches);
 // The ring turned out to be no ring: as if all had been lost.
 void switches_forget(struct switches *switches);
 

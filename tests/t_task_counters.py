@@ -40,8 +40,20 @@ static void *work(void *unused) {
         sleep(sleep_s);
     return unused;
 }
+static int swap(int seconds) { // two threads that hand a byte to and fro
+    int there[2], back[2];
+    char c = 0;
+    if (pipe(there) || pipe(back))
+        return 1;
+    alarm(seconds);
+    int child = fork();
+    for (;;)
+        if (child ? write(there[1], &c, 1) != 1 || read(back[0], &c, 1) != 1 : read(there[0], &c, 1) != 1 || write(back[1], &c, 1) != 1)
+            return 0;
+}
 int main(int argc, char **argv) {
-    (void)argc;
+    if (argc == 3)
+        return swap(atoi(argv[2]));
     busy = atoi(argv[1]), rounds = atoi(argv[2]), pause_ms = atoi(argv[3]), pages = atoi(argv[4]), threads = atoi(argv[5]), sleep_s = atoi(argv[6]);
     pthread_t *ids = calloc(threads, sizeof *ids);
     pthread_attr_t small;
@@ -75,9 +87,9 @@ def stand_ins():
     return f"cycles={tsc},instructions=1:1,cache-misses=1:2", "task-clock,page-faults,msr/tsc/"
 
 
-def ktop(frames, delay, *options):
+def ktop(frames, delay, *options, **environment):
     return subprocess.Popen([KTOP, "--batch", "--pane", "tasks,health", "--format", "json", "-n", str(frames), "-d", str(delay), *options],
-                            stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=dict(os.environ, KTOP_TEST_TASK_EVENTS=stand_ins()[0]))
+                            stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=dict(os.environ, KTOP_TEST_TASK_EVENTS=stand_ins()[0], **environment))
 
 
 def perf_counts(text):
@@ -164,6 +176,45 @@ def descriptors(work):
         crowd.wait()
 
 
+def frame(p):
+    tasks, health = json.loads(p.stdout.readline()), json.loads(p.stdout.readline())
+    told = [n["text"] for n in tasks["notes"] if "busiest threads" in n["text"]]
+    collector = next(r for r in health["tables"]["collectors"] if r["collector"] == "pertask")
+    return tasks, told, collector
+
+
+def switches_without_end(work):
+    """Above the bound only the busiest are counted, each by descriptors of its own; when it is calm all are again."""
+    p = ktop(1000, 0.4, KTOP_TEST_TASK_BOUND_PCT="0.2")
+    load = [subprocess.Popen([work, "3000", "1", "0", "1", "1", "0"]), subprocess.Popen([work, "swap", "30"], start_new_session=True)]
+    try:
+        until = time.monotonic() + 25 * SLOW
+        told, ratios, fds = [], {False: [], True: []}, 0
+        while len(ratios[True]) < 3:
+            assert time.monotonic() < until, f"never too dear: {collector}"
+            tasks, told, collector = frame(p)
+            row = next((r for r in tasks["tables"]["tasks"] if r["pid"] == load[0].pid), None)
+            if row and row["instructions_per_s"] and (row["cycles_per_s"] or "msr" not in stand_ins()[1]):
+                ratios[bool(told)].append(row["ipc"] or 1)
+                fds = max(fds, len(os.listdir(f"/proc/{p.pid}/fd")))
+        print(told, collector, ratios, f"{fds} descriptors")
+        assert collector["state"] == "degraded", collector
+        assert fds < 200, fds
+        whole, sparse = sorted(ratios[False]), sorted(ratios[True])
+        assert whole and abs(sparse[len(sparse) // 2] / whole[len(whole) // 2] - 1) < 0.01, ratios
+        os.killpg(load[1].pid, 9)
+        while told:
+            assert time.monotonic() < until, f"it is calm, and yet: {told}"
+            tasks, told, collector = frame(p)
+        print("calm again:", collector)
+    finally:
+        p.terminate()
+        p.communicate(timeout=20 * SLOW)
+        for one in load:
+            one.kill()
+            one.wait()
+
+
 def nothing_without_a_pmu():
     """On a machine without a PMU there is one reason, and the collector opens nothing."""
     p = subprocess.run([KTOP, "--batch", "--pane", "tasks,cpus", "--format", "json", "-n", "1", "-d", "0.5"], capture_output=True, text=True, timeout=60)
@@ -186,6 +237,7 @@ with tempfile.TemporaryDirectory() as place:
     subprocess.run(["cc", "-O2", "-x", "c", "-D_GNU_SOURCE", "-o", work, "-", "-lpthread"], input=WORK, text=True, check=True)
     nothing_without_a_pmu()
     descriptors(work)
+    switches_without_end(work)
     for delay in DELAYS:
         factors, wrong = round_of(work, delay)
         if factors is None:
