@@ -146,7 +146,7 @@ void bio_data_end(struct block_match *match, struct flight *f, uint64_t ts) {
         bio_end(match, f, ts);
         return;
     }
-    f->data_ns = ts;
+    f->issue_ns = ts;
     flight_state(match, f, FLIGHT_TAIL);
 }
 
@@ -163,7 +163,7 @@ void bio_sequence_end(struct block_match *match, const struct block_event *event
     struct flight *flush = flight_find(match, event, FLUSH_BIO, FLIGHT_BIO);
     if (!flush)
         return;
-    flush->error = event->error;
+    flush->error = (int16_t)event->error;
     flush->requested = true;
     bio_end(match, flush, event->ts);
 }
@@ -189,7 +189,7 @@ static void on_bio_complete(struct block_match *match, const struct block_event 
         return;
     }
     if (event->error && !f->error)
-        f->error = event->error;
+        f->error = (int16_t)event->error;
     bio_end(match, f, event->ts);
 }
 

@@ -37,25 +37,29 @@ enum flight_state {
     FLIGHT_STATES,
 };
 
+// 128 bytes: where one is, and which one it is, is a shift.
 struct flight {
     uint64_t key; // the sector where it is now, or a number beyond all sectors for what has none
     uint32_t dev;
     uint32_t next; // slot + 1 of the next one of its chain, or of the free ones
-    uint64_t arrival_ns, issue_ns;
+    uint64_t arrival_ns;
+    uint64_t issue_ns;               // of a tail: when the data was written
     uint64_t bio_ns;                 // arrival of its bio, or 0
     uint32_t bio_sectors, bio_bytes; // of this piece of its bio; of the whole bio
     uint32_t left, bytes;            // left: sectors not yet completed
     int32_t tid;
     uint8_t state, op, key_of, bio_key;
-    uint64_t sector, cgroup, data_ns; // of a tail: when the data was written
-    uint32_t root, pieces;            // slot + 1 of the first piece; of that: how many pieces are not done, or 0
-    int32_t error;
-    uint8_t sequence;
-    bool own, suspect, requested, tail, remapped; // remapped: its queue event is still to come
-    bool busy;                                    // counted in its disk's in_flight
+    uint64_t sector, cgroup;
+    uint32_t root, pieces; // slot + 1 of the first piece; of that: how many pieces are not done, or 0
+    int16_t error;
     uint16_t requeues;
+    uint8_t sequence;
+    bool own, suspect, requested, tail;
+    bool remapped; // its queue event is still to come
+    bool busy;     // counted in its disk's in_flight
     char rwbs[BLOCK_RWBS], comm[BLOCK_COMM];
 };
+_Static_assert(sizeof(struct flight) == 128, "a power of two");
 
 struct seen {
     uint64_t next; // sector
@@ -184,7 +188,6 @@ static inline void flight_state(struct block_match *match, struct flight *f, uin
 
 // In two pieces, which compilers make plain stores of: they make a slow string instruction of one long one.
 static inline void flight_clear(struct flight *f) {
-    _Static_assert(sizeof(*f) > 64 && sizeof(*f) <= 144, "two pieces");
     memset(f, 0, 64);
     memset((char *)f + 64, 0, sizeof(*f) - 64);
 }

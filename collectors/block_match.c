@@ -189,7 +189,7 @@ static void on_complete(struct block_match *match, const struct block_event *eve
         return;
     }
     if (event->error && !f->error)
-        f->error = event->error;
+        f->error = (int16_t)event->error;
     if (key == event->sector && event->sectors < f->left && event->sectors) {
         match->counts.partial++;
         f->left -= event->sectors;
@@ -306,8 +306,8 @@ void block_match_tidy(struct block_match *match, uint64_t now) {
         struct flight *f = &match->pool[i];
         uint64_t since = f->issue_ns > f->arrival_ns ? f->issue_ns : f->arrival_ns;
         since = since > f->bio_ns ? since : f->bio_ns;
-        if (f->state == FLIGHT_TAIL && f->data_ns + TAIL_NS < now)
-            bio_end(match, f, f->data_ns);
+        if (f->state == FLIGHT_TAIL && f->issue_ns + TAIL_NS < now)
+            bio_end(match, f, f->issue_ns);
         if (f->state == FLIGHT_FREE || since + OLD_NS > now)
             continue;
         if (f->state != FLIGHT_ISSUED) {

@@ -85,11 +85,22 @@ static uint32_t proc_find(struct block_stat *stat, const struct block_io *io) {
     return stat->n_procs - 1;
 }
 
-static void acc_add(struct hist_acc **acc, uint64_t value) {
-    if (!*acc)
+// Made with its first value: an operation that is new to a device.
+static inline struct hist_acc *acc_of(struct hist_acc **acc) {
+    if (__builtin_expect(!*acc, 0))
         *acc = xcalloc(1, sizeof(**acc));
-    hist_acc_add(*acc, value);
+    return *acc;
 }
+
+static inline void acc_add(struct hist_acc **acc, uint64_t value) {
+    hist_acc_add(acc_of(acc), value);
+}
+
+// An I/O's latency and size are added up twice, by device and by task: their buckets are looked for once.
+struct measure {
+    uint64_t latency;
+    uint32_t latency_at, bytes_at;
+};
 
 static void sequence_add(struct block_sequence_counts *counts, uint8_t sequence) {
     counts->known += sequence != BLOCK_SEQUENCE_UNKNOWN;
@@ -114,15 +125,15 @@ static void error_add(struct block_stat *stat, struct block_device *device, uint
     stat->errors[i].sector = sector;
 }
 
-static void device_add(struct block_device *device, const struct block_io *io) {
+static inline void device_add(struct block_device *device, const struct block_io *io, const struct measure *measure) {
     device->ios[io->op]++;
     device->bytes[io->op] += io->bytes;
     if (io->what == BLOCK_IO_REQUEST) {
-        acc_add(&device->latency[io->key], io->end_ns - io->issue_ns);
+        hist_acc_add_at(acc_of(&device->latency[io->key]), measure->latency_at, measure->latency);
         if (io->arrival_ns)
             acc_add(&device->queue[io->key], io->issue_ns - io->arrival_ns);
     }
-    acc_add(&device->size[io->op], io->bytes);
+    hist_acc_add_at(acc_of(&device->size[io->op]), measure->bytes_at, io->bytes);
     if (io->sector != BLOCK_NO_SECTOR && device->per_sector > 0) {
         uint64_t part = (uint64_t)((double)io->sector * device->per_sector);
         acc_add(&device->offset[io->op], part < 64 ? part : 63);
@@ -130,15 +141,15 @@ static void device_add(struct block_device *device, const struct block_io *io) {
     sequence_add(&device->sequence, io->sequence);
 }
 
-static void proc_add(struct block_stat *stat, struct block_proc *p, const struct block_io *io) {
-    uint64_t latency = io->end_ns - io->issue_ns;
+static inline void proc_add(struct block_stat *stat, struct block_proc *p, const struct block_io *io,
+                            const struct measure *measure) {
     p->ios++;
     p->bytes += io->bytes;
-    p->latency_ns += latency;
+    p->latency_ns += measure->latency;
     sequence_add(&p->sequence, io->sequence);
     struct block_slot *slot = p->slot != UINT32_MAX ? &stat->slots[p->slot] : &stat->others[io->op];
-    hist_acc_add(&slot->latency, latency);
-    hist_acc_add(&slot->size, io->bytes);
+    hist_acc_add_at(&slot->latency, measure->latency_at, measure->latency);
+    hist_acc_add_at(&slot->size, measure->bytes_at, io->bytes);
 }
 
 // What is written one after the other and long not in the cache: the one after the next is asked for.
@@ -155,17 +166,19 @@ void block_stat_io(struct block_stat *stat, const struct block_io *io) {
         return;
     }
     bool whole = io->what != BLOCK_IO_REST;
+    uint64_t latency = io->end_ns - io->issue_ns;
+    const struct measure measure = {latency, hist_bucket(latency), hist_bucket(io->bytes)};
     if (io->bio_ns)
         acc_add(&device->total[io->bio_key], io->end_ns - io->bio_ns);
     if (whole)
-        device_add(device, io);
+        device_add(device, io, &measure);
     if (whole && io->error)
         error_add(stat, device, io->op, io->error, io->sector);
     uint32_t proc = proc_find(stat, io);
     if (proc != UINT32_MAX) {
         struct block_proc *p = &stat->procs[proc];
         if (whole)
-            proc_add(stat, p, io);
+            proc_add(stat, p, io, &measure);
         if (io->bio_ns) {
             p->bios++;
             p->total_ns += io->end_ns - io->bio_ns;

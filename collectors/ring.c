@@ -92,17 +92,25 @@ static bool cpu_run(struct ring *ring, uint32_t cpu, uint64_t limit, ring_event_
     struct ring_cpu *c = &ring->cpus[cpu];
     struct ring_event event = {.cpu = cpu};
     do {
-        if (c->page.ts >= limit)
+        struct ring_page page = c->page; // a copy that fn cannot reach stays in registers
+        uint64_t n = 0, late = 0, last_ts = ring->last_ts;
+        do {
+            if (page.ts >= limit)
+                break;
+            event.ts = page.ts;
+            event.size = page.size;
+            event.data = page.data;
+            n++;
+            late += event.ts < last_ts;
+            last_ts = event.ts < last_ts ? last_ts : event.ts;
+            fn(ctx, &event);
+        } while (ring_page_next(&page));
+        c->page = page;
+        ring->last_ts = last_ts;
+        ring->stats.events += n;
+        ring->stats.late += late;
+        if (page.data)
             return true;
-        event.ts = c->page.ts;
-        event.size = c->page.size;
-        event.data = c->page.data;
-        ring->stats.events++;
-        if (event.ts < ring->last_ts)
-            ring->stats.late++;
-        else
-            ring->last_ts = event.ts;
-        fn(ctx, &event);
     } while (cpu_next(ring, cpu));
     return false;
 }

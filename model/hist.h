@@ -43,12 +43,16 @@ void hist_acc_clear(struct hist_acc *acc);
 static inline uint64_t hist_acc_min(const struct hist_acc *acc) {
     return acc->count ? ~acc->not_min : 0;
 }
-static inline void hist_acc_add(struct hist_acc *acc, uint64_t value) {
-    acc->buckets[hist_bucket(value)]++;
+// The same when the value's bucket is known already.
+static inline void hist_acc_add_at(struct hist_acc *acc, uint32_t bucket, uint64_t value) {
+    acc->buckets[bucket]++;
     acc->count++;
     acc->sum += value;
     acc->max = value > acc->max ? value : acc->max;
     acc->not_min = ~value > acc->not_min ? ~value : acc->not_min;
+}
+static inline void hist_acc_add(struct hist_acc *acc, uint64_t value) {
+    hist_acc_add_at(acc, hist_bucket(value), value);
 }
 
 // ---- sealed: sparse, immutable ----
