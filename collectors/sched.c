@@ -74,6 +74,7 @@ static struct stream_config config_of(struct sched *sched, const struct collect_
         .options = options,
         .only_pids = true,
         .with_self = true,
+        .torrent = true, // a burst must outlast a busy machine: 1 MiB is full in 20 ms
         .on_event = on_event,
         .on_gap = on_gap,
         .ctx = sched,

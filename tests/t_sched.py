@@ -20,12 +20,11 @@ import tracing  # noqa: E402
 
 SUB_BITS = 6
 undo = []  # called backwards at the end, whatever happens
-good = True
+said = []  # of the part that runs
 
 
 def check(ok, what):
-    global good
-    good &= bool(ok)
+    said.append((bool(ok), what))
     print(("ok   " if ok else "no   ") + what, flush=True)
 
 
@@ -53,6 +52,8 @@ def start(*command, **options):
 
 
 class Ktop:
+    gaps = []  # frames in which ktop says itself that it did not see everything
+
     def __init__(self, delay=0.5, *arguments):
         self.process = start(KTOP, "--batch", "--pane", "sched", "--format", "json", "-d", str(delay), *arguments,
                              stderr=subprocess.DEVNULL)
@@ -65,6 +66,9 @@ class Ktop:
             raise SystemExit("ktop ended early")
         frame = json.loads(line)
         self.frames.append(frame)
+        recorded = frame["series"]["sched_sampled_pct"]
+        if frame["lost_events"] or (recorded is not None and recorded < 100) or any("enlarged" in n["text"] for n in frame["notes"]):
+            Ktop.gaps.append(f"{frame['lost_events']} events lost, {recorded} % recorded")
         for note in frame["notes"]:
             if note["text"].startswith("no scheduler events"):
                 tracing.skip(note["text"])
@@ -189,7 +193,9 @@ class Text:
         self.mark()
         self.trace.write(f"{self.dir}/events/enable", "0")
         for cpu in os.listdir(f"{self.trace.path}/{self.dir}/per_cpu"):
-            assert "\noverrun: 0\n" in self.trace.read(f"{self.dir}/per_cpu/{cpu}/stats"), "the second instance lost events"
+            lost = re.search(r"^overrun: (\d+)$", self.trace.read(f"{self.dir}/per_cpu/{cpu}/stats"), re.M)
+            if not lost or int(lost[1]):
+                Ktop.gaps.append(f"nothing, but the second instance lost {lost and lost[1]} events on {cpu}")
         raw, at = [], {}
         for line in self.trace.read(f"{self.dir}/trace").splitlines():
             found = self.LINE.match(line)
@@ -474,17 +480,36 @@ def realtime(ktop):
     hog.end()
 
 
+def attempts(name, part):
+    """Counts are exact only where nothing was lost: on a machine so busy that ktop says it lost events, the part is tried again."""
+    for _ in range(4):
+        said.clear()
+        Ktop.gaps.clear()
+        RUNNING.clear()
+        part()
+        while len(undo) > KEEP:
+            undo.pop()()
+        if all(ok for ok, _ in said):
+            return True
+        if not Ktop.gaps:
+            return False
+        print(f"     {name} again: ktop said {'; '.join(Ktop.gaps)}", flush=True)
+    return False
+
+
 def main():
-    global LOAD
+    global LOAD, KEEP
     tracing.need_root()
     work = tempfile.mkdtemp(prefix="ktop-load-")
     undo.append(lambda: shutil.rmtree(work, ignore_errors=True))
     LOAD = f"{work}/sched_load"
+    KEEP = len(undo)
     subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", LOAD, f"{HERE}/vm/programs/sched_load.c", "-lpthread"], check=True)
     chosen = sys.argv[1:] or ["counts", "text", "runqlat", "stuck"]
+    good = True
     for name, part in (("counts", counts), ("text", text), ("runqlat", runqlat), ("stuck", stuck)):
-        if name in chosen:
-            part()
+        if name in chosen and not attempts(name, part):
+            good = False
     return 0 if good else 1
 
 
