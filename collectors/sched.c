@@ -120,6 +120,7 @@ static int sched_open(struct collector_run *run) {
     sched_machine_lost(sched->machine, sched->machine->begin); // times begin now
     sched->look = sched_look_new("/proc", sched_explain);
     sched->who = sched_who_new("/proc", run->options, sched->look);
+    sched->machine->filtered = sched_who_filters(sched->who);
     sched->groups = sched_groups_new("/proc/self/mountinfo");
     sched->rows = table_builder_new(&sched_tasks_table);
     seed_start(sched);

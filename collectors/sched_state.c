@@ -67,6 +67,7 @@ static struct sched_task *task_make(struct sched_machine *machine, int32_t tid, 
                                 .slot = SCHED_SLOTS,
                                 .prio = SCHED_PRIO_NONE,
                                 .listed = true,
+                                .hidden = machine->filtered,
                                 .birth = ++machine->births};
     machine->by_tid[tid] = slot;
     return task;
@@ -177,7 +178,7 @@ static inline __attribute__((always_inline)) void comes(struct sched_machine *ma
     if (!task->comm[0])
         comm_take(task, event->next_comm);
     task->prio = (int16_t)event->next_prio;
-    if ((task->state == SCHED_WOKEN || task->state == SCHED_PREEMPTED) && task->exact) {
+    if ((task->state == SCHED_WOKEN || task->state == SCHED_PREEMPTED) && task->exact && !task->hidden) {
         uint64_t wait = span(task->since, event->ts);
         hist_acc_add(&cpu->queue, wait);
         hist_acc_add(&machine->slots[task->slot], wait);
@@ -245,7 +246,7 @@ static inline __attribute__((always_inline)) void on_wakeup(struct sched_machine
         comm_take(task, event->comm);
     if (sched_counts(task->state) && task->state != SCHED_RUNNABLE)
         return; // woken before it had left its CPU, or in a queue already: it did not wait for that
-    if (task->exact && task->state >= SCHED_SLEEPING && task->state <= SCHED_STOPPED) {
+    if (task->exact && !task->hidden && task->state >= SCHED_SLEEPING && task->state <= SCHED_STOPPED) {
         uint8_t kind = (uint8_t)(task->state - SCHED_SLEEPING + SCHED_OFF_SLEEP);
         hist_acc_add(&machine->off[kind], span(task->since, event->ts));
     }

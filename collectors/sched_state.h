@@ -42,6 +42,7 @@ struct sched_task {
     bool exact;    // since is the true begin
     bool listed;   // the number is its own: not ended and used again
     bool woken_by; // waker is known
+    bool hidden;   // not wanted by the user: in no histogram
     uint16_t cpu;
     int16_t prio;
     uint32_t birth;     // tells a task from the one that had its slot before
@@ -76,11 +77,12 @@ struct sched_machine {
     uint32_t *free_slots, n_free;
     struct sched_cpu *cpus;
     uint32_t n_cpus;
-    uint64_t begin;                   // of the interval
-    uint64_t last_ts;                 // of the newest event
-    bool partial;                     // only the events of some tasks come: a CPU's queue is not known
-    struct hist_acc *off;             // SCHED_OFF_KINDS
-    struct hist_acc *slots;           // SCHED_SLOTS + 1
+    uint64_t begin;         // of the interval
+    uint64_t last_ts;       // of the newest event
+    bool partial;           // only the events of some tasks come: a CPU's queue is not known
+    bool filtered;          // only some tasks are wanted: a new one is hidden until it is known to be one of them
+    struct hist_acc *off;   // SCHED_OFF_KINDS
+    struct hist_acc *slots; // SCHED_SLOTS + 1
     uint32_t slot_tasks[SCHED_SLOTS]; // whose they are; 0: nobody's
     uint32_t births;
     struct sched_counts counts; // of the interval

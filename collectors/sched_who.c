@@ -162,7 +162,7 @@ static void look_up(const struct sched_who *who, struct sched_person *person, in
     person->wanted = is_wanted(who, &status);
 }
 
-void sched_who_resolve(struct sched_who *who, const struct sched_machine *machine, uint32_t most) {
+void sched_who_resolve(struct sched_who *who, struct sched_machine *machine, uint32_t most) {
     if (who->resolved == machine->births)
         return;
     uint32_t done = 0;
@@ -174,18 +174,20 @@ void sched_who_resolve(struct sched_who *who, const struct sched_machine *machin
         if (person->known)
             continue;
         look_up(who, person, task->tid);
+        machine->tasks[i].hidden = sched_who_filters(who) && !person->wanted;
         done++;
     }
     if (done < most)
         who->resolved = machine->births;
 }
 
-void sched_who_tell(struct sched_who *who, const struct sched_machine *machine, uint32_t slot, int32_t pid) {
+void sched_who_tell(struct sched_who *who, struct sched_machine *machine, uint32_t slot, int32_t pid) {
     struct sched_person *person = sched_who_of(who, machine, slot);
     if (person->known)
         return;
     if (sched_who_filters(who)) {
         look_up(who, person, pid);
+        machine->tasks[slot].hidden = !person->wanted;
         return;
     }
     person->known = true;

@@ -37,9 +37,9 @@ void sched_who_free(struct sched_who *who);
 bool sched_who_filters(const struct sched_who *who);
 
 // Between frames: looks up processes of threads that are new, at most `most`.
-void sched_who_resolve(struct sched_who *who, const struct sched_machine *machine, uint32_t most);
+void sched_who_resolve(struct sched_who *who, struct sched_machine *machine, uint32_t most);
 // Tells at once what is known of a thread (from the listing of /proc).
-void sched_who_tell(struct sched_who *who, const struct sched_machine *machine, uint32_t slot, int32_t pid);
+void sched_who_tell(struct sched_who *who, struct sched_machine *machine, uint32_t slot, int32_t pid);
 // Takes answers, and asks about the threads that wait. A task of which /proc says something else than the events do,
 // for longer than they take to come, is unknown from then on: an event of it was not recorded. now: of the machine's
 // clock.

@@ -257,6 +257,23 @@ static void busiest_have_histograms(void **state) {
     assert_int_equal(machine->slots[SCHED_SLOTS].count, 0);
 }
 
+// With --pid and --user the waits of the others are in no histogram: the kernel does not even tell all of their events.
+static void only_some_are_wanted(void **state) {
+    (void)state;
+    machine->filtered = true;
+    switches(0, 0, 0, 0, 7);
+    switches(10, 0, 7, 0x100, 8);
+    task(8)->hidden = false;
+    switches(20, 0, 8, 0x100, 7);
+    switches(50, 0, 7, SCHED_STATE_S, 8);
+    assert_int_equal(machine->cpus[0].queue.count, 1);
+    assert_int_equal(machine->cpus[0].queue.max, 30 * US);
+    assert_int_equal(task(7)->queued, 0);
+    wakes(60, 8, 7, 0);
+    assert_int_equal(machine->off[SCHED_OFF_SLEEP].count, 0);
+    assert_int_equal(machine->off[SCHED_OFF_PREEMPTED].count, 1);
+}
+
 static void no_room(void **state) {
     (void)state;
     uint32_t capacity = machine->capacity;
@@ -289,6 +306,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(numbers_used_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(seeds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(busiest_have_histograms, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(only_some_are_wanted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_room, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
