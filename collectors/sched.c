@@ -18,6 +18,11 @@
 #define SEED_STEP 200               // threads of /proc in one drain: some ms
 #define SEED_AGAIN_NS 5000000000ull // after losses, /proc is not listed more often
 #define RESOLVE_STEP 64
+// So few events at a time are read more rarely: each look costs more than they do. Where CPUs are few their buffers are
+// large, and outlast a torrent that begins meanwhile.
+#define FEW 5000
+#define DRAIN_MS 10 // stream_drain's own
+#define DRAIN_QUIET_MS 40
 
 struct sched {
     struct format_field fields[SCHED_KINDS][SCHED_FIELDS];
@@ -162,7 +167,10 @@ static void look_around(struct sched *sched, uint32_t threads) {
 static void sched_drain(struct collector_run *run) {
     struct sched *sched = run->state;
     sched_machine_grow(sched->machine);
-    stream_drain(sched->stream, run);
+    uint64_t events = stream_drain(sched->stream, run);
+    bool between_slices = run->drain_ms < DRAIN_MS || !events;
+    if (!between_slices && events < FEW && sched->machine->n_cpus <= 16 && run->drain_ms < DRAIN_QUIET_MS)
+        run->drain_ms = DRAIN_QUIET_MS;
     look_around(sched, SEED_STEP);
 }
 
