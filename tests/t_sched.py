@@ -130,9 +130,9 @@ def counts():
                   f"counts: {who} on CPU {cpu}: {row['wakeups']} wakeups, {wakeups} sleeps ended")
             check(row["comm"] == who and row["pid"] == pid, f"counts: {who} is {row['comm']} ({row['pid']})")
         check(rows[pong]["waker"] == f"ping ({ping})", f"counts: pong was woken by {rows[pong]['waker']}")
-        ktop.until("where ping waits", lambda frame: (ktop.task(ping) or {}).get("blocked_in"))
+        ktop.until("where ping waits", lambda frame: "pause" in ((ktop.task(ping) or {}).get("blocked_in") or ""))
         rows[ping] = ktop.task(ping)
-        check("pause" in rows[ping]["blocked_in"], f"counts: ping waits in {rows[ping]['blocked_in']} ({rows[ping]['syscall']})")
+        check("pause" in (rows[ping]["blocked_in"] or ""), f"counts: ping waits in {rows[ping]['blocked_in']} ({rows[ping]['syscall']})")
         for frame in ktop.frames[-2:]:
             off = next(r for r in frame["tables"]["tasks"] if r["tid"] == ping)
         check(abs(off["off_cpu_us_per_s"] - 1e6) < 1 and off["on_cpu_us_per_s"] == 0,
