@@ -31,9 +31,6 @@ enum {
 
 enum { CGROUP, TASKS, IPC, FIRST_SUM, COLUMNS = FIRST_SUM + SUMS };
 
-#define SUM(name_, title_, help_, unit_, width_)                                                                       \
-    { .name = name_, .title = title_, .help = help_, .unit = unit_, .width = width_ }
-
 static const struct column columns[COLUMNS] = {
     [CGROUP] = {.name = "cgroup",
                 .title = "CGROUP",
@@ -51,35 +48,75 @@ static const struct column columns[COLUMNS] = {
              .help = "Instructions per cycle of all its tasks together",
              .unit = UNIT_RATIO,
              .width = 5},
-    [FIRST_SUM + CPU] = SUM("cpu_pct", "CPU%",
-                            "CPU time of its tasks, those that ended in the interval included, in "
-                            "percent of one CPU",
-                            UNIT_PCT, 6),
-    [FIRST_SUM + USER] =
-        SUM("user_pct", "USR%", "CPU time of its tasks in user mode, in percent of one CPU", UNIT_PCT, 6),
-    [FIRST_SUM + SYSTEM] =
-        SUM("system_pct", "SYS%", "CPU time of its tasks in the kernel, in percent of one CPU", UNIT_PCT, 6),
-    [FIRST_SUM + RUN_QUEUE] =
-        SUM("run_queue_us", "RUNQ",
-            "Time in this interval that its tasks could have run and waited for a CPU, all together", UNIT_US, 7),
-    [FIRST_SUM + SWITCHES] =
-        SUM("context_switches_per_s", "CSW/s", "How often its tasks gave up a CPU or lost it", UNIT_PER_S, 7),
-    [FIRST_SUM + MINOR] =
-        SUM("minor_faults_per_s", "MINF/s", "Page faults of its tasks that needed no I/O", UNIT_PER_S, 7),
-    [FIRST_SUM + MAJOR] =
-        SUM("major_faults_per_s", "MAJF/s", "Page faults of its tasks that had to wait for I/O", UNIT_PER_S, 7),
-    [FIRST_SUM + READ] =
-        SUM("read_bytes_per_s", "READ/s", "Bytes that its tasks made the disks read", UNIT_BYTES_PER_S, 7),
-    [FIRST_SUM + WRITE] = SUM("write_bytes_per_s", "WRITE/s", "Bytes that its tasks dirtied or wrote, to reach a disk",
-                              UNIT_BYTES_PER_S, 7),
-    [FIRST_SUM + RSS] =
-        SUM("rss_kib", "RSS", "Resident memory of its processes; what they share counts for each of them", UNIT_KIB, 6),
-    [FIRST_SUM + CYCLES] = SUM("cycles_per_s", "CYC/s", "CPU cycles of its tasks", UNIT_PER_S, 6),
-    [FIRST_SUM + INSTRUCTIONS] = SUM("instructions_per_s", "INS/s", "Instructions of its tasks", UNIT_PER_S, 6),
-    [FIRST_SUM + CACHE_MISSES] =
-        SUM("cache_misses_per_s", "MISS/s", "Misses of the last-level cache by its tasks", UNIT_PER_S, 6),
-    [FIRST_SUM + BRANCH_MISSES] =
-        SUM("branch_misses_per_s", "BRM/s", "Mispredicted branches of its tasks", UNIT_PER_S, 6),
+    [FIRST_SUM + CPU] = {.name = "cpu_pct",
+                         .title = "CPU%",
+                         .help = "CPU time of its tasks, those that ended in the interval included, in "
+                                 "percent of one CPU",
+                         .unit = UNIT_PCT,
+                         .width = 6},
+    [FIRST_SUM + USER] = {.name = "user_pct",
+                          .title = "USR%",
+                          .help = "CPU time of its tasks in user mode, in percent of one CPU",
+                          .unit = UNIT_PCT,
+                          .width = 6},
+    [FIRST_SUM + SYSTEM] = {.name = "system_pct",
+                            .title = "SYS%",
+                            .help = "CPU time of its tasks in the kernel, in percent of one CPU",
+                            .unit = UNIT_PCT,
+                            .width = 6},
+    [FIRST_SUM +
+        RUN_QUEUE] = {.name = "run_queue_us",
+                      .title = "RUNQ",
+                      .help = "Time in this interval that its tasks could have run and waited for a CPU, all together",
+                      .unit = UNIT_US,
+                      .width = 7},
+    [FIRST_SUM + SWITCHES] = {.name = "context_switches_per_s",
+                              .title = "CSW/s",
+                              .help = "How often its tasks gave up a CPU or lost it",
+                              .unit = UNIT_PER_S,
+                              .width = 7},
+    [FIRST_SUM + MINOR] = {.name = "minor_faults_per_s",
+                           .title = "MINF/s",
+                           .help = "Page faults of its tasks that needed no I/O",
+                           .unit = UNIT_PER_S,
+                           .width = 7},
+    [FIRST_SUM + MAJOR] = {.name = "major_faults_per_s",
+                           .title = "MAJF/s",
+                           .help = "Page faults of its tasks that had to wait for I/O",
+                           .unit = UNIT_PER_S,
+                           .width = 7},
+    [FIRST_SUM + READ] = {.name = "read_bytes_per_s",
+                          .title = "READ/s",
+                          .help = "Bytes that its tasks made the disks read",
+                          .unit = UNIT_BYTES_PER_S,
+                          .width = 7},
+    [FIRST_SUM + WRITE] = {.name = "write_bytes_per_s",
+                           .title = "WRITE/s",
+                           .help = "Bytes that its tasks dirtied or wrote, to reach a disk",
+                           .unit = UNIT_BYTES_PER_S,
+                           .width = 7},
+    [FIRST_SUM + RSS] = {.name = "rss_kib",
+                         .title = "RSS",
+                         .help = "Resident memory of its processes; what they share counts for each of them",
+                         .unit = UNIT_KIB,
+                         .width = 6},
+    [FIRST_SUM + CYCLES] =
+        {.name = "cycles_per_s", .title = "CYC/s", .help = "CPU cycles of its tasks", .unit = UNIT_PER_S, .width = 6},
+    [FIRST_SUM + INSTRUCTIONS] = {.name = "instructions_per_s",
+                                  .title = "INS/s",
+                                  .help = "Instructions of its tasks",
+                                  .unit = UNIT_PER_S,
+                                  .width = 6},
+    [FIRST_SUM + CACHE_MISSES] = {.name = "cache_misses_per_s",
+                                  .title = "MISS/s",
+                                  .help = "Misses of the last-level cache by its tasks",
+                                  .unit = UNIT_PER_S,
+                                  .width = 6},
+    [FIRST_SUM + BRANCH_MISSES] = {.name = "branch_misses_per_s",
+                                   .title = "BRM/s",
+                                   .help = "Mispredicted branches of its tasks",
+                                   .unit = UNIT_PER_S,
+                                   .width = 6},
 };
 
 const struct table_def groups_table = {

@@ -162,7 +162,7 @@ static void focus_settle(struct pane *pane, const int *wants) {
 void pane_draw(struct pane *pane, const struct look *look, struct area area) {
     const struct view *view = pane->view;
     struct area areas[PARTS_MAX] = {0};
-    int wants[PARTS_MAX], takers = 0;
+    int wants[PARTS_MAX] = {0}, takers = 0;
     struct pane_notes notes;
 
     memset(pane->layout->bodies, 0, sizeof(pane->layout->bodies));
