@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "collectors/format.h"
+#include "collectors/thread_status.h"
 #include "model/mem.h"
 
 #define KEEP_NS 5000000000ull
 #define PEOPLE_MAX 16384
 #define PLACES (PEOPLE_MAX * 2)
-#define GENERATIONS 32 // of parents that are followed up for --children
 
 struct entry {
     struct block_person person;
@@ -57,36 +57,10 @@ void block_who_free(struct block_who *who) {
 }
 
 bool block_who_filters(const struct block_who *who) {
-    return who->options && (who->options->pids || who->options->has_user);
+    return thread_filters(who->options);
 }
 
 // ---- one thread ----
-
-struct status {
-    int32_t pid, parent;
-    uid_t user;
-    char name[32];
-};
-
-static bool status_read(const struct block_who *who, int32_t tid, struct status *out) {
-    char path[160], text[4096];
-    snprintf(path, sizeof(path), "%s/%d/status", who->proc, tid);
-    long length = format_file(path, text, sizeof(text));
-    if (length <= 0 && length != -EFBIG)
-        return false;
-    *out = (struct status){.pid = tid, .user = (uid_t)-1};
-    sscanf(text, "Name:\t%31[^\n]", out->name);
-    const char *at = strstr(text, "\nTgid:");
-    if (at && atoi(at + 6) > 0)
-        out->pid = atoi(at + 6);
-    at = strstr(text, "\nPPid:");
-    if (at)
-        out->parent = atoi(at + 6);
-    at = strstr(text, "\nUid:");
-    if (at)
-        out->user = (uid_t)strtoul(at + 5, NULL, 10);
-    return true;
-}
 
 // The control group that matters for I/O: of the controller blkio where version 1 has it, else of version 2.
 static const struct text *cgroup_read(const struct block_who *who, int32_t tid) {
@@ -144,31 +118,9 @@ static const struct text *cgroup_name(const struct block_who *who, uint64_t id) 
     return NULL;
 }
 
-static bool is_wanted(const struct block_who *who, const struct status *status) {
-    const struct collect_options *options = who->options;
-    if (!block_who_filters(who))
-        return true;
-    if (options->has_user && status->user != options->user)
-        return false;
-    if (!options->pids)
-        return true;
-    int32_t pid = status->pid, parent = status->parent;
-    for (int generation = 0; generation < GENERATIONS && pid > 0; generation++) {
-        for (size_t i = 0; i < options->n_pids; i++)
-            if (options->pids[i] == pid)
-                return true;
-        struct status next;
-        if (!options->children || !status_read(who, parent, &next))
-            return false;
-        pid = parent;
-        parent = next.parent;
-    }
-    return false;
-}
-
 static void look_up(const struct block_who *who, struct entry *entry, uint64_t now_ns) {
     struct block_person *person = &entry->person;
-    struct status status = {.pid = person->tid, .user = (uid_t)-1, .name = ""};
+    struct thread_status status = {.pid = person->tid, .user = (uid_t)-1, .name = ""};
     forget(entry);
     entry->read_ns = now_ns;
     if (!person->tid) { // the writeback of the kernel
@@ -179,22 +131,23 @@ static void look_up(const struct block_who *who, struct entry *entry, uint64_t n
     }
     int32_t tid = person->tid;
     bool ring = !memcmp(entry->comm, "iou-wrk-", 8) || !memcmp(entry->comm, "iou-sqp-", 8);
-    if (!status_read(who, tid, &status) && ring) { // the number in its name is of the thread that made the ring
+    if (!thread_status_read(who->proc, tid, &status) &&
+        ring) { // the number in its name is of the thread that made the ring
         char number[BLOCK_COMM - 7] = "";
         memcpy(number, entry->comm + 8, BLOCK_COMM - 8);
         tid = atoi(number);
         status.pid = person->tid;
         if (tid > 0)
-            status_read(who, tid, &status);
+            thread_status_read(who->proc, tid, &status);
     }
     if (!entry->comm[0] && status.name[0]) // the event that told of it has no name
         person->comm = text_from(status.name);
-    struct status process;
+    struct thread_status process;
     person->pid = status.pid;
-    if (ring && status_read(who, status.pid, &process))
+    if (ring && thread_status_read(who->proc, status.pid, &process))
         person->comm = text_from(process.name);
     person->cgroup = cgroup_read(who, tid);
-    person->wanted = is_wanted(who, &status);
+    person->wanted = thread_wanted(who->proc, who->options, &status);
 }
 
 // ---- the table ----

@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "collectors/format.h"
 #include "collectors/syscalls_names.h"
+#include "collectors/thread_status.h"
 #include "model/live.h"
 #include "model/mem.h"
 
-#define GENERATIONS 32        // of parents that are followed up for --children
 #define DEEP_NS 50000000ull   // a wait so long is asked what for
 #define QUEUED_NS 20000000ull // a runnable one so old: of which control group is it?
 #define AGAIN_NS 500000000ull // short waits of one thread are not looked at more often
@@ -69,7 +68,7 @@ void sched_who_free(struct sched_who *who) {
 }
 
 bool sched_who_filters(const struct sched_who *who) {
-    return who->options && (who->options->pids || who->options->has_user);
+    return thread_filters(who->options);
 }
 
 struct sched_person *sched_who_of(struct sched_who *who, const struct sched_machine *machine, uint32_t slot) {
@@ -101,65 +100,17 @@ uint32_t sched_who_drop(struct sched_who *who, uint32_t slot) {
 
 // ---- processes ----
 
-struct status {
-    int32_t pid, parent;
-    uid_t user;
-};
-
-static bool status_read(const struct sched_who *who, int32_t tid, struct status *out) {
-    char path[160], text[4096];
-    snprintf(path, sizeof(path), "%s/%d/status", who->proc, tid);
-    long length = format_file(path, text, sizeof(text));
-    if (length <= 0 && length != -EFBIG)
-        return false;
-    *out = (struct status){.pid = tid, .user = (uid_t)-1};
-    const char *at = strstr(text, "\nTgid:");
-    if (at && atoi(at + 6) > 0)
-        out->pid = atoi(at + 6);
-    at = strstr(text, "\nPPid:");
-    if (at)
-        out->parent = atoi(at + 6);
-    at = strstr(text, "\nUid:");
-    if (at)
-        out->user = (uid_t)strtoul(at + 5, NULL, 10);
-    return true;
-}
-
 static bool is_own(const struct sched_who *who, int32_t pid) {
     return pid == who->self && !(who->options && who->options->show_self);
 }
 
-static bool is_wanted(const struct sched_who *who, const struct status *status) {
-    const struct collect_options *options = who->options;
-    if (is_own(who, status->pid))
-        return false;
-    if (!options)
-        return true;
-    if (options->has_user && status->user != options->user)
-        return false;
-    if (!options->pids)
-        return true;
-    int32_t pid = status->pid, parent = status->parent;
-    for (int generation = 0; generation < GENERATIONS && pid > 0; generation++) {
-        for (size_t i = 0; i < options->n_pids; i++)
-            if (options->pids[i] == pid)
-                return true;
-        struct status next;
-        if (!options->children || !status_read(who, parent, &next))
-            return false;
-        pid = parent;
-        parent = next.parent;
-    }
-    return false;
-}
-
 static void look_up(const struct sched_who *who, struct sched_person *person, int32_t tid) {
-    struct status status;
+    struct thread_status status;
     person->known = true;
-    if (!status_read(who, tid, &status))
+    if (!thread_status_read(who->proc, tid, &status))
         return;
     person->pid = status.pid;
-    person->wanted = is_wanted(who, &status);
+    person->wanted = !is_own(who, status.pid) && thread_wanted(who->proc, who->options, &status);
 }
 
 void sched_who_resolve(struct sched_who *who, struct sched_machine *machine, uint32_t most) {

@@ -10,62 +10,17 @@
 #include <unistd.h>
 
 #include "collectors/format.h"
+#include "collectors/thread_status.h"
 #include "model/mem.h"
 
-#define GENERATIONS 32 // of parents that are followed up for --children
-
-struct status {
-    int32_t pid, parent;
-    uid_t user;
-    char name[SYSCALLS_COMM];
-};
-
-static bool status_read(const struct syscalls_who *who, int32_t tid, struct status *out) {
-    char path[160], text[4096];
-    snprintf(path, sizeof(path), "%s/%d/status", who->proc, tid);
-    long length = format_file(path, text, sizeof(text));
-    if (length <= 0 && length != -EFBIG)
-        return false;
-    *out = (struct status){.pid = tid, .user = (uid_t)-1};
-    sscanf(text, "Name:\t%15[^\n]", out->name);
-    const char *at = strstr(text, "\nTgid:");
-    if (at && atoi(at + 6) > 0)
-        out->pid = atoi(at + 6);
-    at = strstr(text, "\nPPid:");
-    if (at)
-        out->parent = atoi(at + 6);
-    at = strstr(text, "\nUid:");
-    if (at)
-        out->user = (uid_t)strtoul(at + 5, NULL, 10);
-    return true;
-}
-
 bool syscalls_who_filters(const struct syscalls_who *who) {
-    return who->options && (who->options->pids || who->options->has_user);
+    return thread_filters(who->options);
 }
 
-static bool is_wanted(const struct syscalls_who *who, const struct status *status) {
-    const struct collect_options *options = who->options;
-    if (options && !options->show_self && status->pid == getpid())
+static bool is_wanted(const struct syscalls_who *who, const struct thread_status *status) {
+    if (who->options && !who->options->show_self && status->pid == getpid())
         return false;
-    if (!syscalls_who_filters(who))
-        return true;
-    if (options->has_user && status->user != options->user)
-        return false;
-    if (!options->pids)
-        return true;
-    int32_t pid = status->pid, parent = status->parent;
-    for (int generation = 0; generation < GENERATIONS && pid > 0; generation++) {
-        for (size_t i = 0; i < options->n_pids; i++)
-            if (options->pids[i] == pid)
-                return true;
-        struct status next;
-        if (!options->children || !status_read(who, parent, &next))
-            return false;
-        pid = parent;
-        parent = next.parent;
-    }
-    return false;
+    return thread_wanted(who->proc, who->options, status);
 }
 
 enum syscalls_abi syscalls_who_abi(void *ctx, int32_t pid) {
@@ -84,19 +39,19 @@ enum syscalls_abi syscalls_who_abi(void *ctx, int32_t pid) {
 
 void syscalls_who_identify(void *ctx, int32_t tid, struct syscalls_process *process, char *comm) {
     const struct syscalls_who *who = ctx;
-    struct status status, leader;
+    struct thread_status status, leader;
     *process = (struct syscalls_process){.pid = tid, .wanted = !syscalls_who_filters(who)};
-    if (!status_read(who, tid, &status))
+    if (!thread_status_read(who->proc, tid, &status))
         return;
     process->pid = status.pid;
     process->parent = status.parent;
     process->user = status.user;
     process->wanted = is_wanted(who, &status);
     process->abi = (uint8_t)syscalls_who_abi(ctx, status.pid);
-    memcpy(comm, status.name, SYSCALLS_COMM);
-    if (status.pid == tid || !status_read(who, status.pid, &leader))
+    snprintf(comm, SYSCALLS_COMM, "%.15s", status.name);
+    if (status.pid == tid || !thread_status_read(who->proc, status.pid, &leader))
         leader = status;
-    memcpy(process->comm, leader.name, SYSCALLS_COMM);
+    snprintf(process->comm, SYSCALLS_COMM, "%.15s", leader.name);
 }
 
 int syscalls_who_call(const struct syscalls_who *who, int32_t tid, int32_t *id, uint64_t args[6]) {

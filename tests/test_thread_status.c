@@ -1,0 +1,96 @@
+// Threads read from a forged /proc, and whether -p, -u and --children want them.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "collectors/thread_status.h"
+
+static char proc[] = "/tmp/ktop-status-XXXXXX";
+
+static void forge(int tid, const char *text) {
+    char path[128];
+    snprintf(path, sizeof(path), "%s/%d", proc, tid);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof(path), "%s/%d/status", proc, tid);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static int setup(void **state) {
+    (void)state;
+    assert_non_null(mkdtemp(proc));
+    forge(10, "Name:\tinit\nTgid:\t10\nPPid:\t0\nUid:\t0\t0\t0\t0\n");
+    forge(20, "Name:\tmy shell\nTgid:\t20\nPPid:\t10\nUid:\t1000\t0\t0\t0\n");
+    forge(30, "Name:\twork\nTgid:\t30\nPPid:\t20\nUid:\t1000\t0\t0\t0\n");
+    forge(31, "Name:\tworker 1\nTgid:\t30\nPPid:\t20\nUid:\t1000\t0\t0\t0\n");
+    forge(40, "Name:\tloop\nTgid:\t40\nPPid:\t41\nUid:\t0\t0\t0\t0\n"); // a chain that never ends
+    forge(41, "Name:\tloop\nTgid:\t41\nPPid:\t40\nUid:\t0\t0\t0\t0\n");
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    for (int tid = 10; tid < 50; tid++) {
+        char path[128];
+        snprintf(path, sizeof(path), "%s/%d/status", proc, tid);
+        unlink(path);
+        snprintf(path, sizeof(path), "%s/%d", proc, tid);
+        rmdir(path);
+    }
+    return rmdir(proc);
+}
+
+static void what_it_says(void **state) {
+    struct thread_status status;
+    (void)state;
+    assert_true(thread_status_read(proc, 31, &status));
+    assert_int_equal(status.pid, 30);
+    assert_int_equal(status.parent, 20);
+    assert_int_equal(status.user, 1000);
+    assert_string_equal(status.name, "worker 1");
+    assert_false(thread_status_read(proc, 99, &status));
+}
+
+static bool wanted(int tid, const struct collect_options *options) {
+    struct thread_status status;
+    assert_true(thread_status_read(proc, tid, &status));
+    return thread_wanted(proc, options, &status);
+}
+
+static void who_is_wanted(void **state) {
+    const pid_t pids[] = {20};
+    struct collect_options all = {0}, by_pid = {.pids = pids, .n_pids = 1}, by_user = {.has_user = true, .user = 1000};
+    (void)state;
+    assert_false(thread_filters(NULL));
+    assert_false(thread_filters(&all));
+    assert_true(wanted(10, NULL));
+    assert_true(wanted(10, &all));
+    assert_true(wanted(20, &by_pid));
+    assert_false(wanted(31, &by_pid));
+    assert_false(wanted(10, &by_user));
+    assert_true(wanted(31, &by_user));
+    by_pid.children = true;
+    assert_true(wanted(31, &by_pid));
+    assert_false(wanted(10, &by_pid));
+    assert_false(wanted(40, &by_pid));
+    by_pid.has_user = true; // and another user's
+    assert_false(wanted(31, &by_pid));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_it_says),
+        cmocka_unit_test(who_is_wanted),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
