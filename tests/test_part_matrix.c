@@ -298,8 +298,8 @@ static void characters(void **state) {
 
     static const int sizes[] = {1, 2, 63, 64, 255, 256, 512, 1024, 4096, 8192};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        const struct frame *frame = forge(1, sizes[s], -1, 2);
-        for (int nodes = 0; nodes < 2; nodes++) {
+        for (int nodes = 0; nodes < 3; nodes++) { // none, two, more than there are rows
+            const struct frame *frame = forge(1, sizes[s], -1, nodes == 1 ? 2 : 24);
             struct matrix_spec spec = {.measures = measures, .thing = "CPU", .group = nodes ? "node" : NULL};
             struct matrix_data data = {0};
             for (int height = 2; height < 20; height += 5)
@@ -317,8 +317,8 @@ static void characters(void **state) {
                         assert_true(data.column[i] < data.per_row && data.row[i] < data.rows);
                 }
             matrix_free(&data);
+            frame_unref(frame);
         }
-        frame_unref(frame);
     }
 }
 

@@ -85,7 +85,7 @@ bool matrix_things(struct matrix_data *data, const struct matrix_spec *spec, con
 static int place(struct matrix_data *data, int per_row, int per_cell) {
     int row = 0, within = 0; // things in this row so far
     for (int i = 0; i < data->n; i++) {
-        bool new_group = i && !isnan(data->group[i]) && data->group[i] != data->group[i - 1];
+        bool new_group = data->grouped && i && !isnan(data->group[i]) && data->group[i] != data->group[i - 1];
         if (new_group || within == per_row * per_cell) {
             row++;
             within = 0;
@@ -108,6 +108,7 @@ static int power_below(int n) {
 }
 
 void matrix_layout(struct matrix_data *data, int width, int height) {
+    data->grouped = data->n_groups <= height; // else there would be groups without a row
     static const int widths[] = {4, 2, 1};
     for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
         data->width = widths[i];
@@ -121,6 +122,7 @@ void matrix_layout(struct matrix_data *data, int width, int height) {
 }
 
 void matrix_layout_rows(struct matrix_data *data, int height) {
+    data->grouped = data->n_groups <= height;
     data->width = 1;
     place(data, 1, 1);
     while (data->rows > height && data->per_cell < data->n)

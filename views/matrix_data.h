@@ -17,6 +17,7 @@ struct matrix_data {
     int16_t *place; // by number: index of the thing, -1: there is none; MATRIX_IDS_MAX of them
     size_t capacity;
 
+    bool grouped; // a group begins a new row
     // where they stand: cells of `width` characters, `per_row` in a row, each for `per_cell` things
     int width, per_row, per_cell, rows;
     int *row, *column; // by index

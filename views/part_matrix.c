@@ -107,7 +107,8 @@ static void draw_labels(struct part_context *ctx) {
         char number[16];
         if (i && data->row[i - 1] == data->row[i])
             continue;
-        if (data->n_groups > 1 && !isnan(data->group[i]) && (!i || data->group[i] != data->group[i - 1]))
+        if (data->grouped && data->n_groups > 1 && !isnan(data->group[i]) &&
+            (!i || data->group[i] != data->group[i - 1]))
             area_printf(ctx->area, 0, data->row[i], ROLE_TITLE, "%c%.0f", spec_of(ctx)->group_name[0], data->group[i]);
         int n = snprintf(number, sizeof(number), "%d", data->id[i]);
         area_text(ctx->area, state->label - 1 - n, data->row[i], ROLE_DIM, number);
@@ -329,7 +330,7 @@ static size_t matrix_status(struct part_context *ctx, char *out, size_t size) {
 static void choose_measure(struct part_context *ctx, int direction) {
     struct matrix_state *state = ctx->state;
     const struct matrix_measure *measures = spec_of(ctx)->measures;
-    int n = 0;
+    int n = 1; // there is at least one
     while (measures[n].name)
         n++;
     state->measure = (state->measure + direction + n) % n;
