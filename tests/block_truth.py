@@ -28,7 +28,8 @@ def key_of(rwbs, flush=False):
 
 
 # One finished thing, times in ns. Of a request: arrival (None: not told) and issue; of a bio: issue is its arrival.
-Done = collections.namedtuple("Done", "kind key device sector bytes arrival issue end pid comm")
+# joined: another request was merged into it; which of their arrivals counts is the kernel's and ktop's own business.
+Done = collections.namedtuple("Done", "kind key device sector bytes arrival issue end pid comm joined", defaults=[False])
 
 
 class Disk:
@@ -39,11 +40,15 @@ class Disk:
         self.bios = []  # [sector, end, key, stamp, pid, comm, sectors left, None or when its data ended], by sector
         self.flushes, self.arrivals = [], []
         self.issued = collections.defaultdict(list)
+        self.merged = []  # sectors of requests that gave way to another
         self.twice = 0  # bios whose sectors another one had under way: which of them ends first cannot be told
         self.longest = 1
 
     def done(self, kind, key, sector, sectors, arrival, issue, end, pid, comm):
-        self.out.append(Done(kind, key, self.number, sector, sectors * 512, arrival, issue, end, pid, comm))
+        joined = kind == "request" and sector is not None and any(sector <= s < sector + sectors for s in self.merged)
+        if joined:
+            self.merged = [s for s in self.merged if not sector <= s < sector + sectors]
+        self.out.append(Done(kind, key, self.number, sector, sectors * 512, arrival, issue, end, pid, comm, joined))
 
     def over(self, sector, end):
         """The bios that have sectors there."""
@@ -212,6 +217,8 @@ class Trace:
                 disk.start(stamp, sector, sectors)
             elif event == "block_rq_issue":
                 disk.issue(stamp, who, rwbs, sector, sectors)
+            elif event == "block_rq_merge":
+                disk.merged.append(sector)
             elif event == "block_rq_requeue":
                 disk.requeue(stamp, sector)
             elif event == "block_rq_complete":

@@ -160,7 +160,7 @@ def one_by_one(result, ktop, disks, ios):
         found = min(at[disks[e["device"]], op, e["sector"], e["bytes"]], key=lambda io: abs(io.end - end), default=None)
         ok = found and e["pid"] == found.pid and abs(e["latency_us"] * 1000 - (found.end - found.issue)) <= 1
         ok = ok and (e["queue_us"] is None) == (found.arrival is None)
-        ok = ok and (e["queue_us"] is None or abs(e["queue_us"] * 1000 - (found.issue - found.arrival)) <= 1)
+        ok = ok and (e["queue_us"] is None or found.joined or abs(e["queue_us"] * 1000 - (found.issue - found.arrival)) <= 1)
         result.check(ok, f"event {e}: the records have {found}")
         seen += 1
     return seen
@@ -192,7 +192,9 @@ def once(disks, load):
     for name, number in disks.items():
         alone = name.startswith("loop")
         for what, ours, values in by_disk(ktop, name, number, records):
-            result.same(what, ours, values, alone)
+            # Others' bios that came before ktop stood still are not among these records: of the load itself, see one_by_one.
+            if alone or "io_queue" not in what:
+                result.same(what, ours, values, alone)
         for what, ours, values in by_disk(ktop, name, number, [io for io in truth if io.issue > begin]) if alone else ():
             result.near(what, ours, values)
         for i, op in enumerate("RWD") if alone else ():
