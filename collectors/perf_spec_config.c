@@ -236,28 +236,34 @@ int pmu_events(struct parse *parse, const char *whole, const char *name, const c
     return error ? error : parse_modifiers(parse, name, modifiers, first, false);
 }
 
-int pmu_bare_alias(struct parse *parse, const char *name) {
+int pmu_bare_alias(struct parse *parse, const char *whole, const char *name, const char *modifiers) {
     struct pmus pmus;
     struct terms given = {0};
-    int found = 0;
+    size_t first = parse->spec->n;
+    int error = 0;
     terms_add(&given, &(struct term){.name = (char *)name, .number = 1, .no_value = true});
     pmus_load(parse->roots, "", &pmus);
-    for (size_t i = 0; found >= 0 && i < pmus.n; i++) {
+    for (size_t i = 0; !error && i < pmus.n; i++) {
         struct pmu *pmu = &pmus.items[i];
         struct built built;
+        char full[512];
         pmu_details(parse->roots, pmu);
         const struct pmu_alias *alias = pmu_alias_find(pmu, name);
         if (!alias)
             continue;
-        found = build(parse, pmu, &given, &built);
-        if (!found) {
-            char full[512];
-            snprintf(full, sizeof full, "%s/%s/", pmu->name, alias->name);
+        error = build(parse, pmu, &given, &built);
+        snprintf(full, sizeof full, "%s/%s/%s", pmu->name, alias->name, modifiers);
+        if (!error)
             event_add(parse, pmu, &built, full);
-            found = 1;
-        }
     }
     pmus_free(&pmus);
     terms_free(&given);
-    return found;
+    size_t n = parse->spec->n - first;
+    if (n == 1) { // nothing to tell apart: as it was written
+        free(parse->spec->events[first].name);
+        parse->spec->events[first].name = xstrdup(whole);
+    }
+    if (n && !error)
+        error = parse_modifiers(parse, name, modifiers, first, false);
+    return error ? error : n > 0;
 }

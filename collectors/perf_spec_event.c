@@ -174,7 +174,6 @@ static int coloned(struct parse *parse, const char *whole, char *text, char *res
 static int plain(struct parse *parse, const char *whole, char *text) {
     uint32_t type = 0;
     uint64_t config = 0;
-    size_t first = parse->spec->n;
     char *colon = strchr(text, ':'), *rest = colon ? colon + 1 : text + strlen(text);
     if (colon)
         *colon = '\0';
@@ -184,9 +183,9 @@ static int plain(struct parse *parse, const char *whole, char *text) {
     if (found > 0)
         return generic_add(parse, whole, text, &(struct perf_event_attr){.type = type, .config = config}, rest, NULL);
     if (found == 0)
-        found = pmu_bare_alias(parse, text);
+        found = pmu_bare_alias(parse, whole, text, rest);
     if (found)
-        return found < 0 ? found : parse_modifiers(parse, text, rest, first, false);
+        return found < 0 ? found : 0;
     if (!parse->roots->no_pfm && (found = pfm_event(parse, whole)))
         return found < 0 ? found : 0;
     if (*rest == ':')

@@ -165,6 +165,11 @@ static void units_and_cpus(void **state) {
     assert_string_equal(spec.events[4].name, "uncore_imc_0/event=1/u");
     assert_int_equal(spec.events[5].attr.type, 21);
     assert_true(spec.events[6].scale == 1);
+    struct perf_spec alias = parsed("data_reads:u,tsc:D");
+    assert_int_equal(alias.n, 3);
+    assert_string_equal(alias.events[1].name, "uncore_imc_1/data_reads/u");
+    assert_string_equal(alias.events[2].name, "tsc:D");
+    perf_spec_free(&alias);
     assert_true(perf_spec_on_cpu(&spec.events[6], 4000));
     perf_spec_free(&spec);
     forge_end(&forged);
@@ -190,7 +195,7 @@ static void hybrid(void **state) {
     assert_string_equal(spec.events[5].cpus, "8-15");
     assert_string_equal(spec.events[6].cpus, "8-15");
     assert_null(spec.events[7].cpus);
-    assert_string_equal(spec.events[8].name, "cpu_core/slots/");
+    assert_string_equal(spec.events[8].name, "slots");
     perf_spec_free(&spec);
     spec = parsed("cycles:u,cycles/name=mine/");
     assert_string_equal(spec.events[1].name, "cpu_atom/cycles/u");
