@@ -58,9 +58,9 @@ enum {
 static const uint16_t rate_columns[WHATS] = {L_READS, L_WRITES, L_READ_BYTES, L_WRITE_BYTES};
 
 #define TEXT(NAME, TITLE, WIDTH, HELP)                                                                                 \
-    { .name = NAME, .title = TITLE, .help = HELP, .type = COLUMN_TEXT, .width = WIDTH, .ascending = true }
+    { .name = (NAME), .title = (TITLE), .help = (HELP), .type = COLUMN_TEXT, .width = (WIDTH), .ascending = true }
 #define NUMBER(NAME, TITLE, UNIT, WIDTH, HELP)                                                                         \
-    { .name = NAME, .title = TITLE, .help = HELP, .unit = UNIT, .width = WIDTH }
+    { .name = (NAME), .title = (TITLE), .help = (HELP), .unit = (UNIT), .width = (WIDTH) }
 static const struct column columns[L_COLUMNS] = {
     [L_CGROUP] = TEXT("cgroup", "CGROUP", 24, "The control group that has the limit."),
     [L_DEVICE] = TEXT("device", "DEVICE", 10, "Kernel name of the disk that it is for."),
