@@ -13,9 +13,9 @@ after() { # waits for that many frames more
         sleep 0.05
     done
 }
-# rows NAME TID: its rows of the last frames.
+# rows NAME TID [FILE]: its rows of the last frames.
 rows() {
-    tail -n 4 /tmp/frames | grep -o "{\"pid\":[^{}]*\"tid\":$2,[^{}]*}" | sed "s/^/row $1 /"
+    tail -n 4 "${3:-/tmp/frames}" | grep -o "{\"pid\":[^{}]*\"tid\":$2,[^{}]*}" | sed "s/^/row $1 /"
 }
 
 mkdir -p /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup || fail "no cgroup2"
@@ -58,8 +58,14 @@ sched_load burn 1 0 >/tmp/victim &
 sleep 0.3
 sched_load burn 1 30 >/tmp/hog &
 hog=$!
-after 4
-rows realtime "$(cat /tmp/victim)"
+i=0
+until grep -q '"kind":"realtime"[^{}]*rt_hog' /tmp/frames; do # the hog may hold up ktop itself for a while
+    i=$((i + 1))
+    [ $i -lt 400 ] || break
+    sleep 0.05
+done
+grep '"kind":"realtime"' /tmp/frames | tail -n 4 >/tmp/last
+rows realtime "$(cat /tmp/victim)" /tmp/last
 echo "hog $(cat /tmp/hog)"
 kill -KILL $hog
 tail -n 1 /tmp/frames | grep -o '"notes":.*' | sed 's/^/end /'
