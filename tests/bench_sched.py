@@ -95,9 +95,9 @@ class Ktop:
         return {"ns_per_event": spent / events if events else float("nan"), "events": events, "lost": lost, "recorded_pct": sampled}
 
 
-class Peer:
+class Peer:  # in the namespace that has tracefs: perf would mount it for all to see
     def __init__(self, trace, argv):
-        self.p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.p = subprocess.Popen(trace.inside + argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         undo.append(self.kill)
         time.sleep(1)
         if self.p.poll() is not None:
