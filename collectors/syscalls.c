@@ -47,7 +47,8 @@ static void events_wanted(struct events *events) {
         .enter = {{.name = "common_pid"}, {.name = "id"}, {.name = "args"}},
         .exit = {{.name = "common_pid"}, {.name = "id"}, {.name = "ret"}},
         .newtask = {{.name = "common_pid"}, {.name = "pid"}, {.name = "clone_flags"}},
-        .rename = {{.name = "common_pid"}, {.name = "pid"}, {.name = "newcomm"}},
+        // Some kernels leave the pid out: a thread nearly always renames itself.
+        .rename = {{.name = "common_pid"}, {.name = "pid", .optional = true}, {.name = "newcomm"}},
     };
     events->all[E_ENTER] = (struct stream_event){
         .system = "raw_syscalls", .name = "sys_enter", .fields = events->enter, .n_fields = F_ENTER_ALL};
@@ -79,10 +80,10 @@ static bool layout_of(const struct events *events, struct syscalls_layout *out) 
         out->newtask_flags = newtask[F_NEW_FLAGS].offset;
         out->newtask_end = format_end(newtask, F_NEW_ALL);
     }
-    if (events->all[E_RENAME].present && rename[F_RENAME_PID].size == 4 &&
-        rename[F_RENAME_COMM].size == SYSCALLS_COMM && !rename[F_RENAME_COMM].is_dynamic) {
+    if (events->all[E_RENAME].present && rename[F_RENAME_COMM].size == SYSCALLS_COMM &&
+        !rename[F_RENAME_COMM].is_dynamic) {
         out->rename_id = events->all[E_RENAME].id;
-        out->rename_pid = rename[F_RENAME_PID].offset;
+        out->rename_pid = rename[rename[F_RENAME_PID].size == 4 ? F_RENAME_PID : F_RENAME_TID].offset;
         out->rename_comm = rename[F_RENAME_COMM].offset;
         out->rename_end = format_end(rename, F_RENAME_ALL);
     }

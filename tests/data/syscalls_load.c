@@ -9,7 +9,9 @@
 //     CPUs
 //
 // It waits for a line on standard input, runs, and prints "pid PID", then "NAME ERROR COUNT" ("-": no error).
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

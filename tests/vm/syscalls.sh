@@ -1,0 +1,23 @@
+# Programs that know their system calls, beside the syscalls pane.
+. /lib.sh
+ktop --batch --pane syscalls --format json -d 1 --budget 100 >/tmp/frames 2>/tmp/errors &
+watcher=$!
+i=0
+until [ -s /tmp/frames ]; do
+    i=$((i + 1))
+    [ $i -lt 200 ] || { cat /tmp/errors; fail "no frame within 10 s"; }
+    sleep 0.05
+done
+for load in "mix 50" "signals 3" "sleep 20" "spin 5000"; do
+    echo go | syscalls_load $load >/tmp/truth || fail "the load failed"
+    sed "s/^/truth $load: /" /tmp/truth
+done
+sleep 2.3
+kill -TERM $watcher
+wait $watcher
+status=$?
+[ $status = 0 ] || [ $status = 143 ] || { cat /tmp/errors; fail "ktop ended with $status"; }
+grep -o '{"pid":[^{}]*"comm":"syscalls_load"[^{}]*}' /tmp/frames | sed 's/^/row /'
+grep -o '"series":{[^{}]*}' /tmp/frames | sed 's/^"series":/series /'
+none_left
+ktop --doctor | grep "syscall events"
