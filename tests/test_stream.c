@@ -1,0 +1,222 @@
+// A stream on the kernel that is here: opening, what it leaves out, counting, sampling and scaling, and that nothing is
+// left behind. Skips where tracefs cannot be used.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collectors/stream.h"
+#include "collectors/tracefs.h"
+#include "model/live.h"
+
+enum { TID, NR, FIELDS };
+
+struct watch {
+    struct format_field fields[FIELDS];
+    struct stream_event event;
+    struct stream *stream;
+    struct collector_run run;
+    uint64_t mine, any, gaps, last; // calls of getppid of this process's threads; all events
+};
+
+static void on_event(void *ctx, const struct ring_event *event) {
+    struct watch *watch = ctx;
+    assert_true(event->ts >= watch->last);
+    watch->last = event->ts;
+    watch->any++;
+    char path[64];
+    if (format_u64(event->data, &watch->fields[NR]) != SYS_getppid)
+        return;
+    snprintf(path, sizeof(path), "/proc/self/task/%d", (int)format_u64(event->data, &watch->fields[TID]));
+    static int32_t known; // few threads: one look each
+    int32_t tid = (int32_t)format_u64(event->data, &watch->fields[TID]);
+    if (tid == known || !access(path, F_OK)) {
+        known = tid;
+        watch->mine++;
+    }
+}
+
+static void on_gap(void *ctx) {
+    struct watch *watch = ctx;
+    watch->gaps++;
+}
+
+static int watch_open(struct watch *watch, const char *event, const struct collect_options *options, bool exact) {
+    *watch = (struct watch){.fields = {{.name = "common_pid"}, {.name = "id"}}};
+    watch->event =
+        (struct stream_event){.system = "raw_syscalls", .name = event, .fields = watch->fields, .n_fields = FIELDS};
+    const struct stream_config config = {.name = "test",
+                                         .what = "test events",
+                                         .events = &watch->event,
+                                         .n_events = 1,
+                                         .options = options,
+                                         .exact_clock = exact,
+                                         .on_event = on_event,
+                                         .on_gap = on_gap,
+                                         .torrent = true,
+                                         .ctx = watch};
+    return stream_open(&config, &watch->run, &watch->stream);
+}
+
+static int instances(void) {
+    char path[600], mine[64];
+    int n = 0;
+    snprintf(path, sizeof(path), "%s/instances", tracefs_where(NULL, NULL));
+    snprintf(mine, sizeof(mine), "ktop-%d-", getpid());
+    DIR *dir = opendir(path);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        n += !strncmp(entry->d_name, mine, strlen(mine));
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+static void need_tracefs(void) {
+    struct watch watch;
+    if (geteuid() != 0 || !tracefs_where(NULL, NULL) || watch_open(&watch, "sys_enter", NULL, true))
+        skip();
+    stream_close(watch.stream);
+}
+
+// Until what happened before is settled.
+static void drain(struct watch *watch) {
+    for (int i = 0; i < 4; i++) {
+        usleep(5000);
+        stream_drain(watch->stream, &watch->run);
+    }
+}
+
+static void refused(void **state) {
+    (void)state;
+    struct watch watch;
+    need_tracefs();
+    assert_int_equal(watch_open(&watch, "no_such_event", NULL, true), -ENOENT);
+    assert_null(watch.stream);
+    assert_non_null(strstr(watch.run.reason, "no test events: this kernel does not have raw_syscalls:no_such_event"));
+    assert_true(watch.run.fix[0]);
+    assert_int_equal(instances(), 0);
+}
+
+static void counted(void **state) {
+    (void)state;
+    const struct collect_options with_self = {.show_self = true};
+    need_tracefs();
+    for (int exact = 0; exact < 2; exact++) {
+        struct watch watch;
+        struct stream_frame frame;
+        assert_int_equal(watch_open(&watch, "sys_enter", &with_self, exact), 0);
+        assert_int_equal(instances(), 1);
+        drain(&watch);
+        watch.run.begin_ns = now_ns();
+        stream_frame(watch.stream, &watch.run, &frame);
+        uint64_t begin = now_ns(), mine = watch.mine;
+        for (int i = 0; i < 5000; i++)
+            syscall(SYS_getppid);
+        uint64_t end = now_ns();
+        drain(&watch);
+        watch.run.end_ns = now_ns();
+        stream_frame(watch.stream, &watch.run, &frame);
+        assert_int_equal(watch.mine - mine, 5000);
+        assert_int_equal(frame.lost, 0);
+        assert_int_equal(frame.ratio, 1);
+        assert_true(frame.scale == 1);
+        assert_true(frame.events >= 5000);
+        assert_false(frame.sees_self);
+        // The clocks: the last call of the loop was between the two.
+        assert_true(stream_mono(watch.stream, watch.last) > begin);
+        uint64_t there = stream_time(watch.stream, end);
+        assert_int_equal(stream_mono(watch.stream, there), end);
+        stream_close(watch.stream);
+        assert_int_equal(instances(), 0);
+    }
+}
+
+static void left_out(void **state) {
+    (void)state;
+    struct watch watch;
+    struct stream_frame frame;
+    const struct collect_options plain = {0};
+    need_tracefs();
+    assert_int_equal(watch_open(&watch, "sys_enter", &plain, true), 0);
+    for (int i = 0; i < 5000; i++)
+        syscall(SYS_getppid);
+    drain(&watch);
+    stream_frame(watch.stream, &watch.run, &frame);
+    if (!frame.sees_self)
+        assert_int_equal(watch.mine, 0);
+    stream_close(watch.stream);
+}
+
+static atomic_bool stop;
+static atomic_ullong made;
+
+static void *caller(void *arg) {
+    (void)arg;
+    while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
+        for (int i = 0; i < 64; i++)
+            syscall(SYS_getppid);
+        atomic_fetch_add(&made, 64);
+    }
+    return NULL;
+}
+
+// More than one percent of a CPU: it samples, and what it counts, scaled, is about what was done.
+static void sampled(void **state) {
+    (void)state;
+    const struct collect_options options = {.show_self = true, .budget_pct = 1};
+    struct watch watch;
+    struct stream_frame frame;
+    pthread_t thread;
+    double scaled = 0, truth = 0;
+    need_tracefs();
+    assert_int_equal(watch_open(&watch, "sys_enter", &options, true), 0);
+    atomic_store(&stop, false);
+    assert_int_equal(pthread_create(&thread, NULL, caller, NULL), 0);
+    uint64_t began = now_ns(), most = 1, frames = 0;
+    uint64_t mine = 0, calls = 0;
+    watch.run.end_ns = began;
+    while (frames < 6 && now_ns() - began < 20000000000ull) {
+        watch.run.begin_ns = watch.run.end_ns;
+        while (now_ns() < watch.run.begin_ns + 500000000) {
+            usleep(watch.run.drain_ms * 1000);
+            stream_drain(watch.stream, &watch.run);
+        }
+        watch.run.end_ns = now_ns();
+        stream_drain(watch.stream, &watch.run);
+        stream_frame(watch.stream, &watch.run, &frame);
+        uint64_t now_made = atomic_load(&made);
+        if (most > 1 && frame.ratio > 1) { // a frame that was sampled from its beginning
+            scaled += (double)(watch.mine - mine) * frame.scale;
+            truth += (double)(now_made - calls);
+            frames++;
+            assert_true(frame.scale > 1);
+        }
+        most = frame.ratio > most ? frame.ratio : most;
+        mine = watch.mine;
+        calls = now_made;
+    }
+    atomic_store(&stop, true);
+    pthread_join(thread, NULL);
+    stream_close(watch.stream);
+    assert_int_equal(instances(), 0);
+    assert_true(most > 1);
+    assert_true(watch.gaps > 0);
+    assert_int_equal(frames, 6);
+    if (scaled < truth * 0.4 || scaled > truth * 2.5) // a crowded machine runs the caller in bursts
+        fail_msg("%.0f calls scaled, %.0f made", scaled, truth);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(refused), cmocka_unit_test(counted), cmocka_unit_test(left_out),
+                                       cmocka_unit_test(sampled)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
