@@ -71,7 +71,7 @@ static inline void forge_rename(struct forge *forge, uint32_t delta, int32_t tid
         int32_t tid, pid;
         char was[16], comm[16];
     } event = {FORGE_RENAME, 0, tid, tid, "", ""};
-    memcpy(event.comm, name, strnlen(name, 15));
+    snprintf(event.comm, sizeof(event.comm), "%s", name);
     forge_bytes(forge, delta, &event, sizeof(event));
 }
 
