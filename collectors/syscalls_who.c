@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collectors/format.h"
+#include "collectors/guard.h"
 #include "collectors/thread_status.h"
 #include "model/mem.h"
 
@@ -18,7 +19,7 @@ bool syscalls_who_filters(const struct syscalls_who *who) {
 }
 
 static bool is_wanted(const struct syscalls_who *who, const struct thread_status *status) {
-    if (who->options && !who->options->show_self && status->pid == getpid())
+    if (who->options && !who->options->show_self && (status->pid == getpid() || status->pid == guard_process()))
         return false;
     return thread_wanted(who->proc, who->options, status);
 }
