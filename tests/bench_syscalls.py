@@ -2,11 +2,13 @@
 # needs: root, cc, tracefs; what tracing all system calls at full speed costs the program and ktop
 """bench_syscalls.py [ROUNDS [CALLS]]: a program makes calls of getppid as fast as they go while in turns nobody traces, a bare ring buffer has
 the same events switched on and nobody reads it, and ktop runs; on one CPU, and then on all of them at once. CPU time of the program per call,
-medians and ratios within each round; events per second, events lost, and CPU time of ktop's thread per event. Ends with one JSON line."""
+medians and ratios within each round; events per second, events lost, and CPU time of ktop's thread per event. Then the same on one CPU under
+the peers, each beside a run that nobody traces. Ends with one JSON line."""
 import json
 import os
 import resource
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -99,6 +101,58 @@ class Ktop:
                 "events": sum(events) * 0.5, "counted": counted, "sampled": max(f["series"]["syscalls_sampled"] or 1 for f in ours)}
 
 
+BPFTRACE = """tracepoint:raw_syscalls:sys_enter { @begin[tid] = nsecs; }
+tracepoint:raw_syscalls:sys_exit /@begin[tid]/ { @us[args->id] = hist((nsecs - @begin[tid]) / 1000); delete(@begin[tid]); }"""
+# name, its command, and by how much fewer calls it gets: what takes microseconds a call would take minutes
+PEERS = (("syscount -L", ["syscount", "-L", "-d", "600"], 1),
+         ("bpftrace hist", ["bpftrace", "-q", "-e", BPFTRACE], 1),
+         ("perf record", ["perf", "record", "-q", "-a", "-e", "raw_syscalls:sys_enter,raw_syscalls:sys_exit", "-o", "/dev/null"], 4),
+         ("perf trace -s", ["perf", "trace", "-s", "-a", "-o", "/dev/null"], 100),
+         ("trace-cmd record", ["trace-cmd", "record", "-q", "-e", "raw_syscalls", "-o", "/dev/null"], 1))
+
+
+def peer(argv):
+    """A tracer of somebody else's; in the namespace that has tracefs: perf would mount it for all to see."""
+    class Peer:
+        def __init__(self, trace):
+            self.p = subprocess.Popen(trace.inside + argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            undo.append(self.kill)
+            time.sleep(3)  # bpftrace compiles
+            if self.p.poll() is not None:
+                raise OSError(f"ended at once with {self.p.returncode}")
+
+        def measured(self):
+            pass
+
+        def kill(self):
+            if self.p.poll() is None:
+                self.p.kill()
+                self.p.wait()
+
+        def end(self):
+            self.p.send_signal(signal.SIGINT)
+            try:
+                self.p.wait(20)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    return Peer
+
+
+def peers(trace, cpus, calls):
+    """Under each of them, the slow-down against a run beside it that nobody traces; None: it does not run here."""
+    result = {}
+    for name, argv, fewer in PEERS:
+        try:
+            none, with_peer = (phase(kind, trace, cpus, max(10000, calls // fewer))[0] for kind in (Nothing, peer(argv)))
+            result[name] = round(with_peer / none, 2)
+        except (OSError, FileNotFoundError) as e:
+            print(f"{name}: does not run here ({e})")
+            result[name] = None
+    print("slow-down on one CPU: " + ", ".join(f"{n} {'-' if v is None else f'{v:.2f}x'}" for n, v in result.items()), flush=True)
+    return result
+
+
 def phase(kind, trace, cpus, calls):
     tracer = kind(trace)
     time.sleep(0.2)
@@ -156,6 +210,7 @@ def main():
     undo.append(trace.close)
     cpus = sorted(os.sched_getaffinity(0))
     result = {"one_cpu": rounds_of(trace, cpus[-1:], rounds, calls)}
+    result["peers_to_none"] = peers(trace, cpus[-1:], calls)
     if len(cpus) > 1:
         result["all_cpus"] = rounds_of(trace, cpus, rounds, calls)
     print(json.dumps(result))

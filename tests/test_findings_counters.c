@@ -90,7 +90,8 @@ static const char *always(struct scene scene, const char *kind) {
 
 static void throttled(void **state) {
     (void)state;
-    const struct scene slow = {.n = 4, .busy_pct = 75, .cpus = {{2, 0.4}, {1, 0.5}, {5, 0.45}, {95, 0.3}}};
+    const struct scene slow = {
+        .n = 4, .busy_pct = 75, .cpus = {{2, 0.4, NULL}, {1, 0.5, NULL}, {5, 0.45, NULL}, {95, 0.3, NULL}}};
     assert_string_equal(always(slow, "cpu_throttled"),
                         "warning: 3 of 3 busy CPUs run at 1.1GHz, 45 % of the frequency they are sold with: heat, a "
                         "power limit, or a limit set by hand");
@@ -107,12 +108,17 @@ static void throttled(void **state) {
 static void not_throttled(void **state) {
     (void)state;
     static const struct scene scenes[] = {
-        {.n = 4, .busy_pct = 100, .cpus = {{0, 1.3}, {0, 1}, {0, 0.9}, {0, 0.75}}}, // turbo off, some heat
-        {.n = 4, .busy_pct = 100, .cpus = {{0}, {0}, {0}, {0}}},                    // not measured
+        {.n = 4,
+         .busy_pct = 100,
+         .cpus = {{0, 1.3, NULL}, {0, 1, NULL}, {0, 0.9, NULL}, {0, 0.75, NULL}}}, // turbo off, some heat
+        {.n = 4, .busy_pct = 100, .cpus = {{0}, {0}, {0}, {0}}},                   // not measured
         {.n = 4,
          .busy_pct = 30,
-         .cpus = {{70, 0.3}, {60, 0.3}, {90, 0.3}, {50, 0.3}}},                // slow, since there is little to do
-        {.n = 4, .busy_pct = 100, .cpus = {{0, 1}, {0, 1}, {0, 1}, {0, 0.5}}}, // one of four: not the machine
+         .cpus =
+             {{70, 0.3, NULL}, {60, 0.3, NULL}, {90, 0.3, NULL}, {50, 0.3, NULL}}}, // slow, since there is little to do
+        {.n = 4,
+         .busy_pct = 100,
+         .cpus = {{0, 1, NULL}, {0, 1, NULL}, {0, 1, NULL}, {0, 0.5, NULL}}}, // one of four: not the machine
     };
     for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++)
         assert_string_equal(always(scenes[i], "cpu_throttled"), "");
