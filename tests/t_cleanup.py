@@ -96,18 +96,22 @@ def frames(path):
         return [json.loads(line) for line in f if line.endswith("\n")]
 
 
-def trace_cmd(trace, folder):
-    """Starts a recording of trace-cmd in an instance of its own, or what stands for it where the kernel refuses trace-cmd."""
-    data = os.path.join(folder, "trace.dat")
-    probe = subprocess.run(trace.inside + ["trace-cmd", "record", "-B", "ktoptest", "-e", "sched:sched_switch", "-o", data, "true"],
+def trace_cmd_refused(trace, folder):
+    """Why trace-cmd cannot record here, or None. Even then it may write to the top level (its buffer grows to its full size)."""
+    probe = subprocess.run(trace.inside + ["trace-cmd", "record", "-B", "ktoptest", "-e", "sched:sched_switch", "-o", os.path.join(folder, "probe.dat"), "true"],
                            cwd=folder, capture_output=True, text=True)
     if "ktoptest" in trace.instances():
         os.rmdir(f"{trace.path}/instances/ktoptest")
-    if probe.returncode == 0:
-        p = subprocess.Popen(trace.inside + ["trace-cmd", "record", "-B", "ktoptest", "-e", "sched:sched_switch", "-o", data],
+    return " ".join(probe.stderr.split()) if probe.returncode else None
+
+
+def other_tool(trace, folder, refused):
+    """Starts a recording of trace-cmd in an instance of its own, or what stands for it where the kernel refuses trace-cmd."""
+    if not refused:
+        p = subprocess.Popen(trace.inside + ["trace-cmd", "record", "-B", "ktoptest", "-e", "sched:sched_switch", "-o", os.path.join(folder, "trace.dat")],
                              cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return p, lambda: p.send_signal(signal.SIGINT)
-    print(f"trace-cmd cannot record here ({' '.join(probe.stderr.split())}): a plain reader of an instance stands for it")
+    print(f"trace-cmd cannot record here ({refused}): a plain reader of an instance stands for it")
     os.mkdir(f"{trace.path}/instances/ktoptest")
     trace.write("instances/ktoptest/events/sched/sched_switch/enable", "1")
     p = subprocess.Popen(["cat", f"{trace.path}/instances/ktoptest/trace_pipe"], stdout=subprocess.DEVNULL)
@@ -125,8 +129,8 @@ def entries(trace, instance):
     return total
 
 
-def side_by_side(trace, folder):
-    recorder, stop = trace_cmd(trace, folder)
+def side_by_side(trace, folder, refused):
+    recorder, stop = other_tool(trace, folder, refused)
     ours = []
     try:
         wait_for("the recorder's instance", 10, lambda: trace.read("instances/ktoptest/events/sched/sched_switch/enable").strip() == "1")
@@ -162,13 +166,15 @@ def side_by_side(trace, folder):
 tracing.need_root()
 trace = tracing.Tracefs()
 made = Made(trace)
-before = {name: trace.read(name) for name in ("tracing_on", "current_tracer", "buffer_size_kb", "events/enable")}
-try:
-    what_goes_and_what_stays(trace, made)
-    at_a_start(trace, made)
-    with tempfile.TemporaryDirectory() as folder:
-        side_by_side(trace, folder)
-    assert before == {name: trace.read(name) for name in before}, "the top level was touched"
-finally:
-    made.remove()
-    trace.close()
+with tempfile.TemporaryDirectory() as folder:
+    try:
+        refused = trace_cmd_refused(trace, folder)
+        before = {name: trace.read(name) for name in ("tracing_on", "current_tracer", "buffer_size_kb", "events/enable")}
+        what_goes_and_what_stays(trace, made)
+        at_a_start(trace, made)
+        side_by_side(trace, folder, refused)
+        after = {name: trace.read(name) for name in before}
+        assert before == after, f"the top level was touched: {before} {after}"
+    finally:
+        made.remove()
+        trace.close()
