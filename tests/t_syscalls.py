@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # needs: root, cc, tracefs; the syscalls pane against programs that know their calls, and against a second tracer's text
-"""Arguments choose: t_syscalls.py [mix] [signals] [threads] [spin] [latency] [progress] [self] [i386] [sampled] [lost]."""
+"""Arguments choose: t_syscalls.py [mix] [signals] [threads] [spin] [latency] [syscount] [progress] [self] [i386] [sampled] [lost]."""
 import json
 import os
 import re
@@ -204,6 +204,33 @@ def latency(trace):
     check(not ktop.rows("by_process", pid=os.getpid()), "--pid: nobody else's calls")
 
 
+def syscount(_):
+    """Beside syscount -L of libbpf-tools on the same process: as many calls, as long together."""
+    if not shutil.which("syscount"):
+        print("     syscount is not installed: not compared")
+        return
+    # It begins to count when it says so, and prints its table when it is interrupted.
+    peer = subprocess.Popen(["stdbuf", "-oL", "syscount", "-L", "-P", "-T", "4000"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL, text=True)
+    undo.append(lambda: peer.poll() is None and peer.kill())
+    if "Tracing" not in peer.stdout.readline():
+        print("     syscount does not run here: not compared")
+        return
+    load = Load("sleep", 400)
+    ktop = Ktop("--pid", str(load.p.pid), "--children", quiet=True)
+    pid, _ = load.go().counts()
+    ktop.finish()
+    peer.send_signal(signal.SIGINT)
+    out = peer.communicate(timeout=20)[0]
+    m = re.search(rf"^{pid}\s+\S+\s+(\d+)\s+([\d.]+)", out, re.M)
+    if not m:
+        return check(False, f"syscount: no row of {pid} in {out!r}")
+    rows = ktop.rows("by_process", pid=pid)
+    calls, spent = sum(r["calls"] for r in rows), sum((r["avg_us"] or 0) * r["calls"] for r in rows)
+    check(400 <= calls and abs(calls - int(m.group(1))) <= 3, f"syscount: {m.group(1)} calls, {calls} counted")  # it does not see the last one return
+    check(abs(spent / float(m.group(2)) - 1) < 0.01, f"syscount: {float(m.group(2)):.0f} us in them, ours {spent:.0f}")
+
+
 def progress(work):
     """Threads in a call now: one that was in it before ktop came, one that went in later."""
     fifo = os.path.join(work, "a fifo")
@@ -320,7 +347,7 @@ def main():
     subprocess.run(["cc", "-O2", "-o", LOAD, os.path.join(HERE, "data/syscalls_load.c"), "-lpthread"], check=True)
     trace = Tracefs()
     undo.append(trace.close)
-    tests = {"mix": mix, "signals": signals, "threads": threads, "spin": spin, "latency": latency,
+    tests = {"mix": mix, "signals": signals, "threads": threads, "spin": spin, "latency": latency, "syscount": syscount,
              "progress": progress, "self": own, "i386": i386, "sampled": sampled, "lost": small_buffer}
     for name in sys.argv[1:] or tests:
         tests[name](trace if name == "latency" else work)

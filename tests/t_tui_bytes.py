@@ -15,7 +15,8 @@ import time
 
 from terminal import KTOP, Terminal
 
-PANES = "triage", "tasks", "cpus", "memory", "disk", "network", "sched", "health"
+PANES = "triage", "tasks", "cpus", "memory", "disk", "network", "health"
+STREAMS = "sched", "syscalls"  # they show what the other panes do: for themselves
 REFRESHES = 8
 LIMIT = 4096
 
@@ -36,10 +37,10 @@ def sizes(terminals, seconds):
     return {name: statistics.median(b[1:] or [0]) for name, b in bursts.items()}
 
 
-def inside():
+def together(panes, htop=False):
     home = tempfile.mkdtemp(prefix="t_tui_bytes.")
-    terminals = {pane: Terminal([KTOP, "-P", pane], 200, 50) for pane in PANES}
-    if shutil.which("htop"):
+    terminals = {pane: Terminal([KTOP, "-P", pane], 200, 50) for pane in panes}
+    if htop and shutil.which("htop"):
         terminals["htop"] = Terminal(["htop", "-d", "10"], 200, 50, {"HOME": home, "HTOPRC": os.path.join(home, "rc")})
     try:
         sizes(terminals, 4)
@@ -51,6 +52,13 @@ def inside():
         for t in terminals.values():
             t.end()
         shutil.rmtree(home, ignore_errors=True)
+    return got
+
+
+def inside():
+    got = together(PANES, htop=True)
+    for pane in STREAMS:
+        got |= together([pane])
     print(json.dumps(got))
 
 
@@ -78,7 +86,7 @@ def main():
     got = json.loads(run.stdout.splitlines()[-1])
     load = max(load, busy())
     print(f"the machine is {load:.0%} busy; bytes a refresh at 200x50:", ", ".join(f"{k} {v:.0f}" for k, v in got.items()))
-    bad = [f"{pane}: {got[pane]:.0f} bytes a refresh" for pane in PANES
+    bad = [f"{pane}: {got[pane]:.0f} bytes a refresh" for pane in PANES + STREAMS
            if got[pane] >= LIMIT and (pane == "tasks" or load < 0.25)]
     if "htop" in got and got["tasks"] >= got["htop"]:
         bad.append(f"tasks: {got['tasks']:.0f} bytes a refresh, htop {got['htop']:.0f}")

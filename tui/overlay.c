@@ -103,8 +103,11 @@ void overlay_draw(struct overlay *overlay, struct area area) {
         overlay->top = 0;
     area_fill(area, 0, 0, area.width, ROLE_HEADER, ' ');
     area_printf(area, 1, 0, ROLE_HEADER, "%s", overlay->title);
-    if (last > 0)
+    bool roomy = text_width(overlay->title) + 28 <= area.width; // the title comes first
+    if (last > 0 && roomy)
         area_printf(area, area.width - 26, 0, ROLE_HEADER, " %3ld %%  arrows PgUp PgDn", 100 * overlay->top / last);
+    else if (last > 0)
+        area_printf(area, area.width - 7, 0, ROLE_HEADER, " %3ld %%", 100 * overlay->top / last);
     for (long y = 0; y < rows && overlay->top + y < (long)overlay->n_lines; y++) {
         const char *line = overlay->lines[overlay->top + y];
         bool heading = *line && *line != ' ';

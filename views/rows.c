@@ -240,6 +240,8 @@ static void rows_filter(struct rows *rows, const struct rows_source *source) {
         }
         if (by_number)
             key->primary = order_of(join, row, column, rows->ascending);
+        if (by_number && column == own && fabs(key->primary) < source->floor)
+            key->primary = 0;
         if (then >= 0)
             key->tie = order_of(join, row, then, false);
         else if (number_tie)

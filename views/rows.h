@@ -12,6 +12,7 @@ struct rows_source {
     const char *tables[JOIN_MAX]; // names in the frame; joined by the key columns of the first
     bool stream;                  // the one name is a stream of events: newest first unless sorted otherwise
     const char *sort;             // the default order: "cpu_pct", "-pid" (ascending); NULL: as the table has them
+    double floor;                 // in that order, smaller values are alike: a table of noise does not jump about
     const char *then; // a number column: the order of rows that are equal by the first, largest first; then the keys
     uint16_t limit;   // at most so many rows; 0: all
     bool positive;    // only rows whose value in the column of `sort` or `then` is measured and above 0

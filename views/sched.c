@@ -70,10 +70,9 @@ static const struct detail_spec stuck_detail = {
 };
 
 static const struct table_spec tasks = {
-    .source = {.tables = {"sched_tasks"}, .sort = "run_queue_us_max", .then = "switches_per_s"},
+    .source = {.tables = {"sched_tasks"}, .sort = "run_queue_us_max", .floor = 1000},
     .shown = "pid comm state run_queue_us_max off_cpu_us_per_s switches_per_s blocked_in waker run_queue_us_avg "
-             "disk_us_per_s preempted_us_per_s sleep_us_per_s on_cpu_us_per_s involuntary_per_s wakeups_per_s syscall "
-             "migrations_per_s cpu priority",
+             "disk_us_per_s preempted_us_per_s syscall cpu priority",
     .twin = "tid",
     .detail = "task_detail",
     .role = task_role,
