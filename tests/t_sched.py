@@ -123,7 +123,7 @@ def counts():
             # Each sleep but the last ended by one wakeup; the first one made it. A wakeup may come while the other is still
             # on its way to sleep, which then is none: only on two CPUs.
             wakeups = voluntary - 1 + 1
-            slack = 0 if cpu == 0 else max(20, wakeups // 50)
+            slack = 0 if cpu == 0 else max(20, wakeups // 20)
             check(row["switches"] == voluntary + other,
                   f"counts: {who} on CPU {cpu}: {row['switches']} switches, the kernel says {voluntary} + {other}")
             check(abs(row["wakeups"] - wakeups) <= slack,
@@ -272,8 +272,8 @@ def compare(what, hists, truth, seconds):
     event differ by, within 1.5 us."""
     ours, lengths = merged(hists), sorted(truth)
     count = sum(n for _, n in ours)
-    # The edges of the frames are known to some milliseconds.
-    check(abs(count - len(lengths)) <= 4 + 0.02 * len(lengths) / seconds, f"text: {what}: {count} waits, {len(lengths)} in the text")
+    # The edges of the frames are known to some milliseconds, and the loads are not as many a second at each of them.
+    check(abs(count - len(lengths)) <= 4 + 0.06 * len(lengths) / seconds, f"text: {what}: {count} waits, {len(lengths)} in the text")
     if count < 100:
         return
     bad = []
@@ -497,12 +497,21 @@ def attempts(name, part):
     return False
 
 
+def fill_processors():
+    """Some kernels leave out the scheduler's events while a processor's idle task runs: with these, none is ever idle."""
+    code = "import os; os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)); os.sched_setaffinity(0, {%d})\nwhile os.getppid() == %d: pass"
+    for cpu in sorted(os.sched_getaffinity(0)):
+        p = subprocess.Popen([sys.executable, "-c", code % (cpu, os.getpid())])
+        undo.append(lambda p=p: (p.kill(), p.wait()))
+
+
 def main():
     global LOAD, KEEP
     tracing.need_root()
     work = tempfile.mkdtemp(prefix="ktop-load-")
     undo.append(lambda: shutil.rmtree(work, ignore_errors=True))
     LOAD = f"{work}/sched_load"
+    fill_processors()
     KEEP = len(undo)
     subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", LOAD, f"{HERE}/vm/programs/sched_load.c", "-lpthread"], check=True)
     chosen = sys.argv[1:] or ["counts", "text", "runqlat", "stuck"]
