@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectors/format.h"
 #include "collectors/thread_status.h"
 #include "model/mem.h"
 
@@ -61,29 +60,6 @@ bool block_who_filters(const struct block_who *who) {
 }
 
 // ---- one thread ----
-
-// The control group that matters for I/O: of the controller blkio where version 1 has it, else of version 2.
-static const struct text *cgroup_read(const struct block_who *who, int32_t tid) {
-    char path[160], text[8192];
-    snprintf(path, sizeof(path), "%s/%d/cgroup", who->proc, tid);
-    if (format_file(path, text, sizeof(text)) <= 0)
-        return NULL;
-    const char *best = NULL;
-    for (char *line = text, *end; line && *line; line = end) {
-        end = strchr(line, '\n');
-        if (end)
-            *end++ = 0;
-        const char *first = strchr(line, ':'), *second = first ? strchr(first + 1, ':') : NULL;
-        if (!second)
-            continue;
-        char controllers[128];
-        snprintf(controllers, sizeof(controllers), ",%.*s,", (int)(second - first - 1 < 100 ? second - first - 1 : 100),
-                 first + 1);
-        if (strstr(controllers, ",blkio,") || (!best && second == first + 1))
-            best = second + 1;
-    }
-    return best ? text_from(best) : NULL;
-}
 
 // The control group of version 2 with that inode number: the kernel opens it by its number, without a search.
 static const struct text *cgroup_name(const struct block_who *who, uint64_t id) {
@@ -146,7 +122,8 @@ static void look_up(const struct block_who *who, struct entry *entry, uint64_t n
     person->pid = status.pid;
     if (ring && thread_status_read(who->proc, status.pid, &process))
         person->comm = text_from(process.name);
-    person->cgroup = cgroup_read(who, tid);
+    char cgroup[4096];
+    person->cgroup = thread_cgroup(who->proc, tid, "blkio", cgroup, sizeof(cgroup)) ? text_from(cgroup) : NULL;
     person->wanted = thread_wanted(who->proc, who->options, &status);
 }
 

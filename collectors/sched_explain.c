@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collectors/format.h"
+#include "collectors/thread_status.h"
 #include "model/live.h"
 
 const char *const sched_why_names[SCHED_WHYS] = {
@@ -387,26 +388,6 @@ static void explain_deeply(const char *proc, const struct call *call, struct sch
     snprintf(out->waits_for, sizeof(out->waits_for), "%s%s%s", means ? means : "", means && file[0] ? ": " : "", file);
 }
 
-// The group of the cpu controller where version 1 has it, else of version 2.
-static void read_cgroup(const char *proc, int32_t tid, char *out, size_t size) {
-    char text[8192];
-    const char *best = NULL;
-    task_file(proc, tid, "cgroup", text, sizeof(text));
-    for (char *line = text, *end; line && *line; line = end) {
-        end = strchr(line, '\n');
-        if (end)
-            *end++ = 0;
-        const char *first = strchr(line, ':'), *second = first ? strchr(first + 1, ':') : NULL;
-        if (!second)
-            continue;
-        char names[128];
-        snprintf(names, sizeof(names), ",%.*s,", (int)(second - first - 1 < 100 ? second - first - 1 : 100), first + 1);
-        if (strstr(names, ",cpu,") || (!best && second == first + 1))
-            best = second + 1;
-    }
-    snprintf(out, size, "%s", best ? best : "");
-}
-
 static void read_state(const char *proc, struct sched_told *out) {
     char text[1024];
     out->read_ns = now_ns();
@@ -421,7 +402,7 @@ void sched_explain(const char *proc, const struct sched_ask *ask, struct sched_t
     if (ask->deep || ask->state == SCHED_ASK_RUNNABLE)
         read_state(proc, out);
     if (ask->state == SCHED_ASK_RUNNABLE) {
-        read_cgroup(proc, ask->tid, out->cgroup, sizeof(out->cgroup));
+        thread_cgroup(proc, ask->tid, "cpu", out->cgroup, sizeof(out->cgroup));
         out->gone = !out->cgroup[0];
         return;
     }
@@ -443,5 +424,5 @@ void sched_explain(const char *proc, const struct sched_ask *ask, struct sched_t
                                                  : !ask->deep || !explain_file_lock(proc, &call, out)) {
         return;
     }
-    read_cgroup(proc, ask->tid, out->cgroup, sizeof(out->cgroup));
+    thread_cgroup(proc, ask->tid, "cpu", out->cgroup, sizeof(out->cgroup));
 }

@@ -54,3 +54,29 @@ bool thread_wanted(const char *proc, const struct collect_options *options, cons
     }
     return false;
 }
+
+bool thread_cgroup(const char *proc, int32_t tid, const char *controller, char *out, size_t size) {
+    char path[192], text[8192], wanted[64];
+    const char *best = NULL;
+    out[0] = '\0';
+    snprintf(path, sizeof(path), "%s/%d/cgroup", proc, tid);
+    snprintf(wanted, sizeof(wanted), ",%s,", controller);
+    long length = format_file(path, text, sizeof(text));
+    if (length <= 0 && length != -EFBIG)
+        return false;
+    for (char *line = text, *end; line && *line; line = end) {
+        end = strchr(line, '\n');
+        if (end)
+            *end++ = 0;
+        const char *first = strchr(line, ':'), *second = first ? strchr(first + 1, ':') : NULL;
+        if (!second)
+            continue;
+        char controllers[128];
+        snprintf(controllers, sizeof(controllers), ",%.*s,", (int)(second - first - 1 < 100 ? second - first - 1 : 100),
+                 first + 1);
+        if (strstr(controllers, wanted) || (!best && second == first + 1))
+            best = second + 1;
+    }
+    snprintf(out, size, "%s", best ? best : "");
+    return best != NULL;
+}

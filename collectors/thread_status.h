@@ -18,4 +18,8 @@ bool thread_filters(const struct collect_options *options);
 // Whether the user wants to see it. With --children its ancestors are read, up to 32 generations.
 bool thread_wanted(const char *proc, const struct collect_options *options, const struct thread_status *status);
 
+// Its control group in the hierarchy of that controller of version 1 where there is one, else in that of version 2.
+// False, and "": not known.
+bool thread_cgroup(const char *proc, int32_t tid, const char *controller, char *out, size_t size);
+
 #endif

@@ -61,6 +61,25 @@ static void what_it_says(void **state) {
     assert_false(thread_status_read(proc, 99, &status));
 }
 
+static void groups(void **state) {
+    char path[128], out[64];
+    (void)state;
+    snprintf(path, sizeof(path), "%s/30/cgroup", proc);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("9:name=systemd:/x\n3:cpuset:/wrong\n2:blkio:/disks\n1:cpu,cpuacct:/jobs/one\n0::/v2\n", file);
+    fclose(file);
+    assert_true(thread_cgroup(proc, 30, "cpu", out, sizeof(out)));
+    assert_string_equal(out, "/jobs/one");
+    assert_true(thread_cgroup(proc, 30, "blkio", out, sizeof(out)));
+    assert_string_equal(out, "/disks");
+    assert_true(thread_cgroup(proc, 30, "memory", out, sizeof(out)));
+    assert_string_equal(out, "/v2");
+    assert_false(thread_cgroup(proc, 99, "cpu", out, sizeof(out)));
+    assert_string_equal(out, "");
+    unlink(path);
+}
+
 static bool wanted(int tid, const struct collect_options *options) {
     struct thread_status status;
     assert_true(thread_status_read(proc, tid, &status));
@@ -90,6 +109,7 @@ static void who_is_wanted(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_it_says),
+        cmocka_unit_test(groups),
         cmocka_unit_test(who_is_wanted),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
