@@ -497,21 +497,14 @@ def attempts(name, part):
     return False
 
 
-def fill_processors():
-    """Some kernels leave out the scheduler's events while a processor's idle task runs: with these, none is ever idle."""
-    code = "import os; os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)); os.sched_setaffinity(0, {%d})\nwhile os.getppid() == %d: pass"
-    for cpu in sorted(os.sched_getaffinity(0)):
-        p = subprocess.Popen([sys.executable, "-c", code % (cpu, os.getpid())])
-        undo.append(lambda p=p: (p.kill(), p.wait()))
-
-
 def main():
     global LOAD, KEEP
     tracing.need_root()
     work = tempfile.mkdtemp(prefix="ktop-load-")
     undo.append(lambda: shutil.rmtree(work, ignore_errors=True))
     LOAD = f"{work}/sched_load"
-    fill_processors()
+    for p in tracing.never_idle():
+        undo.append(lambda p=p: (p.kill(), p.wait()))
     KEEP = len(undo)
     subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", LOAD, f"{HERE}/vm/programs/sched_load.c", "-lpthread"], check=True)
     chosen = sys.argv[1:] or ["counts", "text", "runqlat", "stuck"]

@@ -9,6 +9,8 @@ import sys
 import tempfile
 import time
 
+import tracing
+
 KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
 SLOW = 4 if "san-" in KTOP else 1
 DELAYS = (2.5, 4, 6, 8)  # a crowded machine needs longer to do all loads within one frame
@@ -239,9 +241,7 @@ with tempfile.TemporaryDirectory() as place:
     nothing_without_a_pmu()
     descriptors(work)
     switches_without_end(work)
-    # Some kernels write no records of perf while a processor's idle task runs; what follows then belongs to nobody known. Here none is ever idle.
-    fill = "import os; os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)); os.sched_setaffinity(0, {%d})\nwhile os.getppid() == %d: pass"
-    fillers = [subprocess.Popen([sys.executable, "-c", fill % (cpu, os.getpid())]) for cpu in sorted(os.sched_getaffinity(0))]
+    fillers = tracing.never_idle()  # what follows the idle task on such a kernel would belong to nobody known
     atexit.register(lambda: [(filler.kill(), filler.wait()) for filler in fillers])
     for delay in DELAYS:
         factors, wrong = round_of(work, delay)

@@ -30,6 +30,13 @@ def wait_for(what, seconds, condition):
     return time.monotonic() - start
 
 
+def never_idle():
+    """One program of the lowest class on each CPU; returns them, to be ended by the caller, and they end with it. Some kernels leave out events of
+    the scheduler and records of perf while a CPU's idle task runs: with these, none is ever idle."""
+    code = "import os; os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)); os.sched_setaffinity(0, {%d})\nwhile os.getppid() == %d: pass"
+    return [subprocess.Popen([sys.executable, "-c", code % (cpu, os.getpid())]) for cpu in sorted(os.sched_getaffinity(0))]
+
+
 class Tracefs:
     """tracefs as seen by a helper process in a mount namespace of its own: the machine's mounts stay as they are."""
 
