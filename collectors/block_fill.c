@@ -441,10 +441,10 @@ static double wall_s(const struct block_fill *fill, uint64_t ns) {
     return (double)((int64_t)ns + fill->wall_offset_ns) / 1e9;
 }
 
-static void fill_event(struct filler *filler, struct table_builder *builder, const struct block_recent *recent,
-                       const struct text *rwbs) {
-    const struct block_io *io = &recent->io;
-    const struct block_proc *proc = recent->proc != UINT32_MAX ? &filler->stat->procs[recent->proc] : NULL;
+static void fill_event(struct filler *filler, struct table_builder *builder, size_t at, const struct text *rwbs) {
+    const struct block_recent *io = &filler->stat->recent[at];
+    const struct block_stranger *stranger = &filler->stat->strangers[at];
+    const struct block_proc *proc = io->proc != UINT32_MAX ? &filler->stat->procs[io->proc] : NULL;
     const struct block_person *person = proc && proc->who != UINT32_MAX ? block_who_of(filler->fill->who, proc) : NULL;
     if (person ? !person->wanted : filler->filters)
         return;
@@ -452,10 +452,11 @@ static void fill_event(struct filler *filler, struct table_builder *builder, con
     table_builder_set_num(builder, row, BLOCK_E_TIME, wall_s(filler->fill, io->issue_ns));
     table_builder_set_num(builder, row, BLOCK_E_END, wall_s(filler->fill, io->end_ns));
     table_builder_set_text(builder, row, BLOCK_E_COMM,
-                           person && person->comm ? text_ref(person->comm) : comm_text(io->comm));
-    table_builder_set_num(builder, row, BLOCK_E_PID, person ? person->pid : io->tid);
+                           person && person->comm ? text_ref(person->comm)
+                                                  : comm_text(proc ? proc->comm : stranger->comm));
+    table_builder_set_num(builder, row, BLOCK_E_PID, person ? person->pid : proc ? proc->tid : stranger->tid);
     table_builder_set_text(builder, row, BLOCK_E_OP, text_ref(rwbs));
-    table_builder_set_text(builder, row, BLOCK_E_DEVICE, device_text(filler, io->dev));
+    table_builder_set_text(builder, row, BLOCK_E_DEVICE, device_text(filler, proc ? proc->dev : stranger->dev));
     if (io->sector != BLOCK_NO_SECTOR)
         table_builder_set_num(builder, row, BLOCK_E_SECTOR, (double)io->sector);
     table_builder_set_num(builder, row, BLOCK_E_BYTES, io->bytes);
@@ -473,12 +474,12 @@ static void fill_events(struct filler *filler, struct section *out) {
     uint64_t left_out = stat->n_recent > BLOCK_EVENTS_KEPT ? stat->n_recent - BLOCK_EVENTS_KEPT : 0;
     const struct text *rwbs = NULL; // of the last one: they come in runs
     for (uint64_t i = left_out; i < stat->n_recent; i++) {
-        const struct block_recent *recent = &stat->recent[i % BLOCK_EVENTS_KEPT];
-        if (!rwbs || strcmp(text_bytes(rwbs), recent->io.rwbs) != 0) {
+        size_t at = i % BLOCK_EVENTS_KEPT;
+        if (!rwbs || strcmp(text_bytes(rwbs), stat->recent[at].rwbs) != 0) {
             text_unref(rwbs);
-            rwbs = text_from(recent->io.rwbs);
+            rwbs = text_from(stat->recent[at].rwbs);
         }
-        fill_event(filler, builder, recent, rwbs);
+        fill_event(filler, builder, at, rwbs);
     }
     text_unref(rwbs);
     section_stream(out, table_builder_seal(builder), left_out);
@@ -488,6 +489,7 @@ static void fill_events(struct filler *filler, struct section *out) {
 void block_fill_disks(struct block_names *names, struct block_stat *stat, struct block_match *match, uint64_t now_ns) {
     uint32_t dev;
     bool fresh = block_names_refresh(names, now_ns);
+    block_stat_settle(stat);
     // Every disk has a row from the start: no error is a measurement too.
     for (uint32_t i = 0; block_names_disk(names, i, &dev); i++)
         block_stat_device(stat, dev);
@@ -507,6 +509,7 @@ void block_fill_section(const struct block_fill *fill, struct section *out) {
     struct filler filler = {.fill = fill, .stat = fill->stat, .seconds = NAN, .filters = block_who_filters(fill->who)};
     if (fill->end_ns > fill->begin_ns)
         filler.seconds = (double)(fill->end_ns - fill->begin_ns) / 1e9;
+    block_stat_settle(fill->stat);
     for (int op = 0; op < BLOCK_OPS; op++)
         filler.ops[op] = text_from(block_op_names[op]);
     resolve_procs(&filler);

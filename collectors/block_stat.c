@@ -1,7 +1,8 @@
-// Adding up finished I/O. block_stat_io runs for every I/O: two small look-ups by hash, and additions.
+// Adding up finished I/O. block_stat_io runs for every I/O: one look-up of its stream by hash, and additions.
 #include "collectors/block_stat.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "model/mem.h"
@@ -15,6 +16,8 @@ struct block_stat *block_stat_new(void) {
     stat->slots = xcalloc(BLOCK_SLOTS, sizeof(*stat->slots)); // memory that is not touched costs nothing
     stat->others = xcalloc(BLOCK_OPS, sizeof(*stat->others));
     stat->recent = xcalloc(BLOCK_EVENTS_KEPT, sizeof(*stat->recent));
+    stat->strangers = xcalloc(BLOCK_EVENTS_KEPT, sizeof(*stat->strangers));
+    stat->streams = xcalloc(BLOCK_STREAMS, sizeof(*stat->streams));
     return stat;
 }
 
@@ -39,6 +42,8 @@ void block_stat_free(struct block_stat *stat) {
     free(stat->slots);
     free(stat->others);
     free(stat->recent);
+    free(stat->strangers);
+    free(stat->streams);
     free(stat);
 }
 
@@ -85,26 +90,11 @@ static uint32_t proc_find(struct block_stat *stat, const struct block_io *io) {
     return stat->n_procs - 1;
 }
 
-// Made with its first value: an operation that is new to a device.
-static inline struct hist_acc *acc_of(struct hist_acc **acc) {
-    if (__builtin_expect(!*acc, 0))
+// Made with the first stream that needs it: an operation that is new to a device.
+static struct hist_acc *acc_of(struct hist_acc **acc) {
+    if (!*acc)
         *acc = xcalloc(1, sizeof(**acc));
     return *acc;
-}
-
-static inline void acc_add(struct hist_acc **acc, uint64_t value) {
-    hist_acc_add(acc_of(acc), value);
-}
-
-// An I/O's latency and size are added up twice, by device and by task: their buckets are looked for once.
-struct measure {
-    uint64_t latency;
-    uint32_t latency_at, bytes_at;
-};
-
-static void sequence_add(struct block_sequence_counts *counts, uint8_t sequence) {
-    counts->known += sequence != BLOCK_SEQUENCE_UNKNOWN;
-    counts->sequential += sequence == BLOCK_SEQUENTIAL;
 }
 
 static void error_add(struct block_stat *stat, struct block_device *device, uint8_t op, int32_t error,
@@ -125,73 +115,178 @@ static void error_add(struct block_stat *stat, struct block_device *device, uint
     stat->errors[i].sector = sector;
 }
 
-static inline void device_add(struct block_device *device, const struct block_io *io, const struct measure *measure) {
-    device->ios[io->op]++;
-    device->bytes[io->op] += io->bytes;
+// ---- streams ----
+
+static inline bool stream_fits(const struct block_stream *stream, const struct block_io *io) {
+    return stream->tid == io->tid && stream->dev == io->dev && !memcmp(&stream->op, &io->op, 4) &&
+           stream->cgroup == io->cgroup && !memcmp(stream->comm, io->comm, BLOCK_COMM);
+}
+
+static struct block_stream *stream_new(struct block_stat *stat, const struct block_io *io) {
+    struct block_stream *stream = &stat->streams[stat->n_streams++];
+    *stream = (struct block_stream){.tid = io->tid, .dev = io->dev, .cgroup = io->cgroup};
+    memcpy(&stream->op, &io->op, 4);
+    memcpy(stream->comm, io->comm, BLOCK_COMM);
+    stream->proc = proc_find(stat, io);
+    stream->device = block_stat_device(stat, io->dev);
+    struct block_device *device = &stat->devices[stream->device];
+    stream->total = acc_of(&device->total[io->bio_key]);
+    if (io->what == BLOCK_IO_REST)
+        return stream;
     if (io->what == BLOCK_IO_REQUEST) {
-        hist_acc_add_at(acc_of(&device->latency[io->key]), measure->latency_at, measure->latency);
-        if (io->arrival_ns)
-            acc_add(&device->queue[io->key], io->issue_ns - io->arrival_ns);
+        stream->device_latency = acc_of(&device->latency[io->key]);
+        stream->queue = acc_of(&device->queue[io->key]);
     }
-    hist_acc_add_at(acc_of(&device->size[io->op]), measure->bytes_at, io->bytes);
-    if (io->sector != BLOCK_NO_SECTOR && device->per_sector > 0) {
-        uint64_t part = (uint64_t)((double)io->sector * device->per_sector);
-        acc_add(&device->offset[io->op], part < 64 ? part : 63);
+    stream->device_size = acc_of(&device->size[io->op]);
+    stream->per_sector = device->per_sector;
+    if (device->per_sector > 0)
+        stream->offset = acc_of(&device->offset[io->op]);
+    if (stream->proc != UINT32_MAX) {
+        uint32_t slot = stat->procs[stream->proc].slot;
+        stream->slot = slot != UINT32_MAX ? &stat->slots[slot] : &stat->others[io->op];
     }
-    sequence_add(&device->sequence, io->sequence);
+    return stream;
 }
 
-static inline void proc_add(struct block_stat *stat, struct block_proc *p, const struct block_io *io,
-                            const struct measure *measure) {
-    p->ios++;
-    p->bytes += io->bytes;
-    p->latency_ns += measure->latency;
-    sequence_add(&p->sequence, io->sequence);
-    struct block_slot *slot = p->slot != UINT32_MAX ? &stat->slots[p->slot] : &stat->others[io->op];
-    hist_acc_add_at(&slot->latency, measure->latency_at, measure->latency);
-    hist_acc_add_at(&slot->size, measure->bytes_at, io->bytes);
+// They are four bytes in a row: compared and copied at once.
+_Static_assert(offsetof(struct block_io, what) - offsetof(struct block_io, op) == 3 &&
+                   offsetof(struct block_stream, what) - offsetof(struct block_stream, op) == 3,
+               "operation, keys and what it is");
+
+static inline struct block_stream *stream_of(struct block_stat *stat, const struct block_io *io) {
+    uint32_t kind;
+    memcpy(&kind, &io->op, sizeof(kind));
+    uint64_t hash = ((uint64_t)(uint32_t)io->tid << 32 | (io->dev ^ kind)) * 0x9e3779b97f4a7c15ull;
+    const uint32_t places = sizeof(stat->stream_index) / sizeof(stat->stream_index[0]);
+    uint32_t at = (uint32_t)(hash >> 32) % places;
+    for (; stat->stream_index[at]; at = (at + 1) % places)
+        if (stream_fits(&stat->streams[stat->stream_index[at] - 1], io))
+            return &stat->streams[stat->stream_index[at] - 1];
+    if (stat->n_streams == BLOCK_STREAMS) {
+        block_stat_settle(stat);
+        at = (uint32_t)(hash >> 32) % places;
+    }
+    stat->stream_index[at] = (uint16_t)(stat->n_streams + 1);
+    return stream_new(stat, io);
 }
 
-// What is written one after the other and long not in the cache: the one after the next is asked for.
-static void prefetch(struct block_recent *recent) {
-    for (size_t at = 0; at < sizeof(*recent); at += 64)
-        __builtin_prefetch((char *)recent + at, 1);
+static inline void sum_add(struct block_sum *sum, uint64_t value) {
+    sum->count++;
+    sum->sum += value;
+    sum->max = value > sum->max ? value : sum->max;
+    sum->not_min = ~value > sum->not_min ? ~value : sum->not_min;
+}
+
+static inline void value_add(struct hist_acc *acc, struct block_sum *sum, uint64_t value) {
+    acc->buckets[hist_bucket(value)]++;
+    sum_add(sum, value);
+}
+
+static void sum_settle(struct hist_acc *acc, const struct block_sum *sum) {
+    if (!acc)
+        return;
+    acc->count += sum->count;
+    acc->sum += sum->sum;
+    acc->max = sum->max > acc->max ? sum->max : acc->max;
+    acc->not_min = sum->not_min > acc->not_min ? sum->not_min : acc->not_min;
+}
+
+static void sequence_settle(struct block_sequence_counts *counts, const struct block_sequence_counts *more) {
+    counts->known += more->known;
+    counts->sequential += more->sequential;
+}
+
+static void stream_settle(struct block_stat *stat, const struct block_stream *stream) {
+    struct block_device *device = &stat->devices[stream->device];
+    sum_settle(stream->device_latency, &stream->sum_latency);
+    sum_settle(stream->queue, &stream->sum_queue);
+    sum_settle(stream->total, &stream->sum_total);
+    sum_settle(stream->device_size, &stream->sum_size);
+    sum_settle(stream->offset, &stream->sum_offset);
+    device->ios[stream->op] += stream->sum_size.count;
+    device->bytes[stream->op] += stream->sum_size.sum;
+    sequence_settle(&device->sequence, &stream->sequence);
+    if (stream->proc == UINT32_MAX) {
+        stat->procs_left_out += stream->sum_size.count;
+        return;
+    }
+    struct block_proc *proc = &stat->procs[stream->proc];
+    proc->ios += stream->sum_size.count;
+    proc->bytes += stream->sum_size.sum;
+    proc->latency_ns += stream->sum_latency.sum;
+    proc->bios += stream->sum_total.count;
+    proc->total_ns += stream->sum_total.sum;
+    sequence_settle(&proc->sequence, &stream->sequence);
+    if (!stream->slot)
+        return;
+    sum_settle(&stream->slot->latency, &stream->sum_latency);
+    sum_settle(&stream->slot->size, &stream->sum_size);
+}
+
+void block_stat_settle(struct block_stat *stat) {
+    for (uint32_t i = 0; i < stat->n_streams; i++)
+        stream_settle(stat, &stat->streams[i]);
+    if (stat->n_streams)
+        memset(stat->stream_index, 0, sizeof(stat->stream_index));
+    stat->n_streams = 0;
+}
+
+// ---- I/Os ----
+
+static inline void recent_add(struct block_stat *stat, const struct block_io *io, uint32_t proc) {
+    uint32_t at = stat->n_recent++ % BLOCK_EVENTS_KEPT;
+    // What is written one after the other and long not in the cache: the one after the next is asked for.
+    __builtin_prefetch(&stat->recent[(at + 2) % BLOCK_EVENTS_KEPT], 1);
+    struct block_recent *recent = &stat->recent[at];
+    recent->arrival_ns = io->arrival_ns;
+    recent->issue_ns = io->issue_ns;
+    recent->end_ns = io->end_ns;
+    recent->bio_ns = io->bio_ns;
+    recent->sector = io->sector;
+    recent->bytes = io->bytes;
+    recent->proc = proc;
+    recent->error = (int16_t)io->error;
+    memcpy(recent->rwbs, io->rwbs, sizeof(recent->rwbs));
+    if (__builtin_expect(proc == UINT32_MAX, 0)) {
+        stat->strangers[at].dev = io->dev;
+        stat->strangers[at].tid = io->tid;
+        memcpy(stat->strangers[at].comm, io->comm, BLOCK_COMM);
+    }
 }
 
 void block_stat_io(struct block_stat *stat, const struct block_io *io) {
-    uint32_t at = block_stat_device(stat, io->dev); // may move the devices
-    struct block_device *device = &stat->devices[at];
-    if (io->what == BLOCK_IO_REQUEUED) {
-        device->requeues++;
+    if (__builtin_expect(io->what == BLOCK_IO_REQUEUED, 0)) {
+        stat->devices[block_stat_device(stat, io->dev)].requeues++;
         return;
     }
-    bool whole = io->what != BLOCK_IO_REST;
-    uint64_t latency = io->end_ns - io->issue_ns;
-    const struct measure measure = {latency, hist_bucket(latency), hist_bucket(io->bytes)};
+    struct block_stream *stream = stream_of(stat, io);
     if (io->bio_ns)
-        acc_add(&device->total[io->bio_key], io->end_ns - io->bio_ns);
-    if (whole)
-        device_add(device, io, &measure);
-    if (whole && io->error)
-        error_add(stat, device, io->op, io->error, io->sector);
-    uint32_t proc = proc_find(stat, io);
-    if (proc != UINT32_MAX) {
-        struct block_proc *p = &stat->procs[proc];
-        if (whole)
-            proc_add(stat, p, io, &measure);
-        if (io->bio_ns) {
-            p->bios++;
-            p->total_ns += io->end_ns - io->bio_ns;
-        }
-    } else {
-        stat->procs_left_out += whole;
-    }
-    if (!whole)
+        value_add(stream->total, &stream->sum_total, io->end_ns - io->bio_ns);
+    if (io->what == BLOCK_IO_REST)
         return;
-    struct block_recent *recent = &stat->recent[stat->n_recent++ % BLOCK_EVENTS_KEPT];
-    prefetch(&stat->recent[(stat->n_recent + 1) % BLOCK_EVENTS_KEPT]);
-    recent->io = *io;
-    recent->proc = proc;
+    uint64_t latency = io->end_ns - io->issue_ns;
+    uint32_t latency_at = hist_bucket(latency), size_at = hist_bucket(io->bytes);
+    sum_add(&stream->sum_latency, latency);
+    sum_add(&stream->sum_size, io->bytes);
+    stream->device_size->buckets[size_at]++;
+    if (stream->slot) {
+        stream->slot->latency.buckets[latency_at]++;
+        stream->slot->size.buckets[size_at]++;
+    }
+    if (stream->device_latency) {
+        stream->device_latency->buckets[latency_at]++;
+        if (io->arrival_ns)
+            value_add(stream->queue, &stream->sum_queue, io->issue_ns - io->arrival_ns);
+    }
+    if (stream->offset && io->sector != BLOCK_NO_SECTOR) {
+        uint64_t part = (uint64_t)((double)io->sector * stream->per_sector);
+        value_add(stream->offset, &stream->sum_offset, part < 64 ? part : 63);
+    }
+    stream->sequence.known += io->sequence != BLOCK_SEQUENCE_UNKNOWN;
+    stream->sequence.sequential += io->sequence == BLOCK_SEQUENTIAL;
+    if (__builtin_expect(io->error != 0, 0))
+        error_add(stat, &stat->devices[stream->device], io->op, io->error, io->sector);
+    recent_add(stat, io, stream->proc);
 }
 
 void block_stat_count(struct block_stat *stat, const struct block_event *complete) {
@@ -221,6 +316,7 @@ static void device_clear(struct block_device *device) {
 }
 
 void block_stat_clear(struct block_stat *stat) {
+    block_stat_settle(stat); // a histogram clears what its smallest and largest value span
     for (uint32_t i = 0; i < stat->n_devices; i++)
         device_clear(&stat->devices[i]);
     for (uint32_t i = 0; i < stat->n_slots; i++) {

@@ -1,6 +1,10 @@
 // What is known about the finished I/O of an interval: latencies by device and operation, sums and histograms by task,
 // errors, and the newest I/Os one by one. Filled per I/O without allocation (a device, or an operation that is new to
 // it, costs one); read and cleared once per frame. One thread owns it.
+//
+// An I/O's values belong to several histograms at once: those of its device, and those of its task. Each value is put
+// into their buckets at once, but counted and summed up once for all of them, by stream: I/O of one task to one device
+// with the same operation and flags. block_stat_settle adds the streams' sums to the histograms, devices and tasks.
 #ifndef COLLECTORS_BLOCK_STAT_H
 #define COLLECTORS_BLOCK_STAT_H
 
@@ -45,9 +49,38 @@ struct block_slot {
     struct hist_acc latency, size;
 };
 
+// One of the newest I/Os, in one line of the cache.
 struct block_recent {
-    struct block_io io;
-    uint32_t proc; // index into procs, or UINT32_MAX when that table was full
+    uint64_t arrival_ns, issue_ns, end_ns, bio_ns, sector; // as in struct block_io
+    uint32_t bytes;
+    uint32_t proc; // index into procs, or UINT32_MAX when that table was full: then it is one of the strangers
+    int16_t error;
+    char rwbs[BLOCK_RWBS];
+};
+_Static_assert(sizeof(struct block_recent) == 64, "a line of the cache");
+struct block_stranger {
+    uint32_t dev;
+    int32_t tid;
+    char comm[BLOCK_COMM];
+};
+
+// Values that stand in the buckets of histograms already, and are not counted there yet.
+struct block_sum {
+    uint64_t count, sum, max, not_min; // as in struct hist_acc
+};
+#define BLOCK_STREAMS 256
+struct block_stream {
+    int32_t tid; // what it is a stream of
+    uint32_t dev;
+    uint64_t cgroup;
+    uint8_t op, key, bio_key, what;
+    char comm[BLOCK_COMM];
+    uint32_t device, proc;
+    double per_sector;
+    struct hist_acc *device_latency, *queue, *total, *device_size, *offset; // of the device; NULL: is not counted
+    struct block_slot *slot;                                                // of the task, or of the others; NULL: none
+    struct block_sum sum_latency, sum_queue, sum_total, sum_size, sum_offset;
+    struct block_sequence_counts sequence;
 };
 
 // Errors of one kind, since ktop started.
@@ -68,16 +101,22 @@ struct block_stat {
     uint32_t n_slots;
     struct block_error errors[BLOCK_ERRORS_MAX]; // stay
     uint32_t n_errors;
-    struct block_recent *recent; // BLOCK_EVENTS_KEPT, a ring
-    uint64_t n_recent;           // I/Os of this interval: the newest are recent[(n_recent - 1) % BLOCK_EVENTS_KEPT] …
-    uint64_t procs_left_out;     // I/Os that no row of procs counts, for want of room
+    struct block_recent *recent;      // BLOCK_EVENTS_KEPT, a ring
+    struct block_stranger *strangers; // the same, only of those that no row of procs tells of
+    uint64_t n_recent;       // I/Os of this interval: the newest are recent[(n_recent - 1) % BLOCK_EVENTS_KEPT] …
+    uint64_t procs_left_out; // I/Os that no row of procs counts, for want of room
     uint32_t *proc_index, proc_mask;
-    uint8_t device_cache[64]; // by a hash of dev: index into devices + 1, a guess to be checked
+    struct block_stream *streams; // BLOCK_STREAMS, n_streams of them not settled
+    uint32_t n_streams;
+    uint16_t stream_index[4 * BLOCK_STREAMS]; // by a hash: index into streams + 1
+    uint8_t device_cache[64];                 // by a hash of dev: index into devices + 1, a guess to be checked
 };
 
 struct block_stat *block_stat_new(void);
 void block_stat_free(struct block_stat *stat);
 void block_stat_io(struct block_stat *stat, const struct block_io *io);
+// Makes the sums and histograms whole: before they are read, and before per_sector changes.
+void block_stat_settle(struct block_stat *stat);
 // An end whose issue was not recorded (ktop only counts then): I/Os, bytes and errors of the device.
 void block_stat_count(struct block_stat *stat, const struct block_event *complete);
 // Index of the device, made when it is new.

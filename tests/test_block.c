@@ -94,6 +94,7 @@ static void captured(void **state) {
     assert_memory_equal(wanted, way.latency, n_wanted * sizeof(wanted[0]));
 
     uint64_t ops[BLOCK_OPS] = {0}, in_buckets = 0;
+    block_stat_settle(way.stat);
     for (uint32_t d = 0; d < way.stat->n_devices; d++)
         for (int key = 0; key < BLOCK_KEYS; key++) {
             const struct hist_acc *acc = way.stat->devices[d].latency[key];

@@ -239,6 +239,7 @@ static void more_than_fits(void **state) {
             block_stat_io(stat, &io);
             block_stat_io(stat, &io);
         }
+        block_stat_settle(stat);
         assert_int_equal(stat->n_procs, round ? 1500 : 1024);
         assert_int_equal(stat->procs_left_out, round ? 0 : 2 * (1500 - 1024));
         assert_int_equal(stat->devices[0].latency[block_key_of("RS", BLOCK_READ)]->count, 3000);
