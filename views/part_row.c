@@ -10,9 +10,9 @@
 #include "model/mem.h"
 #include "views/bar.h"
 #include "views/escape.h"
+#include "views/row_key.h"
 
 #define NUMBERS_MAX 24
-#define KEYS_MAX 8
 #define HEADING_MAX 512
 #define ABSENT_MAX 8 // frames in a row without it, after which older ones are not searched from end to end
 #define LABEL_WIDTH 10
@@ -29,10 +29,7 @@ struct row_point { // what one frame has of it
 };
 
 struct row_state {
-    uint16_t n_keys; // 0: none chosen
-    const char *names[KEYS_MAX];
-    enum column_type types[KEYS_MAX];
-    union cell keys[KEYS_MAX]; // texts are referenced
+    struct row_key key;
     char heading[HEADING_MAX];
     char copy[HEADING_MAX]; // what the names of numbers stand in
     const char *numbers[NUMBERS_MAX];
@@ -61,39 +58,15 @@ static void init(void *state, const struct part *part) {
         self->numbers[self->n_numbers++] = name;
 }
 
-static void keys_forget(struct row_state *self) {
-    for (uint16_t i = 0; i < self->n_keys; i++)
-        if (self->types[i] == COLUMN_TEXT)
-            text_unref(self->keys[i].text);
-    self->n_keys = 0;
-    self->n_points = 0;
-    self->hint = 0;
-    self->selected = 0;
-    self->top = 0;
-}
-
 static void done(void *state, const struct part *part) {
     struct row_state *self = state;
 
     (void)part;
-    keys_forget(self);
+    row_key_forget(&self->key);
     free(self->points);
 }
 
 // ---- which row ----
-
-static void key_add(struct row_state *self, const struct join *join, size_t row, uint16_t column) {
-    uint16_t i = self->n_keys;
-
-    if (i == KEYS_MAX)
-        return;
-    self->names[i] = join->columns[column]->name;
-    self->types[i] = join->columns[column]->type;
-    self->keys[i] = join_cell(join, row, column);
-    if (self->types[i] == COLUMN_TEXT)
-        text_ref(self->keys[i].text);
-    self->n_keys++;
-}
 
 static void heading_make(struct row_state *self, const char *names, const struct join *join, size_t row) {
     char copy[HEADING_MAX], *save, text[HEADING_MAX];
@@ -125,48 +98,30 @@ bool part_row_open(struct part_context *ctx, const char *part, const struct join
             continue;
         struct row_state *self = ctx->pane->parts[i];
         const struct row_spec *spec = view->parts[i].spec;
-        int same = spec->same ? join_column(join, spec->same) : -1;
-        keys_forget(self);
-        for (uint16_t k = 0; k < join->defs[0]->n_keys; k++)
-            key_add(self, join, row, k);
-        if (same >= 0)
-            key_add(self, join, row, (uint16_t)same);
+        self->n_points = self->hint = self->top = 0;
+        self->selected = 0;
         heading_make(self, spec->heading, join, row);
         ctx->go_part = &view->parts[i];
         ctx->go_frame = 0;
         ctx->go_filter[0] = '\0';
-        return self->n_keys > 0;
+        return row_key_take(&self->key, join, row, spec->same);
     }
     return false;
 }
 
 // ---- finding it ----
 
-static bool cells_same(enum column_type type, union cell a, union cell b) {
-    if (type == COLUMN_NUMBER)
-        return a.num == b.num || (isnan(a.num) && isnan(b.num));
-    return a.text == b.text || (a.text && b.text && !text_compare(a.text, b.text));
-}
-
-static bool row_is(const struct row_state *self, const int *at, const union cell *row) {
-    for (uint16_t i = 0; i < self->n_keys; i++)
-        if (at[i] >= 0 && !cells_same(self->types[i], row[at[i]], self->keys[i]))
-            return false;
-    return true;
-}
-
 // A row keeps its place in a table from frame to frame, most often: there first.
 static const union cell *row_find(struct row_state *self, const struct table *table, bool search) {
-    int at[KEYS_MAX];
+    int at[ROW_KEY_MAX];
     size_t cursor = self->hint;
     const union cell *row;
 
-    for (uint16_t i = 0; i < self->n_keys; i++)
-        at[i] = table_column(table_def(table), self->names[i]);
-    if ((row = table_next(table, &cursor)) && row_is(self, at, row))
+    row_key_columns(&self->key, table_def(table), at);
+    if ((row = table_next(table, &cursor)) && row_key_is(&self->key, at, row))
         return row;
     for (size_t next = cursor = 0; search && (row = table_next(table, &next)); cursor = next)
-        if (row_is(self, at, row)) {
+        if (row_key_is(&self->key, at, row)) {
             self->hint = cursor;
             return row;
         }
@@ -176,15 +131,15 @@ static const union cell *row_find(struct row_state *self, const struct table *ta
 // The row of a further table that belongs to this one, as the join has it.
 static const union cell *row_beside(const struct table *table, const struct table *first, const union cell *row) {
     const struct table_def *def = table_def(table);
-    union cell key[KEYS_MAX];
+    union cell key[ROW_KEY_MAX];
 
-    for (uint16_t k = 0; k < def->n_keys && k < KEYS_MAX; k++) {
+    for (uint16_t k = 0; k < def->n_keys && k < ROW_KEY_MAX; k++) {
         int at = table_column(table_def(first), def->columns[k].name);
         if (at < 0)
             return NULL;
         key[k] = row[at];
     }
-    return def->n_keys <= KEYS_MAX ? table_find(table, key) : NULL;
+    return def->n_keys <= ROW_KEY_MAX ? table_find(table, key) : NULL;
 }
 
 static void point_take(struct row_state *self, struct row_point *point, const struct table *table,
@@ -414,7 +369,7 @@ static void draw(struct part_context *ctx) {
     struct area area = ctx->area;
 
     load(ctx);
-    if (!self->n_keys || !self->n_points)
+    if (!self->key.n || !self->n_points)
         return;
     area_text(area, 1, 0, ROLE_TEXT, self->heading);
     if (!self->points[self->n_points - 1].there)

@@ -9,10 +9,9 @@
 #include "views/escape.h"
 #include "views/filter.h"
 #include "views/part_row.h"
+#include "views/row_key.h"
 #include "views/table_columns.h"
 #include "views/write.h"
-
-#define KEYS_MAX 8
 
 struct table_state {
     struct rows rows;
@@ -20,12 +19,10 @@ struct table_state {
     char sort[64]; // the user's; "": the view's
     bool ascending;
     bool selected;
-    union cell key[KEYS_MAX]; // of the selected row; texts are referenced
-    enum column_type types[KEYS_MAX];
-    uint16_t n_key;
-    long place; // of the selected row, when it was last found
-    long top;   // place of the first visible row
-    int page;   // rows visible
+    struct row_key key; // of the selected row
+    long place;         // of the selected row, when it was last found
+    long top;           // place of the first visible row
+    int page;           // rows visible
     struct table_line line;
     char jump_pane[32], jump_filter[128];
 };
@@ -40,11 +37,8 @@ static void init(void *state, const struct part *part) {
     columns_init(&self->columns, part->spec);
 }
 
-static void forget_key(struct table_state *self) {
-    for (uint16_t i = 0; i < self->n_key; i++)
-        if (self->types[i] == COLUMN_TEXT)
-            text_unref(self->key[i].text);
-    self->n_key = 0;
+static void select_none(struct table_state *self) {
+    row_key_forget(&self->key);
     self->selected = false;
 }
 
@@ -52,7 +46,7 @@ static void done(void *state, const struct part *part) {
     struct table_state *self = state;
 
     (void)part;
-    forget_key(self);
+    select_none(self);
     columns_done(&self->columns);
     rows_done(&self->rows);
 }
@@ -74,21 +68,12 @@ static bool load(struct part_context *ctx) {
 // ---- selection ----
 
 static void select_place(struct table_state *self, long place) {
-    const struct join *join = self->rows.join;
-
-    forget_key(self);
-    if (!self->rows.n)
+    if (!self->rows.n) {
+        select_none(self);
         return;
-    place = place >= (long)self->rows.n ? (long)self->rows.n - 1 : place < 0 ? 0 : place;
-    size_t row = rows_at(&self->rows, (size_t)place);
-    uint16_t n = rows_n_keys(&self->rows);
-    self->n_key = n > KEYS_MAX ? KEYS_MAX : n;
-    for (uint16_t i = 0; i < self->n_key; i++) {
-        self->types[i] = join->columns[i]->type;
-        self->key[i] = join_cell(join, row, i);
-        if (self->types[i] == COLUMN_TEXT)
-            text_ref(self->key[i].text);
     }
+    place = place >= (long)self->rows.n ? (long)self->rows.n - 1 : place < 0 ? 0 : place;
+    row_key_take(&self->key, self->rows.join, rows_at(&self->rows, (size_t)place), NULL);
     self->selected = true;
     self->place = place;
 }
@@ -97,7 +82,7 @@ static void select_place(struct table_state *self, long place) {
 static void follow_selection(struct table_state *self) {
     if (!self->selected)
         return;
-    long place = self->n_key ? rows_place(&self->rows, self->key, self->n_key) : self->place;
+    long place = self->key.n ? row_key_place(&self->key, &self->rows) : self->place;
     if (place < 0 || place >= (long)self->rows.n)
         select_place(self, self->place);
     else
@@ -397,7 +382,7 @@ static bool move_selection(struct table_state *self, int key) {
         select_place(self, place + page);
         return true;
     case KEY_VIEW_HOME:
-        forget_key(self); // nothing selected: the top stays the top whatever comes there
+        select_none(self); // nothing selected: the top stays the top whatever comes there
         self->top = 0;
         return true;
     case KEY_VIEW_END:
@@ -435,7 +420,7 @@ static bool key(struct part_context *ctx) {
     case KEY_VIEW_BACK:
         if (!self->selected)
             return false;
-        forget_key(self);
+        select_none(self);
         return true;
     case '<':
         move_sort(ctx, -1);

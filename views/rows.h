@@ -60,6 +60,9 @@ bool row_contains(const struct join *join, uint16_t n_keys, size_t row, const ch
 // A value fit for a screen: formatted and escaped. Returns the length.
 size_t cell_text(const struct column *column, union cell value, char *out, size_t size);
 
+// Whether two cells of such a column are equal: texts by their bytes, and not measured is the same as not measured.
+bool cell_same(enum column_type type, union cell a, union cell b);
+
 // Whether a list of names with blanks between ("name" or "name=label") has this one.
 bool is_listed(const char *list, const char *name);
 

@@ -1,0 +1,28 @@
+// A row named by its keys, so that it is found again in another frame or in another order: the one that is selected,
+// the one that is shown over time.
+#ifndef VIEWS_ROW_KEY_H
+#define VIEWS_ROW_KEY_H
+
+#include "views/rows.h"
+
+#define ROW_KEY_MAX 8
+
+struct row_key {
+    uint16_t n; // 0: no row
+    const struct column *columns[ROW_KEY_MAX];
+    union cell cells[ROW_KEY_MAX]; // texts are referenced
+};
+
+// Names that row of the join, and forgets the one before. `same`: a column that, beyond the keys, must be the same;
+// NULL, or not in the join: none. False when its table has no keys.
+bool row_key_take(struct row_key *key, const struct join *join, size_t row, const char *same);
+void row_key_forget(struct row_key *key);
+// Where the key's columns stand in a table (-1: it does not have it), and whether a row of that table is the one.
+void row_key_columns(const struct row_key *key, const struct table_def *def, int at[ROW_KEY_MAX]);
+bool row_key_is(const struct row_key *key, const int at[ROW_KEY_MAX], const union cell *row);
+// Its place in the order of the rows; -1: it is not among them.
+long row_key_place(const struct row_key *key, struct rows *rows);
+// A filter that finds it.
+void row_key_filter(const struct row_key *key, char *out, size_t size);
+
+#endif
