@@ -30,17 +30,17 @@ static const struct part parts[] = {
      .title = "Things",
      .spec = &(const struct table_spec){.source = {.tables = {"things", "more"}, .sort = "-id"},
                                         .shown = "id name load_pct",
-                                        .drill = "thing"},
+                                        .opens = "thing"},
      .min_height = 3,
      .weight = 1},
     {.kind = &part_row,
      .name = "thing",
-     .title = "One thing over time",
+     .title = "One thing",
      .spec = &(const struct row_spec){.source = {.tables = {"things", "more"}},
                                       .same = "born_s",
                                       .heading = "id name",
-                                      .shown = "load_pct reads_per_s misses_per_s ipc nowhere"},
-     .drill = true},
+                                      .shown = "load_pct reads_per_s misses_per_s ipc nowhere",
+                                      .lines = "name"}},
 };
 static const struct view view = {.name = "v", .title = "V", .question = "?", .parts = parts, .n_parts = 2};
 
@@ -104,7 +104,7 @@ static struct pane_answer press(struct pane *pane, const struct look *look, int 
     "   1 a           1.0\n"                                                                                                                                                 \
     "   7 x\\e        50.0\n"
 
-static const char opened[] = "─ One thing over time ────────── in 4 of 6 frames, Esc: back ─\n"
+static const char opened[] = "─ One thing ─────── 4 of 6 frames, Right: in full, Esc: back ─\n"
                              " ID 7  x\\e\n"
                              "                                              █\n"
                              " LOAD%         50.0                          ▄█ █ max 100\n"
@@ -135,7 +135,7 @@ static void test_screen(void **state) {
     expect_screen(pane, &live, 62, 16, opened); // from what was kept
     // An older frame is looked at: what came after it is not told.
     expect_screen(pane, &back, 62, 12,
-                  "─ One thing over time ────────── in 2 of 4 frames, Esc: back ─\n"
+                  "─ One thing ─────── 2 of 4 frames, Right: in full, Esc: back ─\n"
                   " ID 7  x\\e\n"
                   " LOAD%          100                            ▂█ max 100\n"
                   " READ/s          10                            ▁█ max 10\n"
@@ -166,7 +166,7 @@ static void test_gone(void **state) {
     press(pane, &live, KEY_VIEW_END, true);
     press(pane, &live, KEY_VIEW_ENTER, true);
     expect_screen(pane, &first, 62, 8,
-                  "─ One thing over time ────────── in 0 of 2 frames, Esc: back ─\n"
+                  "─ One thing ─────── 0 of 2 frames, Right: in full, Esc: back ─\n"
                   " ID 7  x\\e                                   not there (now)\n"
                   " not measured: LOAD% READ/s MISS/s IPC nowhere\n"
                   " TIME\n"
@@ -206,6 +206,56 @@ static void test_keys(void **state) {
     pane_free(pane);
 }
 
+// The other page: all of the row in this frame, wherever it stands; not its predecessor.
+static void test_full(void **state) {
+    (void)state;
+    struct pane *pane = pane_new(&view);
+    struct look live = look_at(FRAMES), back = look_at(4), first = look_at(1);
+
+    press(pane, &live, KEY_VIEW_END, true);
+    press(pane, &live, KEY_VIEW_ENTER, true);
+    free(pane_screen(pane, &live, 62, 16, false));
+    press(pane, &live, KEY_VIEW_DOWN, true);
+    press(pane, &live, KEY_VIEW_RIGHT, true);
+    expect_screen(pane, &live, 62, 5,
+                  "─ One thing ───────────────────── Left: over time, Esc: back ─\n"
+                  " ID          7               BORN        9s\n"
+                  " LOAD%       50.0            READ/s      20\n"
+                  " MISS/s      250\n"
+                  " NAME        x\\e\n");
+    draw_all_sizes(pane, &live);
+    expect_screen(pane, &back, 62, 3,
+                  "─ One thing ───── Left: over time, Up Down scroll, Esc: back ─\n"
+                  " ID          7               BORN        9s\n"
+                  " LOAD%       100             READ/s      10\n");
+    press(pane, &back, KEY_VIEW_DOWN, true);
+    expect_screen(pane, &back, 62, 3,
+                  "─ One thing ───── Left: over time, Up Down scroll, Esc: back ─\n"
+                  " LOAD%       100             READ/s      10\n"
+                  " MISS/s      1000\n");
+    press(pane, &back, KEY_VIEW_PAGE_UP, true);
+    press(pane, &back, KEY_VIEW_ENTER, false); // there is no frame to go to
+    expect_screen(pane, &first, 62, 3,
+                  "─ One thing ───────────────────── Left: over time, Esc: back ─\n"
+                  " it is not in this list at this time\n");
+    char *text = pane_written(pane, &live, FORMAT_TEXT);
+    assert_non_null(strstr(text, "One thing\n  ID          7\n  NAME        x\\e\n  BORN"));
+    expect_harmless(text);
+    free(text);
+    text = pane_written(pane, &first, FORMAT_TEXT);
+    assert_non_null(strstr(text, "it is not in this list"));
+    free(text);
+    press(pane, &live, KEY_VIEW_LEFT, true);
+    text = pane_screen(pane, &live, 62, 16, false);
+    assert_string_equal(text, opened); // and the selection is where it was: of the newest frame
+    free(text);
+    press(pane, &live, KEY_VIEW_RIGHT, true);
+    press(pane, &live, KEY_VIEW_BACK, true);
+    press(pane, &live, KEY_VIEW_ENTER, true);
+    expect_screen(pane, &live, 62, 16, opened); // the first page again
+    pane_free(pane);
+}
+
 static void test_files(void **state) {
     (void)state;
     struct pane *pane = pane_new(&view);
@@ -213,13 +263,13 @@ static void test_files(void **state) {
 
     for (int format = FORMAT_TEXT; format <= FORMAT_JSON; format++) {
         char *text = pane_written(pane, &live, (enum format)format);
-        assert_null(strstr(text, "over time"));
+        assert_null(strstr(text, "One thing"));
         free(text);
     }
     press(pane, &live, KEY_VIEW_END, true);
     press(pane, &live, KEY_VIEW_ENTER, true);
     char *text = pane_written(pane, &live, FORMAT_TEXT);
-    assert_non_null(strstr(text, "One thing over time\n  ID 7  x\\e\n  TIME      LOAD%  READ/s  MISS/s   IPC nowhere\n"
+    assert_non_null(strstr(text, "One thing\n  ID 7  x\\e\n  TIME      LOAD%  READ/s  MISS/s   IPC nowhere\n"
                                  "  12:00:06   50.0      20     250     -       -\n"));
     expect_harmless(text);
     free(text);
@@ -228,6 +278,7 @@ static void test_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_screen), cmocka_unit_test(test_gone),
-                                       cmocka_unit_test(test_keys), cmocka_unit_test(test_files)};
+                                       cmocka_unit_test(test_keys), cmocka_unit_test(test_full),
+                                       cmocka_unit_test(test_files)};
     return cmocka_run_group_tests(tests, make, unmake);
 }

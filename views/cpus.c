@@ -82,7 +82,7 @@ static const struct part parts[] = {
                          "stalled_frontend_pct stalled_backend_pct retiring_pct bad_speculation_pct "
                          "frontend_bound_pct backend_bound_pct cycles_per_s instructions_per_s "
                          "cache_references_per_s cache_misses_per_s branch_misses_per_s major_faults_per_s node",
-                .drill = "cpu",
+                .opens = "cpu",
                 .role = cpu_role,
             },
         .min_height = 4,
@@ -130,7 +130,7 @@ static const struct part parts[] = {
     {
         .kind = &part_row,
         .name = "cpu",
-        .title = "One CPU over time",
+        .title = "One CPU",
         .spec =
             &(const struct row_spec){
                 .source = {.tables = {"cpus", "cpu_counters"}},
@@ -139,7 +139,6 @@ static const struct part parts[] = {
                          "context_switches_per_s migrations_per_s page_faults_per_s irq_pct nice_pct guest_pct "
                          "frequency_hz cycles_per_s instructions_per_s cache_misses_per_s branch_miss_pct",
             },
-        .drill = true,
     },
 };
 

@@ -23,7 +23,7 @@ static const struct table_spec devices = {
     .shown = "device util_pct total_us service_us queue_us reads_per_s writes_per_s errors_per_s in_flight "
              "read_bytes_per_s write_bytes_per_s read_p99_us write_p99_us last_error last_error_sector timeouts_per_s "
              "requeues_per_s sequential_pct read_p50_us read_p999_us write_p50_us flushes_per_s discards_per_s",
-    .drill = "device",
+    .opens = "device",
     .role = device_role,
     .empty = "no block device",
 };
@@ -154,7 +154,7 @@ static const struct part parts[] = {
      .spec = &events,
      .min_height = 5,
      .weight = 2},
-    {.kind = &part_row, .name = "device", .title = "One device over time", .spec = &device, .drill = true},
+    {.kind = &part_row, .name = "device", .title = "One device", .spec = &device},
 };
 
 // Wide: by_process beside devices, the histogram, the groups, the limits and the errors beside the heat map.

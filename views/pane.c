@@ -13,17 +13,17 @@ static bool takes_keys(const struct part *part) {
     return !part->hidden && part->kind->key;
 }
 
-static bool is_drilled(const struct pane *pane) {
-    return pane->view->n_parts && pane->view->parts[pane->focus].drill;
+// Whether a part that is opened for one row has the whole pane.
+static bool is_opened(const struct pane *pane) {
+    return pane->view->n_parts && pane->view->parts[pane->focus].kind->open;
 }
 
-// A part that has the whole pane is alone; before it is opened it is not there.
 bool pane_in_sight(const struct pane *pane, size_t i) {
     const struct part *part = &pane->view->parts[i];
 
-    if (is_drilled(pane))
+    if (is_opened(pane))
         return (size_t)pane->focus == i;
-    return !part->hidden && !part->drill && (!part->toggle || pane->layout->toggled & (1u << i));
+    return !part->hidden && !part->kind->open && (!part->toggle || pane->layout->toggled & (1u << i));
 }
 
 struct pane *pane_new(const struct view *view) {
@@ -38,7 +38,7 @@ struct pane *pane_new(const struct view *view) {
         pane->parts[i] = xcalloc(1, part->kind->state_size + 1);
         if (part->kind->init)
             part->kind->init(pane->parts[i], part);
-        if (pane->focus < 0 && takes_keys(part) && !part->drill && !part->toggle)
+        if (pane->focus < 0 && takes_keys(part) && !part->kind->open && !part->toggle)
             pane->focus = (int)i;
     }
     if (pane->focus < 0)
@@ -182,7 +182,7 @@ void pane_draw(struct pane *pane, const struct look *look, struct area area) {
         takers += takes_keys(part) && pane_in_sight(pane, i);
     }
     focus_settle(pane, wants);
-    if (is_drilled(pane))
+    if (is_opened(pane))
         areas[pane->focus] = parts;
     else
         layout_parts(view, parts, wants, (size_t)pane->focus, areas);
@@ -192,6 +192,23 @@ void pane_draw(struct pane *pane, const struct look *look, struct area area) {
 }
 
 // ---- keys ----
+
+const struct part *view_part(const struct view *view, const char *name) {
+    for (size_t i = 0; name && i < view->n_parts; i++)
+        if (!strcmp(view->parts[i].name, name))
+            return &view->parts[i];
+    return NULL;
+}
+
+long view_key_step(int key, long page) {
+    long whole = page > 1 ? page - 1 : 1;
+
+    return key == KEY_VIEW_UP          ? -1
+           : key == KEY_VIEW_DOWN      ? 1
+           : key == KEY_VIEW_PAGE_UP   ? -whole
+           : key == KEY_VIEW_PAGE_DOWN ? whole
+                                       : 0;
+}
 
 // To a part of the same pane, with a filter and a frame of its own. From there Esc goes back to what was before.
 static void pane_go(struct pane *pane, const struct look *look, const struct part_context *ctx,
@@ -287,7 +304,7 @@ static bool toggle(struct pane *pane, int key, struct pane_answer *answer) {
     const struct view *view = pane->view;
     bool used = false;
 
-    for (size_t i = 0; i < view->n_parts && !is_drilled(pane); i++) {
+    for (size_t i = 0; i < view->n_parts && !is_opened(pane); i++) {
         const struct part *part = &view->parts[i];
         if (!part->toggle || part->toggle != key)
             continue;
@@ -351,7 +368,7 @@ bool pane_search(struct pane *pane, const struct look *look, int direction) {
 }
 
 void pane_set_filter(struct pane *pane, const char *filter) {
-    if (is_drilled(pane)) { // it is for what is behind
+    if (is_opened(pane)) { // it is for what is behind
         pane->focus = pane->layout->back.focus;
         pane->layout->back.set = false;
     }

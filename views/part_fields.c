@@ -46,7 +46,7 @@ static void add_field(struct fields_state *self, const char *label, const struct
     self->n++;
     *field = (struct field){.name = column->name, .column = *column, .value = value};
     if (!label)
-        label = column->title ? column->title : column->name;
+        label = column_title(column);
     snprintf(field->label, sizeof(field->label), "%s", label);
 }
 

@@ -1,6 +1,6 @@
-// The row part: one row of a table over time - a task, a CPU, a disk - as a small chart for each of its numbers, and a
-// line for each frame. A part of this kind has `drill` set: it is on the screen only after Enter on a row of a table of
-// the same pane, whose spec names it (struct table_spec, drill), and Esc goes back there.
+// The row part: one row of a table - a task, a CPU, a disk, a system call that does not return - alone on the screen.
+// It has up to two pages: over time (row_time.h) and in full (row_full.h). It is there only after Enter on a row of a
+// table of the same pane, whose spec names it (struct table_spec, opens), and Esc goes back there.
 #ifndef VIEWS_PART_ROW_H
 #define VIEWS_PART_ROW_H
 
@@ -9,13 +9,11 @@
 struct row_spec {
     struct rows_source source; // the same tables as of the part that it is opened from
     const char *same;    // a column that, beyond the keys, must be the same over time: when a task started; or NULL
-    const char *heading; // columns that say which row it is, blank between
-    const char *shown;   // columns of numbers over time, the most important first
+    const char *heading; // over time: columns that say which row it is, blank between
+    const char *shown;   // over time: columns of numbers, the most important first; NULL: there is no such page
+    const char *lines;   // in full: columns with a text that gets lines of its own (row_full.h), or NULL
 };
 
 extern const struct part_kind part_row;
-
-// Shows that row (of the join) from now on. False when the part has no such row kind.
-bool part_row_open(struct part_context *ctx, const char *part, const struct join *join, size_t row);
 
 #endif

@@ -8,7 +8,6 @@
 #include "model/mem.h"
 #include "views/escape.h"
 #include "views/filter.h"
-#include "views/part_row.h"
 #include "views/row_key.h"
 #include "views/table_columns.h"
 #include "views/write.h"
@@ -143,7 +142,7 @@ static void draw_header(struct part_context *ctx) {
     for (size_t i = 0; i < self->line.n; i++) {
         const struct table_slot *slot = &self->line.slots[i];
         const struct column *column = join->columns[slot->column];
-        const char *title = column->title ? column->title : column->name;
+        const char *title = column_title(column);
         bool sorted = (int)slot->column == self->rows.sort_column;
         enum role role = sorted ? ROLE_HEADER_SORTED : ROLE_HEADER;
         int width = text_width(title);
@@ -271,29 +270,19 @@ static void invert_sort(struct table_state *self) {
         set_sort(self, self->rows.join->columns[self->rows.sort_column]->name, !self->rows.ascending);
 }
 
-// To the part of this pane that shows the row alone.
-static bool go_detail(struct part_context *ctx) {
-    struct table_state *self = ctx->state;
-    const struct join *join = self->rows.join;
-    const struct view *view = ctx->pane->view;
-    size_t row = rows_at(&self->rows, (size_t)(self->selected ? self->place : 0)), used = 0;
+// To the part of this pane that shows the row.
+static bool open_row(struct part_context *ctx, const struct join *join, size_t row) {
+    const struct part *part = view_part(ctx->pane->view, spec_of(ctx)->opens);
+    struct row_key key = {0};
 
-    for (size_t i = 0; i < view->n_parts && !ctx->go_part; i++)
-        if (!strcmp(view->parts[i].name, spec_of(ctx)->detail) && &view->parts[i] != ctx->part)
-            ctx->go_part = &view->parts[i];
-    if (!ctx->go_part)
+    if (!part)
         return false;
-    ctx->go_filter[0] = '\0';
-    for (uint16_t i = 0; i < rows_n_keys(&self->rows); i++) {
-        char term[64];
-        union cell value = join_cell(join, row, i);
-        if (cell_is_null(join->columns[i], value))
-            continue;
-        filter_for(join->columns[i], value, term, sizeof(term));
-        if (used + strlen(term) + 2 < sizeof(ctx->go_filter))
-            used +=
-                (size_t)snprintf(ctx->go_filter + used, sizeof(ctx->go_filter) - used, "%s%s", used ? " " : "", term);
-    }
+    ctx->go_part = part;
+    if (part->kind->open)
+        return part->kind->open(ctx->pane->parts[part - ctx->pane->view->parts], part, join, row);
+    row_key_take(&key, join, row, NULL);
+    row_key_filter(&key, ctx->go_filter, sizeof(ctx->go_filter));
+    row_key_forget(&key);
     snprintf(ctx->message, sizeof(ctx->message), "Esc goes back");
     return true;
 }
@@ -306,13 +295,9 @@ static bool jump(struct part_context *ctx) {
 
     if (!self->rows.n)
         return false;
-    if (spec->detail)
-        return go_detail(ctx);
-    if (!spec->drill && !spec->jump_pane && !spec->jump_pane_column)
-        return false;
     size_t row = rows_at(&self->rows, (size_t)(self->selected ? self->place : 0));
-    if (spec->drill)
-        return part_row_open(ctx, spec->drill, join, row);
+    if (spec->opens)
+        return open_row(ctx, join, row);
     int column = spec->jump_pane_column ? join_column(join, spec->jump_pane_column) : -1;
     snprintf(self->jump_pane, sizeof(self->jump_pane), "%s", spec->jump_pane ? spec->jump_pane : "");
     if (column >= 0 && join_cell(join, row, (uint16_t)column).text)
@@ -364,33 +349,21 @@ static bool clicked(struct part_context *ctx) {
 }
 
 static bool move_selection(struct table_state *self, int key) {
-    long page = self->page > 1 ? self->page - 1 : 1, place = self->selected ? self->place : self->top - 1;
+    long step = view_key_step(key, self->page), place = self->selected ? self->place : self->top - 1;
 
-    switch (key) {
-    case KEY_VIEW_UP:
-        select_place(self, place - 1);
-        return true;
-    case KEY_VIEW_DOWN:
-        select_place(self, place + 1);
-        return true;
-    case KEY_VIEW_PAGE_UP:
-        self->top -= page;
-        select_place(self, place - page);
-        return true;
-    case KEY_VIEW_PAGE_DOWN:
-        self->top += page;
-        select_place(self, place + page);
-        return true;
-    case KEY_VIEW_HOME:
-        select_none(self); // nothing selected: the top stays the top whatever comes there
-        self->top = 0;
-        return true;
-    case KEY_VIEW_END:
+    if (key == KEY_VIEW_PAGE_UP || key == KEY_VIEW_PAGE_DOWN)
+        self->top += step;
+    if (step)
+        select_place(self, place + step);
+    else if (key == KEY_VIEW_END)
         select_place(self, (long)self->rows.n - 1);
-        return true;
-    default:
+    else if (key != KEY_VIEW_HOME)
         return false;
+    else { // nothing selected: the top stays the top whatever comes there
+        select_none(self);
+        self->top = 0;
     }
+    return true;
 }
 
 static bool scroll_columns(struct table_state *self, int direction) {
@@ -469,7 +442,7 @@ static bool sort(struct part_context *ctx, const char *column, bool ascending) {
 static bool takes(const struct part *part, int key) {
     const struct table_spec *spec = part->spec;
 
-    return key != KEY_VIEW_ENTER || spec->drill || spec->detail || spec->jump_pane || spec->jump_pane_column;
+    return key != KEY_VIEW_ENTER || spec->opens || spec->jump_pane || spec->jump_pane_column;
 }
 
 static const struct part_key keys[] = {

@@ -16,11 +16,12 @@ struct table_spec {
     const char *rest_or; // a column that stands in for that one on screens and in text where it is not measured
     // A column that is shown right after the first one, but only while it differs from it in some row (a thread's ID).
     const char *twin;
-    const char *drill;            // Enter: the part of this pane that shows the row over time (part_row.h); NULL: none
+    // Enter: the part of this pane that shows the row, alone (part_row.h) or as what a filter that finds it leaves;
+    // NULL: none.
+    const char *opens;
     const char *jump_pane;        // Enter: the pane to go to; NULL: none
     const char *jump_pane_column; // or the column that names it
     const char *jump_filter;      // columns whose first measured value becomes the filter there, blank between; or NULL
-    const char *detail; // Enter: the part of the same pane to go to, with a filter that names the row; NULL: none
     // How a cell is drawn; NULL or ROLE_TEXT: plain. Called for what is visible only.
     enum role (*role)(const struct join *join, size_t row, const struct column *column, union cell value);
     bool optional;     // takes no room while no frame that is looked at has a row of it

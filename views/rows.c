@@ -292,6 +292,10 @@ void rows_done(struct rows *rows) {
     memset(rows, 0, sizeof(*rows));
 }
 
+const char *column_title(const struct column *column) {
+    return column->title ? column->title : column->name;
+}
+
 size_t cell_text(const struct column *column, union cell value, char *out, size_t size) {
     char raw[512];
 

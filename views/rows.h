@@ -60,6 +60,8 @@ bool row_contains(const struct join *join, uint16_t n_keys, size_t row, const ch
 // A value fit for a screen: formatted and escaped. Returns the length.
 size_t cell_text(const struct column *column, union cell value, char *out, size_t size);
 
+// What heads it on a screen.
+const char *column_title(const struct column *column);
 // Whether two cells of such a column are equal: texts by their bytes, and not measured is the same as not measured.
 bool cell_same(enum column_type type, union cell a, union cell b);
 

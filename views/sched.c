@@ -1,10 +1,10 @@
 // The pane `sched`: who waits for a CPU and how long, what the others wait for, and who woke them. Only data.
 #include <string.h>
 
-#include "views/part_detail.h"
 #include "views/part_fields.h"
 #include "views/part_heat.h"
 #include "views/part_hist.h"
+#include "views/part_row.h"
 #include "views/part_table.h"
 
 static const char *text_of(const struct join *join, size_t row, const char *name) {
@@ -59,12 +59,12 @@ static const struct table_spec stuck = {
     .source = {.tables = {"sched_stuck"}, .sort = "since_us"},
     .shown = "pid comm kind since_us waits_for blocked_in syscall state tid cgroup",
     .rest = "waits_for",
-    .detail = "stuck_detail",
+    .opens = "stuck_row",
     .role = stuck_role,
     .optional = true,
     .empty = "nobody is stuck",
 };
-static const struct detail_spec stuck_detail = {
+static const struct row_spec stuck_row = {
     .source = {.tables = {"sched_stuck"}},
     .lines = "waits_for cgroup stack",
 };
@@ -74,11 +74,11 @@ static const struct table_spec tasks = {
     .shown = "pid comm state run_queue_us_max off_cpu_us_per_s switches_per_s blocked_in waker run_queue_us_avg "
              "disk_us_per_s preempted_us_per_s syscall cpu priority",
     .twin = "tid",
-    .detail = "task_detail",
+    .opens = "task",
     .role = task_role,
     .empty = "no task ran or waited",
 };
-static const struct detail_spec task_detail = {.source = {.tables = {"sched_tasks"}}};
+static const struct row_spec task = {.source = {.tables = {"sched_tasks"}}};
 
 static const struct table_spec cpus = {
     .source = {.tables = {"sched_cpus"}, .sort = "-cpu"},
@@ -114,19 +114,7 @@ static const struct part parts[] = {
         .min_height = 1,
     },
     {.kind = &part_table, .name = "stuck", .title = "Stuck now", .spec = &stuck, .min_height = 2, .weight = 1},
-    {.kind = &part_detail,
-     .name = "stuck_detail",
-     .title = "Why it is stuck",
-     .spec = &stuck_detail,
-     .min_height = 5,
-     .weight = 6},
     {.kind = &part_table, .name = "tasks", .title = "Threads", .spec = &tasks, .min_height = 4, .weight = 3},
-    {.kind = &part_detail,
-     .name = "task_detail",
-     .title = "Thread",
-     .spec = &task_detail,
-     .min_height = 4,
-     .weight = 6},
     {.kind = &part_heat,
      .name = "run_queue_latency",
      .title = "Over time",
@@ -146,6 +134,8 @@ static const struct part parts[] = {
      .spec = &cgroups,
      .min_height = 2,
      .weight = 1},
+    {.kind = &part_row, .name = "stuck_row", .title = "Why it is stuck", .spec = &stuck_row},
+    {.kind = &part_row, .name = "task", .title = "Thread", .spec = &task},
 };
 
 const struct view view_sched = {
@@ -157,5 +147,5 @@ const struct view view_sched = {
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),
     .wide_from = 110,
-    .columns = (const uint8_t[]){0, 0, 0, 0, 0, 0, 1, 0, 1},
+    .columns = (const uint8_t[]){0, 0, 0, 0, 1, 0, 1, 0, 0},
 };

@@ -1,10 +1,10 @@
 // The pane `syscalls`: which system calls are made, by whom, how long they take and how they fail. Only data.
 #include <string.h>
 
-#include "views/part_detail.h"
 #include "views/part_fields.h"
 #include "views/part_heat.h"
 #include "views/part_hist.h"
+#include "views/part_row.h"
 #include "views/part_table.h"
 
 // What fails often catches the eye; what does not fail steps back.
@@ -25,7 +25,7 @@ static enum role slow_role(const struct join *join, size_t row, const struct col
 static const struct table_spec syscalls = {
     .source = {.tables = {"syscalls"}, .sort = "calls_per_s", .then = "total_us_per_s"},
     .shown = "syscall calls_per_s errors_per_s avg_us p99_us max_us total_us_per_s error_names p50_us share_pct",
-    .detail = "by_process",
+    .opens = "by_process",
     .role = call_role,
     .empty = "no system call returned",
 };
@@ -40,7 +40,7 @@ static const struct table_spec by_process = {
 static const struct table_spec processes = {
     .source = {.tables = {"syscalls_processes"}, .sort = "calls_per_s", .then = "total_us_per_s"},
     .shown = "pid comm calls_per_s errors_per_s total_us_per_s avg_us max_us error_names share_pct",
-    .detail = "by_process",
+    .opens = "by_process",
     .role = call_role,
     .empty = "nobody made a call",
 };
@@ -56,10 +56,10 @@ static const struct table_spec progress = {
     .source = {.tables = {"in_progress"}, .sort = "since_us"},
     .shown = "pid comm since_us syscall args",
     .rest = "args",
-    .detail = "in_progress_detail",
+    .opens = "call",
     .empty = "no thread is in a call",
 };
-static const struct detail_spec progress_detail = {.source = {.tables = {"in_progress"}}, .lines = "args"};
+static const struct row_spec call = {.source = {.tables = {"in_progress"}}, .lines = "args"};
 static const struct table_spec slow = {
     .source = {.tables = {"slow_syscalls"}, .stream = true, .sort = "latency_us"},
     .shown = "latency_us comm syscall args pid error result time_s tid",
@@ -93,12 +93,6 @@ static const struct part parts[] = {
      .min_height = 3,
      .weight = 1},
     {.kind = &part_table, .name = "errors", .title = "Errors", .spec = &errors, .min_height = 3, .weight = 1},
-    {.kind = &part_detail,
-     .name = "in_progress_detail",
-     .title = "The call",
-     .spec = &progress_detail,
-     .min_height = 3,
-     .weight = 3},
     {.kind = &part_heat, .name = "syscall_latency", .title = "Over time", .spec = &hists, .min_height = 6, .weight = 2},
     {.kind = &part_hist, .name = "syscall_latency", .title = "How long", .spec = &hists, .min_height = 5, .weight = 2},
     {.kind = &part_table,
@@ -113,6 +107,7 @@ static const struct part parts[] = {
      .spec = &processes,
      .min_height = 3,
      .weight = 1},
+    {.kind = &part_row, .name = "call", .title = "The call", .spec = &call},
 };
 
 const struct view view_syscalls = {
@@ -124,5 +119,5 @@ const struct view view_syscalls = {
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),
     .wide_from = 110,
-    .columns = (const uint8_t[]){0, 0, 1, 0, 1, 0, 0, 1, 0, 1},
+    .columns = (const uint8_t[]){0, 0, 1, 0, 1, 0, 1, 0, 1, 0},
 };

@@ -55,7 +55,7 @@ static bool twin_differs(const struct rows *rows, int first, int twin) {
 }
 
 static int column_width(const struct column *column) {
-    int title = text_width(column->title ? column->title : column->name);
+    int title = text_width(column_title(column));
     int width = column->width ? column->width : TEXT_WIDTH;
 
     return title > width ? title : width;

@@ -29,7 +29,7 @@ void columns_write_text(struct table_columns *columns, const struct table_spec *
     }
     for (size_t i = 0; i < line.n; i++) {
         const struct column *column = join->columns[line.slots[i].column];
-        write_cell(&line.slots[i], column, i == 0, i + 1 == line.n, column->title ? column->title : column->name, out);
+        write_cell(&line.slots[i], column, i == 0, i + 1 == line.n, column_title(column), out);
     }
     fputc('\n', out);
     for (size_t place = 0; place < rows->n; place++) {

@@ -72,7 +72,7 @@ static const struct part parts[] = {
                 .rest = "command",
                 .rest_or = "comm",
                 .twin = "tid",
-                .drill = "task",
+                .opens = "task",
                 .role = task_role,
                 .empty = "no task",
             },
@@ -82,7 +82,7 @@ static const struct part parts[] = {
     {
         .kind = &part_row,
         .name = "task",
-        .title = "One task over time",
+        .title = "One task",
         .spec =
             &(const struct row_spec){
                 .source = {.tables = {"tasks", "task_counters"}},
@@ -92,8 +92,8 @@ static const struct part parts[] = {
                          "read_bytes_per_s write_bytes_per_s rss_kib cycles_per_s cache_misses_per_s "
                          "branch_misses_per_s cache_miss_pct user_pct system_pct migrations_per_s threads "
                          "counted_pct",
+                .lines = "command cgroup",
             },
-        .drill = true,
     },
     {
         .kind = &part_table,
@@ -109,7 +109,7 @@ static const struct part parts[] = {
                          "memory_full_pct",
                 .rest = "cgroup",
                 .role = group_role,
-                .drill = "cgroup",
+                .opens = "cgroup",
                 .empty = "no group has a task",
             },
         .min_height = 4,
@@ -121,7 +121,7 @@ static const struct part parts[] = {
     {
         .kind = &part_row,
         .name = "cgroup",
-        .title = "One control group over time",
+        .title = "One control group",
         .spec =
             &(const struct row_spec){
                 .source = {.tables = GROUP_TABLES},
@@ -129,8 +129,8 @@ static const struct part parts[] = {
                 .shown = "cpu_pct throttled_pct cpu_pressure_pct io_pressure_pct memory_pressure_pct memory_bytes ipc "
                          "rss_kib tasks minor_faults_per_s major_faults_per_s read_bytes_per_s write_bytes_per_s "
                          "run_queue_us context_switches_per_s cycles_per_s cache_misses_per_s",
+                .lines = "cgroup",
             },
-        .drill = true,
         .needs = (const char *const[]){"cgroups", NULL},
     },
 };

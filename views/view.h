@@ -84,6 +84,10 @@ struct part_kind {
     size_t state_size;
     void (*init)(void *state, const struct part *part);
     void (*done)(void *state, const struct part *part);
+    // Optional: to show that row from now on (of the join of its own tables), which a table of the pane leads to.
+    // False: the row cannot be found again. A part of such a kind has the whole pane while it has the keys (Esc goes
+    // back), else is not there.
+    bool (*open)(void *state, const struct part *part, const struct join *join, size_t row);
     int (*height)(struct part_context *ctx, int width); // rows wanted for what there is now
     void (*draw)(struct part_context *ctx);
     bool (*key)(struct part_context *ctx); // true: used
@@ -116,13 +120,12 @@ struct part_kind {
 
 struct part {
     const struct part_kind *kind;
-    const char *name;       // the contract's name of its data: "devices"
-    const char *title;      // above it on the screen; NULL: none
-    const void *spec;       // the kind's own: struct table_spec, hist_spec, heat_spec, ...
-    int min_height, weight; // rows it needs at least; its share of what is left over (0: only what it wants)
-    bool hidden;            // in files only
-    bool drill; // has the whole pane while it has the keys (go_part leads there, Esc back), else is not there
-    int toggle; // key that shows and hides it; it begins hidden. 0: none
+    const char *name;         // the contract's name of its data: "devices"
+    const char *title;        // above it on the screen; NULL: none
+    const void *spec;         // the kind's own: struct table_spec, hist_spec, heat_spec, ...
+    int min_height, weight;   // rows it needs at least; its share of what is left over (0: only what it wants)
+    bool hidden;              // in files only
+    int toggle;               // key that shows and hides it; it begins hidden. 0: none
     const char *toggle_help;  // one line
     const char *const *needs; // collectors beyond the view's, while it is shown; NULL-terminated, or NULL
 };
@@ -142,6 +145,11 @@ struct view {
 
 extern const struct view *const views[]; // views/table.c, NULL-terminated, in the contract's order
 const struct view *view_find(const char *name);
+
+// The part of that name; NULL: none, and for a name of NULL.
+const struct part *view_part(const struct view *view, const char *name);
+// How many rows a key moves down in a list of which so many are visible: Up -1, PageDown all but one; 0: another key.
+long view_key_step(int key, long page);
 
 // ---- drawing and keys, for tui/ ----
 void pane_draw(struct pane *pane, const struct look *look, struct area area); // notes and staleness included

@@ -49,7 +49,7 @@ static void write_part_text(struct pane *pane, const struct look *look, size_t i
     size_t n = part_sections(ctx.part, look->frame, sources);
     uint64_t stale_ns = 0;
 
-    if (!ctx.part->kind->write_text || ctx.part->hidden || (ctx.part->drill && !ctx.focused))
+    if (!ctx.part->kind->write_text || ctx.part->hidden || (ctx.part->kind->open && !ctx.focused))
         return;
     for (size_t k = 0; k < n; k++)
         stale_ns = sources[k].stale_ns > stale_ns ? sources[k].stale_ns : stale_ns;
