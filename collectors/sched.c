@@ -10,6 +10,7 @@
 #include "collectors/sched_fill.h"
 #include "collectors/sched_seed.h"
 #include "collectors/stream.h"
+#include "collectors/tracefs.h"
 #include "model/live.h"
 #include "model/mem.h"
 
@@ -27,6 +28,7 @@
 struct sched {
     struct format_field fields[SCHED_KINDS][SCHED_FIELDS];
     struct stream_event events[SCHED_KINDS];
+    uint8_t kinds[SCHED_KINDS]; // of the events
     struct sched_formats formats;
     struct stream *stream;
     struct sched_machine *machine;
@@ -36,7 +38,7 @@ struct sched {
     struct sched_groups *groups;
     struct table_builder *rows;
     uint64_t seeded_ns, looked_ns;
-    bool seed_due;
+    bool seed_due, has_waking;
 };
 
 static void on_event(void *ctx, const struct ring_event *raw) {
@@ -57,25 +59,48 @@ static void on_gap(void *ctx) {
 
 // ---- opening ----
 
-// Without the others less is known: who woke a task, or when it was moved. These two are what all stands on.
-static bool needed(enum sched_kind kind) {
-    return kind == SCHED_SWITCH || kind == SCHED_WAKEUP;
+// The event that tells of wakeups, and of switches, are what all stands on. Without the others less is known.
+static bool needed(const struct sched *sched, enum sched_kind kind) {
+    return kind == SCHED_SWITCH || kind == SCHED_WAKING || (kind == SCHED_WAKEUP && !sched->has_waking);
 }
 
+static bool kernel_has(const char *event) {
+    const char *reason, *fix, *root = tracefs_where(&reason, &fix);
+    char path[512];
+    snprintf(path, sizeof(path), "%s/events/sched/%s", root ? root : "", event);
+    return root && !access(path, F_OK);
+}
+
+static size_t event_add(struct sched *sched, size_t n, enum sched_kind kind) {
+    sched->kinds[n] = (uint8_t)kind;
+    sched->events[n] = (struct stream_event){
+        .system = "sched",
+        .name = sched_event_names[kind],
+        .optional = !needed(sched, kind),
+        .fields = sched->fields[kind],
+        .n_fields = sched_event_fields(kind, sched->fields[kind]),
+    };
+    return n + 1;
+}
+
+// Every event costs the traced programs some 0.1 us, so sched_wakeup is recorded only where it is needed: on kernels
+// without sched_waking, and with --pid, where migrations by other tasks are not told. Switches are switched on last: no
+// task is seen to leave whose wakeup would be missed.
 static struct stream_config config_of(struct sched *sched, const struct collect_options *options) {
-    for (int kind = 0; kind < SCHED_KINDS; kind++)
-        sched->events[kind] = (struct stream_event){
-            .system = "sched",
-            .name = sched_event_names[kind],
-            .optional = !needed((enum sched_kind)kind),
-            .fields = sched->fields[kind],
-            .n_fields = sched_event_fields((enum sched_kind)kind, sched->fields[kind]),
-        };
+    size_t n = 0;
+    sched->has_waking = kernel_has("sched_waking");
+    if (sched->has_waking)
+        n = event_add(sched, n, SCHED_WAKING);
+    if (!sched->has_waking || (options && options->pids))
+        n = event_add(sched, n, SCHED_WAKEUP);
+    n = event_add(sched, n, SCHED_WAKEUP_NEW);
+    n = event_add(sched, n, SCHED_MIGRATE);
+    n = event_add(sched, n, SCHED_SWITCH);
     return (struct stream_config){
         .name = "sched",
         .what = "scheduler events",
         .events = sched->events,
-        .n_events = SCHED_KINDS,
+        .n_events = n,
         .options = options,
         .only_pids = true,
         .with_self = true,
@@ -87,13 +112,13 @@ static struct stream_config config_of(struct sched *sched, const struct collect_
 }
 
 static int take_formats(struct sched *sched, struct collector_run *run) {
-    for (int kind = 0; kind < SCHED_KINDS; kind++) {
-        const struct stream_event *event = &sched->events[kind];
+    for (size_t i = 0; i < SCHED_KINDS && sched->events[i].name; i++) {
+        const struct stream_event *event = &sched->events[i];
+        enum sched_kind kind = (enum sched_kind)sched->kinds[i];
         const char *missing = NULL;
-        if (!event->present ||
-            !sched_format_take(&sched->formats, (enum sched_kind)kind, event->fields, event->id, &missing))
+        if (!event->present || !sched_format_take(&sched->formats, kind, event->fields, event->id, &missing))
             continue;
-        if (!needed((enum sched_kind)kind))
+        if (!needed(sched, kind))
             continue;
         snprintf(run->reason, sizeof(run->reason),
                  "no scheduler events: %s of this kernel has another %s than ktop knows", event->name, missing);
@@ -116,6 +141,7 @@ static int sched_open(struct collector_run *run) {
     const struct stream_config config = config_of(sched, run->options);
     sched->machine = sched_machine_new((uint32_t)sysconf(_SC_NPROCESSORS_CONF));
     sched->machine->partial = run->options && run->options->pids;
+    sched->machine->old_wakeups = !sched->has_waking;
     int error = stream_open(&config, run, &sched->stream);
     if (!error)
         error = take_formats(sched, run);
@@ -179,8 +205,10 @@ static void sched_drain(struct collector_run *run) {
 static void put_notes(struct sched *sched, const struct stream_frame *frame, struct section *out) {
     char text[256];
     stream_notes(sched->stream, frame, out);
-    if (!sched->formats.kinds[SCHED_WAKING].present)
-        section_note(out, SEVERITY_INFO, "waker", "who woke a task is not known: this kernel has no sched_waking event",
+    if (!sched->has_waking)
+        section_note(out, SEVERITY_INFO, "waker",
+                     "who woke a task is not known, and run-queue latency begins at sched_wakeup: this kernel has no "
+                     "sched_waking event",
                      "use Linux 4.3 or later");
     if (sched->machine->partial)
         section_note(out, SEVERITY_INFO, "run_queue",

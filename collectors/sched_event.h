@@ -10,7 +10,7 @@ enum sched_kind {
     SCHED_SWITCH, // sched_switch: a CPU goes from one task to another
     SCHED_WAKEUP, // sched_wakeup: the task is runnable on target_cpu; told by that CPU, which is not always the waker's
     SCHED_WAKEUP_NEW, // the same of a task that was just made
-    SCHED_WAKING,     // sched_waking: the waker is at it; told in its context
+    SCHED_WAKING,     // sched_waking: told by the waker, before it chooses a CPU: target_cpu is where the task was last
     SCHED_MIGRATE,    // sched_migrate_task: it belongs to another CPU's queue now
     SCHED_KINDS,
 };

@@ -8,6 +8,7 @@
 
 #define TASKS_START 4096
 #define TASKS_MAX (1u << 20)
+#define PLACING_NS 20000 // from waking a task to having moved it to the CPU that was chosen for it
 
 const char *const sched_off_names[SCHED_OFF_KINDS] = {"sleep", "disk", "stopped", "preempted"};
 
@@ -125,6 +126,30 @@ static inline void comm_take(struct sched_task *task, const char *comm) {
         memcpy(task->comm, comm, SCHED_COMM);
 }
 
+static inline bool sleeps(uint8_t state) {
+    return state >= SCHED_SLEEPING && state <= SCHED_STOPPED;
+}
+
+// It ceases to sleep.
+static inline __attribute__((always_inline)) void off_add(struct sched_machine *machine, const struct sched_task *task,
+                                                          uint64_t ts) {
+    if (task->exact && !task->hidden && sleeps(task->state))
+        hist_acc_add(&machine->off[task->state - SCHED_SLEEPING + SCHED_OFF_SLEEP], span(task->since, ts));
+}
+
+// Of a task that is believed asleep: it was woken before it had left its CPU, so it has been waiting ever since.
+static void was_awake(struct sched_machine *machine, struct sched_task *task) {
+    uint64_t since = task->since > machine->begin ? task->since : machine->begin;
+    off_add(machine, task, task->since);
+    task->state = SCHED_WOKEN;
+    task->nudged = false;
+    if (task->cpu >= machine->n_cpus)
+        return;
+    struct sched_cpu *cpu = &machine->cpus[task->cpu];
+    cpu->area += span(since, cpu->from); // it was in the queue meanwhile
+    queue_add(machine, task->cpu, since, 1);
+}
+
 // ---- events ----
 
 static inline uint8_t state_of(uint32_t reported) {
@@ -164,13 +189,14 @@ static inline __attribute__((always_inline)) void leaves(struct sched_machine *m
     task->prio = (int16_t)event->prio;
     comm_take(task, event->comm); // the newest: it may have given itself another
     task_set(machine, task, event->ts, state, event->cpu);
+    if (state == SCHED_PREEMPTED)
+        task->nudged = false;
     if (state == SCHED_ENDED)
         task_unlist(machine, task);
 }
 
 static inline __attribute__((always_inline)) void comes(struct sched_machine *machine, struct sched_cpu *cpu,
-                                                        const struct sched_event *event) {
-    struct sched_task *task = task_of(machine, event->next, event->ts);
+                                                        struct sched_task *task, const struct sched_event *event) {
     if (__builtin_expect(!task, 0)) {
         machine->counts.left_out++;
         return;
@@ -178,6 +204,7 @@ static inline __attribute__((always_inline)) void comes(struct sched_machine *ma
     if (!task->comm[0])
         comm_take(task, event->next_comm);
     task->prio = (int16_t)event->next_prio;
+    task->nudged = false;
     if ((task->state == SCHED_WOKEN || task->state == SCHED_PREEMPTED) && task->exact && !task->hidden) {
         uint64_t wait = span(task->since, event->ts);
         hist_acc_add(&cpu->queue, wait);
@@ -205,7 +232,10 @@ static inline __attribute__((always_inline)) void on_switch(struct sched_machine
     if (__builtin_expect(event->cpu >= machine->n_cpus, 0))
         return;
     struct sched_cpu *cpu = &machine->cpus[event->cpu];
+    struct sched_task *next = event->next ? task_of(machine, event->next, event->ts) : NULL;
     machine->counts.switches++;
+    if (next && next->nudged && sleeps(next->state))
+        was_awake(machine, next); // before the other leaves: both were in the queue
     if (cpu->known && cpu->current != event->tid && !machine->partial)
         stranger(machine, cpu, event);
     if (event->tid) {
@@ -218,10 +248,11 @@ static inline __attribute__((always_inline)) void on_switch(struct sched_machine
     cpu->current = event->next;
     cpu->known = true;
     if (event->next)
-        comes(machine, cpu, event);
+        comes(machine, cpu, next, event);
 }
 
-static inline __attribute__((always_inline)) void on_wakeup(struct sched_machine *machine,
+// What the waker tells, or, where it tells nothing, the CPU that the task is to run on.
+static inline __attribute__((always_inline)) void on_waking(struct sched_machine *machine,
                                                             const struct sched_event *event) {
     struct sched_task *task = task_of(machine, event->tid, event->ts);
     uint32_t target = (uint32_t)event->target;
@@ -239,30 +270,51 @@ static inline __attribute__((always_inline)) void on_wakeup(struct sched_machine
         if (!task)
             return;
     }
+    if (event->kind == SCHED_WAKING) {
+        task->waker = event->current;
+        task->waker_flags = event->flags;
+        task->woken_by = true;
+    }
     task->wakeups++;
     task->wakeups_all++;
     task->prio = (int16_t)event->prio;
     if (!task->comm[0])
         comm_take(task, event->comm);
-    if (sched_counts(task->state) && task->state != SCHED_RUNNABLE)
-        return; // woken before it had left its CPU, or in a queue already: it did not wait for that
-    if (task->exact && !task->hidden && task->state >= SCHED_SLEEPING && task->state <= SCHED_STOPPED) {
-        uint8_t kind = (uint8_t)(task->state - SCHED_SLEEPING + SCHED_OFF_SLEEP);
-        hist_acc_add(&machine->off[kind], span(task->since, event->ts));
-    }
+    task->nudged = sched_counts(task->state) && task->state != SCHED_RUNNABLE;
+    if (task->nudged)
+        return; // it had not left its CPU, or was in a queue already: it did not wait for that
+    off_add(machine, task, event->ts);
     task_set(machine, task, event->ts, SCHED_WOKEN, target);
 }
 
-static inline __attribute__((always_inline)) void on_waking(struct sched_machine *machine,
-                                                            const struct sched_event *event) {
-    struct sched_task *task = task_of(machine, event->tid, event->ts);
-    if (__builtin_expect(!task, 0)) {
-        machine->counts.left_out++;
+// The waker has chosen another CPU for it, and there it counts as woken.
+static void place(struct sched_machine *machine, const struct sched_task *task, uint32_t target) {
+    if (task->cpu >= machine->n_cpus || target >= machine->n_cpus || !machine->cpus[task->cpu].wakeups)
         return;
+    machine->cpus[task->cpu].wakeups--;
+    machine->cpus[target].wakeups++;
+}
+
+static void move(struct sched_machine *machine, struct sched_task *task, uint64_t ts, uint32_t target) {
+    if (sched_counts(task->state) && task->cpu != target) {
+        queue_add(machine, task->cpu, ts, -1);
+        queue_add(machine, target, ts, 1);
     }
-    task->waker = event->current;
-    task->waker_flags = event->flags;
-    task->woken_by = true;
+    task->cpu = (uint16_t)target;
+}
+
+// After sched_waking has told of the wakeup: it tells the CPU.
+static void on_woken(struct sched_machine *machine, const struct sched_event *event) {
+    uint32_t slot = sched_slot(machine, event->tid);
+    struct sched_task *task = &machine->tasks[slot];
+    if (!slot)
+        return;
+    if (task->nudged && sleeps(task->state))
+        was_awake(machine, task);
+    if (task->state != SCHED_WOKEN || task->cpu == (uint32_t)event->target)
+        return;
+    place(machine, task, (uint32_t)event->target);
+    move(machine, task, event->ts, (uint32_t)event->target);
 }
 
 static void on_migrate(struct sched_machine *machine, const struct sched_event *event) {
@@ -275,12 +327,13 @@ static void on_migrate(struct sched_machine *machine, const struct sched_event *
         machine->counts.left_out++;
         return;
     }
+    if (task->nudged && sleeps(task->state))
+        was_awake(machine, task); // one that sleeps is moved only by who wakes it
+    if (task->state == SCHED_WOKEN && task->woken_by && event->current == task->waker &&
+        span(task->since, event->ts) < PLACING_NS)
+        place(machine, task, target);
     task->migrations++;
-    if (sched_counts(task->state) && task->cpu != target) {
-        queue_add(machine, task->cpu, event->ts, -1);
-        queue_add(machine, target, event->ts, 1);
-    }
-    task->cpu = (uint16_t)target;
+    move(machine, task, event->ts, target);
 }
 
 static inline __attribute__((always_inline)) void follow(struct sched_machine *machine,
@@ -290,12 +343,12 @@ static inline __attribute__((always_inline)) void follow(struct sched_machine *m
         machine->last_ts = event->ts;
     if (event->kind == SCHED_SWITCH)
         on_switch(machine, event);
-    else if (event->kind == SCHED_WAKING)
-        on_waking(machine, event);
     else if (event->kind == SCHED_MIGRATE)
         on_migrate(machine, event);
+    else if (event->kind == SCHED_WAKEUP && !machine->old_wakeups)
+        on_woken(machine, event);
     else
-        on_wakeup(machine, event);
+        on_waking(machine, event);
 }
 
 void sched_machine_event(struct sched_machine *machine, const struct sched_event *event) {
@@ -334,12 +387,16 @@ uint32_t sched_machine_seed(struct sched_machine *machine, int32_t tid, char sta
     return machine->by_tid[tid];
 }
 
-void sched_machine_doubt(struct sched_machine *machine, uint32_t slot, uint64_t now) {
+void sched_machine_doubt(struct sched_machine *machine, uint32_t slot, char state, uint64_t now) {
     struct sched_task *task = &machine->tasks[slot];
+    if (state == 'R' && task->nudged && sleeps(task->state)) {
+        was_awake(machine, task);
+        return;
+    }
     if (sched_counts(task->state))
         queue_add(machine, task->cpu, now, -1);
     task->state = SCHED_UNKNOWN; // what it did since its last event is not known: it is not added up
-    task->exact = task->woken_by = false;
+    task->exact = task->woken_by = task->nudged = false;
     task->from = task->since = now;
 }
 
@@ -351,7 +408,7 @@ void sched_machine_lost(struct sched_machine *machine, uint64_t now) {
             continue;
         task->ns[task->state] += span(task->from, known);
         task->state = SCHED_UNKNOWN;
-        task->exact = task->woken_by = false;
+        task->exact = task->woken_by = task->nudged = false;
         task->from = task->since = now;
     }
     for (uint32_t i = 0; i < machine->n_cpus; i++) {

@@ -4,6 +4,11 @@
 //
 // A wait that goes on over the end of an interval counts in each interval with its part (ns[]), and once, where it ends
 // and with its whole length, in the histograms. Only a wait whose begin was seen comes into a histogram.
+//
+// A wakeup is what sched_waking tells (kernel/sched/core.c, try_to_wake_up): every wakeup has one, in the waker's own
+// context, and run-queue latency begins there. sched_wakeup, which is late and without its waker where the wakeup is
+// handed to another CPU, is needed before 4.3 only, and where migrations are not told. Between waking and waking up the
+// kernel waits until the task has left its CPU: a task that is woken on its way to sleep may yet be seen to leave.
 #ifndef COLLECTORS_SCHED_STATE_H
 #define COLLECTORS_SCHED_STATE_H
 
@@ -43,6 +48,7 @@ struct sched_task {
     bool listed;   // the number is its own: not ended and used again
     bool woken_by; // waker is known
     bool hidden;   // not wanted by the user: in no histogram
+    bool nudged;   // woken while it ran: it did not leave for that, or on its way to sleep
     uint16_t cpu;
     int16_t prio;
     uint32_t birth;     // tells a task from the one that had its slot before
@@ -80,6 +86,7 @@ struct sched_machine {
     uint64_t begin;         // of the interval
     uint64_t last_ts;       // of the newest event
     bool partial;           // only the events of some tasks come: a CPU's queue is not known
+    bool old_wakeups;       // there is no sched_waking: a wakeup is what sched_wakeup tells
     bool filtered;          // only some tasks are wanted: a new one is hidden until it is known to be one of them
     struct hist_acc *off;   // SCHED_OFF_KINDS
     struct hist_acc *slots; // SCHED_SLOTS + 1
@@ -99,8 +106,9 @@ void sched_machine_record(struct sched_machine *machine, const struct sched_form
 // What /proc says of a task of which nothing is known yet; state is the letter. Returns its slot; 0: no room.
 uint32_t sched_machine_seed(struct sched_machine *machine, int32_t tid, char state, uint32_t cpu, const char *comm,
                             uint64_t now);
-// Nothing is known of this task from now on: /proc says that it does what its events do not tell.
-void sched_machine_doubt(struct sched_machine *machine, uint32_t slot, uint64_t now);
+// /proc says that the task does what its events do not tell (state is its letter). It was woken on its way to sleep, or
+// nothing is known of it from now on.
+void sched_machine_doubt(struct sched_machine *machine, uint32_t slot, char state, uint64_t now);
 // Events were lost, or none was recorded up to `now`: nobody's state is known any more, and the waits that went on are
 // in no histogram. Times add up to the newest event before.
 void sched_machine_lost(struct sched_machine *machine, uint64_t now);

@@ -56,8 +56,9 @@ static const struct column tasks_columns[] = {
      .title = "RQ AVG",
      .unit = UNIT_US,
      .width = 7,
-     .help = "Run-queue latency, from the wakeup or the preemption to running: average of the waits that ended in the "
-             "interval; of the one still going on, so far, when none did."},
+     .help =
+         "Run-queue latency, from when its waker began to wake it (sched_waking) or from the preemption to running: "
+         "average of the waits that ended in the interval; of the one still going on, so far, when none did."},
     {.name = "run_queue_us_max",
      .title = "RQ MAX",
      .unit = UNIT_US,
@@ -384,7 +385,8 @@ const struct hist_def sched_queue_hist = {
     .unit_name = "us",
     .divisor = 1000,
     .unit = UNIT_US,
-    .help = "Time from the wakeup or the preemption of a task to running, of the waits that ended in the interval.",
+    .help = "Time from when its waker began to wake a task (sched_waking), or from its preemption, to running, of the "
+            "waits that ended in the interval.",
     .keys = queue_keys,
     .n_keys = 1,
 };
@@ -404,8 +406,9 @@ const struct hist_def sched_off_hist = {
     .unit_name = "us",
     .divisor = 1000,
     .unit = UNIT_US,
-    .help = "Time from leaving the CPU to the wakeup (sleep, disk, stopped) or to running again (preempted), of the "
-            "waits that ended in the interval and began within the tracing.",
+    .help =
+        "Time from leaving the CPU to when it is woken (sleep, disk, stopped) or to running again (preempted), of the "
+        "waits that ended in the interval and began within the tracing.",
     .keys = off_keys,
     .n_keys = 1,
 };

@@ -173,7 +173,7 @@ static void take(struct sched_who *who, struct sched_machine *machine, const str
     struct sched_person *person = sched_who_of(who, machine, slot);
     person->idle = false;
     if (contradicts(&machine->tasks[slot], told, now_ns()))
-        sched_machine_doubt(machine, slot, now);
+        sched_machine_doubt(machine, slot, told->state, now);
     if (told->cgroup[0])
         text_set(&person->cgroup, told->cgroup);
     if (told->ask.state == SCHED_ASK_RUNNABLE)

@@ -12,7 +12,7 @@
 #define PAGES 64u
 #define CPUS 2u
 
-enum { ID_SWITCH = 10, ID_WAKEUP, ID_WAKING };
+enum { ID_SWITCH = 10, ID_WAKING };
 
 struct way {
     struct sched_formats formats;
@@ -33,10 +33,8 @@ static void make_formats(struct sched_formats *formats) {
                                                          .next_prio = 60,
                                                          .comm = 8,
                                                          .next_comm = 40};
-    formats->kinds[SCHED_WAKEUP] = (struct sched_layout){
-        .present = true, .id = ID_WAKEUP, .end = 36, .current = 4, .tid = 24, .prio = 28, .target = 32, .comm = 8};
-    formats->kinds[SCHED_WAKING] = formats->kinds[SCHED_WAKEUP];
-    formats->kinds[SCHED_WAKING].id = ID_WAKING;
+    formats->kinds[SCHED_WAKING] = (struct sched_layout){
+        .present = true, .id = ID_WAKING, .end = 36, .current = 4, .tid = 24, .prio = 28, .target = 32, .comm = 8};
     sched_formats_index(formats);
 }
 
@@ -66,9 +64,7 @@ static void put_turn(struct writer *writer, uint32_t cpu, uint32_t tid, uint32_t
     put_u32(record + 28, 120);
     put_u32(record + 32, cpu);
     record[0] = ID_WAKING;
-    put_event(writer, 300, record, 36);
-    record[0] = ID_WAKEUP;
-    put_event(writer, 400, record, 36);
+    put_event(writer, 700, record, 36);
     record[0] = ID_SWITCH;
     put_u32(record + 24, tid);
     put_u32(record + 32, SCHED_STATE_S);

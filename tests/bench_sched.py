@@ -2,7 +2,7 @@
 # needs: root, cc; what tracing the scheduler costs a pipe ping-pong and ktop, beside runqlat and perf sched record
 """bench_sched.py [ROUNDS [TURNS [PROGRAM...]]]: two processes on CPU 0 write to each other TURNS times, while in turns nobody traces, a bare
 ring buffer has the same events switched on and nobody reads it, ktop's sched pane runs (and other builds of it), and runqlat and `perf sched record`
-where they are there. Nanoseconds of CPU of both processes a turn, from /proc/PID/schedstat, which other work on the machine disturbs less than the
+where they are there; at the end of each line, the slowdown divided by runqlat's. Nanoseconds of CPU of both processes a turn, from /proc/PID/schedstat, which other work on the machine disturbs less than the
 time that passes; medians of the ratios within each round. CPU of ktop's thread per event. Ends with one JSON line."""
 import json
 import os
@@ -16,7 +16,7 @@ import time
 
 from tracing import Tracefs, need_root, wait_for, KTOP
 
-EVENTS = "sched_switch", "sched_wakeup", "sched_wakeup_new", "sched_waking", "sched_migrate_task"
+EVENTS = "sched_waking", "sched_wakeup_new", "sched_migrate_task", "sched_switch"  # exactly what ktop records (collectors/sched.c)
 undo = []  # called backwards at the end, whatever happens
 
 
@@ -161,6 +161,9 @@ def main():
         ratio = statistics.median(a / b for a, b in zip(ns[name], ns["nobody"]))
         result[name] = {"ns_per_turn": round(statistics.median(ns[name])), "ratio": round(ratio, 3)}
         line = f"{name:20} {statistics.median(ns[name]):8.0f} ns of CPU a turn, {ratio:5.2f} x"
+        if "runqlat" in phases:
+            result[name]["of_runqlat"] = round(statistics.median(a / b for a, b in zip(ns[name], ns["runqlat"])), 3)
+            line += f", {result[name]['of_runqlat']:5.2f} of runqlat's"
         if told[name][0]:
             result[name]["ns_per_event"] = round(statistics.median(t["ns_per_event"] for t in told[name]), 1)
             line += (f", {result[name]['ns_per_event']:5.1f} ns an event of ktop's thread, {sum(t['lost'] for t in told[name])} lost, "

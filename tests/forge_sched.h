@@ -52,9 +52,13 @@ static inline void other(enum sched_kind kind, uint64_t us, int32_t current, int
     sched_machine_event(machine, &event);
 }
 
+// The waker tells where the task was last, and moves it when another CPU is chosen.
 static inline void wakes(uint64_t us, int32_t by, int32_t tid, int32_t target) {
-    other(SCHED_WAKING, us, by, tid, target);
-    other(SCHED_WAKEUP, us, by, tid, target);
+    uint32_t slot = sched_slot(machine, tid);
+    int32_t last = slot ? machine->tasks[slot].cpu : target;
+    other(SCHED_WAKING, us, by, tid, last);
+    if (last != target)
+        other(SCHED_MIGRATE, us, by, tid, target);
 }
 
 static inline struct sched_task *task(int32_t tid) {

@@ -3,8 +3,8 @@
 """Truths of the sched pane.
 
 counts    a ping-pong over two pipes: switches to the count of /proc/PID/status, wakeups to what they must be
-text      run-queue latency and off-CPU time against what is computed event by event from the text of an independent tracefs
-          instance over the same seconds
+text      run-queue latency (from sched_waking on) and off-CPU time against what is computed event by event from the text of an
+          independent tracefs instance over the same seconds, which has sched_wakeup besides
 runqlat   the same power-of-two buckets as runqlat's, where that is there and runs
 stuck     threads that wait for a slow FUSE file (in D), a file's lock, a mutex, a pipe, a child by vfork, their control group's
           limit, and a real-time hog: each is named rightly
@@ -158,7 +158,7 @@ class Text:
     LINE = re.compile(r"^\s*(.{1,16})-(\d+)\s+\[(\d+)\]\s+(\S+)\s+([\d.]+): (sched_\w+|tracing_mark_write): (.*)$")
     SWITCH = re.compile(r"prev_comm=.* prev_pid=(\d+) prev_prio=-?\d+ prev_state=(\S+) ==> next_comm=.* next_pid=(\d+) next_prio")
     PID = re.compile(r"comm=.* pid=(\d+) prio")
-    EVENTS = "sched_switch", "sched_wakeup", "sched_wakeup_new"
+    EVENTS = "sched_waking", "sched_wakeup", "sched_wakeup_new", "sched_switch"  # sched_wakeup, which ktop does without, to know better
 
     def __init__(self, trace):
         self.trace, self.dir = trace, f"instances/truth-{os.getpid()}"
@@ -166,7 +166,7 @@ class Text:
         undo.append(self.remove)
         self.cycles = "x86-tsc" in trace.read(f"{self.dir}/trace_clock")
         trace.write(f"{self.dir}/trace_clock", "x86-tsc" if self.cycles else "mono")
-        trace.write(f"{self.dir}/buffer_size_kb", "32768")
+        trace.write(f"{self.dir}/buffer_size_kb", "65536")
         self.marks = []
         self.mark()
         for event in self.EVENTS:
@@ -189,7 +189,7 @@ class Text:
             os.rmdir(path)
 
     def end(self):
-        """The events as (ns since the epoch, cpu, name, text)."""
+        """The events as (ns since the epoch, cpu, name, text); None when the marks were lost."""
         self.mark()
         self.trace.write(f"{self.dir}/events/enable", "0")
         for cpu in os.listdir(f"{self.trace.path}/{self.dir}/per_cpu"):
@@ -208,30 +208,45 @@ class Text:
                 raw.append((stamp, int(found[3]), found[6], found[7]))
         self.remove()
         (_, wall0, i0), (_, wall1, i1) = self.marks
-        first, last = at[f"m0 {i0}"], at[f"m1 {i1}"]
+        first, last = at.get(f"m0 {i0}"), at.get(f"m1 {i1}")
+        if first is None or last is None:
+            return None  # lost, which stands in the gaps
         scale = (wall1 - wall0) * 1e9 / (last - first) if self.cycles else 1.0
         return [(int(wall0 * 1e9 + (stamp - first) * scale), cpu, event, text) for stamp, cpu, event, text in sorted(raw, key=lambda e: e[0])]
 
     @classmethod
     def waits(cls, events):
-        """Event by event: ends and lengths of the waits for a CPU, and of what kept from running, by kind."""
-        runnable, off, queue, kinds = {}, {}, [], {"sleep": [], "disk": [], "preempted": [], "stopped": []}
+        """Event by event: ends and lengths of the waits for a CPU, and of what kept from running, by kind. A wait begins with
+        sched_waking. One that is told before the task has left its CPU either keeps it from leaving, and then sched_wakeup is told
+        before a switch, or takes effect when it has left, and then sched_wakeup is told after it."""
+        runnable, off, early, queue, kinds = {}, {}, set(), [], {"sleep": [], "disk": [], "preempted": [], "stopped": []}
         for at, _, event, text in events:
             if event != "sched_switch":
                 pid = int(cls.PID.match(text)[1])
-                if pid in off:
+                if event == "sched_waking" and pid in RUNNING:
+                    early.add(pid)
+                elif event == "sched_wakeup" and pid not in early:
+                    continue  # sched_waking has told of it
+                elif event == "sched_wakeup" and pid in off:
+                    begun, kind = off.pop(pid)
+                    kinds[kind].append((at, 0))
+                    runnable[pid] = (begun, False)
+                elif pid in off:
                     begun, kind = off.pop(pid)
                     kinds[kind].append((at, at - begun))
-                elif pid in runnable:
-                    continue
-                if event == "sched_wakeup_new" or pid not in RUNNING:
                     runnable[pid] = (at, False)
+                elif pid not in runnable and pid not in RUNNING:
+                    runnable[pid] = (at, False)
+                if event == "sched_wakeup":
+                    early.discard(pid)
                 continue
             prev, state, following = cls.SWITCH.match(text).groups()
             prev, following = int(prev), int(following)
             RUNNING.discard(prev)
             runnable.pop(prev, None)
+            early.discard(following)
             if prev and state[0] == "R":
+                early.discard(prev)
                 runnable[prev] = (at, True)
             elif prev and state[0] not in "XZ":
                 off[prev] = (at, "disk" if "D" in state else "stopped" if state[0] in "Tt" else "sleep")
@@ -321,6 +336,9 @@ def text():
         ktop.frame()
     events = truth.end()
     ktop.process.end()
+    if not events:
+        check(False, "text: the second instance kept its marks")
+        return
     # Whole frames that lie within the text; a frame ends 5 ms before its time is taken.
     settle = 5 * 10**6
     inside = [i for i in range(1, len(ktop.frames)) if frame_ns(ktop.frames[i - 1]) - settle > events[0][0] + 10**8
@@ -341,7 +359,8 @@ def text():
 
 def runqlat():
     """Three that share a CPU wait for some milliseconds each time, all the time: so it does not matter that both begin and end at other
-    moments. Waits of some microseconds are left out: they are measured at other points of the kernel, and vary with what else runs."""
+    moments. Waits of some microseconds are left out: runqlat's begin at sched_wakeup, ktop's a microsecond earlier at sched_waking, and they vary
+    with what else runs."""
     if not shutil.which("runqlat"):
         print("     runqlat is not there: not compared", flush=True)
         return

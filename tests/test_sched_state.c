@@ -129,6 +129,132 @@ static void odd_wakeups(void **state) {
     assert_int_equal(machine->cpus[0].length, 1);
 }
 
+// Woken when it had made up its mind to sleep and had not left its CPU yet: the waker waits until it has. Nothing else
+// wakes it, so it did not sleep.
+static void woken_on_its_way(void **state) {
+    (void)state;
+    switches(0, 0, 0, 0, 7);
+    other(SCHED_WAKING, 100, 8, 7, 0);
+    switches(101, 0, 7, SCHED_STATE_S, 9);
+    assert_int_equal(task(7)->state, SCHED_SLEEPING); // as far as it is known
+    assert_int_equal(machine->cpus[0].length, 1);
+    switches(150, 0, 9, SCHED_STATE_S, 7);
+    assert_int_equal(task(7)->queue_max, 49 * US);
+    assert_int_equal(task(7)->wakeups, 1);
+    assert_int_equal(machine->cpus[0].queue.max, 49 * US);
+    assert_int_equal(machine->off[SCHED_OFF_SLEEP].count, 1);
+    assert_int_equal(machine->off[SCHED_OFF_SLEEP].max, 0);
+    sched_machine_flush(machine, 200 * US);
+    assert_int_equal(task(7)->ns[SCHED_SLEEPING], 0);
+    assert_int_equal(task(7)->ns[SCHED_WOKEN], 49 * US);
+    assert_int_equal(machine->cpus[0].area, (101 + 2 * 49 + 50) * US);
+    assert_int_equal(machine->cpus[0].max, 2);
+    assert_int_equal(machine->cpus[0].length, 1);
+
+    sched_machine_next(machine, 200 * US);
+    other(SCHED_WAKING, 210, 8, 7, 0); // once more, and to another CPU
+    switches(211, 0, 7, SCHED_STATE_D, 0);
+    other(SCHED_MIGRATE, 212, 8, 7, 1);
+    assert_int_equal(task(7)->state, SCHED_WOKEN);
+    assert_int_equal(machine->cpus[0].length, 0);
+    assert_int_equal(machine->cpus[1].length, 1);
+    assert_int_equal(machine->cpus[0].wakeups, 0);
+    assert_int_equal(machine->cpus[1].wakeups, 1);
+    switches(230, 1, 0, 0, 7);
+    assert_int_equal(task(7)->queue_max, 19 * US);
+    assert_int_equal(machine->off[SCHED_OFF_DISK].count, 1);
+}
+
+// The same over the edge of a frame; and /proc tells what no event does.
+static void awake_for_long(void **state) {
+    (void)state;
+    switches(0, 0, 0, 0, 7);
+    other(SCHED_WAKING, 100, 8, 7, 0);
+    switches(101, 0, 7, SCHED_STATE_S, 9);
+    next_frame(1000);
+    switches(1500, 0, 9, SCHED_STATE_S, 7);
+    assert_int_equal(task(7)->queue_max, 1399 * US);
+    sched_machine_flush(machine, 2000 * US);
+    assert_int_equal(task(7)->ns[SCHED_WOKEN], 500 * US);
+    assert_int_equal(machine->cpus[0].area, (2 * 500 + 500) * US);
+    sched_machine_next(machine, 2000 * US);
+    other(SCHED_WAKING, 2100, 8, 7, 0);
+    switches(2101, 0, 7, SCHED_STATE_S, 9);
+    sched_machine_doubt(machine, sched_slot(machine, 7), 'R', 2900 * US);
+    assert_int_equal(task(7)->state, SCHED_WOKEN);
+    assert_int_equal(task(7)->since, 2101 * US);
+    assert_int_equal(machine->cpus[0].length, 2);
+    sched_machine_flush(machine, 3000 * US);
+    assert_int_equal(task(7)->ns[SCHED_WOKEN], 899 * US);
+    assert_int_equal(machine->cpus[0].area, (101 + 2 * 899) * US);
+}
+
+// Woken while it ran, so that it ran on, and long after that it sleeps: a wakeup of its own ends that.
+static void nudged_and_then_asleep(void **state) {
+    (void)state;
+    switches(0, 0, 0, 0, 7);
+    other(SCHED_WAKING, 100, 8, 7, 0);
+    switches(500, 0, 7, SCHED_STATE_S, 0);
+    other(SCHED_WAKING, 800, 8, 7, 0);
+    switches(810, 0, 0, 0, 7);
+    assert_int_equal(task(7)->queue_max, 10 * US);
+    assert_int_equal(machine->off[SCHED_OFF_SLEEP].max, 300 * US);
+    other(SCHED_WAKING, 900, 8, 7, 0);
+    switches(910, 0, 7, 0x100, 8); // preempted: it did not go to sleep
+    switches(920, 0, 8, SCHED_STATE_S, 7);
+    switches(930, 0, 7, SCHED_STATE_S, 0);
+    switches(990, 0, 0, 0, 7); // by a wakeup that was not told
+    assert_int_equal(task(7)->queue_max, 10 * US);
+    assert_int_equal(machine->off[SCHED_OFF_SLEEP].count, 1);
+}
+
+// A wakeup counts on the CPU that was chosen for it; where the task is moved to later is another matter.
+static void wakeups_by_cpu(void **state) {
+    (void)state;
+    switches(0, 0, 0, 0, 7);
+    switches(10, 0, 7, SCHED_STATE_S, 0);
+    wakes(100, 8, 7, 1);
+    assert_int_equal(machine->cpus[0].wakeups, 0);
+    assert_int_equal(machine->cpus[1].wakeups, 1);
+    other(SCHED_MIGRATE, 900, 8, 7, 0);
+    assert_int_equal(machine->cpus[1].wakeups, 1);
+    assert_int_equal(machine->counts.wakeups, 1);
+    assert_int_equal(machine->cpus[0].length, 1);
+    assert_int_equal(machine->cpus[1].length, 0);
+}
+
+// With --pid sched_wakeup comes as well, since migrations do not: it only tells the CPU. Before 4.3 it comes alone.
+static void wakeups_told_twice_or_late(void **state) {
+    (void)state;
+    switches(0, 0, 0, 0, 7);
+    switches(10, 0, 7, SCHED_STATE_S, 0);
+    other(SCHED_WAKING, 100, 8, 7, 0);
+    other(SCHED_WAKEUP, 103, 0, 7, 1);
+    assert_int_equal(task(7)->cpu, 1);
+    assert_int_equal(task(7)->wakeups, 1);
+    assert_int_equal(task(7)->waker, 8);
+    assert_int_equal(machine->cpus[0].wakeups, 0);
+    assert_int_equal(machine->cpus[1].wakeups, 1);
+    switches(110, 1, 0, 0, 7);
+    assert_int_equal(task(7)->queue_max, 10 * US);
+    other(SCHED_WAKING, 200, 8, 7, 1);
+    switches(201, 1, 7, SCHED_STATE_S, 0);
+    other(SCHED_WAKEUP, 202, 0, 7, 0);
+    assert_int_equal(task(7)->state, SCHED_WOKEN);
+    assert_int_equal(task(7)->cpu, 0);
+    switches(205, 0, 0, 0, 7);
+    other(SCHED_WAKEUP, 300, 0, 99, 0); // of one of which nothing is known
+    assert_int_equal(sched_slot(machine, 99), 0);
+
+    machine->old_wakeups = true;
+    switches(400, 0, 7, SCHED_STATE_S, 0);
+    other(SCHED_WAKEUP, 500, 8, 7, 1);
+    switches(530, 1, 0, 0, 7);
+    assert_int_equal(task(7)->queue_max, 30 * US);
+    assert_int_equal(task(7)->wakeups, 3);
+    assert_int_equal(machine->counts.wakeups, 3);
+}
+
 static void interrupts_wake(void **state) {
     (void)state;
     const struct sched_event event = {
@@ -169,7 +295,7 @@ static void a_missing_switch(void **state) {
     assert_int_equal(machine->cpus[0].length, 0);
     switches(600, 0, 0, 0, 7);
     assert_int_equal(task(7)->queued, 0);
-    sched_machine_doubt(machine, sched_slot(machine, 7), 700 * US);
+    sched_machine_doubt(machine, sched_slot(machine, 7), 'S', 700 * US);
     assert_int_equal(machine->cpus[0].length, 0);
     assert_int_equal(task(7)->state, SCHED_UNKNOWN);
 }
@@ -299,6 +425,11 @@ int main(void) {
         cmocka_unit_test_setup_teardown(frame_edges, set_up, tear_down),
         cmocka_unit_test_setup_teardown(run_queues, set_up, tear_down),
         cmocka_unit_test_setup_teardown(odd_wakeups, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(woken_on_its_way, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(awake_for_long, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nudged_and_then_asleep, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(wakeups_by_cpu, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(wakeups_told_twice_or_late, set_up, tear_down),
         cmocka_unit_test_setup_teardown(interrupts_wake, set_up, tear_down),
         cmocka_unit_test_setup_teardown(losses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_missing_switch, set_up, tear_down),
