@@ -1,7 +1,8 @@
 // The tasks collector: every process, or thread, of the machine in a table that costs what moved, not what is there.
 //
 // The plan: do not read what has not run. Where the kernel allows it, it is known exactly who ran (tasks_ran.c), and a
-// frame costs what those cost. Else a task that was found unmoved twice is idle, and idle tasks are looked at in turn;
+// frame costs what those cost; on a machine that switches so often that this would slow it more than it spares, all are
+// asked (tasks_worth.c). Elsewhere a task that was found unmoved twice is idle, and idle tasks are looked at in turn;
 // that somebody woke is seen by conservation: the CPU time of the host (/proc/stat) less that of the tasks that were
 // read and of those that ended. When it cannot be explained, all idle tasks are looked at within the same frame, so
 // that the table is right in that frame for everything that matters.
@@ -111,6 +112,7 @@ void tasks_free(struct tasks *tasks) {
 static void host_read(struct tasks *tasks) {
     struct host_stat host = {0};
     tasks->frame_ticks = tasks->forks = 0;
+    tasks->switches = -1;
     ssize_t got = proc_read(&tasks->proc, "stat");
     // On a very large machine the line of forks lies past the buffer. Then there is no conservation, and the idle tasks
     // wait for their turn.
@@ -118,6 +120,8 @@ static void host_read(struct tasks *tasks) {
     if (ok && tasks->has_host) {
         tasks->frame_ticks = host.busy > tasks->host.busy ? host.busy - tasks->host.busy : 0;
         tasks->forks = host.forks - tasks->host.forks;
+        if (tasks->host.switches && host.switches > tasks->host.switches)
+            tasks->switches = (double)(host.switches - tasks->host.switches);
     }
     tasks->host = host;
     tasks->has_host = ok;
@@ -210,9 +214,8 @@ int tasks_first(struct tasks *tasks, struct collector_run *run) {
     tasks->all_new = false;
     // The first of its kind on a machine takes the kernel tens of milliseconds (it waits for all CPUs), so the first
     // rows go before it. What ran meanwhile is not known: the first frame asks all.
-    if (tasks->watches && tasks_ran_open(&tasks->ran))
-        tasks->ran = NULL;
-    tasks->ran_lost = true;
+    if (tasks->watches)
+        tasks_watch(tasks);
     tasks_settle(tasks, tasks->clock() + SETTLE_FIRST_NS);
     return tasks->n_processes || tasks->options->n_pids ? 0 : -ENOENT;
 }

@@ -7,6 +7,7 @@
 #include "collectors/tasks_columns.h"
 #include "collectors/tasks_ran.h"
 #include "collectors/tasks_read.h"
+#include "collectors/tasks_worth.h"
 #include "collectors/taskstats.h"
 
 struct pid_list {
@@ -23,12 +24,11 @@ struct tasks {
     struct table_builder *builder;
     struct taskstats_link *link; // NULL: not allowed or not there
     struct tasks_ran *ran;       // NULL: the same
-    uint32_t ran_pause;          // frames until it is tried again, after an overflow
-    uint32_t overflows_in_a_row;
-    uint64_t n_overflows;
-    bool watches;   // `ran` is wanted
-    bool ran_lost;  // since the last frame
-    bool listening; // to endings
+    struct tasks_worth worth;    // whether its switches are on
+    uint64_t ran_ns;             // when its rings were drained last
+    bool watches;                // `ran` is wanted, and may be had
+    bool ran_lost;               // not all that ran since the last frame is known
+    bool listening;              // to endings
     const char *link_reason, *link_fix;
     uint64_t (*clock)(void); // CLOCK_MONOTONIC, or a test's
     uint64_t boot_s;         // wall clock at boot
@@ -43,10 +43,11 @@ struct tasks {
     uint64_t asked_ns;       // when taskstats answered last
     uint64_t begin_boot_ns;  // begin_ns on the clock of start times
     uint64_t forks;          // of the host
+    double switches;         // the same; below 0: not known
     uint64_t frame_ticks;    // CPU time that the host's tasks spent, in clock ticks
     uint64_t explained_ns;   // the part of it that was found with tasks
     int64_t inherited_ticks; // the part of it that ended tasks left to their parents
-    uint64_t n_ended, n_ended_hidden, n_reads, n_scans;
+    uint64_t n_ended, n_ended_hidden, n_reads, n_scans, n_moved;
     uint64_t seen, lost;
     bool all_new; // nothing was known before: the first listing
 
@@ -77,10 +78,15 @@ void tasks_drain(struct tasks *tasks); // between frames
 // Reads the task whole and writes its row. account: what taskstats said a moment ago, or NULL. False: it is gone.
 bool task_update(struct tasks *tasks, struct task *task, const struct task_account *account);
 void tasks_poll(struct tasks *tasks, struct task **work, size_t n);
-void tasks_hear_ran(struct tasks *tasks); // who ran, from the rings
 void tasks_poll_all(struct tasks *tasks);
 void task_state_set(struct tasks *tasks, struct task *task, char state);
 struct task **tasks_work(struct tasks *tasks, size_t n); // room for n
+
+// ---- tasks_watch.c ----
+void tasks_watch(struct tasks *tasks);     // starts, with the switches off
+void tasks_hear_ran(struct tasks *tasks);  // who ran, from the rings
+bool tasks_ran_exact(struct tasks *tasks); // whether the switches of the whole interval are known; the next one begins
+void tasks_ran_weigh(struct tasks *tasks, size_t spared); // spared: tasks that did not move
 
 // ---- tasks_find.c ----
 void tasks_find_new(struct tasks *tasks, uint64_t forks, bool ends);

@@ -186,6 +186,8 @@ int host_stat_parse(const char *bytes, size_t len, struct host_stat *out) {
     out->busy = reader_number(&r);
     out->busy += reader_number(&r);
     out->busy += reader_number(&r);
+    if (!find_number(bytes, len, "ctxt ", &out->switches))
+        out->switches = 0;
     return find_number(bytes, len, "processes ", &out->forks) ? 0 : -EINVAL;
 }
 

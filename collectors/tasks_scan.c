@@ -11,9 +11,11 @@
 
 #define REFRESH_FRAMES 32 // an unmoved task's stat is read after so many: its memory may be taken away while it sleeps
 #define NAMES_REFRESHES 8 // and its names after so many of these: control group, user
-#define RAN_PAUSE_FRAMES 15 // after two overflows in a row
-#define TURN_ASKED 1500     // idle tasks asked by taskstats in a frame, at 0.9 us each
-#define TURN_READ 500       // read by their files, at 2.5 us
+#define TURN_ASKED 1500   // idle tasks asked by taskstats in a frame, at 0.9 us each
+#define TURN_READ 500     // read by their files, at 2.5 us
+// Where it could be known who ran, and asking is cheaper: all are asked, of that many idle ones in a frame.
+#define LOOK_ASKED 10000
+#define LOOK_READ 4000
 
 struct task **tasks_work(struct tasks *tasks, size_t n) {
     if (n > tasks->work_room) {
@@ -210,6 +212,7 @@ static void task_still(struct tasks *tasks, struct task *task, const struct task
 
 static void task_moved(struct tasks *tasks, struct task *task, const struct task_account *account) {
     task->still = 0;
+    tasks->n_moved++;
     if (!task_update(tasks, task, account))
         return;
     tasks_set_move(tasks->set, task, TASKS_ACTIVE);
@@ -313,59 +316,6 @@ static double noise_ns(const struct tasks *tasks) {
     return 0.02 * 1e9 * (seconds < 1 ? 1 : seconds) + (noise < 0.5 * busy ? noise : 0.5 * busy);
 }
 
-static void on_ran(void *context, pid_t pid, pid_t tid, bool exec) {
-    struct tasks *tasks = context;
-    struct task *task = tasks_set_find(tasks->set, pid);
-    for (int i = 0; i < 2; i++) {
-        if (task) {
-            task->ran = true;
-            if (exec)
-                task->refreshes = 0;
-            if (task->list == TASKS_IDLE)
-                tasks_set_move(tasks->set, task, TASKS_ACTIVE);
-        }
-        if (!tasks->threads)
-            return;
-        task = tasks_set_find(tasks->set, -tid);
-    }
-}
-
-void tasks_hear_ran(struct tasks *tasks) {
-    if (tasks->ran && !tasks->ran_pause && !tasks_ran_drain(tasks->ran, on_ran, tasks))
-        tasks->ran_lost = true;
-}
-
-// Whether the switches of the whole interval are known.
-static bool ran_exact(struct tasks *tasks) {
-    if (!tasks->ran)
-        return false;
-    if (tasks->ran_pause) {
-        if (--tasks->ran_pause == 0)
-            tasks_ran_pause(tasks->ran, false);
-        tasks->ran_lost = true; // the interval that begins now is not whole either
-        return false;
-    }
-    bool exact = !tasks->ran_lost;
-    tasks->ran_lost = false;
-    if (!exact) {
-        tasks->n_overflows++;
-        if (tasks->frame > 1 && ++tasks->overflows_in_a_row > 1) {
-            tasks_ran_pause(tasks->ran, true);
-            tasks->ran_pause = RAN_PAUSE_FRAMES;
-        }
-        return false;
-    }
-    tasks->overflows_in_a_row = 0;
-    if (tasks->frame % 8 == 0 && !tasks_ran_whole(tasks->ran)) { // a CPU came or went: watch the ones that are there
-        tasks_ran_close(tasks->ran);
-        if (tasks_ran_open(&tasks->ran))
-            tasks->ran = NULL;
-        tasks->ran_lost = true;
-        return false;
-    }
-    return true;
-}
-
 // The active tasks that have to be looked at: all, or when it is known who ran, those (and whose row is not at rest).
 static size_t active_work(struct tasks *tasks, struct task **work) {
     size_t n = 0;
@@ -410,23 +360,31 @@ static void tasks_scan(struct tasks *tasks, struct task **work, size_t idle, siz
     tasks->foreign_ns = after > noise ? after : 0;
 }
 
+// The idle ones in turn: as many as fit into some 2 ms, which is all of them on most machines, but each at least every
+// 16 frames. When it is known who ran, only what can change without running.
+static size_t idle_turn(const struct tasks *tasks, size_t idle) {
+    size_t turn = idle / 16 + (tasks->link ? TURN_ASKED : TURN_READ);
+    if (tasks->watches)
+        turn = idle / 16 + (tasks->link ? LOOK_ASKED : LOOK_READ);
+    if (tasks->exact)
+        turn = idle / REFRESH_FRAMES + 1;
+    return turn < idle ? turn : idle;
+}
+
 void tasks_poll_all(struct tasks *tasks) {
-    tasks->exact = ran_exact(tasks);
+    tasks->exact = tasks_ran_exact(tasks);
+    tasks->n_moved = 0;
     size_t active = tasks_set_count(tasks->set, TASKS_ACTIVE), idle = tasks_set_count(tasks->set, TASKS_IDLE);
-    struct task **work = tasks_work(tasks, active + idle);
+    size_t all = active + idle;
+    struct task **work = tasks_work(tasks, all);
     active = active_work(tasks, work);
     idle = tasks_set_count(tasks->set, TASKS_IDLE);
     for (size_t i = 0; i < idle; i++)
         work[active + i] = tasks_set_at(tasks->set, TASKS_IDLE, i);
     tasks_poll(tasks, work, active);
-    // The idle ones in turn: as many as fit into some 2 ms, which is all of them on most machines, but each at least
-    // every 16 frames.
-    size_t turn = idle / 16 + (tasks->link ? TURN_ASKED : TURN_READ);
-    if (tasks->exact)
-        turn = idle / REFRESH_FRAMES + 1; // only what can change without running
-    if (turn > idle)
-        turn = idle;
+    size_t turn = idle_turn(tasks, idle);
     poll_idle(tasks, work + active, idle, turn);
     if (!tasks->exact && turn < idle)
         tasks_scan(tasks, work + active, idle, turn);
+    tasks_ran_weigh(tasks, all > tasks->n_moved ? all - tasks->n_moved : 0);
 }

@@ -111,6 +111,103 @@ def sleeper_wakes(user):
     load.end()
 
 
+def perf_events(ktop):
+    n = 0
+    for fd in os.listdir(f"/proc/{ktop.p.pid}/fd"):
+        try:
+            n += "perf_event" in os.readlink(f"/proc/{ktop.p.pid}/fd/{fd}")
+        except FileNotFoundError:
+            pass
+    return n
+
+
+def until(ktop, seconds, done):
+    """Frames until it is so, or that long."""
+    end = time.monotonic() + seconds
+    while not done() and time.monotonic() < end:
+        ktop.frame()
+    return done()
+
+
+def host_switches():
+    with open("/proc/stat") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("ctxt "))
+
+
+def switches(pid):
+    with open(f"/proc/{pid}/status") as f:
+        return sum(int(line.split()[1]) for line in f if "ctxt_switches" in line)
+
+
+def becomes_another(ktop, how):
+    """A program of the same name: only the kernel's word of it has its arguments read again."""
+    shell = subprocess.Popen(["sh", "-c", "for i in 1 2 3 4 5 6; do read x; done; exec sh -c 'read x; : it is another'"],
+                             stdin=subprocess.PIPE)
+    undo.append(lambda: (shell.kill(), shell.wait()))
+    for _ in range(6):
+        ktop.frame()
+        command = (ktop.row(shell.pid) or {}).get("command")
+        shell.stdin.write(b"x\n")
+        shell.stdin.flush()
+    check("for i in" in (command or ""), f"{how}: a shell that waits")
+    check(until(ktop, 3, lambda: (ktop.row(shell.pid)["command"] or "").startswith("sh -c read x; : it is")),
+          f"{how}: it has become another: {ktop.row(shell.pid)['command']}")
+    shell.kill()
+    shell.wait()
+
+
+def switching(user):
+    """Switches are heard of one by one only while there are few of them; what is shown is right either way."""
+    cpus = os.sysconf("SC_NPROCESSORS_ONLN")
+    idle, ping = Load("idle", 2000), Load("ping", min(os.sched_getaffinity(0)))
+    os.kill(ping.pid, signal.SIGUSR1)
+    ktop = Ktop(user, delay=0.5)
+    for _ in range(4):
+        ktop.frame()
+    least = perf_events(ktop)
+    os.kill(ping.pid, signal.SIGUSR2)
+    ktop.frame()
+    before, start = host_switches(), time.monotonic()
+    calm = until(ktop, 20, lambda: perf_events(ktop) == least + cpus)
+    rate = (host_switches() - before) / (time.monotonic() - start)
+    if not calm and rate > 5000:
+        print(f"      this machine switches {rate:.0f} times a second without us: not compared")
+        return
+    check(calm, f"{rate:.0f} switches a second: each is heard of ({perf_events(ktop)} events, {least} before)")
+    becomes_another(ktop, "heard")
+    check(until(ktop, 20, lambda: perf_events(ktop) == least + cpus), "they still are")
+    ktop.frame()
+    ktop.frame()
+    truth, shown = switches(ping.pid), 0
+    os.kill(ping.pid, signal.SIGUSR1)
+    start = time.monotonic()
+    while perf_events(ktop) != least and time.monotonic() < start + 3:
+        time.sleep(0.02)
+    check(time.monotonic() < start + 1, f"a torrent: no more after {time.monotonic() - start:.2f} s")
+    used, burnt = cpu_s(idle.last), 0
+    for n in range(9):
+        if n == 2:
+            os.kill(idle.last, signal.SIGUSR1)
+        if n == 4:
+            os.kill(idle.last, signal.SIGSTOP)
+        if n == 6:
+            os.kill(ping.pid, signal.SIGUSR2)
+        ktop.frame()
+        shown += ktop.row(ping.pid)["context_switches_per_s"] * ktop.interval
+        burnt += ktop.row(idle.last)["cpu_pct"] * ktop.interval / 100
+    truth, used = switches(ping.pid) - truth, cpu_s(idle.last) - used
+    check(truth > 20000 and abs(shown - truth) < 0.02 * truth, f"{truth} switches of its own, {shown:.0f} shown")
+    check(used > 0.1 and abs(burnt - used) < 0.03 + 0.05 * used, f"a sleeper woke for {used:.3f} s, {burnt:.3f} shown")
+    check(until(ktop, 20, lambda: perf_events(ktop) == least + cpus), "calm again: heard again")
+    os.kill(ping.pid, signal.SIGUSR1)
+    ktop.frame()
+    ktop.frame()
+    becomes_another(ktop, "not heard")
+    check(perf_events(ktop) == least, "a torrent again: not heard")
+    for x in ktop, ping, idle:
+        x.end()
+
+
 def faults_and_bytes(user):
     touch, size = Load("touch", 5000), 8 << 20
     path = os.path.join(TMP, "written")
@@ -218,6 +315,7 @@ def main():
         threads(user and os.geteuid() == 0)
         if not user:
             short_lives(False)
+            switching(False)
         sleeper_wakes(user and os.geteuid() == 0)
     return 1 if failed else 0
 

@@ -328,6 +328,25 @@ static void a_waking_task_is_shown_whole_whatever_its_turn(void **state) {
     }
 }
 
+// Who may know who ran, and does not because that is dearer than asking, asks all: a figure too small to be missed by
+// the host's is right in its frame.
+static void all_are_asked_while_it_is_not_known_who_ran(void **state) {
+    (void)state;
+    struct fake f;
+    put_sleepers(&f, 1300);
+    for (int i = 0; i < 8; i++) {
+        tasks->watches = i % 2;
+        f.pid = 1399 - 150 * i;
+        f.cpu_ns = 1000000 + 300000;
+        put_task(&f); // the host does not say
+        uint64_t reads = tasks->n_reads;
+        frame();
+        assert_true(tasks->watches ? tasks->n_reads - reads >= 1300 : tasks->n_reads - reads < 700);
+        if (tasks->watches)
+            assert_true(fabs(num(f.pid, "cpu_pct") - 0.03) < 0.001);
+    }
+}
+
 // CPU time that is nobody's: after one look at all, half of them in a frame; one that wakes is right in two.
 static void what_nobody_used_is_not_sought_again_and_again(void **state) {
     (void)state;
@@ -521,6 +540,7 @@ int main(void) {
         TEST(the_idle_are_left_alone_until_one_wakes),
         TEST(no_cpu_time_is_lost),
         TEST(a_waking_task_is_shown_whole_whatever_its_turn),
+        TEST(all_are_asked_while_it_is_not_known_who_ran),
         TEST(what_nobody_used_is_not_sought_again_and_again),
         TEST(threads_stand_for_their_process),
         TEST(a_process_ends_with_its_threads),

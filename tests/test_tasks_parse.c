@@ -139,7 +139,11 @@ static void host(void **state) {
     assert_int_equal(host_stat_parse(stat, strlen(stat), &h), 0);
     assert_int_equal(h.busy, 2380 + 10 + 2135);
     assert_int_equal(h.forks, 7730);
+    assert_int_equal(h.switches, 462162);
     assert_int_not_equal(host_stat_parse(stat, 50, &h), 0);
+    static const char untold[] = "cpu  1 0 0 0\nprocesses 7\n";
+    assert_int_equal(host_stat_parse(untold, strlen(untold), &h), 0);
+    assert_int_equal(h.switches, 0);
     struct host_load l;
     assert_int_equal(host_load_parse("0.03 0.03 0.00 2/94 9289\n", 25, &l), 0);
     assert_int_equal(l.threads, 94);

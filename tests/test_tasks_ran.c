@@ -51,11 +51,13 @@ static void say(void *context, pid_t pid, pid_t tid, bool exec) {
     strcat(said, text);
 }
 
+static struct tasks_ran_seen seen;
+
 static uint64_t walk(uint64_t tail) {
-    uint64_t lost = 0;
+    seen = (struct tasks_ran_seen){0};
     said[0] = '\0';
-    tasks_ran_records(ring, RING, tail, head, say, NULL, &lost);
-    return lost;
+    tasks_ran_records(ring, RING, tail, head, say, NULL, &seen);
+    return seen.lost;
 }
 
 static void who_left_and_who_came(void **state) {
@@ -70,7 +72,25 @@ static void who_left_and_who_came(void **state) {
         put_comm(true, 8);
         assert_int_equal(walk(start), 0);
         assert_string_equal(said, "6 5 6 7 exec 8 ");
+        assert_int_equal(seen.switches, 3);
     }
+}
+
+static void the_cpu_with_most_is_told(void **state) {
+    (void)state;
+    seen = (struct tasks_ran_seen){0};
+    for (int cpu = 0; cpu < 3; cpu++) {
+        head = 0;
+        for (int i = 0; i < (cpu == 1 ? 4 : 2); i++) {
+            put_switch(true, 5, 6);
+            put_switch(false, 6, 5);
+        }
+        said[0] = '\0';
+        tasks_ran_records(ring, RING, 0, head, say, NULL, &seen);
+    }
+    assert_int_equal(seen.switches, 8);
+    assert_int_equal(seen.most, 4);
+    assert_int_equal(seen.lost, 0);
 }
 
 static void lost_records_are_told(void **state) {
@@ -106,6 +126,7 @@ static void rubbish_ends_the_walk(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_left_and_who_came),
+        cmocka_unit_test(the_cpu_with_most_is_told),
         cmocka_unit_test(lost_records_are_told),
         cmocka_unit_test(rubbish_ends_the_walk),
     };

@@ -3,8 +3,15 @@
 //   threads N   one process with N sleeping threads; the last one burns while SIGUSR1 was the last signal (SIGUSR2:
 //   not) touch N     on each SIGUSR1 touches N new pages write F N   on each SIGUSR1 writes N bytes to the file F, and
 //   sees them to the disk name BYTES  has that name
+//   ping CPU    on that CPU hands a byte to another process and back, as fast as it goes, while SIGUSR1 was the last
+//   signal
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE // sched_setaffinity
+#endif
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -47,6 +54,48 @@ static void sleeper(void) {
     _exit(0);
 }
 
+static void hand_on(int from, int to) {
+    char byte;
+    ssize_t got;
+    while ((got = read(from, &byte, 1)) < 0 && errno == EINTR)
+        ;
+    if (got != 1 || write(to, &byte, 1) != 1)
+        _exit(1);
+}
+
+// Where the byte comes back from and goes out to: to and from a process that does nothing else.
+static pid_t ping_begin(int cpu, int *in, int *out) {
+    int there[2], back[2];
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)cpu, &one);
+    if (sched_setaffinity(0, sizeof(one), &one) || pipe(there) || pipe(back))
+        return -1;
+    pid_t pid = fork();
+    if (!pid)
+        for (prctl(PR_SET_PDEATHSIG, SIGKILL);;)
+            hand_on(there[0], back[1]);
+    *in = back[0];
+    *out = there[1];
+    return pid < 0 || write(*out, "x", 1) != 1 ? -1 : pid;
+}
+
+static void ping(int in, int out) {
+    sigset_t none, usr;
+    sigemptyset(&none);
+    sigemptyset(&usr);
+    sigaddset(&usr, SIGUSR1);
+    sigaddset(&usr, SIGUSR2);
+    for (;;) {
+        sigprocmask(SIG_BLOCK, &usr, NULL);
+        while (!burning)
+            sigsuspend(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        while (burning)
+            hand_on(in, out);
+    }
+}
+
 int main(int argc, char **argv) {
     if (argc < 3)
         return 2;
@@ -75,8 +124,13 @@ int main(int argc, char **argv) {
                 sleeper();
             else if (last < 0)
                 return 1;
+    int in = -1, out = -1;
+    if (!strcmp(what, "ping") && (last = ping_begin((int)n, &in, &out)) < 0)
+        return 1;
     printf("ready %d\n", last);
     fflush(stdout);
+    if (!strcmp(what, "ping"))
+        ping(in, out);
     for (;;) {
         pause();
         if (!burning)
