@@ -258,7 +258,7 @@ static bool part_key(struct pane *pane, const struct look *look, size_t i, int k
     if (ctx.focus_take)
         pane->focus = (int)i;
     answer->jump_pane = ctx.jump_pane;
-    snprintf(answer->jump_filter, sizeof(answer->jump_filter), "%s", ctx.jump_filter ? ctx.jump_filter : "");
+    snprintf(answer->jump_filter, sizeof(answer->jump_filter), "%s", ctx.jump_filter);
     snprintf(answer->message, sizeof(answer->message), "%s", ctx.message);
     if (ctx.go_part)
         pane_go(pane, look, &ctx, answer);

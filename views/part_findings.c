@@ -27,7 +27,6 @@ struct findings_state {
         int y, lines;
     } at[FINDINGS_MAX];                    // of the last draw; lines 0: not on the screen
     struct finding findings[FINDINGS_MAX]; // scratch
-    char filter[128];
 };
 
 static void cell_string(const struct table *table, const union cell *row, const char *name, char *out, size_t size) {
@@ -353,9 +352,8 @@ static bool findings_key(struct part_context *ctx) {
     int pane = table_column(table_def(table), "pane");
     if (!row || pane < 0 || !row[pane].text)
         return true;
-    culprit_filter(table, row, ctx->look->frame, text_bytes(row[pane].text), state->filter, sizeof state->filter);
+    culprit_filter(table, row, ctx->look->frame, text_bytes(row[pane].text), ctx->jump_filter, sizeof ctx->jump_filter);
     ctx->jump_pane = text_bytes(row[pane].text);
-    ctx->jump_filter = state->filter;
     return true;
 }
 

@@ -23,7 +23,6 @@ struct table_state {
     long top;           // place of the first visible row
     int page;           // rows visible
     struct table_line line;
-    char jump_pane[32], jump_filter[128];
 };
 
 static const struct table_spec *spec_of(const struct part_context *ctx) {
@@ -287,38 +286,29 @@ static bool open_row(struct part_context *ctx, const struct join *join, size_t r
     return true;
 }
 
-static bool jump(struct part_context *ctx) {
-    struct table_state *self = ctx->state;
+// To the other pane, with what names the row there.
+static bool jump(struct part_context *ctx, const struct join *join, size_t row) {
     const struct table_spec *spec = spec_of(ctx);
-    const struct join *join = self->rows.join;
     char names[256], *save;
+
+    ctx->jump_pane = spec->jump_pane;
+    snprintf(names, sizeof(names), "%s", spec->jump_filter ? spec->jump_filter : "");
+    for (char *name = strtok_r(names, " ", &save); name && !ctx->jump_filter[0]; name = strtok_r(NULL, " ", &save)) {
+        int column = join_column(join, name);
+        if (column >= 0)
+            filter_for(join->columns[column], join_cell(join, row, (uint16_t)column), ctx->jump_filter,
+                       sizeof(ctx->jump_filter));
+    }
+    return spec->jump_pane != NULL;
+}
+
+static bool enter(struct part_context *ctx) {
+    struct table_state *self = ctx->state;
 
     if (!self->rows.n)
         return false;
     size_t row = rows_at(&self->rows, (size_t)(self->selected ? self->place : 0));
-    if (spec->opens)
-        return open_row(ctx, join, row);
-    int column = spec->jump_pane_column ? join_column(join, spec->jump_pane_column) : -1;
-    snprintf(self->jump_pane, sizeof(self->jump_pane), "%s", spec->jump_pane ? spec->jump_pane : "");
-    if (column >= 0 && join_cell(join, row, (uint16_t)column).text)
-        snprintf(self->jump_pane, sizeof(self->jump_pane), "%s",
-                 text_bytes(join_cell(join, row, (uint16_t)column).text));
-    if (!self->jump_pane[0])
-        return false;
-    self->jump_filter[0] = '\0';
-    snprintf(names, sizeof(names), "%s", spec->jump_filter ? spec->jump_filter : "");
-    for (char *name = strtok_r(names, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
-        if ((column = join_column(join, name)) < 0)
-            continue;
-        union cell value = join_cell(join, row, (uint16_t)column);
-        if (cell_is_null(join->columns[column], value))
-            continue;
-        filter_for(join->columns[column], value, self->jump_filter, sizeof(self->jump_filter));
-        break;
-    }
-    ctx->jump_pane = self->jump_pane;
-    ctx->jump_filter = self->jump_filter;
-    return true;
+    return spec_of(ctx)->opens ? open_row(ctx, self->rows.join, row) : jump(ctx, self->rows.join, row);
 }
 
 static bool clicked(struct part_context *ctx) {
@@ -342,7 +332,7 @@ static bool clicked(struct part_context *ctx) {
     long place = self->top + ctx->mouse_y - head;
     if (place >= (long)self->rows.n)
         return false;
-    if (self->selected && place == self->place && jump(ctx))
+    if (self->selected && place == self->place && enter(ctx))
         return true;
     select_place(self, place);
     return true;
@@ -389,7 +379,7 @@ static bool key(struct part_context *ctx) {
     case KEY_VIEW_RIGHT:
         return scroll_columns(self, 1);
     case KEY_VIEW_ENTER:
-        return jump(ctx);
+        return enter(ctx);
     case KEY_VIEW_BACK:
         if (!self->selected)
             return false;
@@ -442,7 +432,7 @@ static bool sort(struct part_context *ctx, const char *column, bool ascending) {
 static bool takes(const struct part *part, int key) {
     const struct table_spec *spec = part->spec;
 
-    return key != KEY_VIEW_ENTER || spec->opens || spec->jump_pane || spec->jump_pane_column;
+    return key != KEY_VIEW_ENTER || spec->opens || spec->jump_pane;
 }
 
 static const struct part_key keys[] = {

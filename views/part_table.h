@@ -19,9 +19,8 @@ struct table_spec {
     // Enter: the part of this pane that shows the row, alone (part_row.h) or as what a filter that finds it leaves;
     // NULL: none.
     const char *opens;
-    const char *jump_pane;        // Enter: the pane to go to; NULL: none
-    const char *jump_pane_column; // or the column that names it
-    const char *jump_filter;      // columns whose first measured value becomes the filter there, blank between; or NULL
+    const char *jump_pane;   // Enter: the pane to go to; NULL: none
+    const char *jump_filter; // columns whose first measured value becomes the filter there, blank between; or NULL
     // How a cell is drawn; NULL or ROLE_TEXT: plain. Called for what is visible only.
     enum role (*role)(const struct join *join, size_t row, const struct column *column, union cell value);
     bool optional;     // takes no room while no frame that is looked at has a row of it

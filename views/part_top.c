@@ -29,7 +29,6 @@ struct top_state {
     char wanted[128];
     struct top_row rows[TOP_LISTS_MAX][TOP_ROWS_MAX];
     int n[TOP_LISTS_MAX];
-    char filter[128]; // for the jump
 };
 
 static int list_count(const struct top_spec *spec) {
@@ -232,9 +231,8 @@ static bool top_key(struct part_context *ctx) {
         int column = table_column(table_def(table), spec->id);
         const union cell *cells = state->rows[state->list][state->row].cells;
         if (column >= 0)
-            filter_for(&table_def(table)->columns[column], cells[column], state->filter, sizeof state->filter);
+            filter_for(&table_def(table)->columns[column], cells[column], ctx->jump_filter, sizeof ctx->jump_filter);
         ctx->jump_pane = spec->jump_pane;
-        ctx->jump_filter = state->filter;
         return true;
     }
     default:

@@ -64,10 +64,11 @@ struct part_context {
     void *state;      // of this part in this pane
     struct area area; // draw
     bool focused;
-    int key, mouse_x, mouse_y;           // key; mouse relative to the part's area (without the title) of the last draw
-    const char *jump_pane, *jump_filter; // key: set to move the user to another pane (Enter on a finding)
-    char message[128];                   // key: something to say in the message line
-    bool focus_take, focus_drop;         // key: it showed itself, and wants the keys; it hid itself
+    int key, mouse_x, mouse_y;   // key; mouse relative to the part's area (without the title) of the last draw
+    const char *jump_pane;       // key: set to move the user to another pane (Enter on a finding)
+    char jump_filter[128];       // and what is shown there
+    char message[128];           // key: something to say in the message line
+    bool focus_take, focus_drop; // key: it showed itself, and wants the keys; it hid itself
     // key: set to move the user to that part of the same pane, at that frame, with a filter for that part alone; Esc
     // goes back.
     const struct part *go_part;
