@@ -5,6 +5,7 @@
 
 #include "tui/app.h"
 #include "views/escape.h"
+#include "views/write.h"
 
 #define SEPARATOR "  "
 
@@ -57,9 +58,7 @@ static void draw_header(struct area area, const struct app *app, const struct fr
         piece(area, &x, limit, ROLE_HEADER, "starting");
         return;
     }
-    struct tm local;
-    localtime_r(&frame->wall.tv_sec, &local);
-    strftime(text, sizeof text, "%H:%M:%S", &local);
+    clock_write(frame->wall.tv_sec, text);
     piece(area, &x, limit, ROLE_HEADER, text);
     uint64_t lost = frame_lost(frame);
     if (lost) {

@@ -57,8 +57,7 @@ struct area area_sub(struct area area, int x, int y, int width, int height) {
                          .height = bottom < top ? 0 : (int)(bottom - top)};
 }
 
-// The cell, or NULL outside of the area or of the grid.
-static struct grid_cell *cell_at(struct area area, int x, int y) {
+struct grid_cell *area_cell(struct area area, int x, int y) {
     if (x < 0 || y < 0 || x >= area.width || y >= area.height)
         return NULL;
     x += area.x;
@@ -98,7 +97,7 @@ static uint32_t ascii_for(uint32_t ch) {
 // One character at its place, both halves when it is wide; what it covers half of an older wide one is blanked.
 static void put(struct area area, int x, int y, enum role role, uint32_t ch, int width, uint8_t heat) {
     for (int i = 0; i < width; i++) {
-        struct grid_cell *cell = cell_at(area, x + i, y);
+        struct grid_cell *cell = area_cell(area, x + i, y);
 
         if (!cell)
             continue;
@@ -111,7 +110,7 @@ static void put(struct area area, int x, int y, enum role role, uint32_t ch, int
     }
     // Half of a wide character would be cut off by the edge: a blank stands there.
     if (width == 2) {
-        struct grid_cell *left = cell_at(area, x, y), *right = cell_at(area, x + 1, y);
+        struct grid_cell *left = area_cell(area, x, y), *right = area_cell(area, x + 1, y);
         if (left && !right)
             left->ch = ' ';
         if (right && !left)
@@ -203,7 +202,7 @@ void area_fill(struct area area, int x, int y, int width, enum role role, uint32
 
 void area_role(struct area area, int x, int y, int width, enum role role) {
     for (int i = 0; i < width && x + i < area.width; i++) {
-        struct grid_cell *cell = cell_at(area, x + i, y);
+        struct grid_cell *cell = area_cell(area, x + i, y);
         if (cell)
             cell->role = (uint8_t)role;
     }

@@ -69,6 +69,8 @@ int area_printf(struct area area, int x, int y, enum role role, const char *form
 void area_char(struct area area, int x, int y, enum role role, uint32_t ch);
 void area_heat(struct area area, int x, int y, uint8_t heat, uint32_t ch); // ROLE_HEAT
 void area_fill(struct area area, int x, int y, int width, enum role role, uint32_t ch);
+// The cell, to change what stands there; NULL outside of the area or of the grid.
+struct grid_cell *area_cell(struct area area, int x, int y);
 void area_role(struct area area, int x, int y, int width, enum role role); // recolours what is there
 int text_width(const char *utf8); // columns, without a locale: combining 0, East Asian wide 2
 size_t grid_row_text(const struct grid *grid, int y, char *out,

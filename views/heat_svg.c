@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "views/escape.h"
+#include "views/write.h"
 
 #define SVG_WIDTH 1200
 #define SVG_COLUMNS 150
@@ -53,20 +54,15 @@ static void text_at(FILE *out, double x, double y, const char *class, const char
     fputs("</text>\n", out);
 }
 
-static void clock_text(const struct frame *frame, const char *format, char *out, size_t size) {
-    struct tm tm;
-    localtime_r(&frame->wall.tv_sec, &tm);
-    if (!strftime(out, size, format, &tm))
-        out[0] = '\0';
-}
-
 static void write_head(struct part_context *ctx, const struct hist_def *def, const struct write_info *info,
                        double height, FILE *out) {
     const struct hist_choice *choice = ctx->state;
     char title[256], chosen[160], when[64], line[512];
     hist_select_text(&choice->select, def, chosen, sizeof chosen);
     snprintf(title, sizeof title, "%s%s%s", def->title, chosen[0] ? ", " : "", chosen);
-    clock_text(ctx->look->frame, "%Y-%m-%d %H:%M:%S %z", when, sizeof when);
+    struct tm tm;
+    localtime_r(&ctx->look->frame->wall.tv_sec, &tm);
+    strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S %z", &tm);
     snprintf(line, sizeof line, "%s, Linux %s, to %s; ktop %s", info->host, info->kernel, when, info->version);
     fprintf(out,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -102,7 +98,7 @@ static void write_axes(const struct heat_data *data, const struct hist_def *def,
         text_at(out, x, bottom + 17, "l", "middle", ticks[i].text);
     }
     const struct frame *last = data->column[data->columns - 1].frame;
-    clock_text(last, "%H:%M:%S", text, sizeof text);
+    clock_write(last->wall.tv_sec, text);
     text_at(out, right, bottom + 17, "l", "end", text);
 }
 
@@ -111,11 +107,11 @@ static void write_cells(const struct heat_data *data, const struct hist_def *def
     for (int column = 0; column < data->columns; column++) {
         const struct frame *frame = data->column[column].frame;
         const uint32_t *counts = heat_counts(data, column);
-        char clock[16];
+        char clock[CLOCK_SIZE];
         if (!frame)
             continue;
         uint64_t total = heat_total(data, column);
-        clock_text(frame, "%H:%M:%S", clock, sizeof clock);
+        clock_write(frame->wall.tv_sec, clock);
         for (int row = 0; row < data->rows; row++) {
             char low[16], high[16], colour[8], tip[128];
             if (!counts[row])

@@ -308,20 +308,10 @@ bool hist_select_key(struct part_context *ctx) {
 
 // ---- the list of single ones ----
 
-static const struct part *list_part(const struct part_context *ctx) {
-    const struct hist_spec *spec = ctx->part->spec;
-    for (size_t i = 0; spec->list && i < ctx->pane->view->n_parts; i++) {
-        const struct part *part = &ctx->pane->view->parts[i];
-        if (part->kind == &part_table && !strcmp(part->name, spec->list))
-            return part;
-    }
-    return NULL;
-}
-
 bool hist_select_list(struct part_context *ctx, const struct frame *frame, uint64_t low, uint64_t high) {
     const struct hist_choice *choice = ctx->state;
     const struct hist_spec *spec = ctx->part->spec;
-    const struct part *part = list_part(ctx);
+    const struct part *part = view_part(ctx->pane->view, spec->list);
     const struct hist_def *def = hist_select_def(&choice->select, spec, ctx->look);
     const struct hist_measure *measure = hist_select_measure(&choice->select, spec);
     if (!part || !def)

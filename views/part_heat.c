@@ -5,11 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "model/mem.h"
 #include "views/heat_data.h"
 #include "views/heat_svg.h"
+#include "views/write.h"
 
 #define HEAT_ROWS_WANTED 30
 #define LABEL_WIDTH 7
@@ -56,12 +56,6 @@ static uint32_t heat_char(uint8_t heat, bool ascii) {
     return ascii ? (uint32_t)ascii_ramp[level] : shades[level];
 }
 
-static struct grid_cell *cell_of(struct area area, int x, int y) {
-    return x >= 0 && y >= 0 && x < area.width && y < area.height
-               ? &area.grid->cells[(size_t)(area.y + y) * (size_t)area.grid->width + (size_t)(area.x + x)]
-               : NULL;
-}
-
 // Labels of round values at the axis, the largest on top; every row when they are far apart, else every few.
 static void draw_axis(struct part_context *ctx, const struct hist_def *def) {
     struct heat_state *state = ctx->state;
@@ -80,13 +74,11 @@ static void draw_times(struct part_context *ctx, int y) {
     const struct heat_data *data = &state->data;
     const struct frame *last = data->column[data->columns - 1].frame;
     struct heat_tick ticks[TICKS_MAX];
-    char clock[16] = "now";
+    char clock[CLOCK_SIZE] = "now";
     if (!last || data->columns < 6)
         return;
     if (!ctx->look->live) { // rewound: the map ends at the time of the frame that is looked at
-        struct tm tm;
-        localtime_r(&last->wall.tv_sec, &tm);
-        strftime(clock, sizeof clock, "%H:%M:%S", &tm);
+        clock_write(last->wall.tv_sec, clock);
     }
     int n = heat_ticks(data, TICK_APART, ticks, TICKS_MAX), end = LABEL_WIDTH + data->columns - (int)strlen(clock);
     area_text(ctx->area, end, y, ROLE_DIM, clock);
@@ -206,7 +198,7 @@ static void cursor_text(struct part_context *ctx, const struct hist_def *def, in
     const struct heat_data *data = &state->data;
     const struct frame *frame = data->column[column].frame;
     const uint32_t *counts = heat_counts(data, column);
-    char low[16], high[16], clock[16] = "", count[24], total_text[24];
+    char low[16], high[16], clock[CLOCK_SIZE], count[24], total_text[24];
     uint64_t total = heat_total(data, column);
 
     hist_scale_edge(&data->scale, def, row, low);
@@ -215,9 +207,7 @@ static void cursor_text(struct part_context *ctx, const struct hist_def *def, in
         snprintf(out, size, "no frame is kept there, %s - %s", low, high);
         return;
     }
-    struct tm tm;
-    localtime_r(&frame->wall.tv_sec, &tm);
-    strftime(clock, sizeof clock, "%H:%M:%S", &tm);
+    clock_write(frame->wall.tv_sec, clock);
     unit_format(UNIT_COUNT, counts[row], count, sizeof count);
     unit_format(UNIT_COUNT, (double)total, total_text, sizeof total_text);
     char several[40] = "";
@@ -236,7 +226,7 @@ static void cursor_text(struct part_context *ctx, const struct hist_def *def, in
 static void draw_cursor(struct part_context *ctx, const struct hist_def *def, int y) {
     struct heat_state *state = ctx->state;
     int column = cursor_column(state), row = cursor_row(state);
-    struct grid_cell *cell = cell_of(ctx->area, LABEL_WIDTH + column, state->data.rows - 1 - row);
+    struct grid_cell *cell = area_cell(ctx->area, LABEL_WIDTH + column, state->data.rows - 1 - row);
     char text[160];
     if (cell) {
         if (cell->ch == ' ' || cell->role != ROLE_HEAT)

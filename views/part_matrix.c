@@ -4,10 +4,10 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "views/matrix_data.h"
 #include "views/rows.h"
+#include "views/write.h"
 
 #define ROWS_NOW 12  // wanted at most: what is left is for the table
 #define ROWS_TIME 24 // over time
@@ -184,11 +184,9 @@ static void draw_reading(struct part_context *ctx, const struct frame *frame, in
     int x = 0;
     area_fill(ctx->area, 0, y, ctx->area.width, ROLE_TEXT, ' ');
     if (frame && frame != ctx->look->frame) {
-        char clock[16];
-        struct tm tm;
-        localtime_r(&frame->wall.tv_sec, &tm);
-        strftime(clock, sizeof(clock), "%H:%M:%S ", &tm);
-        x += area_text(ctx->area, x, y, ROLE_CURSOR, clock);
+        char clock[CLOCK_SIZE];
+        clock_write(frame->wall.tv_sec, clock);
+        x += area_printf(ctx->area, x, y, ROLE_CURSOR, "%s ", clock);
     }
     x += area_printf(ctx->area, x, y, ROLE_CURSOR, "%s %d", spec->thing, state->cursor_id);
     if (!isnan(group) && data->n_groups > 1)
@@ -208,10 +206,9 @@ static void draw_reading(struct part_context *ctx, const struct frame *frame, in
 
 static void draw_mark(struct area area, int x, int y, int width) {
     for (int i = 0; i < width; i++) {
-        if (x + i < 0 || y < 0 || x + i >= area.width || y >= area.height)
+        struct grid_cell *cell = area_cell(area, x + i, y);
+        if (!cell)
             continue;
-        struct grid_cell *cell =
-            &area.grid->cells[(size_t)(area.y + y) * (size_t)area.grid->width + (size_t)(area.x + x + i)];
         cell->role = ROLE_CURSOR;
         cell->ch = cell->ch == 0x2588 ? '+' : cell->ch; // a whole block would hide the cursor's own colour
     }
@@ -254,11 +251,8 @@ static void draw_times(struct part_context *ctx, int x, int y) {
     const struct matrix_state *state = ctx->state;
     const struct frame *last = frame_at(ctx, state->columns - 1);
     char text[16] = "now";
-    if (!ctx->look->live) {
-        struct tm tm;
-        localtime_r(&last->wall.tv_sec, &tm);
-        strftime(text, sizeof(text), "%H:%M:%S", &tm);
-    }
+    if (!ctx->look->live)
+        clock_write(last->wall.tv_sec, text);
     int end = x + state->columns - (int)strlen(text);
     area_text(ctx->area, end, y, ROLE_DIM, text);
     for (int back = TICK_APART; back < state->columns; back += TICK_APART) {
@@ -369,18 +363,14 @@ static void cursor_time(struct part_context *ctx, int column) {
 // The row of the table, in the frame of the column.
 static bool list_thing(struct part_context *ctx) {
     struct matrix_state *state = ctx->state;
-    const struct view *view = ctx->pane->view;
-    for (size_t i = 0; spec_of(ctx)->list && i < view->n_parts; i++) {
-        if (strcmp(view->parts[i].name, spec_of(ctx)->list))
-            continue;
-        const struct table *table = frame_table(ctx->look->frame, spec_of(ctx)->measures[0].table);
-        ctx->go_part = &view->parts[i];
-        ctx->go_frame = state->shown == MODE_TIME ? state->cursor_frame : 0;
-        snprintf(ctx->go_filter, sizeof(ctx->go_filter), "%s=%d", table_def(table)->columns[0].name, state->cursor_id);
-        snprintf(ctx->message, sizeof(ctx->message), "Esc goes back");
-        return true;
-    }
-    return false;
+    const struct table *table = frame_table(ctx->look->frame, spec_of(ctx)->measures[0].table);
+    ctx->go_part = view_part(ctx->pane->view, spec_of(ctx)->list);
+    if (!ctx->go_part)
+        return false;
+    ctx->go_frame = state->shown == MODE_TIME ? state->cursor_frame : 0;
+    snprintf(ctx->go_filter, sizeof(ctx->go_filter), "%s=%d", table_def(table)->columns[0].name, state->cursor_id);
+    snprintf(ctx->message, sizeof(ctx->message), "Esc goes back");
+    return true;
 }
 
 static bool clicked(struct part_context *ctx) {

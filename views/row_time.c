@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "views/bar.h"
+#include "views/write.h"
 
 #define LABEL_WIDTH 10
 #define VALUE_WIDTH 8
@@ -99,15 +100,14 @@ static int number_width(const struct row_time *self, size_t i) {
 }
 
 static void draw_line(const struct row_time *self, const struct row_point *point, struct area area, int y) {
-    char text[64], time[16] = "";
-    struct tm local;
+    char text[64], clock[CLOCK_SIZE] = "TIME";
     int x = TIME_WIDTH + 1;
 
-    if (point && localtime_r(&point->wall, &local))
-        strftime(time, sizeof(time), "%H:%M:%S", &local);
-    if (!point)
+    if (point)
+        clock_write(point->wall, clock);
+    else
         area_fill(area, 0, y, area.width, ROLE_HEADER, ' ');
-    area_text(area, 0, y, point ? ROLE_TEXT : ROLE_HEADER, point ? time : "TIME");
+    area_text(area, 0, y, point ? ROLE_TEXT : ROLE_HEADER, clock);
     if (point && !point->there) {
         area_text(area, x, y, ROLE_DIM, "not there");
         return;
@@ -224,17 +224,15 @@ bool row_time_key(struct row_time *self, struct part_context *ctx) {
 // ---- files ----
 
 void row_time_write(const struct row_time *self, const char *heading, FILE *out) {
-    char text[64], time[16] = "";
-    struct tm local;
+    char text[64], clock[CLOCK_SIZE];
 
     fprintf(out, "  %s\n  %-*s", heading, TIME_WIDTH, "TIME");
     for (size_t i = 0; i < self->points.n_numbers; i++)
         fprintf(out, " %*s", number_width(self, i), row_points_title(&self->points, i));
     fputc('\n', out);
     for (size_t k = self->points.n; k-- > 0;) {
-        if (localtime_r(&self->points.points[k].wall, &local))
-            strftime(time, sizeof(time), "%H:%M:%S", &local);
-        fprintf(out, "  %-*s", TIME_WIDTH, time);
+        clock_write(self->points.points[k].wall, clock);
+        fprintf(out, "  %-*s", TIME_WIDTH, clock);
         for (size_t i = 0; i < self->points.n_numbers; i++) {
             row_points_text(&self->points, i, self->points.points[k].values[i], text, sizeof(text));
             fprintf(out, " %*s", number_width(self, i), text);

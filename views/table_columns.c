@@ -171,16 +171,10 @@ bool columns_key(struct table_columns *columns, const struct join *join, int key
 
     switch (key) {
     case KEY_VIEW_UP:
-        columns->at--;
-        break;
     case KEY_VIEW_DOWN:
-        columns->at++;
-        break;
     case KEY_VIEW_PAGE_UP:
-        columns->at -= page;
-        break;
     case KEY_VIEW_PAGE_DOWN:
-        columns->at += page;
+        columns->at += (int)view_key_step(key, page);
         break;
     case KEY_VIEW_HOME:
         columns->at = 0;

@@ -179,3 +179,11 @@ void time_write(const struct timespec *wall, char out[32]) {
     n = strftime(out, 32, "%Y-%m-%dT%H:%M:%S", &tm);
     snprintf(out + n, 32 - n, ".%03dZ", (int)(wall->tv_nsec / 1000000 % 1000));
 }
+
+void clock_write(time_t wall, char out[CLOCK_SIZE]) {
+    struct tm tm;
+
+    out[0] = '\0';
+    if (localtime_r(&wall, &tm))
+        strftime(out, CLOCK_SIZE, "%H:%M:%S", &tm);
+}

@@ -4,6 +4,7 @@
 #define VIEWS_WRITE_H
 
 #include <stdio.h>
+#include <time.h>
 
 #include "model/column.h"
 #include "views/view.h"
@@ -38,5 +39,8 @@ void csv_end(FILE *out);
 
 // "2026-01-31T12:00:00.123Z"
 void time_write(const struct timespec *wall, char out[32]);
+// The time of day here: "12:00:00"
+#define CLOCK_SIZE 16
+void clock_write(time_t wall, char out[CLOCK_SIZE]);
 
 #endif
