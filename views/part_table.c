@@ -2,15 +2,12 @@
 // that it stays on its row while the order changes.
 #include "views/part_table.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "model/mem.h"
 #include "views/escape.h"
-#include "views/filter.h"
 #include "views/row_key.h"
 #include "views/table_columns.h"
-#include "views/write.h"
+#include "views/table_enter.h"
 
 struct table_state {
     struct rows rows;
@@ -269,46 +266,13 @@ static void invert_sort(struct table_state *self) {
         set_sort(self, self->rows.join->columns[self->rows.sort_column]->name, !self->rows.ascending);
 }
 
-// To the part of this pane that shows the row.
-static bool open_row(struct part_context *ctx, const struct join *join, size_t row) {
-    const struct part *part = view_part(ctx->pane->view, spec_of(ctx)->opens);
-    struct row_key key = {0};
-
-    if (!part)
-        return false;
-    ctx->go_part = part;
-    if (part->kind->open)
-        return part->kind->open(ctx->pane->parts[part - ctx->pane->view->parts], part, join, row);
-    row_key_take(&key, join, row, NULL);
-    row_key_filter(&key, ctx->go_filter, sizeof(ctx->go_filter));
-    row_key_forget(&key);
-    snprintf(ctx->message, sizeof(ctx->message), "Esc goes back");
-    return true;
-}
-
-// To the other pane, with what names the row there.
-static bool jump(struct part_context *ctx, const struct join *join, size_t row) {
-    const struct table_spec *spec = spec_of(ctx);
-    char names[256], *save;
-
-    ctx->jump_pane = spec->jump_pane;
-    snprintf(names, sizeof(names), "%s", spec->jump_filter ? spec->jump_filter : "");
-    for (char *name = strtok_r(names, " ", &save); name && !ctx->jump_filter[0]; name = strtok_r(NULL, " ", &save)) {
-        int column = join_column(join, name);
-        if (column >= 0)
-            filter_for(join->columns[column], join_cell(join, row, (uint16_t)column), ctx->jump_filter,
-                       sizeof(ctx->jump_filter));
-    }
-    return spec->jump_pane != NULL;
-}
-
 static bool enter(struct part_context *ctx) {
     struct table_state *self = ctx->state;
 
     if (!self->rows.n)
         return false;
     size_t row = rows_at(&self->rows, (size_t)(self->selected ? self->place : 0));
-    return spec_of(ctx)->opens ? open_row(ctx, self->rows.join, row) : jump(ctx, self->rows.join, row);
+    return table_enter(ctx, self->rows.join, row);
 }
 
 static bool clicked(struct part_context *ctx) {

@@ -1,0 +1,47 @@
+// From a row to what tells more of it (see the header).
+#include "views/table_enter.h"
+
+#include <string.h>
+
+#include "views/filter.h"
+#include "views/row_key.h"
+
+// To the part of this pane that shows the row.
+static bool open_row(struct part_context *ctx, const struct join *join, size_t row) {
+    const struct table_spec *spec = ctx->part->spec;
+    const struct part *part = view_part(ctx->pane->view, spec->opens);
+    struct row_key key = {0};
+
+    if (!part)
+        return false;
+    ctx->go_part = part;
+    if (part->kind->open)
+        return part->kind->open(ctx->pane->parts[part - ctx->pane->view->parts], part, join, row);
+    row_key_take(&key, join, row, NULL);
+    row_key_filter(&key, ctx->go_filter, sizeof(ctx->go_filter));
+    row_key_forget(&key);
+    snprintf(ctx->message, sizeof(ctx->message), "Esc goes back");
+    return true;
+}
+
+// To the other pane, with what names the row there.
+static bool jump(struct part_context *ctx, const struct join *join, size_t row) {
+    const struct table_spec *spec = ctx->part->spec;
+    char names[256], *save;
+
+    ctx->jump_pane = spec->jump_pane;
+    snprintf(names, sizeof(names), "%s", spec->jump_filter ? spec->jump_filter : "");
+    for (char *name = strtok_r(names, " ", &save); name && !ctx->jump_filter[0]; name = strtok_r(NULL, " ", &save)) {
+        int column = join_column(join, name);
+        if (column >= 0)
+            filter_for(join->columns[column], join_cell(join, row, (uint16_t)column), ctx->jump_filter,
+                       sizeof(ctx->jump_filter));
+    }
+    return spec->jump_pane != NULL;
+}
+
+bool table_enter(struct part_context *ctx, const struct join *join, size_t row) {
+    const struct table_spec *spec = ctx->part->spec;
+
+    return spec->opens ? open_row(ctx, join, row) : jump(ctx, join, row);
+}
