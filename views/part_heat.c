@@ -1,5 +1,4 @@
-// Draws the heat map and its cursor. Everything that a colour says a character says too: shades with Unicode, a ramp of
-// characters in ASCII; colours only make it finer.
+// The heat map part: what is shown of it, its cursor and its keys. heat_data.c counts, heat_draw.c draws.
 #include "views/part_heat.h"
 
 #include <math.h>
@@ -7,14 +6,11 @@
 #include <string.h>
 
 #include "model/mem.h"
-#include "views/heat_data.h"
+#include "views/heat_draw.h"
 #include "views/heat_svg.h"
 #include "views/write.h"
 
 #define HEAT_ROWS_WANTED 30
-#define LABEL_WIDTH 7
-#define TICK_APART 9
-#define TICKS_MAX 64
 
 struct heat_state {
     struct hist_choice choice; // first: see hist_select.h
@@ -39,55 +35,6 @@ static void heat_done(void *state, const struct part *part) {
 }
 
 // ---- drawing ----
-
-static const char ascii_ramp[] = ".:-=+*#%@";
-static const uint32_t shades[] = {0x2591, 0x2592, 0x2593, 0x2588};
-
-static int heat_levels(bool ascii) {
-    return ascii ? (int)sizeof ascii_ramp - 1 : (int)(sizeof shades / sizeof *shades);
-}
-
-static int heat_level(uint8_t heat, bool ascii) {
-    return (heat - HEAT_LOW) * heat_levels(ascii) / (256 - HEAT_LOW);
-}
-
-static uint32_t heat_char(uint8_t heat, bool ascii) {
-    int level = heat_level(heat, ascii);
-    return ascii ? (uint32_t)ascii_ramp[level] : shades[level];
-}
-
-// Labels of round values at the axis, the largest on top; every row when they are far apart, else every few.
-static void draw_axis(struct part_context *ctx, const struct hist_def *def) {
-    struct heat_state *state = ctx->state;
-    int rows = state->data.rows, every = rows > 12 ? rows > 30 ? 4 : 2 : 1;
-    for (int row = 0; row < rows; row++) {
-        char label[16] = "";
-        if (row % every == 0)
-            hist_scale_edge(&state->data.scale, def, row, label);
-        area_printf(ctx->area, 0, rows - 1 - row, ROLE_DIM, "%6s", label);
-        area_char(ctx->area, LABEL_WIDTH - 1, rows - 1 - row, ROLE_DIM, 0x2502);
-    }
-}
-
-static void draw_times(struct part_context *ctx, int y) {
-    struct heat_state *state = ctx->state;
-    const struct heat_data *data = &state->data;
-    const struct frame *last = data->column[data->columns - 1].frame;
-    struct heat_tick ticks[TICKS_MAX];
-    char clock[CLOCK_SIZE] = "now";
-    if (!last || data->columns < 6)
-        return;
-    if (!ctx->look->live) { // rewound: the map ends at the time of the frame that is looked at
-        clock_write(last->wall.tv_sec, clock);
-    }
-    int n = heat_ticks(data, TICK_APART, ticks, TICKS_MAX), end = LABEL_WIDTH + data->columns - (int)strlen(clock);
-    area_text(ctx->area, end, y, ROLE_DIM, clock);
-    for (int i = 0; i < n; i++) { // each ends at its column
-        int width = (int)strlen(ticks[i].text), x = LABEL_WIDTH + ticks[i].column + 1 - width;
-        if (x >= 0 && x + width < end)
-            area_text(ctx->area, x, y, ROLE_DIM, ticks[i].text);
-    }
-}
 
 // The percentiles of one frame, exact. Returns the length, 0 when it has none.
 static size_t percentiles_text(struct part_context *ctx, const struct hist_def *def, const struct frame *frame,
@@ -114,66 +61,6 @@ static size_t percentiles_text(struct part_context *ctx, const struct hist_def *
     }
     hist_free(hist);
     return length < 0 ? 0 : (size_t)length < size ? (size_t)length : size - 1;
-}
-
-// At the left which count begins which shade, at the right what the newest frame comes to.
-static void draw_legend(struct part_context *ctx, const struct hist_def *def, int y, uint32_t most) {
-    bool ascii = ctx->area.grid->ascii;
-    double log_most = log(most);
-    char text[96];
-    int x = 0, end = ctx->area.width;
-    size_t length = percentiles_text(ctx, def, ctx->look->frame, true, text, sizeof text);
-    if (length && (int)length + (ascii ? 46 : 26) <= end) {
-        end -= (int)length;
-        area_text(ctx->area, end, y, ROLE_TEXT, text);
-        end -= 2;
-    }
-    for (int level = 0; level < heat_levels(ascii); level++) {
-        // The smallest count of the level, when there is one.
-        double share = (ceil(level * (256.0 - HEAT_LOW) / heat_levels(ascii))) / (255 - HEAT_LOW);
-        uint32_t count = (uint32_t)fmax(1, floor(exp(share * log_most)));
-        while (count < most && heat_level(heat_of(count, log_most), ascii) < level)
-            count++;
-        uint8_t heat = heat_of(count, log_most);
-        if (heat_level(heat, ascii) != level)
-            continue;
-        length = unit_format(UNIT_COUNT, count, text, sizeof text);
-        if (x + 2 + (int)length > end)
-            return;
-        area_heat(ctx->area, x, y, heat, heat_char(heat, ascii));
-        area_text(ctx->area, x + 1, y, ROLE_DIM, text);
-        x += 2 + (int)length;
-    }
-    length = unit_format(UNIT_COUNT, most, text, sizeof text);
-    if (most && x + (int)length + 12 <= end)
-        area_printf(ctx->area, x, y, ROLE_DIM, "most %s a cell", text);
-}
-
-static void draw_map(struct part_context *ctx) {
-    struct heat_state *state = ctx->state;
-    const struct heat_data *data = &state->data;
-    bool ascii = ctx->area.grid->ascii;
-    double log_most = log(data->most);
-    const struct hist_measure *measure = hist_select_measure(&state->choice.select, ctx->part->spec);
-    bool places = measure && measure->linear && !measure->table; // whose quantiles tell nothing
-    bool marks = state->marks && !places;
-    for (int column = 0; column < data->columns; column++) {
-        const uint32_t *counts = heat_counts(data, column);
-        if (!data->column[column].frame)
-            continue;
-        for (int row = 0; row < data->rows; row++) {
-            if (!counts[row])
-                continue;
-            uint8_t heat = heat_of(counts[row], log_most);
-            area_heat(ctx->area, LABEL_WIDTH + column, data->rows - 1 - row, heat, heat_char(heat, ascii));
-        }
-        int p50 = marks ? heat_quantile_row(data, column, 0.5) : -1;
-        int p99 = marks ? heat_quantile_row(data, column, 0.99) : -1;
-        if (p99 >= 0)
-            area_char(ctx->area, LABEL_WIDTH + column, data->rows - 1 - p99, ROLE_WARNING, '9');
-        if (p50 >= 0)
-            area_char(ctx->area, LABEL_WIDTH + column, data->rows - 1 - p50, ROLE_INFO, '5');
-    }
 }
 
 // ---- the cursor ----
@@ -226,11 +113,11 @@ static void cursor_text(struct part_context *ctx, const struct hist_def *def, in
 static void draw_cursor(struct part_context *ctx, const struct hist_def *def, int y) {
     struct heat_state *state = ctx->state;
     int column = cursor_column(state), row = cursor_row(state);
-    struct grid_cell *cell = area_cell(ctx->area, LABEL_WIDTH + column, state->data.rows - 1 - row);
+    struct grid_cell *cell = area_cell(ctx->area, HEAT_LABEL_WIDTH + column, state->data.rows - 1 - row);
     char text[160];
     if (cell) {
         if (cell->ch == ' ' || cell->role != ROLE_HEAT)
-            area_char(ctx->area, LABEL_WIDTH + column, state->data.rows - 1 - row, ROLE_CURSOR, '+');
+            area_char(ctx->area, HEAT_LABEL_WIDTH + column, state->data.rows - 1 - row, ROLE_CURSOR, '+');
         else
             cell->role = ROLE_CURSOR;
         cell->reverse = true;
@@ -254,6 +141,7 @@ static void heat_draw(struct part_context *ctx) {
     const struct hist_def *def = hist_select_def(&state->choice.select, ctx->part->spec, ctx->look);
     uint64_t min, max;
     int height = ctx->area.height;
+    char text[96];
 
     data->columns = data->rows = 0;
     if (!def) {
@@ -266,18 +154,22 @@ static void heat_draw(struct part_context *ctx) {
         return;
     }
     // Below the map the times, then the legend or what the cursor reads.
-    heat_load(ctx, data, def, ctx->area.width - LABEL_WIDTH, height - (height >= 5 ? 2 : height >= 3 ? 1 : 0));
+    heat_load(ctx, data, def, ctx->area.width - HEAT_LABEL_WIDTH, height - (height >= 5 ? 2 : height >= 3 ? 1 : 0));
     if (!data->rows)
         return;
     int legend = data->rows + (height >= 5);
-    draw_axis(ctx, def);
-    draw_map(ctx);
+    const struct hist_measure *measure = hist_select_measure(&state->choice.select, ctx->part->spec);
+    bool places = measure && measure->linear && !measure->table; // whose quantiles tell nothing
+    heat_draw_axis(ctx->area, data, def);
+    heat_draw_cells(ctx->area, data, state->marks && !places);
     if (height >= 5)
-        draw_times(ctx, data->rows);
+        heat_draw_times(ctx->area, data, data->rows, ctx->look->live);
     if (height >= 3 && state->cursor)
         draw_cursor(ctx, def, legend);
-    else if (height >= 3)
-        draw_legend(ctx, def, legend, data->most);
+    else if (height >= 3) { // with what the newest frame comes to
+        percentiles_text(ctx, def, ctx->look->frame, true, text, sizeof text);
+        heat_draw_legend(ctx->area, legend, data->most, text);
+    }
 }
 
 // ---- keys ----
@@ -413,11 +305,11 @@ static bool cursor_key(struct part_context *ctx) {
             return list_cell(ctx, column, row);
         break;
     case KEY_VIEW_CLICK:
-        if (ctx->mouse_x < LABEL_WIDTH || ctx->mouse_y < 0 || ctx->mouse_y >= data->rows)
+        if (ctx->mouse_x < HEAT_LABEL_WIDTH || ctx->mouse_y < 0 || ctx->mouse_y >= data->rows)
             return false;
-        if (state->cursor && column == ctx->mouse_x - LABEL_WIDTH && row == data->rows - 1 - ctx->mouse_y)
+        if (state->cursor && column == ctx->mouse_x - HEAT_LABEL_WIDTH && row == data->rows - 1 - ctx->mouse_y)
             return list_cell(ctx, column, row);
-        column = ctx->mouse_x - LABEL_WIDTH;
+        column = ctx->mouse_x - HEAT_LABEL_WIDTH;
         row = data->rows - 1 - ctx->mouse_y;
         break;
     default:
