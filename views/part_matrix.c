@@ -1,11 +1,10 @@
-// Draws the matrix and its cursor. What a colour says a character says too: the height of a block, a ramp of characters
-// in ASCII, or the number itself where there is room.
+// The matrix part: what is shown of the things, now or over time, the cursor and the keys.
 #include "views/part_matrix.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "views/matrix_data.h"
+#include "views/matrix_draw.h"
 #include "views/rows.h"
 #include "views/write.h"
 
@@ -77,24 +76,6 @@ static int matrix_height(struct part_context *ctx, int width) {
 
 // ---- drawing ----
 
-static const char ascii_ramp[] = ".:-=+*%#@";
-
-static uint32_t step_char(int step, bool ascii) {
-    return ascii ? (uint32_t)ascii_ramp[step] : step ? 0x2580 + (uint32_t)step : 0xb7;
-}
-
-static void draw_value(struct area area, int x, int y, double value, double full) {
-    int step = matrix_step(value, full);
-    if (value == MATRIX_ABSENT)
-        return;
-    if (isnan(value))
-        area_char(area, x, y, ROLE_DIM, '?');
-    else if (!step)
-        area_char(area, x, y, ROLE_DIM, step_char(0, area.grid->ascii));
-    else
-        area_heat(area, x, y, matrix_heat(value, full), step_char(step, area.grid->ascii));
-}
-
 static int cell_x(const struct matrix_state *state, int column) {
     return state->label + column * state->data.width + column / GROUP_AT;
 }
@@ -122,56 +103,14 @@ static void draw_cells(struct part_context *ctx) {
         double value = data->values[data->row[i] * data->per_row + data->column[i]];
         value = value == MATRIX_ABSENT ? NAN : value; // it is there, but not in the measure's table
         int x = cell_x(state, data->column[i]), y = data->row[i];
-        draw_value(ctx->area, x, y, value, data->full);
+        matrix_draw_value(ctx->area, x, y, value, data->full);
         if (data->width == 2)
-            draw_value(ctx->area, x + 1, y, value, data->full);
+            matrix_draw_value(ctx->area, x + 1, y, value, data->full);
         if (data->width == 4) {
             char number[8];
             matrix_number(measure_of(ctx)->unit, value, number);
             area_printf(ctx->area, x + 1, y, value > 0 ? ROLE_TEXT : ROLE_DIM, "%3s", number);
         }
-    }
-}
-
-// At the left which value begins which block, at the right where the highest is.
-static void draw_legend(struct part_context *ctx, int y) {
-    struct matrix_state *state = ctx->state;
-    struct matrix_data *data = &state->data;
-    const struct matrix_measure *measure = measure_of(ctx);
-    double highest = NAN, sum = 0;
-    int at = 0, measured = 0;
-    matrix_load_each(data, measure, ctx->look->frame);
-    for (int i = 0; i < data->n; i++) {
-        double value = data->each[i];
-        if (isnan(value))
-            continue;
-        sum += value;
-        measured++;
-        if (!(highest >= value)) {
-            highest = value;
-            at = data->id[i];
-        }
-    }
-    if (!measured) {
-        area_printf(ctx->area, 0, y, ROLE_DIM, "%s is not measured on any %s", measure->name, spec_of(ctx)->thing);
-        return;
-    }
-    char text[96], high[24], mean[24];
-    unit_format(measure->unit, highest, high, sizeof(high));
-    unit_format(measure->unit, sum / measured, mean, sizeof(mean));
-    int length = snprintf(text, sizeof(text), "mean %s  highest %s: %s %d", mean, high, spec_of(ctx)->thing, at);
-    int end = ctx->area.width - length < 0 ? 0 : ctx->area.width - length, x = 0;
-    area_text(ctx->area, end, y, ROLE_TEXT, text);
-    if ((int)strlen(measure->name) < end)
-        x = area_printf(ctx->area, 0, y, ROLE_DIM, "%s ", measure->name);
-    for (int step = 0; step <= MATRIX_STEPS && x + 8 < end; step++) {
-        double from = step ? data->full * (step - 1) / MATRIX_STEPS : 0;
-        char number[8];
-        matrix_number(measure->unit, from, number);
-        if (step == 1) // just above zero
-            snprintf(number, sizeof(number), ">0");
-        draw_value(ctx->area, x, y, step ? from + data->full / MATRIX_STEPS / 2 : 0, data->full);
-        x += 2 + area_text(ctx->area, x + 1, y, ROLE_DIM, number);
     }
 }
 
@@ -204,16 +143,6 @@ static void draw_reading(struct part_context *ctx, const struct frame *frame, in
     }
 }
 
-static void draw_mark(struct area area, int x, int y, int width) {
-    for (int i = 0; i < width; i++) {
-        struct grid_cell *cell = area_cell(area, x + i, y);
-        if (!cell)
-            continue;
-        cell->role = ROLE_CURSOR;
-        cell->ch = cell->ch == 0x2588 ? '+' : cell->ch; // a whole block would hide the cursor's own colour
-    }
-}
-
 static void draw_now(struct part_context *ctx) {
     struct matrix_state *state = ctx->state;
     struct matrix_data *data = &state->data;
@@ -224,11 +153,12 @@ static void draw_now(struct part_context *ctx) {
     draw_cells(ctx);
     if (state->cursor) {
         int i = data->place[state->cursor_id];
-        draw_mark(ctx->area, cell_x(state, data->column[i]), data->row[i], data->width);
+        matrix_draw_mark(ctx->area, cell_x(state, data->column[i]), data->row[i], data->width);
         if (lines)
             draw_reading(ctx, ctx->look->frame, height - 1);
     } else if (lines) {
-        draw_legend(ctx, height - 1 < data->rows ? height - 1 : data->rows);
+        matrix_draw_legend(ctx->area, spec_of(ctx), measure_of(ctx), data, ctx->look->frame,
+                           height - 1 < data->rows ? height - 1 : data->rows);
     }
 }
 
@@ -278,16 +208,16 @@ static void draw_over_time(struct part_context *ctx) {
     draw_labels(ctx);
     for (int row = 0; row < data->rows; row++)
         for (int column = 0; column < state->columns; column++)
-            draw_value(ctx->area, x + column, row, data->values[row * state->columns + column], data->full);
+            matrix_draw_value(ctx->area, x + column, row, data->values[row * state->columns + column], data->full);
     if (below)
         draw_times(ctx, x, data->rows);
     if (state->cursor) {
         int column = cursor_column(ctx);
-        draw_mark(ctx->area, x + column, data->row[data->place[state->cursor_id]], 1);
+        matrix_draw_mark(ctx->area, x + column, data->row[data->place[state->cursor_id]], 1);
         if (below)
             draw_reading(ctx, frame_at(ctx, column), data->rows + 1);
     } else if (below) {
-        draw_legend(ctx, data->rows + 1);
+        matrix_draw_legend(ctx->area, spec_of(ctx), measure_of(ctx), data, look->frame, data->rows + 1);
     }
 }
 
