@@ -172,6 +172,17 @@ size_t hist_select_text(const struct hist_select *select, const struct hist_def 
     return used < size ? used : size - 1;
 }
 
+void hist_select_status(struct part_context *ctx, const char *more, char *out, size_t size) {
+    const struct hist_choice *choice = ctx->state;
+    const struct hist_def *def = hist_select_def(&choice->select, ctx->part->spec, ctx->look);
+    char chosen[128];
+
+    if (!def)
+        return;
+    hist_select_text(&choice->select, def, chosen, sizeof chosen);
+    snprintf(out, size, "%s%s%s%s", def->title, chosen[0] ? ", " : "", chosen, more);
+}
+
 // ---- keys ----
 
 static bool lies_past(const char *text, const char *mark, int direction, bool number) {

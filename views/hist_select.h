@@ -67,6 +67,8 @@ const struct hist_def *hist_select_def(const struct hist_select *select, const s
 bool hist_select_measured(const struct hist_select *select, const struct hist_spec *spec, const struct frame *frame);
 // "device vda, op all": fit for a screen. Returns the length.
 size_t hist_select_text(const struct hist_select *select, const struct hist_def *def, char *out, size_t size);
+// What is chosen, as the words at the right end of the title, and `more`. ctx->state begins with a struct hist_choice.
+void hist_select_status(struct part_context *ctx, const char *more, char *out, size_t size);
 // The keys v V t T m M. ctx->state begins with a struct hist_choice. True when used; the other parts then know too.
 bool hist_select_key(struct part_context *ctx);
 #define HIST_SELECT_PART_KEYS                                                                                          \

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-
 static const char ascii_ramp[] = ".:-=+*%#@";
 
 static uint32_t step_char(int step, bool ascii) {

@@ -117,14 +117,16 @@ static int draw_condition(struct part_context *ctx, struct area line, int end, i
 
 static void draw_title(struct part_context *ctx, struct area line, bool mark) {
     int end = line.width - 1, x = 0;
-    char text[128];
+    char text[128] = "";
 
     area_fill(line, 0, 0, line.width, ROLE_DIM, 0x2500);
     x += area_text(line, 1, 0, ROLE_TITLE, mark ? " \u25b8 " : " ") + 1;
     x += area_text(line, x, 0, ROLE_TITLE, ctx->part->title);
     x += area_text(line, x, 0, ROLE_TITLE, " ");
     end = draw_condition(ctx, line, end, x);
-    if (ctx->part->kind->status && ctx->part->kind->status(ctx, text, sizeof(text)))
+    if (ctx->part->kind->status)
+        ctx->part->kind->status(ctx, text, sizeof(text));
+    if (text[0])
         draw_right(line, end, x, ROLE_DIM, text);
 }
 

@@ -229,12 +229,6 @@ static void describe(const struct part *part, const struct frame *schema, FILE *
     free(names);
 }
 
-static size_t sources(const struct part *part, const char **names, size_t max) {
-    const struct fields_spec *spec = part->spec;
-
-    return rows_sources(&spec->source, names, max);
-}
-
 static bool shows(const struct part *part, const char *name) {
     const struct fields_spec *spec = part->spec;
 
@@ -250,6 +244,6 @@ const struct part_kind part_fields = {
     .write_csv = write_csv,
     .write_json = write_json,
     .describe = describe,
-    .sources = sources,
+    .sources = rows_sources,
     .shows = shows,
 };

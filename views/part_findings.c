@@ -267,16 +267,15 @@ static void findings_draw(struct part_context *ctx) {
     }
 }
 
-static size_t findings_status(struct part_context *ctx, char *out, size_t size) {
+static void findings_status(struct part_context *ctx, char *out, size_t size) {
     struct findings_state *state = ctx->state;
     int shown = 0;
     for (int i = 0; i < state->n; i++)
         shown += state->at[i].lines > 0;
-    out[0] = '\0';
-    if (!state->n)
-        return 0;
-    int n = shown < state->n ? snprintf(out, size, "%d of %d", shown, state->n) : snprintf(out, size, "%d", state->n);
-    return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+    if (shown < state->n)
+        snprintf(out, size, "%d of %d", shown, state->n);
+    else if (state->n)
+        snprintf(out, size, "%d", state->n);
 }
 
 // ---- keys ----

@@ -349,17 +349,9 @@ static bool heat_write_svg(struct part_context *ctx, const struct write_info *in
     return drawn;
 }
 
-static size_t heat_status(struct part_context *ctx, char *out, size_t size) {
-    struct heat_state *state = ctx->state;
-    const struct hist_def *def = hist_select_def(&state->choice.select, ctx->part->spec, ctx->look);
-    char chosen[128];
-    out[0] = '\0';
-    if (!def)
-        return 0;
-    hist_select_text(&state->choice.select, def, chosen, sizeof chosen);
-    int n = snprintf(out, size, "%s%s%s%s", def->title, chosen[0] ? ", " : "", chosen,
-                     heat_is_zoomed(ctx, &state->data) ? ", zoomed" : "");
-    return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+static void heat_status(struct part_context *ctx, char *out, size_t size) {
+    const struct heat_state *state = ctx->state;
+    hist_select_status(ctx, heat_is_zoomed(ctx, &state->data) ? ", zoomed" : "", out, size);
 }
 
 static void heat_describe(const struct part *part, const struct frame *schema, FILE *out) {

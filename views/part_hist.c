@@ -63,47 +63,36 @@ static struct hist *hist_chosen(struct part_context *ctx) {
 
 // ---- the line of percentiles ----
 
-// The statistics flow over at most max_rows rows of the width; returns the rows used. Draws when area is not NULL.
-static int stats_flow(const struct area *area, int width, int max_rows, const struct hist_def *def,
+// The statistics that are kept, one after the other over lines of the width; draws those of the first max_rows lines
+// when area is not NULL. Returns how many lines they take.
+static int stats_walk(const struct area *area, int width, int max_rows, int keep, const struct hist_def *def,
                       const struct hist *hist) {
-    char text[HIST_STATS][40];
-    for (size_t i = 0; i < HIST_STATS; i++)
-        hist_stat_text(&hist_stats[i], def, hist, text[i], sizeof text[i]);
-    for (int keep = 5;; keep--) {
-        int row = 0, x = 0;
-        for (size_t i = 0; i < HIST_STATS; i++) {
-            int w = (int)strlen(text[i]);
-            if (hist_stats[i].drop > keep)
-                continue;
-            if (x && x + w > width) {
-                row++;
-                x = 0;
-            }
-            x += w + 2;
-        }
-        if (row >= max_rows && keep > 0)
+    int x = 0, y = 0;
+    for (size_t i = 0; i < HIST_STATS; i++) {
+        char text[40];
+        if (hist_stats[i].drop > keep)
             continue;
-        if (!area)
-            return row + 1;
-        int y = 0;
-        x = 0;
-        for (size_t i = 0; i < HIST_STATS; i++) {
-            int w = (int)strlen(text[i]);
-            if (hist_stats[i].drop > keep)
-                continue;
-            if (x && x + w > width) {
-                y++;
-                x = 0;
-            }
-            if (y >= max_rows)
-                break;
-            int label = (int)strlen(hist_stats[i].name);
-            area_text(*area, x, y, ROLE_TEXT, text[i]);
-            area_role(*area, x, y, label, ROLE_DIM);
-            x += w + 2;
+        hist_stat_text(&hist_stats[i], def, hist, text, sizeof text);
+        int w = (int)strlen(text);
+        if (x && x + w > width) {
+            y++;
+            x = 0;
         }
-        return row + 1;
+        if (area && y < max_rows) {
+            area_text(*area, x, y, ROLE_TEXT, text);
+            area_role(*area, x, y, (int)strlen(hist_stats[i].name), ROLE_DIM);
+        }
+        x += w + 2;
     }
+    return y + 1;
+}
+
+// As many of the statistics as have room, the most important ones in any case. Returns the rows used.
+static int stats_flow(struct area area, int max_rows, const struct hist_def *def, const struct hist *hist) {
+    int keep = 5;
+    while (keep > 0 && stats_walk(NULL, area.width, max_rows, keep, def, hist) > max_rows)
+        keep--;
+    return stats_walk(&area, area.width, max_rows, keep, def, hist);
 }
 
 // ---- drawing ----
@@ -190,7 +179,7 @@ static void hist_draw(struct part_context *ctx) {
         if (measure && measure->linear) // places: their mean and percentiles tell nothing
             area_printf(area, 0, 0, ROLE_DIM, "count %llu", (unsigned long long)hist->count);
         else
-            used = stats_flow(&area, area.width, max_rows, def, hist);
+            used = stats_flow(area, max_rows, def, hist);
         if (used > max_rows)
             used = max_rows;
         fit(ctx, def, hist, area.height - used);
@@ -292,18 +281,9 @@ static bool hist_key(struct part_context *ctx) {
     return (ctx->focused || ctx->key == KEY_VIEW_CLICK) && cursor_key(ctx);
 }
 
-static size_t hist_status(struct part_context *ctx, char *out, size_t size) {
-    struct hist_state *state = ctx->state;
-    const struct hist_def *def = hist_select_def(&state->choice.select, ctx->part->spec, ctx->look);
-    char chosen[128];
-    if (!def) {
-        out[0] = '\0';
-        return 0;
-    }
-    hist_select_text(&state->choice.select, def, chosen, sizeof chosen);
-    int n = snprintf(out, size, "%s%s%s%s", def->title, chosen[0] ? ", " : "", chosen,
-                     state->whole ? ", all the time" : "");
-    return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+static void hist_status(struct part_context *ctx, char *out, size_t size) {
+    const struct hist_state *state = ctx->state;
+    hist_select_status(ctx, state->whole ? ", all the time" : "", out, size);
 }
 
 static const struct part_key keys[] = {

@@ -237,16 +237,15 @@ static void matrix_draw(struct part_context *ctx) {
         draw_over_time(ctx);
 }
 
-static size_t matrix_status(struct part_context *ctx, char *out, size_t size) {
+static void matrix_status(struct part_context *ctx, char *out, size_t size) {
     const struct matrix_state *state = ctx->state;
     if (state->shown == MODE_OFF)
-        return 0;
+        return;
     int n = snprintf(out, size, "%d %ss: %s%s", state->data.n, spec_of(ctx)->thing, measure_of(ctx)->name,
                      state->shown == MODE_TIME ? ", over time" : "");
     if (state->data.per_cell > 1 && n > 0 && (size_t)n < size)
-        n += snprintf(out + n, size - (size_t)n, ", highest of %d a %s", state->data.per_cell,
-                      state->shown == MODE_TIME ? "row" : "cell");
-    return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+        snprintf(out + n, size - (size_t)n, ", highest of %d a %s", state->data.per_cell,
+                 state->shown == MODE_TIME ? "row" : "cell");
 }
 
 // ---- keys ----

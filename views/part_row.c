@@ -99,14 +99,14 @@ static int height(struct part_context *ctx, int width) {
     return 1 << 14; // all there is
 }
 
-static size_t status(struct part_context *ctx, char *out, size_t size) {
+static void status(struct part_context *ctx, char *out, size_t size) {
     const struct row_state *self = ctx->state;
 
-    if (!is_full(ctx))
-        return row_time_status(&self->time, out, size);
-    int n = snprintf(out, size, "%s%sEsc: back", spec_of(ctx)->shown ? "Left: over time, " : "",
-                     row_full_scrolls(&self->full) ? "Up Down scroll, " : "");
-    return n > 0 && (size_t)n < size ? (size_t)n : 0;
+    if (is_full(ctx))
+        snprintf(out, size, "%s%sEsc: back", spec_of(ctx)->shown ? "Left: over time, " : "",
+                 row_full_scrolls(&self->full) ? "Up Down scroll, " : "");
+    else
+        row_time_status(&self->time, out, size);
 }
 
 static bool key(struct part_context *ctx) {
@@ -146,12 +146,6 @@ static void write_text(struct part_context *ctx, FILE *out) {
     row_time_write(&self->time, self->heading, out);
 }
 
-static size_t sources(const struct part *part, const char **names, size_t max) {
-    const struct row_spec *spec = part->spec;
-
-    return rows_sources(&spec->source, names, max);
-}
-
 static bool shows(const struct part *part, const char *name) {
     const struct row_spec *spec = part->spec;
 
@@ -170,6 +164,6 @@ const struct part_kind part_row = {
     .takes = takes,
     .write_text = write_text,
     .status = status,
-    .sources = sources,
+    .sources = rows_sources,
     .shows = shows,
 };

@@ -213,14 +213,13 @@ static void draw(struct part_context *ctx) {
         draw_empty(ctx, head);
 }
 
-static size_t status(struct part_context *ctx, char *out, size_t size) {
+static void status(struct part_context *ctx, char *out, size_t size) {
     struct table_state *self = ctx->state;
     const struct rows *rows = &self->rows;
     size_t n = 0;
 
-    if (!rows->join || !size || self->columns.choosing)
-        return 0;
-    out[0] = '\0';
+    if (!rows->join || self->columns.choosing)
+        return;
     if (rows->n < rows->n_all)
         n = (size_t)snprintf(out, size, "%zu of %zu", rows->n, rows->n_all);
     else if ((long)rows->n > self->page)
@@ -232,9 +231,8 @@ static size_t status(struct part_context *ctx, char *out, size_t size) {
     if (filter_of(ctx)[0] && !self->rows.unfiltered && n < size) {
         char filter[64];
         escape_text(filter_of(ctx), strlen(filter_of(ctx)), filter, sizeof(filter));
-        n += (size_t)snprintf(out + n, size - n, "%sfilter %s", n ? ", " : "", filter);
+        snprintf(out + n, size - n, "%sfilter %s", n ? ", " : "", filter);
     }
-    return n < size ? n : size - 1;
 }
 
 // ---- keys ----
@@ -444,12 +442,6 @@ static void describe(const struct part *part, const struct frame *schema, FILE *
     rows_describe(&spec->source, schema, part->name, out);
 }
 
-static size_t sources(const struct part *part, const char **names, size_t max) {
-    const struct table_spec *spec = part->spec;
-
-    return rows_sources(&spec->source, names, max);
-}
-
 static bool shows(const struct part *part, const char *name) {
     const struct table_spec *spec = part->spec;
 
@@ -472,6 +464,6 @@ const struct part_kind part_table = {
     .search = search,
     .sort = sort,
     .status = status,
-    .sources = sources,
+    .sources = rows_sources,
     .shows = shows,
 };

@@ -170,14 +170,13 @@ void row_time_draw(struct row_time *self, const char *heading, struct area area)
     draw_lines(self, area_sub(area, 1, self->table_y, area.width - 1, area.height - self->table_y));
 }
 
-size_t row_time_status(const struct row_time *self, char *out, size_t size) {
+void row_time_status(const struct row_time *self, char *out, size_t size) {
     const struct row_points *points = &self->points;
     size_t there = 0;
 
     for (size_t i = 0; i < points->n; i++)
         there += points->points[i].there;
-    int n = snprintf(out, size, "%zu of %zu frames, Right: in full, Esc: back", there, points->n);
-    return n > 0 && (size_t)n < size ? (size_t)n : 0;
+    snprintf(out, size, "%zu of %zu frames, Right: in full, Esc: back", there, points->n);
 }
 
 // ---- keys ----

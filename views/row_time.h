@@ -15,7 +15,7 @@ void row_time_reset(struct row_time *self); // before another row is shown
 void row_time_draw(struct row_time *self, const char *heading, struct area area);
 // Moves the selection; Enter: to the frame that is selected.
 bool row_time_key(struct row_time *self, struct part_context *ctx);
-size_t row_time_status(const struct row_time *self, char *out, size_t size);
+void row_time_status(const struct row_time *self, char *out, size_t size);
 void row_time_write(const struct row_time *self, const char *heading, FILE *out);
 
 #endif

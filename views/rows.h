@@ -73,6 +73,7 @@ void rows_write_csv(struct rows *rows, struct part_context *ctx, const char *nam
 void rows_write_json(struct rows *rows, struct part_context *ctx, const char *name, bool events,
                      struct json_object *pane);
 void rows_describe(const struct rows_source *source, const struct frame *schema, const char *name, FILE *out);
-size_t rows_sources(const struct rows_source *source, const char **names, size_t max);
+// Of a part whose spec begins with a struct rows_source.
+size_t rows_sources(const struct part *part, const char **names, size_t max);
 
 #endif

@@ -155,7 +155,8 @@ void rows_describe(const struct rows_source *source, const struct frame *schema,
     }
 }
 
-size_t rows_sources(const struct rows_source *source, const char **names, size_t max) {
+size_t rows_sources(const struct part *part, const char **names, size_t max) {
+    const struct rows_source *source = part->spec;
     size_t n = 0;
 
     while (n < max && n < JOIN_MAX && source->tables[n]) {

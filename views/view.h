@@ -107,8 +107,8 @@ struct part_kind {
     bool (*search)(struct part_context *ctx, int direction);
     // Optional: false when it has no such column.
     bool (*sort)(struct part_context *ctx, const char *column, bool ascending);
-    // Optional: a few words for the right end of the title rule ("34 of 120 rows").
-    size_t (*status)(struct part_context *ctx, char *out, size_t size);
+    // Optional: a few words for the right end of the title rule ("34 of 120 rows"); out is "" before, and may stay so.
+    void (*status)(struct part_context *ctx, char *out, size_t size);
     // Optional: a picture as an SVG document of its own; false when there is nothing to draw.
     bool (*write_svg)(struct part_context *ctx, const struct write_info *info, FILE *out);
     // Optional: the names of the tables, histograms, series in the frame that it shows, for notes and staleness;
