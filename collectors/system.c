@@ -17,6 +17,7 @@ static const struct system_part *const parts[] = {
     &system_net_part,      &system_tcp_part, &system_irq_part, &system_self_part,
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
+#define LOOK_MS 70 // no divisor of a frame's length: off the moment when all collectors wake
 
 struct system {
     struct proc_buffer buffer;
@@ -42,7 +43,15 @@ static int system_open(struct collector_run *run) {
         system->states[i] = parts[i]->create();
     run->state = system;
     run->poll_fd = -1;
+    run->drain_ms = LOOK_MS;
     return 0;
+}
+
+static void system_look(struct collector_run *run) {
+    struct system *system = run->state;
+    for (size_t i = 0; i < PARTS; i++)
+        if (parts[i]->look)
+            parts[i]->look(system->states[i], &system->buffer);
 }
 
 static int system_sample(struct collector_run *run, struct section *out) {
@@ -109,6 +118,7 @@ const struct collector collector_system = {
     .n_series = SYSTEM_N_SERIES,
     .tables = system_tables,
     .open = system_open,
+    .drain = system_look,
     .sample = system_sample,
     .close = system_close,
     .check = system_check,

@@ -90,6 +90,7 @@ struct system_sample {
 struct system_part {
     const char *name;
     void *(*create)(void);
+    void (*look)(void *state, struct proc_buffer *buffer); // between samples; may be NULL
     void (*sample)(void *state, struct system_sample *sample);
     void (*destroy)(void *state);
     void (*check)(struct check_report *report); // may be NULL

@@ -88,6 +88,7 @@ struct cpus {
     bool have_all;
     uint64_t all[TIMES];
     uint64_t last_ns, forks, switches, interrupts;
+    uint64_t looks, running; // since the last sample, and the sum of what they found
 };
 
 static void *cpus_create(void) {
@@ -268,6 +269,29 @@ static void load_sample(struct cpus *cpus, struct system_sample *sample) {
         sample->series[i] = proc_decimal(&at);
 }
 
+// "0.20 0.18 0.12 3/80 11206": three run or wait for a CPU, one of them the thread that reads it. At the sample all of
+// ktop's threads run, which is not what the machine is busy with.
+static void cpus_look(void *state, struct proc_buffer *buffer) {
+    struct cpus *cpus = state;
+    uint64_t running;
+    if (proc_file_read(&cpus->loadavg, buffer) < 0)
+        return;
+    const char *at = buffer->bytes;
+    for (int i = 0; i < 3; i++)
+        proc_decimal(&at);
+    if (!proc_number(&at, &running))
+        return;
+    cpus->running += running > 0 ? running - 1 : 0;
+    cpus->looks++;
+}
+
+// The mean of the looks; without one (frames shorter than the time between two) what /proc/stat said at the sample.
+static void running_take(struct cpus *cpus, double *running) {
+    if (cpus->looks)
+        *running = (double)cpus->running / (double)cpus->looks;
+    cpus->looks = cpus->running = 0;
+}
+
 static void cpus_sample(void *state, struct system_sample *sample) {
     struct cpus *cpus = state;
     load_sample(cpus, sample);
@@ -280,6 +304,7 @@ static void cpus_sample(void *state, struct system_sample *sample) {
         section_note(sample->out, SEVERITY_WARNING, "cpu_user_pct",
                      "CPU times are not known: /proc/stat is not readable", "mount /proc");
     stat_parse(cpus, sample, seconds);
+    running_take(cpus, &sample->series[SYS_PROCS_RUNNING]);
     size_t n_online = cpus_settle(cpus);
     if (error == 0)
         sample->series[SYS_CPUS_ONLINE] = (double)n_online;
@@ -298,6 +323,7 @@ static void cpus_sample(void *state, struct system_sample *sample) {
 const struct system_part system_cpu_part = {
     .name = "cpu",
     .create = cpus_create,
+    .look = cpus_look,
     .sample = cpus_sample,
     .destroy = cpus_destroy,
     .check = system_freq_check,

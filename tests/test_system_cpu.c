@@ -55,6 +55,30 @@ static void shares_add_up(void **state) {
     fixture_free(&fixture);
 }
 
+// Looks between the samples make the mean, without the thread that looks; each interval has its own.
+static void running_is_the_mean_of_looks(void **state) {
+    (void)state;
+    struct fixture fixture = fixture_new(&system_cpu_part);
+    struct proc_buffer buffer = {0};
+    root_write("/proc/stat", "cpu  1 0 0 1\ncpu0 1 0 0 1\nprocs_running 9\n");
+    root_write("/proc/loadavg", "1.50 0.25 10.05 3/96 7319\n");
+    system_cpu_part.look(fixture.state, &buffer);
+    root_write("/proc/loadavg", "1.50 0.25 10.05 1/96 7320\n");
+    system_cpu_part.look(fixture.state, &buffer);
+    system_cpu_part.look(fixture.state, &buffer);
+    root_write("/proc/loadavg", "1.50 0.25 10.05 0/96 7320\n");
+    system_cpu_part.look(fixture.state, &buffer);
+    root_write("/proc/loadavg", "no load average\n");
+    system_cpu_part.look(fixture.state, &buffer);
+    fixture_sample(&fixture);
+    assert_near(fixture.series[SYS_PROCS_RUNNING], 0.5);
+    root_clock += SECOND;
+    fixture_sample(&fixture);
+    assert_near(fixture.series[SYS_PROCS_RUNNING], 9); // nobody looked
+    proc_buffer_free(&buffer);
+    fixture_free(&fixture);
+}
+
 static void time_that_goes_back(void **state) {
     (void)state;
     struct fixture fixture = fixture_new(&system_cpu_part);
@@ -177,6 +201,7 @@ static void hostile_lines(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(shares_add_up, root_make, root_drop),
+        cmocka_unit_test_setup_teardown(running_is_the_mean_of_looks, root_make, root_drop),
         cmocka_unit_test_setup_teardown(time_that_goes_back, root_make, root_drop),
         cmocka_unit_test_setup_teardown(old_kernels, root_make, root_drop),
         cmocka_unit_test_setup_teardown(many_cpus_that_come_and_go, root_make, root_drop),
