@@ -29,7 +29,6 @@ struct sched {
     struct format_field fields[SCHED_KINDS][SCHED_FIELDS];
     struct stream_event events[SCHED_KINDS];
     uint8_t kinds[SCHED_KINDS]; // of the events
-    struct sched_formats formats;
     struct stream *stream;
     struct sched_machine *machine;
     struct sched_who *who;
@@ -41,9 +40,9 @@ struct sched {
     bool seed_due, has_waking;
 };
 
-static void on_event(void *ctx, const struct ring_event *raw) {
+static uint64_t on_run(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit) {
     struct sched *sched = ctx;
-    sched_machine_record(sched->machine, &sched->formats, raw->ts, raw->cpu, raw->data, raw->size);
+    return sched_machine_run(sched->machine, cpu, page, limit);
 }
 
 static uint64_t stream_now(void *ctx) {
@@ -105,7 +104,7 @@ static struct stream_config config_of(struct sched *sched, const struct collect_
         .only_pids = true,
         .with_self = true,
         .torrent = true, // a burst must outlast a busy machine: 1 MiB is full in 20 ms
-        .on_event = on_event,
+        .on_run = on_run,
         .on_gap = on_gap,
         .ctx = sched,
     };
@@ -116,7 +115,7 @@ static int take_formats(struct sched *sched, struct collector_run *run) {
         const struct stream_event *event = &sched->events[i];
         enum sched_kind kind = (enum sched_kind)sched->kinds[i];
         const char *missing = NULL;
-        if (!event->present || !sched_format_take(&sched->formats, kind, event->fields, event->id, &missing))
+        if (!event->present || !sched_format_take(&sched->machine->formats, kind, event->fields, event->id, &missing))
             continue;
         if (!needed(sched, kind))
             continue;
@@ -125,7 +124,7 @@ static int take_formats(struct sched *sched, struct collector_run *run) {
         snprintf(run->fix, sizeof(run->fix), "use a newer ktop");
         return -EPROTO;
     }
-    return sched_formats_index(&sched->formats);
+    return sched_formats_index(&sched->machine->formats);
 }
 
 static void seed_start(struct sched *sched) {

@@ -66,7 +66,16 @@ int sched_format_take(struct sched_formats *formats, enum sched_kind kind, const
     return 0;
 }
 
+static bool is_like(const struct sched_layout *layout, const struct sched_layout *other) {
+    return layout->present == other->present && layout->end == other->end && layout->current == other->current &&
+           layout->tid == other->tid && layout->prio == other->prio && layout->state == other->state &&
+           layout->target == other->target && layout->next == other->next && layout->next_prio == other->next_prio &&
+           layout->comm == other->comm && layout->next_comm == other->next_comm;
+}
+
 int sched_formats_index(struct sched_formats *formats) {
+    formats->usual = is_like(&formats->kinds[SCHED_SWITCH], &sched_usual_switch) &&
+                     is_like(&formats->kinds[SCHED_WAKING], &sched_usual_waking);
     formats->low_id = UINT16_MAX;
     memset(formats->by_id, 0, sizeof(formats->by_id));
     for (int kind = 0; kind < SCHED_KINDS; kind++)

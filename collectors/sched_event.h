@@ -50,7 +50,21 @@ struct sched_formats {
     struct sched_layout kinds[SCHED_KINDS];
     uint16_t low_id;
     uint8_t by_id[64]; // kind + 1; the events of one system stand close together
+    bool usual;        // switches and sched_waking have the two layouts below
 };
+
+static const struct sched_layout sched_usual_switch = {.present = true,
+                                                       .end = 64,
+                                                       .current = 4,
+                                                       .tid = 24,
+                                                       .prio = 28,
+                                                       .state = 32,
+                                                       .next = 56,
+                                                       .next_prio = 60,
+                                                       .comm = 8,
+                                                       .next_comm = 40};
+static const struct sched_layout sched_usual_waking = {
+    .present = true, .end = 36, .current = 4, .tid = 24, .prio = 28, .target = 32, .comm = 8};
 
 #define SCHED_FIELDS 8
 // The fields that an event of that kind must have, for whoever reads its format. Returns how many.
@@ -59,7 +73,8 @@ size_t sched_event_fields(enum sched_kind kind, struct format_field fields[SCHED
 // tells which; may be NULL).
 int sched_format_take(struct sched_formats *formats, enum sched_kind kind, const struct format_field *fields,
                       uint16_t id, const char **missing);
-// After the formats are there: the table of ids. -ERANGE when they lie too far apart.
+// After the formats are there: the table of ids, and whether they are the usual ones. -ERANGE when they lie too far
+// apart.
 int sched_formats_index(struct sched_formats *formats);
 
 static inline int32_t sched_load(const uint8_t *record, uint16_t offset) {
@@ -68,23 +83,13 @@ static inline int32_t sched_load(const uint8_t *record, uint16_t offset) {
     return value;
 }
 
-// False when the record is none of ours or too short. Inline: it runs for every switch and wakeup of the machine.
-static inline bool sched_event_decode(const struct sched_formats *formats, uint64_t ts, uint32_t cpu,
-                                      const uint8_t *record, uint32_t size, struct sched_event *out) {
-    uint16_t id;
-    if (size < 8)
-        return false;
-    memcpy(&id, record, 2);
-    uint16_t at = (uint16_t)(id - formats->low_id);
-    if (at >= sizeof(formats->by_id) || !formats->by_id[at])
-        return false;
-    uint8_t kind = (uint8_t)(formats->by_id[at] - 1);
-    const struct sched_layout *layout = &formats->kinds[kind];
-    if (size < layout->end)
-        return false;
+// Inline, as it runs for every switch and wakeup of the machine. The record is long enough (layout->end).
+static inline __attribute__((always_inline)) void sched_decode(const struct sched_layout *layout, enum sched_kind kind,
+                                                               uint64_t ts, uint32_t cpu, const uint8_t *record,
+                                                               struct sched_event *out) {
     out->ts = ts;
     out->cpu = cpu;
-    out->kind = kind;
+    out->kind = (uint8_t)kind;
     out->flags = record[2];
     out->current = sched_load(record, layout->current);
     out->tid = sched_load(record, layout->tid);
@@ -98,6 +103,23 @@ static inline bool sched_event_decode(const struct sched_formats *formats, uint6
     } else {
         out->target = sched_load(record, layout->target);
     }
+}
+
+// Any event. False when the record is none of ours or too short.
+static inline bool sched_event_decode(const struct sched_formats *formats, uint64_t ts, uint32_t cpu,
+                                      const uint8_t *record, uint32_t size, struct sched_event *out) {
+    uint16_t id;
+    if (size < 8)
+        return false;
+    memcpy(&id, record, 2);
+    uint16_t at = (uint16_t)(id - formats->low_id);
+    if (at >= sizeof(formats->by_id) || !formats->by_id[at])
+        return false;
+    enum sched_kind kind = (enum sched_kind)(formats->by_id[at] - 1);
+    const struct sched_layout *layout = &formats->kinds[kind];
+    if (size < layout->end)
+        return false;
+    sched_decode(layout, kind, ts, cpu, record, out);
     return true;
 }
 

@@ -12,6 +12,7 @@
 #ifndef COLLECTORS_SCHED_STATE_H
 #define COLLECTORS_SCHED_STATE_H
 
+#include "collectors/ring_page.h"
 #include "collectors/sched_event.h"
 #include "model/hist.h"
 
@@ -41,10 +42,9 @@ extern const char *const sched_off_names[SCHED_OFF_KINDS];
 
 struct sched_task {
     uint64_t since; // when its state began
-    uint64_t from;  // up to when the time is added up in ns
     int32_t tid, waker;
     uint8_t state, waker_flags, slot;
-    bool exact;    // since is the true begin
+    bool exact;    // since is the true begin; always so of what runs, was woken or was preempted
     bool listed;   // the number is its own: not ended and used again
     bool woken_by; // waker is known
     bool hidden;   // not wanted by the user: in no histogram
@@ -57,27 +57,33 @@ struct sched_task {
     // ---- of the interval ----
     uint32_t voluntary, involuntary, wakeups, migrations, queued;
     uint64_t queue_ns, queue_max; // of the waits for a CPU that ended: `queued` of them
+    char comm[SCHED_COMM];        // no NUL at the end when it is full; comm[0] == 0: not known
+    // The time in each state, after a flush. Else, modulo 2^64, without the end of the state it is in: entering a state
+    // takes the time away, leaving it adds the time, so that neither needs to know the other. UNKNOWN's is void.
     uint64_t ns[SCHED_STATES];
-    char comm[SCHED_COMM]; // no NUL at the end when it is full; comm[0] == 0: not known
 };
 
 struct sched_cpu {
-    int32_t current;      // the task that runs; 0: idle
-    bool known;           // a switch was seen
-    uint32_t length, max; // tasks in its run queue; the most in the interval
-    uint64_t from, area;  // area: the length added up over time, to `from`
-    uint64_t busy_from, busy_ns;
+    int32_t current;       // the task that runs; 0: idle
+    uint32_t current_slot; // where it was when it began to; 0: not known
+    bool known;            // a switch was seen
+    uint32_t length, max;  // tasks in its run queue; the most in the interval
+    uint64_t weight;       // weight + length * t (modulo 2^64) is the length added up over the interval to the time t
+    uint64_t busy;         // the same for the time in which a task ran: begins taken away, ends added
+    uint64_t since;        // nothing is known of it from before
     uint64_t voluntary, involuntary, idle_switches, wakeups, migrations;
+    uint64_t area, busy_ns; // of the interval: after a flush
     struct hist_acc queue;
 };
 
 struct sched_counts {
-    uint64_t events, switches, voluntary, involuntary, wakeups, migrations;
-    uint64_t left_out; // events of tasks for which there was no room
+    uint64_t switches, voluntary, involuntary, wakeups, migrations; // after a flush
+    uint64_t left_out;                                              // events of tasks for which there was no room
 };
 
 struct sched_machine {
-    struct sched_task *tasks; // used slots are [1, n); 0 is nobody
+    struct sched_formats formats; // the caller's to fill in, for sched_machine_run
+    struct sched_task *tasks;     // used slots are [1, n); 0 is nobody
     uint32_t n, capacity;
     uint32_t *by_tid; // SCHED_PIDS slots; 0: not known
     uint32_t *free_slots, n_free;
@@ -98,10 +104,10 @@ struct sched_machine {
 struct sched_machine *sched_machine_new(uint32_t n_cpus);
 void sched_machine_free(struct sched_machine *machine);
 
+// Any event.
 void sched_machine_event(struct sched_machine *machine, const struct sched_event *event);
-// The same from the raw record; one that is none of ours is left alone.
-void sched_machine_record(struct sched_machine *machine, const struct sched_formats *formats, uint64_t ts, uint32_t cpu,
-                          const uint8_t *record, uint32_t size);
+// A run of a CPU's events (ring_run_fn; ctx: the machine). Between CPUs they must come in order: no slack.
+uint64_t sched_machine_run(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit);
 
 // What /proc says of a task of which nothing is known yet; state is the letter. Returns its slot; 0: no room.
 uint32_t sched_machine_seed(struct sched_machine *machine, int32_t tid, char state, uint32_t cpu, const char *comm,
@@ -113,7 +119,8 @@ void sched_machine_doubt(struct sched_machine *machine, uint32_t slot, char stat
 // in no histogram. Times add up to the newest event before.
 void sched_machine_lost(struct sched_machine *machine, uint64_t now);
 
-// The end of an interval: adds up what is going on, so that ns, area and busy_ns are whole.
+// The end of an interval: adds up what is going on, so that ns, area, busy_ns and counts are whole. No event may follow
+// before sched_machine_next.
 void sched_machine_flush(struct sched_machine *machine, uint64_t end);
 // After the frame was filled: forgets tasks that ended, clears the sums, gives histograms to the tasks that waited most
 // often. The next interval begins at `end`.

@@ -102,9 +102,9 @@ static void only_decode(void *ctx, const struct ring_event *raw) {
         way->sum += (uint64_t)event.tid;
 }
 
-static void whole(void *ctx, const struct ring_event *raw) {
+static uint64_t whole(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit) {
     struct way *way = ctx;
-    sched_machine_record(way->machine, &way->formats, raw->ts, raw->cpu, raw->data, raw->size);
+    return sched_machine_run(way->machine, cpu, page, limit);
 }
 
 static double cpu_ns(void) {
@@ -113,7 +113,8 @@ static double cpu_ns(void) {
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-static void run(const char *what, struct forge_source *source, struct way *way, ring_event_fn fn, int rounds) {
+static void run(const char *what, struct forge_source *source, struct way *way, ring_event_fn fn, ring_run_fn run_fn,
+                int rounds) {
     const struct ring_source from = {
         .ctx = source, .read = forge_read, .n_cpus = CPUS, .page_size = PAGE, .page_header = FORGE_HEADER};
     struct ring *ring = ring_new(&from);
@@ -121,7 +122,7 @@ static void run(const char *what, struct forge_source *source, struct way *way, 
     double begin = cpu_ns();
     for (int round = 0; round < rounds; round++) {
         memset(source->at, 0, sizeof(source->at));
-        events += ring_drain(ring, UINT64_MAX, fn, way);
+        events += fn ? ring_drain(ring, UINT64_MAX, fn, way) : ring_drain_runs(ring, UINT64_MAX, 0, run_fn, way);
     }
     printf("%-44s %6.1f ns an event\n", what, (cpu_ns() - begin) / (double)events);
     ring_free(ring);
@@ -134,13 +135,14 @@ int main(int argc, char **argv) {
     struct forge_source source = {.page_size = PAGE};
     make_formats(&way.formats);
     way.machine = sched_machine_new(CPUS);
+    way.machine->formats = way.formats;
     for (uint32_t cpu = 0; cpu < CPUS; cpu++) {
         source.pages[cpu] = make_pages(cpu, pairs);
         source.n[cpu] = PAGES;
     }
-    run("copying, walking, merging the CPUs", &source, &way, only_walk, rounds);
-    run("and decoding", &source, &way, only_decode, rounds);
-    run("and following the tasks", &source, &way, whole, rounds);
+    run("copying, walking, merging the CPUs", &source, &way, only_walk, NULL, rounds);
+    run("and decoding", &source, &way, only_decode, NULL, rounds);
+    run("the same in runs, and following the tasks", &source, &way, NULL, whole, rounds);
     sched_machine_free(way.machine);
     for (uint32_t cpu = 0; cpu < CPUS; cpu++)
         free((void *)source.pages[cpu]);

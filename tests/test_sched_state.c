@@ -218,6 +218,7 @@ static void wakeups_by_cpu(void **state) {
     assert_int_equal(machine->cpus[1].wakeups, 1);
     other(SCHED_MIGRATE, 900, 8, 7, 0);
     assert_int_equal(machine->cpus[1].wakeups, 1);
+    sched_machine_flush(machine, 1000 * US);
     assert_int_equal(machine->counts.wakeups, 1);
     assert_int_equal(machine->cpus[0].length, 1);
     assert_int_equal(machine->cpus[1].length, 0);
@@ -252,6 +253,7 @@ static void wakeups_told_twice_or_late(void **state) {
     switches(530, 1, 0, 0, 7);
     assert_int_equal(task(7)->queue_max, 30 * US);
     assert_int_equal(task(7)->wakeups, 3);
+    sched_machine_flush(machine, 1000 * US);
     assert_int_equal(machine->counts.wakeups, 3);
 }
 
