@@ -256,6 +256,38 @@ static void test_full(void **state) {
     pane_free(pane);
 }
 
+// A number that the second table measures better is that one's, as in the table that led here.
+static void test_better(void **state) {
+    static const struct column real_columns[] = {
+        {.name = "id", .title = "ID", .unit = UNIT_ID, .width = 4},
+        {.name = "real_pct", .title = "REAL%", .unit = UNIT_PCT, .width = 6, .better = "load_pct"},
+    };
+    static const struct table_def real = {"more", "The same, measured better.", real_columns, 2, 1};
+    const struct frame *two[2];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct frame *frame = forge_frame((uint64_t)i + 1);
+        struct section *section = forge_section("s", (uint64_t)i + 1);
+        section_table(section, forge_table(&things, R("id=7|name=x|born_s=9|load_pct=25")));
+        section_table(section, forge_table(&real, i ? R("id=7|real_pct=75") : R("id=7")));
+        frame_add_section(frame, section, 0);
+        two[i] = frame;
+    }
+    struct look look = {.frame = two[1], .window = two, .n_window = 2, .live = true};
+    struct pane *pane = pane_new(&view);
+    expect_screen(pane, &look, 60, 4,
+                  "─ Things ───────────────────────────────────────────────────\n"
+                  " ▲ID NAME      LOAD%\n"
+                  "   7 x          75.0\n");
+    press(pane, &look, KEY_VIEW_ENTER, true);
+    char *text = pane_screen(pane, &look, 62, 12, false);
+    assert_non_null(strstr(text, " 12:00:02   75.0\n 12:00:01   25.0\n"));
+    free(text);
+    pane_free(pane);
+    frame_unref(two[0]);
+    frame_unref(two[1]);
+}
+
 static void test_files(void **state) {
     (void)state;
     struct pane *pane = pane_new(&view);
@@ -278,7 +310,7 @@ static void test_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_screen), cmocka_unit_test(test_gone),
-                                       cmocka_unit_test(test_keys), cmocka_unit_test(test_full),
-                                       cmocka_unit_test(test_files)};
+                                       cmocka_unit_test(test_keys),   cmocka_unit_test(test_full),
+                                       cmocka_unit_test(test_better), cmocka_unit_test(test_files)};
     return cmocka_run_group_tests(tests, make, unmake);
 }

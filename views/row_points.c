@@ -59,6 +59,17 @@ static const union cell *row_beside(const struct table *table, const struct tabl
     return def->n_keys <= ROW_KEY_MAX ? table_find(table, key) : NULL;
 }
 
+// What a further table measures better, as in the join.
+static void point_take_better(const struct row_points *self, struct row_point *point, const struct table *table,
+                              const union cell *row) {
+    const struct table_def *def = table_def(table);
+
+    for (uint16_t c = 0; c < def->n_columns; c++)
+        for (size_t i = 0; def->columns[c].better && i < self->n_numbers; i++)
+            if (!strcmp(def->columns[c].better, self->names[i]) && !isnan(row[c].num))
+                point->values[i] = row[c].num;
+}
+
 static void point_take(struct row_points *self, struct row_point *point, const struct table *table,
                        const union cell *row) {
     for (size_t i = 0; i < self->n_numbers; i++) {
@@ -86,8 +97,12 @@ static void point_make(struct row_points *self, const struct row_key *key, const
     point_take(self, point, first, row);
     for (int t = 1; t < JOIN_MAX && source->tables[t]; t++) {
         const struct table *table = frame_table(frame, source->tables[t]);
-        if (table)
-            point_take(self, point, table, row ? row_beside(table, first, row) : NULL);
+        if (!table)
+            continue;
+        const union cell *beside = row ? row_beside(table, first, row) : NULL;
+        point_take(self, point, table, beside);
+        if (beside)
+            point_take_better(self, point, table, beside);
     }
 }
 
