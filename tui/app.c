@@ -205,22 +205,13 @@ static void loop(struct app *app, int signal_fd, struct sweep *sweep) {
     }
 }
 
-static bool panes_open(struct app *app) {
-    struct frame *blank = runner_blank_frame();
-    const struct look look = {.frame = blank, .live = true};
-    bool sorted = !app->options->sort;
-    for (size_t i = 0; views[i] && app->n_panes < APP_PANES_MAX; i++) {
-        struct pane *pane = pane_new(views[i]);
-        if (app->options->n_panes && views[i] == app->options->panes[0])
+static bool app_panes(struct app *app) {
+    while (views[app->n_panes] && app->n_panes < APP_PANES_MAX) {
+        if (app->options->n_panes && views[app->n_panes] == app->options->panes[0])
             app->current = app->n_panes;
-        if (app->options->filter)
-            pane_set_filter(pane, app->options->filter);
-        if (app->options->sort && pane_sort(pane, &look, app->options->sort))
-            sorted = true;
-        app->panes[app->n_panes++] = pane;
+        app->n_panes++;
     }
-    frame_unref(blank);
-    return sorted;
+    return panes_open(app->options, views, app->n_panes, app->panes);
 }
 
 static void app_free(struct app *app) {
@@ -250,7 +241,7 @@ int app_run(const struct options *options) {
     app->options = options;
     int status = 1, signal_fd = signals_open();
     priority_ask(PRIORITY_SCREEN); // now: the first paint is wanted under load most of all
-    if (!panes_open(app)) {
+    if (!app_panes(app)) {
         fprintf(stderr, "ktop: --sort %s: no pane has that column: `ktop --list columns` lists them\n", options->sort);
         app_free(app);
         return 2;

@@ -115,22 +115,6 @@ static void loop(struct batch *batch) {
     }
 }
 
-static bool panes_open(struct batch *batch) {
-    struct frame *blank = runner_blank_frame();
-    const struct look look = {.frame = blank, .live = true};
-    bool sorted = !batch->options->sort;
-    for (size_t i = 0; i < batch->options->n_panes; i++) {
-        struct pane *pane = pane_new(batch->options->panes[i]);
-        if (batch->options->filter)
-            pane_set_filter(pane, batch->options->filter);
-        if (batch->options->sort && pane_sort(pane, &look, batch->options->sort))
-            sorted = true;
-        batch->panes[batch->n_panes++] = pane;
-    }
-    frame_unref(blank);
-    return sorted;
-}
-
 static void want(struct batch *batch) {
     const char *names[64];
     size_t n = 0;
@@ -179,8 +163,8 @@ int batch_run(const struct options *options) {
     static struct batch batch; // static: collectors that hang at the end may outlive this function
     struct utsname machine = {0};
     uname(&machine);
-    batch = (struct batch){.options = options};
-    if (!panes_open(&batch)) {
+    batch = (struct batch){.options = options, .n_panes = options->n_panes};
+    if (!panes_open(options, options->panes, batch.n_panes, batch.panes)) {
         fprintf(stderr, "ktop: --sort %s: none of the chosen panes has that column: `ktop --list columns` lists them\n",
                 options->sort);
         return 2;

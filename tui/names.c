@@ -1,7 +1,8 @@
-// The names on the command line that the program's tables know: panes and columns.
+// The names on the command line that the program's tables know: panes and columns; and the panes made of them.
 #include <string.h>
 #include <strings.h>
 
+#include "collectors/runner.h"
 #include "model/findings.h"
 #include "model/groups.h"
 #include "model/health.h"
@@ -72,4 +73,19 @@ bool names_resolve(struct options *options) {
     if (!options->n_panes)
         options->panes[options->n_panes++] = views[0];
     return !options->sort || sort_check(options);
+}
+
+bool panes_open(const struct options *options, const struct view *const *which, size_t n, struct pane **out) {
+    struct frame *blank = runner_blank_frame();
+    const struct look look = {.frame = blank, .live = true};
+    bool sorted = !options->sort;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = pane_new(which[i]);
+        if (options->filter)
+            pane_set_filter(out[i], options->filter);
+        if (options->sort && pane_sort(out[i], &look, options->sort))
+            sorted = true;
+    }
+    frame_unref(blank);
+    return sorted;
 }

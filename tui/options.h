@@ -62,6 +62,10 @@ bool options_wrong(struct options *options, const char *format, ...) __attribute
 // names.c: finds the panes (default: the first one) and checks the sort column. False: options->error says what.
 bool names_resolve(struct options *options);
 
+// names.c: the panes of these views, with the filter and the order that were asked for; the caller frees them. False:
+// none has the column of --sort.
+bool panes_open(const struct options *options, const struct view *const *which, size_t n, struct pane **out);
+
 // events.c: looks up what --event names. 0; or the exit status of the program, and options->error says what.
 int events_resolve(struct options *options);
 
