@@ -34,10 +34,10 @@ static int teardown(void **state) {
 }
 
 static void load(struct heat_data *data, size_t n, int columns, int rows) {
-    struct hist_choice choice = {0};
+    struct hist_select select = {0};
     struct look look;
     forge_look(&look, frames, n);
-    struct part_context ctx = {.look = &look, .part = &part, .state = &choice};
+    struct part_context ctx = {.look = &look, .part = &part, .state = &select};
     heat_load(&ctx, data, &forge_io_latency, columns, rows);
 }
 

@@ -17,7 +17,6 @@ static const struct {
                             {-1, -1, PAINT_REVERSE | PAINT_BOLD | PAINT_UNDERLINE}},
     [ROLE_SELECTED] = {{16, 250, 0}, {-1, -1, PAINT_REVERSE}, {-1, -1, PAINT_REVERSE}, {-1, -1, PAINT_REVERSE}},
     [ROLE_KEY] = {{214, -1, PAINT_BOLD}, {11, -1, 0}, {3, -1, PAINT_BOLD}, {-1, -1, PAINT_BOLD}},
-    [ROLE_BAR_BG] = {{242, -1, 0}, {8, -1, 0}, {-1, -1, 0}, {-1, -1, 0}},
     [ROLE_GOOD] = {{39, -1, 0}, {12, -1, 0}, {6, -1, 0}, {-1, -1, 0}},
     [ROLE_INFO] = {{75, -1, 0}, {12, -1, 0}, {6, -1, 0}, {-1, -1, 0}},
     [ROLE_WARNING] = {{214, -1, PAINT_BOLD}, {11, -1, 0}, {3, -1, PAINT_BOLD}, {-1, -1, PAINT_BOLD}},

@@ -16,7 +16,6 @@ enum role {
     ROLE_HEADER_SORTED,
     ROLE_SELECTED,
     ROLE_KEY,
-    ROLE_BAR_BG,
     ROLE_GOOD,
     ROLE_INFO,
     ROLE_WARNING,

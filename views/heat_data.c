@@ -10,7 +10,7 @@
 #include "model/mem.h"
 
 static const struct hist_select *select_of(const struct part_context *ctx) {
-    return &((const struct hist_choice *)ctx->state)->select;
+    return ctx->state;
 }
 
 bool heat_range(const struct part_context *ctx, uint64_t *min, uint64_t *max) {

@@ -33,7 +33,7 @@ struct heat_data {
 
 // False when nothing of the kind is in any frame.
 bool heat_range(const struct part_context *ctx, uint64_t *min, uint64_t *max);
-// Counts for at most so many columns and rows. ctx->state begins with a struct hist_choice.
+// Counts for at most so many columns and rows. ctx->state begins with a struct hist_select.
 void heat_load(struct part_context *ctx, struct heat_data *data, const struct hist_def *def, int columns, int rows);
 void heat_free(struct heat_data *data);
 bool heat_is_zoomed(const struct part_context *ctx, const struct heat_data *data);

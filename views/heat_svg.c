@@ -56,9 +56,9 @@ static void text_at(FILE *out, double x, double y, const char *class, const char
 
 static void write_head(struct part_context *ctx, const struct hist_def *def, const struct write_info *info,
                        double height, FILE *out) {
-    const struct hist_choice *choice = ctx->state;
+    const struct hist_select *select = ctx->state;
     char title[256], chosen[160], when[64], line[512];
-    hist_select_text(&choice->select, def, chosen, sizeof chosen);
+    hist_select_text(select, def, chosen, sizeof chosen);
     snprintf(title, sizeof title, "%s%s%s", def->title, chosen[0] ? ", " : "", chosen);
     struct tm tm;
     localtime_r(&ctx->look->frame->wall.tv_sec, &tm);
@@ -183,8 +183,8 @@ bool heat_svg_write(struct part_context *ctx, struct heat_data *data, const stru
     svg.height = svg.cell_height * data->rows;
     write_head(ctx, def, info, svg.top + svg.height + 62, out);
     write_cells(data, def, &svg, out);
-    const struct hist_choice *choice = ctx->state;
-    const struct hist_measure *measure = hist_select_measure(&choice->select, ctx->part->spec);
+    const struct hist_select *select = ctx->state;
+    const struct hist_measure *measure = hist_select_measure(select, ctx->part->spec);
     if (!measure || !measure->linear || measure->table) { // quantiles of places tell nothing
         write_quantile(data, &svg, 0.5, "#0060c0", out);
         write_quantile(data, &svg, 0.99, "#008060", out);

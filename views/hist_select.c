@@ -173,13 +173,13 @@ size_t hist_select_text(const struct hist_select *select, const struct hist_def 
 }
 
 void hist_select_status(struct part_context *ctx, const char *more, char *out, size_t size) {
-    const struct hist_choice *choice = ctx->state;
-    const struct hist_def *def = hist_select_def(&choice->select, ctx->part->spec, ctx->look);
+    const struct hist_select *select = ctx->state;
+    const struct hist_def *def = hist_select_def(select, ctx->part->spec, ctx->look);
     char chosen[128];
 
     if (!def)
         return;
-    hist_select_text(&choice->select, def, chosen, sizeof chosen);
+    hist_select_text(select, def, chosen, sizeof chosen);
     snprintf(out, size, "%s%s%s%s", def->title, chosen[0] ? ", " : "", chosen, more);
 }
 
@@ -255,25 +255,25 @@ static void choose(struct hist_select *select, const char *column, const char *v
 }
 
 static void share(const struct part_context *ctx) {
-    const struct hist_choice *mine = ctx->state;
+    const struct hist_select *mine = ctx->state;
     for (size_t i = 0; i < ctx->pane->view->n_parts; i++) {
         const struct part_kind *kind = ctx->pane->view->parts[i].kind;
         if (kind == &part_hist || kind == &part_heat) {
-            struct hist_choice *other = ctx->pane->parts[i];
-            if (other && other != mine && other->shares)
-                other->select = mine->select;
+            struct hist_select *other = ctx->pane->parts[i];
+            if (other != mine)
+                *other = *mine;
         }
     }
 }
 
 // The next measure that some frame has.
 static void next_measure(struct part_context *ctx, int direction) {
-    struct hist_choice *choice = ctx->state;
+    struct hist_select *select = ctx->state;
     const struct hist_spec *spec = ctx->part->spec;
     size_t n = 0, at = 0;
     while (spec->sets[n])
         n++;
-    const char *now = hist_select_set(&choice->select, spec);
+    const char *now = hist_select_set(select, spec);
     while (spec->sets[at] != now)
         at++;
     for (size_t step = 1; step <= n; step++) {
@@ -282,17 +282,17 @@ static void next_measure(struct part_context *ctx, int direction) {
         if (!def)
             continue;
         // A measure with other keys: what was chosen of a key that it lacks stays for the way back.
-        choice->select.set = spec->sets[i];
+        select->set = spec->sets[i];
         snprintf(ctx->message, sizeof ctx->message, "%s", def->title);
         return;
     }
 }
 
 bool hist_select_key(struct part_context *ctx) {
-    struct hist_choice *choice = ctx->state;
+    struct hist_select *select = ctx->state;
     const struct hist_spec *spec = ctx->part->spec;
-    const char *name = hist_select_set(&choice->select, spec);
-    const struct hist_def *def = hist_select_def(&choice->select, spec, ctx->look);
+    const char *name = hist_select_set(select, spec);
+    const struct hist_def *def = hist_select_def(select, spec, ctx->look);
 
     if (ctx->key == 'm' || ctx->key == 'M') {
         next_measure(ctx, ctx->key == 'm' ? 1 : -1);
@@ -305,11 +305,11 @@ bool hist_select_key(struct part_context *ctx) {
                 next.key++;
         if (next.key >= def->n_keys)
             return true;
-        const char *column = def->keys[next.key].name, *now = chosen(&choice->select, column);
+        const char *column = def->keys[next.key].name, *now = chosen(select, column);
         next.now = now ? now : "";
         next_value(ctx->look, spec, name, def, &next);
-        choose(&choice->select, column, next.value, next.label);
-        hist_select_text(&choice->select, def, ctx->message, sizeof ctx->message);
+        choose(select, column, next.value, next.label);
+        hist_select_text(select, def, ctx->message, sizeof ctx->message);
     } else {
         return false;
     }
@@ -320,11 +320,11 @@ bool hist_select_key(struct part_context *ctx) {
 // ---- the list of single ones ----
 
 bool hist_select_list(struct part_context *ctx, const struct frame *frame, uint64_t low, uint64_t high) {
-    const struct hist_choice *choice = ctx->state;
+    const struct hist_select *select = ctx->state;
     const struct hist_spec *spec = ctx->part->spec;
     const struct part *part = view_part(ctx->pane->view, spec->list);
-    const struct hist_def *def = hist_select_def(&choice->select, spec, ctx->look);
-    const struct hist_measure *measure = hist_select_measure(&choice->select, spec);
+    const struct hist_def *def = hist_select_def(select, spec, ctx->look);
+    const struct hist_measure *measure = hist_select_measure(select, spec);
     if (!part || !def)
         return false;
     const struct table_spec *list = part->spec;
@@ -333,7 +333,7 @@ bool hist_select_list(struct part_context *ctx, const struct frame *frame, uint6
     size_t used = 0, size = sizeof ctx->go_filter;
     out[0] = '\0';
     for (int i = 0; stream && i < def->n_keys; i++) {
-        const char *column = def->keys[i].name, *want = chosen(&choice->select, column);
+        const char *column = def->keys[i].name, *want = chosen(select, column);
         // A name with blanks in it cannot be a term of a filter.
         if (want && !strpbrk(want, " \\\"") && table_column(table_def(stream), column) >= 0 && used < size)
             used += (size_t)snprintf(out + used, size - used, "%s%s=%s", used ? " " : "", column, want);

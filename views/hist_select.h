@@ -8,18 +8,13 @@
 
 #define HIST_SELECT_KEYS 6 // device, operation, process, command, group, and one more
 
+// The first member of the state of every part kind that shows histograms, so that they can share.
 struct hist_select {
     const char *set; // one of the spec's names; NULL: the first
     struct {
         char column[24], value[64]; // "": not chosen, all
         char label[32];             // what else says which it is: the name of a process
     } key[HIST_SELECT_KEYS];
-};
-
-// The first member of the state of every part kind that shows histograms, so that they can share.
-struct hist_choice {
-    struct hist_select select;
-    bool shares; // true in a state that is in use
 };
 
 // What there is to know of a set beyond its definition.
@@ -67,9 +62,9 @@ const struct hist_def *hist_select_def(const struct hist_select *select, const s
 bool hist_select_measured(const struct hist_select *select, const struct hist_spec *spec, const struct frame *frame);
 // "device vda, op all": fit for a screen. Returns the length.
 size_t hist_select_text(const struct hist_select *select, const struct hist_def *def, char *out, size_t size);
-// What is chosen, as the words at the right end of the title, and `more`. ctx->state begins with a struct hist_choice.
+// What is chosen, as the words at the right end of the title, and `more`. ctx->state begins with a struct hist_select.
 void hist_select_status(struct part_context *ctx, const char *more, char *out, size_t size);
-// The keys v V t T m M. ctx->state begins with a struct hist_choice. True when used; the other parts then know too.
+// The keys v V t T m M. ctx->state begins with a struct hist_select. True when used; the other parts then know too.
 bool hist_select_key(struct part_context *ctx);
 #define HIST_SELECT_PART_KEYS                                                                                          \
     {'v', "v V", "next, previous one of what it is kept by: device, process, CPU, system call; then all"},             \

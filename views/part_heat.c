@@ -13,7 +13,7 @@
 #define HEAT_ROWS_WANTED 30
 
 struct heat_state {
-    struct hist_choice choice; // first: see hist_select.h
+    struct hist_select select; // first: see hist_select.h
     bool cursor, marks;
     bool follow;            // the cursor stays on the newest column
     uint64_t cursor_number; // else on the frame of this number
@@ -24,7 +24,6 @@ struct heat_state {
 static void heat_init(void *state, const struct part *part) {
     (void)part;
     struct heat_state *heat = state;
-    heat->choice.shares = true;
     heat->follow = true;
 }
 
@@ -40,15 +39,15 @@ static void heat_done(void *state, const struct part *part) {
 static size_t percentiles_text(struct part_context *ctx, const struct hist_def *def, const struct frame *frame,
                                bool with_max, char *out, size_t size) {
     struct heat_state *state = ctx->state;
-    const struct hist_set *set = hist_select_hists(&state->choice.select, ctx->part->spec, frame);
-    const struct hist_measure *measure = hist_select_measure(&state->choice.select, ctx->part->spec);
+    const struct hist_set *set = hist_select_hists(&state->select, ctx->part->spec, frame);
+    const struct hist_measure *measure = hist_select_measure(&state->select, ctx->part->spec);
     size_t n = 0, at = 0, all = set ? hist_set_count(set) : 0;
     char p50[24], p99[24], max[24];
     out[0] = '\0';
     if (!all || (measure && measure->linear)) // percentiles of places tell nothing
         return 0;
     const struct hist **hists = xmalloc(all * sizeof(*hists));
-    for (const struct hist *one; (one = hist_select_next(&state->choice.select, set, &at));)
+    for (const struct hist *one; (one = hist_select_next(&state->select, set, &at));)
         hists[n++] = one;
     struct hist *hist = hist_merge(hists, n);
     free(hists);
@@ -131,14 +130,14 @@ static int heat_height(struct part_context *ctx, int width) {
     struct heat_state *state = ctx->state;
     uint64_t min, max;
     (void)width;
-    bool measured = hist_select_measured(&state->choice.select, ctx->part->spec, ctx->look->frame);
+    bool measured = hist_select_measured(&state->select, ctx->part->spec, ctx->look->frame);
     return measured || heat_range(ctx, &min, &max) ? HEAT_ROWS_WANTED : 1;
 }
 
 static void heat_draw(struct part_context *ctx) {
     struct heat_state *state = ctx->state;
     struct heat_data *data = &state->data;
-    const struct hist_def *def = hist_select_def(&state->choice.select, ctx->part->spec, ctx->look);
+    const struct hist_def *def = hist_select_def(&state->select, ctx->part->spec, ctx->look);
     uint64_t min, max;
     int height = ctx->area.height;
     char text[96];
@@ -149,7 +148,7 @@ static void heat_draw(struct part_context *ctx) {
         return;
     }
     if (!heat_range(ctx, &min, &max)) {
-        bool measured = hist_select_measured(&state->choice.select, ctx->part->spec, ctx->look->frame);
+        bool measured = hist_select_measured(&state->select, ctx->part->spec, ctx->look->frame);
         area_text(ctx->area, 0, 0, ROLE_DIM, measured ? "none in all the time that is kept" : "not measured");
         return;
     }
@@ -158,7 +157,7 @@ static void heat_draw(struct part_context *ctx) {
     if (!data->rows)
         return;
     int legend = data->rows + (height >= 5);
-    const struct hist_measure *measure = hist_select_measure(&state->choice.select, ctx->part->spec);
+    const struct hist_measure *measure = hist_select_measure(&state->select, ctx->part->spec);
     bool places = measure && measure->linear && !measure->table; // whose quantiles tell nothing
     heat_draw_axis(ctx->area, data, def);
     heat_draw_cells(ctx->area, data, state->marks && !places);
@@ -196,7 +195,7 @@ static bool list_cell(struct part_context *ctx, int column, int row) {
     struct heat_state *state = ctx->state;
     const struct heat_data *data = &state->data;
     const struct hist_spec *spec = ctx->part->spec;
-    const struct hist_def *def = hist_select_def(&state->choice.select, spec, ctx->look);
+    const struct hist_def *def = hist_select_def(&state->select, spec, ctx->look);
     uint64_t low, high;
     if (!spec->list || !def)
         return false;
@@ -207,7 +206,7 @@ static bool list_cell(struct part_context *ctx, int column, int row) {
         size_t at = 0;
         if (heat_column_of(data, frame) != column)
             continue;
-        while (hist_select_values(&state->choice.select, spec, frame, &at, &values))
+        while (hist_select_values(&state->select, spec, frame, &at, &values))
             for (uint32_t i = 0; i < values.n_buckets; i++) {
                 uint32_t bucket = values.buckets[i].bucket;
                 if (hist_bucket_low(bucket) >= low && hist_bucket_low(bucket) < high)
@@ -251,7 +250,7 @@ static void zoom_value(struct part_context *ctx) {
     data->low = data->scale.edge[low];
     data->high = data->scale.edge[high];
     data->zoom = true;
-    data->zoom_set = hist_select_set(&state->choice.select, ctx->part->spec);
+    data->zoom_set = hist_select_set(&state->select, ctx->part->spec);
     snprintf(ctx->message, sizeof ctx->message, "Z shows all again");
 }
 
@@ -340,7 +339,7 @@ static bool heat_key(struct part_context *ctx) {
 static bool heat_write_svg(struct part_context *ctx, const struct write_info *info, FILE *out) {
     struct heat_state *state = ctx->state;
     struct heat_data data = state->data; // the zoom; the rest is made for the picture
-    const struct hist_def *def = hist_select_def(&state->choice.select, ctx->part->spec, ctx->look);
+    const struct hist_def *def = hist_select_def(&state->select, ctx->part->spec, ctx->look);
     data.counts = NULL;
     data.column = NULL;
     data.capacity = data.column_capacity = 0;

@@ -14,7 +14,7 @@
 #define HIST_ROWS_WANTED 12
 
 struct hist_state {
-    struct hist_choice choice; // first: see hist_select.h
+    struct hist_select select; // first: see hist_select.h
     bool whole;                // all frames of the window together, not only this one
     const struct hist **list;  // scratch
     size_t capacity;
@@ -23,12 +23,6 @@ struct hist_state {
     double cursor_value; // it stays on the range that holds this
     int top;             // rows above the first range in the last draw
 };
-
-static void hist_init(void *state, const struct part *part) {
-    (void)part;
-    struct hist_state *hist = state;
-    hist->choice.shares = true;
-}
 
 static void hist_done(void *state, const struct part *part) {
     (void)part;
@@ -47,10 +41,10 @@ static struct hist *hist_chosen(struct part_context *ctx) {
         const struct frame *frame = n_frames > 1 ? look->window[f] : look->frame;
         if (!frame)
             continue;
-        const struct hist_set *set = hist_select_hists(&state->choice.select, ctx->part->spec, frame);
+        const struct hist_set *set = hist_select_hists(&state->select, ctx->part->spec, frame);
         const struct hist *hist;
         size_t at = 0;
-        while ((hist = hist_select_next(&state->choice.select, set, &at))) {
+        while ((hist = hist_select_next(&state->select, set, &at))) {
             if (state->capacity == n) {
                 state->capacity = state->capacity * 2 + 64;
                 state->list = xrealloc(state->list, state->capacity * sizeof(const struct hist *));
@@ -101,7 +95,7 @@ static int stats_flow(struct area area, int max_rows, const struct hist_def *def
 static int hist_height(struct part_context *ctx, int width) {
     struct hist_state *state = ctx->state;
     (void)width;
-    return hist_select_measured(&state->choice.select, ctx->part->spec, ctx->look->frame) ? HIST_ROWS_WANTED + 2 : 1;
+    return hist_select_measured(&state->select, ctx->part->spec, ctx->look->frame) ? HIST_ROWS_WANTED + 2 : 1;
 }
 
 static enum role bar_role(const struct hist_select *select) {
@@ -136,7 +130,7 @@ static void draw_ranges(struct part_context *ctx, const struct hist_def *def, co
         else
             area_printf(ctx->area, 0, y, ROLE_DIM, "%6s", low);
         if (bar > 0)
-            bar_draw(ctx->area, label + 1, y, bar, (double)counts[row] / (double)most, bar_role(&state->choice.select));
+            bar_draw(ctx->area, label + 1, y, bar, (double)counts[row] / (double)most, bar_role(&state->select));
         unit_format(UNIT_COUNT, (double)counts[row], count, sizeof count);
         snprintf(share, sizeof share, "%.1f%%", 100.0 * (double)counts[row] / (double)hist->count);
         area_printf(ctx->area, ctx->area.width - tail, y, counts[row] ? ROLE_TEXT : ROLE_DIM, "%7s%7s", count, share);
@@ -146,7 +140,7 @@ static void draw_ranges(struct part_context *ctx, const struct hist_def *def, co
 // Round ranges that fit the rows, on the axis that the measure wants.
 static void fit(struct part_context *ctx, const struct hist_def *def, const struct hist *hist, int rows) {
     struct hist_state *state = ctx->state;
-    const struct hist_measure *measure = hist_select_measure(&state->choice.select, ctx->part->spec);
+    const struct hist_measure *measure = hist_select_measure(&state->select, ctx->part->spec);
     if (measure && measure->linear)
         hist_scale_linear(&state->scale, def, measure->linear, 0, measure->linear, rows);
     else
@@ -155,7 +149,7 @@ static void fit(struct part_context *ctx, const struct hist_def *def, const stru
 
 static void hist_draw(struct part_context *ctx) {
     struct hist_state *state = ctx->state;
-    const struct hist_def *def = hist_select_def(&state->choice.select, ctx->part->spec, ctx->look);
+    const struct hist_def *def = hist_select_def(&state->select, ctx->part->spec, ctx->look);
     struct area area = ctx->area;
 
     state->scale.rows = 0;
@@ -165,7 +159,7 @@ static void hist_draw(struct part_context *ctx) {
     }
     struct hist *hist = hist_chosen(ctx);
     if (!hist->count) {
-        if (!hist_select_measured(&state->choice.select, ctx->part->spec, ctx->look->frame))
+        if (!hist_select_measured(&state->select, ctx->part->spec, ctx->look->frame))
             area_text(area, 0, 0, ROLE_DIM, "not measured");
         else if (!state->whole && frame_hists_repeated(ctx->look->frame, def->name))
             area_text(area, 0, 0, ROLE_DIM, "nothing has come for this interval yet: see the frame before ([)");
@@ -174,7 +168,7 @@ static void hist_draw(struct part_context *ctx) {
                       state->whole ? "none in all the time that is kept" : "none in this interval");
     } else {
         int max_rows = area.height >= 12 ? 3 : area.height >= 8 ? 2 : 1;
-        const struct hist_measure *measure = hist_select_measure(&state->choice.select, ctx->part->spec);
+        const struct hist_measure *measure = hist_select_measure(&state->select, ctx->part->spec);
         int used = 1;
         if (measure && measure->linear) // places: their mean and percentiles tell nothing
             area_printf(area, 0, 0, ROLE_DIM, "count %llu", (unsigned long long)hist->count);
@@ -203,7 +197,7 @@ static const struct frame *frame_with(struct part_context *ctx, int row) {
         const struct frame *frame = f ? look->window[n - f] : look->frame;
         struct hist_values values;
         size_t at = 0;
-        while (frame && hist_select_values(&state->choice.select, ctx->part->spec, frame, &at, &values))
+        while (frame && hist_select_values(&state->select, ctx->part->spec, frame, &at, &values))
             for (uint32_t b = 0; b < values.n_buckets; b++)
                 if (state->scale.row[values.buckets[b].bucket] == row)
                     return frame;
@@ -219,7 +213,7 @@ static bool list_row(struct part_context *ctx, int row) {
         snprintf(ctx->message, sizeof ctx->message, "none in this range");
         return true;
     }
-    const struct hist_def *def = hist_select_def(&state->choice.select, ctx->part->spec, ctx->look);
+    const struct hist_def *def = hist_select_def(&state->select, ctx->part->spec, ctx->look);
     hist_scale_range(&state->scale, def, row, false, &low, &high);
     return hist_select_list(ctx, frame, low, high);
 }
@@ -295,7 +289,6 @@ static const struct part_key keys[] = {
 
 const struct part_kind part_hist = {
     .state_size = sizeof(struct hist_state),
-    .init = hist_init,
     .done = hist_done,
     .height = hist_height,
     .draw = hist_draw,
