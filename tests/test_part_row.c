@@ -237,6 +237,7 @@ static void test_full(void **state) {
     press(pane, &back, KEY_VIEW_ENTER, false); // there is no frame to go to
     expect_screen(pane, &first, 62, 3,
                   "─ One thing ───────────────────── Left: over time, Esc: back ─\n"
+                  " ID 7  x\\e\n"
                   " it is not in this list at this time\n");
     char *text = pane_written(pane, &live, FORMAT_TEXT);
     assert_non_null(strstr(text, "One thing\n  ID          7\n  NAME        x\\e\n  BORN"));

@@ -209,8 +209,8 @@ static void why(void **state) {
     forge_look(&look, frames, 5); // before it was stuck
     forge_expect(pane, &look, 80, 4, false,
                  "─ Why it is stuck ────────────────────────────────────────────────── Esc: back ─\n"
+                 " PID 300  TID 300  cp\n"
                  " it is not in this list at this time\n"
-                 "\n"
                  "\n");
     forge_key(pane, &look, KEY_VIEW_BACK, true);
     assert_string_equal(pane->filter, "");

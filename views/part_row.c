@@ -65,7 +65,7 @@ static bool open_row(void *state, const struct part *part, const struct join *jo
     self->turned = false;
     self->full.top = 0;
     row_time_reset(&self->time);
-    heading_make(self, spec->heading ? spec->heading : "", join, row);
+    heading_make(self, spec->heading, join, row);
     return row_key_take(&self->key, join, row, spec->same);
 }
 
@@ -86,7 +86,10 @@ static void draw(struct part_context *ctx) {
     if (!self->key.n)
         return;
     if (is_full(ctx)) {
-        row_full_draw(&self->full, &spec->source, &self->key, spec->lines, ctx->look->frame, ctx->area);
+        if (row_full_draw(&self->full, &spec->source, &self->key, spec->lines, ctx->look->frame, ctx->area))
+            return;
+        area_text(ctx->area, 1, 0, ROLE_TEXT, self->heading);
+        area_text(ctx->area, 1, 1, ROLE_DIM, "it is not in this list at this time");
         return;
     }
     load_time(ctx);

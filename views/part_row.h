@@ -9,7 +9,7 @@
 struct row_spec {
     struct rows_source source; // the same tables as of the part that it is opened from
     const char *same;    // a column that, beyond the keys, must be the same over time: when a task started; or NULL
-    const char *heading; // over time: columns that say which row it is, blank between
+    const char *heading; // columns that say which row it is, blank between
     const char *shown;   // over time: columns of numbers, the most important first; NULL: there is no such page
     const char *lines;   // in full: columns with a text that gets lines of its own (row_full.h), or NULL
 };

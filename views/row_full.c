@@ -119,16 +119,14 @@ static void walk(struct pen *pen, const struct join *join, size_t row, const cha
     }
 }
 
-void row_full_draw(struct row_full *self, const struct rows_source *source, const struct row_key *key,
+bool row_full_draw(struct row_full *self, const struct rows_source *source, const struct row_key *key,
                    const char *lines, const struct frame *frame, struct area area) {
     struct pen pen = {.area = area};
     long row = row_of(self, source, key, frame);
 
     self->n_lines = self->page = 0;
-    if (row < 0) {
-        area_text(area, 1, 0, ROLE_DIM, "it is not in this list at this time");
-        return;
-    }
+    if (row < 0)
+        return false;
     walk(&pen, self->rows.join, (size_t)row, lines ? lines : "");
     self->n_lines = pen.line;
     self->page = area.height;
@@ -136,6 +134,7 @@ void row_full_draw(struct row_full *self, const struct rows_source *source, cons
         self->top = self->n_lines > self->page ? self->n_lines - self->page : 0;
     pen = (struct pen){.area = area, .top = self->top, .draws = true};
     walk(&pen, self->rows.join, (size_t)row, lines ? lines : "");
+    return true;
 }
 
 bool row_full_scrolls(const struct row_full *self) {

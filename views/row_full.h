@@ -13,8 +13,8 @@ struct row_full {
 
 void row_full_done(struct row_full *self);
 // lines: names of columns with a text that gets lines of its own, blank between, in this order; NULL: none. A chain of
-// calls ("inner < outer") gets a line a call.
-void row_full_draw(struct row_full *self, const struct rows_source *source, const struct row_key *key,
+// calls ("inner < outer") gets a line a call. False: the frame does not have the row.
+bool row_full_draw(struct row_full *self, const struct rows_source *source, const struct row_key *key,
                    const char *lines, const struct frame *frame, struct area area);
 bool row_full_key(struct row_full *self, int key);  // scrolls
 bool row_full_scrolls(const struct row_full *self); // not all of it was visible

@@ -66,6 +66,7 @@ static const struct table_spec stuck = {
 };
 static const struct row_spec stuck_row = {
     .source = {.tables = {"sched_stuck"}},
+    .heading = "pid tid comm",
     .lines = "waits_for cgroup stack",
 };
 
@@ -78,7 +79,7 @@ static const struct table_spec tasks = {
     .role = task_role,
     .empty = "no task ran or waited",
 };
-static const struct row_spec task = {.source = {.tables = {"sched_tasks"}}};
+static const struct row_spec task = {.source = {.tables = {"sched_tasks"}}, .heading = "pid tid comm"};
 
 static const struct table_spec cpus = {
     .source = {.tables = {"sched_cpus"}, .sort = "-cpu"},

@@ -59,7 +59,11 @@ static const struct table_spec progress = {
     .opens = "call",
     .empty = "no thread is in a call",
 };
-static const struct row_spec call = {.source = {.tables = {"in_progress"}}, .lines = "args"};
+static const struct row_spec call = {
+    .source = {.tables = {"in_progress"}},
+    .heading = "tid pid comm syscall",
+    .lines = "args",
+};
 static const struct table_spec slow = {
     .source = {.tables = {"slow_syscalls"}, .stream = true, .sort = "latency_us"},
     .shown = "latency_us comm syscall args pid error result time_s tid",
