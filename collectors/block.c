@@ -60,14 +60,19 @@ static void on_done(void *ctx, const struct block_io *io) {
     block_stat_io(block->stat, io);
 }
 
-static void on_event(void *ctx, const struct ring_event *raw) {
+static uint64_t on_run(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit) {
+    struct block *block = ctx;
+    (void)cpu;
+    return block_match_run(block->match, &block->formats, page, limit);
+}
+
+// When it only counts.
+static void on_end(void *ctx, const struct ring_event *raw) {
     struct block *block = ctx;
     struct block_event event;
     if (!block_event_decode(&block->formats, raw->ts, raw->data, raw->size, &event))
         return;
-    if (block->pace.level != BLOCK_COUNT) {
-        block_match_event(block->match, &event);
-    } else if (event.kind == BLOCK_COMPLETE && (event.sectors || event.op == BLOCK_FLUSH)) {
+    if (event.kind == BLOCK_COMPLETE && (event.sectors || block_op_of(event.rwbs) == BLOCK_FLUSH)) {
         block_stat_count(block->stat, &event);
         block->counted++;
     }
@@ -110,7 +115,8 @@ static int read_formats(struct block *block, const char **step, char *detail, si
                  missing ? missing : "");
         return error;
     }
-    return block_formats_index(&block->formats);
+    block_formats_index(&block->formats);
+    return 0;
 }
 
 static int event_switch(const struct block *block, int kind, bool on) {
@@ -231,7 +237,8 @@ static void block_close(struct collector_run *run) {
 
 static uint64_t drain_until(struct block *block, uint64_t horizon) {
     uint64_t begin = now_ns();
-    uint64_t n = ring_drain(block->ring, horizon, on_event, block);
+    uint64_t n = block->pace.level == BLOCK_COUNT ? ring_drain(block->ring, horizon, on_end, block)
+                                                  : ring_drain_runs(block->ring, horizon, 0, on_run, block);
     const struct ring_stats *stats = ring_stats(block->ring);
     uint64_t gaps = stats->missed + stats->missed_unknown + stats->damaged;
     if (gaps != block->gaps) {

@@ -2,24 +2,15 @@
 // split into pieces, is told twice when it comes from a partition, or ends without any request (zram, md, dm, brd).
 #include "collectors/block_flight.h"
 
-static uint32_t disk_of(const struct block_match *match, uint32_t dev) {
-    if (!match->n_parts)
-        return dev;
-    for (uint32_t i = (dev * 0x9e3779b1u) >> 22; match->parts[i].dev; i = (i + 1) % PARTS)
-        if (match->parts[i].dev == dev)
-            return match->parts[i].disk;
-    return dev;
-}
-
 // Its arrival was told already, before a control group made it wait: then by the submitter, now by a kernel worker.
 static bool bio_known(struct block_match *match, const struct block_event *event) {
     struct flight *f = flight_find(match, event, event->sector, FLIGHT_BIO);
     if (!f || !f->remapped || f->bio_sectors != event->sectors)
         return false;
     f->remapped = false;
-    f->arrival_ns = event->ts; // until somebody tells of its request
+    f->io.arrival_ns = event->ts; // until somebody tells of its request
     match->n_remapped--;
-    if (f->tid == event->tid)
+    if (f->io.tid == event->tid)
         flight_by(match, f, event);
     return true;
 }
@@ -37,17 +28,18 @@ static void on_bio_queue(struct block_match *match, const struct block_event *ev
     if (!f)
         return;
     flight_state(match, f, FLIGHT_BIO);
-    f->bio_ns = event->ts;
+    f->io.bio_ns = event->ts;
     f->suspect = event->ts <= match->lost_ts;
-    f->sector = flush ? BLOCK_NO_SECTOR : event->sector;
+    f->io.sector = flush ? BLOCK_NO_SECTOR : event->sector;
     f->bio_sectors = event->sectors;
     f->bio_bytes = event->sectors * 512;
-    f->op = flush ? BLOCK_FLUSH : event->op;
-    f->bio_key = rwbs_take(match, f, event, f->op);
+    uint8_t bio_key = rwbs_take(match, f, event);
+    f->io.op = flush ? BLOCK_FLUSH : block_key_op(bio_key);
+    f->io.bio_key = (uint8_t)((bio_key & ~7u) | f->io.op);
     // A write that flushes first, or is forced through, may be a sequence of requests with an end of its own.
-    f->tail = !flush && f->op == BLOCK_WRITE && (f->rwbs[0] == 'F' || f->bio_key >> 3 & BLOCK_FUA);
+    f->tail = !flush && f->io.op == BLOCK_WRITE && (f->io.rwbs[0] == 'F' || f->io.bio_key >> 3 & BLOCK_FUA);
     if (event->kind == BLOCK_REMAP) { // does not tell the name: the queue event does, or a look at the thread
-        f->tid = event->tid;
+        f->io.tid = event->tid;
         f->own = is_own(match, event->tid);
         f->remapped = true;
         match->n_remapped++;
@@ -65,13 +57,14 @@ static void on_remap(struct block_match *match, const struct block_event *event)
 static void on_split(struct block_match *match, const struct block_event *event) {
     struct flight *f = NULL, *best = NULL;
     for (f = chain_first(match, event->dev, event->sector); f; f = chain_next(match, f)) {
-        if (f->key == event->sector && f->dev == event->dev && f->state == FLIGHT_BIO &&
-            f->bio_sectors > event->sectors && (!best || f->bio_ns < best->bio_ns))
+        if (f->key == event->sector && f->io.dev == event->dev && f->state == FLIGHT_BIO &&
+            f->bio_sectors > event->sectors && (!best || f->io.bio_ns < best->io.bio_ns))
             best = f;
     }
     if (!best)
         return;
-    uint32_t root = best->root ? best->root : (uint32_t)(best - match->pool) + 1;
+    bool again = best->split && !(best->split & SPLIT_FIRST);
+    uint32_t root = again ? best->split : (uint32_t)(best - match->pool) + 1;
     f = flight_add(match, event->dev, event->sector + event->sectors);
     if (!f)
         return;
@@ -79,14 +72,13 @@ static void on_split(struct block_match *match, const struct block_event *event)
     piece.key = f->key;
     piece.next = f->next;
     piece.state = FLIGHT_FREE;
-    piece.sector = f->key;
+    piece.io.sector = f->key;
     piece.bio_sectors = best->bio_sectors - event->sectors;
-    piece.root = root;
-    piece.pieces = 0;
+    piece.split = root;
     *f = piece;
     flight_state(match, f, FLIGHT_BIO);
     best->bio_sectors = event->sectors;
-    match->pool[root - 1].pieces += match->pool[root - 1].pieces ? 1 : 2;
+    match->pool[root - 1].split = (match->pool[root - 1].split ? match->pool[root - 1].split : SPLIT_FIRST | 1) + 1;
 }
 
 static void on_back_merge(struct block_match *match, const struct block_event *event) {
@@ -104,14 +96,14 @@ static void on_front_merge(struct block_match *match, const struct block_event *
     if (!request) { // known by its bio alone
         request = flight_find(match, event, event->sector + event->sectors, FLIGHT_BIO);
         if (request) {
-            request->arrival_ns = request->bio_ns;
+            request->io.arrival_ns = request->io.bio_ns;
             request->requested = true;
             flight_state(match, request, FLIGHT_QUEUED);
         }
     }
     if (bio && request) {
-        bio->arrival_ns = request->arrival_ns;
-        bio->requeues = request->requeues;
+        bio->io.arrival_ns = request->io.arrival_ns;
+        bio->io.requeues = request->io.requeues;
         bio->requested = true;
         flight_state(match, bio, FLIGHT_QUEUED);
         flight_rides(match, request);
@@ -120,16 +112,24 @@ static void on_front_merge(struct block_match *match, const struct block_event *
         flight_state(match, bio, FLIGHT_RIDER);
     } else if (request) {
         flight_move(match, request, event->sector);
-        request->sector = event->sector;
+        request->io.sector = event->sector;
     }
+}
+
+bool flight_piece_done(struct flight *first) {
+    if (!(first->split & SPLIT_FIRST))
+        return false;
+    first->split = first->split - 1 == SPLIT_FIRST ? 0 : first->split - 1;
+    return first->split;
 }
 
 // The piece of a bio that f is has ended, and so f: with the last piece the bio.
 void bio_end(struct block_match *match, struct flight *f, uint64_t ts) {
-    struct flight *root = f->root ? &match->pool[f->root - 1] : f;
-    if (f->root && f->error && !root->error)
-        root->error = f->error;
-    bool more = root->pieces && --root->pieces;
+    bool piece = f->split && !(f->split & SPLIT_FIRST);
+    struct flight *root = piece ? &match->pool[f->split - 1] : f;
+    if (piece && f->io.error && !root->io.error)
+        root->io.error = f->io.error;
+    bool more = flight_piece_done(root);
     if (f != root)
         flight_remove(match, f);
     if (more || (f != root && root->state != FLIGHT_ROOT)) {
@@ -146,7 +146,7 @@ void bio_data_end(struct block_match *match, struct flight *f, uint64_t ts) {
         bio_end(match, f, ts);
         return;
     }
-    f->issue_ns = ts;
+    f->io.issue_ns = ts;
     flight_state(match, f, FLIGHT_TAIL);
 }
 
@@ -154,8 +154,8 @@ void bio_data_end(struct block_match *match, struct flight *f, uint64_t ts) {
 void bio_sequence_end(struct block_match *match, const struct block_event *event) {
     for (uint32_t i = 0; match->by_state[FLIGHT_TAIL] && i < match->high; i++) {
         struct flight *f = &match->pool[i];
-        bool there = f->sector == event->sector || f->sector + f->bio_sectors == event->sector;
-        if (f->state == FLIGHT_TAIL && f->dev == event->dev && there) {
+        bool there = f->io.sector == event->sector || f->io.sector + f->bio_sectors == event->sector;
+        if (f->state == FLIGHT_TAIL && f->io.dev == event->dev && there) {
             bio_end(match, f, event->ts);
             return;
         }
@@ -163,7 +163,7 @@ void bio_sequence_end(struct block_match *match, const struct block_event *event
     struct flight *flush = flight_find(match, event, FLUSH_BIO, FLIGHT_BIO);
     if (!flush)
         return;
-    flush->error = (int16_t)event->error;
+    flush->io.error = (int16_t)event->error;
     flush->requested = true;
     bio_end(match, flush, event->ts);
 }
@@ -173,8 +173,8 @@ static struct flight *bio_ending_at(struct block_match *match, const struct bloc
     struct flight *best = NULL;
     for (uint32_t i = 0; i < match->high; i++) {
         struct flight *f = &match->pool[i];
-        if (f->state == FLIGHT_BIO && f->dev == event->dev && f->sector + f->bio_sectors == event->sector &&
-            (!best || f->bio_ns < best->bio_ns))
+        if (f->state == FLIGHT_BIO && f->io.dev == event->dev && f->io.sector + f->bio_sectors == event->sector &&
+            (!best || f->io.bio_ns < best->io.bio_ns))
             best = f;
     }
     return best;
@@ -188,21 +188,22 @@ static void on_bio_complete(struct block_match *match, const struct block_event 
         match->counts.unmatched_bios++;
         return;
     }
-    if (event->error && !f->error)
-        f->error = (int16_t)event->error;
+    if (event->error && !f->io.error)
+        f->io.error = (int16_t)event->error;
     bio_end(match, f, event->ts);
 }
 
 // The bios that joined the request, one behind the other.
 void bio_riders_end(struct block_match *match, const struct flight *f, uint64_t ts) {
-    struct block_event at = {.ts = ts, .dev = f->dev, .sector = f->sector + (f->bio_ns ? f->bio_sectors : 0)};
-    uint64_t end = f->sector + f->bytes / 512;
+    struct block_event at = {
+        .ts = ts, .rwbs = f->io.rwbs, .dev = f->io.dev, .sector = f->io.sector + (f->io.bio_ns ? f->bio_sectors : 0)};
+    uint64_t end = f->io.sector + f->io.bytes / 512;
     while (at.sector < end && match->by_state[FLIGHT_RIDER]) {
         struct flight *rider = flight_find(match, &at, at.sector, FLIGHT_RIDER);
         if (!rider)
             break;
         at.sector += rider->bio_sectors;
-        rider->error = f->error;
+        rider->io.error = f->io.error;
         bio_data_end(match, rider, ts);
     }
 }

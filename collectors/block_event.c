@@ -1,8 +1,5 @@
-// Decoding block events. The decoder runs for every event of the machine's disks: loads at resolved offsets, and
-// nothing else.
+// Formats of block events, and decoding the rare ones.
 #include "collectors/block_event.h"
-
-#include <errno.h>
 
 const char *const block_event_names[BLOCK_KINDS] = {
     [BLOCK_START] = "block_io_start",
@@ -99,61 +96,44 @@ int block_format_read(struct block_format *format, enum block_kind kind, const c
     return error;
 }
 
+static bool stands_at(const struct format_field *field, uint16_t offset, uint16_t size) {
+    return field->offset == offset && field->size == size;
+}
+
 static void layout_take(struct block_layout *layout, const struct block_format *format, enum block_kind kind) {
-    bool bytes = format->bytes.size, error = format->error.size;
-    layout->plain = kind != BLOCK_SPLIT && kind != BLOCK_REMAP && kind < BLOCK_WB_BEGIN && format->end <= UINT16_MAX &&
-                    format->tid.size == 4 && format->dev.size == 4 && format->sector.size == 8 &&
-                    format->sectors.size == 4 && (!bytes || format->bytes.size == 4) &&
-                    (!error || format->error.size == 4);
-    layout->end = (uint16_t)format->end;
-    layout->tid = format->tid.offset;
-    layout->dev = format->dev.offset;
-    layout->sector = format->sector.offset;
-    layout->sectors = format->sectors.offset;
-    layout->bytes = bytes ? format->bytes.offset : 0;
-    layout->bytes_mask = bytes ? UINT32_MAX : 0;
-    layout->error = error ? format->error.offset : 0;
-    layout->error_mask = error ? UINT32_MAX : 0;
+    bool plain =
+        kind != BLOCK_SPLIT && kind != BLOCK_REMAP && kind < BLOCK_WB_BEGIN &&
+        stands_at(&format->tid, BLOCK_AT_TID, 4) && stands_at(&format->dev, BLOCK_AT_DEV, 4) &&
+        stands_at(&format->sector, BLOCK_AT_SECTOR, 8) && stands_at(&format->sectors, BLOCK_AT_SECTORS, 4) &&
+        (!format->bytes.size || (format->bytes.size == 4 && kind != BLOCK_BIO_QUEUE && kind != BLOCK_COMPLETE)) &&
+        (!format->error.size || (format->error.size == 4 && kind != BLOCK_BIO_QUEUE && kind != BLOCK_ISSUE));
+    layout->end = plain ? format->end : UINT32_MAX;
+    layout->rwbs_size = format->rwbs.size;
     layout->rwbs = format->rwbs.offset;
-    layout->rwbs_size = (uint8_t)format->rwbs.size;
+    layout->bytes = format->bytes.size ? format->bytes.offset : 0;
+    layout->error = format->error.size ? format->error.offset : 0;
     layout->comm = format->comm.size ? format->comm.offset : 0;
 }
 
-int block_formats_index(struct block_formats *formats) {
-    formats->low_id = UINT16_MAX;
-    memset(formats->by_id, 0, sizeof(formats->by_id));
-    for (int kind = 0; kind < BLOCK_WB_BEGIN; kind++)
-        if (formats->kinds[kind].present && formats->kinds[kind].id < formats->low_id)
-            formats->low_id = formats->kinds[kind].id;
-    // The events of writeback stand elsewhere, a little before or behind.
-    formats->low_id = formats->low_id > sizeof(formats->by_id) / 2 ? formats->low_id - sizeof(formats->by_id) / 2 : 0;
+void block_formats_index(struct block_formats *formats) {
+    memset(formats->by_id, BLOCK_KINDS, sizeof(formats->by_id));
+    for (int kind = 0; kind <= BLOCK_KINDS; kind++)
+        formats->layouts[kind].end = UINT32_MAX;
     for (int kind = 0; kind < BLOCK_KINDS; kind++) {
         if (!formats->kinds[kind].present)
             continue;
-        uint16_t at = (uint16_t)(formats->kinds[kind].id - formats->low_id);
-        if (at >= sizeof(formats->by_id)) {
-            formats->kinds[kind].present = false;
-            if (block_event_needed((enum block_kind)kind))
-                return -ERANGE;
-            continue;
-        }
-        formats->by_id[at] = (uint8_t)(kind + 1);
+        formats->by_id[formats->kinds[kind].id] = (uint8_t)kind;
         layout_take(&formats->layouts[kind], &formats->kinds[kind], (enum block_kind)kind);
     }
-    return 0;
 }
 
-static inline uint32_t load32(const uint8_t *record, uint16_t offset) {
-    uint32_t value;
-    memcpy(&value, record + offset, sizeof(value));
-    return value;
-}
-
-// Formats that are not as ever, and events that are rare.
-__attribute__((noinline, cold)) static bool decode_any(const struct block_format *format, uint8_t kind,
-                                                       const uint8_t *record, uint32_t size, struct block_event *out) {
-    if (size < format->end)
+bool block_event_decode_any(const struct block_formats *formats, uint8_t kind, uint64_t ts, const uint8_t *record,
+                            uint32_t size, struct block_event *out) {
+    if (kind == BLOCK_KINDS || size < formats->kinds[kind].end)
         return false;
+    const struct block_format *format = &formats->kinds[kind];
+    out->ts = ts;
+    out->kind = kind;
     out->tid = (int32_t)format_u64(record, &format->tid);
     out->dev = (uint32_t)format_u64(record, &format->dev);
     out->sector = format_u64(record, &format->sector);
@@ -166,40 +146,7 @@ __attribute__((noinline, cold)) static bool decode_any(const struct block_format
     out->error = (int32_t)format_u64(record, &format->error);
     out->rwbs = (const char *)record + format->rwbs.offset;
     out->rwbs_size = (uint8_t)format->rwbs.size;
-    out->op = (uint8_t)block_op_of(out->rwbs);
     out->comm = format->comm.size ? (const char *)record + format->comm.offset : NULL;
-    return true;
-}
-
-bool block_event_decode(const struct block_formats *formats, uint64_t ts, const uint8_t *record, uint32_t size,
-                        struct block_event *out) {
-    uint16_t id;
-    if (size < 2)
-        return false;
-    memcpy(&id, record, 2);
-    uint16_t at = (uint16_t)(id - formats->low_id);
-    if (at >= sizeof(formats->by_id) || !formats->by_id[at])
-        return false;
-    uint8_t kind = (uint8_t)(formats->by_id[at] - 1);
-    const struct block_layout *layout = &formats->layouts[kind];
-    out->ts = ts;
-    out->kind = kind;
-    if (__builtin_expect(!layout->plain, 0))
-        return decode_any(&formats->kinds[kind], kind, record, size, out);
-    if (size < layout->end)
-        return false;
-    out->tid = (int32_t)load32(record, layout->tid);
-    out->dev = load32(record, layout->dev);
-    memcpy(&out->sector, record + layout->sector, 8);
-    out->sectors = load32(record, layout->sectors);
-    out->bytes = (load32(record, layout->bytes) & layout->bytes_mask) | (out->sectors * 512 & ~layout->bytes_mask);
-    out->cgroup = 0;
-    out->old_dev = 0;
-    out->error = (int32_t)(load32(record, layout->error) & layout->error_mask);
-    out->rwbs = (const char *)record + layout->rwbs;
-    out->rwbs_size = layout->rwbs_size;
-    out->op = (uint8_t)block_op_of(out->rwbs);
-    out->comm = layout->comm ? (const char *)record + layout->comm : NULL;
     return true;
 }
 

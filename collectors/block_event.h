@@ -30,7 +30,7 @@ bool block_event_needed(enum block_kind kind);             // issue and complete
 enum block_op { BLOCK_READ, BLOCK_WRITE, BLOCK_FLUSH, BLOCK_DISCARD, BLOCK_OTHER, BLOCK_OPS };
 extern const char *const block_op_names[BLOCK_OPS]; // "R" "W" "F" "D" "N"
 
-#define BLOCK_RWBS 12 // room for op and flags with a NUL: 6.18 has 10 bytes, older kernels 8
+#define BLOCK_RWBS 11 // room for op and flags with a NUL: 6.18 has 10 bytes, older kernels 8
 #define BLOCK_COMM 16 // TASK_COMM_LEN
 #define BLOCK_NO_SECTOR UINT64_MAX
 
@@ -42,7 +42,7 @@ struct block_event {
     int32_t tid, error;  // error: 0 or -errno
     uint32_t old_dev;    // of BLOCK_REMAP: what it was for
     uint64_t cgroup;     // of the writeback events: inode number of the control group's directory
-    uint8_t kind, op, rwbs_size;
+    uint8_t kind, rwbs_size;
     const char *rwbs; // in the record: op and flags, rwbs_size bytes at most, NUL-padded
     const char *comm; // in the record: BLOCK_COMM bytes of the task that runs; NULL where the event has none
 };
@@ -54,32 +54,25 @@ struct block_format {
     struct format_field tid, dev, sector, sectors, bytes, error, rwbs, comm, cgroup, old_dev;
 };
 
-// The same for the decoder, of formats whose numbers have the sizes that all known kernels give them. A field that the
-// event has not is read at offset 0 and masked away: no branch to be guessed wrong.
+// The same for the quick decoder, of formats that begin as all known kernels' do: only what differs between them.
 struct block_layout {
-    bool plain; // else the decoder takes the format
-    uint8_t rwbs_size;
-    uint16_t end, tid, dev, sector, sectors, bytes, error, rwbs, comm; // comm 0: none
-    uint32_t bytes_mask, error_mask;
+    uint32_t end;                                 // UINT32_MAX: block_event_decode_any knows the way
+    uint16_t rwbs_size, rwbs, bytes, error, comm; // offsets; 0: it has none
 };
+// Where these numbers stand in such a record.
+enum { BLOCK_AT_TID = 4, BLOCK_AT_DEV = 8, BLOCK_AT_SECTOR = 16, BLOCK_AT_SECTORS = 24 };
 struct block_formats {
     struct block_format kinds[BLOCK_KINDS];
-    struct block_layout layouts[BLOCK_KINDS];
-    uint16_t low_id;     // ids are looked up as by_id[id - low_id]
-    uint8_t by_id[8192]; // kind + 1; 0: none of ours
+    struct block_layout layouts[BLOCK_KINDS + 1]; // the last one: of no event of ours
+    uint8_t by_id[1 << 16];                       // kind, by common_type; BLOCK_KINDS: none of ours
 };
 
 // From the text of a format file; the second reads it from tracefs. 0, or -errno as in format_parse.
 int block_format_parse(struct block_format *format, enum block_kind kind, const char *text, size_t length,
                        const char **missing);
 int block_format_read(struct block_format *format, enum block_kind kind, const char *dir, const char **missing);
-// After the formats are there: the table of ids. An event whose id lies too far off is then not present; -ERANGE when
-// it is needed.
-int block_formats_index(struct block_formats *formats);
-
-// False when the record is none of ours or too short.
-bool block_event_decode(const struct block_formats *formats, uint64_t ts, const uint8_t *record, uint32_t size,
-                        struct block_event *out);
+// After the formats are there: the table of ids, and the layouts.
+void block_formats_index(struct block_formats *formats);
 
 // By a table: what comes next is anybody's guess, and a branch would be guessed wrong.
 static inline enum block_op block_op_of(const char *rwbs) {
@@ -93,6 +86,60 @@ static inline enum block_op block_op_of(const char *rwbs) {
     if (__builtin_expect(op == BLOCK_FLUSH && rwbs[1] == 'W', 0)) // FF: a flush itself; FW: a write that flushes first
         return BLOCK_WRITE;
     return op;
+}
+
+// ---- decoding: inline, so that of an event only what is asked for is loaded ----
+
+static inline uint32_t block_load32(const uint8_t *record, uint16_t offset) {
+    uint32_t value;
+    memcpy(&value, record + offset, sizeof(value));
+    return value;
+}
+
+// The kind of a record; BLOCK_KINDS: none of ours.
+static inline uint8_t block_kind_of(const struct block_formats *formats, const uint8_t *record, uint32_t size) {
+    uint16_t id;
+    if (size < sizeof(id))
+        return BLOCK_KINDS;
+    memcpy(&id, record, sizeof(id));
+    return formats->by_id[id];
+}
+
+// Whether block_event_at may read it.
+static inline bool block_event_plain(const struct block_formats *formats, uint8_t kind, uint32_t size) {
+    return __builtin_expect(size >= formats->layouts[kind].end, 1);
+}
+// Which kinds have which fields is known when the kind is, and costs nothing then.
+static inline __attribute__((always_inline)) struct block_event
+block_event_at(const struct block_formats *formats, uint8_t kind, uint64_t ts, const uint8_t *record) {
+    const struct block_layout *layout = &formats->layouts[kind];
+    struct block_event event = {.ts = ts, .kind = kind};
+    event.tid = (int32_t)block_load32(record, BLOCK_AT_TID);
+    event.dev = block_load32(record, BLOCK_AT_DEV);
+    memcpy(&event.sector, record + BLOCK_AT_SECTOR, sizeof(event.sector));
+    event.sectors = block_load32(record, BLOCK_AT_SECTORS);
+    bool bytes = kind != BLOCK_BIO_QUEUE && kind != BLOCK_COMPLETE && layout->bytes;
+    event.bytes = bytes ? block_load32(record, layout->bytes) : event.sectors * 512;
+    bool error = kind != BLOCK_BIO_QUEUE && kind != BLOCK_ISSUE && layout->error;
+    event.error = error ? (int32_t)block_load32(record, layout->error) : 0;
+    event.rwbs = (const char *)record + layout->rwbs;
+    event.rwbs_size = (uint8_t)layout->rwbs_size;
+    event.comm = layout->comm ? (const char *)record + layout->comm : NULL;
+    return event;
+}
+
+// The others: rare events, formats that are not as ever, what is none of ours or too short (false).
+bool block_event_decode_any(const struct block_formats *formats, uint8_t kind, uint64_t ts, const uint8_t *record,
+                            uint32_t size, struct block_event *out);
+
+// False when the record is none of ours or too short.
+static inline bool block_event_decode(const struct block_formats *formats, uint64_t ts, const uint8_t *record,
+                                      uint32_t size, struct block_event *out) {
+    uint8_t kind = block_kind_of(formats, record, size);
+    if (!block_event_plain(formats, kind, size))
+        return block_event_decode_any(formats, kind, ts, record, size, out);
+    *out = block_event_at(formats, kind, ts, record);
+    return true;
 }
 
 // Operation and flags in one small number: the keys of histograms.

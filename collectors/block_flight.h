@@ -37,27 +37,20 @@ enum flight_state {
     FLIGHT_STATES,
 };
 
+#define SPLIT_FIRST (1u << 31)
+
 // 128 bytes: where one is, and which one it is, is a shift.
 struct flight {
-    uint64_t key; // the sector where it is now, or a number beyond all sectors for what has none
-    uint32_t dev;
-    uint32_t next; // slot + 1 of the next one of its chain, or of the free ones
-    uint64_t arrival_ns;
-    uint64_t issue_ns;               // of a tail: when the data was written
-    uint64_t bio_ns;                 // arrival of its bio, or 0
+    struct block_io io; // what will be told of it, as far as it is known; issue_ns of a tail: when its data was written
+    uint64_t key;       // the sector where it is now, or a number beyond all sectors for what has none
+    uint32_t next;      // slot + 1 of the next one of its chain, or of the free ones
     uint32_t bio_sectors, bio_bytes; // of this piece of its bio; of the whole bio
-    uint32_t left, bytes;            // left: sectors not yet completed
-    int32_t tid;
-    uint8_t state, op, key_of, bio_key;
-    uint64_t sector, cgroup;
-    uint32_t root, pieces; // slot + 1 of the first piece; of that: how many pieces are not done, or 0
-    int16_t error;
-    uint16_t requeues;
-    uint8_t sequence;
-    bool own, suspect, requested, tail;
-    bool remapped; // its queue event is still to come
-    bool busy;     // counted in its disk's in_flight
-    char rwbs[BLOCK_RWBS], comm[BLOCK_COMM];
+    uint32_t left;                   // sectors not yet completed
+    uint32_t split; // of a bio that was split: SPLIT_FIRST | pieces that are not done; slot + 1 of that
+    uint16_t busy;  // place + 1 of its disk in busy, when it counts there
+    uint8_t state;
+    bool suspect : 1, own : 1, requested : 1, tail : 1;
+    bool remapped : 1; // its queue event is still to come
 };
 _Static_assert(sizeof(struct flight) == 128, "a power of two");
 
@@ -72,6 +65,7 @@ struct busy {
     uint32_t dev; // 0: an empty place
     uint32_t in_flight;
     uint64_t since, ns; // since: in_flight is above 0, or the last look; ns: before that, since the last look
+    uint64_t unused;    // 32 bytes: where one is, is a shift
 };
 
 struct writer {
@@ -79,10 +73,12 @@ struct writer {
     uint64_t cgroup;
 };
 
+// The letters of an ordinary request: it has a sector, and no flush before or after it.
 struct rwbs_word {
-    uint64_t word; // up to seven letters, the first one lowest
-    uint8_t key;   // without the operation
+    uint64_t letters, mask; // up to seven, the first one lowest; mask: these bytes and the NUL behind them
+    uint8_t key;            // block_key_of them
 };
+#define RWBS_WORDS 32
 
 struct block_match {
     struct flight *pool;
@@ -102,8 +98,9 @@ struct block_match {
     struct seen seen[SEQUENCES];
     struct busy busy[1 << BUSY_BITS];
     uint32_t n_busy;
-    struct rwbs_word rwbs_words[16]; // by a hash of the word; the empty one means what a zeroed entry says
+    struct rwbs_word words[RWBS_WORDS]; // by their first two letters; a zeroed one stands for none
     struct block_counts counts;
+    uint64_t quick; // events that went the quick way (block_quick.c)
 };
 
 static inline uint32_t hash_key(uint32_t dev, uint64_t key) {
@@ -123,12 +120,12 @@ static inline void index_resize(struct block_match *match, uint32_t heads) {
     match->mask = heads - 1;
     for (uint32_t i = 0; i < match->high; i++)
         if (match->pool[i].state != FLIGHT_FREE)
-            index_add(match, &match->pool[i], hash_key(match->pool[i].dev, match->pool[i].key));
+            index_add(match, &match->pool[i], hash_key(match->pool[i].io.dev, match->pool[i].key));
 }
 
 static inline void index_remove(struct block_match *match, struct flight *f) {
     uint32_t slot = (uint32_t)(f - match->pool) + 1;
-    uint32_t *at = &match->index[hash_key(f->dev, f->key) & match->mask];
+    uint32_t *at = &match->index[hash_key(f->io.dev, f->key) & match->mask];
     while (*at != slot)
         at = &match->pool[*at - 1].next;
     *at = f->next;
@@ -161,17 +158,17 @@ static inline struct busy *busy_of(struct block_match *match, uint32_t dev) {
 }
 
 static inline void busy_begin(struct block_match *match, struct flight *f) {
-    struct busy *busy = busy_of(match, f->dev);
+    struct busy *busy = busy_of(match, f->io.dev);
     if (!busy)
         return;
     if (busy->in_flight++ == 0 && match->now > busy->since)
         busy->since = match->now;
-    f->busy = true;
+    f->busy = (uint16_t)(busy - match->busy + 1);
 }
 
 static inline void busy_end(struct block_match *match, struct flight *f) {
-    struct busy *busy = busy_of(match, f->dev);
-    f->busy = false;
+    struct busy *busy = &match->busy[f->busy - 1];
+    f->busy = 0;
     if (--busy->in_flight || match->now <= busy->since)
         return;
     busy->ns += match->now - busy->since;
@@ -208,7 +205,7 @@ static inline struct flight *flight_add(struct block_match *match, uint32_t dev,
     struct flight *f = &match->pool[slot];
     flight_clear(f);
     f->key = key;
-    f->dev = dev;
+    f->io.dev = dev;
     match->used++;
     index_add(match, f, hash_key(dev, key));
     return f;
@@ -226,7 +223,7 @@ static inline void flight_remove(struct block_match *match, struct flight *f) {
 static inline void flight_move(struct block_match *match, struct flight *f, uint64_t key) {
     index_remove(match, f);
     f->key = key;
-    index_add(match, f, hash_key(f->dev, key));
+    index_add(match, f, hash_key(f->io.dev, key));
 }
 
 // Whether the one that began at `a` goes before the one that began at `b`: the older one does. But one that never
@@ -245,25 +242,26 @@ static inline bool flight_better(const struct flight *f, const struct flight *be
     if (f->suspect != best->suspect)
         return best->suspect;
     if (f->state == FLIGHT_QUEUED)
-        return f->bio_ns && best->bio_ns ? older_better(f->arrival_ns, best->arrival_ns, event->ts)
-                                         : f->arrival_ns > best->arrival_ns;
+        return f->io.bio_ns && best->io.bio_ns ? older_better(f->io.arrival_ns, best->io.arrival_ns, event->ts)
+                                               : f->io.arrival_ns > best->io.arrival_ns;
     if (f->state != FLIGHT_ISSUED) {
         bool same = f->bio_sectors == event->sectors, best_same = best->bio_sectors == event->sectors;
-        return same != best_same ? same : older_better(f->bio_ns, best->bio_ns, event->ts);
+        return same != best_same ? same : older_better(f->io.bio_ns, best->io.bio_ns, event->ts);
     }
-    bool fits = f->left == event->sectors && f->op == event->op;
-    bool best_fits = best->left == event->sectors && best->op == event->op;
+    uint8_t op = (uint8_t)block_op_of(event->rwbs);
+    bool fits = f->left == event->sectors && f->io.op == op;
+    bool best_fits = best->left == event->sectors && best->io.op == op;
     if (fits != best_fits)
         return fits;
-    return older_better(f->issue_ns, best->issue_ns, event->ts);
+    return older_better(f->io.issue_ns, best->io.issue_ns, event->ts);
 }
 
-static inline uint64_t flight_since(const struct flight *f) {
-    return f->state == FLIGHT_ISSUED ? f->issue_ns : f->state == FLIGHT_QUEUED ? f->arrival_ns : f->bio_ns;
+static inline uint64_t flight_since(const struct flight *f, uint8_t state) {
+    return state == FLIGHT_ISSUED ? f->io.issue_ns : state == FLIGHT_QUEUED ? f->io.arrival_ns : f->io.bio_ns;
 }
 
 static inline bool flight_fits(const struct flight *f, const struct block_event *event, uint64_t key, uint8_t state) {
-    return f->key == key && f->dev == event->dev && f->state == state && flight_since(f) <= event->ts;
+    return f->key == key && f->io.dev == event->dev && f->state == state && flight_since(f, state) <= event->ts;
 }
 
 // From f on, the flight of its chain that the event means rather than `best`.
@@ -281,8 +279,18 @@ static inline struct flight *flight_find(struct block_match *match, const struct
 
 // What has no sector gets a key beyond all sectors, by kind of operation.
 static inline uint64_t event_key(const struct block_event *event) {
-    bool none = event->sector == BLOCK_NO_SECTOR || event->op == BLOCK_FLUSH || event->op == BLOCK_OTHER;
-    return none ? BLOCK_NO_SECTOR - event->op : event->sector;
+    uint8_t op = (uint8_t)block_op_of(event->rwbs);
+    bool none = event->sector == BLOCK_NO_SECTOR || op == BLOCK_FLUSH || op == BLOCK_OTHER;
+    return none ? BLOCK_NO_SECTOR - op : event->sector;
+}
+
+static inline uint32_t disk_of(const struct block_match *match, uint32_t dev) {
+    if (!match->n_parts)
+        return dev;
+    for (uint32_t i = (dev * 0x9e3779b1u) >> 22; match->parts[i].dev; i = (i + 1) % PARTS)
+        if (match->parts[i].dev == dev)
+            return match->parts[i].disk;
+    return dev;
 }
 
 // The bio of an empty flush: one key, apart from that of the flush requests.
@@ -302,14 +310,15 @@ static inline bool is_own(const struct block_match *match, pid_t tid) {
 }
 
 // Whether it begins where the thread's previous one on that disk ended: asked in the order of arrival.
-static inline uint8_t sequence_of(struct block_match *match, const struct flight *f, const struct block_event *event) {
-    if (!event->sectors || event->sector == BLOCK_NO_SECTOR)
+static inline uint8_t sequence_of(struct block_match *match, uint32_t dev, int32_t tid, uint64_t sector,
+                                  uint32_t sectors) {
+    if (!sectors || sector == BLOCK_NO_SECTOR)
         return BLOCK_SEQUENCE_UNKNOWN;
-    uint64_t hash = ((uint64_t)(uint32_t)event->tid << 32 | f->dev) * 0x9e3779b97f4a7c15ull;
+    uint64_t hash = ((uint64_t)(uint32_t)tid << 32 | dev) * 0x9e3779b97f4a7c15ull;
     struct seen *seen = &match->seen[hash >> 54];
-    bool known = seen->tid == event->tid && seen->dev == f->dev;
-    bool follows = known && seen->next == event->sector;
-    *seen = (struct seen){.next = event->sector + event->sectors, .dev = f->dev, .tid = event->tid};
+    bool known = seen->tid == tid && seen->dev == dev;
+    bool follows = known && seen->next == sector;
+    *seen = (struct seen){.next = sector + sectors, .dev = dev, .tid = tid};
     return !known ? BLOCK_SEQUENCE_UNKNOWN : follows ? BLOCK_SEQUENTIAL : BLOCK_RANDOM;
 }
 
@@ -322,65 +331,56 @@ static inline const struct writer *writer_find(const struct block_match *match, 
 
 static inline void flight_by(struct block_match *match, struct flight *f, const struct block_event *event) {
     static const char writeback[BLOCK_COMM] = "(writeback)";
-    f->tid = event->tid;
-    f->own = is_own(match, event->tid);
-    f->sequence = sequence_of(match, f, event);
+    f->io.tid = event->tid;
+    if (is_own(match, event->tid))
+        f->own = true;
+    f->io.sequence = sequence_of(match, f->io.dev, event->tid, event->sector, event->sectors);
     if (!event->comm)
         return;
-    memcpy(f->comm, event->comm, BLOCK_COMM);
+    memcpy(f->io.comm, event->comm, BLOCK_COMM);
     // A kernel worker in the middle of an inode's writeback does not write for itself.
     const struct writer *writer =
-        match->n_writers && !memcmp(f->comm, "kworker", 7) ? writer_find(match, event->tid) : NULL;
+        match->n_writers && !memcmp(f->io.comm, "kworker", 7) ? writer_find(match, event->tid) : NULL;
     if (!writer)
         return;
-    f->tid = 0;
-    f->cgroup = writer->cgroup;
-    memcpy(f->comm, writeback, BLOCK_COMM);
+    f->io.tid = 0;
+    f->io.cgroup = writer->cgroup;
+    memcpy(f->io.comm, writeback, BLOCK_COMM);
 }
 
 // At most so many without a sector: completions of flushes are not told by every driver.
-static inline void limit_no_sector(struct block_match *match, const struct block_event *event, uint64_t key,
-                                   uint8_t state) {
-    uint32_t n = 0;
-    for (const struct flight *f = chain_first(match, event->dev, key); f; f = chain_next(match, f))
-        n += f->key == key && f->dev == event->dev;
-    if (n < NO_SECTOR_MAX)
-        return;
-    struct flight *oldest = flight_find(match, event, key, state);
-    if (!oldest)
-        return;
-    flight_remove(match, oldest);
-    match->counts.abandoned++;
+void limit_no_sector(struct block_match *match, const struct block_event *event, uint64_t key, uint8_t state);
+
+// They are mostly one of a few words: looked up by all of them at once. NULL: not one that was seen just before.
+static inline struct rwbs_word *word_place(struct block_match *match, const void *rwbs) {
+    uint16_t two;
+    memcpy(&two, rwbs, sizeof(two));
+    return &match->words[(two * 0x9e3779b1u) >> 27];
+}
+static inline const struct rwbs_word *word_of(struct block_match *match, const void *eight) {
+    uint64_t letters;
+    const struct rwbs_word *word = word_place(match, eight);
+    memcpy(&letters, eight, sizeof(letters));
+    return word->mask && (letters & word->mask) == word->letters ? word : NULL;
 }
 
-// Takes the operation and flags of the event, and returns its key (block_key_of) with that operation. The letters are
-// mostly one of a few words: what they mean is looked up by all of them at once.
-static inline uint8_t rwbs_take(struct block_match *match, struct flight *f, const struct block_event *event,
-                                uint8_t op) {
-    uint64_t word, ends;
-    if (event->rwbs_size >= sizeof(word)) {
-        memcpy(&word, event->rwbs, sizeof(word));
-        ends = (word - 0x0101010101010101ull) & ~word & 0x8080808080808080ull; // the lowest bit is at the first NUL
-        if (ends) {
-            word &= ((ends & -ends) >> 7) - 1; // what is behind it was never written
-            memcpy(f->rwbs, &word, sizeof(word));
-            struct rwbs_word *known = &match->rwbs_words[word * 0x9e3779b97f4a7c15ull >> 60];
-            if (known->word != word)
-                *known = (struct rwbs_word){.word = word, .key = block_key_of(f->rwbs, 0)};
-            return known->key | op;
-        }
-    }
-    memset(f->rwbs, 0, sizeof(f->rwbs));
-    memcpy(f->rwbs, event->rwbs, event->rwbs_size < BLOCK_RWBS ? event->rwbs_size : BLOCK_RWBS - 1);
-    return block_key_of(f->rwbs, op);
-}
+// Takes the letters of the event. Returns their key (block_key_of).
+uint8_t rwbs_take(struct block_match *match, struct flight *f, const struct block_event *event);
 
 // The request gives way to what is left of it: its bio, which rides with another request.
 static inline void flight_rides(struct block_match *match, struct flight *f) {
-    if (f->bio_ns)
+    if (f->io.bio_ns)
         flight_state(match, f, FLIGHT_RIDER);
     else
         flight_remove(match, f);
+}
+
+static inline void io_tell(struct block_match *match, const struct block_io *io, bool own) {
+    match->counts.bios += io->bio_ns != 0;
+    if (own && io->what != BLOCK_IO_REST)
+        match->counts.own++;
+    if (!own)
+        match->done(match->ctx, io);
 }
 
 // Tells what happened to f (a request that ended, a bio, the rest of a bio) to who asked for it.
@@ -394,6 +394,8 @@ void bio_event(struct block_match *match, const struct block_event *told);
 void bio_end(struct block_match *match, struct flight *f, uint64_t ts);
 // The same when only its data is written: a flush of its sequence may follow.
 void bio_data_end(struct block_match *match, struct flight *f, uint64_t ts);
+// One piece of a bio is no more, whose first piece that is. Whether there are others.
+bool flight_piece_done(struct flight *first);
 // The bios that joined the request f, one behind the other, have ended with it.
 void bio_riders_end(struct block_match *match, const struct flight *f, uint64_t ts);
 // The last completion of a flush sequence: of no length, at the sector where the data began, or ended.

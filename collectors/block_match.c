@@ -36,6 +36,33 @@ struct flight *flight_best(struct block_match *match, struct flight *f, struct f
     return best;
 }
 
+uint8_t rwbs_take(struct block_match *match, struct flight *f, const struct block_event *event) {
+    memset(f->io.rwbs, 0, sizeof(f->io.rwbs));
+    size_t n = strnlen(event->rwbs, event->rwbs_size < BLOCK_RWBS ? event->rwbs_size : BLOCK_RWBS - 1);
+    memcpy(f->io.rwbs, event->rwbs, n);
+    uint8_t key = block_key_of(f->io.rwbs, (uint8_t)block_op_of(f->io.rwbs)), op = block_key_op(key);
+    bool flushes = f->io.rwbs[0] == 'F' || key >> 3 & BLOCK_FUA;
+    if (flushes || op == BLOCK_OTHER || n > 7 || event->rwbs_size < 8)
+        return key;
+    struct rwbs_word word = {.mask = UINT64_MAX >> (56 - 8 * n), .key = key};
+    memcpy(&word.letters, f->io.rwbs, sizeof(word.letters));
+    *word_place(match, f->io.rwbs) = word;
+    return key;
+}
+
+void limit_no_sector(struct block_match *match, const struct block_event *event, uint64_t key, uint8_t state) {
+    uint32_t n = 0;
+    for (const struct flight *f = chain_first(match, event->dev, key); f; f = chain_next(match, f))
+        n += f->key == key && f->io.dev == event->dev;
+    if (n < NO_SECTOR_MAX)
+        return;
+    struct flight *oldest = flight_find(match, event, key, state);
+    if (!oldest)
+        return;
+    flight_remove(match, oldest);
+    match->counts.abandoned++;
+}
+
 static void on_writeback(struct block_match *match, const struct block_event *event) {
     struct writer *writer = (struct writer *)writer_find(match, event->tid);
     if (event->kind == BLOCK_WB_END) {
@@ -62,12 +89,13 @@ static void on_arrival(struct block_match *match, const struct block_event *even
         f = flight_add(match, event->dev, event->sector);
         if (!f)
             return;
-        f->sector = event->sector;
+        f->io.sector = event->sector;
         flight_by(match, f, event);
     }
     flight_state(match, f, FLIGHT_QUEUED);
     f->requested = true;
-    f->arrival_ns = f->bio_ns ? f->bio_ns : event->ts; // one meaning on every disk, with a scheduler or without
+    f->io.arrival_ns =
+        f->io.bio_ns ? f->io.bio_ns : event->ts; // one meaning on every disk, with a scheduler or without
 }
 
 static void on_issue(struct block_match *match, const struct block_event *event) {
@@ -81,8 +109,8 @@ static void on_issue(struct block_match *match, const struct block_event *event)
     }
     if (!f && key == event->sector && match->by_state[FLIGHT_BIO]) { // kernels that do not tell of the request
         f = flight_find(match, event, key, FLIGHT_BIO);
-        if (f && !f->arrival_ns)
-            f->arrival_ns = f->bio_ns;
+        if (f && !f->io.arrival_ns)
+            f->io.arrival_ns = f->io.bio_ns;
     }
     if (!f) {
         if (key != event->sector)
@@ -92,34 +120,36 @@ static void on_issue(struct block_match *match, const struct block_event *event)
         f = flight_add(match, event->dev, key);
         if (!f)
             return;
-        f->sector = key == event->sector ? event->sector : BLOCK_NO_SECTOR;
+        f->io.sector = key == event->sector ? event->sector : BLOCK_NO_SECTOR;
         flight_by(match, f, event);
     }
     flight_state(match, f, FLIGHT_ISSUED);
     if (key == event->sector) // the ends of flushes are not always told
         busy_begin(match, f);
-    f->issue_ns = event->ts;
+    f->io.issue_ns = event->ts;
     f->suspect = event->ts <= match->lost_ts; // read after the gap was seen, yet from before its end
-    f->op = event->op;
     f->requested = true;
     f->left = event->sectors;
-    if (!f->requeues || !f->bytes)
-        f->bytes = event->bytes;
-    f->key_of = rwbs_take(match, f, event, f->op);
+    if (!f->io.requeues || !f->io.bytes)
+        f->io.bytes = event->bytes;
+    f->io.key = rwbs_take(match, f, event);
+    f->io.op = block_key_op(f->io.key);
 }
 
 static void on_requeue(struct block_match *match, const struct block_event *event) {
     match->counts.requeues++;
-    struct flight *f = flight_find(match, event, event_key(event), FLIGHT_ISSUED);
+    uint64_t key = event_key(event);
+    struct flight *f = flight_find(match, event, key, FLIGHT_ISSUED);
     if (!f) // refused before it was issued: it still waits
-        f = flight_find(match, event, event_key(event), FLIGHT_QUEUED);
+        f = flight_find(match, event, key, FLIGHT_QUEUED);
     if (!f)
         return;
-    f->requeues += f->requeues < UINT16_MAX;
+    f->io.requeues += f->io.requeues < UINT16_MAX;
     if (f->state == FLIGHT_ISSUED)
         flight_state(match, f, FLIGHT_QUEUED);
-    struct block_io io = {.dev = f->dev, .op = f->op, .tid = f->tid, .end_ns = event->ts, .what = BLOCK_IO_REQUEUED};
-    memcpy(io.comm, f->comm, BLOCK_COMM);
+    struct block_io io = {
+        .dev = f->io.dev, .op = f->io.op, .tid = f->io.tid, .end_ns = event->ts, .what = BLOCK_IO_REQUEUED};
+    memcpy(io.comm, f->io.comm, BLOCK_COMM);
     match->done(match->ctx, &io);
 }
 
@@ -135,61 +165,56 @@ static void on_merge(struct block_match *match, const struct block_event *event)
 }
 
 void flight_tell(struct block_match *match, const struct flight *f, uint64_t ts, enum block_what what) {
-    struct block_io io; // each member is set: zeroing it first would cost as much again
-    bool request = what == BLOCK_IO_REQUEST;
-    io.arrival_ns = what == BLOCK_IO_BIO ? 0 : f->arrival_ns;
-    io.issue_ns = request ? f->issue_ns : f->bio_ns;
+    struct block_io io = f->io;
     io.end_ns = ts;
-    io.bio_ns = request && (f->root || f->pieces || f->tail) ? 0 : f->bio_ns;
-    io.cgroup = f->cgroup;
-    io.sector = f->sector;
-    io.dev = f->dev;
-    io.bytes = request ? f->bytes : f->bio_bytes;
-    io.tid = f->tid;
-    io.error = f->error;
-    io.op = f->op;
-    io.key = what == BLOCK_IO_BIO ? f->bio_key : f->key_of;
-    io.bio_key = f->bio_key;
     io.what = (uint8_t)what;
-    io.sequence = f->sequence;
-    io.requeues = f->requeues;
-    memcpy(io.rwbs, f->rwbs, sizeof(io.rwbs));
-    memcpy(io.comm, f->comm, BLOCK_COMM);
-    io.comm[BLOCK_COMM] = 0;
-    match->counts.bios += io.bio_ns != 0;
-    if (f->own && what != BLOCK_IO_REST)
-        match->counts.own++;
-    if (!f->own)
-        match->done(match->ctx, &io);
+    if (what == BLOCK_IO_REQUEST) {
+        io.bio_ns = 0; // its bio lives on
+    } else {
+        io.issue_ns = f->io.bio_ns;
+        io.bytes = f->bio_bytes;
+    }
+    if (what == BLOCK_IO_BIO) {
+        io.arrival_ns = 0;
+        io.key = f->io.bio_key;
+    }
+    io_tell(match, &io, f->own);
 }
 
 static void flight_done(struct block_match *match, struct flight *f, uint64_t ts) {
     match->counts.completed++;
-    match->counts.errors += f->error != 0;
-    flight_tell(match, f, ts, BLOCK_IO_REQUEST);
-    if (match->by_state[FLIGHT_RIDER] && f->sector != BLOCK_NO_SECTOR)
+    match->counts.errors += f->io.error != 0;
+    bool bio_lives_on = f->io.bio_ns && (f->split || f->tail);
+    if (bio_lives_on) {
+        flight_tell(match, f, ts, BLOCK_IO_REQUEST);
+    } else {
+        f->io.end_ns = ts;
+        io_tell(match, &f->io, f->own);
+    }
+    if (match->by_state[FLIGHT_RIDER] && f->io.sector != BLOCK_NO_SECTOR)
         bio_riders_end(match, f, ts);
-    if (f->bio_ns && (f->root || f->pieces || f->tail))
+    if (bio_lives_on)
         bio_data_end(match, f, ts);
     else
         flight_remove(match, f);
 }
 
 static void on_complete(struct block_match *match, const struct block_event *event) {
+    uint8_t op = (uint8_t)block_op_of(event->rwbs);
     uint64_t key = event_key(event);
     struct flight *f = flight_find(match, event, key, FLIGHT_ISSUED);
     // A completion of no length of something that was issued with one is not its end.
     if (f && key == event->sector && !event->sectors && f->left && !event->error)
         f = NULL;
     if (!f) {
-        if (!event->sectors && event->op != BLOCK_FLUSH && event->op != BLOCK_OTHER)
+        if (!event->sectors && op != BLOCK_FLUSH && op != BLOCK_OTHER)
             match->counts.flush_ends++, bio_sequence_end(match, event);
         else
             match->counts.unmatched_completions++;
         return;
     }
-    if (event->error && !f->error)
-        f->error = (int16_t)event->error;
+    if (event->error && !f->io.error)
+        f->io.error = (int16_t)event->error;
     if (key == event->sector && event->sectors < f->left && event->sectors) {
         match->counts.partial++;
         f->left -= event->sectors;
@@ -201,8 +226,7 @@ static void on_complete(struct block_match *match, const struct block_event *eve
 
 void block_match_event(struct block_match *match, const struct block_event *told) {
     match->counts.events++;
-    if (told->ts > match->now)
-        match->now = told->ts;
+    match->now = told->ts > match->now ? told->ts : match->now;
     switch ((enum block_kind)told->kind) {
     case BLOCK_START:
     case BLOCK_INSERT:
@@ -257,19 +281,20 @@ void block_match_parts(struct block_match *match, const struct block_part *parts
 // Gives up what is in flight; the pieces of a split bio stand alone without their first.
 static void flight_give_up(struct block_match *match, struct flight *f) {
     uint32_t root = (uint32_t)(f - match->pool) + 1;
-    for (uint32_t i = 0; f->pieces && i < match->high; i++)
-        if (match->pool[i].state != FLIGHT_FREE && match->pool[i].root == root) {
-            match->pool[i].root = 0;
-            match->pool[i].bio_ns = match->pool[i].bio_ns && match->pool[i].requested ? 0 : match->pool[i].bio_ns;
+    for (uint32_t i = 0; f->split & SPLIT_FIRST && i < match->high; i++)
+        if (match->pool[i].state != FLIGHT_FREE && match->pool[i].split == root) {
+            match->pool[i].split = 0;
+            match->pool[i].io.bio_ns =
+                match->pool[i].io.bio_ns && match->pool[i].requested ? 0 : match->pool[i].io.bio_ns;
         }
-    if (f->root && match->pool[f->root - 1].pieces)
-        match->pool[f->root - 1].pieces--;
+    if (f->split && !(f->split & SPLIT_FIRST))
+        flight_piece_done(&match->pool[f->split - 1]);
     flight_remove(match, f);
 }
 
 void block_match_drop(struct block_match *match, uint32_t dev) {
     for (uint32_t i = 0; i < match->high; i++)
-        if (match->pool[i].state != FLIGHT_FREE && match->pool[i].dev == dev) {
+        if (match->pool[i].state != FLIGHT_FREE && match->pool[i].io.dev == dev) {
             flight_give_up(match, &match->pool[i]);
             match->counts.dropped++;
         }
@@ -283,7 +308,7 @@ void block_match_lost(struct block_match *match, uint64_t ts) {
         match->busy[i].in_flight = 0;
     for (uint32_t i = 0; i < match->high; i++) {
         struct flight *f = &match->pool[i];
-        f->busy = false; // its end may be lost
+        f->busy = 0; // its end may be lost
         f->suspect = true;
         // A bio that never ends would lend its age to the next one at its sector: its wait is left out instead.
         if (f->state > FLIGHT_ISSUED && f->state != FLIGHT_FREE)
@@ -304,10 +329,10 @@ static void match_grow(struct block_match *match) {
 void block_match_tidy(struct block_match *match, uint64_t now) {
     for (uint32_t i = 0; i < match->high; i++) {
         struct flight *f = &match->pool[i];
-        uint64_t since = f->issue_ns > f->arrival_ns ? f->issue_ns : f->arrival_ns;
-        since = since > f->bio_ns ? since : f->bio_ns;
-        if (f->state == FLIGHT_TAIL && f->issue_ns + TAIL_NS < now)
-            bio_end(match, f, f->issue_ns);
+        uint64_t since = f->io.issue_ns > f->io.arrival_ns ? f->io.issue_ns : f->io.arrival_ns;
+        since = since > f->io.bio_ns ? since : f->io.bio_ns;
+        if (f->state == FLIGHT_TAIL && f->io.issue_ns + TAIL_NS < now)
+            bio_end(match, f, f->io.issue_ns);
         if (f->state == FLIGHT_FREE || since + OLD_NS > now)
             continue;
         if (f->state != FLIGHT_ISSUED) {

@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include "collectors/block_event.h"
+#include "collectors/ring_page.h"
 
 enum block_what {
     BLOCK_IO_REQUEST,  // a finished request; with bio_ns its first bio ended with it
@@ -35,13 +36,15 @@ struct block_io {
     uint64_t bio_ns;                       // arrival of the bio that ended now; 0: not seen, or it ended not
     uint64_t cgroup;                       // of writeback: the control group's inode number, or 0
     uint64_t sector;                       // where it began; BLOCK_NO_SECTOR: has none
-    uint32_t dev, bytes;
-    int32_t tid, error;       // of the submitter, or of who issued it when the arrival was not seen; error 0 or -errno
-    uint8_t op, key, bio_key; // block_key_of the request, of the bio
-    uint8_t what, sequence;   // sequence: whether it began where the thread's previous one on the disk ended
+    uint32_t dev;
+    int32_t tid; // of the submitter, or of who issued it when the arrival was not seen
+    uint32_t bytes;
+    int16_t error; // 0 or -errno
     uint16_t requeues;
+    uint8_t op, key, bio_key, what; // block_key_of the request, of the bio
+    uint8_t sequence;               // whether it began where the thread's previous one on the disk ended
     char rwbs[BLOCK_RWBS];
-    char comm[BLOCK_COMM + 1];
+    char comm[BLOCK_COMM];
 };
 typedef void (*block_done_fn)(void *ctx, const struct block_io *io);
 
@@ -62,6 +65,9 @@ struct block_match *block_match_new(uint32_t capacity, block_done_fn done, void 
 void block_match_free(struct block_match *match);
 
 void block_match_event(struct block_match *match, const struct block_event *event);
+// Decodes and matches a run of records: see ring_run_fn (collectors/ring.h).
+uint64_t block_match_run(struct block_match *match, const struct block_formats *formats, struct ring_page *page,
+                         uint64_t limit);
 
 // Tasks whose I/O is left out (copied, at most 64).
 void block_match_own(struct block_match *match, const pid_t *tids, size_t n);

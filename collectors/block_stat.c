@@ -17,7 +17,9 @@ struct block_stat *block_stat_new(void) {
     stat->others = xcalloc(BLOCK_OPS, sizeof(*stat->others));
     stat->recent = xcalloc(BLOCK_EVENTS_KEPT, sizeof(*stat->recent));
     stat->strangers = xcalloc(BLOCK_EVENTS_KEPT, sizeof(*stat->strangers));
-    stat->streams = xcalloc(BLOCK_STREAMS, sizeof(*stat->streams));
+    stat->streams = xcalloc(BLOCK_STREAMS + 1, sizeof(*stat->streams));
+    stat->last = &stat->streams[BLOCK_STREAMS];
+    stat->last->dev = UINT32_MAX;
     return stat;
 }
 
@@ -117,16 +119,30 @@ static void error_add(struct block_stat *stat, struct block_device *device, uint
 
 // ---- streams ----
 
+// Members that follow each other are compared and copied at once.
+#define TOGETHER(first, second, at) (offsetof(struct first, second) - offsetof(struct first, at))
+_Static_assert(TOGETHER(block_io, tid, dev) == 4 && TOGETHER(block_stream, tid, dev) == 4, "device and task");
+_Static_assert(TOGETHER(block_io, what, op) == 3 && TOGETHER(block_stream, what, op) == 3, "operation, keys, what");
+
 static inline bool stream_fits(const struct block_stream *stream, const struct block_io *io) {
-    return stream->tid == io->tid && stream->dev == io->dev && !memcmp(&stream->op, &io->op, 4) &&
-           stream->cgroup == io->cgroup && !memcmp(stream->comm, io->comm, BLOCK_COMM);
+    return !memcmp(&stream->dev, &io->dev, 8) && !memcmp(&stream->op, &io->op, 4) && stream->cgroup == io->cgroup &&
+           !memcmp(stream->comm, io->comm, BLOCK_COMM);
+}
+
+static void sum_clear(struct block_sum *sum) {
+    *sum = (struct block_sum){.min = UINT64_MAX};
 }
 
 static struct block_stream *stream_new(struct block_stat *stat, const struct block_io *io) {
     struct block_stream *stream = &stat->streams[stat->n_streams++];
-    *stream = (struct block_stream){.tid = io->tid, .dev = io->dev, .cgroup = io->cgroup};
+    *stream = (struct block_stream){.tid = io->tid, .dev = io->dev, .cgroup = io->cgroup, .bytes_at = hist_bucket(0)};
     memcpy(&stream->op, &io->op, 4);
     memcpy(stream->comm, io->comm, BLOCK_COMM);
+    sum_clear(&stream->sum_latency);
+    sum_clear(&stream->sum_queue);
+    sum_clear(&stream->sum_total);
+    sum_clear(&stream->sum_size);
+    sum_clear(&stream->sum_offset);
     stream->proc = proc_find(stat, io);
     stream->device = block_stat_device(stat, io->dev);
     struct block_device *device = &stat->devices[stream->device];
@@ -148,33 +164,33 @@ static struct block_stream *stream_new(struct block_stat *stat, const struct blo
     return stream;
 }
 
-// They are four bytes in a row: compared and copied at once.
-_Static_assert(offsetof(struct block_io, what) - offsetof(struct block_io, op) == 3 &&
-                   offsetof(struct block_stream, what) - offsetof(struct block_stream, op) == 3,
-               "operation, keys and what it is");
-
-static inline struct block_stream *stream_of(struct block_stat *stat, const struct block_io *io) {
+static __attribute__((noinline)) struct block_stream *stream_of(struct block_stat *stat, const struct block_io *io) {
     uint32_t kind;
     memcpy(&kind, &io->op, sizeof(kind));
     uint64_t hash = ((uint64_t)(uint32_t)io->tid << 32 | (io->dev ^ kind)) * 0x9e3779b97f4a7c15ull;
     const uint32_t places = sizeof(stat->stream_index) / sizeof(stat->stream_index[0]);
     uint32_t at = (uint32_t)(hash >> 32) % places;
-    for (; stat->stream_index[at]; at = (at + 1) % places)
-        if (stream_fits(&stat->streams[stat->stream_index[at] - 1], io))
-            return &stat->streams[stat->stream_index[at] - 1];
+    for (; stat->stream_index[at]; at = (at + 1) % places) {
+        stat->last = &stat->streams[stat->stream_index[at] - 1];
+        if (stream_fits(stat->last, io))
+            return stat->last;
+    }
     if (stat->n_streams == BLOCK_STREAMS) {
         block_stat_settle(stat);
         at = (uint32_t)(hash >> 32) % places;
     }
     stat->stream_index[at] = (uint16_t)(stat->n_streams + 1);
-    return stream_new(stat, io);
+    stat->last = stream_new(stat, io);
+    return stat->last;
 }
 
 static inline void sum_add(struct block_sum *sum, uint64_t value) {
     sum->count++;
     sum->sum += value;
-    sum->max = value > sum->max ? value : sum->max;
-    sum->not_min = ~value > sum->not_min ? ~value : sum->not_min;
+    if (__builtin_expect(value > sum->max, 0))
+        sum->max = value;
+    if (__builtin_expect(value < sum->min, 0))
+        sum->min = value;
 }
 
 static inline void value_add(struct hist_acc *acc, struct block_sum *sum, uint64_t value) {
@@ -183,17 +199,17 @@ static inline void value_add(struct hist_acc *acc, struct block_sum *sum, uint64
 }
 
 static void sum_settle(struct hist_acc *acc, const struct block_sum *sum) {
-    if (!acc)
+    if (!acc || !sum->count)
         return;
     acc->count += sum->count;
     acc->sum += sum->sum;
     acc->max = sum->max > acc->max ? sum->max : acc->max;
-    acc->not_min = sum->not_min > acc->not_min ? sum->not_min : acc->not_min;
+    acc->not_min = ~sum->min > acc->not_min ? ~sum->min : acc->not_min;
 }
 
-static void sequence_settle(struct block_sequence_counts *counts, const struct block_sequence_counts *more) {
-    counts->known += more->known;
-    counts->sequential += more->sequential;
+static void sequences_settle(struct block_sequence_counts *counts, const struct block_stream *stream) {
+    counts->known += stream->sequences[BLOCK_RANDOM] + stream->sequences[BLOCK_SEQUENTIAL];
+    counts->sequential += stream->sequences[BLOCK_SEQUENTIAL];
 }
 
 static void stream_settle(struct block_stat *stat, const struct block_stream *stream) {
@@ -205,7 +221,7 @@ static void stream_settle(struct block_stat *stat, const struct block_stream *st
     sum_settle(stream->offset, &stream->sum_offset);
     device->ios[stream->op] += stream->sum_size.count;
     device->bytes[stream->op] += stream->sum_size.sum;
-    sequence_settle(&device->sequence, &stream->sequence);
+    sequences_settle(&device->sequence, stream);
     if (stream->proc == UINT32_MAX) {
         stat->procs_left_out += stream->sum_size.count;
         return;
@@ -216,7 +232,7 @@ static void stream_settle(struct block_stat *stat, const struct block_stream *st
     proc->latency_ns += stream->sum_latency.sum;
     proc->bios += stream->sum_total.count;
     proc->total_ns += stream->sum_total.sum;
-    sequence_settle(&proc->sequence, &stream->sequence);
+    sequences_settle(&proc->sequence, stream);
     if (!stream->slot)
         return;
     sum_settle(&stream->slot->latency, &stream->sum_latency);
@@ -229,6 +245,7 @@ void block_stat_settle(struct block_stat *stat) {
     if (stat->n_streams)
         memset(stat->stream_index, 0, sizeof(stat->stream_index));
     stat->n_streams = 0;
+    stat->last = &stat->streams[BLOCK_STREAMS];
 }
 
 // ---- I/Os ----
@@ -259,19 +276,25 @@ void block_stat_io(struct block_stat *stat, const struct block_io *io) {
         stat->devices[block_stat_device(stat, io->dev)].requeues++;
         return;
     }
-    struct block_stream *stream = stream_of(stat, io);
+    struct block_stream *stream = stat->last;
+    if (!stream_fits(stream, io))
+        stream = stream_of(stat, io);
     if (io->bio_ns)
         value_add(stream->total, &stream->sum_total, io->end_ns - io->bio_ns);
     if (io->what == BLOCK_IO_REST)
         return;
+    if (io->bytes != stream->bytes) {
+        stream->bytes = io->bytes;
+        stream->bytes_at = hist_bucket(io->bytes);
+    }
     uint64_t latency = io->end_ns - io->issue_ns;
-    uint32_t latency_at = hist_bucket(latency), size_at = hist_bucket(io->bytes);
+    uint32_t latency_at = hist_bucket(latency);
     sum_add(&stream->sum_latency, latency);
     sum_add(&stream->sum_size, io->bytes);
-    stream->device_size->buckets[size_at]++;
+    stream->device_size->buckets[stream->bytes_at]++;
     if (stream->slot) {
         stream->slot->latency.buckets[latency_at]++;
-        stream->slot->size.buckets[size_at]++;
+        stream->slot->size.buckets[stream->bytes_at]++;
     }
     if (stream->device_latency) {
         stream->device_latency->buckets[latency_at]++;
@@ -279,11 +302,10 @@ void block_stat_io(struct block_stat *stat, const struct block_io *io) {
             value_add(stream->queue, &stream->sum_queue, io->issue_ns - io->arrival_ns);
     }
     if (stream->offset && io->sector != BLOCK_NO_SECTOR) {
-        uint64_t part = (uint64_t)((double)io->sector * stream->per_sector);
-        value_add(stream->offset, &stream->sum_offset, part < 64 ? part : 63);
+        int64_t part = (int64_t)((double)(int64_t)io->sector * stream->per_sector);
+        value_add(stream->offset, &stream->sum_offset, part < 64 ? (uint64_t)part : 63);
     }
-    stream->sequence.known += io->sequence != BLOCK_SEQUENCE_UNKNOWN;
-    stream->sequence.sequential += io->sequence == BLOCK_SEQUENTIAL;
+    stream->sequences[io->sequence]++;
     if (__builtin_expect(io->error != 0, 0))
         error_add(stat, &stat->devices[stream->device], io->op, io->error, io->sector);
     recent_add(stat, io, stream->proc);
@@ -291,10 +313,11 @@ void block_stat_io(struct block_stat *stat, const struct block_io *io) {
 
 void block_stat_count(struct block_stat *stat, const struct block_event *complete) {
     struct block_device *device = &stat->devices[block_stat_device(stat, complete->dev)];
-    device->ios[complete->op]++;
-    device->bytes[complete->op] += complete->sectors * 512ull;
+    uint8_t op = (uint8_t)block_op_of(complete->rwbs);
+    device->ios[op]++;
+    device->bytes[op] += complete->sectors * 512ull;
     if (complete->error)
-        error_add(stat, device, complete->op, complete->error, complete->sector);
+        error_add(stat, device, op, complete->error, complete->sector);
 }
 
 static void acc_clear(struct hist_acc *const *accs, size_t n) {

@@ -66,21 +66,21 @@ struct block_stranger {
 
 // Values that stand in the buckets of histograms already, and are not counted there yet.
 struct block_sum {
-    uint64_t count, sum, max, not_min; // as in struct hist_acc
+    uint64_t count, sum, max, min;
 };
 #define BLOCK_STREAMS 256
 struct block_stream {
-    int32_t tid; // what it is a stream of
-    uint32_t dev;
+    uint32_t dev; // what it is a stream of
+    int32_t tid;
     uint64_t cgroup;
-    uint8_t op, key, bio_key, what;
     char comm[BLOCK_COMM];
-    uint32_t device, proc;
+    uint8_t op, key, bio_key, what;
+    uint32_t device, proc, bytes, bytes_at; // bytes: of its last I/O, and the bucket of that
     double per_sector;
     struct hist_acc *device_latency, *queue, *total, *device_size, *offset; // of the device; NULL: is not counted
     struct block_slot *slot;                                                // of the task, or of the others; NULL: none
     struct block_sum sum_latency, sum_queue, sum_total, sum_size, sum_offset;
-    struct block_sequence_counts sequence;
+    uint64_t sequences[3]; // by enum block_sequence
 };
 
 // Errors of one kind, since ktop started.
@@ -106,7 +106,8 @@ struct block_stat {
     uint64_t n_recent;       // I/Os of this interval: the newest are recent[(n_recent - 1) % BLOCK_EVENTS_KEPT] …
     uint64_t procs_left_out; // I/Os that no row of procs counts, for want of room
     uint32_t *proc_index, proc_mask;
-    struct block_stream *streams; // BLOCK_STREAMS, n_streams of them not settled
+    struct block_stream *streams; // BLOCK_STREAMS, n_streams of them not settled; behind them one that never is
+    struct block_stream *last;    // they come in runs
     uint32_t n_streams;
     uint16_t stream_index[4 * BLOCK_STREAMS]; // by a hash: index into streams + 1
     uint8_t device_cache[64];                 // by a hash of dev: index into devices + 1, a guess to be checked

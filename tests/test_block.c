@@ -14,6 +14,7 @@ struct way {
     struct block_match *match;
     struct block_stat *stat;
     struct block_event events[8192];
+    bool flush[8192];
     size_t n, finished;
     uint64_t latency[8192];
 };
@@ -31,6 +32,7 @@ static void on_event(void *ctx, const struct ring_event *raw) {
     struct block_event event;
     assert_true(block_event_decode(&way->formats, raw->ts, raw->data, raw->size, &event));
     assert_true(way->n < 8192);
+    way->flush[way->n] = block_op_of(event.rwbs) == BLOCK_FLUSH;
     way->events[way->n++] = event;
     block_match_event(way->match, &event);
 }
@@ -40,7 +42,7 @@ static uint64_t plain(const struct way *way, size_t end, bool *used) {
     const struct block_event *complete = &way->events[end];
     for (size_t i = 0; i < end; i++) { // the oldest that is not used
         const struct block_event *issue = &way->events[i];
-        bool flush = complete->op == BLOCK_FLUSH && issue->op == BLOCK_FLUSH;
+        bool flush = way->flush[end] && way->flush[i];
         if (used[i] || issue->kind != BLOCK_ISSUE || issue->dev != complete->dev)
             continue;
         if (!flush && (issue->sector != complete->sector || issue->sectors != complete->sectors || !issue->sectors))

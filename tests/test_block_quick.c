@@ -1,0 +1,296 @@
+// The quick way of ordinary I/O (collectors/block_quick.c) against the general one, event by event: what they tell,
+// what they count, and what is left in flight. Forged records of every kind in every order, and the captured ones.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "collectors/block_flight.h"
+#include "tests/forge_block.h"
+
+enum { TOLD_MAX = 64 }; // by one event
+
+struct side {
+    struct block_match *match;
+    struct block_io told[TOLD_MAX];
+    size_t n;
+};
+
+struct both {
+    struct block_formats formats;
+    struct side quick, general;
+    uint64_t events, told;
+};
+
+static void on_done(void *ctx, const struct block_io *io) {
+    struct side *side = ctx;
+    assert_true(side->n < TOLD_MAX);
+    side->told[side->n++] = *io;
+}
+
+static void both_open(struct both *both, uint32_t room) {
+    memset(both, 0, sizeof(*both));
+    forge_formats(&both->formats, BLOCK_DATA);
+    both->quick.match = block_match_new(room, on_done, &both->quick);
+    both->general.match = block_match_new(room, on_done, &both->general);
+}
+
+static void both_close(struct both *both) {
+    assert_int_equal(both->general.match->quick, 0);
+    block_match_free(both->quick.match);
+    block_match_free(both->general.match);
+}
+
+static void same_flights(const struct both *both) {
+    const struct block_match *a = both->quick.match, *b = both->general.match;
+    assert_int_equal(a->used, b->used);
+    assert_int_equal(a->high, b->high);
+    assert_int_equal(a->n_remapped, b->n_remapped);
+    assert_memory_equal(&a->by_state[1], &b->by_state[1], sizeof(a->by_state) - sizeof(a->by_state[0]));
+    for (uint32_t i = 0; i < a->high; i++) {
+        assert_int_equal(a->pool[i].state, b->pool[i].state);
+        if (a->pool[i].state != FLIGHT_FREE)
+            assert_memory_equal(&a->pool[i], &b->pool[i], sizeof(a->pool[i]));
+    }
+}
+
+// One record, both ways.
+static void both_take(struct both *both, struct ring_page page) {
+    struct block_event event;
+    struct ring_page one = page;
+    one.end = one.next; // nothing behind it
+    bool ours = block_event_decode(&both->formats, page.ts, page.data, page.size, &event);
+    if (ours)
+        block_match_event(both->general.match, &event);
+    assert_int_equal(block_match_run(both->quick.match, &both->formats, &one, UINT64_MAX), 1);
+    assert_null(one.data);
+    assert_int_equal(both->quick.n, both->general.n);
+    if (both->quick.n)
+        assert_memory_equal(both->quick.told, both->general.told, both->quick.n * sizeof(struct block_io));
+    assert_memory_equal(block_match_counts(both->quick.match), block_match_counts(both->general.match),
+                        sizeof(struct block_counts));
+    assert_true(both->quick.match->now == both->general.match->now);
+    both->events++;
+    both->told += both->quick.n;
+    both->quick.n = both->general.n = 0;
+    if (both->events % 64 == 0)
+        same_flights(both);
+}
+
+// ---- forged records ----
+
+static const char *const words[] = {"R", "R", "R", "W", "WS", "RA", "WSM", "WFS", "FWFS", "FF", "D", "N", "RSMAFXYZ"};
+
+static void put(uint8_t *record, const struct format_field *field, uint64_t value) {
+    if (field->size)
+        memcpy(record + field->offset, &value, field->size);
+}
+
+struct forged {
+    uint8_t kind;
+    uint32_t dev, sectors;
+    uint64_t sector;
+    int32_t tid, error;
+    const char *word, *comm;
+};
+
+static uint32_t any(uint32_t below) {
+    return (uint32_t)rand() % below;
+}
+
+static void forged_take(struct both *both, uint64_t ts, const struct forged *what) {
+    const struct block_format *format = &both->formats.kinds[what->kind];
+    uint8_t record[128];
+    for (size_t i = 0; i < sizeof(record); i++)
+        record[i] = (uint8_t)rand(); // what the ring had there before
+    memcpy(record, &format->id, 2);
+    put(record, &format->tid, (uint32_t)what->tid);
+    put(record, &format->dev, what->dev);
+    put(record, &format->sector, what->sector);
+    put(record, &format->sectors, what->kind == BLOCK_SPLIT ? what->sector + what->sectors : what->sectors);
+    put(record, &format->bytes, what->sectors * 512);
+    put(record, &format->error, (uint32_t)what->error);
+    put(record, &format->old_dev, what->dev | 1);
+    put(record, &format->cgroup, any(3));
+    if (format->rwbs.size)
+        snprintf((char *)record + format->rwbs.offset, format->rwbs.size, "%s", what->word);
+    if (format->comm.size)
+        snprintf((char *)record + format->comm.offset, BLOCK_COMM, "%s", what->comm);
+    uint32_t size = any(500) ? (format->end + 3) & ~3u : 8; // cut off
+    both_take(both, (struct ring_page){.data = record, .size = size, .ts = ts, .next = record, .end = record});
+}
+
+// I/Os that go the usual way, on few sectors: the same one is often in flight twice.
+struct life {
+    struct forged what;
+    int step;
+};
+
+static void life_new(struct life *life, uint32_t sectors) {
+    life->step = 0;
+    life->what = (struct forged){.dev = (7u << 20) + 16 * any(2),
+                                 .sectors = 8 * (1 + any(3)),
+                                 .sector = 8ull * any(sectors),
+                                 .tid = (int32_t)(40 + any(4)),
+                                 .word = words[any(sizeof(words) / sizeof(words[0]))],
+                                 .comm = any(8) ? "fio" : "kworker/0:1"};
+}
+
+static void life_step(struct both *both, struct life *life, uint64_t ts, uint32_t sectors) {
+    static const uint8_t steps[] = {BLOCK_BIO_QUEUE, BLOCK_START, BLOCK_INSERT, BLOCK_ISSUE, BLOCK_COMPLETE};
+    struct forged what = life->what;
+    what.kind = steps[life->step];
+    if (life->step == 0 && any(20) == 0)
+        what.dev |= 1; // of a partition
+    if (life->step == 4) {
+        what.tid = 14;
+        what.error = any(40) ? 0 : -5;
+        if (what.sectors > 8 && any(10) == 0) { // a part
+            what.sectors = 8;
+            forged_take(both, ts, &what);
+            life->what.sector += 8;
+            life->what.sectors -= 8;
+            return;
+        }
+    }
+    forged_take(both, ts, &what);
+    life->step += life->step == 0 && any(3) ? 3 : 1;
+    if (life->step > 4)
+        life_new(life, sectors);
+}
+
+// Whatever the kernel may say at the wrong moment.
+static void noise(struct both *both, const struct life *lives, uint64_t ts, uint32_t n) {
+    struct forged what = lives[any(n)].what;
+    what.kind = (uint8_t)any(BLOCK_KINDS);
+    if (any(3) == 0)
+        what.sector += what.sectors;
+    if (any(6) == 0)
+        what.sectors = any(2) ? 0 : 8;
+    if (any(10) == 0)
+        what.sector = BLOCK_NO_SECTOR;
+    what.tid = any(4) ? what.tid : 5;
+    forged_take(both, ts, &what);
+}
+
+static void forged_by(uint32_t seed, uint32_t noise_one_in, uint32_t in_flight, uint32_t sectors) {
+    static struct both both;
+    struct life lives[512];
+    uint64_t ts = 1000;
+    srand(seed);
+    both_open(&both, seed % 3 ? 1024 : 64);
+    static const pid_t own[] = {43};
+    static const struct block_part parts[] = {{7u << 20 | 1, 7u << 20}, {7u << 20 | 17, 7u << 20 | 16}};
+    for (int side = 0; side < 2; side++) {
+        block_match_own((side ? &both.general : &both.quick)->match, own, seed % 2);
+        block_match_parts((side ? &both.general : &both.quick)->match, parts, seed % 4 < 2 ? 2 : 0);
+    }
+    for (uint32_t i = 0; i < in_flight; i++)
+        life_new(&lives[i], sectors);
+    for (int i = 0; i < 20000; i++) {
+        ts += any(2000);
+        uint64_t at = any(300) ? ts : ts - any(3000); // late
+        if (noise_one_in && any(noise_one_in) == 0)
+            noise(&both, lives, at, in_flight);
+        else
+            life_step(&both, &lives[any(in_flight)], at, sectors);
+        for (int side = 0; side < 2; side++) {
+            struct block_match *match = (side ? &both.general : &both.quick)->match;
+            if (i % 5000 == 4000)
+                block_match_lost(match, ts + 50000);
+            if (i % 3000 == 2999)
+                block_match_tidy(match, ts);
+        }
+        if (i % 1000 == 0)
+            assert_true(block_match_busy(both.quick.match, 7 << 20, ts) ==
+                        block_match_busy(both.general.match, 7 << 20, ts));
+    }
+    same_flights(&both);
+    assert_true(both.told > 1000);
+    assert_true(noise_one_in || sectors < 1000 || both.quick.match->quick > both.events / 8);
+    both_close(&both);
+}
+
+static void forged_records(void **state) {
+    (void)state;
+    for (uint32_t seed = 1; seed < 9; seed++) {
+        forged_by(seed, 0, 16, 4000);  // mostly ordinary
+        forged_by(seed, 0, 16, 12);    // the same sectors again and again
+        forged_by(seed, 0, 300, 9000); // chains
+        forged_by(seed, 10, 24, 100);
+        forged_by(seed, 2, 8, 16);
+    }
+}
+
+// ---- captured ones ----
+
+static void on_raw(void *ctx, const struct ring_event *raw) {
+    both_take(ctx, (struct ring_page){.data = raw->data,
+                                      .size = raw->size,
+                                      .ts = raw->ts,
+                                      .next = raw->data + raw->size,
+                                      .end = raw->data + raw->size});
+}
+
+static void on_raw_general(void *ctx, const struct ring_event *raw) {
+    struct both *both = ctx;
+    struct block_event event;
+    if (block_event_decode(&both->formats, raw->ts, raw->data, raw->size, &event))
+        block_match_event(both->general.match, &event);
+}
+
+static uint64_t on_run(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit) {
+    struct both *both = ctx;
+    (void)cpu;
+    return block_match_run(both->quick.match, &both->formats, page, limit);
+}
+
+static void on_counted(void *ctx, const struct block_io *io) {
+    uint64_t *sum = ctx;
+    *sum = *sum * 31 + io->end_ns + io->bio_ns * 3 + io->issue_ns * 5 + io->sector + io->what;
+}
+
+// Also as whole runs: what is behind an event does not change what becomes of it.
+static void captured_records(void **state) {
+    static struct both both;
+    struct forge_source source;
+    uint64_t sum[2] = {0};
+    (void)state;
+    both_open(&both, 1024);
+    forge_load(&source, BLOCK_DATA, 2);
+    struct ring *ring = forge_ring(&source);
+    uint64_t events = ring_drain(ring, UINT64_MAX, on_raw, &both);
+    assert_int_equal(events, both.events);
+    assert_true(both.told > 100 && both.quick.match->quick > events / 8);
+    same_flights(&both);
+    ring_free(ring);
+    both_close(&both);
+
+    both_open(&both, 1024);
+    both.quick.match->done = on_counted;
+    both.quick.match->ctx = &sum[0];
+    both.general.match->done = on_counted;
+    both.general.match->ctx = &sum[1];
+    for (int side = 0; side < 2; side++) {
+        memset(source.at, 0, sizeof(source.at));
+        ring = forge_ring(&source);
+        if (side)
+            ring_drain(ring, UINT64_MAX, on_raw_general, &both);
+        else
+            ring_drain_runs(ring, UINT64_MAX, 0, on_run, &both);
+        ring_free(ring);
+    }
+    assert_true(sum[0] && sum[0] == sum[1]);
+    same_flights(&both);
+    both_close(&both);
+    forge_unload(&source);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forged_records),
+        cmocka_unit_test(captured_records),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
