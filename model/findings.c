@@ -32,8 +32,17 @@ struct held {
     const struct text *evidence;
 };
 
+// Something that is no finding as long as it has not lasted.
+struct lasting {
+    const struct rule *rule; // NULL: unused
+    char key[48];
+    bool now;
+    uint64_t since_ns;
+};
+
 struct findings {
     struct held held[HELD_MAX];
+    struct lasting lasting[HELD_MAX];
 };
 
 enum { SEVERITY, RESOURCE, KIND, PID, COMM, DEVICE, EVIDENCE, PANE, SINCE, N_COLUMNS };
@@ -169,6 +178,27 @@ void scan_report(struct scan *scan, enum severity severity, const char *key, con
     held->evidence = text_from(evidence);
 }
 
+double scan_lasts(struct scan *scan, const char *key) {
+    struct lasting *unused = NULL, *found = NULL;
+    for (size_t i = 0; i < HELD_MAX && !found; i++) {
+        struct lasting *lasting = &scan->findings->lasting[i];
+        if (lasting->rule == scan->rule && !strncmp(lasting->key, key, sizeof(lasting->key) - 1))
+            found = lasting;
+        if (!lasting->rule && !unused)
+            unused = lasting;
+    }
+    if (!found && unused) { // else so much lasts that one more tells nobody anything
+        found = unused;
+        found->rule = scan->rule;
+        found->since_ns = scan->frame->begin_ns;
+        snprintf(found->key, sizeof(found->key), "%s", key);
+    }
+    if (!found || scan->frame->end_ns < found->since_ns)
+        return scan->interval_s;
+    found->now = true;
+    return (double)(scan->frame->end_ns - found->since_ns) / 1e9;
+}
+
 // After the rules: what appears, stays or goes.
 static void held_settle(struct held *held, const struct frame *frame) {
     if (held->now) {
@@ -230,8 +260,11 @@ struct section *findings_section(struct findings *findings, const struct frame *
         const struct held *told[HELD_MAX];
         size_t n = 0;
         for (size_t i = 0; i < HELD_MAX; i++)
-            findings->held[i].now = false;
+            findings->held[i].now = findings->lasting[i].now = false;
         run_rules(findings, frame, previous);
+        for (size_t i = 0; i < HELD_MAX; i++)
+            if (!findings->lasting[i].now)
+                findings->lasting[i].rule = NULL;
         for (size_t i = 0; i < HELD_MAX; i++) {
             struct held *held = &findings->held[i];
             if (held->rule)

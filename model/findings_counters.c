@@ -106,10 +106,10 @@ void check_memory_bound(struct scan *scan) {
     char name[64] = "", who[96] = "";
     if (!isnan(culprit.pid)) {
         scan_name(scan, &culprit, name, sizeof(name));
-        snprintf(who, sizeof(who), ", most of it in %s", name);
+        snprintf(who, sizeof(who), "%s does most: ", name);
     }
     scan_report(scan, SEVERITY_INFO, "", &culprit,
-                "the CPUs wait for memory: %u of %u that work are memory-bound, %.2f instructions a cycle, %.0f cache "
-                "misses per 1,000 instructions%s",
-                now.memory, now.working, ipc, mpki, who);
+                "%sthe CPUs wait for memory: %u of %u that work are memory-bound, %.2f instructions a cycle, %.0f "
+                "cache misses per 1,000 instructions",
+                who, now.memory, now.working, ipc, mpki);
 }

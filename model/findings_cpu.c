@@ -16,7 +16,8 @@ static double waiting_tasks(const struct scan *scan) {
     return fmax(0, running - scan->cpus);
 }
 
-// "stress-ng (pid 12) uses 198 % of one CPU", for all tasks of that name together.
+// "stress-ng (pid 12) uses 198 % of one CPU", for all tasks of that name together. Short-lived ones have no PID that
+// somebody could look up.
 static struct culprit cpu_culprit(struct scan *scan, char *out, size_t size) {
     const struct top *top = &scan_tasks(scan)->cpu;
     char name[64];
@@ -25,13 +26,21 @@ static struct culprit cpu_culprit(struct scan *scan, char *out, size_t size) {
         snprintf(out, size, "no single program stands out");
         return NOBODY;
     }
-    scan_name(scan, &top->who, name, sizeof(name));
-    if (top->n > 1)
-        snprintf(out, size, "%u tasks named %s use %.0f %% of one CPU, most of it %s", top->n,
-                 text_bytes(top->who.comm), top->sum, name);
+    struct culprit who = top->who;
+    char realtime[64];
+    if (top->brief)
+        who.pid = NAN;
+    scan_name(scan, &who, name, sizeof(name));
+    scan_realtime(top->priority, realtime, sizeof(realtime));
+    if (top->n > 1 && top->brief)
+        snprintf(out, size, "%u short-lived tasks named %s use %.0f %% of one CPU%s", top->n, name, top->sum, realtime);
+    else if (top->n > 1)
+        snprintf(out, size, "%u tasks named %s use %.0f %% of one CPU, most of it %s%s", top->n, text_bytes(who.comm),
+                 top->sum, name, realtime);
     else
-        snprintf(out, size, "%s uses %.0f %% of one CPU", name, top->sum);
-    return top->who;
+        snprintf(out, size, "%s uses %.0f %% of one CPU%s%s", name, top->sum, top->brief ? " and has ended" : "",
+                 realtime);
+    return who;
 }
 
 void check_cpu_saturated(struct scan *scan) {
@@ -59,8 +68,8 @@ void check_cpu_saturated(struct scan *scan) {
     if (!isnan(pressure))
         snprintf(waited, sizeof(waited), ", somebody waited %.0f %% of the time", pressure);
     scan_report(scan, critical ? SEVERITY_CRITICAL : SEVERITY_WARNING, "", &culprit,
-                "%.1f of %.0f CPUs busy and %.0f tasks waiting%s: %s", scan->busy_cpus, scan->cpus,
-                isnan(waiting) ? 0 : waiting, waited, who);
+                "%s: %.1f of %.0f CPUs busy and %.0f tasks waiting%s", who, scan->busy_cpus, scan->cpus,
+                isnan(waiting) ? 0 : waiting, waited);
 }
 
 void check_cpu_pressure(struct scan *scan) {
@@ -71,11 +80,11 @@ void check_cpu_pressure(struct scan *scan) {
         return;
     char who[192];
     struct culprit culprit = cpu_culprit(scan, who, sizeof(who));
-    scan_report(
-        scan, SEVERITY_WARNING, "", &culprit,
-        "tasks waited for a CPU %.0f %% of the time although only %.1f of %.0f CPUs were busy (pinned tasks or a "
-        "CPU limit?): %s",
-        pressure, scan->busy_cpus, scan->cpus, who);
+    const char *why = scan_tasks(scan)->cpu.priority < 0 ? "a real-time task keeps the others from its CPU"
+                                                         : "pinned tasks or a CPU limit?";
+    scan_report(scan, SEVERITY_WARNING, "", &culprit,
+                "%s: tasks waited for a CPU %.0f %% of the time although only %.1f of %.0f CPUs were busy (%s)", who,
+                pressure, scan->busy_cpus, scan->cpus, why);
 }
 
 void check_steal(struct scan *scan) {
@@ -115,13 +124,15 @@ void check_runaway(struct scan *scan) {
         return;
     const struct task_summary *tasks = scan_tasks(scan);
     for (uint32_t i = 0; i < tasks->n_hot; i++) {
-        char key[32], name[64];
+        char key[32], name[64], realtime[64];
         snprintf(key, sizeof(key), "%.0f", tasks->hot[i].who.pid);
+        scan_realtime(tasks->hot[i].priority, realtime, sizeof(realtime));
         scan_name(scan, &tasks->hot[i].who, name, sizeof(name));
         // In the kernel most of the time is not computing: a spin on a lock, a storm of failing calls.
         bool kernel = tasks->hot[i].system_pct >= 0.8 * tasks->hot[i].cpu_pct;
-        scan_report(scan, kernel ? SEVERITY_WARNING : SEVERITY_INFO, key, &tasks->hot[i].who,
-                    "%s uses %.0f %% of one CPU%s", name, tasks->hot[i].cpu_pct,
+        // At a real-time priority nothing else gets that CPU.
+        scan_report(scan, kernel || realtime[0] ? SEVERITY_WARNING : SEVERITY_INFO, key, &tasks->hot[i].who,
+                    "%s uses %.0f %% of one CPU%s%s", name, tasks->hot[i].cpu_pct, realtime,
                     kernel ? ", nearly all of it in the kernel" : "");
     }
 }

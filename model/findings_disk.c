@@ -5,48 +5,86 @@
 
 #include "model/findings_private.h"
 
-// ": fio (pid 12) makes most of the I/O", or "".
+// "fio (pid 12) makes most of the I/O: ", or "".
 static struct culprit io_culprit(struct scan *scan, const struct text *device, char *out, size_t size) {
     struct top top = scan_io_top(scan, device);
     char name[64];
     out[0] = 0;
     if (!isnan(top.value))
-        snprintf(out, size, ": %s makes most of the I/O", scan_name(scan, &top.who, name, sizeof(name)));
+        snprintf(out, size, "%s makes most of the I/O: ", scan_name(scan, &top.who, name, sizeof(name)));
     top.who.device = device;
     return top.who;
+}
+
+struct device_columns {
+    int name, util, reads, writes, read_wait, write_wait, flight;
+};
+
+static struct device_columns device_columns(const struct table_def *def) {
+    return (struct device_columns){
+        table_column(def, "device"),       table_column(def, "util_pct"),     table_column(def, "reads_per_s"),
+        table_column(def, "writes_per_s"), table_column(def, "read_wait_us"), table_column(def, "write_wait_us"),
+        table_column(def, "in_flight"),
+    };
+}
+
+// Queue and device together, of the reads and writes that ended; NAN: not known.
+static double average_wait_us(const union cell *row, const struct device_columns *at) {
+    double reads = scan_num(row, at->reads), writes = scan_num(row, at->writes);
+    double read_us = reads > 0 ? reads * scan_num(row, at->read_wait) : 0;
+    double write_us = writes > 0 ? writes * scan_num(row, at->write_wait) : 0;
+    return reads + writes > 0 ? (read_us + write_us) / (reads + writes) : NAN;
+}
+
+// Always busy is not saturated on a disk that works in parallel: somebody must wait for it as well. Tasks that wait
+// show in the pressure, or without it in the CPUs' waiting; what is asked for and not waited for (aio, io_uring) shows
+// in how long it takes: 20 ms is the longest that one I/O takes on a healthy disk, 50 ms are a queue.
+#define LONG_US 20000
+#define QUEUE_US 50000
+
+struct io_waits {
+    double some, full; // pressure
+    bool tasks;        // wait so much that it can be felt
+};
+
+static void check_device(struct scan *scan, const union cell *row, const struct device_columns *at,
+                         const struct io_waits *waits) {
+    double busy = table_better(scan_table(scan, "block_devices"), row, "util_pct", scan_num(row, at->util));
+    double each = average_wait_us(row, at);
+    if (!(waits->tasks && busy >= 90) && !(each >= LONG_US && busy >= 95))
+        return;
+    const struct text *device = scan_text(row, at->name);
+    char who[128], felt[64] = "", average[64] = "";
+    struct culprit culprit = io_culprit(scan, device, who, sizeof(who));
+    if (!isnan(waits->some) && waits->tasks)
+        snprintf(felt, sizeof(felt), ", tasks waited for I/O %.0f %% of the time", waits->some);
+    if (each >= LONG_US)
+        snprintf(average, sizeof(average), ", each takes %s on average", scan_show(scan, UNIT_US, each));
+    // All tasks that are not idle wait for most of the time: nothing gets on.
+    bool critical = busy >= 97 && waits->full >= 60;
+    scan_report(scan,
+                critical                           ? SEVERITY_CRITICAL
+                : waits->tasks || each >= QUEUE_US ? SEVERITY_WARNING
+                                                   : SEVERITY_INFO,
+                text_bytes(device), &culprit,
+                "%s%s is busy %.0f %% of the time with %s reads/s and %s writes/s, %.0f in flight%s%s", who,
+                text_bytes(device), busy, scan_show(scan, UNIT_PER_S, scan_num(row, at->reads)),
+                scan_show(scan, UNIT_PER_S, scan_num(row, at->writes)), fmax(0, scan_num(row, at->flight)), average,
+                felt);
 }
 
 void check_disk_saturated(struct scan *scan) {
     const struct table *table = scan_table(scan, "devices");
     if (!table)
         return;
-    // Always busy is not saturated on a disk that works in parallel: tasks must wait for it as well. Without pressure
-    // figures the CPUs' waiting stands in.
-    double some = scan_series(scan, "io_some_pct"), full = scan_series(scan, "io_full_pct");
-    double iowait = scan_series(scan, "cpu_iowait_pct");
-    if (!(some >= 20) && !(isnan(some) && iowait >= 10))
-        return;
     const struct table_def *def = table_def(table);
-    int name = table_column(def, "device"), util = table_column(def, "util_pct");
-    int reads = table_column(def, "reads_per_s"), writes = table_column(def, "writes_per_s");
-    int flight = table_column(def, "in_flight");
+    struct device_columns at = device_columns(def);
+    struct io_waits waits = {scan_series(scan, "io_some_pct"), scan_series(scan, "io_full_pct"), false};
+    waits.tasks = waits.some >= 20 || (isnan(waits.some) && scan_series(scan, "cpu_iowait_pct") >= 10);
     size_t cursor = 0;
-    for (const union cell *row; name >= 0 && (row = table_next(table, &cursor));) {
-        double busy = table_better(scan_table(scan, "block_devices"), row, "util_pct", scan_num(row, util));
-        if (!(busy >= 90))
-            continue;
-        const struct text *device = scan_text(row, name);
-        char who[128], waits[64] = "";
-        struct culprit culprit = io_culprit(scan, device, who, sizeof(who));
-        if (!isnan(some))
-            snprintf(waits, sizeof(waits), ", tasks waited for I/O %.0f %% of the time", some);
-        // All tasks that are not idle wait for most of the time: nothing gets on.
-        bool critical = busy >= 97 && full >= 60;
-        scan_report(scan, critical ? SEVERITY_CRITICAL : SEVERITY_WARNING, text_bytes(device), &culprit,
-                    "%s is busy %.0f %% of the time with %s reads/s and %s writes/s, %.0f in flight%s%s",
-                    text_bytes(device), busy, scan_show(scan, UNIT_PER_S, scan_num(row, reads)),
-                    scan_show(scan, UNIT_PER_S, scan_num(row, writes)), fmax(0, scan_num(row, flight)), waits, who);
-    }
+    for (const union cell *row; at.name >= 0 && (row = table_next(table, &cursor));)
+        if (!is_disk_stopped(def, row)) // that is worse, and told by another rule
+            check_device(scan, row, &at, &waits);
 }
 
 static bool any_busy_disk(struct scan *scan) {
@@ -68,8 +106,8 @@ void check_io_pressure(struct scan *scan) {
     char who[128];
     struct culprit culprit = io_culprit(scan, NULL, who, sizeof(who));
     scan_report(scan, SEVERITY_WARNING, "", &culprit,
-                "tasks waited for I/O %.0f %% of the time, all of them at once %.0f %%, though no disk is busy%s", some,
-                full, who);
+                "%stasks waited for I/O %.0f %% of the time, all of them at once %.0f %%, though no disk is busy", who,
+                some, full);
 }
 
 // What an operation may take, in ms, before a person should know. A read or write of the slowest healthy disk takes 10
@@ -104,10 +142,10 @@ static void check_latency(struct scan *scan, const struct hist *hist, double div
         char key[48], who[128];
         snprintf(key, sizeof(key), "%s %c", text_bytes(device), op[0]);
         struct culprit culprit = io_culprit(scan, device, who, sizeof(who));
-        scan_report(scan, severity, key, &culprit, "%s of %llu %s on %s took %s (median %s, longest %s)%s", quantile,
-                    (unsigned long long)hist->count, limits[i].verb, text_bytes(device),
+        scan_report(scan, severity, key, &culprit, "%s%s of %llu %s on %s took %s (median %s, longest %s)", who,
+                    quantile, (unsigned long long)hist->count, limits[i].verb, text_bytes(device),
                     scan_show(scan, UNIT_US, slow_us), scan_show(scan, UNIT_US, hist_quantile(hist, 0.5) / divisor),
-                    scan_show(scan, UNIT_US, (double)hist->max / divisor), who);
+                    scan_show(scan, UNIT_US, (double)hist->max / divisor));
         return;
     }
 }

@@ -4,14 +4,14 @@
 
 #include "model/findings_private.h"
 
-// ": mysqld (pid 12) holds 5.1G", or "".
+// "mysqld (pid 12) holds most, 5.1G: ", or "": who it is comes first, for what does not fit is cut off at the end.
 static struct culprit rss_culprit(struct scan *scan, char *out, size_t size) {
     const struct top *top = &scan_tasks(scan)->rss;
     char name[64];
     out[0] = 0;
     if (isnan(top->value))
         return NOBODY;
-    snprintf(out, size, ": %s holds most, %s", scan_name(scan, &top->who, name, sizeof(name)),
+    snprintf(out, size, "%s holds most, %s: ", scan_name(scan, &top->who, name, sizeof(name)),
              scan_show(scan, UNIT_KIB, top->value));
     return top->who;
 }
@@ -22,7 +22,7 @@ static struct culprit fault_culprit(struct scan *scan, char *out, size_t size) {
     char name[64];
     if (isnan(top->value) || top->value < 10)
         return rss_culprit(scan, out, size);
-    snprintf(out, size, ": %s has %s major faults/s", scan_name(scan, &top->who, name, sizeof(name)),
+    snprintf(out, size, "%s has %s major faults/s: ", scan_name(scan, &top->who, name, sizeof(name)),
              scan_show(scan, UNIT_PER_S, top->value));
     return top->who;
 }
@@ -33,9 +33,8 @@ void check_oom_kill(struct scan *scan) {
         return;
     char who[128];
     struct culprit culprit = rss_culprit(scan, who, sizeof(who));
-    scan_report(scan, SEVERITY_CRITICAL, "", &culprit,
-                "memory ran out: the kernel killed %.0f %s (dmesg names it); now%s", kills,
-                kills < 1.5 ? "process" : "processes", who[0] ? who + 1 : " nobody can be named");
+    scan_report(scan, SEVERITY_CRITICAL, "", &culprit, "%smemory ran out%s, the kernel killed %.0f %s (dmesg names it)",
+                who, who[0] ? " before" : "", kills, kills < 1.5 ? "process" : "processes");
 }
 
 void check_memory_low(struct scan *scan) {
@@ -50,8 +49,8 @@ void check_memory_low(struct scan *scan) {
     char who[128];
     struct culprit culprit = rss_culprit(scan, who, sizeof(who));
     scan_report(scan, pct < 4 ? SEVERITY_CRITICAL : SEVERITY_WARNING, "", &culprit,
-                "%s of %s memory available (%.1f %%)%s", scan_show(scan, UNIT_KIB, available),
-                scan_show(scan, UNIT_KIB, total), pct, who);
+                "%s%s of %s memory available (%.1f %%)", who, scan_show(scan, UNIT_KIB, available),
+                scan_show(scan, UNIT_KIB, total), pct);
 }
 
 void check_memory_pressure(struct scan *scan) {
@@ -67,8 +66,8 @@ void check_memory_pressure(struct scan *scan) {
     char who[128];
     struct culprit culprit = fault_culprit(scan, who, sizeof(who));
     scan_report(scan, severity, "", &culprit,
-                "tasks waited for memory %.0f %% of the time, all of them at once %.0f %%%s", some,
-                isnan(full) ? 0 : full, who);
+                "%stasks waited for memory %.0f %% of the time, all of them at once %.0f %%", who, some,
+                isnan(full) ? 0 : full);
 }
 
 void check_swapping(struct scan *scan) {
@@ -85,8 +84,8 @@ void check_swapping(struct scan *scan) {
     }
     char who[128];
     struct culprit culprit = fault_culprit(scan, who, sizeof(who));
-    scan_report(scan, severity, "", &culprit, "%s pages/s come back from swap and %s pages/s go out%s",
-                scan_show(scan, UNIT_PER_S, in), scan_show(scan, UNIT_PER_S, out), who);
+    scan_report(scan, severity, "", &culprit, "%s%s pages/s come back from swap and %s pages/s go out", who,
+                scan_show(scan, UNIT_PER_S, in), scan_show(scan, UNIT_PER_S, out));
 }
 
 void check_major_faults(struct scan *scan) {
@@ -97,6 +96,6 @@ void check_major_faults(struct scan *scan) {
         return;
     char who[128];
     struct culprit culprit = fault_culprit(scan, who, sizeof(who));
-    scan_report(scan, severity, "", &culprit, "%s page faults/s wait for a disk%s", scan_show(scan, UNIT_PER_S, faults),
-                who);
+    scan_report(scan, severity, "", &culprit, "%s%s page faults/s wait for a disk", who,
+                scan_show(scan, UNIT_PER_S, faults));
 }

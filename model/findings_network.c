@@ -48,8 +48,10 @@ void check_resets(struct scan *scan) {
     // off.
     if (rate >= 100)
         scan_report(scan, SEVERITY_WARNING, "", &NOBODY,
-                    "TCP connections are reset: %s/s by this machine, %s/s by others", scan_show(scan, UNIT_PER_S, out),
-                    scan_show(scan, UNIT_PER_S, in));
+                    "TCP connections are reset: %s/s by this machine, %s/s by others. No source here says whose: "
+                    "`perf trace -e tcp:tcp_%s_reset` shows the addresses and ports of each, `ss -tlnp` who listens "
+                    "there",
+                    scan_show(scan, UNIT_PER_S, out), scan_show(scan, UNIT_PER_S, in), out >= in ? "send" : "receive");
 }
 
 struct interface_columns {

@@ -30,6 +30,8 @@ struct top {
     double sum;   // of all tasks of its name
     uint32_t n;   // how many those are
     struct culprit who;
+    double priority; // of the task, as the kernel has it; NAN: not known
+    bool brief;      // some of them came and went in a moment: a PID of theirs leads nowhere
 };
 
 #define SCAN_HOT 4 // tasks that keep a CPU to themselves
@@ -41,7 +43,7 @@ struct task_summary {
     struct top uninterruptible; // value: how many wait so
     struct top zombies, ended;  // who: the parent of most of them; value: how many
     struct {
-        double cpu_pct, system_pct;
+        double cpu_pct, system_pct, priority;
         struct culprit who;
     } hot[SCAN_HOT];
     uint32_t n_hot;
@@ -55,6 +57,8 @@ struct scan {
     double busy_cpus;  // of them, on average; NAN: not known
     double interval_s; // of the frame
     bool cpu_saturated;
+    double hung[SCAN_HOT]; // PIDs that a finding names for an I/O of theirs that does not end
+    uint32_t n_hung;
     struct task_summary tasks;
     char shown[8][32]; // of scan_show, in turn
     uint8_t n_shown;
@@ -72,8 +76,13 @@ const char *scan_show(struct scan *scan, enum unit unit, double value);
 // " : name (pid 12)", or "" for nobody; a sentence goes on with it.
 const char *scan_name(struct scan *scan, const struct culprit *who, char *out, size_t size);
 const struct task_summary *scan_tasks(struct scan *scan);
-// Who makes most I/O on the device (any device: NULL).
+// ", at real-time priority 50 (SCHED_FIFO or SCHED_RR)" for a priority as the kernel has it, or "".
+const char *scan_realtime(double priority, char *out, size_t size);
+// Who makes most I/O on the device (any device: NULL). Where the disks' own account does not say: nobody.
 struct top scan_io_top(struct scan *scan, const struct text *device);
+
+// For how long what this rule asks for under the key has been asked for in every frame, this one included, in seconds.
+double scan_lasts(struct scan *scan, const char *key);
 
 // The finding holds in this frame. `key` tells findings of one rule apart (a device, a PID; "" when there is one).
 void scan_report(struct scan *scan, enum severity severity, const char *key, const struct culprit *culprit,
@@ -89,6 +98,7 @@ void check_steal(struct scan *scan);
 void check_interrupt_load(struct scan *scan);
 void check_runaway(struct scan *scan);
 // findings_tasks.c
+void check_stuck_task(struct scan *scan);
 void check_blocked_tasks(struct scan *scan);
 void check_zombies(struct scan *scan);
 void check_fork_storm(struct scan *scan);
@@ -98,6 +108,9 @@ void check_memory_low(struct scan *scan);
 void check_memory_pressure(struct scan *scan);
 void check_swapping(struct scan *scan);
 void check_major_faults(struct scan *scan);
+// findings_hung.c
+void check_disk_hung(struct scan *scan);
+bool is_disk_stopped(const struct table_def *def, const union cell *row); // of `devices`: in flight, and none ended
 // findings_disk.c
 void check_disk_saturated(struct scan *scan);
 void check_io_pressure(struct scan *scan);

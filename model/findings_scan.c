@@ -6,6 +6,7 @@
 #include "model/findings_private.h"
 
 #define NAMES_MAX 64 // different names or PIDs that are told apart in one pass; more are left out
+#define BRIEF_S 10   // who may live less than that is gone before anybody has looked it up
 
 // The section that has it; what stood in the frame before already is no news for an event.
 static bool is_news(const struct scan *scan, uint16_t i) {
@@ -59,6 +60,17 @@ const char *scan_name(struct scan *scan, const struct culprit *who, char *out, s
     return out;
 }
 
+const char *scan_realtime(double priority, char *out, size_t size) {
+    // 20 and around it is fair, -1 minus the priority of sched_setscheduler(2) real time, -101 a deadline.
+    if (!(priority < 0))
+        out[0] = 0;
+    else if (priority <= -101)
+        snprintf(out, size, ", as a deadline task (SCHED_DEADLINE)");
+    else
+        snprintf(out, size, ", at real-time priority %.0f (SCHED_FIFO or SCHED_RR)", -1 - priority);
+    return out;
+}
+
 bool scan_level(double value, double warning, double critical, enum severity *severity) {
     if (isnan(value) || value < warning)
         return false;
@@ -74,6 +86,8 @@ struct group {
     double sum, most;
     uint32_t n;
     const struct text *comm;
+    double priority;   // of the heaviest
+    bool fresh, ended; // the heaviest
 };
 
 struct groups {
@@ -81,16 +95,18 @@ struct groups {
     size_t n;
 };
 
-static void groups_add(struct groups *groups, bool by_name, const struct text *comm, double pid, double value) {
+// The group; NULL when there are too many.
+static struct group *groups_add(struct groups *groups, bool by_name, const struct text *comm, double pid,
+                                double value) {
     size_t i = 0;
     while (i < groups->n && (by_name ? text_compare(groups->at[i].name, comm) != 0 : groups->at[i].pid != pid))
         i++;
     if (i == NAMES_MAX)
-        return;
+        return NULL;
     struct group *group = &groups->at[i];
     if (i == groups->n) {
         groups->n++;
-        *group = (struct group){.name = comm, .pid = pid, .most = -1, .comm = comm};
+        *group = (struct group){.name = comm, .pid = pid, .most = -1, .comm = comm, .priority = NAN};
     }
     group->sum += value;
     group->n++;
@@ -99,6 +115,7 @@ static void groups_add(struct groups *groups, bool by_name, const struct text *c
         group->pid = pid;
         group->comm = comm;
     }
+    return group;
 }
 
 static struct top groups_top(const struct groups *groups) {
@@ -106,7 +123,12 @@ static struct top groups_top(const struct groups *groups) {
     for (size_t i = 0; i < groups->n; i++) {
         const struct group *group = &groups->at[i];
         if (isnan(top.value) || group->sum > top.sum)
-            top = (struct top){group->most, group->sum, group->n, {group->pid, group->comm, NULL}};
+            top = (struct top){.value = group->most,
+                               .sum = group->sum,
+                               .n = group->n,
+                               .who = {group->pid, group->comm, NULL},
+                               .priority = group->priority,
+                               .brief = group->ended || (group->n > 1 && group->fresh)};
     }
     return top;
 }
@@ -114,7 +136,7 @@ static struct top groups_top(const struct groups *groups) {
 // ---- tasks ----
 
 struct task_columns {
-    int pid, ppid, comm, state, cpu, system, rss, faults, read, write, ended;
+    int pid, ppid, comm, state, cpu, system, rss, faults, read, write, started, ended, priority;
 };
 
 static struct task_columns task_columns(const struct table_def *def) {
@@ -129,13 +151,15 @@ static struct task_columns task_columns(const struct table_def *def) {
         .faults = table_column(def, "major_faults_per_s"),
         .read = table_column(def, "read_bytes_per_s"),
         .write = table_column(def, "write_bytes_per_s"),
+        .started = table_column(def, "started_s"),
         .ended = table_column(def, "ended_s"),
+        .priority = table_column(def, "priority"),
     };
 }
 
 static void top_offer(struct top *top, double value, const struct culprit *who) {
     if (value > 0 && !(value <= top->value)) // a top of NAN loses to anything
-        *top = (struct top){value, value, 1, *who};
+        *top = (struct top){.value = value, .sum = value, .n = 1, .who = *who, .priority = NAN};
 }
 
 static double add_measured(double a, double b) {
@@ -155,20 +179,33 @@ struct task_groups {
     struct groups cpu, zombies, ended;
 };
 
-static void task_take(struct task_summary *tasks, struct task_groups *groups, const struct task_columns *at,
-                      const union cell *row) {
+static void task_take_cpu(struct task_summary *tasks, struct groups *groups, const struct task_columns *at,
+                          const union cell *row, double wall_s) {
     struct culprit who = {scan_num(row, at->pid), scan_text(row, at->comm), NULL};
-    double cpu = scan_num(row, at->cpu), ppid = scan_num(row, at->ppid);
-    char state = text_bytes(scan_text(row, at->state))[0];
-    // Below 1 % it is not who saturates anything, and the groups are few.
-    if (cpu >= 1)
-        groups_add(&groups->cpu, true, who.comm, who.pid, cpu);
-    // 95 %: a CPU to itself, less what the timer and other tasks take.
-    if (cpu >= 95 && tasks->n_hot < SCAN_HOT) {
+    double cpu = scan_num(row, at->cpu), priority = scan_num(row, at->priority);
+    struct group *group = groups_add(groups, true, who.comm, who.pid, cpu);
+    if (group && group->pid == who.pid) {
+        group->priority = priority;
+        group->fresh = wall_s - scan_num(row, at->started) < BRIEF_S;
+        group->ended = !isnan(scan_num(row, at->ended));
+    }
+    // 95 %: a CPU to itself, less what the timer and other tasks take; to a real-time task the kernel gives no more.
+    if (cpu >= (priority < 0 ? 90 : 95) && tasks->n_hot < SCAN_HOT) {
         tasks->hot[tasks->n_hot].cpu_pct = cpu;
         tasks->hot[tasks->n_hot].system_pct = scan_num(row, at->system);
+        tasks->hot[tasks->n_hot].priority = priority;
         tasks->hot[tasks->n_hot++].who = who;
     }
+}
+
+static void task_take(struct task_summary *tasks, struct task_groups *groups, const struct task_columns *at,
+                      const union cell *row, double wall_s) {
+    struct culprit who = {scan_num(row, at->pid), scan_text(row, at->comm), NULL};
+    double ppid = scan_num(row, at->ppid);
+    char state = text_bytes(scan_text(row, at->state))[0];
+    // Below 1 % it is not who saturates anything, and the groups are few.
+    if (scan_num(row, at->cpu) >= 1)
+        task_take_cpu(tasks, &groups->cpu, at, row, wall_s);
     top_offer(&tasks->rss, scan_num(row, at->rss), &who);
     top_offer(&tasks->faults, scan_num(row, at->faults), &who);
     top_offer(&tasks->io, add_measured(scan_num(row, at->read), scan_num(row, at->write)), &who);
@@ -208,23 +245,35 @@ const struct task_summary *scan_tasks(struct scan *scan) {
     struct task_groups groups = {0};
     size_t cursor = 0;
     for (const union cell *row; (row = table_next(table, &cursor));)
-        task_take(tasks, &groups, &at, row);
+        task_take(tasks, &groups, &at, row, (double)scan->frame->wall.tv_sec);
     tasks->cpu = groups_top(&groups.cpu);
     tasks->zombies = top_parent(table, &at, &groups.zombies);
     tasks->ended = top_parent(table, &at, &groups.ended);
     return tasks;
 }
 
+// The disks' own account of who does what, also when it is empty; NULL: not measured. (The table of the same name of
+// the system calls lacks ios_per_s.)
+static const struct table *io_table(const struct scan *scan) {
+    for (uint16_t i = 0; i < scan->frame->n_sections; i++) {
+        const struct table *table = section_find_table(scan->frame->sections[i], "by_process");
+        if (table && table_column(table_def(table), "ios_per_s") >= 0)
+            return table;
+    }
+    return NULL;
+}
+
 struct top scan_io_top(struct scan *scan, const struct text *device) {
     struct groups groups = {.n = 0};
-    const struct table *table = scan_table(scan, "by_process");
-    const struct table_def *def = table ? table_def(table) : NULL;
-    int bytes = def ? table_column(def, "bytes_per_s") : -1, ios = def ? table_column(def, "ios_per_s") : -1;
-    int pid = def ? table_column(def, "pid") : -1, comm = def ? table_column(def, "comm") : -1;
-    int on = def ? table_column(def, "device") : -1;
+    const struct table *table = io_table(scan);
+    if (!table)
+        return scan_tasks(scan)->io;
+    const struct table_def *def = table_def(table);
+    int bytes = table_column(def, "bytes_per_s"), ios = table_column(def, "ios_per_s"),
+        on = table_column(def, "device");
+    int pid = table_column(def, "pid"), comm = table_column(def, "comm");
     size_t cursor = 0;
-    // syscalls' table of the same name lacks ios_per_s
-    for (const union cell *row; ios >= 0 && pid >= 0 && (row = table_next(table, &cursor));) {
+    for (const union cell *row; pid >= 0 && (row = table_next(table, &cursor));) {
         if (device && text_compare(scan_text(row, on), device))
             continue;
         // What an I/O costs a disk beside its bytes, roughly: as much as 16 KiB more.
@@ -232,6 +281,5 @@ struct top scan_io_top(struct scan *scan, const struct text *device) {
         if (load > 0)
             groups_add(&groups, false, scan_text(row, comm), scan_num(row, pid), load);
     }
-    struct top top = groups_top(&groups);
-    return isnan(top.value) ? scan_tasks(scan)->io : top;
+    return groups_top(&groups);
 }

@@ -19,8 +19,8 @@ void check_blocked_tasks(struct scan *scan) {
     if (isnan(top->value))
         scan_report(scan, severity, "", &NOBODY, "%.0f tasks wait uninterruptibly (state D)", blocked);
     else
-        scan_report(scan, severity, "", &top->who, "%.0f tasks wait uninterruptibly (state D), among them %s", blocked,
-                    scan_name(scan, &top->who, name, sizeof(name)));
+        scan_report(scan, severity, "", &top->who, "%s and %.0f more tasks wait uninterruptibly (state D)",
+                    scan_name(scan, &top->who, name, sizeof(name)), fmax(0, blocked - 1));
 }
 
 void check_zombies(struct scan *scan) {
@@ -32,10 +32,11 @@ void check_zombies(struct scan *scan) {
     const struct top *parent = &scan_tasks(scan)->zombies;
     char who[128] = "", name[64];
     if (!isnan(parent->value))
-        snprintf(who, sizeof(who), ": %s does not wait for %.0f of them",
-                 scan_name(scan, &parent->who, name, sizeof(name)), parent->value);
+        snprintf(who, sizeof(who),
+                 "%s does not wait for %.0f of its children: ", scan_name(scan, &parent->who, name, sizeof(name)),
+                 parent->value);
     scan_report(scan, zombies >= 200 ? SEVERITY_WARNING : SEVERITY_INFO, "", &parent->who,
-                "%.0f ended processes are zombies%s", zombies, who);
+                "%s%.0f ended processes are zombies", who, zombies);
 }
 
 void check_fork_storm(struct scan *scan) {
@@ -51,8 +52,8 @@ void check_fork_storm(struct scan *scan) {
     // The parent must have made a good share of what ended, or it is just one of many.
     if (!isnan(parent->value) && parent->value >= 10) {
         culprit = parent->who;
-        snprintf(who, sizeof(who), ": %s is the parent of %.0f that ended in this interval",
+        snprintf(who, sizeof(who), "%s is the parent of %.0f that ended in this interval: ",
                  scan_name(scan, &culprit, name, sizeof(name)), parent->value);
     }
-    scan_report(scan, severity, "", &culprit, "%.0f processes and threads are created a second%s", forks, who);
+    scan_report(scan, severity, "", &culprit, "%s%.0f processes and threads are created a second", who, forks);
 }

@@ -5,14 +5,15 @@
 #include "views/part_table.h"
 #include "views/part_top.h"
 
+// By what the rules judge, so that nothing is claimed which no rule has seen.
 static const struct findings_look looks[] = {
-    {"CPU", "cpu_user_pct"},
-    {"run queue", "procs_running"},
+    {"CPU", "cpu_idle_pct"},
     {"memory", "mem_available_kib"},
-    {"pressure", "memory_some_pct"},
+    {"pressure", "cpu_some_pct"},
     {"disks", "devices"},
     {"disk latency", "io_latency"},
-    {"network", "net_rx_bytes_per_s"},
+    {"network interfaces", "interfaces"},
+    {"TCP", "tcp"},
     {"tasks", "tasks"},
     {0},
 };
