@@ -183,11 +183,27 @@ static void test_sharing_never_overdraws(void **state) {
     }
 }
 
+static void test_parts_and_steps(void **state) {
+    (void)state;
+    assert_ptr_equal(view_part(&view, "right"), &parts[1]);
+    assert_null(view_part(&view, "righ"));
+    assert_null(view_part(&view, NULL));
+    assert_int_equal(view_key_step(KEY_VIEW_UP, 10), -1);
+    assert_int_equal(view_key_step(KEY_VIEW_DOWN, 10), 1);
+    assert_int_equal(view_key_step(KEY_VIEW_PAGE_UP, 10), -9); // a row of the page before stays
+    assert_int_equal(view_key_step(KEY_VIEW_PAGE_DOWN, 10), 9);
+    for (long page = 0; page < 2; page++) // too small for that: it must move all the same
+        assert_int_equal(view_key_step(KEY_VIEW_PAGE_DOWN, page), 1);
+    assert_int_equal(view_key_step(KEY_VIEW_HOME, 10), 0);
+    assert_int_equal(view_key_step('j', 10), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_below_the_other),  cmocka_unit_test(test_focus_gets_the_keys),
         cmocka_unit_test(test_stale_lost_and_notes), cmocka_unit_test(test_missing_source),
         cmocka_unit_test(test_sharing_of_rows),      cmocka_unit_test(test_sharing_never_overdraws),
+        cmocka_unit_test(test_parts_and_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
