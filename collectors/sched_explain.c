@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collectors/format.h"
+#include "collectors/sched_fuse.h"
 #include "collectors/thread_status.h"
 #include "model/live.h"
 
@@ -114,28 +115,48 @@ const char *sched_stack_means(const char *stack) {
 
 // ---- files ----
 
-// What the mount with that number is: "type from source".
-static bool mount_of(const char *proc, int32_t tid, long id, char *out, size_t size) {
+struct mount {
+    char type[64], source[128], point[128];
+    unsigned minor; // of its device
+};
+
+// Whether the path is the folder or lies below it. The longest such mount point is the path's.
+static size_t lies_below(const char *path, const char *point) {
+    size_t length = strcmp(point, "/") ? strlen(point) : 0;
+    return !strncmp(path, point, length) && (path[length] == '/' || !path[length]) ? length + 1 : 0;
+}
+
+// The mount with that number, or, 0, the one that the path is on.
+static bool mount_of(const char *proc, int32_t tid, long id, const char *of_path, struct mount *out) {
     static const size_t room = 256 * 1024;
     char *text = malloc(room);
-    bool found = false;
+    size_t best = 0;
     if (!text)
         return false;
     if (task_file(proc, tid, "mountinfo", text, room) > 0)
-        for (char *line = text; line && *line && !found; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
-            char type[64], source[128];
-            const char *fields = strtol(line, NULL, 10) == id ? strstr(line, " - ") : NULL;
-            found = fields && fields < line + strcspn(line, "\n") &&
-                    sscanf(fields, " - %63s %127s", type, source) == 2 &&
-                    snprintf(out, size, "%s from %s", type, source) > 0;
+        for (char *line = text, *end; line && *line; line = end) {
+            struct mount mount;
+            long number;
+            end = strchr(line, '\n');
+            if (end)
+                *end++ = 0;
+            const char *fields = strstr(line, " - ");
+            if (!fields || sscanf(fields, " - %63s %127s", mount.type, mount.source) != 2 ||
+                sscanf(line, "%ld %*d %*u:%u %*s %127s", &number, &mount.minor, mount.point) != 3)
+                continue;
+            size_t fits = id ? number == id : lies_below(of_path, mount.point);
+            if (!fits || fits < best)
+                continue;
+            best = fits; // of two at one point the later one is on top
+            *out = mount;
         }
     free(text);
-    return found;
+    return best > 0;
 }
 
 // "PATH (ext4 from /dev/vda1)". The path is what the kernel has in memory: nothing is looked up on the file system.
-static bool file_of(const char *proc, int32_t tid, uint64_t fd, char *out, size_t size) {
-    char link[192], path[128], info[1024], mount[256], file[32];
+static bool file_of(const char *proc, int32_t tid, uint64_t fd, char *out, size_t size, struct mount *mount) {
+    char link[192], path[128], info[1024], file[32];
     snprintf(link, sizeof(link), "%s/%d/fd/%u", proc, tid, (uint32_t)fd);
     ssize_t n = readlink(link, path, sizeof(path) - 1);
     if (n <= 0)
@@ -144,9 +165,9 @@ static bool file_of(const char *proc, int32_t tid, uint64_t fd, char *out, size_
     snprintf(file, sizeof(file), "fdinfo/%u", (uint32_t)fd);
     task_file(proc, tid, file, info, sizeof(info));
     const char *id = strstr(info, "mnt_id:");
-    bool plain = path[0] == '/' && id && mount_of(proc, tid, strtol(id + 7, NULL, 10), mount, sizeof(mount));
-    snprintf(out, size, plain ? "%s (%s)" : "%s", path, mount);
-    return true;
+    if (path[0] == '/' && id && mount_of(proc, tid, strtol(id + 7, NULL, 10), "", mount))
+        return snprintf(out, size, "%s (%.24s from %.48s)", path, mount->type, mount->source) > 0;
+    return snprintf(out, size, "%s", path) > 0;
 }
 
 static bool memory_read(int32_t tid, uint64_t address, void *out, size_t size) {
@@ -240,14 +261,15 @@ static int file_argument(int64_t nr, int *kind) {
     return -1;
 }
 
-// "" when the call is about no file, or none that can be told.
-static void call_file(const char *proc, int32_t tid, const struct call *call, char *out, size_t size) {
+// "" when the call is about no file, or none that can be told. mount: the file's; type "" when it is not known.
+static void call_file(const char *proc, int32_t tid, const struct call *call, char *out, size_t size,
+                      struct mount *mount) {
     int kind = 0, argument = file_argument(call->nr, &kind);
-    out[0] = 0;
+    out[0] = mount->type[0] = 0;
     if (argument >= 0 && kind == 1)
-        file_of(proc, tid, call->args[argument], out, size);
-    else if (argument >= 0)
-        string_read(tid, call->args[argument], out, size < 160 ? size : 160);
+        file_of(proc, tid, call->args[argument], out, size, mount);
+    else if (argument >= 0 && string_read(tid, call->args[argument], out, size < 160 ? size : 160) && out[0] == '/')
+        mount_of(proc, tid, 0, out, mount);
 }
 
 // ---- locks ----
@@ -276,7 +298,8 @@ static int32_t process_of(const char *proc, int32_t tid) {
 static bool explain_file_lock(const char *proc, const struct call *call, struct sched_told *out) {
     static const size_t room = 512 * 1024;
     bool sets = call->nr == SYS_fcntl && (call->args[1] == F_SETLKW || call->args[1] == F_OFD_SETLKW);
-    char path[160], file[192], comm[32], *locks = call->nr == SYS_flock || sets ? malloc(room) : NULL;
+    struct mount mount;
+    char path[160], file[224], comm[32], *locks = call->nr == SYS_flock || sets ? malloc(room) : NULL;
     if (!locks)
         return false;
     int32_t tid = out->ask.tid, holder = 0;
@@ -284,17 +307,17 @@ static bool explain_file_lock(const char *proc, const struct call *call, struct 
     if (format_file(path, locks, room) > 0)
         holder = sched_lock_holder(locks, process_of(proc, tid));
     free(locks);
-    call_file(proc, tid, call, file, sizeof(file));
+    call_file(proc, tid, call, file, sizeof(file), &mount);
     out->why = SCHED_WHY_LOCK;
     snprintf(path, sizeof(path), "%s/%d/comm", proc, holder);
     if (holder > 0 && access(path, F_OK)) {
         snprintf(out->waits_for, sizeof(out->waits_for),
-                 "lock of %s, taken by %d, which has ended: who has its file holds it", file, holder);
+                 "who has the file of %d, which took the lock of %s and has ended", holder, file);
     } else if (holder > 0) {
         comm_of(proc, holder, comm, sizeof(comm));
-        snprintf(out->waits_for, sizeof(out->waits_for), "lock of %s, held by %s (%d)", file, comm, holder);
+        snprintf(out->waits_for, sizeof(out->waits_for), "%s (%d) holds the lock of %s", comm, holder, file);
     } else {
-        snprintf(out->waits_for, sizeof(out->waits_for), "lock of %s", file);
+        snprintf(out->waits_for, sizeof(out->waits_for), "the lock of %s", file);
     }
     return true;
 }
@@ -336,8 +359,8 @@ static bool explain_futex(const char *proc, const struct call *call, struct sche
     char comm[32];
     comm_of(proc, holder, comm, sizeof(comm));
     out->why = SCHED_WHY_LOCK;
-    snprintf(out->waits_for, sizeof(out->waits_for), "mutex at 0x%llx, held by %s (%d)",
-             (unsigned long long)call->args[0], comm, holder);
+    snprintf(out->waits_for, sizeof(out->waits_for), "%s (%d) holds the mutex at 0x%llx", comm, holder,
+             (unsigned long long)call->args[0]);
     return true;
 }
 
@@ -357,6 +380,8 @@ static void read_call(const char *proc, int32_t tid, struct call *call) {
         call->args[i] = strtoull(at, &at, 16);
     at_stack = strtoull(at, &at, 16);
     at_code = strtoull(at, &at, 16);
+    if (!at_stack && !at_code)
+        call->nr = SCHED_NO_SYSCALL; // a thread of the kernel: it has no program that could have made a call
     // Only a 32-bit program has both its stack and its code below 4 GiB.
     call->short_words = at_stack && at_stack <= UINT32_MAX && at_code <= UINT32_MAX;
 }
@@ -378,13 +403,27 @@ static void read_where(const char *proc, int32_t tid, const struct call *call, s
     snprintf(out->where, sizeof(out->where), "%.*s", (int)(n < 60 ? n : 60), out->stack);
 }
 
+// A program that has to answer before the thread goes on, when it can be found: "slowfs (250) to answer".
+static bool fuse_server(const char *proc, const struct mount *mount, char *out, size_t size) {
+    char comm[32];
+    int32_t pid = strncmp(mount->type, "fuse", 4) ? 0 : sched_fuse_server(proc, mount->minor, mount->point);
+    if (!pid)
+        return false;
+    comm_of(proc, pid, comm, sizeof(comm));
+    snprintf(out, size, "%s (%d) to answer", comm, pid);
+    return true;
+}
+
 static void explain_deeply(const char *proc, const struct call *call, struct sched_told *out) {
-    char file[192] = "";
+    char file[224] = "", server[80];
+    struct mount mount = {.type = ""};
     int32_t tid = out->ask.tid;
     read_stack(proc, tid, out);
     if (!call->short_words)
-        call_file(proc, tid, call, file, sizeof(file));
-    const char *means = sched_stack_means(out->stack[0] ? out->stack : out->where);
+        call_file(proc, tid, call, file, sizeof(file), &mount);
+    const char *stack = out->stack[0] ? out->stack : out->where, *means = sched_stack_means(stack);
+    if (means && strstr(means, "FUSE") && fuse_server(proc, &mount, server, sizeof(server)))
+        means = server;
     snprintf(out->waits_for, sizeof(out->waits_for), "%s%s%s", means ? means : "", means && file[0] ? ": " : "", file);
 }
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "collectors/sched_fill.h"
 #include "model/mem.h"
@@ -21,51 +22,61 @@ static uint64_t age_of(const struct sched_fill *fill, const struct sched_task *t
     return fill->end > task->since ? fill->end - task->since : 0;
 }
 
-// The real-time task that ran most on that CPU, when it took a good part of the interval. Who runs there at the end of
-// the interval says little: it may be anybody whom the kernel let in between.
-static const struct sched_task *realtime_on(const struct sched_fill *fill, const struct sched_task *task) {
+// Whom the user does not want to see as the cause of anything: ktop itself.
+static bool is_own(const struct sched_fill *fill, uint32_t slot) {
+    const struct sched_person *person = sched_who_of(fill->who, fill->machine, slot);
+    return !person->wanted && person->pid == getpid();
+}
+
+// The other task that ran most on that CPU in the interval. Who runs there at its end says little: that is often ktop,
+// which looks, or anybody whom the kernel let in between.
+static const struct sched_task *most_on(const struct sched_fill *fill, const struct sched_task *task, bool realtime) {
     const struct sched_machine *machine = fill->machine;
     const struct sched_task *most = NULL;
     for (uint32_t i = 1; i < machine->n; i++) {
         const struct sched_task *other = &machine->tasks[i];
-        bool realtime = other->tid && other->prio != SCHED_PRIO_NONE && other->prio < REALTIME_BELOW;
-        if (realtime && other != task && other->cpu == task->cpu &&
-            (!most || other->ns[SCHED_RUNNING] > most->ns[SCHED_RUNNING]))
+        bool is_realtime = other->prio != SCHED_PRIO_NONE && other->prio < REALTIME_BELOW;
+        if (other->tid && other != task && other->cpu == task->cpu && (!realtime || is_realtime) &&
+            other->ns[SCHED_RUNNING] > (most ? most->ns[SCHED_RUNNING] : 0) && !is_own(fill, i))
             most = other;
     }
+    return most;
+}
+
+// One that took a good part of the interval.
+static const struct sched_task *realtime_on(const struct sched_fill *fill, const struct sched_task *task) {
+    const struct sched_task *most = most_on(fill, task, true);
     return most && (double)most->ns[SCHED_RUNNING] / 1e9 > HELD_BACK * fill->seconds ? most : NULL;
 }
 
-// Of a task that wants to run: what keeps it from that.
+// Of a task that wants to run: what keeps it from that. The cause comes first: a narrow screen shows the begin.
 static void explain_runnable(const struct sched_fill *fill, const struct sched_task *task,
                              const struct sched_person *person, struct stuck *out) {
     const struct sched_machine *machine = fill->machine;
     const struct sched_cpu *cpu = task->cpu < machine->n_cpus ? &machine->cpus[task->cpu] : NULL;
-    uint32_t runs = cpu && cpu->known ? sched_slot(machine, cpu->current) : 0;
-    const struct sched_task *other = runs && machine->tasks[runs].tid != task->tid ? &machine->tasks[runs] : NULL;
-    const struct sched_task *hog = task->prio >= REALTIME_BELOW ? realtime_on(fill, task) : NULL;
+    const struct sched_task *hog = task->prio >= REALTIME_BELOW ? realtime_on(fill, task) : NULL, *other;
     const struct sched_group *group =
         person->cgroup ? sched_groups_throttled(fill->groups, text_bytes(person->cgroup)) : NULL;
     bool waits = task->state == SCHED_WOKEN || task->state == SCHED_PREEMPTED;
     if (hog && hog->prio < 0) {
         out->why = SCHED_WHY_REALTIME;
-        snprintf(out->waits_for, sizeof(out->waits_for), "CPU %u: %.16s (%d) has it, with a deadline", task->cpu,
-                 hog->comm, hog->tid);
+        snprintf(out->waits_for, sizeof(out->waits_for), "%.16s (%d) has CPU %u, with a deadline", hog->comm, hog->tid,
+                 task->cpu);
     } else if (hog) {
         out->why = SCHED_WHY_REALTIME;
-        snprintf(out->waits_for, sizeof(out->waits_for), "CPU %u: %.16s (%d) has it, real-time priority %d", task->cpu,
-                 hog->comm, hog->tid, REALTIME_BELOW - 1 - hog->prio);
+        snprintf(out->waits_for, sizeof(out->waits_for), "%.16s (%d) has CPU %u, real-time priority %d", hog->comm,
+                 hog->tid, task->cpu, REALTIME_BELOW - 1 - hog->prio);
     } else if (group) {
         out->why = SCHED_WHY_THROTTLED;
         snprintf(out->waits_for, sizeof(out->waits_for),
-                 "CPU time: control group %.160s may use %.4g %% of a CPU, throttled in %llu of %llu periods",
-                 group->path, group->quota_pct, (unsigned long long)group->delta[1],
-                 (unsigned long long)group->delta[0]);
+                 "limit %.4g %% of control group %.160s: throttled in %llu of %llu periods", group->quota_pct,
+                 group->path, (unsigned long long)group->delta[1], (unsigned long long)group->delta[0]);
     } else if (waits && out->age >= SCHED_STUCK_NS) {
         out->why = SCHED_WHY_CPU;
-        if (other)
-            snprintf(out->waits_for, sizeof(out->waits_for), "CPU %u: %.16s (%d) has it, %u want it", task->cpu,
-                     other->comm, other->tid, cpu->length);
+        other = most_on(fill, task, false);
+        if (other && cpu)
+            snprintf(out->waits_for, sizeof(out->waits_for), "%.16s (%d) has CPU %u, %u want it", other->comm,
+                     other->tid, task->cpu, cpu->length);
         else
             snprintf(out->waits_for, sizeof(out->waits_for), "CPU %u", task->cpu);
     }

@@ -410,11 +410,11 @@ def cpu_group():
 
 
 def slow_file(work):
-    """A file on a FUSE file system that takes 8 s for a read; None where there is none."""
+    """A file on a FUSE file system that takes 8 s for a read, and its server; None, None where there is none."""
     program, mount = f"{work}/slowfuse", f"{work}/mnt"
     subprocess.run(["cc", "-O2", "-o", program, f"{HERE}/slowfuse.c", "-lpthread"], check=True)
     if not os.path.exists("/dev/fuse"):
-        return None
+        return None, None
     os.mkdir(mount)
     server = subprocess.Popen([program, mount, "8", "8000000"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -425,9 +425,9 @@ def slow_file(work):
     undo.append(end)
     for _ in range(200):
         if os.path.ismount(mount):
-            return f"{mount}/disk"
+            return f"{mount}/disk", server.pid
         time.sleep(0.02)
-    return None
+    return None, None
 
 
 def told(what, rows):
@@ -444,16 +444,16 @@ def stuck():
     want = {}  # tid -> (what, check of a row of `stuck`)
     holder, waiter = load("flock", f"{work}/the lock").pids
     want[waiter] = ("a file's lock", lambda r: r["kind"] == "lock" and f"{work}/the lock" in (r["waits_for"] or "") and
-                    f"holder ({holder})" in r["waits_for"] and r["state"] == "S" and r["comm"] == "waiter")
+                    f"holder ({holder}) holds the lock of" in r["waits_for"] and r["state"] == "S" and r["comm"] == "waiter")
     mutex_holder, mutex_waiter = load("mutex").pids
-    want[mutex_waiter] = ("a mutex", lambda r: r["kind"] == "lock" and f"held by holder ({mutex_holder})" in (r["waits_for"] or "") and
+    want[mutex_waiter] = ("a mutex", lambda r: r["kind"] == "lock" and f"holder ({mutex_holder}) holds the mutex" in (r["waits_for"] or "") and
                           r["pid"] == mutex_holder and "futex" in (r["blocked_in"] or ""))
     parent, = load("vfork").pids
     want[parent] = ("a child by vfork", lambda r: r["kind"] == "uninterruptible" and r["state"] == "D" and "vfork" in (r["waits_for"] or ""))
-    slow = slow_file(work)
+    slow, server = slow_file(work)
     if slow:
         reader = start("dd", f"if={slow}", "of=/dev/null", "bs=4096", "count=1", stderr=subprocess.DEVNULL)
-        fuse = lambda r: r["tid"] == reader.pid and slow in (r["waits_for"] or "") and "fuse" in r["waits_for"] and r["stack"] and r["comm"] == "dd"
+        fuse = lambda r: r["tid"] == reader.pid and f"slowfuse ({server}) to answer: {slow}" in (r["waits_for"] or "") and r["stack"] and r["comm"] == "dd"
         seen = ktop.until("a slow FUSE file", lambda frame: [r for r in frame["tables"]["stuck"] if fuse(r) and r["kind"] == "server" and r["state"] == "S"], 15)
         told("a slow FUSE file", seen)
         reader.send_signal(signal.SIGUSR1)  # dd would tell how far it is: the kernel waits on, now in D

@@ -104,12 +104,123 @@ static void a_lock_of_a_file(void **state) {
                  "2: -> FLOCK  ADVISORY  WRITE 49 fe:00:2 0 EOF\n2: -> FLOCK  ADVISORY  WRITE 50 fe:00:2 0 EOF\n");
     look(SCHED_ASK_SLEEPING, true);
     assert_int_equal(told.why, SCHED_WHY_LOCK);
-    assert_string_equal(told.waits_for, "lock of /mnt/a file (nfs4 from box:/export), held by keeper (60)");
+    assert_string_equal(told.waits_for, "keeper (60) holds the lock of /mnt/a file (nfs4 from box:/export)");
     put("locks", "1: FLOCK  ADVISORY  WRITE 61 fe:00:2 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 50 fe:00:2 0 EOF\n");
     look(SCHED_ASK_SLEEPING, true);
-    assert_non_null(strstr(told.waits_for, "taken by 61, which has ended"));
+    assert_string_equal(told.waits_for, "who has the file of 61, which took the lock of /mnt/a file (nfs4 from "
+                                        "box:/export) and has ended");
     assert_int_equal(sched_lock_holder("", 5), 0);
     assert_int_equal(sched_lock_holder("1: POSIX  ADVISORY  WRITE 5 fe:00:2 0 EOF\nbroken\n", 5), 0);
+}
+
+// Of a mutex of glibc in this process's own memory: {lock, count, owner}.
+static void a_mutex(void **state) {
+    (void)state;
+    static uint32_t words[3];
+    char file[64], text[160];
+    const struct sched_ask ask = {.tid = getpid(), .state = SCHED_ASK_SLEEPING, .deep = true};
+    words[0] = 2;
+    words[2] = 60;
+    snprintf(file, sizeof(file), "%d", getpid());
+    folder(file);
+    snprintf(file, sizeof(file), "%d/wchan", getpid());
+    put(file, "futex_do_wait");
+    snprintf(file, sizeof(file), "%d/syscall", getpid());
+    snprintf(text, sizeof(text), "%d 0x%llx 0x0 0x2 0x0 0x0 0x0 0x7ffe01234567 0x7f7f01234567\n", SYS_futex,
+             (unsigned long long)(uintptr_t)words);
+    put(file, text);
+    sched_explain(proc, &ask, &told);
+    snprintf(text, sizeof(text), "keeper (60) holds the mutex at 0x%llx", (unsigned long long)(uintptr_t)words);
+    assert_string_equal(told.waits_for, text);
+    assert_int_equal(told.why, SCHED_WHY_LOCK);
+}
+
+static void opens(const char *pid, const char *file) {
+    char link[160];
+    snprintf(link, sizeof(link), "%s/%s/fd", proc, pid);
+    mkdir(link, 0700);
+    snprintf(link, sizeof(link), "%s/%s/fd/7", proc, pid);
+    assert_int_equal(symlink(file, link), 0);
+}
+
+// The server is told by its descriptor; where the kernel does not tell, by being the only one, or the only one that
+// was given the mount point.
+static void a_file_of_a_program(void **state) {
+    (void)state;
+    char call[128];
+    snprintf(call, sizeof(call), "%d 0x3 0x7ffe 0x1000 0x0 0x0 0x0 0x7ffe01234567 0x7f7f01234567\n", SYS_read);
+    put("50/wchan", "request_wait_answer");
+    put("50/syscall", call);
+    put("50/stack", "[<0>] request_wait_answer+0x1e/0xa0\n[<0>] __fuse_simple_request+0x74/0xf0\n");
+    put("50/mountinfo", "21 1 253:0 / / rw - ext4 /dev/vda rw\n36 21 0:41 / /mnt rw - fuse.slow one rw\n");
+    look(SCHED_ASK_SLEEPING, true);
+    assert_string_equal(told.waits_for, "an answer of a FUSE file system's program: /mnt/a file (fuse.slow from one)");
+    assert_int_equal(told.why, SCHED_WHY_SERVER);
+
+    opens("60", "/dev/fuse");
+    put("50/mountinfo", "36 21 0:42 / /mnt rw - fuse.slow one rw\n"); // nothing is kept of this one
+    look(SCHED_ASK_SLEEPING, true);
+    assert_string_equal(told.waits_for, "keeper (60) to answer: /mnt/a file (fuse.slow from one)");
+
+    folder("61");
+    put("61/comm", "other\n");
+    opens("61", "/dev/fuse");
+    put("50/mountinfo", "36 21 0:43 / /mnt rw - fuse.slow one rw\n");
+    look(SCHED_ASK_SLEEPING, true); // two of them
+    assert_memory_equal(told.waits_for, "an answer of", 12);
+
+    put("61/cmdline", "other");
+    char path[160];
+    snprintf(path, sizeof(path), "%s/61/cmdline", proc);
+    FILE *out = fopen(path, "w");
+    fwrite("other\0-o\0/mnt/", 1, 15, out);
+    fclose(out);
+    put("50/mountinfo", "36 21 0:44 / /mnt rw - fuse.slow one rw\n");
+    look(SCHED_ASK_SLEEPING, true);
+    assert_memory_equal(told.waits_for, "other (61) to answer", 20);
+
+    folder("60/fdinfo");
+    put("60/fdinfo/7", "pos:\t0\nfuse_connection:\t45\n");
+    put("50/mountinfo", "36 21 0:45 / /mnt rw - fuse.slow one rw\n");
+    look(SCHED_ASK_SLEEPING, true);
+    assert_memory_equal(told.waits_for, "keeper (60) to answer", 21);
+}
+
+// By a path of the program: the mount is the one that is deepest, and of two at one place the later one.
+static void a_path_of_a_program(void **state) {
+    (void)state;
+    static const char name[] = "/mnt/deep/x";
+    const struct sched_ask ask = {.tid = getpid(), .state = SCHED_ASK_DISK, .deep = true};
+    char file[64], text[192];
+    snprintf(file, sizeof(file), "%d", getpid());
+    folder(file);
+    snprintf(file, sizeof(file), "%d/wchan", getpid());
+    put(file, "request_wait_answer");
+    snprintf(file, sizeof(file), "%d/syscall", getpid());
+    snprintf(text, sizeof(text), "%d 0xffffff9c 0x%llx 0x0 0x0 0x0 0x0 0x7ffe01234567 0x7f7f01234567\n", SYS_openat,
+             (unsigned long long)(uintptr_t)name);
+    put(file, text);
+    snprintf(file, sizeof(file), "%d/mountinfo", getpid());
+    put(file, "20 1 253:0 / / rw - ext4 /dev/vda rw\n30 20 0:60 / /mnt/deep rw - fuse.a a rw\n31 30 0:61 / /mnt/deep "
+              "rw - fuse.b b rw\n32 20 0:62 / /mnt/dee rw - fuse.c c rw\n");
+    opens("60", "/dev/fuse");
+    folder("60/fdinfo");
+    put("60/fdinfo/7", "fuse_connection:\t61\n");
+    sched_explain(proc, &ask, &told);
+    assert_string_equal(told.waits_for, "keeper (60) to answer: /mnt/deep/x");
+}
+
+// A thread of the kernel has a system call in /proc that is all zeros: the number of read.
+static void a_thread_of_the_kernel(void **state) {
+    (void)state;
+    put("50/wchan", "worker_thread");
+    put("50/syscall", "0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0\n");
+    look(SCHED_ASK_SLEEPING, false);
+    assert_int_equal(told.syscall, SCHED_NO_SYSCALL);
+    assert_string_equal(told.where, "worker_thread");
+    look(SCHED_ASK_DISK, true);
+    assert_int_equal(told.syscall, SCHED_NO_SYSCALL);
+    assert_int_equal(told.why, SCHED_WHY_UNINTERRUPTIBLE);
 }
 
 static void nothing_special(void **state) {
@@ -230,6 +341,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_file_on_a_server, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_lock_of_a_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_mutex, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_file_of_a_program, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_path_of_a_program, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_thread_of_the_kernel, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_special, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_kernels_and_programs, set_up, tear_down),
         cmocka_unit_test(stacks),

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "collectors/sched_fill.h"
 #include "collectors/sched_seed.h"
@@ -119,7 +120,7 @@ static void rows_of_tasks(void **state) {
     row = row_of("sched_stuck", 8); // half a second in the queue
     assert_non_null(row);
     assert_string_equal(text_bytes(row[SCHED_W_KIND].text), "cpu");
-    assert_non_null(strstr(text_bytes(row[SCHED_W_WAITS_FOR].text), "CPU 0: t7 (7) has it, 2 want it"));
+    assert_non_null(strstr(text_bytes(row[SCHED_W_WAITS_FOR].text), "t7 (7) has CPU 0, 2 want it"));
     const struct table *cpus = section_find_table(section, "sched_cpus");
     assert_int_equal(table_rows(cpus), 1);
     size_t cursor = 0;
@@ -179,7 +180,7 @@ static void realtime_hogs(void **state) {
     const union cell *row = row_of("sched_stuck", 7);
     assert_non_null(row);
     assert_string_equal(text_bytes(row[SCHED_W_KIND].text), "realtime");
-    assert_string_equal(text_bytes(row[SCHED_W_WAITS_FOR].text), "CPU 1: hog (9) has it, real-time priority 10");
+    assert_string_equal(text_bytes(row[SCHED_W_WAITS_FOR].text), "hog (9) has CPU 1, real-time priority 10");
     assert_true(row[SCHED_W_SINCE].num == 999000);
     assert_null(row_of("sched_stuck", 9));
     event = (struct sched_event){.ts = 1990000 * US,
@@ -195,6 +196,34 @@ static void realtime_hogs(void **state) {
     assert_string_equal(text_bytes(row_of("sched_stuck", 7)[SCHED_W_KIND].text), "realtime");
     frame(3000000); // it is long gone
     assert_string_equal(text_bytes(row_of("sched_stuck", 7)[SCHED_W_KIND].text), "cpu");
+}
+
+// Who ran most in the interval has the CPU, not who runs at its end: that is ktop, which looks.
+static void ktop_is_no_cause(void **state) {
+    (void)state;
+    switches(0, 0, 0, 0, 7);
+    switches(100000, 0, 7, 0x100, 8);  // 7 waits from here on
+    switches(700000, 0, 8, 0x100, 30); // ktop: more than 8 had
+    sched_who_tell(who, machine, sched_slot(machine, 30), getpid());
+    frame(1900000);
+    const union cell *row = row_of("sched_stuck", 7);
+    assert_string_equal(text_bytes(row[SCHED_W_WAITS_FOR].text), "t8 (8) has CPU 0, 3 want it");
+    assert_null(row_of("sched_tasks", 30));
+    frame(2900000); // only ktop ran
+    assert_string_equal(text_bytes(row_of("sched_stuck", 7)[SCHED_W_WAITS_FOR].text), "CPU 0");
+}
+
+static void ktop_shows_itself(void **state) {
+    (void)state;
+    const struct collect_options options = {.show_self = true};
+    sched_who_free(who);
+    who = sched_who_new(proc, &options, NULL);
+    switches(0, 0, 0, 0, 7);
+    switches(100000, 0, 7, 0x100, 8);
+    switches(700000, 0, 8, 0x100, 30);
+    sched_who_tell(who, machine, sched_slot(machine, 30), getpid());
+    frame(1900000);
+    assert_string_equal(text_bytes(row_of("sched_stuck", 7)[SCHED_W_WAITS_FOR].text), "t30 (30) has CPU 0, 3 want it");
 }
 
 static void in_d(void **state) {
@@ -253,6 +282,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(rows_of_tasks, begin, end),
         cmocka_unit_test_setup_teardown(coming_and_going, begin, end),
         cmocka_unit_test_setup_teardown(realtime_hogs, begin, end),
+        cmocka_unit_test_setup_teardown(ktop_is_no_cause, begin, end),
+        cmocka_unit_test_setup_teardown(ktop_shows_itself, begin, end),
         cmocka_unit_test_setup_teardown(in_d, begin, end),
         cmocka_unit_test_setup_teardown(threads_of_proc, begin, end),
     };
