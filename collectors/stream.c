@@ -23,7 +23,9 @@
 // CPUs are not read at the same moment.
 #define SETTLE_NS (5 * NS_PER_MS)
 #define WINDOW_NS (300 * NS_PER_MS) // for the budget
-#define PERIOD_NS (96 * NS_PER_MS)  // of slices: each holds one, at a place of its own
+// A slice measures programs at the speed that they have in it.
+#define SCALED "scaled, and may be several times too low for programs that do little else: recording slows them down"
+#define PERIOD_NS (96 * NS_PER_MS) // of slices: each holds one, at a place of its own
 
 struct stream {
     struct stream_config config;
@@ -388,10 +390,10 @@ void stream_notes(const struct stream *stream, const struct stream_frame *frame,
     char text[256];
     if (frame->ratio > 1) {
         if (frame->reason_lost)
-            snprintf(text, sizeof(text), "sampled 1:%u: %s came faster than they could be read; counts are scaled",
+            snprintf(text, sizeof(text), "sampled 1:%u: %s came faster than they could be read; counts are " SCALED,
                      frame->ratio, what);
         else
-            snprintf(text, sizeof(text), "sampled 1:%u: reading all %s took %.0f %% of a CPU; counts are scaled",
+            snprintf(text, sizeof(text), "sampled 1:%u: reading all %s took %.0f %% of a CPU; counts are " SCALED,
                      frame->ratio, what, frame->reason_pct);
         section_note(out, SEVERITY_WARNING, NULL, text, "allow more CPU with --budget, or look at one process (--pid)");
         section_set_state(out, SECTION_DEGRADED);

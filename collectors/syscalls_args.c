@@ -236,7 +236,15 @@ static size_t memory(int32_t pid, uint64_t address, void *out, size_t size) {
     return n > 0 ? (size_t)n : 0;
 }
 
-static void put_path(struct out *out, int32_t pid, uint64_t address) {
+// The memory is read some time after the call was made: where it is no path any more, it is none.
+static bool is_path(const char *path, size_t length, bool may_be_empty) {
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)path[i] < ' ' || path[i] == 127)
+            return false;
+    return length || may_be_empty;
+}
+
+static void put_path(struct out *out, int32_t pid, uint64_t address, bool may_be_empty) {
     char path[PATH_SHOWN + 1];
     if (!address) {
         put(out, "NULL");
@@ -245,6 +253,8 @@ static void put_path(struct out *out, int32_t pid, uint64_t address) {
     size_t n = memory(pid, address, path, sizeof(path)), length = strnlen(path, n);
     if (!n || (length == n && n < sizeof(path)))
         put(out, "0x%llx", (unsigned long long)address);
+    else if (!is_path(path, length, may_be_empty))
+        put(out, "?");
     else
         put(out, "\"%.*s\"%s", (int)(length < PATH_SHOWN ? length : PATH_SHOWN), path,
             length > PATH_SHOWN ? "..." : "");
@@ -289,7 +299,7 @@ static void put_kind(const struct syscalls_args *args, struct out *out, char kin
         put_descriptor(args, out, pid, (int32_t)value, kind == 'd');
         break;
     case 'p':
-        put_path(out, pid, value);
+        put_path(out, pid, value, false);
         break;
     case 'O':
         put_open_flags(out, value & UINT32_MAX);
@@ -415,6 +425,11 @@ const struct text *syscalls_args_text(struct syscalls_args *args, int32_t pid, e
     for (size_t i = 0; kinds ? kinds[i] != 0 : i < 6; i++) {
         uint64_t value = is_64 ? values[i] : values[i] & UINT32_MAX;
         put(&out, "%s", i ? ", " : "");
+        // "" means the descriptor before it (AT_EMPTY_PATH).
+        if (kinds && kinds[i] == 'p' && i && kinds[i - 1] == 'd' && (int32_t)values[i - 1] != AT_FDCWD) {
+            put_path(&out, pid, value, true);
+            continue;
+        }
         put_kind(args, &out, kinds ? kinds[i] : 'x', pid, value, is_64);
     }
     return text_new(out.text, out.used);

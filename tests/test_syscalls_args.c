@@ -1,0 +1,66 @@
+// Arguments as text, from this process's own memory and a /proc of the test's own.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collectors/syscalls_args.h"
+
+static struct syscalls_args *args;
+
+static int begin(void **state) {
+    (void)state;
+    args = syscalls_args_new(NULL, "/nonexistent");
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    syscalls_args_free(args);
+    return 0;
+}
+
+static uint64_t at(const char *string) {
+    return (uint64_t)(uintptr_t)string;
+}
+
+static void expect(long number, const uint64_t values[6], const char *expected) {
+    const struct text *text = syscalls_args_text(args, getpid(), SYSCALLS_ABI_NATIVE, (uint32_t)number, values);
+    assert_string_equal(text_bytes(text), expected);
+    text_unref(text);
+}
+
+#define CWD ((uint32_t)AT_FDCWD)
+
+static void paths(void **state) {
+    (void)state;
+    expect(SYS_mkdirat, (uint64_t[6]){CWD, at("/tmp/a b"), 0755}, "AT_FDCWD, \"/tmp/a b\", 0755");
+    expect(SYS_mkdirat, (uint64_t[6]){CWD, at("/tmp/\xc3\xa9"), 0}, "AT_FDCWD, \"/tmp/\xc3\xa9\", 00");
+    expect(SYS_openat, (uint64_t[6]){CWD, 0, O_RDONLY}, "AT_FDCWD, NULL, O_RDONLY, 00");
+}
+
+// What is no path any more when it is looked at.
+static void stale_paths(void **state) {
+    (void)state;
+    expect(SYS_mkdirat, (uint64_t[6]){CWD, at("\x0c"), 0755}, "AT_FDCWD, ?, 0755");
+    expect(SYS_mkdirat, (uint64_t[6]){CWD, at("/tmp/\x7f"), 0755}, "AT_FDCWD, ?, 0755");
+    expect(SYS_mkdirat, (uint64_t[6]){CWD, at("/tmp\n"), 0755}, "AT_FDCWD, ?, 0755");
+    expect(SYS_mkdirat, (uint64_t[6]){CWD, at(""), 0755}, "AT_FDCWD, ?, 0755");
+    expect(SYS_chdir, (uint64_t[6]){at("")}, "?");
+    expect(SYS_newfstatat, (uint64_t[6]){3, at(""), 0, AT_EMPTY_PATH}, "3, \"\", 0, 0x1000"); // fstat of today
+    expect(SYS_newfstatat, (uint64_t[6]){3, at("\x01"), 0, 0}, "3, ?, 0, 0");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(paths, begin, end),
+        cmocka_unit_test_setup_teardown(stale_paths, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
