@@ -118,8 +118,10 @@ static void fill_row(const struct sched_fill *fill, const struct stuck *stuck, s
     table_builder_set_text(builder, row, SCHED_W_COMM, sched_comm_text(task));
     table_builder_set_text(builder, row, SCHED_W_STATE, sched_state_text(task->state));
     table_builder_set_text(builder, row, SCHED_W_KIND, text_from(sched_why_names[stuck->why]));
-    if (task->state != SCHED_RUNNING && task->state != SCHED_RUNNABLE)
+    if (task->state != SCHED_RUNNING && task->state != SCHED_RUNNABLE) {
         table_builder_set_num(builder, row, SCHED_W_SINCE, (double)stuck->age / 1e3);
+        table_builder_set_num(builder, row, SCHED_W_AT_LEAST, !task->exact);
+    }
     if (stuck->waits_for[0])
         table_builder_set_text(builder, row, SCHED_W_WAITS_FOR, text_from(stuck->waits_for));
     table_builder_set_text(builder, row, SCHED_W_CGROUP, text_ref(person->cgroup));

@@ -254,16 +254,18 @@ static const struct column stuck_columns[] = {
     {.name = "kind",
      .title = "KIND",
      .type = COLUMN_TEXT,
-     .width = 9,
+     .width = 15,
      .ascending = true,
-     .help = "Why it does not go on: uninterruptible, server (behind a file system), lock, throttled (by its control "
+     .help = "Why it does not go on: uninterruptible (in the kernel), server (behind a file system), lock, throttled "
+             "(by its control "
              "group), realtime (a real-time "
              "task has its CPU), or cpu (others have it)."},
     {.name = "since_us",
      .title = "SINCE",
      .unit = UNIT_US,
      .width = 8,
-     .help = "For how long; of a wait that began before the tracing, at least so long."},
+     .at_least = "since_at_least",
+     .help = "For how long; > when the wait began before ktop looked: at least so long."},
     {.name = "blocked_in",
      .title = "BLOCKED IN",
      .type = COLUMN_TEXT,
@@ -281,8 +283,8 @@ static const struct column stuck_columns[] = {
      .type = COLUMN_TEXT,
      .width = 40,
      .ascending = true,
-     .help = "What it waits for, as far as the kernel tells: the file and its device, the lock and who holds it, the "
-             "control group, the task that has the CPU."},
+     .help = "What it waits for, as far as the kernel tells: who holds the lock, the program that serves the file "
+             "system, the limit of the control group, the task that has the CPU; the file and its device."},
     {.name = "stack",
      .title = "STACK",
      .type = COLUMN_TEXT,
@@ -295,6 +297,11 @@ static const struct column stuck_columns[] = {
      .width = 20,
      .ascending = true,
      .help = "Its control group (of the cpu controller, else of version 2)."},
+    {.name = "since_at_least",
+     .title = "LEAST",
+     .unit = UNIT_ID,
+     .width = 5,
+     .help = "1: since_us is only a lower bound, for the wait began before ktop looked; 0: it is the whole wait."},
 };
 
 const struct table_def sched_stuck_table = {

@@ -67,6 +67,7 @@ enum {
     SCHED_W_WAITS_FOR,
     SCHED_W_STACK,
     SCHED_W_CGROUP,
+    SCHED_W_AT_LEAST,
     SCHED_W_ALL
 };
 extern const struct table_def sched_stuck_table;

@@ -190,11 +190,9 @@ static void put_series(const struct syscalls *syscalls, const struct syscalls_fi
                        const struct stream_frame *frame, struct section *out) {
     double per_s = fill->seconds > 0 ? fill->scale / fill->seconds : NAN;
     const double values[SYSCALLS_SERIES] = {
-        [SYSCALLS_CALLS] = (double)fill->calls * per_s,
-        [SYSCALLS_ERRORS] = (double)fill->errors * per_s,
-        [SYSCALLS_IN_PROGRESS] = fill->in_progress,
-        [SYSCALLS_SAMPLED] = frame->ratio,
-        [SYSCALLS_UNPAIRED] = (double)syscalls->pair->unpaired,
+        [SYSCALLS_CALLS] = (double)fill->calls * per_s, [SYSCALLS_ERRORS] = (double)fill->errors * per_s,
+        [SYSCALLS_IN_PROGRESS] = fill->in_progress,     [SYSCALLS_SAMPLED] = frame->ratio,
+        [SYSCALLS_RECORDED] = 100 / frame->scale,       [SYSCALLS_UNPAIRED] = (double)syscalls->pair->unpaired,
         [SYSCALLS_LOST] = (double)frame->lost,
     };
     for (int i = 0; i < SYSCALLS_SERIES; i++)

@@ -434,3 +434,74 @@ const struct text *syscalls_args_text(struct syscalls_args *args, int32_t pid, e
     }
     return text_new(out.text, out.used);
 }
+
+// ---- idle calls ----
+
+static bool is_one_of(const char *name, const char *const *names, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    return false;
+}
+
+// "3</dev/pts/0>, ...": a terminal, or a descriptor that is there to wait for events.
+static bool reads_idly(const char *text) {
+    static const char *const there[] = {"</dev/tty",
+                                        "</dev/pts/",
+                                        "</dev/console>",
+                                        "<anon_inode:[eventfd]>",
+                                        "<anon_inode:[timerfd]>",
+                                        "<anon_inode:[signalfd]>",
+                                        "<anon_inode:inotify>"};
+    const char *at = text + strspn(text, "0123456789");
+    for (size_t i = 0; i < sizeof(there) / sizeof(there[0]); i++)
+        if (!strncmp(at, there[i], strlen(there[i])))
+            return true;
+    return false;
+}
+
+bool syscalls_args_idle(enum syscalls_abi abi, uint32_t number, const uint64_t values[6], const struct text *text) {
+    static const char *const waits[] = {
+        "poll",
+        "ppoll",
+        "ppoll_time64",
+        "select",
+        "_newselect",
+        "pselect6",
+        "pselect6_time64",
+        "epoll_wait",
+        "epoll_pwait",
+        "epoll_pwait2",
+        "io_getevents",
+        "io_pgetevents",
+        "wait4",
+        "waitid",
+        "waitpid",
+        "nanosleep",
+        "clock_nanosleep",
+        "clock_nanosleep_time64",
+        "pause",
+        "rt_sigsuspend",
+        "rt_sigtimedwait",
+        "rt_sigtimedwait_time64",
+        "sigsuspend",
+        "accept",
+        "accept4",
+        "mq_timedreceive",
+        "msgrcv",
+        "futex_wait",
+        "futex_waitv",
+        "restart_syscall", // of one of these
+    };
+    enum { WAIT = 0, WAIT_BITSET = 9, WAIT_REQUEUE_PI = 11 };
+    const char *name = syscalls_plain_name(abi, number);
+    if (!name)
+        return false;
+    if (!strncmp(name, "futex", 5) && (!name[5] || !strcmp(name + 5, "_time64"))) {
+        uint64_t op = values[1] & 127;
+        return op == WAIT || op == WAIT_BITSET || op == WAIT_REQUEUE_PI;
+    }
+    if (!strcmp(name, "read") || !strcmp(name, "readv"))
+        return text && reads_idly(text_bytes(text));
+    return is_one_of(name, waits, sizeof(waits) / sizeof(waits[0]));
+}

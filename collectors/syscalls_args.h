@@ -4,6 +4,8 @@
 #ifndef COLLECTORS_SYSCALLS_ARGS_H
 #define COLLECTORS_SYSCALLS_ARGS_H
 
+#include <stdbool.h>
+
 #include "collectors/syscalls_names.h"
 #include "model/text.h"
 
@@ -14,5 +16,7 @@ void syscalls_args_free(struct syscalls_args *args);
 // A new text, owned by the caller. pid: whose memory and descriptors are looked at.
 const struct text *syscalls_args_text(struct syscalls_args *args, int32_t pid, enum syscalls_abi abi, uint32_t number,
                                       const uint64_t values[6]);
+// Whether a call that takes long does so by nature: it waits for something to do. text: of its arguments.
+bool syscalls_args_idle(enum syscalls_abi abi, uint32_t number, const uint64_t values[6], const struct text *text);
 
 #endif

@@ -382,7 +382,13 @@ static void fill_progress(struct filler *filler, struct section *out) {
         table_builder_set_text(builder, row, SYSCALLS_I_COMM, comm_text(thread->comm));
         table_builder_set_text(builder, row, SYSCALLS_I_SYSCALL, call_name(thread, all[i].id));
         table_builder_set_num(builder, row, SYSCALLS_I_SINCE, all[i].ts < upto ? (double)(upto - all[i].ts) / 1000 : 0);
-        table_builder_set_text(builder, row, SYSCALLS_I_ARGS, kept_args(filler, all[i].index, all[i].id));
+        const struct text *args = kept_args(filler, all[i].index, all[i].id);
+        uint32_t number;
+        enum syscalls_abi abi = syscalls_call_of(thread, all[i].id, &number);
+        bool at_least = thread->id < 0 && thread->id != SYSCALLS_RESTARTED; // its entry was not seen
+        table_builder_set_num(builder, row, SYSCALLS_I_AT_LEAST, at_least);
+        table_builder_set_num(builder, row, SYSCALLS_I_IDLE, syscalls_args_idle(abi, number, thread->args, args));
+        table_builder_set_text(builder, row, SYSCALLS_I_ARGS, args);
     }
     if (n > PROGRESS_ROWS) {
         char text[128];
@@ -419,16 +425,24 @@ void syscalls_fill_look(struct syscalls_pair *pair, struct syscalls_args *args) 
 struct slow_item {
     struct syscalls_slow *slow;
     uint32_t call;
+    bool idle;
 };
 
+// The idle ones behind the others.
 static int slow_by_latency(const void *left, const void *right) {
     const struct slow_item *a = left, *b = right;
+    if (a->idle != b->idle)
+        return a->idle - b->idle;
     return a->slow->latency_ns > b->slow->latency_ns ? -1 : a->slow->latency_ns < b->slow->latency_ns;
 }
 
 static int slow_by_time(const void *left, const void *right) {
     const struct slow_item *a = left, *b = right;
     return a->slow->begin_ts < b->slow->begin_ts ? -1 : a->slow->begin_ts > b->slow->begin_ts;
+}
+
+static bool is_idle(const struct syscalls_call *call, uint32_t k) {
+    return syscalls_args_idle((enum syscalls_abi)call->abi, call->number, call->slow[k].args, call->slow[k].text);
 }
 
 static void slow_row(const struct filler *filler, struct table_builder *builder, const struct slow_item *item) {
@@ -451,6 +465,8 @@ static void slow_row(const struct filler *filler, struct table_builder *builder,
         table_builder_set_text(builder, row, SYSCALLS_S_ERROR, text_from(""));
     }
     table_builder_set_text(builder, row, SYSCALLS_S_ARGS, text_ref(slow->text));
+    const struct syscalls_call *call = &filler->pair->calls[item->call];
+    table_builder_set_num(builder, row, SYSCALLS_S_IDLE, is_idle(call, (uint32_t)(slow - call->slow)));
 }
 
 static void fill_slow(struct filler *filler, struct section *out) {
@@ -460,7 +476,7 @@ static void fill_slow(struct filler *filler, struct section *out) {
     size_t n = 0;
     for (uint32_t i = 0; i < pair->n_calls; i++)
         for (uint32_t k = 0; pair->calls[i].used && k < pair->calls[i].n_slow; k++)
-            items[n++] = (struct slow_item){&pair->calls[i].slow[k], i};
+            items[n++] = (struct slow_item){&pair->calls[i].slow[k], i, is_idle(&pair->calls[i], k)};
     qsort(items, n, sizeof(*items), slow_by_latency);
     if (n > SLOW_ROWS)
         n = SLOW_ROWS;

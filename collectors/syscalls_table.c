@@ -129,6 +129,12 @@ const struct table_def syscalls_errors_table = {
     .n_keys = 4,
 };
 
+#define IDLE_COLUMN                                                                                                    \
+    {                                                                                                                  \
+        .name = "idle", .title = "IDLE", .unit = UNIT_ID, .width = 4, .ascending = true,                               \
+        .help = "1: a wait that is idle by nature (for events, a child, a signal, a connection, a futex, a terminal, " \
+                "a time); such stand behind the others; 0: any other call."                                            \
+    }
 #define TID_COLUMN                                                                                                     \
     { .name = "tid", .title = "TID", .unit = UNIT_ID, .width = 7, .ascending = true, .help = "The thread." }
 
@@ -141,14 +147,21 @@ static const struct column progress_columns[] = {
      .title = "SINCE",
      .unit = UNIT_US,
      .width = 8,
-     .help = "How long the thread has been in the call, in us; at least so long when the call began before ktop looked "
-             "at system calls."},
+     .at_least = "since_at_least",
+     .help = "How long the thread has been in the call, in us; > when the call began before ktop looked at system "
+             "calls: at least so long."},
     {.name = "args",
      .title = "ARGUMENTS",
      .type = COLUMN_TEXT,
      .width = 0,
      .ascending = true,
      .help = "The arguments: paths in quotes, descriptors with what is open there in angle brackets, flags by name."},
+    {.name = "since_at_least",
+     .title = "LEAST",
+     .unit = UNIT_ID,
+     .width = 5,
+     .help = "1: since_us is only a lower bound, for the call began before ktop looked; 0: it is the whole time."},
+    IDLE_COLUMN,
 };
 const struct table_def syscalls_progress_table = {
     .name = "in_progress",
@@ -187,7 +200,8 @@ static const struct column slow_columns[] = {
      .width = 0,
      .ascending = true,
      .help = "The arguments: paths in quotes, descriptors with what is open there in angle brackets, flags by name. "
-             "Paths and descriptors are looked at some ms after the call."},
+             "Paths and descriptors are looked at some ms after the call; ? is a path that had gone by then."},
+    IDLE_COLUMN,
 };
 const struct table_def syscalls_slow_table = {
     .name = "slow_syscalls",
@@ -215,8 +229,12 @@ const struct series_def syscalls_series[SYSCALLS_SERIES] = {
     [SYSCALLS_IN_PROGRESS] = {"syscalls_in_progress", "In progress",
                               "Threads that were in a system call at the end of the interval.", UNIT_COUNT},
     [SYSCALLS_SAMPLED] = {"syscalls_sampled", "Sampled 1:",
-                          "1: every system call was recorded; n: only one time slice in n, and counts are scaled.",
+                          "1: every system call was recorded; n: only one time slice in n, and counts are scaled, "
+                          "and too low for programs that do little but system calls.",
                           UNIT_COUNT},
+    [SYSCALLS_RECORDED] = {"syscalls_recorded_pct", "Recorded",
+                           "Share of the time in which system calls were recorded: 100 unless they are sampled.",
+                           UNIT_PCT},
     [SYSCALLS_UNPAIRED] =
         {"syscalls_unpaired", "Unpaired",
          "Returns in the interval whose entry was not seen (it was before ktop looked, or lost): they "

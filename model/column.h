@@ -48,6 +48,9 @@ struct column {
     // The column of that name in another table measures the same less well: where the two are side by side, this one's
     // value is shown there too when there is one.
     const char *better;
+    // A number column of the same table: where it is above 0, this one's value is only a lower bound, and is shown with
+    // ">" before it.
+    const char *at_least;
 };
 
 static inline union cell cell_null(enum column_type type) {

@@ -236,6 +236,7 @@ static void in_d(void **state) {
     const union cell *row = row_of("sched_stuck", 7);
     assert_string_equal(text_bytes(row[SCHED_W_KIND].text), "uninterruptible");
     assert_true(row[SCHED_W_SINCE].num == 1050000);
+    assert_true(row[SCHED_W_AT_LEAST].num == 0); // its begin was seen
     assert_null(row[SCHED_W_BLOCKED_IN].text);
 }
 
@@ -273,7 +274,9 @@ static void threads_of_proc(void **state) {
     assert_true(row[SCHED_T_PID].num == 20);
     assert_string_equal(text_bytes(row[SCHED_T_STATE].text), "D");
     assert_int_equal(count_rows("sched_tasks"), 2);
-    assert_string_equal(text_bytes(row_of("sched_stuck", 21)[SCHED_W_STATE].text), "D");
+    row = row_of("sched_stuck", 21);
+    assert_string_equal(text_bytes(row[SCHED_W_STATE].text), "D");
+    assert_true(row[SCHED_W_SINCE].num == 500000 && row[SCHED_W_AT_LEAST].num == 1); // since when, nobody saw
     assert_null(sched_seed_new("/nonexistent"));
 }
 

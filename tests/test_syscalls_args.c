@@ -57,10 +57,39 @@ static void stale_paths(void **state) {
     expect(SYS_newfstatat, (uint64_t[6]){3, at("\x01"), 0, 0}, "3, ?, 0, 0");
 }
 
+static bool idle(long number, uint64_t first, uint64_t second, const char *string) {
+    const struct text *text = text_from(string);
+    bool is = syscalls_args_idle(SYSCALLS_ABI_NATIVE, (uint32_t)number, (uint64_t[6]){first, second}, text);
+    text_unref(text);
+    return is;
+}
+
+static void idle_calls(void **state) {
+    (void)state;
+    enum { PRIVATE = 128, LOCK_PI = 6, WAIT_BITSET = 9 };
+    assert_true(idle(SYS_ppoll, 0, 0, ""));
+    assert_true(idle(SYS_wait4, 0, 0, ""));
+    assert_true(idle(SYS_clock_nanosleep, 0, 0, ""));
+    assert_true(idle(SYS_epoll_pwait, 0, 0, ""));
+    assert_true(idle(SYS_accept4, 0, 0, ""));
+    assert_true(idle(SYS_futex, 0x1000, PRIVATE, ""));
+    assert_true(idle(SYS_futex, 0x1000, PRIVATE | WAIT_BITSET, ""));
+    assert_false(idle(SYS_futex, 0x1000, PRIVATE | LOCK_PI, ""));
+    assert_true(idle(SYS_read, 0, 0, "0</dev/pts/3>, 0x7ffe, 1"));
+    assert_true(idle(SYS_read, 5, 0, "5<anon_inode:[timerfd]>, 0x7ffe, 8"));
+    assert_false(idle(SYS_read, 3, 0, "3</mnt/dev/tty1>, 0x7ffe, 1"));
+    assert_false(idle(SYS_read, 3, 0, "3</dev/vda>, 0x7ffe, 1"));
+    assert_false(idle(SYS_write, 1, 0, "1</dev/pts/3>, 0x7ffe, 1"));
+    assert_false(idle(SYS_fsync, 1, 0, ""));
+    assert_false(idle(100000, 0, 0, ""));
+    assert_false(syscalls_args_idle(SYSCALLS_ABI_NATIVE, SYS_read, (uint64_t[6]){0}, NULL));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(paths, begin, end),
         cmocka_unit_test_setup_teardown(stale_paths, begin, end),
+        cmocka_unit_test(idle_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

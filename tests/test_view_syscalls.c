@@ -3,6 +3,7 @@
 
 #include "collectors/syscalls_table.h"
 #include "tests/forge_io.h"
+#include "tests/forge_wider.h"
 
 static void add_hist(struct hist_set *set, const char *name, const struct forge_run *runs) {
     union cell key = {.text = text_from(name)};
@@ -12,8 +13,11 @@ static void add_hist(struct hist_set *set, const char *name, const struct forge_
 static const struct frame *make(uint64_t number) {
     struct frame *frame = forge_frame(number);
     struct section *section = forge_section("syscalls", number);
-    const double series[SYSCALLS_SERIES] = {
-        [SYSCALLS_CALLS] = 812000, [SYSCALLS_ERRORS] = 1200, [SYSCALLS_IN_PROGRESS] = 212, [SYSCALLS_SAMPLED] = 1};
+    const double series[SYSCALLS_SERIES] = {[SYSCALLS_CALLS] = 812000,
+                                            [SYSCALLS_ERRORS] = 1200,
+                                            [SYSCALLS_IN_PROGRESS] = 212,
+                                            [SYSCALLS_SAMPLED] = 1,
+                                            [SYSCALLS_RECORDED] = 100};
     for (int i = 0; i < SYSCALLS_SERIES; i++)
         section_series(section, &syscalls_series[i], series[i]);
     section_table(section, forge_table(&syscalls_table, "read|800000|0|0.4|90|320000|32|-|0.3|2\n"
@@ -26,9 +30,11 @@ static const struct frame *make(uint64_t number) {
                   forge_table(&syscalls_process_table,
                               "101|dd|799000|0|0.4|80|319600|32|-\n200|cc1|2400|1200|12|900|28800|2.9|ENOENT 1200"));
     section_table(section, forge_table(&syscalls_errors_table, "200|cc1|openat|ENOENT|1200|1200"));
-    section_table(section,
-                  forge_table(&syscalls_progress_table, "301|300|java|futex|3200000|0x7f1234, FUTEX_WAIT_PRIVATE, 2\n"
-                                                        "400|400|cp|read|2100000|3</mnt/slow/disk>, 0x7ffe10, 131072"));
+    section_table(section, forge_table(&syscalls_progress_table,
+                                       "301|300|java|futex|3200000|0x7f1234, FUTEX_WAIT_PRIVATE, 2|0|1\n"
+                                       "500|500|sshd|ppoll|900000000|0x7ffc, 3, NULL|1|1\n"
+                                       "410|410|cp|fsync|2200000|4</mnt/slow/new>|1|0\n"
+                                       "400|400|cp|read|2100000|3</mnt/slow/disk>, 0x7ffe10, 131072|0|0"));
     struct hist_set *latency = hist_set_new(&syscalls_latency_hist);
     add_hist(latency, "read", (struct forge_run[]){{300, 700000}, {40000, 100}, {0, 0}});
     add_hist(latency, "openat", (struct forge_run[]){{9000, 2300}, {900000, 1}, {0, 0}});
@@ -36,8 +42,8 @@ static const struct frame *make(uint64_t number) {
     section_stream(
         section,
         forge_table(&syscalls_slow_table,
-                    "1790000000.1|300|301|java|futex|990000|0|-|0x7f1234, FUTEX_WAIT_PRIVATE, 2\n"
-                    "1790000000.2|200|200|cc1|openat|900|-|ENOENT|AT_FDCWD, \"/usr/include/none.h\", O_RDONLY"),
+                    "1790000000.1|300|301|java|futex|990000|0|-|0x7f1234, FUTEX_WAIT_PRIVATE, 2|1\n"
+                    "1790000000.2|200|200|cc1|openat|900|-|ENOENT|AT_FDCWD, \"/usr/include/none.h\", O_RDONLY|0"),
         2);
     frame_add_section(frame, section, 0);
     return frame;
@@ -68,7 +74,7 @@ static void screens(void **state) {
     struct pane *pane = pane_new(&view_syscalls);
     forge_look(&look, frames, FRAMES);
     forge_expect(pane, &look, 80, 21, false,
-                 "calls/s       812k  errors/s      1200  in progress    212  sampled 1:       1\n"
+                 "calls/s       812k  errors/s      1200  in progress    212  recorded %     100\n"
                  "─ ▸ System calls ───────────────────────────────────────────────────────────────\n"
                  "SYSCALL          ▼CALLS/s   ERR/s     AVG     p99     MAX  TOTAL/s\n"
                  "read                 800k       0   0.4us   2.0us    90us    320ms\n"
@@ -79,92 +85,99 @@ static void screens(void **state) {
                  "    101 dd              read                 799k       0   0.4us    80us\n"
                  "    300 java            futex                9600       0   2.0ms   990ms\n"
                  "    200 cc1             openat               2400    1200    12us   900us\n"
-                 "─ In a call now, longest first ─────────────────────────────────────────────────\n"
-                 "    PID COMMAND           ▼SINCE SYSCALL          ARGUMENTS\n"
-                 "    300 java                3.2s futex            0x7f1234, FUTEX_WAIT_PRIVATE,…\n"
+                 "─ In a call now, longest first, idle waits last ────────────────────────────────\n"
+                 "    PID COMMAND            SINCE SYSCALL          ARGUMENTS\n"
+                 "    410 cp                 >2.2s fsync            4</mnt/slow/new>\n"
                  "    400 cp                  2.1s read             3</mnt/slow/disk>, 0x7ffe10, …\n"
+                 "    500 sshd               >900s ppoll            0x7ffc, 3, NULL\n"
+                 "    300 java                3.2s futex            0x7f1234, FUTEX_WAIT_PRIVATE,…\n"
                  "─ Errors ───────────────────────────────────────────────────────────────────────\n"
                  "COMMAND         SYSCALL          ERROR           ▼ERR/s     PID  ERRORS\n"
                  "cc1             openat           ENOENT            1200     200    1200\n"
-                 "\n"
-                 "\n"
                  "\n");
-    forge_expect(pane, &look, 160, 47, false,
-                 "calls/s       812k  errors/s      1200  in progress    212  sampled 1:       1\n"
-                 "─ ▸ System calls ────────────────────────────────────────────────────────────── ─ Who "
-                 "──────────────────────────────────────────────────────────────────────────\n"
-                 "SYSCALL          ▼CALLS/s   ERR/s     AVG     p99     MAX  TOTAL/s                  PID COMMAND      "
-                 "   SYSCALL          ▼CALLS/s   ERR/s     AVG     MAX\n"
-                 "read                 800k       0   0.4us   2.0us    90us    320ms                  101 dd           "
-                 "   read                 799k       0   0.4us    80us\n"
-                 "futex                9600       0   2.0ms  20.0ms   990ms    19.2s                  300 java         "
-                 "   futex                9600       0   2.0ms   990ms\n"
-                 "openat               2400    1200    12us    40us   900us   28.8ms                  200 cc1          "
-                 "   openat               2400    1200    12us   900us\n"
-                 "─ In a call now, longest first ──────────────────────────────────────────────── ─ Errors "
-                 "───────────────────────────────────────────────────────────────────────\n"
-                 "    PID COMMAND           ▼SINCE SYSCALL          ARGUMENTS                     COMMAND         "
-                 "SYSCALL          ERROR           ▼ERR/s     PID  ERRORS\n"
-                 "    300 java                3.2s futex            0x7f1234, FUTEX_WAIT_PRIVATE… cc1             "
-                 "openat           ENOENT            1200     200    1200\n"
-                 "    400 cp                  2.1s read             3</mnt/slow/disk>, 0x7ffe10,…\n"
-                 "─ Over time ──────────────────────────────── System call latency, syscall all ─ ─ How long "
-                 "────────────────────────────────── System call latency, syscall all ─\n"
-                 "      │                                                                         count 702k  avg "
-                 "0.3us  p50 0.3us  p90 0.3us  p95 0.3us  p99 0.3us  p99.9 9.0us\n"
-                 "   2ms│                                                                         max 900us\n"
-                 "      │                                                                          200ns - 500ns  "
-                 "██████████████████████████████████████████████████   700k  99.7%\n"
-                 "   1ms│                                                                          500ns - 1us         "
-                 "                                                   0   0.0%\n"
-                 "      │                                          ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░    1us - 2us         "
-                 "                                                   0   0.0%\n"
-                 " 500us│                                                                            2us - 5us         "
-                 "                                                   0   0.0%\n"
-                 "      │                                                                            5us - 10us   ▏    "
-                 "                                                2300   0.3%\n"
-                 " 200us│                                                                           10us - 20us        "
-                 "                                                   0   0.0%\n"
-                 "      │                                                                           20us - 50us   ▏    "
-                 "                                                 100   0.0%\n"
-                 " 100us│                                                                           50us - 100us       "
-                 "                                                   0   0.0%\n"
-                 "      │                                                                          100us - 200us       "
-                 "                                                   0   0.0%\n"
-                 "  50us│                                                                          200us - 500us       "
-                 "                                                   0   0.0%\n"
-                 "      │                                          ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒  500us - 1ms    ▏    "
-                 "                                                   1   0.0%\n"
-                 "  20us│\n"
-                 "      │\n"
-                 "  10us│\n"
-                 "      │                                          ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓\n"
-                 "   5us│\n"
-                 "      │\n"
-                 "   2us│\n"
-                 "      │\n"
-                 "   1us│\n"
-                 "      │\n"
-                 " 500ns│\n"
-                 "      │                                          ██████████████████████████████\n"
-                 " 200ns│\n"
-                 "      │\n"
-                 " 100ns│\n"
-                 "                                                       -20s      -10s       now\n"
-                 "░1 ▒30 ▓861 █25.2k most 700k a cell               p50 0.3us p99 0.3us max 900us\n"
-                 "─ The slowest calls ──────────────────────────────────────── 2 older not kept ─ ─ Processes, all "
-                 "calls together ────────────────────────────────────────────────\n"
-                 "▼LATENCY COMMAND         SYSCALL              PID ARGUMENTS                         PID COMMAND      "
-                 "   ▼CALLS/s   ERR/s  TOTAL/s     AVG     MAX\n"
-                 "   990ms java            futex                300 0x7f1234, FUTEX_WAIT_PRIVATE…     101 dd           "
-                 "       799k       0    320ms   0.4us    80us\n"
-                 "   900us cc1             openat               200 AT_FDCWD, \"/usr/include/none…     200 cc1         "
-                 "        2400    1200   28.8ms    12us   900us\n"
-                 "\n"
-                 "\n");
+    forge_expect(
+        pane, &look, 160, 47, false,
+        "calls/s       812k  errors/s      1200  in progress    212  recorded %     100\n"
+        "─ ▸ System calls "
+        "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
+        "─────────────────────────────────\n"
+        "SYSCALL          ▼CALLS/s   ERR/s     AVG     p99     MAX  TOTAL/s ERRORS                       p50  WALL%\n"
+        "read                 800k       0   0.4us   2.0us    90us    320ms -                          0.3us   32.0\n"
+        "futex                9600       0   2.0ms  20.0ms   990ms    19.2s -                          100us   1920\n"
+        "openat               2400    1200    12us    40us   900us   28.8ms ENOENT 1200                9.0us    2.9\n"
+        "─ Who "
+        "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
+        "────────────────────────────────────────────\n"
+        "    PID COMMAND         SYSCALL          ▼CALLS/s   ERR/s     AVG     MAX  TOTAL/s ERRORS                    "
+        "WALL%\n"
+        "    101 dd              read                 799k       0   0.4us    80us    320ms -                          "
+        "32.0\n"
+        "    300 java            futex                9600       0   2.0ms   990ms    19.2s -                          "
+        "1920\n"
+        "    200 cc1             openat               2400    1200    12us   900us   28.8ms ENOENT 1200                "
+        " 2.9\n"
+        "─ In a call now, longest first, idle waits last "
+        "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
+        "──\n"
+        "    PID COMMAND            SINCE SYSCALL          ARGUMENTS\n"
+        "    410 cp                 >2.2s fsync            4</mnt/slow/new>\n"
+        "    400 cp                  2.1s read             3</mnt/slow/disk>, 0x7ffe10, 131072\n"
+        "    500 sshd               >900s ppoll            0x7ffc, 3, NULL\n"
+        "    300 java                3.2s futex            0x7f1234, FUTEX_WAIT_PRIVATE, 2\n"
+        "─ Errors "
+        "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
+        "─────────────────────────────────────────\n"
+        "COMMAND         SYSCALL          ERROR           ▼ERR/s     PID  ERRORS\n"
+        "cc1             openat           ENOENT            1200     200    1200\n"
+        "─ Over time ──────────────────────────────── System call latency, syscall all ─ ─ How long "
+        "────────────────────────────────── System call latency, syscall all ─\n"
+        "      │                                                                         count 702k  avg 0.3us  p50 "
+        "0.3us  p90 0.3us  p95 0.3us  p99 0.3us  p99.9 9.0us\n"
+        "   2ms│                                                                         max 900us\n"
+        "      │                                                                          200ns - 500ns  "
+        "██████████████████████████████████████████████████   700k  99.7%\n"
+        " 500us│                                          ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  500ns - 1us                  "
+        "                                          0   0.0%\n"
+        "      │                                                                            1us - 2us                  "
+        "                                          0   0.0%\n"
+        " 100us│                                                                            2us - 5us                  "
+        "                                          0   0.0%\n"
+        "      │                                                                            5us - 10us   ▏             "
+        "                                       2300   0.3%\n"
+        "  20us│                                          ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒   10us - 20us                 "
+        "                                          0   0.0%\n"
+        "      │                                                                           20us - 50us   ▏             "
+        "                                        100   0.0%\n"
+        "   5us│                                          ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓   50us - 100us                "
+        "                                          0   0.0%\n"
+        "      │                                                                          100us - 200us                "
+        "                                          0   0.0%\n"
+        "   1us│                                                                          200us - 500us                "
+        "                                          0   0.0%\n"
+        "      │                                                                          500us - 1ms    ▏             "
+        "                                          1   0.0%\n"
+        " 200ns│                                          ██████████████████████████████\n"
+        "      │\n"
+        "  50ns│\n"
+        "                                                       -20s      -10s       now\n"
+        "░1 ▒30 ▓861 █25.2k most 700k a cell               p50 0.3us p99 0.3us max 900us\n"
+        "─ The slowest calls, idle waits last "
+        "──────────────────────────────────────────────────────────────────────────────────────────────────────── 2 "
+        "older not kept ─\n"
+        " LATENCY COMMAND         SYSCALL              PID ERROR        RESULT         TIME     TID ARGUMENTS\n"
+        "   900us cc1             openat               200 ENOENT            - 14:13:20.200     200 AT_FDCWD, "
+        "\"/usr/include/none.h\", O_RDONLY\n"
+        "   990ms java            futex                300 -                 0 14:13:20.100     301 0x7f1234, "
+        "FUTEX_WAIT_PRIVATE, 2\n"
+        "─ Processes, all calls together "
+        "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
+        "──────────────────\n"
+        "    PID COMMAND         ▼CALLS/s   ERR/s  TOTAL/s     AVG     MAX ERRORS                    WALL%\n"
+        "    101 dd                  799k       0    320ms   0.4us    80us -                          32.0\n"
+        "    200 cc1                 2400    1200   28.8ms    12us   900us ENOENT 1200                 2.9\n");
     forge_expect(pane, &look, 40, 8, true,
                  "calls/s       812k  in progress    212\n"
-                 "errors/s      1200  sampled 1:       1\n"
+                 "errors/s      1200  recorded %     100\n"
                  "- > System calls -----------------------\n"
                  "SYSCALL          vCALLS/s   ERR/s\n"
                  "read                 800k       0\n"
@@ -185,7 +198,7 @@ static void ways(void **state) {
     forge_key(pane, &look, KEY_VIEW_ENTER, true);
     assert_string_equal(pane->filter, "syscall=futex");
     forge_expect(pane, &look, 80, 14, false,
-                 "calls/s       812k  errors/s      1200  in progress    212  sampled 1:       1\n"
+                 "calls/s       812k  errors/s      1200  in progress    212  recorded %     100\n"
                  "─ System calls ─────────────────────────────────────────────────────────────────\n"
                  "SYSCALL          ▼CALLS/s   ERR/s     AVG     p99     MAX  TOTAL/s\n"
                  "read                 800k       0   0.4us   2.0us    90us    320ms\n"
@@ -194,11 +207,11 @@ static void ways(void **state) {
                  "─ ▸ Who ───────────────────────────────────────── 1 of 3, filter syscall=futex ─\n"
                  "    PID COMMAND         SYSCALL          ▼CALLS/s   ERR/s     AVG     MAX\n"
                  "    300 java            futex                9600       0   2.0ms   990ms\n"
-                 "─ In a call now, longest first ─────────────────────────────────────────────────\n"
-                 "    PID COMMAND           ▼SINCE SYSCALL          ARGUMENTS\n"
-                 "    300 java                3.2s futex            0x7f1234, FUTEX_WAIT_PRIVATE,…\n"
+                 "─ In a call now, longest first, idle waits last ───────────────────── 1-3 of 4 ─\n"
+                 "    PID COMMAND            SINCE SYSCALL          ARGUMENTS\n"
+                 "    410 cp                 >2.2s fsync            4</mnt/slow/new>\n"
                  "    400 cp                  2.1s read             3</mnt/slow/disk>, 0x7ffe10, …\n"
-                 "\n");
+                 "    500 sshd               >900s ppoll            0x7ffc, 3, NULL\n");
     struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
     assert_string_equal(answer.jump_pane, "tasks");
     assert_string_equal(answer.jump_filter, "pid=300");
@@ -210,12 +223,23 @@ static void ways(void **state) {
     assert_string_equal(pane->filter, "");
     forge_expect(pane, &look, 80, 6, false,
                  "─ The call ───────────────────────────────────────────────────────── Esc: back ─\n"
-                 " TID         301             PID         300\n"
-                 " COMMAND     java            SYSCALL     futex\n"
-                 " SINCE       3.2s\n"
-                 " ARGUMENTS   0x7f1234, FUTEX_WAIT_PRIVATE, 2\n"
+                 " TID         410             PID         410\n"
+                 " COMMAND     cp              SYSCALL     fsync\n"
+                 " SINCE       >2.2s           IDLE        0\n"
+                 " ARGUMENTS   4</mnt/slow/new>\n"
                  "\n");
     forge_key(pane, &look, KEY_VIEW_RIGHT, false); // there is no other page
+    pane_free(pane);
+}
+
+static void wider(void **state) {
+    (void)state;
+    static const char *const titles[] = {"System calls", "Who", "In a call now", "Errors", "The slowest calls",
+                                         "Processes",    NULL};
+    struct look look;
+    struct pane *pane = pane_new(&view_syscalls);
+    forge_look(&look, frames, FRAMES);
+    forge_wider(pane, &look, titles);
     pane_free(pane);
 }
 
@@ -223,6 +247,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(screens),
         cmocka_unit_test(ways),
+        cmocka_unit_test(wider),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -159,7 +159,7 @@ static void draw_cell(struct part_context *ctx, int y, const struct table_slot *
     enum role role = ROLE_TEXT;
     char text[1024];
 
-    cell_text(column, value, text, sizeof(text));
+    row_text(join, row, at, text, sizeof(text));
     if (spec->role)
         role = spec->role(join, row, column, value);
     if (role == ROLE_TEXT && cell_is_null(column, value))

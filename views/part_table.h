@@ -13,6 +13,9 @@ struct table_spec {
     const char *shown;
     // The column that always stands last and takes the rest of the line; NULL: the last text column of width 0.
     const char *rest;
+    // So wide it becomes before the columns that stand behind it in `shown` have room; 0: no more than the others
+    // leave.
+    uint8_t rest_wants;
     const char *rest_or; // a column that stands in for that one on screens and in text where it is not measured
     // A column that is shown right after the first one, but only while it differs from it in some row (a thread's ID).
     const char *twin;

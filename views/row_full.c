@@ -77,6 +77,14 @@ static void put_lines(struct pen *pen, const char *title, const char *text) {
     }
 }
 
+// Whether the column only says that another one's value is a lower bound, which is shown there.
+static bool is_bound(const struct join *join, const char *name) {
+    for (uint16_t c = 0; c < join->n_columns; c++)
+        if (join->columns[c]->at_least && !strcmp(join->columns[c]->at_least, name))
+            return true;
+    return false;
+}
+
 static void put_fields(struct pen *pen, const struct join *join, size_t row, const char *lines) {
     int columns = (pen->area.width + GAP) / (FIELD_WIDTH + GAP), x = 0;
     char text[2048];
@@ -85,9 +93,9 @@ static void put_fields(struct pen *pen, const struct join *join, size_t row, con
     for (uint16_t c = 0; c < join->n_columns; c++) {
         const struct column *column = join->columns[c];
         union cell cell = join_cell(join, row, c);
-        if (is_listed(lines, column->name) || cell_is_null(column, cell))
+        if (is_listed(lines, column->name) || cell_is_null(column, cell) || is_bound(join, column->name))
             continue;
-        cell_text(column, cell, text, sizeof(text));
+        row_text(join, row, c, text, sizeof(text));
         bool wide = text_width(text) > FIELD_WIDTH - LABEL_WIDTH - 1;
         if (wide && x > 0) { // a line of its own
             x = 0;

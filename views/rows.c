@@ -304,3 +304,14 @@ size_t cell_text(const struct column *column, union cell value, char *out, size_
     size_t n = column_format(column, value, raw, sizeof(raw));
     return escape_text(raw, n, out, size);
 }
+
+size_t row_text(const struct join *join, size_t row, uint16_t at, char *out, size_t size) {
+    const struct column *column = join->columns[at];
+    union cell value = join_cell(join, row, at);
+    int bound = column->at_least && size ? join_column(join, column->at_least) : -1;
+
+    if (bound < 0 || cell_is_null(column, value) || !(number_at(join, row, bound) > 0))
+        return cell_text(column, value, out, size);
+    out[0] = '>';
+    return 1 + cell_text(column, value, out + 1, size - 1);
+}

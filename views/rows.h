@@ -59,6 +59,8 @@ uint16_t rows_n_keys(const struct rows *rows);
 bool row_contains(const struct join *join, uint16_t n_keys, size_t row, const char *text);
 // A value fit for a screen: formatted and escaped. Returns the length.
 size_t cell_text(const struct column *column, union cell value, char *out, size_t size);
+// The same of a row's cell: with ">" before a value that the row calls a lower bound.
+size_t row_text(const struct join *join, size_t row, uint16_t column, char *out, size_t size);
 
 // What heads it on a screen.
 const char *column_title(const struct column *column);

@@ -57,8 +57,11 @@ static enum role cgroup_role(const struct join *join, size_t row, const struct c
 
 static const struct table_spec stuck = {
     .source = {.tables = {"sched_stuck"}, .sort = "since_us"},
-    .shown = "pid comm kind since_us waits_for blocked_in syscall state tid cgroup",
+    .shown = "pid comm since_us waits_for kind blocked_in syscall state cgroup",
     .rest = "waits_for",
+    .rest_or = "blocked_in",
+    .rest_wants = 60,
+    .twin = "tid",
     .opens = "stuck_row",
     .role = stuck_role,
     .optional = true,
@@ -71,7 +74,7 @@ static const struct row_spec stuck_row = {
 };
 
 static const struct table_spec tasks = {
-    .source = {.tables = {"sched_tasks"}, .sort = "run_queue_us_max", .floor = 1000},
+    .source = {.tables = {"sched_tasks"}, .sort = "run_queue_us_max", .floor = 20},
     .shown = "pid comm state run_queue_us_max off_cpu_us_per_s switches_per_s blocked_in waker run_queue_us_avg "
              "disk_us_per_s preempted_us_per_s syscall cpu priority",
     .twin = "tid",
@@ -109,12 +112,12 @@ static const struct part parts[] = {
                 .shown = "sched_run_queue_us_p99=wait_p99 sched_run_queue_us_max=wait_max sched_runnable=runnable "
                          "sched_blocked=in_D sched_switches_per_s=switches/s sched_involuntary_per_s=preempted/s "
                          "sched_wakeups_per_s=wakeups/s sched_migrations_per_s=migrations/s "
-                         "sched_sampled_pct=recorded",
+                         "sched_sampled_pct=recorded_%",
                 .width = 18,
             },
         .min_height = 1,
     },
-    {.kind = &part_table, .name = "stuck", .title = "Stuck now", .spec = &stuck, .min_height = 2, .weight = 1},
+    {.kind = &part_table, .name = "stuck", .title = "Stuck now", .spec = &stuck, .min_height = 5, .weight = 3},
     {.kind = &part_table, .name = "tasks", .title = "Threads", .spec = &tasks, .min_height = 4, .weight = 3},
     {.kind = &part_heat,
      .name = "run_queue_latency",
@@ -148,5 +151,6 @@ const struct view view_sched = {
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),
     .wide_from = 110,
-    .columns = (const uint8_t[]){0, 0, 0, 0, 1, 0, 1, 0, 0},
+    // No table is beside another: a wide screen must not leave out columns that a narrow one has.
+    .columns = (const uint8_t[]){0, 0, 0, 0, 1, 0, 0, 0, 0},
 };

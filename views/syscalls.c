@@ -53,7 +53,7 @@ static const struct table_spec errors = {
     .empty = "no call failed",
 };
 static const struct table_spec progress = {
-    .source = {.tables = {"in_progress"}, .sort = "since_us"},
+    .source = {.tables = {"in_progress"}, .sort = "-idle", .then = "since_us"},
     .shown = "pid comm since_us syscall args",
     .rest = "args",
     .opens = "call",
@@ -65,7 +65,7 @@ static const struct row_spec call = {
     .lines = "args",
 };
 static const struct table_spec slow = {
-    .source = {.tables = {"slow_syscalls"}, .stream = true, .sort = "latency_us"},
+    .source = {.tables = {"slow_syscalls"}, .stream = true, .sort = "-idle", .then = "latency_us"},
     .shown = "latency_us comm syscall args pid error result time_s tid",
     .rest = "args",
     .role = slow_role,
@@ -83,7 +83,7 @@ static const struct part parts[] = {
         .spec =
             &(const struct fields_spec){
                 .shown = "syscalls_per_s=calls/s syscall_errors_per_s=errors/s syscalls_in_progress=in_progress "
-                         "syscalls_sampled=sampled_1:",
+                         "syscalls_recorded_pct=recorded_%",
                 .width = 18,
             },
         .min_height = 1,
@@ -92,7 +92,7 @@ static const struct part parts[] = {
     {.kind = &part_table, .name = "by_process", .title = "Who", .spec = &by_process, .min_height = 4, .weight = 3},
     {.kind = &part_table,
      .name = "in_progress",
-     .title = "In a call now, longest first",
+     .title = "In a call now, longest first, idle waits last",
      .spec = &progress,
      .min_height = 3,
      .weight = 1},
@@ -101,7 +101,7 @@ static const struct part parts[] = {
     {.kind = &part_hist, .name = "syscall_latency", .title = "How long", .spec = &hists, .min_height = 5, .weight = 2},
     {.kind = &part_table,
      .name = "slow_syscalls",
-     .title = "The slowest calls",
+     .title = "The slowest calls, idle waits last",
      .spec = &slow,
      .min_height = 3,
      .weight = 1},
@@ -123,5 +123,6 @@ const struct view view_syscalls = {
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),
     .wide_from = 110,
-    .columns = (const uint8_t[]){0, 0, 1, 0, 1, 0, 1, 0, 1, 0},
+    // No table is beside another: a wide screen must not leave out columns that a narrow one has.
+    .columns = (const uint8_t[]){0, 0, 0, 0, 0, 0, 1, 0, 0, 0},
 };

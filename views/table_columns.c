@@ -61,9 +61,10 @@ static int column_width(const struct column *column) {
     return title > width ? title : width;
 }
 
-// The columns of the join that are shown, in order, without the one that takes the rest. Returns how many.
+// The columns of the join that are shown, in order, without the one that takes the rest. Returns how many; before: how
+// many of them stand before that one in the view's list.
 static size_t resolve(struct table_columns *columns, const struct table_spec *spec, struct rows *rows,
-                      uint16_t list[SHOWN_MAX], int *rest) {
+                      uint16_t list[SHOWN_MAX], int *rest, size_t *before) {
     const struct join *join = rows->join;
     size_t n = 0;
     int twin = spec->twin && !columns->chosen ? join_column(join, spec->twin) : -1;
@@ -78,8 +79,11 @@ static size_t resolve(struct table_columns *columns, const struct table_spec *sp
         if (is_rest)
             *rest = column;
     }
+    *before = SHOWN_MAX;
     for (size_t i = 0; i < columns->n_shown && n < SHOWN_MAX - 1; i++) {
         int column = join_column(join, columns->shown[i]);
+        if (column >= 0 && column == *rest)
+            *before = n;
         if (column < 0 || column == *rest || column == twin)
             continue;
         list[n++] = (uint16_t)column;
@@ -98,12 +102,12 @@ void columns_line(struct table_columns *columns, const struct table_spec *spec, 
                   struct table_line *out) {
     const struct join *join = rows->join;
     uint16_t list[SHOWN_MAX], n_keys = rows_n_keys(rows);
-    size_t fixed = 0, n;
+    size_t fixed = 0, n, before;
     int rest, x = 0;
 
     out->n = out->n_left_out = 0;
     shown_default(columns, join);
-    n = resolve(columns, spec, rows, list, &rest);
+    n = resolve(columns, spec, rows, list, &rest, &before);
     while (fixed < n && fixed < 2 && list[fixed] < n_keys)
         fixed++;
     int most_left = (int)(n - fixed) - 1;
@@ -111,11 +115,12 @@ void columns_line(struct table_columns *columns, const struct table_spec *spec, 
     columns->left = columns->left < 0 ? 0 : columns->left;
     int rest_width = width / 4 > REST_MAX ? REST_MAX : width / 4 < REST_MIN ? REST_MIN : width / 4;
     int room = width - (rest >= 0 && width >= REST_FROM ? rest_width + 1 : 0);
+    bool wants = rest >= 0 && spec->rest_wants > rest_width && !columns->chosen && !columns->left;
     for (size_t i = 0; i < n; i++) {
         if (i >= fixed && i < fixed + (size_t)columns->left)
             continue;
         int wanted = column_width(join->columns[list[i]]);
-        if (x + wanted > room && out->n) {
+        if (x + wanted > (wants && i >= before ? width - spec->rest_wants - 1 : room) && out->n) {
             out->n_left_out = n - i;
             break;
         }

@@ -22,7 +22,7 @@ void columns_write_text(struct table_columns *columns, const struct table_spec *
     struct table_line line;
     char text[CELL_MAX];
 
-    columns_line(columns, spec, rows, FILE_WIDTH, &line);
+    columns_line(columns, spec, rows, FILE_WIDTH + spec->rest_wants, &line); // it is not cut here
     if (!rows->n || rows->told) {
         fprintf(out, "  %s\n", rows->told ? "nothing new" : empty ? empty : "nothing");
         return;
@@ -36,7 +36,7 @@ void columns_write_text(struct table_columns *columns, const struct table_spec *
         size_t row = rows_at(rows, place);
         for (size_t i = 0; i < line.n; i++) {
             uint16_t at = slot_column(&line.slots[i], spec, join, row);
-            cell_text(join->columns[at], join_cell(join, row, at), text, sizeof(text));
+            row_text(join, row, at, text, sizeof(text));
             write_cell(&line.slots[i], join->columns[at], i == 0, i + 1 == line.n, text, out);
         }
         fputc('\n', out);
