@@ -8,30 +8,50 @@
 struct record {
     uint64_t ts, sector;
     const uint8_t *bytes;
-    const struct rwbs_word *word; // its letters
-    uint32_t dev, sectors, hash;
+    uint32_t dev, sectors, slot;
+    uint32_t *head; // of the chain of its sector
 };
 
 #define ALWAYS static inline __attribute__((always_inline))
 
 // False: not an ordinary one.
-ALWAYS bool record_read(struct block_match *match, const struct block_layout *layout, struct record *r) {
-    r->word = word_of(match, r->bytes + layout->rwbs);
-    if (!r->word || r->ts < match->now)
-        return false;
+ALWAYS bool record_read(struct block_match *match, struct record *r) {
     memcpy(&r->sector, r->bytes + BLOCK_AT_SECTOR, sizeof(r->sector));
     r->dev = block_load32(r->bytes, BLOCK_AT_DEV);
     r->sectors = block_load32(r->bytes, BLOCK_AT_SECTORS);
-    return r->sectors && r->sector != BLOCK_NO_SECTOR;
+    return r->ts >= match->now && r->sector != BLOCK_NO_SECTOR;
 }
 
-// The flight at that sector, when it is the only one of its chain.
-ALWAYS struct flight *only_flight(const struct block_match *match, const struct record *r) {
-    uint32_t slot = match->index[r->hash & match->mask];
-    if (!slot)
+// Of an end no more is asked than that it has a sector.
+ALWAYS bool word_has_sector(const uint8_t *rwbs) {
+    const uint32_t read_write_discard = 1u << ('R' - 'A') | 1u << ('W' - 'A') | 1u << ('D' - 'A');
+    uint32_t letter = *rwbs - (uint32_t)'A';
+    return letter < 32 && read_write_discard >> letter & 1;
+}
+
+// The flight at that sector, when there is but one. r->slot: its place, when it stands alone in its chain, or 0.
+static __attribute__((noinline)) struct flight *only_of_chain(const struct block_match *match, struct flight *f,
+                                                              uint64_t sector, uint32_t dev) {
+    struct flight *only = NULL;
+    for (; f; f = chain_next(match, f)) {
+        if (f->key != sector || f->io.dev != dev)
+            continue;
+        if (only)
+            return NULL;
+        only = f;
+    }
+    return only;
+}
+ALWAYS struct flight *only_flight(const struct block_match *match, struct record *r) {
+    r->head = &match->index[hash_key(r->dev, r->sector) & match->mask];
+    r->slot = *r->head;
+    if (!r->slot)
         return NULL;
-    struct flight *f = &match->pool[slot - 1];
-    return f->key == r->sector && f->io.dev == r->dev && !f->next ? f : NULL;
+    struct flight *f = &match->pool[r->slot - 1];
+    if (__builtin_expect(!f->next, 1))
+        return f->key == r->sector && f->io.dev == r->dev ? f : NULL;
+    r->slot = 0;
+    return only_of_chain(match, f, r->sector, r->dev);
 }
 
 ALWAYS void letters_take(struct flight *f, const struct rwbs_word *word) {
@@ -42,13 +62,15 @@ ALWAYS void letters_take(struct flight *f, const struct rwbs_word *word) {
 ALWAYS bool quick_bio(struct block_match *match, const struct block_layout *layout, struct record *r) {
     int32_t tid = (int32_t)block_load32(r->bytes, BLOCK_AT_TID);
     const char *comm = (const char *)r->bytes + layout->comm;
-    if (!record_read(match, layout, r) || r->ts <= match->lost_ts || match->n_remapped || !match->free_list ||
-        match->used >= (match->mask + 1) / INDEX_ROOM || match->own_bits >> (tid & 63) & 1 ||
+    const struct rwbs_word *word = word_of(match, r->bytes + layout->rwbs);
+    if (!word || !record_read(match, r) || !r->sectors || r->ts <= match->lost_ts || match->n_remapped ||
+        !match->free_list || match->used >= (match->mask + 1) / INDEX_ROOM || match->own_bits >> (tid & 63) & 1 ||
         (match->n_writers && !memcmp(comm, "kworker", 7)))
         return false;
     match->now = r->ts;
     r->dev = disk_of(match, r->dev);
-    struct flight *f = &match->pool[match->free_list - 1];
+    uint32_t slot = match->free_list;
+    struct flight *f = &match->pool[slot - 1];
     match->free_list = f->next;
     match->used++;
     match->by_state[FLIGHT_BIO]++;
@@ -59,20 +81,22 @@ ALWAYS bool quick_bio(struct block_match *match, const struct block_layout *layo
     f->io.bio_ns = r->ts;
     f->bio_sectors = r->sectors;
     f->bio_bytes = r->sectors * 512;
-    f->io.op = block_key_op(r->word->key);
-    f->io.bio_key = r->word->key;
-    letters_take(f, r->word);
+    f->io.op = block_key_op(word->key);
+    f->io.bio_key = word->key;
+    letters_take(f, word);
     memcpy(f->io.comm, comm, BLOCK_COMM);
     f->io.tid = tid;
     f->io.sequence = sequence_of(match, r->dev, tid, r->sector, r->sectors);
-    index_add(match, f, hash_key(r->dev, r->sector));
+    uint32_t *head = &match->index[hash_key(r->dev, r->sector) & match->mask];
+    f->next = *head;
+    *head = slot;
     return true;
 }
 
 ALWAYS bool quick_issue(struct block_match *match, const struct block_layout *layout, struct record *r) {
-    if (!record_read(match, layout, r) || r->ts <= match->lost_ts)
+    const struct rwbs_word *word = word_of(match, r->bytes + layout->rwbs);
+    if (!word || !record_read(match, r) || r->ts <= match->lost_ts)
         return false;
-    r->hash = hash_key(r->dev, r->sector);
     struct flight *f = only_flight(match, r);
     if (!f || (f->state != FLIGHT_BIO && f->state != FLIGHT_QUEUED) || f->io.requeues)
         return false;
@@ -86,9 +110,9 @@ ALWAYS bool quick_issue(struct block_match *match, const struct block_layout *la
     busy_begin(match, f);
     f->io.issue_ns = r->ts;
     f->io.bytes = block_load32(r->bytes, layout->bytes);
-    f->io.op = block_key_op(r->word->key);
-    f->io.key = r->word->key;
-    letters_take(f, r->word);
+    f->io.op = block_key_op(word->key);
+    f->io.key = word->key;
+    letters_take(f, word);
     f->left = r->sectors;
     f->suspect = false;
     f->requested = true;
@@ -96,9 +120,9 @@ ALWAYS bool quick_issue(struct block_match *match, const struct block_layout *la
 }
 
 ALWAYS bool quick_complete(struct block_match *match, const struct block_layout *layout, struct record *r) {
-    if (!record_read(match, layout, r) || block_load32(r->bytes, layout->error) || match->by_state[FLIGHT_RIDER])
+    if (!word_has_sector(r->bytes + layout->rwbs) || !record_read(match, r) || block_load32(r->bytes, layout->error) ||
+        match->by_state[FLIGHT_RIDER])
         return false;
-    r->hash = hash_key(r->dev, r->sector);
     struct flight *f = only_flight(match, r);
     if (!f || f->state != FLIGHT_ISSUED || f->left != r->sectors || f->split || f->tail || f->io.error)
         return false;
@@ -106,13 +130,14 @@ ALWAYS bool quick_complete(struct block_match *match, const struct block_layout 
     match->counts.completed++;
     f->io.end_ns = r->ts;
     io_tell(match, &f->io, f->own);
-    match->index[r->hash & match->mask] = 0;
-    if (f->busy)
-        busy_end(match, f);
-    match->by_state[FLIGHT_ISSUED]--;
-    f->state = FLIGHT_FREE;
+    if (__builtin_expect(!r->slot, 0)) {
+        flight_remove(match, f);
+        return true;
+    }
+    *r->head = 0;
+    flight_state(match, f, FLIGHT_FREE);
     f->next = match->free_list;
-    match->free_list = (uint32_t)(f - match->pool) + 1;
+    match->free_list = r->slot;
     match->used--;
     return true;
 }
@@ -126,17 +151,14 @@ static void by_the_long_way(struct block_match *match, const struct block_format
 
 ALWAYS bool quick(struct block_match *match, const struct block_formats *formats, const struct ring_page *at) {
     struct record r = {.ts = at->ts, .bytes = at->data};
-    uint8_t kind = block_kind_of(formats, at->data, at->size);
     const struct block_layout *layouts = formats->layouts;
-    if (!block_event_plain(formats, kind, at->size))
-        return false;
-    switch (kind) {
+    switch (block_kind_of(formats, at->data, at->size)) {
     case BLOCK_BIO_QUEUE:
-        return quick_bio(match, &layouts[BLOCK_BIO_QUEUE], &r);
+        return at->size >= layouts[BLOCK_BIO_QUEUE].end && quick_bio(match, &layouts[BLOCK_BIO_QUEUE], &r);
     case BLOCK_ISSUE:
-        return quick_issue(match, &layouts[BLOCK_ISSUE], &r);
+        return at->size >= layouts[BLOCK_ISSUE].end && quick_issue(match, &layouts[BLOCK_ISSUE], &r);
     case BLOCK_COMPLETE:
-        return quick_complete(match, &layouts[BLOCK_COMPLETE], &r);
+        return at->size >= layouts[BLOCK_COMPLETE].end && quick_complete(match, &layouts[BLOCK_COMPLETE], &r);
     default:
         return false;
     }

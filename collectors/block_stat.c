@@ -135,7 +135,7 @@ static void sum_clear(struct block_sum *sum) {
 
 static struct block_stream *stream_new(struct block_stat *stat, const struct block_io *io) {
     struct block_stream *stream = &stat->streams[stat->n_streams++];
-    *stream = (struct block_stream){.tid = io->tid, .dev = io->dev, .cgroup = io->cgroup, .bytes_at = hist_bucket(0)};
+    *stream = (struct block_stream){.tid = io->tid, .dev = io->dev, .cgroup = io->cgroup};
     memcpy(&stream->op, &io->op, 4);
     memcpy(stream->comm, io->comm, BLOCK_COMM);
     sum_clear(&stream->sum_latency);
@@ -198,6 +198,23 @@ static inline void value_add(struct hist_acc *acc, struct block_sum *sum, uint64
     sum_add(sum, value);
 }
 
+// The next I/O is of another size.
+static void sizes_add(struct block_stream *stream, uint32_t next) {
+    if (stream->alike) {
+        struct block_sum *sum = &stream->sum_size;
+        uint32_t at = hist_bucket(stream->bytes);
+        stream->device_size->buckets[at] += stream->alike;
+        if (stream->slot)
+            stream->slot->size.buckets[at] += stream->alike;
+        sum->count += stream->alike;
+        sum->sum += (uint64_t)stream->bytes * stream->alike;
+        sum->max = stream->bytes > sum->max ? stream->bytes : sum->max;
+        sum->min = stream->bytes < sum->min ? stream->bytes : sum->min;
+    }
+    stream->bytes = next;
+    stream->alike = 0;
+}
+
 static void sum_settle(struct hist_acc *acc, const struct block_sum *sum) {
     if (!acc || !sum->count)
         return;
@@ -212,8 +229,9 @@ static void sequences_settle(struct block_sequence_counts *counts, const struct 
     counts->sequential += stream->sequences[BLOCK_SEQUENTIAL];
 }
 
-static void stream_settle(struct block_stat *stat, const struct block_stream *stream) {
+static void stream_settle(struct block_stat *stat, struct block_stream *stream) {
     struct block_device *device = &stat->devices[stream->device];
+    sizes_add(stream, 0);
     sum_settle(stream->device_latency, &stream->sum_latency);
     sum_settle(stream->queue, &stream->sum_queue);
     sum_settle(stream->total, &stream->sum_total);
@@ -283,19 +301,14 @@ void block_stat_io(struct block_stat *stat, const struct block_io *io) {
         value_add(stream->total, &stream->sum_total, io->end_ns - io->bio_ns);
     if (io->what == BLOCK_IO_REST)
         return;
-    if (io->bytes != stream->bytes) {
-        stream->bytes = io->bytes;
-        stream->bytes_at = hist_bucket(io->bytes);
-    }
+    if (io->bytes != stream->bytes)
+        sizes_add(stream, io->bytes);
+    stream->alike++;
     uint64_t latency = io->end_ns - io->issue_ns;
     uint32_t latency_at = hist_bucket(latency);
     sum_add(&stream->sum_latency, latency);
-    sum_add(&stream->sum_size, io->bytes);
-    stream->device_size->buckets[stream->bytes_at]++;
-    if (stream->slot) {
+    if (stream->slot)
         stream->slot->latency.buckets[latency_at]++;
-        stream->slot->size.buckets[stream->bytes_at]++;
-    }
     if (stream->device_latency) {
         stream->device_latency->buckets[latency_at]++;
         if (io->arrival_ns)

@@ -75,7 +75,9 @@ struct block_stream {
     uint64_t cgroup;
     char comm[BLOCK_COMM];
     uint8_t op, key, bio_key, what;
-    uint32_t device, proc, bytes, bytes_at; // bytes: of its last I/O, and the bucket of that
+    uint32_t device, proc;
+    uint32_t bytes; // of its last I/Os, so many as stand in no sum and bucket yet: they come in runs
+    uint32_t alike;
     double per_sector;
     struct hist_acc *device_latency, *queue, *total, *device_size, *offset; // of the device; NULL: is not counted
     struct block_slot *slot;                                                // of the task, or of the others; NULL: none

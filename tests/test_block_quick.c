@@ -174,12 +174,12 @@ static void noise(struct both *both, const struct life *lives, uint64_t ts, uint
     forged_take(both, ts, &what);
 }
 
+static struct both both;
+
 static void forged_by(uint32_t seed, uint32_t noise_one_in, uint32_t in_flight, uint32_t sectors) {
-    static struct both both;
     struct life lives[512];
     uint64_t ts = 1000;
     srand(seed);
-    both_open(&both, seed % 3 ? 1024 : 64);
     static const pid_t own[] = {43};
     static const struct block_part parts[] = {{7u << 20 | 1, 7u << 20}, {7u << 20 | 17, 7u << 20 | 16}};
     for (int side = 0; side < 2; side++) {
@@ -215,11 +215,29 @@ static void forged_by(uint32_t seed, uint32_t noise_one_in, uint32_t in_flight, 
 static void forged_records(void **state) {
     (void)state;
     for (uint32_t seed = 1; seed < 9; seed++) {
-        forged_by(seed, 0, 16, 4000);  // mostly ordinary
-        forged_by(seed, 0, 16, 12);    // the same sectors again and again
+        both_open(&both, seed % 3 ? 1024 : 64);
+        forged_by(seed, 0, 16, 4000); // mostly ordinary
+        both_open(&both, seed % 3 ? 1024 : 64);
+        forged_by(seed, 0, 16, 12); // the same sectors again and again
+        both_open(&both, seed % 3 ? 1024 : 64);
         forged_by(seed, 0, 300, 9000); // chains
+        both_open(&both, seed % 3 ? 1024 : 64);
         forged_by(seed, 10, 24, 100);
+        both_open(&both, seed % 3 ? 1024 : 64);
         forged_by(seed, 2, 8, 16);
+    }
+}
+
+static void other_formats(void **state) {
+    (void)state;
+    for (int without = 0; without < 4; without++) {
+        both_open(&both, 1024);
+        both.formats.kinds[BLOCK_ISSUE].bytes.size = without == 0 ? 0 : 4;
+        both.formats.kinds[BLOCK_COMPLETE].error.size = without == 1 ? 0 : 4;
+        both.formats.kinds[BLOCK_BIO_QUEUE].comm.size = without == 2 ? 0 : BLOCK_COMM;
+        both.formats.kinds[BLOCK_ISSUE].rwbs.size = without == 3 ? 6 : 10;
+        block_formats_index(&both.formats);
+        forged_by(3, 0, 16, 900);
     }
 }
 
@@ -253,7 +271,6 @@ static void on_counted(void *ctx, const struct block_io *io) {
 
 // Also as whole runs: what is behind an event does not change what becomes of it.
 static void captured_records(void **state) {
-    static struct both both;
     struct forge_source source;
     uint64_t sum[2] = {0};
     (void)state;
@@ -290,6 +307,7 @@ static void captured_records(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forged_records),
+        cmocka_unit_test(other_formats),
         cmocka_unit_test(captured_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
