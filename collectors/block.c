@@ -405,6 +405,7 @@ static int block_sample(struct collector_run *run, struct section *out) {
     }
     clock_gettime(CLOCK_MONOTONIC, &mono);
     clock_gettime(CLOCK_REALTIME, &wall);
+    struct block_waiting waiting[BLOCK_WAITING_MAX];
     const struct block_fill fill = {
         .stat = block->stat,
         .names = block->names,
@@ -412,6 +413,8 @@ static int block_sample(struct collector_run *run, struct section *out) {
         .end_ns = run->end_ns,
         .wall_offset_ns = (wall.tv_sec - mono.tv_sec) * 1000000000ll + (wall.tv_nsec - mono.tv_nsec),
         .who = block->who,
+        .waiting = waiting,
+        .n_waiting = block_waiting_find(block->match, run->end_ns - BLOCK_WAITING_NS, waiting, BLOCK_WAITING_MAX),
     };
     block_fill_disks(block->names, block->stat, block->match, run->end_ns);
     busy_take(block, run->end_ns - SETTLE_NS, !lost && !block->grown);
@@ -458,8 +461,13 @@ static void block_check(struct check_report *report) {
     report->add(report, &check);
 }
 
-static const struct table_def *const tables[] = {&block_devices_table, &block_process_table, &block_cgroup_table,
-                                                 &block_errors_table,  &block_limits_table,  NULL};
+static const struct table_def *const tables[] = {&block_devices_table,
+                                                 &block_process_table,
+                                                 &block_cgroup_table,
+                                                 &block_errors_table,
+                                                 &block_waiting_table,
+                                                 &block_limits_table,
+                                                 NULL};
 static const struct hist_def *const hists[] = {&block_latency_hist, &block_queue_hist,       &block_total_hist,
                                                &block_size_hist,    &block_device_size_hist, &block_offset_hist,
                                                &block_process_hist, &block_cgroup_hist,      NULL};

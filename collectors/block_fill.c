@@ -246,6 +246,22 @@ static void set_mean(struct table_builder *builder, uint32_t row, uint16_t colum
     set_ratio(builder, row, column, sum, count, 1e-3);
 }
 
+// What the disk owes for longest: of the I/Os that have not ended, which come with the oldest first.
+static void set_oldest(const struct filler *filler, struct table_builder *builder, uint32_t row, uint32_t dev) {
+    const struct block_fill *fill = filler->fill;
+    size_t i = 0;
+    while (i < fill->n_waiting && fill->waiting[i].dev != dev)
+        i++;
+    if (i == fill->n_waiting)
+        return;
+    const struct block_waiting *waiting = &fill->waiting[i];
+    int32_t pid = waiting->tid;
+    block_who_pid(fill->who, waiting->tid, &pid);
+    table_builder_set_num(builder, row, BLOCK_D_OLDEST, (double)(fill->end_ns - waiting->since_ns) / 1e3);
+    table_builder_set_num(builder, row, BLOCK_D_OLDEST_PID, pid);
+    table_builder_set_text(builder, row, BLOCK_D_OLDEST_COMM, comm_text(waiting->comm));
+}
+
 static void fill_device(struct filler *filler, struct table_builder *builder, const struct block_device *device) {
     static const uint16_t reads[] = {BLOCK_D_READ_P50, BLOCK_D_READ_P99, BLOCK_D_READ_P999};
     static const uint16_t writes[] = {BLOCK_D_WRITE_P50, BLOCK_D_WRITE_P99};
@@ -265,6 +281,7 @@ static void fill_device(struct filler *filler, struct table_builder *builder, co
     table_builder_set_num(builder, row, BLOCK_D_DISCARDS, (double)device->ios[BLOCK_DISCARD] / seconds);
     if (device->busy_ns != BLOCK_NOT_KNOWN) // an event at the edge may be told late
         table_builder_set_num(builder, row, BLOCK_D_BUSY, fmin(100, (double)device->busy_ns / seconds / 1e7));
+    set_oldest(filler, builder, row, device->dev);
     table_builder_set_text(builder, row, BLOCK_D_LAST_ERROR, error_text(device->last_error));
     if (device->last_error && device->last_error_sector != BLOCK_NO_SECTOR)
         table_builder_set_num(builder, row, BLOCK_D_LAST_SECTOR, (double)device->last_error_sector);
@@ -517,6 +534,7 @@ void block_fill_section(const struct block_fill *fill, struct section *out) {
     fill_processes(&filler, out);
     fill_cgroups(&filler, out);
     fill_errors(&filler, out);
+    block_waiting_fill(fill->waiting, fill->n_waiting, fill->end_ns, fill->names, fill->who, out);
     fill_hists(&filler, out);
     for (size_t i = 0; i < sizeof(groupings) / sizeof(groupings[0]); i++)
         fill_groups(&filler, &groupings[i], out);

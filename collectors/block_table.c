@@ -97,6 +97,21 @@ static const struct column device_columns[] = {
      .unit = UNIT_PCT,
      .width = 6,
      .help = "Share of the time in which the disk had at least one request to work on, from the requests themselves."},
+    {.name = "oldest_us",
+     .title = "OLDEST",
+     .unit = UNIT_US,
+     .width = 7,
+     .help = "How long the oldest I/O that has not ended is waited for, if for 0.1 s or more."},
+    {.name = "oldest_pid",
+     .title = "OF PID",
+     .unit = UNIT_ID,
+     .width = 7,
+     .help = "The process that submitted the oldest I/O that has not ended."},
+    {.name = "oldest_comm",
+     .title = "OF",
+     .type = COLUMN_TEXT,
+     .width = 15,
+     .help = "Name of the thread that submitted the oldest I/O that has not ended."},
 };
 
 const struct table_def block_devices_table = {

@@ -5,6 +5,7 @@
 
 #include "collectors/block_names.h"
 #include "collectors/block_stat.h"
+#include "collectors/block_waiting.h"
 #include "collectors/block_who.h"
 #include "model/section.h"
 
@@ -29,7 +30,10 @@ enum {
     BLOCK_D_DISCARDS,
     BLOCK_D_LAST_ERROR,
     BLOCK_D_LAST_SECTOR,
-    BLOCK_D_BUSY
+    BLOCK_D_BUSY,
+    BLOCK_D_OLDEST,
+    BLOCK_D_OLDEST_PID,
+    BLOCK_D_OLDEST_COMM
 };
 enum {
     BLOCK_P_PID,
@@ -84,6 +88,8 @@ struct block_fill {
     uint64_t begin_ns, end_ns; // equal: nothing is measured yet, and the tables are empty
     int64_t wall_offset_ns;    // CLOCK_REALTIME - CLOCK_MONOTONIC
     struct block_who *who;
+    const struct block_waiting *waiting; // the I/Os that have not ended, the oldest first
+    size_t n_waiting;
 };
 // The disks of the machine: their rows, lengths and partitions. Before events are matched, and once per frame.
 void block_fill_disks(struct block_names *names, struct block_stat *stat, struct block_match *match, uint64_t now_ns);

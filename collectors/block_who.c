@@ -55,6 +55,14 @@ void block_who_free(struct block_who *who) {
     free(who);
 }
 
+bool block_who_pid(const struct block_who *who, int32_t tid, int32_t *pid) {
+    struct thread_status status;
+    if (!thread_status_read(who->proc, tid, &status))
+        return !thread_filters(who->options);
+    *pid = status.pid;
+    return thread_wanted(who->proc, who->options, &status);
+}
+
 bool block_who_filters(const struct block_who *who) {
     return thread_filters(who->options);
 }

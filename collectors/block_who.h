@@ -25,6 +25,9 @@ void block_who_resolve(struct block_who *who, struct block_stat *stat, uint64_t 
 const struct block_person *block_who_of(const struct block_who *who, const struct block_proc *proc);
 // Once per frame, after the last look at the interval: forgets what is old.
 void block_who_tidy(struct block_who *who, uint64_t now_ns);
+// The process of a thread that may still be there (pid stays as it is when not). False: the user does not want to see
+// it.
+bool block_who_pid(const struct block_who *who, int32_t tid, int32_t *pid);
 bool block_who_filters(const struct block_who *who);
 
 #endif

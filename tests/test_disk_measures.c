@@ -135,8 +135,8 @@ static void draw_sizes(struct pane *pane, const struct look *look) {
         }
 }
 
-#define HEAT 2
-#define HIST 3
+#define HEAT 3
+#define HIST 4
 
 static void operations(void **state) {
     (void)state;
@@ -469,7 +469,7 @@ static void failed_ones_are_red(void **state) {
     (void)state;
     struct look look;
     forge_look(&look, frames, 8);
-    struct pane *pane = drawn(&look, 7); // the list
+    struct pane *pane = drawn(&look, 8); // the list
     struct grid *grid = grid_new(80, 24, true);
     pane_draw(pane, &look, grid_area(grid));
     int red = 0, blue = 0;

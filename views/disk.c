@@ -21,7 +21,8 @@ static enum role device_role(const struct join *join, size_t row, const struct c
 static const struct table_spec devices = {
     .source = {.tables = {"devices", "block_devices"}, .sort = "util_pct"},
     .shown = "device util_pct total_us service_us queue_us reads_per_s writes_per_s errors_per_s in_flight "
-             "read_bytes_per_s write_bytes_per_s read_p99_us write_p99_us last_error last_error_sector timeouts_per_s "
+             "oldest_us read_bytes_per_s write_bytes_per_s read_p99_us write_p99_us last_error last_error_sector "
+             "timeouts_per_s "
              "requeues_per_s sequential_pct read_p50_us read_p999_us write_p50_us flushes_per_s discards_per_s",
     .opens = "device",
     .role = device_role,
@@ -32,7 +33,7 @@ static const struct row_spec device = {
     .source = {.tables = {"devices", "block_devices"}},
     .heading = "device",
     .shown = "util_pct total_us service_us queue_us reads_per_s writes_per_s read_bytes_per_s write_bytes_per_s "
-             "in_flight errors_per_s read_p99_us write_p99_us sequential_pct timeouts_per_s requeues_per_s "
+             "in_flight oldest_us errors_per_s read_p99_us write_p99_us sequential_pct timeouts_per_s requeues_per_s "
              "flushes_per_s discards_per_s",
 };
 
@@ -102,6 +103,22 @@ static const struct table_spec errors = {
     .empty = "no I/O failed",
 };
 
+static enum role waiting_role(const struct join *join, size_t row, const struct column *column, union cell value) {
+    (void)join;
+    (void)row;
+    return strcmp(column->name, "age_us") != 0 ? ROLE_TEXT : value.num >= 5e6 ? ROLE_CRITICAL : ROLE_WARNING;
+}
+
+static const struct table_spec waiting = {
+    .source = {.tables = {"io_in_flight"}, .sort = "age_us"},
+    .shown = "device age_us pid comm op state bytes sector",
+    .role = waiting_role,
+    .jump_pane = "tasks",
+    .jump_filter = "pid comm",
+    .optional = true,
+    .empty = "no I/O is waited for longer than 0.1 s",
+};
+
 static enum role limit_role(const struct join *join, size_t row, const struct column *column, union cell value) {
     (void)join;
     (void)row;
@@ -143,6 +160,12 @@ static const struct part parts[] = {
      .spec = &by_process,
      .min_height = 3,
      .weight = 1},
+    {.kind = &part_table,
+     .name = "io_in_flight",
+     .title = "Not ended yet",
+     .spec = &waiting,
+     .min_height = 2,
+     .weight = 1},
     {.kind = &part_heat, .name = "io_latency", .title = "Over time", .spec = &heat, .min_height = 9, .weight = 3},
     {.kind = &part_hist, .name = "io_latency", .title = "How long", .spec = &hists, .min_height = 5, .weight = 2},
     {.kind = &part_table, .name = "by_cgroup", .title = "By group", .spec = &by_cgroup, .min_height = 3, .weight = 1},
@@ -157,8 +180,9 @@ static const struct part parts[] = {
     {.kind = &part_row, .name = "device", .title = "One device", .spec = &device},
 };
 
-// Wide: by_process beside devices, the histogram, the groups, the limits and the errors beside the heat map.
-static const uint8_t columns[] = {0, 1, 0, 1, 1, 1, 1, 0, 0};
+// Wide: by_process beside devices and what has not ended, the histogram, the groups, the limits and the errors beside
+// the heat map.
+static const uint8_t columns[] = {0, 1, 0, 0, 1, 1, 1, 1, 0, 0};
 static const char *const needs[] = {"system", "block", NULL};
 
 const struct view view_disk = {
