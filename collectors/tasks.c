@@ -30,7 +30,8 @@
 #define DRAIN_MS 100
 #define SETTLE_FIRST_NS 40000000ull // names of some 3,000 tasks before the first whole section
 #define SETTLE_DRAIN_NS 15000000ull
-#define PAINT_ROWS 300 // the first rows are shown when there are so many, or some and it took so long
+#define MISSING_NAMED 8 // processes, in a note
+#define PAINT_ROWS 300  // the first rows are shown when there are so many, or some and it took so long
 #define PAINT_ROWS_MIN 64
 #define PAINT_NS 5000000ull
 
@@ -127,6 +128,26 @@ static void host_read(struct tasks *tasks) {
     tasks->has_host = ok;
 }
 
+// Those of --pid that are no more, or never were: an empty list would look as if they did nothing.
+static void note_missing(struct tasks *tasks, struct section *section) {
+    char text[160] = "", path[24];
+    size_t used = 0, n = 0;
+    for (size_t i = 0; i < tasks->options->n_pids; i++) {
+        pid_t pid = tasks->options->pids[i];
+        snprintf(path, sizeof(path), "%d/stat", pid);
+        if (tasks_set_find(tasks->set, pid) || proc_read(&tasks->proc, path) >= 0)
+            continue;
+        if (++n <= MISSING_NAMED)
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%d", n > 1 ? ", " : "", pid);
+    }
+    if (n > MISSING_NAMED)
+        snprintf(text + used, sizeof(text) - used, " and %zu more", n - MISSING_NAMED);
+    char whole[256];
+    snprintf(whole, sizeof(whole), "of --pid there is no process %s (any more)", text);
+    if (n)
+        section_note(section, SEVERITY_WARNING, "pid", whole, "start ktop with the process that took its place");
+}
+
 static void section_fill(struct tasks *tasks, struct section *section, double seconds) {
     const uint64_t *n = tasks->n_state;
     section_table(section, table_builder_seal(tasks->builder));
@@ -137,6 +158,7 @@ static void section_fill(struct tasks *tasks, struct section *section, double se
     section_series(section, &series[ZOMBIES], (double)n['Z']);
     section_series(section, &series[ENDED_PER_S], seconds > 0 ? (double)tasks->n_ended / seconds : NAN);
     section_events(section, tasks->seen, tasks->lost);
+    note_missing(tasks, section);
     section_set_state(section, tasks->listening ? SECTION_OK : SECTION_DEGRADED);
     if (!tasks->listening) {
         char text[320];

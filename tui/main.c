@@ -1,5 +1,6 @@
 // The program: what was asked for, in which order things start. The guard is forked before any thread exists; what is
 // slow comes after the first paint.
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -11,7 +12,20 @@
 #include "tui/batch.h"
 #include "tui/list.h"
 
+// Whether any of --pid is there; without --pid always.
+static bool pids_there(const struct collect_options *collect) {
+    bool there = !collect->n_pids;
+    for (size_t i = 0; i < collect->n_pids && !there; i++)
+        there = !kill(collect->pids[i], 0) || errno != ESRCH;
+    return there;
+}
+
 static int run(struct options *options) {
+    if (!pids_there(&options->collect)) {
+        fprintf(stderr, "ktop: --pid %d: there is no such process: `ktop --batch --pane tasks` lists those that are\n",
+                options->collect.pids[0]);
+        return 1;
+    }
     if (options->action == ACTION_TUI && !isatty(STDOUT_FILENO)) {
         fprintf(stderr, "ktop: standard output is not a terminal: use --batch, for example ktop --batch --pane %s\n",
                 views[0]->name);
