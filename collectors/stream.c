@@ -36,7 +36,9 @@ struct stream {
     struct stream_own *own;
     int64_t offset_ns; // CLOCK_MONOTONIC - the stream's clock
     struct stream_pace pace;
+    struct stream_torrent torrent;
     uint64_t window_ns, window_busy_ns, window_lost; // since when; CPU time; marks of lost events at its begin
+    uint64_t window_events;
     bool on;
     uint64_t mark_ns;           // since when `on` is not accounted yet
     uint64_t slice_ns, next_ns; // end of the slice or of the pause; begin of the next period
@@ -246,8 +248,10 @@ static void gap(struct stream *stream) {
         stream->config.on_gap(stream->config.ctx);
 }
 
+// The horizon is from before the call, or events are off: then the threads of ktop that wrote these events are known.
 static uint64_t drain_until(struct stream *stream, uint64_t horizon) {
     const struct stream_config *config = &stream->config;
+    stream_own_poll(stream->own);
     uint64_t before = cpu_ns();
     uint64_t n = config->on_run ? ring_drain_runs(stream->ring, horizon, config->slack_ns, config->on_run, config->ctx)
                                 : ring_drain(stream->ring, horizon, config->on_event, config->ctx);
@@ -256,6 +260,7 @@ static uint64_t drain_until(struct stream *stream, uint64_t horizon) {
         gap(stream);
     stream->gaps = marks;
     stream->events += n;
+    stream->window_events += n;
     // Without what slices themselves cost: that ends when the sampling does.
     stream->window_busy_ns += cpu_ns() - before;
     return n;
@@ -307,7 +312,17 @@ static uint64_t slices(struct stream *stream) {
     return n;
 }
 
+// Within a window as soon as enough has come for all of it.
+static void keep_lists(struct stream *stream, uint64_t now) {
+    uint64_t length = now - stream->window_ns;
+    double per_s = 1e9 * (double)stream->window_events / (double)(length < WINDOW_NS ? WINDOW_NS : length);
+    bool sampled = !stream->on || stream->pace.ratio > 1;
+    if (length >= WINDOW_NS || per_s >= STREAM_TORRENT_FROM)
+        stream_own_torrent(stream->own, stream_torrent_window(&stream->torrent, per_s, sampled));
+}
+
 static void keep_budget(struct stream *stream, uint64_t now) {
+    keep_lists(stream, now);
     if (now - stream->window_ns < WINDOW_NS)
         return;
     uint64_t marks = marks_of_loss(stream), lost = marks - stream->window_lost;
@@ -322,7 +337,7 @@ static void keep_budget(struct stream *stream, uint64_t now) {
     if (stream->pace.ratio > stream->ratio_most)
         stream->ratio_most = stream->pace.ratio;
     stream->window_ns = now;
-    stream->window_busy_ns = 0;
+    stream->window_busy_ns = stream->window_events = 0;
     stream->window_lost = marks;
 }
 

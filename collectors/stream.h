@@ -38,12 +38,17 @@ struct stream_config {
     bool only_pids;   // push --pid into the kernel
     bool with_self;   // ktop's own threads come too: who follows the CPUs must see all of them. The decoder hides them
     bool torrent;     // millions of events a second may come: large buffers from the start where memory allows
-    // One of the two. Every event in order of time, or runs of a CPU (ring_drain_runs) that overlap by slack_ns.
+    // One of the two. Every event in order of time, or runs of a CPU (ring_drain_runs) that overlap by slack_ns: the
+    // second may leave events of ktop's own out of what it says it took.
     ring_event_fn on_event;
     ring_run_fn on_run;
     uint64_t slack_ns;
     // Events before it and after it do not belong together: something was lost, or a slice began.
     void (*on_gap)(void *ctx);
+    // A thread of ktop's own or its guard's: what it does is not to be counted from now on, nor what its children do
+    // (told again and again). With it the kernel need not leave them out, and in a torrent does not: asking that of
+    // every event costs all programs some 50 ns each time. May be NULL.
+    void (*on_own)(void *ctx, pid_t tid);
     void *ctx;
 };
 
@@ -62,7 +67,7 @@ struct stream_frame {
     uint64_t upto_ns; // CLOCK_MONOTONIC up to which events were handed out
     uint32_t grown;   // buffers that were enlarged: the kernel recorded nothing meanwhile
     double cpu_pct;   // of one CPU, for reading, in this frame
-    bool sees_self;   // the kernel could not leave ktop's own threads out
+    bool sees_self;   // nobody leaves ktop's own threads out: the kernel cannot, and there is no on_own
     uint64_t reason_lost; // why it samples: events that were lost, or
     double reason_pct;    // the CPU time that reading took
 };

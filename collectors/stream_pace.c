@@ -48,3 +48,12 @@ bool stream_pace_window(struct stream_pace *pace, double share, uint64_t lost) {
     }
     return pace->calm >= pace->patience && pace_to(pace, pace->ratio / 2);
 }
+
+bool stream_torrent_window(struct stream_torrent *torrent, double per_s, bool sampled) {
+    if (sampled)
+        return torrent->on;
+    torrent->calm = torrent->on && per_s < STREAM_TORRENT_UNTIL ? torrent->calm + 1 : 0;
+    if (per_s >= STREAM_TORRENT_FROM || torrent->calm >= STREAM_TORRENT_CALM)
+        torrent->on = per_s >= STREAM_TORRENT_FROM;
+    return torrent->on;
+}

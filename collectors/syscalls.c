@@ -101,6 +101,13 @@ static void on_gap(void *ctx) {
     syscalls_pair_gap(syscalls->pair, stream_time(syscalls->stream, now_ns()));
 }
 
+// None was seen before the pairing was made.
+static void on_own(void *ctx, pid_t tid) {
+    struct syscalls *syscalls = ctx;
+    if (syscalls->pair)
+        syscalls_pair_own(syscalls->pair, tid);
+}
+
 static struct stream_config config_of(struct syscalls *syscalls, const struct collect_options *options) {
     events_wanted(&syscalls->events);
     return (struct stream_config){
@@ -114,6 +121,7 @@ static struct stream_config config_of(struct syscalls *syscalls, const struct co
         .on_run = on_run,
         .slack_ns = STREAM_THREAD_SLACK_NS,
         .on_gap = on_gap,
+        .on_own = on_own,
         .ctx = syscalls,
     };
 }

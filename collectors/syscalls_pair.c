@@ -52,7 +52,7 @@ uint64_t syscalls_pair_run(void *ctx, uint32_t cpu, struct ring_page *page, uint
     struct ring_page at = *page;
     struct syscalls_thread *thread = pair->last[cpu].thread;
     int32_t last = pair->last[cpu].tid;
-    uint64_t n = 0;
+    uint64_t n = 0, own = pair->own;
     do {
         const uint8_t *record = at.data;
         uint16_t type = load16(record);
@@ -92,7 +92,7 @@ uint64_t syscalls_pair_run(void *ctx, uint32_t cpu, struct ring_page *page, uint
     *page = at;
     pair->last[cpu].thread = thread;
     pair->last[cpu].tid = last;
-    return n;
+    return n - (pair->own - own);
 }
 
 // ---- tables ----
@@ -232,8 +232,10 @@ static bool failed(struct syscalls_pair *pair, struct syscalls_thread *thread, s
 
 static void enter_rare(struct syscalls_pair *pair, struct syscalls_thread *thread, int32_t id, uint64_t ts,
                        const uint8_t *args) {
-    if (thread->id == SYSCALLS_UNWANTED)
+    if (thread->id == SYSCALLS_UNWANTED) {
+        pair->own += thread->process == SYSCALLS_OWN;
         return;
+    }
     if (syscalls_is_exit(pair, thread, thread->id)) // the number is used again, by a thread whose making was not told
         syscalls_count_untimed(pair, thread, thread->id, 0);
     else if (thread->id >= 0)
@@ -271,8 +273,10 @@ static void handler_returns(struct syscalls_pair *pair, struct syscalls_thread *
 static void exit_rare(struct syscalls_pair *pair, struct syscalls_thread *thread, int32_t id, int64_t ret,
                       uint64_t ts) {
     int32_t was = thread->id;
-    if (was == SYSCALLS_UNWANTED)
+    if (was == SYSCALLS_UNWANTED) {
+        pair->own += thread->process == SYSCALLS_OWN;
         return;
+    }
     thread->id = SYSCALLS_NONE;
     if (is_sigreturn(pair, thread, was) && id < 0) {
         done(pair, thread, was, 0, ts); // what it returns is a register of the interrupted program

@@ -21,6 +21,9 @@
 #define SYSCALLS_SLOWEST 4 // kept of each call
 #define SYSCALLS_CACHE 8
 
+// Indexes of processes that are always there: of threads that nobody knows, and ktop's own.
+enum { SYSCALLS_OTHERS, SYSCALLS_OWN, SYSCALLS_FIXED };
+
 struct syscalls_process {
     int32_t pid, parent;
     uint32_t user;
@@ -130,17 +133,20 @@ struct syscalls_pair {
         int32_t exit, exit_group, clone, clone3, fork, vfork, sigreturn, rt_sigreturn, restart, execve, execveat;
     } special[2];                         // by abi: native, 32
     uint64_t unpaired, left_out, damaged; // in the interval
+    uint64_t own;                         // events of ktop's own threads, ever
 };
 
 struct syscalls_pair *syscalls_pair_new(const struct syscalls_layout *layout, const struct syscalls_hooks *hooks,
                                         uint32_t n_cpus);
 void syscalls_pair_free(struct syscalls_pair *pair);
-// Takes a CPU's events up to limit: a ring_run_fn whose ctx is the pair.
+// Takes a CPU's events up to limit: a ring_run_fn whose ctx is the pair. Returns how many, without ktop's own.
 uint64_t syscalls_pair_run(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit);
 // Events before and after it do not belong together.
 void syscalls_pair_gap(struct syscalls_pair *pair, uint64_t ts);
 // A thread that was in that call before the stream began at ts, unless an event has told of it already.
 void syscalls_pair_before(struct syscalls_pair *pair, int32_t tid, int32_t id, const uint64_t args[6], uint64_t ts);
+// A thread of ktop's own: neither it nor what it makes is counted, whatever was thought of it before.
+void syscalls_pair_own(struct syscalls_pair *pair, int32_t tid);
 // Before the interval's figures are read: counts the threads that went into exit.
 void syscalls_pair_settle(struct syscalls_pair *pair);
 // After: forgets the interval. alive (may be NULL) is asked about threads that had no events for a while.

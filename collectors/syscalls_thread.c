@@ -28,7 +28,7 @@ static uint32_t process_add(struct syscalls_pair *pair, const struct syscalls_pr
         return pair->process_at[place] - 1;
     }
     if (pair->n_processes == PROCESSES)
-        return 0; // of which nobody knows who it is
+        return SYSCALLS_OTHERS;
     pair->processes[pair->n_processes++] = *process;
     pair->process_at[place] = pair->n_processes;
     return pair->n_processes - 1;
@@ -82,6 +82,7 @@ static void new_task(struct syscalls_pair *pair, int32_t parent_tid, int32_t tid
     struct syscalls_thread *parent = syscalls_thread_get(pair, parent_tid), *thread = thread_find(pair, tid, &place);
     if (!parent)
         return;
+    pair->own += parent->process == SYSCALLS_OWN;
     if (thread && syscalls_is_exit(pair, thread, thread->id))
         syscalls_count_untimed(pair, thread, thread->id, 0);
     if (thread) // the number is used again: what it was is over
@@ -90,7 +91,7 @@ static void new_task(struct syscalls_pair *pair, int32_t parent_tid, int32_t tid
         return;
     uint32_t process = parent->process;
     memcpy(thread->comm, parent->comm, SYSCALLS_COMM);
-    if (!(flags & CLONE_THREAD)) {
+    if (!(flags & CLONE_THREAD) && process != SYSCALLS_OWN) {
         struct syscalls_process child = pair->processes[process];
         child.parent = child.pid;
         child.pid = tid;
@@ -107,6 +108,7 @@ static void rename_task(struct syscalls_pair *pair, int32_t tid, const char *com
     struct syscalls_thread *thread = syscalls_thread_get(pair, tid);
     if (!thread)
         return;
+    pair->own += thread->process == SYSCALLS_OWN;
     struct syscalls_process *process = &pair->processes[thread->process];
     uint32_t abi = syscalls_thread_abi(thread);
     memcpy(thread->comm, comm, SYSCALLS_COMM);
@@ -168,6 +170,17 @@ void syscalls_pair_before(struct syscalls_pair *pair, int32_t tid, int32_t id, c
     memcpy(thread->args, args, sizeof(thread->args));
 }
 
+void syscalls_pair_own(struct syscalls_pair *pair, int32_t tid) {
+    uint32_t place;
+    struct syscalls_thread *thread = thread_find(pair, tid, &place);
+    if (!thread && !(thread = thread_add(pair, tid, place)))
+        return;
+    thread->seen = true;
+    thread->ended = false;
+    thread->interrupted = thread->unsure = SYSCALLS_NONE;
+    thread_is(pair, thread, SYSCALLS_OWN);
+}
+
 void syscalls_pair_settle(struct syscalls_pair *pair) {
     for (uint32_t i = 0; i < pair->n_threads; i++) {
         struct syscalls_thread *thread = &pair->threads[i];
@@ -203,12 +216,12 @@ void syscalls_pair_clear(struct syscalls_pair *pair) {
 
 // Threads and processes that are left, found anew.
 static void index_again(struct syscalls_pair *pair) {
-    uint32_t *moved = xcalloc(pair->n_processes, sizeof(*moved)), n = 1, place;
+    uint32_t *moved = xcalloc(pair->n_processes, sizeof(*moved)), n = SYSCALLS_FIXED, place;
     for (uint32_t i = 0; i < pair->n_threads; i++)
         if (pair->threads[i].tid)
             moved[pair->threads[i].process] = 1;
     memset(pair->process_at, 0, PROCESS_PLACES * sizeof(*pair->process_at));
-    for (uint32_t i = 1; i < pair->n_processes; i++) {
+    for (uint32_t i = SYSCALLS_FIXED; i < pair->n_processes; i++) {
         if (!moved[i])
             continue;
         pair->processes[n] = pair->processes[i];
@@ -225,7 +238,8 @@ static void index_again(struct syscalls_pair *pair) {
             continue;
         thread_find(pair, thread->tid, &place);
         pair->thread_at[place] = i + 1;
-        thread->process = thread->process ? moved[thread->process] : 0;
+        if (thread->process >= SYSCALLS_FIXED)
+            thread->process = moved[thread->process];
     }
     free(moved);
 }
@@ -294,8 +308,9 @@ struct syscalls_pair *syscalls_pair_new(const struct syscalls_layout *layout, co
     pair->error_of = xcalloc(SYSCALLS_ERROR_PLACES, sizeof(*pair->error_of));
     pair->error_places = xcalloc(SYSCALLS_ERRORS_MAX, sizeof(*pair->error_places));
     pair->no_cell = (struct syscalls_cell){.owner = UINT32_MAX, .call = &pair->no_call, .min_ns = UINT64_MAX};
-    pair->processes[0] = (struct syscalls_process){.comm = "(others)", .wanted = true};
-    pair->n_processes = 1;
+    pair->processes[SYSCALLS_OTHERS] = (struct syscalls_process){.comm = "(others)", .wanted = true};
+    pair->processes[SYSCALLS_OWN] = (struct syscalls_process){.comm = "ktop"};
+    pair->n_processes = SYSCALLS_FIXED;
     special_numbers(pair, SYSCALLS_ABI_NATIVE, SYSCALLS_MACHINE);
     special_numbers(pair, SYSCALLS_ABI_32, SYSCALLS_I386);
     return pair;

@@ -2,8 +2,9 @@
 # needs: root, cc, tracefs; what tracing all system calls at full speed costs the program and ktop
 """bench_syscalls.py [ROUNDS [CALLS]]: a program makes calls of getppid as fast as they go while in turns nobody traces, a bare ring buffer has
 the same events switched on and nobody reads it, and ktop runs; on one CPU, and then on all of them at once. CPU time of the program per call,
-medians and ratios within each round; events per second, events lost, and CPU time of ktop's thread per event. Then the same on one CPU under
-the peers, each beside a run that nobody traces. Ends with one JSON line."""
+medians and ratios within each round; events per second, beside what the machine itself makes of them with the bare ring; events lost, CPU time
+of ktop's thread per event, and how many a second it could take by that. Then the same on one CPU under the peers, each beside a run that nobody
+traces, and the decoder alone, from memory (build/tests/bench_syscalls). Ends with one JSON line."""
 import json
 import os
 import resource
@@ -172,25 +173,37 @@ def phase(kind, trace, cpus, calls):
 
 def rounds_of(trace, cpus, rounds, calls):
     kinds = {"none": Nothing, "ring": Bare, "ktop": Ktop}
-    cost, ktops = {k: [] for k in kinds}, []
+    cost, rate, ktops = {k: [] for k in kinds}, {k: [] for k in kinds}, []
     for number in range(rounds):
         for name in list(kinds) if number % 2 else reversed(kinds):
             ns, took, figures = phase(kinds[name], trace, cpus, calls)
             cost[name].append(ns)
+            rate[name].append(2 * calls * len(cpus) / took)
             if figures:
-                figures["rate"] = 2 * calls * len(cpus) / took
                 figures["ns_per_event"] = figures["cpu_ns"] / max(1, figures["events"])
                 figures["missing"] = calls * len(cpus) - figures["counted"]
                 ktops.append(figures)
         k = ktops[-1]
         print(f"{len(cpus)} CPUs, round {number + 1}: ns of CPU a call: " + ", ".join(f"{n} {v[-1]:.0f}" for n, v in cost.items())
-              + f"; {k['rate'] / 1e6:.1f} M events/s, {k['lost']} lost, {k['missing']:.0f} calls not counted, sampled 1:{k['sampled']:.0f}, "
+              + f"; {rate['ktop'][-1] / 1e6:.1f} M events/s (ring {rate['ring'][-1] / 1e6:.1f}), {k['lost']} lost, {k['missing']:.0f} calls not counted, sampled 1:{k['sampled']:.0f}, "
               f"ktop {k['ns_per_event']:.1f} ns an event", flush=True)
     middle = statistics.median
+    each = middle(k["ns_per_event"] for k in ktops)
     return {"none_ns": round(middle(cost["none"])), "ring_to_none": round(middle(a / b for a, b in zip(cost["ring"], cost["none"])), 3),
             "ktop_to_ring": round(middle(a / b for a, b in zip(cost["ktop"], cost["ring"])), 3),
-            "events_per_s": round(middle(k["rate"] for k in ktops)), "lost": sum(k["lost"] for k in ktops),
-            "not_counted": round(sum(k["missing"] for k in ktops)), "cpu_ns_per_event": round(middle(k["ns_per_event"] for k in ktops), 1)}
+            "events_per_s": round(middle(rate["ktop"])), "ring_events_per_s": round(middle(rate["ring"])), "reader_events_per_s": round(1e9 / each), "lost": sum(k["lost"] for k in ktops),
+            "not_counted": round(sum(k["missing"] for k in ktops)), "cpu_ns_per_event": round(each, 1)}
+
+
+def from_memory():
+    """How fast the decoder works off a backlog: forged sub-buffers of two CPUs, with no kernel."""
+    program = os.path.join(HERE, "../build/tests/bench_syscalls")
+    if not os.path.exists(program):
+        print("build/tests/bench_syscalls is not built (make benches): the decoder alone is not measured")
+        return None
+    out = subprocess.run([program, "20"], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    print("\n".join(out[:-1]), flush=True)
+    return json.loads(out[-1])
 
 
 def main():
@@ -213,6 +226,7 @@ def main():
     result["peers_to_none"] = peers(trace, cpus[-1:], calls)
     if len(cpus) > 1:
         result["all_cpus"] = rounds_of(trace, cpus, rounds, calls)
+    result["from_memory"] = from_memory()
     print(json.dumps(result))
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # needs: root, cc, tracefs; the syscalls pane against programs that know their calls, and against a second tracer's text
-"""Arguments choose: t_syscalls.py [mix] [signals] [threads] [spin] [latency] [syscount] [progress] [self] [i386] [sampled] [lost]."""
+"""Arguments choose: t_syscalls.py [mix] [signals] [threads] [spin] [latency] [syscount] [progress] [self] [i386] [sampled] [lost] [torrent]."""
 import json
 import os
 import re
@@ -336,6 +336,65 @@ def small_buffer(_):
     ktop.end()
 
 
+def lists_in_torrent(trace):
+    """What the kernel's filter of ktop's threads does, and what is counted meanwhile; None: others make the machine a torrent by themselves."""
+    ktop = Ktop("--budget", "100", "--threads")
+    name = next(n for n in trace.of(ktop.p.pid) if "-syscalls" in n)
+    guard = guard_of(ktop.p.pid)  # once: looking for it is a torrent
+    seen = set()  # threads of ktop's
+
+    def threads():
+        return {int(tid) for pid in (ktop.p.pid, guard) for tid in os.listdir(f"/proc/{pid}/task")}
+
+    def listed():
+        seen.update(threads())
+        return {int(tid) for tid in re.findall(r"common_pid != (\d+)", trace.read(f"instances/{name}/events/raw_syscalls/sys_exit/filter"))}
+
+    def whole_list(what):
+        try:
+            return wait_for(what, 40 * SLOW, lambda: threads() <= listed())
+        except AssertionError:
+            if max(f["series"]["syscalls_per_s"] for f in ktop.frames[-8:]) < 40000:
+                raise
+            return None
+
+    found = {"ktop": ktop, "seen": seen, "before": whole_list("ktop's threads in the filter")}
+    if found["before"] is not None:
+        load = Load("spin", 6000000 // SLOW).go()
+        found["took"] = wait_for("an empty filter", 30 * SLOW, lambda: not listed())
+        found["during"] = load.p.poll() is None
+        found["fast"] = load.counts()
+        slow = Load("sleep", 600).go()  # from the torrent to after it
+        found["back"] = whole_list("ktop's threads in the filter again")
+        found["slow"] = slow.counts()
+    ktop.finish()
+    return found if found["before"] is not None and found["back"] is not None else None
+
+
+def torrent(trace):
+    """The kernel's filter of ktop's threads is empty while a torrent lasts, and whole after it; nobody's calls get lost in the exchange, and
+    ktop's are never among them."""
+    for _ in range(5):
+        found = lists_in_torrent(trace)
+        if found and found["ktop"].whole() and found["during"]:
+            break
+        print("     torrent: " + ("a frame was not whole, or the filter not empty in time: again" if found else "others make too many calls: again"))
+    if not found:
+        print("     others make more than 40000 calls a second all the time: left out")
+        return
+    ktop, seen = found["ktop"], found["seen"]
+    check(found["during"] and found["took"] < 2 * SLOW,
+          f"torrent: the filter is empty after {found['took']:.2f} s; ktop's threads are in it again {found['back']:.2f} s after the end")
+    wrong = [difference(ktop.calls(pid), theirs) for pid, theirs in (found["fast"], found["slow"])]
+    check(ktop.whole() and not any(wrong), f"torrent: {[sum(theirs.values()) for _, theirs in (found['fast'], found['slow'])]} calls, "
+          f"differences (ours, theirs): {wrong}")
+    rows = ktop.rows("by_process") + [{**r, "pid": r["tid"]} for r in ktop.rows("in_progress")] + [e for f in ktop.frames for e in f["events"]]
+    ours = [r for r in rows if r["pid"] in seen]
+    check(len(seen) > 3 and not ours, f"torrent: nothing of ktop's {len(seen)} threads: {ours[:3]}")
+    notes = {n["text"] for f in ktop.frames for n in f["notes"]}
+    check(not any("ktop's own" in n for n in notes), f"torrent: and no word of them: {notes}")
+
+
 def main():
     global LOAD
     need_root()
@@ -348,9 +407,9 @@ def main():
     trace = Tracefs()
     undo.append(trace.close)
     tests = {"mix": mix, "signals": signals, "threads": threads, "spin": spin, "latency": latency, "syscount": syscount,
-             "progress": progress, "self": own, "i386": i386, "sampled": sampled, "lost": small_buffer}
+             "progress": progress, "self": own, "i386": i386, "sampled": sampled, "lost": small_buffer, "torrent": torrent}
     for name in sys.argv[1:] or tests:
-        tests[name](trace if name == "latency" else work)
+        tests[name](trace if name in ("latency", "torrent") else work)
     wait_for("no instance left behind", 10, lambda: not [i for k in started for i in trace.of(k)])
 
 

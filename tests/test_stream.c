@@ -8,10 +8,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collectors/stream.h"
@@ -220,8 +223,151 @@ static void sampled(void **state) {
         fail_msg("%.0f calls scaled, %.0f made", scaled, truth);
 }
 
+// ---- torrents ----
+
+struct flood {
+    struct format_field field;
+    char filter[32]; // only calls that hardly anybody makes: the machine may have torrents of its own
+    struct stream_event event;
+    struct stream *stream;
+    struct collector_run run;
+    uint64_t own;
+    pid_t told[64];
+    size_t n_told;
+};
+
+static bool told(const struct flood *flood, pid_t tid) {
+    for (size_t i = 0; i < flood->n_told; i++)
+        if (flood->told[i] == tid)
+            return true;
+    return false;
+}
+
+static void flood_own(void *ctx, pid_t tid) {
+    struct flood *flood = ctx;
+    if (!told(flood, tid) && flood->n_told < 64)
+        flood->told[flood->n_told++] = tid;
+}
+
+// As a decoder must: says how many were others'.
+static uint64_t flood_run(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit) {
+    struct flood *flood = ctx;
+    uint64_t n = 0;
+    (void)cpu;
+    do {
+        int32_t tid;
+        memcpy(&tid, page->data + flood->field.offset, sizeof(tid));
+        bool own = tid == getpid() || told(flood, tid);
+        flood->own += own;
+        n += !own;
+    } while (ring_page_next(page) && page->ts < limit);
+    return n;
+}
+
+// What is written in the file of this process's instance.
+static void flood_file(const char *file, char *out, size_t size) {
+    char path[600], mine[64];
+    snprintf(path, sizeof(path), "%s/instances", tracefs_where(NULL, NULL));
+    snprintf(mine, sizeof(mine), "ktop-%d-", getpid());
+    DIR *dir = opendir(path);
+    assert_non_null(dir);
+    struct dirent *entry;
+    while ((entry = readdir(dir)) && strncmp(entry->d_name, mine, strlen(mine)) != 0)
+        ;
+    assert_non_null(entry);
+    snprintf(path, sizeof(path), "%s/instances/%.100s/%s", tracefs_where(NULL, NULL), entry->d_name, file);
+    closedir(dir);
+    out[0] = '\0';
+    assert_true(format_file(path, out, size) >= 0);
+}
+
+// Whether the kernel leaves this thread out.
+static bool filtered(void) {
+    char text[8192], word[32];
+    flood_file("events/raw_syscalls/sys_enter/filter", text, sizeof(text));
+    snprintf(word, sizeof(word), "common_pid != %d", getpid());
+    bool there = strstr(text, word);
+    assert_non_null(strstr(text, "id ==")); // the stream's own
+    if (!there)
+        assert_null(strstr(text, "common_pid")); // all or nobody
+    return there;
+}
+
+// Drains until the kernel does or does not leave this thread out.
+static bool drain_until(struct flood *flood, bool want) {
+    uint64_t began = now_ns();
+    struct stream_frame frame;
+    while (now_ns() - began < 30000000000ull) {
+        for (int i = 0; i < 5; i++) {
+            syscall(SYS_getsid, 0);
+            usleep(flood->run.drain_ms * 1000);
+            stream_drain(flood->stream, &flood->run);
+        }
+        stream_frame(flood->stream, &flood->run, &frame);
+        assert_false(frame.sees_self);
+        if (filtered() == want)
+            return true;
+    }
+    return false;
+}
+
+static pid_t flood_start(void) {
+    pid_t parent = getpid(), child = fork();
+    assert_true(child >= 0);
+    if (child)
+        return child;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (getppid() == parent)
+        for (int i = 0; i < 1000; i++)
+            syscall(SYS_getsid, 0);
+    _exit(0);
+}
+
+// The kernel leaves this process out, but not in a torrent; the decoder hears of every thread in between.
+static void torrent(void **state) {
+    (void)state;
+    const struct collect_options options = {.budget_pct = 100};
+    struct flood flood = {.field = {.name = "common_pid"}};
+    struct stream_frame frame;
+    need_tracefs();
+    snprintf(flood.filter, sizeof(flood.filter), "id == %d", SYS_getsid);
+    flood.event = (struct stream_event){
+        .system = "raw_syscalls", .name = "sys_enter", .fields = &flood.field, .n_fields = 1, .filter = flood.filter};
+    const struct stream_config config = {.name = "test",
+                                         .what = "test events",
+                                         .events = &flood.event,
+                                         .n_events = 1,
+                                         .options = &options,
+                                         .torrent = true,
+                                         .on_run = flood_run,
+                                         .slack_ns = STREAM_THREAD_SLACK_NS,
+                                         .on_own = flood_own,
+                                         .ctx = &flood};
+    pid_t child = flood_start();
+    assert_int_equal(stream_open(&config, &flood.run, &flood.stream), 0);
+    stream_frame(flood.stream, &flood.run, &frame);
+    if (frame.sees_self) { // in a PID namespace
+        kill(child, SIGKILL);
+        stream_close(flood.stream);
+        skip();
+    }
+    assert_true(filtered());
+    assert_true(told(&flood, getpid()));
+    size_t before = flood.n_told;
+    assert_true(drain_until(&flood, false));
+    assert_true(flood.n_told > before); // of the thread that did it
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    assert_false(told(&flood, child));
+    flood.own = 0;
+    assert_true(drain_until(&flood, true));
+    assert_true(flood.own > 0);
+    stream_close(flood.stream);
+    assert_int_equal(instances(), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(refused), cmocka_unit_test(counted), cmocka_unit_test(left_out),
-                                       cmocka_unit_test(sampled)};
+                                       cmocka_unit_test(sampled), cmocka_unit_test(torrent)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,8 +80,32 @@ static void patience(void **state) {
     assert_true(sampled > 2900);
 }
 
+static void torrent(void **state) {
+    (void)state;
+    struct stream_torrent torrent = {0};
+    for (int i = 0; i < 100; i++)
+        assert_false(stream_torrent_window(&torrent, STREAM_TORRENT_FROM - 1, false));
+    assert_false(stream_torrent_window(&torrent, 9e6, true)); // nothing is begun while it samples
+    assert_true(stream_torrent_window(&torrent, STREAM_TORRENT_FROM, false));
+    for (int i = 0; i < 100; i++)
+        assert_true(stream_torrent_window(&torrent, STREAM_TORRENT_UNTIL, false)); // less, but not little
+    for (int i = 0; i < 100; i++)
+        assert_true(stream_torrent_window(&torrent, 0, true)); // nor ended
+    for (int round = 0; round < 10; round++) {                 // little, but not for long
+        for (int i = 1; i < STREAM_TORRENT_CALM; i++)
+            assert_true(stream_torrent_window(&torrent, 10, false));
+        assert_true(stream_torrent_window(&torrent, round % 2 ? 9e6 : STREAM_TORRENT_UNTIL, false));
+    }
+    for (int i = 1; i < STREAM_TORRENT_CALM; i++)
+        assert_true(stream_torrent_window(&torrent, 10, false));
+    assert_false(stream_torrent_window(&torrent, 10, false));
+    assert_false(stream_torrent_window(&torrent, STREAM_TORRENT_UNTIL, false));
+    assert_true(stream_torrent_window(&torrent, 9e6, false)); // the next one
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(begins), cmocka_unit_test(jumps), cmocka_unit_test(loss),
-                                       cmocka_unit_test(comes_back), cmocka_unit_test(patience)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(begins),   cmocka_unit_test(jumps),
+                                       cmocka_unit_test(loss),     cmocka_unit_test(comes_back),
+                                       cmocka_unit_test(patience), cmocka_unit_test(torrent)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,6 +24,12 @@ static void identify(void *ctx, int32_t tid, struct syscalls_process *process, c
     strcpy(comm, "thread");
 }
 
+static bool nobody_lives(void *ctx, int32_t tid) {
+    (void)ctx;
+    (void)tid;
+    return false;
+}
+
 static struct syscalls_pair *pair_new(void) {
     const struct syscalls_hooks hooks = {.identify = identify};
     asked = 0;
@@ -291,6 +297,54 @@ static void others_tables(void **state) {
     syscalls_pair_free(pair);
 }
 
+// ktop's own threads, known before their events or found out in the middle of a call, and what they make.
+static void own_threads(void **state) {
+    (void)state;
+    struct syscalls_pair *pair = pair_new();
+    struct forge page;
+    syscalls_pair_own(pair, 501);
+    assert_int_equal(asked, 0); // nobody needs to look who that is
+    forge_start(&page, 1000);
+    forge_exit(&page, 0, 501, NR(read), 0); // the kernel left its entry out
+    forge_enter(&page, 5, 501, NR(read), 3);
+    forge_enter(&page, 5, 101, NR(read), 3);
+    forge_newtask(&page, 5, 501, 502, CLONE_VM | CLONE_THREAD);
+    forge_newtask(&page, 5, 501, 600, 0);
+    forge_rename(&page, 5, 502, "ktop-lists");
+    forge_enter(&page, 5, 502, NR(close), 3);
+    forge_enter(&page, 5, 600, NR(close), 3);
+    forge_exit(&page, 5, 101, NR(read), 0);
+    forge_enter(&page, 5, 701, NR(read), 3); // of which nobody knows yet
+    assert_int_equal(forge_take(pair, 0, &page), 3);
+    syscalls_pair_own(pair, 701);
+    syscalls_pair_gap(pair, 1500);
+    forge_start(&page, 2000);
+    forge_exit(&page, 5, 701, NR(read), 0);
+    forge_exit(&page, 5, 502, NR(close), 0);
+    forge_enter(&page, 5, 600, NR(exit), 0);
+    assert_int_equal(forge_take(pair, 1, &page), 0);
+    syscalls_pair_settle(pair);
+    assert_int_equal(pair->own, 10);
+    assert_int_equal(pair->unpaired, 0);
+    assert_int_equal(pair->n_cells, 1); // the read of 101
+    // A number that is used again is its new owner's.
+    syscalls_pair_clear(pair);
+    syscalls_pair_tidy(pair, nobody_lives);
+    syscalls_pair_tidy(pair, nobody_lives);
+    assert_null(process_of(pair, 501));
+    syscalls_pair_own(pair, 501);
+    forge_start(&page, 3000);
+    forge_newtask(&page, 5, 101, 501, 0);
+    forge_enter(&page, 5, 501, NR(close), 3);
+    forge_exit(&page, 5, 501, NR(close), 0);
+    assert_int_equal(forge_take(pair, 0, &page), 3);
+    assert_int_equal(cell_of(pair, 501, NR(close)).calls, 1);
+    assert_int_equal(process_of(pair, 501)->pid, 501);
+    assert_false(pair->processes[SYSCALLS_OWN].wanted);
+    assert_true(pair->processes[SYSCALLS_OTHERS].wanted);
+    syscalls_pair_free(pair);
+}
+
 // Bytes that make no sense are left out, and nothing is read past their end.
 static void damaged(void **state) {
     (void)state;
@@ -361,15 +415,11 @@ static void slowest(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_calls),
-        cmocka_unit_test(moves),
-        cmocka_unit_test(begun_again),
-        cmocka_unit_test(handlers),
-        cmocka_unit_test(making_and_ending),
-        cmocka_unit_test(unpaired),
-        cmocka_unit_test(others_tables),
-        cmocka_unit_test(damaged),
-        cmocka_unit_test(full),
+        cmocka_unit_test(plain_calls),       cmocka_unit_test(moves),
+        cmocka_unit_test(begun_again),       cmocka_unit_test(handlers),
+        cmocka_unit_test(making_and_ending), cmocka_unit_test(unpaired),
+        cmocka_unit_test(others_tables),     cmocka_unit_test(own_threads),
+        cmocka_unit_test(damaged),           cmocka_unit_test(full),
         cmocka_unit_test(slowest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
