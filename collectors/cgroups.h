@@ -54,9 +54,18 @@ struct cgroups {
 // `root`: "" or a directory that stands for "/" (tests). 0, or -ENOENT: no hierarchy that says something is mounted.
 int cgroups_open(struct cgroups *cgroups, const char *root);
 void cgroups_close(struct cgroups *cgroups);
+// Only the hierarchy that limits CPU time is looked at from now on: v1's with the cpu controller, else v2.
+// 0, or -ENOENT: there is none.
+int cgroups_keep_cpu(struct cgroups *cgroups);
 // Looks which groups there are; `gone` is told of each one that is no more, before its memory goes.
 void cgroups_list(struct cgroups *cgroups, void (*gone)(void *context, struct cgroup *group), void *context);
 void cgroup_read(struct cgroups *cgroups, const struct cgroup *group, struct cgroup_counts *out);
 void cgroup_read_limits(struct cgroups *cgroups, const struct cgroup *group, struct cgroup_limits *out);
+// One or two small files each: usage_us and the throttling, as far as cpu.stat has it; the limit on CPU time, NAN:
+// none.
+void cgroup_read_throttling(struct cgroups *cgroups, const struct cgroup *group, struct cgroup_counts *out);
+double cgroup_read_cpu_limit(struct cgroups *cgroups, const struct cgroup *group);
+// Its own processes, those of groups below it not, and the PID when it is one; NAN: not known.
+double cgroup_read_processes(struct cgroups *cgroups, const struct cgroup *group, double *pid);
 
 #endif

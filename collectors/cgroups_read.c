@@ -134,6 +134,16 @@ int cgroups_open(struct cgroups *cgroups, const char *root) {
     return n ? 0 : -ENOENT;
 }
 
+int cgroups_keep_cpu(struct cgroups *cgroups) {
+    int keep = cgroups->fds[CGROUP_V1_CPU] >= 0 ? CGROUP_V1_CPU : CGROUP_V2;
+    for (int i = 0; i < CGROUP_HIERARCHIES; i++)
+        if (i != keep && cgroups->fds[i] >= 0) {
+            close(cgroups->fds[i]);
+            cgroups->fds[i] = -1;
+        }
+    return cgroups->fds[keep] >= 0 ? 0 : -ENOENT;
+}
+
 void cgroups_close(struct cgroups *cgroups) {
     for (int i = 0; i < CGROUP_HIERARCHIES; i++)
         if (cgroups->mounts[i].path[0] && cgroups->fds[i] >= 0)
@@ -264,7 +274,7 @@ static uint64_t number_read(struct cgroups *cgroups, const struct cgroup *group,
     return proc_number(&at, &value) ? value : PROC_MISSING;
 }
 
-void cgroup_read(struct cgroups *cgroups, const struct cgroup *group, struct cgroup_counts *out) {
+void cgroup_read_throttling(struct cgroups *cgroups, const struct cgroup *group, struct cgroup_counts *out) {
     static const char *const names[] = {"usage_usec", "nr_periods", "nr_throttled", "throttled_usec", "throttled_time"};
     uint64_t values[5] = {PROC_MISSING, PROC_MISSING, PROC_MISSING, PROC_MISSING, PROC_MISSING}, old[5];
     if (group_file(cgroups, group, CGROUP_V2, "cpu.stat"))
@@ -280,6 +290,10 @@ void cgroup_read(struct cgroups *cgroups, const struct cgroup *group, struct cgr
                                   .throttled_us = values[3] != PROC_MISSING   ? values[3]
                                                   : values[4] != PROC_MISSING ? values[4] / 1000
                                                                               : PROC_MISSING};
+}
+
+void cgroup_read(struct cgroups *cgroups, const struct cgroup *group, struct cgroup_counts *out) {
+    cgroup_read_throttling(cgroups, group, out);
     if (out->usage_us == PROC_MISSING) {
         uint64_t ns = number_read(cgroups, group, CGROUP_V1_CPUACCT, "cpuacct.usage");
         out->usage_us = ns == PROC_MISSING ? ns : ns / 1000;
@@ -292,20 +306,37 @@ void cgroup_read(struct cgroups *cgroups, const struct cgroup *group, struct cgr
         out->memory_bytes = number_read(cgroups, group, CGROUP_V1_MEMORY, "memory.usage_in_bytes");
 }
 
-void cgroup_read_limits(struct cgroups *cgroups, const struct cgroup *group, struct cgroup_limits *out) {
-    *out = (struct cgroup_limits){NAN, NAN};
-    uint64_t quota = PROC_MISSING, period = PROC_MISSING, memory;
+double cgroup_read_cpu_limit(struct cgroups *cgroups, const struct cgroup *group) {
+    uint64_t quota = PROC_MISSING, period = PROC_MISSING;
     if (group_file(cgroups, group, CGROUP_V2, "cpu.max")) { // "max 100000" or "50000 100000"
         const char *at = cgroups->buffer.bytes;
         if (proc_number(&at, &quota))
             proc_number(&at, &period);
     } else { // -1: none
         quota = number_read(cgroups, group, CGROUP_V1_CPU, "cpu.cfs_quota_us");
-        period = number_read(cgroups, group, CGROUP_V1_CPU, "cpu.cfs_period_us");
+        if (quota != PROC_MISSING)
+            period = number_read(cgroups, group, CGROUP_V1_CPU, "cpu.cfs_period_us");
     }
-    if (quota != PROC_MISSING && period != PROC_MISSING && period)
-        out->cpu_pct = 100 * (double)quota / (double)period;
-    memory = number_read(cgroups, group, CGROUP_V2, "memory.max");
+    return quota != PROC_MISSING && period != PROC_MISSING && period ? 100 * (double)quota / (double)period : NAN;
+}
+
+double cgroup_read_processes(struct cgroups *cgroups, const struct cgroup *group, double *pid) {
+    int hierarchy = group->in & (1u << CGROUP_V1_CPU) ? CGROUP_V1_CPU : CGROUP_V2;
+    const struct proc_buffer *buffer = &cgroups->buffer;
+    double n = 0;
+    *pid = NAN;
+    if (!group_file(cgroups, group, hierarchy, "cgroup.procs") || buffer->length >= FILE_MAX_BYTES - 1)
+        return NAN; // threads in groups of their own, or too many to count
+    for (const char *at = buffer->bytes; (at = strchr(at, '\n')); at++)
+        n++;
+    if (n == 1)
+        *pid = atof(buffer->bytes);
+    return n;
+}
+
+void cgroup_read_limits(struct cgroups *cgroups, const struct cgroup *group, struct cgroup_limits *out) {
+    *out = (struct cgroup_limits){cgroup_read_cpu_limit(cgroups, group), NAN};
+    uint64_t memory = number_read(cgroups, group, CGROUP_V2, "memory.max");
     if (memory == PROC_MISSING)
         memory = number_read(cgroups, group, CGROUP_V1_MEMORY, "memory.limit_in_bytes");
     if (memory < (1ull << 60)) // v1 has the largest number of pages for none

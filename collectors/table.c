@@ -15,6 +15,7 @@ extern const struct collector
     collector_faults,
     collector_sched,
     collector_syscalls,
+    collector_cpu_limits,
     collector_cgroups;
 
 const struct collector *const collectors[] = {
@@ -27,6 +28,7 @@ const struct collector *const collectors[] = {
     &collector_faults,
     &collector_sched,
     &collector_syscalls,
+    &collector_cpu_limits,
     &collector_cgroups,
     NULL,
 };

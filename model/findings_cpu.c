@@ -76,12 +76,15 @@ void check_cpu_pressure(struct scan *scan) {
     double pressure = scan_series(scan, "cpu_some_pct");
     // Waiting with CPUs idle: pinned tasks, a CPU limit of a group, or one crowded CPU. 40 %: well above what the
     // wake-ups of an ordinary machine add up to.
-    if (scan->cpu_saturated || !(pressure >= 40) || isnan(scan->busy_cpus) || scan->busy_cpus >= scan->cpus * 0.9)
+    // Where a limit stops a group most of the time, that is told already, with its name.
+    if (scan->cpu_saturated || scan->cpu_limited || !(pressure >= 40) || isnan(scan->busy_cpus) ||
+        scan->busy_cpus >= scan->cpus * 0.9)
         return;
     char who[192];
     struct culprit culprit = cpu_culprit(scan, who, sizeof(who));
-    const char *why = scan_tasks(scan)->cpu.priority < 0 ? "a real-time task keeps the others from its CPU"
-                                                         : "pinned tasks or a CPU limit?";
+    const char *why = scan_tasks(scan)->cpu.priority < 0       ? "a real-time task keeps the others from its CPU"
+                      : frame_table(scan->frame, "cpu_limits") ? "pinned tasks?"
+                                                               : "pinned tasks or a CPU limit?";
     scan_report(scan, SEVERITY_WARNING, "", &culprit,
                 "%s: tasks waited for a CPU %.0f %% of the time although only %.1f of %.0f CPUs were busy (%s)", who,
                 pressure, scan->busy_cpus, scan->cpus, why);

@@ -57,6 +57,7 @@ struct scan {
     double busy_cpus;  // of them, on average; NAN: not known
     double interval_s; // of the frame
     bool cpu_saturated;
+    bool cpu_limited;      // a finding names a group that its CPU limit stops most of the time
     double hung[SCAN_HOT]; // PIDs that a finding names for an I/O of theirs that does not end
     uint32_t n_hung;
     struct task_summary tasks;
@@ -97,6 +98,8 @@ void check_cpu_pressure(struct scan *scan);
 void check_steal(struct scan *scan);
 void check_interrupt_load(struct scan *scan);
 void check_runaway(struct scan *scan);
+// findings_limit.c
+void check_cpu_limit(struct scan *scan);
 // findings_tasks.c
 void check_stuck_task(struct scan *scan);
 void check_blocked_tasks(struct scan *scan);

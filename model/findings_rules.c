@@ -6,6 +6,7 @@ const struct rule rules[] = {
     {"disk_errors", "disk", "disk", true, check_disk_errors},
     {"disk_timeouts", "disk", "disk", true, check_disk_timeouts},
     {"cpu_saturated", "cpu", "tasks", false, check_cpu_saturated},
+    {"cpu_limit", "cpu", "sched", false, check_cpu_limit},
     {"cpu_pressure", "scheduler", "tasks", false, check_cpu_pressure},
     {"cpu_steal", "cpu", "cpus", false, check_steal},
     {"interrupt_load", "kernel", "cpus", false, check_interrupt_load},

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, cgroups; groups are the sums of their tasks, CPU and pressure of busy loops in a group, throttling of one with a quota
+# needs: root, cgroups; groups are the sums of their tasks, CPU and pressure of busy loops in a group, throttling of one with a quota and its finding
 import json
 import os
 import subprocess
@@ -33,8 +33,8 @@ def mounts():
     return found
 
 
-def frames(n, *more):
-    p = subprocess.run([KTOP, "--batch", "--pane", "tasks", "--format", "json", "-n", str(n), "-d", "1", *more], capture_output=True,
+def frames(n, *more, pane="tasks"):
+    p = subprocess.run([KTOP, "--batch", "--pane", pane, "--format", "json", "-n", str(n), "-d", "1", *more], capture_output=True,
                        text=True, timeout=60)
     assert p.returncode == 0, p
     return [json.loads(line) for line in p.stdout.splitlines()]
@@ -152,12 +152,48 @@ def throttled(cpu, v2):
         group.end()
 
 
+def found(path, loops):
+    """A quota of 20 % of a CPU under busy loops: triage names the group, its limit and, when it is alone, the process."""
+    group = Group([path], loops)
+    v1 = os.path.exists(os.path.join(group.paths[0], "cpu.cfs_quota_us"))
+    try:
+        with open(os.path.join(group.paths[0], "cpu.cfs_quota_us" if v1 else "cpu.max"), "w") as f:
+            f.write("20000" if v1 else "20000 100000")
+        before, start = throttling(group.paths[0]), time.monotonic()
+        shown = frames(4, pane="triage")
+        periods, stops = (now - then for now, then in zip(throttling(group.paths[0]), before))
+        rows = [next(r for r in f["tables"]["cpu_limits"] if r["cgroup"] == "/" + NAME) for f in shown]
+        share, kernel = sum(r["throttled_pct"] or 0 for r in rows) / len(rows), 100 * stops / periods
+        print(f"quota 20 %, {loops} loops: throttled in {share:.0f} % of the periods, by the kernel {kernel:.0f} %, {time.monotonic() - start:.1f} s")
+        assert all(r["cpu_limit_pct"] == 20 for r in rows), rows
+        assert abs(share - kernel) < 25, (share, kernel, rows)
+        if share < 50:  # others' load keeps it from its quota
+            print("it was hardly throttled: the finding is not tested")
+            return
+        told = [f for f in shown[-1]["tables"]["findings"] if f["kind"] == "cpu_limit" and "/" + NAME in f["evidence"]]
+        assert len(told) == 1 and told[0]["pane"] == "sched" and "limit of 20 % of one CPU" in told[0]["evidence"], shown[-1]["tables"]
+        if loops == 1:
+            assert told[0]["culprit_pid"] == group.loops[0].pid, told
+        else:
+            assert rows[-1]["processes"] == loops and rows[-1]["pid"] is None, rows
+            assert told[0]["culprit_pid"] in [None] + [p.pid for p in group.loops], told
+    finally:
+        group.end()
+    last = frames(1, pane="triage")[0]["tables"]["cpu_limits"]
+    assert not any(r["cgroup"] == "/" + NAME for r in last), last
+
+
 def main():
     if os.geteuid() != 0:
         skip("needs root: makes control groups")
     where = mounts()
     for frame in frames(2) + frames(2, "--threads"):
         sums(frame)
+    if "cpu" in where or ("v2" in where and "cpu" in open(os.path.join(where["v2"], "cgroup.subtree_control")).read().split()):
+        for loops in 1, 3:
+            found(where.get("cpu") or where["v2"], loops)
+    else:
+        print("no group here can have a CPU quota: the finding is not tested")
     if "v2" not in where or not os.access(os.path.join(where["v2"], "cgroup.procs"), os.W_OK):
         skip("no cgroup v2 hierarchy that can be written to: only the sums were compared")
     busy(where["v2"])

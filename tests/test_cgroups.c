@@ -168,6 +168,62 @@ static void test_v1_beside_v2(void **state) {
     cgroups_close(&cgroups);
 }
 
+// What the limits alone take: one hierarchy, and the files that are read in every frame.
+static void test_cpu_only(void **state) {
+    (void)state;
+    struct cgroups cgroups;
+    struct cgroup_counts counts;
+    double pid;
+    clean();
+    put("/proc/self/mountinfo", "32 31 0:29 / /cg/cpu rw - cgroup cgroup rw,cpu\n"
+                                "35 31 0:32 / /cg/memory rw - cgroup cgroup rw,memory\n"
+                                "41 31 0:38 / /cg/unified rw - cgroup2 cgroup2 rw\n");
+    put("/cg/unified/u/cpu.stat", "usage_usec 9\n");
+    put("/cg/memory/m/memory.usage_in_bytes", "1\n");
+    put("/cg/cpu/x/cpu.stat", "nr_periods 7\nnr_throttled 3\nthrottled_time 9000000\n");
+    put("/cg/cpu/x/cpu.cfs_quota_us", "20000\n");
+    put("/cg/cpu/x/cpu.cfs_period_us", "100000\n");
+    put("/cg/cpu/x/cgroup.procs", "4242\n");
+    put("/cg/cpu/y/cpu.cfs_quota_us", "-1\n");
+    put("/cg/cpu/y/cgroup.procs", "1\n2\n77\n");
+    assert_int_equal(cgroups_open(&cgroups, root), 0);
+    assert_int_equal(cgroups_keep_cpu(&cgroups), 0);
+    assert_string_equal(list(&cgroups), "/:2 /x:2 /y:2 ");
+    cgroup_read_throttling(&cgroups, &cgroups.groups[1], &counts);
+    assert_int_equal(counts.periods, 7);
+    assert_int_equal(counts.throttled, 3);
+    assert_int_equal(counts.throttled_us, 9000);
+    assert_true(cgroup_read_cpu_limit(&cgroups, &cgroups.groups[1]) == 20);
+    assert_true(isnan(cgroup_read_cpu_limit(&cgroups, &cgroups.groups[2])));
+    assert_true(isnan(cgroup_read_cpu_limit(&cgroups, &cgroups.groups[0])));
+    assert_true(cgroup_read_processes(&cgroups, &cgroups.groups[1], &pid) == 1 && pid == 4242);
+    assert_true(cgroup_read_processes(&cgroups, &cgroups.groups[2], &pid) == 3 && isnan(pid));
+    assert_true(isnan(cgroup_read_processes(&cgroups, &cgroups.groups[0], &pid)) && isnan(pid));
+    cgroups_close(&cgroups);
+
+    clean();
+    put("/proc/self/mountinfo", V2_LINE);
+    put("/sys/fs/cgroup/a/cpu.stat", "usage_usec 5\nnr_periods 100\nnr_throttled 40\nthrottled_usec 700\n");
+    put("/sys/fs/cgroup/a/cpu.max", "50000 100000\n");
+    put("/sys/fs/cgroup/a/cgroup.procs", "");
+    assert_int_equal(cgroups_open(&cgroups, root), 0);
+    assert_int_equal(cgroups_keep_cpu(&cgroups), 0);
+    assert_string_equal(list(&cgroups), "/:1 /a:1 ");
+    cgroup_read_throttling(&cgroups, &cgroups.groups[1], &counts);
+    assert_int_equal(counts.throttled, 40);
+    assert_int_equal(counts.throttled_us, 700);
+    assert_true(cgroup_read_cpu_limit(&cgroups, &cgroups.groups[1]) == 50);
+    assert_true(cgroup_read_processes(&cgroups, &cgroups.groups[1], &pid) == 0 && isnan(pid));
+    cgroups_close(&cgroups);
+
+    clean();
+    put("/proc/self/mountinfo", "35 31 0:32 / /cg/memory rw - cgroup cgroup rw,memory\n");
+    put("/cg/memory/m/memory.usage_in_bytes", "1\n");
+    assert_int_equal(cgroups_open(&cgroups, root), 0);
+    assert_int_equal(cgroups_keep_cpu(&cgroups), -ENOENT);
+    cgroups_close(&cgroups);
+}
+
 static int make_root(void **state) {
     (void)state;
     return mkdtemp(root) ? 0 : -1;
@@ -181,6 +237,6 @@ static int remove_root(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_mounts), cmocka_unit_test(test_v2),
-                                       cmocka_unit_test(test_v1_beside_v2)};
+                                       cmocka_unit_test(test_v1_beside_v2), cmocka_unit_test(test_cpu_only)};
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }

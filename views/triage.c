@@ -8,6 +8,7 @@
 // By what the rules judge, so that nothing is claimed which no rule has seen.
 static const struct findings_look looks[] = {
     {"CPU", "cpu_idle_pct"},
+    {"CPU limits", "cpu_limits"},
     {"memory", "mem_available_kib"},
     {"pressure", "cpu_some_pct"},
     {"disks", "devices"},
@@ -20,6 +21,7 @@ static const struct findings_look looks[] = {
 static const struct findings_spec findings = {.table = "findings", .looks = looks};
 
 static const struct table_spec findings_in_files = {.source = {.tables = {"findings"}}};
+static const struct table_spec limits_in_files = {.source = {.tables = {"cpu_limits"}}};
 
 // Down the columns of the screen: what belongs together stands together.
 static const struct gauge meters[] = {
@@ -157,10 +159,11 @@ static const struct top_spec top = {
 static const struct part parts[] = {
     {.kind = &part_findings, .name = "findings", .title = "Findings", .spec = &findings, .min_height = 3, .weight = 2},
     {.kind = &part_table, .name = "findings", .spec = &findings_in_files, .hidden = true},
+    {.kind = &part_table, .name = "cpu_limits", .spec = &limits_in_files, .hidden = true},
     {.kind = &part_gauge, .name = "meters", .spec = &gauges, .title = "Resources", .min_height = 4},
     {.kind = &part_top, .name = "top", .title = "Top tasks", .spec = &top, .min_height = 3, .weight = 3},
 };
-static const char *const needs[] = {"system", "tasks", "block", NULL};
+static const char *const needs[] = {"system", "tasks", "block", "cpu_limits", NULL};
 
 const struct view view_triage = {
     .name = "triage",
