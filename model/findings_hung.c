@@ -37,10 +37,10 @@ struct oldest {
 };
 
 static bool oldest_take(const struct table_def *def, const union cell *row, struct oldest *oldest) {
-    int age = table_column(def, "oldest_ms");
+    int age = table_column(def, "oldest_us");
     if (age < 0)
         return false;
-    oldest->age_s = scan_num(row, age) / 1000;
+    oldest->age_s = scan_num(row, age) / 1e6;
     oldest->who.pid = scan_num(row, table_column(def, "oldest_pid"));
     oldest->who.comm = scan_text(row, table_column(def, "oldest_comm"));
     return true;

@@ -16,7 +16,7 @@ static const struct column device_columns[] = {{.name = "device", .type = COLUMN
                                                {.name = "write_wait_us"}};
 static const struct table_def devices_def = {"devices", "", device_columns, 8, 1};
 static const struct column block_columns[] = {{.name = "device", .type = COLUMN_TEXT},
-                                              {.name = "oldest_ms"},
+                                              {.name = "oldest_us"},
                                               {.name = "oldest_pid", .unit = UNIT_ID},
                                               {.name = "oldest_comm", .type = COLUMN_TEXT}};
 static const struct table_def block_def = {"block_devices", "", block_columns, 4, 1};
@@ -134,17 +134,17 @@ static void hung_disk_names_who_waits(void **state) {
                           .devices = {HUNG},
                           .by_process = {"pid=40|comm=make|device=vda|ios_per_s=90|bytes_per_s=9e6"},
                           .tasks = {MAKE}};
-    scene.blocks[0] = "device=loop2|oldest_ms=1500|oldest_pid=77|oldest_comm=dd";
+    scene.blocks[0] = "device=loop2|oldest_us=1500000|oldest_pid=77|oldest_comm=dd";
     assert_string_equal(
         steps(&scene, 2),
         "warning disk_hung: loop2: an I/O of dd (pid 77) has not ended for 1.5 s; none ended in the last 1.5 s\n");
     assert_string_equal(culprit, "77 dd loop2");
-    scene.blocks[0] = "device=loop2|oldest_ms=5200|oldest_pid=77|oldest_comm=dd";
+    scene.blocks[0] = "device=loop2|oldest_us=5200000|oldest_pid=77|oldest_comm=dd";
     assert_string_equal(
         steps(&scene, 3),
         "critical disk_hung: loop2: an I/O of dd (pid 77) has not ended for 5.2 s; none ended in the last 5.0 s\n");
     // Its submitter has not been seen.
-    scene.blocks[0] = "device=loop2|oldest_ms=6200";
+    scene.blocks[0] = "device=loop2|oldest_us=6200000";
     assert_string_equal(step(&scene),
                         "critical disk_hung: loop2: an I/O has not ended for 6.2 s; none ended in the last 6.0 s\n");
     assert_string_equal(culprit, "nan - loop2");
@@ -173,9 +173,9 @@ static void hung_disk_without_ages_names_nobody(void **state) {
 static void one_io_that_others_pass(void **state) {
     (void)state;
     struct scene scene = {.devices = {"device=sda|reads_per_s=300|writes_per_s=0|in_flight=2|util_pct=60"},
-                          .blocks = {"device=sda|oldest_ms=4000|oldest_pid=77|oldest_comm=dd"}};
+                          .blocks = {"device=sda|oldest_us=4000000|oldest_pid=77|oldest_comm=dd"}};
     assert_string_equal(steps(&scene, 3), "");
-    scene.blocks[0] = "device=sda|oldest_ms=31000|oldest_pid=77|oldest_comm=dd";
+    scene.blocks[0] = "device=sda|oldest_us=31000000|oldest_pid=77|oldest_comm=dd";
     assert_string_equal(
         steps(&scene, 2),
         "critical disk_hung: sda: an I/O of dd (pid 77) has not ended for 31.0 s, though 300 others/s do\n");
@@ -254,7 +254,7 @@ static void a_hang_is_told_once(void **state) {
     (void)state;
     struct scene scene = {.series = "tasks_uninterruptible=1",
                           .devices = {HUNG},
-                          .blocks = {"device=loop2|oldest_ms=30000|oldest_pid=30|oldest_comm=dd"},
+                          .blocks = {"device=loop2|oldest_us=30000000|oldest_pid=30|oldest_comm=dd"},
                           .tasks = {DD}};
     const char *text = steps(&scene, 20);
     assert_non_null(strstr(text, "disk_hung: loop2: an I/O of dd (pid 30)"));
