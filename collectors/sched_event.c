@@ -55,13 +55,14 @@ int sched_format_take(struct sched_formats *formats, enum sched_kind kind, const
         .tid = fields[F_TID].offset,
         .prio = fields[F_PRIO].offset,
         .comm = comm_of(&fields[F_COMM]),
-        .target = fields[F_TARGET].offset,
     };
     if (kind == SCHED_SWITCH) {
         layout->state = fields[F_STATE].offset;
         layout->next = fields[F_NEXT].offset;
         layout->next_prio = fields[F_NEXT_PRIO].offset;
         layout->next_comm = comm_of(&fields[F_NEXT_COMM]);
+    } else {
+        layout->target = fields[F_TARGET].offset;
     }
     return 0;
 }

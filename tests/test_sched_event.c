@@ -32,6 +32,9 @@ static const char odd_switch[] = SWITCH("short", "2");
 static const char old_wakeup[] =
     "name: sched_wakeup\nID: 302\n" COMMON COMM_PID "\tfield:int success;\toffset:32;\tsize:4;\tsigned:1;\n"
     "\tfield:int target_cpu;\toffset:36;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n";
+// Since 5.14.
+static const char waking_text[] = "name: sched_waking\nID: 301\n" COMMON COMM_PID
+                                  "\tfield:int target_cpu;\toffset:32;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n";
 // 6.18's name is elsewhere in the record.
 static const char new_migrate[] =
     "name: sched_migrate_task\nID: 299\n" COMMON "\tfield:__data_loc char[] comm;\toffset:8;\tsize:4;\tsigned:0;\n"
@@ -109,6 +112,21 @@ static void all_kinds(void **state) {
     }
 }
 
+// The decoder is quick where the layouts are the ones that it was made for.
+static void usual_layouts(void **state) {
+    (void)state;
+    struct sched_formats formats = {0};
+    assert_int_equal(parse(&formats, SCHED_SWITCH, switch_text, NULL), 0);
+    assert_int_equal(sched_formats_index(&formats), 0);
+    assert_false(formats.usual);
+    assert_int_equal(parse(&formats, SCHED_WAKING, waking_text, NULL), 0);
+    assert_int_equal(sched_formats_index(&formats), 0);
+    assert_true(formats.usual);
+    assert_int_equal(parse(&formats, SCHED_WAKING, old_wakeup, NULL), 0);
+    assert_int_equal(sched_formats_index(&formats), 0);
+    assert_false(formats.usual);
+}
+
 static void bad_formats(void **state) {
     (void)state;
     struct sched_formats formats = {0};
@@ -124,6 +142,7 @@ static void bad_formats(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_kinds), cmocka_unit_test(bad_formats)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_kinds), cmocka_unit_test(usual_layouts),
+                                       cmocka_unit_test(bad_formats)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
