@@ -33,29 +33,30 @@ static void leaves_first(const struct sched_machine *machine, struct sched_task 
 }
 
 // Who was believed to run there and did not leave: an event of it was lost.
-static void stranger(struct sched_machine *machine, struct sched_cpu *cpu, const struct sched_event *event) {
-    uint32_t slot = sched_slot(machine, cpu->current);
+static void stranger(struct sched_machine *machine, struct sched_cpu *cpu, int32_t tid, uint64_t ts) {
+    uint32_t slot = sched_slot(machine, cpu->current), number = (uint32_t)(cpu - machine->cpus);
     struct sched_task *task = slot ? &machine->tasks[slot] : NULL;
-    if (task && task->state == SCHED_RUNNING && task->cpu == event->cpu)
-        task_set(machine, task, event->ts, SCHED_UNKNOWN, event->cpu);
-    if (!cpu->current && event->tid)
-        cpu->busy -= event->ts;
-    else if (cpu->current && !event->tid)
-        cpu->busy += event->ts;
+    if (task && task->state == SCHED_RUNNING && task->cpu == number)
+        task_set(machine, task, ts, SCHED_UNKNOWN, number);
+    if (!cpu->current && tid)
+        cpu->busy -= ts;
+    else if (cpu->current && !tid)
+        cpu->busy += ts;
 }
 
-// The one that leaves, where it is not the one that came last.
-static uint32_t who_leaves(struct sched_machine *machine, struct sched_cpu *cpu, const struct sched_event *event) {
-    if (cpu->known && cpu->current != event->tid && !machine->partial)
-        stranger(machine, cpu, event);
-    if (!event->tid)
+// The one that leaves, where it is not the one that came last. (Without the event: were its address known to anybody,
+// it would have to be in memory.)
+static uint32_t who_leaves(struct sched_machine *machine, struct sched_cpu *cpu, int32_t tid, uint64_t ts) {
+    if (cpu->known && cpu->current != tid && !machine->partial)
+        stranger(machine, cpu, tid, ts);
+    if (!tid)
         return 0;
-    uint32_t slot = slot_of(machine, event->tid, event->ts);
+    uint32_t slot = slot_of(machine, tid, ts);
     if (cpu->known)
         return slot;
     cpu->busy -= cpu->since;
     if (slot)
-        leaves_first(machine, &machine->tasks[slot], cpu, event->ts);
+        leaves_first(machine, &machine->tasks[slot], cpu, ts);
     return slot;
 }
 
@@ -134,7 +135,7 @@ SCHED_INLINE void on_switch(struct sched_machine *machine, struct sched_cpu *cpu
         cpu->busy += event->ts;
     }
     if (unlikely(machine->tasks[prev].tid != event->tid))
-        prev = who_leaves(machine, cpu, event);
+        prev = who_leaves(machine, cpu, event->tid, event->ts);
     if (event->tid) {
         leaves(machine, cpu, prev, event);
     } else {
@@ -262,6 +263,13 @@ void sched_machine_event(struct sched_machine *machine, const struct sched_event
         on_switch(machine, &machine->cpus[event->cpu], event);
 }
 
+static void other_record(struct sched_machine *machine, uint32_t cpu, uint64_t ts, const uint8_t *record,
+                         uint32_t size) {
+    struct sched_event event;
+    if (sched_event_decode(&machine->formats, ts, cpu, record, size, &event))
+        sched_machine_event(machine, &event);
+}
+
 SCHED_INLINE uint64_t run(struct sched_machine *machine, uint32_t cpu, struct ring_page *page, uint64_t limit,
                           const struct sched_layout *switches, const struct sched_layout *waking) {
     // No record has the number -1.
@@ -273,19 +281,20 @@ SCHED_INLINE uint64_t run(struct sched_machine *machine, uint32_t cpu, struct ri
     struct ring_page at = *page; // a copy that nobody else can reach stays in registers
     uint64_t n = 0, last = machine->last_ts;
     do {
-        struct sched_event event;
         uint16_t id;
         memcpy(&id, at.data, sizeof(id));
         n++;
         last = at.ts > last ? at.ts : last;
         if (id == switch_id && here && at.size >= switches->end) {
+            struct sched_event event;
             sched_decode(switches, SCHED_SWITCH, at.ts, cpu, at.data, &event);
             on_switch(machine, here, &event);
         } else if (id == waking_id && at.size >= waking->end) {
+            struct sched_event event;
             sched_decode(waking, SCHED_WAKING, at.ts, cpu, at.data, &event);
             on_waking(machine, slot_of(machine, event.tid, event.ts), &event);
-        } else if (sched_event_decode(&machine->formats, at.ts, cpu, at.data, at.size, &event)) {
-            sched_machine_event(machine, &event);
+        } else {
+            other_record(machine, cpu, at.ts, at.data, at.size);
         }
     } while (ring_page_next(&at) && at.ts < limit);
     if (last > machine->last_ts)
