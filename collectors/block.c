@@ -60,10 +60,9 @@ static void on_done(void *ctx, const struct block_io *io) {
     block_stat_io(block->stat, io);
 }
 
-static uint64_t on_run(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit) {
+static uint64_t on_pages(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
     struct block *block = ctx;
-    (void)cpu;
-    return block_match_run(block->match, &block->formats, page, limit);
+    return block_match_pages(block->match, &block->formats, pages, limit);
 }
 
 // When it only counts.
@@ -238,7 +237,7 @@ static void block_close(struct collector_run *run) {
 static uint64_t drain_until(struct block *block, uint64_t horizon) {
     uint64_t begin = now_ns();
     uint64_t n = block->pace.level == BLOCK_COUNT ? ring_drain(block->ring, horizon, on_end, block)
-                                                  : ring_drain_runs(block->ring, horizon, 0, on_run, block);
+                                                  : ring_drain_pairs(block->ring, horizon, on_pages, block);
     const struct ring_stats *stats = ring_stats(block->ring);
     uint64_t gaps = stats->missed + stats->missed_unknown + stats->damaged;
     if (gaps != block->gaps) {
@@ -476,7 +475,7 @@ static const struct table_def *const streams[] = {&block_events_table, NULL};
 const struct collector collector_block = {
     .name = "block",
     .help = "Every request of the disks from the kernel's block events: latency and queue time of each, by disk, "
-            "operation and process. Costs about 0.2 us of CPU per I/O.",
+            "operation and process. Costs about 0.1 us of CPU per I/O.",
     .always = true,
     .series = block_series,
     .n_series = BLOCK_S_ALL,

@@ -65,9 +65,9 @@ struct block_match *block_match_new(uint32_t capacity, block_done_fn done, void 
 void block_match_free(struct block_match *match);
 
 void block_match_event(struct block_match *match, const struct block_event *event);
-// Decodes and matches a run of records: see ring_run_fn (collectors/ring.h).
-uint64_t block_match_run(struct block_match *match, const struct block_formats *formats, struct ring_page *page,
-                         uint64_t limit);
+// Decodes and matches the records of two pages: see ring_pair_fn (collectors/ring.h).
+uint64_t block_match_pages(struct block_match *match, const struct block_formats *formats,
+                           struct ring_page *const pages[2], uint64_t limit);
 
 // Tasks whose I/O is left out (copied, at most 64).
 void block_match_own(struct block_match *match, const pid_t *tids, size_t n);

@@ -142,45 +142,45 @@ ALWAYS bool quick_complete(struct block_match *match, const struct block_layout 
     return true;
 }
 
-static void by_the_long_way(struct block_match *match, const struct block_formats *formats,
-                            const struct ring_page *at) {
+static __attribute__((noinline)) void by_the_long_way(struct block_match *match, const struct block_formats *formats,
+                                                      uint64_t ts, const uint8_t *bytes, uint32_t size) {
     struct block_event event;
-    if (block_event_decode(formats, at->ts, at->data, at->size, &event))
+    if (block_event_decode(formats, ts, bytes, size, &event))
         block_match_event(match, &event);
 }
 
-ALWAYS bool quick(struct block_match *match, const struct block_formats *formats, const struct ring_page *at) {
-    struct record r = {.ts = at->ts, .bytes = at->data};
+ALWAYS bool quick(struct block_match *match, const struct block_formats *formats, uint64_t ts, const uint8_t *bytes,
+                  uint32_t size) {
+    struct record r = {.ts = ts, .bytes = bytes};
     const struct block_layout *layouts = formats->layouts;
-    switch (block_kind_of(formats, at->data, at->size)) {
+    switch (block_kind_of(formats, bytes, size)) {
     case BLOCK_BIO_QUEUE:
-        return at->size >= layouts[BLOCK_BIO_QUEUE].end && quick_bio(match, &layouts[BLOCK_BIO_QUEUE], &r);
+        return size >= layouts[BLOCK_BIO_QUEUE].end && quick_bio(match, &layouts[BLOCK_BIO_QUEUE], &r);
     case BLOCK_ISSUE:
-        return at->size >= layouts[BLOCK_ISSUE].end && quick_issue(match, &layouts[BLOCK_ISSUE], &r);
+        return size >= layouts[BLOCK_ISSUE].end && quick_issue(match, &layouts[BLOCK_ISSUE], &r);
     case BLOCK_COMPLETE:
-        return at->size >= layouts[BLOCK_COMPLETE].end && quick_complete(match, &layouts[BLOCK_COMPLETE], &r);
+        return size >= layouts[BLOCK_COMPLETE].end && quick_complete(match, &layouts[BLOCK_COMPLETE], &r);
     default:
         return false;
     }
 }
 
-uint64_t block_match_run(struct block_match *match, const struct block_formats *formats, struct ring_page *page,
-                         uint64_t limit) {
-    struct ring_page at = *page; // a copy that nobody else reaches stays in registers
+uint64_t block_match_pages(struct block_match *match, const struct block_formats *formats,
+                           struct ring_page *const pages[2], uint64_t limit) {
+    struct ring_pair pair = ring_pair_take(pages);
     uint64_t n = 0, ordinary = 0;
     do {
-        if (at.ts >= limit)
+        ring_pair_turn(&pair);
+        if (pair.at.ts >= limit)
             break;
         n++;
-        if (__builtin_expect(quick(match, formats, &at), 1)) {
+        if (__builtin_expect(quick(match, formats, pair.at.ts, pair.at.data, pair.at.size), 1))
             ordinary++;
-        } else {
-            const struct ring_page rare = at;
-            by_the_long_way(match, formats, &rare);
-        }
-    } while (ring_page_next(&at));
+        else
+            by_the_long_way(match, formats, pair.at.ts, pair.at.data, pair.at.size);
+    } while (ring_page_next(&pair.at));
     match->counts.events += ordinary;
     match->quick += ordinary;
-    *page = at;
+    ring_pair_put(&pair, pages);
     return n;
 }

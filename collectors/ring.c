@@ -64,6 +64,21 @@ static void heap_down(struct ring *ring, uint32_t i) {
     ring->heap[i] = cpu;
 }
 
+static uint32_t heap_pop(struct ring *ring) {
+    uint32_t cpu = ring->heap[0];
+    ring->heap[0] = ring->heap[--ring->n_heap];
+    if (ring->n_heap)
+        heap_down(ring, 0);
+    return cpu;
+}
+
+static void heap_push(struct ring *ring, uint32_t cpu) {
+    uint32_t i = ring->n_heap++;
+    for (uint64_t ts = ring->cpus[cpu].page.ts; i && ts < heap_ts(ring, (i - 1) / 2); i = (i - 1) / 2)
+        ring->heap[i] = ring->heap[(i - 1) / 2];
+    ring->heap[i] = cpu;
+}
+
 // Makes sure that the CPU has its next event in hand. False when it has none now.
 static bool cpu_next(struct ring *ring, uint32_t cpu) {
     struct ring_cpu *c = &ring->cpus[cpu];
@@ -172,6 +187,30 @@ uint64_t ring_drain_runs(struct ring *ring, uint64_t horizon, uint64_t slack_ns,
             more = page->data || cpu_next(ring, cpu);
         }
         run_done(ring, more);
+    }
+    peaks_update(ring);
+    return ring->stats.events - before;
+}
+
+uint64_t ring_drain_pairs(struct ring *ring, uint64_t horizon, ring_pair_fn fn, void *ctx) {
+    uint64_t before = ring->stats.events;
+    struct ring_page nobody = {.ts = UINT64_MAX};
+    heap_build(ring);
+    while (ring->n_heap && heap_ts(ring, 0) < horizon) {
+        uint32_t one = heap_pop(ring);
+        bool pair = ring->n_heap, more = true, more_other = true;
+        uint32_t other = pair ? heap_pop(ring) : one;
+        uint64_t limit = ring->n_heap && heap_ts(ring, 0) < horizon ? heap_ts(ring, 0) + 1 : horizon;
+        struct ring_page *const pages[2] = {&ring->cpus[one].page, pair ? &ring->cpus[other].page : &nobody};
+        while (more && more_other && (pages[0]->ts < limit || pages[1]->ts < limit)) {
+            ring->stats.events += fn(ctx, pages, limit);
+            more = pages[0]->data || cpu_next(ring, one);
+            more_other = !pair || pages[1]->data || cpu_next(ring, other);
+        }
+        if (more)
+            heap_push(ring, one);
+        if (pair && more_other)
+            heap_push(ring, other);
     }
     peaks_update(ring);
     return ring->stats.events - before;

@@ -51,6 +51,12 @@ uint64_t ring_drain(struct ring *ring, uint64_t horizon, ring_event_fn fn, void 
 typedef uint64_t (*ring_run_fn)(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit);
 uint64_t ring_drain_runs(struct ring *ring, uint64_t horizon, uint64_t slack_ns, ring_run_fn fn, void *ctx);
 
+// The same in exact order, two CPUs at a time: `fn` takes the events of two pages in turn (struct ring_pair) until both
+// are at or past `limit` or one has none left (page->data NULL), and returns how many it took. A page that is no CPU's
+// has none and stands at UINT64_MAX.
+typedef uint64_t (*ring_pair_fn)(void *ctx, struct ring_page *const pages[2], uint64_t limit);
+uint64_t ring_drain_pairs(struct ring *ring, uint64_t horizon, ring_pair_fn fn, void *ctx);
+
 const struct ring_stats *ring_stats(const struct ring *ring);
 // Bytes that the last drain took from that CPU.
 uint64_t ring_taken(const struct ring *ring, uint32_t cpu);

@@ -106,4 +106,35 @@ static inline void ring_page_load(struct ring_page *page, const uint8_t *bytes, 
     }
 }
 
+// Two pages whose events are taken in order of time. Which one is next cannot be guessed, and a branch guessed wrong
+// costs more than all of this: the two change places without one, and stay in registers.
+struct ring_pair {
+    struct ring_page at, other; // at: the one whose event in hand is earlier, after ring_pair_turn
+    bool swapped;               // at is the second of the two
+};
+
+static inline struct ring_pair ring_pair_take(struct ring_page *const pages[2]) {
+    return (struct ring_pair){.at = *pages[0], .other = *pages[1]};
+}
+
+static inline void ring_pair_turn(struct ring_pair *pair) {
+    struct ring_page *at = &pair->at, *other = &pair->other;
+    bool swap = other->ts < at->ts;
+    uint64_t ts = swap ? other->ts : at->ts, other_ts = swap ? at->ts : other->ts;
+    const uint8_t *data = swap ? other->data : at->data, *other_data = swap ? at->data : other->data;
+    const uint8_t *next = swap ? other->next : at->next, *other_next = swap ? at->next : other->next;
+    const uint8_t *end = swap ? other->end : at->end, *other_end = swap ? at->end : other->end;
+    at->ts = ts, at->data = data, at->next = next, at->end = end;
+    other->ts = other_ts, other->data = other_data, other->next = other_next, other->end = other_end;
+    at->size = (uint32_t)(next - data); // the next event follows
+    pair->swapped ^= swap;
+}
+
+static inline void ring_pair_put(struct ring_pair *pair, struct ring_page *const pages[2]) {
+    pair->other.size = (uint32_t)(pair->other.next - pair->other.data);
+    pair->other.damaged = pages[!pair->swapped]->damaged;
+    *pages[pair->swapped] = pair->at;
+    *pages[!pair->swapped] = pair->other;
+}
+
 #endif

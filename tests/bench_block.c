@@ -18,44 +18,43 @@ struct way {
     uint64_t sum;
 };
 
-static uint64_t only_walk(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit) {
+static uint64_t only_walk(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
     struct way *way = ctx;
-    struct ring_page at = *page;
-    uint64_t n = 0, sum = cpu;
+    struct ring_pair pair = ring_pair_take(pages);
+    uint64_t n = 0;
     do {
-        if (at.ts >= limit)
+        ring_pair_turn(&pair);
+        if (pair.at.ts >= limit)
             break;
         n++;
-        sum += at.size;
-    } while (ring_page_next(&at));
-    *page = at;
-    way->sum += sum;
+        way->sum += pair.at.size;
+    } while (ring_page_next(&pair.at));
+    ring_pair_put(&pair, pages);
     return n;
 }
 
-static uint64_t only_decode(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit) {
+static uint64_t only_decode(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
     struct way *way = ctx;
-    struct ring_page at = *page;
+    struct ring_pair pair = ring_pair_take(pages);
     struct block_event event;
-    uint64_t n = 0, sum = cpu;
+    uint64_t n = 0;
     do {
-        if (at.ts >= limit)
+        ring_pair_turn(&pair);
+        if (pair.at.ts >= limit)
             break;
         n++;
-        if (block_event_decode(&way->formats, at.ts, at.data, at.size, &event)) {
+        if (block_event_decode(&way->formats, pair.at.ts, pair.at.data, pair.at.size, &event)) {
             __asm__ volatile("" : : "r"(&event) : "memory"); // all of it is wanted
-            sum += event.sector;
+            way->sum += event.sector;
         }
-    } while (ring_page_next(&at));
-    *page = at;
-    way->sum += sum;
+    } while (ring_page_next(&pair.at));
+    ring_pair_put(&pair, pages);
     return n;
 }
 
-static uint64_t whole(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit) {
+static uint64_t whole(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
     struct way *way = ctx;
-    (void)cpu;
-    return block_match_run(way->match, &way->formats, page, limit);
+    return block_match_pages(way->match, &way->formats, pages, limit);
 }
 
 static void on_done(void *ctx, const struct block_io *io) {
@@ -84,19 +83,19 @@ static void forget(struct way *way) {
 // So that the devices are known.
 static void run_once(struct forge_source *source, struct way *way) {
     struct ring *ring = forge_ring(source);
-    ring_drain_runs(ring, UINT64_MAX, 0, whole, way);
+    ring_drain_pairs(ring, UINT64_MAX, whole, way);
     ring_free(ring);
     forget(way);
 }
 
-static void run(const char *what, struct forge_source *source, struct way *way, ring_run_fn fn, int rounds) {
+static void run(const char *what, struct forge_source *source, struct way *way, ring_pair_fn fn, int rounds) {
     uint64_t events = 0;
     double spent = 0;
     struct ring *ring = forge_ring(source);
     for (int round = 0; round < rounds; round++) {
         memset(source->at, 0, sizeof(source->at));
         double begin = cpu_ns();
-        events += ring_drain_runs(ring, UINT64_MAX, 0, fn, way);
+        events += ring_drain_pairs(ring, UINT64_MAX, fn, way);
         spent += cpu_ns() - begin;
         if (way->stat->n_recent > 100000)
             block_stat_clear(way->stat);

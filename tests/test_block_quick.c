@@ -58,12 +58,13 @@ static void same_flights(const struct both *both) {
 // One record, both ways.
 static void both_take(struct both *both, struct ring_page page) {
     struct block_event event;
-    struct ring_page one = page;
+    struct ring_page one = page, nobody = {.ts = UINT64_MAX};
+    struct ring_page *const pages[2] = {&one, &nobody};
     one.end = one.next; // nothing behind it
     bool ours = block_event_decode(&both->formats, page.ts, page.data, page.size, &event);
     if (ours)
         block_match_event(both->general.match, &event);
-    assert_int_equal(block_match_run(both->quick.match, &both->formats, &one, UINT64_MAX), 1);
+    assert_int_equal(block_match_pages(both->quick.match, &both->formats, pages, UINT64_MAX), 1);
     assert_null(one.data);
     assert_int_equal(both->quick.n, both->general.n);
     if (both->quick.n)
@@ -118,7 +119,8 @@ static void forged_take(struct both *both, uint64_t ts, const struct forged *wha
     if (format->comm.size)
         snprintf((char *)record + format->comm.offset, BLOCK_COMM, "%s", what->comm);
     uint32_t size = any(500) ? (format->end + 3) & ~3u : 8; // cut off
-    both_take(both, (struct ring_page){.data = record, .size = size, .ts = ts, .next = record, .end = record});
+    both_take(both,
+              (struct ring_page){.data = record, .size = size, .ts = ts, .next = record + size, .end = record + size});
 }
 
 // I/Os that go the usual way, on few sectors: the same one is often in flight twice.
@@ -258,10 +260,9 @@ static void on_raw_general(void *ctx, const struct ring_event *raw) {
         block_match_event(both->general.match, &event);
 }
 
-static uint64_t on_run(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit) {
+static uint64_t on_pages(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
     struct both *both = ctx;
-    (void)cpu;
-    return block_match_run(both->quick.match, &both->formats, page, limit);
+    return block_match_pages(both->quick.match, &both->formats, pages, limit);
 }
 
 static void on_counted(void *ctx, const struct block_io *io) {
@@ -269,7 +270,7 @@ static void on_counted(void *ctx, const struct block_io *io) {
     *sum = *sum * 31 + io->end_ns + io->bio_ns * 3 + io->issue_ns * 5 + io->sector + io->what;
 }
 
-// Also as whole runs: what is behind an event does not change what becomes of it.
+// Also as whole pages: what is behind an event does not change what becomes of it.
 static void captured_records(void **state) {
     struct forge_source source;
     uint64_t sum[2] = {0};
@@ -295,7 +296,7 @@ static void captured_records(void **state) {
         if (side)
             ring_drain(ring, UINT64_MAX, on_raw_general, &both);
         else
-            ring_drain_runs(ring, UINT64_MAX, 0, on_run, &both);
+            ring_drain_pairs(ring, UINT64_MAX, on_pages, &both);
         ring_free(ring);
     }
     assert_true(sum[0] && sum[0] == sum[1]);

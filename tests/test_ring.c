@@ -301,13 +301,90 @@ static void captured_cpus_in_runs(void **state) {
     assert_true(all[3].behind > 20000); // CPU after CPU
 }
 
+struct pairs {
+    uint64_t ts[1 << 16];
+    size_t n;
+};
+
+static uint64_t take_pair(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
+    struct pairs *pairs = ctx;
+    struct ring_pair pair = ring_pair_take(pages);
+    uint64_t n = 0;
+    assert_true(pages[0]->ts < limit || pages[1]->ts < limit);
+    assert_true(pages[0]->data && (pages[1]->data || pages[1]->ts == UINT64_MAX));
+    do {
+        ring_pair_turn(&pair);
+        if (pair.at.ts >= limit)
+            break;
+        assert_true(pairs->n < sizeof(pairs->ts) / sizeof(pairs->ts[0]));
+        assert_int_equal(pair.at.size, 8 + 4 * pair.at.data[0]);
+        pairs->ts[pairs->n++] = pair.at.ts;
+        n++;
+    } while (ring_page_next(&pair.at));
+    ring_pair_put(&pair, pages);
+    assert_true(!pages[0]->data || pages[0]->next - pages[0]->data == pages[0]->size);
+    assert_true(!pages[1]->data || pages[1]->next - pages[1]->data == pages[1]->size);
+    return n;
+}
+
+// Pages of four CPUs, of which some have few events, or none for a while; drained at horizons far from each other and
+// close: the same events as one by one, in the same order.
+static void pairs_of_cpus(void **state) {
+    (void)state;
+    static struct pairs pairs;
+    enum { PAGES = 12 };
+    for (uint32_t cpus = 1; cpus <= FORGE_CPUS; cpus++) {
+        struct forge_source source = {0};
+        struct order order = {0};
+        srand(cpus);
+        uint64_t last = 0;
+        for (uint32_t cpu = 0; cpu < cpus; cpu++) {
+            struct forge *pages = calloc(PAGES, sizeof(*pages));
+            uint8_t *flat = calloc(PAGES, FORGE_PAGE);
+            uint64_t ts = 1000;
+            for (int i = 0; i < PAGES; i++) {
+                ts += (uint64_t)(rand() % 2000);
+                forge_start(&pages[i], ts);
+                for (int k = rand() % 160; k > 0; k--) {
+                    uint32_t delta = (uint32_t)(rand() % (cpu == 2 ? 5000 : 20));
+                    forge_event(&pages[i], delta, 2 + cpu, cpu);
+                    ts += delta;
+                }
+                memcpy(flat + (size_t)i * FORGE_PAGE, pages[i].bytes, FORGE_PAGE);
+            }
+            last = ts > last ? ts : last;
+            free(pages);
+            source.pages[cpu] = flat;
+            source.n[cpu] = PAGES;
+        }
+        struct ring *ring = forge_ring(&source);
+        ring_drain(ring, UINT64_MAX, in_order, &order);
+        memset(source.at, 0, sizeof(source.at));
+        memset(&pairs, 0, sizeof(pairs));
+        uint64_t n = 0;
+        for (uint64_t horizon = 1500; horizon < last; horizon += (uint64_t)(rand() % 4000)) {
+            n += ring_drain_pairs(ring, horizon, take_pair, &pairs);
+            assert_true(!pairs.n || pairs.ts[pairs.n - 1] < horizon);
+        }
+        n += ring_drain_pairs(ring, UINT64_MAX, take_pair, &pairs);
+        assert_int_equal(n, order.n);
+        assert_int_equal(pairs.n, order.n);
+        assert_int_equal(pairs.ts[n - 1], order.last);
+        for (size_t i = 1; i < n; i++)
+            assert_true(pairs.ts[i - 1] <= pairs.ts[i]);
+        assert_int_equal(ring_stats(ring)->damaged, 0);
+        ring_free(ring);
+        forge_unload(&source);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(captured_pages_as_kbuffer), cmocka_unit_test(all_kinds_of_headers),
         cmocka_unit_test(missed_events_are_told),    cmocka_unit_test(damaged_pages_end),
         cmocka_unit_test(cpus_are_merged_by_time),   cmocka_unit_test(late_and_lost_are_counted),
         cmocka_unit_test(the_writer_is_not_chased),  cmocka_unit_test(captured_cpus_in_order),
-        cmocka_unit_test(captured_cpus_in_runs),
+        cmocka_unit_test(captured_cpus_in_runs),     cmocka_unit_test(pairs_of_cpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
