@@ -123,6 +123,14 @@ static void test_stale_lost_and_notes(void **state) {
     frame_unref(look.frame);
 }
 
+static struct section *blank_of(const char *collector, const struct table_def *def, enum section_state state) {
+    struct section *section = forge_section(collector, 1);
+
+    section_set_state(section, state);
+    section_table(section, forge_table(def, NULL));
+    return section;
+}
+
 static void test_missing_source(void **state) {
     struct section *one = section_of("one", &left_def);
 
@@ -137,6 +145,56 @@ static void test_missing_source(void **state) {
     free(text);
     pane_free(pane);
     frame_unref(look.frame);
+    // Without a row, it is not "nothing": on the screen, in files, and whatever the filter.
+    look.frame = frame_of(blank_of("one", &left_def, SECTION_UNAVAILABLE), section_of("two", &right_def), 0);
+    pane = pane_new(&view);
+    for (int filtered = 0; filtered < 2; filtered++) {
+        pane_set_filter(pane, filtered ? "vd" : "");
+        text = pane_screen(pane, &look, 57, 20, false);
+        assert_non_null(strstr(text, "DEVICE     READ/s\n not measured\n"));
+        free(text);
+        text = pane_written(pane, &look, FORMAT_TEXT);
+        assert_non_null(strstr(text, "Left\n  not measured\n"));
+        free(text);
+    }
+    pane_free(pane);
+    frame_unref(look.frame);
+}
+
+// An older frame without a collector that runs only while it is looked at: nothing may sound like a measured nothing.
+static void test_not_recorded_then(void **state) {
+    struct look look = {.frame = frame_of(blank_of("one", &left_def, SECTION_STARTING),
+                                          blank_of("two", &right_def, SECTION_STARTING), 0)};
+    struct look half = {.frame =
+                            frame_of(section_of("one", &left_def), blank_of("two", &right_def, SECTION_STARTING), 0)};
+    struct pane *pane = pane_new(&view);
+
+    (void)state;
+    expect_screen(pane, &look, 80, 9, " not recorded then: runs only while shown (p pins it)\n");
+    draw_all_sizes(pane, &look);
+    expect_screen(pane, &half, 57, 9,
+                  "─ ▸ Left ────────────────────────────────────────────────\n"
+                  "DEVICE     READ/s\n"
+                  "vda           812\n"
+                  "vdb           5.0\n"
+                  "─ Right ───────────────────────────── not recorded then ─\n"
+                  "DEVICE     READ/s\n"
+                  " not recorded then: runs only while shown (p pins it)\n"
+                  " not available\n");
+    char *text = pane_written(pane, &look, FORMAT_TEXT);
+    assert_null(strstr(text, "nothing"));
+    assert_null(strstr(text, "has not delivered anything yet"));
+    assert_non_null(strstr(text, "  not recorded then: runs only while shown (p pins it)\n"));
+    free(text);
+    look.live = true; // there it has only begun
+    text = pane_screen(pane, &look, 80, 9, false);
+    assert_non_null(strstr(text, " starting ─"));
+    assert_non_null(strstr(text, " not measured yet\n"));
+    assert_non_null(strstr(text, "! one has not delivered anything yet"));
+    free(text);
+    pane_free(pane);
+    frame_unref(look.frame);
+    frame_unref(half.frame);
 }
 
 static void test_sharing_of_rows(void **state) {
@@ -200,10 +258,10 @@ static void test_parts_and_steps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_below_the_other),  cmocka_unit_test(test_focus_gets_the_keys),
-        cmocka_unit_test(test_stale_lost_and_notes), cmocka_unit_test(test_missing_source),
-        cmocka_unit_test(test_sharing_of_rows),      cmocka_unit_test(test_sharing_never_overdraws),
-        cmocka_unit_test(test_parts_and_steps),
+        cmocka_unit_test(test_one_below_the_other),     cmocka_unit_test(test_focus_gets_the_keys),
+        cmocka_unit_test(test_stale_lost_and_notes),    cmocka_unit_test(test_missing_source),
+        cmocka_unit_test(test_not_recorded_then),       cmocka_unit_test(test_sharing_of_rows),
+        cmocka_unit_test(test_sharing_never_overdraws), cmocka_unit_test(test_parts_and_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,11 +32,11 @@ static void write_keys(const struct view *view, const struct part_key *keys, FIL
             fprintf(out, "  %-12s %s\n", key->name, key->help);
 }
 
-static void write_notes(const struct pane *pane, const struct frame *frame, FILE *out) {
+static void write_notes(const struct pane *pane, const struct look *look, FILE *out) {
     struct pane_notes notes;
     char line[1024];
 
-    pane_notes(pane, frame, false, &notes);
+    pane_notes(pane, look, false, &notes);
     if (!notes.n)
         return;
     fputs("\nNow:\n", out);
@@ -74,7 +74,7 @@ void pane_help(struct pane *pane, const struct look *look, FILE *out) {
     for (size_t i = 0; i < view->n_parts; i++)
         if (!view->parts[i].hidden && !keys_told(view, i))
             write_keys(view, view->parts[i].kind->keys, out);
-    write_notes(pane, look->frame, out);
+    write_notes(pane, look, out);
     for (size_t i = 0; i < view->n_parts; i++) {
         const struct part *part = &view->parts[i];
         if (!part->kind->describe || !look->frame)

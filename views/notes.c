@@ -66,6 +66,36 @@ size_t pane_sections(const struct pane *pane, const struct frame *frame, bool al
     return n;
 }
 
+const char pane_unrecorded_text[] = "not recorded then: runs only while shown (p pins it)";
+
+// A collector that begins delivers before the live frame is old; in an older one it was not running at all.
+static bool was_off(const struct section *section, const struct look *look) {
+    return section_state(section) == SECTION_STARTING && !look->live;
+}
+
+const char *part_unmeasured(const struct part *part, const struct look *look) {
+    struct source sources[SOURCES_MAX];
+
+    // Of a join, the first table says whether there is anything.
+    if (!look || !part_sections(part, look->frame, sources))
+        return NULL;
+    enum section_state state = section_state(sources[0].section);
+    if (state == SECTION_UNAVAILABLE)
+        return "not measured";
+    if (state != SECTION_STARTING)
+        return NULL;
+    return was_off(sources[0].section, look) ? pane_unrecorded_text : "not measured yet";
+}
+
+bool pane_unrecorded(const struct pane *pane, const struct look *look) {
+    struct source sources[SOURCES_MAX];
+    size_t n = look->live ? 0 : pane_sections(pane, look->frame, false, sources), off = 0;
+
+    while (off < n && was_off(sources[off].section, look))
+        off++;
+    return n && off == n;
+}
+
 static void note_add(struct pane_notes *out, const struct note *note) {
     size_t at = out->n;
 
@@ -112,7 +142,8 @@ static bool pane_shows(const struct pane *pane, const struct frame *frame, const
     return false;
 }
 
-void pane_notes(const struct pane *pane, const struct frame *frame, bool everything, struct pane_notes *out) {
+void pane_notes(const struct pane *pane, const struct look *look, bool everything, struct pane_notes *out) {
+    const struct frame *frame = look->frame;
     struct source sources[SOURCES_MAX];
     size_t n = pane_sections(pane, frame, everything, sources);
 
@@ -132,7 +163,7 @@ void pane_notes(const struct pane *pane, const struct frame *frame, bool everyth
             snprintf(out->extra[i], sizeof(out->extra[i]), "%s has not answered: its data is %.1f s old",
                      section_collector(section), (double)sources[i].stale_ns / 1e9);
             note_add(out, &(struct note){.severity = SEVERITY_WARNING, .text = out->extra[i]});
-        } else if (section_state(section) == SECTION_STARTING && frame->number > 0) {
+        } else if (section_state(section) == SECTION_STARTING && frame->number > 0 && look->live) {
             snprintf(out->extra[i], sizeof(out->extra[i]), "%s has not delivered anything yet",
                      section_collector(section));
             note_add(out, &(struct note){.severity = SEVERITY_WARNING, .text = out->extra[i]});

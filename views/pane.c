@@ -111,7 +111,10 @@ static int draw_condition(struct part_context *ctx, struct area line, int end, i
         end = draw_right(line, end, used, ROLE_WARNING, text);
     }
     if (unavailable || starting)
-        end = draw_right(line, end, used, ROLE_STALE, unavailable ? "not available" : "starting");
+        end = draw_right(line, end, used, ROLE_STALE,
+                         unavailable       ? "not available"
+                         : ctx->look->live ? "starting"
+                                           : "not recorded then");
     return end;
 }
 
@@ -172,7 +175,11 @@ void pane_draw(struct pane *pane, const struct look *look, struct area area) {
         area_text(area, 1, 0, ROLE_DIM, "waiting for the first data");
         return;
     }
-    pane_notes(pane, look->frame, false, &notes);
+    if (!is_opened(pane) && pane_unrecorded(pane, look)) {
+        area_text(area, 1, 0, ROLE_STALE, pane_unrecorded_text);
+        return;
+    }
+    pane_notes(pane, look, false, &notes);
     int note_rows = notes_height(&notes, area.height);
     struct area parts = area_sub(area, 0, 0, area.width, area.height - note_rows);
     for (size_t i = 0; i < view->n_parts; i++) {

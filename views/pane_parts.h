@@ -38,6 +38,12 @@ struct source {
 size_t part_sections(const struct part *part, const struct frame *frame, struct source out[SOURCES_MAX]);
 // `all`: also those that only a part needs that is not on the screen now (its collectors may not run).
 size_t pane_sections(const struct pane *pane, const struct frame *frame, bool all, struct source out[SOURCES_MAX]);
+// Why an empty part may not say that nothing happened: its first source was not measured in this frame. NULL: it was.
+const char *part_unmeasured(const struct part *part, const struct look *look);
+// True when none of the pane's sources was running at that time: dear collectors run only while somebody looks. Of a
+// live frame false: there they have only begun.
+bool pane_unrecorded(const struct pane *pane, const struct look *look);
+extern const char pane_unrecorded_text[];
 // Whether the part has a place on the screen now: not in files only, opened or shown by its key.
 bool pane_in_sight(const struct pane *pane, size_t i);
 
@@ -49,7 +55,7 @@ struct pane_notes {
     char extra[SOURCES_MAX][96];
 };
 // `everything`: also those that explain a value that no part of the pane shows (files hold such values as well).
-void pane_notes(const struct pane *pane, const struct frame *frame, bool everything, struct pane_notes *out);
+void pane_notes(const struct pane *pane, const struct look *look, bool everything, struct pane_notes *out);
 // Rows that the notes take of a screen of that height, and drawing them.
 int notes_height(const struct pane_notes *notes, int height);
 void notes_draw(const struct pane_notes *notes, struct area area);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "views/pane_parts.h"
 #include "views/row_full.h"
 #include "views/row_time.h"
 
@@ -89,7 +90,8 @@ static void draw(struct part_context *ctx) {
         if (row_full_draw(&self->full, &spec->source, &self->key, spec->lines, ctx->look->frame, ctx->area))
             return;
         area_text(ctx->area, 1, 0, ROLE_TEXT, self->heading);
-        area_text(ctx->area, 1, 1, ROLE_DIM, "it is not in this list at this time");
+        const char *unmeasured = part_unmeasured(ctx->part, ctx->look);
+        area_text(ctx->area, 1, 1, ROLE_DIM, unmeasured ? unmeasured : "it is not in this list at this time");
         return;
     }
     load_time(ctx);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "views/escape.h"
+#include "views/pane_parts.h"
 #include "views/row_key.h"
 #include "views/table_columns.h"
 #include "views/table_enter.h"
@@ -174,9 +175,12 @@ static void draw_cell(struct part_context *ctx, int y, const struct table_slot *
 static void draw_empty(struct part_context *ctx, int y) {
     const struct table_state *self = ctx->state;
     const struct table_spec *spec = spec_of(ctx);
+    const char *unmeasured = part_unmeasured(ctx->part, ctx->look);
     char filter[256];
 
-    if (filter_of(ctx)[0] && !self->rows.unfiltered) {
+    if (unmeasured) {
+        area_text(ctx->area, 1, y, ROLE_DIM, unmeasured);
+    } else if (filter_of(ctx)[0] && !self->rows.unfiltered) {
         escape_text(filter_of(ctx), strlen(filter_of(ctx)), filter, sizeof(filter));
         area_printf(ctx->area, 1, y, ROLE_DIM, self->rows.terms ? "no row has %s" : "no row contains \"%s\"", filter);
     } else {
@@ -412,9 +416,11 @@ static const struct part_key keys[] = {
 static void write_text(struct part_context *ctx, FILE *out) {
     struct table_state *self = ctx->state;
     bool loaded = load(ctx);
-    const char *empty = !filter_of(ctx)[0] || self->rows.unfiltered ? spec_of(ctx)->empty
-                        : self->rows.terms                          ? "no row has what the filter asks for"
-                                                                    : "no row contains the filter";
+    const char *unmeasured = part_unmeasured(ctx->part, ctx->look);
+    const char *empty = unmeasured                                    ? unmeasured
+                        : !filter_of(ctx)[0] || self->rows.unfiltered ? spec_of(ctx)->empty
+                        : self->rows.terms                            ? "no row has what the filter asks for"
+                                                                      : "no row contains the filter";
 
     if (loaded)
         columns_write_text(&self->columns, spec_of(ctx), &self->rows, empty, out);
