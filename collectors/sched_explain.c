@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "collectors/format.h"
-#include "collectors/sched_fuse.h"
+#include "collectors/sched_holder.h"
 #include "collectors/thread_status.h"
 #include "model/live.h"
 
@@ -154,14 +154,19 @@ static bool mount_of(const char *proc, int32_t tid, long id, const char *of_path
     return best > 0;
 }
 
+static bool link_read(const char *proc, int32_t tid, uint64_t fd, char *out, size_t size) {
+    char link[192];
+    snprintf(link, sizeof(link), "%s/%d/fd/%u", proc, tid, (uint32_t)fd);
+    ssize_t n = readlink(link, out, size - 1);
+    out[n > 0 ? n : 0] = 0;
+    return n > 0;
+}
+
 // "PATH (ext4 from /dev/vda1)". The path is what the kernel has in memory: nothing is looked up on the file system.
 static bool file_of(const char *proc, int32_t tid, uint64_t fd, char *out, size_t size, struct mount *mount) {
-    char link[192], path[128], info[1024], file[32];
-    snprintf(link, sizeof(link), "%s/%d/fd/%u", proc, tid, (uint32_t)fd);
-    ssize_t n = readlink(link, path, sizeof(path) - 1);
-    if (n <= 0)
+    char path[128], info[1024], file[32];
+    if (!link_read(proc, tid, fd, path, sizeof(path)))
         return false;
-    path[n] = 0;
     snprintf(file, sizeof(file), "fdinfo/%u", (uint32_t)fd);
     task_file(proc, tid, file, info, sizeof(info));
     const char *id = strstr(info, "mnt_id:");
@@ -299,7 +304,7 @@ static bool explain_file_lock(const char *proc, const struct call *call, struct 
     static const size_t room = 512 * 1024;
     bool sets = call->nr == SYS_fcntl && (call->args[1] == F_SETLKW || call->args[1] == F_OFD_SETLKW);
     struct mount mount;
-    char path[160], file[224], comm[32], *locks = call->nr == SYS_flock || sets ? malloc(room) : NULL;
+    char path[256], file[224], comm[32], *locks = call->nr == SYS_flock || sets ? malloc(room) : NULL;
     if (!locks)
         return false;
     int32_t tid = out->ask.tid, holder = 0;
@@ -310,12 +315,15 @@ static bool explain_file_lock(const char *proc, const struct call *call, struct 
     call_file(proc, tid, call, file, sizeof(file), &mount);
     out->why = SCHED_WHY_LOCK;
     snprintf(path, sizeof(path), "%s/%d/comm", proc, holder);
-    if (holder > 0 && access(path, F_OK)) {
+    int32_t keeper = holder;
+    if (holder && (holder < 0 || access(path, F_OK))) // it has ended: who has its file holds it
+        keeper = link_read(proc, tid, call->args[0], path, sizeof(path)) ? sched_lock_keeper(proc, path, holder) : 0;
+    if (keeper > 0) {
+        comm_of(proc, keeper, comm, sizeof(comm));
+        snprintf(out->waits_for, sizeof(out->waits_for), "%s (%d) holds the lock of %s", comm, keeper, file);
+    } else if (holder > 0) {
         snprintf(out->waits_for, sizeof(out->waits_for),
                  "who has the file of %d, which took the lock of %s and has ended", holder, file);
-    } else if (holder > 0) {
-        comm_of(proc, holder, comm, sizeof(comm));
-        snprintf(out->waits_for, sizeof(out->waits_for), "%s (%d) holds the lock of %s", comm, holder, file);
     } else {
         snprintf(out->waits_for, sizeof(out->waits_for), "the lock of %s", file);
     }

@@ -28,33 +28,58 @@ static bool is_own(const struct sched_fill *fill, uint32_t slot) {
     return !person->wanted && person->pid == getpid();
 }
 
-// The other task that ran most on that CPU in the interval. Who runs there at its end says little: that is often ktop,
-// which looks, or anybody whom the kernel let in between.
-static const struct sched_task *most_on(const struct sched_fill *fill, const struct sched_task *task, bool realtime) {
+// The two tasks that ran most on a CPU in the interval, of all and of the real-time ones: one of them may be the one
+// that waits. Who runs there at its end says little: that is often ktop, which looks, or anybody whom the kernel let in
+// between.
+struct busiest {
+    uint32_t all[2], realtime[2]; // slots; 0: nobody
+};
+
+static void rank(const struct sched_fill *fill, uint32_t slot, uint32_t best[2]) {
+    const struct sched_task *tasks = fill->machine->tasks;
+    uint64_t ran = tasks[slot].ns[SCHED_RUNNING];
+    if (ran <= (best[1] ? tasks[best[1]].ns[SCHED_RUNNING] : 0) || is_own(fill, slot))
+        return;
+    bool first = ran > (best[0] ? tasks[best[0]].ns[SCHED_RUNNING] : 0);
+    best[1] = first ? best[0] : slot;
+    best[0] = first ? slot : best[0];
+}
+
+// By CPU; the caller frees it.
+static struct busiest *busiest_find(const struct sched_fill *fill) {
     const struct sched_machine *machine = fill->machine;
-    const struct sched_task *most = NULL;
+    struct busiest *out = xcalloc(machine->n_cpus + 1, sizeof(*out));
     for (uint32_t i = 1; i < machine->n; i++) {
-        const struct sched_task *other = &machine->tasks[i];
-        bool is_realtime = other->prio != SCHED_PRIO_NONE && other->prio < REALTIME_BELOW;
-        if (other->tid && other != task && other->cpu == task->cpu && (!realtime || is_realtime) &&
-            other->ns[SCHED_RUNNING] > (most ? most->ns[SCHED_RUNNING] : 0) && !is_own(fill, i))
-            most = other;
+        const struct sched_task *task = &machine->tasks[i];
+        if (!task->tid || !task->ns[SCHED_RUNNING] || task->cpu >= machine->n_cpus)
+            continue;
+        rank(fill, i, out[task->cpu].all);
+        if (task->prio != SCHED_PRIO_NONE && task->prio < REALTIME_BELOW)
+            rank(fill, i, out[task->cpu].realtime);
     }
-    return most;
+    return out;
+}
+
+static const struct sched_task *other_of(const struct sched_fill *fill, const uint32_t best[2],
+                                         const struct sched_task *task) {
+    const struct sched_task *tasks = fill->machine->tasks;
+    uint32_t slot = &tasks[best[0]] == task ? best[1] : best[0];
+    return slot ? &tasks[slot] : NULL;
 }
 
 // One that took a good part of the interval.
-static const struct sched_task *realtime_on(const struct sched_fill *fill, const struct sched_task *task) {
-    const struct sched_task *most = most_on(fill, task, true);
+static const struct sched_task *realtime_on(const struct sched_fill *fill, const struct busiest *busiest,
+                                            const struct sched_task *task) {
+    const struct sched_task *most = other_of(fill, busiest->realtime, task);
     return most && (double)most->ns[SCHED_RUNNING] / 1e9 > HELD_BACK * fill->seconds ? most : NULL;
 }
 
 // Of a task that wants to run: what keeps it from that. The cause comes first: a narrow screen shows the begin.
-static void explain_runnable(const struct sched_fill *fill, const struct sched_task *task,
-                             const struct sched_person *person, struct stuck *out) {
+static void explain_runnable(const struct sched_fill *fill, const struct busiest *busiest,
+                             const struct sched_task *task, const struct sched_person *person, struct stuck *out) {
     const struct sched_machine *machine = fill->machine;
-    const struct sched_cpu *cpu = task->cpu < machine->n_cpus ? &machine->cpus[task->cpu] : NULL;
-    const struct sched_task *hog = task->prio >= REALTIME_BELOW ? realtime_on(fill, task) : NULL, *other;
+    uint32_t number = task->cpu < machine->n_cpus ? task->cpu : machine->n_cpus; // the last has nobody
+    const struct sched_task *hog = task->prio >= REALTIME_BELOW ? realtime_on(fill, &busiest[number], task) : NULL;
     const struct sched_group *group =
         person->cgroup ? sched_groups_throttled(fill->groups, text_bytes(person->cgroup)) : NULL;
     bool waits = task->state == SCHED_WOKEN || task->state == SCHED_PREEMPTED;
@@ -73,16 +98,16 @@ static void explain_runnable(const struct sched_fill *fill, const struct sched_t
                  group->path, (unsigned long long)group->delta[1], (unsigned long long)group->delta[0]);
     } else if (waits && out->age >= SCHED_STUCK_NS) {
         out->why = SCHED_WHY_CPU;
-        other = most_on(fill, task, false);
-        if (other && cpu)
+        const struct sched_task *other = other_of(fill, busiest[number].all, task);
+        if (other)
             snprintf(out->waits_for, sizeof(out->waits_for), "%.16s (%d) has CPU %u, %u want it", other->comm,
-                     other->tid, task->cpu, cpu->length);
+                     other->tid, task->cpu, machine->cpus[number].length);
         else
             snprintf(out->waits_for, sizeof(out->waits_for), "CPU %u", task->cpu);
     }
 }
 
-static bool is_stuck(const struct sched_fill *fill, uint32_t slot, struct stuck *out) {
+static bool is_stuck(const struct sched_fill *fill, const struct busiest *busiest, uint32_t slot, struct stuck *out) {
     const struct sched_task *task = &fill->machine->tasks[slot];
     const struct sched_person *person = sched_who_of(fill->who, fill->machine, slot);
     *out = (struct stuck){.slot = slot, .age = age_of(fill, task)};
@@ -98,7 +123,7 @@ static bool is_stuck(const struct sched_fill *fill, uint32_t slot, struct stuck 
         double held = (double)(task->ns[SCHED_WOKEN] + task->ns[SCHED_PREEMPTED]) / 1e9 / fill->seconds;
         bool waits = task->state == SCHED_WOKEN || task->state == SCHED_PREEMPTED;
         if ((waits && old) || held > HELD_BACK)
-            explain_runnable(fill, task, person, out);
+            explain_runnable(fill, busiest, task, person, out);
     }
     return out->why != SCHED_WHY_NONE;
 }
@@ -136,10 +161,11 @@ static void fill_row(const struct sched_fill *fill, const struct stuck *stuck, s
 void sched_fill_stuck(const struct sched_fill *fill, struct section *out) {
     const struct sched_machine *machine = fill->machine;
     struct stuck *all = xcalloc(machine->n, sizeof(*all));
+    struct busiest *busiest = busiest_find(fill);
     struct table_builder *builder = table_builder_new(&sched_stuck_table);
     uint32_t n = 0;
     for (uint32_t i = 1; i < machine->n; i++)
-        if (machine->tasks[i].tid && is_stuck(fill, i, &all[n]))
+        if (machine->tasks[i].tid && is_stuck(fill, busiest, i, &all[n]))
             n++;
     qsort(all, n, sizeof(*all), older);
     for (uint32_t i = 0; i < n && i < ROWS_MAX; i++)
@@ -151,5 +177,6 @@ void sched_fill_stuck(const struct sched_fill *fill, struct section *out) {
     }
     section_table(out, table_builder_seal(builder));
     table_builder_free(builder);
+    free(busiest);
     free(all);
 }

@@ -444,7 +444,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t n) {
     return false;
 }
 
-// "3</dev/pts/0>, ...": a terminal, or a descriptor that is there to wait for events.
+// "3</dev/pts/0>, ...": a terminal, or what somebody else must write to first.
 static bool reads_idly(const char *text) {
     static const char *const there[] = {"</dev/tty",
                                         "</dev/pts/",
@@ -452,7 +452,9 @@ static bool reads_idly(const char *text) {
                                         "<anon_inode:[eventfd]>",
                                         "<anon_inode:[timerfd]>",
                                         "<anon_inode:[signalfd]>",
-                                        "<anon_inode:inotify>"};
+                                        "<anon_inode:inotify>",
+                                        "<pipe:[",
+                                        "<socket:["};
     const char *at = text + strspn(text, "0123456789");
     for (size_t i = 0; i < sizeof(there) / sizeof(there[0]); i++)
         if (!strncmp(at, there[i], strlen(there[i])))
@@ -487,6 +489,9 @@ bool syscalls_args_idle(enum syscalls_abi abi, uint32_t number, const uint64_t v
         "sigsuspend",
         "accept",
         "accept4",
+        "recvfrom",
+        "recvmsg",
+        "recvmmsg",
         "mq_timedreceive",
         "msgrcv",
         "futex_wait",

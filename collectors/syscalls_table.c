@@ -133,6 +133,7 @@ const struct table_def syscalls_errors_table = {
     {                                                                                                                  \
         .name = "idle", .title = "IDLE", .unit = UNIT_ID, .width = 4, .ascending = true,                               \
         .help = "1: a wait that is idle by nature (for events, a child, a signal, a connection, a futex, a terminal, " \
+                "a pipe, "                                                                                             \
                 "a time); such stand behind the others; 0: any other call."                                            \
     }
 #define TID_COLUMN                                                                                                     \

@@ -94,6 +94,14 @@ static void a_file_on_a_server(void **state) {
     assert_string_equal(told.where, "");
 }
 
+static void opens(const char *pid, const char *file) {
+    char link[160];
+    snprintf(link, sizeof(link), "%s/%s/fd", proc, pid);
+    mkdir(link, 0700);
+    snprintf(link, sizeof(link), "%s/%s/fd/7", proc, pid);
+    assert_int_equal(symlink(file, link), 0);
+}
+
 static void a_lock_of_a_file(void **state) {
     (void)state;
     char call[128];
@@ -109,6 +117,19 @@ static void a_lock_of_a_file(void **state) {
     look(SCHED_ASK_SLEEPING, true);
     assert_string_equal(told.waits_for, "who has the file of 61, which took the lock of /mnt/a file (nfs4 from "
                                         "box:/export) and has ended");
+    // Who has inherited its descriptor.
+    folder("62");
+    folder("62/fdinfo");
+    put("62/comm", "heir\n");
+    opens("62", "/mnt/a file");
+    put("62/fdinfo/7", "pos:\t0\nlock:\t1: FLOCK  ADVISORY  WRITE 63 fe:00:2 0 EOF\n");
+    put("locks", "1: FLOCK  ADVISORY  WRITE 63 fe:00:2 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 50 fe:00:2 0 EOF\n");
+    look(SCHED_ASK_SLEEPING, true);
+    assert_string_equal(told.waits_for, "heir (62) holds the lock of /mnt/a file (nfs4 from box:/export)");
+    put("62/fdinfo/7", "pos:\t0\nlock:\t1: OFDLCK ADVISORY  WRITE -1 fe:00:2 0 EOF\n");
+    put("locks", "1: OFDLCK ADVISORY  WRITE -1 fe:00:2 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 50 fe:00:2 0 EOF\n");
+    look(SCHED_ASK_SLEEPING, true);
+    assert_string_equal(told.waits_for, "heir (62) holds the lock of /mnt/a file (nfs4 from box:/export)");
     assert_int_equal(sched_lock_holder("", 5), 0);
     assert_int_equal(sched_lock_holder("1: POSIX  ADVISORY  WRITE 5 fe:00:2 0 EOF\nbroken\n", 5), 0);
 }
@@ -133,14 +154,6 @@ static void a_mutex(void **state) {
     snprintf(text, sizeof(text), "keeper (60) holds the mutex at 0x%llx", (unsigned long long)(uintptr_t)words);
     assert_string_equal(told.waits_for, text);
     assert_int_equal(told.why, SCHED_WHY_LOCK);
-}
-
-static void opens(const char *pid, const char *file) {
-    char link[160];
-    snprintf(link, sizeof(link), "%s/%s/fd", proc, pid);
-    mkdir(link, 0700);
-    snprintf(link, sizeof(link), "%s/%s/fd/7", proc, pid);
-    assert_int_equal(symlink(file, link), 0);
 }
 
 // The server is told by its descriptor; where the kernel does not tell, by being the only one, or the only one that

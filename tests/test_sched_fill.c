@@ -208,6 +208,8 @@ static void ktop_is_no_cause(void **state) {
     frame(1900000);
     const union cell *row = row_of("sched_stuck", 7);
     assert_string_equal(text_bytes(row[SCHED_W_WAITS_FOR].text), "t8 (8) has CPU 0, 3 want it");
+    row = row_of("sched_stuck", 8); // it ran most itself
+    assert_string_equal(text_bytes(row[SCHED_W_WAITS_FOR].text), "t7 (7) has CPU 0, 3 want it");
     assert_null(row_of("sched_tasks", 30));
     frame(2900000); // only ktop ran
     assert_string_equal(text_bytes(row_of("sched_stuck", 7)[SCHED_W_WAITS_FOR].text), "CPU 0");

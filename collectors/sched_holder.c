@@ -1,6 +1,5 @@
-// Looking through the descriptors of all processes, at most FILES_MAX of them, and once in KEEP_NS for one connection:
-// many threads may wait for the same server.
-#include "collectors/sched_fuse.h"
+// Looking through the descriptors of all processes, at most FILES_MAX of them, and once in KEEP_NS for the same.
+#include "collectors/sched_holder.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -19,10 +18,14 @@
 #define KEPT 16
 
 struct search {
-    const char *proc, *mount_point;
-    uint32_t connection;
-    unsigned files; // looked at
-    int32_t exact;  // whose descriptor says that connection
+    const char *proc, *path; // of the file that is open
+    // 1: the descriptor, by its fdinfo, is the one; 0: it is another; -1: the kernel does not say.
+    int (*says)(const struct search *search, const char *info);
+    uint32_t connection;     // of FUSE
+    const char *mount_point; // NULL: who does not say is nobody
+    int32_t taker;           // of the lock
+    unsigned files;          // looked at
+    int32_t exact;           // whose descriptor says that it is the one
     int32_t any, by_name;
     unsigned n_any, n_by_name; // processes whose descriptors do not say
 };
@@ -46,16 +49,21 @@ static bool names_mount(const struct search *search, int32_t pid) {
     return false;
 }
 
-// 1: of that connection; 0: of another one; -1: the kernel does not say.
-static int says_connection(const struct search *search, int32_t pid, int32_t fd) {
-    char path[192], text[1024];
-    snprintf(path, sizeof(path), "%s/%d/fdinfo/%d", search->proc, pid, fd);
-    const char *at = format_file(path, text, sizeof(text)) > 0 ? strstr(text, "fuse_connection:") : NULL;
+static int says_connection(const struct search *search, const char *info) {
+    const char *at = strstr(info, "fuse_connection:");
     return at ? strtoul(at + strlen("fuse_connection:"), NULL, 10) == search->connection : -1;
 }
 
+static int says_lock(const struct search *search, const char *info) {
+    int32_t pid;
+    for (const char *at = info; (at = strstr(at, "lock:")); at++)
+        if (sscanf(at, "lock: %*s %*s %*s %*s %d", &pid) == 1 && pid == search->taker)
+            return 1;
+    return 0;
+}
+
 static void look_at_process(struct search *search, int32_t pid) {
-    char path[192], link[64];
+    char path[192], link[256], info[2048];
     snprintf(path, sizeof(path), "%s/%d/fd", search->proc, pid);
     DIR *folder = opendir(path);
     bool silent = false;
@@ -65,16 +73,17 @@ static void look_at_process(struct search *search, int32_t pid) {
         snprintf(path, sizeof(path), "%s/%d/fd/%d", search->proc, pid, fd);
         ssize_t n = readlink(path, link, sizeof(link) - 1);
         link[n > 0 ? n : 0] = 0;
-        if (strcmp(link, "/dev/fuse") != 0)
+        if (strcmp(link, search->path) != 0)
             continue;
-        int says = says_connection(search, pid, fd);
+        snprintf(path, sizeof(path), "%s/%d/fdinfo/%d", search->proc, pid, fd);
+        int says = search->says(search, format_file(path, info, sizeof(info)) > 0 ? info : "");
         if (says > 0)
             search->exact = pid;
         silent |= says < 0;
     }
     if (folder)
         closedir(folder);
-    if (!silent)
+    if (!silent || !search->mount_point)
         return;
     search->any = pid;
     search->n_any++;
@@ -84,7 +93,7 @@ static void look_at_process(struct search *search, int32_t pid) {
     }
 }
 
-static int32_t server_find(struct search *search) {
+static int32_t find(struct search *search) {
     DIR *processes = opendir(search->proc);
     int32_t pid;
     while (processes && search->files < FILES_MAX && !search->exact && (pid = next_number(processes)) >= 0)
@@ -97,11 +106,11 @@ static int32_t server_find(struct search *search) {
     return search->n_by_name == 1 ? search->by_name : all && search->n_any == 1 ? search->any : 0;
 }
 
-int32_t sched_fuse_server(const char *proc, uint32_t connection, const char *mount_point) {
+// What was found under that key not long ago, else what is found now.
+static int32_t find_once(struct search *search, const char *key) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static struct {
-        char proc[128];
-        uint32_t connection;
+        char key[384];
         int32_t pid;
         uint64_t at_ns;
     } kept[KEPT];
@@ -109,8 +118,7 @@ int32_t sched_fuse_server(const char *proc, uint32_t connection, const char *mou
     size_t oldest = 0;
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < KEPT; i++) {
-        bool fresh = kept[i].at_ns && now < kept[i].at_ns + KEEP_NS;
-        if (fresh && kept[i].connection == connection && !strcmp(kept[i].proc, proc)) {
+        if (kept[i].at_ns && now < kept[i].at_ns + KEEP_NS && !strcmp(kept[i].key, key)) {
             int32_t pid = kept[i].pid;
             pthread_mutex_unlock(&lock);
             return pid;
@@ -119,13 +127,29 @@ int32_t sched_fuse_server(const char *proc, uint32_t connection, const char *mou
             oldest = i;
     }
     pthread_mutex_unlock(&lock); // the search can take long: it keeps nobody waiting
-    struct search search = {.proc = proc, .connection = connection, .mount_point = mount_point};
-    int32_t pid = server_find(&search);
+    int32_t pid = find(search);
     pthread_mutex_lock(&lock);
-    snprintf(kept[oldest].proc, sizeof(kept[oldest].proc), "%s", proc);
-    kept[oldest].connection = connection;
+    snprintf(kept[oldest].key, sizeof(kept[oldest].key), "%s", key);
     kept[oldest].pid = pid;
     kept[oldest].at_ns = now;
     pthread_mutex_unlock(&lock);
     return pid;
+}
+
+int32_t sched_fuse_server(const char *proc, uint32_t connection, const char *mount_point) {
+    char key[384];
+    struct search search = {.proc = proc,
+                            .path = "/dev/fuse",
+                            .says = says_connection,
+                            .connection = connection,
+                            .mount_point = mount_point};
+    snprintf(key, sizeof(key), "%s fuse %u", proc, connection);
+    return find_once(&search, key);
+}
+
+int32_t sched_lock_keeper(const char *proc, const char *path, int32_t taker) {
+    char key[384];
+    struct search search = {.proc = proc, .path = path, .says = says_lock, .taker = taker};
+    snprintf(key, sizeof(key), "%s lock %d %s", proc, taker, path);
+    return find_once(&search, key);
 }
