@@ -10,10 +10,13 @@
 
 // An I/O takes a second on no healthy disk that does nothing else; five are a hang. While others end it may be one that
 // is passed over, or a discard: that is told later, when the disk's own time-out (30 s) is near or over.
+// A discard of a whole disk may run for a while by nature.
 #define STOPPED_S 1
 #define STOPPED_CRITICAL_S 5
 #define PASSED_OVER_S 5
 #define PASSED_OVER_CRITICAL_S 30
+#define DISCARD_S 10
+#define DISCARD_CRITICAL_S 60
 
 static double ended_per_s(const struct table_def *def, const union cell *row) {
     static const char *const least[] = {"reads_per_s", "writes_per_s"}, *const more[] = {"discards_per_s",
@@ -33,8 +36,26 @@ bool is_disk_stopped(const struct table_def *def, const union cell *row) {
 // Of the I/Os in flight on the device.
 struct oldest {
     double age_s; // NAN: not known
+    char op;      // R W F D; 0: not known
     struct culprit who;
 };
+
+static char oldest_op(struct scan *scan, const struct text *device) {
+    const struct table *table = scan_table(scan, "io_in_flight");
+    const struct table_def *def = table ? table_def(table) : NULL;
+    double most = -1;
+    char op = 0;
+    size_t cursor = 0;
+    for (const union cell *row; table && (row = table_next(table, &cursor));) {
+        double age = scan_num(row, table_column(def, "age_us"));
+        const struct text *on = scan_text(row, table_column(def, "device"));
+        if (!on || text_compare(on, device) || !(age > most))
+            continue;
+        most = age;
+        op = text_bytes(scan_text(row, table_column(def, "op")))[0];
+    }
+    return op;
+}
 
 static bool oldest_take(const struct table_def *def, const union cell *row, struct oldest *oldest) {
     int age = table_column(def, "oldest_us");
@@ -47,12 +68,14 @@ static bool oldest_take(const struct table_def *def, const union cell *row, stru
 }
 
 static struct oldest oldest_of(struct scan *scan, const struct table_def *def, const union cell *row) {
-    struct oldest oldest = {NAN, NOBODY};
+    struct oldest oldest = {NAN, 0, NOBODY};
     const struct table *events = scan_table(scan, "block_devices");
     const union cell *other = events ? table_find(events, row) : NULL;
     if (!oldest_take(def, row, &oldest) && other)
         oldest_take(table_def(events), other, &oldest);
     oldest.who.device = scan_text(row, table_column(def, "device"));
+    if (!isnan(oldest.age_s) && oldest.who.device)
+        oldest.op = oldest_op(scan, oldest.who.device);
     return oldest;
 }
 
@@ -60,10 +83,16 @@ static struct oldest oldest_of(struct scan *scan, const struct table_def *def, c
 static void check_oldest(struct scan *scan, const struct oldest *oldest, double stopped_s, double ended) {
     const char *device = text_bytes(oldest->who.device);
     char name[64], whose[80] = "";
-    bool stopped = stopped_s > 0;
+    const char *what = oldest->op == 'R'   ? "a read"
+                       : oldest->op == 'W' ? "a write"
+                       : oldest->op == 'F' ? "a flush"
+                       : oldest->op == 'D' ? "a discard"
+                                           : "an I/O";
+    bool stopped = stopped_s > 0, discard = oldest->op == 'D';
+    double least_s = discard ? DISCARD_S : stopped ? STOPPED_S : PASSED_OVER_S;
+    double critical_s = discard ? DISCARD_CRITICAL_S : stopped ? STOPPED_CRITICAL_S : PASSED_OVER_CRITICAL_S;
     enum severity severity;
-    if (!scan_level(oldest->age_s, stopped ? STOPPED_S : PASSED_OVER_S,
-                    stopped ? STOPPED_CRITICAL_S : PASSED_OVER_CRITICAL_S, &severity))
+    if (!scan_level(oldest->age_s, least_s, critical_s, &severity))
         return;
     if (!isnan(oldest->who.pid) || oldest->who.comm)
         snprintf(whose, sizeof(whose), " of %s", scan_name(scan, &oldest->who, name, sizeof(name)));
@@ -71,12 +100,11 @@ static void check_oldest(struct scan *scan, const struct oldest *oldest, double 
         scan->hung[scan->n_hung++] = oldest->who.pid;
     if (stopped)
         scan_report(scan, severity, device, &oldest->who,
-                    "%s: an I/O%s has not ended for %.1f s; none ended in the last %.1f s", device, whose,
+                    "%s: %s%s has not ended for %.1f s; none ended in the last %.1f s", device, what, whose,
                     oldest->age_s, fmin(stopped_s, oldest->age_s));
     else
-        scan_report(scan, severity, device, &oldest->who,
-                    "%s: an I/O%s has not ended for %.1f s, though %s others/s do", device, whose, oldest->age_s,
-                    scan_show(scan, UNIT_PER_S, ended));
+        scan_report(scan, severity, device, &oldest->who, "%s: %s%s has not ended for %.1f s, though %s others/s do",
+                    device, what, whose, oldest->age_s, scan_show(scan, UNIT_PER_S, ended));
 }
 
 void check_disk_hung(struct scan *scan) {

@@ -46,9 +46,13 @@ static const struct column stuck_columns[] = {{.name = "pid"},
                                               {.name = "blocked_in", .type = COLUMN_TEXT}};
 static const struct table_def stuck_def = {"sched_stuck", "", stuck_columns, 4, 2};
 
+static const struct column flight_columns[] = {
+    {.name = "device", .type = COLUMN_TEXT}, {.name = "op", .type = COLUMN_TEXT}, {.name = "age_us"}};
+static const struct table_def flight_def = {"io_in_flight", "", flight_columns, 3, 1};
+
 struct scene {
     const char *series; // "io_some_pct=80 cpus_online=2"
-    const char *devices[4], *blocks[4], *by_process[4], *tasks[8], *stuck[4];
+    const char *devices[4], *blocks[4], *by_process[4], *tasks[8], *stuck[4], *flight[4];
     bool no_accounts; // no table by_process at all
 };
 
@@ -86,6 +90,7 @@ static const char *step(const struct scene *scene) {
         section_table(section, forge_table(&by_process_def, scene->by_process));
     section_table(section, forge_table(&tasks_def, scene->tasks));
     section_table(section, forge_table(&stuck_def, scene->stuck));
+    section_table(section, forge_table(&flight_def, scene->flight));
     struct frame *frame = forge_frame(now);
     frame_add_section(frame, section, 0);
     struct section *result = findings_section(memory, frame, NULL);
@@ -148,6 +153,24 @@ static void hung_disk_names_who_waits(void **state) {
     assert_string_equal(step(&scene),
                         "critical disk_hung: loop2: an I/O has not ended for 6.2 s; none ended in the last 6.0 s\n");
     assert_string_equal(culprit, "nan - loop2");
+}
+
+// What it is, as far as it is known; and a discard takes its time.
+static void kinds_of_io(void **state) {
+    (void)state;
+    struct scene scene = {
+        .devices = {HUNG},
+        .blocks = {"device=loop2|oldest_us=7000000|oldest_pid=77|oldest_comm=mkfs"},
+        .flight = {"device=sda|op=W|age_us=9000000", "device=loop2|op=R|age_us=200000",
+                   "device=loop2|op=D|age_us=7000000", "device=loop2|op=W|age_us=300000"},
+    };
+    assert_string_equal(steps(&scene, 8), "");
+    scene.blocks[0] = "device=loop2|oldest_us=11000000|oldest_pid=77|oldest_comm=mkfs";
+    assert_string_equal(steps(&scene, 3), "warning disk_hung: loop2: a discard of mkfs (pid 77) has not ended for 11.0 "
+                                          "s; none ended in the last 11.0 s\n");
+    scene.flight[2] = "device=loop2|op=FW|age_us=7000000";
+    assert_string_equal(step(&scene), "critical disk_hung: loop2: a flush of mkfs (pid 77) has not ended for 11.0 "
+                                      "s; none ended in the last 11.0 s\n");
 }
 
 static void hung_disk_without_ages_names_nobody(void **state) {
@@ -317,6 +340,7 @@ int main(void) {
         TEST(nobody_rather_than_somebody_else),
         TEST(slow_disk_that_no_task_waits_for),
         TEST(stuck_task),
+        TEST(kinds_of_io),
         TEST(a_hang_is_told_once),
         TEST(short_lived_tasks_have_no_pid),
         TEST(real_time_hog),
