@@ -37,7 +37,12 @@ struct flight *flight_best(struct block_match *match, struct flight *f, struct f
 }
 
 uint8_t rwbs_take(struct block_match *match, struct flight *f, const struct block_event *event) {
+    const struct rwbs_word *known = event->rwbs_size >= 8 ? word_of(match, event->rwbs) : NULL;
     memset(f->io.rwbs, 0, sizeof(f->io.rwbs));
+    if (known) {
+        memcpy(f->io.rwbs, &known->letters, sizeof(known->letters));
+        return known->key;
+    }
     size_t n = strnlen(event->rwbs, event->rwbs_size < BLOCK_RWBS ? event->rwbs_size : BLOCK_RWBS - 1);
     memcpy(f->io.rwbs, event->rwbs, n);
     uint8_t key = block_key_of(f->io.rwbs, (uint8_t)block_op_of(f->io.rwbs)), op = block_key_op(key);
