@@ -19,9 +19,9 @@
 #define SEED_STEP 200               // threads of /proc in one drain: some ms
 #define SEED_AGAIN_NS 5000000000ull // after losses, /proc is not listed more often
 #define RESOLVE_STEP 64
-// So few events at a time are read more rarely: each look costs more than they do. Where CPUs are few their buffers are
-// large, and outlast a torrent that begins meanwhile.
-#define FEW 5000
+// So few events are read more rarely: each look costs as much as a thousand of them, if only for the sub-buffers that
+// are copied whole. Where CPUs are few their buffers are large, and outlast a torrent that begins meanwhile.
+#define FEW_PER_MS 1000
 #define DRAIN_MS 10 // stream_drain's own
 #define DRAIN_QUIET_MS 40
 
@@ -37,6 +37,7 @@ struct sched {
     struct sched_groups *groups;
     struct table_builder *rows;
     uint64_t seeded_ns, looked_ns;
+    uint32_t drain_ms; // since the last look
     bool seed_due, has_waking;
 };
 
@@ -194,8 +195,10 @@ static void sched_drain(struct collector_run *run) {
     sched_machine_grow(sched->machine);
     uint64_t events = stream_drain(sched->stream, run);
     bool between_slices = run->drain_ms < DRAIN_MS || !events;
-    if (!between_slices && events < FEW && sched->machine->n_cpus <= 16 && run->drain_ms < DRAIN_QUIET_MS)
+    bool few = events < (uint64_t)FEW_PER_MS * (sched->drain_ms ? sched->drain_ms : DRAIN_MS);
+    if (!between_slices && few && sched->machine->n_cpus <= 16 && run->drain_ms < DRAIN_QUIET_MS)
         run->drain_ms = DRAIN_QUIET_MS;
+    sched->drain_ms = run->drain_ms;
     look_around(sched, SEED_STEP);
 }
 
