@@ -139,6 +139,22 @@ def counts():
               f"counts: asleep all the interval it is off the CPU for {off['off_cpu_us_per_s']} us/s")
     check(ktop.lost() == 0, f"counts: {ktop.lost()} events lost")
     ktop.process.end()
+    only_one()
+
+
+def only_one():
+    """With --pid only the one's own events are recorded, and yet who wakes it is known, and each of its sleeps has one wakeup."""
+    pingpong = start(LOAD, "pingpong", "1000000", "-1")
+    ktop = Ktop(0.3, "--pid", str(pingpong.pid))
+    seen = [(frame["interval_s"], row) for frame, row in ((ktop.frame(), ktop.task(pingpong.pid)) for _ in range(6)) if row]
+    (_, first), row = seen[0], seen[-1][1]
+    sleeps = sum(seconds * row["voluntary_per_s"] for seconds, row in seen[1:])
+    wakeups = row["wakeups"] - first["wakeups"]
+    # Woken while it was still on its way to sleep it may not have slept.
+    check(sleeps > 1000 and abs(wakeups - sleeps) <= max(20, sleeps // 20), f"counts: with --pid: {sleeps:.0f} sleeps, {wakeups} wakeups")
+    check((row["waker"] or "").endswith(")") and row["waker"] != f"ping ({pingpong.pid})", f"counts: with --pid: woken by {row['waker']}")
+    ktop.process.end()
+    pingpong.end()
 
 
 # ---- text ----
