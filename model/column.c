@@ -12,6 +12,14 @@ bool cell_is_null(const struct column *column, union cell value) {
     return column->type == COLUMN_TEXT ? value.text == NULL : isnan(value.num);
 }
 
+bool cells_equal(enum column_type type, union cell a, union cell b) {
+    if (type == COLUMN_NUMBER)
+        return a.num == b.num || (isnan(a.num) && isnan(b.num));
+    if (!a.text || !b.text)
+        return a.text == b.text;
+    return text_compare(a.text, b.text) == 0;
+}
+
 // snprintf that answers what was really written.
 static size_t __attribute__((format(printf, 3, 4))) put(char *out, size_t size, const char *format, ...) {
     if (!size)

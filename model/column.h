@@ -66,6 +66,9 @@ size_t unit_format(enum unit unit, double value, char *out, size_t size);
 // digits that nobody sees. Only what is measured is rounded, never identifiers, times of day or counts.
 double unit_round(enum unit unit, double value);
 
+// NAN equals NAN and no text no text: "the same value as before".
+bool cells_equal(enum column_type type, union cell a, union cell b);
+
 // Ascending order by the column; not measured sorts after everything whatever the direction: see column_compare_sorted.
 int column_compare(const struct column *column, union cell a, union cell b);
 int column_compare_sorted(const struct column *column, union cell a, union cell b, bool descending);

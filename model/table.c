@@ -1,7 +1,6 @@
 // Sealed tables: reading them, and the chunks below. Nothing here changes a chunk that anybody else can see.
 #include "model/table.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "model/mem.h"
@@ -29,14 +28,6 @@ void chunk_unref(const struct table_def *def, struct chunk *chunk) {
                 text_unref(chunk_row(def, chunk, row)[column].text);
     }
     mem_free(chunk, chunk_size(def));
-}
-
-bool cells_equal(enum column_type type, union cell a, union cell b) {
-    if (type == COLUMN_NUMBER)
-        return a.num == b.num || (isnan(a.num) && isnan(b.num));
-    if (!a.text || !b.text)
-        return a.text == b.text;
-    return text_compare(a.text, b.text) == 0;
 }
 
 void table_free(struct table *table) {

@@ -25,7 +25,5 @@ static inline union cell *chunk_row(const struct table_def *def, struct chunk *c
 
 struct chunk *chunk_new(const struct table_def *def);
 void chunk_unref(const struct table_def *def, struct chunk *chunk);
-// NAN equals NAN and no text no text: "the same value as before".
-bool cells_equal(enum column_type type, union cell a, union cell b);
 
 #endif

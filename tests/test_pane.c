@@ -197,6 +197,53 @@ static void test_not_recorded_then(void **state) {
     frame_unref(half.frame);
 }
 
+// The list to choose columns from has eight rows on a small screen, whatever the part has else.
+static void test_chooser_has_room(void **state) {
+    static const struct column many[] = {
+        {.name = "a", .help = "1"}, {.name = "b", .help = "2"}, {.name = "c", .help = "3"},
+        {.name = "d", .help = "4"}, {.name = "e", .help = "5"}, {.name = "f", .help = "6"},
+        {.name = "g", .help = "7"}, {.name = "h", .help = "8"}, {.name = "i", .help = "9"},
+    };
+    static const struct table_def many_def = {"many", "many", many, 9, 1};
+    const struct part crowd[] = {TABLE("left", "Left", 1), TABLE("many", "Many", 1), TABLE("right", "Right", 1)};
+    const struct view crowded = {.name = "test", .title = "Test", .question = "?", .parts = crowd, .n_parts = 3};
+    static const char *const rows[] = {"a=1|b=2", NULL};
+    struct section *section = forge_section("many", 1);
+    struct frame *frame = forge_frame(1);
+    struct look look = {.frame = frame};
+    struct pane *pane = pane_new(&crowded);
+    struct pane_answer answer;
+
+    (void)state;
+    section_table(section, forge_table(&many_def, rows));
+    frame_add_section(frame, section_of("one", &left_def), 0);
+    frame_add_section(frame, section, 0);
+    frame_add_section(frame, section_of("two", &right_def), 0);
+    assert_true(pane_key(pane, &look, 'o', 0, 0, &answer));
+    assert_true(pane_key(pane, &look, 'f', 0, 0, &answer));
+    expect_screen(pane, &look, 56, 14,
+                  "─ Left ─────────────────────────────────────────────────\n"
+                  "DEVICE     READ/s\n"
+                  "vda           812\n"
+                  "vdb           5.0\n"
+                  "─ ▸ Many ───────────────────────────────────────────────\n"
+                  " Columns: Space shows or hides, < > move, Enter done\n"
+                  "[  ] a                        1\n"
+                  "[  ] b                        2\n"
+                  "[  ] c                        3\n"
+                  "[  ] d                        4\n"
+                  "[  ] e                        5\n"
+                  "[  ] f                        6\n"
+                  "[  ] g                        7\n"
+                  "[  ] h                        8\n");
+    assert_true(pane_key(pane, &look, 'f', 0, 0, &answer)); // done: the others have their room again
+    char *text = pane_screen(pane, &look, 56, 14, false);
+    assert_non_null(strstr(text, "─ Right ─"));
+    free(text);
+    pane_free(pane);
+    frame_unref(look.frame);
+}
+
 static void test_sharing_of_rows(void **state) {
     struct need needs[] = {{3, 10, 0}, {3, 100, 1}, {3, 6, 3}};
     int heights[3];
@@ -258,10 +305,11 @@ static void test_parts_and_steps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_below_the_other),     cmocka_unit_test(test_focus_gets_the_keys),
-        cmocka_unit_test(test_stale_lost_and_notes),    cmocka_unit_test(test_missing_source),
-        cmocka_unit_test(test_not_recorded_then),       cmocka_unit_test(test_sharing_of_rows),
-        cmocka_unit_test(test_sharing_never_overdraws), cmocka_unit_test(test_parts_and_steps),
+        cmocka_unit_test(test_one_below_the_other),  cmocka_unit_test(test_focus_gets_the_keys),
+        cmocka_unit_test(test_stale_lost_and_notes), cmocka_unit_test(test_missing_source),
+        cmocka_unit_test(test_not_recorded_then),    cmocka_unit_test(test_chooser_has_room),
+        cmocka_unit_test(test_sharing_of_rows),      cmocka_unit_test(test_sharing_never_overdraws),
+        cmocka_unit_test(test_parts_and_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

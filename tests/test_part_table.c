@@ -226,22 +226,64 @@ static void test_chooser(void **state) {
     frame_unref(look.frame);
 }
 
+// What names a row stays where it is: its keys wherever they stand, and what is before the first number.
 static void test_columns_scroll(void **state) {
     struct look look = {.frame = frame_of(1, three)};
     struct pane *pane = pane_new(&view);
 
     (void)state;
-    free(pane_screen(pane, &look, 32, 5, false));
+    expect_screen(pane, &look, 38, 3,
+                  "─ Tasks ─────────────────── 1-1 of 3 ─\n"
+                  "  PID USER    ▼CPU% COMMAND\n"
+                  "   20 anna     90.0 cc -O2 long.c\n");
     assert_true(press(pane, &look, KEY_VIEW_RIGHT));
-    free(pane_screen(pane, &look, 34, 3, false));
-    assert_true(press(pane, &look, '>'));
-    expect_screen(pane, &look, 34, 3,
-                  "─ Tasks ─────────────── 1-1 of 3 ─\n"
-                  "  PID   CPU%  ▼READ/s COMMAND\n"
-                  "   30   50.0      812 fio\n");
+    expect_screen(pane, &look, 38, 3,
+                  "─ Tasks ─────────────────── 1-1 of 3 ─\n"
+                  "  PID USER     READ/s COMMAND\n"
+                  "   20 anna          - cc -O2 long.c\n");
     assert_false(press(pane, &look, KEY_VIEW_RIGHT)); // all there
     assert_true(press(pane, &look, KEY_VIEW_LEFT));
     assert_false(press(pane, &look, KEY_VIEW_LEFT));
+    pane_free(pane);
+    frame_unref(look.frame);
+}
+
+static void test_names_stay_while_columns_scroll(void **state) {
+    static const struct column calls[] = {
+        {.name = "pid", .title = "PID", .help = "p", .unit = UNIT_ID, .width = 5},
+        {.name = "op", .title = "OP", .help = "o", .type = COLUMN_TEXT, .width = 4},
+        {.name = "comm", .title = "COMM", .help = "c", .type = COLUMN_TEXT, .width = 8},
+        {.name = "a_us", .title = "A", .help = "a", .unit = UNIT_US, .width = 8},
+        {.name = "b_us", .title = "B", .help = "b", .unit = UNIT_US, .width = 8},
+        {.name = "c_us", .title = "C", .help = "c", .unit = UNIT_US, .width = 8},
+    };
+    static const struct table_def calls_def = {"calls", "calls", calls, 6, 2};
+    static const struct table_spec calls_spec = {.source = {.tables = {"calls"}},
+                                                 .shown = "pid comm a_us op b_us c_us"};
+    static const struct part part = {
+        .kind = &part_table,
+        .name = "calls",
+        .spec = &calls_spec,
+        .min_height = 2,
+    };
+    static const struct view one = {.name = "test", .title = "Test", .question = "?", .parts = &part, .n_parts = 1};
+    static const char *const rows[] = {"pid=7|comm=fio|op=R|a_us=1|b_us=2|c_us=3", NULL};
+    struct frame *frame = forge_frame(1);
+    struct section *section = forge_section("calls", 1);
+    struct look look = {.frame = frame};
+    struct pane *pane = pane_new(&one);
+
+    (void)state;
+    section_table(section, forge_table(&calls_def, rows));
+    frame_add_section(frame, section, 0);
+    expect_screen(pane, &look, 32, 2, "  PID COMM            A OP\n    7 fio         1.0us R\n");
+    assert_true(press(pane, &look, KEY_VIEW_RIGHT));
+    expect_screen(pane, &look, 32, 2, "  PID COMM     OP          B\n    7 fio      R       2.0us\n");
+    assert_true(press(pane, &look, KEY_VIEW_RIGHT));
+    expect_screen(pane, &look, 32, 2, "  PID COMM     OP          C\n    7 fio      R       3.0us\n");
+    assert_false(press(pane, &look, KEY_VIEW_RIGHT));
+    // On a line that the names would fill, the others have a third of it all the same.
+    expect_screen(pane, &look, 16, 2, "  PID OP\n    7 R\n");
     pane_free(pane);
     frame_unref(look.frame);
 }
@@ -394,6 +436,7 @@ int main(void) {
         cmocka_unit_test(test_filter_and_search),
         cmocka_unit_test(test_chooser),
         cmocka_unit_test(test_columns_scroll),
+        cmocka_unit_test(test_names_stay_while_columns_scroll),
         cmocka_unit_test(test_mouse),
         cmocka_unit_test(test_no_frame_no_table),
         cmocka_unit_test(test_order_in_pieces),

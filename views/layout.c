@@ -6,8 +6,9 @@
 // room even so is left out, the last first, but never the one that has the keys.
 #include "views/pane_parts.h"
 
-static int outer_min(const struct part *part) {
-    return (part->title ? 1 : 0) + (part->min_height > 0 ? part->min_height : 1);
+static int outer_min(const struct part *part, int least) {
+    least = least > part->min_height ? least : part->min_height;
+    return (part->title ? 1 : 0) + (least > 0 ? least : 1);
 }
 
 static bool is_wide(const struct view *view, int width) {
@@ -42,12 +43,12 @@ int layout_width(const struct view *view, size_t i, int width) {
     return has_right(view, i, band_end(view, i, width)) ? left_width(width) : width;
 }
 
-static struct need part_need(const struct part *part, int want) {
+static struct need part_need(const struct part *part, int want, int least) {
     struct need need = {0};
 
     if (part->hidden || want <= 0)
         return need;
-    need.min = outer_min(part);
+    need.min = outer_min(part, least);
     need.want = (part->title ? 1 : 0) + want;
     if (need.want < need.min)
         need.min = need.want;
@@ -110,13 +111,13 @@ void layout_share(const struct need *needs, size_t n, int height, size_t keep, i
 
 // The parts at the right of a band, stacked.
 static void place_right(const struct view *view, size_t first, size_t end, struct area area, const int *wants,
-                        size_t focus, struct area *out) {
+                        const int *leasts, size_t focus, struct area *out) {
     struct need needs[PARTS_MAX] = {0};
     int heights[PARTS_MAX], y = 0;
     size_t n = end - first;
 
     for (size_t i = 0; i < n; i++)
-        needs[i] = part_need(&view->parts[first + i], wants[first + i]);
+        needs[i] = part_need(&view->parts[first + i], wants[first + i], leasts[first + i]);
     layout_share(needs, n, area.height, focus >= first && focus < end ? focus - first : n, heights);
     for (size_t i = 0; i < n; i++) {
         out[first + i] = area_sub(area, 0, y, area.width, heights[i]);
@@ -124,11 +125,11 @@ static void place_right(const struct view *view, size_t first, size_t end, struc
     }
 }
 
-static struct need band_need(const struct view *view, size_t i, size_t end, const int *wants) {
-    struct need need = part_need(&view->parts[i], wants[i]), right = {0};
+static struct need band_need(const struct view *view, size_t i, size_t end, const int *wants, const int *leasts) {
+    struct need need = part_need(&view->parts[i], wants[i], leasts[i]), right = {0};
 
     for (size_t k = i + 1; k < end; k++) {
-        struct need one = part_need(&view->parts[k], wants[k]);
+        struct need one = part_need(&view->parts[k], wants[k], leasts[k]);
         right.min += one.min;
         right.want += one.want;
         right.weight = one.weight > right.weight ? one.weight : right.weight;
@@ -142,7 +143,8 @@ static struct need band_need(const struct view *view, size_t i, size_t end, cons
     return need;
 }
 
-void layout_parts(const struct view *view, struct area area, const int *wants, size_t focus, struct area *out) {
+void layout_parts(const struct view *view, struct area area, const int *wants, const int *leasts, size_t focus,
+                  struct area *out) {
     struct need needs[PARTS_MAX] = {0};
     int heights[PARTS_MAX], y = 0;
     size_t starts[PARTS_MAX + 1], n = 0, keep = 0;
@@ -150,7 +152,7 @@ void layout_parts(const struct view *view, struct area area, const int *wants, s
     for (size_t i = 0; i < view->n_parts; i = starts[n]) {
         size_t end = band_end(view, i, area.width);
         starts[n] = i;
-        needs[n] = band_need(view, i, end, wants);
+        needs[n] = band_need(view, i, end, wants, leasts);
         if (focus >= i && focus < end)
             keep = n;
         starts[++n] = end;
@@ -160,11 +162,11 @@ void layout_parts(const struct view *view, struct area area, const int *wants, s
         size_t i = starts[b], end = starts[b + 1];
         struct area band = area_sub(area, 0, y, area.width, heights[b]);
         int width = layout_width(view, i, area.width);
-        struct need own = part_need(&view->parts[i], wants[i]);
+        struct need own = part_need(&view->parts[i], wants[i], leasts[i]);
         out[i] = area_sub(band, 0, 0, width, own.min ? band.height : 0);
         if (end > i + 1)
             place_right(view, i + 1, end, area_sub(band, width + 1, 0, band.width - width - 1, band.height), wants,
-                        focus, out);
+                        leasts, focus, out);
         y += heights[b];
     }
 }

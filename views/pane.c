@@ -167,7 +167,7 @@ static void focus_settle(struct pane *pane, const int *wants) {
 void pane_draw(struct pane *pane, const struct look *look, struct area area) {
     const struct view *view = pane->view;
     struct area areas[PARTS_MAX] = {0};
-    int wants[PARTS_MAX] = {0}, takers = 0;
+    int wants[PARTS_MAX] = {0}, leasts[PARTS_MAX] = {0}, takers = 0;
     struct pane_notes notes;
 
     memset(pane->layout->bodies, 0, sizeof(pane->layout->bodies));
@@ -188,13 +188,14 @@ void pane_draw(struct pane *pane, const struct look *look, struct area area) {
         wants[i] = !pane_in_sight(pane, i) ? 0
                    : part->kind->height    ? part->kind->height(&ctx, layout_width(view, i, parts.width))
                                            : part->min_height;
+        leasts[i] = wants[i] > 0 && part->kind->least ? part->kind->least(&ctx) : 0;
         takers += takes_keys(part) && pane_in_sight(pane, i);
     }
     focus_settle(pane, wants);
     if (is_opened(pane))
         areas[pane->focus] = parts;
     else
-        layout_parts(view, parts, wants, (size_t)pane->focus, areas);
+        layout_parts(view, parts, wants, leasts, (size_t)pane->focus, areas);
     for (size_t i = 0; i < view->n_parts; i++)
         draw_part(pane, look, i, areas[i], takers > 1);
     notes_draw(&notes, area_sub(area, 0, area.height - note_rows, area.width, note_rows));

@@ -65,8 +65,10 @@ struct need {
     int min, want, weight;
 };
 void layout_share(const struct need *needs, size_t n, int height, size_t keep, int *heights);
-// The area of each part, title included, for the wanted body rows at the widths of layout_width.
-void layout_parts(const struct view *view, struct area area, const int *wants, size_t focus, struct area *out);
+// The area of each part, title included, for the body rows that are wanted at the widths of layout_width, and those
+// that are needed at least where that is more than the part's min_height.
+void layout_parts(const struct view *view, struct area area, const int *wants, const int *leasts, size_t focus,
+                  struct area *out);
 int layout_width(const struct view *view, size_t i, int width);
 
 #endif

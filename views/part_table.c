@@ -10,6 +10,8 @@
 #include "views/table_columns.h"
 #include "views/table_enter.h"
 
+#define CHOOSER_ROWS 9 // its heading, and eight columns to choose from
+
 struct table_state {
     struct rows rows;
     struct table_columns columns;
@@ -125,6 +127,13 @@ static int height(struct part_context *ctx, int width) {
     if (self->columns.choosing)
         return (int)self->rows.join->n_columns + 1;
     return self->rows.n ? (int)self->rows.n + 1 : 2;
+}
+
+// A list of two columns is no list to choose from.
+static int least(struct part_context *ctx) {
+    const struct table_state *self = ctx->state;
+
+    return self->columns.choosing ? CHOOSER_ROWS : 0;
 }
 
 static bool is_right(const struct column *column) {
@@ -361,7 +370,7 @@ static bool key(struct part_context *ctx) {
         invert_sort(self);
         return true;
     case 'f':
-        self->columns.choosing = true;
+        self->columns.choosing = ctx->focus_take = true;
         return true;
     default:
         return move_selection(self, ctx->key);
@@ -459,6 +468,7 @@ const struct part_kind part_table = {
     .init = init,
     .done = done,
     .height = height,
+    .least = least,
     .draw = draw,
     .key = key,
     .keys = keys,

@@ -41,7 +41,7 @@ void row_key_columns(const struct row_key *key, const struct table_def *def, int
 
 bool row_key_is(const struct row_key *key, const int at[ROW_KEY_MAX], const union cell *row) {
     for (uint16_t i = 0; i < key->n; i++)
-        if (at[i] >= 0 && !cell_same(key->columns[i]->type, row[at[i]], key->cells[i]))
+        if (at[i] >= 0 && !cells_equal(key->columns[i]->type, row[at[i]], key->cells[i]))
             return false;
     return true;
 }
@@ -53,8 +53,8 @@ long row_key_place(const struct row_key *key, struct rows *rows) {
     for (uint16_t i = n; place >= 0 && i < key->n; i++) {
         int column = join_column(rows->join, key->columns[i]->name);
         if (column >= 0 &&
-            !cell_same(key->columns[i]->type, join_cell(rows->join, rows_at(rows, (size_t)place), (uint16_t)column),
-                       key->cells[i]))
+            !cells_equal(key->columns[i]->type, join_cell(rows->join, rows_at(rows, (size_t)place), (uint16_t)column),
+                         key->cells[i]))
             return -1;
     }
     return place;

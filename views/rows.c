@@ -131,19 +131,13 @@ size_t rows_at(struct rows *rows, size_t place) {
     return rows->keys[place].row;
 }
 
-bool cell_same(enum column_type type, union cell a, union cell b) {
-    if (type == COLUMN_TEXT)
-        return a.text == b.text || (a.text && b.text && !text_compare(a.text, b.text));
-    return a.num == b.num || (isnan(a.num) && isnan(b.num));
-}
-
 long rows_place(struct rows *rows, const union cell *key, uint16_t n_key) {
     if (!rows->join || n_key > rows->join->n_columns)
         return -1;
     for (size_t i = 0; i < rows->n_keys; i++) {
         uint16_t k = 0;
         while (k < n_key &&
-               cell_same(rows->join->columns[k]->type, join_cell(rows->join, rows->keys[i].row, k), key[k]))
+               cells_equal(rows->join->columns[k]->type, join_cell(rows->join, rows->keys[i].row, k), key[k]))
             k++;
         if (k < n_key)
             continue;

@@ -64,8 +64,6 @@ size_t row_text(const struct join *join, size_t row, uint16_t column, char *out,
 
 // What heads it on a screen.
 const char *column_title(const struct column *column);
-// Whether two cells of such a column are equal: texts by their bytes, and not measured is the same as not measured.
-bool cell_same(enum column_type type, union cell a, union cell b);
 
 // Whether a list of names with blanks between ("name" or "name=label") has this one.
 bool is_listed(const char *list, const char *name);

@@ -98,26 +98,44 @@ static size_t resolve(struct table_columns *columns, const struct table_spec *sp
     return n;
 }
 
+// The columns that stay while the others scroll: those that name a row. Its keys, and what stands before the first
+// number that is no name; but a third of the line is for the others. Returns how many.
+static size_t names_of(const struct rows *rows, const uint16_t *list, size_t n, int width, bool names[SHOWN_MAX]) {
+    bool leading = true;
+    size_t count = 0;
+    int used = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct column *column = rows->join->columns[list[i]];
+        int more = column_width(column) + 1;
+        leading = leading && (column->type == COLUMN_TEXT || column->unit == UNIT_ID);
+        names[i] = (list[i] < rows_n_keys(rows) || leading) && used + more <= width * 2 / 3;
+        used += names[i] ? more : 0;
+        count += names[i];
+    }
+    return count;
+}
+
 void columns_line(struct table_columns *columns, const struct table_spec *spec, struct rows *rows, int width,
                   struct table_line *out) {
     const struct join *join = rows->join;
-    uint16_t list[SHOWN_MAX], n_keys = rows_n_keys(rows);
-    size_t fixed = 0, n, before;
+    bool names[SHOWN_MAX];
+    uint16_t list[SHOWN_MAX];
+    size_t n, before;
     int rest, x = 0;
 
     out->n = out->n_left_out = 0;
     shown_default(columns, join);
     n = resolve(columns, spec, rows, list, &rest, &before);
-    while (fixed < n && fixed < 2 && list[fixed] < n_keys)
-        fixed++;
-    int most_left = (int)(n - fixed) - 1;
+    int most_left = (int)(n - names_of(rows, list, n, width, names)) - 1;
     columns->left = columns->left > most_left ? most_left : columns->left;
     columns->left = columns->left < 0 ? 0 : columns->left;
     int rest_width = width / 4 > REST_MAX ? REST_MAX : width / 4 < REST_MIN ? REST_MIN : width / 4;
     int room = width - (rest >= 0 && width >= REST_FROM ? rest_width + 1 : 0);
     bool wants = rest >= 0 && spec->rest_wants > rest_width && !columns->chosen && !columns->left;
+    int skip = columns->left;
     for (size_t i = 0; i < n; i++) {
-        if (i >= fixed && i < fixed + (size_t)columns->left)
+        if (!names[i] && skip-- > 0)
             continue;
         int wanted = column_width(join->columns[list[i]]);
         if (x + wanted > (wants && i >= before ? width - spec->rest_wants - 1 : room) && out->n) {

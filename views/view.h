@@ -90,6 +90,7 @@ struct part_kind {
     // back), else is not there.
     bool (*open)(void *state, const struct part *part, const struct join *join, size_t row);
     int (*height)(struct part_context *ctx, int width); // rows wanted for what there is now
+    int (*least)(struct part_context *ctx);             // optional: body rows it needs now, if more than min_height
     void (*draw)(struct part_context *ctx);
     bool (*key)(struct part_context *ctx); // true: used
     const struct part_key *keys;           // for the help; ends with key 0
