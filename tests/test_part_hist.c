@@ -135,6 +135,47 @@ static void choosing(void **state) {
     frame_unref(frame);
 }
 
+// A detached device and a type without an I/O lead to an empty picture: not offered, but kept when they were chosen.
+static void choices_have_data(void **state) {
+    (void)state;
+    const struct frame *frames[2];
+    for (uint64_t number = 1; number <= 2; number++) {
+        struct frame *frame = forge_frame(number);
+        struct section *section = forge_section("block", number);
+        struct hist_set *latency = hist_set_new(&forge_io_latency);
+        forge_hist(latency, "loop3", "R", (struct forge_run[]){{0, 0}});
+        forge_hist(latency, "vda", "D", (struct forge_run[]){{0, 0}});
+        forge_hist(latency, "vda", "R", (struct forge_run[]){{7000, 5}, {0, 0}});
+        if (number == 1)
+            forge_hist(latency, "vdb", "W", (struct forge_run[]){{7000, 5}, {0, 0}});
+        section_hists(section, latency);
+        frame_add_section(frame, section, 0);
+        frames[number - 1] = frame;
+    }
+    struct look look;
+    struct pane *pane = pane_new(&view);
+    forge_look(&look, frames, 2);
+    static const struct {
+        int key;
+        const char *message;
+    } presses[] = {
+        {'v', "device vda, op all"}, {'t', "device vda, op R"},   {'t', "device vda, op all"},
+        {'T', "device vda, op R"},   {'v', "device all, op R"},   {'v', "device vda, op R"},
+        {'v', "device all, op R"},   {'t', "device all, op W"},   {'v', "device vdb, op W"},
+        {'V', "device all, op W"},   {'t', "device all, op all"}, {'V', "device vdb, op all"},
+    };
+    for (size_t i = 0; i < sizeof presses / sizeof *presses; i++)
+        assert_string_equal(forge_key(pane, &look, presses[i].key, true).message, presses[i].message);
+    forge_look(&look, frames + 1, 1); // where the chosen one has nothing: it stays until the next key
+    forge_expect(pane, &look, 80, 2, false,
+                 "─ How long ─────────────────────────────────── I/O latency, device vdb, op all ─\n"
+                 "none in this interval\n");
+    assert_string_equal(forge_key(pane, &look, 'V', true).message, "device vda, op all");
+    pane_free(pane);
+    frame_unref(frames[0]);
+    frame_unref(frames[1]);
+}
+
 static void whole_window(void **state) {
     (void)state;
     const struct frame *frames[3] = {usual(1), usual(2), forge_frame(3)};
@@ -319,9 +360,9 @@ static void repeated(void **state) {
 int main(void) {
     setenv("TZ", "UTC", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(screens),  cmocka_unit_test(choosing),    cmocka_unit_test(whole_window),
-        cmocka_unit_test(nothing),  cmocka_unit_test(huge_counts), cmocka_unit_test(files),
-        cmocka_unit_test(repeated),
+        cmocka_unit_test(screens),      cmocka_unit_test(choosing), cmocka_unit_test(choices_have_data),
+        cmocka_unit_test(whole_window), cmocka_unit_test(nothing),  cmocka_unit_test(huge_counts),
+        cmocka_unit_test(files),        cmocka_unit_test(repeated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

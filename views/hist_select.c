@@ -1,6 +1,7 @@
 // The choice among the histograms of a pane. It is kept by names, not by places: devices come and go.
 #include "views/hist_select.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,14 +69,19 @@ static bool key_matches(const struct column *column, union cell value, const cha
     return !strcmp(text, want);
 }
 
-// True when the histogram with these keys is chosen.
-static bool is_chosen(const struct hist_select *select, const struct hist_def *def, const union cell *keys) {
+// True when the histogram with these keys is chosen, whatever is chosen of the key `except` (-1: none).
+static bool is_chosen_but(const struct hist_select *select, const struct hist_def *def, const union cell *keys,
+                          int except) {
     for (int i = 0; i < def->n_keys; i++) {
-        const char *want = chosen(select, def->keys[i].name);
+        const char *want = i == except ? NULL : chosen(select, def->keys[i].name);
         if (want && !key_matches(&def->keys[i], keys[i], want))
             return false;
     }
     return true;
+}
+
+static bool is_chosen(const struct hist_select *select, const struct hist_def *def, const union cell *keys) {
+    return is_chosen_but(select, def, keys, -1);
 }
 
 const struct hist_set *hist_select_hists(const struct hist_select *select, const struct hist_spec *spec,
@@ -192,6 +198,7 @@ static bool lies_past(const char *text, const char *mark, int direction, bool nu
 }
 
 struct next {
+    const struct hist_select *select;
     int key, direction;
     const char *now; // "": all, which stands between the last and the first
     char value[64], label[32];
@@ -209,6 +216,8 @@ static bool offer(struct next *next, const char *text, bool number) {
 static void offer_keys(struct next *next, const struct hist_def *def, const union cell *keys) {
     const struct column *column = &def->keys[next->key];
     char text[64];
+    if (!is_chosen_but(next->select, def, keys, next->key))
+        return;
     key_text(column, keys[next->key], text, sizeof text);
     if (offer(next, text, column->type == COLUMN_NUMBER)) {
         next->label[0] = '\0';
@@ -221,7 +230,8 @@ static void offer_keys(struct next *next, const struct hist_def *def, const unio
     }
 }
 
-// The value after (direction 1) or before (-1) the chosen one in order, over all frames that are looked at.
+// The value after (direction 1) or before (-1) the chosen one in order, over all frames that are looked at. Only one
+// that leads to something: with what else is chosen, some frame has a value of it.
 static void next_value(const struct look *look, const struct hist_spec *spec, const char *name,
                        const struct hist_def *def, struct next *next) {
     const struct hist_measure *measure = measure_of(spec, name);
@@ -231,16 +241,18 @@ static void next_value(const struct look *look, const struct hist_spec *spec, co
             continue;
         if (measure && measure->table) {
             const struct table *table = frame_table(frame, measure->table);
+            int column = table ? table_column(table_def(table), name) : -1;
             size_t at = 0;
-            for (const union cell *row; table && (row = table_next(table, &at));)
-                offer_keys(next, def, row);
+            for (const union cell *row; column >= 0 && (row = table_next(table, &at));)
+                if (!isnan(row[column].num))
+                    offer_keys(next, def, row);
             continue;
         }
         const struct hist_set *set = frame_hists(frame, name);
         for (size_t i = 0; set && i < hist_set_count(set); i++) {
             const union cell *keys;
-            hist_set_at(set, i, &keys);
-            offer_keys(next, def, keys);
+            if (hist_set_at(set, i, &keys)->count)
+                offer_keys(next, def, keys);
         }
     }
 }
@@ -297,7 +309,7 @@ bool hist_select_key(struct part_context *ctx) {
     if (ctx->key == 'm' || ctx->key == 'M') {
         next_measure(ctx, ctx->key == 'm' ? 1 : -1);
     } else if (ctx->key == 'v' || ctx->key == 'V' || ctx->key == 't' || ctx->key == 'T') {
-        struct next next = {.direction = ctx->key == 'V' || ctx->key == 'T' ? -1 : 1, .now = ""};
+        struct next next = {.select = select, .direction = ctx->key == 'V' || ctx->key == 'T' ? -1 : 1, .now = ""};
         if (!def)
             return false;
         if (ctx->key == 't' || ctx->key == 'T')

@@ -67,8 +67,8 @@ void hist_select_status(struct part_context *ctx, const char *more, char *out, s
 // The keys v V t T m M. ctx->state begins with a struct hist_select. True when used; the other parts then know too.
 bool hist_select_key(struct part_context *ctx);
 #define HIST_SELECT_PART_KEYS                                                                                          \
-    {'v', "v V", "next, previous one of what it is kept by: device, process, CPU, system call; then all"},             \
-        {'t', "t T", "next, previous type of operation: reads, with a flag, writes, ..., all"}, {                      \
+    {'v', "v V", "next, previous one with data of what it is kept by: device, process, CPU, ...; then all"},           \
+        {'t', "t T", "next, previous type of operation with data: reads, with a flag, writes, ..., all"}, {            \
         'm', "m M", "next, previous measure: latency, queue, wait, size, ... what the pane has"                        \
     }
 // Which keys do something in this part.
