@@ -247,8 +247,12 @@ def progress(work):
     row = rows.get(before.pid, {})
     check(row.get("syscall") == "openat" and f'"{fifo}"' in row.get("args", "") and "O_RDONLY" in row["args"] and row["since_us"] > 5e5,
           f"in progress since before: {row}")
+    check((row.get("since_at_least"), row.get("idle")) == (1, 0), "in progress since before: the time is a lower bound, and the call no idle wait")
     row = rows.get(after.pid, {})
     check(row.get("syscall") == "clock_nanosleep" and "100s" in row.get("args", "") and 5e5 < row["since_us"] < 60e6, f"in progress: {row}")
+    check((row.get("since_at_least"), row.get("idle")) == (0, 1), "in progress: the time is exact, and a sleep an idle wait")
+    order = [r["idle"] for r in ktop.frames[-1]["tables"]["in_progress"]]
+    check(order == sorted(order), "in progress: idle waits stand behind the others")
     slow = [e for f in ktop.frames for e in f["events"] if e["latency_us"] > 1000]
     check(slow and all(e["args"] is not None for e in slow), f"the slowest calls have their arguments: {slow[:2]}")
 
