@@ -195,15 +195,16 @@ static uint8_t still_limit(const struct tasks *tasks, const struct task *task) {
 // It did not run since it was read last: nothing to do but, now and then, what can change without it.
 static void task_still(struct tasks *tasks, struct task *task, const struct task_account *account) {
     task->still += task->still < UINT8_MAX;
-    task->read_ns = account ? tasks->asked_ns : tasks->clock();
     if (!task->calm)
         task_calm(tasks, task);
     unsigned tid = (unsigned)task->tid; // not all in one frame
     if (tasks->frame - task->read_frame >= REFRESH_FRAMES + tid % REFRESH_FRAMES) {
         if ((tasks->frame / REFRESH_FRAMES + tid) % NAMES_REFRESHES == 0 && task->settled)
             task_read_names(&tasks->proc, tasks->names, task);
-        if (!task_update(tasks, task, account))
+        if (!task_update(tasks, task, account)) // its rates are over the time since it was asked before
             return;
+    } else {
+        task->read_ns = account ? tasks->asked_ns : tasks->clock();
     }
     if (task->still >= still_limit(tasks, task) && task->list == TASKS_ACTIVE && task->settled && task->state != 'R' &&
         !is_zombie(task))

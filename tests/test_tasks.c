@@ -347,6 +347,23 @@ static void all_are_asked_while_it_is_not_known_who_ran(void **state) {
     }
 }
 
+// Its files are read again now and then, at the very time of the question that found it unmoved.
+static void an_unmoved_task_stays_known(void **state) {
+    (void)state;
+    struct fake f;
+    put_sleepers(&f, 40);
+    step_ns = 0;
+    uint64_t reads = 0;
+    for (int i = 0; i < 80; i++) {
+        uint32_t before = tasks_set_find(tasks->set, 120)->read_frame;
+        frame();
+        reads += tasks_set_find(tasks->set, 120)->read_frame != before;
+        for (f.pid = 100; f.pid < 140; f.pid++)
+            assert_true(num(f.pid, "cpu_pct") == 0);
+    }
+    assert_true(reads >= 1 && reads <= 3);
+}
+
 // CPU time that is nobody's: after one look at all, half of them in a frame; one that wakes is right in two.
 static void what_nobody_used_is_not_sought_again_and_again(void **state) {
     (void)state;
@@ -541,6 +558,7 @@ int main(void) {
         TEST(no_cpu_time_is_lost),
         TEST(a_waking_task_is_shown_whole_whatever_its_turn),
         TEST(all_are_asked_while_it_is_not_known_who_ran),
+        TEST(an_unmoved_task_stays_known),
         TEST(what_nobody_used_is_not_sought_again_and_again),
         TEST(threads_stand_for_their_process),
         TEST(a_process_ends_with_its_threads),
