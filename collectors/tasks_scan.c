@@ -13,7 +13,7 @@
 #define NAMES_REFRESHES 8 // and its names after so many of these: control group, user
 #define TURN_ASKED 1500   // idle tasks asked by taskstats in a frame, at 0.9 us each
 #define TURN_READ 500     // read by their files, at 2.5 us
-// Where it could be known who ran, and asking is cheaper: all are asked, of that many idle ones in a frame.
+// Where it could be known who ran, and asking is cheaper: all are asked, of that many idle ones per second.
 #define LOOK_ASKED 10000
 #define LOOK_READ 4000
 
@@ -365,8 +365,10 @@ static void tasks_scan(struct tasks *tasks, struct task **work, size_t idle, siz
 // 16 frames. When it is known who ran, only what can change without running.
 static size_t idle_turn(const struct tasks *tasks, size_t idle) {
     size_t turn = idle / 16 + (tasks->link ? TURN_ASKED : TURN_READ);
-    if (tasks->watches)
-        turn = idle / 16 + (tasks->link ? LOOK_ASKED : LOOK_READ);
+    double seconds = (double)(tasks->now_ns - tasks->begin_ns) / 1e9;
+    size_t look = idle / 16 + (size_t)((tasks->link ? LOOK_ASKED : LOOK_READ) * seconds);
+    if (tasks->watches && look > turn)
+        turn = look;
     if (tasks->exact)
         turn = idle / REFRESH_FRAMES + 1;
     return turn < idle ? turn : idle;

@@ -114,10 +114,14 @@ static void first(void) {
     begin_ns = fake_ns;
 }
 
-static void frame(void) {
-    uint64_t end = fake_ns = begin_ns + 1000000000;
+static void frame_of(uint64_t ns) {
+    uint64_t end = fake_ns = begin_ns + ns;
     assert_int_equal(tasks_frame(tasks, begin_ns, end), 0);
     begin_ns = end;
+}
+
+static void frame(void) {
+    frame_of(1000000000);
 }
 
 // The row of that thread (or process) in that state ('\0': any but ended), or NULL.
@@ -345,6 +349,18 @@ static void all_are_asked_while_it_is_not_known_who_ran(void **state) {
         if (tasks->watches)
             assert_true(fabs(num(f.pid, "cpu_pct") - 0.03) < 0.001);
     }
+    // Ten times a second that would be the load itself: in turn, and nothing is left out.
+    tasks->watches = true;
+    f.pid = 777, f.cpu_ns = 1000000 + 300000;
+    put_task(&f);
+    double shown = 0;
+    for (int i = 0; i < 16; i++) {
+        uint64_t reads = tasks->n_reads;
+        frame_of(100000000);
+        assert_true(tasks->n_reads - reads < 700);
+        shown += num(f.pid, "cpu_pct") / 100 * 0.1;
+    }
+    assert_true(fabs(shown - 0.0003) < 0.00001);
 }
 
 // Its files are read again now and then, at the very time of the question that found it unmoved.
