@@ -257,6 +257,44 @@ static void test_full(void **state) {
     pane_free(pane);
 }
 
+// A long text is wrapped, be it one of the lines below or not.
+static void test_long_texts_wrap(void **state) {
+    static const struct column long_columns[] = {
+        {.name = "id", .title = "ID", .unit = UNIT_ID, .width = 4},
+        {.name = "what", .title = "WHAT", .type = COLUMN_TEXT, .width = 8},
+        {.name = "load_pct", .title = "LOAD%", .unit = UNIT_PCT, .width = 6},
+        {.name = "args", .title = "ARGUMENTS", .type = COLUMN_TEXT, .width = 8},
+    };
+    static const struct table_def long_def = {"long", "Long.", long_columns, 4, 1};
+    static const struct table_spec table = {.source = {.tables = {"long"}}, .opens = "row"};
+    static const struct row_spec row = {.source = {.tables = {"long"}}, .heading = "id", .lines = "args"};
+    static const struct part two[] = {
+        {.kind = &part_table, .name = "long", .title = "Long", .spec = &table, .min_height = 3},
+        {.kind = &part_row, .name = "row", .title = "Row", .spec = &row},
+    };
+    static const struct view long_view = {.name = "v", .title = "V", .question = "?", .parts = two, .n_parts = 2};
+    struct frame *frame = forge_frame(1);
+    struct section *section = forge_section("s", 1);
+    struct look look = {.frame = frame, .live = true};
+    struct pane *pane = pane_new(&long_view);
+
+    (void)state;
+    section_table(section, forge_table(&long_def, R("id=1|what=one two three four five six seven eight|load_pct=5|"
+                                                    "args=abcdefghijklmnopqrstuvwxyzabcdefghijklmnop, 131072")));
+    frame_add_section(frame, section, 0);
+    press(pane, &look, KEY_VIEW_ENTER, true);
+    expect_screen(pane, &look, 40, 9,
+                  "─ Row ────────────────────── Esc: back ─\n"
+                  " ID          1\n"
+                  " WHAT        one two three four five six\n"
+                  "             seven eight\n"
+                  " LOAD%       5.0\n"
+                  " ARGUMENTS   abcdefghijklmnopqrstuvwxyza\n"
+                  "             bcdefghijklmnop, 131072\n");
+    pane_free(pane);
+    frame_unref(frame);
+}
+
 // A number that the second table measures better is that one's, as in the table that led here.
 static void test_better(void **state) {
     static const struct column real_columns[] = {
@@ -312,6 +350,7 @@ static void test_files(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_screen), cmocka_unit_test(test_gone),
                                        cmocka_unit_test(test_keys),   cmocka_unit_test(test_full),
-                                       cmocka_unit_test(test_better), cmocka_unit_test(test_files)};
+                                       cmocka_unit_test(test_better), cmocka_unit_test(test_long_texts_wrap),
+                                       cmocka_unit_test(test_files)};
     return cmocka_run_group_tests(tests, make, unmake);
 }

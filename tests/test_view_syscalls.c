@@ -232,6 +232,43 @@ static void ways(void **state) {
     pane_free(pane);
 }
 
+// A call that has ended stands in one frame only: Enter goes there, and shows all of it however narrow the screen is.
+static void one_slow_call(void **state) {
+    (void)state;
+    struct look look;
+    struct pane *pane = pane_new(&view_syscalls);
+    forge_look(&look, frames, FRAMES);
+    strcpy(pane->search, "none.h");
+    assert_true(pane_search(pane, &look, 1));
+    struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    assert_int_equal(answer.go_frame, FRAMES);
+    look.live = false;
+    forge_expect(pane, &look, 80, 7, false,
+                 "─ The slow call ──────────────────────────────────────────────────── Esc: back ─\n"
+                 " TIME        14:13:20.200    PID         200\n"
+                 " TID         200             COMMAND     cc1\n"
+                 " SYSCALL     openat          LATENCY     900us\n"
+                 " ERROR       ENOENT          IDLE        0\n"
+                 " ARGUMENTS   AT_FDCWD, \"/usr/include/none.h\", O_RDONLY\n"
+                 "\n");
+    forge_expect(pane, &look, 40, 12, false,
+                 "─ The slow call ──────────── Esc: back ─\n"
+                 " TIME        14:13:20.200\n"
+                 " PID         200\n"
+                 " TID         200\n"
+                 " COMMAND     cc1\n"
+                 " SYSCALL     openat\n"
+                 " LATENCY     900us\n"
+                 " ERROR       ENOENT\n"
+                 " IDLE        0\n"
+                 " ARGUMENTS   AT_FDCWD,\n"
+                 "             \"/usr/include/none.h\",\n"
+                 "             O_RDONLY\n");
+    answer = forge_key(pane, &look, KEY_VIEW_BACK, true);
+    assert_true(answer.go_live);
+    pane_free(pane);
+}
+
 static void wider(void **state) {
     (void)state;
     static const char *const titles[] = {"System calls", "Who", "In a call now", "Errors", "The slowest calls",
@@ -247,6 +284,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(screens),
         cmocka_unit_test(ways),
+        cmocka_unit_test(one_slow_call),
         cmocka_unit_test(wider),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

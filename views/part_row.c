@@ -67,7 +67,10 @@ static bool open_row(void *state, const struct part *part, const struct join *jo
     self->full.top = 0;
     row_time_reset(&self->time);
     heading_make(self, spec->heading, join, row);
-    return row_key_take(&self->key, join, row, spec->same);
+    if (!spec->source.stream)
+        return row_key_take(&self->key, join, row, spec->same);
+    row_key_take_event(&self->key, join, row);
+    return true;
 }
 
 static bool is_full(const struct part_context *ctx) {

@@ -7,7 +7,9 @@
 #include "views/rows.h"
 
 struct row_spec {
-    struct rows_source source; // the same tables as of the part that it is opened from
+    // The same tables as of the part that it is opened from. Of an event there is only the page in full, and the look
+    // goes to its frame.
+    struct rows_source source;
     const char *same;    // a column that, beyond the keys, must be the same over time: when a task started; or NULL
     const char *heading; // columns that say which row it is, blank between
     const char *shown;   // over time: columns of numbers, the most important first; NULL: there is no such page

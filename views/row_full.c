@@ -6,6 +6,7 @@
 #define LABEL_WIDTH 11
 #define FIELD_WIDTH 26
 #define GAP 2
+#define TEXT_MAX 2048
 
 // What a walk over the lines does with them: counts, or draws those that are visible.
 struct pen {
@@ -54,26 +55,31 @@ static size_t fitting(const char *text, int width) {
     return blank ? blank : fits ? fits : 1;
 }
 
-static void put_lines(struct pen *pen, const char *title, const char *text) {
+// As many lines as it takes; the title stands before the first of them.
+static void put_wrapped(struct pen *pen, const char *title, const char *text) {
     int width = pen->area.width - LABEL_WIDTH - GAP;
-    bool first = true;
 
+    for (const char *at = text; *at; pen->line++) {
+        size_t n = fitting(at, width > 8 ? width : 8);
+        char piece[512];
+        snprintf(piece, sizeof(piece), "%.*s", (int)n, at);
+        if (at == text)
+            put(pen, 1, ROLE_DIM, title);
+        put(pen, LABEL_WIDTH + GAP, ROLE_TEXT, piece);
+        at += n;
+        at += strspn(at, " ");
+    }
+}
+
+static void put_lines(struct pen *pen, const char *title, const char *text) {
     while (*text) {
         const char *end = strstr(text, " < ");
         size_t length = end ? (size_t)(end - text) : strlen(text);
-        char item[1024];
+        char item[TEXT_MAX];
         snprintf(item, sizeof(item), "%.*s", (int)length, text);
         text += length + (end ? 3 : 0);
-        for (const char *at = item; *at; first = false, pen->line++) {
-            size_t n = fitting(at, width > 8 ? width : 8);
-            char piece[512];
-            snprintf(piece, sizeof(piece), "%.*s", (int)n, at);
-            if (first)
-                put(pen, 1, ROLE_DIM, title);
-            put(pen, LABEL_WIDTH + GAP, ROLE_TEXT, piece);
-            at += n;
-            at += strspn(at, " ");
-        }
+        put_wrapped(pen, title, item);
+        title = "";
     }
 }
 
@@ -87,7 +93,7 @@ static bool is_bound(const struct join *join, const char *name) {
 
 static void put_fields(struct pen *pen, const struct join *join, size_t row, const char *lines) {
     int columns = (pen->area.width + GAP) / (FIELD_WIDTH + GAP), x = 0;
-    char text[2048];
+    char text[TEXT_MAX];
 
     columns = columns < 1 ? 1 : columns;
     for (uint16_t c = 0; c < join->n_columns; c++) {
@@ -101,10 +107,14 @@ static void put_fields(struct pen *pen, const struct join *join, size_t row, con
             x = 0;
             pen->line++;
         }
+        if (wide) {
+            put_wrapped(pen, column_title(column), text);
+            continue;
+        }
         int at = x * (FIELD_WIDTH + GAP) + 1;
         put(pen, at, ROLE_DIM, column_title(column));
         put(pen, at + LABEL_WIDTH + 1, ROLE_TEXT, text);
-        if (wide || ++x == columns) {
+        if (++x == columns) {
             x = 0;
             pen->line++;
         }
@@ -114,7 +124,7 @@ static void put_fields(struct pen *pen, const struct join *join, size_t row, con
 
 // Every line of the row, top to bottom.
 static void walk(struct pen *pen, const struct join *join, size_t row, const char *lines) {
-    char names[256], *save, text[2048];
+    char names[256], *save, text[TEXT_MAX];
 
     put_fields(pen, join, row, lines);
     snprintf(names, sizeof(names), "%s", lines);
@@ -159,7 +169,7 @@ bool row_full_key(struct row_full *self, int key) {
 void row_full_write(struct row_full *self, const struct rows_source *source, const struct row_key *key,
                     const struct frame *frame, FILE *out) {
     long row = row_of(self, source, key, frame);
-    char text[2048];
+    char text[TEXT_MAX];
 
     if (row < 0)
         fputs("  it is not in this list at this time\n", out);

@@ -27,6 +27,12 @@ bool row_key_take(struct row_key *key, const struct join *join, size_t row, cons
     return key->n > 0;
 }
 
+void row_key_take_event(struct row_key *key, const struct join *join, size_t row) {
+    row_key_forget(key);
+    for (uint16_t i = 0; i < join->n_columns; i++)
+        key_add(key, join, row, i);
+}
+
 void row_key_forget(struct row_key *key) {
     for (uint16_t i = 0; i < key->n; i++)
         if (key->columns[i]->type == COLUMN_TEXT)
@@ -47,7 +53,7 @@ bool row_key_is(const struct row_key *key, const int at[ROW_KEY_MAX], const unio
 }
 
 long row_key_place(const struct row_key *key, struct rows *rows) {
-    uint16_t n = rows_n_keys(rows) < key->n ? rows_n_keys(rows) : key->n;
+    uint16_t n_keys = rows_n_keys(rows), n = n_keys && n_keys < key->n ? n_keys : key->n;
     long place = n ? rows_place(rows, key->cells, n) : -1;
 
     for (uint16_t i = n; place >= 0 && i < key->n; i++) {

@@ -68,8 +68,14 @@ static const struct table_spec slow = {
     .source = {.tables = {"slow_syscalls"}, .stream = true, .sort = "-idle", .then = "latency_us"},
     .shown = "latency_us comm syscall args pid error result time_s tid",
     .rest = "args",
+    .opens = "slow_call",
     .role = slow_role,
     .empty = "no call returned",
+};
+static const struct row_spec slow_call = {
+    .source = {.tables = {"slow_syscalls"}, .stream = true},
+    .heading = "tid pid comm syscall",
+    .lines = "args",
 };
 
 static const char *const sets[] = {"syscall_latency", NULL};
@@ -112,6 +118,7 @@ static const struct part parts[] = {
      .min_height = 3,
      .weight = 1},
     {.kind = &part_row, .name = "call", .title = "The call", .spec = &call},
+    {.kind = &part_row, .name = "slow_call", .title = "The slow call", .spec = &slow_call},
 };
 
 const struct view view_syscalls = {
@@ -124,5 +131,5 @@ const struct view view_syscalls = {
     .n_parts = sizeof(parts) / sizeof(parts[0]),
     .wide_from = 110,
     // No table is beside another: a wide screen must not leave out columns that a narrow one has.
-    .columns = (const uint8_t[]){0, 0, 0, 0, 0, 0, 1, 0, 0, 0},
+    .columns = (const uint8_t[]){0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0},
 };

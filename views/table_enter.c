@@ -15,6 +15,8 @@ static bool open_row(struct part_context *ctx, const struct join *join, size_t r
     if (!part)
         return false;
     ctx->go_part = part;
+    if (spec->source.stream && ctx->look->frame) // the next frame does not have it
+        ctx->go_frame = ctx->look->frame->number;
     if (part->kind->open)
         return part->kind->open(ctx->pane->parts[part - ctx->pane->view->parts], part, join, row);
     row_key_take(&key, join, row, NULL);
