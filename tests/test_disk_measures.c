@@ -119,7 +119,7 @@ static int teardown(void **state) {
 
 static struct pane *drawn(const struct look *look, int focus) {
     struct pane *pane = pane_new(&view_disk);
-    struct grid *grid = grid_new(110, 40, true);
+    struct grid *grid = grid_new(110, 44, true);
     pane->focus = focus;
     pane_draw(pane, look, grid_area(grid));
     grid_free(grid);
@@ -283,7 +283,7 @@ static void zoom(void **state) {
     assert_string_equal(forge_key(pane, &look, '+', true).message, "1 frame a column: as far as it goes");
     assert_string_equal(forge_key(pane, &look, 'z', true).message, "put the cursor on a range first, by the arrows");
     forge_key(pane, &look, 'Z', true);
-    struct grid *grid = grid_new(110, 40, true);
+    struct grid *grid = grid_new(110, 44, true);
     pane_draw(pane, &look, grid_area(grid));
     forge_key(pane, &look, KEY_VIEW_LEFT, true);
     for (int i = 0; i < 6; i++)
@@ -353,7 +353,7 @@ static void list_of_a_cell(void **state) {
     struct look look;
     forge_look(&look, frames, FRAMES);
     struct pane *pane = drawn(&look, HEAT);
-    struct grid *grid = grid_new(110, 40, true);
+    struct grid *grid = grid_new(110, 44, true);
     pane_set_filter(pane, "a");
     forge_key(pane, &look, 'v', true);
     forge_key(pane, &look, 'v', true);
@@ -377,37 +377,38 @@ static void list_of_a_cell(void **state) {
     look.live = false;
     forge_expect(
         pane, &look, 110, 24, true,
-        "- Devices -------------------------------------------- - By process "
-        "------------------------------------------\n"
-        "DEVICE   vUTIL%                                         not available\n"
+
+        "- Devices "
+        "----------------------------------------------------------------------------------------------------\n"
+        "DEVICE   vUTIL%\n"
         "vda        80.0\n"
         "loop0       3.0\n"
+        "- By process "
+        "-------------------------------------------------------------------------------------------------\n"
+        " not available\n"
         "- Over time ---------- I/O latency, device vda, op R - - How long ------------ I/O latency, device vda, op R "
         "-\n"
-        " 200ms|                                                count 62  avg 1.3ms  p50 200us  p90 799us  p95 799us\n"
-        "      |                                                p99 30.0ms  p99.9 30.0ms  max 30.0ms\n"
-        "  50ms|                                                 200us - 500us  #########################     50  "
+        "  50ms|                                                count 62  avg 1.3ms  p50 200us  p90 799us  p95 799us\n"
+        "  20ms|                                              : p99 30.0ms  p99.9 30.0ms  max 30.0ms\n"
+        "  10ms|                                                 200us - 500us  #########################     50  "
         "80.6%\n"
-        "      |                                              :  500us - 1ms    #####                         10  "
+        "   5ms|                                                 500us - 1ms    #####                         10  "
         "16.1%\n"
-        "  10ms|                                                   1ms - 2ms                                   0   "
+        "   2ms|                                                   1ms - 2ms                                   0   "
         "0.0%\n"
-        "      |                                                   2ms - 5ms                                   0   "
+        "   1ms|                                                   2ms - 5ms                                   0   "
         "0.0%\n"
-        "   2ms|                                                   5ms - 10ms                                  0   "
+        " 500us|                                       ********    5ms - 10ms                                  0   "
         "0.0%\n"
-        "      |                                                  10ms - 20ms                                  0   "
+        " 200us|                                       @@@@@@@@   10ms - 20ms                                  0   "
         "0.0%\n"
-        " 500us|                                       ********   20ms - 50ms   #                              2   "
+        "                                              14:13:28   20ms - 50ms   #                              2   "
         "3.2%\n"
-        "      |                                       @@@@@@@@\n"
-        " 100us|\n"
-        "      |\n"
-        "  20us|                                                - By group "
-        "--------------------------------------------\n"
-        "                                              14:13:28 DEVICE   OP    IO/s vBYTES/s    TOTAL CGROUP\n"
-        "14:13:28  20ms - 50ms  2 of 62 (3.2%)  p50 200us p99 3 vda      R       60     240K   45.0ms "
-        "/system.slice/db\n"
+        "14:13:28  20ms - 50ms  2 of 62 (3.2%)  p50 200us p99 3\n"
+        "- By group "
+        "---------------------------------------------------------------------------------------------------\n"
+        "DEVICE   OP    IO/s vBYTES/s    TOTAL  LATENCY CGROUP\n"
+        "vda      R       60     240K   45.0ms    300us /system.slice/db\n"
         "- > I/Os, newest first ----------- 2 of 5, filter device=vda op=R latency_us>=29884.416 latency_us<39845.888 "
         "-\n"
         "        TIME  LATENCY    QUEUE OP     BYTES DEVICE       PID COMMAND         ERROR            SECTOR\n"
@@ -428,7 +429,7 @@ static void list_of_a_range(void **state) {
     forge_look(&look, frames, 9);
     look.live = false; // rewound: Esc goes back there
     struct pane *pane = drawn(&look, HIST);
-    struct grid *grid = grid_new(110, 40, true);
+    struct grid *grid = grid_new(110, 44, true);
     forge_key(pane, &look, 'a', true); // all the time
     pane_draw(pane, &look, grid_area(grid));
     forge_key(pane, &look, KEY_VIEW_END, true);

@@ -4,6 +4,7 @@
 #include <json-c/json.h>
 
 #include "tests/forge_io.h"
+#include "tests/forge_wider.h"
 
 extern const struct view view_disk;
 
@@ -156,73 +157,75 @@ static void screens(void **state) {
                  " 100us - 200us  #################################################     400  47.5%\n"
                  " 200us - 500us  ##################################################    412  48.9%\n"
                  "\n");
-    forge_expect(pane, &look, 120, 37, false,
+    forge_expect(
+        pane, &look, 120, 37, false,
 
-                 "─ ▸ Devices ─────────────────────────────────────────────── ─ By process "
-                 "───────────────────────────────────────────────\n"
-                 "DEVICE   ▼UTIL% SERVICE   QUEUE     R/s     W/s  ERR/s          PID COMMAND         OP   LATENCY    "
-                 "IO/s ▼BYTES/s\n"
-                 "vda        98.4   215us   310us     812     0.4      0         4242 fio             R      215us     "
-                 "812     3.2M\n"
-                 "loop0       7.5    80us   2.0us       0      30    1.0         4242 fio             W       80us     "
-                 " 30     120K\n"
-                 "vdb         0.0       -       -       0       0      -           77 kworker\\e[31m   W      900us    "
-                 " 0.4     2.0K\n"
-                 "─ Over time ───────────── I/O latency, device all, op all ─ ─ How long ─────────────── I/O latency, "
-                 "device all, op all ─\n"
-                 "      │                                                     count 842  avg 209us  p50 179us  p90 "
-                 "330us  p95 330us\n"
-                 "  70ms│                                                     p99 330us  p99.9 330us  max 330us\n"
-                 "      │                                                       80us - 100us  ██▎                      "
-                 "          30   3.6%\n"
-                 "  30ms│                                                      100us - 120us                           "
-                 "           0   0.0%\n"
-                 "      │                         ▒   ▒   ▒   ▒   ▒   ▒   ▒    120us - 150us                           "
-                 "           0   0.0%\n"
-                 "  15ms│                                                      150us - 200us  "
-                 "██████████████████████████████    400  47.5%\n"
-                 "      │                                                      200us - 250us  ██████████████████████▌  "
-                 "         300  35.6%\n"
-                 "   7ms│                                                      250us - 300us                           "
-                 "           0   0.0%\n"
-                 "      │                                                      300us - 400us  ████████▍                "
-                 "         112  13.3%\n"
-                 "   3ms│\n"
-                 "      │\n"
-                 " 1.5ms│\n"
-                 "      │\n"
-                 " 700us│\n"
-                 "      │\n"
-                 " 300us│                     ▓█████████████████████████████▓\n"
-                 "      │                     ███████████████████████████████\n"
-                 " 150us│                     ███████████████████████████████\n"
-                 "      │\n"
-                 "  70us│                     ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓\n"
-                 "      │\n"
-                 "  30us│\n"
-                 "      │\n"
-                 "  15us│\n"
-                 "                                  -40s      -20s        now\n"
-                 "░1 ▒6 ▓29 █154                p50 179us p99 330us max 330us\n"
-                 "─ I/Os, newest first "
-                 "──────────────────────────────────────────────────────────────────────────────── 7 older not kept ─\n"
-                 "        TIME  LATENCY OP     BYTES DEVICE   COMMAND\n"
-                 "14:13:20.300     80us WS      4.0K loop0    fio\n"
-                 "14:13:20.200    215us RA      4.0K vda      fio\n"
-                 "14:13:20.100    180us R       4.0K vda      fio\n");
+        "─ ▸ Devices "
+        "────────────────────────────────────────────────────────────────────────────────────────────────────────────\n"
+        "DEVICE   ▼UTIL% SERVICE   QUEUE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
+        "vda        98.4   215us   310us     812     0.4      0    32     3.2M     2.0K\n"
+        "loop0       7.5    80us   2.0us       0      30    1.0     1        0     120K\n"
+        "vdb         0.0       -       -       0       0      -     0        0        0\n"
+        "─ By process "
+        "───────────────────────────────────────────────────────────────────────────────────────────────────────────\n"
+        "    PID COMMAND         OP   LATENCY    IO/s ▼BYTES/s DEVICE\n"
+        "   4242 fio             R      215us     812     3.2M vda\n"
+        "   4242 fio             W       80us      30     120K loop0\n"
+        "     77 kworker\\e[31m   W      900us     0.4     2.0K vda\n"
+        "─ Over time ───────────── I/O latency, device all, op all ─ ─ How long ─────────────── I/O latency, device "
+        "all, op all ─\n"
+        "  50ms│                                                     count 842  avg 209us  p50 179us  p90 330us  p95 "
+        "330us\n"
+        "      │                                                     p99 330us  p99.9 330us  max 330us\n"
+        "  20ms│                         ▒   ▒   ▒   ▒   ▒   ▒   ▒     80us - 100us  ██▎                               "
+        " 30   3.6%\n"
+        "      │                                                      100us - 120us                                    "
+        "  0   0.0%\n"
+        "  10ms│                                                      120us - 150us                                    "
+        "  0   0.0%\n"
+        "      │                                                      150us - 200us  ██████████████████████████████    "
+        "400  47.5%\n"
+        "   5ms│                                                      200us - 250us  ██████████████████████▌           "
+        "300  35.6%\n"
+        "      │                                                      250us - 300us                                    "
+        "  0   0.0%\n"
+        "   2ms│                                                      300us - 400us  ████████▍                         "
+        "112  13.3%\n"
+        "      │\n"
+        "   1ms│\n"
+        "      │\n"
+        " 500us│\n"
+        "      │                     ▓█████████████████████████████▓\n"
+        " 200us│                     ███████████████████████████████\n"
+        "      │                     ███████████████████████████████\n"
+        " 100us│\n"
+        "      │                     ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓\n"
+        "  50us│\n"
+        "                                  -40s      -20s        now\n"
+        "░1 ▒6 ▓29 █154                p50 179us p99 330us max 330us\n"
+        "─ I/Os, newest first ──────────────────────────────────────────────────────────────────────────────── 7 older "
+        "not kept ─\n"
+        "        TIME  LATENCY OP     BYTES DEVICE   COMMAND\n"
+        "14:13:20.300     80us WS      4.0K loop0    fio\n"
+        "14:13:20.200    215us RA      4.0K vda      fio\n"
+        "14:13:20.100    180us R       4.0K vda      fio\n");
     forge_expect(
         pane, &look, 200, 47, false,
 
-        "─ ▸ Devices ─────────────────────────────────────────────────────────────────────────────────────── ─ By "
-        "process ───────────────────────────────────────────────────────────────────────────────────────\n"
-        "DEVICE   ▼UTIL% SERVICE   QUEUE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s                          PID "
-        "COMMAND         OP   LATENCY    IO/s ▼BYTES/s DEVICE\n"
-        "vda        98.4   215us   310us     812     0.4      0    32     3.2M     2.0K                         4242 "
-        "fio             R      215us     812     3.2M vda\n"
-        "loop0       7.5    80us   2.0us       0      30    1.0     1        0     120K                         4242 "
-        "fio             W       80us      30     120K loop0\n"
-        "vdb         0.0       -       -       0       0      -     0        0        0                           77 "
-        "kworker\\e[31m   W      900us     0.4     2.0K vda\n"
+        "─ ▸ Devices "
+        "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
+        "──────────────────────────────────────────────────────────────────────────────\n"
+        "DEVICE   ▼UTIL% SERVICE   QUEUE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
+        "vda        98.4   215us   310us     812     0.4      0    32     3.2M     2.0K\n"
+        "loop0       7.5    80us   2.0us       0      30    1.0     1        0     120K\n"
+        "vdb         0.0       -       -       0       0      -     0        0        0\n"
+        "─ By process "
+        "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
+        "─────────────────────────────────────────────────────────────────────────────\n"
+        "    PID COMMAND         OP   LATENCY    IO/s ▼BYTES/s DEVICE\n"
+        "   4242 fio             R      215us     812     3.2M vda\n"
+        "   4242 fio             W       80us      30     120K loop0\n"
+        "     77 kworker\\e[31m   W      900us     0.4     2.0K vda\n"
         "─ Over time ───────────────────────────────────────────────────── I/O latency, device all, op all ─ ─ How "
         "long ─────────────────────────────────────────────────────── I/O latency, device all, op all ─\n"
         "      │                                                                                             count 842 "
@@ -276,11 +279,6 @@ static void screens(void **state) {
         "14:13:20.300     80us WS      4.0K loop0    fio\n"
         "14:13:20.200    215us RA      4.0K vda      fio\n"
         "14:13:20.100    180us R       4.0K vda      fio\n"
-        "\n"
-        "\n"
-        "\n"
-        "\n"
-        "\n"
         "\n");
     forge_expect(pane, &look, 40, 10, true,
 
@@ -390,6 +388,16 @@ static void keys(void **state) {
     pane_free(pane);
 }
 
+static void wider(void **state) {
+    (void)state;
+    static const char *const titles[] = {"Devices", "By process", NULL};
+    struct look look;
+    struct pane *pane = pane_new(&view_disk);
+    forge_look(&look, frames, FRAMES);
+    forge_wider(pane, &look, titles);
+    pane_free(pane);
+}
+
 static void no_block_events(void **state) {
     (void)state;
     struct frame *frame = forge_frame(1);
@@ -473,10 +481,8 @@ static void contract_names(void **state) {
 int main(void) {
     setenv("TZ", "UTC", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(screens),
-        cmocka_unit_test(keys),
-        cmocka_unit_test(no_block_events),
-        cmocka_unit_test(contract_names),
+        cmocka_unit_test(screens),         cmocka_unit_test(keys),           cmocka_unit_test(wider),
+        cmocka_unit_test(no_block_events), cmocka_unit_test(contract_names),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -180,9 +180,9 @@ static const struct part parts[] = {
     {.kind = &part_row, .name = "device", .title = "One device", .spec = &device},
 };
 
-// Wide: by_process beside devices and what has not ended, the histogram, the groups, the limits and the errors beside
-// the heat map.
-static const uint8_t columns[] = {0, 1, 0, 0, 1, 1, 1, 1, 0, 0};
+// Wide: the histogram beside the heat map. No table is beside another: a wide screen must not leave out columns that a
+// narrow one has.
+static const uint8_t columns[] = {0, 0, 0, 0, 1, 0, 0, 0, 0, 0};
 static const char *const needs[] = {"system", "block", NULL};
 
 const struct view view_disk = {
