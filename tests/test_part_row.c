@@ -257,15 +257,16 @@ static void test_full(void **state) {
     pane_free(pane);
 }
 
-// A long text is wrapped, be it one of the lines below or not.
+// A long text is wrapped, be it one of the lines below or not; an empty one says nothing.
 static void test_long_texts_wrap(void **state) {
     static const struct column long_columns[] = {
         {.name = "id", .title = "ID", .unit = UNIT_ID, .width = 4},
         {.name = "what", .title = "WHAT", .type = COLUMN_TEXT, .width = 8},
         {.name = "load_pct", .title = "LOAD%", .unit = UNIT_PCT, .width = 6},
         {.name = "args", .title = "ARGUMENTS", .type = COLUMN_TEXT, .width = 8},
+        {.name = "error", .title = "ERROR", .type = COLUMN_TEXT, .width = 8},
     };
-    static const struct table_def long_def = {"long", "Long.", long_columns, 4, 1};
+    static const struct table_def long_def = {"long", "Long.", long_columns, 5, 1};
     static const struct table_spec table = {.source = {.tables = {"long"}}, .opens = "row"};
     static const struct row_spec row = {.source = {.tables = {"long"}}, .heading = "id", .lines = "args"};
     static const struct part two[] = {
@@ -280,7 +281,7 @@ static void test_long_texts_wrap(void **state) {
 
     (void)state;
     section_table(section, forge_table(&long_def, R("id=1|what=one two three four five six seven eight|load_pct=5|"
-                                                    "args=abcdefghijklmnopqrstuvwxyzabcdefghijklmnop, 131072")));
+                                                    "args=abcdefghijklmnopqrstuvwxyzabcdefghijklmnop, 131072|error=")));
     frame_add_section(frame, section, 0);
     press(pane, &look, KEY_VIEW_ENTER, true);
     expect_screen(pane, &look, 40, 9,

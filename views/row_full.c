@@ -102,6 +102,8 @@ static void put_fields(struct pen *pen, const struct join *join, size_t row, con
         if (is_listed(lines, column->name) || cell_is_null(column, cell) || is_bound(join, column->name))
             continue;
         row_text(join, row, c, text, sizeof(text));
+        if (!text[0]) // the error of what did not fail
+            continue;
         bool wide = text_width(text) > FIELD_WIDTH - LABEL_WIDTH - 1;
         if (wide && x > 0) { // a line of its own
             x = 0;
