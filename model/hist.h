@@ -21,14 +21,11 @@ struct hist_def {
     uint16_t n_keys;
 };
 
+// Without a branch: values of all sizes come mixed. Below 2^HIST_SUB_BITS the shift is 0 and the bucket the value.
 static inline uint32_t hist_bucket(uint64_t value) {
-    if (value < (1u << HIST_SUB_BITS))
-        return (uint32_t)value;
-    uint32_t msb = 63 - (uint32_t)__builtin_clzll(value);
-    if (msb >= HIST_MAX_BITS)
-        return HIST_BUCKETS - 1;
-    uint32_t shift = msb - HIST_SUB_BITS;
-    return ((shift + 1) << HIST_SUB_BITS) + (uint32_t)((value >> shift) & ((1u << HIST_SUB_BITS) - 1));
+    uint32_t shift = 63 - HIST_SUB_BITS - (uint32_t)__builtin_clzll(value | 1u << HIST_SUB_BITS);
+    uint64_t bucket = ((uint64_t)shift << HIST_SUB_BITS) + (value >> shift);
+    return bucket < HIST_BUCKETS ? (uint32_t)bucket : HIST_BUCKETS - 1;
 }
 uint64_t hist_bucket_low(uint32_t bucket);  // smallest value of the bucket
 uint64_t hist_bucket_high(uint32_t bucket); // smallest value past it
