@@ -13,9 +13,8 @@
 #include "collectors/collector.h"
 #include "model/mem.h"
 
-#define READ_MAX 400          // groups that are read in one frame; the others have their turn in the next
-#define LIST_NS 2000000000ull // how often it is looked which groups there are, and at their limits
-#define LIST_SHARE 100        // and so many times what that took, whichever is more
+#define READ_MAX 400   // groups that are read in one frame; the others have their turn in the next
+#define LIST_SHARE 100 // of the time it takes to look which groups there are, and at their limits
 
 enum {
     CGROUP,
@@ -116,15 +115,8 @@ static const struct table_def stats_table = {
 struct state {
     struct cgroups cgroups;
     struct table_builder *rows;
-    uint64_t listed_ns, list_cost_ns;
     size_t turn;
 };
-
-static uint64_t clock_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
 
 static int groups_open(struct collector_run *run) {
     struct state *state = xcalloc(1, sizeof(*state));
@@ -154,15 +146,9 @@ static void group_gone(void *context, struct cgroup *group) {
         table_builder_remove(state->rows, group->slot);
 }
 
-static void groups_list(struct state *state) {
-    uint64_t now = clock_ns(), wait = state->list_cost_ns * LIST_SHARE;
-    if (state->listed_ns && now - state->listed_ns < (wait > LIST_NS ? wait : LIST_NS))
-        return;
-    cgroups_list(&state->cgroups, group_gone, state);
-    for (size_t i = 0; i < state->cgroups.count; i++)
-        cgroup_read_limits(&state->cgroups, &state->cgroups.groups[i], &state->cgroups.groups[i].limits);
-    state->listed_ns = clock_ns();
-    state->list_cost_ns = state->listed_ns - now;
+static void group_limits(void *context, struct cgroup *group) {
+    struct state *state = context;
+    cgroup_read_limits(&state->cgroups, group, &group->limits);
 }
 
 static double share(uint64_t before, uint64_t now, double seconds) {
@@ -177,13 +163,9 @@ static void group_write(struct state *state, struct cgroup *group, const struct 
         group->slot = table_builder_add(rows);
         table_builder_set_text(rows, group->slot, CGROUP, text_from(group->path));
     }
-    uint64_t periods = counter_delta(before->periods, now->periods);
-    uint64_t throttled = counter_delta(before->throttled, now->throttled);
     const double values[COLUMNS] = {
         [USAGE] = counter_rate(before->usage_us, now->usage_us, seconds) / 1e4,
-        [THROTTLED_PCT] = periods == PROC_MISSING || throttled == PROC_MISSING ? NAN
-                          : periods ? 100 * (double)throttled / (double)periods
-                                    : 0,
+        [THROTTLED_PCT] = cgroup_throttled_pct(before, now),
         [THROTTLED_US] = counter_rate(before->throttled_us, now->throttled_us, seconds),
         [CPU_LIMIT] = group->limits.cpu_pct,
         [CPU_PRESSURE] = share(before->cpu_some_us, now->cpu_some_us, seconds),
@@ -200,7 +182,7 @@ static void group_write(struct state *state, struct cgroup *group, const struct 
 
 static void group_sample(struct state *state, struct cgroup *group) {
     struct cgroup_counts now;
-    uint64_t ns = clock_ns();
+    uint64_t ns = cgroup_clock_ns();
     cgroup_read(&state->cgroups, group, &now);
     if (!group->known)
         group->counts = (struct cgroup_counts){PROC_MISSING, PROC_MISSING, PROC_MISSING, PROC_MISSING, PROC_MISSING,
@@ -213,7 +195,7 @@ static void group_sample(struct state *state, struct cgroup *group) {
 
 static int groups_sample(struct collector_run *run, struct section *out) {
     struct state *state = run->state;
-    groups_list(state);
+    cgroups_list_due(&state->cgroups, LIST_SHARE, group_gone, group_limits, state);
     size_t n = state->cgroups.count, most = n < READ_MAX ? n : READ_MAX;
     for (size_t i = 0; i < most; i++)
         group_sample(state, &state->cgroups.groups[state->turn++ % n]);

@@ -48,6 +48,7 @@ struct cgroups {
     struct cgroup *groups; // ascending by path
     size_t count, room;
     size_t left_out; // groups beyond the most that are looked at
+    uint64_t listed_ns, list_cost_ns;
     struct proc_buffer buffer;
 };
 
@@ -59,6 +60,13 @@ void cgroups_close(struct cgroups *cgroups);
 int cgroups_keep_cpu(struct cgroups *cgroups);
 // Looks which groups there are; `gone` is told of each one that is no more, before its memory goes.
 void cgroups_list(struct cgroups *cgroups, void (*gone)(void *context, struct cgroup *group), void *context);
+typedef void cgroup_fn(void *context, struct cgroup *group);
+// The same when it is time, which is every two seconds, or `share` times what it took, whichever is more: then `each`
+// is called for every group, whose limits may be others.
+void cgroups_list_due(struct cgroups *cgroups, uint64_t share, cgroup_fn *gone, cgroup_fn *each, void *context);
+// Of the periods between the two in which it was throttled, in percent; NAN: not known.
+double cgroup_throttled_pct(const struct cgroup_counts *before, const struct cgroup_counts *now);
+uint64_t cgroup_clock_ns(void); // CLOCK_MONOTONIC
 void cgroup_read(struct cgroups *cgroups, const struct cgroup *group, struct cgroup_counts *out);
 void cgroup_read_limits(struct cgroups *cgroups, const struct cgroup *group, struct cgroup_limits *out);
 // One or two small files each: usage_us and the throttling, as far as cpu.stat has it; the limit on CPU time, NAN:

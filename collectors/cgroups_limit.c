@@ -11,9 +11,8 @@
 #include "collectors/collector.h"
 #include "model/mem.h"
 
-#define READ_MAX 100          // groups that are read in one frame; the others have their turn in the next
-#define LIST_NS 2000000000ull // how often it is looked which groups have a limit
-#define LIST_SHARE 200        // and so many times what that took, whichever is more
+#define READ_MAX 100   // groups that are read in one frame; the others have their turn in the next
+#define LIST_SHARE 200 // of the time it takes to look which groups have a limit
 
 enum { CGROUP, LIMIT, THROTTLED_PCT, THROTTLED_US, PROCESSES, PID, COLUMNS };
 
@@ -63,15 +62,8 @@ static const struct table_def limits_table = {
 struct state {
     struct cgroups cgroups;
     struct table_builder *rows;
-    uint64_t listed_ns, list_cost_ns;
-    size_t turn, limited;
+    size_t turn;
 };
-
-static uint64_t clock_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
 
 static int limits_open(struct collector_run *run) {
     struct state *state = xcalloc(1, sizeof(*state));
@@ -105,27 +97,17 @@ static void group_gone(void *context, struct cgroup *group) {
     group->known = false;
 }
 
-static void limits_list(struct state *state) {
-    uint64_t now = clock_ns(), wait = state->list_cost_ns * LIST_SHARE;
-    if (state->listed_ns && now - state->listed_ns < (wait > LIST_NS ? wait : LIST_NS))
-        return;
-    cgroups_list(&state->cgroups, group_gone, state);
-    state->limited = 0;
-    for (size_t i = 0; i < state->cgroups.count; i++) {
-        struct cgroup *group = &state->cgroups.groups[i];
-        group->limits.cpu_pct = cgroup_read_cpu_limit(&state->cgroups, group);
-        state->limited += !isnan(group->limits.cpu_pct);
-        if (isnan(group->limits.cpu_pct))
-            group_gone(state, group);
-    }
-    state->listed_ns = clock_ns();
-    state->list_cost_ns = state->listed_ns - now;
+static void group_limit(void *context, struct cgroup *group) {
+    struct state *state = context;
+    group->limits.cpu_pct = cgroup_read_cpu_limit(&state->cgroups, group);
+    if (isnan(group->limits.cpu_pct))
+        group_gone(state, group);
 }
 
 static void group_sample(struct state *state, struct cgroup *group) {
     struct cgroup_counts now, *before = &group->counts;
     struct table_builder *rows = state->rows;
-    uint64_t ns = clock_ns();
+    uint64_t ns = cgroup_clock_ns();
     double seconds = (double)(ns - group->read_ns) / 1e9, processes = NAN, pid = NAN;
     cgroup_read_throttling(&state->cgroups, group, &now);
     if (!group->known)
@@ -134,16 +116,11 @@ static void group_sample(struct state *state, struct cgroup *group) {
         group->slot = table_builder_add(rows);
         table_builder_set_text(rows, group->slot, CGROUP, text_from(group->path));
     }
-    uint64_t periods = counter_delta(before->periods, now.periods);
-    uint64_t throttled = counter_delta(before->throttled, now.throttled);
-    bool measured = periods != PROC_MISSING && throttled != PROC_MISSING;
-    if (measured && throttled)
+    double throttled_pct = cgroup_throttled_pct(before, &now);
+    if (throttled_pct > 0)
         processes = cgroup_read_processes(&state->cgroups, group, &pid);
     table_builder_set_num(rows, group->slot, LIMIT, group->limits.cpu_pct);
-    table_builder_set_num(rows, group->slot, THROTTLED_PCT,
-                          !measured ? NAN
-                          : periods ? 100 * (double)throttled / (double)periods
-                                    : 0);
+    table_builder_set_num(rows, group->slot, THROTTLED_PCT, throttled_pct);
     table_builder_set_num(rows, group->slot, THROTTLED_US,
                           counter_rate(before->throttled_us, now.throttled_us, seconds));
     table_builder_set_num(rows, group->slot, PROCESSES, processes);
@@ -155,8 +132,11 @@ static void group_sample(struct state *state, struct cgroup *group) {
 
 static int limits_sample(struct collector_run *run, struct section *out) {
     struct state *state = run->state;
-    limits_list(state);
-    size_t n = state->cgroups.count, left = state->limited < READ_MAX ? state->limited : READ_MAX;
+    cgroups_list_due(&state->cgroups, LIST_SHARE, group_gone, group_limit, state);
+    size_t n = state->cgroups.count, limited = 0;
+    for (size_t i = 0; i < n; i++)
+        limited += !isnan(state->cgroups.groups[i].limits.cpu_pct);
+    size_t left = limited < READ_MAX ? limited : READ_MAX;
     for (size_t i = 0; i < n && left; i++) {
         struct cgroup *group = &state->cgroups.groups[(state->turn + i) % n];
         if (isnan(group->limits.cpu_pct))
@@ -167,7 +147,7 @@ static int limits_sample(struct collector_run *run, struct section *out) {
     }
     section_table(out, table_builder_seal(state->rows));
     section_set_state(out, SECTION_OK);
-    if (state->limited > READ_MAX)
+    if (limited > READ_MAX)
         section_note(out, SEVERITY_INFO, "throttled_pct",
                      "many control groups have a CPU limit: each is read every few frames, over the time since it was",
                      NULL);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "model/mem.h"
@@ -17,6 +18,7 @@
 #define GROUPS_MAX 4096
 #define DEPTH_MAX 32
 #define FILE_MAX_BYTES 8192
+#define LIST_NS 2000000000ull // at least between two lists
 
 // ---- mounts ----
 
@@ -341,4 +343,29 @@ void cgroup_read_limits(struct cgroups *cgroups, const struct cgroup *group, str
         memory = number_read(cgroups, group, CGROUP_V1_MEMORY, "memory.limit_in_bytes");
     if (memory < (1ull << 60)) // v1 has the largest number of pages for none
         out->memory_bytes = (double)memory;
+}
+
+uint64_t cgroup_clock_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
+
+void cgroups_list_due(struct cgroups *cgroups, uint64_t share, cgroup_fn *gone, cgroup_fn *each, void *context) {
+    uint64_t now = cgroup_clock_ns(), wait = cgroups->list_cost_ns * share;
+    if (cgroups->listed_ns && now - cgroups->listed_ns < (wait > LIST_NS ? wait : LIST_NS))
+        return;
+    cgroups_list(cgroups, gone, context);
+    for (size_t i = 0; i < cgroups->count; i++)
+        each(context, &cgroups->groups[i]);
+    cgroups->listed_ns = cgroup_clock_ns();
+    cgroups->list_cost_ns = cgroups->listed_ns - now;
+}
+
+double cgroup_throttled_pct(const struct cgroup_counts *before, const struct cgroup_counts *now) {
+    uint64_t periods = counter_delta(before->periods, now->periods);
+    uint64_t throttled = counter_delta(before->throttled, now->throttled);
+    if (periods == PROC_MISSING || throttled == PROC_MISSING)
+        return NAN;
+    return periods ? 100 * (double)throttled / (double)periods : 0;
 }

@@ -22,19 +22,10 @@ struct way {
 
 // As 6.18 has them.
 static void make_formats(struct sched_formats *formats) {
-    formats->kinds[SCHED_SWITCH] = (struct sched_layout){.present = true,
-                                                         .id = ID_SWITCH,
-                                                         .end = 64,
-                                                         .current = 4,
-                                                         .tid = 24,
-                                                         .prio = 28,
-                                                         .state = 32,
-                                                         .next = 56,
-                                                         .next_prio = 60,
-                                                         .comm = 8,
-                                                         .next_comm = 40};
-    formats->kinds[SCHED_WAKING] = (struct sched_layout){
-        .present = true, .id = ID_WAKING, .end = 36, .current = 4, .tid = 24, .prio = 28, .target = 32, .comm = 8};
+    formats->kinds[SCHED_SWITCH] = sched_usual_switch;
+    formats->kinds[SCHED_SWITCH].id = ID_SWITCH;
+    formats->kinds[SCHED_WAKING] = sched_usual_waking;
+    formats->kinds[SCHED_WAKING].id = ID_WAKING;
     sched_formats_index(formats);
 }
 
