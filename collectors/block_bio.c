@@ -15,6 +15,13 @@ static bool bio_known(struct block_match *match, const struct block_event *event
     return true;
 }
 
+// It wants the disk's cache to be flushed before it, or after it.
+static void flush_asked(struct block_match *match, const struct flight *f) {
+    struct asker *asker = asker_at(match, f->io.dev);
+    *asker = (struct asker){.dev = f->io.dev, .tid = f->io.tid, .cgroup = f->io.cgroup, .own = f->own};
+    memcpy(asker->comm, f->io.comm, BLOCK_COMM);
+}
+
 static void on_bio_queue(struct block_match *match, const struct block_event *event) {
     bool flush = is_flush_bio(event);
     if (!event->sectors && !flush)
@@ -45,6 +52,8 @@ static void on_bio_queue(struct block_match *match, const struct block_event *ev
         match->n_remapped++;
     } else {
         flight_by(match, f, event);
+        if (flush || f->tail)
+            flush_asked(match, f);
     }
 }
 

@@ -103,6 +103,16 @@ static void on_arrival(struct block_match *match, const struct block_event *even
         f->io.bio_ns ? f->io.bio_ns : event->ts; // one meaning on every disk, with a scheduler or without
 }
 
+static void flush_for(struct block_match *match, struct flight *f) {
+    const struct asker *asker = asker_at(match, f->io.dev);
+    if (asker->dev != f->io.dev)
+        return;
+    f->io.tid = asker->tid;
+    f->io.cgroup = asker->cgroup;
+    f->own = asker->own;
+    memcpy(f->io.comm, asker->comm, BLOCK_COMM);
+}
+
 static void on_issue(struct block_match *match, const struct block_event *event) {
     uint64_t key = event_key(event);
     match->counts.issued++;
@@ -127,6 +137,8 @@ static void on_issue(struct block_match *match, const struct block_event *event)
             return;
         f->io.sector = key == event->sector ? event->sector : BLOCK_NO_SECTOR;
         flight_by(match, f, event);
+        if (key == BLOCK_NO_SECTOR - BLOCK_FLUSH)
+            flush_for(match, f);
     }
     flight_state(match, f, FLIGHT_ISSUED);
     if (key == event->sector) // the ends of flushes are not always told

@@ -6,6 +6,7 @@
 // - A partial completion moves the request's sector forward; the request is done with its last piece. A requeue puts it
 //   back into the queue at the sector where it is; its latency counts from its last issue.
 // - Flushes and passed-through commands have no sector: they match by device and kind of operation, oldest first.
+//   A flush is told of the thread whose bio asked the disk for one last.
 // - The end of a flush sequence is reported as a completion of length 0 of a request that was never issued: counted as
 //   flush_ends, and no I/O.
 // - A bio is followed from its arrival: the request that is made for it takes over its entry, a bio that joins a

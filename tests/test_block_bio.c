@@ -210,6 +210,40 @@ static void bios_of_flushes(void **state) {
     assert_int_equal(done.io[7].end_ns, 220);
 }
 
+// The flush is done for who asked last, though a worker of the kernel issues it.
+static void flushes_are_of_who_asked(void **state) {
+    (void)state;
+    struct block_event issue = forge_block(BLOCK_ISSUE, 20, "FF", 0, 0);
+    issue.tid = 7;
+    issue.comm = "kworker/0:1H\0\0\0";
+    block_match_event(match, &issue); // nobody asked as far as it is known
+    at(BLOCK_COMPLETE, 30, "FF", BLOCK_NO_SECTOR, 0);
+    assert_int_equal(done.io[0].tid, 7);
+    bio(40, "FWS", 0, 0);
+    issue.ts = 50;
+    block_match_event(match, &issue);
+    at(BLOCK_COMPLETE, 60, "FF", BLOCK_NO_SECTOR, 0);
+    assert_int_equal(done.io[1].op, BLOCK_FLUSH);
+    assert_int_equal(done.io[1].tid, 42);
+    assert_memory_equal(done.io[1].comm, "fio", 4);
+    struct block_event write = forge_block(BLOCK_BIO_QUEUE, 70, "FWFS", 64, 8);
+    write.tid = 99;
+    write.comm = "jbd2/vda1-8\0\0\0\0";
+    block_match_event(match, &write);
+    issue.ts = 80;
+    block_match_event(match, &issue);
+    at(BLOCK_COMPLETE, 90, "FF", BLOCK_NO_SECTOR, 0);
+    assert_int_equal(done.io[2].tid, 99);
+    assert_string_equal(done.io[2].comm, "jbd2/vda1-8");
+    issue.ts = 100;
+    issue.dev = 8 << 20; // another disk: nobody asked it
+    block_match_event(match, &issue);
+    issue = forge_block(BLOCK_COMPLETE, 110, "FF", BLOCK_NO_SECTOR, 0);
+    issue.dev = 8 << 20;
+    block_match_event(match, &issue);
+    assert_int_equal(done.io[3].tid, 7);
+}
+
 static void partitions_and_gone_disks(void **state) {
     (void)state;
     static const struct block_part parts[] = {{.dev = 7 << 20 | 1, .disk = 7 << 20}};
@@ -301,6 +335,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_front_merge_with_a_bio_unknown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(operation_and_flags, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bios_of_flushes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(flushes_are_of_who_asked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(partitions_and_gone_disks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_throttled_partition, set_up, tear_down),
         cmocka_unit_test_setup_teardown(writeback_and_sequences, set_up, tear_down),
