@@ -9,9 +9,6 @@
 #include <unistd.h>
 
 #define SLICE_NS 100000
-// Of one CPU: above the first a thread gives its place up, below the second it may have it back.
-#define BUDGET_PCT 8
-#define BUDGET_BACK_PCT 3
 
 // struct sched_attr of the kernel (include/uapi/linux/sched/types.h), first version; not in every C library.
 struct attributes {
@@ -45,7 +42,8 @@ void priority_drop(void) {
 }
 
 void priority_budget(struct priority_budget *budget, uint64_t cpu_ns, uint64_t interval_ns) {
-    bool modest = cpu_ns * 100 <= interval_ns * (budget->modest || !budget->asked ? BUDGET_PCT : BUDGET_BACK_PCT);
+    uint64_t pct = budget->pct ? budget->pct : PRIORITY_PCT;
+    bool modest = cpu_ns * 100 <= interval_ns * (budget->modest || !budget->asked ? pct : pct * 3 / 8);
     if (!interval_ns && budget->asked) // as it was
         return;
     if (budget->asked && modest == budget->modest)

@@ -19,8 +19,10 @@ void priority_drop(void);
 // A thread that keeps a good place only as long as it takes little: realtime must not become the load. Zeroed: nothing
 // was asked for yet.
 struct priority_budget {
+    uint32_t pct; // of one CPU, above which it gives its place up; 0: PRIORITY_PCT
     bool asked, modest;
 };
+#define PRIORITY_PCT 8
 // After a stretch of work that took cpu_ns in interval_ns of time (0: not known yet), in that thread.
 void priority_budget(struct priority_budget *budget, uint64_t cpu_ns, uint64_t interval_ns);
 

@@ -133,6 +133,7 @@ static void worker_sample(struct worker *worker) {
     section_complete(section, worker->collector);
     hand_over(worker, section, true);
     uint64_t cpu_ns = thread_cpu_ns();
+    worker->priority.pct = run->priority_pct;
     priority_budget(&worker->priority, cpu_ns - worker->cpu_ns, run->first ? 0 : now - worker->sampled_ns);
     worker->cpu_ns = cpu_ns;
     worker->sampled_ns = now;

@@ -18,6 +18,7 @@
 
 #define NS_PER_MS 1000000ull
 #define DRAIN_MS 10
+#define PRIORITY_MOST_PCT 50 // of one CPU, that it may take before others whatever the user allows
 #define DRAIN_IDLE_MS 30
 // Events this young wait for the next drain: one whose writer was interrupted hides the ones after it on its CPU, and
 // CPUs are not read at the same moment.
@@ -203,7 +204,10 @@ int stream_open(const struct stream_config *config, struct collector_run *run, s
     const struct ring_source source = ring_pipe_source(stream->pipe);
     const struct collect_options *options = config->options;
     stream->ring = ring_new(&source);
-    stream_pace_init(&stream->pace, (options && options->budget_pct ? options->budget_pct : STREAM_BUDGET_PCT) / 100.0);
+    uint32_t budget_pct = options && options->budget_pct ? options->budget_pct : STREAM_BUDGET_PCT;
+    stream_pace_init(&stream->pace, budget_pct / 100.0);
+    // Sampling bounds it; behind others' turns of 50 ms the buffers of a torrent would overflow.
+    run->priority_pct = budget_pct * 5 / 4 < PRIORITY_MOST_PCT ? budget_pct * 5 / 4 : PRIORITY_MOST_PCT;
     stream->on = true;
     stream->ratio_most = 1;
     stream->mark_ns = stream->window_ns = now_ns();

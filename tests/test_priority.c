@@ -32,6 +32,17 @@ static void budget(void **state) {
     priority_budget(&budget, 20 * MS, 1000 * MS);
     assert_true(budget.modest);
     assert_int_equal(is_realtime(), allowed);
+    budget = (struct priority_budget){.pct = 30};
+    priority_budget(&budget, 0, 0);
+    priority_budget(&budget, 290 * MS, 1000 * MS); // its own budget
+    assert_true(budget.modest);
+    assert_int_equal(is_realtime(), allowed);
+    priority_budget(&budget, 310 * MS, 1000 * MS);
+    priority_budget(&budget, 120 * MS, 1000 * MS);
+    assert_false(budget.modest);
+    assert_false(is_realtime());
+    priority_budget(&budget, 110 * MS, 1000 * MS);
+    assert_true(budget.modest);
     priority_drop();
     assert_false(is_realtime());
 }
