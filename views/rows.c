@@ -234,7 +234,9 @@ static void rows_filter(struct rows *rows, const struct rows_source *source) {
         }
         if (by_number)
             key->primary = order_of(join, row, column, rows->ascending);
-        if (by_number && column == own && fabs(key->primary) < source->floor)
+        // Nor does what is not measured move away from what is below the floor: which is which changes all the time.
+        if (by_number && column == own && source->floor > 0 &&
+            (fabs(key->primary) < source->floor || isinf(key->primary)))
             key->primary = 0;
         if (then >= 0)
             key->tie = order_of(join, row, then, false);

@@ -74,7 +74,7 @@ static const struct row_spec stuck_row = {
 };
 
 static const struct table_spec tasks = {
-    .source = {.tables = {"sched_tasks"}, .sort = "run_queue_us_max", .floor = 20},
+    .source = {.tables = {"sched_tasks"}, .sort = "run_queue_us_max", .floor = 200},
     .shown = "pid comm state run_queue_us_max off_cpu_us_per_s switches_per_s blocked_in waker run_queue_us_avg "
              "disk_us_per_s preempted_us_per_s syscall cpu priority",
     .twin = "tid",
