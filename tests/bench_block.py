@@ -87,7 +87,7 @@ class Ktop:
 
     def __init__(self, trace):
         self.out = tempfile.TemporaryFile("w+")
-        self.p = subprocess.Popen(trace.inside + [self.program, "--batch", "--pane", "health", "--format", "json", "--delay", "0.4"],
+        self.p = subprocess.Popen(trace.inside + [self.program, "--batch", "--pane", "health", "--format", "json"],
                                   stdin=subprocess.DEVNULL, stdout=self.out, stderr=subprocess.DEVNULL, start_new_session=True)
         undo.append(self.kill)
         wait_for("block tracing", 10, lambda: trace.enabled(self.p.pid))
@@ -140,7 +140,7 @@ def detach(device):
 
 def phase(kind, trace, device, seconds):
     tracer = kind(trace)
-    time.sleep(0.3 if kind is not Ktop else 0.6)
+    time.sleep(0.3 if kind is not Ktop else 1.2)
     tracer.measured()
     begin, at, cpu = completed(device), time.monotonic(), load_cpu_ns()
     time.sleep(seconds)
@@ -157,7 +157,7 @@ def main():
     if not os.path.exists("/dev/loop-control"):
         skip("this kernel has no loop devices")
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 6
-    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 2
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 3
     kinds = {"none": Nothing, "ring": Bare, "ktop": Ktop}
     for number, other in enumerate(sys.argv[3:]):
         kinds[f"other{number + 1}"] = type("Other", (Ktop,), {"program": other})

@@ -58,11 +58,11 @@ class Ktop:
     def __init__(self, trace):
         self.trace = trace
         self.out = tempfile.TemporaryFile("w+")
-        self.p = subprocess.Popen(trace.inside + [self.program, "--batch", "--pane", "sched,health", "--format", "json", "--delay", "0.3"],
+        self.p = subprocess.Popen(trace.inside + [self.program, "--batch", "--pane", "sched,health", "--format", "json"],
                                   stdin=subprocess.DEVNULL, stdout=self.out, stderr=subprocess.DEVNULL, start_new_session=True)
         undo.append(self.kill)
         wait_for("scheduler tracing", 10, lambda: any("-sched" in name for name in trace.enabled(self.p.pid)))
-        time.sleep(0.7)  # it has read /proc whole
+        time.sleep(1.5)  # it has read /proc whole
         self.begin, self.at = self.own_ns(), self.frames()
 
     def own_ns(self):
@@ -83,7 +83,7 @@ class Ktop:
             self.p.wait()
 
     def end(self):
-        time.sleep(0.35)
+        time.sleep(1.1)  # what it read is told with the next frame
         spent = self.own_ns() - self.begin
         frames = self.frames()[len(self.at):]
         self.p.terminate()
@@ -131,7 +131,7 @@ def phase(make, trace, load, turns):
 
 def main():
     need_root()
-    rounds, turns = (int(a) for a in (sys.argv[1:3] + ["5", "150000"][len(sys.argv[1:3]):]))
+    rounds, turns = (int(a) for a in (sys.argv[1:3] + ["5", "400000"][len(sys.argv[1:3]):]))
     work = tempfile.mkdtemp(prefix="ktop-bench-")
     undo.append(lambda: shutil.rmtree(work, ignore_errors=True))
     load = f"{work}/sched_load"
