@@ -1,17 +1,10 @@
 // The collector "cgroups": pressure, throttling, limits and memory of control groups, by the kernel's own accounts.
 // Runs only while a pane shows it: a machine may have thousands of groups. What their tasks use together is not read
 // here: model/groups.c sums it.
-#include "collectors/cgroups.h"
+#include "collectors/cgroups_rows.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include "collectors/collector.h"
-#include "model/mem.h"
 
 #define READ_MAX 400   // groups that are read in one frame; the others have their turn in the next
 #define LIST_SHARE 100 // of the time it takes to look which groups there are, and at their limits
@@ -112,43 +105,14 @@ static const struct table_def stats_table = {
     .n_keys = 1,
 };
 
-struct state {
-    struct cgroups cgroups;
-    struct table_builder *rows;
-    size_t turn;
-};
-
 static int groups_open(struct collector_run *run) {
-    struct state *state = xcalloc(1, sizeof(*state));
-    run->state = state;
-    state->rows = table_builder_new(&stats_table);
-    int rc = cgroups_open(&state->cgroups, "");
-    if (rc) {
-        snprintf(run->reason, sizeof(run->reason), "no hierarchy of control groups is mounted that this user may see");
-        snprintf(run->fix, sizeof(run->fix), "mount -t cgroup2 none /sys/fs/cgroup");
-    }
-    return rc;
-}
-
-static void groups_close(struct collector_run *run) {
-    struct state *state = run->state;
-    run->state = NULL;
-    if (!state)
-        return;
-    cgroups_close(&state->cgroups);
-    table_builder_free(state->rows);
-    free(state);
-}
-
-static void group_gone(void *context, struct cgroup *group) {
-    struct state *state = context;
-    if (group->slot != UINT32_MAX)
-        table_builder_remove(state->rows, group->slot);
+    return cgroups_rows_open(run, &stats_table, false,
+                             "no hierarchy of control groups is mounted that this user may see");
 }
 
 static void group_limits(void *context, struct cgroup *group) {
-    struct state *state = context;
-    cgroup_read_limits(&state->cgroups, group, &group->limits);
+    struct cgroups_rows *rows = context;
+    cgroup_read_limits(&rows->cgroups, group, &group->limits);
 }
 
 static double share(uint64_t before, uint64_t now, double seconds) {
@@ -156,13 +120,9 @@ static double share(uint64_t before, uint64_t now, double seconds) {
     return pct > 100 ? 100 : pct;
 }
 
-static void group_write(struct state *state, struct cgroup *group, const struct cgroup_counts *now, double seconds) {
+static void group_write(struct table_builder *builder, const struct cgroup *group, const struct cgroup_counts *now,
+                        double seconds) {
     const struct cgroup_counts *before = &group->counts;
-    struct table_builder *rows = state->rows;
-    if (group->slot == UINT32_MAX) {
-        group->slot = table_builder_add(rows);
-        table_builder_set_text(rows, group->slot, CGROUP, text_from(group->path));
-    }
     const double values[COLUMNS] = {
         [USAGE] = counter_rate(before->usage_us, now->usage_us, seconds) / 1e4,
         [THROTTLED_PCT] = cgroup_throttled_pct(before, now),
@@ -177,38 +137,37 @@ static void group_write(struct state *state, struct cgroup *group, const struct 
         [MEMORY_USED] = 100 * counter_value(now->memory_bytes) / group->limits.memory_bytes,
     };
     for (uint16_t i = USAGE; i < COLUMNS; i++)
-        table_builder_set_num(rows, group->slot, i, values[i]);
+        table_builder_set_num(builder, group->slot, i, values[i]);
 }
 
-static void group_sample(struct state *state, struct cgroup *group) {
+static void group_sample(struct cgroups_rows *rows, struct cgroup *group) {
     struct cgroup_counts now;
     uint64_t ns = cgroup_clock_ns();
-    cgroup_read(&state->cgroups, group, &now);
-    if (!group->known)
+    cgroup_read(&rows->cgroups, group, &now);
+    if (cgroups_rows_add(rows, group))
         group->counts = (struct cgroup_counts){PROC_MISSING, PROC_MISSING, PROC_MISSING, PROC_MISSING, PROC_MISSING,
                                                PROC_MISSING, PROC_MISSING, PROC_MISSING, PROC_MISSING};
-    group_write(state, group, &now, (double)(ns - group->read_ns) / 1e9);
+    group_write(rows->builder, group, &now, (double)(ns - group->read_ns) / 1e9);
     group->counts = now;
     group->read_ns = ns;
-    group->known = true;
 }
 
 static int groups_sample(struct collector_run *run, struct section *out) {
-    struct state *state = run->state;
-    cgroups_list_due(&state->cgroups, LIST_SHARE, group_gone, group_limits, state);
-    size_t n = state->cgroups.count, most = n < READ_MAX ? n : READ_MAX;
+    struct cgroups_rows *rows = run->state;
+    cgroups_list_due(&rows->cgroups, LIST_SHARE, cgroups_rows_drop, group_limits, rows);
+    size_t n = rows->cgroups.count, most = n < READ_MAX ? n : READ_MAX;
     for (size_t i = 0; i < most; i++)
-        group_sample(state, &state->cgroups.groups[state->turn++ % n]);
-    state->turn = n ? state->turn % n : 0;
-    section_table(out, table_builder_seal(state->rows));
+        group_sample(rows, &rows->cgroups.groups[rows->turn++ % n]);
+    rows->turn = n ? rows->turn % n : 0;
+    section_table(out, table_builder_seal(rows->builder));
     section_set_state(out, SECTION_OK);
     if (n > READ_MAX)
         section_note(out, SEVERITY_INFO, "cpu_pressure_pct",
                      "there are many control groups: each is read every few frames, over the time since it was", NULL);
-    if (state->cgroups.left_out)
+    if (rows->cgroups.left_out)
         section_note(out, SEVERITY_WARNING, "cpu_pressure_pct", "there are more control groups than are looked at",
                      NULL);
-    if (state->cgroups.fds[CGROUP_V2] < 0)
+    if (rows->cgroups.fds[CGROUP_V2] < 0)
         section_note(out, SEVERITY_INFO, "cpu_pressure_pct", "pressure of control groups is known of cgroup v2 only",
                      "mount -t cgroup2 none /sys/fs/cgroup/unified");
     return 0;
@@ -237,6 +196,6 @@ const struct collector collector_cgroups = {
     .tables = tables,
     .open = groups_open,
     .sample = groups_sample,
-    .close = groups_close,
+    .close = cgroups_rows_close,
     .check = groups_check,
 };

@@ -33,10 +33,10 @@ struct cgroup_limits { // NAN: none
 };
 
 struct cgroup {
-    char *path;       // as in /proc/PID/cgroup
-    uint8_t in;       // bit per hierarchy
-    bool seen, known; // by the listing; read before
-    uint32_t slot;    // of its row
+    char *path;    // as in /proc/PID/cgroup
+    uint8_t in;    // bit per hierarchy
+    bool seen;     // by the listing
+    uint32_t slot; // of its row; UINT32_MAX: it has none, and nothing was read of it yet
     uint64_t read_ns;
     struct cgroup_counts counts;
     struct cgroup_limits limits;
