@@ -405,6 +405,8 @@ static int block_sample(struct collector_run *run, struct section *out) {
     clock_gettime(CLOCK_MONOTONIC, &mono);
     clock_gettime(CLOCK_REALTIME, &wall);
     struct block_waiting waiting[BLOCK_WAITING_MAX];
+    size_t n_waiting = block_waiting_find(block->match, run->end_ns - BLOCK_WAITING_NS, waiting, BLOCK_WAITING_MAX);
+    block_waiting_resolve(waiting, n_waiting, block->who);
     const struct block_fill fill = {
         .stat = block->stat,
         .names = block->names,
@@ -413,7 +415,7 @@ static int block_sample(struct collector_run *run, struct section *out) {
         .wall_offset_ns = (wall.tv_sec - mono.tv_sec) * 1000000000ll + (wall.tv_nsec - mono.tv_nsec),
         .who = block->who,
         .waiting = waiting,
-        .n_waiting = block_waiting_find(block->match, run->end_ns - BLOCK_WAITING_NS, waiting, BLOCK_WAITING_MAX),
+        .n_waiting = n_waiting,
     };
     block_fill_disks(block->names, block->stat, block->match, run->end_ns);
     busy_take(block, run->end_ns - SETTLE_NS, !lost && !block->grown);

@@ -255,10 +255,8 @@ static void set_oldest(const struct filler *filler, struct table_builder *builde
     if (i == fill->n_waiting)
         return;
     const struct block_waiting *waiting = &fill->waiting[i];
-    int32_t pid = waiting->tid;
-    block_who_pid(fill->who, waiting->tid, &pid);
     table_builder_set_num(builder, row, BLOCK_D_OLDEST, (double)(fill->end_ns - waiting->since_ns) / 1e3);
-    table_builder_set_num(builder, row, BLOCK_D_OLDEST_PID, pid);
+    table_builder_set_num(builder, row, BLOCK_D_OLDEST_PID, waiting->pid);
     table_builder_set_text(builder, row, BLOCK_D_OLDEST_COMM, comm_text(waiting->comm));
 }
 
@@ -534,7 +532,7 @@ void block_fill_section(const struct block_fill *fill, struct section *out) {
     fill_processes(&filler, out);
     fill_cgroups(&filler, out);
     fill_errors(&filler, out);
-    block_waiting_fill(fill->waiting, fill->n_waiting, fill->end_ns, fill->names, fill->who, out);
+    block_waiting_fill(fill->waiting, fill->n_waiting, fill->end_ns, fill->names, out);
     fill_hists(&filler, out);
     for (size_t i = 0; i < sizeof(groupings) / sizeof(groupings[0]); i++)
         fill_groups(&filler, &groupings[i], out);

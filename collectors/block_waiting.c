@@ -102,18 +102,24 @@ size_t block_waiting_find(const struct block_match *match, uint64_t before_ns, s
     return found;
 }
 
+void block_waiting_resolve(struct block_waiting *waiting, size_t n, const struct block_who *who) {
+    for (size_t i = 0; i < n; i++) {
+        waiting[i].pid = waiting[i].tid;
+        waiting[i].wanted = block_who_pid(who, waiting[i].tid, &waiting[i].pid);
+    }
+}
+
 void block_waiting_fill(const struct block_waiting *waiting, size_t n, uint64_t now_ns, struct block_names *names,
-                        const struct block_who *who, struct section *out) {
+                        struct section *out) {
     static const char *const states[] = {"arrived", "queued", "issued"};
     struct table_builder *builder = table_builder_new(&block_waiting_table);
     for (size_t i = 0; i < n; i++) {
         const struct block_waiting *w = &waiting[i];
-        int32_t pid = w->tid;
-        if (!block_who_pid(who, w->tid, &pid))
+        if (!w->wanted)
             continue;
         uint32_t row = table_builder_add(builder);
         table_builder_set_text(builder, row, W_DEVICE, text_ref(block_names_get(names, w->dev, now_ns)));
-        table_builder_set_num(builder, row, W_PID, pid);
+        table_builder_set_num(builder, row, W_PID, w->pid);
         table_builder_set_text(builder, row, W_COMM, text_new(w->comm, strnlen(w->comm, BLOCK_COMM)));
         table_builder_set_text(builder, row, W_OP, text_from(block_op_names[w->op]));
         table_builder_set_num(builder, row, W_AGE, (double)(now_ns - w->since_ns) / 1e3);

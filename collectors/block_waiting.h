@@ -16,7 +16,8 @@ enum block_waiting_where { BLOCK_WAITING_ARRIVED, BLOCK_WAITING_QUEUED, BLOCK_WA
 struct block_waiting {
     uint64_t since_ns, sector; // since: arrival of the bio, or of the request, or its issue: what was seen first
     uint32_t dev, bytes;
-    int32_t tid;
+    int32_t tid, pid; // pid: of the process, as block_waiting_resolve found it
+    bool wanted;      // the same: the user wants to see it
     uint8_t op, where;
     char comm[BLOCK_COMM + 1];
 };
@@ -24,9 +25,12 @@ struct block_waiting {
 // The oldest n of those that began before `before_ns`, the oldest first; ktop's own aside. Returns how many.
 size_t block_waiting_find(const struct block_match *match, uint64_t before_ns, struct block_waiting *out, size_t n);
 
+// Whose they are: one look into /proc each.
+void block_waiting_resolve(struct block_waiting *waiting, size_t n, const struct block_who *who);
+
 extern const struct table_def block_waiting_table;
 // A row for each, of those whom the user wants to see.
 void block_waiting_fill(const struct block_waiting *waiting, size_t n, uint64_t now_ns, struct block_names *names,
-                        const struct block_who *who, struct section *out);
+                        struct section *out);
 
 #endif

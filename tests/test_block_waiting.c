@@ -57,7 +57,7 @@ static void not_own_and_not_what_may_be_lost(void **state) {
 
 static void rows(void **state) {
     (void)state;
-    const struct block_waiting waiting[] = {
+    struct block_waiting waiting[] = {
         {.since_ns = 1000000000,
          .sector = 8,
          .dev = VDA,
@@ -71,7 +71,8 @@ static void rows(void **state) {
     struct block_names *names = block_names_new("/nowhere");
     struct block_who *who = block_who_new("/nowhere", "/nowhere", NULL);
     struct section *section = section_new("block", 0, 4000000000);
-    block_waiting_fill(waiting, 2, 4000000000, names, who, section);
+    block_waiting_resolve(waiting, 2, who);
+    block_waiting_fill(waiting, 2, 4000000000, names, section);
     const struct table *table = section_find_table(section, "io_in_flight");
     const struct table_def *def = table_def(table);
     assert_int_equal(table_rows(table), 2);
