@@ -4,8 +4,7 @@
 
 #include "model/findings_private.h"
 
-// Tasks that could run and wait: one look per frame, taken while ktop's own threads wake up as well. The lower of two
-// looks in a row keeps those and other moments out.
+// Tasks that could run and wait: the mean of a frame's looks. The lower one of two frames keeps a single burst out.
 static double waiting_tasks(const struct scan *scan) {
     double running = frame_series(scan->frame, "procs_running", NULL);
     if (scan->previous) {
