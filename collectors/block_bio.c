@@ -17,8 +17,10 @@ static bool bio_known(struct block_match *match, const struct block_event *event
 
 // It wants the disk's cache to be flushed before it, or after it.
 static void flush_asked(struct block_match *match, const struct flight *f) {
-    struct asker *asker = asker_at(match, f->io.dev);
-    *asker = (struct asker){.dev = f->io.dev, .tid = f->io.tid, .cgroup = f->io.cgroup, .own = f->own};
+    struct asker *asker = asker_of(match, f->io.dev);
+    if (!asker)
+        return;
+    *asker = (struct asker){.cgroup = f->io.cgroup, .tid = f->io.tid, .known = true, .own = f->own};
     memcpy(asker->comm, f->io.comm, BLOCK_COMM);
 }
 

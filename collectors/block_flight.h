@@ -75,13 +75,11 @@ struct writer {
 
 // Who asked a disk for a flush last, by a bio: the flush itself is the kernel's, and some worker of it issues it.
 struct asker {
-    uint32_t dev; // 0: nobody
-    int32_t tid;
     uint64_t cgroup;
-    bool own;
+    int32_t tid;
+    bool known, own;
     char comm[BLOCK_COMM];
 };
-#define ASKER_BITS 6 // log2 of the places, by a hash of dev: two disks with one place take it from each other
 
 // The letters of an ordinary request: it has a sector, and no flush before or after it.
 struct rwbs_word {
@@ -105,9 +103,9 @@ struct block_match {
     struct block_part parts[PARTS];
     uint32_t n_parts, n_writers, n_remapped;
     struct writer writers[WRITERS];
-    struct asker askers[1 << ASKER_BITS];
     struct seen seen[SEQUENCES];
     struct busy busy[1 << BUSY_BITS];
+    struct asker askers[1 << BUSY_BITS]; // of the same disks
     uint32_t n_busy;
     struct rwbs_word words[RWBS_WORDS]; // by their first two letters; a zeroed one stands for none
     struct block_counts counts;
@@ -359,8 +357,10 @@ static inline void flight_by(struct block_match *match, struct flight *f, const 
     memcpy(f->io.comm, writeback, BLOCK_COMM);
 }
 
-static inline struct asker *asker_at(struct block_match *match, uint32_t dev) {
-    return &match->askers[dev * 0x9e3779b1u >> (32 - ASKER_BITS)];
+// NULL: more disks than have a place.
+static inline struct asker *asker_of(struct block_match *match, uint32_t dev) {
+    struct busy *busy = busy_of(match, dev);
+    return busy ? &match->askers[busy - match->busy] : NULL;
 }
 
 // At most so many without a sector: completions of flushes are not told by every driver.

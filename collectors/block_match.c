@@ -104,8 +104,8 @@ static void on_arrival(struct block_match *match, const struct block_event *even
 }
 
 static void flush_for(struct block_match *match, struct flight *f) {
-    const struct asker *asker = asker_at(match, f->io.dev);
-    if (asker->dev != f->io.dev)
+    const struct asker *asker = asker_of(match, f->io.dev);
+    if (!asker || !asker->known)
         return;
     f->io.tid = asker->tid;
     f->io.cgroup = asker->cgroup;
@@ -372,7 +372,7 @@ uint64_t block_match_busy(struct block_match *match, uint32_t dev, uint64_t unti
     while (match->busy[at].dev && match->busy[at].dev != dev)
         at = (at + 1) % (1 << BUSY_BITS);
     struct busy *busy = &match->busy[at];
-    if (!busy->dev)
+    if (!busy->dev || !busy->since)
         return BLOCK_NOT_KNOWN;
     uint64_t ns = busy->ns;
     busy->ns = 0;

@@ -39,6 +39,7 @@ class Disk:
         self.number, self.out = number, out
         self.bios = []  # [sector, end, key, stamp, pid, comm, sectors left, None or when its data ended], by sector
         self.flushes, self.arrivals = [], []
+        self.asker = None  # who sent the last bio that wants the disk's cache flushed: the flush itself is some worker's
         self.issued = collections.defaultdict(list)
         self.merged = []  # sectors of requests that gave way to another
         self.twice = 0  # bios whose sectors another one had under way: which of them ends first cannot be told
@@ -59,6 +60,8 @@ class Disk:
             at += 1
 
     def bio_queue(self, stamp, who, rwbs, sector, sectors):
+        if "F" in rwbs:
+            self.asker = who
         if not sectors:
             if rwbs[0] == "F":
                 self.flushes.append((stamp, key_of(rwbs, True), who))
@@ -86,6 +89,7 @@ class Disk:
     def issue(self, stamp, who, rwbs, sector, sectors):
         key = key_of(rwbs)
         if key[0] in "FN":
+            who = self.asker if key[0] == "F" and self.asker else who
             self.issued[key[0]].append([key, stamp, None, sectors, 0, *who, sector])
             return
         mine = [a for a in self.arrivals if sector <= a[0] < sector + sectors]

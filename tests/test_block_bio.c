@@ -244,6 +244,33 @@ static void flushes_are_of_who_asked(void **state) {
     assert_int_equal(done.io[3].tid, 7);
 }
 
+// Many disks at once, whatever their numbers: each flush is told of who asked that disk.
+static void flushes_of_many_disks(void **state) {
+    (void)state;
+    enum { DISKS = 40 }; // of which some fall onto one place of a hash table
+    uint64_t ts = 10;
+    for (uint32_t i = 0; i < DISKS; i++, ts += 10) {
+        struct block_event asked = forge_block(BLOCK_BIO_QUEUE, ts, "FWS", 0, 0);
+        asked.dev = (i % 2 ? 7u : 254u) << 20 | i / 2;
+        asked.tid = (int32_t)(1000 + i);
+        block_match_event(match, &asked);
+        assert_true(block_match_busy(match, asked.dev, ts) == BLOCK_NOT_KNOWN); // no request yet
+    }
+    for (uint32_t i = 0; i < DISKS; i++, ts += 10) {
+        struct block_event issue = forge_block(BLOCK_ISSUE, ts, "FF", 0, 0);
+        issue.dev = (i % 2 ? 7u : 254u) << 20 | i / 2;
+        issue.tid = 7;
+        block_match_event(match, &issue);
+        struct block_event end = forge_block(BLOCK_COMPLETE, ts + 5, "FF", BLOCK_NO_SECTOR, 0);
+        end.dev = issue.dev;
+        block_match_event(match, &end);
+        assert_int_equal(done.n, i % 8 + 1);
+        assert_int_equal(done.io[i % 8].tid, 1000 + i);
+        if (done.n == 8)
+            done.n = 0;
+    }
+}
+
 static void partitions_and_gone_disks(void **state) {
     (void)state;
     static const struct block_part parts[] = {{.dev = 7 << 20 | 1, .disk = 7 << 20}};
@@ -336,6 +363,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(operation_and_flags, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bios_of_flushes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(flushes_are_of_who_asked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(flushes_of_many_disks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(partitions_and_gone_disks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_throttled_partition, set_up, tear_down),
         cmocka_unit_test_setup_teardown(writeback_and_sequences, set_up, tear_down),
