@@ -147,7 +147,8 @@ static const struct column columns[COLUMNS] = {
                 .type = COLUMN_TEXT,
                 .width = 24,
                 .ascending = true,
-                .help = "control group (of the unified hierarchy; with v1 of the memory controller)"},
+                .help = "control group (of the unified hierarchy; with v1 of the memory controller, or the cpu "
+                        "controller's where that is another)"},
     [PRIORITY] = {.name = "priority",
                   .title = "PRI",
                   .unit = UNIT_ID,

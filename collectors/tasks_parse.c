@@ -142,32 +142,63 @@ int task_sched_parse(const char *bytes, size_t len, uint64_t *migrations) {
     return found ? 0 : -EINVAL;
 }
 
+// One of the comma-parted names, whole: "cpu" is not "cpuset".
+static bool has_controller(const char *list, size_t len, const char *name) {
+    size_t name_len = strlen(name);
+    for (const char *at = list, *end = list + len; at < end;) {
+        const char *comma = memchr(at, ',', (size_t)(end - at));
+        size_t word = (size_t)((comma ? comma : end) - at);
+        if (word == name_len && !memcmp(at, name, word))
+            return true;
+        at += word + 1;
+    }
+    return false;
+}
+
+struct group_path {
+    const char *at;
+    size_t len; // 0: none, or the root, which says nothing
+};
+
+// Whether `path` is `below` or a group above it.
+static bool is_above(const struct group_path *path, const struct group_path *below) {
+    return path->len <= below->len && !memcmp(path->at, below->at, path->len) &&
+           (path->len == below->len || below->at[path->len] == '/');
+}
+
 bool task_cgroup_parse(const char *bytes, size_t len, const char **path, size_t *path_len) {
-    const char *at = bytes, *end = bytes + len;
-    int best = -1;
-    while (at < end) {
-        const char *eol = memchr(at, '\n', (size_t)(end - at));
+    enum { OTHER, MEMORY, UNIFIED, CPU, KINDS };
+    struct group_path found[KINDS] = {{NULL, 0}}, root = {NULL, 0}, best = {NULL, 0};
+    for (const char *at = bytes, *end = bytes + len, *eol; at < end; at = eol + 1) {
+        eol = memchr(at, '\n', (size_t)(end - at));
         if (!eol)
             eol = end;
         const char *first = memchr(at, ':', (size_t)(eol - at));
         const char *second = first ? memchr(first + 1, ':', (size_t)(eol - first - 1)) : NULL;
-        if (second) {
-            size_t controllers = (size_t)(second - first - 1);
-            bool root = eol - second <= 2;
-            int rank = root ? 0 : 1;
-            if (!root && controllers == 0)
-                rank = 3;
-            else if (!root && memmem(first + 1, controllers, "memory", 6))
-                rank = 2;
-            if (rank > best) {
-                best = rank;
-                *path = second + 1;
-                *path_len = (size_t)(eol - second - 1);
-            }
-        }
-        at = eol + 1;
+        if (!second)
+            continue;
+        size_t controllers = (size_t)(second - first - 1);
+        struct group_path group = {second + 1, (size_t)(eol - second - 1)};
+        int kind = !controllers                                       ? UNIFIED
+                   : has_controller(first + 1, controllers, "cpu")    ? CPU
+                   : has_controller(first + 1, controllers, "memory") ? MEMORY
+                                                                      : OTHER;
+        if (group.len <= 1)
+            root = group;
+        else if (!found[kind].len)
+            found[kind] = group;
     }
-    return best >= 0;
+    for (int kind = OTHER; kind <= UNIFIED; kind++)
+        if (found[kind].len)
+            best = found[kind];
+    // Version 1's cpu hierarchy may divide the tasks in another way, and has the limit that stops them.
+    if (found[CPU].len && (!best.len || !is_above(&found[CPU], &best)))
+        best = found[CPU];
+    if (!best.len)
+        best = root;
+    *path = best.at;
+    *path_len = best.len;
+    return best.at;
 }
 
 size_t task_cmdline_join(char *bytes, size_t len) {

@@ -50,8 +50,9 @@ int task_schedstat_parse(const char *bytes, size_t len, struct task_schedstat *o
 // The number of migrations out of /proc/PID/sched.
 int task_sched_parse(const char *bytes, size_t len, uint64_t *migrations);
 
-// The control group that says most: the unified one unless that is the root, then memory's, then any that is not the
-// root. Points into bytes. False when there is no line at all.
+// The control group that says most: the unified one unless that is the root, then memory's of version 1, then any that
+// is not the root; but version 1's cpu group unless that is the root, the same one or above it: so a group that has a
+// limit on CPU time is the task's own or above it. Points into bytes. False when there is no line at all.
 bool task_cgroup_parse(const char *bytes, size_t len, const char **path, size_t *path_len);
 
 // argv as one line: arguments parted by spaces, trailing NULs and spaces off. Works in place; the new length.

@@ -34,7 +34,8 @@ enum { CGROUP, TASKS, IPC, FIRST_SUM, COLUMNS = FIRST_SUM + SUMS };
 static const struct column columns[COLUMNS] = {
     [CGROUP] = {.name = "cgroup",
                 .title = "CGROUP",
-                .help = "Control group (of the unified hierarchy; with v1 of the memory controller)",
+                .help = "Control group (of the unified hierarchy; with v1 of the memory controller, or the cpu "
+                        "controller's where that is another)",
                 .type = COLUMN_TEXT,
                 .width = 24,
                 .ascending = true},

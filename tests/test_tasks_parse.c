@@ -111,10 +111,20 @@ static void check_cgroup(const char *text, const char *expected) {
 static void control_groups(void **state) {
     (void)state;
     check_cgroup("0::/user.slice/session-1.scope\n", "/user.slice/session-1.scope");
-    check_cgroup("9:name=systemd:/a\n4:memory:/m\n1:cpu:/c\n0::/\n", "/m");
+    check_cgroup("9:name=systemd:/a\n4:memory:/m\n1:cpuset,cpuacct:/c\n0::/\n", "/m");
     check_cgroup("2:cpu,cpuacct:/c:d\n0::/\n", "/c:d");
     check_cgroup("4:memory:/m\n0::/unified\n", "/unified");
     check_cgroup("0::/\n", "/");
+    // The cpu hierarchy of version 1 has what stops a task, unless it says less than another one.
+    check_cgroup("9:name=systemd:/a\n4:memory:/m\n1:cpu:/c\n0::/\n", "/c");
+    check_cgroup("4:memory:/m\n2:cpuacct,cpu:/c\n0::/unified\n", "/c");
+    check_cgroup("4:memory:/m\n1:cpu:/\n0::/\n", "/m");
+    check_cgroup("4:memory:/s/x\n1:cpu:/s\n0::/\n", "/s/x");
+    check_cgroup("4:memory:/s/x\n1:cpu:/s/x\n", "/s/x");
+    check_cgroup("4:memory:/s/x\n1:cpu:/s/x/y\n", "/s/x/y");
+    check_cgroup("4:memory:/sx\n1:cpu:/s\n", "/s");
+    check_cgroup("9:name=systemd:/s/x\n1:cpu:/s\n", "/s/x");
+    check_cgroup("1:cpu,cpuacct:/a\x1b[31m\xff:b\n0::/\n", "/a\x1b[31m\xff:b"); // any byte but a newline
     const char *path;
     size_t len;
     assert_false(task_cgroup_parse("", 0, &path, &len));
