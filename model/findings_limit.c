@@ -21,27 +21,38 @@ static bool is_below(const char *group, const char *above) {
     return !strncmp(group, above, length) && (group[length] == '/' || !group[length]);
 }
 
-// The busiest task of the group: its only process, or by the groups that the tasks are known with (with v1 those may be
-// of another hierarchy, and then say nothing).
-static struct culprit limited_task(struct scan *scan, const struct text *group, double only) {
+struct members {
+    struct culprit who; // the only one, or the one that waits most
+    double others;      // NAN: not known
+};
+
+// Of a group with more than one process, from the tasks that are known with a group: a task's group is that of the
+// limit, or one below it. What a task waits for a CPU has the time for which its group is stopped.
+static struct members limited_tasks(struct scan *scan, const struct text *group, double processes, double only) {
     const struct table *table = frame_table(scan->frame, "tasks");
-    struct culprit found = {.pid = only};
-    double most = 0;
+    struct members found = {.who.pid = only, .others = NAN};
+    double longest = 0, count = 0;
     size_t cursor = 0;
     if (!table)
         return found;
     const struct table_def *def = table_def(table);
-    int pid = table_column(def, "pid"), comm = table_column(def, "comm"), of = table_column(def, "cgroup");
-    int cpu = table_column(def, "cpu_pct");
+    int pid = table_column(def, "pid"), tid = table_column(def, "tid"), comm = table_column(def, "comm");
+    int of = table_column(def, "cgroup"), run_queue = table_column(def, "run_queue_us");
+    int state = table_column(def, "state");
     for (const union cell *row; (row = table_next(table, &cursor));) {
-        bool its = !isnan(only) ? scan_num(row, pid) == only
-                                : scan_text(row, of) && is_below(text_bytes(scan_text(row, of)), text_bytes(group));
-        double use = isnan(only) ? scan_num(row, cpu) : 1;
-        if (its && use > most) {
-            most = use;
-            found = (struct culprit){scan_num(row, pid), scan_text(row, comm), NULL};
+        const struct text *its = scan_text(row, of), *letter = scan_text(row, state);
+        if (!isnan(only) ? scan_num(row, pid) != only : !its || !is_below(text_bytes(its), text_bytes(group)))
+            continue;
+        bool leads = tid < 0 || scan_num(row, tid) == scan_num(row, pid);
+        count += leads && !(letter && text_bytes(letter)[0] == 'X');
+        double waits = isnan(only) ? scan_num(row, run_queue) : leads;
+        if (waits > longest) {
+            longest = waits;
+            found.who = (struct culprit){scan_num(row, pid), scan_text(row, comm), NULL};
         }
     }
+    if (isnan(only) && !isnan(found.who.pid))
+        found.others = fmax(fmax(count, processes) - 1, 0); // processes: of the group itself only
     return found;
 }
 
@@ -54,14 +65,16 @@ static const char *key_of(const char *group) {
 static void report_limit(struct scan *scan, const struct limit_columns *at, const union cell *row) {
     const struct text *group = scan_text(row, at->group);
     double processes = scan_num(row, at->processes);
-    struct culprit culprit = limited_task(scan, group, scan_num(row, at->pid));
-    char who[128] = "the group", name[64];
-    if (!isnan(culprit.pid))
-        snprintf(who, sizeof(who), "%s in the group", scan_name(scan, &culprit, name, sizeof(name)));
+    struct members members = limited_tasks(scan, group, processes, scan_num(row, at->pid));
+    char who[128] = "the group", name[64], others[48] = "";
+    if (members.others > 0)
+        snprintf(others, sizeof(others), " and %.0f other%s", members.others, members.others > 1 ? "s" : "");
+    if (!isnan(members.who.pid))
+        snprintf(who, sizeof(who), "%s%s in the group", scan_name(scan, &members.who, name, sizeof(name)), others);
     else if (processes > 1)
         snprintf(who, sizeof(who), "%.0f processes in the group", processes);
     scan_report(
-        scan, SEVERITY_WARNING, key_of(text_bytes(group)), &culprit,
+        scan, SEVERITY_WARNING, key_of(text_bytes(group)), &members.who,
         "%s %s: held to the group's limit of %.0f %% of one CPU, stopped in %.0f %% of the periods, for %s each "
         "second",
         who, text_bytes(group), scan_num(row, at->limit), scan_num(row, at->pct),

@@ -151,7 +151,7 @@ def throttled(cpu, v2):
 
 
 def found(path, loops):
-    """A quota of 20 % of a CPU under busy loops: triage names the group, its limit and, when it is alone, the process."""
+    """A quota of 20 % of a CPU under busy loops: triage names the group, its limit, and the process that waits most with the number of others."""
     group = Group([path], loops)
     v1 = os.path.exists(os.path.join(group.paths[0], "cpu.cfs_quota_us"))
     try:
@@ -174,7 +174,8 @@ def found(path, loops):
             assert told[0]["culprit_pid"] == group.loops[0].pid, told
         else:
             assert rows[-1]["processes"] == loops and rows[-1]["pid"] is None, rows
-            assert told[0]["culprit_pid"] in [None] + [p.pid for p in group.loops], told
+            assert told[0]["culprit_pid"] in [p.pid for p in group.loops], told
+            assert f" and {loops - 1} others in the group /{NAME}: " in told[0]["evidence"], told
     finally:
         group.end()
     last = frames(1, pane="triage")[0]["tables"]["cpu_limits"]

@@ -10,10 +10,13 @@ static const struct column limit_columns[] = {
     {.name = "throttled_us_per_s"},          {.name = "processes"},     {.name = "pid"}};
 static const struct table_def limits_def = {"cpu_limits", "", limit_columns, 6, 1};
 static const struct column task_columns[] = {{.name = "pid"},
+                                             {.name = "tid"},
                                              {.name = "comm", .type = COLUMN_TEXT},
+                                             {.name = "state", .type = COLUMN_TEXT},
                                              {.name = "cpu_pct"},
+                                             {.name = "run_queue_us"},
                                              {.name = "cgroup", .type = COLUMN_TEXT}};
-static const struct table_def tasks_def = {"tasks", "", task_columns, 4, 1};
+static const struct table_def tasks_def = {"tasks", "", task_columns, 7, 1};
 
 struct scene {
     double pressure; // some task waits for a CPU, in percent; one of two CPUs is idle
@@ -64,9 +67,10 @@ static const char *told(const struct scene *scene) {
 
 static void one_process(void **state) {
     (void)state;
-    struct scene scene = {.pressure = 80,
-                          .limits = {"cgroup=/quota" HELD "|processes=1|pid=12"},
-                          .tasks = {"pid=3|comm=other|cpu_pct=80|cgroup=/", "pid=12|comm=burn|cpu_pct=20|cgroup=/"}};
+    struct scene scene = {
+        .pressure = 80,
+        .limits = {"cgroup=/quota" HELD "|processes=1|pid=12"},
+        .tasks = {"pid=3|tid=3|comm=other|cpu_pct=80|cgroup=/", "pid=12|tid=12|comm=burn|cpu_pct=20|cgroup=/"}};
     assert_string_equal(told(&scene),
                         "warning cpu_limit sched: burn (pid 12) in the group /quota: held to the group's limit of 20 % "
                         "of one CPU, stopped in 100 % of the periods, for 790ms each second\n");
@@ -76,12 +80,20 @@ static void one_process(void **state) {
 static void several_processes(void **state) {
     (void)state;
     // By their groups; those of the groups below are the group's as well, those of a name that begins alike are not.
+    // The one that waits most is not the one that uses most; threads and what has ended are no more processes.
     struct scene scene = {.limits = {"cgroup=/pod" HELD "|processes=0"},
-                          .tasks = {"pid=1|comm=a|cpu_pct=90|cgroup=/pod2", "pid=2|comm=b|cpu_pct=5|cgroup=/pod",
-                                    "pid=3|comm=c|cpu_pct=15|cgroup=/pod/main", "pid=4|comm=d|cpu_pct=94"}};
-    assert_non_null(strstr(told(&scene), "cpu_limit sched: c (pid 3) in the group /pod: held"));
+                          .tasks = {"pid=1|tid=1|comm=a|run_queue_us=990000|cgroup=/pod2",
+                                    "pid=2|tid=2|comm=b|cpu_pct=15|run_queue_us=500000|cgroup=/pod",
+                                    "pid=3|tid=3|comm=c|cpu_pct=5|run_queue_us=700000|cgroup=/pod/main",
+                                    "pid=3|tid=6|comm=c2|run_queue_us=600000|cgroup=/pod/main",
+                                    "pid=4|tid=4|comm=d|run_queue_us=990000",
+                                    "pid=5|tid=5|comm=e|run_queue_us=10|state=X|cgroup=/pod"}};
+    assert_non_null(strstr(told(&scene), "cpu_limit sched: c (pid 3) and 1 other in the group /pod: held"));
     assert_string_equal(culprit, "3 c");
-    // Tasks that are known by a group of another hierarchy: nobody, rather than somebody wrong.
+    // More than the tasks that are looked at.
+    scene.limits[0] = "cgroup=/pod" HELD "|processes=5";
+    assert_non_null(strstr(told(&scene), "cpu_limit sched: c (pid 3) and 4 others in the group /pod: held"));
+    // Who waits is not known: nobody, rather than somebody.
     scene.limits[0] = "cgroup=/x" HELD "|processes=5";
     assert_non_null(strstr(told(&scene), "cpu_limit sched: 5 processes in the group /x: held"));
     assert_string_equal(culprit, "nan -");
@@ -89,8 +101,8 @@ static void several_processes(void **state) {
     assert_non_null(strstr(told(&scene), "cpu_limit sched: the group /x: held"));
     // A whole container's group is its root.
     scene.limits[0] = "cgroup=/" HELD "|processes=5";
-    scene.tasks[3] = NULL;
-    assert_non_null(strstr(told(&scene), "cpu_limit sched: a (pid 1) in the group /: held"));
+    scene.tasks[4] = NULL;
+    assert_non_null(strstr(told(&scene), "cpu_limit sched: a (pid 1) and 4 others in the group /: held"));
 }
 
 static void no_harm(void **state) {
