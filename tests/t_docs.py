@@ -45,6 +45,24 @@ def main():
     words = set(re.findall(r"[a-z][a-z0-9_]*", plain))
     for name in sorted(names - words):
         bad.append(f"man page: column {name} is missing")
+    # The section COLUMNS is made by a program, from titles of all kinds.
+    made = subprocess.run([os.path.join(TOP, "man/update"), "--check"], capture_output=True, text=True, env={**os.environ, "KTOP": KTOP})
+    if made.returncode:
+        bad.append("the man page is not what man/update makes of the columns: run it\n" + made.stdout + made.stderr)
+    update = {"__name__": "update", "__file__": os.path.join(TOP, "man/update")}
+    exec(compile(open(update["__file__"], encoding="utf-8").read(), update["__file__"], "exec"), update)
+    listed = ("pane: Pane\ntable: What it is.\n  a_pid                      OF PID   id         The process, text of it.\n"
+              "  b_pct                      OF THE LIMIT percent    How much.\n  c_per_s                    N/s      per second Its text.\n"
+              "  d                          Calls per second of all\n  e                          LLCMISS/s per second Misses.\n")
+    page = "".join(update["columns"](listed))
+    for line in ("OF PID (id): The process, text of it.", "OF THE LIMIT (percent): How much.", "N/s (per second): Its text.", "Calls per second of all", "LLCMISS/s (per second): Misses."):
+        if f"\n{line}\n" not in page:
+            bad.append(f"man/update does not make {line!r} but {page!r}")
+    try:
+        list(update["columns"]("pane: Pane\ntable: What it is.\n  a_pid                      OF PID   apples     The process.\n"))
+        bad.append("man/update takes a unit that it does not know")
+    except SystemExit:
+        pass
     for picture in re.findall(r"\((screenshots/[^)]*)\)", readme):
         if not os.path.exists(os.path.join(TOP, picture)):
             bad.append(f"README: {picture} does not exist")
