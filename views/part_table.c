@@ -239,8 +239,9 @@ static void status(struct part_context *ctx, char *out, size_t size) {
         n = (size_t)snprintf(out, size, "%ld-%ld of %zu", self->top + 1,
                              self->top + self->page < (long)rows->n ? self->top + self->page : (long)rows->n, rows->n);
     if (rows->left_out && n < size)
-        n += (size_t)snprintf(out + n, size - n, "%s%llu older not kept", n ? ", " : "",
-                              (unsigned long long)rows->left_out);
+        n +=
+            (size_t)snprintf(out + n, size - n, "%s%llu %s not kept", n ? ", " : "", (unsigned long long)rows->left_out,
+                             spec_of(ctx)->left_out ? spec_of(ctx)->left_out : "older");
     if (filter_of(ctx)[0] && !self->rows.unfiltered && n < size) {
         char filter[64];
         escape_text(filter_of(ctx), strlen(filter_of(ctx)), filter, sizeof(filter));

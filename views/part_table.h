@@ -26,8 +26,9 @@ struct table_spec {
     const char *jump_filter; // columns whose first measured value becomes the filter there, blank between; or NULL
     // How a cell is drawn; NULL or ROLE_TEXT: plain. Called for what is visible only.
     enum role (*role)(const struct join *join, size_t row, const struct column *column, union cell value);
-    bool optional;     // takes no room while no frame that is looked at has a row of it
-    const char *empty; // what to say when there are no rows: "no task used CPU"; NULL: "nothing"
+    const char *left_out; // of a stream: what those that were not kept are; NULL: "older"
+    bool optional;        // takes no room while no frame that is looked at has a row of it
+    const char *empty;    // what to say when there are no rows: "no task used CPU"; NULL: "nothing"
 };
 
 extern const struct part_kind part_table;

@@ -70,6 +70,7 @@ static const struct table_spec slow = {
     .rest = "args",
     .opens = "slow_call",
     .role = slow_role,
+    .left_out = "quicker",
     .empty = "no call returned",
 };
 static const struct row_spec slow_call = {
