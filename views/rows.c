@@ -235,7 +235,7 @@ static void rows_filter(struct rows *rows, const struct rows_source *source) {
         if (by_number)
             key->primary = order_of(join, row, column, rows->ascending);
         // Nor does what is not measured move away from what is below the floor: which is which changes all the time.
-        if (by_number && column == own && source->floor > 0 &&
+        if (by_number && column == own && !rows->asked && source->floor > 0 &&
             (fabs(key->primary) < source->floor || isinf(key->primary)))
             key->primary = 0;
         if (then >= 0)
@@ -252,12 +252,13 @@ void rows_load(struct rows *rows, const struct rows_source *source, const struct
                const char *sort, bool ascending) {
     if (!filter)
         filter = "";
-    if (!sort || !*sort) {
+    bool asked = sort && *sort;
+    if (!asked) {
         ascending = source->sort && source->sort[0] == '-';
         sort = source->sort ? source->sort + ascending : "";
     }
     if (frame == rows->frame && !strcmp(rows->filter, filter) && !strcmp(rows->sort, sort) &&
-        rows->ascending == ascending)
+        rows->ascending == ascending && rows->asked == asked)
         return;
     if (frame != rows->frame) {
         struct rows old = *rows;
@@ -275,6 +276,7 @@ void rows_load(struct rows *rows, const struct rows_source *source, const struct
     snprintf(rows->filter, sizeof(rows->filter), "%s", filter);
     snprintf(rows->sort, sizeof(rows->sort), "%s", sort);
     rows->ascending = ascending;
+    rows->asked = asked;
     if (rows->join)
         rows_filter(rows, source);
 }

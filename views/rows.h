@@ -12,7 +12,7 @@ struct rows_source {
     const char *tables[JOIN_MAX]; // names in the frame; joined by the key columns of the first
     bool stream;                  // the one name is a stream of events: newest first unless sorted otherwise
     const char *sort;             // the default order: "cpu_pct", "-pid" (ascending); NULL: as the table has them
-    double floor;                 // in that order, smaller values are alike: a table of noise does not jump about
+    double floor; // in that order, unless somebody asked for it, smaller values are alike: noise does not jump about
     const char *then; // a number column: the order of rows that are equal by the first, largest first; then the keys
     uint16_t limit;   // at most so many rows; 0: all
     bool positive;    // only rows whose value in the column of `sort` or `then` is measured and above 0
@@ -38,7 +38,7 @@ struct rows {
     size_t n_keys, n_ordered, capacity;
     char filter[128];
     char sort[64];
-    bool ascending;
+    bool ascending, asked; // asked: the order is not the source's own
     int sort_column;
     uint64_t generation; // changes whenever the rows do
 };
