@@ -154,6 +154,10 @@ static void stuck_take(struct scan *scan, const struct table_def *def, const uni
         return;
     snprintf(key, sizeof(key), "%.0f", own);
     double lasts_s = scan_lasts(scan, key);
+    if (lasts_s > scan->longest_blocked_s) {
+        scan->longest_blocked_s = lasts_s;
+        scan->longest_blocked = who;
+    }
     if (lasts_s < STUCK_S || is_hung(scan, who.pid))
         return;
     stuck->n++;

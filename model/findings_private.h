@@ -60,6 +60,8 @@ struct scan {
     bool cpu_limited;      // a finding names a group that its CPU limit stops most of the time
     double hung[SCAN_HOT]; // PIDs that a finding names for an I/O of theirs that does not end
     uint32_t n_hung;
+    struct culprit longest_blocked; // in one wait in state D, of those whose waits are known
+    double longest_blocked_s;       // for so long; 0: of nobody
     struct task_summary tasks;
     char shown[8][32]; // of scan_show, in turn
     uint8_t n_shown;
@@ -101,7 +103,6 @@ void check_runaway(struct scan *scan);
 // findings_limit.c
 void check_cpu_limit(struct scan *scan);
 // findings_tasks.c
-void check_stuck_task(struct scan *scan);
 void check_blocked_tasks(struct scan *scan);
 void check_zombies(struct scan *scan);
 void check_fork_storm(struct scan *scan);
@@ -113,6 +114,7 @@ void check_swapping(struct scan *scan);
 void check_major_faults(struct scan *scan);
 // findings_hung.c
 void check_disk_hung(struct scan *scan);
+void check_stuck_task(struct scan *scan); // finds who is blocked for longest: before check_blocked_tasks
 bool is_disk_stopped(const struct table_def *def, const union cell *row); // of `devices`: in flight, and none ended
 // findings_disk.c
 void check_disk_saturated(struct scan *scan);

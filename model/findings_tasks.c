@@ -16,7 +16,13 @@ void check_blocked_tasks(struct scan *scan) {
         return;
     const struct top *top = &scan_tasks(scan)->uninterruptible;
     char name[64];
-    if (isnan(top->value))
+    // Who has waited longest is nearest to what they all wait for. A wait that began in this interval tells nothing.
+    if (scan->longest_blocked_s > scan->interval_s * 1.5)
+        scan_report(scan, severity, "", &scan->longest_blocked,
+                    "%s for %.0f s, the longest, and %.0f more tasks wait uninterruptibly (state D)",
+                    scan_name(scan, &scan->longest_blocked, name, sizeof(name)), scan->longest_blocked_s,
+                    fmax(0, blocked - 1));
+    else if (isnan(top->value))
         scan_report(scan, severity, "", &NOBODY, "%.0f tasks wait uninterruptibly (state D)", blocked);
     else
         scan_report(scan, severity, "", &top->who, "%s and %.0f more tasks wait uninterruptibly (state D)",

@@ -273,6 +273,25 @@ static void stuck_task(void **state) {
     assert_string_equal(steps(&scene, 30), "");
 }
 
+// Whoever stands first in the table need not be who has waited longest.
+static void the_longest_blocked_is_named(void **state) {
+    (void)state;
+    struct scene scene = {.series = "tasks_uninterruptible=6",
+                          .tasks = {"pid=7|tid=7|comm=cp|state=S|context_switches_per_s=0", DD}};
+    assert_string_equal(steps(&scene, 2), "warning blocked_tasks: dd (pid 30) for 2 s, the longest, and 5 more tasks "
+                                          "wait uninterruptibly (state D)\n");
+    scene.tasks[0] = "pid=7|tid=7|comm=cp|state=D|context_switches_per_s=0";
+    assert_string_equal(steps(&scene, 3), "warning blocked_tasks: dd (pid 30) for 5 s, the longest, and 5 more tasks "
+                                          "wait uninterruptibly (state D)\n");
+    assert_string_equal(culprit, "30 dd -");
+    // It ran, so its wait began anew.
+    scene.tasks[1] = "pid=30|tid=30|comm=dd|state=D|context_switches_per_s=3";
+    assert_non_null(strstr(step(&scene), "cp (pid 7) for 4 s, the longest, and 5 more tasks"));
+    // All waits are new.
+    scene.tasks[0] = "pid=7|tid=7|comm=cp|state=D|context_switches_per_s=3";
+    assert_non_null(strstr(step(&scene), "cp (pid 7) and 5 more tasks wait uninterruptibly"));
+}
+
 static void a_hang_is_told_once(void **state) {
     (void)state;
     struct scene scene = {.series = "tasks_uninterruptible=1",
@@ -341,6 +360,7 @@ int main(void) {
         TEST(slow_disk_that_no_task_waits_for),
         TEST(stuck_task),
         TEST(kinds_of_io),
+        TEST(the_longest_blocked_is_named),
         TEST(a_hang_is_told_once),
         TEST(short_lived_tasks_have_no_pid),
         TEST(real_time_hog),
