@@ -4,15 +4,11 @@
 
 #include "model/findings_private.h"
 
-// Tasks that could run and wait: the mean of a frame's looks. The lower one of two frames keeps a single burst out.
+// Tasks that could run and wait. The run queue is the mean of many looks over the interval, as the shares and the
+// pressure are that it stands beside: a single burst does not make it.
 static double waiting_tasks(const struct scan *scan) {
     double running = frame_series(scan->frame, "procs_running", NULL);
-    if (scan->previous) {
-        double before = frame_series(scan->previous, "procs_running", NULL);
-        if (before < running)
-            running = before;
-    }
-    return fmax(0, running - scan->cpus);
+    return running < scan->cpus ? 0 : running - scan->cpus; // not measured stays so
 }
 
 // "stress-ng (pid 12) uses 198 % of one CPU", for all tasks of that name together. Short-lived ones have no PID that
@@ -63,12 +59,13 @@ void check_cpu_saturated(struct scan *scan) {
     scan->cpu_saturated = true;
     char who[192];
     struct culprit culprit = cpu_culprit(scan, who, sizeof(who));
-    char waited[64] = "";
+    char queue[48] = "", waited[64] = "";
+    if (!isnan(waiting))
+        snprintf(queue, sizeof(queue), " and %.0f tasks waiting", waiting);
     if (!isnan(pressure))
         snprintf(waited, sizeof(waited), ", somebody waited %.0f %% of the time", pressure);
-    scan_report(scan, critical ? SEVERITY_CRITICAL : SEVERITY_WARNING, "", &culprit,
-                "%s: %.1f of %.0f CPUs busy and %.0f tasks waiting%s", who, scan->busy_cpus, scan->cpus,
-                isnan(waiting) ? 0 : waiting, waited);
+    scan_report(scan, critical ? SEVERITY_CRITICAL : SEVERITY_WARNING, "", &culprit, "%s: %.1f of %.0f CPUs busy%s%s",
+                who, scan->busy_cpus, scan->cpus, queue, waited);
 }
 
 void check_cpu_pressure(struct scan *scan) {

@@ -364,6 +364,25 @@ static void cpu_saturated(void **state) {
     assert_string_equal(twice(old, NULL, "cpu_saturated").severity, "critical");
     assert_string_equal(twice(old, NULL, "cpu_saturated").evidence,
                         "no single program stands out: 2.0 of 2 CPUs busy and 10 tasks waiting");
+    // A queue that was not measured is not an empty one.
+    const struct value blind[] = {BUSY_CPU, {"cpu_some_pct", 70}, {NULL, 0}};
+    assert_string_equal(twice(blind, NULL, "cpu_saturated").severity, "warning");
+    assert_string_equal(twice(blind, NULL, "cpu_saturated").evidence,
+                        "no single program stands out: 2.0 of 2 CPUs busy, somebody waited 70 % of the time");
+    // The queue is that of the frame: the one before does not hold it down.
+    const struct value before[] = {BUSY_CPU, {"procs_running", 3}, {"cpu_some_pct", 98}, {NULL, 0}};
+    struct findings *findings = findings_new();
+    struct frame *short_queue = forge_frame(1, forge_section(1, before));
+    struct frame *long_queue = forge_frame(2, forge_section(2, values));
+    assert_int_equal(ask(findings, short_queue, "cpu_saturated").n, 0);
+    struct section *section = findings_section(findings, long_queue, short_queue);
+    told = read_findings(section, "cpu_saturated");
+    assert_string_equal(told.severity, "critical");
+    assert_non_null(strstr(told.evidence, "and 14 tasks waiting"));
+    section_unref(section);
+    frame_unref(short_queue);
+    frame_unref(long_queue);
+    findings_free(findings);
 }
 
 static void cpu_others(void **state) {
