@@ -1,8 +1,9 @@
 // The collector "cpu_limits": control groups with a limit on CPU time (cpu.max, v1: cpu.cfs_quota_us), and how much it
 // stops them. Runs always: few groups have a limit, only they are read in every frame, and the search for them takes a
-// two-hundredth of the time at most.
+// two-hundredth of the time at most. What it finds it shares (cgroups_limited.h).
 #include <math.h>
 
+#include "collectors/cgroups_limited.h"
 #include "collectors/cgroups_rows.h"
 
 #define READ_MAX 100   // groups that are read in one frame; the others have their turn in the next
@@ -82,8 +83,17 @@ static void group_sample(struct cgroups_rows *rows, struct cgroup *group) {
                           counter_rate(before->throttled_us, now.throttled_us, seconds));
     table_builder_set_num(builder, group->slot, PROCESSES, processes);
     table_builder_set_num(builder, group->slot, PID, pid);
+    group->stops = cgroup_stops_between(before, &now, seconds);
     group->counts = now;
     group->read_ns = ns;
+}
+
+static void limits_share(const struct cgroups *cgroups, size_t limited) {
+    struct cgroups_limited *list = cgroups_limited_new(limited, cgroups->left_out);
+    for (size_t i = 0; i < cgroups->count; i++)
+        if (!isnan(cgroups->groups[i].limits.cpu_pct))
+            cgroups_limited_add(list, &cgroups->groups[i]);
+    cgroups_limited_share(list);
 }
 
 static int limits_sample(struct collector_run *run, struct section *out) {
@@ -101,6 +111,7 @@ static int limits_sample(struct collector_run *run, struct section *out) {
         if (!--left)
             rows->turn = (rows->turn + i + 1) % n;
     }
+    limits_share(&rows->cgroups, limited);
     section_table(out, table_builder_seal(rows->builder));
     section_set_state(out, SECTION_OK);
     if (limited > READ_MAX)
@@ -110,6 +121,11 @@ static int limits_sample(struct collector_run *run, struct section *out) {
     if (rows->cgroups.left_out)
         section_note(out, SEVERITY_WARNING, "throttled_pct", "there are more control groups than are looked at", NULL);
     return 0;
+}
+
+static void limits_close(struct collector_run *run) {
+    cgroups_limited_share(NULL);
+    cgroups_rows_close(run);
 }
 
 static const struct table_def *const tables[] = {&limits_table, NULL};
@@ -122,5 +138,5 @@ const struct collector collector_cpu_limits = {
     .tables = tables,
     .open = limits_open,
     .sample = limits_sample,
-    .close = cgroups_rows_close,
+    .close = limits_close,
 };

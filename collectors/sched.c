@@ -34,7 +34,6 @@ struct sched {
     struct sched_who *who;
     struct sched_look *look;
     struct sched_seed *seed; // NULL: /proc was listed whole
-    struct sched_groups *groups;
     struct table_builder *rows;
     uint64_t seeded_ns, looked_ns;
     uint32_t drain_ms; // since the last look
@@ -152,7 +151,6 @@ static int sched_open(struct collector_run *run) {
     sched->look = sched_look_new("/proc", sched_explain);
     sched->who = sched_who_new("/proc", run->options, sched->look);
     sched->machine->filtered = sched_who_filters(sched->who);
-    sched->groups = sched_groups_new("/proc/self/mountinfo");
     sched->rows = table_builder_new(&sched_tasks_table);
     seed_start(sched);
     return 0;
@@ -166,7 +164,6 @@ static void sched_close(struct collector_run *run) {
     sched_seed_free(sched->seed);
     sched_look_free(sched->look);
     sched_who_free(sched->who);
-    sched_groups_free(sched->groups);
     table_builder_free(sched->rows);
     sched_machine_free(sched->machine);
     free(sched);
@@ -204,7 +201,8 @@ static void sched_drain(struct collector_run *run) {
 
 // ---- frames ----
 
-static void put_notes(struct sched *sched, const struct stream_frame *frame, struct section *out) {
+static void put_notes(struct sched *sched, const struct stream_frame *frame, const struct cgroups_limited *groups,
+                      struct section *out) {
     char text[256];
     stream_notes(sched->stream, frame, out);
     if (!sched->has_waking)
@@ -224,9 +222,9 @@ static void put_notes(struct sched *sched, const struct stream_frame *frame, str
                  (unsigned long long)sched->machine->counts.left_out);
         section_note(out, SEVERITY_WARNING, NULL, text, NULL);
     }
-    if (sched_groups_left_out(sched->groups)) {
+    if (cgroups_limited_left_out(groups)) {
         snprintf(text, sizeof(text), "%zu control groups were not searched for limits: there are too many",
-                 sched_groups_left_out(sched->groups));
+                 cgroups_limited_left_out(groups));
         section_note(out, SEVERITY_INFO, "throttled_per_s", text, NULL);
     }
 }
@@ -244,18 +242,16 @@ static int sched_sample(struct collector_run *run, struct section *out) {
     if (frame.ratio > 1 && machine->last_ts < end)
         end = machine->last_ts; // it may be between two slices, of which nothing is known
     sched_machine_flush(machine, end);
-    sched_groups_read(sched->groups, run->end_ns);
-    double interval = (double)(run->end_ns - run->begin_ns) / 1e9, recorded = (double)frame.on_ns / 1e9;
+    double recorded = (double)frame.on_ns / 1e9;
     if (frame.ratio == 1 && end > machine->begin)
         recorded = (double)(end - machine->begin) / 1e9; // exactly what was added up
     const struct sched_fill fill = {
         .machine = machine,
         .who = sched->who,
-        .groups = sched->groups,
+        .groups = cgroups_limited_get(),
         .rows = sched->rows,
         .end = end,
         .seconds = run->first || recorded <= 0 ? NAN : recorded,
-        .interval = interval > 0 ? interval : NAN,
     };
     sched_fill_tasks(&fill, out);
     sched_fill_cpus(&fill, out);
@@ -267,7 +263,8 @@ static int sched_sample(struct collector_run *run, struct section *out) {
     values[SCHED_S_LOST] = (double)frame.lost;
     for (int i = 0; i < SCHED_S_ALL; i++)
         section_series(out, &sched_series[i], run->first ? NAN : values[i]);
-    put_notes(sched, &frame, out);
+    put_notes(sched, &frame, fill.groups, out);
+    cgroups_limited_unref(fill.groups);
     section_events(out, frame.events, frame.lost);
     sched_machine_next(machine, end);
     return 0;

@@ -255,18 +255,17 @@ void sched_fill_hists(const struct sched_fill *fill, struct section *out) {
 
 void sched_fill_cgroups(const struct sched_fill *fill, struct section *out) {
     struct table_builder *builder = table_builder_new(&sched_cgroups_table);
-    for (size_t i = 0; i < sched_groups_count(fill->groups); i++) {
-        const struct sched_group *group = sched_groups_at(fill->groups, i);
+    for (size_t i = 0; i < cgroups_limited_count(fill->groups); i++) {
+        const struct cgroup_limited *group = cgroups_limited_at(fill->groups, i);
+        const struct cgroup_stops *stops = &group->stops;
         const struct row row = {builder, table_builder_add(builder)};
         put_text(&row, SCHED_G_CGROUP, text_from(group->path));
-        put(&row, SCHED_G_QUOTA, group->quota_pct);
-        if (group->fresh)
-            continue;
-        put(&row, SCHED_G_PERIODS, (double)group->delta[0] / fill->interval);
-        put(&row, SCHED_G_THROTTLED, (double)group->delta[1] / fill->interval);
-        if (group->delta[0])
-            put(&row, SCHED_G_THROTTLED_PCT, 100 * (double)group->delta[1] / (double)group->delta[0]);
-        put(&row, SCHED_G_THROTTLED_US, (double)group->delta[2] / 1e3 / fill->interval);
+        put(&row, SCHED_G_QUOTA, group->limit_pct);
+        put(&row, SCHED_G_PERIODS, (double)stops->periods / stops->seconds); // NAN: looked at once only
+        put(&row, SCHED_G_THROTTLED, (double)stops->throttled / stops->seconds);
+        if (stops->periods)
+            put(&row, SCHED_G_THROTTLED_PCT, 100 * (double)stops->throttled / (double)stops->periods);
+        put(&row, SCHED_G_THROTTLED_US, (double)stops->throttled_us / stops->seconds);
     }
     section_table(out, table_builder_seal(builder));
     table_builder_free(builder);

@@ -3,18 +3,17 @@
 #ifndef COLLECTORS_SCHED_FILL_H
 #define COLLECTORS_SCHED_FILL_H
 
-#include "collectors/sched_cgroup.h"
+#include "collectors/cgroups_limited.h"
 #include "collectors/sched_table.h"
 #include "collectors/sched_who.h"
 
 struct sched_fill {
     const struct sched_machine *machine; // flushed to `end`
     struct sched_who *who;
-    const struct sched_groups *groups;
+    const struct cgroups_limited *groups;
     struct table_builder *rows; // of sched_tasks_table, kept from frame to frame
     uint64_t end;               // of the machine's clock
     double seconds;             // recorded in this interval; NAN: nothing to divide by yet
-    double interval;            // seconds from frame to frame
 };
 void sched_fill_tasks(const struct sched_fill *fill, struct section *out);
 void sched_fill_cpus(const struct sched_fill *fill, struct section *out);

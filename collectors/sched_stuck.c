@@ -80,8 +80,8 @@ static void explain_runnable(const struct sched_fill *fill, const struct busiest
     const struct sched_machine *machine = fill->machine;
     uint32_t number = task->cpu < machine->n_cpus ? task->cpu : machine->n_cpus; // the last has nobody
     const struct sched_task *hog = task->prio >= REALTIME_BELOW ? realtime_on(fill, &busiest[number], task) : NULL;
-    const struct sched_group *group =
-        person->cgroup ? sched_groups_throttled(fill->groups, text_bytes(person->cgroup)) : NULL;
+    const struct cgroup_limited *group =
+        person->cgroup ? cgroups_limited_stopped(fill->groups, text_bytes(person->cgroup)) : NULL;
     bool waits = task->state == SCHED_WOKEN || task->state == SCHED_PREEMPTED;
     if (hog && hog->prio < 0) {
         out->why = SCHED_WHY_REALTIME;
@@ -94,8 +94,8 @@ static void explain_runnable(const struct sched_fill *fill, const struct busiest
     } else if (group) {
         out->why = SCHED_WHY_THROTTLED;
         snprintf(out->waits_for, sizeof(out->waits_for),
-                 "limit %.4g %% of control group %.160s: throttled in %llu of %llu periods", group->quota_pct,
-                 group->path, (unsigned long long)group->delta[1], (unsigned long long)group->delta[0]);
+                 "limit %.4g %% of control group %.160s: throttled in %llu of %llu periods", group->limit_pct,
+                 group->path, (unsigned long long)group->stops.throttled, (unsigned long long)group->stops.periods);
     } else if (waits && out->age >= SCHED_STUCK_NS) {
         out->why = SCHED_WHY_CPU;
         const struct sched_task *other = other_of(fill, busiest[number].all, task);

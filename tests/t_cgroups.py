@@ -150,6 +150,19 @@ def throttled(cpu, v2):
         group.end()
 
 
+def scheduled(group):
+    """The same group in the scheduler's pane, from the same search, and threads of it that wait for its limit."""
+    last = frames(3, pane="sched")[-1]
+    if not last["tables"].get("cpus"):
+        print("no scheduler events here: whom the limit stops is not tested")
+        return
+    rows = [r for r in last["tables"]["cgroups"] if r["cgroup"] == "/" + NAME]
+    assert len(rows) == 1 and rows[0]["quota_pct"] == 20 and 5 < rows[0]["periods_per_s"] < 15, rows
+    assert rows[0]["throttled_per_s"] > 2 and rows[0]["throttled_us_per_s"] > 1e5, rows
+    stuck = [r for r in last["tables"]["stuck"] if r["kind"] == "throttled"]
+    assert {r["pid"] for r in stuck} & {p.pid for p in group.loops} and all("/" + NAME in r["waits_for"] for r in stuck), stuck
+
+
 def found(path, loops):
     """A quota of 20 % of a CPU under busy loops: triage names the group, its limit, and the process that waits most with the number of others."""
     group = Group([path], loops)
@@ -176,6 +189,7 @@ def found(path, loops):
             assert rows[-1]["processes"] == loops and rows[-1]["pid"] is None, rows
             assert told[0]["culprit_pid"] in [p.pid for p in group.loops], told
             assert f" and {loops - 1} others in the group /{NAME}: " in told[0]["evidence"], told
+            scheduled(group)
     finally:
         group.end()
     last = frames(1, pane="triage")[0]["tables"]["cpu_limits"]

@@ -11,7 +11,6 @@
 #include "model/live.h"
 
 static struct sched_who *who;
-static struct sched_groups *groups;
 static struct table_builder *rows;
 static struct section *section;
 static char proc[64];
@@ -37,7 +36,6 @@ static int begin(void **state) {
     snprintf(proc, sizeof(proc), "/tmp/ktop-fill-XXXXXX");
     assert_non_null(mkdtemp(proc));
     who = sched_who_new(proc, NULL, NULL);
-    groups = sched_groups_new("/nonexistent");
     rows = table_builder_new(&sched_tasks_table);
     section = NULL;
     frame_begin = 0;
@@ -50,7 +48,6 @@ static int end(void **state) {
     section_unref(section);
     table_builder_free(rows);
     sched_who_free(who);
-    sched_groups_free(groups);
     tear_down(state);
     return system(command);
 }
@@ -58,13 +55,8 @@ static int end(void **state) {
 // The frame up to that time, in us.
 static void frame(uint64_t us) {
     sched_machine_flush(machine, us * US);
-    const struct sched_fill fill = {.machine = machine,
-                                    .who = who,
-                                    .groups = groups,
-                                    .rows = rows,
-                                    .end = us * US,
-                                    .seconds = (double)(us - frame_begin) / 1e6,
-                                    .interval = (double)(us - frame_begin) / 1e6};
+    const struct sched_fill fill = {
+        .machine = machine, .who = who, .rows = rows, .end = us * US, .seconds = (double)(us - frame_begin) / 1e6};
     section_unref(section);
     section = section_new("sched", frame_begin * US, us * US);
     sched_fill_tasks(&fill, section);
