@@ -12,7 +12,7 @@
 #include "collectors/format.h"
 #include "model/mem.h"
 
-#define PATH_SIZE 1024
+#define PATH_SIZE 4096
 #define LIMITS_MAX 64
 #define DIRS_PER_FRAME 32
 #define WALK_NS 5000000000ull // from the end of one walk to the next
@@ -233,7 +233,7 @@ static void dir_look(struct block_limits *limits, const char *group) {
     snprintf(path, sizeof(path), "%s%s", limits->root, group);
     DIR *dir = opendir(path);
     for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+        if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             dir_push(limits, group, entry->d_name);
     if (dir)
         closedir(dir);
@@ -321,11 +321,11 @@ void block_limits_fill(struct block_limits *limits, struct block_names *names, u
         table_builder_set_num(builder, row, L_WAIT, limit->wait_pct);
         if (noted || !(fullness(limit) >= AT_LIMIT_PCT))
             continue;
-        char text[256];
+        char text[PATH_SIZE + 256];
         snprintf(text, sizeof(text),
                  "the group %s is held to its limit on %s: on a whole disk the kernel tells of a bio only after that "
                  "wait, so total_us and io_total are without it",
-                 limit->group, text_bytes(device));
+                 limit->group[0] ? limit->group : "/", text_bytes(device));
         section_note(out, SEVERITY_INFO, "total_us", text, "none: the table io_limits has what the group may do");
         noted = true;
     }

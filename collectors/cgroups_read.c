@@ -198,7 +198,8 @@ static void walk(struct cgroups *cgroups, int hierarchy, int dir, char *path, si
         return;
     }
     for (struct dirent *entry; depth < DEPTH_MAX && (entry = readdir(entries));) {
-        if (entry->d_type != DT_DIR || entry->d_name[0] == '.' || length + 1 + strlen(entry->d_name) >= size)
+        if (entry->d_type != DT_DIR || !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
+            length + 1 + strlen(entry->d_name) >= size)
             continue;
         int below = openat(dirfd(entries), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (below < 0)

@@ -35,14 +35,14 @@ struct sched_ask {
 struct sched_told {
     struct sched_ask ask;
     bool gone;
-    bool hangs;                                   // /proc itself did not answer
-    char state;                                   // letter of /proc/PID/stat; 0: not read (short waits)
-    uint64_t read_ns;                             // when it was (CLOCK_MONOTONIC)
-    uint8_t why;                                  // enum sched_why
-    char where[64];                               // function of the kernel; "": not told
-    int64_t syscall;                              // its number
-    bool short_words;                             // of a 32-bit program
-    char waits_for[320], stack[512], cgroup[256]; // "": not known
+    bool hangs;                                    // /proc itself did not answer
+    char state;                                    // letter of /proc/PID/stat; 0: not read (short waits)
+    uint64_t read_ns;                              // when it was (CLOCK_MONOTONIC)
+    uint8_t why;                                   // enum sched_why
+    char where[64];                                // function of the kernel; "": not told
+    int64_t syscall;                               // its number
+    bool short_words;                              // of a 32-bit program
+    char waits_for[320], stack[512], cgroup[1024]; // "": not known
 };
 
 // proc: "/proc", or a test's.

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-# needs: root, cgroups; groups are the sums of their tasks, CPU and pressure of busy loops in a group, throttling of one with a quota and its finding
+# needs: root, cgroups; groups are the sums of their tasks, CPU and pressure of busy loops in a group, throttling of one with a quota and its finding, names with hostile bytes
 import json
 import os
 import subprocess
 import sys
 import time
+
+from terminal import Terminal
 
 KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
 SUMS = ("cpu_pct", "user_pct", "system_pct", "run_queue_us", "context_switches_per_s", "minor_faults_per_s", "major_faults_per_s",
@@ -19,7 +21,7 @@ def skip(reason):
 
 
 def mounts():
-    """Where v2 and v1's cpu controller are mounted whole: {"v2": path, "cpu": path}."""
+    """Where v2 and v1's controllers are mounted whole: {"v2": path, "cpu": path, "blkio": path}."""
     found = {}
     for line in open("/proc/self/mountinfo"):
         head, _, tail = line.partition(" - ")
@@ -28,8 +30,9 @@ def mounts():
             continue
         if kind[0] == "cgroup2":
             found.setdefault("v2", fields[4])
-        elif kind[0] == "cgroup" and "cpu" in kind[2].split(","):
-            found.setdefault("cpu", fields[4])
+        for controller in "cpu", "blkio":
+            if kind[0] == "cgroup" and controller in kind[2].split(","):
+                found.setdefault(controller, fields[4])
     return found
 
 
@@ -58,6 +61,15 @@ def sums(frame):
     return groups
 
 
+def end(path):
+    for _ in range(100):
+        try:
+            os.rmdir(path)
+            break
+        except OSError:  # the last of its tasks is still being taken away
+            time.sleep(0.02)
+
+
 class Group:
     """A group with so many busy loops, in the hierarchies given."""
 
@@ -79,12 +91,7 @@ class Group:
         for p in self.loops:
             p.wait()
         for path in self.paths:
-            for _ in range(100):
-                try:
-                    os.rmdir(path)
-                    break
-                except OSError:  # the last of its tasks is still being taken away
-                    time.sleep(0.02)
+            end(path)
 
 
 def usage_us(path):
@@ -196,6 +203,72 @@ def found(path, loops):
     assert not any(r["cgroup"] == "/" + NAME for r in last), last
 
 
+HOSTILE = [b"\x1b[31mEV\x1b]0;IL\x07", b"EV\xff\xc3(\x9b5m", "EV\u202eIL\x85".encode(), b"EV\tIL\r\x7f", b'EV",IL\'\\x', b".EV" + b"w" * 252]
+RAW = (b"\x1b[31mEV", b"\x1b]0;IL", b"\xff", b"\x9b5m", "\u202e".encode(), b"\xc2\x85", b"EV\t", b"\r\x7f")
+
+
+def hostile(cpu, blkio):
+    """Groups with bytes in their names that a terminal, CSV or JSON would take for something else."""
+    made, loops = [], []
+    try:
+        for name in HOSTILE:
+            for root in cpu, blkio:
+                if root:
+                    made.append(os.path.join(root.encode(), name))
+                    os.mkdir(made[-1])
+            loops.append(subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True))
+            for path in made[-2 if blkio else -1:]:
+                with open(os.path.join(path, b"cgroup.procs"), "w") as f:
+                    f.write(str(loops[-1].pid))
+            with open(os.path.join(made[-2 if blkio else -1], b"cpu.cfs_quota_us"), "w") as f:
+                f.write("3000")
+        for form in "text", "csv", "json":
+            out = subprocess.run([KTOP, "-b", "-P", "triage,tasks,sched,disk", "-F", form, "-n", "4", "-d", "0.5"], stdin=subprocess.DEVNULL,
+                                 capture_output=True, check=True).stdout
+            text = out.decode("utf-8")
+            wrong = sorted({hex(ord(c)) for c in text if (ord(c) < 32 and c != "\n") or 0x7f <= ord(c) <= 0x9f or c in "\u2028\u2029\u202e"})
+            assert not wrong, (form, wrong)
+            if form == "json":
+                hostile_frames([json.loads(line) for line in text.splitlines()], loops)
+        hostile_screens()
+    finally:
+        for p in loops:
+            p.kill()
+            p.wait()
+        for path in made:
+            end(path)
+
+
+def hostile_frames(shown, loops):
+    """Each group is there, with its processes, by the names that are all different."""
+    last = {frame["pane"]: frame["tables"] for frame in shown}
+    own = {t["cgroup"] for t in last["tasks"]["tasks"] if t["pid"] in [p.pid for p in loops]}
+    limits = {r["cgroup"]: r for r in last["triage"]["cpu_limits"]}
+    assert len(own) == len(loops) and own <= set(limits), (own, set(limits))
+    assert {limits[name]["pid"] for name in own} == {p.pid for p in loops}, limits
+    throttled = {r["pid"]: r["cgroup"] for f in shown for r in f["tables"].get("stuck", []) if r["kind"] == "throttled"}
+    assert all(throttled.get(limits[name]["pid"], name) == name for name in own), throttled
+    long = [name for name in own if len(name) > 200]
+    assert len(long) == 1 and limits[long[0]]["throttled_pct"] > 0, long
+    if "stuck" in last["sched"]:
+        assert limits[long[0]]["pid"] in throttled, ("the group with the longest name stops nobody?", throttled)
+
+
+def hostile_screens():
+    terminal = Terminal([KTOP, "-d", "0.5"], 120, 40)
+    terminal.pump(2)
+    for keys in "2", "c", "1", "7", "5", "2", "q":
+        terminal.send(keys)
+        terminal.pump(1.2)
+    status, raw = terminal.wait(10), terminal.raw
+    terminal.end()
+    assert status == 0, (status, raw[-300:])
+    assert b"EV" in raw, "the test is blind: no group is on the screen"
+    raw.decode("utf-8")
+    for sequence in RAW:
+        assert sequence not in raw, (sequence, raw[max(0, raw.index(sequence) - 60):][:120])
+
+
 def main():
     if os.geteuid() != 0:
         skip("needs root: makes control groups")
@@ -206,6 +279,8 @@ def main():
         for loops in 1, 3:
             found(where.get("cpu") or where["v2"], loops)
         throttled(where.get("cpu"), where.get("v2"))
+        if "cpu" in where:
+            hostile(where["cpu"], where.get("blkio"))
     else:
         print("no group here can have a CPU quota: throttling and its finding are not tested")
     if "v2" not in where or not os.access(os.path.join(where["v2"], "cgroup.procs"), os.W_OK):

@@ -34,7 +34,7 @@ static int tear_down(void **state) {
 }
 
 static void put(const char *path, const char *text) {
-    char full[256];
+    char full[512];
     snprintf(full, sizeof(full), "%s%s", root, path);
     for (char *at = full + strlen(root) + 1; (at = strchr(at, '/')); at++) {
         *at = 0;
@@ -175,12 +175,43 @@ static void none(void **state) {
     block_limits_free(NULL);
 }
 
+// A name may be as long as a file's, hold any bytes and begin with a dot; the note has all of it.
+static void hostile_names(void **state) {
+    (void)state;
+    char name[256], group[260], file[300];
+    double value;
+    size_t notes;
+    memset(name, 'w', 255);
+    memcpy(name, ".\x1b[1m\xff", 6);
+    name[255] = '\0';
+    put("/cgroup.controllers", "io\n");
+    snprintf(group, sizeof(group), "/%s", name);
+    snprintf(file, sizeof(file), "%s/io.max", group);
+    put(file, "8:16 rbps=max wbps=max riops=20 wiops=max\n");
+    snprintf(file, sizeof(file), "%s/io.stat", group);
+    put(file, "8:16 rios=100\n");
+    struct block_limits *limits = block_limits_new(root);
+    assert_int_equal(rows_at(limits, SECOND, group, "read_limit_per_s", &value, &notes), 1);
+    assert_true(value == 20);
+    put(file, "8:16 rios=120\n");
+    struct section *section = section_new("block", SECOND, 2 * SECOND);
+    block_limits_read(limits, 2 * SECOND);
+    block_limits_fill(limits, names, 2 * SECOND, section);
+    assert_int_equal(section_notes(section), 1);
+    const char *text = section_note_at(section, 0)->text;
+    assert_non_null(strstr(text, name));
+    assert_non_null(strstr(text, "io_total are without it"));
+    section_unref(section);
+    block_limits_free(limits);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(version_2, set_up, tear_down),
         cmocka_unit_test_setup_teardown(version_1, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_groups, set_up, tear_down),
         cmocka_unit_test_setup_teardown(none, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(hostile_names, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

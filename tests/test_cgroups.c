@@ -224,6 +224,31 @@ static void test_cpu_only(void **state) {
     cgroups_close(&cgroups);
 }
 
+// A name may be any bytes but a newline and a slash, as long as a file's, and begin with a dot.
+static void test_hostile_names(void **state) {
+    (void)state;
+    struct cgroups cgroups;
+    struct cgroup_counts counts;
+    char name[256], file[300], expected[320];
+    clean();
+    memset(name, 'w', 255);
+    name[255] = '\0';
+    put("/proc/self/mountinfo", V2_LINE);
+    put("/sys/fs/cgroup/\x1b[31m\xff\xc3(/cpu.stat", "nr_periods 1\n");
+    put("/sys/fs/cgroup/..dots/cpu.stat", "nr_periods 2\n");
+    put("/sys/fs/cgroup/.hidden/cpu.stat", "nr_periods 3\n");
+    snprintf(file, sizeof(file), "/sys/fs/cgroup/%s/cpu.stat", name);
+    put(file, "nr_periods 4\n");
+    snprintf(expected, sizeof(expected), "/:1 /\x1b[31m\xff\xc3(:1 /..dots:1 /.hidden:1 /%s:1 ", name);
+    assert_int_equal(cgroups_open(&cgroups, root), 0);
+    assert_string_equal(list(&cgroups), expected);
+    for (size_t i = 1; i < cgroups.count; i++) {
+        cgroup_read_throttling(&cgroups, &cgroups.groups[i], &counts);
+        assert_int_equal(counts.periods, i);
+    }
+    cgroups_close(&cgroups);
+}
+
 static int make_root(void **state) {
     (void)state;
     return mkdtemp(root) ? 0 : -1;
@@ -237,6 +262,7 @@ static int remove_root(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_mounts), cmocka_unit_test(test_v2),
-                                       cmocka_unit_test(test_v1_beside_v2), cmocka_unit_test(test_cpu_only)};
+                                       cmocka_unit_test(test_v1_beside_v2), cmocka_unit_test(test_cpu_only),
+                                       cmocka_unit_test(test_hostile_names)};
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }
