@@ -22,6 +22,8 @@
 // So few events are read more rarely: each look costs as much as a thousand of them, if only for the sub-buffers that
 // are copied whole. Where CPUs are few their buffers are large, and outlast a torrent that begins meanwhile.
 #define FEW_PER_MS 1000
+#define UNSEEN_MUCH                                                                                                    \
+    0.2             // a share of the interval of which it is told that it is not known: less than that is in a column
 #define DRAIN_MS 10 // stream_drain's own
 #define DRAIN_QUIET_MS 40
 
@@ -201,7 +203,24 @@ static void sched_drain(struct collector_run *run) {
 
 // ---- frames ----
 
-static void put_notes(struct sched *sched, const struct stream_frame *frame, const struct cgroups_limited *groups,
+static void note_unseen(const struct sched_machine *machine, double seconds, struct section *out) {
+    char text[160];
+    double most = 0;
+    uint32_t worst = 0;
+    for (uint32_t i = 0; i < machine->n_cpus && !machine->partial; i++) {
+        double unknown = (double)machine->cpus[i].unknown / 1e9 / seconds;
+        worst = unknown > most ? i : worst;
+        most = fmax(most, unknown);
+    }
+    if (!(most >= UNSEEN_MUCH))
+        return;
+    snprintf(text, sizeof(text),
+             "what CPU %u did is not known for %.0f %% of the time: the kernel left out %llu switches", worst,
+             100 * fmin(1, most), (unsigned long long)machine->counts.unseen);
+    section_note(out, SEVERITY_INFO, "busy_pct", text, NULL);
+}
+
+static void put_notes(struct sched *sched, const struct stream_frame *frame, const struct sched_fill *fill,
                       struct section *out) {
     char text[256];
     stream_notes(sched->stream, frame, out);
@@ -222,11 +241,19 @@ static void put_notes(struct sched *sched, const struct stream_frame *frame, con
                  (unsigned long long)sched->machine->counts.left_out);
         section_note(out, SEVERITY_WARNING, NULL, text, NULL);
     }
-    if (cgroups_limited_left_out(groups)) {
+    note_unseen(sched->machine, fill->seconds, out);
+    if (cgroups_limited_left_out(fill->groups)) {
         snprintf(text, sizeof(text), "%zu control groups were not searched for limits: there are too many",
-                 cgroups_limited_left_out(groups));
+                 cgroups_limited_left_out(fill->groups));
         section_note(out, SEVERITY_INFO, "throttled_per_s", text, NULL);
     }
+}
+
+static bool any_throttled(const struct cgroups_limited *groups) {
+    for (size_t i = 0; i < cgroups_limited_count(groups); i++)
+        if (cgroups_limited_at(groups, i)->stops.throttled)
+            return true;
+    return false;
 }
 
 static int sched_sample(struct collector_run *run, struct section *out) {
@@ -241,6 +268,8 @@ static int sched_sample(struct collector_run *run, struct section *out) {
     stream_frame(sched->stream, run, &frame);
     if (frame.ratio > 1 && machine->last_ts < end)
         end = machine->last_ts; // it may be between two slices, of which nothing is known
+    const struct cgroups_limited *groups = cgroups_limited_get();
+    machine->throttles = any_throttled(groups);
     sched_machine_flush(machine, end);
     double recorded = (double)frame.on_ns / 1e9;
     if (frame.ratio == 1 && end > machine->begin)
@@ -248,7 +277,7 @@ static int sched_sample(struct collector_run *run, struct section *out) {
     const struct sched_fill fill = {
         .machine = machine,
         .who = sched->who,
-        .groups = cgroups_limited_get(),
+        .groups = groups,
         .rows = sched->rows,
         .end = end,
         .seconds = run->first || recorded <= 0 ? NAN : recorded,
@@ -263,8 +292,8 @@ static int sched_sample(struct collector_run *run, struct section *out) {
     values[SCHED_S_LOST] = (double)frame.lost;
     for (int i = 0; i < SCHED_S_ALL; i++)
         section_series(out, &sched_series[i], run->first ? NAN : values[i]);
-    put_notes(sched, &frame, fill.groups, out);
-    cgroups_limited_unref(fill.groups);
+    put_notes(sched, &frame, &fill, out);
+    cgroups_limited_unref(groups);
     section_events(out, frame.events, frame.lost);
     sched_machine_next(machine, end);
     return 0;

@@ -61,7 +61,7 @@ static void put_text(const struct row *row, uint16_t column, const struct text *
 }
 
 static void fill_queue(const struct sched_fill *fill, const struct sched_task *task, const struct row *row) {
-    bool waits = task->state == SCHED_WOKEN || task->state == SCHED_PREEMPTED;
+    bool waits = sched_waits(task->state) && !sched_may_run(fill->machine, task, fill->end);
     uint64_t so_far = waits && task->exact && fill->end > task->since ? fill->end - task->since : 0;
     uint64_t most = so_far > task->queue_max ? so_far : task->queue_max;
     put(row, SCHED_T_QUEUE_AVG,
@@ -74,7 +74,7 @@ static void fill_queue(const struct sched_fill *fill, const struct sched_task *t
 static void fill_task(const struct sched_fill *fill, const struct sched_task *task, struct sched_person *person,
                       const struct row *row) {
     double seconds = fill->seconds;
-    uint8_t state = task->state;
+    uint8_t state = sched_may_run(fill->machine, task, fill->end) ? SCHED_RUNNABLE : task->state;
     char name[SCHED_COMM + 1] = "";
     memcpy(name, task->comm, SCHED_COMM);
     if (name[0] && (!person->comm || strcmp(text_bytes(person->comm), name) != 0)) {
@@ -152,6 +152,22 @@ void sched_fill_tasks(const struct sched_fill *fill, struct section *out) {
 
 // ---- CPUs ----
 
+static bool cpu_is_known(const struct sched_fill *fill, const struct sched_cpu *cpu) {
+    return (double)cpu->unknown / 1e9 <= 0.5 * fill->seconds;
+}
+
+static void fill_busy(const struct sched_fill *fill, const struct sched_cpu *cpu, const struct row *row) {
+    double unknown = (double)cpu->unknown / 1e9 / fill->seconds, busy = (double)cpu->busy_ns / 1e9 / fill->seconds;
+    put(row, SCHED_C_UNKNOWN, 100 * fmin(1, unknown));
+    if (cpu_is_known(fill, cpu))
+        put(row, SCHED_C_BUSY, 100 * fmin(1, busy / (1 - unknown)));
+    if (cpu->current == SCHED_NOBODY)
+        return;
+    put(row, SCHED_C_TID, cpu->current);
+    uint32_t slot = sched_slot(fill->machine, cpu->current);
+    put_text(row, SCHED_C_COMM, slot ? sched_comm_text(&fill->machine->tasks[slot]) : NULL);
+}
+
 static void fill_cpu(const struct sched_fill *fill, uint32_t number, const struct row *row) {
     const struct sched_machine *machine = fill->machine;
     const struct sched_cpu *cpu = &machine->cpus[number];
@@ -159,16 +175,11 @@ static void fill_cpu(const struct sched_fill *fill, uint32_t number, const struc
     uint64_t switches = cpu->voluntary + cpu->involuntary + cpu->idle_switches;
     put(row, SCHED_C_CPU, number);
     if (!machine->partial) {
-        put(row, SCHED_C_LENGTH, (double)cpu->area / 1e9 / seconds);
+        put(row, SCHED_C_LENGTH, cpu_is_known(fill, cpu) ? (double)cpu->area / 1e9 / seconds : NAN);
         put(row, SCHED_C_LENGTH_MAX, cpu->max);
     }
-    if (!machine->partial && (cpu->known || switches)) {
-        double busy = 100 * (double)cpu->busy_ns / 1e9 / seconds;
-        put(row, SCHED_C_BUSY, busy > 100 ? 100 : busy);
-        put(row, SCHED_C_TID, cpu->current);
-        uint32_t slot = sched_slot(machine, cpu->current);
-        put_text(row, SCHED_C_COMM, slot ? sched_comm_text(&machine->tasks[slot]) : NULL);
-    }
+    if (!machine->partial && (cpu->known || switches))
+        fill_busy(fill, cpu, row);
     put(row, SCHED_C_SWITCHES, (double)switches / seconds);
     put(row, SCHED_C_VOLUNTARY, (double)cpu->voluntary / seconds);
     put(row, SCHED_C_INVOLUNTARY, (double)cpu->involuntary / seconds);

@@ -32,31 +32,66 @@ static void leaves_first(const struct sched_machine *machine, struct sched_task 
     task->ns[task->state] -= ts;
 }
 
-// Who was believed to run there and did not leave: an event of it was lost.
-static void stranger(struct sched_machine *machine, struct sched_cpu *cpu, int32_t tid, uint64_t ts) {
-    uint32_t slot = sched_slot(machine, cpu->current), number = (uint32_t)(cpu - machine->cpus);
-    struct sched_task *task = slot ? &machine->tasks[slot] : NULL;
-    if (task && task->state == SCHED_RUNNING && task->cpu == number)
-        task_set(machine, task, ts, SCHED_UNKNOWN, number);
-    if (!cpu->current && tid)
+#define NOWHERE UINT32_MAX
+
+// It runs on that CPU now, or has just ceased to. Where it was believed to run on another one, its leaving that was not
+// recorded, and whatever came there after it.
+static void ran_elsewhere(struct sched_machine *machine, struct sched_task *task, uint32_t slot, uint32_t number,
+                          uint64_t ts) {
+    if (task->state != SCHED_RUNNING || task->cpu == number || machine->partial)
+        return;
+    machine->counts.unseen++;
+    if (task->cpu < machine->n_cpus && machine->cpus[task->cpu].current_slot == slot)
+        cpu_lose(machine, &machine->cpus[task->cpu], ts);
+    task_lose(machine, task, ts);
+}
+
+// Another one leaves than the one that came: a switch between them was not recorded. When it was, nobody knows. An idle
+// CPU was idle at least until the one that leaves was woken.
+static void stranger(struct sched_machine *machine, struct sched_cpu *cpu, uint32_t slot, uint64_t ts) {
+    uint32_t number = (uint32_t)(cpu - machine->cpus);
+    struct sched_task *task = slot ? &machine->tasks[slot] : NULL, *came = &machine->tasks[cpu->current_slot];
+    bool woken = task && sched_waits(task->state) && task->cpu == number;
+    machine->counts.unseen++;
+    cpu_void(machine, cpu, woken && !cpu->current ? task->since : 0, ts);
+    if (cpu->current_slot && came->state == SCHED_RUNNING && came->cpu == number)
+        task_lose(machine, came, ts);
+    if (!task)
+        return;
+    ran_elsewhere(machine, task, slot, number, ts);
+    task_void(machine, task, ts);
+}
+
+// Nobody was seen to leave this CPU before.
+static void who_leaves_first(struct sched_machine *machine, struct sched_cpu *cpu, uint32_t slot, uint64_t ts) {
+    struct sched_task *task = &machine->tasks[slot];
+    // It was seen to wait or to sleep since: it did not have the CPU all the time, and when it came is not known.
+    if (slot && task->state != SCHED_UNKNOWN && task->state != SCHED_RUNNABLE && !machine->partial) {
+        machine->counts.unseen++;
+        cpu_void(machine, cpu, 0, ts);
         cpu->busy -= ts;
-    else if (cpu->current && !tid)
-        cpu->busy += ts;
+        ran_elsewhere(machine, task, slot, (uint32_t)(cpu - machine->cpus), ts);
+        task_void(machine, task, ts);
+        return;
+    }
+    cpu->busy -= cpu->since;
+    if (slot)
+        leaves_first(machine, task, cpu, ts);
 }
 
 // The one that leaves, where it is not the one that came last. (Without the event: were its address known to anybody,
 // it would have to be in memory.)
 static uint32_t who_leaves(struct sched_machine *machine, struct sched_cpu *cpu, int32_t tid, uint64_t ts) {
-    if (cpu->known && cpu->current != tid && !machine->partial)
-        stranger(machine, cpu, tid, ts);
-    if (!tid)
-        return 0;
-    uint32_t slot = slot_of(machine, tid, ts);
-    if (cpu->known)
-        return slot;
-    cpu->busy -= cpu->since;
-    if (slot)
-        leaves_first(machine, &machine->tasks[slot], cpu, ts);
+    uint32_t slot = tid ? slot_of(machine, tid, ts) : 0;
+    if (cpu->known && cpu->current != tid && !machine->partial) {
+        stranger(machine, cpu, slot, ts);
+        if (cpu->current <= 0 && tid)
+            cpu->busy -= ts;
+        else if (cpu->current > 0 && !tid)
+            cpu->busy += ts;
+    } else if (!cpu->known && tid) {
+        who_leaves_first(machine, cpu, slot, ts);
+    }
     return slot;
 }
 
@@ -100,6 +135,7 @@ SCHED_INLINE void comes(struct sched_machine *machine, struct sched_cpu *cpu, st
     task->prio = (int16_t)event->next_prio;
     task->nudged = false;
     if (unlikely(task->state != SCHED_WOKEN && task->state != SCHED_PREEMPTED)) {
+        ran_elsewhere(machine, task, (uint32_t)(task - machine->tasks), event->cpu, event->ts);
         task_set(machine, task, event->ts, SCHED_RUNNING, event->cpu);
         return;
     }
@@ -134,7 +170,7 @@ SCHED_INLINE void on_switch(struct sched_machine *machine, struct sched_cpu *cpu
     } else {
         cpu->busy += event->ts;
     }
-    if (unlikely(machine->tasks[prev].tid != event->tid))
+    if (unlikely(machine->tasks[prev].tid != event->tid || cpu->current < 0))
         prev = who_leaves(machine, cpu, event->tid, event->ts);
     if (event->tid) {
         leaves(machine, cpu, prev, event);
@@ -145,11 +181,20 @@ SCHED_INLINE void on_switch(struct sched_machine *machine, struct sched_cpu *cpu
     cpu->current = event->next;
     cpu->current_slot = next;
     cpu->known = true;
+    cpu->last = event->ts;
     if (next)
         comes(machine, cpu, &machine->tasks[next], event);
 }
 
 // ---- wakeups ----
+
+// Only who sleeps, or is about to, is woken: one that was woken before has run since, and waits anew, or still runs.
+static void ran_unseen(struct sched_machine *machine, struct sched_task *task, uint64_t ts) {
+    machine->counts.unseen++;
+    if (task->cpu < machine->n_cpus && !machine->partial && !machine->cpus[task->cpu].current)
+        cpu_void(machine, &machine->cpus[task->cpu], task->since, ts);
+    task_lose(machine, task, ts);
+}
 
 SCHED_INLINE void on_waking(struct sched_machine *machine, uint32_t slot, const struct sched_event *event) {
     struct sched_task *task = &machine->tasks[slot];
@@ -170,8 +215,11 @@ SCHED_INLINE void on_waking(struct sched_machine *machine, uint32_t slot, const 
     task->prio = (int16_t)event->prio;
     if (unlikely(!task->comm[0]))
         comm_take(task, event->comm);
+    bool ran = task->state == SCHED_WOKEN && event->kind == SCHED_WAKING;
+    if (unlikely(ran))
+        ran_unseen(machine, task, event->ts);
     bool counts = sched_counts(task->state);
-    task->nudged = counts && task->state != SCHED_RUNNABLE;
+    task->nudged = ran || (counts && task->state != SCHED_RUNNABLE);
     if (unlikely(counts)) { // it had not left its CPU, or was in a queue already: it did not wait for that
         if (!task->nudged)
             task_set(machine, task, event->ts, SCHED_WOKEN, target);
@@ -238,7 +286,8 @@ static void on_migrate(struct sched_machine *machine, const struct sched_event *
         return;
     }
     if (task->nudged && sleeps(task->state))
-        sched_task_was_awake(machine, task); // one that sleeps is moved only by who wakes it
+        sched_task_was_awake(machine, task);                // one that sleeps is moved only by who wakes it
+    ran_elsewhere(machine, task, slot, NOWHERE, event->ts); // one that runs is not moved
     if (task->state == SCHED_WOKEN && task->woken_by && event->current == task->waker &&
         span(task->since, event->ts) < PLACING_NS)
         place(machine, task, target);

@@ -107,11 +107,27 @@ void sched_machine_doubt(struct sched_machine *machine, uint32_t slot, char stat
         sched_task_was_awake(machine, task);
         return;
     }
-    if (sched_counts(task->state))
-        queue_leave(machine, task->cpu, now);
-    task_enter(task, task_from(machine, task), SCHED_UNKNOWN); // what it did since is not known: it is not added up
-    task->exact = task->woken_by = task->nudged = false;
-    task->since = now;
+    if (task->cpu < machine->n_cpus && !machine->partial) {
+        struct sched_cpu *cpu = &machine->cpus[task->cpu];
+        uint64_t known = machine->last_ts < now ? machine->last_ts : now; // events up to now may be still to come
+        known = known > machine->begin ? known : machine->begin;
+        if (cpu->current_slot == slot)
+            cpu_lose(machine, cpu, known);
+        else if (sched_waits(task->state) && cpu->known && !cpu->current)
+            cpu_void(machine, cpu, task->since, known);
+    }
+    task_lose(machine, task, now);
+    task->woken_by = false;
+}
+
+// From waking to running on an idle CPU it takes far less.
+#define IDLE_WAIT_NS 1000000ull
+
+bool sched_may_run(const struct sched_machine *machine, const struct sched_task *task, uint64_t now) {
+    if (!sched_waits(task->state) || task->cpu >= machine->n_cpus || machine->partial || machine->throttles)
+        return false;
+    const struct sched_cpu *cpu = &machine->cpus[task->cpu];
+    return cpu->known && cpu->current <= 0 && task->since + IDLE_WAIT_NS < now;
 }
 
 void sched_machine_lost(struct sched_machine *machine, uint64_t now) {
@@ -129,13 +145,15 @@ void sched_machine_lost(struct sched_machine *machine, uint64_t now) {
     for (uint32_t i = 0; i < machine->n_cpus; i++) {
         struct sched_cpu *cpu = &machine->cpus[i];
         cpu->weight += cpu->length * known; // what it was up to then
-        if (cpu->known && cpu->current)
+        if (cpu->known && cpu->current == SCHED_NOBODY)
+            cpu_void(machine, cpu, 0, known);
+        if (cpu_runs(cpu))
             cpu->busy += known;
         cpu->length = 0;
         cpu->known = false;
         cpu->current = 0;
         cpu->current_slot = 0;
-        cpu->since = now;
+        cpu->since = cpu->last = now;
     }
 }
 
@@ -146,12 +164,16 @@ static uint64_t least_0(uint64_t difference) {
     return (int64_t)difference > 0 ? difference : 0;
 }
 
-static void cpu_flush(struct sched_counts *counts, struct sched_cpu *cpu, uint64_t end) {
+static void cpu_flush(struct sched_machine *machine, struct sched_cpu *cpu, uint64_t end) {
+    struct sched_counts *counts = &machine->counts;
+    if (cpu->known && (cpu->current == SCHED_NOBODY || cpu->waited))
+        cpu_void(machine, cpu, cpu->waited, end);
+    cpu->waited = 0;
     cpu->area = cpu->weight + cpu->length * end;
-    cpu->busy_ns = cpu->busy + (cpu->known && cpu->current ? end : 0);
+    cpu->busy_ns = cpu->busy + (cpu_runs(cpu) ? end : 0);
     // The next interval begins here, with what is missing from this one.
     cpu->weight = cpu->area - least_0(cpu->area) - cpu->length * end;
-    cpu->busy = cpu->busy_ns - least_0(cpu->busy_ns) - (cpu->known && cpu->current ? end : 0);
+    cpu->busy = cpu->busy_ns - least_0(cpu->busy_ns) - (cpu_runs(cpu) ? end : 0);
     cpu->area = least_0(cpu->area);
     cpu->busy_ns = least_0(cpu->busy_ns);
     if (end > cpu->since)
@@ -163,16 +185,26 @@ static void cpu_flush(struct sched_counts *counts, struct sched_cpu *cpu, uint64
     counts->migrations += cpu->migrations;
 }
 
+// It runs, or it has slept again already: what its CPU does is not known, and that it is in the queue neither.
+static void waits_for_idle(struct sched_machine *machine, struct sched_task *task, uint64_t end) {
+    struct sched_cpu *cpu = &machine->cpus[task->cpu];
+    cpu->waited = !cpu->waited || task->since < cpu->waited ? task->since : cpu->waited;
+    cpu->weight -= span(task_from(machine, task), end);
+    task_void(machine, task, end);
+}
+
 void sched_machine_flush(struct sched_machine *machine, uint64_t end) {
     for (uint32_t i = 1; i < machine->n; i++) {
         struct sched_task *task = &machine->tasks[i];
+        if (sched_may_run(machine, task, end))
+            waits_for_idle(machine, task, end);
         task->ns[task->state] += end;
         for (int state = 0; state < SCHED_STATES; state++)
             task->ns[state] = least_0(task->ns[state]);
     }
-    machine->counts = (struct sched_counts){.left_out = machine->counts.left_out};
+    machine->counts = (struct sched_counts){.left_out = machine->counts.left_out, .unseen = machine->counts.unseen};
     for (uint32_t i = 0; i < machine->n_cpus; i++)
-        cpu_flush(&machine->counts, &machine->cpus[i], end);
+        cpu_flush(machine, &machine->cpus[i], end);
 }
 
 struct rank {
@@ -221,7 +253,7 @@ void sched_machine_next(struct sched_machine *machine, uint64_t end) {
     for (uint32_t i = 0; i < machine->n_cpus; i++) {
         struct sched_cpu *cpu = &machine->cpus[i];
         cpu->max = cpu->length;
-        cpu->area = cpu->busy_ns = 0;
+        cpu->area = cpu->busy_ns = cpu->unknown = 0;
         cpu->voluntary = cpu->involuntary = cpu->idle_switches = cpu->wakeups = cpu->migrations = 0;
         hist_acc_clear(&cpu->queue);
     }

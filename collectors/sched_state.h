@@ -9,6 +9,11 @@
 // context, and run-queue latency begins there. sched_wakeup, which is late and without its waker where the wakeup is
 // handed to another CPU, is needed before 4.3 only, and where migrations are not told. Between waking and waking up the
 // kernel waits until the task has left its CPU: a task that is woken on its way to sleep may yet be seen to leave.
+//
+// Some kernels leave out switches now and then (out of the idle task, out of PID 1's threads), without a sign. It shows
+// later: another task leaves a CPU than the one that came, or somebody comes who runs elsewhere, or waits at an idle
+// CPU. What lies between the last thing that was seen and that moment is then not known, of the CPU and of the tasks,
+// and is in no sum.
 #ifndef COLLECTORS_SCHED_STATE_H
 #define COLLECTORS_SCHED_STATE_H
 
@@ -63,14 +68,18 @@ struct sched_task {
     uint64_t ns[SCHED_STATES];
 };
 
+#define SCHED_NOBODY (-1)
 struct sched_cpu {
-    int32_t current;       // the task that runs; 0: idle
+    int32_t current;       // the task that runs; 0: idle; SCHED_NOBODY: it is not known who
     uint32_t current_slot; // where it was when it began to; 0: not known
     bool known;            // a switch was seen
     uint32_t length, max;  // tasks in its run queue; the most in the interval
     uint64_t weight;       // weight + length * t (modulo 2^64) is the length added up over the interval to the time t
     uint64_t busy;         // the same for the time in which a task ran: begins taken away, ends added
     uint64_t since;        // nothing is known of it from before
+    uint64_t last;         // up to here it is in the sums: its last switch, or later
+    uint64_t unknown;      // of the interval: what it did for so long is not known
+    uint64_t waited;       // within a flush: since when it seems idle although somebody waits for it; 0: it does not
     uint64_t voluntary, involuntary, idle_switches, wakeups, migrations;
     uint64_t area, busy_ns; // of the interval: after a flush
     struct hist_acc queue;
@@ -79,6 +88,7 @@ struct sched_cpu {
 struct sched_counts {
     uint64_t switches, voluntary, involuntary, wakeups, migrations; // after a flush
     uint64_t left_out;                                              // events of tasks for which there was no room
+    uint64_t unseen; // switches that the kernel must have left out, as far as that shows
 };
 
 struct sched_machine {
@@ -93,6 +103,7 @@ struct sched_machine {
     uint64_t last_ts;       // of the newest event
     bool partial;           // only the events of some tasks come: a CPU's queue is not known
     bool old_wakeups;       // there is no sched_waking: a wakeup is what sched_wakeup tells
+    bool throttles;         // control groups were throttled in the interval: their tasks wait at idle CPUs
     bool filtered;          // only some tasks are wanted: a new one is hidden until it is known to be one of them
     struct hist_acc *off;   // SCHED_OFF_KINDS
     struct hist_acc *slots; // SCHED_SLOTS + 1
@@ -112,6 +123,8 @@ uint64_t sched_machine_run(void *ctx, uint32_t cpu, struct ring_page *page, uint
 // What /proc says of a task of which nothing is known yet; state is the letter. Returns its slot; 0: no room.
 uint32_t sched_machine_seed(struct sched_machine *machine, int32_t tid, char state, uint32_t cpu, const char *comm,
                             uint64_t now);
+// Whether a task that is in a run queue by its events may run all the same: its CPU seems to be idle.
+bool sched_may_run(const struct sched_machine *machine, const struct sched_task *task, uint64_t now);
 // /proc says that the task does what its events do not tell (state is its letter). It was woken on its way to sleep, or
 // nothing is known of it from now on.
 void sched_machine_doubt(struct sched_machine *machine, uint32_t slot, char state, uint64_t now);
@@ -127,6 +140,10 @@ void sched_machine_flush(struct sched_machine *machine, uint64_t end);
 void sched_machine_next(struct sched_machine *machine, uint64_t end);
 // Between drains: makes room for more tasks. Pointers to tasks are then no longer good; slots are.
 void sched_machine_grow(struct sched_machine *machine);
+
+static inline bool sched_waits(uint8_t state) { // for a CPU
+    return state == SCHED_WOKEN || state == SCHED_PREEMPTED;
+}
 
 static inline uint32_t sched_slot(const struct sched_machine *machine, int32_t tid) {
     return tid > 0 && (uint32_t)tid < SCHED_PIDS ? machine->by_tid[tid] : 0;

@@ -58,6 +58,52 @@ static inline uint64_t task_from(const struct sched_machine *machine, const stru
     return task->since > machine->begin ? task->since : machine->begin;
 }
 
+SCHED_INLINE bool cpu_runs(const struct sched_cpu *cpu) {
+    return cpu->known && cpu->current > 0;
+}
+
+// What the CPU did between then and ts is not known. It goes on from ts as it was believed to do.
+static inline void cpu_void(const struct sched_machine *machine, struct sched_cpu *cpu, uint64_t from, uint64_t ts) {
+    from = from > cpu->last ? from : cpu->last;
+    from = from > machine->begin ? from : machine->begin;
+    if (from >= ts)
+        return;
+    cpu->unknown += ts - from;
+    if (cpu_runs(cpu))
+        cpu->busy += from - ts;
+    cpu->last = ts;
+}
+
+// It is not even known who runs there now. The next who leaves is not the one who came.
+static inline void cpu_lose(struct sched_machine *machine, struct sched_cpu *cpu, uint64_t ts) {
+    cpu_void(machine, cpu, 0, ts);
+    if (cpu_runs(cpu))
+        cpu->busy += ts;
+    cpu->current = SCHED_NOBODY;
+    cpu->current_slot = 0;
+}
+
+// What the task did since its state began is not known: it is not added up, though the state ends at ts only.
+static inline void task_void(const struct sched_machine *machine, struct sched_task *task, uint64_t ts) {
+    uint64_t from = task_from(machine, task);
+    if (from >= ts)
+        return;
+    task->ns[task->state] += from - ts;
+    task->ns[SCHED_UNKNOWN] += ts - from;
+}
+
+// It ceases to be in any state that is known, and was not in the one that it was believed to be in.
+static inline void task_lose(struct sched_machine *machine, struct sched_task *task, uint64_t ts) {
+    uint64_t from = task_from(machine, task);
+    if (sched_counts(task->state))
+        queue_leave(machine, task->cpu, from);
+    task->ns[task->state] += from;
+    task->ns[SCHED_UNKNOWN] -= from;
+    task->state = SCHED_UNKNOWN;
+    task->since = ts;
+    task->exact = task->nudged = false;
+}
+
 // Goes on in that state, from ts on.
 SCHED_INLINE void task_enter(struct sched_task *task, uint64_t ts, uint8_t state) {
     task->ns[task->state] += ts;

@@ -82,7 +82,7 @@ static void explain_runnable(const struct sched_fill *fill, const struct busiest
     const struct sched_task *hog = task->prio >= REALTIME_BELOW ? realtime_on(fill, &busiest[number], task) : NULL;
     const struct cgroup_limited *group =
         person->cgroup ? cgroups_limited_stopped(fill->groups, text_bytes(person->cgroup)) : NULL;
-    bool waits = task->state == SCHED_WOKEN || task->state == SCHED_PREEMPTED;
+    bool waits = sched_waits(task->state) && !sched_may_run(machine, task, fill->end);
     if (hog && hog->prio < 0) {
         out->why = SCHED_WHY_REALTIME;
         snprintf(out->waits_for, sizeof(out->waits_for), "%.16s (%d) has CPU %u, with a deadline", hog->comm, hog->tid,
@@ -121,7 +121,7 @@ static bool is_stuck(const struct sched_fill *fill, const struct busiest *busies
         out->why = old && answer ? person->why : SCHED_WHY_NONE;
     } else if (sched_counts(task->state)) {
         double held = (double)(task->ns[SCHED_WOKEN] + task->ns[SCHED_PREEMPTED]) / 1e9 / fill->seconds;
-        bool waits = task->state == SCHED_WOKEN || task->state == SCHED_PREEMPTED;
+        bool waits = sched_waits(task->state);
         if ((waits && old) || held > HELD_BACK)
             explain_runnable(fill, busiest, task, person, out);
     }

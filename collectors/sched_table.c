@@ -172,7 +172,8 @@ static const struct column cpus_columns[] = {
      .title = "BUSY%",
      .unit = UNIT_PCT,
      .width = 6,
-     .help = "Share of the interval in which a task ran, in percent of this CPU."},
+     .help = "Share of the interval in which a task ran, in percent of this CPU; of the time of which that is known, "
+             "and none where that is less than half."},
     {.name = "switches_per_s",
      .title = "CSW/s",
      .unit = UNIT_PER_S,
@@ -216,6 +217,13 @@ static const struct column cpus_columns[] = {
      .ascending = true,
      .help = "The thread that runs here at the end of the interval; 0: idle."},
     {.name = "comm", .title = "COMMAND", .type = COLUMN_TEXT, .width = 15, .ascending = true, .help = "Its name."},
+    {.name = "unknown_pct",
+     .title = "UNKNOWN%",
+     .unit = UNIT_PCT,
+     .width = 8,
+     .help =
+         "Share of the interval in which it is not known what ran there: some kernels leave out switches, which shows "
+         "only when the next task leaves."},
 };
 
 const struct table_def sched_cpus_table = {

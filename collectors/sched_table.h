@@ -51,6 +51,7 @@ enum {
     SCHED_C_QUEUE_MAX,
     SCHED_C_TID,
     SCHED_C_COMM,
+    SCHED_C_UNKNOWN,
     SCHED_C_ALL
 };
 extern const struct table_def sched_cpus_table;

@@ -207,15 +207,16 @@ static void take(struct sched_who *who, struct sched_machine *machine, const str
 static int question(struct sched_who *who, const struct sched_machine *machine, uint32_t slot, uint64_t now,
                     struct sched_ask *ask) {
     const struct sched_task *task = &machine->tasks[slot];
-    if (!task->tid || task->state < SCHED_WOKEN || task->state > SCHED_DISK || task->state == SCHED_RUNNABLE)
+    if (!task->tid || task->state < SCHED_RUNNING || task->state > SCHED_DISK || task->state == SCHED_RUNNABLE)
         return 0;
     const struct sched_person *person = sched_who_of(who, machine, slot);
     uint64_t age = now > task->since ? now - task->since : 0, quiet = now - person->asked_ns;
-    if (!person->wanted)
+    bool runs = task->state == SCHED_RUNNING; // whoever it is: its leaving may not have been recorded
+    if (!person->wanted && !runs)
         return 0;
     *ask = (struct sched_ask){.tid = task->tid, .slot = slot, .wait = task->waits_all};
     bool same = person->asked && person->asked_wait == task->waits_all;
-    if (task->state == SCHED_WOKEN || task->state == SCHED_PREEMPTED) {
+    if (runs || sched_waits(task->state)) {
         ask->state = SCHED_ASK_RUNNABLE;
         return age >= QUEUED_NS && (!person->asked || quiet >= (person->cgroup ? GROUP_AGAIN_NS : AGAIN_NS)) ? 2 : 0;
     }

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-# needs: root, cc, FUSE, a cpu cgroup; switches and wakeups of a known ping-pong to the count, latencies equal to a second trace instance's text, stuck threads named rightly
+# needs: root, cc, FUSE, a cpu cgroup; CPUs as busy as /proc/stat says, switches and wakeups of a known ping-pong to the count, latencies equal to a second trace instance's text, stuck threads named rightly
 """Truths of the sched pane.
 
+busy      BUSY% of every CPU against /proc/stat, on a machine that is idle at times and one CPU of which works in spells
 counts    a ping-pong over two pipes: switches to the count of /proc/PID/status, wakeups to what they must be
 text      run-queue latency (from sched_waking on) and off-CPU time against what is computed event by event from the text of an
           independent tracefs instance over the same seconds, which has sched_wakeup besides
 runqlat   the same power-of-two buckets as runqlat's, where that is there and runs
 stuck     threads that wait for a slow FUSE file (in D), a file's lock, a mutex, a pipe, a child by vfork, their control group's
           limit, and a real-time hog: each is named rightly
-Arguments choose: t_sched.py [counts] [text] [runqlat] [stuck].
+Arguments choose: t_sched.py [busy] [counts] [text] [runqlat] [stuck].
 """
 import json, os, re, shutil, signal, subprocess, sys, tempfile, time
 
@@ -100,6 +101,40 @@ def load(*arguments):
 def switches_of(pid):
     text = read(f"/proc/{pid}/status")
     return tuple(int(re.search(rf"^{kind}_ctxt_switches:\s*(\d+)", text, re.M).group(1)) for kind in ("voluntary", "nonvoluntary"))
+
+
+# ---- busy ----
+
+def ticks():
+    """By CPU: (busy, all) since the boot."""
+    out = {}
+    for name, *values in (line.split() for line in read("/proc/stat").splitlines()):
+        if re.fullmatch(r"cpu\d+", name):
+            times = list(map(int, values[:8]))
+            out[int(name[3:])] = sum(times) - times[3] - times[4], sum(times)
+    return out
+
+
+def busy():
+    """Some kernels leave out switches while a CPU idles: what is not known then must be told, and all else be true."""
+    start(sys.executable, "-c", f"import os, time\nos.sched_setaffinity(0, {{{os.cpu_count() - 1}}})\nwhile True:\n end = time.monotonic() + 0.3\n"
+          " while time.monotonic() < end: pass\n time.sleep(0.45)")
+    ktop = Ktop(0.5)
+    before, sums = ticks(), {}
+    for _ in range(16):
+        rows, after = ktop.frame()["tables"]["cpus"], ticks()
+        for row in rows:
+            cpu = row["cpu"]
+            if cpu in before and row["busy_pct"] is not None:
+                share = 100 * (after[cpu][0] - before[cpu][0]) / max(1, after[cpu][1] - before[cpu][1])
+                sums.setdefault(cpu, []).append((row["busy_pct"], share, row["unknown_pct"]))
+        before = after
+    for cpu, all_of in sorted(sums.items()):
+        ours, truth, unknown = (sum(values) / len(all_of) for values in zip(*all_of))
+        check(abs(ours - truth) <= 2 + unknown, f"busy: CPU {cpu}: {ours:.1f} % in the mean of {len(all_of)} frames, /proc/stat says {truth:.1f} %; "
+              f"{unknown:.1f} % not known")
+        check(unknown < 20 and len(all_of) > 8, f"busy: CPU {cpu}: most of it is known")
+    check(len(sums) == len(before), f"busy: {len(sums)} of {len(before)} CPUs")
 
 
 # ---- counts ----
@@ -538,12 +573,13 @@ def main():
     work = tempfile.mkdtemp(prefix="ktop-load-")
     undo.append(lambda: shutil.rmtree(work, ignore_errors=True))
     LOAD = f"{work}/sched_load"
+    subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", LOAD, f"{HERE}/vm/programs/sched_load.c", "-lpthread"], check=True)
+    chosen = sys.argv[1:] or ["busy", "counts", "text", "runqlat", "stuck"]
+    KEEP = len(undo)
+    good = "busy" not in chosen or attempts("busy", busy)
     for p in tracing.never_idle():
         undo.append(lambda p=p: (p.kill(), p.wait()))
     KEEP = len(undo)
-    subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", LOAD, f"{HERE}/vm/programs/sched_load.c", "-lpthread"], check=True)
-    chosen = sys.argv[1:] or ["counts", "text", "runqlat", "stuck"]
-    good = True
     for name, part in (("counts", counts), ("text", text), ("runqlat", runqlat), ("stuck", stuck)):
         if name in chosen and not attempts(name, part):
             good = False

@@ -126,6 +126,96 @@ static void rows_of_tasks(void **state) {
     assert_int_equal(hist_set_count(section_find_hists(section, "run_queue_by_process")), 1);
 }
 
+static const union cell *row_of_cpu(double cpu) {
+    size_t cursor = 0;
+    for (const union cell *row; (row = table_next(section_find_table(section, "sched_cpus"), &cursor));)
+        if (row[SCHED_C_CPU].num == cpu)
+            return row;
+    fail();
+    return NULL;
+}
+
+#define IS(value, expected) assert_true(fabs((value) - (expected)) < 1e-6)
+
+// Some kernels leave out switches out of the idle task and of PID 1's threads. Nobody is stuck or busy by guesswork.
+static void unseen_by_the_idle_task(void **state) {
+    (void)state;
+    switches(0, 0, 0, 0, 7);
+    switches(100000, 0, 7, SCHED_STATE_S, 0);
+    wakes(400000, 9, 7, 0); // and runs, which is not recorded
+    frame(1000000);
+    const union cell *row = row_of("sched_tasks", 7), *cpu = row_of_cpu(0);
+    assert_string_equal(text_bytes(row[SCHED_T_STATE].text), "R"); // it runs or it waits
+    assert_true(isnan(row[SCHED_T_QUEUE_MAX].num));
+    IS(row[SCHED_T_QUEUE].num, 0);
+    IS(row[SCHED_T_ON_CPU].num, 100000);
+    IS(row[SCHED_T_SLEEP].num, 300000);
+    assert_int_equal(count_rows("sched_stuck"), 0);
+    IS(cpu[SCHED_C_UNKNOWN].num, 60);
+    assert_true(isnan(cpu[SCHED_C_BUSY].num)); // most of it is not known
+    assert_true(isnan(cpu[SCHED_C_LENGTH].num));
+    // It leaves: of the time before nothing is known, of the time after all.
+    switches(1200000, 0, 7, SCHED_STATE_S, 0);
+    frame(2000000);
+    row = row_of("sched_tasks", 7);
+    cpu = row_of_cpu(0);
+    IS(cpu[SCHED_C_UNKNOWN].num, 20);
+    IS(cpu[SCHED_C_BUSY].num, 0);
+    IS(cpu[SCHED_C_LENGTH].num, 0.2); // it waited, or it ran
+    IS(row[SCHED_T_SLEEP].num, 800000);
+    IS(row[SCHED_T_ON_CPU].num, 0);
+    assert_int_equal(machine->counts.unseen, 0); // of the next interval
+    // An interval in which all is seen.
+    wakes(2500000, 9, 7, 0);
+    switches(2500010, 0, 0, 0, 7);
+    switches(2750010, 0, 7, SCHED_STATE_S, 0);
+    frame(3000000);
+    IS(row_of_cpu(0)[SCHED_C_UNKNOWN].num, 0);
+    IS(row_of_cpu(0)[SCHED_C_BUSY].num, 25);
+    // Where control groups are throttled, tasks do wait for idle CPUs.
+    machine->throttles = true;
+    wakes(3100000, 9, 7, 0);
+    frame(4000000);
+    assert_string_equal(text_bytes(row_of("sched_tasks", 7)[SCHED_T_STATE].text), "waiting");
+    IS(row_of("sched_tasks", 7)[SCHED_T_QUEUE_MAX].num, 900000);
+    IS(row_of_cpu(0)[SCHED_C_BUSY].num, 0);
+    assert_int_equal(count_rows("sched_stuck"), 1);
+}
+
+static void unseen_by_the_first_process(void **state) {
+    (void)state;
+    switches(0, 0, 0, 0, 7);
+    switches(0, 1, 0, 0, 8);
+    switches(200000, 1, 8, SCHED_STATE_S, 0);
+    // It went to sleep on CPU 0, which is not recorded, and comes on the other: CPU 0 is not busy with it.
+    wakes(600000, 8, 7, 1);
+    switches(600010, 1, 0, 0, 7);
+    frame(1000000);
+    IS(row_of_cpu(0)[SCHED_C_UNKNOWN].num, 100);
+    assert_true(isnan(row_of_cpu(0)[SCHED_C_BUSY].num));
+    assert_true(isnan(row_of_cpu(0)[SCHED_C_TID].num)); // who runs there is not known
+    IS(row_of_cpu(1)[SCHED_C_BUSY].num, 59.999);
+    IS(row_of_cpu(1)[SCHED_C_UNKNOWN].num, 0);
+    IS(row_of("sched_tasks", 7)[SCHED_T_ON_CPU].num, 399990);
+    frame(2000000);
+    assert_true(isnan(row_of_cpu(0)[SCHED_C_BUSY].num));
+    // The next who leaves ends that.
+    switches(2200000, 0, 9, SCHED_STATE_S, 0);
+    frame(3000000);
+    IS(row_of_cpu(0)[SCHED_C_UNKNOWN].num, 20);
+    IS(row_of_cpu(0)[SCHED_C_BUSY].num, 0);
+    // What /proc says of who seems to run: it sleeps.
+    sched_machine_doubt(machine, sched_slot(machine, 7), 'S', 3500000 * US);
+    frame(4000000);
+    assert_true(isnan(row_of_cpu(1)[SCHED_C_BUSY].num));
+    assert_true(isnan(row_of_cpu(1)[SCHED_C_LENGTH].num));
+    assert_int_equal(count_rows("sched_stuck"), 0);
+    switches(4250000, 1, 8, SCHED_STATE_S, 9);
+    frame(5000000);
+    IS(row_of_cpu(1)[SCHED_C_UNKNOWN].num, 25);
+    IS(row_of_cpu(1)[SCHED_C_BUSY].num, 100); // all of the time that is known
+}
+
 // Ended tasks are in the frame of their end, and in no later one; sleepers in each.
 static void coming_and_going(void **state) {
     (void)state;
@@ -146,7 +236,7 @@ static void coming_and_going(void **state) {
     }
     other(SCHED_WAKEUP_NEW, 6000000, 8, 7, 0); // the number again, in the slot of another
     frame(7000000);
-    assert_string_equal(text_bytes(row_of("sched_tasks", 7)[SCHED_T_STATE].text), "waiting");
+    assert_string_equal(text_bytes(row_of("sched_tasks", 7)[SCHED_T_STATE].text), "R"); // for an idle CPU nobody waits
     assert_int_equal(count_rows("sched_tasks"), 2);
     sched_machine_lost(machine, 7500000 * US);
     frame(8000000);
@@ -278,6 +368,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows_of_tasks, begin, end),
         cmocka_unit_test_setup_teardown(coming_and_going, begin, end),
+        cmocka_unit_test_setup_teardown(unseen_by_the_idle_task, begin, end),
+        cmocka_unit_test_setup_teardown(unseen_by_the_first_process, begin, end),
         cmocka_unit_test_setup_teardown(realtime_hogs, begin, end),
         cmocka_unit_test_setup_teardown(ktop_is_no_cause, begin, end),
         cmocka_unit_test_setup_teardown(ktop_shows_itself, begin, end),
