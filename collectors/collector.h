@@ -40,7 +40,9 @@ struct collector_run {
     char reason[256], fix[256]; // open: why it failed and what to do, one plain sentence each
     int poll_fd;                // set in open to be drained when it is readable; -1: none
     uint32_t priority_pct;      // set in open: of one CPU, up to which the thread goes before others; 0: PRIORITY_PCT
-    uint32_t drain_ms;          // set in open: drain at least this often between ticks; 0: never
+    // Set in open, where it may wait for the kernel: for what (a static text; other threads read it). NULL: nothing.
+    _Atomic(const char *) waits_for;
+    uint32_t drain_ms; // set in open: drain at least this often between ticks; 0: never
     // May be called in sample and drain: hands over a section early, before the whole is there (a long first scan).
     void (*publish)(struct collector_run *run, struct section *take);
 };

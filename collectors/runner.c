@@ -20,8 +20,9 @@
 #include "model/mem.h"
 
 #define NS_PER_S 1000000000ull
-#define RETRY_NS (10 * NS_PER_S) // a source that could not be opened is tried again
-#define SLACK_NS 1000ul          // timers of these threads may be this late; the default is 50 us
+#define RETRY_NS (10 * NS_PER_S)       // a source that could not be opened is tried again
+#define OPENING_LONG_NS (2 * NS_PER_S) // for so long nobody is told what it waits for
+#define SLACK_NS 1000ul                // timers of these threads may be this late; the default is 50 us
 
 struct worker {
     const struct collector *collector;
@@ -36,6 +37,8 @@ struct worker {
     uint64_t sampled_ns;   // end of the last section
     uint64_t opened_at_ns; // last try
     struct priority_budget priority;
+    pthread_mutex_t lock; // of `opening_ns`, and of what goes to the live model before there is data
+    uint64_t opening_ns;  // since when it tries to deliver something for the first time; 0: it does not
 };
 
 struct runner {
@@ -70,8 +73,15 @@ static bool stopping(const struct worker *worker) {
     return atomic_load(&worker->runner->stop);
 }
 
+static void opening_set(struct worker *worker, uint64_t since_ns) {
+    pthread_mutex_lock(&worker->lock);
+    worker->opening_ns = since_ns;
+    pthread_mutex_unlock(&worker->lock);
+}
+
 // A thread that comes back after it was given up must not touch the live model, which may be gone.
 static void hand_over(struct worker *worker, struct section *take, bool whole) {
+    opening_set(worker, 0);
     section_cost(take, thread_cpu_ns() - worker->cpu_ns);
     if (stopping(worker))
         section_unref(take);
@@ -147,6 +157,8 @@ static void worker_open(struct worker *worker) {
     run->drain_ms = 0;
     run->first = true;
     worker->opened_at_ns = now_ns();
+    atomic_store(&run->waits_for, NULL);
+    opening_set(worker, worker->opened_at_ns);
     int error = worker->collector->open(run);
     if (error) {
         worker_fail(worker, error, "cannot be opened");
@@ -154,6 +166,7 @@ static void worker_open(struct worker *worker) {
     }
     worker->opened = true;
     worker->poll_broken = false;
+    atomic_store(&run->waits_for, "its first reading");
     worker_sample(worker);
 }
 
@@ -251,7 +264,34 @@ static void grid_moved(void *runner) {
     runner_wake(runner);
 }
 
-static const struct live_hooks hooks = {.began = frames_began, .grid_moved = grid_moved};
+// The kernel may let a collector wait for seconds: a removal of somebody's trace buffers is going on, or nothing of the
+// kernel's own comes to run. It cannot say so itself meanwhile. Its section ends where the opening began: it is late.
+static void tell_opening(struct worker *worker, uint64_t since_ns) {
+    uint64_t age_ns = now_ns() - since_ns;
+    const char *what = atomic_load(&worker->run.waits_for);
+    if (age_ns < OPENING_LONG_NS)
+        return;
+    char text[160];
+    struct section *section = section_new(worker->collector->name, since_ns, since_ns);
+    snprintf(text, sizeof text, "%s has delivered nothing for %.0f s: it waits for %s", worker->collector->name,
+             (double)age_ns / 1e9, what ? what : "its source to open");
+    section_note(section, SEVERITY_WARNING, NULL, text, "none: it begins by itself as soon as the kernel answers");
+    section_complete(section, worker->collector);
+    live_put_early(worker->runner->live, worker->slot, section);
+}
+
+static void frame_comes(void *arg) {
+    struct runner *runner = arg;
+    for (size_t i = 0; i < runner->n; i++) {
+        struct worker *worker = &runner->workers[i];
+        pthread_mutex_lock(&worker->lock);
+        if (worker->opening_ns)
+            tell_opening(worker, worker->opening_ns);
+        pthread_mutex_unlock(&worker->lock);
+    }
+}
+
+static const struct live_hooks hooks = {.began = frames_began, .grid_moved = grid_moved, .cutting = frame_comes};
 
 struct runner *runner_new(struct live *live, const struct collect_options *options) {
     size_t n = 0;
@@ -267,6 +307,7 @@ struct runner *runner_new(struct live *live, const struct collect_options *optio
         worker->collector = collectors[i];
         worker->runner = runner;
         worker->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        pthread_mutex_init(&worker->lock, NULL);
         worker->run.options = options;
         worker->run.publish = publish;
         atomic_init(&worker->wanted, collectors[i]->always);
@@ -352,9 +393,11 @@ int runner_stop(struct runner *runner, uint32_t timeout_ms) {
 void runner_free(struct runner *runner) {
     if (!runner || runner->hung) // a hung thread may come back to it
         return;
-    for (size_t i = 0; i < runner->n; i++)
+    for (size_t i = 0; i < runner->n; i++) {
         if (runner->workers[i].wake_fd >= 0)
             close(runner->workers[i].wake_fd);
+        pthread_mutex_destroy(&runner->workers[i].lock);
+    }
     if (runner->ended_fd >= 0)
         close(runner->ended_fd);
     free(runner);

@@ -149,22 +149,26 @@ static void clock_compare(struct stream *stream) {
         stream->offset_ns = (int64_t)(before + (after - before) / 2) - (int64_t)(seconds * 1000000000ull + us * 1000);
 }
 
-static int set_up(struct stream *stream, const char **step, char *detail, size_t size) {
+static int set_up(struct stream *stream, struct collector_run *run, const char **step, char *detail, size_t size) {
     *step = "making a tracefs instance";
+    atomic_store(&run->waits_for, "a tracefs instance of its own");
     int error = instance_create(stream->config.name, stream->instance, sizeof(stream->instance));
     if (error)
         return error;
     stream->created = true;
     const struct ring_pipe_config config = pipe_config(&stream->config, stream->instance);
     error = read_formats(stream, step, detail, size);
+    atomic_store(&run->waits_for, "its trace buffers");
     if (!error)
         error = ring_pipe_open(&config, &stream->pipe, step);
+    atomic_store(&run->waits_for, "the filters of its events");
     if (!error)
         error = stream_own_new(&stream->config, stream->instance, &stream->own, step);
     if (error)
         return error;
     clock_compare(stream);
     *step = "switching on the event";
+    atomic_store(&run->waits_for, "its events to be switched on");
     return events_switch(stream, true, detail, size);
 }
 
@@ -195,7 +199,7 @@ int stream_open(const struct stream_config *config, struct collector_run *run, s
     char detail[96] = "";
     *out = NULL;
     stream->config = *config;
-    int error = set_up(stream, &step, detail, sizeof(detail));
+    int error = set_up(stream, run, &step, detail, sizeof(detail));
     if (error) {
         explain(config, error, step, detail, run);
         stream_close(stream);
@@ -445,7 +449,7 @@ void stream_check(const struct stream_config *config, const char *capability, st
     snprintf(name, sizeof(name), "doctor-%s", config->name);
     stream->config = *config;
     stream->config.name = name;
-    int error = set_up(stream, &step, detail, sizeof(detail));
+    int error = set_up(stream, &run, &step, detail, sizeof(detail));
     check.works = !error;
     if (error) {
         explain(config, error, step, detail, &run);

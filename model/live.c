@@ -397,7 +397,7 @@ static void wait_for_begin(struct live *live) {
     live->base_ns = live->cut_ns = now_ns();
     live->grid++;
     pthread_mutex_unlock(&live->lock);
-    if (live->hooks)
+    if (live->hooks && live->hooks->grid_moved)
         live->hooks->grid_moved(live->hooks_arg);
     pthread_mutex_lock(&live->lock);
 }
@@ -405,7 +405,7 @@ static void wait_for_begin(struct live *live) {
 static void *frames_thread(void *argument) {
     struct live *live = argument;
     pthread_setname_np(pthread_self(), "ktop-frames");
-    if (live->hooks)
+    if (live->hooks && live->hooks->began)
         live->hooks->began(live->hooks_arg);
     pthread_mutex_lock(&live->lock);
     wait_for_begin(live);
@@ -419,6 +419,11 @@ static void *frames_thread(void *argument) {
         if (now >= tick + live->delay_ns)
             tick = grid_next(live, now) - live->delay_ns;
         wait_for_sections(live, tick);
+        if (live->hooks && live->hooks->cutting) {
+            pthread_mutex_unlock(&live->lock);
+            live->hooks->cutting(live->hooks_arg);
+            pthread_mutex_lock(&live->lock);
+        }
         if (live->stop)
             break;
         struct cut cut = {.tick = tick};

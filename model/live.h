@@ -23,9 +23,10 @@ struct live *live_new(uint64_t delay_ns, size_t history_bytes);
 void live_free(struct live *live); // after live_stop and after all collector threads ended or were given up
 uint64_t now_ns(void);             // CLOCK_MONOTONIC
 
-// What the frames thread calls: when it begins, and when the first interval does, which moves the ticks.
+// What the frames thread calls: when it begins, when the first interval does, which moves the ticks, and when it is
+// about to cut a frame. NULL: nothing.
 struct live_hooks {
-    void (*began)(void *arg), (*grid_moved)(void *arg);
+    void (*began)(void *arg), (*grid_moved)(void *arg), (*cutting)(void *arg);
 };
 void live_hook(struct live *live, const struct live_hooks *hooks, void *arg); // before live_start
 // Before live_start. Returns the slot. `collector` must outlive the model.

@@ -192,6 +192,15 @@ static void test_not_recorded_then(void **state) {
     assert_non_null(strstr(text, " not measured yet\n"));
     assert_non_null(strstr(text, "! one has not delivered anything yet"));
     free(text);
+    struct section *waits = blank_of("one", &left_def, SECTION_STARTING); // which it tells itself
+    section_note(waits, SEVERITY_WARNING, NULL, "one has delivered nothing for 3 s: it waits for its trace buffers",
+                 NULL);
+    struct look why = {.frame = frame_of(waits, blank_of("two", &right_def, SECTION_OK), 0), .live = true};
+    text = pane_screen(pane, &why, 80, 9, false);
+    assert_null(strstr(text, "anything yet"));
+    assert_non_null(strstr(text, "! one has delivered nothing for 3 s: it waits for its trace buffers"));
+    free(text);
+    frame_unref(why.frame);
     pane_free(pane);
     frame_unref(look.frame);
     frame_unref(half.frame);

@@ -114,8 +114,12 @@ static const struct collector collector_bad = {.name = "bad",
 
 // ---- dear: only while wanted ----
 static atomic_int dear_opens, dear_closes;
+static int dear_fd = -1; // where there is one, opening waits for it
 static int dear_open(struct collector_run *run) {
-    (void)run;
+    uint64_t count;
+    atomic_store(&run->waits_for, "the test");
+    if (dear_fd >= 0 && read(dear_fd, &count, sizeof count) < 0)
+        return -errno;
     atomic_fetch_add(&dear_opens, 1);
     return 0;
 }
@@ -306,6 +310,55 @@ static void attention(void **state) {
     live_free(live);
 }
 
+// What waits for the kernel to open its source is told of, by name, and holds nobody up.
+static void slow_to_open(void **state) {
+    (void)state;
+    static const char *const dear[] = {"dear", NULL};
+    dear_fd = eventfd(0, 0);
+    struct live *live = live_new(100000000, 1 << 20);
+    struct runner *runner = runner_new(live, &options);
+    live_start(live);
+    runner_start(runner);
+    frame_unref(frame_wait(live, 1));
+    runner_want(runner, dear);
+    uint64_t begin = now_ns(), stale, waited_ns = 0;
+    bool told = false, was_quiet = false;
+    char text[160] = "";
+    for (uint64_t number = 2; number < 500 && !told;) {
+        const struct frame *frame = frame_wait(live, number);
+        const struct section *section = frame_section(frame, "dear", &stale);
+        assert_int_equal(section_state(section), SECTION_STARTING);
+        assert_int_equal(stale, 0);
+        waited_ns = now_ns() - begin;
+        told = section_notes(section) == 1;
+        was_quiet |= !told && waited_ns > 1000000000;
+        if (told)
+            snprintf(text, sizeof text, "%s", section_note_at(section, 0)->text);
+        number = frame->number + 1;
+        frame_unref(frame);
+    }
+    assert_true(told && was_quiet && waited_ns >= 1900000000);
+    assert_non_null(strstr(text, "dear has delivered nothing for "));
+    assert_non_null(strstr(text, " s: it waits for the test"));
+    const uint64_t one = 1;
+    assert_int_equal(write(dear_fd, &one, sizeof one), sizeof one);
+    bool there = false;
+    for (int i = 0; i < 2500 && !there; i++) {
+        const struct frame *frame = live_latest(live);
+        const struct section *section = frame_section(frame, "dear", &stale);
+        there = section_state(section) == SECTION_OK && !section_notes(section);
+        frame_unref(frame);
+        usleep(10000);
+    }
+    assert_true(there);
+    assert_int_equal(runner_stop(runner, 20000), 0);
+    live_stop(live);
+    runner_free(runner);
+    live_free(live);
+    close(dear_fd);
+    dear_fd = -1;
+}
+
 static void hanging(void **state) {
     (void)state;
     hang_fd = eventfd(0, 0);
@@ -341,9 +394,8 @@ static void hanging(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs),           cmocka_unit_test(drains_by_the_clock),
-        cmocka_unit_test(broken_poll_fd), cmocka_unit_test(attention),
-        cmocka_unit_test(hanging),
+        cmocka_unit_test(runs),      cmocka_unit_test(drains_by_the_clock), cmocka_unit_test(broken_poll_fd),
+        cmocka_unit_test(attention), cmocka_unit_test(slow_to_open),        cmocka_unit_test(hanging),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

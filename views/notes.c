@@ -163,7 +163,8 @@ void pane_notes(const struct pane *pane, const struct look *look, bool everythin
             snprintf(out->extra[i], sizeof(out->extra[i]), "%s has not answered: its data is %.1f s old",
                      section_collector(section), (double)sources[i].stale_ns / 1e9);
             note_add(out, &(struct note){.severity = SEVERITY_WARNING, .text = out->extra[i]});
-        } else if (section_state(section) == SECTION_STARTING && frame->number > 0 && look->live) {
+        } else if (section_state(section) == SECTION_STARTING && frame->number > 0 && look->live &&
+                   !section_notes(section)) {
             snprintf(out->extra[i], sizeof(out->extra[i]), "%s has not delivered anything yet",
                      section_collector(section));
             note_add(out, &(struct note){.severity = SEVERITY_WARNING, .text = out->extra[i]});
