@@ -43,7 +43,7 @@ static void shown_default(struct table_columns *columns, const struct join *join
         columns->shown[columns->n_shown++] = join->columns[i]->name;
 }
 
-// True while the twin differs from the first column in some row.
+// True when the twin differs from the first column in some row.
 static bool twin_differs(const struct rows *rows, int first, int twin) {
     for (size_t i = 0; i < rows->n_keys; i++) {
         double a = join_cell(rows->join, rows->keys[i].row, (uint16_t)first).num;
@@ -90,7 +90,7 @@ static size_t resolve(struct table_columns *columns, const struct table_spec *sp
         if (n > 1 || twin < 0)
             continue;
         if (columns->twin_generation != rows->generation)
-            columns->twin_shown = twin_differs(rows, column, twin);
+            columns->twin_shown |= twin_differs(rows, column, twin);
         columns->twin_generation = rows->generation;
         if (columns->twin_shown)
             list[n++] = (uint16_t)twin;

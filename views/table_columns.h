@@ -10,11 +10,11 @@
 struct table_columns {
     const char *shown[SHOWN_MAX]; // names, in their order on the screen
     size_t n_shown;
-    char *copy;               // what the names of the view's list stand in
-    bool chosen;              // by the user: the twin is then one like the others
-    int left;                 // columns that are scrolled out at the left
-    bool twin_shown;          // for the rows of
-    uint64_t twin_generation; // this generation
+    char *copy;      // what the names of the view's list stand in
+    bool chosen;     // by the user: the twin is then one like the others
+    int left;        // columns that are scrolled out at the left
+    bool twin_shown; // since it differed for the first time: columns that come and go with the rows cannot be read
+    uint64_t twin_generation; // of the rows, up to which that is known
     bool choosing;
     int at, top; // of the list of all columns
 };
