@@ -450,7 +450,7 @@ void sched_explain(const char *proc, const struct sched_ask *ask, struct sched_t
         read_state(proc, out);
     if (ask->state == SCHED_ASK_RUNNABLE) {
         thread_cgroup(proc, ask->tid, "cpu", out->cgroup, sizeof(out->cgroup));
-        out->gone = !out->cgroup[0];
+        out->gone = !out->cgroup[0] && !out->state;
         return;
     }
     long n = task_file(proc, ask->tid, "wchan", out->where, sizeof(out->where));

@@ -9,7 +9,8 @@
 
 #define ROWS_MAX 64
 #define REALTIME_BELOW 100 // priorities of the kernel; 0 is the highest, -1 a deadline
-#define HELD_BACK 0.3      // a share of the interval in which it wanted to run and was not let
+#define UNANSWERED_NS 500000000ull
+#define HELD_BACK 0.3 // a share of the interval in which it wanted to run and was not let
 
 struct stuck {
     uint32_t slot;
@@ -82,7 +83,9 @@ static void explain_runnable(const struct sched_fill *fill, const struct busiest
     const struct sched_task *hog = task->prio >= REALTIME_BELOW ? realtime_on(fill, &busiest[number], task) : NULL;
     const struct cgroup_limited *group =
         person->cgroup ? cgroups_limited_stopped(fill->groups, text_bytes(person->cgroup)) : NULL;
-    bool waits = sched_waits(task->state) && !sched_may_run(machine, task, fill->end);
+    // Some kernels leave out switches: who waits for long is asked, and is stuck when that is known, or nobody answers.
+    bool waits = sched_waits(task->state) && !sched_may_run(machine, task, fill->end) &&
+                 (person->runnable_ns >= task->since || out->age >= UNANSWERED_NS);
     if (hog && hog->prio < 0) {
         out->why = SCHED_WHY_REALTIME;
         snprintf(out->waits_for, sizeof(out->waits_for), "%.16s (%d) has CPU %u, with a deadline", hog->comm, hog->tid,

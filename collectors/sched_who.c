@@ -14,7 +14,6 @@
 #define DEEP_NS 50000000ull   // a wait so long is asked what for
 #define QUEUED_NS 20000000ull // a runnable one so old: of which control group is it?
 #define AGAIN_NS 500000000ull // short waits of one thread are not looked at more often
-#define GROUP_AGAIN_NS 2000000000ull
 #define ASKS 24               // in one round
 #define COMING_NS 50000000ull // an event that was recorded has been read after so long
 
@@ -176,8 +175,10 @@ static void take(struct sched_who *who, struct sched_machine *machine, const str
         sched_machine_doubt(machine, slot, told->state, now);
     if (told->cgroup[0])
         text_set(&person->cgroup, told->cgroup);
-    if (told->ask.state == SCHED_ASK_RUNNABLE)
+    if (told->ask.state == SCHED_ASK_RUNNABLE) {
+        person->runnable_ns = told->state == 'R' ? person->asked_ns : person->runnable_ns;
         return;
+    }
     if (told->where[0]) {
         text_set(&person->where, told->where);
         if (person->syscall_nr != told->syscall) {
@@ -218,7 +219,9 @@ static int question(struct sched_who *who, const struct sched_machine *machine, 
     bool same = person->asked && person->asked_wait == task->waits_all;
     if (runs || sched_waits(task->state)) {
         ask->state = SCHED_ASK_RUNNABLE;
-        return age >= QUEUED_NS && (!person->asked || quiet >= (person->cgroup ? GROUP_AGAIN_NS : AGAIN_NS)) ? 2 : 0;
+        // Once in each wait, and again and again: an event of it may have been left out.
+        bool anew = !person->asked || person->asked_ns < task->since;
+        return age >= QUEUED_NS && (anew || quiet >= AGAIN_NS) ? 2 : 0;
     }
     ask->state = task->state == SCHED_DISK ? SCHED_ASK_DISK : SCHED_ASK_SLEEPING;
     ask->deep = age >= DEEP_NS;

@@ -17,10 +17,10 @@ struct sched_person {
     // ---- what it waits for: of its wait `wait` ----
     bool asked, answered, asked_deep, deep, hangs;
     uint32_t asked_wait, wait;
-    uint64_t asked_ns;
-    uint8_t why;              // enum sched_why
-    int64_t syscall_nr;       // of the last wait that was looked at
-    const struct text *where; // the same; NULL: not known
+    uint64_t asked_ns, runnable_ns; // when it was asked, and asked to be told that it does run or wait for a CPU
+    uint8_t why;                    // enum sched_why
+    int64_t syscall_nr;             // of the last wait that was looked at
+    const struct text *where;       // the same; NULL: not known
     const struct text *syscall;
     const struct text *waits_for, *stack, *cgroup; // NULL: not known
     // ---- for the rows ----

@@ -2,6 +2,7 @@
 #include "tests/forge_sched.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -216,6 +217,57 @@ static void unseen_by_the_first_process(void **state) {
     IS(row_of_cpu(1)[SCHED_C_BUSY].num, 100); // all of the time that is known
 }
 
+static atomic_int proc_says; // of thread 7; the other one runs
+
+static void say(const char *where, const struct sched_ask *ask, struct sched_told *told) {
+    (void)where;
+    char state = ask->tid == 7 ? (char)atomic_load(&proc_says) : 'R';
+    *told = (struct sched_told){.ask = *ask, .state = state, .read_ns = now_ns() - 100000000};
+}
+
+// A CPU that is busy, and a thread that waits for it, or so it seems: it ran, which was not recorded. It is stuck when
+// it was asked, or when nobody answers for long; and it is asked anew in each wait.
+static void who_waits_is_asked(void **state) {
+    (void)state;
+    sched_who_free(who);
+    struct sched_look *questions = sched_look_new(proc, say);
+    who = sched_who_new(proc, NULL, questions);
+    switches(0, 0, 0, 0, 8);
+    for (uint64_t us = 100000; us < 3000000; us += 1000000) {
+        wakes(us, 8, 7, 0);
+        frame(us + 250000);
+        assert_int_equal(count_rows("sched_stuck"), 0);
+        atomic_store(&proc_says, 'S');
+        int lost = 0;
+        for (int i = 0; i < 2000 && !lost; i++) {
+            sched_who_look(who, machine, (us + 260000) * US);
+            lost = task(7)->state == SCHED_UNKNOWN;
+            usleep(1000);
+        }
+        assert_true(lost);
+    }
+    wakes(4000000, 8, 7, 0);
+    atomic_store(&proc_says, 'R');
+    frame(4200000);
+    assert_int_equal(count_rows("sched_stuck"), 0);
+    for (int i = 0; i < 2000 && sched_who_of(who, machine, sched_slot(machine, 7))->runnable_ns < 4000000 * US; i++) {
+        sched_who_look(who, machine, 4210000 * US);
+        usleep(1000);
+    }
+    frame(4300000);
+    assert_int_equal(count_rows("sched_stuck"), 1);
+    assert_non_null(row_of("sched_stuck", 7));
+    switches(4400000, 0, 8, 0, 7);
+    switches(4400010, 0, 7, 0, 8); // another wait
+    frame(4700000);
+    assert_int_equal(count_rows("sched_stuck"), 0);
+    frame(5000000); // nobody answers
+    assert_int_equal(count_rows("sched_stuck"), 1);
+    sched_who_free(who);
+    sched_look_free(questions);
+    who = sched_who_new(proc, NULL, NULL);
+}
+
 // Ended tasks are in the frame of their end, and in no later one; sleepers in each.
 static void coming_and_going(void **state) {
     (void)state;
@@ -370,6 +422,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(coming_and_going, begin, end),
         cmocka_unit_test_setup_teardown(unseen_by_the_idle_task, begin, end),
         cmocka_unit_test_setup_teardown(unseen_by_the_first_process, begin, end),
+        cmocka_unit_test_setup_teardown(who_waits_is_asked, begin, end),
         cmocka_unit_test_setup_teardown(realtime_hogs, begin, end),
         cmocka_unit_test_setup_teardown(ktop_is_no_cause, begin, end),
         cmocka_unit_test_setup_teardown(ktop_shows_itself, begin, end),
