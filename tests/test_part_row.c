@@ -147,6 +147,19 @@ static void test_screen(void **state) {
                   " 12:00:02 not there\n"
                   " 12:00:01 not there\n");
     expect_screen(pane, &live, 62, 16, opened);
+    // What was 0 all the time has no chart and no column.
+    struct look before = look_at(3);
+    expect_screen(pane, &before, 62, 11,
+                  "─ One thing ─────── 1 of 3 frames, Right: in full, Esc: back ─\n"
+                  " ID 7  x\\e\n"
+                  " LOAD%         25.0                             █ max 25.0\n"
+                  " MISS/s         500                             █ max 500\n"
+                  " 0 all the time: READ/s\n"
+                  " not measured: IPC nowhere\n"
+                  " TIME      LOAD%  MISS/s\n"
+                  " 12:00:03   25.0     500\n"
+                  " 12:00:02 not there\n"
+                  " 12:00:01 not there\n");
     draw_all_sizes(pane, &live);
     struct look nothing = {0};
     draw_all_sizes(pane, &nothing);

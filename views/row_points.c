@@ -150,6 +150,17 @@ size_t row_points_text(const struct row_points *self, size_t number, double valu
     return cell_text(self->columns[number] ? self->columns[number] : &none, (union cell){.num = value}, out, size);
 }
 
+bool row_points_zero(const struct row_points *self, size_t number) {
+    bool measured = false;
+    for (size_t k = 0; k < self->n; k++) {
+        double value = self->points[k].values[number];
+        if (value != 0 && !isnan(value))
+            return false;
+        measured |= !isnan(value);
+    }
+    return measured;
+}
+
 bool row_points_measured(const struct row_points *self, size_t number) {
     for (size_t k = 0; k < self->n; k++)
         if (!isnan(self->points[k].values[number]))

@@ -40,5 +40,7 @@ const char *row_points_title(const struct row_points *self, size_t number);
 size_t row_points_text(const struct row_points *self, size_t number, double value, char *out, size_t size);
 // Whether some frame has a value of it.
 bool row_points_measured(const struct row_points *self, size_t number);
+// Whether it is measured, and 0 each time.
+bool row_points_zero(const struct row_points *self, size_t number);
 
 #endif

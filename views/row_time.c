@@ -56,40 +56,57 @@ static void draw_number(const struct row_time *self, size_t number, struct area 
     area_printf(area_sub(area, right + 1, y, VALUE_WIDTH + 4, 1), 0, 0, ROLE_DIM, "max %s", text);
 }
 
-// What was never measured gets a line together. Returns the rows used.
-static int draw_missing(const struct row_time *self, struct area area) {
+// What there is no chart of gets a line together: "0 all the time: ERR/s TMO/s". Returns the rows used.
+static int draw_together(const struct row_time *self, struct area area, const char *what,
+                         bool (*is)(const struct row_points *points, size_t number)) {
     int x = 0;
 
     for (size_t i = 0; i < self->points.n_numbers; i++) {
-        if (row_points_measured(&self->points, i))
+        if (!is(&self->points, i))
             continue;
         if (!x)
-            x += area_text(area, 0, 0, ROLE_DIM, "not measured:");
+            x += area_text(area, 0, 0, ROLE_DIM, what);
         x += 1 + area_text(area, x + 1, 0, ROLE_DIM, row_points_title(&self->points, i));
     }
     return x > 0;
 }
 
-static int draw_charts(const struct row_time *self, struct area area) {
-    int columns = area.width >= 3 * CHART_WIDTH_MIN ? 2 : 1, n = 0, height = 1;
+static bool is_missing(const struct row_points *points, size_t number) {
+    return !row_points_measured(points, number);
+}
 
-    for (size_t i = 0; i < self->points.n_numbers; i++)
-        n += row_points_measured(&self->points, i);
+// Something but a flat line.
+static bool is_shown(const struct row_points *points, size_t number) {
+    return row_points_measured(points, number) && !row_points_zero(points, number);
+}
+
+static int draw_charts(const struct row_time *self, struct area area) {
+    int columns = area.width >= 3 * CHART_WIDTH_MIN ? 2 : 1, n = 0, height = 1, zero = 0, missing = 0;
+
+    for (size_t i = 0; i < self->points.n_numbers; i++) {
+        n += is_shown(&self->points, i);
+        zero |= row_points_zero(&self->points, i);
+        missing |= is_missing(&self->points, i);
+    }
+    int below = TABLE_ROWS_MIN + zero + missing;
     int bands = (n + columns - 1) / columns;
-    while (height < 4 && bands * (height + 1) * 2 <= area.height)
+    while (height < 4 && bands * (height + 1) * 2 <= area.height && bands * (height + 1) <= area.height - below)
         height++;
-    if (bands * height > area.height - TABLE_ROWS_MIN)
-        bands = area.height > TABLE_ROWS_MIN ? (area.height - TABLE_ROWS_MIN) / height : 0;
+    if (bands * height > area.height - below)
+        bands = area.height > below ? (area.height - below) / height : 0;
     int width = (area.width - (columns - 1) * 2) / columns, at = 0;
     for (size_t i = 0; i < self->points.n_numbers && at < bands * columns; i++) {
-        if (!row_points_measured(&self->points, i))
+        if (!is_shown(&self->points, i))
             continue;
         draw_number(self, i, area_sub(area, (at % columns) * (width + 2), at / columns * height, width, height));
         at++;
     }
     int used = (at + columns - 1) / columns * height;
-    return used < area.height - TABLE_ROWS_MIN ? used + draw_missing(self, area_sub(area, 0, used, area.width, 1))
-                                               : used;
+    if (used < area.height - TABLE_ROWS_MIN)
+        used += draw_together(self, area_sub(area, 0, used, area.width, 1), "0 all the time:", row_points_zero);
+    if (used < area.height - TABLE_ROWS_MIN)
+        used += draw_together(self, area_sub(area, 0, used, area.width, 1), "not measured:", is_missing);
+    return used;
 }
 
 static int number_width(const struct row_time *self, size_t i) {
@@ -114,7 +131,7 @@ static void draw_line(const struct row_time *self, const struct row_point *point
     }
     for (size_t i = 0; i < self->points.n_numbers; i++) {
         int width = number_width(self, i);
-        if (!row_points_measured(&self->points, i))
+        if (!is_shown(&self->points, i))
             continue;
         if (x + width > area.width)
             break;
