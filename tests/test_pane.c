@@ -89,6 +89,31 @@ static void test_focus_gets_the_keys(void **state) {
     frame_unref(look.frame);
 }
 
+// The parts that a key leads to though they have no room.
+static void test_more_parts(void **state) {
+    struct look look = {.frame = frame_of(section_of("one", &left_def), section_of("two", &right_def), 0)};
+    struct pane *pane = pane_new(&view);
+    struct pane_answer answer;
+
+    (void)state;
+    free(pane_screen(pane, &look, 40, 20, false));
+    assert_int_equal(pane_more(pane), 0);
+    free(pane_screen(pane, &look, 40, 6, false));
+    assert_int_equal(pane_more(pane), 1);
+    free(pane_screen(pane, &look, 40, 3, false));
+    assert_int_equal(pane_more(pane), 2);
+    assert_true(pane_key(pane, &look, 'o', 0, 0, &answer));
+    char *screen = pane_screen(pane, &look, 40, 3, false);
+    assert_non_null(strstr(screen, "Right"));
+    assert_int_equal(pane_more(pane), 2);
+    free(screen);
+    struct look nothing = {0};
+    free(pane_screen(pane, &nothing, 40, 3, false));
+    assert_int_equal(pane_more(pane), 0);
+    pane_free(pane);
+    frame_unref(look.frame);
+}
+
 static void test_stale_lost_and_notes(void **state) {
     struct section *one = section_of("one", &left_def);
 
@@ -314,10 +339,15 @@ static void test_parts_and_steps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_below_the_other),  cmocka_unit_test(test_focus_gets_the_keys),
-        cmocka_unit_test(test_stale_lost_and_notes), cmocka_unit_test(test_missing_source),
-        cmocka_unit_test(test_not_recorded_then),    cmocka_unit_test(test_chooser_has_room),
-        cmocka_unit_test(test_sharing_of_rows),      cmocka_unit_test(test_sharing_never_overdraws),
+        cmocka_unit_test(test_one_below_the_other),
+        cmocka_unit_test(test_focus_gets_the_keys),
+        cmocka_unit_test(test_more_parts),
+        cmocka_unit_test(test_stale_lost_and_notes),
+        cmocka_unit_test(test_missing_source),
+        cmocka_unit_test(test_not_recorded_then),
+        cmocka_unit_test(test_chooser_has_room),
+        cmocka_unit_test(test_sharing_of_rows),
+        cmocka_unit_test(test_sharing_never_overdraws),
         cmocka_unit_test(test_parts_and_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,7 +123,15 @@ static void draw_hints(struct area area, const struct app *app) {
                  {"[ ]", "back"}, {"<>", "sort"}, {"f", "columns"}, {"d", "delay"},   {"w", "write"}};
     const struct pane *pane = app->panes[app->current];
     char text[300];
-    int x = 0;
+    int x = 0, end = area.width;
+    size_t more = app->overlay.text ? 0 : pane_more(pane);
+    if (more) { // at the end of the screen, where they are missed
+        snprintf(text, sizeof text, "%zu more part%s", more, more > 1 ? "s" : "");
+        end -= text_width(text) + 2;
+        area_text(area, end, 0, ROLE_KEY, "o");
+        area_text(area, end + 2, 0, ROLE_TEXT, text);
+        end -= 2;
+    }
     if (pane->filter[0]) {
         char filter[260];
         escape_text(pane->filter, strlen(pane->filter), filter, sizeof filter);
@@ -132,7 +140,7 @@ static void draw_hints(struct area area, const struct app *app) {
     }
     for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++) {
         int width = (int)strlen(hints[i].key) + (int)strlen(hints[i].text) + 1;
-        if (x + width > area.width)
+        if (x + width > end)
             break;
         x += area_text(area, x, 0, ROLE_KEY, hints[i].key);
         x += 1 + area_text(area, x + 1, 0, ROLE_DIM, hints[i].text) + 2;

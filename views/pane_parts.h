@@ -23,6 +23,7 @@ struct pane_layout {
     struct pane_back back;
     bool settled;     // a key was used: the focus stays where the user has it
     int automatic;    // else the part that got it by itself
+    size_t more;      // parts that take keys, have something to show, and had no room in the last draw
     uint32_t toggled; // bit per part: shown by its key
 };
 

@@ -162,6 +162,8 @@ struct pane_answer {
     char jump_filter[128];
     char message[128];
     uint64_t go_frame; // the frame to look at from now on, by number; 0: as before
+// How many parts with something to show had no room in the last draw: the key o leads there.
+size_t pane_more(const struct pane *pane);
     bool go_live;      // the newest one again
 };
 bool pane_key(struct pane *pane, const struct look *look, int key, int mouse_x, int mouse_y,
