@@ -12,12 +12,14 @@ static const struct column device_columns[] = {
      .title = "QUEUE",
      .unit = UNIT_US,
      .width = 7,
-     .help = "Average time of the completed I/Os from arrival in the block layer to issue to the driver, in us."},
+     .help = "Queue time of the completed I/Os, average: from arrival in the block layer to issue to the driver; they "
+             "waited for their turn."},
     {.name = "service_us",
      .title = "SERVICE",
      .unit = UNIT_US,
      .width = 7,
-     .help = "Average time of the completed I/Os from issue to the driver to completion, in us."},
+     .help = "Service time of the completed I/Os, average: from issue to the driver to completion; the disk worked on "
+             "them."},
     {.name = "errors_per_s",
      .title = "ERR/s",
      .unit = UNIT_PER_S,
@@ -27,33 +29,34 @@ static const struct column device_columns[] = {
      .title = "R p50",
      .unit = UNIT_US,
      .width = 7,
-     .help = "Half of the reads took at most so long from issue to completion, in us."},
+     .help = "Service time: half of the reads took at most so long from issue to completion."},
     {.name = "read_p99_us",
      .title = "R p99",
      .unit = UNIT_US,
      .width = 7,
-     .help = "99 % of the reads took at most so long from issue to completion, in us."},
+     .help = "Service time: 99 % of the reads took at most so long from issue to completion."},
     {.name = "write_p50_us",
      .title = "W p50",
      .unit = UNIT_US,
      .width = 7,
-     .help = "Half of the writes took at most so long from issue to completion, in us."},
+     .help = "Service time: half of the writes took at most so long from issue to completion."},
     {.name = "write_p99_us",
      .title = "W p99",
      .unit = UNIT_US,
      .width = 7,
-     .help = "99 % of the writes took at most so long from issue to completion, in us."},
+     .help = "Service time: 99 % of the writes took at most so long from issue to completion."},
     {.name = "read_p999_us",
      .title = "R p99.9",
      .unit = UNIT_US,
      .width = 7,
-     .help = "All but one in a thousand of the reads took at most so long from issue to completion, in us."},
+     .help = "Service time: all but one in a thousand of the reads took at most so long from issue to completion."},
     {.name = "total_us",
      .title = "TOTAL",
      .unit = UNIT_US,
      .width = 7,
-     .help = "Average time that the submitters waited: from the arrival of the bio in the block layer (on a "
-             "partition before a control group's throttling) to its completion, in us."},
+     .help =
+         "Total time of the completed I/Os, average: from the arrival of the bio in the block layer (on a partition "
+         "before a control group's throttling) to its completion; what programs waited."},
     {.name = "sequential_pct",
      .title = "SEQ%",
      .unit = UNIT_PCT,
@@ -154,22 +157,22 @@ static const struct column process_columns[] = {
      .width = 8,
      .help = "Bytes of the completed I/Os per second."},
     {.name = "latency_us",
-     .title = "LATENCY",
+     .title = "SERVICE",
      .unit = UNIT_US,
-     .width = 8,
-     .help = "Average time from issue to completion, in us; where the device has no requests, from the arrival of the "
-             "bio."},
+     .width = 7,
+     .help = "Service time, average: from issue to completion; where the device has no requests, from the arrival of "
+             "the bio to its end."},
     {.name = "latency_p99_us",
      .title = "p99",
      .unit = UNIT_US,
-     .width = 8,
-     .help = "99 % of the I/Os took at most so long from issue to completion, in us (of a bio where the device has no "
-             "requests)."},
+     .width = 7,
+     .help = "Service time: 99 % of its I/Os took at most so long from issue to completion (of a bio where the device "
+             "has no requests)."},
     {.name = "total_us",
      .title = "TOTAL",
      .unit = UNIT_US,
-     .width = 8,
-     .help = "Average time that the submitter waited, from the arrival of the bio to its completion, in us."},
+     .width = 7,
+     .help = "Total time, average: from the arrival of the bio to its completion; what the program waited."},
     {.name = "sequential_pct",
      .title = "SEQ%",
      .unit = UNIT_PCT,
@@ -219,15 +222,15 @@ static const struct column cgroup_columns[] = {
      .width = 8,
      .help = "Bytes of the completed I/Os per second."},
     {.name = "latency_us",
-     .title = "LATENCY",
+     .title = "SERVICE",
      .unit = UNIT_US,
      .width = 8,
-     .help = "Average time from issue to completion, in us."},
+     .help = "Service time, average: from issue to completion."},
     {.name = "total_us",
      .title = "TOTAL",
      .unit = UNIT_US,
      .width = 8,
-     .help = "Average time from the arrival of the bio to its completion, in us: what the group waited, on partitions "
+     .help = "Total time, average: from the arrival of the bio to its completion; what the group waited, on partitions "
              "with its throttling."},
 };
 
@@ -277,17 +280,19 @@ const struct table_def block_errors_table = {
 
 static const struct column event_columns[] = {
     {.name = "time_s",
-     .title = "TIME",
+     .title = "START",
      .unit = UNIT_S,
-     .width = 12,
+     .width = 15,
      .ascending = true,
-     .help = "When it was issued to the driver: seconds since 1970."},
+     .help = "When it was issued to the driver, to the microsecond; in files in seconds since 1970.",
+     .format = column_format_clock_us},
     {.name = "end_s",
      .title = "END",
      .unit = UNIT_S,
-     .width = 12,
+     .width = 15,
      .ascending = true,
-     .help = "When it completed: seconds since 1970."},
+     .help = "When it completed, to the microsecond; in files in seconds since 1970.",
+     .format = column_format_clock_us},
     {.name = "comm",
      .title = "COMMAND",
      .type = COLUMN_TEXT,
@@ -319,17 +324,18 @@ static const struct column event_columns[] = {
      .width = 12,
      .ascending = true,
      .help = "First sector (of 512 bytes); none for a flush."},
-    {.name = "bytes", .title = "BYTES", .unit = UNIT_BYTES, .width = 7, .help = "Its length."},
+    {.name = "bytes", .title = "BYTES", .unit = UNIT_BYTES, .width = 6, .help = "Its length."},
     {.name = "queue_us",
      .title = "QUEUE",
      .unit = UNIT_US,
      .width = 8,
-     .help = "From arrival in the block layer to issue, in us; not known when the kernel did not tell the arrival."},
+     .help =
+         "Queue time: from arrival in the block layer to issue; not known when the kernel did not tell the arrival."},
     {.name = "latency_us",
-     .title = "LATENCY",
+     .title = "SERVICE",
      .unit = UNIT_US,
      .width = 8,
-     .help = "From issue to the driver to completion, in us."},
+     .help = "Service time: from issue to the driver to completion."},
     {.name = "error",
      .title = "ERROR",
      .type = COLUMN_TEXT,
@@ -340,8 +346,8 @@ static const struct column event_columns[] = {
      .title = "TOTAL",
      .unit = UNIT_US,
      .width = 8,
-     .help = "From the arrival of its (first) bio to completion, in us: what the submitter waited; not known for a bio "
-             "that was split."},
+     .help = "Total time: from the arrival of its (first) bio to completion; what the program waited. Not known for a "
+             "bio that was split."},
 };
 
 const struct table_def block_events_table = {
@@ -430,21 +436,23 @@ static const struct column hist_comm_keys[] = {
 };
 const struct hist_def block_latency_hist = {
     .name = "io_latency",
-    .title = "I/O latency",
+    .title = "Service time",
+    .span = "issue to complete",
     .unit_name = "us",
     .divisor = 1000,
     .unit = UNIT_US,
-    .help = "Time of the I/Os that completed in the interval from issue to the driver to completion.",
+    .help = "Service time of the I/Os that completed in the interval: from issue to the driver to completion.",
     .keys = hist_device_flag_keys,
     .n_keys = 2,
 };
 const struct hist_def block_queue_hist = {
     .name = "io_queue",
-    .title = "I/O queue time",
+    .title = "Queue time",
+    .span = "arrival to issue",
     .unit_name = "us",
     .divisor = 1000,
     .unit = UNIT_US,
-    .help = "Time of the I/Os that completed in the interval from arrival in the block layer to issue.",
+    .help = "Queue time of the I/Os that completed in the interval: from arrival in the block layer to issue.",
     .keys = hist_device_flag_keys,
     .n_keys = 2,
 };
@@ -460,11 +468,12 @@ const struct hist_def block_size_hist = {
 };
 const struct hist_def block_total_hist = {
     .name = "io_total",
-    .title = "I/O wait",
+    .title = "Total time",
+    .span = "what programs wait",
     .unit_name = "us",
     .divisor = 1000,
     .unit = UNIT_US,
-    .help = "What the submitters waited: time from the arrival of the bio in the block layer to its completion; of a "
+    .help = "Total time, what programs waited: from the arrival of the bio in the block layer to its completion; of a "
             "bio, not of a request. On a partition it contains a control group's throttling; on a whole disk the "
             "kernel tells of a bio only after it.",
     .keys = hist_device_flag_keys,
@@ -492,21 +501,22 @@ const struct hist_def block_offset_hist = {
 };
 const struct hist_def block_process_hist = {
     .name = "io_latency_by_process",
-    .title = "I/O latency by process",
+    .title = "Service time by process",
     .unit_name = "us",
     .divisor = 1000,
     .unit = UNIT_US,
-    .help = "Time from issue to completion by process, of the 64 that did most I/O; the rest is in (others).",
+    .help = "Service time, from issue to completion, by process, of the 64 that did most I/O; the rest is in (others).",
     .keys = hist_process_keys,
     .n_keys = 3,
 };
 const struct hist_def block_cgroup_hist = {
     .name = "io_latency_by_cgroup",
-    .title = "I/O latency by cgroup",
+    .title = "Service time by cgroup",
     .unit_name = "us",
     .divisor = 1000,
     .unit = UNIT_US,
-    .help = "Time from issue to completion by control group, of the 64 that did most I/O; the rest is in (others).",
+    .help = "Service time, from issue to completion, by control group, of the 64 that did most I/O; the rest is in "
+            "(others).",
     .keys = hist_cgroup_keys,
     .n_keys = 2,
 };

@@ -78,15 +78,23 @@ static size_t format_us(double us, char *out, size_t size) {
     return scaled(us / 1e6, "s", out, size);
 }
 
+static size_t format_clock(double s, int decimals, char *out, size_t size) {
+    long long parts_per_s = decimals == 6 ? 1000000 : 1000;
+    long long parts = llround(s * (double)parts_per_s); // first, or 0.123 comes out as .122
+    time_t when = (time_t)(parts / parts_per_s);
+    struct tm tm;
+    if (!localtime_r(&when, &tm))
+        return put(out, size, "%.*f", decimals, s);
+    return put(out, size, "%02d:%02d:%02d.%0*lld", tm.tm_hour, tm.tm_min, tm.tm_sec, decimals, parts % parts_per_s);
+}
+
+size_t column_format_clock_us(union cell value, char *out, size_t size) {
+    return format_clock(value.num, 6, out, size);
+}
+
 static size_t format_seconds(double s, char *out, size_t size) {
-    if (s >= 1e9) {                       // a time since 1970, not a duration
-        long long ms = llround(s * 1000); // first, or 0.123 comes out as .122
-        time_t when = (time_t)(ms / 1000);
-        struct tm tm;
-        if (!localtime_r(&when, &tm))
-            return put(out, size, "%.3f", s);
-        return put(out, size, "%02d:%02d:%02d.%03d", tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(ms % 1000));
-    }
+    if (s >= 1e9) // a time since 1970, not a duration
+        return format_clock(s, 3, out, size);
     double magnitude = fabs(s);
     if (magnitude < 59.95)
         return magnitude == floor(magnitude) ? put(out, size, "%.0fs", s) : put(out, size, "%.1fs", s);

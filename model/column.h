@@ -58,6 +58,9 @@ static inline union cell cell_null(enum column_type type) {
 }
 bool cell_is_null(const struct column *column, union cell value);
 
+// For times since 1970 that lie closer together than the millisecond to which they are shown else.
+size_t column_format_clock_us(union cell value, char *out, size_t size);
+
 // What a person reads: "812", "3.4ms", "-" when not measured. A text is copied as it is (escape it before it is shown).
 // Returns the length; never writes more than size - 1 bytes and a NUL.
 size_t column_format(const struct column *column, union cell value, char *out, size_t size);

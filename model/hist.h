@@ -14,6 +14,7 @@ struct hist_def {
     const char *name; // "io_latency"
     const char *title;
     const char *help;
+    const char *span;          // from what to what it is measured, in a few words for titles on a screen; or NULL
     const char *unit_name;     // the "unit" of the JSON: "us", "bytes"
     double divisor;            // stored value / divisor = value in that unit: 1000 for ns -> us
     enum unit unit;            // how a person sees the divided value

@@ -13,7 +13,8 @@ static const struct column forge_size_keys[] = {
     {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 3},
 };
 static const struct hist_def forge_io_latency = {.name = "io_latency",
-                                                 .title = "I/O latency",
+                                                 .title = "Service time",
+                                                 .span = "issue to complete",
                                                  .help = "issue to complete",
                                                  .unit_name = "us",
                                                  .divisor = 1000,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root; from a cell of the heat map to the list of its I/Os and back, and the map as an SVG file, in a terminal
+# needs: root; from a cell of the heat map to the list of its I/Os and back, the map as an SVG file, the hint that there is more, in a terminal
 import os
 import re
 import sys
@@ -24,6 +24,19 @@ def writes(path):
 def fail(t, what):
     print(f"{what}: {re.sub(rb'[^ -~]+', b' ', t.raw[-1500:])!r}")
     sys.exit(1)
+
+
+def small():
+    """At 80x24 the last line tells that there is more, and by which key."""
+    t = Terminal([KTOP, "-P", "disk", "-d", "0.3"])
+    try:
+        if not t.wait_for(b"live", 20) or not t.wait_for(b"more part", 20):
+            fail(t, "nothing tells of the parts that have no room")
+        t.send("q")
+        if t.wait(10) != 0:
+            fail(t, "the end")
+    finally:
+        t.end()
 
 
 def main():
@@ -72,6 +85,7 @@ def main():
             t.send("q")
             if t.wait(10) != 0:
                 fail(t, "the end")
+            small()
         finally:
             stop.set()
             load.join()

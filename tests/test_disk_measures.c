@@ -15,12 +15,12 @@ static const struct column process_keys[] = {
     {.name = "comm", .title = "COMMAND", .type = COLUMN_TEXT, .width = 15},
     {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 2},
 };
-static const struct hist_def offset_def = {"io_offset", "I/O offset", "which 64th",  "64ths",
+static const struct hist_def offset_def = {"io_offset", "I/O offset", "which 64th",  NULL, "64ths",
                                            1,           UNIT_NONE,    forge_io_keys, 2};
 static const struct hist_def process_def = {
-    "io_latency_by_process", "I/O latency by process", "by process", "us", 1000, UNIT_US, process_keys, 3};
+    "io_latency_by_process", "Service time by process", "by process", NULL, "us", 1000, UNIT_US, process_keys, 3};
 static const struct hist_def group_def = {
-    "io_latency_by_cgroup", "I/O latency by cgroup", "by group", "us", 1000, UNIT_US, group_keys, 2};
+    "io_latency_by_cgroup", "Service time by cgroup", "by group", NULL, "us", 1000, UNIT_US, group_keys, 2};
 
 static const struct column device_columns[] = {
     {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8, .ascending = true},
@@ -33,12 +33,12 @@ static const struct column cgroup_columns[] = {
     {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 2, .ascending = true},
     {.name = "ios_per_s", .title = "IO/s", .unit = UNIT_PER_S, .width = 7},
     {.name = "bytes_per_s", .title = "BYTES/s", .unit = UNIT_BYTES_PER_S, .width = 8},
-    {.name = "latency_us", .title = "LATENCY", .unit = UNIT_US, .width = 8},
+    {.name = "latency_us", .title = "SERVICE", .unit = UNIT_US, .width = 8},
     {.name = "total_us", .title = "TOTAL", .unit = UNIT_US, .width = 8},
 };
 static const struct table_def by_cgroup = {"by_cgroup", "", cgroup_columns, 7, 3};
 static const struct column event_columns[] = {
-    {.name = "time_s", .title = "TIME", .unit = UNIT_S, .width = 12, .ascending = true},
+    {.name = "time_s", .title = "START", .unit = UNIT_S, .width = 12, .ascending = true},
     {.name = "end_s", .title = "END", .unit = UNIT_S, .width = 12, .ascending = true},
     {.name = "comm", .title = "COMMAND", .type = COLUMN_TEXT, .width = 15, .ascending = true},
     {.name = "pid", .title = "PID", .unit = UNIT_ID, .width = 7, .ascending = true},
@@ -47,7 +47,7 @@ static const struct column event_columns[] = {
     {.name = "sector", .title = "SECTOR", .unit = UNIT_ID, .width = 12},
     {.name = "bytes", .title = "BYTES", .unit = UNIT_BYTES, .width = 7},
     {.name = "queue_us", .title = "QUEUE", .unit = UNIT_US, .width = 8},
-    {.name = "latency_us", .title = "LATENCY", .unit = UNIT_US, .width = 8},
+    {.name = "latency_us", .title = "SERVICE", .unit = UNIT_US, .width = 8},
     {.name = "error", .title = "ERROR", .type = COLUMN_TEXT, .width = 10, .ascending = true},
 };
 static const struct table_def io_events = {"io_events", "", event_columns, 11, 0};
@@ -145,6 +145,7 @@ static void operations(void **state) {
     forge_look(&look, frames, FRAMES);
     struct pane *pane = drawn(&look, HEAT);
     char want[64];
+    forge_key(pane, &look, 'v', true); // not the busiest alone
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         snprintf(want, sizeof want, "device all, op %s", ops[i]);
         assert_string_equal(forge_key(pane, &look, 't', true).message, want);
@@ -154,13 +155,13 @@ static void operations(void **state) {
     pane = drawn(&look, HIST);
     forge_key(pane, &look, 't', true); // R: of both kinds
     forge_expect(pane, &look, 80, 18, true,
-                 "- Devices ----------------------------------------------------------------------\n"
+                 "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
                  "DEVICE   vUTIL%\n"
                  "vda         100\n"
                  "loop0       3.0\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
-                 "- > How long ----------------------------------- I/O latency, device all, op R -\n"
+                 "- > How long ---- Service time (issue to complete), device vda (busiest), op R -\n"
                  "count 60  avg 300us  p50 200us  p90 799us  p95 799us  p99 800us  p99.9 800us\n"
                  "max 800us\n"
                  " 200us - 250us  ##################################################     50  83.3%\n"
@@ -183,13 +184,13 @@ static void measures(void **state) {
     assert_string_equal(forge_key(pane, &look, 'm', true).message, "I/O offset");
     forge_key(pane, &look, 'l', true);
     forge_expect(pane, &look, 80, 24, true,
-                 "- Devices ----------------------------------------------------------------------\n"
+                 "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
                  "DEVICE   vUTIL%\n"
                  "vda         100\n"
                  "loop0       3.0\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
-                 "- > Over time --------------------------------- I/O offset, device all, op all -\n"
+                 "- > Over time ----------------------- I/O offset, device vda (busiest), op all -\n"
                  " 87.5%|                                                             ............\n"
                  "   75%|                                                                        @\n"
                  " 62.5%|                                                                      @@\n"
@@ -200,7 +201,7 @@ static void measures(void **state) {
                  "    0%|                                                             @\n"
                  "                                                                  -10s       now\n"
                  ".1 :2 -3 =4 +7 *10 #16 %25 @40 most 60 a cell\n"
-                 "- How long ------------------------------------ I/O offset, device all, op all -\n"
+                 "- How long -------------------------- I/O offset, device vda (busiest), op all -\n"
                  "count 61\n"
                  "    0% - 25%                                                            0   0.0%\n"
                  "   25% - 50%                                                            0   0.0%\n"
@@ -208,10 +209,11 @@ static void measures(void **state) {
                  "   75% - 100%   ##################################################     61 100.0%\n"
                  "\n");
     assert_string_equal(forge_key(pane, &look, 'm', true).message, "utilisation");
+    assert_string_equal(forge_key(pane, &look, 'v', true).message, "device all");
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "device loop0");
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "device vda");
     forge_expect(pane, &look, 80, 24, true,
-                 "- Devices ----------------------------------------------------------------------\n"
+                 "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
                  "DEVICE   vUTIL%\n"
                  "vda         100\n"
                  "loop0       3.0\n"
@@ -228,21 +230,21 @@ static void measures(void **state) {
                  "\n"
                  "\n"
                  "\n"
-                 "- How long ----------------------------------- I/O latency, device vda, op all -\n"
+                 "- How long -------------- Service time (issue to complete), device vda, op all -\n"
                  "count 60  avg 300us  p50 200us  p90 799us  p99 800us  p99.9 800us  max 800us\n"
                  " 200us - 300us  ##################################################     50  83.3%\n"
                  " 300us - 500us                                                          0   0.0%\n"
                  " 500us - 700us                                                          0   0.0%\n"
                  " 700us - 1ms    ##########                                             10  16.7%\n"
                  "\n");
-    assert_string_equal(forge_key(pane, &look, 'm', true).message, "I/O latency by process");
+    assert_string_equal(forge_key(pane, &look, 'm', true).message, "Service time by process");
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "pid 9 dd, op all");
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "pid 10 dd, op all");
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "pid 4242 fio, op all");
-    assert_string_equal(forge_key(pane, &look, 'm', true).message, "I/O latency by cgroup");
+    assert_string_equal(forge_key(pane, &look, 'm', true).message, "Service time by cgroup");
     assert_string_equal(forge_key(pane, &look, 'V', true).message, "cgroup /system.slice/db, op all");
-    assert_string_equal(forge_key(pane, &look, 'm', true).message, "I/O latency");
-    assert_string_equal(forge_key(pane, &look, 'M', true).message, "I/O latency by cgroup");
+    assert_string_equal(forge_key(pane, &look, 'm', true).message, "Service time: issue to complete");
+    assert_string_equal(forge_key(pane, &look, 'M', true).message, "Service time by cgroup");
     pane_free(pane);
 }
 
@@ -254,29 +256,29 @@ static void zoom(void **state) {
     assert_string_equal(forge_key(pane, &look, '-', true).message, "2 frames a column; Z shows all again");
     assert_string_equal(forge_key(pane, &look, '-', true).message, "5 frames a column; Z shows all again");
     forge_expect(pane, &look, 80, 24, true,
-                 "- Devices ----------------------------------------------------------------------\n"
+                 "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
                  "DEVICE   vUTIL%\n"
                  "vda         100\n"
                  "loop0       3.0\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
-                 "- > Over time -------------------------------- I/O latency, device all, op all -\n"
-                 " 100ms|\n"
-                 "  30ms|                                                                       :\n"
+                 "- > Over time - Service time (issue to complete), device vda (busiest), op all -\n"
+                 "  50ms|\n"
+                 "  20ms|                                                                       :\n"
                  "  10ms|\n"
-                 "   3ms|\n"
+                 "   5ms|\n"
+                 "   2ms|\n"
                  "   1ms|\n"
-                 " 300us|                                                                      *#*\n"
-                 " 100us|                                                                      @@@\n"
-                 "  30us|                                                                      +*+\n"
+                 " 500us|                                                                      *#*\n"
+                 " 200us|                                                                      @@@\n"
                  "                                                                             now\n"
                  ".1 :2 -4 =7 +12 *23 #41 %76 @141 most 250 a cell   p50 200us p99 800us max 800us\n"
-                 "- How long ----------------------------------- I/O latency, device all, op all -\n"
-                 "count 65  avg 284us  p50 200us  p90 799us  p99 800us  p99.9 800us  max 800us\n"
-                 "  50us - 100us  #####                                                   5   7.7%\n"
-                 " 100us - 200us                                                          0   0.0%\n"
-                 " 200us - 500us  ##################################################     50  76.9%\n"
-                 " 500us - 1ms    ##########                                             10  15.4%\n"
+                 "- How long ---- Service time (issue to complete), device vda (busiest), op all -\n"
+                 "count 60  avg 300us  p50 200us  p90 799us  p99 800us  p99.9 800us  max 800us\n"
+                 " 200us - 300us  ##################################################     50  83.3%\n"
+                 " 300us - 500us                                                          0   0.0%\n"
+                 " 500us - 700us                                                          0   0.0%\n"
+                 " 700us - 1ms    ##########                                             10  16.7%\n"
                  "\n");
     assert_string_equal(forge_key(pane, &look, '+', true).message, "2 frames a column; Z shows all again");
     assert_string_equal(forge_key(pane, &look, '=', true).message, "1 frame a column; Z shows all again");
@@ -290,42 +292,42 @@ static void zoom(void **state) {
         forge_key(pane, &look, KEY_VIEW_DOWN, true);
     forge_key(pane, &look, 'z', true);
     forge_expect(pane, &look, 80, 24, true,
-                 "- Devices ----------------------------------------------------------------------\n"
+                 "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
                  "DEVICE   vUTIL%\n"
                  "vda         100\n"
                  "loop0       3.0\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
-                 "- > Over time ------------------------ I/O latency, device all, op all, zoomed -\n"
+                 "- > Over time ------------- Service time, device vda (busiest), op all, zoomed -\n"
+                 " 1.2ms|\n"
+                 " 1.1ms|\n"
+                 "   1ms|\n"
+                 " 900us|\n"
                  " 800us|                                                             @@@@@@@@@@@@\n"
                  " 700us|\n"
                  " 600us|\n"
                  " 560us|\n"
-                 " 500us|                                                                        +\n"
-                 " 450us|\n"
-                 " 400us|\n"
-                 " 360us|\n"
                  "                                                                  -10s       now\n"
-                 "14:13:32  500us - 560us  0 of 65 (0.0%)  p50 200us p99 800us\n"
-                 "- How long ----------------------------------- I/O latency, device all, op all -\n"
-                 "count 65  avg 284us  p50 200us  p90 799us  p99 800us  p99.9 800us  max 800us\n"
-                 "  50us - 100us  #####                                                   5   7.7%\n"
-                 " 100us - 200us                                                          0   0.0%\n"
-                 " 200us - 500us  ##################################################     50  76.9%\n"
-                 " 500us - 1ms    ##########                                             10  15.4%\n"
+                 "14:13:32  800us - 900us  10 of 60 (16.7%)  p50 200us p99 800us\n"
+                 "- How long ---- Service time (issue to complete), device vda (busiest), op all -\n"
+                 "count 60  avg 300us  p50 200us  p90 799us  p99 800us  p99.9 800us  max 800us\n"
+                 " 200us - 300us  ##################################################     50  83.3%\n"
+                 " 300us - 500us                                                          0   0.0%\n"
+                 " 500us - 700us                                                          0   0.0%\n"
+                 " 700us - 1ms    ##########                                             10  16.7%\n"
                  "\n");
     forge_key(pane, &look, 'Z', true);
     assert_string_equal(forge_key(pane, &look, 'm', true).message, "I/O offset"); // on a linear axis too
     pane_draw(pane, &look, grid_area(grid));
     forge_key(pane, &look, 'z', true);
     forge_expect(pane, &look, 80, 24, true,
-                 "- Devices ----------------------------------------------------------------------\n"
+                 "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
                  "DEVICE   vUTIL%\n"
                  "vda         100\n"
                  "loop0       3.0\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
-                 "- > Over time ------------------------- I/O offset, device all, op all, zoomed -\n"
+                 "- > Over time --------------- I/O offset, device vda (busiest), op all, zoomed -\n"
                  " 98.4%|                                                             @@@@@@@@@@@@\n"
                  " 96.9%|\n"
                  " 95.3%|\n"
@@ -336,7 +338,7 @@ static void zoom(void **state) {
                  " 87.5%|\n"
                  "                                                                  -10s       now\n"
                  "14:13:32  98.4% - 100%  1 of 61 (1.6%)\n"
-                 "- How long ------------------------------------ I/O offset, device all, op all -\n"
+                 "- How long -------------------------- I/O offset, device vda (busiest), op all -\n"
                  "count 61\n"
                  "    0% - 25%                                                            0   0.0%\n"
                  "   25% - 50%                                                            0   0.0%\n"
@@ -355,8 +357,8 @@ static void list_of_a_cell(void **state) {
     struct pane *pane = drawn(&look, HEAT);
     struct grid *grid = grid_new(110, 44, true);
     pane_set_filter(pane, "a");
-    forge_key(pane, &look, 'v', true);
-    forge_key(pane, &look, 'v', true);
+    for (int i = 0; i < 3; i++) // all, loop0, vda
+        forge_key(pane, &look, 'v', true);
     forge_key(pane, &look, 't', true);
     pane_draw(pane, &look, grid_area(grid));
     forge_key(pane, &look, KEY_VIEW_END, true);
@@ -378,15 +380,15 @@ static void list_of_a_cell(void **state) {
     forge_expect(
         pane, &look, 110, 24, true,
 
-        "- Devices "
-        "----------------------------------------------------------------------------------------------------\n"
+        "- Devices -------------------------------------------- TOTAL for programs: QUEUE before, SERVICE in the disk "
+        "-\n"
         "DEVICE   vUTIL%\n"
         "vda        80.0\n"
         "loop0       3.0\n"
         "- By process "
         "-------------------------------------------------------------------------------------------------\n"
         " not available\n"
-        "- Over time ---------- I/O latency, device vda, op R - - How long ------------ I/O latency, device vda, op R "
+        "- Over time --------- Service time, device vda, op R - - How long ----------- Service time, device vda, op R "
         "-\n"
         "  50ms|                                                count 62  avg 1.3ms  p50 200us  p90 799us  p95 799us\n"
         "  20ms|                                              : p99 30.0ms  p99.9 30.0ms  max 30.0ms\n"
@@ -407,13 +409,13 @@ static void list_of_a_cell(void **state) {
         "14:13:28  20ms - 50ms  2 of 62 (3.2%)  p50 200us p99 3\n"
         "- By group "
         "---------------------------------------------------------------------------------------------------\n"
-        "DEVICE   OP    IO/s vBYTES/s    TOTAL  LATENCY CGROUP\n"
+        "DEVICE   OP    IO/s vBYTES/s    TOTAL  SERVICE CGROUP\n"
         "vda      R       60     240K   45.0ms    300us /system.slice/db\n"
         "- > I/Os, newest first ----------- 2 of 5, filter device=vda op=R latency_us>=29884.416 latency_us<39845.888 "
         "-\n"
-        "        TIME  LATENCY    QUEUE OP     BYTES DEVICE       PID COMMAND         ERROR            SECTOR\n"
-        "14:13:20.400   30.0ms    3.0us R       4.0K vda         4242 fio             ENODATA            2048\n"
-        "14:13:20.200   30.0ms    3.0us R       4.0K vda         4242 fio             -                  2048\n");
+        "       START    QUEUE  SERVICE OP     BYTES DEVICE       PID COMMAND                  END ERROR\n"
+        "14:13:20.400    3.0us   30.0ms R       4.0K vda         4242 fio             14:13:20.900 ENODATA\n"
+        "14:13:20.200    3.0us   30.0ms R       4.0K vda         4242 fio             14:13:20.900 -\n");
     // Nothing is asked of the other tables.
     answer = forge_key(pane, &look, KEY_VIEW_BACK, true);
     assert_true(answer.go_live);
@@ -434,27 +436,27 @@ static void list_of_a_range(void **state) {
     pane_draw(pane, &look, grid_area(grid));
     forge_key(pane, &look, KEY_VIEW_END, true);
     forge_expect(pane, &look, 80, 18, true,
-                 "- Devices ----------------------------------------------------------------------\n"
+                 "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
                  "DEVICE   vUTIL%\n"
                  "vda        90.0\n"
                  "loop0       3.0\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
-                 "- > How long ------------------- I/O latency, device all, op all, all the time -\n"
-                 "count 587  avg 385us  p50 200us  p90 799us  p95 799us  p99 799us  p99.9 30.0ms\n"
+                 "- > How long -------- Service time, device vda (busiest), op all, all the time -\n"
+                 "count 542  avg 410us  p50 200us  p90 799us  p95 799us  p99 799us  p99.9 30.0ms\n"
                  "max 30.0ms\n"
-                 "  50us - 100us  #####                                                  45   7.7%\n"
-                 " 100us - 200us                                                          0   0.0%\n"
-                 " 200us - 500us  ##################################################    450  76.7%\n"
-                 " 500us - 1ms    ##########                                             90  15.3%\n"
+                 " 200us - 500us  ##################################################    450  83.0%\n"
+                 " 500us - 1ms    ##########                                             90  16.6%\n"
                  "   1ms - 2ms                                                            0   0.0%\n"
                  "   2ms - 5ms                                                            0   0.0%\n"
                  "   5ms - 10ms                                                           0   0.0%\n"
                  "  10ms - 20ms                                                           0   0.0%\n"
-                 "  20ms - 50ms   .                                                       2   0.3%\n");
+                 "  20ms - 50ms   .                                                       2   0.4%\n"
+                 "\n"
+                 "\n");
     struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
     assert_int_equal(answer.go_frame, 8); // the newest with one
-    assert_memory_equal(pane->filter, "latency_us>=", 12);
+    assert_memory_equal(pane->filter, "device=vda latency_us>=", 23);
     assert_null(strchr(pane->filter, '<'));
     answer = forge_key(pane, &look, KEY_VIEW_BACK, true);
     assert_int_equal(answer.go_frame, 9);

@@ -49,9 +49,9 @@ static const struct column limit_columns[] = {
 };
 static const struct table_def limits_def = {"io_limits", "", limit_columns, 11, 2};
 static const struct column hist_keys[] = {{.name = "device", .type = COLUMN_TEXT}, {.name = "op", .type = COLUMN_TEXT}};
-static const struct hist_def latency_def = {"io_latency", "", "", "us", 1000, UNIT_US, hist_keys, 2},
-                             queue_def = {"io_queue", "", "", "us", 1000, UNIT_US, hist_keys, 2},
-                             total_def = {"io_total", "", "", "us", 1000, UNIT_US, hist_keys, 2};
+static const struct hist_def latency_def = {"io_latency", "", "", NULL, "us", 1000, UNIT_US, hist_keys, 2},
+                             queue_def = {"io_queue", "", "", NULL, "us", 1000, UNIT_US, hist_keys, 2},
+                             total_def = {"io_total", "", "", NULL, "us", 1000, UNIT_US, hist_keys, 2};
 
 struct io {
     const char *device, *op;

@@ -59,7 +59,7 @@ static void expect_xml(const char *text) {
         "r = E.parse(sys.stdin.buffer).getroot()\n"
         "s = '{http://www.w3.org/2000/svg}'\n"
         "assert r.tag == s + 'svg', r.tag\n"
-        "assert r.find(s + 'title').text.startswith('I/O latency, device a<b>&'), r.find(s + 'title').text\n"
+        "assert r.find(s + 'title').text.startswith('Service time, device a<b>&'), r.find(s + 'title').text\n"
         "tips = [c.find(s + 'title').text for c in r.iter(s + 'rect') if c.find(s + 'title') is not None]\n"
         "assert len(tips) == 36, len(tips)\n"
         "assert any('2 of 52' in t for t in tips), tips[0]\n"

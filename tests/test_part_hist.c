@@ -35,7 +35,7 @@ static void screens(void **state) {
     forge_look(&look, &frame, 1);
     forge_expect(pane, &look, 80, 14, false,
 
-                 "─ How long ─────────────────────────────────── I/O latency, device all, op all ─\n"
+                 "─ How long ────────────── Service time (issue to complete), device all, op all ─\n"
                  "count 1005  avg 522us  p50 120us  p90 120us  p95 1.3ms  p99 1.3ms  p99.9 30.0ms\n"
                  "max 30.0ms\n"
                  "   3us - 10us   ▎                                                       5   0.5%\n"
@@ -51,7 +51,7 @@ static void screens(void **state) {
                  "\n");
     forge_expect(pane, &look, 30, 10, false,
 
-                 "─ How long ───────────────────\n"
+                 "─ How long ──── Service time ─\n"
                  "count 1005  p50 120us\n"
                  "p99 1.3ms  max 30.0ms\n"
                  "   1us ▏              5   0.5%\n"
@@ -63,7 +63,7 @@ static void screens(void **state) {
                  "\n");
     forge_expect(pane, &look, 46, 9, true,
 
-                 "- How long - I/O latency, device all, op all -\n"
+                 "- How long  Service time, device all, op all -\n"
                  "count 1005  avg 522us  p50 120us  p90 120us\n"
                  "p95 1.3ms  p99 1.3ms  p99.9 30.0ms  max 30.0ms\n"
                  "   1us - 10us   .                     5   0.5%\n"
@@ -74,7 +74,7 @@ static void screens(void **state) {
                  "\n");
     forge_expect(pane, &look, 80, 3, false,
 
-                 "─ How long ─────────────────────────────────── I/O latency, device all, op all ─\n"
+                 "─ How long ────────────── Service time (issue to complete), device all, op all ─\n"
                  "count 1005  avg 522us  p50 120us  p90 120us  p99 1.3ms  p99.9 30.0ms  max 30.0ms\n"
                  "   1us - 100s   ██████████████████████████████████████████████████   1005 100.0%\n");
     forge_expect(pane, &look, 9, 4, false,
@@ -96,7 +96,7 @@ static void choosing(void **state) {
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "device loop0, op all");
     forge_expect(pane, &look, 80, 4, false,
 
-                 "─ How long ───────────────────────────────── I/O latency, device loop0, op all ─\n"
+                 "─ How long ──────────── Service time (issue to complete), device loop0, op all ─\n"
                  "count 5  avg 7.0us  p50 7.0us  p90 7.0us  p99 7.0us  p99.9 7.0us  max 7.0us\n"
                  "   7us - 8us    ██████████████████████████████████████████████████      5 100.0%\n"
                  "\n");
@@ -105,7 +105,7 @@ static void choosing(void **state) {
     assert_string_equal(forge_key(pane, &look, 't', true).message, "device vda, op W");
     forge_expect(pane, &look, 80, 4, true,
 
-                 "- How long ------------------------------------- I/O latency, device vda, op W -\n"
+                 "- How long ---------------- Service time (issue to complete), device vda, op W -\n"
                  "count 10  avg 30.0ms  p50 30.0ms  p99 30.0ms  p99.9 30.0ms  max 30.0ms\n"
                  "  28ms - 32ms   ##################################################     10 100.0%\n"
                  "\n");
@@ -123,10 +123,10 @@ static void choosing(void **state) {
                  "   32K - 64K                                                            0   0.0%\n"
                  "   64K - 128K   ▌                                                      10   1.0%\n"
                  "\n");
-    assert_string_equal(forge_key(pane, &look, 'm', true).message, "I/O latency");
+    assert_string_equal(forge_key(pane, &look, 'm', true).message, "Service time: issue to complete");
     forge_expect(pane, &look, 80, 4, false,
 
-                 "─ How long ─────────────────────────────────── I/O latency, device vda, op all ─\n"
+                 "─ How long ────────────── Service time (issue to complete), device vda, op all ─\n"
                  "count 1000  avg 525us  p50 120us  p90 120us  p99 1.3ms  p99.9 30.0ms  max 30.0ms\n"
                  " 100us - 10ms   ██████████████████████████████████████████████████    990  99.0%\n"
                  "  10ms - 1s     ▌                                                      10   1.0%\n");
@@ -168,7 +168,7 @@ static void choices_have_data(void **state) {
         assert_string_equal(forge_key(pane, &look, presses[i].key, true).message, presses[i].message);
     forge_look(&look, frames + 1, 1); // where the chosen one has nothing: it stays until the next key
     forge_expect(pane, &look, 80, 2, false,
-                 "─ How long ─────────────────────────────────── I/O latency, device vdb, op all ─\n"
+                 "─ How long ────────────── Service time (issue to complete), device vdb, op all ─\n"
                  "none in this interval\n");
     assert_string_equal(forge_key(pane, &look, 'V', true).message, "device vda, op all");
     pane_free(pane);
@@ -185,19 +185,19 @@ static void whole_window(void **state) {
     forge_key(pane, &look, 'a', true);
     forge_expect(pane, &look, 80, 3, false,
 
-                 "─ How long ───────────────────── I/O latency, device all, op all, all the time ─\n"
+                 "─ How long  Service time (issue to complete), device all, op all, all the time ─\n"
                  "count 2010  avg 522us  p50 120us  p90 120us  p99 1.3ms  p99.9 30.0ms  max 30.0ms\n"
                  "   1us - 100s   ██████████████████████████████████████████████████   2010 100.0%\n");
     forge_look(&look, frames, 3); // the newest has no set at all: those before say what it is
     forge_expect(pane, &look, 80, 3, false,
 
-                 "─ How long ───────────────────── I/O latency, device all, op all, all the time ─\n"
+                 "─ How long  Service time (issue to complete), device all, op all, all the time ─\n"
                  "count 2010  avg 522us  p50 120us  p90 120us  p99 1.3ms  p99.9 30.0ms  max 30.0ms\n"
                  "\n");
     forge_key(pane, &look, 'a', true);
     forge_expect(pane, &look, 80, 3, false,
 
-                 "─ How long ─────────────────────────────────── I/O latency, device all, op all ─\n"
+                 "─ How long ────────────── Service time (issue to complete), device all, op all ─\n"
                  "not measured\n"
                  "\n");
     pane_free(pane);
@@ -243,7 +243,7 @@ static void huge_counts(void **state) {
     forge_look(&look, frames, 1);
     forge_expect(pane, &look, 60, 10, false,
 
-                 "─ How long ─────────────── I/O latency, device all, op all ─\n"
+                 "─ How long ────────────── Service time, device all, op all ─\n"
                  "count 4.3G  avg 5.0us  p50 1.0us  p90 1.0us  p95 1.0us\n"
                  "p99 1.0us  p99.9 1.0us  max 17000s\n"
                  "   1us - 100us  ██████████████████████████████   4.3G 100.0%\n"
@@ -341,14 +341,14 @@ static void repeated(void **state) {
     forge_look(&look, frames, 2);
     forge_expect(pane, &look, 80, 4, false,
 
-                 "─ How long ─────────────────────────────────── I/O latency, device all, op all ─\n"
+                 "─ How long ────────────── Service time (issue to complete), device all, op all ─\n"
                  "nothing has come for this interval yet: see the frame before ([)\n"
                  "\n"
                  "\n");
     forge_key(pane, &look, 'a', true);
     forge_expect(pane, &look, 80, 3, false,
 
-                 "─ How long ───────────────────── I/O latency, device all, op all, all the time ─\n"
+                 "─ How long  Service time (issue to complete), device all, op all, all the time ─\n"
                  "count 1005  avg 522us  p50 120us  p90 120us  p99 1.3ms  p99.9 30.0ms  max 30.0ms\n"
                  "   1us - 100s   ██████████████████████████████████████████████████   1005 100.0%\n");
     forge_text(pane, &look, FORMAT_TEXT, "== 2026-09-21T14:13:22.000Z  t  1.000 s  h ==\nHow long\n\n");

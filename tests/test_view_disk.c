@@ -33,21 +33,29 @@ static const struct column process_columns[] = {
     {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 3, .ascending = true},
     {.name = "ios_per_s", .title = "IO/s", .unit = UNIT_PER_S, .width = 7},
     {.name = "bytes_per_s", .title = "BYTES/s", .unit = UNIT_BYTES_PER_S, .width = 8},
-    {.name = "latency_us", .title = "LATENCY", .unit = UNIT_US, .width = 8},
+    {.name = "latency_us", .title = "SERVICE", .unit = UNIT_US, .width = 7},
+    {.name = "total_us", .title = "TOTAL", .unit = UNIT_US, .width = 7},
 };
 static const struct table_def by_process = {
-    .name = "by_process", .columns = process_columns, .n_columns = 7, .n_keys = 4};
+    .name = "by_process", .columns = process_columns, .n_columns = 8, .n_keys = 4};
 static const struct column event_columns[] = {
-    {.name = "time_s", .title = "TIME", .unit = UNIT_S, .width = 12, .ascending = true},
+    {.name = "time_s",
+     .title = "START",
+     .unit = UNIT_S,
+     .width = 15,
+     .ascending = true,
+     .format = column_format_clock_us},
+    {.name = "end_s", .title = "END", .unit = UNIT_S, .width = 15, .ascending = true, .format = column_format_clock_us},
     {.name = "comm", .title = "COMMAND", .type = COLUMN_TEXT, .width = 15, .ascending = true},
     {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 4, .ascending = true},
     {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8, .ascending = true},
-    {.name = "bytes", .title = "BYTES", .unit = UNIT_BYTES, .width = 7},
-    {.name = "latency_us", .title = "LATENCY", .unit = UNIT_US, .width = 8},
+    {.name = "bytes", .title = "BYTES", .unit = UNIT_BYTES, .width = 6},
+    {.name = "latency_us", .title = "SERVICE", .unit = UNIT_US, .width = 8},
 };
-static const struct table_def io_events = {.name = "io_events", .columns = event_columns, .n_columns = 6, .n_keys = 1};
+static const struct table_def io_events = {.name = "io_events", .columns = event_columns, .n_columns = 7, .n_keys = 1};
 static const struct hist_def io_queue = {.name = "io_queue",
-                                         .title = "I/O queue time",
+                                         .title = "Queue time",
+                                         .span = "arrival to issue",
                                          .help = "arrival to issue",
                                          .unit_name = "us",
                                          .divisor = 1000,
@@ -63,8 +71,9 @@ static const struct frame *make(uint64_t number, bool events) {
         system, forge_table(&devices, "loop0|0|30|0|122880|1|7.5\nvda|812|0.4|3325952|2048|32|98.4\nvdb|0|0|0|0|0|0"));
     frame_add_section(frame, system, 0);
     section_table(block, forge_table(&block_devices, "vda|310|215|0\nloop0|2|80|1"));
-    section_table(block, forge_table(&by_process, "4242|fio|vda|R|812|3325952|215\n4242|fio|loop0|W|30|122880|80\n"
-                                                  "77|kworker\x1b[31m|vda|W|0.4|2048|900"));
+    section_table(block,
+                  forge_table(&by_process, "4242|fio|vda|R|812|3325952|215|525\n4242|fio|loop0|W|30|122880|80|82\n"
+                                           "77|kworker\x1b[31m|vda|W|0.4|2048|900|-"));
     struct hist_set *latency = hist_set_new(&forge_io_latency), *queue = hist_set_new(&io_queue),
                     *size = hist_set_new(&forge_io_size);
     forge_hist(
@@ -77,10 +86,10 @@ static const struct frame *make(uint64_t number, bool events) {
     section_hists(block, queue);
     section_hists(block, size);
     section_stream(block,
-                   forge_table(&io_events, events
-                                               ? "1790000000.1|fio|R|vda|4096|180\n1790000000.2|fio|RA|vda|4096|215\n"
-                                                 "1790000000.3|fio|WS|loop0|4096|80"
-                                               : ""),
+                   forge_table(&io_events, events ? "1790000000.1|1790000000.10018|fio|R|vda|4096|180\n"
+                                                    "1790000000.2|1790000000.200215|fio|RA|vda|4096|215\n"
+                                                    "1790000000.3|1790000000.30008|fio|WS|loop0|4096|80"
+                                                  : ""),
                    events ? 7 : 0);
     frame_add_section(frame, block, 0);
     return frame;
@@ -110,212 +119,204 @@ static void screens(void **state) {
     forge_look(&look, frames, FRAMES);
     forge_expect(pane, &look, 80, 21, false,
 
-                 "─ ▸ Devices ────────────────────────────────────────────────────────────────────\n"
-                 "DEVICE   ▼UTIL% SERVICE   QUEUE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda        98.4   215us   310us     812     0.4      0    32     3.2M     2.0K\n"
-                 "loop0       7.5    80us   2.0us       0      30    1.0     1        0     120K\n"
+                 "─ ▸ Devices ──────────── TOTAL for programs: QUEUE before, SERVICE in the disk ─\n"
+                 "DEVICE   ▼UTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
+                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
+                 "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
                  "vdb         0.0       -       -       0       0      -     0        0        0\n"
                  "─ By process ───────────────────────────────────────────────────────────────────\n"
-                 "    PID COMMAND         OP   LATENCY    IO/s ▼BYTES/s DEVICE\n"
-                 "   4242 fio             R      215us     812     3.2M vda\n"
-                 "   4242 fio             W       80us      30     120K loop0\n"
-                 "     77 kworker\\e[31m   W      900us     0.4     2.0K vda\n"
-                 "─ Over time ────────────────────────────────── I/O latency, device all, op all ─\n"
-                 "  30ms│\n"
-                 "  10ms│                    ▒       ▒       ▒       ▒       ▒       ▒       ▒\n"
-                 "   3ms│\n"
+                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s ▼BYTES/s DEVICE\n"
+                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
+                 "   4242 fio             W      82us    80us      30     120K loop0\n"
+                 "     77 kworker\\e[31m   W         -   900us     0.4     2.0K vda\n"
+                 "─ Over time ─── Service time (issue to complete), device vda (busiest), op all ─\n"
+                 "  20ms│                    ▒       ▒       ▒       ▒       ▒       ▒       ▒\n"
+                 "  10ms│\n"
+                 "   5ms│\n"
+                 "   2ms│\n"
                  "   1ms│\n"
-                 " 300us│             ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓\n"
+                 " 500us│\n"
+                 " 200us│             ████████████████████████████████████████████████████████████\n"
                  " 100us│             ████████████████████████████████████████████████████████████\n"
-                 "  30us│             ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓\n"
-                 "  10us│\n"
                  "                          -50s      -40s      -30s      -20s      -10s       now\n"
-                 "░1 ▒6 ▓27 █139 most 700 a cell                     p50 179us p99 330us max 330us\n");
+                 "░1 ▒5 ▓21 █94 most 412 a cell                      p50 214us p99 330us max 330us\n");
     forge_expect(pane, &look, 80, 24, true,
 
-                 "- > Devices --------------------------------------------------------- 1-2 of 3 -\n"
-                 "DEVICE   vUTIL% SERVICE   QUEUE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda        98.4   215us   310us     812     0.4      0    32     3.2M     2.0K\n"
-                 "loop0       7.5    80us   2.0us       0      30    1.0     1        0     120K\n"
+                 "- > Devices -- TOTAL for programs: QUEUE before, SERVICE in the disk; 1-2 of 3 -\n"
+                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
+                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
+                 "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
                  "- By process -------------------------------------------------------- 1-2 of 3 -\n"
-                 "    PID COMMAND         OP   LATENCY    IO/s vBYTES/s DEVICE\n"
-                 "   4242 fio             R      215us     812     3.2M vda\n"
-                 "   4242 fio             W       80us      30     120K loop0\n"
-                 "- Over time ---------------------------------- I/O latency, device all, op all -\n"
+                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
+                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
+                 "   4242 fio             W      82us    80us      30     120K loop0\n"
+                 "- Over time --- Service time (issue to complete), device vda (busiest), op all -\n"
                  "  30ms|\n"
                  "  10ms|                    =       =       =       =       =       =       =\n"
                  "   3ms|\n"
                  "   1ms|\n"
                  " 300us|             ############################################################\n"
                  " 100us|             @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\n"
-                 "  30us|             ++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++\n"
+                 "  30us|\n"
                  "                          -50s      -40s      -30s      -20s      -10s       now\n"
-                 ".1 :3 -5 =9 +19 *40 #81 %169 @353 most 700 a cell  p50 179us p99 330us max 330us\n"
-                 "- How long ----------------------------------- I/O latency, device all, op all -\n"
-                 "count 842  avg 209us  p50 179us  p90 330us  p99 330us  p99.9 330us  max 330us\n"
-                 "  50us - 100us  ####                                                   30   3.6%\n"
-                 " 100us - 200us  #################################################     400  47.5%\n"
-                 " 200us - 500us  ##################################################    412  48.9%\n"
-                 "\n");
+                 ".1 :3 -5 =9 +19 *40 #81 %169 @353 most 700 a cell  p50 214us p99 330us max 330us\n"
+                 "- How long ---- Service time (issue to complete), device vda (busiest), op all -\n"
+                 "count 812  avg 214us  p50 214us  p90 330us  p99 330us  p99.9 330us  max 330us\n"
+                 " 150us - 200us  ##################################################    400  49.3%\n"
+                 " 200us - 250us  ######################################                300  36.9%\n"
+                 " 250us - 300us                                                          0   0.0%\n"
+                 " 300us - 400us  ##############                                        112  13.8%\n");
     forge_expect(
         pane, &look, 120, 37, false,
 
-        "─ ▸ Devices "
-        "────────────────────────────────────────────────────────────────────────────────────────────────────────────\n"
-        "DEVICE   ▼UTIL% SERVICE   QUEUE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-        "vda        98.4   215us   310us     812     0.4      0    32     3.2M     2.0K\n"
-        "loop0       7.5    80us   2.0us       0      30    1.0     1        0     120K\n"
+        "─ ▸ Devices ──────────────────────────────────────────────────── TOTAL for programs: QUEUE before, SERVICE in "
+        "the disk ─\n"
+        "DEVICE   ▼UTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
+        "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
+        "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
         "vdb         0.0       -       -       0       0      -     0        0        0\n"
         "─ By process "
         "───────────────────────────────────────────────────────────────────────────────────────────────────────────\n"
-        "    PID COMMAND         OP   LATENCY    IO/s ▼BYTES/s DEVICE\n"
-        "   4242 fio             R      215us     812     3.2M vda\n"
-        "   4242 fio             W       80us      30     120K loop0\n"
-        "     77 kworker\\e[31m   W      900us     0.4     2.0K vda\n"
-        "─ Over time ───────────── I/O latency, device all, op all ─ ─ How long ─────────────── I/O latency, device "
-        "all, op all ─\n"
-        "  50ms│                                                     count 842  avg 209us  p50 179us  p90 330us  p95 "
+        "    PID COMMAND         OP    TOTAL SERVICE    IO/s ▼BYTES/s DEVICE\n"
+        "   4242 fio             R     525us   215us     812     3.2M vda\n"
+        "   4242 fio             W      82us    80us      30     120K loop0\n"
+        "     77 kworker\\e[31m   W         -   900us     0.4     2.0K vda\n"
+        "─ Over time ── Service time, device vda (busiest), op all ─ ─ How long ──── Service time, device vda "
+        "(busiest), op all ─\n"
+        "  70ms│                                                     count 812  avg 214us  p50 214us  p90 330us  p95 "
         "330us\n"
         "      │                                                     p99 330us  p99.9 330us  max 330us\n"
-        "  20ms│                         ▒   ▒   ▒   ▒   ▒   ▒   ▒     80us - 100us  ██▎                               "
-        " 30   3.6%\n"
-        "      │                                                      100us - 120us                                    "
+        "  30ms│                                                      180us - 200us  ██████████████████████████████    "
+        "400  49.3%\n"
+        "      │                         ▒   ▒   ▒   ▒   ▒   ▒   ▒    200us - 220us  ██████████████████████▌           "
+        "300  36.9%\n"
+        "  15ms│                                                      220us - 250us                                    "
         "  0   0.0%\n"
-        "  10ms│                                                      120us - 150us                                    "
+        "      │                                                      250us - 280us                                    "
         "  0   0.0%\n"
-        "      │                                                      150us - 200us  ██████████████████████████████    "
-        "400  47.5%\n"
-        "   5ms│                                                      200us - 250us  ██████████████████████▌           "
-        "300  35.6%\n"
-        "      │                                                      250us - 300us                                    "
+        "   7ms│                                                      280us - 320us                                    "
         "  0   0.0%\n"
-        "   2ms│                                                      300us - 400us  ████████▍                         "
-        "112  13.3%\n"
+        "      │                                                      320us - 360us  ████████▍                         "
+        "112  13.8%\n"
+        "   3ms│\n"
         "      │\n"
-        "   1ms│\n"
+        " 1.5ms│\n"
         "      │\n"
-        " 500us│\n"
-        "      │                     ▓█████████████████████████████▓\n"
-        " 200us│                     ███████████████████████████████\n"
+        " 700us│\n"
+        "      │\n"
+        " 300us│                     ▓█████████████████████████████▓\n"
         "      │                     ███████████████████████████████\n"
-        " 100us│\n"
-        "      │                     ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓\n"
-        "  50us│\n"
+        " 150us│                     ███████████████████████████████\n"
+        "      │\n"
+        "  70us│\n"
         "                                  -40s      -20s        now\n"
-        "░1 ▒6 ▓29 █154                p50 179us p99 330us max 330us\n"
+        "░1 ▒6 ▓29 █154                p50 214us p99 330us max 330us\n"
         "─ I/Os, newest first ──────────────────────────────────────────────────────────────────────────────── 7 older "
         "not kept ─\n"
-        "        TIME  LATENCY OP     BYTES DEVICE   COMMAND\n"
-        "14:13:20.300     80us WS      4.0K loop0    fio\n"
-        "14:13:20.200    215us RA      4.0K vda      fio\n"
-        "14:13:20.100    180us R       4.0K vda      fio\n");
+        "          START  SERVICE OP    BYTES DEVICE   COMMAND                     END\n"
+        "14:13:20.300000     80us WS     4.0K loop0    fio             14:13:20.300080\n"
+        "14:13:20.200000    215us RA     4.0K vda      fio             14:13:20.200215\n"
+        "14:13:20.100000    180us R      4.0K vda      fio             14:13:20.100180\n");
     forge_expect(
         pane, &look, 200, 47, false,
 
         "─ ▸ Devices "
         "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
-        "──────────────────────────────────────────────────────────────────────────────\n"
-        "DEVICE   ▼UTIL% SERVICE   QUEUE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-        "vda        98.4   215us   310us     812     0.4      0    32     3.2M     2.0K\n"
-        "loop0       7.5    80us   2.0us       0      30    1.0     1        0     120K\n"
+        "────────────────────── TOTAL for programs: QUEUE before, SERVICE in the disk ─\n"
+        "DEVICE   ▼UTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
+        "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
+        "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
         "vdb         0.0       -       -       0       0      -     0        0        0\n"
         "─ By process "
         "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
         "─────────────────────────────────────────────────────────────────────────────\n"
-        "    PID COMMAND         OP   LATENCY    IO/s ▼BYTES/s DEVICE\n"
-        "   4242 fio             R      215us     812     3.2M vda\n"
-        "   4242 fio             W       80us      30     120K loop0\n"
-        "     77 kworker\\e[31m   W      900us     0.4     2.0K vda\n"
-        "─ Over time ───────────────────────────────────────────────────── I/O latency, device all, op all ─ ─ How "
-        "long ─────────────────────────────────────────────────────── I/O latency, device all, op all ─\n"
-        "      │                                                                                             count 842 "
-        " avg 209us  p50 179us  p90 330us  p95 330us  p99 330us  p99.9 330us  max 330us\n"
-        "  25ms│                                                                                               80us - "
-        "90us   █████▎                                                                     30   3.6%\n"
-        "      │                                       ▒       ▒       ▒       ▒       ▒       ▒       ▒       90us - "
-        "100us                                                                              0   0.0%\n"
-        "  15ms│                                                                                              100us - "
-        "110us                                                                              0   0.0%\n"
-        "      │                                                                                              110us - "
-        "120us                                                                              0   0.0%\n"
-        "  10ms│                                                                                              120us - "
-        "140us                                                                              0   0.0%\n"
-        "      │                                                                                              140us - "
-        "160us                                                                              0   0.0%\n"
-        "   6ms│                                                                                              160us - "
-        "180us                                                                              0   0.0%\n"
-        "      │                                                                                              180us - "
-        "200us  ██████████████████████████████████████████████████████████████████████    400  47.5%\n"
-        "   4ms│                                                                                              200us - "
-        "220us  ████████████████████████████████████████████████████▌                     300  35.6%\n"
-        "      │                                                                                              220us - "
+        "    PID COMMAND         OP    TOTAL SERVICE    IO/s ▼BYTES/s DEVICE\n"
+        "   4242 fio             R     525us   215us     812     3.2M vda\n"
+        "   4242 fio             W      82us    80us      30     120K loop0\n"
+        "     77 kworker\\e[31m   W         -   900us     0.4     2.0K vda\n"
+        "─ Over time ────────────────────── Service time (issue to complete), device vda (busiest), op all ─ ─ How "
+        "long ──────────────────────── Service time (issue to complete), device vda (busiest), op all ─\n"
+        "      │                                                                                             count 812 "
+        " avg 214us  p50 214us  p90 330us  p95 330us  p99 330us  p99.9 330us  max 330us\n"
+        "  30ms│                                                                                              180us - "
+        "200us  ██████████████████████████████████████████████████████████████████████    400  49.3%\n"
+        "      │                                                                                              200us - "
+        "220us  ████████████████████████████████████████████████████▌                     300  36.9%\n"
+        "  20ms│                                       ▒       ▒       ▒       ▒       ▒       ▒       ▒      220us - "
         "250us                                                                              0   0.0%\n"
-        " 2.5ms│                                                                                              250us - "
+        "      │                                                                                              250us - "
         "280us                                                                              0   0.0%\n"
-        "      │                                                                                              280us - "
+        "  12ms│                                                                                              280us - "
         "320us                                                                              0   0.0%\n"
-        " 1.5ms│                                                                                              320us - "
-        "360us  ███████████████████▋                                                      112  13.3%\n"
+        "      │                                                                                              320us - "
+        "360us  ███████████████████▋                                                      112  13.8%\n"
+        "   8ms│\n"
         "      │\n"
-        "   1ms│\n"
+        "   5ms│\n"
         "      │\n"
-        " 600us│\n"
+        "   3ms│\n"
         "      │\n"
-        " 400us│\n"
+        "   2ms│\n"
+        "      │\n"
+        " 1.2ms│\n"
+        "      │\n"
+        " 800us│\n"
+        "      │\n"
+        " 500us│\n"
+        "      │\n"
+        " 300us│                                ████████████████████████████████████████████████████████████\n"
+        "      │\n"
+        " 200us│                                ████████████████████████████████████████████████████████████\n"
         "      │                                ████████████████████████████████████████████████████████████\n"
-        " 250us│\n"
-        "      │                                ████████████████████████████████████████████████████████████\n"
-        " 150us│                                ████████████████████████████████████████████████████████████\n"
+        " 120us│\n"
         "      │\n"
-        " 100us│\n"
-        "      │                                ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓\n"
-        "  60us│\n"
+        "  80us│\n"
         "                                             -50s      -40s      -30s      -20s      -10s       now\n"
-        "░1 ▒5 ▓21 █92 most 400 a cell                                         p50 179us p99 330us max 330us\n"
+        "░1 ▒5 ▓21 █92 most 400 a cell                                         p50 214us p99 330us max 330us\n"
         "─ I/Os, newest first "
         "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
         "────────────────────────────────────────────────── 7 older not kept ─\n"
-        "        TIME  LATENCY OP     BYTES DEVICE   COMMAND\n"
-        "14:13:20.300     80us WS      4.0K loop0    fio\n"
-        "14:13:20.200    215us RA      4.0K vda      fio\n"
-        "14:13:20.100    180us R       4.0K vda      fio\n"
+        "          START  SERVICE OP    BYTES DEVICE   COMMAND                     END\n"
+        "14:13:20.300000     80us WS     4.0K loop0    fio             14:13:20.300080\n"
+        "14:13:20.200000    215us RA     4.0K vda      fio             14:13:20.200215\n"
+        "14:13:20.100000    180us R      4.0K vda      fio             14:13:20.100180\n"
         "\n");
     forge_expect(pane, &look, 40, 10, true,
 
                  "- > Devices ----------------------------\n"
-                 "DEVICE   vUTIL% SERVICE   QUEUE     R/s\n"
-                 "vda        98.4   215us   310us     812\n"
-                 "loop0       7.5    80us   2.0us       0\n"
+                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s\n"
+                 "vda        98.4   310us   215us     812\n"
+                 "loop0       7.5   2.0us    80us       0\n"
                  "vdb         0.0       -       -       0\n"
                  "- By process ---------------------------\n"
-                 "    PID COMMAND         OP   LATENCY\n"
-                 "   4242 fio             R      215us\n"
-                 "   4242 fio             W       80us\n"
-                 "     77 kworker\\e[31m   W      900us\n");
+                 "    PID COMMAND         OP    TOTAL\n"
+                 "   4242 fio             R     525us\n"
+                 "   4242 fio             W      82us\n"
+                 "     77 kworker\\e[31m   W         -\n");
     forge_look(&look, frames, 1);
     forge_expect(pane, &look, 80, 21, true,
 
-                 "- > Devices --------------------------------------------------------------------\n"
-                 "DEVICE   vUTIL% SERVICE   QUEUE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda        98.4   215us   310us     812     0.4      0    32     3.2M     2.0K\n"
-                 "loop0       7.5    80us   2.0us       0      30    1.0     1        0     120K\n"
+                 "- > Devices ------------ TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
+                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
+                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
+                 "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
                  "vdb         0.0       -       -       0       0      -     0        0        0\n"
                  "- By process -------------------------------------------------------------------\n"
-                 "    PID COMMAND         OP   LATENCY    IO/s vBYTES/s DEVICE\n"
-                 "   4242 fio             R      215us     812     3.2M vda\n"
-                 "   4242 fio             W       80us      30     120K loop0\n"
-                 "     77 kworker\\e[31m   W      900us     0.4     2.0K vda\n"
-                 "- Over time ---------------------------------- I/O latency, device all, op all -\n"
-                 " 400us|\n"
-                 " 300us|                                                                        %\n"
+                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
+                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
+                 "   4242 fio             W      82us    80us      30     120K loop0\n"
+                 "     77 kworker\\e[31m   W         -   900us     0.4     2.0K vda\n"
+                 "- Over time --- Service time (issue to complete), device vda (busiest), op all -\n"
+                 " 360us|\n"
+                 " 320us|                                                                        %\n"
+                 " 280us|\n"
                  " 250us|\n"
+                 " 220us|\n"
                  " 200us|                                                                        @\n"
-                 " 150us|                                                                        @\n"
-                 " 120us|\n"
-                 " 100us|\n"
-                 "  80us|                                                                        *\n"
+                 " 180us|                                                                        @\n"
+                 " 160us|\n"
                  "                                                                             now\n"
-                 ".1 :2 -4 =8 +15 *29 #56 %109 @214 most 400 a cell  p50 179us p99 330us max 330us\n");
+                 ".1 :2 -4 =8 +15 *29 #56 %109 @214 most 400 a cell  p50 214us p99 330us max 330us\n");
     pane_free(pane);
 }
 
@@ -326,8 +327,9 @@ static void keys(void **state) {
     struct grid *grid = grid_new(80, 24, true);
     forge_look(&look, frames, FRAMES);
     pane_draw(pane, &look, grid_area(grid));
-    assert_string_equal(forge_key(pane, &look, 't', true).message, "device all, op R");
+    assert_string_equal(forge_key(pane, &look, 't', true).message, "device vda (busiest), op R");
     // Not loop0: nothing reads from it.
+    assert_string_equal(forge_key(pane, &look, 'v', true).message, "device all, op R");
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "device vda, op R");
     forge_key(pane, &look, 'o', true); // by process
     struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
@@ -337,15 +339,15 @@ static void keys(void **state) {
     forge_key(pane, &look, KEY_VIEW_LEFT, true);
     forge_expect(pane, &look, 80, 24, true,
 
-                 "- Devices ----------------------------------------------------------- 1-2 of 3 -\n"
-                 "DEVICE   vUTIL% SERVICE   QUEUE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda        98.4   215us   310us     812     0.4      0    32     3.2M     2.0K\n"
-                 "loop0       7.5    80us   2.0us       0      30    1.0     1        0     120K\n"
+                 "- Devices ---- TOTAL for programs: QUEUE before, SERVICE in the disk; 1-2 of 3 -\n"
+                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
+                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
+                 "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
                  "- By process -------------------------------------------------------- 1-2 of 3 -\n"
-                 "    PID COMMAND         OP   LATENCY    IO/s vBYTES/s DEVICE\n"
-                 "   4242 fio             R      215us     812     3.2M vda\n"
-                 "   4242 fio             W       80us      30     120K loop0\n"
-                 "- > Over time ---------------------------------- I/O latency, device vda, op R -\n"
+                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
+                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
+                 "   4242 fio             W      82us    80us      30     120K loop0\n"
+                 "- > Over time ------------- Service time (issue to complete), device vda, op R -\n"
                  "  30ms|\n"
                  "  10ms|                    =       =       =       =       =       =       =\n"
                  "   3ms|\n"
@@ -355,7 +357,7 @@ static void keys(void **state) {
                  "  30us|\n"
                  "                          -50s      -40s      -30s      -20s      -10s       now\n"
                  "14:14:20  1ms - 3ms  0 of 812 (0.0%)  p50 214us p99 330us\n"
-                 "- How long ------------------------------------- I/O latency, device vda, op R -\n"
+                 "- How long ---------------- Service time (issue to complete), device vda, op R -\n"
                  "count 812  avg 214us  p50 214us  p90 330us  p99 330us  p99.9 330us  max 330us\n"
                  " 150us - 200us  ##################################################    400  49.3%\n"
                  " 200us - 250us  ######################################                300  36.9%\n"
@@ -364,17 +366,17 @@ static void keys(void **state) {
     forge_key(pane, &look, 'o', true); // the histogram, for which there was no room
     forge_expect(pane, &look, 80, 20, true,
 
-                 "- Devices ----------------------------------------------------------------------\n"
-                 "DEVICE   vUTIL% SERVICE   QUEUE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda        98.4   215us   310us     812     0.4      0    32     3.2M     2.0K\n"
-                 "loop0       7.5    80us   2.0us       0      30    1.0     1        0     120K\n"
+                 "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
+                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
+                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
+                 "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
                  "vdb         0.0       -       -       0       0      -     0        0        0\n"
                  "- By process -------------------------------------------------------------------\n"
-                 "    PID COMMAND         OP   LATENCY    IO/s vBYTES/s DEVICE\n"
-                 "   4242 fio             R      215us     812     3.2M vda\n"
-                 "   4242 fio             W       80us      30     120K loop0\n"
-                 "     77 kworker\\e[31m   W      900us     0.4     2.0K vda\n"
-                 "- > How long ----------------------------------- I/O latency, device vda, op R -\n"
+                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
+                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
+                 "   4242 fio             W      82us    80us      30     120K loop0\n"
+                 "     77 kworker\\e[31m   W         -   900us     0.4     2.0K vda\n"
+                 "- > How long -------------- Service time (issue to complete), device vda, op R -\n"
                  "count 812  avg 214us  p50 214us  p90 330us  p95 330us  p99 330us  p99.9 330us\n"
                  "max 330us\n"
                  " 180us - 200us  ##################################################    400  49.3%\n"
@@ -385,6 +387,89 @@ static void keys(void **state) {
                  " 320us - 360us  ##############                                        112  13.8%\n"
                  "\n");
     grid_free(grid);
+    pane_free(pane);
+}
+
+// The words at the right end of the heat map's title.
+static void expect_choice(struct pane *pane, const struct look *look, const char *choice) {
+    struct grid *grid = grid_new(80, 24, true);
+    pane_draw(pane, look, grid_area(grid));
+    char *screen = forge_screen(grid), want[128];
+    snprintf(want, sizeof want, "Service time (issue to complete), %s -\n", choice);
+    char *title = strstr(screen, "Over time -");
+    assert_non_null(title);
+    assert_non_null(strchr(title, '\n'));
+    title[strcspn(title, "\n") + 1] = '\0';
+    char *end = strlen(title) > strlen(want) ? title + strlen(title) - strlen(want) : title;
+    assert_string_equal(end, want);
+    free(screen);
+    grid_free(grid);
+}
+
+static const struct frame *busy_frame(uint64_t number, double vda, double loop0) {
+    struct frame *frame = forge_frame(number);
+    struct section *system = forge_section("system", number), *block = forge_section("block", number);
+    char rows[128];
+    snprintf(rows, sizeof rows, "vda|0|0|0|0|0|%g\nloop0|0|0|0|0|0|%g", vda, loop0);
+    section_table(system, forge_table(&devices, rows));
+    frame_add_section(frame, system, 0);
+    struct hist_set *latency = hist_set_new(&forge_io_latency);
+    forge_hist(latency, "vda", "R", (struct forge_run[]){{180000, 4}, {0, 0}});
+    forge_hist(latency, "loop0", "W", (struct forge_run[]){{80000, 3}, {0, 0}});
+    section_hists(block, latency);
+    frame_add_section(frame, block, 0);
+    return frame;
+}
+
+// vda is busy, then both take turns, then loop0 alone is: the map goes there once, after seconds.
+static void busiest(void **state) {
+    (void)state;
+    enum { ALL = 60 };
+    const struct frame *list[ALL];
+    struct look look;
+    struct pane *pane = pane_new(&view_disk);
+    for (int i = 0; i < ALL; i++)
+        list[i] = i < 10   ? busy_frame((uint64_t)i + 1, 50, 1)
+                  : i < 30 ? busy_frame((uint64_t)i + 1, i % 2 ? 90 : 10, i % 2 ? 10 : 90)
+                           : busy_frame((uint64_t)i + 1, 0, 70);
+    int changes = 0, at = 0;
+    for (int i = 0; i < ALL; i++) {
+        forge_look(&look, list, (size_t)i + 1);
+        look.live = true;
+        struct grid *grid = grid_new(80, 24, true);
+        pane_draw(pane, &look, grid_area(grid));
+        char *screen = forge_screen(grid);
+        bool loop0 = strstr(screen, "device loop0 (busiest)") != NULL;
+        assert_true(loop0 || strstr(screen, "device vda (busiest)"));
+        if (loop0 == (changes % 2 == 0)) {
+            changes++;
+            at = i;
+        }
+        free(screen);
+        grid_free(grid);
+    }
+    assert_int_equal(changes, 1);
+    assert_in_range(at, 35, 45);
+    // Looking back moves nothing.
+    forge_look(&look, list, 5);
+    look.live = false;
+    expect_choice(pane, &look, "device loop0 (busiest), op all");
+    forge_look(&look, list, ALL);
+    // The selected row, from there by key to the others, and back to what is busiest.
+    forge_key(pane, &look, KEY_VIEW_DOWN, true);
+    expect_choice(pane, &look, "device loop0, op all");
+    forge_key(pane, &look, KEY_VIEW_DOWN, true);
+    expect_choice(pane, &look, "device vda, op all");
+    assert_string_equal(forge_key(pane, &look, 'v', true).message, "device all, op all");
+    forge_key(pane, &look, KEY_VIEW_BACK, true);
+    expect_choice(pane, &look, "device loop0 (busiest), op all");
+    // The device that the pane is filtered for, as long as it is.
+    pane_set_filter(pane, "device=vda");
+    expect_choice(pane, &look, "device vda (filter), op all");
+    pane_set_filter(pane, "");
+    expect_choice(pane, &look, "device loop0 (busiest), op all");
+    for (int i = 0; i < ALL; i++)
+        frame_unref(list[i]);
     pane_free(pane);
 }
 
@@ -417,18 +502,18 @@ static void no_block_events(void **state) {
     forge_look(&look, list, 1);
     forge_expect(pane, &look, 80, 21, false,
 
-                 "─ ▸ Devices ────────────────────────────────────────────────────────────────────\n"
-                 "DEVICE   ▼UTIL% SERVICE   QUEUE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
+                 "─ ▸ Devices ──────────── TOTAL for programs: QUEUE before, SERVICE in the disk ─\n"
+                 "DEVICE   ▼UTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
                  "vda        98.4       -       -     812     0.4      -    32     3.2M     2.0K\n"
                  "─ By process ─────────────────────────────────────────────────── not available ─\n"
-                 "    PID COMMAND         OP   LATENCY    IO/s ▼BYTES/s DEVICE\n"
+                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s ▼BYTES/s DEVICE\n"
                  " not measured\n"
-                 "─ Over time ─────────────────── I/O latency, device all, op all  not available ─\n"
+                 "─ Over time ──────── Service time, device vda (busiest), op all  not available ─\n"
                  "not measured\n"
-                 "─ How long ──────────────────── I/O latency, device all, op all  not available ─\n"
+                 "─ How long ───────── Service time, device vda (busiest), op all  not available ─\n"
                  "not measured\n"
                  "─ I/Os, newest first ─────────────────────────────────────────── not available ─\n"
-                 "        TIME  LATENCY OP     BYTES DEVICE   COMMAND\n"
+                 "          START  SERVICE OP    BYTES DEVICE   COMMAND                     END\n"
                  " not measured\n"
                  "\n"
                  "\n"
@@ -447,6 +532,27 @@ static struct json_object *member(struct json_object *object, const char *name) 
     if (!json_object_object_get_ex(object, name, &value))
         fail_msg("no %s", name);
     return value;
+}
+
+// The help says what the words of the titles mean, before anything else.
+static void help(void **state) {
+    (void)state;
+    struct look look;
+    struct pane *pane = pane_new(&view_disk);
+    char *text;
+    size_t size;
+    forge_look(&look, frames, 1);
+    FILE *out = open_memstream(&text, &size);
+    pane_help(pane, &look, out);
+    fclose(out);
+    const char *total = strstr(text, "\n  TOTAL        the time that a program waits: "),
+               *queue = strstr(text, "\n  QUEUE        the part before the disk: "),
+               *service = strstr(text, "\n  SERVICE      the part in the disk: "),
+               *keys = strstr(text, "Keys of this pane");
+    assert_true(total && queue && service && keys);
+    assert_true(total < queue && queue < service && service < keys);
+    free(text);
+    pane_free(pane);
 }
 
 static void contract_names(void **state) {
@@ -481,8 +587,9 @@ static void contract_names(void **state) {
 int main(void) {
     setenv("TZ", "UTC", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(screens),         cmocka_unit_test(keys),           cmocka_unit_test(wider),
-        cmocka_unit_test(no_block_events), cmocka_unit_test(contract_names),
+        cmocka_unit_test(screens),        cmocka_unit_test(keys),  cmocka_unit_test(busiest),
+        cmocka_unit_test(help),           cmocka_unit_test(wider), cmocka_unit_test(no_block_events),
+        cmocka_unit_test(contract_names),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -20,11 +20,13 @@ static enum role device_role(const struct join *join, size_t row, const struct c
 
 static const struct table_spec devices = {
     .source = {.tables = {"devices", "block_devices"}, .sort = "util_pct"},
-    .shown = "device util_pct total_us service_us queue_us reads_per_s writes_per_s errors_per_s in_flight "
+    .shown = "device util_pct total_us queue_us service_us reads_per_s writes_per_s errors_per_s in_flight "
              "oldest_us read_bytes_per_s write_bytes_per_s read_p99_us write_p99_us last_error last_error_sector "
              "timeouts_per_s "
              "requeues_per_s sequential_pct read_p50_us read_p999_us write_p50_us flushes_per_s discards_per_s",
+    .legend = "TOTAL for programs: QUEUE before, SERVICE in the disk",
     .opens = "device",
+    .chooses = "device",
     .role = device_role,
     .empty = "no block device",
 };
@@ -32,7 +34,7 @@ static const struct table_spec devices = {
 static const struct row_spec device = {
     .source = {.tables = {"devices", "block_devices"}},
     .heading = "device",
-    .shown = "util_pct total_us service_us queue_us reads_per_s writes_per_s read_bytes_per_s write_bytes_per_s "
+    .shown = "util_pct total_us queue_us service_us reads_per_s writes_per_s read_bytes_per_s write_bytes_per_s "
              "in_flight oldest_us errors_per_s read_p99_us write_p99_us sequential_pct timeouts_per_s requeues_per_s "
              "flushes_per_s discards_per_s",
 };
@@ -76,13 +78,13 @@ static const struct hist_measure measures[] = {
     {.set = "io_latency_by_cgroup", .column = "latency_us"},
     {0},
 };
-static const struct hist_spec hists = {.sets = sets, .measures = measures, .list = "events"};
-static const struct hist_spec heat = {.sets = heat_sets, .measures = measures, .list = "events"};
+static const struct hist_spec hists = {.sets = sets, .measures = measures, .busiest = "util_pct", .list = "events"};
+static const struct hist_spec heat = {.sets = heat_sets, .measures = measures, .busiest = "util_pct", .list = "events"};
 
 static const struct table_spec by_process = {
     .source = {.tables = {"by_process"}, .sort = "bytes_per_s"},
     .shown =
-        "pid comm op latency_us ios_per_s bytes_per_s device latency_p99_us total_us avg_bytes sequential_pct cgroup",
+        "pid comm op total_us latency_us latency_p99_us ios_per_s bytes_per_s device avg_bytes sequential_pct cgroup",
     .jump_pane = "tasks",
     .jump_filter = "pid comm",
     .empty = "no process did I/O",
@@ -147,7 +149,7 @@ static enum role event_role(const struct join *join, size_t row, const struct co
 
 static const struct table_spec events = {
     .source = {.tables = {"io_events"}, .stream = true},
-    .shown = "time_s latency_us queue_us op bytes device pid comm error sector end_s total_us",
+    .shown = "time_s queue_us latency_us op bytes device pid comm total_us end_s error sector",
     .role = event_role,
     .empty = "no I/O in this interval",
 };
@@ -185,11 +187,19 @@ static const struct part parts[] = {
 static const uint8_t columns[] = {0, 0, 0, 0, 1, 0, 0, 0, 0, 0};
 static const char *const needs[] = {"system", "block", NULL};
 
+static const struct view_term terms[] = {
+    {"TOTAL", "the time that a program waits: from the arrival of its I/O in the block layer to its completion"},
+    {"QUEUE", "the part before the disk: from arrival to issue; it waits for its turn, the scheduler's or the disk's"},
+    {"SERVICE", "the part in the disk: from issue to the driver to completion (latency_us, io_latency in files)"},
+    {0},
+};
+
 const struct view view_disk = {
     .name = "disk",
     .key = '5',
     .title = "Disk",
     .question = "Which device is slow, how slow, since when, and who keeps it busy?",
+    .terms = terms,
     .needs = needs,
     .parts = parts,
     .n_parts = sizeof parts / sizeof *parts,

@@ -66,7 +66,10 @@ void pane_help(struct pane *pane, const struct look *look, FILE *out) {
     };
     const struct view *view = pane->view;
 
-    fprintf(out, "%s: %s\n\nKeys of this pane:\n", view->title, view->question);
+    fprintf(out, "%s: %s\n", view->title, view->question);
+    for (const struct view_term *term = view->terms; term && term->name; term++)
+        fprintf(out, "%s  %-12s %s\n", term == view->terms ? "\nIts words:\n" : "", term->name, term->help);
+    fputs("\nKeys of this pane:\n", out);
     write_keys(NULL, own, out);
     for (size_t i = 0; i < view->n_parts; i++)
         if (view->parts[i].toggle)

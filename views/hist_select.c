@@ -33,11 +33,11 @@ static const char *chosen(const struct hist_select *select, const char *column) 
     for (int k = 0; k < HIST_SELECT_KEYS; k++)
         if (select->key[k].value[0] && !strcmp(select->key[k].column, column))
             return select->key[k].value;
-    return NULL;
+    return !select->by_hand && select->busy_value[0] && !strcmp(select->busy_column, column) ? select->busy_value
+                                                                                             : NULL;
 }
 
-// A key cell as text: comparable and fit for a screen. "" for not measured.
-static void key_text(const struct column *column, union cell value, char *out, size_t size) {
+void hist_select_key_text(const struct column *column, union cell value, char *out, size_t size) {
     out[0] = '\0';
     if (cell_is_null(column, value))
         return;
@@ -65,7 +65,7 @@ static bool key_matches(const struct column *column, union cell value, const cha
         if (!strchr(want, '\\') && strlen(want) < sizeof text - 1) // not one that was escaped or cut
             return false;
     }
-    key_text(column, value, text, sizeof text);
+    hist_select_key_text(column, value, text, sizeof text);
     return !strcmp(text, want);
 }
 
@@ -153,6 +153,8 @@ bool hist_select_measured(const struct hist_select *select, const struct hist_sp
 }
 
 static const char *label_of(const struct hist_select *select, const char *column) {
+    if (!select->by_hand && select->busy_value[0] && !strcmp(select->busy_column, column))
+        return select->busy_why;
     for (int k = 0; k < HIST_SELECT_KEYS; k++)
         if (!strcmp(select->key[k].column, column))
             return select->key[k].label;
@@ -178,6 +180,18 @@ size_t hist_select_text(const struct hist_select *select, const struct hist_def 
     return used < size ? used : size - 1;
 }
 
+// What is chosen without the names of the keys and what is not narrowed: "vda, R".
+static void brief_text(const struct hist_select *select, const struct hist_def *def, char *out, size_t size) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < def->n_keys && used < size; i++) {
+        const char *want = goes_along(def, i) ? NULL : chosen(select, def->keys[i].name);
+        int n = want ? snprintf(out + used, size - used, "%s%s", used ? ", " : "", want) : 0;
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+// With from what to what it is measured where there is room for that; what is chosen is said in any case.
 void hist_select_status(struct part_context *ctx, const char *more, char *out, size_t size) {
     const struct hist_select *select = ctx->state;
     const struct hist_def *def = hist_select_def(select, ctx->part->spec, ctx->look);
@@ -186,6 +200,15 @@ void hist_select_status(struct part_context *ctx, const char *more, char *out, s
     if (!def)
         return;
     hist_select_text(select, def, chosen, sizeof chosen);
+    if (def->span) {
+        snprintf(out, size, "%s (%s)%s%s%s", def->title, def->span, chosen[0] ? ", " : "", chosen, more);
+        if (text_width(out) <= ctx->room)
+            return;
+    }
+    snprintf(out, size, "%s%s%s%s", def->title, chosen[0] ? ", " : "", chosen, more);
+    if (text_width(out) <= ctx->room)
+        return;
+    brief_text(select, def, chosen, sizeof chosen);
     snprintf(out, size, "%s%s%s%s", def->title, chosen[0] ? ", " : "", chosen, more);
 }
 
@@ -218,11 +241,11 @@ static void offer_keys(struct next *next, const struct hist_def *def, const unio
     char text[64];
     if (!is_chosen_but(next->select, def, keys, next->key))
         return;
-    key_text(column, keys[next->key], text, sizeof text);
+    hist_select_key_text(column, keys[next->key], text, sizeof text);
     if (offer(next, text, column->type == COLUMN_NUMBER)) {
         next->label[0] = '\0';
         if (next->key == 0 && def->n_keys > 1 && goes_along(def, 1))
-            key_text(&def->keys[1], keys[1], next->label, sizeof next->label);
+            hist_select_key_text(&def->keys[1], keys[1], next->label, sizeof next->label);
     }
     if (is_op(column) && text[0]) {
         text[1] = '\0';
@@ -264,9 +287,24 @@ static void choose(struct hist_select *select, const char *column, const char *v
     snprintf(select->key[k].column, sizeof select->key[k].column, "%s", column);
     snprintf(select->key[k].value, sizeof select->key[k].value, "%s", value);
     snprintf(select->key[k].label, sizeof select->key[k].label, "%s", label);
+    select->by_hand |= !strcmp(column, select->busy_column);
 }
 
-static void share(const struct part_context *ctx) {
+void hist_select_choose(struct pane *pane, const struct column *column, union cell value) {
+    char text[64];
+    hist_select_key_text(column, value, text, sizeof text);
+    for (size_t i = 0; i < pane->view->n_parts; i++) {
+        const struct part_kind *kind = pane->view->parts[i].kind;
+        if (kind != &part_hist && kind != &part_heat)
+            continue;
+        struct hist_select *select = pane->parts[i];
+        choose(select, column->name, text, "");
+        select->by_hand = text[0] != '\0';
+        select->busy_number = 0;
+    }
+}
+
+void hist_select_share(const struct part_context *ctx) {
     const struct hist_select *mine = ctx->state;
     for (size_t i = 0; i < ctx->pane->view->n_parts; i++) {
         const struct part_kind *kind = ctx->pane->view->parts[i].kind;
@@ -295,7 +333,8 @@ static void next_measure(struct part_context *ctx, int direction) {
             continue;
         // A measure with other keys: what was chosen of a key that it lacks stays for the way back.
         select->set = spec->sets[i];
-        snprintf(ctx->message, sizeof ctx->message, "%s", def->title);
+        snprintf(ctx->message, sizeof ctx->message, "%s%s%s", def->title, def->span ? ": " : "",
+                 def->span ? def->span : "");
         return;
     }
 }
@@ -325,7 +364,7 @@ bool hist_select_key(struct part_context *ctx) {
     } else {
         return false;
     }
-    share(ctx);
+    hist_select_share(ctx);
     return true;
 }
 

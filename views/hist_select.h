@@ -15,6 +15,11 @@ struct hist_select {
         char column[24], value[64]; // "": not chosen, all
         char label[32];             // what else says which it is: the name of a process
     } key[HIST_SELECT_KEYS];
+    // While nothing is chosen by hand of the key that the spec's `busiest` has: see hist_busiest.c.
+    bool by_hand;
+    char busy_column[24], busy_value[64]; // "": none, all
+    const char *busy_why;                 // how it came to be: a word
+    uint64_t busy_number;                 // of the frame that it was looked up for
 };
 
 // What there is to know of a set beyond its definition.
@@ -33,6 +38,7 @@ struct hist_spec {
         *sets; // names of hist sets in the frame, or of measures; NULL-terminated; the first is shown first
     const struct hist_measure *measures; // ends with set NULL; NULL: nothing to add
     bool untyped;                        // its sets have one key only: there are no types to choose from
+    const char *busiest;                 // a measure with a table: until the user chooses, what is largest in it
     const char *list;                    // the part of the pane that lists single ones: Enter goes there; NULL: none
 };
 
@@ -64,12 +70,20 @@ bool hist_select_measured(const struct hist_select *select, const struct hist_sp
 size_t hist_select_text(const struct hist_select *select, const struct hist_def *def, char *out, size_t size);
 // What is chosen, as the words at the right end of the title, and `more`. ctx->state begins with a struct hist_select.
 void hist_select_status(struct part_context *ctx, const char *more, char *out, size_t size);
+// Before drawing: of the spec's `busiest` shows what is busiest, until the user chooses. ctx->state begins with a
+// struct hist_select, which the other parts then have too.
+void hist_select_settle(struct part_context *ctx);
+void hist_select_share(const struct part_context *ctx);
+// The parts of the pane show that from now on: the cell of a row that was selected. Not measured: what is busiest.
+void hist_select_choose(struct pane *pane, const struct column *column, union cell value);
+// A key cell as text: comparable and fit for a screen. "" for not measured.
+void hist_select_key_text(const struct column *column, union cell value, char *out, size_t size);
 // The keys v V t T m M. ctx->state begins with a struct hist_select. True when used; the other parts then know too.
 bool hist_select_key(struct part_context *ctx);
 #define HIST_SELECT_PART_KEYS                                                                                          \
     {'v', "v V", "next, previous one with data of what it is kept by: device, process, CPU, ...; then all"},           \
         {'t', "t T", "next, previous type of operation with data: reads, with a flag, writes, ..., all"}, {            \
-        'm', "m M", "next, previous measure: latency, queue, wait, size, ... what the pane has"                        \
+        'm', "m M", "next, previous measure: service, queue, total time, size, ... what the pane has"                  \
     }
 // Which keys do something in this part.
 bool hist_select_takes(const struct part *part, int key);

@@ -127,6 +127,7 @@ static void draw_title(struct part_context *ctx, struct area line, bool mark) {
     x += area_text(line, x, 0, ROLE_TITLE, ctx->part->title);
     x += area_text(line, x, 0, ROLE_TITLE, " ");
     end = draw_condition(ctx, line, end, x);
+    ctx->room = end - x - 2;
     if (ctx->part->kind->status)
         ctx->part->kind->status(ctx, text, sizeof(text));
     if (text[0])
@@ -171,8 +172,8 @@ void pane_draw(struct pane *pane, const struct look *look, struct area area) {
     struct pane_notes notes;
 
     memset(pane->layout->bodies, 0, sizeof(pane->layout->bodies));
-    if (!look->frame) {
     pane->layout->more = 0;
+    if (!look->frame) {
         area_text(area, 1, 0, ROLE_DIM, "waiting for the first data");
         return;
     }
@@ -198,17 +199,17 @@ void pane_draw(struct pane *pane, const struct look *look, struct area area) {
     else
         layout_parts(view, parts, wants, leasts, (size_t)pane->focus, areas);
     for (size_t i = 0; i < view->n_parts; i++)
-    for (size_t i = 0; i < view->n_parts; i++)
         pane->layout->more += wants[i] > 0 && !areas[i].height && takes_keys(&view->parts[i]);
+    for (size_t i = 0; i < view->n_parts; i++)
         draw_part(pane, look, i, areas[i], takers > 1);
     notes_draw(&notes, area_sub(area, 0, area.height - note_rows, area.width, note_rows));
 }
 
-// ---- keys ----
 size_t pane_more(const struct pane *pane) {
     return pane->layout->more;
 }
 
+// ---- keys ----
 
 const struct part *view_part(const struct view *view, const char *name) {
     for (size_t i = 0; name && i < view->n_parts; i++)

@@ -137,6 +137,7 @@ static int heat_height(struct part_context *ctx, int width) {
 static void heat_draw(struct part_context *ctx) {
     struct heat_state *state = ctx->state;
     struct heat_data *data = &state->data;
+    hist_select_settle(ctx);
     const struct hist_def *def = hist_select_def(&state->select, ctx->part->spec, ctx->look);
     uint64_t min, max;
     int height = ctx->area.height;

@@ -149,6 +149,7 @@ static void fit(struct part_context *ctx, const struct hist_def *def, const stru
 
 static void hist_draw(struct part_context *ctx) {
     struct hist_state *state = ctx->state;
+    hist_select_settle(ctx);
     const struct hist_def *def = hist_select_def(&state->select, ctx->part->spec, ctx->look);
     struct area area = ctx->area;
 

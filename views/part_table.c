@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "views/escape.h"
+#include "views/hist_select.h"
 #include "views/pane_parts.h"
 #include "views/row_key.h"
 #include "views/table_columns.h"
@@ -245,7 +246,13 @@ static void status(struct part_context *ctx, char *out, size_t size) {
     if (filter_of(ctx)[0] && !self->rows.unfiltered && n < size) {
         char filter[64];
         escape_text(filter_of(ctx), strlen(filter_of(ctx)), filter, sizeof(filter));
-        snprintf(out + n, size - n, "%sfilter %s", n ? ", " : "", filter);
+        n += (size_t)snprintf(out + n, size - n, "%sfilter %s", n ? ", " : "", filter);
+    }
+    const char *legend = spec_of(ctx)->legend;
+    if (legend && text_width(legend) + (n ? 2 + text_width(out) : 0) <= ctx->room) {
+        char counts[128];
+        snprintf(counts, sizeof(counts), "%s", out);
+        snprintf(out, size, "%s%s%s", legend, n ? "; " : "", counts);
     }
 }
 
@@ -339,14 +346,23 @@ static bool scroll_columns(struct table_state *self, int direction) {
     return true;
 }
 
-static bool key(struct part_context *ctx) {
+// The histograms of the pane go along with the selection; without one they are left to themselves.
+static void tell_choice(struct part_context *ctx) {
+    struct table_state *self = ctx->state;
+    const struct join *join = self->rows.join;
+    int column = join_column(join, spec_of(ctx)->chooses);
+
+    if (column < 0)
+        return;
+    union cell value = cell_null(join->columns[column]->type);
+    if (self->selected)
+        value = join_cell(join, rows_at(&self->rows, (size_t)self->place), (uint16_t)column);
+    hist_select_choose(ctx->pane, join->columns[column], value);
+}
+
+static bool key_rows(struct part_context *ctx) {
     struct table_state *self = ctx->state;
 
-    if (!load(ctx))
-        return false;
-    if (self->columns.choosing)
-        return columns_key(&self->columns, self->rows.join, ctx->key, self->page);
-    follow_selection(self);
     switch (ctx->key) {
     case KEY_VIEW_CLICK:
         return clicked(ctx);
@@ -378,6 +394,23 @@ static bool key(struct part_context *ctx) {
     }
 }
 
+static bool key(struct part_context *ctx) {
+    struct table_state *self = ctx->state;
+
+    if (!load(ctx))
+        return false;
+    if (self->columns.choosing)
+        return columns_key(&self->columns, self->rows.join, ctx->key, self->page);
+    follow_selection(self);
+    bool selected = self->selected;
+    long place = self->place;
+    bool used = key_rows(ctx);
+    if (spec_of(ctx)->chooses &&
+        (self->selected != selected || (selected && self->place != place) || ctx->key == KEY_VIEW_HOME))
+        tell_choice(ctx);
+    return used;
+}
+
 static bool search(struct part_context *ctx, int direction) {
     struct table_state *self = ctx->state;
 
@@ -391,6 +424,8 @@ static bool search(struct part_context *ctx, int direction) {
         if (!row_contains(self->rows.join, rows_n_keys(&self->rows), row, ctx->pane->search))
             continue;
         select_place(self, place);
+        if (spec_of(ctx)->chooses)
+            tell_choice(ctx);
         return true;
     }
     return false;

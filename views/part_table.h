@@ -22,10 +22,12 @@ struct table_spec {
     // Enter: the part of this pane that shows the row, alone (part_row.h) or as what a filter that finds it leaves;
     // NULL: none.
     const char *opens;
+    const char *chooses;     // a column: the histograms of the pane show what the selected row has there; or NULL
     const char *jump_pane;   // Enter: the pane to go to; NULL: none
     const char *jump_filter; // columns whose first measured value becomes the filter there, blank between; or NULL
     // How a cell is drawn; NULL or ROLE_TEXT: plain. Called for what is visible only.
     enum role (*role)(const struct join *join, size_t row, const struct column *column, union cell value);
+    const char *legend;   // what its titles mean, for the right end of the rule above it where there is room; or NULL
     const char *left_out; // of a stream: what those that were not kept are; NULL: "older"
     bool optional;        // takes no room while no frame that is looked at has a row of it
     const char *empty;    // what to say when there are no rows: "no task used CPU"; NULL: "nothing"

@@ -64,6 +64,7 @@ struct part_context {
     void *state;      // of this part in this pane
     struct area area; // draw
     bool focused;
+    int room;                    // status: the cells that there are for it
     int key, mouse_x, mouse_y;   // key; mouse relative to the part's area (without the title) of the last draw
     const char *jump_pane;       // key: set to move the user to another pane (Enter on a finding)
     char jump_filter[128];       // and what is shown there
@@ -132,12 +133,18 @@ struct part {
     const char *const *needs; // collectors beyond the view's, while it is shown; NULL-terminated, or NULL
 };
 
+// A word that several columns and titles of a view use, for its help.
+struct view_term {
+    const char *name, *help;
+};
+
 struct view {
     const char *name; // "disk"
     int key;          // '5'
     const char *title;
-    const char *question;     // what it answers, one sentence: heads the help
-    const char *const *needs; // collectors, NULL-terminated
+    const char *question;          // what it answers, one sentence: heads the help
+    const struct view_term *terms; // ends with name NULL; or NULL
+    const char *const *needs;      // collectors, NULL-terminated
     const struct part *parts;
     size_t n_parts;
     // Two parts may stand side by side when the screen is wide: columns[i] of part i is 0 (left or whole) or 1 (right).
@@ -155,6 +162,8 @@ long view_key_step(int key, long page);
 
 // ---- drawing and keys, for tui/ ----
 void pane_draw(struct pane *pane, const struct look *look, struct area area); // notes and staleness included
+// How many parts with something to show had no room in the last draw: the key o leads there.
+size_t pane_more(const struct pane *pane);
 // mouse_x/y: in cells of the grid of the last draw. True when used. Asks the focused part first, then the pane's own:
 // focus, filter, search, sort, columns.
 struct pane_answer {
@@ -162,8 +171,6 @@ struct pane_answer {
     char jump_filter[128];
     char message[128];
     uint64_t go_frame; // the frame to look at from now on, by number; 0: as before
-// How many parts with something to show had no room in the last draw: the key o leads there.
-size_t pane_more(const struct pane *pane);
     bool go_live;      // the newest one again
 };
 bool pane_key(struct pane *pane, const struct look *look, int key, int mouse_x, int mouse_y,

@@ -1,0 +1,118 @@
+// What the histograms of a pane show until the user chooses: the device that is busiest, or that the pane's filter asks
+// for. It stays for as long as no other one is clearly busier over many seconds: a picture that jumps is not read.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/mem.h"
+#include "views/filter.h"
+#include "views/hist_select.h"
+
+#define SPAN_NS (20 * 1000000000ull) // over which it is looked who is busiest
+#define CLEARLY 2.0                  // times as busy as the one that is shown,
+#define MORE 1.0                     // and by so much
+
+struct busy {
+    char value[64];
+    double sum;
+};
+struct busy_list {
+    struct busy *all;
+    size_t n, capacity;
+};
+
+// A row keeps its place in a table from frame to frame, most often: there first.
+static struct busy *busy_find(struct busy_list *list, const char *value, size_t hint) {
+    if (hint < list->n && !strcmp(list->all[hint].value, value))
+        return &list->all[hint];
+    for (size_t i = 0; i < list->n; i++)
+        if (!strcmp(list->all[i].value, value))
+            return &list->all[i];
+    if (list->n == list->capacity) {
+        list->capacity = list->capacity * 2 + 16;
+        list->all = xrealloc(list->all, list->capacity * sizeof *list->all);
+    }
+    struct busy *new = &list->all[list->n++];
+    *new = (struct busy){.sum = 0};
+    snprintf(new->value, sizeof new->value, "%s", value);
+    return new;
+}
+
+static void busy_add(struct busy_list *list, const struct hist_measure *measure, const struct frame *frame) {
+    const struct table *table = frame_table(frame, measure->table);
+    const struct table *better = measure->better ? frame_table(frame, measure->better) : NULL;
+    int column = table ? table_column(table_def(table), measure->set) : -1;
+    size_t at = 0, place = 0;
+    char value[64];
+
+    for (const union cell *row; column >= 0 && (row = table_next(table, &at)); place++) {
+        double busy = table_better(better, row, measure->set, row[column].num);
+        hist_select_key_text(&measure->def->keys[0], row[0], value, sizeof value);
+        if (busy > 0 && value[0])
+            busy_find(list, value, place)->sum += busy * frame_interval_s(frame);
+    }
+}
+
+// The term of the pane's filter for that column, when it is one for equality.
+static bool filtered(const struct part_context *ctx, const char *column, char *out, size_t size) {
+    struct filter filter;
+    if (ctx->pane->filter_part || !filter_parse(ctx->pane->filter, ctx->look->frame, &filter))
+        return false;
+    for (size_t i = 0; i < filter.n; i++)
+        if (filter.terms[i].op == FILTER_EQUAL && !strcmp(filter.terms[i].name, column) && filter.terms[i].value[0]) {
+            snprintf(out, size, "%s", filter.terms[i].value);
+            return true;
+        }
+    return false;
+}
+
+static void busiest_find(struct hist_select *select, const struct hist_measure *measure, const struct look *look) {
+    struct busy_list list = {0};
+    const struct busy *most = NULL;
+    double now = 0, seconds = 0;
+
+    for (size_t i = 0; i <= look->n_window; i++) {
+        const struct frame *frame = i ? look->window[look->n_window - i] : look->frame;
+        if ((i && frame == look->frame) || frame->end_ns + SPAN_NS < look->frame->end_ns)
+            continue;
+        seconds += frame_interval_s(frame);
+        busy_add(&list, measure, frame);
+    }
+    for (size_t i = 0; i < list.n; i++) {
+        if (!most || list.all[i].sum > most->sum)
+            most = &list.all[i];
+        if (!strcmp(list.all[i].value, select->busy_value))
+            now = list.all[i].sum;
+    }
+    if (most && (!select->busy_value[0] || (most->sum > now * CLEARLY && most->sum > now + MORE * seconds)))
+        snprintf(select->busy_value, sizeof select->busy_value, "%s", most->value);
+    free(list.all);
+}
+
+void hist_select_settle(struct part_context *ctx) {
+    struct hist_select *select = ctx->state;
+    const struct hist_spec *spec = ctx->part->spec;
+    const struct hist_measure *measure = spec->measures;
+    char asked[64];
+
+    while (spec->busiest && measure->set && strcmp(measure->set, spec->busiest) != 0)
+        measure++;
+    if (!spec->busiest || !measure->set || !ctx->look->frame)
+        return;
+    const char *column = measure->def->keys[0].name;
+    snprintf(select->busy_column, sizeof select->busy_column, "%s", column);
+    bool was_filtered = select->busy_why && !strcmp(select->busy_why, "(filter)");
+    if (filtered(ctx, column, asked, sizeof asked)) {
+        snprintf(select->busy_value, sizeof select->busy_value, "%s", asked);
+        select->busy_why = "(filter)";
+    } else {
+        if (was_filtered)
+            select->busy_value[0] = '\0';
+        select->busy_why = "(busiest)";
+        // The same frame gives the same; and the picture of the past is of what was shown.
+        if (!select->busy_value[0] || (ctx->look->live && ctx->look->frame->number != select->busy_number))
+            busiest_find(select, measure, ctx->look);
+        select->busy_number = ctx->look->frame->number;
+    }
+    hist_select_share(ctx);
+}
