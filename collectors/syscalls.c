@@ -12,6 +12,7 @@
 #include "collectors/ring_pipe.h"
 #include "collectors/stream.h"
 #include "collectors/syscalls_fill.h"
+#include "collectors/syscalls_single.h"
 #include "collectors/tracefs.h"
 #include "model/live.h"
 #include "model/mem.h"
@@ -184,7 +185,7 @@ static void scan(struct syscalls *syscalls) {
 static void syscalls_drain(struct collector_run *run) {
     struct syscalls *syscalls = run->state;
     stream_drain(syscalls->stream, run);
-    syscalls_fill_look(syscalls->pair, syscalls->args);
+    syscalls_single_look(syscalls->pair, syscalls->args);
     if (!run->first)
         scan(syscalls);
 }

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "collectors/format.h"
+#include "collectors/syscalls_memory.h"
 #include "model/mem.h"
 
 #define ARGS_MAX 200  // bytes of text
@@ -148,6 +148,12 @@ static const struct {
 
 // ---- one argument ----
 
+struct call {
+    const struct syscalls_args *args;
+    int32_t pid;
+    bool is_64, over;
+};
+
 struct out {
     char text[ARGS_MAX + 1];
     size_t used;
@@ -226,16 +232,6 @@ static void put_futex(struct out *out, uint64_t value) {
         put(out, "_PRIVATE");
 }
 
-// Memory of the process up to the end of a page, so that what lies behind does not make it fail.
-static size_t memory(int32_t pid, uint64_t address, void *out, size_t size) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), first = page - address % page;
-    struct iovec to = {out, size};
-    struct iovec from[2] = {{(void *)(uintptr_t)address, first < size ? first : size},
-                            {(void *)(uintptr_t)(address + first), first < size ? size - first : 0}};
-    ssize_t n = process_vm_readv(pid, &to, 1, from, first < size ? 2 : 1, 0);
-    return n > 0 ? (size_t)n : 0;
-}
-
 // The memory is read some time after the call was made: where it is no path any more, it is none.
 static bool is_path(const char *path, size_t length, bool may_be_empty) {
     for (size_t i = 0; i < length; i++)
@@ -244,50 +240,51 @@ static bool is_path(const char *path, size_t length, bool may_be_empty) {
     return length || may_be_empty;
 }
 
-static void put_path(struct out *out, int32_t pid, uint64_t address, bool may_be_empty) {
+// What it says is what the call got, if the call goes on, or if the program cannot have written there since.
+static void put_path(const struct call *call, struct out *out, uint64_t address, bool may_be_empty) {
     char path[PATH_SHOWN + 1];
     if (!address) {
         put(out, "NULL");
         return;
     }
-    size_t n = memory(pid, address, path, sizeof(path)), length = strnlen(path, n);
+    size_t n = syscalls_memory_read(call->pid, address, path, sizeof(path)), length = strnlen(path, n);
     if (!n || (length == n && n < sizeof(path)))
         put(out, "0x%llx", (unsigned long long)address);
     else if (!is_path(path, length, may_be_empty))
         put(out, "?");
     else
-        put(out, "\"%.*s\"%s", (int)(length < PATH_SHOWN ? length : PATH_SHOWN), path,
-            length > PATH_SHOWN ? "..." : "");
+        put(out, "%s\"%.*s\"%s",
+            call->over && !syscalls_memory_constant(call->args->proc, call->pid, address, length) ? "~" : "",
+            (int)(length < PATH_SHOWN ? length : PATH_SHOWN), path, length > PATH_SHOWN ? "..." : "");
 }
 
-static void put_time(struct out *out, int32_t pid, uint64_t address, bool is_64) {
+static void put_time(const struct call *call, struct out *out, uint64_t address) {
     int64_t time[2];
     int32_t time_32[2];
     if (!address)
         put(out, "NULL");
-    else if (is_64 && memory(pid, address, time, sizeof(time)) == sizeof(time))
+    else if (call->is_64 && syscalls_memory_read(call->pid, address, time, sizeof(time)) == sizeof(time))
         put(out, "%gs", (double)time[0] + (double)time[1] / 1e9);
-    else if (!is_64 && memory(pid, address, time_32, sizeof(time_32)) == sizeof(time_32))
+    else if (!call->is_64 && syscalls_memory_read(call->pid, address, time_32, sizeof(time_32)) == sizeof(time_32))
         put(out, "%gs", (double)time_32[0] + (double)time_32[1] / 1e9);
     else
         put(out, "0x%llx", (unsigned long long)address);
 }
 
-static void put_descriptor(const struct syscalls_args *args, struct out *out, int32_t pid, int32_t fd, bool directory) {
+static void put_descriptor(const struct call *call, struct out *out, int32_t fd, bool directory) {
     char path[192], there[PATH_SHOWN + 1];
     if (directory && fd == AT_FDCWD) {
         put(out, "AT_FDCWD");
         return;
     }
-    snprintf(path, sizeof(path), "%s/%d/fd/%d", args->proc, pid, fd);
+    snprintf(path, sizeof(path), "%s/%d/fd/%d", call->args->proc, call->pid, fd);
     ssize_t n = fd < 0 ? -1 : readlink(path, there, sizeof(there) - 1);
     put(out, "%d", fd);
     if (n > 0)
         put(out, "<%.*s>", (int)n, there);
 }
 
-static void put_kind(const struct syscalls_args *args, struct out *out, char kind, int32_t pid, uint64_t value,
-                     bool is_64) {
+static void put_kind(const struct call *call, struct out *out, char kind, uint64_t value) {
     static const char *const epoll[] = {NULL, "EPOLL_CTL_ADD", "EPOLL_CTL_DEL", "EPOLL_CTL_MOD"};
     static const char *const whence[] = {"SEEK_SET", "SEEK_CUR", "SEEK_END", "SEEK_DATA", "SEEK_HOLE"};
     static const char *const command[] = {"F_DUPFD", "F_GETFD", "F_SETFD", "F_GETFL",
@@ -296,10 +293,10 @@ static void put_kind(const struct syscalls_args *args, struct out *out, char kin
     switch (kind) {
     case 'd':
     case 'f':
-        put_descriptor(args, out, pid, (int32_t)value, kind == 'd');
+        put_descriptor(call, out, (int32_t)value, kind == 'd');
         break;
     case 'p':
-        put_path(out, pid, value, false);
+        put_path(call, out, value, false);
         break;
     case 'O':
         put_open_flags(out, value & UINT32_MAX);
@@ -323,7 +320,7 @@ static void put_kind(const struct syscalls_args *args, struct out *out, char kin
         put_of(out, value, command, 8);
         break;
     case 'T':
-        put_time(out, pid, value, is_64);
+        put_time(call, out, value);
         break;
     case 'S':
         name = sigabbrev_np((int)value);
@@ -418,19 +415,19 @@ void syscalls_args_free(struct syscalls_args *args) {
 }
 
 const struct text *syscalls_args_text(struct syscalls_args *args, int32_t pid, enum syscalls_abi abi, uint32_t number,
-                                      const uint64_t values[6]) {
+                                      const uint64_t values[6], bool over) {
     const char *kinds = kinds_of(args, abi, number);
+    const struct call call = {.args = args, .pid = pid, .is_64 = abi != SYSCALLS_ABI_32, .over = over};
     struct out out = {.used = 0};
-    bool is_64 = abi != SYSCALLS_ABI_32;
     for (size_t i = 0; kinds ? kinds[i] != 0 : i < 6; i++) {
-        uint64_t value = is_64 ? values[i] : values[i] & UINT32_MAX;
+        uint64_t value = call.is_64 ? values[i] : values[i] & UINT32_MAX;
         put(&out, "%s", i ? ", " : "");
         // "" means the descriptor before it (AT_EMPTY_PATH).
         if (kinds && kinds[i] == 'p' && i && kinds[i - 1] == 'd' && (int32_t)values[i - 1] != AT_FDCWD) {
-            put_path(&out, pid, value, true);
+            put_path(&call, &out, value, true);
             continue;
         }
-        put_kind(args, &out, kinds ? kinds[i] : 'x', pid, value, is_64);
+        put_kind(&call, &out, kinds ? kinds[i] : 'x', value);
     }
     return text_new(out.text, out.used);
 }

@@ -13,9 +13,10 @@ struct syscalls_args;
 // tracefs: the directory, or NULL. proc: "/proc".
 struct syscalls_args *syscalls_args_new(const char *tracefs, const char *proc);
 void syscalls_args_free(struct syscalls_args *args);
-// A new text, owned by the caller. pid: whose memory and descriptors are looked at.
+// A new text, owned by the caller. pid: whose memory and descriptors are looked at. over: the call has returned: a path
+// that the program may have written over since is marked with ~.
 const struct text *syscalls_args_text(struct syscalls_args *args, int32_t pid, enum syscalls_abi abi, uint32_t number,
-                                      const uint64_t values[6]);
+                                      const uint64_t values[6], bool over);
 // Whether a call that takes long does so by nature: it waits for something to do. text: of its arguments.
 bool syscalls_args_idle(enum syscalls_abi abi, uint32_t number, const uint64_t values[6], const struct text *text);
 

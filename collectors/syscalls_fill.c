@@ -5,13 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collectors/syscalls_single.h"
 #include "model/mem.h"
 
 #define PROGRESS_ROWS 1024
-#define SLOW_ROWS 128
-#define LOOK_NS 1000000ull // slower than that: worth a look before the frame ends
-#define LOOKS 16           // per drain
-#define ERROR_NAMES 6      // in a row
+#define ERROR_NAMES 6 // in a row
 
 // What several threads or calls did together.
 struct sums {
@@ -115,10 +113,6 @@ static void put_in_order(struct filler *filler) {
 
 // ---- cells of rows ----
 
-static const struct text *comm_text(const char *comm) {
-    return text_new(comm, strnlen(comm, SYSCALLS_COMM));
-}
-
 // "ENOENT 12, EAGAIN 3": of n items in which an error may stand several times; they are put into another order.
 static const struct text *error_names(struct error_item *items, size_t n) {
     char text[256] = "", name[32];
@@ -183,7 +177,7 @@ static void fill_both(struct filler *filler, struct section *out) {
             end++;
         uint32_t row = table_builder_add(builder);
         table_builder_set_num(builder, row, SYSCALLS_B_PID, process->pid);
-        table_builder_set_text(builder, row, SYSCALLS_B_COMM, comm_text(process->comm));
+        table_builder_set_text(builder, row, SYSCALLS_B_COMM, syscalls_comm_text(process->comm));
         table_builder_set_text(builder, row, SYSCALLS_B_SYSCALL, text_ref(filler->names[first->call]));
         set_measures(filler, builder, row, SYSCALLS_B_MEASURES, SYSCALLS_B_COUNT, &sums, &filler->errors[error],
                      end - error);
@@ -209,7 +203,7 @@ static void fill_processes(struct filler *filler, struct section *out) {
             end++;
         uint32_t row = table_builder_add(builder);
         table_builder_set_num(builder, row, SYSCALLS_P_PID, process->pid);
-        table_builder_set_text(builder, row, SYSCALLS_P_COMM, comm_text(process->comm));
+        table_builder_set_text(builder, row, SYSCALLS_P_COMM, syscalls_comm_text(process->comm));
         set_measures(filler, builder, row, SYSCALLS_P_MEASURES, SYSCALLS_P_COUNT, &sums, &filler->errors[error],
                      end - error);
         error = end;
@@ -230,7 +224,7 @@ static void fill_errors(struct filler *filler, struct section *out) {
         uint32_t row = table_builder_add(builder);
         syscalls_error_name(first->error, name, sizeof(name));
         table_builder_set_num(builder, row, SYSCALLS_E_PID, process->pid);
-        table_builder_set_text(builder, row, SYSCALLS_E_COMM, comm_text(process->comm));
+        table_builder_set_text(builder, row, SYSCALLS_E_COMM, syscalls_comm_text(process->comm));
         table_builder_set_text(builder, row, SYSCALLS_E_SYSCALL, text_ref(filler->names[first->call]));
         table_builder_set_text(builder, row, SYSCALLS_E_ERROR, text_from(name));
         table_builder_set_num(builder, row, SYSCALLS_E_RATE,
@@ -323,7 +317,7 @@ static const struct text *kept_args(struct filler *filler, uint32_t index, int32
         enum syscalls_abi abi = syscalls_call_of(thread, id, &number);
         text_unref(kept->text);
         kept->text = syscalls_args_text(filler->fill->args, filler->pair->processes[thread->process].pid, abi, number,
-                                        thread->args);
+                                        thread->args, false);
         kept->ts = thread->enter_ts;
         kept->tid = thread->tid;
         kept->id = id;
@@ -379,7 +373,7 @@ static void fill_progress(struct filler *filler, struct section *out) {
         uint32_t row = table_builder_add(builder);
         table_builder_set_num(builder, row, SYSCALLS_I_TID, thread->tid);
         table_builder_set_num(builder, row, SYSCALLS_I_PID, process->pid);
-        table_builder_set_text(builder, row, SYSCALLS_I_COMM, comm_text(thread->comm));
+        table_builder_set_text(builder, row, SYSCALLS_I_COMM, syscalls_comm_text(thread->comm));
         table_builder_set_text(builder, row, SYSCALLS_I_SYSCALL, call_name(thread, all[i].id));
         table_builder_set_num(builder, row, SYSCALLS_I_SINCE, all[i].ts < upto ? (double)(upto - all[i].ts) / 1000 : 0);
         const struct text *args = kept_args(filler, all[i].index, all[i].id);
@@ -401,96 +395,6 @@ static void fill_progress(struct filler *filler, struct section *out) {
     free(all);
 }
 
-static void look(struct syscalls_pair *pair, struct syscalls_args *args, const struct syscalls_call *call,
-                 struct syscalls_slow *slow) {
-    if (slow->looked)
-        return;
-    slow->looked = true;
-    slow->text = syscalls_args_text(args, pair->processes[slow->process].pid, (enum syscalls_abi)call->abi,
-                                    call->number, slow->args);
-}
-
-void syscalls_fill_look(struct syscalls_pair *pair, struct syscalls_args *args) {
-    int looks = LOOKS;
-    for (uint32_t i = 0; i < pair->n_calls && looks; i++)
-        for (uint32_t k = 0; pair->calls[i].used && k < pair->calls[i].n_slow && looks; k++) {
-            struct syscalls_slow *slow = &pair->calls[i].slow[k];
-            if (slow->looked || slow->latency_ns < LOOK_NS)
-                continue;
-            look(pair, args, &pair->calls[i], slow);
-            looks--;
-        }
-}
-
-struct slow_item {
-    struct syscalls_slow *slow;
-    uint32_t call;
-    bool idle;
-};
-
-// The idle ones behind the others.
-static int slow_by_latency(const void *left, const void *right) {
-    const struct slow_item *a = left, *b = right;
-    if (a->idle != b->idle)
-        return a->idle - b->idle;
-    return a->slow->latency_ns > b->slow->latency_ns ? -1 : a->slow->latency_ns < b->slow->latency_ns;
-}
-
-static int slow_by_time(const void *left, const void *right) {
-    const struct slow_item *a = left, *b = right;
-    return a->slow->begin_ts < b->slow->begin_ts ? -1 : a->slow->begin_ts > b->slow->begin_ts;
-}
-
-static bool is_idle(const struct syscalls_call *call, uint32_t k) {
-    return syscalls_args_idle((enum syscalls_abi)call->abi, call->number, call->slow[k].args, call->slow[k].text);
-}
-
-static void slow_row(const struct filler *filler, struct table_builder *builder, const struct slow_item *item) {
-    const struct syscalls_slow *slow = item->slow;
-    const struct syscalls_process *process = &filler->pair->processes[slow->process];
-    uint32_t row = table_builder_add(builder);
-    table_builder_set_num(builder, row, SYSCALLS_S_TIME,
-                          (double)((int64_t)slow->begin_ts + filler->fill->wall_offset_ns) / 1e9);
-    table_builder_set_num(builder, row, SYSCALLS_S_PID, process->pid);
-    table_builder_set_num(builder, row, SYSCALLS_S_TID, slow->tid);
-    table_builder_set_text(builder, row, SYSCALLS_S_COMM, comm_text(slow->comm));
-    table_builder_set_text(builder, row, SYSCALLS_S_SYSCALL, text_ref(filler->names[item->call]));
-    table_builder_set_num(builder, row, SYSCALLS_S_LATENCY, (double)slow->latency_ns / 1000);
-    if (slow->result < 0 && slow->result >= -4095) {
-        char name[32];
-        syscalls_error_name((uint32_t)-slow->result, name, sizeof(name));
-        table_builder_set_text(builder, row, SYSCALLS_S_ERROR, text_from(name));
-    } else {
-        table_builder_set_num(builder, row, SYSCALLS_S_RESULT, (double)slow->result);
-        table_builder_set_text(builder, row, SYSCALLS_S_ERROR, text_from(""));
-    }
-    table_builder_set_text(builder, row, SYSCALLS_S_ARGS, text_ref(slow->text));
-    const struct syscalls_call *call = &filler->pair->calls[item->call];
-    table_builder_set_num(builder, row, SYSCALLS_S_IDLE, is_idle(call, (uint32_t)(slow - call->slow)));
-}
-
-static void fill_slow(struct filler *filler, struct section *out) {
-    struct syscalls_pair *pair = filler->fill->pair;
-    struct table_builder *builder = table_builder_new(&syscalls_slow_table);
-    struct slow_item *items = xcalloc(pair->n_calls * SYSCALLS_SLOWEST + 1, sizeof(*items));
-    size_t n = 0;
-    for (uint32_t i = 0; i < pair->n_calls; i++)
-        for (uint32_t k = 0; pair->calls[i].used && k < pair->calls[i].n_slow; k++)
-            items[n++] = (struct slow_item){&pair->calls[i].slow[k], i, is_idle(&pair->calls[i], k)};
-    qsort(items, n, sizeof(*items), slow_by_latency);
-    if (n > SLOW_ROWS)
-        n = SLOW_ROWS;
-    qsort(items, n, sizeof(*items), slow_by_time);
-    for (size_t i = 0; i < n; i++) {
-        look(pair, filler->fill->args, &pair->calls[items[i].call], items[i].slow);
-        slow_row(filler, builder, &items[i]);
-    }
-    uint64_t left_out = filler->fill->calls - n;
-    section_stream(out, table_builder_seal(builder), left_out);
-    table_builder_free(builder);
-    free(items);
-}
-
 void syscalls_fill_section(struct syscalls_fill *fill, struct section *out) {
     struct filler filler = {.fill = fill, .pair = fill->pair};
     if (fill->seconds <= 0)
@@ -502,7 +406,7 @@ void syscalls_fill_section(struct syscalls_fill *fill, struct section *out) {
     fill_errors(&filler, out);
     fill_calls(&filler, out);
     fill_progress(&filler, out);
-    fill_slow(&filler, out);
+    syscalls_single_fill(fill, filler.names, out);
     for (uint32_t i = 0; i < fill->pair->n_calls; i++)
         text_unref(filler.names[i]);
     free(filler.names);

@@ -26,7 +26,5 @@ struct syscalls_fill {
     uint64_t calls, errors; // filled in
 };
 void syscalls_fill_section(struct syscalls_fill *fill, struct section *out);
-// Soon after a drain: looks at the arguments of the slowest calls so far while they are likely still there.
-void syscalls_fill_look(struct syscalls_pair *pair, struct syscalls_args *args);
 
 #endif

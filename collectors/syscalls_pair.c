@@ -19,6 +19,8 @@ static void exit_rare(struct syscalls_pair *pair, struct syscalls_thread *thread
 static bool failed(struct syscalls_pair *pair, struct syscalls_thread *thread, struct syscalls_cell *cell, int64_t ret,
                    uint64_t ts);
 static void keep_slow(struct syscalls_call *call, const struct syscalls_thread *thread, uint64_t latency, int64_t ret);
+static void keep_failed(struct syscalls_pair *pair, struct syscalls_error *error, const struct syscalls_thread *thread,
+                        uint64_t ts);
 
 // ---- for every event ----
 
@@ -154,14 +156,15 @@ struct syscalls_cell *syscalls_cell_get(struct syscalls_pair *pair, struct sysca
     return cell;
 }
 
-static void error_count(struct syscalls_pair *pair, struct syscalls_cell *cell, uint32_t error) {
+// NULL when there is no room.
+static struct syscalls_error *error_count(struct syscalls_pair *pair, struct syscalls_cell *cell, uint32_t error) {
     cell->errors++;
     if (cell->error == error) {
         pair->errors[cell->error_at].count++;
-        return;
+        return &pair->errors[cell->error_at];
     }
     if (cell == &pair->no_cell)
-        return;
+        return NULL;
     uint32_t index = (uint32_t)(cell - pair->cells);
     uint32_t place = (uint32_t)(((uint64_t)index << 12 | error) * 0x9e3779b97f4a7c15ull >> 47);
     struct syscalls_error *entry;
@@ -172,7 +175,7 @@ static void error_count(struct syscalls_pair *pair, struct syscalls_cell *cell, 
     }
     if (!pair->error_of[place]) {
         if (pair->n_errors == SYSCALLS_ERRORS_MAX)
-            return;
+            return NULL;
         pair->errors[pair->n_errors++] = (struct syscalls_error){.cell = index, .error = error};
         pair->error_of[place] = pair->n_errors;
         pair->error_places[pair->n_errors - 1] = place;
@@ -180,6 +183,7 @@ static void error_count(struct syscalls_pair *pair, struct syscalls_cell *cell, 
     cell->error = error;
     cell->error_at = pair->error_of[place] - 1;
     pair->errors[cell->error_at].count++;
+    return &pair->errors[cell->error_at];
 }
 
 // ---- entries and returns that are not plain ----
@@ -219,7 +223,9 @@ static bool is_restart(int64_t ret) {
 static bool failed(struct syscalls_pair *pair, struct syscalls_thread *thread, struct syscalls_cell *cell, int64_t ret,
                    uint64_t ts) {
     if (!is_restart(ret)) {
-        error_count(pair, cell, (uint32_t)-ret);
+        struct syscalls_error *error = error_count(pair, cell, (uint32_t)-ret);
+        if (error)
+            keep_failed(pair, error, thread, ts);
         return false;
     }
     thread->id = SYSCALLS_INTERRUPTED;
@@ -305,10 +311,20 @@ static void exit_rare(struct syscalls_pair *pair, struct syscalls_thread *thread
     thread->unsure = SYSCALLS_NONE;
 }
 
-// ---- the slowest ----
+// ---- single calls: the slowest, the latest that failed ----
+
+static void keep(struct syscalls_single *out, const struct syscalls_thread *thread, uint64_t latency, int64_t ret) {
+    *out = (struct syscalls_single){.begin_ts = thread->enter_ts,
+                                    .latency_ns = latency,
+                                    .result = ret,
+                                    .tid = thread->tid,
+                                    .process = thread->process};
+    memcpy(out->args, thread->args, sizeof(out->args));
+    memcpy(out->comm, thread->comm, sizeof(out->comm));
+}
 
 static void keep_slow(struct syscalls_call *call, const struct syscalls_thread *thread, uint64_t latency, int64_t ret) {
-    struct syscalls_slow *least = &call->slow[0];
+    struct syscalls_single *least = &call->slow[0];
     if (call->n_slow < SYSCALLS_SLOWEST) {
         least = &call->slow[call->n_slow++];
     } else {
@@ -317,17 +333,57 @@ static void keep_slow(struct syscalls_call *call, const struct syscalls_thread *
                 least = &call->slow[i];
         text_unref(least->text);
     }
-    *least = (struct syscalls_slow){.begin_ts = thread->enter_ts,
-                                    .latency_ns = latency,
-                                    .result = ret,
-                                    .tid = thread->tid,
-                                    .process = thread->process};
-    memcpy(least->args, thread->args, sizeof(least->args));
-    memcpy(least->comm, thread->comm, sizeof(least->comm));
+    keep(least, thread, latency, ret);
     if (call->n_slow < SYSCALLS_SLOWEST)
         return;
     call->floor = UINT64_MAX;
     for (uint32_t i = 0; i < SYSCALLS_SLOWEST; i++)
         if (call->slow[i].latency_ns < call->floor)
             call->floor = call->slow[i].latency_ns;
+}
+
+static struct syscalls_failures *failures_of(struct syscalls_pair *pair, struct syscalls_error *error) {
+    if (!error->failures) {
+        if (pair->n_failures == SYSCALLS_FAILURES)
+            return NULL;
+        struct syscalls_failures *fresh = &pair->failures[pair->n_failures++];
+        fresh->call = pair->cells[error->cell].call;
+        fresh->window = fresh->n = fresh->next = fresh->in_window = 0;
+        error->failures = pair->n_failures;
+    }
+    return &pair->failures[error->failures - 1];
+}
+
+// The first few of each window, so that a torrent of errors costs no more than a look at the time.
+static void keep_failed(struct syscalls_pair *pair, struct syscalls_error *error, const struct syscalls_thread *thread,
+                        uint64_t ts) {
+    uint64_t window = ts >> SYSCALLS_FAILED_WINDOW_BITS;
+    if (window > pair->failed_window) { // CPUs are not quite in step
+        pair->failed_window = window;
+        pair->failed_in_window = 0;
+    }
+    if (pair->failed_in_window == SYSCALLS_FAILED_WINDOW_ALL || pair->n_unread == SYSCALLS_FAILED_WINDOW_ALL)
+        return;
+    struct syscalls_failures *failures = failures_of(pair, error);
+    if (!failures)
+        return;
+    if (window > failures->window) {
+        failures->window = window;
+        failures->in_window = 0;
+    }
+    // What has some already leaves half to what has none.
+    if (failures->in_window == SYSCALLS_FAILED_WINDOW ||
+        (failures->n && pair->failed_in_window >= SYSCALLS_FAILED_WINDOW_ALL / 2))
+        return;
+    failures->in_window++;
+    pair->failed_in_window++;
+    struct syscalls_single *at = &failures->at[failures->next];
+    if (failures->n == SYSCALLS_FAILED)
+        text_unref(at->text);
+    else
+        failures->n++;
+    keep(at, thread, ts - thread->enter_ts, -(int64_t)error->error);
+    pair->unread[pair->n_unread].failures = (uint16_t)(error->failures - 1);
+    pair->unread[pair->n_unread++].at = (uint16_t)failures->next;
+    failures->next = (failures->next + 1) % SYSCALLS_FAILED;
 }

@@ -19,6 +19,13 @@
 
 #define SYSCALLS_COMM 16
 #define SYSCALLS_SLOWEST 4 // kept of each call
+// Calls that failed: kept of each thread, call and error. Taking them is bounded, in windows of time of the events: so
+// many of each, and so many in all.
+#define SYSCALLS_FAILED 8
+#define SYSCALLS_FAILED_WINDOW_BITS 27 // 134 ms
+#define SYSCALLS_FAILED_WINDOW 4
+#define SYSCALLS_FAILED_WINDOW_ALL 64
+#define SYSCALLS_FAILURES 512 // threads, calls and errors that have some kept
 #define SYSCALLS_CACHE 8
 
 // Indexes of processes that are always there: of threads that nobody knows, and ktop's own.
@@ -32,7 +39,8 @@ struct syscalls_process {
     uint8_t abi; // enum syscalls_abi: native or 32
 };
 
-struct syscalls_slow {
+// A single call.
+struct syscalls_single {
     uint64_t begin_ts, latency_ns, args[6];
     int64_t result;
     int32_t tid;
@@ -49,7 +57,7 @@ struct syscalls_call {
     uint8_t abi;
     uint16_t number;
     bool used; // in this interval
-    struct syscalls_slow slow[SYSCALLS_SLOWEST];
+    struct syscalls_single slow[SYSCALLS_SLOWEST];
     uint32_t buckets[HIST_BUCKETS];
 };
 
@@ -65,6 +73,15 @@ struct syscalls_cell {
 
 struct syscalls_error {
     uint32_t cell, error, count;
+    uint32_t failures; // index + 1; 0: none are kept
+};
+
+// The latest calls of one thread and number that failed with one error.
+struct syscalls_failures {
+    struct syscalls_call *call;
+    uint64_t window; // of the last one
+    uint32_t n, next, in_window;
+    struct syscalls_single at[SYSCALLS_FAILED];
 };
 
 enum {
@@ -122,6 +139,13 @@ struct syscalls_pair {
     uint16_t call_at[SYSCALLS_ABIS][SYSCALLS_NUMBERS]; // + 1
     struct syscalls_error *errors;
     uint32_t n_errors, *error_of, *error_places;
+    struct syscalls_failures *failures;
+    uint32_t n_failures, failed_in_window;
+    uint64_t failed_window;
+    struct {
+        uint16_t failures, at;
+    } unread[SYSCALLS_FAILED_WINDOW_ALL]; // whose arguments are to be looked at soon
+    uint32_t n_unread;
     struct syscalls_cell no_cell; // for what finds no room
     struct syscalls_call no_call;
     struct {

@@ -102,7 +102,6 @@ const struct table_def syscalls_both_table = {
 
 static const struct column error_columns[] = {
     PID_COLUMN,
-    COMM_COLUMN,
     SYSCALL_COLUMN,
     {.name = "error",
      .title = "ERROR",
@@ -110,6 +109,7 @@ static const struct column error_columns[] = {
      .width = 14,
      .ascending = true,
      .help = "Name of the error."},
+    COMM_COLUMN,
     {.name = "errors_per_s",
      .title = "ERR/s",
      .unit = UNIT_PER_S,
@@ -126,7 +126,7 @@ const struct table_def syscalls_errors_table = {
     .help = "Who gets which error from which system call.",
     .columns = error_columns,
     .n_columns = COUNT(error_columns),
-    .n_keys = 4,
+    .n_keys = 3, // a single call names its thread, not the process
 };
 
 #define IDLE_COLUMN                                                                                                    \
@@ -201,12 +201,15 @@ static const struct column slow_columns[] = {
      .width = 0,
      .ascending = true,
      .help = "The arguments: paths in quotes, descriptors with what is open there in angle brackets, flags by name. "
-             "Paths and descriptors are looked at some ms after the call; ? is a path that had gone by then."},
+             "Paths and descriptors are looked at some ms after the call: ~ stands before a path that the program may "
+             "have written over by then (before Linux 6.11 before every path), ? where a path had gone, an address "
+             "where memory had."},
     IDLE_COLUMN,
 };
 const struct table_def syscalls_slow_table = {
     .name = "slow_syscalls",
-    .help = "The slowest calls of the interval, a few of each system call, in the order of their beginning.",
+    .help = "The slowest calls of the interval, a few of each system call, and the latest that failed, a few of each "
+            "thread, call and error; in the order of their beginning.",
     .columns = slow_columns,
     .n_columns = COUNT(slow_columns),
 };

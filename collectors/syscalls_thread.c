@@ -210,7 +210,10 @@ void syscalls_pair_clear(struct syscalls_pair *pair) {
         call->floor = 0;
         call->used = false;
     }
-    pair->n_cells = pair->n_errors = 0;
+    for (uint32_t i = 0; i < pair->n_failures; i++)
+        for (uint32_t k = 0; k < pair->failures[i].n; k++)
+            text_unref(pair->failures[i].at[k].text);
+    pair->n_cells = pair->n_errors = pair->n_failures = pair->n_unread = 0;
     pair->unpaired = pair->left_out = pair->damaged = 0;
 }
 
@@ -307,6 +310,7 @@ struct syscalls_pair *syscalls_pair_new(const struct syscalls_layout *layout, co
     pair->errors = xcalloc(SYSCALLS_ERRORS_MAX, sizeof(*pair->errors));
     pair->error_of = xcalloc(SYSCALLS_ERROR_PLACES, sizeof(*pair->error_of));
     pair->error_places = xcalloc(SYSCALLS_ERRORS_MAX, sizeof(*pair->error_places));
+    pair->failures = xcalloc(SYSCALLS_FAILURES, sizeof(*pair->failures));
     pair->no_cell = (struct syscalls_cell){.owner = UINT32_MAX, .call = &pair->no_call, .min_ns = UINT64_MAX};
     pair->processes[SYSCALLS_OTHERS] = (struct syscalls_process){.comm = "(others)", .wanted = true};
     pair->processes[SYSCALLS_OWN] = (struct syscalls_process){.comm = "ktop"};
@@ -335,5 +339,6 @@ void syscalls_pair_free(struct syscalls_pair *pair) {
     free(pair->errors);
     free(pair->error_of);
     free(pair->error_places);
+    free(pair->failures);
     free(pair);
 }

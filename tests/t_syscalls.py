@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # needs: root, cc, tracefs; the syscalls pane against programs that know their calls, and against a second tracer's text
-"""Arguments choose: t_syscalls.py [mix] [signals] [threads] [spin] [latency] [syscount] [progress] [self] [i386] [sampled] [lost] [torrent]."""
+"""Arguments choose: t_syscalls.py [mix] [signals] [threads] [spin] [latency] [syscount] [progress] [failing] [self] [i386] [sampled] [lost] [torrent]."""
 import json
 import os
 import re
@@ -88,6 +88,12 @@ class Load:
         self.p.stdin.write("go\n")
         self.p.stdin.close()
         return self
+
+    def child(self):
+        """The process that makes the calls, while it does."""
+        path = f"/proc/{self.p.pid}/task/{self.p.pid}/children"
+        wait_for("the load's process", 10 * SLOW, lambda: open(path).read().strip())
+        return int(open(path).read())
 
     def end(self):
         if self.p.poll() is None:
@@ -257,6 +263,41 @@ def progress(work):
     check(slow and all(e["args"] is not None for e in slow), f"the slowest calls have their arguments: {slow[:2]}")
 
 
+def failing(_):
+    """With which arguments calls fail: a constant path for sure, one that was written over meanwhile marked; a bounded number of each."""
+    ktop = Ktop()
+    load = Load("mix", 400000).go()
+    child = load.child()
+    code = ("import os, time\nfor i in range(200000):\n if os.getppid() != %d: break\n for path in (f'/no/path/{i}', f'/no/path/{i}/b'):\n"
+            "  try: os.chdir(path)\n  except OSError: pass\n time.sleep(0.001)" % os.getpid())
+    writes = subprocess.Popen([sys.executable, "-c", code])
+    undo.append(lambda: (writes.kill(), writes.wait()))
+    ktop.more(4)
+    load.end()
+    ktop.finish()
+    kept = {}
+    for f in ktop.frames:
+        for e in f["events"]:
+            if e["error"]:
+                kept.setdefault((f["time"], e["tid"], e["syscall"], e["error"]), []).append(e)
+    most = max((len(v) for v in kept.values()), default=0)
+    check(0 < most <= 12, f"failing calls: at most {most} of a thread, call and error in a frame")  # 8 of the latest, 4 of the slowest
+
+    def args(pid, syscall, error):
+        return {e["args"] for key, events in kept.items() if key[2:] == (syscall, error) for e in events if e["pid"] == pid}
+
+    # Before Linux 6.11 it cannot be known whether a path was written over.
+    sure = "" if tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2]) >= (6, 11) else "~"
+    for error, path in ("ENOENT", "/no/such/file"), ("ENOTDIR", "/dev/null/below"):
+        found = args(child, "openat", error)
+        whole = re.compile(rf'AT_FDCWD, {sure}"{path}", O_RDONLY, 0\d+')  # the mode is what stood in its register
+        check(found and all(whole.fullmatch(a) for a in found), f"failing calls: openat {error}: {found}")
+    check("-1, " in str(args(child, "read", "EBADF")), f"failing calls: numbers: {args(child, 'read', 'EBADF')}")
+    found = args(writes.pid, "chdir", "ENOENT")
+    check(found and all(a.startswith(('~"', "?", "0x")) for a in found) and any(re.fullmatch(r'~"/no/path/\d+(/b)?"', a) for a in found),
+          f"failing calls: paths in memory that is written over: {sorted(found)[:4]}")
+
+
 def own(_):
     ktop = Ktop("--threads")
     guard = guard_of(ktop.p.pid)
@@ -317,7 +358,7 @@ def sampled(_):
     notes = " ".join(n["text"] for n in ktop.frames[-1]["notes"])
     check("sampled 1:" in notes and "scaled" in notes, f"it says so: {notes}")
     # What the program did meanwhile, by its own CPU time: the calls that are shown must take about as long.
-    child = int(open(f"/proc/{load.p.pid}/task/{load.p.pid}/children").read())
+    child = load.child()
     now = ktop.frames[-1]
     rate = [r["calls_per_s"] for r in now["tables"]["by_process"] if r["pid"] == child and r["syscall"] == "getppid"]
     check(len(rate) == 1 and rate[0] > 20000, f"scaled: {rate} calls a second, sampled 1:{now['series']['syscalls_sampled']:.0f}")
@@ -411,7 +452,7 @@ def main():
     trace = Tracefs()
     undo.append(trace.close)
     tests = {"mix": mix, "signals": signals, "threads": threads, "spin": spin, "latency": latency, "syscount": syscount,
-             "progress": progress, "self": own, "i386": i386, "sampled": sampled, "lost": small_buffer, "torrent": torrent}
+             "progress": progress, "failing": failing, "self": own, "i386": i386, "sampled": sampled, "lost": small_buffer, "torrent": torrent}
     for name in sys.argv[1:] or tests:
         tests[name](trace if name in ("latency", "torrent") else work)
     wait_for("no instance left behind", 10, lambda: not [i for k in started for i in trace.of(k)])

@@ -7,10 +7,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collectors/syscalls_args.h"
+#include "collectors/syscalls_memory.h"
 
 static struct syscalls_args *args;
 
@@ -30,8 +32,16 @@ static uint64_t at(const char *string) {
     return (uint64_t)(uintptr_t)string;
 }
 
+static void expect_of(const char *proc, bool over, long number, const uint64_t values[6], const char *expected) {
+    struct syscalls_args *other = syscalls_args_new(NULL, proc);
+    const struct text *text = syscalls_args_text(other, getpid(), SYSCALLS_ABI_NATIVE, (uint32_t)number, values, over);
+    assert_string_equal(text_bytes(text), expected);
+    text_unref(text);
+    syscalls_args_free(other);
+}
+
 static void expect(long number, const uint64_t values[6], const char *expected) {
-    const struct text *text = syscalls_args_text(args, getpid(), SYSCALLS_ABI_NATIVE, (uint32_t)number, values);
+    const struct text *text = syscalls_args_text(args, getpid(), SYSCALLS_ABI_NATIVE, (uint32_t)number, values, false);
     assert_string_equal(text_bytes(text), expected);
     text_unref(text);
 }
@@ -55,6 +65,27 @@ static void stale_paths(void **state) {
     expect(SYS_chdir, (uint64_t[6]){at("")}, "?");
     expect(SYS_newfstatat, (uint64_t[6]){3, at(""), 0, AT_EMPTY_PATH}, "3, \"\", 0, 0x1000"); // fstat of today
     expect(SYS_newfstatat, (uint64_t[6]){3, at("\x01"), 0, 0}, "3, ?, 0, 0");
+}
+
+// After the call only what the program cannot have written since is its path for sure.
+static void paths_after(void **state) {
+    (void)state;
+    static const char constant[] = "/etc/constant";
+    char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), mine[] = "/tmp/mine";
+    assert_true(page != MAP_FAILED);
+    expect_of("/proc", true, SYS_chdir, (uint64_t[6]){at(mine)}, "~\"/tmp/mine\"");
+    expect_of("/proc", false, SYS_chdir, (uint64_t[6]){at(mine)}, "\"/tmp/mine\"");
+    expect_of("/nonexistent", true, SYS_chdir, (uint64_t[6]){at(constant)}, "~\"/etc/constant\""); // it cannot be known
+    expect_of("/proc", true, SYS_chdir, (uint64_t[6]){at("\x01")}, "?");
+    strcpy(page + 4090, "/ab/c");
+    assert_int_equal(mprotect(page, 4096, PROT_READ), 0);
+    bool asks = syscalls_memory_constant("/proc", getpid(), at(constant), strlen(constant));
+    assert_false(syscalls_memory_constant("/proc", getpid(), at(page) + 4090, 6)); // its end can be written
+    munmap(page, 8192);
+    assert_false(syscalls_memory_constant("/proc", getpid(), at(page), 1));
+    if (!asks)
+        skip(); // before Linux 6.11
+    expect_of("/proc", true, SYS_mkdirat, (uint64_t[6]){CWD, at(constant), 0}, "AT_FDCWD, \"/etc/constant\", 00");
 }
 
 static bool idle(long number, uint64_t first, uint64_t second, const char *string) {
@@ -91,6 +122,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(paths, begin, end),
         cmocka_unit_test_setup_teardown(stale_paths, begin, end),
+        cmocka_unit_test(paths_after),
         cmocka_unit_test(idle_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

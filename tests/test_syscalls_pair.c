@@ -413,6 +413,85 @@ static void slowest(void **state) {
     syscalls_pair_free(pair);
 }
 
+// The failures that are kept of a thread, call and error, by their first arguments, oldest first: "1 2 3".
+static const char *kept(const struct syscalls_pair *pair, int32_t tid, int32_t id, uint32_t error) {
+    static char text[128];
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < pair->n_errors; i++) {
+        const struct syscalls_error *entry = &pair->errors[i];
+        const struct syscalls_cell *cell = &pair->cells[entry->cell];
+        if (pair->threads[cell->owner & 0x3fffffff].tid != tid || cell->id != id || entry->error != error ||
+            !entry->failures)
+            continue;
+        const struct syscalls_failures *failures = &pair->failures[entry->failures - 1];
+        assert_ptr_equal(failures->call, cell->call);
+        for (uint32_t k = 0; k < failures->n; k++) {
+            const struct syscalls_single *at =
+                &failures->at[(failures->next + SYSCALLS_FAILED - failures->n + k) % SYSCALLS_FAILED];
+            assert_int_equal(at->result, -(int64_t)error);
+            assert_int_equal(at->tid, tid);
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%llu", k ? " " : "",
+                                     (unsigned long long)at->args[0]);
+        }
+    }
+    return text;
+}
+
+static void fails(struct forge *page, int32_t tid, int32_t id, uint64_t arg, uint32_t error) {
+    forge_enter(page, 1, tid, id, arg);
+    forge_exit(page, 9, tid, id, -(int64_t)error);
+}
+
+// The latest calls that failed, a bounded number in each window of time.
+static void failures(void **state) {
+    (void)state;
+    enum { WINDOW = 1 << SYSCALLS_FAILED_WINDOW_BITS };
+    struct syscalls_pair *pair = pair_new();
+    struct forge page;
+    for (uint64_t window = 1; window <= 4; window++) {
+        forge_start(&page, window * WINDOW);
+        for (uint64_t i = 1; i <= 6; i++)
+            fails(&page, 101, NR(openat), window * 10 + i, ENOENT);
+        fails(&page, 101, NR(openat), window, EACCES);
+        fails(&page, 102, NR(openat), window, ENOENT);
+        forge_enter(&page, 1, 101, NR(openat), 99);
+        forge_exit(&page, 5, 101, NR(openat), 3);       // this one did not
+        forge_exit(&page, 5, 103, NR(openat), -ENOENT); // nobody knows with what
+        forge_take(pair, 0, &page);
+    }
+    assert_int_equal(errors_of(pair, 101, NR(openat), ENOENT), 24);
+    assert_string_equal(kept(pair, 101, NR(openat), ENOENT), "31 32 33 34 41 42 43 44");
+    assert_string_equal(kept(pair, 101, NR(openat), EACCES), "1 2 3 4");
+    assert_string_equal(kept(pair, 102, NR(openat), ENOENT), "1 2 3 4");
+    assert_string_equal(kept(pair, 103, NR(openat), ENOENT), "");
+    assert_int_equal(pair->n_unread, 4 * 6);
+    syscalls_pair_clear(pair);
+    assert_int_equal(pair->n_unread, 0);
+    // So many in all; half of them are for what has none yet. A CPU that is behind does not begin a window again.
+    for (int cpu = 0; cpu < 2; cpu++) {
+        for (uint64_t i = 0; i < 10; i++) {
+            forge_start(&page, (9 - (uint64_t)cpu) * WINDOW + i * 1000);
+            for (int32_t tid = 101; tid < 110; tid++)
+                fails(&page, tid, NR(read), i, EBADF);
+            forge_take(pair, (uint32_t)cpu, &page);
+        }
+    }
+    assert_int_equal(pair->failed_in_window, SYSCALLS_FAILED_WINDOW_ALL / 2);
+    assert_string_equal(kept(pair, 101, NR(read), EBADF), "0 1 2 3");
+    assert_string_equal(kept(pair, 109, NR(read), EBADF), "0 1 2");
+    for (int32_t tid = 201; tid < 300; tid++) {
+        forge_start(&page, 9ull * WINDOW + (uint32_t)tid * 1000);
+        fails(&page, tid, NR(write), 7, EBADF);
+        forge_take(pair, 0, &page);
+    }
+    assert_string_equal(kept(pair, 201, NR(write), EBADF), "7");
+    assert_string_equal(kept(pair, 299, NR(write), EBADF), "");
+    assert_int_equal(pair->failed_in_window, SYSCALLS_FAILED_WINDOW_ALL);
+    assert_int_equal(pair->n_unread, SYSCALLS_FAILED_WINDOW_ALL);
+    syscalls_pair_free(pair);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_calls),       cmocka_unit_test(moves),
@@ -420,7 +499,7 @@ int main(void) {
         cmocka_unit_test(making_and_ending), cmocka_unit_test(unpaired),
         cmocka_unit_test(others_tables),     cmocka_unit_test(own_threads),
         cmocka_unit_test(damaged),           cmocka_unit_test(full),
-        cmocka_unit_test(slowest),
+        cmocka_unit_test(slowest),           cmocka_unit_test(failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

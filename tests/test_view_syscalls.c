@@ -29,7 +29,7 @@ static const struct frame *make(uint64_t number) {
     section_table(section,
                   forge_table(&syscalls_process_table,
                               "101|dd|799000|0|0.4|80|319600|32|-\n200|cc1|2400|1200|12|900|28800|2.9|ENOENT 1200"));
-    section_table(section, forge_table(&syscalls_errors_table, "200|cc1|openat|ENOENT|1200|1200"));
+    section_table(section, forge_table(&syscalls_errors_table, "200|openat|ENOENT|cc1|1200|1200"));
     section_table(section, forge_table(&syscalls_progress_table,
                                        "301|300|java|futex|3200000|0x7f1234, FUTEX_WAIT_PRIVATE, 2|0|1\n"
                                        "500|500|sshd|ppoll|900000000|0x7ffc, 3, NULL|1|1\n"
@@ -161,9 +161,9 @@ static void screens(void **state) {
         "  50ns│\n"
         "                                                       -20s      -10s       now\n"
         "░1 ▒30 ▓861 █25.2k most 700k a cell               p50 0.3us p99 0.3us max 900us\n"
-        "─ The slowest calls, idle waits last "
-        "────────────────────────────────────────────────────────────────────────────────────────────────────── 2 "
-        "quicker not kept ─\n"
+        "─ Slowest and failed, idle last "
+        "─────────────────────────────────────────────────────────────────────────────────────────────────────── 2 "
+        "other calls not kept ─\n"
         " LATENCY COMMAND         SYSCALL              PID ERROR        RESULT         TIME     TID ARGUMENTS\n"
         "   900us cc1             openat               200 ENOENT            - 14:13:20.200     200 AT_FDCWD, "
         "\"/usr/include/none.h\", O_RDONLY\n"
@@ -232,6 +232,41 @@ static void ways(void **state) {
     pane_free(pane);
 }
 
+// Enter on an error: the latest calls that failed with it, and of one of them all.
+static void failed_calls(void **state) {
+    (void)state;
+    struct look look;
+    struct pane *pane = pane_new(&view_syscalls);
+    forge_look(&look, frames, FRAMES);
+    for (int i = 0; i < 3; i++)
+        forge_key(pane, &look, 'o', true);
+    struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    assert_null(answer.jump_pane);
+    assert_string_equal(pane->filter, "pid=200 syscall=openat error=ENOENT");
+    assert_int_equal(answer.go_frame, FRAMES); // the process may be gone in the next
+    look.live = false;
+    forge_expect(pane, &look, 120, 5, false,
+                 "calls/s       812k  errors/s      1200  in progress    212  recorded %     100\n"
+                 "─ ▸ Slowest and failed, idle last ───────── 1 of 2, 2 other calls not kept, filter pid=200 "
+                 "syscall=openat error=ENOENT ─\n"
+                 " LATENCY COMMAND         SYSCALL              PID ERROR        RESULT         TIME ARGUMENTS\n"
+                 "   900us cc1             openat               200 ENOENT            - 14:13:20.200 AT_FDCWD, "
+                 "\"/usr/include/none.h\", O_R…\n"
+                 "\n");
+    forge_expect(pane, &look, 80, 5, false, // of the title's right end the filter has room
+                 "calls/s       812k  errors/s      1200  in progress    212  recorded %     100\n"
+                 "─ ▸ Slowest and failed, idle last ─ filter pid=200 syscall=openat error=ENOENT ─\n"
+                 " LATENCY COMMAND         SYSCALL              PID ARGUMENTS\n"
+                 "   900us cc1             openat               200 AT_FDCWD, \"/usr/include/none.…\n"
+                 "\n");
+    answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    assert_int_equal(answer.go_frame, FRAMES);
+    answer = forge_key(pane, &look, KEY_VIEW_BACK, true);
+    assert_true(answer.go_live);
+    assert_string_equal(pane->filter, "");
+    pane_free(pane);
+}
+
 // A call that has ended stands in one frame only: Enter goes there, and shows all of it however narrow the screen is.
 static void one_slow_call(void **state) {
     (void)state;
@@ -244,7 +279,7 @@ static void one_slow_call(void **state) {
     assert_int_equal(answer.go_frame, FRAMES);
     look.live = false;
     forge_expect(pane, &look, 80, 7, false,
-                 "─ The slow call ──────────────────────────────────────────────────── Esc: back ─\n"
+                 "─ The call ───────────────────────────────────────────────────────── Esc: back ─\n"
                  " TIME        14:13:20.200    PID         200\n"
                  " TID         200             COMMAND     cc1\n"
                  " SYSCALL     openat          LATENCY     900us\n"
@@ -252,7 +287,7 @@ static void one_slow_call(void **state) {
                  " ARGUMENTS   AT_FDCWD, \"/usr/include/none.h\", O_RDONLY\n"
                  "\n");
     forge_expect(pane, &look, 40, 12, false,
-                 "─ The slow call ──────────── Esc: back ─\n"
+                 "─ The call ───────────────── Esc: back ─\n"
                  " TIME        14:13:20.200\n"
                  " PID         200\n"
                  " TID         200\n"
@@ -271,7 +306,7 @@ static void one_slow_call(void **state) {
 
 static void wider(void **state) {
     (void)state;
-    static const char *const titles[] = {"System calls", "Who", "In a call now", "Errors", "The slowest calls",
+    static const char *const titles[] = {"System calls", "Who", "In a call now", "Errors", "Slowest and failed",
                                          "Processes",    NULL};
     struct look look;
     struct pane *pane = pane_new(&view_syscalls);
@@ -282,10 +317,8 @@ static void wider(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(screens),
-        cmocka_unit_test(ways),
-        cmocka_unit_test(one_slow_call),
-        cmocka_unit_test(wider),
+        cmocka_unit_test(screens),       cmocka_unit_test(ways),  cmocka_unit_test(failed_calls),
+        cmocka_unit_test(one_slow_call), cmocka_unit_test(wider),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

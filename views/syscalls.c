@@ -47,8 +47,7 @@ static const struct table_spec processes = {
 static const struct table_spec errors = {
     .source = {.tables = {"syscall_errors"}, .sort = "errors_per_s"},
     .shown = "comm syscall error errors_per_s pid errors",
-    .jump_pane = "tasks",
-    .jump_filter = "pid comm",
+    .opens = "slow_syscalls",
     .optional = true,
     .empty = "no call failed",
 };
@@ -70,7 +69,7 @@ static const struct table_spec slow = {
     .rest = "args",
     .opens = "slow_call",
     .role = slow_role,
-    .left_out = "quicker",
+    .left_out = "other calls",
     .empty = "no call returned",
 };
 static const struct row_spec slow_call = {
@@ -108,7 +107,7 @@ static const struct part parts[] = {
     {.kind = &part_hist, .name = "syscall_latency", .title = "How long", .spec = &hists, .min_height = 5, .weight = 2},
     {.kind = &part_table,
      .name = "slow_syscalls",
-     .title = "The slowest calls, idle waits last",
+     .title = "Slowest and failed, idle last",
      .spec = &slow,
      .min_height = 3,
      .weight = 1},
@@ -119,7 +118,7 @@ static const struct part parts[] = {
      .min_height = 3,
      .weight = 1},
     {.kind = &part_row, .name = "call", .title = "The call", .spec = &call},
-    {.kind = &part_row, .name = "slow_call", .title = "The slow call", .spec = &slow_call},
+    {.kind = &part_row, .name = "slow_call", .title = "The call", .spec = &slow_call},
 };
 
 const struct view view_syscalls = {

@@ -6,6 +6,11 @@
 #include "views/filter.h"
 #include "views/row_key.h"
 
+// Events stand in one frame: the next one does not have them.
+static bool shows_events(const struct part *part) {
+    return part->kind == &part_table && ((const struct table_spec *)part->spec)->source.stream;
+}
+
 // To the part of this pane that shows the row.
 static bool open_row(struct part_context *ctx, const struct join *join, size_t row) {
     const struct table_spec *spec = ctx->part->spec;
@@ -15,7 +20,7 @@ static bool open_row(struct part_context *ctx, const struct join *join, size_t r
     if (!part)
         return false;
     ctx->go_part = part;
-    if (spec->source.stream && ctx->look->frame) // the next frame does not have it
+    if ((spec->source.stream || shows_events(part)) && ctx->look->frame)
         ctx->go_frame = ctx->look->frame->number;
     if (part->kind->open)
         return part->kind->open(ctx->pane->parts[part - ctx->pane->view->parts], part, join, row);
