@@ -19,6 +19,7 @@ struct stream_event {
     const char *system, *name; // of the tracepoint
     bool optional;             // the stream opens without it
     const char *filter;        // in the syntax of its filter file, or NULL
+    bool own_too;              // ktop's own threads' as well: tells the decoder of those that they make
     struct format_field *fields;
     size_t n_fields; // names are the caller's, the rest is filled in by stream_open
     bool present;    // filled in by stream_open, like the id

@@ -55,8 +55,12 @@ static void events_wanted(struct events *events) {
         .system = "raw_syscalls", .name = "sys_enter", .fields = events->enter, .n_fields = F_ENTER_ALL};
     events->all[E_EXIT] = (struct stream_event){
         .system = "raw_syscalls", .name = "sys_exit", .fields = events->exit, .n_fields = F_EXIT_ALL};
-    events->all[E_NEWTASK] = (struct stream_event){
-        .system = "task", .name = "task_newtask", .optional = true, .fields = events->newtask, .n_fields = F_NEW_ALL};
+    events->all[E_NEWTASK] = (struct stream_event){.system = "task",
+                                                   .name = "task_newtask",
+                                                   .optional = true,
+                                                   .own_too = true,
+                                                   .fields = events->newtask,
+                                                   .n_fields = F_NEW_ALL};
     events->all[E_RENAME] = (struct stream_event){
         .system = "task", .name = "task_rename", .optional = true, .fields = events->rename, .n_fields = F_RENAME_ALL};
 }

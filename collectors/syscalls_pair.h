@@ -101,7 +101,7 @@ struct syscalls_thread {
     uint64_t interrupted_ts, interrupted_args[6], interrupted_ns;
     int32_t interrupted; // a call's id, or SYSCALLS_NONE
     int32_t unsure;      // the call that it was in at a gap or when the stream began (at enter_ts), or SYSCALLS_NONE
-    bool seen;           // had an event in the interval
+    uint8_t seen;        // 2: had an event in the interval; 1: in the one before
     bool ended;          // went into exit
     char comm[SYSCALLS_COMM];
 } __attribute__((aligned(64)));

@@ -9,6 +9,7 @@
 
 #define PROCESSES 16384
 #define PROCESS_PLACES (PROCESSES * 2)
+#define SEEN 2 // intervals: what a thread did at its end may be read only after the end of one
 
 static uint32_t thread_place(int32_t tid) {
     return ((uint32_t)tid * 2654435761u) >> 16;
@@ -53,7 +54,7 @@ static struct syscalls_thread *thread_add(struct syscalls_pair *pair, int32_t ti
     uint32_t index = pair->n_free ? pair->free_threads[--pair->n_free] : pair->n_threads++;
     struct syscalls_thread *thread = &pair->threads[index];
     *thread = (struct syscalls_thread){
-        .tid = tid, .id = SYSCALLS_NONE, .interrupted = SYSCALLS_NONE, .unsure = SYSCALLS_NONE, .seen = true};
+        .tid = tid, .id = SYSCALLS_NONE, .interrupted = SYSCALLS_NONE, .unsure = SYSCALLS_NONE, .seen = SEEN};
     for (int i = 0; i < SYSCALLS_CACHE; i++)
         thread->cache[i] = &pair->no_cell;
     pair->thread_at[place] = index + 1;
@@ -72,7 +73,7 @@ struct syscalls_thread *syscalls_thread_get(struct syscalls_pair *pair, int32_t 
             pair->hooks.identify(pair->hooks.ctx, tid, &process, thread->comm);
         thread_is(pair, thread, process_add(pair, &process));
     }
-    thread->seen = true;
+    thread->seen = SEEN;
     return thread;
 }
 
@@ -175,7 +176,7 @@ void syscalls_pair_own(struct syscalls_pair *pair, int32_t tid) {
     struct syscalls_thread *thread = thread_find(pair, tid, &place);
     if (!thread && !(thread = thread_add(pair, tid, place)))
         return;
-    thread->seen = true;
+    thread->seen = SEEN;
     thread->ended = false;
     thread->interrupted = thread->unsure = SYSCALLS_NONE;
     thread_is(pair, thread, SYSCALLS_OWN);
@@ -252,7 +253,7 @@ void syscalls_pair_tidy(struct syscalls_pair *pair, bool (*alive)(void *ctx, int
     for (uint32_t i = 0; i < pair->n_threads; i++) {
         struct syscalls_thread *thread = &pair->threads[i];
         bool gone = thread->ended || (!thread->seen && alive && thread->tid && !alive(pair->hooks.ctx, thread->tid));
-        thread->seen = false;
+        thread->seen -= thread->seen > 0;
         if (!thread->tid || !gone)
             continue;
         thread->tid = 0;
