@@ -48,6 +48,8 @@ struct block {
     struct block_pace pace;
     uint64_t counted;           // completions that were only counted, in this frame
     struct block_counts before; // at the last frame
+    uint64_t drained_ns;        // the events before it are
+    double ios_per_ns;          // that ended, in the last drain
     uint64_t lost_before, gaps; // gaps: of the sub-buffers, at the last drain
     uint32_t grown;             // buffers that were enlarged when this interval began
     bool no_starts;             // BLOCK_START is not recorded beside the bios
@@ -234,8 +236,9 @@ static void block_close(struct collector_run *run) {
 
 // ---- events ----
 
-static uint64_t drain_until(struct block *block, uint64_t horizon) {
-    uint64_t begin = now_ns();
+static uint64_t drain_until(struct block *block, uint64_t horizon, uint64_t due) {
+    uint64_t begin = now_ns(), ended = block->stat->n_recent;
+    block->stat->recent_from = block_pace_recent(horizon, due, block->ios_per_ns, BLOCK_EVENTS_KEPT);
     uint64_t n = block->pace.level == BLOCK_COUNT ? ring_drain(block->ring, horizon, on_end, block)
                                                   : ring_drain_pairs(block->ring, horizon, on_pages, block);
     const struct ring_stats *stats = ring_stats(block->ring);
@@ -244,6 +247,9 @@ static uint64_t drain_until(struct block *block, uint64_t horizon) {
         block->gaps = gaps;
         block_match_lost(block->match, now_ns()); // other CPUs' events from before the gap's end are still to come
     }
+    if (horizon > block->drained_ns)
+        block->ios_per_ns = (double)(block->stat->n_recent - ended) / (double)(horizon - block->drained_ns);
+    block->drained_ns = horizon;
     block->pace.busy_ns += now_ns() - begin;
     return n;
 }
@@ -260,7 +266,7 @@ static void grow_when_due(struct block *block) {
 
 static void block_drain(struct collector_run *run) {
     struct block *block = run->state;
-    uint64_t n = drain_until(block, now_ns() - SETTLE_NS);
+    uint64_t n = drain_until(block, now_ns() - SETTLE_NS, run->due_ns > SETTLE_NS ? run->due_ns - SETTLE_NS : 0);
     block_who_resolve(block->who, block->stat, now_ns()); // soon, before short-lived processes are gone
     run->drain_ms =
         n ? ring_pipe_pace(block->pipe, block->ring, run->drain_ms, DRAIN_MS, DRAIN_MOST_MS) : DRAIN_IDLE_MS;
@@ -395,7 +401,7 @@ static int block_sample(struct collector_run *run, struct section *out) {
     struct block *block = run->state;
     struct timespec wall, mono;
     refresh_own(block, run->options);
-    drain_until(block, run->end_ns - SETTLE_NS);
+    drain_until(block, run->end_ns - SETTLE_NS, 0);
     uint64_t lost_total = lost_in_all(block), lost = lost_total - block->lost_before;
     block->lost_before = lost_total;
     if (run->first) { // what came before the first interval began belongs to none

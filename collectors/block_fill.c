@@ -486,7 +486,7 @@ static void fill_event(struct filler *filler, struct table_builder *builder, siz
 static void fill_events(struct filler *filler, struct section *out) {
     const struct block_stat *stat = filler->stat;
     struct table_builder *builder = table_builder_new(&block_events_table);
-    uint64_t left_out = stat->n_recent > BLOCK_EVENTS_KEPT ? stat->n_recent - BLOCK_EVENTS_KEPT : 0;
+    uint64_t left_out = block_stat_left_out(stat);
     const struct text *rwbs = NULL; // of the last one: they come in runs
     for (uint64_t i = left_out; i < stat->n_recent; i++) {
         size_t at = i % BLOCK_EVENTS_KEPT;

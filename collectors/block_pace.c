@@ -9,6 +9,8 @@
 #define BAD_FRAMES 2
 #define PATIENCE 5
 #define PATIENCE_MAX 80
+#define MANY 4 // times what is kept: a load may slow down
+#define SOME 4 // a fourth of it
 #define SOON 3 // bad again so few frames after a try: the next one comes later
 
 static bool pace_to(struct block_pace *pace, enum block_level level) {
@@ -39,6 +41,12 @@ bool block_pace_frame(struct block_pace *pace, uint64_t frame_ns, uint64_t lost)
         return false;
     }
     return pace->quiet >= pace->patience && pace_to(pace, pace->level - 1);
+}
+
+// None, when many times as many are still to come. But the load may end now: some of the last ones then stand for it.
+uint64_t block_pace_recent(uint64_t until_ns, uint64_t due_ns, double per_ns, uint32_t kept) {
+    double to_come = due_ns > until_ns ? per_ns * (double)(due_ns - until_ns) : 0, last = kept / (SOME * per_ns);
+    return to_come < MANY * kept || last > (double)until_ns ? 0 : until_ns - (uint64_t)last;
 }
 
 void block_pace_text(const struct block_pace *pace, char *out, size_t size) {

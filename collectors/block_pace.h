@@ -26,6 +26,10 @@ struct block_pace {
 // After a frame of that length in which so many events were lost although no buffer could still grow. True when the
 // level changed.
 bool block_pace_frame(struct block_pace *pace, uint64_t frame_ns, uint64_t lost);
+// Which I/Os are worth remembering one by one, when only the newest `kept` of a frame are kept: those that end at this
+// time and later. `until_ns`: the events before it are about to be drained; `due_ns`: those before it belong to the
+// frame; `per_ns`: I/Os that ended lately.
+uint64_t block_pace_recent(uint64_t until_ns, uint64_t due_ns, double per_ns, uint32_t kept);
 // What a person should know, "" at BLOCK_FULL.
 void block_pace_text(const struct block_pace *pace, char *out, size_t size);
 

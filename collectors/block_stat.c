@@ -270,6 +270,10 @@ void block_stat_settle(struct block_stat *stat) {
 
 static inline void recent_add(struct block_stat *stat, const struct block_io *io, uint32_t proc) {
     uint32_t at = stat->n_recent++ % BLOCK_EVENTS_KEPT;
+    if (io->end_ns < stat->recent_from) {
+        stat->first_recent = stat->n_recent;
+        return;
+    }
     // What is written one after the other and long not in the cache: the one after the next is asked for.
     __builtin_prefetch(&stat->recent[(at + 2) % BLOCK_EVENTS_KEPT], 1);
     struct block_recent *recent = &stat->recent[at];
@@ -375,5 +379,5 @@ void block_stat_clear(struct block_stat *stat) {
         memset(stat->proc_index, 0, sizeof(*stat->proc_index) * stat->procs_capacity * 2);
     }
     stat->n_procs = stat->n_slots = 0;
-    stat->n_recent = stat->procs_left_out = 0;
+    stat->n_recent = stat->first_recent = stat->procs_left_out = 0;
 }

@@ -106,6 +106,8 @@ struct block_stat {
     struct block_recent *recent;      // BLOCK_EVENTS_KEPT, a ring
     struct block_stranger *strangers; // the same, only of those that no row of procs tells of
     uint64_t n_recent;       // I/Os of this interval: the newest are recent[(n_recent - 1) % BLOCK_EVENTS_KEPT] …
+    uint64_t first_recent;   // … back to this one, when there are no more than BLOCK_EVENTS_KEPT
+    uint64_t recent_from;    // for the caller: what ends before that time is only counted there
     uint64_t procs_left_out; // I/Os that no row of procs counts, for want of room
     uint32_t *proc_index, proc_mask;
     struct block_stream *streams; // BLOCK_STREAMS, n_streams of them not settled; behind them one that never is
@@ -124,6 +126,11 @@ void block_stat_settle(struct block_stat *stat);
 void block_stat_count(struct block_stat *stat, const struct block_event *complete);
 // Index of the device, made when it is new.
 uint32_t block_stat_device(struct block_stat *stat, uint32_t dev);
+// I/Os of the interval that are not among those that are kept: the oldest.
+static inline uint64_t block_stat_left_out(const struct block_stat *stat) {
+    uint64_t left_out = stat->n_recent > BLOCK_EVENTS_KEPT ? stat->n_recent - BLOCK_EVENTS_KEPT : 0;
+    return left_out > stat->first_recent ? left_out : stat->first_recent;
+}
 // Empties it for the next interval; makes more room for processes when it was half full.
 void block_stat_clear(struct block_stat *stat);
 

@@ -36,6 +36,7 @@ struct collector_run {
     const struct collect_options *options;
     uint64_t begin_ns, end_ns;  // sample: the interval (begin_ns == end_ns in the first, provisional one: totals
                                 // only, rates are not measured yet)
+    uint64_t due_ns;            // drain: when the next sample is to be; it may come earlier, or later
     bool first;                 // sample: the provisional one, wanted as soon as possible (first paint)
     char reason[256], fix[256]; // open: why it failed and what to do, one plain sentence each
     int poll_fd;                // set in open to be drained when it is readable; -1: none

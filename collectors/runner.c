@@ -241,7 +241,8 @@ static void *worker_main(void *argument) {
             worker_open(worker);
             continue;
         }
-        if (!worker_wait(worker, live_next_tick(worker->runner->live, now_ns())))
+        worker->run.due_ns = live_next_tick(worker->runner->live, now_ns());
+        if (!worker_wait(worker, worker->run.due_ns))
             worker_tick(worker);
     }
     if (worker->opened)

@@ -57,7 +57,21 @@ static void patience(void **state) {
     assert_in_range(tries, 5, 25);
 }
 
+// Of a torrent only what may be among the newest of the frame is remembered one by one, and some of each drain.
+static void the_newest(void **state) {
+    (void)state;
+    const uint64_t ms = 1000000, now = 1000000 * ms;
+    assert_int_equal(block_pace_recent(now, now + 900 * ms, 0, 2048), 0);
+    assert_int_equal(block_pace_recent(now, now + 900 * ms, 8000e-9, 2048), 0);  // 7,200 are to come
+    assert_int_equal(block_pace_recent(now, 0, 200000e-9, 2048), 0);             // the frame ends
+    assert_int_equal(block_pace_recent(now, now + 40 * ms, 200000e-9, 2048), 0); // 8,000 are to come
+    assert_in_range(block_pace_recent(now, now + 900 * ms, 200000e-9, 2048), now - 3 * ms, now - 2 * ms);
+    assert_in_range(block_pace_recent(now, now + 900 * ms, 1000000e-9, 2048), now - ms, now - ms / 2);
+    assert_int_equal(block_pace_recent(5 * ms, 900 * ms, 10000e-9, 2048), 0); // since before the clock began
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(down_and_up), cmocka_unit_test(patience)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(down_and_up), cmocka_unit_test(patience),
+                                       cmocka_unit_test(the_newest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

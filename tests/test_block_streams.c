@@ -147,7 +147,7 @@ static void procs_equal(const struct block_stat *stat, const struct plain *plain
 
 static void recent_equal(const struct block_stat *stat, const struct plain *plain) {
     assert_int_equal(stat->n_recent, plain->n);
-    for (uint64_t i = plain->n > BLOCK_EVENTS_KEPT ? plain->n - BLOCK_EVENTS_KEPT : 0; i < plain->n; i++) {
+    for (uint64_t i = block_stat_left_out(stat); i < plain->n; i++) {
         const struct block_recent *recent = &stat->recent[i % BLOCK_EVENTS_KEPT];
         const struct block_io *io = &plain->ios[i];
         const struct block_proc *proc = recent->proc != UINT32_MAX ? &stat->procs[recent->proc] : NULL;
@@ -175,7 +175,12 @@ static void as_the_plain_way(void **state) {
     }
     for (int interval = 0; interval < 3; interval++) {
         memset(plain, 0, sizeof(*plain));
+        uint64_t forgotten = 0;
         for (int i = 0; i < IOS; i++) {
+            if (interval == 1 && i >= IOS - 3000) // of these only the last thousand are remembered one by one
+                stat->recent_from = i < IOS - 1000 ? UINT64_MAX : 0;
+            if (stat->recent_from)
+                forgotten = plain->n + 1;
             const struct block_io io = any_io(1000000000ull + (uint64_t)i * 1000, interval ? TASKS : 2);
             plain_add(plain, stat, &io);
             block_stat_io(stat, &io);
@@ -187,6 +192,9 @@ static void as_the_plain_way(void **state) {
             devices_equal(&stat->devices[i], &plain->devices[i]);
         procs_equal(stat, plain);
         recent_equal(stat, plain);
+        uint64_t old = plain->n - BLOCK_EVENTS_KEPT;
+        assert_true(plain->n > BLOCK_EVENTS_KEPT && block_stat_left_out(stat) == (forgotten > old ? forgotten : old));
+        assert_true(forgotten > old || interval != 1);
         uint64_t counted = stat->procs_left_out;
         for (uint32_t i = 0; i < stat->n_procs; i++)
             counted += stat->procs[i].ios;
