@@ -1,18 +1,10 @@
 // The pane sched on literal screens: who waits for a CPU, and why somebody is stuck.
-#include "tests/screens.h"
+#include "tests/forge_frames.h"
 
 #include "collectors/sched_table.h"
-#include "tests/forge_io.h"
-#include "tests/forge_wider.h"
 
-static void add_hist(struct hist_set *set, double cpu, const char *kind, const struct forge_run *waits) {
-    union cell key = {.num = cpu};
-    if (kind)
-        key.text = text_from(kind);
-    hist_set_add(set, &key, forge_runs(waits));
-}
-
-static const struct frame *make(uint64_t number, bool stuck) {
+static const struct frame *make(uint64_t number) {
+    bool stuck = number > 21;
     struct frame *frame = forge_frame(number);
     struct section *section = forge_section("sched", number);
     const double series[SCHED_S_ALL] = {
@@ -20,8 +12,7 @@ static const struct frame *make(uint64_t number, bool stuck) {
         [SCHED_S_WAKEUPS] = 39000,  [SCHED_S_MIGRATIONS] = 310,  [SCHED_S_RUNNABLE] = 5.2,
         [SCHED_S_QUEUE_AVG] = 800,  [SCHED_S_QUEUE_P99] = 12000, [SCHED_S_QUEUE_MAX] = 48000,
         [SCHED_S_BLOCKED] = 1,      [SCHED_S_SAMPLED] = 100,     [SCHED_S_LOST] = 0};
-    for (int i = 0; i < SCHED_S_ALL; i++)
-        section_series(section, &sched_series[i], series[i]);
+    forge_series(section, sched_series, series, SCHED_S_ALL);
     section_table(
         section, forge_table(&sched_tasks_table,
                              "101|101|postgres|waiting|900|800|100|820|12|800|48000|210000|300000|700000|200000|290000|"
@@ -43,31 +34,14 @@ static const struct frame *make(uint64_t number, bool stuck) {
                           : ""));
     section_table(section, forge_table(&sched_cgroups_table, stuck ? "/batch|20|10|9|90|700000" : ""));
     struct hist_set *queue = hist_set_new(&sched_queue_hist), *off = hist_set_new(&sched_off_hist);
-    add_hist(queue, 0, NULL, (struct forge_run[]){{20000, 500}, {900000, 80}, {12000000, 20}, {0, 0}});
-    add_hist(queue, 1, NULL, (struct forge_run[]){{8000, 900}, {48000000, 1}, {0, 0}});
-    add_hist(off, 0, "sleep", (struct forge_run[]){{1000000, 900}, {0, 0}});
-    add_hist(off, 0, "disk", (struct forge_run[]){{200000, 40}, {0, 0}});
+    forge_hist_of(queue, NULL, 0, (struct forge_run[]){{20000, 500}, {900000, 80}, {12000000, 20}, {0, 0}});
+    forge_hist_of(queue, NULL, 1, (struct forge_run[]){{8000, 900}, {48000000, 1}, {0, 0}});
+    forge_hist_of(off, "sleep", 0, (struct forge_run[]){{1000000, 900}, {0, 0}});
+    forge_hist_of(off, "disk", 0, (struct forge_run[]){{200000, 40}, {0, 0}});
     section_hists(section, queue);
     section_hists(section, off);
     frame_add_section(frame, section, 0);
     return frame;
-}
-
-#define FRAMES 30
-static const struct frame *frames[FRAMES];
-
-static int setup(void **state) {
-    (void)state;
-    for (uint64_t i = 0; i < FRAMES; i++)
-        frames[i] = make(i + 1, i > 20);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    for (int i = 0; i < FRAMES; i++)
-        frame_unref(frames[i]);
-    return 0;
 }
 
 extern const struct view view_sched;
@@ -75,8 +49,7 @@ extern const struct view view_sched;
 static void screens(void **state) {
     (void)state;
     struct look look;
-    struct pane *pane = pane_new(&view_sched);
-    forge_look(&look, frames, FRAMES);
+    struct pane *pane = forge_pane(&view_sched, &look);
     forge_expect(pane, &look, 80, 21, false,
                  "wait p99    12.0ms  in D             1  wakeups/s    39.0k\n"
                  "wait max    48.0ms  switches/s   41.2k  migrations/s   310\n"
@@ -177,8 +150,7 @@ static void screens(void **state) {
 static void why(void **state) {
     (void)state;
     struct look look;
-    struct pane *pane = pane_new(&view_sched);
-    forge_look(&look, frames, FRAMES);
+    struct pane *pane = forge_pane(&view_sched, &look);
     forge_key(pane, &look, KEY_VIEW_DOWN, true);
     forge_key(pane, &look, KEY_VIEW_ENTER, true);
     assert_string_equal(pane->filter, "");
@@ -252,7 +224,7 @@ static const struct frame *many(void) {
                               "50|50|sync|D|uninterruptible|900000|wb_wait_for_completion|sync|-|-|/eyes|0"));
     section_table(section, forge_table(&sched_tasks_table, "1|1|a|S\n2|2|b|S\n3|3|c|S\n4|4|d|S\n5|5|e|S"));
     struct hist_set *queue = hist_set_new(&sched_queue_hist);
-    add_hist(queue, 0, NULL, (struct forge_run[]){{20000, 500}, {0, 0}});
+    forge_hist_of(queue, NULL, 0, (struct forge_run[]){{20000, 500}, {0, 0}});
     section_hists(section, queue);
     frame_add_section(frame, section, 0);
     return frame;
@@ -340,8 +312,7 @@ static void wider(void **state) {
     (void)state;
     static const char *const titles[] = {"Stuck now", "Threads", "Run queues", "Limits on CPU time", NULL};
     struct look look;
-    struct pane *pane = pane_new(&view_sched);
-    forge_look(&look, frames, FRAMES);
+    struct pane *pane = forge_pane(&view_sched, &look);
     forge_wider(pane, &look, titles);
     pane_free(pane);
 }
@@ -384,5 +355,5 @@ int main(void) {
         cmocka_unit_test(screens), cmocka_unit_test(why),   cmocka_unit_test(who_holds_it),
         cmocka_unit_test(wider),   cmocka_unit_test(order),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, frames_make, frames_drop);
 }

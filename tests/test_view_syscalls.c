@@ -1,14 +1,7 @@
 // The pane syscalls on literal screens: calls, who makes them, what is in progress, the slowest.
-#include "tests/screens.h"
+#include "tests/forge_frames.h"
 
 #include "collectors/syscalls_table.h"
-#include "tests/forge_io.h"
-#include "tests/forge_wider.h"
-
-static void add_hist(struct hist_set *set, const char *name, const struct forge_run *runs) {
-    union cell key = {.text = text_from(name)};
-    hist_set_add(set, &key, forge_runs(runs));
-}
 
 static const struct frame *make(uint64_t number) {
     struct frame *frame = forge_frame(number);
@@ -18,8 +11,7 @@ static const struct frame *make(uint64_t number) {
                                             [SYSCALLS_IN_PROGRESS] = 212,
                                             [SYSCALLS_SAMPLED] = 1,
                                             [SYSCALLS_RECORDED] = 100};
-    for (int i = 0; i < SYSCALLS_SERIES; i++)
-        section_series(section, &syscalls_series[i], series[i]);
+    forge_series(section, syscalls_series, series, SYSCALLS_SERIES);
     section_table(section, forge_table(&syscalls_table, "read|800000|0|0.4|90|320000|32|-|0.3|2\n"
                                                         "openat|2400|1200|12|900|28800|2.9|ENOENT 1200|9|40\n"
                                                         "futex|9600|0|2000|990000|19200000|1920|-|100|20000"));
@@ -36,8 +28,8 @@ static const struct frame *make(uint64_t number) {
                                        "410|410|cp|fsync|2200000|4</mnt/slow/new>|1|0\n"
                                        "400|400|cp|read|2100000|3</mnt/slow/disk>, 0x7ffe10, 131072|0|0"));
     struct hist_set *latency = hist_set_new(&syscalls_latency_hist);
-    add_hist(latency, "read", (struct forge_run[]){{300, 700000}, {40000, 100}, {0, 0}});
-    add_hist(latency, "openat", (struct forge_run[]){{9000, 2300}, {900000, 1}, {0, 0}});
+    forge_hist_of(latency, "read", 0, (struct forge_run[]){{300, 700000}, {40000, 100}, {0, 0}});
+    forge_hist_of(latency, "openat", 0, (struct forge_run[]){{9000, 2300}, {900000, 1}, {0, 0}});
     section_hists(section, latency);
     section_stream(
         section,
@@ -49,30 +41,12 @@ static const struct frame *make(uint64_t number) {
     return frame;
 }
 
-#define FRAMES 30
-static const struct frame *frames[FRAMES];
-
-static int setup(void **state) {
-    (void)state;
-    for (uint64_t i = 0; i < FRAMES; i++)
-        frames[i] = make(i + 1);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    for (int i = 0; i < FRAMES; i++)
-        frame_unref(frames[i]);
-    return 0;
-}
-
 extern const struct view view_syscalls;
 
 static void screens(void **state) {
     (void)state;
     struct look look;
-    struct pane *pane = pane_new(&view_syscalls);
-    forge_look(&look, frames, FRAMES);
+    struct pane *pane = forge_pane(&view_syscalls, &look);
     forge_expect(pane, &look, 80, 21, false,
                  "calls/s       812k  errors/s      1200  in progress    212  recorded %     100\n"
                  "─ ▸ System calls ───────────────────────────────────────────────────────────────\n"
@@ -191,8 +165,7 @@ static void screens(void **state) {
 static void ways(void **state) {
     (void)state;
     struct look look;
-    struct pane *pane = pane_new(&view_syscalls);
-    forge_look(&look, frames, FRAMES);
+    struct pane *pane = forge_pane(&view_syscalls, &look);
     forge_key(pane, &look, KEY_VIEW_DOWN, true);
     forge_key(pane, &look, KEY_VIEW_DOWN, true);
     forge_key(pane, &look, KEY_VIEW_ENTER, true);
@@ -271,8 +244,7 @@ static void failed_calls(void **state) {
 static void one_slow_call(void **state) {
     (void)state;
     struct look look;
-    struct pane *pane = pane_new(&view_syscalls);
-    forge_look(&look, frames, FRAMES);
+    struct pane *pane = forge_pane(&view_syscalls, &look);
     strcpy(pane->search, "none.h");
     assert_true(pane_search(pane, &look, 1));
     struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
@@ -309,8 +281,7 @@ static void wider(void **state) {
     static const char *const titles[] = {"System calls", "Who", "In a call now", "Errors", "Slowest and failed",
                                          "Processes",    NULL};
     struct look look;
-    struct pane *pane = pane_new(&view_syscalls);
-    forge_look(&look, frames, FRAMES);
+    struct pane *pane = forge_pane(&view_syscalls, &look);
     forge_wider(pane, &look, titles);
     pane_free(pane);
 }
@@ -320,5 +291,5 @@ int main(void) {
         cmocka_unit_test(screens),       cmocka_unit_test(ways),  cmocka_unit_test(failed_calls),
         cmocka_unit_test(one_slow_call), cmocka_unit_test(wider),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, frames_make, frames_drop);
 }
