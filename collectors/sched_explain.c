@@ -437,7 +437,6 @@ static void explain_deeply(const char *proc, const struct call *call, struct sch
 
 static void read_state(const char *proc, struct sched_told *out) {
     char text[1024];
-    out->read_ns = now_ns();
     const char *close = task_file(proc, out->ask.tid, "stat", text, sizeof(text)) > 0 ? strrchr(text, ')') : NULL;
     if (close && close[1] == ' ')
         out->state = close[2];
@@ -445,7 +444,7 @@ static void read_state(const char *proc, struct sched_told *out) {
 
 void sched_explain(const char *proc, const struct sched_ask *ask, struct sched_told *out) {
     struct call call;
-    *out = (struct sched_told){.ask = *ask, .syscall = SCHED_NO_SYSCALL};
+    *out = (struct sched_told){.ask = *ask, .syscall = SCHED_NO_SYSCALL, .read_ns = now_ns()};
     if (ask->deep || ask->state == SCHED_ASK_RUNNABLE)
         read_state(proc, out);
     if (ask->state == SCHED_ASK_RUNNABLE) {

@@ -34,10 +34,10 @@ struct sched_ask {
 
 struct sched_told {
     struct sched_ask ask;
-    bool gone;
+    bool gone;                                     // there is no such thread
     bool hangs;                                    // /proc itself did not answer
     char state;                                    // letter of /proc/PID/stat; 0: not read (short waits)
-    uint64_t read_ns;                              // when it was (CLOCK_MONOTONIC)
+    uint64_t read_ns;                              // since when it was looked at (CLOCK_MONOTONIC)
     uint8_t why;                                   // enum sched_why
     char where[64];                                // function of the kernel; "": not told
     int64_t syscall;                               // its number

@@ -120,6 +120,11 @@ void sched_machine_doubt(struct sched_machine *machine, uint32_t slot, char stat
     task->woken_by = false;
 }
 
+void sched_machine_gone(struct sched_machine *machine, uint32_t slot, uint64_t now) {
+    sched_machine_doubt(machine, slot, 'X', now);
+    task_unlist(machine, &machine->tasks[slot]);
+}
+
 // From waking to running on an idle CPU it takes far less.
 #define IDLE_WAIT_NS 1000000ull
 

@@ -128,6 +128,8 @@ bool sched_may_run(const struct sched_machine *machine, const struct sched_task 
 // /proc says that the task does what its events do not tell (state is its letter). It was woken on its way to sleep, or
 // nothing is known of it from now on.
 void sched_machine_doubt(struct sched_machine *machine, uint32_t slot, char state, uint64_t now);
+// /proc says that there is no such task, though its end was not recorded.
+void sched_machine_gone(struct sched_machine *machine, uint32_t slot, uint64_t now);
 // Events were lost, or none was recorded up to `now`: nobody's state is known any more, and the waits that went on are
 // in no histogram. Times add up to the newest event before.
 void sched_machine_lost(struct sched_machine *machine, uint64_t now);

@@ -167,10 +167,16 @@ static bool contradicts(const struct sched_task *task, const struct sched_told *
 
 static void take(struct sched_who *who, struct sched_machine *machine, const struct sched_told *told, uint64_t now) {
     uint32_t slot = told->ask.slot;
-    if (slot >= machine->n || machine->tasks[slot].tid != told->ask.tid || told->gone)
+    if (slot >= machine->n || machine->tasks[slot].tid != told->ask.tid || !machine->tasks[slot].listed)
         return;
     struct sched_person *person = sched_who_of(who, machine, slot);
     person->idle = false;
+    if (told->gone) {
+        person->asked = false; // it may still be told that it ended
+        if (told->read_ns + COMING_NS < now_ns() && told->ask.wait == machine->tasks[slot].waits_all)
+            sched_machine_gone(machine, slot, now);
+        return;
+    }
     if (contradicts(&machine->tasks[slot], told, now_ns()))
         sched_machine_doubt(machine, slot, told->state, now);
     if (told->cgroup[0])

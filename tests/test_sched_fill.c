@@ -222,7 +222,7 @@ static atomic_int proc_says; // of thread 7; the other one runs
 static void say(const char *where, const struct sched_ask *ask, struct sched_told *told) {
     (void)where;
     char state = ask->tid == 7 ? (char)atomic_load(&proc_says) : 'R';
-    *told = (struct sched_told){.ask = *ask, .state = state, .read_ns = now_ns() - 100000000};
+    *told = (struct sched_told){.ask = *ask, .state = state, .gone = !state, .read_ns = now_ns() - 100000000};
 }
 
 // A CPU that is busy, and a thread that waits for it, or so it seems: it ran, which was not recorded. It is stuck when
@@ -263,6 +263,16 @@ static void who_waits_is_asked(void **state) {
     assert_int_equal(count_rows("sched_stuck"), 0);
     frame(5000000); // nobody answers
     assert_int_equal(count_rows("sched_stuck"), 1);
+    // It has ended, which was not recorded either.
+    atomic_store(&proc_says, 0);
+    for (int i = 0; i < 2000 && sched_slot(machine, 7); i++) {
+        sched_who_look(who, machine, 5510000 * US);
+        usleep(1000);
+    }
+    frame(6000000);
+    assert_null(row_of("sched_tasks", 7));
+    assert_int_equal(count_rows("sched_stuck"), 0);
+    IS(row_of_cpu(0)[SCHED_C_LENGTH].num, 1);
     sched_who_free(who);
     sched_look_free(questions);
     who = sched_who_new(proc, NULL, NULL);
