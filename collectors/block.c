@@ -215,6 +215,7 @@ static int block_open(struct collector_run *run) {
     block->names = block_names_new("/sys/block");
     block->who = block_who_new("/proc", "/sys/fs/cgroup", run->options);
     block->limits = block_limits_new("/sys/fs/cgroup");
+    block_who_limits(block->who, block->limits);
     block_fill_disks(block->names, block->stat, block->match, now_ns());
     run->drain_ms = DRAIN_MS;
     return 0;
@@ -425,8 +426,8 @@ static int block_sample(struct collector_run *run, struct section *out) {
     };
     block_fill_disks(block->names, block->stat, block->match, run->end_ns);
     busy_take(block, run->end_ns - SETTLE_NS, !lost && !block->grown);
-    block_fill_section(&fill, out);
     block_limits_read(block->limits, now_ns());
+    block_fill_section(&fill, out);
     block_limits_fill(block->limits, block->names, run->end_ns, out);
     put_series(block, out, (double)(run->end_ns - run->begin_ns) / 1e9, lost);
     put_notes(block, out, lost);

@@ -84,7 +84,7 @@ const struct table_def block_limits_table = {
     .name = "io_limits",
     .help =
         "Control groups whose I/O is limited, and how near to the limit they are. Bios that wait for it are told of "
-        "when they go on: on whole disks this wait is in no latency.",
+        "when they go on: on whole disks this wait is in no latency, and they are told as (throttled).",
     .columns = columns,
     .n_columns = L_COLUMNS,
     .n_keys = 2,
@@ -295,6 +295,26 @@ void block_limits_read(struct block_limits *limits, uint64_t now_ns) {
     walk_on(limits, now_ns);
     for (uint32_t i = 0; i < limits->n; i++)
         limit_read(limits, &limits->rows[i], now_ns);
+}
+
+bool block_limits_hold(const struct block_limits *limits, uint32_t dev, enum block_op op, const char **group) {
+    const struct limit *only = NULL, *active = NULL;
+    uint32_t n = 0, n_active = 0;
+    int ios = op == BLOCK_READ ? READ_IOS : WRITE_IOS, bytes = op == BLOCK_READ ? READ_BYTES : WRITE_BYTES;
+    for (uint32_t i = 0; i < limits->n; i++) {
+        const struct limit *limit = &limits->rows[i];
+        if (limit->dev != dev || (isnan(limit->most[ios]) && isnan(limit->most[bytes])))
+            continue;
+        n++;
+        only = limit;
+        if (limit->rate[ios] > 0) {
+            n_active++;
+            active = limit;
+        }
+    }
+    const struct limit *its = n == 1 ? only : n_active == 1 ? active : NULL;
+    *group = !its ? NULL : its->group[0] ? its->group : "/";
+    return n > 0;
 }
 
 static double fullness(const struct limit *limit) {

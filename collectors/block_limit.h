@@ -5,6 +5,7 @@
 #ifndef COLLECTORS_BLOCK_LIMIT_H
 #define COLLECTORS_BLOCK_LIMIT_H
 
+#include "collectors/block_event.h"
 #include "collectors/block_names.h"
 #include "model/section.h"
 
@@ -16,6 +17,9 @@ void block_limits_free(struct block_limits *limits);
 // Once per frame: looks for limits in some of the directories (so many that a frame costs little; all of them every few
 // seconds), and reads what the groups with limits did.
 void block_limits_read(struct block_limits *limits, uint64_t now_ns);
+// Whether a group's limit holds back that kind of operation on the disk. *group: whose it is, "/": the root's; NULL: of
+// several groups with such a limit, not one alone did any last. It lives until the next read.
+bool block_limits_hold(const struct block_limits *limits, uint32_t dev, enum block_op op, const char **group);
 // The table, and a note when a group is at its limit.
 void block_limits_fill(struct block_limits *limits, struct block_names *names, uint64_t now_ns, struct section *out);
 

@@ -131,13 +131,17 @@ static const struct column process_columns[] = {
      .unit = UNIT_ID,
      .width = 7,
      .ascending = true,
-     .help = "The process that submitted the I/O (a kworker when the kernel wrote back or a loop device worked)."},
+     .help =
+         "The process that submitted the I/O (a kworker when a loop device worked); 0: the writeback of the kernel, "
+         "and what limits held back."},
     {.name = "comm",
      .title = "COMMAND",
      .type = COLUMN_TEXT,
      .width = 15,
      .ascending = true,
-     .help = "Name of the thread that submitted the I/O."},
+     .help =
+         "Name of the thread that submitted the I/O; (writeback) of the kernel; (throttled): held back by a control "
+         "group's limit on a whole disk, of which the kernel tells only when a worker lets it go."},
     {.name = "device",
      .title = "DEVICE",
      .type = COLUMN_TEXT,
@@ -185,7 +189,7 @@ static const struct column process_columns[] = {
      .width = 20,
      .ascending = true,
      .help = "Control group of the process (version 2, else that of the blkio controller); none when it had ended "
-             "before it could be looked up."},
+             "before it could be looked up. Of (throttled): whose limit it is; none when it may be one of several."},
 };
 
 const struct table_def block_process_table = {
@@ -392,13 +396,13 @@ static const struct column hist_process_keys[] = {
      .unit = UNIT_ID,
      .width = 7,
      .ascending = true,
-     .help = "The process; 0: the writeback of the kernel; none: the others."},
+     .help = "The process; 0: the writeback of the kernel, and what limits held back; none: the others."},
     {.name = "comm",
      .title = "COMMAND",
      .type = COLUMN_TEXT,
      .width = 15,
      .ascending = true,
-     .help = "Its name, (writeback), or (others)."},
+     .help = "Its name, (writeback), (throttled), or (others)."},
     {.name = "op",
      .title = "OP",
      .type = COLUMN_TEXT,

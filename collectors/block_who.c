@@ -15,16 +15,19 @@
 #define KEEP_NS 5000000000ull
 #define PEOPLE_MAX 16384
 #define PLACES (PEOPLE_MAX * 2)
+#define WORKER_NS 5000000ull // what a kernel worker did last is asked for again after so long
 
 struct entry {
     struct block_person person;
     char comm[BLOCK_COMM];
     uint64_t cgroup_id, read_ns;
+    bool lets_go; // a kernel worker: the work that it did last was to let go what limits had held back
 };
 
 struct block_who {
     char proc[128], cgroups[128];
     const struct collect_options *options;
+    const struct block_limits *limits; // NULL: nobody's
     struct entry *entries;
     uint32_t n, places[PLACES];
     uint32_t resolved;
@@ -38,6 +41,10 @@ struct block_who *block_who_new(const char *proc, const char *cgroups, const str
     who->options = options;
     who->entries = xcalloc(PEOPLE_MAX, sizeof(*who->entries));
     return who;
+}
+
+void block_who_limits(struct block_who *who, const struct block_limits *limits) {
+    who->limits = limits;
 }
 
 static void forget(struct entry *entry) {
@@ -102,6 +109,10 @@ static const struct text *cgroup_name(const struct block_who *who, uint64_t id) 
     return NULL;
 }
 
+static bool is_worker(const char *comm) {
+    return !memcmp(comm, "kworker/", 8);
+}
+
 static void look_up(const struct block_who *who, struct entry *entry, uint64_t now_ns) {
     struct block_person *person = &entry->person;
     struct thread_status status = {.pid = person->tid, .user = (uid_t)-1, .name = ""};
@@ -114,6 +125,7 @@ static void look_up(const struct block_who *who, struct entry *entry, uint64_t n
         return;
     }
     int32_t tid = person->tid;
+    entry->lets_go = false;
     bool ring = !memcmp(entry->comm, "iou-wrk-", 8) || !memcmp(entry->comm, "iou-sqp-", 8);
     if (!thread_status_read(who->proc, tid, &status) &&
         ring) { // the number in its name is of the thread that made the ring
@@ -124,6 +136,9 @@ static void look_up(const struct block_who *who, struct entry *entry, uint64_t n
         if (tid > 0)
             thread_status_read(who->proc, tid, &status);
     }
+    // Of a worker the name goes on with the workqueue that it worked for last: "kworker/0:1-kthrotld", or +, now.
+    const char *queue = is_worker(entry->comm) ? strpbrk(status.name, "+-") : NULL;
+    entry->lets_go = queue && !strcmp(queue + 1, "kthrotld");
     if (!entry->comm[0] && status.name[0]) // the event that told of it has no name
         person->comm = text_from(status.name);
     struct thread_status process;
@@ -141,30 +156,68 @@ static uint32_t place_of(int32_t tid, uint64_t cgroup) {
     return (uint32_t)((((uint64_t)(uint32_t)tid ^ cgroup << 20) * 0x9e3779b97f4a7c15ull) >> 40) % PLACES;
 }
 
-static uint32_t find(struct block_who *who, const struct block_proc *proc, uint64_t now_ns) {
-    uint32_t i = place_of(proc->tid, proc->cgroup);
+// The entry's index, made when it is new; its person is what was known of it, or nothing. UINT32_MAX: no room.
+static uint32_t entry_get(struct block_who *who, int32_t tid, uint64_t cgroup, const char comm[BLOCK_COMM]) {
+    uint32_t i = place_of(tid, cgroup);
     for (; who->places[i]; i = (i + 1) % PLACES) {
-        struct entry *entry = &who->entries[who->places[i] - 1];
-        if (entry->person.tid != proc->tid || entry->cgroup_id != proc->cgroup ||
-            memcmp(entry->comm, proc->comm, BLOCK_COMM) != 0)
-            continue;
-        if (entry->read_ns + KEEP_NS < now_ns)
-            look_up(who, entry, now_ns);
-        return who->places[i] - 1;
+        const struct entry *entry = &who->entries[who->places[i] - 1];
+        if (entry->person.tid == tid && entry->cgroup_id == cgroup && !memcmp(entry->comm, comm, BLOCK_COMM))
+            return who->places[i] - 1;
     }
     if (who->n == PEOPLE_MAX)
         return UINT32_MAX;
     struct entry *entry = &who->entries[who->n++];
-    *entry = (struct entry){.person.tid = proc->tid, .cgroup_id = proc->cgroup};
-    memcpy(entry->comm, proc->comm, BLOCK_COMM);
+    *entry = (struct entry){.person.tid = tid, .cgroup_id = cgroup};
+    memcpy(entry->comm, comm, BLOCK_COMM);
     who->places[i] = who->n;
-    look_up(who, entry, now_ns);
     return who->n - 1;
+}
+
+static uint32_t find(struct block_who *who, const struct block_proc *proc, uint64_t keep_ns, uint64_t now_ns) {
+    uint32_t i = entry_get(who, proc->tid, proc->cgroup, proc->comm);
+    if (i != UINT32_MAX && (!who->entries[i].read_ns || who->entries[i].read_ns + keep_ns < now_ns))
+        look_up(who, &who->entries[i], now_ns);
+    return i;
+}
+
+// ---- what limits held back ----
+
+static const char throttled[BLOCK_COMM] = "(throttled)";
+
+// Who stands for I/O that the group's limit held back; NULL: one of several groups'.
+static uint32_t find_throttled(struct block_who *who, const char *group, uint64_t now_ns) {
+    uint64_t hash = 0xcbf29ce484222325ull;
+    for (const char *at = group; at && *at; at++)
+        hash = (hash ^ (unsigned char)*at) * 0x100000001b3ull;
+    uint32_t i = entry_get(who, 0, hash, throttled);
+    if (i == UINT32_MAX)
+        return i;
+    struct entry *entry = &who->entries[i];
+    forget(entry);
+    entry->read_ns = now_ns;
+    entry->person = (struct block_person){
+        .comm = text_from(throttled), .cgroup = group ? text_from(group) : NULL, .wanted = !block_who_filters(who)};
+    return i;
+}
+
+// A worker does this and that: only what it does on a disk with such a limit, while that was its last work. Which group
+// it was is asked again each time, for the last look at a frame has what the groups did in it.
+static void resolve_worker(struct block_who *who, struct block_proc *proc, uint64_t now_ns) {
+    const char *group;
+    if (!is_worker(proc->comm) || proc->who == UINT32_MAX ||
+        !block_limits_hold(who->limits, proc->dev, (enum block_op)proc->op, &group))
+        return;
+    bool known = !who->entries[proc->who].person.tid; // since an earlier look
+    uint32_t worker = known ? proc->who : find(who, proc, WORKER_NS, now_ns);
+    if (known || who->entries[worker].lets_go)
+        proc->who = find_throttled(who, group, now_ns);
 }
 
 void block_who_resolve(struct block_who *who, struct block_stat *stat, uint64_t now_ns) {
     for (; who->resolved < stat->n_procs; who->resolved++)
-        stat->procs[who->resolved].who = find(who, &stat->procs[who->resolved], now_ns);
+        stat->procs[who->resolved].who = find(who, &stat->procs[who->resolved], KEEP_NS, now_ns);
+    for (uint32_t i = 0; who->limits && i < who->resolved; i++)
+        resolve_worker(who, &stat->procs[i], now_ns);
 }
 
 const struct block_person *block_who_of(const struct block_who *who, const struct block_proc *proc) {

@@ -4,6 +4,7 @@
 #ifndef COLLECTORS_BLOCK_WHO_H
 #define COLLECTORS_BLOCK_WHO_H
 
+#include "collectors/block_limit.h"
 #include "collectors/block_stat.h"
 #include "collectors/collector.h"
 #include "model/text.h"
@@ -19,6 +20,9 @@ struct block_who;
 // proc: "/proc", sys: "/sys/fs/cgroup" (other directories in tests). options may be NULL: everything is wanted.
 struct block_who *block_who_new(const char *proc, const char *cgroups, const struct collect_options *options);
 void block_who_free(struct block_who *who);
+// On a whole disk, what a group's limit held back is told of the kernel's worker that lets it go. With the limits,
+// which must live as long, such I/O is told as "(throttled)", of the group when it can only be one.
+void block_who_limits(struct block_who *who, const struct block_limits *limits);
 // Looks up the processes of the interval that are not known yet: sets who of each proc.
 void block_who_resolve(struct block_who *who, struct block_stat *stat, uint64_t now_ns);
 // Of a proc that was resolved in this interval; never NULL.

@@ -1,0 +1,62 @@
+# Limits of control groups, of version 1 on two kernels and of version 2 on the two others: who is held to a limit on CPU time, and whose I/O on a
+# whole disk a limit held back.
+. /lib.sh
+config=/sys/kernel/config/nullb
+mount -t configfs none /sys/kernel/config || fail "no configfs"
+mkdir $config/slow || fail "no disk"
+for pair in size=64 irqmode=0 queue_mode=2 memory_backed=1 power=1; do
+    echo "${pair#*=}" >$config/slow/${pair%%=*} || fail "$pair"
+done
+disk=slow # newer kernels; older ones number them
+[ -b /dev/$disk ] || disk=nullb$(cat $config/slow/index)
+number=$(cat /sys/block/$disk/dev)
+
+mkdir -p /sys/fs/cgroup && mount -t tmpfs groups /sys/fs/cgroup || fail "no place for control groups"
+case $(uname -r) in
+5.10.* | 6.12.*)
+    version=1
+    for controller in cpu pids blkio; do
+        mkdir /sys/fs/cgroup/$controller && mount -t cgroup -o $controller none /sys/fs/cgroup/$controller || fail "no $controller of version 1"
+    done
+    cpu=/sys/fs/cgroup/cpu/limited
+    blkio=/sys/fs/cgroup/blkio/slowed
+    other=/sys/fs/cgroup/pids/other # what another hierarchy calls the group of the same tasks
+    mkdir $cpu $blkio $other
+    echo 10000 >$cpu/cpu.cfs_quota_us || fail "no limit on CPU time"
+    echo "$number 20" >$blkio/blkio.throttle.read_iops_device || fail "no limit on I/O"
+    ;;
+*)
+    version=2
+    umount /sys/fs/cgroup
+    mount -t cgroup2 none /sys/fs/cgroup || fail "no cgroup2"
+    echo "+cpu +io" >/sys/fs/cgroup/cgroup.subtree_control || fail "no controllers"
+    cpu=/sys/fs/cgroup/limited
+    blkio=/sys/fs/cgroup/slowed
+    other=
+    mkdir $cpu $blkio
+    echo "10000 100000" >$cpu/cpu.max || fail "no limit on CPU time"
+    echo "$number riops=20" >$blkio/io.max || fail "no limit on I/O"
+    ;;
+esac
+
+for i in 1 2 3; do
+    sched_load burn 0 0 >/tmp/burn$i &
+done
+for i in 1 2 3; do
+    until [ -s /tmp/burn$i ]; do sleep 0.05; done
+    [ -z "$other" ] || cat /tmp/burn$i >$other/cgroup.procs
+    cat /tmp/burn$i >$cpu/cgroup.procs
+done
+echo "load $version $disk $(cat /tmp/burn1 /tmp/burn2 /tmp/burn3 | tr '\n' ' ')"
+ktop --batch --pane triage,tasks,disk --format json -d 0.7 -n 6 >/tmp/frames 2>/tmp/errors &
+watcher=$!
+i=0
+until [ -s /tmp/frames ]; do
+    i=$((i + 1))
+    [ $i -lt 400 ] || { cat /tmp/errors; fail "no frame within 20 s"; }
+    sleep 0.05
+done
+sh -c "echo \$\$ >$blkio/cgroup.procs; exec io_load /dev/$disk read 40 1 4096 random" || fail "no I/O"
+wait $watcher || { cat /tmp/errors; fail "ktop failed"; }
+sed 's/^/frame /' /tmp/frames
+none_left
