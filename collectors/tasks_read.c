@@ -190,19 +190,25 @@ void task_read_user(struct proc_root *proc, struct names *names, struct task *ta
     task->uid = st.st_uid;
 }
 
-void task_read_names(struct proc_root *proc, struct names *names, struct task *task) {
-    if (task->refreshes < UINT8_MAX)
-        task->refreshes++;
-    task_read_user(proc, names, task);
-    if (task->process) { // one program, one command line; threads may sit in control groups of their own, rarely do
-        name_set(names, &task->command, names_ref(task->process->command));
+void task_read_group(struct proc_root *proc, struct names *names, struct task *task) {
+    if (task->process) { // threads may sit in control groups of their own, rarely do
         name_set(names, &task->cgroup, names_ref(task->process->cgroup));
         return;
     }
-    read_command(proc, names, task);
     ssize_t got = task_file(proc, task, "cgroup");
     const char *at;
     size_t len;
     if (got > 0 && task_cgroup_parse(proc->buffer, (size_t)got, &at, &len))
         name_set(names, &task->cgroup, names_get(names, at, len));
+}
+
+void task_read_names(struct proc_root *proc, struct names *names, struct task *task) {
+    if (task->refreshes < UINT8_MAX)
+        task->refreshes++;
+    task_read_user(proc, names, task);
+    if (task->process) // one program, one command line
+        name_set(names, &task->command, names_ref(task->process->command));
+    else
+        read_command(proc, names, task);
+    task_read_group(proc, names, task);
 }

@@ -30,5 +30,6 @@ void task_counters_stat(struct task_counters *counters, const struct task_stat *
 void task_read_user(struct proc_root *proc, struct names *names, struct task *task);
 // Who it is: effective user, command line, control group. comm comes from its stat and must be set.
 void task_read_names(struct proc_root *proc, struct names *names, struct task *task);
+void task_read_group(struct proc_root *proc, struct names *names, struct task *task); // only the last
 
 #endif

@@ -11,6 +11,7 @@
 
 #define REFRESH_FRAMES 32 // an unmoved task's stat is read after so many: its memory may be taken away while it sleeps
 #define NAMES_REFRESHES 8 // and its names after so many of these: control group, user
+#define GROUP_FRAMES 16   // the control group of one that never rests is read after so many: it may be moved
 #define TURN_ASKED 1500   // idle tasks asked by taskstats in a frame, at 0.9 us each
 #define TURN_READ 500     // read by their files, at 2.5 us
 // Where it could be known who ran, and asking is cheaper: all are asked, of that many idle ones per second.
@@ -122,6 +123,8 @@ static void task_identity(struct tasks *tasks, struct task *task, const struct t
     // A program that was just started has its name before its arguments, or still those of its parent.
     if (task->settled && (renamed || task->refreshes < 3))
         task_read_names(&tasks->proc, tasks->names, task);
+    else if (task->settled && (tasks->frame + (uint32_t)task->tid) % GROUP_FRAMES == 0) // not all in one frame
+        task_read_group(&tasks->proc, tasks->names, task);
 }
 
 // Another task took the number: the old one is over, the new one is looked at in this frame.

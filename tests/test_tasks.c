@@ -564,6 +564,30 @@ static void the_first_rows_come_early(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+// One that runs in every frame is moved to another control group: soon told with that one.
+static void group_of_a_busy_task(void **state) {
+    (void)state;
+    int at = table_column(&tasks_table, "cgroup"), frames = 0;
+    struct fake f = {.pid = 10, .comm = "busy", .state = 'R', .ppid = 1, .start = 5, .cpu_ns = 1000};
+    put_task(&f);
+    put_host(100, 10, 1, 10);
+    first();
+    for (int i = 0; i < 8; i++) { // long enough to be no new program
+        f.cpu_ns += 500000000, f.utime += 50;
+        put_task(&f);
+        frame();
+    }
+    assert_string_equal(text_bytes(row(10, 'R')[at].text), "/slice");
+    do {
+        f.cpu_ns += 500000000, f.utime += 50;
+        put_task(&f);
+        put("10/cgroup", "0::/limited\n");
+        frame();
+        frames++;
+    } while (frames < 40 && strcmp(text_bytes(row(10, 'R')[at].text), "/limited") != 0);
+    assert_in_range(frames, 1, 17);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(rates_are_differences),
@@ -581,6 +605,7 @@ int main(void) {
         TEST(only_what_was_asked_for),
         TEST(what_cannot_be_read_is_null),
         TEST(the_first_rows_come_early),
+        TEST(group_of_a_busy_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
