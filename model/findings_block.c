@@ -220,7 +220,8 @@ static bool check_groups(struct scan *scan) {
         if (!waits(scan_num(row, total), own))
             continue;
         char key[48];
-        snprintf(key, sizeof(key), "%s %c %s", text_bytes(culprit.device), text_bytes(kind)[0], text_bytes(name));
+        snprintf(key, sizeof(key), "%c %.16s %s", text_bytes(kind)[0], text_bytes(culprit.device),
+                 scan_tail(text_bytes(name), 28));
         any = true;
         scan_report(
             scan, SEVERITY_WARNING, key, &culprit,
@@ -257,8 +258,8 @@ static void check_limits(struct scan *scan) {
             double most = scan_num(row, table_column(def, kinds[i].most));
             if (!(did * 100 >= most * LIMIT_PCT) || !(did * scan->interval_s >= 1))
                 continue;
-            char key[64], waited[64] = "";
-            snprintf(key, sizeof(key), "%s %s %zu", text_bytes(culprit.device), text_bytes(group), i);
+            char key[48], waited[64] = "";
+            snprintf(key, sizeof(key), "%zu %.16s %s", i, text_bytes(culprit.device), scan_tail(text_bytes(group), 28));
             if (!isnan(wait))
                 snprintf(waited, sizeof(waited), ", and its tasks waited for I/O %.0f %% of the time", wait);
             scan_report(scan, SEVERITY_WARNING, key, &culprit,

@@ -56,12 +56,6 @@ static struct members limited_tasks(struct scan *scan, const struct text *group,
     return found;
 }
 
-// The end of a path tells groups apart, and a key is short.
-static const char *key_of(const char *group) {
-    size_t length = strlen(group);
-    return length > 47 ? group + length - 47 : group;
-}
-
 static void report_limit(struct scan *scan, const struct limit_columns *at, const union cell *row) {
     const struct text *group = scan_text(row, at->group);
     double processes = scan_num(row, at->processes);
@@ -74,7 +68,7 @@ static void report_limit(struct scan *scan, const struct limit_columns *at, cons
     else if (processes > 1)
         snprintf(who, sizeof(who), "%.0f processes in the group", processes);
     scan_report(
-        scan, SEVERITY_WARNING, key_of(text_bytes(group)), &members.who,
+        scan, SEVERITY_WARNING, scan_tail(text_bytes(group), 47), &members.who,
         "%s %s: held to the group's limit of %.0f %% of one CPU, stopped in %.0f %% of the periods, for %s each "
         "second",
         who, text_bytes(group), scan_num(row, at->limit), scan_num(row, at->pct),

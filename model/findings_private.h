@@ -2,6 +2,8 @@
 #ifndef MODEL_FINDINGS_PRIVATE_H
 #define MODEL_FINDINGS_PRIVATE_H
 
+#include <string.h>
+
 #include "model/findings.h"
 
 struct scan;
@@ -90,6 +92,12 @@ double scan_lasts(struct scan *scan, const char *key);
 // The finding holds in this frame. `key` tells findings of one rule apart (a device, a PID; "" when there is one).
 void scan_report(struct scan *scan, enum severity severity, const char *key, const struct culprit *culprit,
                  const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+// The last `most` bytes of a path, or all: its end tells control groups apart, and a key is cut after 47 bytes.
+static inline const char *scan_tail(const char *path, size_t most) {
+    size_t length = strlen(path);
+    return length > most ? path + length - most : path;
+}
 
 // warning from `warning` on, critical from `critical` on; false below or not measured.
 bool scan_level(double value, double warning, double critical, enum severity *severity);

@@ -204,6 +204,17 @@ static void held_to_a_limit(void **state) {
     assert_null(strstr(text, "/d"));
     struct scene idle = {.limits = {"cgroup=/b|device=vda|reads_per_s=0|read_limit_per_s=0"}};
     assert_string_equal(told(&idle), "");
+    // Long names that begin alike are of two groups.
+#define POD "cgroup=/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod"
+    struct scene pods = {.limits = {POD "1|device=vda|reads_per_s=20|read_limit_per_s=20",
+                                    POD "2|device=vda|reads_per_s=30|read_limit_per_s=30"},
+                         .groups = {POD "3|device=vda|op=R|ios_per_s=50|latency_us=43|total_us=45000",
+                                    POD "4|device=vda|op=R|ios_per_s=50|latency_us=43|total_us=45000"}};
+    text = told(&pods);
+    assert_non_null(strstr(text, "pod1 is held to its limit"));
+    assert_non_null(strstr(text, "pod2 is held to its limit"));
+    assert_non_null(strstr(text, "pod3 on vda wait"));
+    assert_non_null(strstr(text, "pod4 on vda wait"));
 }
 
 // Two slow reads of each flag are none of "the fastest"; all kinds of reads are judged together.
