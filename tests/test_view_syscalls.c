@@ -135,8 +135,9 @@ static void screens(void **state) {
         "  50ns│\n"
         "                                                       -20s      -10s       now\n"
         "░1 ▒30 ▓861 █25.2k most 700k a cell               p50 0.3us p99 0.3us max 900us\n"
-        "─ Slowest and failed, idle last "
-        "─────────────────────────────────────────────────────────────────────────────────────────────────────── 2 "
+        "─ Slowest and failed "
+        "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
+        "──── 2 "
         "other calls not kept ─\n"
         " LATENCY COMMAND         SYSCALL              PID ERROR        RESULT         TIME     TID ARGUMENTS\n"
         "   900us cc1             openat               200 ENOENT            - 14:13:20.200     200 AT_FDCWD, "
@@ -220,7 +221,7 @@ static void failed_calls(void **state) {
     look.live = false;
     forge_expect(pane, &look, 120, 5, false,
                  "calls/s       812k  errors/s      1200  in progress    212  recorded %     100\n"
-                 "─ ▸ Slowest and failed, idle last ───────── 1 of 2, 2 other calls not kept, filter pid=200 "
+                 "─ ▸ Slowest and failed ──────────────────── 1 of 2, 2 other calls not kept, filter pid=200 "
                  "syscall=openat error=ENOENT ─\n"
                  " LATENCY COMMAND         SYSCALL              PID ERROR        RESULT         TIME ARGUMENTS\n"
                  "   900us cc1             openat               200 ENOENT            - 14:13:20.200 AT_FDCWD, "
@@ -228,7 +229,7 @@ static void failed_calls(void **state) {
                  "\n");
     forge_expect(pane, &look, 80, 5, false, // of the title's right end the filter has room
                  "calls/s       812k  errors/s      1200  in progress    212  recorded %     100\n"
-                 "─ ▸ Slowest and failed, idle last ─ filter pid=200 syscall=openat error=ENOENT ─\n"
+                 "─ ▸ Slowest and failed ──────────── filter pid=200 syscall=openat error=ENOENT ─\n"
                  " LATENCY COMMAND         SYSCALL              PID ARGUMENTS\n"
                  "   900us cc1             openat               200 AT_FDCWD, \"/usr/include/none.…\n"
                  "\n");

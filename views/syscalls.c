@@ -107,7 +107,7 @@ static const struct part parts[] = {
     {.kind = &part_hist, .name = "syscall_latency", .title = "How long", .spec = &hists, .min_height = 5, .weight = 2},
     {.kind = &part_table,
      .name = "slow_syscalls",
-     .title = "Slowest and failed, idle last",
+     .title = "Slowest and failed",
      .spec = &slow,
      .min_height = 3,
      .weight = 1},
