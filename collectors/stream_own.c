@@ -78,7 +78,7 @@ static bool tids_list(const char *dir, struct tids *tids) {
 
 // ---- ktop's own ----
 
-// The kernel compares for every event, which costs the traced programs 1 to 3 ns for each thread. Events
+// The kernel compares for every event, which costs the traced programs 1 to 4 ns for each thread. Events
 // that tell who made whom it leaves alone, with a decoder that knows whose they are: a thread of ktop's may end before
 // anybody looks who it was.
 static int filters_write(const struct stream_own *own, size_t n_own) {

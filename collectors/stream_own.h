@@ -2,7 +2,7 @@
 // stream_config.on_own and before Linux 5.7 an expression in the events' filter files), and with --pid only those
 // processes (set_event_pid). The kernel itself follows forks and exits (event-fork). One thread owns it.
 //
-// With either the kernel looks at every event of everybody, 17 to 47 ns each. In a torrent of events it is told to
+// With either the kernel looks at every event of everybody, 17 to 54 ns each. In a torrent of events it is told to
 // leave nobody out, where the decoder knows ktop's threads (on_own).
 #ifndef COLLECTORS_STREAM_OWN_H
 #define COLLECTORS_STREAM_OWN_H

@@ -26,9 +26,9 @@ void stream_pace_init(struct stream_pace *pace, double budget);
 bool stream_pace_window(struct stream_pace *pace, double share, uint64_t lost);
 
 // Events of others, a second. Measured on x86-64 with 14 threads of ktop's in the filter: the look costs others 17 to
-// 47 ns an event, which is 0.5 to 1.4 % of a CPU at the first limit; an event of ktop's own costs 200 ns to record, and
-// 6 to read. There the limit is as dear as 25,000 to 70,000 events of ktop's own a second: it makes 6,000 beside few
-// tasks, and 95,000 with a table of 10,000.
+// 54 ns an event, which is 0.5 to 1.6 % of a CPU at the first limit; an event of ktop's own costs 200 to 230 ns to
+// record, and 6 to read. There the limit is as dear as 25,000 to 70,000 events of ktop's own a second: it makes 6,000
+// beside few tasks, and 95,000 with a table of 10,000.
 #define STREAM_TORRENT_FROM 300000.0
 #define STREAM_TORRENT_UNTIL (STREAM_TORRENT_FROM / 3)
 #define STREAM_TORRENT_CALM 7 // windows in a row below, before it is over: each turn costs the kernel some work
