@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collectors/format.h"
@@ -24,7 +25,8 @@ struct syscalls_args {
 };
 
 // d directory's descriptor, f descriptor, p path, O open flags, o mode, i number, u size, x bits or address,
-// P protection, M map flags, F futex operation, S signal, E epoll operation, C fcntl command, T timespec, W whence
+// P protection, M map flags, F futex operation, S signal, E epoll operation, C fcntl command, T timespec, a whether the
+// T behind it is a time of the clock, W whence
 static const struct {
     const char *name, *kinds;
 } usual[] = {
@@ -123,7 +125,7 @@ static const struct {
     {"getsockopt", "fiixx"},
     {"futex", "xFuTxu"},
     {"nanosleep", "Tx"},
-    {"clock_nanosleep", "ixTx"},
+    {"clock_nanosleep", "iaTx"},
     {"wait4", "ixxx"},
     {"waitid", "iixxx"},
     {"kill", "iS"},
@@ -322,6 +324,12 @@ static void put_kind(const struct call *call, struct out *out, char kind, uint64
     case 'T':
         put_time(call, out, value);
         break;
+    case 'a':
+        if (value == TIMER_ABSTIME)
+            put(out, "TIMER_ABSTIME");
+        else
+            put(out, value ? "0x%llx" : "%lld", (unsigned long long)value);
+        break;
     case 'S':
         name = sigabbrev_np((int)value);
         put(out, name ? "SIG%s" : "%.0s%d", name ? name : "", (int)value);
@@ -427,6 +435,8 @@ const struct text *syscalls_args_text(struct syscalls_args *args, int32_t pid, e
             put_path(&call, &out, value, true);
             continue;
         }
+        if (kinds && kinds[i] == 'T' && i && kinds[i - 1] == 'a' && values[i - 1] & TIMER_ABSTIME)
+            put(&out, "until ");
         put_kind(&call, &out, kinds ? kinds[i] : 'x', value);
     }
     return text_new(out.text, out.used);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collectors/syscalls_args.h"
@@ -88,6 +89,15 @@ static void paths_after(void **state) {
     expect_of("/proc", true, SYS_mkdirat, (uint64_t[6]){CWD, at(constant), 0}, "AT_FDCWD, \"/etc/constant\", 00");
 }
 
+// A sleep for a time, and one until a time of the clock.
+static void times(void **state) {
+    (void)state;
+    const struct timespec time = {.tv_sec = 29463, .tv_nsec = 300000000};
+    uint64_t address = (uint64_t)(uintptr_t)&time;
+    expect(SYS_clock_nanosleep, (uint64_t[6]){1, 0, address}, "1, 0, 29463.3s, 0");
+    expect(SYS_clock_nanosleep, (uint64_t[6]){1, TIMER_ABSTIME, address}, "1, TIMER_ABSTIME, until 29463.3s, 0");
+}
+
 static bool idle(long number, uint64_t first, uint64_t second, const char *string) {
     const struct text *text = text_from(string);
     bool is = syscalls_args_idle(SYSCALLS_ABI_NATIVE, (uint32_t)number, (uint64_t[6]){first, second}, text);
@@ -123,6 +133,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(paths, begin, end),
         cmocka_unit_test_setup_teardown(stale_paths, begin, end),
         cmocka_unit_test(paths_after),
+        cmocka_unit_test_setup_teardown(times, begin, end),
         cmocka_unit_test(idle_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
