@@ -366,7 +366,8 @@ static void list_of_a_cell(void **state) {
         forge_key(pane, &look, KEY_VIEW_UP, true);
     for (int i = 0; i < 4; i++)
         forge_key(pane, &look, KEY_VIEW_LEFT, true);
-    assert_string_equal(forge_key(pane, &look, KEY_VIEW_ENTER, true).message, "nothing in this cell");
+    assert_string_equal(forge_key(pane, &look, KEY_VIEW_ENTER, true).message,
+                        "nothing in this cell; Space freezes the map");
     struct pane_answer answer = {0};
     for (int i = 0; i < 40 && !answer.go_frame; i++) { // down to the cell of the slow ones
         forge_key(pane, &look, KEY_VIEW_DOWN, true);

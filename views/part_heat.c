@@ -214,7 +214,8 @@ static bool list_cell(struct part_context *ctx, int column, int row) {
                     return hist_select_list(ctx, frame, low, high);
             }
     }
-    snprintf(ctx->message, sizeof ctx->message, "nothing in this cell");
+    snprintf(ctx->message, sizeof ctx->message, "nothing in this cell%s",
+             ctx->look->live ? "; Space freezes the map" : "");
     return true;
 }
 
