@@ -135,8 +135,8 @@ static void draw_sizes(struct pane *pane, const struct look *look) {
         }
 }
 
-#define HEAT 3
-#define HIST 4
+#define HEAT 4
+#define HIST 5
 
 static void operations(void **state) {
     (void)state;

@@ -534,6 +534,75 @@ static struct json_object *member(struct json_object *object, const char *name) 
     return value;
 }
 
+static const struct column error_columns[] = {
+    {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8},
+    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 2},
+    {.name = "error", .title = "ERROR", .type = COLUMN_TEXT, .width = 10},
+    {.name = "errors_per_s", .title = "ERR/s", .unit = UNIT_PER_S, .width = 7},
+};
+static const struct table_def io_errors = {.name = "io_errors", .columns = error_columns, .n_columns = 4, .n_keys = 3};
+
+// Errors stand on the smallest screen; and a list whose filter is too long for its title says that it has one.
+static void errors(void **state) {
+    (void)state;
+    struct frame *frame = (struct frame *)make(1, true);
+    struct section *section = forge_section("errors", 1);
+    section_table(section, forge_table(&io_errors, "vda|W|EIO|3\nvda|R|ENODATA|0.5"));
+    frame_add_section(frame, section, 0);
+    const struct frame *list[] = {frame};
+    struct look look;
+    struct pane *pane = pane_new(&view_disk);
+    forge_look(&look, list, 1);
+    forge_expect(pane, &look, 80, 21, true,
+                 "- > Devices -- TOTAL for programs: QUEUE before, SERVICE in the disk; 1-2 of 3 -\n"
+                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
+                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
+                 "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
+                 "- By process -------------------------------------------------------- 1-2 of 3 -\n"
+                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
+                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
+                 "   4242 fio             W      82us    80us      30     120K loop0\n"
+                 "- Errors ------------------------------------------------------------ 1-1 of 2 -\n"
+                 "DEVICE   OP ERROR       vERR/s\n"
+                 "vda      W  EIO            3.0\n"
+                 "- Over time --- Service time (issue to complete), device vda (busiest), op all -\n"
+                 " 360us|\n"
+                 " 320us|                                                                        %\n"
+                 " 280us|\n"
+                 " 250us|\n"
+                 " 220us|\n"
+                 " 200us|                                                                        @\n"
+                 " 180us|                                                                        @\n"
+                 "                                                                             now\n"
+                 ".1 :2 -4 =8 +15 *29 #56 %109 @214 most 400 a cell  p50 214us p99 330us max 330us\n");
+    forge_key(pane, &look, 'O', true); // from the first to the last: the list of I/Os
+    pane_set_filter(pane, "device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us");
+    forge_expect(pane, &look, 80, 21, true,
+                 "- Devices -- filter device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us -\n"
+                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
+                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
+                 "- By process ------------------------------------------------ 1 of 3, filtered -\n"
+                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
+                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
+                 "- Errors --- filter device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us -\n"
+                 "DEVICE   OP ERROR       vERR/s\n"
+                 "vda      W  EIO            3.0\n"
+                 "vda      R  ENODATA        0.5\n"
+                 "- > I/Os, newest first -------------------- 1 of 3, 7 older not kept, filtered -\n"
+                 "          START  SERVICE OP    BYTES DEVICE   COMMAND                     END\n"
+                 "14:13:20.200000    215us RA     4.0K vda      fio             14:13:20.200215\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n");
+    pane_free(pane);
+    frame_unref(frame);
+}
+
 // The help says what the words of the titles mean, before anything else.
 static void help(void **state) {
     (void)state;
@@ -587,9 +656,9 @@ static void contract_names(void **state) {
 int main(void) {
     setenv("TZ", "UTC", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(screens),        cmocka_unit_test(keys),  cmocka_unit_test(busiest),
-        cmocka_unit_test(help),           cmocka_unit_test(wider), cmocka_unit_test(no_block_events),
-        cmocka_unit_test(contract_names),
+        cmocka_unit_test(screens),         cmocka_unit_test(keys),           cmocka_unit_test(busiest),
+        cmocka_unit_test(errors),          cmocka_unit_test(help),           cmocka_unit_test(wider),
+        cmocka_unit_test(no_block_events), cmocka_unit_test(contract_names),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

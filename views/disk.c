@@ -168,11 +168,11 @@ static const struct part parts[] = {
      .spec = &waiting,
      .min_height = 2,
      .weight = 1},
+    {.kind = &part_table, .name = "io_errors", .title = "Errors", .spec = &errors, .min_height = 2, .weight = 1},
     {.kind = &part_heat, .name = "io_latency", .title = "Over time", .spec = &heat, .min_height = 9, .weight = 3},
     {.kind = &part_hist, .name = "io_latency", .title = "How long", .spec = &hists, .min_height = 5, .weight = 2},
     {.kind = &part_table, .name = "by_cgroup", .title = "By group", .spec = &by_cgroup, .min_height = 3, .weight = 1},
     {.kind = &part_table, .name = "io_limits", .title = "Limits", .spec = &limits, .min_height = 2, .weight = 1},
-    {.kind = &part_table, .name = "io_errors", .title = "Errors", .spec = &errors, .min_height = 2, .weight = 1},
     {.kind = &part_table,
      .name = "events",
      .title = "I/Os, newest first",
@@ -184,7 +184,7 @@ static const struct part parts[] = {
 
 // Wide: the histogram beside the heat map. No table is beside another: a wide screen must not leave out columns that a
 // narrow one has.
-static const uint8_t columns[] = {0, 0, 0, 0, 1, 0, 0, 0, 0, 0};
+static const uint8_t columns[] = {0, 0, 0, 0, 0, 1, 0, 0, 0, 0};
 static const char *const needs[] = {"system", "block", NULL};
 
 static const struct view_term terms[] = {

@@ -246,13 +246,15 @@ static void status(struct part_context *ctx, char *out, size_t size) {
     if (filter_of(ctx)[0] && !self->rows.unfiltered && n < size) {
         char filter[64];
         escape_text(filter_of(ctx), strlen(filter_of(ctx)), filter, sizeof(filter));
-        n += (size_t)snprintf(out + n, size - n, "%sfilter %s", n ? ", " : "", filter);
+        snprintf(out + n, size - n, "%sfilter %s", n ? ", " : "", filter);
+        if (text_width(out + n) - (n ? 2 : 0) > ctx->room) // even alone; the last line has it
+            snprintf(out + n, size - n, "%sfiltered", n ? ", " : "");
     }
     const char *legend = spec_of(ctx)->legend;
-    if (legend && text_width(legend) + (n ? 2 + text_width(out) : 0) <= ctx->room) {
+    if (legend && text_width(legend) + (out[0] ? 2 + text_width(out) : 0) <= ctx->room) {
         char counts[128];
         snprintf(counts, sizeof(counts), "%s", out);
-        snprintf(out, size, "%s%s%s", legend, n ? "; " : "", counts);
+        snprintf(out, size, "%s%s%s", legend, counts[0] ? "; " : "", counts);
     }
 }
 
