@@ -576,6 +576,23 @@ static void errors(void **state) {
                  "                                                                             now\n"
                  ".1 :2 -4 =8 +15 *29 #56 %109 @214 most 400 a cell  p50 214us p99 330us max 330us\n");
     forge_key(pane, &look, 'O', true); // from the first to the last: the list of I/Os
+    // Enter shows one of them, not the first device, and Esc leads back to the list.
+    struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    assert_int_equal(answer.go_frame, 1);
+    forge_expect(pane, &look, 80, 12, true,
+                 "- One I/O ---------------------------------------------------------- Esc: back -\n"
+                 " START       14:13:20.300000\n"
+                 " END         14:13:20.300080\n"
+                 " COMMAND     fio             OP          WS\n"
+                 " DEVICE      loop0           BYTES       4.0K\n"
+                 " SERVICE     80us\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n");
+    forge_key(pane, &look, KEY_VIEW_BACK, true);
     pane_set_filter(pane, "device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us");
     forge_expect(pane, &look, 80, 21, true,
                  "- Devices -- filter device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us -\n"

@@ -150,8 +150,14 @@ static enum role event_role(const struct join *join, size_t row, const struct co
 static const struct table_spec events = {
     .source = {.tables = {"io_events"}, .stream = true},
     .shown = "time_s queue_us latency_us op bytes device pid comm total_us end_s error sector",
+    .opens = "one_io",
     .role = event_role,
     .empty = "no I/O in this interval",
+};
+
+static const struct row_spec one_io = {
+    .source = {.tables = {"io_events"}, .stream = true},
+    .heading = "device op pid comm",
 };
 
 static const struct part parts[] = {
@@ -180,11 +186,12 @@ static const struct part parts[] = {
      .min_height = 5,
      .weight = 2},
     {.kind = &part_row, .name = "device", .title = "One device", .spec = &device},
+    {.kind = &part_row, .name = "one_io", .title = "One I/O", .spec = &one_io},
 };
 
 // Wide: the histogram beside the heat map. No table is beside another: a wide screen must not leave out columns that a
 // narrow one has.
-static const uint8_t columns[] = {0, 0, 0, 0, 0, 1, 0, 0, 0, 0};
+static const uint8_t columns[] = {0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0};
 static const char *const needs[] = {"system", "block", NULL};
 
 static const struct view_term terms[] = {
