@@ -183,7 +183,8 @@ def only_one():
     ktop = Ktop(0.3, "--pid", str(pingpong.pid))
     seen = [(frame["interval_s"], row) for frame, row in ((ktop.frame(), ktop.task(pingpong.pid)) for _ in range(6)) if row]
     (_, first), row = seen[0], seen[-1][1]
-    sleeps = sum(seconds * row["voluntary_per_s"] for seconds, row in seen[1:])
+    # Both from totals: a frame for which the collector came too late has the rates of the one before once more.
+    sleeps = row["switches"] - first["switches"] - sum(seconds * row["involuntary_per_s"] for seconds, row in seen[1:])
     wakeups = row["wakeups"] - first["wakeups"]
     # Woken while it was still on its way to sleep it may not have slept.
     check(sleeps > 1000 and abs(wakeups - sleeps) <= max(20, sleeps // 20), f"counts: with --pid: {sleeps:.0f} sleeps, {wakeups} wakeups")
