@@ -93,11 +93,11 @@ class Ktop:
             self.frame()
         self.stop()
 
-    def finish_counted(self, disks):
+    def finish_counted(self, disks, settled=lambda frame: True):
         """finish(), with so many I/Os of each disk: what a crowded machine made late for its frame is in a later one. Flushes, which
-        the kernel counts as writes too, are not waited for."""
+        the kernel counts as writes too, are not waited for. And with a last frame that is settled."""
         for _ in range(20):
-            if all(self.count("io_latency", device=d) >= n - self.count("io_total", "F", device=d) for d, n in disks.items()):
+            if all(self.count("io_latency", device=d) >= n - self.count("io_total", "F", device=d) for d, n in disks.items()) and settled(self.frames[-1]):
                 break
             self.frame()
         self.finish()
