@@ -394,8 +394,9 @@ def small_buffer(_):
 def lists_in_torrent(trace):
     """What the kernel's filter of ktop's threads does, and what is counted meanwhile. Only the loads and ktop itself are asked for, so that what
     others do decides nothing."""
-    fast, slow = Load("spin", 6000000 // SLOW), Load("sleep", 600)
-    ktop = Ktop("--budget", "100", "--threads", quiet=True, only=[fast.p.pid, slow.p.pid])
+    # A torrent, but one that the buffers hold for some 0.3 s while a crowd keeps ktop from reading.
+    fast, slow = Load("spin", 800000 // SLOW, 3000), Load("sleep", 600)
+    ktop = Ktop("--budget", "100", "--threads", delay="2", quiet=True, only=[fast.p.pid, slow.p.pid])
     name = next(n for n in trace.of(ktop.p.pid) if "-syscalls" in n)
     guard = guard_of(ktop.p.pid)  # once: looking for it is a torrent
     seen = set()  # threads of ktop's
@@ -423,7 +424,7 @@ def lists_in_torrent(trace):
 def torrent(trace):
     """The kernel's filter of ktop's threads is empty while a torrent lasts, and whole after it; nobody's calls get lost in the exchange, and
     ktop's are never among them."""
-    for _ in range(5):
+    for _ in range(10):
         found = lists_in_torrent(trace)
         if found["ktop"].whole() and found["during"]:
             break

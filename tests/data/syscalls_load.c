@@ -1,7 +1,7 @@
 // A program that knows exactly which system calls it makes. The counted process is a clone without any library around
 // it, so that its calls are those below and nothing else.
 //
-//     syscalls_load spin N          N calls of getppid, as fast as they go
+//     syscalls_load spin N [WORK]   N calls of getppid, as fast as they go, or with so much work between them
 //     syscalls_load mix ROUNDS      40 different calls, with known errors
 //     syscalls_load sleep N         N sleeps of 0.3 to 12 ms
 //     syscalls_load signals N       calls that signals interrupt: begun again, or EINTR
@@ -192,8 +192,12 @@ static void child(int argc, char **argv) {
     long n = argc > 2 ? atol(argv[2]) : 1;
     DO(prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); // whatever ends the test ends its load
     if (!strcmp(argv[1], "spin")) {
-        for (long i = 0; i < n; i++)
+        long work = argc > 3 ? atol(argv[3]) : 0;
+        for (long i = 0; i < n; i++) {
             syscall(SYS_getppid);
+            for (volatile long k = 0; k < work; k++)
+                ;
+        }
         count_n("getppid", 0, n);
     } else if (!strcmp(argv[1], "mix")) {
         mix(n);
