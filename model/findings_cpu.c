@@ -61,7 +61,7 @@ void check_cpu_saturated(struct scan *scan) {
     struct culprit culprit = cpu_culprit(scan, who, sizeof(who));
     char queue[48] = "", waited[64] = "";
     if (!isnan(waiting))
-        snprintf(queue, sizeof(queue), " and %.0f tasks waiting", waiting);
+        snprintf(queue, sizeof(queue), " and %.0f %s waiting", waiting, round(waiting) == 1 ? "task" : "tasks");
     if (!isnan(pressure))
         snprintf(waited, sizeof(waited), ", somebody waited %.0f %% of the time", pressure);
     scan_report(scan, critical ? SEVERITY_CRITICAL : SEVERITY_WARNING, "", &culprit, "%s: %.1f of %.0f CPUs busy%s%s",

@@ -364,6 +364,10 @@ static void cpu_saturated(void **state) {
     assert_string_equal(twice(old, NULL, "cpu_saturated").severity, "critical");
     assert_string_equal(twice(old, NULL, "cpu_saturated").evidence,
                         "no single program stands out: 2.0 of 2 CPUs busy and 10 tasks waiting");
+    const struct value one[] = {BUSY_CPU, {"procs_running", 2.9}, {"cpu_some_pct", 70}, {NULL, 0}};
+    assert_string_equal(
+        twice(one, NULL, "cpu_saturated").evidence,
+        "no single program stands out: 2.0 of 2 CPUs busy and 1 task waiting, somebody waited 70 % of the time");
     // A queue that was not measured is not an empty one.
     const struct value blind[] = {BUSY_CPU, {"cpu_some_pct", 70}, {NULL, 0}};
     assert_string_equal(twice(blind, NULL, "cpu_saturated").severity, "warning");
