@@ -4,6 +4,30 @@
 from disks import *
 
 DELAY_S = 0.005
+# For ktop: the event is switched on so much later than the ones before it.
+LATE = r"""
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static void late(const char *path) {
+    if (strstr(path, "block_rq_complete/enable")) {
+        usleep(200000);
+        mkdir(getenv("KTOP_LATE"), 0700);
+    }
+}
+int open(const char *path, int flags, ...) {
+    va_list list;
+    va_start(list, flags);
+    mode_t mode = va_arg(list, mode_t);
+    va_end(list);
+    late(path);
+    return ((int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open"))(path, flags, mode);
+}
+"""
 
 
 def slow_disk(work):
@@ -18,6 +42,26 @@ def slow_disk(work):
             return run("losetup", "-f", "--show", point + "/disk").strip()
         time.sleep(0.02)
     raise SystemExit("slowfuse does not serve")
+
+
+def begun_in_the_middle(work, path):
+    """ktop starts while there is I/O, and takes long to switch on its events: no I/O may be seen to begin and not to end."""
+    name, shim = os.path.basename(path), work + "/late"
+    write(shim + ".c", LATE)
+    run("cc", "-O2", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", shim + ".so", shim + ".c", "-ldl")
+    load = subprocess.Popen(["fio", "--direct=1", "--bs=4k", "--rw=randread", "--size=32M", "--norandommap", "--time_based", "--runtime=2",
+                             "--ioengine=libaio", "--iodepth=4", "--name=load", f"--filename={path}"], stdout=subprocess.DEVNULL)
+    undo.append(load.wait)
+    time.sleep(0.5)
+    ktop = Ktop(env={"LD_PRELOAD": shim + ".so", "KTOP_LATE": shim})
+    check(os.path.exists(shim), "its events are switched on late")
+    load.wait()
+    ktop.finish(1.2)
+    check(ktop.count("io_latency", "R", device=name) > 50, f"{ktop.count('io_latency', 'R', device=name)} reads seen")
+    row = [r for r in ktop.frames[-1]["tables"]["devices"] if r["device"] == name][0]
+    waiting = [r for r in ktop.frames[-1]["tables"]["io_in_flight"] if r["device"] == name]
+    check(not row["in_flight"] and row["busy_pct"] == 0 and row["oldest_us"] is None and not waiting,
+          f"no I/O is left when the load has ended: {row['in_flight']} in flight, {row['busy_pct']} % busy, oldest {row['oldest_us']}, {len(waiting)} rows")
 
 
 def busy_s(ktop, name, column):
@@ -55,6 +99,8 @@ def main():
     busy, waited, seconds, n = once(path, "four at a time", "--ioengine=libaio", "--iodepth=4")
     # It serves them one by one, so that three of the four wait: their times overlap, and count once.
     check(n * DELAY_S <= busy <= seconds * 1.005 and waited > 3 * busy, f"busy {busy:.3f} s of {seconds:.3f}, not {waited:.2f}: {n} reads side by side")
+
+    begun_in_the_middle(work, path)
 
 
 ending(main)
