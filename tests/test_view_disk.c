@@ -1,99 +1,8 @@
 // The pane disk on literal screens and in files.
-#include "tests/screens.h"
-
 #include <json-c/json.h>
 
-#include "tests/forge_io.h"
+#include "tests/forge_disk.h"
 #include "tests/forge_wider.h"
-
-extern const struct view view_disk;
-
-static const struct column device_columns[] = {
-    {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8, .ascending = true},
-    {.name = "reads_per_s", .title = "R/s", .unit = UNIT_PER_S, .width = 7},
-    {.name = "writes_per_s", .title = "W/s", .unit = UNIT_PER_S, .width = 7},
-    {.name = "read_bytes_per_s", .title = "RBYTES/s", .unit = UNIT_BYTES_PER_S, .width = 8},
-    {.name = "write_bytes_per_s", .title = "WBYTES/s", .unit = UNIT_BYTES_PER_S, .width = 8},
-    {.name = "in_flight", .title = "INFLT", .unit = UNIT_COUNT, .width = 5},
-    {.name = "util_pct", .title = "UTIL%", .unit = UNIT_PCT, .width = 6},
-};
-static const struct table_def devices = {.name = "devices", .columns = device_columns, .n_columns = 7, .n_keys = 1};
-static const struct column block_columns[] = {
-    {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8, .ascending = true},
-    {.name = "queue_us", .title = "QUEUE", .unit = UNIT_US, .width = 7},
-    {.name = "service_us", .title = "SERVICE", .unit = UNIT_US, .width = 7},
-    {.name = "errors_per_s", .title = "ERR/s", .unit = UNIT_PER_S, .width = 6},
-};
-static const struct table_def block_devices = {
-    .name = "block_devices", .columns = block_columns, .n_columns = 4, .n_keys = 1};
-static const struct column process_columns[] = {
-    {.name = "pid", .title = "PID", .unit = UNIT_ID, .width = 7, .ascending = true},
-    {.name = "comm", .title = "COMMAND", .type = COLUMN_TEXT, .width = 15, .ascending = true},
-    {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8, .ascending = true},
-    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 3, .ascending = true},
-    {.name = "ios_per_s", .title = "IO/s", .unit = UNIT_PER_S, .width = 7},
-    {.name = "bytes_per_s", .title = "BYTES/s", .unit = UNIT_BYTES_PER_S, .width = 8},
-    {.name = "latency_us", .title = "SERVICE", .unit = UNIT_US, .width = 7},
-    {.name = "total_us", .title = "TOTAL", .unit = UNIT_US, .width = 7},
-};
-static const struct table_def by_process = {
-    .name = "by_process", .columns = process_columns, .n_columns = 8, .n_keys = 4};
-static const struct column event_columns[] = {
-    {.name = "time_s",
-     .title = "START",
-     .unit = UNIT_S,
-     .width = 15,
-     .ascending = true,
-     .format = column_format_clock_us},
-    {.name = "end_s", .title = "END", .unit = UNIT_S, .width = 15, .ascending = true, .format = column_format_clock_us},
-    {.name = "comm", .title = "COMMAND", .type = COLUMN_TEXT, .width = 15, .ascending = true},
-    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 4, .ascending = true},
-    {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8, .ascending = true},
-    {.name = "bytes", .title = "BYTES", .unit = UNIT_BYTES, .width = 6},
-    {.name = "latency_us", .title = "SERVICE", .unit = UNIT_US, .width = 8},
-};
-static const struct table_def io_events = {.name = "io_events", .columns = event_columns, .n_columns = 7, .n_keys = 1};
-static const struct hist_def io_queue = {.name = "io_queue",
-                                         .title = "Queue time",
-                                         .span = "arrival to issue",
-                                         .help = "arrival to issue",
-                                         .unit_name = "us",
-                                         .divisor = 1000,
-                                         .unit = UNIT_US,
-                                         .keys = forge_io_keys,
-                                         .n_keys = 2};
-
-// fio reads from vda in about 200 us, and every 8th frame in 20 ms; it writes to loop0.
-static const struct frame *make(uint64_t number, bool events) {
-    struct frame *frame = forge_frame(number);
-    struct section *system = forge_section("system", number), *block = forge_section("block", number);
-    section_table(
-        system, forge_table(&devices, "loop0|0|30|0|122880|1|7.5\nvda|812|0.4|3325952|2048|32|98.4\nvdb|0|0|0|0|0|0"));
-    frame_add_section(frame, system, 0);
-    section_table(block, forge_table(&block_devices, "vda|310|215|0\nloop0|2|80|1"));
-    section_table(block,
-                  forge_table(&by_process, "4242|fio|vda|R|812|3325952|215|525\n4242|fio|loop0|W|30|122880|80|82\n"
-                                           "77|kworker\x1b[31m|vda|W|0.4|2048|900|-"));
-    struct hist_set *latency = hist_set_new(&forge_io_latency), *queue = hist_set_new(&io_queue),
-                    *size = hist_set_new(&forge_io_size);
-    forge_hist(
-        latency, "vda", "R",
-        (struct forge_run[]){{180000, 400}, {215000, 300}, {330000, 112}, {20000000, number % 8 ? 0 : 9}, {0, 0}});
-    forge_hist(latency, "loop0", "W", (struct forge_run[]){{80000, 30}, {0, 0}});
-    forge_hist(queue, "vda", "R", (struct forge_run[]){{310000, 812}, {0, 0}});
-    forge_hist(size, "fio", "R", (struct forge_run[]){{4096, 812}, {0, 0}});
-    section_hists(block, latency);
-    section_hists(block, queue);
-    section_hists(block, size);
-    section_stream(block,
-                   forge_table(&io_events, events ? "1790000000.1|1790000000.10018|fio|R|vda|4096|180\n"
-                                                    "1790000000.2|1790000000.200215|fio|RA|vda|4096|215\n"
-                                                    "1790000000.3|1790000000.30008|fio|WS|loop0|4096|80"
-                                                  : ""),
-                   events ? 7 : 0);
-    frame_add_section(frame, block, 0);
-    return frame;
-}
 
 #define FRAMES 60
 static const struct frame *frames[FRAMES];
@@ -483,141 +392,11 @@ static void wider(void **state) {
     pane_free(pane);
 }
 
-static void no_block_events(void **state) {
-    (void)state;
-    struct frame *frame = forge_frame(1);
-    struct section *system = forge_section("system", 1), *block = forge_section("block", 1);
-    section_table(system, forge_table(&devices, "vda|812|0.4|3325952|2048|32|98.4"));
-    section_set_state(block, SECTION_UNAVAILABLE);
-    section_note(block, SEVERITY_WARNING, NULL, "block events need root", "run ktop as root");
-    section_table(block, forge_table(&block_devices, ""));
-    section_table(block, forge_table(&by_process, ""));
-    section_hists(block, hist_set_new(&forge_io_latency));
-    section_stream(block, forge_table(&io_events, ""), 0);
-    frame_add_section(frame, system, 0);
-    frame_add_section(frame, block, 0);
-    const struct frame *list[] = {frame};
-    struct look look;
-    struct pane *pane = pane_new(&view_disk);
-    forge_look(&look, list, 1);
-    forge_expect(pane, &look, 80, 21, false,
-
-                 "─ ▸ Devices ──────────── TOTAL for programs: QUEUE before, SERVICE in the disk ─\n"
-                 "DEVICE   ▼UTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda        98.4       -       -     812     0.4      -    32     3.2M     2.0K\n"
-                 "─ By process ─────────────────────────────────────────────────── not available ─\n"
-                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s ▼BYTES/s DEVICE\n"
-                 " not measured\n"
-                 "─ Over time ──────── Service time, device vda (busiest), op all  not available ─\n"
-                 "not measured\n"
-                 "─ How long ───────── Service time, device vda (busiest), op all  not available ─\n"
-                 "not measured\n"
-                 "─ I/Os, newest first ─────────────────────────────────────────── not available ─\n"
-                 "          START  SERVICE OP    BYTES DEVICE   COMMAND                     END\n"
-                 " not measured\n"
-                 "\n"
-                 "\n"
-                 "\n"
-                 "\n"
-                 "\n"
-                 "\n"
-                 "! block events need root - run ktop as root\n"
-                 "\n");
-    pane_free(pane);
-    frame_unref(frame);
-}
-
 static struct json_object *member(struct json_object *object, const char *name) {
     struct json_object *value = NULL;
     if (!json_object_object_get_ex(object, name, &value))
         fail_msg("no %s", name);
     return value;
-}
-
-static const struct column error_columns[] = {
-    {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8},
-    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 2},
-    {.name = "error", .title = "ERROR", .type = COLUMN_TEXT, .width = 10},
-    {.name = "errors_per_s", .title = "ERR/s", .unit = UNIT_PER_S, .width = 7},
-};
-static const struct table_def io_errors = {.name = "io_errors", .columns = error_columns, .n_columns = 4, .n_keys = 3};
-
-// Errors stand on the smallest screen; and a list whose filter is too long for its title says that it has one.
-static void errors(void **state) {
-    (void)state;
-    struct frame *frame = (struct frame *)make(1, true);
-    struct section *section = forge_section("errors", 1);
-    section_table(section, forge_table(&io_errors, "vda|W|EIO|3\nvda|R|ENODATA|0.5"));
-    frame_add_section(frame, section, 0);
-    const struct frame *list[] = {frame};
-    struct look look;
-    struct pane *pane = pane_new(&view_disk);
-    forge_look(&look, list, 1);
-    forge_expect(pane, &look, 80, 21, true,
-                 "- > Devices -- TOTAL for programs: QUEUE before, SERVICE in the disk; 1-2 of 3 -\n"
-                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
-                 "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
-                 "- By process -------------------------------------------------------- 1-2 of 3 -\n"
-                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
-                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
-                 "   4242 fio             W      82us    80us      30     120K loop0\n"
-                 "- Errors ------------------------------------------------------------ 1-1 of 2 -\n"
-                 "DEVICE   OP ERROR       vERR/s\n"
-                 "vda      W  EIO            3.0\n"
-                 "- Over time --- Service time (issue to complete), device vda (busiest), op all -\n"
-                 " 360us|\n"
-                 " 320us|                                                                        %\n"
-                 " 280us|\n"
-                 " 250us|\n"
-                 " 220us|\n"
-                 " 200us|                                                                        @\n"
-                 " 180us|                                                                        @\n"
-                 "                                                                             now\n"
-                 ".1 :2 -4 =8 +15 *29 #56 %109 @214 most 400 a cell  p50 214us p99 330us max 330us\n");
-    forge_key(pane, &look, 'O', true); // from the first to the last: the list of I/Os
-    // Enter shows one of them, not the first device, and Esc leads back to the list.
-    struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
-    assert_int_equal(answer.go_frame, 1);
-    forge_expect(pane, &look, 80, 12, true,
-                 "- One I/O ---------------------------------------------------------- Esc: back -\n"
-                 " START       14:13:20.300000\n"
-                 " END         14:13:20.300080\n"
-                 " COMMAND     fio             OP          WS\n"
-                 " DEVICE      loop0           BYTES       4.0K\n"
-                 " SERVICE     80us\n"
-                 "\n"
-                 "\n"
-                 "\n"
-                 "\n"
-                 "\n"
-                 "\n");
-    forge_key(pane, &look, KEY_VIEW_BACK, true);
-    pane_set_filter(pane, "device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us");
-    forge_expect(pane, &look, 80, 21, true,
-                 "- Devices -- filter device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us -\n"
-                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
-                 "- By process ------------------------------------------------ 1 of 3, filtered -\n"
-                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
-                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
-                 "- Errors --- filter device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us -\n"
-                 "DEVICE   OP ERROR       vERR/s\n"
-                 "vda      W  EIO            3.0\n"
-                 "vda      R  ENODATA        0.5\n"
-                 "- > I/Os, newest first -------------------- 1 of 3, 7 older not kept, filtered -\n"
-                 "          START  SERVICE OP    BYTES DEVICE   COMMAND                     END\n"
-                 "14:13:20.200000    215us RA     4.0K vda      fio             14:13:20.200215\n"
-                 "\n"
-                 "\n"
-                 "\n"
-                 "\n"
-                 "\n"
-                 "\n"
-                 "\n"
-                 "\n");
-    pane_free(pane);
-    frame_unref(frame);
 }
 
 // The help says what the words of the titles mean, before anything else.
@@ -673,9 +452,8 @@ static void contract_names(void **state) {
 int main(void) {
     setenv("TZ", "UTC", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(screens),         cmocka_unit_test(keys),           cmocka_unit_test(busiest),
-        cmocka_unit_test(errors),          cmocka_unit_test(help),           cmocka_unit_test(wider),
-        cmocka_unit_test(no_block_events), cmocka_unit_test(contract_names),
+        cmocka_unit_test(screens), cmocka_unit_test(keys),  cmocka_unit_test(busiest),
+        cmocka_unit_test(help),    cmocka_unit_test(wider), cmocka_unit_test(contract_names),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

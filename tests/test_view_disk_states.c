@@ -1,0 +1,138 @@
+// The pane disk when disks fail, and when there are no block events.
+#include "tests/forge_disk.h"
+
+static void no_block_events(void **state) {
+    (void)state;
+    struct frame *frame = forge_frame(1);
+    struct section *system = forge_section("system", 1), *block = forge_section("block", 1);
+    section_table(system, forge_table(&devices, "vda|812|0.4|3325952|2048|32|98.4"));
+    section_set_state(block, SECTION_UNAVAILABLE);
+    section_note(block, SEVERITY_WARNING, NULL, "block events need root", "run ktop as root");
+    section_table(block, forge_table(&block_devices, ""));
+    section_table(block, forge_table(&by_process, ""));
+    section_hists(block, hist_set_new(&forge_io_latency));
+    section_stream(block, forge_table(&io_events, ""), 0);
+    frame_add_section(frame, system, 0);
+    frame_add_section(frame, block, 0);
+    const struct frame *list[] = {frame};
+    struct look look;
+    struct pane *pane = pane_new(&view_disk);
+    forge_look(&look, list, 1);
+    forge_expect(pane, &look, 80, 21, false,
+
+                 "─ ▸ Devices ──────────── TOTAL for programs: QUEUE before, SERVICE in the disk ─\n"
+                 "DEVICE   ▼UTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
+                 "vda        98.4       -       -     812     0.4      -    32     3.2M     2.0K\n"
+                 "─ By process ─────────────────────────────────────────────────── not available ─\n"
+                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s ▼BYTES/s DEVICE\n"
+                 " not measured\n"
+                 "─ Over time ──────── Service time, device vda (busiest), op all  not available ─\n"
+                 "not measured\n"
+                 "─ How long ───────── Service time, device vda (busiest), op all  not available ─\n"
+                 "not measured\n"
+                 "─ I/Os, newest first ─────────────────────────────────────────── not available ─\n"
+                 "          START  SERVICE OP    BYTES DEVICE   COMMAND                     END\n"
+                 " not measured\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "! block events need root - run ktop as root\n"
+                 "\n");
+    pane_free(pane);
+    frame_unref(frame);
+}
+
+static const struct column error_columns[] = {
+    {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8},
+    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 2},
+    {.name = "error", .title = "ERROR", .type = COLUMN_TEXT, .width = 10},
+    {.name = "errors_per_s", .title = "ERR/s", .unit = UNIT_PER_S, .width = 7},
+};
+static const struct table_def io_errors = {.name = "io_errors", .columns = error_columns, .n_columns = 4, .n_keys = 3};
+
+// Errors stand on the smallest screen; and a list whose filter is too long for its title says that it has one.
+static void errors(void **state) {
+    (void)state;
+    struct frame *frame = (struct frame *)make(1, true);
+    struct section *section = forge_section("errors", 1);
+    section_table(section, forge_table(&io_errors, "vda|W|EIO|3\nvda|R|ENODATA|0.5"));
+    frame_add_section(frame, section, 0);
+    const struct frame *list[] = {frame};
+    struct look look;
+    struct pane *pane = pane_new(&view_disk);
+    forge_look(&look, list, 1);
+    forge_expect(pane, &look, 80, 21, true,
+                 "- > Devices -- TOTAL for programs: QUEUE before, SERVICE in the disk; 1-2 of 3 -\n"
+                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
+                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
+                 "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
+                 "- By process -------------------------------------------------------- 1-2 of 3 -\n"
+                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
+                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
+                 "   4242 fio             W      82us    80us      30     120K loop0\n"
+                 "- Errors ------------------------------------------------------------ 1-1 of 2 -\n"
+                 "DEVICE   OP ERROR       vERR/s\n"
+                 "vda      W  EIO            3.0\n"
+                 "- Over time --- Service time (issue to complete), device vda (busiest), op all -\n"
+                 " 360us|\n"
+                 " 320us|                                                                        %\n"
+                 " 280us|\n"
+                 " 250us|\n"
+                 " 220us|\n"
+                 " 200us|                                                                        @\n"
+                 " 180us|                                                                        @\n"
+                 "                                                                             now\n"
+                 ".1 :2 -4 =8 +15 *29 #56 %109 @214 most 400 a cell  p50 214us p99 330us max 330us\n");
+    forge_key(pane, &look, 'O', true); // from the first to the last: the list of I/Os
+    // Enter shows one of them, not the first device, and Esc leads back to the list.
+    struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    assert_int_equal(answer.go_frame, 1);
+    forge_expect(pane, &look, 80, 12, true,
+                 "- One I/O ---------------------------------------------------------- Esc: back -\n"
+                 " START       14:13:20.300000\n"
+                 " END         14:13:20.300080\n"
+                 " COMMAND     fio             OP          WS\n"
+                 " DEVICE      loop0           BYTES       4.0K\n"
+                 " SERVICE     80us\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n");
+    forge_key(pane, &look, KEY_VIEW_BACK, true);
+    pane_set_filter(pane, "device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us");
+    forge_expect(pane, &look, 80, 21, true,
+                 "- Devices -- filter device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us -\n"
+                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
+                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
+                 "- By process ------------------------------------------------ 1 of 3, filtered -\n"
+                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
+                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
+                 "- Errors --- filter device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us -\n"
+                 "DEVICE   OP ERROR       vERR/s\n"
+                 "vda      W  EIO            3.0\n"
+                 "vda      R  ENODATA        0.5\n"
+                 "- > I/Os, newest first -------------------- 1 of 3, 7 older not kept, filtered -\n"
+                 "          START  SERVICE OP    BYTES DEVICE   COMMAND                     END\n"
+                 "14:13:20.200000    215us RA     4.0K vda      fio             14:13:20.200215\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n"
+                 "\n");
+    pane_free(pane);
+    frame_unref(frame);
+}
+
+int main(void) {
+    setenv("TZ", "UTC", 1);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(errors), cmocka_unit_test(no_block_events)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
