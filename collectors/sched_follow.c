@@ -50,11 +50,12 @@ static void ran_elsewhere(struct sched_machine *machine, struct sched_task *task
 // CPU was idle at least until the one that leaves was woken.
 static void stranger(struct sched_machine *machine, struct sched_cpu *cpu, uint32_t slot, uint64_t ts) {
     uint32_t number = (uint32_t)(cpu - machine->cpus);
-    struct sched_task *task = slot ? &machine->tasks[slot] : NULL, *came = &machine->tasks[cpu->current_slot];
+    struct sched_task *task = slot ? &machine->tasks[slot] : NULL;
+    struct sched_task *came = cpu->current_slot ? &machine->tasks[cpu->current_slot] : NULL;
     bool woken = task && sched_waits(task->state) && task->cpu == number;
     machine->counts.unseen++;
     cpu_void(machine, cpu, woken && !cpu->current ? task->since : 0, ts);
-    if (cpu->current_slot && came->state == SCHED_RUNNING && came->cpu == number)
+    if (came && came->state == SCHED_RUNNING && came->cpu == number)
         task_lose(machine, came, ts);
     if (!task)
         return;
