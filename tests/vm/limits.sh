@@ -48,7 +48,7 @@ for i in 1 2 3; do
     cat /tmp/burn$i >$cpu/cgroup.procs
 done
 echo "load $version $disk $(cat /tmp/burn1 /tmp/burn2 /tmp/burn3 | tr '\n' ' ')"
-ktop --batch --pane triage,tasks,disk --format json -d 0.7 -n 6 >/tmp/frames 2>/tmp/errors &
+ktop --batch --pane triage,tasks,disk --format json -d 0.7 >/tmp/frames 2>/tmp/errors &
 watcher=$!
 i=0
 until [ -s /tmp/frames ]; do
@@ -57,6 +57,16 @@ until [ -s /tmp/frames ]; do
     sleep 0.05
 done
 sh -c "echo \$\$ >$blkio/cgroup.procs; exec io_load /dev/$disk read 40 1 4096 random" || fail "no I/O"
-wait $watcher || { cat /tmp/errors; fail "ktop failed"; }
+lines=$(($(wc -l </tmp/frames) + 6)) # what is under way now, and one frame more, of three panes
+i=0
+until [ $(wc -l </tmp/frames) -ge $lines ]; do
+    i=$((i + 1))
+    [ $i -lt 400 ] || { cat /tmp/errors; fail "no frame within 20 s"; }
+    sleep 0.05
+done
+kill -TERM $watcher
+wait $watcher
+status=$?
+[ $status = 0 ] || [ $status = 143 ] || { cat /tmp/errors; fail "ktop ended with $status"; }
 sed 's/^/frame /' /tmp/frames
 none_left
