@@ -57,8 +57,7 @@ def utf8(raw):
 
 
 checks = []
-# One by one in a sanitizer's build, which is no light load: a collector that the end comes too early for is a leak there.
-terminals = concurrent.futures.ThreadPoolExecutor(1 if "san-" in KTOP else 2 * os.cpu_count())
+terminals = concurrent.futures.ThreadPoolExecutor(2 * os.cpu_count())
 for term in ("xterm", "xterm-256color", "screen", "tmux-256color", "linux", "vt100", "xterm-direct"):
     check(term, {"TERM": term}, draws(term), keys="12345[ q")
 check("unknown xterm", {"TERM": "xterm-of-tomorrow"},
