@@ -10,6 +10,7 @@
 #include "collectors/sched_fill.h"
 #include "collectors/sched_seed.h"
 #include "collectors/stream.h"
+#include "collectors/sweep.h"
 #include "collectors/tracefs.h"
 #include "model/live.h"
 #include "model/mem.h"
@@ -150,7 +151,8 @@ static int sched_open(struct collector_run *run) {
         return error;
     sched->machine->begin = stream_now(sched);
     sched_machine_lost(sched->machine, sched->machine->begin); // times begin now
-    sched->look = sched_look_new("/proc", sched_explain);
+    // In another PID namespace the answers would be about others.
+    sched->look = ktop_numbers_differ() ? NULL : sched_look_new("/proc", sched_explain);
     sched->who = sched_who_new("/proc", run->options, sched->look);
     sched->machine->filtered = sched_who_filters(sched->who);
     sched->rows = table_builder_new(&sched_tasks_table);
@@ -233,7 +235,12 @@ static void put_notes(struct sched *sched, const struct stream_frame *frame, con
         section_note(out, SEVERITY_INFO, "run_queue",
                      "with --pid the kernel tells of these processes only: the length of run queues is not known",
                      NULL);
-    if (!sched->look)
+    if (ktop_numbers_differ())
+        section_note(out, SEVERITY_INFO, "blocked_in",
+                     "what tasks wait for is not known: in this PID namespace threads have other numbers than in the "
+                     "kernel's events",
+                     "run ktop in the first PID namespace (containers: --pid=host)");
+    else if (!sched->look)
         section_note(out, SEVERITY_WARNING, "blocked_in", "what tasks wait for is not known: no thread could be made",
                      "raise the limit on tasks (ulimit -u, pids.max)");
     if (sched->machine->counts.left_out) {

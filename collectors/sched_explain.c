@@ -437,7 +437,9 @@ static void explain_deeply(const char *proc, const struct call *call, struct sch
 
 static void read_state(const char *proc, struct sched_told *out) {
     char text[1024];
-    const char *close = task_file(proc, out->ask.tid, "stat", text, sizeof(text)) > 0 ? strrchr(text, ')') : NULL;
+    long n = task_file(proc, out->ask.tid, "stat", text, sizeof(text));
+    out->gone = n == -ENOENT || n == -ESRCH;
+    const char *close = n > 0 ? strrchr(text, ')') : NULL;
     if (close && close[1] == ' ')
         out->state = close[2];
 }
@@ -449,11 +451,11 @@ void sched_explain(const char *proc, const struct sched_ask *ask, struct sched_t
         read_state(proc, out);
     if (ask->state == SCHED_ASK_RUNNABLE) {
         thread_cgroup(proc, ask->tid, "cpu", out->cgroup, sizeof(out->cgroup));
-        out->gone = !out->cgroup[0] && !out->state;
         return;
     }
-    long n = task_file(proc, ask->tid, "wchan", out->where, sizeof(out->where));
-    out->gone = n == -ENOENT || n == -ESRCH;
+    // Kernels without CONFIG_KALLSYMS have no wchan: only stat tells that a thread is gone.
+    if (task_file(proc, ask->tid, "wchan", out->where, sizeof(out->where)) < 0)
+        read_state(proc, out);
     if (out->gone)
         return;
     read_call(proc, ask->tid, &call);

@@ -34,7 +34,7 @@ struct sched_ask {
 
 struct sched_told {
     struct sched_ask ask;
-    bool gone;                                     // there is no such thread
+    bool gone;                                     // there is no such thread, or /proc hides it
     bool hangs;                                    // /proc itself did not answer
     char state;                                    // letter of /proc/PID/stat; 0: not read (short waits)
     uint64_t read_ns;                              // since when it was looked at (CLOCK_MONOTONIC)

@@ -165,12 +165,21 @@ static bool contradicts(const struct sched_task *task, const struct sched_told *
                                        : task->state == SCHED_SLEEPING && told->state == 'R';
 }
 
+// With hidepid, other users' threads do not show, and hidden is not gone.
+static bool sees_all(const struct sched_who *who) {
+    char path[160];
+    snprintf(path, sizeof(path), "%s/1/stat", who->proc);
+    return !access(path, F_OK);
+}
+
 static void take(struct sched_who *who, struct sched_machine *machine, const struct sched_told *told, uint64_t now) {
     uint32_t slot = told->ask.slot;
     if (slot >= machine->n || machine->tasks[slot].tid != told->ask.tid || !machine->tasks[slot].listed)
         return;
     struct sched_person *person = sched_who_of(who, machine, slot);
     person->idle = false;
+    if (told->gone && !sees_all(who))
+        return;
     if (told->gone) {
         person->asked = false; // it may still be told that it ended
         if (told->read_ns + COMING_NS < now_ns() && told->ask.wait == machine->tasks[slot].waits_all)

@@ -265,8 +265,7 @@ int stream_own_new(const struct stream_config *config, const char *instance, str
         if (error)
             return error;
     }
-    // The kernel counts threads as the first PID namespace does: from inside of another one they cannot be named.
-    if (ktop_id_self()->pid_ns && ktop_id_self()->pid_ns != PID_NS_FIRST)
+    if (ktop_numbers_differ()) // its threads cannot be named
         return 0;
     instance_write(instance, "options/event-fork", "1");
     snprintf(path, sizeof(path), "%s/set_event_notrace_pid", instance);

@@ -20,6 +20,11 @@ struct ktop_id {
 
 // Who this process is. Asked once, before guard_start forks, so that the guard answers with ktop's identity.
 const struct ktop_id *ktop_id_self(void);
+// The kernel's events number threads as the first PID namespace does: in another one /proc knows others by these
+// numbers, or none.
+static inline bool ktop_numbers_differ(void) {
+    return ktop_id_self()->pid_ns && ktop_id_self()->pid_ns != PID_NS_FIRST;
+}
 // "ktop-<pid>-<start>-<what>[.<ns>]" for instances, "ktop_<pid>_<start>_<what>[_n<ns>]" for groups of probes.
 void ktop_instance_name(const struct ktop_id *id, const char *what, char *name, size_t size);
 void ktop_group_name(const struct ktop_id *id, const char *what, char *name, size_t size);

@@ -144,6 +144,8 @@ static void a_mutex(void **state) {
     words[2] = 60;
     snprintf(file, sizeof(file), "%d", getpid());
     folder(file);
+    snprintf(file, sizeof(file), "%d/stat", getpid());
+    put(file, "1 (self) S 1");
     snprintf(file, sizeof(file), "%d/wchan", getpid());
     put(file, "futex_do_wait");
     snprintf(file, sizeof(file), "%d/syscall", getpid());
@@ -207,6 +209,8 @@ static void a_path_of_a_program(void **state) {
     char file[64], text[192];
     snprintf(file, sizeof(file), "%d", getpid());
     folder(file);
+    snprintf(file, sizeof(file), "%d/stat", getpid());
+    put(file, "1 (self) S 1");
     snprintf(file, sizeof(file), "%d/wchan", getpid());
     put(file, "request_wait_answer");
     snprintf(file, sizeof(file), "%d/syscall", getpid());
@@ -249,9 +253,19 @@ static void nothing_special(void **state) {
     put("50/syscall", "-1 0x7ffe01234567 0x7f7f01234567\n");
     look(SCHED_ASK_SLEEPING, true);
     assert_int_equal(told.why, SCHED_WHY_NONE);
-    const struct sched_ask gone = {.tid = 51, .deep = true};
-    sched_explain(proc, &gone, &told);
-    assert_true(told.gone);
+    char wchan[160];
+    snprintf(wchan, sizeof(wchan), "%s/50/wchan", proc); // without CONFIG_KALLSYMS there is none
+    assert_int_equal(unlink(wchan), 0);
+    for (int deep = 0; deep < 2; deep++) {
+        const struct sched_ask gone = {.tid = 51, .deep = deep}, runs = {.tid = 51, .state = SCHED_ASK_RUNNABLE};
+        look(SCHED_ASK_SLEEPING, deep);
+        assert_false(told.gone);
+        assert_int_equal(told.state, 'D');
+        sched_explain(proc, &gone, &told);
+        assert_true(told.gone);
+        sched_explain(proc, &runs, &told);
+        assert_true(told.gone);
+    }
 }
 
 // Kernels that cannot tell wchan have the stack; 32-bit programs have other numbers.

@@ -263,6 +263,8 @@ static void who_waits_is_asked(void **state) {
     assert_int_equal(count_rows("sched_stuck"), 0);
     frame(5000000); // nobody answers
     assert_int_equal(count_rows("sched_stuck"), 1);
+    folder("1"); // this /proc hides nobody
+    put_file("1/stat", "1 (init) S 0");
     // It has ended, which was not recorded either.
     atomic_store(&proc_says, 0);
     for (int i = 0; i < 2000 && sched_slot(machine, 7); i++) {

@@ -1,0 +1,77 @@
+// Who is asked, and what is believed of the answers: a state machine fed by hand, and lookers that answer as told.
+#include "tests/forge_sched.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collectors/sched_who.h"
+#include "model/live.h"
+
+static char proc[64], init[80];
+
+static int begin(void **state) {
+    set_up(state);
+    snprintf(proc, sizeof(proc), "/tmp/ktop-who-XXXXXX");
+    assert_non_null(mkdtemp(proc));
+    snprintf(init, sizeof(init), "%s/1", proc);
+    return 0;
+}
+
+static int end(void **state) {
+    char command[128];
+    snprintf(command, sizeof(command), "rm -r %s", proc);
+    tear_down(state);
+    return system(command);
+}
+
+static void show_init(void) {
+    char path[96];
+    snprintf(path, sizeof(path), "%s/stat", init);
+    assert_int_equal(mkdir(init, 0700), 0);
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fputs("1 (init) S 0", out);
+    fclose(out);
+}
+
+static atomic_int gone_answers;
+
+static void say_gone(const char *where, const struct sched_ask *ask, struct sched_told *told) {
+    (void)where;
+    *told = (struct sched_told){.ask = *ask, .gone = true, .read_ns = now_ns() - 100000000};
+    atomic_fetch_add(&gone_answers, 1);
+}
+
+// Where /proc does not show the first process, it hides other users' threads: that one does not show says nothing.
+static void hidden_is_not_gone(void **state) {
+    (void)state;
+    struct sched_look *look = sched_look_new(proc, say_gone);
+    struct sched_who *who = sched_who_new(proc, NULL, look);
+    uint64_t us = 100000;
+    switches(0, 0, 0, 0, 7);
+    for (int i = 0; i < 5000 && atomic_load(&gone_answers) < 4; i++, us += 50000) {
+        sched_who_look(who, machine, us * US);
+        usleep(1000);
+    }
+    assert_true(atomic_load(&gone_answers) >= 4); // of which three at least were taken
+    assert_int_equal(task(7)->state, SCHED_RUNNING);
+    assert_int_equal(machine->cpus[0].current, 7);
+    show_init();
+    for (int i = 0; i < 5000 && sched_slot(machine, 7); i++, us += 50000) {
+        sched_who_look(who, machine, us * US);
+        usleep(1000);
+    }
+    assert_int_equal(sched_slot(machine, 7), 0);
+    assert_int_equal(machine->cpus[0].current, SCHED_NOBODY);
+    sched_who_free(who);
+    sched_look_free(look);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(hidden_is_not_gone, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
