@@ -86,8 +86,7 @@ static size_t event_add(struct sched *sched, size_t n, enum sched_kind kind) {
 }
 
 // Every event costs the traced programs some 0.1 us, so sched_wakeup is recorded only where it is needed: on kernels
-// without sched_waking, and with --pid, where migrations by other tasks are not told. Switches are switched on last: no
-// task is seen to leave whose wakeup would be missed.
+// without sched_waking, and with --pid, where migrations by other tasks are not told.
 static struct stream_config config_of(struct sched *sched, const struct collect_options *options) {
     size_t n = 0;
     sched->has_waking = kernel_has("sched_waking");

@@ -171,7 +171,8 @@ SCHED_INLINE void on_switch(struct sched_machine *machine, struct sched_cpu *cpu
     } else {
         cpu->busy += event->ts;
     }
-    if (unlikely(machine->tasks[prev].tid != event->tid || cpu->current < 0))
+    // Of one without a slot only the CPU knows the number.
+    if (unlikely(cpu->current != event->tid || machine->tasks[prev].tid != event->tid))
         prev = who_leaves(machine, cpu, event->tid, event->ts);
     if (event->tid) {
         leaves(machine, cpu, prev, event);

@@ -171,8 +171,9 @@ static uint64_t least_0(uint64_t difference) {
 
 static void cpu_flush(struct sched_machine *machine, struct sched_cpu *cpu, uint64_t end) {
     struct sched_counts *counts = &machine->counts;
-    if (cpu->known && (cpu->current == SCHED_NOBODY || cpu->waited))
-        cpu_void(machine, cpu, cpu->waited, end);
+    bool nobody = cpu->current == SCHED_NOBODY;
+    if (cpu->known && (nobody || cpu->waited))
+        cpu_void(machine, cpu, nobody ? 0 : cpu->waited, end);
     cpu->waited = 0;
     cpu->area = cpu->weight + cpu->length * end;
     cpu->busy_ns = cpu->busy + (cpu_runs(cpu) ? end : 0);

@@ -128,8 +128,10 @@ static int events_switch(struct stream *stream, bool on, char *detail, size_t si
         snprintf(detail, size, "%s:%s", event->system, event->name);
         result = error;
     }
-    if (on && !result)
-        instance_write(stream->instance, "tracing_on", "1");
+    if (on && !result) {
+        snprintf(detail, size, "tracing_on");
+        result = instance_write(stream->instance, "tracing_on", "1");
+    }
     return result;
 }
 

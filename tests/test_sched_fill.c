@@ -205,9 +205,11 @@ static void unseen_by_the_first_process(void **state) {
     frame(3000000);
     IS(row_of_cpu(0)[SCHED_C_UNKNOWN].num, 20);
     IS(row_of_cpu(0)[SCHED_C_BUSY].num, 0);
-    // What /proc says of who seems to run: it sleeps.
+    // What /proc says of who seems to run: it sleeps. That somebody waits there says no more of the CPU.
     sched_machine_doubt(machine, sched_slot(machine, 7), 'S', 3500000 * US);
+    wakes(3900000, 0, 10, 1);
     frame(4000000);
+    IS(row_of_cpu(1)[SCHED_C_UNKNOWN].num, 100);
     assert_true(isnan(row_of_cpu(1)[SCHED_C_BUSY].num));
     assert_true(isnan(row_of_cpu(1)[SCHED_C_LENGTH].num));
     assert_int_equal(count_rows("sched_stuck"), 0);

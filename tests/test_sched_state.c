@@ -302,6 +302,23 @@ static void a_missing_switch(void **state) {
     assert_int_equal(task(7)->state, SCHED_UNKNOWN);
 }
 
+// The number of one that runs is used again, so that only the CPU knows who runs there; then the idle task leaves.
+static void a_missing_switch_to_idle(void **state) {
+    (void)state;
+    switches(100, 0, 0, 0, 7);
+    other(SCHED_WAKEUP_NEW, 200, 1, 7, 1);
+    switches(300, 0, 0, 0, 9); // 7 has left, unseen
+    switches(500, 0, 9, SCHED_STATE_S, 0);
+    sched_machine_flush(machine, 1000 * US);
+    assert_int_equal(machine->cpus[0].busy_ns, 200 * US);
+    assert_int_equal(machine->cpus[0].unknown, 200 * US);
+    assert_int_equal(machine->counts.unseen, 1);
+    sched_machine_next(machine, 1000 * US);
+    switches(1200, 0, 0, 0, 9);
+    sched_machine_flush(machine, 2000 * US);
+    assert_int_equal(machine->cpus[0].busy_ns, 800 * US);
+}
+
 static void late_events(void **state) {
     (void)state;
     switches(1000, 0, 0, 0, 7);
@@ -435,6 +452,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(interrupts_wake, set_up, tear_down),
         cmocka_unit_test_setup_teardown(losses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_missing_switch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_missing_switch_to_idle, set_up, tear_down),
         cmocka_unit_test_setup_teardown(late_events, set_up, tear_down),
         cmocka_unit_test_setup_teardown(numbers_used_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(seeds, set_up, tear_down),
