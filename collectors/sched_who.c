@@ -17,6 +17,8 @@
 #define ASKS 24               // in one round
 #define COMING_NS 50000000ull // an event that was recorded has been read after so long
 
+enum urgency { URGENT_NOT, URGENT_SHORT, URGENT_LONG, URGENT_RUNS, URGENT_DISK, URGENCIES };
+
 struct sched_who {
     char proc[128];
     const struct collect_options *options;
@@ -24,8 +26,8 @@ struct sched_who {
     struct sched_look *look;
     struct sched_person *persons;
     uint32_t capacity;
-    uint32_t resolved; // births up to this one were looked at
-    uint32_t cursor;
+    uint32_t resolved;           // births up to this one were looked at
+    uint32_t cursors[URGENCIES]; // the task that was asked about last
     struct sched_told *told;
 };
 
@@ -219,30 +221,73 @@ static void take(struct sched_who *who, struct sched_machine *machine, const str
         text_set(&person->waits_for, "/proc does not answer about it: it hangs within the kernel's locks");
 }
 
-// How urgent a question about the task is; 0: none. Fills the question.
-static int question(struct sched_who *who, const struct sched_machine *machine, uint32_t slot, uint64_t now,
-                    struct sched_ask *ask) {
+// How urgent a question about the task is. Fills the question.
+static enum urgency question(struct sched_who *who, const struct sched_machine *machine, uint32_t slot, uint64_t now,
+                             struct sched_ask *ask) {
     const struct sched_task *task = &machine->tasks[slot];
     if (!task->tid || task->state < SCHED_RUNNING || task->state > SCHED_DISK || task->state == SCHED_RUNNABLE)
-        return 0;
+        return URGENT_NOT;
     const struct sched_person *person = sched_who_of(who, machine, slot);
     uint64_t age = now > task->since ? now - task->since : 0, quiet = now - person->asked_ns;
     bool runs = task->state == SCHED_RUNNING; // whoever it is: its leaving may not have been recorded
     if (!person->wanted && !runs)
-        return 0;
+        return URGENT_NOT;
     *ask = (struct sched_ask){.tid = task->tid, .slot = slot, .wait = task->waits_all};
     bool same = person->asked && person->asked_wait == task->waits_all;
     if (runs || sched_waits(task->state)) {
         ask->state = SCHED_ASK_RUNNABLE;
         // Once in each wait, and again and again: an event of it may have been left out.
         bool anew = !person->asked || person->asked_ns < task->since;
-        return age >= QUEUED_NS && (anew || quiet >= AGAIN_NS) ? 2 : 0;
+        bool due = age >= QUEUED_NS && (anew || quiet >= AGAIN_NS);
+        return !due ? URGENT_NOT : runs ? URGENT_RUNS : URGENT_LONG;
     }
     ask->state = task->state == SCHED_DISK ? SCHED_ASK_DISK : SCHED_ASK_SLEEPING;
     ask->deep = age >= DEEP_NS;
     if (ask->deep)
-        return same && person->asked_deep ? 0 : task->state == SCHED_DISK ? 3 : 2;
-    return same || (person->asked && quiet < AGAIN_NS) ? 0 : 1;
+        return same && person->asked_deep ? URGENT_NOT : task->state == SCHED_DISK ? URGENT_DISK : URGENT_LONG;
+    return same || (person->asked && quiet < AGAIN_NS) ? URGENT_NOT : URGENT_SHORT;
+}
+
+// Whom a round can ask about with one urgency, of all tasks in order: those after the one that was asked about last,
+// then those up to it, so that everybody's turn comes.
+struct turns {
+    uint32_t slots[2][ASKS];
+    size_t n[2];
+};
+
+static void turns_add(struct turns *turns, uint32_t slot, uint32_t cursor) {
+    bool before = slot <= cursor;
+    if (turns->n[before] < ASKS)
+        turns->slots[before][turns->n[before]++] = slot;
+}
+
+static uint32_t turns_at(const struct turns *turns, size_t i) {
+    return i < turns->n[0] ? turns->slots[0][i] : turns->slots[1][i - turns->n[0]];
+}
+
+static size_t choose(struct sched_who *who, const struct sched_machine *machine, uint64_t now, struct sched_ask *asks,
+                     size_t room) {
+    struct turns all[URGENCIES] = {0};
+    size_t chosen = 0;
+    for (uint32_t slot = 1; slot < machine->n; slot++) {
+        enum urgency urgency = question(who, machine, slot, now, &asks[0]);
+        turns_add(&all[urgency], slot, who->cursors[urgency]);
+    }
+    for (int urgency = URGENT_DISK; urgency > URGENT_NOT; urgency--) {
+        // Many CPUs have many that run, again and again: they leave most of the round to those that wait.
+        size_t n = all[urgency].n[0] + all[urgency].n[1], most = urgency == URGENT_RUNS ? (room + 2) / 3 : room;
+        for (size_t i = 0; i < n && i < most && chosen < room; i++, chosen++) {
+            uint32_t slot = turns_at(&all[urgency], i);
+            question(who, machine, slot, now, &asks[chosen]);
+            struct sched_person *person = &who->persons[slot];
+            person->asked = true;
+            person->asked_deep = asks[chosen].deep;
+            person->asked_wait = asks[chosen].wait;
+            person->asked_ns = now;
+            who->cursors[urgency] = slot;
+        }
+    }
+    return chosen;
 }
 
 void sched_who_look(struct sched_who *who, struct sched_machine *machine, uint64_t now) {
@@ -251,24 +296,9 @@ void sched_who_look(struct sched_who *who, struct sched_machine *machine, uint64
     size_t n = sched_look_take(who->look, who->told, SCHED_ASKS_MAX, now_ns());
     for (size_t i = 0; i < n; i++)
         take(who, machine, &who->told[i], now);
-    struct sched_ask asks[ASKS], ask;
-    size_t room = sched_look_room(who->look), chosen = 0;
-    if (room > ASKS)
-        room = ASKS;
-    for (int urgency = 3; urgency >= 1; urgency--)
-        for (uint32_t i = 0; i + 1 < machine->n && chosen < room; i++) {
-            uint32_t slot = 1 + (who->cursor + i) % (machine->n - 1);
-            if (question(who, machine, slot, now, &ask) != urgency)
-                continue;
-            struct sched_person *person = &who->persons[slot];
-            person->asked = true;
-            person->asked_deep = ask.deep;
-            person->asked_wait = ask.wait;
-            person->asked_ns = now;
-            asks[chosen++] = ask;
-            if (urgency < 3)
-                who->cursor = slot; // the next round begins after it: everybody's turn comes
-        }
+    struct sched_ask asks[ASKS];
+    size_t room = sched_look_room(who->look);
+    size_t chosen = room ? choose(who, machine, now, asks, room < ASKS ? room : ASKS) : 0;
     if (chosen)
         sched_look_ask(who->look, asks, chosen);
 }

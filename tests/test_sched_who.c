@@ -69,9 +69,52 @@ static void hidden_is_not_gone(void **state) {
     sched_look_free(look);
 }
 
+#define MANY 256
+static atomic_uint times_asked[MANY + 51], answers;
+
+static void count_asks(const char *where, const struct sched_ask *ask, struct sched_told *told) {
+    (void)where;
+    *told = (struct sched_told){.ask = *ask, .state = ask->tid <= MANY ? 'R' : 'S', .read_ns = now_ns()};
+    atomic_fetch_add(&times_asked[ask->tid], 1);
+    atomic_fetch_add(&answers, 1);
+}
+
+// Many CPUs, each with a task that has it for long: all of them are asked about, again and again, and so are those that
+// sleep for a short time only.
+static void many_run(void **state) {
+    (void)state;
+    enum { ROUNDS = 80, SLEEPERS = 50 };
+    unsigned asked = 0;
+    struct sched_look *look = sched_look_new(proc, count_asks);
+    struct sched_who *who = sched_who_new(proc, NULL, look);
+    sched_machine_free(machine);
+    machine = sched_machine_new(MANY + 1);
+    for (int32_t i = 1; i <= MANY; i++)
+        switches(0, (uint32_t)i - 1, 0, 0, i);
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        uint64_t us = round * 100000;
+        for (int32_t tid = MANY + 1; tid <= MANY + SLEEPERS; tid++) { // they have just gone to sleep
+            wakes(us - 1000, 0, tid, MANY);
+            switches(us - 900, MANY, 0, 0, tid);
+            switches(us - 800, MANY, tid, SCHED_STATE_S, 0);
+        }
+        sched_who_look(who, machine, us * US);
+        for (int32_t tid = 1; tid <= MANY + SLEEPERS; tid++)
+            asked += sched_who_of(who, machine, sched_slot(machine, tid))->asked_ns == us * US;
+        for (int i = 0; i < 20000 && atomic_load(&answers) < asked; i++)
+            usleep(100);
+        assert_int_equal(atomic_load(&answers), asked);
+    }
+    for (int32_t tid = 1; tid <= MANY + SLEEPERS; tid++)
+        assert_true(atomic_load(&times_asked[tid]) >= 2);
+    sched_who_free(who);
+    sched_look_free(look);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(hidden_is_not_gone, begin, end),
+        cmocka_unit_test_setup_teardown(many_run, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
