@@ -81,9 +81,11 @@ const struct cgroup_limited *cgroups_limited_stopped(const struct cgroups_limite
     size_t longest = 0;
     for (size_t i = 0; i < cgroups_limited_count(list); i++) {
         const struct cgroup_limited *group = &list->groups[i];
+        if (!group->stops.throttled)
+            continue;
         size_t length = strcmp(group->path, "/") ? strlen(group->path) : 0; // the root is above all
         bool above = !strncmp(path, group->path, length) && (path[length] == '\0' || path[length] == '/');
-        if (above && group->stops.throttled && (!best || length > longest)) {
+        if (above && (!best || length > longest)) {
             best = group;
             longest = length;
         }

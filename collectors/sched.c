@@ -23,8 +23,6 @@
 // So few events are read more rarely: each look costs as much as a thousand of them, if only for the sub-buffers that
 // are copied whole. Where CPUs are few their buffers are large, and outlast a torrent that begins meanwhile.
 #define FEW_PER_MS 1000
-#define UNSEEN_MUCH                                                                                                    \
-    0.2             // a share of the interval of which it is told that it is not known: less than that is in a column
 #define DRAIN_MS 10 // stream_drain's own
 #define DRAIN_QUIET_MS 40
 
@@ -37,7 +35,7 @@ struct sched {
     struct sched_who *who;
     struct sched_look *look;
     struct sched_seed *seed; // NULL: /proc was listed whole
-    struct table_builder *rows;
+    struct table_builder *rows, *limit_rows;
     uint64_t seeded_ns, looked_ns;
     uint32_t drain_ms; // since the last look
     bool seed_due, has_waking;
@@ -155,6 +153,7 @@ static int sched_open(struct collector_run *run) {
     sched->who = sched_who_new("/proc", run->options, sched->look);
     sched->machine->filtered = sched_who_filters(sched->who);
     sched->rows = table_builder_new(&sched_tasks_table);
+    sched->limit_rows = table_builder_new(&sched_cgroups_table);
     seed_start(sched);
     return 0;
 }
@@ -168,6 +167,7 @@ static void sched_close(struct collector_run *run) {
     sched_look_free(sched->look);
     sched_who_free(sched->who);
     table_builder_free(sched->rows);
+    table_builder_free(sched->limit_rows);
     sched_machine_free(sched->machine);
     free(sched);
     run->state = NULL;
@@ -204,23 +204,6 @@ static void sched_drain(struct collector_run *run) {
 
 // ---- frames ----
 
-static void note_unseen(const struct sched_machine *machine, double seconds, struct section *out) {
-    char text[160];
-    double most = 0;
-    uint32_t worst = 0;
-    for (uint32_t i = 0; i < machine->n_cpus && !machine->partial; i++) {
-        double unknown = (double)machine->cpus[i].unknown / 1e9 / seconds;
-        worst = unknown > most ? i : worst;
-        most = fmax(most, unknown);
-    }
-    if (!(most >= UNSEEN_MUCH))
-        return;
-    snprintf(text, sizeof(text),
-             "what CPU %u did is not known for %.0f %% of the time: the kernel left out %llu switches", worst,
-             100 * fmin(1, most), (unsigned long long)machine->counts.unseen);
-    section_note(out, SEVERITY_INFO, "busy_pct", text, NULL);
-}
-
 static void put_notes(struct sched *sched, const struct stream_frame *frame, const struct sched_fill *fill,
                       struct section *out) {
     char text[256];
@@ -247,19 +230,12 @@ static void put_notes(struct sched *sched, const struct stream_frame *frame, con
                  (unsigned long long)sched->machine->counts.left_out);
         section_note(out, SEVERITY_WARNING, NULL, text, NULL);
     }
-    note_unseen(sched->machine, fill->seconds, out);
+    sched_fill_unseen(fill, out);
     if (cgroups_limited_left_out(fill->groups)) {
         snprintf(text, sizeof(text), "%zu control groups were not searched for limits: there are too many",
                  cgroups_limited_left_out(fill->groups));
         section_note(out, SEVERITY_INFO, "throttled_per_s", text, NULL);
     }
-}
-
-static bool any_throttled(const struct cgroups_limited *groups) {
-    for (size_t i = 0; i < cgroups_limited_count(groups); i++)
-        if (cgroups_limited_at(groups, i)->stops.throttled)
-            return true;
-    return false;
 }
 
 static int sched_sample(struct collector_run *run, struct section *out) {
@@ -275,7 +251,7 @@ static int sched_sample(struct collector_run *run, struct section *out) {
     if (frame.ratio > 1 && machine->last_ts < end)
         end = machine->last_ts; // it may be between two slices, of which nothing is known
     const struct cgroups_limited *groups = cgroups_limited_get();
-    machine->throttles = any_throttled(groups);
+    sched_who_throttled(sched->who, machine, groups);
     sched_machine_flush(machine, end);
     double recorded = (double)frame.on_ns / 1e9;
     if (frame.ratio == 1 && end > machine->begin)
@@ -285,6 +261,7 @@ static int sched_sample(struct collector_run *run, struct section *out) {
         .who = sched->who,
         .groups = groups,
         .rows = sched->rows,
+        .limit_rows = sched->limit_rows,
         .end = end,
         .seconds = run->first || recorded <= 0 ? NAN : recorded,
     };

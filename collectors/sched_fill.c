@@ -3,6 +3,7 @@
 #include "collectors/sched_fill.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "model/mem.h"
@@ -208,6 +209,29 @@ void sched_fill_cpus(const struct sched_fill *fill, struct section *out) {
     table_builder_free(builder);
 }
 
+// A share of the interval of which it is told that it is not known: less than that is in a column.
+#define UNSEEN_MUCH 0.2
+
+void sched_fill_unseen(const struct sched_fill *fill, struct section *out) {
+    const struct sched_machine *machine = fill->machine;
+    char text[192], unseen[96] = "";
+    double most = 0;
+    uint32_t worst = 0;
+    for (uint32_t i = 0; i < machine->n_cpus && !machine->partial; i++) {
+        double unknown = (double)machine->cpus[i].unknown / 1e9 / fill->seconds;
+        worst = unknown > most ? i : worst;
+        most = fmax(most, unknown);
+    }
+    if (!(most >= UNSEEN_MUCH))
+        return;
+    if (machine->counts.unseen)
+        snprintf(unseen, sizeof(unseen), ": the kernel left out %llu switch%s on all CPUs",
+                 (unsigned long long)machine->counts.unseen, machine->counts.unseen > 1 ? "es" : "");
+    snprintf(text, sizeof(text), "what CPU %u did is not known for %.0f %% of the time%s", worst, 100 * fmin(1, most),
+             unseen);
+    section_note(out, SEVERITY_INFO, "busy_pct", text, NULL);
+}
+
 // ---- histograms ----
 
 // The others: threads that have no histogram of their own, and those that are not shown (ktop's own).
@@ -264,22 +288,27 @@ void sched_fill_hists(const struct sched_fill *fill, struct section *out) {
 
 // ---- the rest ----
 
+static void fill_limit(const struct cgroup_limited *group, const struct row *row) {
+    const struct cgroup_stops *stops = &group->stops;
+    put_text(row, SCHED_G_CGROUP, text_from(group->path));
+    put(row, SCHED_G_QUOTA, group->limit_pct);
+    put(row, SCHED_G_PERIODS, (double)stops->periods / stops->seconds); // NAN: looked at once only
+    put(row, SCHED_G_THROTTLED, (double)stops->throttled / stops->seconds);
+    put(row, SCHED_G_THROTTLED_PCT, stops->periods ? 100 * (double)stops->throttled / (double)stops->periods : NAN);
+    put(row, SCHED_G_THROTTLED_US, (double)stops->throttled_us / stops->seconds);
+}
+
+// There may be thousands, of which few change from one frame to the next: frames share the rows of the others.
 void sched_fill_cgroups(const struct sched_fill *fill, struct section *out) {
-    struct table_builder *builder = table_builder_new(&sched_cgroups_table);
-    for (size_t i = 0; i < cgroups_limited_count(fill->groups); i++) {
-        const struct cgroup_limited *group = cgroups_limited_at(fill->groups, i);
-        const struct cgroup_stops *stops = &group->stops;
-        const struct row row = {builder, table_builder_add(builder)};
-        put_text(&row, SCHED_G_CGROUP, text_from(group->path));
-        put(&row, SCHED_G_QUOTA, group->limit_pct);
-        put(&row, SCHED_G_PERIODS, (double)stops->periods / stops->seconds); // NAN: looked at once only
-        put(&row, SCHED_G_THROTTLED, (double)stops->throttled / stops->seconds);
-        if (stops->periods)
-            put(&row, SCHED_G_THROTTLED_PCT, 100 * (double)stops->throttled / (double)stops->periods);
-        put(&row, SCHED_G_THROTTLED_US, (double)stops->throttled_us / stops->seconds);
+    struct table_builder *builder = fill->limit_rows;
+    uint32_t n = (uint32_t)cgroups_limited_count(fill->groups), had = (uint32_t)table_builder_rows(builder);
+    for (; had > n; had--) // from the end, so that the rows stay 0 to n - 1
+        table_builder_remove(builder, had - 1);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct row row = {builder, i < had ? i : table_builder_add(builder)};
+        fill_limit(cgroups_limited_at(fill->groups, i), &row);
     }
     section_table(out, table_builder_seal(builder));
-    table_builder_free(builder);
 }
 
 void sched_fill_series(const struct sched_fill *fill, double values[SCHED_S_ALL]) {

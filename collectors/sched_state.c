@@ -129,7 +129,7 @@ void sched_machine_gone(struct sched_machine *machine, uint32_t slot, uint64_t n
 #define IDLE_WAIT_NS 1000000ull
 
 bool sched_may_run(const struct sched_machine *machine, const struct sched_task *task, uint64_t now) {
-    if (!sched_waits(task->state) || task->cpu >= machine->n_cpus || machine->partial || machine->throttles)
+    if (!sched_waits(task->state) || task->cpu >= machine->n_cpus || machine->partial || task->throttled)
         return false;
     const struct sched_cpu *cpu = &machine->cpus[task->cpu];
     return cpu->known && cpu->current <= 0 && task->since + IDLE_WAIT_NS < now;

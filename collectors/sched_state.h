@@ -54,6 +54,8 @@ struct sched_task {
     bool woken_by; // waker is known
     bool hidden;   // not wanted by the user: in no histogram
     bool nudged;   // woken while it ran: it did not leave for that, or on its way to sleep
+    // Before a flush, of one that waits: its control group was throttled, so that it may wait at an idle CPU.
+    bool throttled;
     uint16_t cpu;
     int16_t prio;
     uint32_t birth;     // tells a task from the one that had its slot before
@@ -103,7 +105,6 @@ struct sched_machine {
     uint64_t last_ts;       // of the newest event
     bool partial;           // only the events of some tasks come: a CPU's queue is not known
     bool old_wakeups;       // there is no sched_waking: a wakeup is what sched_wakeup tells
-    bool throttles;         // control groups were throttled in the interval: their tasks wait at idle CPUs
     bool filtered;          // only some tasks are wanted: a new one is hidden until it is known to be one of them
     struct hist_acc *off;   // SCHED_OFF_KINDS
     struct hist_acc *slots; // SCHED_SLOTS + 1

@@ -221,6 +221,16 @@ static void take(struct sched_who *who, struct sched_machine *machine, const str
         text_set(&person->waits_for, "/proc does not answer about it: it hangs within the kernel's locks");
 }
 
+void sched_who_throttled(struct sched_who *who, struct sched_machine *machine, const struct cgroups_limited *groups) {
+    for (uint32_t i = 1; i < machine->n; i++) {
+        struct sched_task *task = &machine->tasks[i];
+        if (!task->tid || !sched_waits(task->state))
+            continue;
+        const struct text *cgroup = sched_who_of(who, machine, i)->cgroup;
+        task->throttled = cgroup && cgroups_limited_stopped(groups, text_bytes(cgroup));
+    }
+}
+
 // How urgent a question about the task is. Fills the question.
 static enum urgency question(struct sched_who *who, const struct sched_machine *machine, uint32_t slot, uint64_t now,
                              struct sched_ask *ask) {

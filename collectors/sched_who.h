@@ -3,6 +3,7 @@
 #ifndef COLLECTORS_SCHED_WHO_H
 #define COLLECTORS_SCHED_WHO_H
 
+#include "collectors/cgroups_limited.h"
 #include "collectors/collector.h"
 #include "collectors/sched_look.h"
 #include "collectors/sched_state.h"
@@ -44,6 +45,8 @@ void sched_who_tell(struct sched_who *who, struct sched_machine *machine, uint32
 // for longer than they take to come, is unknown from then on: an event of it was not recorded. now: of the machine's
 // clock.
 void sched_who_look(struct sched_who *who, struct sched_machine *machine, uint64_t now);
+// Before a flush: tells the machine of each task that waits whether its control group was stopped.
+void sched_who_throttled(struct sched_who *who, struct sched_machine *machine, const struct cgroups_limited *groups);
 // Of the task in that slot; never NULL, and of that task, not of one before it.
 struct sched_person *sched_who_of(struct sched_who *who, const struct sched_machine *machine, uint32_t slot);
 // The slot's task is gone: forgets it, and says which row it had (0: none).

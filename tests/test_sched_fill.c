@@ -12,7 +12,8 @@
 #include "model/live.h"
 
 static struct sched_who *who;
-static struct table_builder *rows;
+static struct table_builder *rows, *limit_rows;
+static const struct cgroups_limited *groups;
 static struct section *section;
 static char proc[64];
 static uint64_t frame_begin;
@@ -38,6 +39,8 @@ static int begin(void **state) {
     assert_non_null(mkdtemp(proc));
     who = sched_who_new(proc, NULL, NULL);
     rows = table_builder_new(&sched_tasks_table);
+    limit_rows = table_builder_new(&sched_cgroups_table);
+    groups = NULL;
     section = NULL;
     frame_begin = 0;
     return 0;
@@ -48,6 +51,8 @@ static int end(void **state) {
     snprintf(command, sizeof(command), "rm -r %s", proc);
     section_unref(section);
     table_builder_free(rows);
+    table_builder_free(limit_rows);
+    cgroups_limited_unref(groups);
     sched_who_free(who);
     tear_down(state);
     return system(command);
@@ -55,15 +60,22 @@ static int end(void **state) {
 
 // The frame up to that time, in us.
 static void frame(uint64_t us) {
+    sched_who_throttled(who, machine, groups);
     sched_machine_flush(machine, us * US);
-    const struct sched_fill fill = {
-        .machine = machine, .who = who, .rows = rows, .end = us * US, .seconds = (double)(us - frame_begin) / 1e6};
+    const struct sched_fill fill = {.machine = machine,
+                                    .who = who,
+                                    .groups = groups,
+                                    .rows = rows,
+                                    .limit_rows = limit_rows,
+                                    .end = us * US,
+                                    .seconds = (double)(us - frame_begin) / 1e6};
     section_unref(section);
     section = section_new("sched", frame_begin * US, us * US);
     sched_fill_tasks(&fill, section);
     sched_fill_cpus(&fill, section);
     sched_fill_stuck(&fill, section);
     sched_fill_cgroups(&fill, section);
+    sched_fill_unseen(&fill, section);
     sched_fill_hists(&fill, section);
     double values[SCHED_S_ALL];
     sched_fill_series(&fill, values);
@@ -136,6 +148,30 @@ static const union cell *row_of_cpu(double cpu) {
     return NULL;
 }
 
+static bool says(const char *part) {
+    for (size_t i = 0; i < section_notes(section); i++)
+        if (strstr(section_note_at(section, i)->text, part))
+            return true;
+    return false;
+}
+
+// A new list of control groups, and how often each was throttled in 10 periods.
+static void limit(size_t n, const char *const *paths, const uint64_t *throttled) {
+    struct cgroups_limited *list = cgroups_limited_new(n, 0);
+    for (size_t i = 0; i < n; i++)
+        cgroups_limited_add(list, &(const struct cgroup){
+                                      .path = (char *)paths[i],
+                                      .limits.cpu_pct = 20,
+                                      .stops = {.seconds = 1, .periods = 10, .throttled = throttled[i]},
+                                  });
+    cgroups_limited_unref(groups);
+    groups = list;
+}
+
+static void is_in(int32_t tid, const char *cgroup) {
+    sched_who_of(who, machine, sched_slot(machine, tid))->cgroup = text_from(cgroup);
+}
+
 #define IS(value, expected) assert_true(fabs((value) - (expected)) < 1e-6)
 
 // Some kernels leave out switches out of the idle task and of PID 1's threads. Nobody is stuck or busy by guesswork.
@@ -153,6 +189,8 @@ static void unseen_by_the_idle_task(void **state) {
     IS(row[SCHED_T_SLEEP].num, 300000);
     assert_int_equal(count_rows("sched_stuck"), 0);
     IS(cpu[SCHED_C_UNKNOWN].num, 60);
+    assert_true(says("what CPU 0 did is not known for 60 % of the time"));
+    assert_false(says("left out"));            // that many it must have been shows only later
     assert_true(isnan(cpu[SCHED_C_BUSY].num)); // most of it is not known
     assert_true(isnan(cpu[SCHED_C_LENGTH].num));
     // It leaves: of the time before nothing is known, of the time after all.
@@ -161,6 +199,7 @@ static void unseen_by_the_idle_task(void **state) {
     row = row_of("sched_tasks", 7);
     cpu = row_of_cpu(0);
     IS(cpu[SCHED_C_UNKNOWN].num, 20);
+    assert_true(says("of the time: the kernel left out 1 switch on all CPUs"));
     IS(cpu[SCHED_C_BUSY].num, 0);
     IS(cpu[SCHED_C_LENGTH].num, 0.2); // it waited, or it ran
     IS(row[SCHED_T_SLEEP].num, 800000);
@@ -173,14 +212,76 @@ static void unseen_by_the_idle_task(void **state) {
     frame(3000000);
     IS(row_of_cpu(0)[SCHED_C_UNKNOWN].num, 0);
     IS(row_of_cpu(0)[SCHED_C_BUSY].num, 25);
-    // Where control groups are throttled, tasks do wait for idle CPUs.
-    machine->throttles = true;
-    wakes(3100000, 9, 7, 0);
-    frame(4000000);
+    assert_false(says("is not known"));
+}
+
+// The tasks of a control group that is throttled do wait for idle CPUs; that says nothing of the others.
+static void throttled_by_its_group(void **state) {
+    (void)state;
+    switches(0, 0, 0, 0, 7);
+    switches(10, 0, 7, SCHED_STATE_S, 0);
+    switches(0, 1, 0, 0, 8);
+    switches(10, 1, 8, SCHED_STATE_S, 0);
+    is_in(7, "/pods/a/one");
+    is_in(8, "/pods/b");
+    frame(1000000);
+    limit(2, (const char *const[]){"/pods/a", "/pods/b"}, (const uint64_t[]){9, 0});
+    wakes(1100000, 9, 7, 0);
+    wakes(1100000, 9, 8, 1);
+    frame(2000000);
     assert_string_equal(text_bytes(row_of("sched_tasks", 7)[SCHED_T_STATE].text), "waiting");
     IS(row_of("sched_tasks", 7)[SCHED_T_QUEUE_MAX].num, 900000);
+    IS(row_of_cpu(0)[SCHED_C_UNKNOWN].num, 0);
     IS(row_of_cpu(0)[SCHED_C_BUSY].num, 0);
     assert_int_equal(count_rows("sched_stuck"), 1);
+    assert_string_equal(text_bytes(row_of("sched_stuck", 7)[SCHED_W_KIND].text), "throttled");
+    assert_string_equal(text_bytes(row_of("sched_tasks", 8)[SCHED_T_STATE].text), "R");
+    IS(row_of_cpu(1)[SCHED_C_UNKNOWN].num, 90);
+    limit(2, (const char *const[]){"/pods/a", "/pods/b"}, (const uint64_t[]){0, 0}); // no longer
+    frame(3000000);
+    assert_string_equal(text_bytes(row_of("sched_tasks", 7)[SCHED_T_STATE].text), "R");
+    IS(row_of_cpu(0)[SCHED_C_UNKNOWN].num, 100);
+}
+
+// Rows of control groups are those of the newest list; frames share the rows that stay the same.
+static void limits(void **state) {
+    (void)state;
+    enum { GROUPS = 300, GONE = 5 };
+    static char names[GROUPS][16];
+    const char *paths[GROUPS];
+    uint64_t throttled[GROUPS] = {0};
+    for (int i = 0; i < GROUPS; i++) {
+        snprintf(names[i], sizeof(names[i]), "/%03d", i);
+        paths[i] = names[i];
+    }
+    limit(GROUPS, paths, throttled);
+    frame(1000000);
+    struct section *before = section;
+    section = NULL; // kept for what follows
+    throttled[0] = 4;
+    limit(GROUPS, paths, throttled);
+    frame(2000000);
+    const struct table *old = section_find_table(before, "sched_cgroups"),
+                       *new = section_find_table(section, "sched_cgroups");
+    size_t shared = 0, cursors[2] = {0};
+    for (const union cell *row; (row = table_next(old, &cursors[0]));)
+        shared += row == table_next(new, &cursors[1]);
+    assert_int_equal(shared, GROUPS - TABLE_CHUNK_ROWS);
+    cursors[0] = cursors[1] = 0;
+    IS(table_next(old, &cursors[0])[SCHED_G_THROTTLED_PCT].num, 0);
+    IS(table_next(new, &cursors[1])[SCHED_G_THROTTLED_PCT].num, 40);
+    section_unref(before);
+    limit(GROUPS - GONE, paths + GONE, throttled + GONE); // the first ones were removed
+    for (int i = 0; i < 2; i++) {
+        frame((uint64_t)(3 + i) * 1000000);
+        size_t cursor = 0, n = 0;
+        for (const union cell *row; (row = table_next(section_find_table(section, "sched_cgroups"), &cursor)); n++) {
+            assert_string_equal(text_bytes(row[SCHED_G_CGROUP].text), names[n + (i ? 0 : GONE)]);
+            IS(row[SCHED_G_THROTTLED].num, i && !n ? 4 : 0);
+        }
+        assert_int_equal(n, i ? GROUPS : GROUPS - GONE);
+        limit(GROUPS, paths, throttled);
+    }
 }
 
 static void unseen_by_the_first_process(void **state) {
@@ -436,6 +537,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(coming_and_going, begin, end),
         cmocka_unit_test_setup_teardown(unseen_by_the_idle_task, begin, end),
         cmocka_unit_test_setup_teardown(unseen_by_the_first_process, begin, end),
+        cmocka_unit_test_setup_teardown(throttled_by_its_group, begin, end),
+        cmocka_unit_test_setup_teardown(limits, begin, end),
         cmocka_unit_test_setup_teardown(who_waits_is_asked, begin, end),
         cmocka_unit_test_setup_teardown(realtime_hogs, begin, end),
         cmocka_unit_test_setup_teardown(ktop_is_no_cause, begin, end),

@@ -289,6 +289,8 @@ static void hold_bounds(const struct sim *sim, const struct sched_machine *with,
 
 static void next_interval(struct sim *sim) {
     for (int way = 0; way < WAYS; way++) {
+        for (uint32_t i = 1; i < sim->machines[way]->n; i++)
+            sim->machines[way]->tasks[i].throttled = !sim->unrecorded; // this scheduler lets tasks wait at idle CPUs
         sched_machine_flush(sim->machines[way], sim->now);
         if (!sim->unrecorded)
             compare(sim, sim->machines[way]);
@@ -330,7 +332,6 @@ static void sim_start(struct sim *sim, uint32_t seed, enum unrecorded unrecorded
         struct sched_machine *to = sim->machines[way] = sched_machine_new(CPUS);
         make_formats(&to->formats, way == 2);
         to->begin = sim->now;
-        to->throttles = !unrecorded; // this scheduler lets tasks wait at idle CPUs
         sched_machine_lost(to, sim->now);
     }
     for (int tid = 1; tid <= TASKS; tid++) {
