@@ -43,6 +43,7 @@ struct block_proc {
     uint64_t ios, bytes, latency_ns; // of requests, and of bios on devices without
     uint64_t bios, total_ns;         // of bios
     struct block_sequence_counts sequence;
+    uint64_t unsettled, looked; // for the caller
 };
 
 struct block_slot {

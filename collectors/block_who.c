@@ -16,6 +16,7 @@
 #define PEOPLE_MAX 16384
 #define PLACES (PEOPLE_MAX * 2)
 #define WORKER_NS 5000000ull // what a kernel worker did last is asked for again after so long
+#define KTHREADD 2           // parent of the kernel's threads, and of no other
 
 struct entry {
     struct block_person person;
@@ -31,6 +32,7 @@ struct block_who {
     struct entry *entries;
     uint32_t n, places[PLACES];
     uint32_t resolved;
+    uint32_t *workers, n_workers; // which of the frame's procs are kernel workers
     struct entry nobody;
 };
 
@@ -40,6 +42,7 @@ struct block_who *block_who_new(const char *proc, const char *cgroups, const str
     snprintf(who->cgroups, sizeof(who->cgroups), "%s", cgroups);
     who->options = options;
     who->entries = xcalloc(PEOPLE_MAX, sizeof(*who->entries));
+    who->workers = xcalloc(BLOCK_PROCS_MAX, sizeof(*who->workers)); // memory that is not touched costs nothing
     return who;
 }
 
@@ -59,6 +62,7 @@ void block_who_free(struct block_who *who) {
     for (uint32_t i = 0; i < who->n; i++)
         forget(&who->entries[i]);
     free(who->entries);
+    free(who->workers);
     free(who);
 }
 
@@ -109,8 +113,13 @@ static const struct text *cgroup_name(const struct block_who *who, uint64_t id) 
     return NULL;
 }
 
+// Lets go what limits had held back when there is no memory for a worker: of Linux before 6.8, and since.
+static bool is_rescuer(const char *comm) {
+    return !strncmp(comm, "kthrotld", BLOCK_COMM) || !strncmp(comm, "kworker/R-kthro", BLOCK_COMM);
+}
+
 static bool is_worker(const char *comm) {
-    return !memcmp(comm, "kworker/", 8);
+    return !memcmp(comm, "kworker/", 8) || is_rescuer(comm);
 }
 
 static void look_up(const struct block_who *who, struct entry *entry, uint64_t now_ns) {
@@ -138,7 +147,7 @@ static void look_up(const struct block_who *who, struct entry *entry, uint64_t n
     }
     // Of a worker the name goes on with the workqueue that it worked for last: "kworker/0:1-kthrotld", or +, now.
     const char *queue = is_worker(entry->comm) ? strpbrk(status.name, "+-") : NULL;
-    entry->lets_go = queue && !strcmp(queue + 1, "kthrotld");
+    entry->lets_go = is_rescuer(entry->comm) ? status.parent == KTHREADD : queue && !strcmp(queue + 1, "kthrotld");
     if (!entry->comm[0] && status.name[0]) // the event that told of it has no name
         person->comm = text_from(status.name);
     struct thread_status process;
@@ -193,31 +202,54 @@ static uint32_t find_throttled(struct block_who *who, const char *group, uint64_
     if (i == UINT32_MAX)
         return i;
     struct entry *entry = &who->entries[i];
-    forget(entry);
     entry->read_ns = now_ns;
+    if (entry->person.comm)
+        return i;
     entry->person = (struct block_person){
         .comm = text_from(throttled), .cgroup = group ? text_from(group) : NULL, .wanted = !block_who_filters(who)};
     return i;
 }
 
-// A worker does this and that: only what it does on a disk with such a limit, while that was its last work. Which group
-// it was is asked again each time, for the last look at a frame has what the groups did in it.
-static void resolve_worker(struct block_who *who, struct block_proc *proc, uint64_t now_ns) {
+// A worker does this and that: only what it does on a disk with such a limit, while that was its last work. So it is
+// asked only after it did something there, and until it was asked after that. Which group it was is asked again each
+// time, for the last look at a frame has what the groups did in it.
+static void resolve_worker(struct block_who *who, struct block_proc *proc, uint64_t ios, uint64_t now_ns) {
     const char *group;
-    if (!is_worker(proc->comm) || proc->who == UINT32_MAX ||
-        !block_limits_hold(who->limits, proc->dev, (enum block_op)proc->op, &group))
+    if (proc->who == UINT32_MAX)
         return;
     bool known = !who->entries[proc->who].person.tid; // since an earlier look
+    if ((!known && ios == proc->looked) || !block_limits_hold(who->limits, proc->dev, (enum block_op)proc->op, &group))
+        return;
     uint32_t worker = known ? proc->who : find(who, proc, WORKER_NS, now_ns);
-    if (known || who->entries[worker].lets_go)
+    if (known || (worker != UINT32_MAX && who->entries[worker].lets_go))
         proc->who = find_throttled(who, group, now_ns);
+    else if (worker != UINT32_MAX && who->entries[worker].read_ns == now_ns)
+        proc->looked = ios;
+}
+
+// What stands in streams is not in the sums of procs yet.
+static void resolve_workers(struct block_who *who, struct block_stat *stat, uint64_t now_ns) {
+    for (uint32_t i = 0; who->n_workers && i < stat->n_streams; i++) {
+        const struct block_stream *stream = &stat->streams[i];
+        if (stream->proc != UINT32_MAX && is_worker(stream->comm))
+            stat->procs[stream->proc].unsettled += stream->sum_latency.count + stream->sum_total.count;
+    }
+    for (uint32_t i = 0; i < who->n_workers; i++) {
+        struct block_proc *proc = &stat->procs[who->workers[i]];
+        resolve_worker(who, proc, proc->ios + proc->bios + proc->unsettled, now_ns);
+        proc->unsettled = 0;
+    }
 }
 
 void block_who_resolve(struct block_who *who, struct block_stat *stat, uint64_t now_ns) {
-    for (; who->resolved < stat->n_procs; who->resolved++)
-        stat->procs[who->resolved].who = find(who, &stat->procs[who->resolved], KEEP_NS, now_ns);
-    for (uint32_t i = 0; who->limits && i < who->resolved; i++)
-        resolve_worker(who, &stat->procs[i], now_ns);
+    for (; who->resolved < stat->n_procs; who->resolved++) {
+        struct block_proc *proc = &stat->procs[who->resolved];
+        proc->who = find(who, proc, KEEP_NS, now_ns);
+        if (is_worker(proc->comm) && who->n_workers < BLOCK_PROCS_MAX)
+            who->workers[who->n_workers++] = who->resolved;
+    }
+    if (who->limits)
+        resolve_workers(who, stat, now_ns);
 }
 
 const struct block_person *block_who_of(const struct block_who *who, const struct block_proc *proc) {
@@ -240,5 +272,5 @@ void block_who_tidy(struct block_who *who, uint64_t now_ns) {
         who->places[place] = ++kept;
     }
     who->n = kept;
-    who->resolved = 0;
+    who->resolved = who->n_workers = 0;
 }

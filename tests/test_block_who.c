@@ -109,10 +109,11 @@ static void one_group(void **state) {
     look(10);
     assert_string_equal(told(0), "fio 90 /a");
     assert_string_equal(told(1), "kworker/0:1 7 /"); // its last work was another one
-    worker("kworker/0:1-kthrotld");
-    look(2);
-    assert_string_equal(told(1), "kworker/0:1 7 /"); // asked just before
+    worker("kworker/0:1-kthrotld");                  // for another disk
     io(7, "kworker/0:1", OTHER, BLOCK_READ);
+    look(900);
+    assert_string_equal(told(1), "kworker/0:1 7 /"); // it did nothing there since
+    io(7, "kworker/0:1", DISK, BLOCK_READ);
     io(7, "kworker/0:1", DISK, BLOCK_WRITE);
     look(10);
     assert_string_equal(told(1), "(throttled) 0 /a");
@@ -126,11 +127,57 @@ static void one_group(void **state) {
     look(10);
     assert_string_equal(told(0), "kworker/0:1 7 /");
     worker("kworker/0:1+kthrotld");
+    io(7, "kworker/0:1", DISK, BLOCK_READ);
+    block_stat_settle(stat_of_frame);
+    look(2);
+    assert_string_equal(told(0), "kworker/0:1 7 /"); // asked just before: it is asked later
     look(10);
     assert_string_equal(told(0), "(throttled) 0 /a");
     worker("kworker/0:1-events"); // what was told stays so for the frame
+    io(7, "kworker/0:1", DISK, BLOCK_READ);
     look(10);
     assert_string_equal(told(0), "(throttled) 0 /a");
+}
+
+// One I/O is asked for once, whether it stands in a stream or was added up since.
+static void asked_once(void **state) {
+    (void)state;
+    io(7, "kworker/0:1", DISK, BLOCK_READ);
+    look(10);
+    worker("kworker/0:1-kthrotld");
+    look(10);
+    block_stat_settle(stat_of_frame);
+    look(10);
+    assert_string_equal(told(0), "kworker/0:1 7 /");
+}
+
+static void kernel_thread(int32_t tid, const char *name, int parent) {
+    char path[64], text[96];
+    snprintf(path, sizeof(path), "/proc/%d/status", tid);
+    snprintf(text, sizeof(text), "Name:\t%s\nTgid:\t%d\nPid:\t%d\nPPid:\t%d\nUid:\t0\t0\n", name, tid, tid, parent);
+    put(path, text);
+    snprintf(path, sizeof(path), "/proc/%d/cgroup", tid);
+    put(path, "0::/\n");
+}
+
+// The thread that works for the queue when there is no memory for a worker has the queue's name.
+static void rescuer(void **state) {
+    (void)state;
+    kernel_thread(8, "kthrotld", 2);
+    kernel_thread(9, "kworker/R-kthrotld", 2);
+    kernel_thread(10, "kworker/R-xfs-sda", 2);
+    kernel_thread(91, "kthrotld", 1); // a program that calls itself so
+    io(8, "kthrotld", DISK, BLOCK_READ);
+    io(9, "kworker/R-kthro", DISK, BLOCK_READ);
+    io(10, "kworker/R-xfs-s", DISK, BLOCK_READ);
+    io(91, "kthrotld", DISK, BLOCK_READ);
+    io(8, "kthrotld", OTHER, BLOCK_READ);
+    look(10);
+    assert_string_equal(told(0), "(throttled) 0 /a");
+    assert_string_equal(told(1), "(throttled) 0 /a");
+    assert_string_equal(told(2), "kworker/R-xfs-s 10 /");
+    assert_string_equal(told(3), "kthrotld 91 /");
+    assert_string_equal(told(4), "kthrotld 8 /");
 }
 
 static void several_groups(void **state) {
@@ -181,6 +228,8 @@ static void filtered(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_group, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(asked_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rescuer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(several_groups, set_up, tear_down),
         cmocka_unit_test_setup_teardown(filtered, set_up, tear_down),
     };
