@@ -67,7 +67,11 @@ static int by_latency(const void *left, const void *right) {
 
 static int by_time(const void *left, const void *right) {
     const struct item *a = left, *b = right;
-    return a->single->begin_ts < b->single->begin_ts ? -1 : a->single->begin_ts > b->single->begin_ts;
+    if (a->single->begin_ts != b->single->begin_ts)
+        return a->single->begin_ts < b->single->begin_ts ? -1 : 1;
+    if (a->single->tid != b->single->tid) // that those of one call stand side by side
+        return a->single->tid < b->single->tid ? -1 : 1;
+    return a->single < b->single ? -1 : a->single > b->single;
 }
 
 // One call that is among the slowest and failed, too.
@@ -141,7 +145,7 @@ void syscalls_single_fill(const struct syscalls_fill *fill, const struct text *c
         fill_row(fill, names[items[i].call - pair->calls], builder, &items[i]);
         rows++;
     }
-    section_stream(out, table_builder_seal(builder), fill->calls - rows);
+    section_stream(out, table_builder_seal(builder), fill->calls > rows ? fill->calls - rows : 0);
     table_builder_free(builder);
     free(items);
 }
