@@ -260,15 +260,20 @@ static void put_path(const struct call *call, struct out *out, uint64_t address,
             (int)(length < PATH_SHOWN ? length : PATH_SHOWN), path, length > PATH_SHOWN ? "..." : "");
 }
 
+// A time of the clock has ten digits before the point.
+static void put_seconds(struct out *out, double seconds) {
+    put(out, seconds >= 1e5 || seconds <= -1e5 ? "%.3fs" : "%gs", seconds);
+}
+
 static void put_time(const struct call *call, struct out *out, uint64_t address) {
     int64_t time[2];
     int32_t time_32[2];
     if (!address)
         put(out, "NULL");
     else if (call->is_64 && syscalls_memory_read(call->pid, address, time, sizeof(time)) == sizeof(time))
-        put(out, "%gs", (double)time[0] + (double)time[1] / 1e9);
+        put_seconds(out, (double)time[0] + (double)time[1] / 1e9);
     else if (!call->is_64 && syscalls_memory_read(call->pid, address, time_32, sizeof(time_32)) == sizeof(time_32))
-        put(out, "%gs", (double)time_32[0] + (double)time_32[1] / 1e9);
+        put_seconds(out, (double)time_32[0] + (double)time_32[1] / 1e9);
     else
         put(out, "0x%llx", (unsigned long long)address);
 }

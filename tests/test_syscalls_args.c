@@ -96,6 +96,12 @@ static void times(void **state) {
     uint64_t address = (uint64_t)(uintptr_t)&time;
     expect(SYS_clock_nanosleep, (uint64_t[6]){1, 0, address}, "1, 0, 29463.3s, 0");
     expect(SYS_clock_nanosleep, (uint64_t[6]){1, TIMER_ABSTIME, address}, "1, TIMER_ABSTIME, until 29463.3s, 0");
+    const struct timespec clock = {.tv_sec = 1763840123, .tv_nsec = 456000000};
+    address = (uint64_t)(uintptr_t)&clock;
+    expect(SYS_clock_nanosleep, (uint64_t[6]){0, TIMER_ABSTIME, address}, "0, TIMER_ABSTIME, until 1763840123.456s, 0");
+    const struct timespec little = {.tv_nsec = 2500};
+    address = (uint64_t)(uintptr_t)&little;
+    expect(SYS_clock_nanosleep, (uint64_t[6]){1, 0, address}, "1, 0, 2.5e-06s, 0");
 }
 
 static bool idle(long number, uint64_t first, uint64_t second, const char *string) {
