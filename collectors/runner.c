@@ -272,11 +272,13 @@ static void tell_opening(struct worker *worker, uint64_t since_ns) {
     const char *what = atomic_load(&worker->run.waits_for);
     if (age_ns < OPENING_LONG_NS)
         return;
-    char text[160];
+    char text[160], fix[160];
     struct section *section = section_new(worker->collector->name, since_ns, since_ns);
     snprintf(text, sizeof text, "%s has delivered nothing for %.0f s: it waits for %s", worker->collector->name,
              (double)age_ns / 1e9, what ? what : "its source to open");
-    section_note(section, SEVERITY_WARNING, NULL, text, "none: it begins by itself as soon as the kernel answers");
+    snprintf(fix, sizeof fix,
+             "none: it begins by itself when the kernel answers; where it waits: cat /proc/%d/task/*/stack", getpid());
+    section_note(section, SEVERITY_WARNING, NULL, text, fix);
     section_complete(section, worker->collector);
     live_put_early(worker->runner->live, worker->slot, section);
 }
@@ -285,6 +287,9 @@ static void frame_comes(void *arg) {
     struct runner *runner = arg;
     for (size_t i = 0; i < runner->n; i++) {
         struct worker *worker = &runner->workers[i];
+        // Until it is put: hand_over ends the opening under this lock before it puts data, so that this cannot come
+        // after the data and hide it. Only short locks are taken inside, and no thread that has one of them asks for
+        // this one.
         pthread_mutex_lock(&worker->lock);
         if (worker->opening_ns)
             tell_opening(worker, worker->opening_ns);

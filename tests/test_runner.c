@@ -323,7 +323,7 @@ static void slow_to_open(void **state) {
     runner_want(runner, dear);
     uint64_t begin = now_ns(), stale, waited_ns = 0;
     bool told = false, was_quiet = false;
-    char text[160] = "";
+    char text[400] = "", where[64];
     for (uint64_t number = 2; number < 500 && !told;) {
         const struct frame *frame = frame_wait(live, number);
         const struct section *section = frame_section(frame, "dear", &stale);
@@ -333,13 +333,15 @@ static void slow_to_open(void **state) {
         told = section_notes(section) == 1;
         was_quiet |= !told && waited_ns > 1000000000;
         if (told)
-            snprintf(text, sizeof text, "%s", section_note_at(section, 0)->text);
+            snprintf(text, sizeof text, "%s; %s", section_note_at(section, 0)->text, section_note_at(section, 0)->fix);
         number = frame->number + 1;
         frame_unref(frame);
     }
     assert_true(told && was_quiet && waited_ns >= 1900000000);
     assert_non_null(strstr(text, "dear has delivered nothing for "));
-    assert_non_null(strstr(text, " s: it waits for the test"));
+    assert_non_null(strstr(text, " s: it waits for the test; "));
+    snprintf(where, sizeof where, "cat /proc/%d/task/*/stack", getpid());
+    assert_non_null(strstr(text, where));
     const uint64_t one = 1;
     assert_int_equal(write(dear_fd, &one, sizeof one), sizeof one);
     bool there = false;
