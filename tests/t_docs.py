@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # needs: the program; the man page and the README name every option, pane, column, key and series, and no other options
+import json
 import os
 import re
 import subprocess
@@ -45,6 +46,14 @@ def main():
     words = set(re.findall(r"[a-z][a-z0-9_]*", plain))
     for name in sorted(names - words):
         bad.append(f"man page: column {name} is missing")
+    # Also what no screen shows, as it stands in the files.
+    series = set()
+    for line in ktop("-b", "-n", "1", "-d", "0.1", "-F", "json", "-P", ",".join(panes)).splitlines():
+        series |= set(json.loads(line)["series"])
+    if len(series) < 60:
+        bad.append(f"the JSON has only {len(series)} series")
+    for name in sorted(series - names):
+        bad.append(f"--list columns: series {name} of the JSON is missing")
     # The section COLUMNS is made by a program, from titles of all kinds.
     made = subprocess.run([os.path.join(TOP, "man/update"), "--check"], capture_output=True, text=True, env={**os.environ, "KTOP": KTOP})
     if made.returncode:

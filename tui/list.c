@@ -36,6 +36,15 @@ static int list_columns(void) {
             if (views[i]->parts[j].kind->describe)
                 views[i]->parts[j].kind->describe(&views[i]->parts[j], blank, stdout);
     }
+    // Also those that no screen shows.
+    puts("\nseries: Series: values that stand alone, in the JSON and CSV of each pane that shows something of their "
+         "source");
+    for (size_t i = 0; i < blank->n_sections; i++)
+        for (size_t k = 0; k < section_n_series(blank->sections[i]); k++) {
+            const struct series_def *def;
+            section_series_at(blank->sections[i], k, &def);
+            printf("  %-26s %s\n", def->name, def->help ? def->help : "");
+        }
     frame_unref(blank);
     return ended();
 }
