@@ -319,7 +319,8 @@ static const struct frame *busy_frame(uint64_t number, double vda, double loop0)
     struct frame *frame = forge_frame(number);
     struct section *system = forge_section("system", number), *block = forge_section("block", number);
     char rows[128];
-    snprintf(rows, sizeof rows, "vda|0|0|0|0|0|%g\nloop0|0|0|0|0|0|%g", vda, loop0);
+    int n = vda < 0 ? 0 : snprintf(rows, sizeof rows, "vda|0|0|0|0|0|%g\n", vda); // less than 0: it is not there
+    snprintf(rows + n, sizeof rows - (size_t)n, "loop0|0|0|0|0|0|%g", loop0);
     section_table(system, forge_table(&devices, rows));
     frame_add_section(frame, system, 0);
     struct hist_set *latency = hist_set_new(&forge_io_latency);
@@ -377,6 +378,28 @@ static void busiest(void **state) {
     expect_choice(pane, &look, "device vda (filter), op all");
     pane_set_filter(pane, "");
     expect_choice(pane, &look, "device loop0 (busiest), op all");
+    for (int i = 0; i < ALL; i++)
+        frame_unref(list[i]);
+    pane_free(pane);
+}
+
+// The busiest device is pulled out of a machine that does nothing else: all are shown, then the one that works at all.
+static void unplugged(void **state) {
+    (void)state;
+    enum { ALL = 9 };
+    const struct frame *list[ALL];
+    struct look look;
+    struct pane *pane = pane_new(&view_disk);
+    for (int i = 0; i < ALL; i++)
+        list[i] = busy_frame((uint64_t)i + 1, i < 3 ? 50 : -1, i < 6 ? 0 : 0.1);
+    for (size_t i = 1; i <= ALL; i++) {
+        forge_look(&look, list, i);
+        look.live = true;
+        expect_choice(pane, &look,
+                      i <= 3   ? "device vda (busiest), op all"
+                      : i <= 6 ? "device all, op all"
+                               : "device loop0 (busiest), op all");
+    }
     for (int i = 0; i < ALL; i++)
         frame_unref(list[i]);
     pane_free(pane);
@@ -452,8 +475,9 @@ static void contract_names(void **state) {
 int main(void) {
     setenv("TZ", "UTC", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(screens), cmocka_unit_test(keys),  cmocka_unit_test(busiest),
-        cmocka_unit_test(help),    cmocka_unit_test(wider), cmocka_unit_test(contract_names),
+        cmocka_unit_test(screens),        cmocka_unit_test(keys), cmocka_unit_test(busiest),
+        cmocka_unit_test(unplugged),      cmocka_unit_test(help), cmocka_unit_test(wider),
+        cmocka_unit_test(contract_names),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,5 +1,6 @@
 // What the histograms of a pane show until the user chooses: the device that is busiest, or that the pane's filter asks
-// for. It stays for as long as no other one is clearly busier over many seconds: a picture that jumps is not read.
+// for. It stays for as long as it is there and no other one is clearly busier over many seconds: a picture that jumps
+// is not read.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +22,15 @@ struct busy_list {
     size_t n, capacity;
 };
 
-// A row keeps its place in a table from frame to frame, most often: there first.
-static struct busy *busy_find(struct busy_list *list, const char *value, size_t hint) {
+// A row keeps its place in a table from frame to frame, most often: there first. NULL: it is not there, and not wanted.
+static struct busy *busy_find(struct busy_list *list, const char *value, size_t hint, bool add) {
     if (hint < list->n && !strcmp(list->all[hint].value, value))
         return &list->all[hint];
     for (size_t i = 0; i < list->n; i++)
         if (!strcmp(list->all[i].value, value))
             return &list->all[i];
+    if (!add)
+        return NULL;
     if (list->n == list->capacity) {
         list->capacity = list->capacity * 2 + 16;
         list->all = xrealloc(list->all, list->capacity * sizeof *list->all);
@@ -38,7 +41,9 @@ static struct busy *busy_find(struct busy_list *list, const char *value, size_t 
     return new;
 }
 
-static void busy_add(struct busy_list *list, const struct hist_measure *measure, const struct frame *frame) {
+// The newest frame first: only what it has can be chosen.
+static void busy_add(struct busy_list *list, const struct hist_measure *measure, const struct frame *frame,
+                     bool newest) {
     const struct table *table = frame_table(frame, measure->table);
     const struct table *better = measure->better ? frame_table(frame, measure->better) : NULL;
     int column = table ? table_column(table_def(table), measure->set) : -1;
@@ -48,8 +53,9 @@ static void busy_add(struct busy_list *list, const struct hist_measure *measure,
     for (const union cell *row; column >= 0 && (row = table_next(table, &at)); place++) {
         double busy = table_better(better, row, measure->set, row[column].num);
         hist_select_key_text(&measure->def->keys[0], row[0], value, sizeof value);
-        if (busy > 0 && value[0])
-            busy_find(list, value, place)->sum += busy * frame_interval_s(frame);
+        struct busy *of = value[0] ? busy_find(list, value, place, newest) : NULL;
+        if (of && busy > 0)
+            of->sum += busy * frame_interval_s(frame);
     }
 }
 
@@ -70,20 +76,25 @@ static void busiest_find(struct hist_select *select, const struct hist_measure *
     struct busy_list list = {0};
     const struct busy *most = NULL;
     double now = 0, seconds = 0;
+    bool there = false;
 
     for (size_t i = 0; i <= look->n_window; i++) {
         const struct frame *frame = i ? look->window[look->n_window - i] : look->frame;
         if ((i && frame == look->frame) || frame->end_ns + SPAN_NS < look->frame->end_ns)
             continue;
         seconds += frame_interval_s(frame);
-        busy_add(&list, measure, frame);
+        busy_add(&list, measure, frame, !i);
     }
     for (size_t i = 0; i < list.n; i++) {
-        if (!most || list.all[i].sum > most->sum)
+        if (list.all[i].sum > (most ? most->sum : 0))
             most = &list.all[i];
-        if (!strcmp(list.all[i].value, select->busy_value))
-            now = list.all[i].sum;
+        if (strcmp(list.all[i].value, select->busy_value) != 0)
+            continue;
+        now = list.all[i].sum;
+        there = true;
     }
+    if (list.n && !there) // it was unplugged
+        select->busy_value[0] = '\0';
     if (most && (!select->busy_value[0] || (most->sum > now * CLEARLY && most->sum > now + MORE * seconds)))
         snprintf(select->busy_value, sizeof select->busy_value, "%s", most->value);
     free(list.all);
