@@ -63,6 +63,32 @@ static void test_one_below_the_other(void **state) {
     frame_unref(look.frame);
 }
 
+static int one_row(struct part_context *ctx, int width) {
+    (void)ctx;
+    (void)width;
+    return 1;
+}
+
+static void says_filter(struct part_context *ctx, char *out, size_t size) {
+    (void)ctx;
+    snprintf(out, size, "a pump that has a long name, filter of it");
+}
+
+// What a part says stands there whole or not at all, whatever its words are.
+static void test_status_is_not_cut(void **state) {
+    static const struct part_kind kind = {.height = one_row, .status = says_filter};
+    static const struct part pump[] = {{.kind = &kind, .name = "left", .title = "Pump", .min_height = 1}};
+    static const struct view water = {.name = "water", .title = "Water", .parts = pump, .n_parts = 1};
+    struct look look = {.frame = frame_of(section_of("one", &left_def), section_of("two", &right_def), 0)};
+    struct pane *pane = pane_new(&water);
+
+    (void)state;
+    expect_screen(pane, &look, 60, 2, "─ Pump ───────── a pump that has a long name, filter of it ─\n");
+    expect_screen(pane, &look, 40, 2, "─ Pump ─────────────────────────────────\n");
+    pane_free(pane);
+    frame_unref(look.frame);
+}
+
 static void test_focus_gets_the_keys(void **state) {
     struct look look = {.frame = frame_of(section_of("one", &left_def), section_of("two", &right_def), 0)};
     struct pane *pane = pane_new(&view);
@@ -339,15 +365,11 @@ static void test_parts_and_steps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_below_the_other),
-        cmocka_unit_test(test_focus_gets_the_keys),
-        cmocka_unit_test(test_more_parts),
-        cmocka_unit_test(test_stale_lost_and_notes),
-        cmocka_unit_test(test_missing_source),
-        cmocka_unit_test(test_not_recorded_then),
-        cmocka_unit_test(test_chooser_has_room),
-        cmocka_unit_test(test_sharing_of_rows),
-        cmocka_unit_test(test_sharing_never_overdraws),
+        cmocka_unit_test(test_one_below_the_other),  cmocka_unit_test(test_status_is_not_cut),
+        cmocka_unit_test(test_focus_gets_the_keys),  cmocka_unit_test(test_more_parts),
+        cmocka_unit_test(test_stale_lost_and_notes), cmocka_unit_test(test_missing_source),
+        cmocka_unit_test(test_not_recorded_then),    cmocka_unit_test(test_chooser_has_room),
+        cmocka_unit_test(test_sharing_of_rows),      cmocka_unit_test(test_sharing_never_overdraws),
         cmocka_unit_test(test_parts_and_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

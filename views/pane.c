@@ -130,10 +130,9 @@ static void draw_title(struct part_context *ctx, struct area line, bool mark) {
     ctx->room = end - x - 2;
     if (ctx->part->kind->status)
         ctx->part->kind->status(ctx, text, sizeof(text));
-    const char *filter = strstr(text, ", filter "); // the last to be left out
     bool fits = end - text_width(text) - 2 >= x;
     if (text[0])
-        draw_right(line, end, x, ROLE_DIM, fits || !filter ? text : filter + 2);
+        draw_right(line, end, x, ROLE_DIM, fits || !ctx->brief[0] ? text : ctx->brief);
 }
 
 static void draw_part(struct pane *pane, const struct look *look, size_t i, struct area area, bool mark) {

@@ -246,9 +246,10 @@ static void status(struct part_context *ctx, char *out, size_t size) {
     if (filter_of(ctx)[0] && !self->rows.unfiltered && n < size) {
         char filter[64];
         escape_text(filter_of(ctx), strlen(filter_of(ctx)), filter, sizeof(filter));
-        snprintf(out + n, size - n, "%sfilter %s", n ? ", " : "", filter);
-        if (text_width(out + n) - (n ? 2 : 0) > ctx->room) // even alone; the last line has it
-            snprintf(out + n, size - n, "%sfiltered", n ? ", " : "");
+        snprintf(ctx->brief, sizeof(ctx->brief), "filter %s", filter); // the last to be left out
+        if (text_width(ctx->brief) > ctx->room)                        // even alone; the last line has it
+            snprintf(ctx->brief, sizeof(ctx->brief), "filtered");
+        snprintf(out + n, size - n, "%s%s", n ? ", " : "", ctx->brief);
     }
     const char *legend = spec_of(ctx)->legend;
     if (legend && text_width(legend) + (out[0] ? 2 + text_width(out) : 0) <= ctx->room) {

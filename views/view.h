@@ -65,6 +65,7 @@ struct part_context {
     struct area area; // draw
     bool focused;
     int room;                    // status: the cells that there are for it
+    char brief[80];              // status: what to say when there is no room for the whole; "": nothing
     int key, mouse_x, mouse_y;   // key; mouse relative to the part's area (without the title) of the last draw
     const char *jump_pane;       // key: set to move the user to another pane (Enter on a finding)
     char jump_filter[128];       // and what is shown there
