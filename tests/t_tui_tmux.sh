@@ -70,6 +70,15 @@ for size in 80x24 120x40 200x50 40x10; do
     [ "$(tm display-message -p '#{cursor_flag}#{alternate_on}#{mouse_any_flag}')" = 100 ] || fail "$size: cursor, screen or mouse: $(tm display-message -p '#{cursor_flag}#{alternate_on}#{mouse_any_flag}')"
 done
 
+# ---- a long filter leaves what the last line says at its end ----
+start 60 12 '-P disk'
+want 'narrow: parts without room' 'o [1-9] more parts*$' 10
+keys '\'
+tm send-keys -l 'nothing has such a long name as this filter has'
+keys Enter
+want 'narrow: filter and parts' '^ filter: nothing has such a .*  o [1-9] more parts*$'
+keys q
+
 # ---- keys, at 100x30 ----
 start 100 30 "-P tasks"
 want start ' live *$' 10

@@ -136,7 +136,7 @@ static void draw_hints(struct area area, const struct app *app) {
         char filter[260];
         escape_text(pane->filter, strlen(pane->filter), filter, sizeof filter);
         snprintf(text, sizeof text, " filter: %.40s ", filter);
-        x += area_text(area, x, 0, ROLE_MATCH, text) + 1;
+        x += area_text(area_sub(area, 0, 0, end, 1), x, 0, ROLE_MATCH, text) + 1;
     }
     for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++) {
         int width = (int)strlen(hints[i].key) + (int)strlen(hints[i].text) + 1;
