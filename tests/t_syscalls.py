@@ -214,18 +214,17 @@ def latency(trace):
     check(not ktop.rows("by_process", pid=os.getpid()), "--pid: nobody else's calls")
 
 
-def syscount(_):
+def syscount(trace):
     """Beside syscount -L of libbpf-tools on the same process: as many calls, as long together."""
     if not shutil.which("syscount"):
         print("     syscount is not installed: not compared")
         return
     # It begins to count when it says so, and prints its table when it is interrupted.
-    peer = subprocess.Popen(["stdbuf", "-oL", "syscount", "-L", "-P", "-T", "4000"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    peer = subprocess.Popen([*trace.inside, "stdbuf", "-oL", "syscount", "-L", "-P", "-T", "4000"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.DEVNULL, text=True)
     undo.append(lambda: peer.poll() is None and peer.kill())
     if "Tracing" not in peer.stdout.readline():
-        print("     syscount does not run here: not compared")
-        return
+        return check(False, "syscount ended at once")
     load = Load("sleep", 400)
     ktop = Ktop("--pid", str(load.p.pid), "--children", quiet=True)
     pid, _ = load.go().counts()
@@ -457,7 +456,7 @@ def main():
     tests = {"mix": mix, "signals": signals, "threads": threads, "spin": spin, "latency": latency, "syscount": syscount,
              "progress": progress, "failing": failing, "self": own, "i386": i386, "sampled": sampled, "lost": small_buffer, "torrent": torrent}
     for name in sys.argv[1:] or tests:
-        tests[name](trace if name in ("latency", "torrent") else work)
+        tests[name](trace if name in ("latency", "syscount", "torrent") else work)
     wait_for("no instance left behind", 10, lambda: not [i for k in started for i in trace.of(k)])
 
 
