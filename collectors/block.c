@@ -160,9 +160,6 @@ static int block_set_up(struct block *block, const char *name, const char **step
     if (error)
         return error;
     block->created = true;
-    // One event is switched on after the other, but recorded are all from one moment on: an I/O whose issue is seen and
-    // whose completion is not would never end.
-    instance_write(block->instance, "tracing_on", "0");
     const struct ring_pipe_config config = pipe_config(block->instance);
     error = read_formats(block, step, detail, size);
     if (!error)

@@ -202,6 +202,7 @@ void doctor_trace(struct check_report *report) {
         all_unavailable(report, reason, fix);
         return;
     }
+    instance_write(instance, "tracing_on", "1");
     check = (struct check){.capability = "trace instances", .works = true};
     SAY(check.detail, "an instance of ktop's own was made and will be removed");
     report->add(report, &check);

@@ -158,9 +158,6 @@ static int set_up(struct stream *stream, struct collector_run *run, const char *
     if (error)
         return error;
     stream->created = true;
-    // One event is switched on after the other, but recorded are all from one moment on: else a task could be seen to
-    // be woken, and not to leave.
-    instance_write(stream->instance, "tracing_on", "0");
     const struct ring_pipe_config config = pipe_config(&stream->config, stream->instance);
     error = read_formats(stream, step, detail, size);
     atomic_store(&run->waits_for, "its trace buffers");

@@ -245,13 +245,14 @@ int instance_create(const char *collector, char *path, size_t size) {
     int n = snprintf(path, size, "%s/instances/%s", where, name);
     if (n < 0 || (size_t)n >= size)
         return -ENAMETOOLONG;
-    if (!mkdir(path, 0700))
-        return 0;
-    if (errno != EEXIST)
-        return -errno;
-    int error = instance_remove(path); // of an earlier try of this very ktop
-    if (!error && mkdir(path, 0700))
-        error = -errno;
+    int error = mkdir(path, 0700) ? -errno : 0;
+    if (error == -EEXIST) {
+        error = instance_remove(path); // of an earlier try of this very ktop
+        if (!error && mkdir(path, 0700))
+            error = -errno;
+    }
+    if (!error)
+        instance_write(path, "tracing_on", "0");
     return error;
 }
 

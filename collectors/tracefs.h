@@ -22,7 +22,9 @@ void tracefs_explain(int error, char *reason, size_t reason_size, char *fix, siz
 // Whether a line of /proc/self/mountinfo is a whole mount (not a bind of a part) of that type, and where.
 bool mountinfo_match(const char *line, const char *type, char *point, size_t size);
 
-// Makes the instance and writes its directory into path. 0 or -errno.
+// Makes the instance and writes its directory into path. 0 or -errno. It records nothing until tracing_on is 1: events
+// are switched on one after the other, but have to be recorded from one moment on. Else an I/O could be seen to be
+// issued and not to end, or a task to be woken and not to leave.
 int instance_create(const char *collector, char *path, size_t size);
 // Switches its events and tracing off, removes it (again while the kernel says EBUSY, for at most 1 s). 0 or -errno.
 int instance_remove(const char *path);

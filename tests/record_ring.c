@@ -90,6 +90,7 @@ int main(int argc, char **argv) {
     error = ring_pipe_open(&config, &pipe, &step);
     if (!error) {
         record_formats(instance, argv[1]);
+        instance_write(instance, "tracing_on", "1");
         double seconds = atof(argv[2]);
         nanosleep(&(struct timespec){(time_t)seconds, (long)((seconds - (time_t)seconds) * 1e9)}, NULL);
         instance_write(instance, "tracing_on", "0");
