@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/groups.h"
 #include "model/mem.h"
 
 struct cgroups_limited {
@@ -78,17 +79,11 @@ size_t cgroups_limited_left_out(const struct cgroups_limited *list) {
 
 const struct cgroup_limited *cgroups_limited_stopped(const struct cgroups_limited *list, const char *path) {
     const struct cgroup_limited *best = NULL;
-    size_t longest = 0;
     for (size_t i = 0; i < cgroups_limited_count(list); i++) {
         const struct cgroup_limited *group = &list->groups[i];
-        if (!group->stops.throttled)
-            continue;
-        size_t length = strcmp(group->path, "/") ? strlen(group->path) : 0; // the root is above all
-        bool above = !strncmp(path, group->path, length) && (path[length] == '\0' || path[length] == '/');
-        if (above && (!best || length > longest)) {
+        if (group->stops.throttled && group_is_below(path, group->path) &&
+            (!best || strlen(group->path) > strlen(best->path)))
             best = group;
-            longest = length;
-        }
     }
     return best;
 }

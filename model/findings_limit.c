@@ -1,9 +1,9 @@
 // The rule about limits on CPU time: control groups that their own limit stops, whatever the machine has to spare.
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "model/findings_private.h"
+#include "model/groups.h"
 
 #define STOPPED_PCT 25    // of the periods; less is a burst that a limit is there to cut
 #define STOPPED_US 100000 // a tenth of a CPU; a short stop in every period costs next to nothing
@@ -13,13 +13,6 @@
 struct limit_columns {
     int group, limit, pct, us, processes, pid;
 };
-
-static bool is_below(const char *group, const char *above) {
-    size_t length = strlen(above);
-    if (length && above[length - 1] == '/') // the root
-        length--;
-    return !strncmp(group, above, length) && (group[length] == '/' || !group[length]);
-}
 
 struct members {
     struct culprit who; // the only one, or the one that waits most
@@ -41,7 +34,7 @@ static struct members limited_tasks(struct scan *scan, const struct text *group,
     int state = table_column(def, "state");
     for (const union cell *row; (row = table_next(table, &cursor));) {
         const struct text *its = scan_text(row, of), *letter = scan_text(row, state);
-        if (!isnan(only) ? scan_num(row, pid) != only : !its || !is_below(text_bytes(its), text_bytes(group)))
+        if (!isnan(only) ? scan_num(row, pid) != only : !its || !group_is_below(text_bytes(its), text_bytes(group)))
             continue;
         bool leads = tid < 0 || scan_num(row, tid) == scan_num(row, pid);
         count += leads && !(letter && text_bytes(letter)[0] == 'X');

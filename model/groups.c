@@ -205,6 +205,13 @@ void groups_free(struct groups *groups) {
 
 // ---- groups by name ----
 
+bool group_is_below(const char *group, const char *above) {
+    size_t length = strlen(above);
+    if (length && above[length - 1] == '/') // the root
+        length--;
+    return !strncmp(group, above, length) && (group[length] == '/' || !group[length]);
+}
+
 static bool name_is(const struct text *a, const struct text *b) {
     return a == b || (a && b && !text_compare(a, b));
 }

@@ -5,6 +5,9 @@
 
 #include "model/frame.h"
 
+// Whether a control group is `above` or one below it, by their paths; "/": the root.
+bool group_is_below(const char *group, const char *above);
+
 extern const struct table_def
     groups_table; // "cgroups": key cgroup; null is the group of tasks whose group is not known
 
