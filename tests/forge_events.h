@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collectors/perf_spec.h"
+#include "tests/forge_files.h"
 
 struct forged {
     char root[64], devices[96], tracefs[96];
@@ -18,16 +19,11 @@ struct forged {
 };
 
 static inline void forge_put(const struct forged *forged, const char *path, const char *text) {
-    char full[512];
-    snprintf(full, sizeof full, "%s/%s", forged->root, path);
-    for (char *p = full + strlen(forged->root) + 1; (p = strchr(p, '/')); p++) {
-        *p = '\0';
-        mkdir(full, 0755);
-        *p = '/';
-    }
-    FILE *out = fopen(full, "we");
-    if (!out || fprintf(out, "%s\n", text) < 0 || fclose(out))
+    char *line;
+    if (asprintf(&line, "%s\n", text) < 0)
         abort();
+    forge_file(forged->root, path, line);
+    free(line);
 }
 
 // {"format/event", "config:0-7"} below a PMU; ends with NULL.

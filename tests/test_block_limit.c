@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "collectors/block_limit.h"
+#include "tests/forge_files.h"
 
 #define SECOND 1000000000ull
 
@@ -34,17 +35,7 @@ static int tear_down(void **state) {
 }
 
 static void put(const char *path, const char *text) {
-    char full[512];
-    snprintf(full, sizeof(full), "%s%s", root, path);
-    for (char *at = full + strlen(root) + 1; (at = strchr(at, '/')); at++) {
-        *at = 0;
-        mkdir(full, 0755);
-        *at = '/';
-    }
-    FILE *file = fopen(full, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
+    forge_file(root, path + 1, text);
 }
 
 // The row of that group in a section of that time; its number is returned in *out for the column.

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "collectors/block_who.h"
+#include "tests/forge_files.h"
 
 #define SECOND 1000000000ull
 #define DISK (8u << 20)
@@ -23,17 +24,7 @@ static struct block_stat *stat_of_frame;
 static uint64_t now;
 
 static void put(const char *path, const char *text) {
-    char full[256];
-    snprintf(full, sizeof(full), "%s%s", root, path);
-    for (char *at = full + strlen(root) + 1; (at = strchr(at, '/')); at++) {
-        *at = 0;
-        mkdir(full, 0755);
-        *at = '/';
-    }
-    FILE *file = fopen(full, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
+    forge_file(root, path + 1, text);
 }
 
 static void worker(const char *name) {

@@ -16,21 +16,13 @@
 
 #include <cmocka.h>
 
+#include "tests/forge_files.h"
+
 static char root[] = "/tmp/ktop-cgroups-XXXXXX";
 static char said[1024];
 
 static void put(const char *path, const char *text) {
-    char full[512];
-
-    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        snprintf(full, sizeof(full), "%s%.*s", root, (int)(slash - path), path);
-        mkdir(full, 0755);
-    }
-    snprintf(full, sizeof(full), "%s%s", root, path);
-    FILE *file = fopen(full, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
+    forge_file(root, path + 1, text);
 }
 
 static void clean(void) {
