@@ -6,16 +6,21 @@ echo # the firmware's last line has no end
 dmesg -n 1 # the kernel's messages stay out of the middle of our lines
 mkdir -p /sys/kernel/tracing && mount -t tracefs nodev /sys/kernel/tracing || fail "no tracefs"
 
+# frames_come LINES SECONDS: waits until ktop has written so many lines of frames, for so long at most.
+frames_come() {
+    i=0
+    until [ "$(cat /tmp/frames 2>/dev/null | wc -l)" -ge "$1" ]; do
+        i=$((i + 1))
+        [ $i -lt $(($2 * 20)) ] || { cat /tmp/errors 2>/dev/null; fail "no frame within $2 s"; }
+        sleep 0.05
+    done
+}
+
 # watch PANES DELAY: starts ktop in batch, and waits until it measures.
 watch() {
     ktop --batch --pane "$1" --format json -d "$2" >/tmp/frames 2>/tmp/errors &
     watcher=$!
-    i=0
-    until [ -s /tmp/frames ]; do
-        i=$((i + 1))
-        [ $i -lt 200 ] || { cat /tmp/errors; fail "no frame within 10 s"; }
-        sleep 0.05
-    done
+    frames_come 1 10
     sed 's/^/diskstats before /' /proc/diskstats
 }
 
@@ -53,12 +58,7 @@ counted_round() {
     : >/tmp/frames
     ktop --batch --pane tasks,cpus,health --format json -n 2 -d 1.3 "$@" >/tmp/frames 2>/tmp/errors &
     watcher=$!
-    i=0
-    until [ -s /tmp/frames ]; do
-        i=$((i + 1))
-        [ $i -lt 200 ] || { cat /tmp/errors; fail "no frame within 10 s"; }
-        sleep 0.05
-    done
+    frames_come 1 10
     counted "$extra" >/tmp/truth &
     counted=$!
     wait $watcher || { cat /tmp/errors; fail "exit status $?"; }

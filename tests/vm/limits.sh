@@ -50,20 +50,9 @@ done
 echo "load $version $disk $(cat /tmp/burn1 /tmp/burn2 /tmp/burn3 | tr '\n' ' ')"
 ktop --batch --pane triage,tasks,disk --format json -d 0.7 >/tmp/frames 2>/tmp/errors &
 watcher=$!
-i=0
-until [ -s /tmp/frames ]; do
-    i=$((i + 1))
-    [ $i -lt 400 ] || { cat /tmp/errors; fail "no frame within 20 s"; }
-    sleep 0.05
-done
+frames_come 1 20
 sh -c "echo \$\$ >$blkio/cgroup.procs; exec io_load /dev/$disk read 40 1 4096 random" || fail "no I/O"
-lines=$(($(wc -l </tmp/frames) + 6)) # what is under way now, and one frame more, of three panes
-i=0
-until [ $(wc -l </tmp/frames) -ge $lines ]; do
-    i=$((i + 1))
-    [ $i -lt 400 ] || { cat /tmp/errors; fail "no frame within 20 s"; }
-    sleep 0.05
-done
+frames_come $(($(wc -l </tmp/frames) + 6)) 20 # what is under way now, and one frame more, of three panes
 kill -TERM $watcher
 wait $watcher
 status=$?

@@ -2,12 +2,7 @@
 # second processor goes and comes back while ktop looks.
 . /lib.sh
 frames() { # so many more
-    want=$(($(wc -l </tmp/frames) + $1)) i=0
-    until [ "$(wc -l </tmp/frames)" -ge $want ]; do
-        i=$((i + 1))
-        [ $i -lt 300 ] || fail "no frame within 30 s"
-        sleep 0.1
-    done
+    frames_come $(($(wc -l </tmp/frames) + $1)) 30
 }
 : >/tmp/frames
 ktop --batch --pane cpus --format json -d 0.4 -e r008,r011 >/tmp/frames & ktop=$!

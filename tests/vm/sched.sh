@@ -5,13 +5,7 @@ frames() { # how many there are
     wc -l </tmp/frames
 }
 after() { # waits for that many frames more
-    wanted=$(($(frames) + $1))
-    i=0
-    until [ "$(frames)" -ge $wanted ]; do
-        i=$((i + 1))
-        [ $i -lt 300 ] || fail "no frame within 15 s"
-        sleep 0.05
-    done
+    frames_come $(($(frames) + $1)) 15
 }
 # rows NAME TID [FILE]: its rows of the last frames.
 rows() {

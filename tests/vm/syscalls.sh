@@ -2,12 +2,7 @@
 . /lib.sh
 ktop --batch --pane syscalls --format json -d 1 --budget 100 >/tmp/frames 2>/tmp/errors &
 watcher=$!
-i=0
-until [ -s /tmp/frames ]; do
-    i=$((i + 1))
-    [ $i -lt 200 ] || { cat /tmp/errors; fail "no frame within 10 s"; }
-    sleep 0.05
-done
+frames_come 1 10
 for load in "mix 50" "signals 3" "sleep 20" "spin 5000"; do
     echo go | syscalls_load $load >/tmp/truth || fail "the load failed"
     sed "s/^/truth $load: /" /tmp/truth
