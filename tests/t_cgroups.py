@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import tracing
 from terminal import Terminal
 
 KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
@@ -70,6 +71,13 @@ def end(path):
             time.sleep(0.02)
 
 
+def kill(processes):
+    for p in processes:
+        p.kill()
+    for p in processes:
+        p.wait()
+
+
 class Group:
     """A group with so many busy loops, in the hierarchies given."""
 
@@ -86,10 +94,7 @@ class Group:
                     f.write(str(p.pid))
 
     def end(self):
-        for p in self.loops:
-            p.kill()
-        for p in self.loops:
-            p.wait()
+        kill(self.loops)
         for path in self.paths:
             end(path)
 
@@ -159,7 +164,11 @@ def throttled(cpu, v2):
 
 def scheduled(group):
     """The same group in the scheduler's pane, from the same search, and threads of it that wait for its limit."""
-    last = frames(3, pane="sched")[-1]
+    fillers = tracing.never_idle()  # who is switched to from an idle CPU is not recorded by some kernels
+    try:
+        last = frames(3, pane="sched")[-1]
+    finally:
+        kill(fillers)
     if not last["tables"].get("cpus"):
         print("no scheduler events here: whom the limit stops is not tested")
         return
@@ -210,6 +219,7 @@ RAW = (b"\x1b[31mEV", b"\x1b]0;IL", b"\xff", b"\x9b5m", "\u202e".encode(), b"\xc
 def hostile(cpu, blkio):
     """Groups with bytes in their names that a terminal, CSV or JSON would take for something else."""
     made, loops = [], []
+    fillers = tracing.never_idle()  # as above
     try:
         for name in HOSTILE:
             for root in cpu, blkio:
@@ -232,9 +242,7 @@ def hostile(cpu, blkio):
                 hostile_frames([json.loads(line) for line in text.splitlines()], loops)
         hostile_screens()
     finally:
-        for p in loops:
-            p.kill()
-            p.wait()
+        kill(loops + fillers)
         for path in made:
             end(path)
 
