@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 from terminal import KTOP
@@ -64,11 +65,15 @@ except subprocess.TimeoutExpired:
 with open("/dev/full", "w") as full:
     p = subprocess.run([KTOP, "-b", "-n", "5", "-d", "0.1"], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
 check("a full disk", p.returncode == 1 and "No space left" in p.stderr and p.stderr.count("\n") == 1, p)
+with tempfile.NamedTemporaryFile() as out:
+    p = subprocess.run(["bash", "-c", 'ulimit -f 2; exec "$0" -b -P tasks -F json -n 50 -d 0.1 >"$1"', KTOP, out.name], stdin=subprocess.DEVNULL,
+                       stderr=subprocess.PIPE, text=True, timeout=30)
+    check("a file that may not grow", p.returncode == 1 and "File too large" in p.stderr and p.stderr.count("\n") == 1, p)
 p = subprocess.run(["bash", "-c", '"$0" -b -n 2 -d 0.1 >&-', KTOP], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
 check("a closed output", p.returncode == 1 and p.stderr.count("\n") == 1, p)
 
 # Signals: the end comes between lines.
-for number in signal.SIGINT, signal.SIGTERM:
+for number in signal.SIGINT, signal.SIGTERM, signal.SIGUSR1:
     q = subprocess.Popen([KTOP, "-b", "-P", "tasks", "-F", "json", "-d", "0.1"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     head = q.stdout.readline()
     q.send_signal(number)

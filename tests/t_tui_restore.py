@@ -50,7 +50,8 @@ check("q", key("q"))
 check("Ctrl-C", key("\x03"))
 check("Ctrl-\\", key("\x1c"))
 check("q out of a prompt and the help", lambda t: [(t.send(k), t.pump(0.2)) for k in ("/ab", "\033", "h", "q", "q")])
-for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGXCPU,
+               signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO, signal.SIGPWR):
     check(number.name, kill(number))
 for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS):
     check(number.name, kill(number), crash=True)

@@ -74,11 +74,11 @@ for columns, rows in ((40, 10), (19, 24), (80, 4), (1, 1), (3, 2), (20, 5), (400
 for one in checks:
     one.result()
 
-for term in ("dumb", "no-such-terminal", ""):
+for term in ("dumb", "no-such-terminal", "", "\033]0;x\007no\nsuch"):
     t = Terminal([KTOP], env={"TERM": term})
     status = t.wait(5)
     text = t.raw.decode(errors="replace").strip()
-    if status is None or os.waitstatus_to_exitcode(status) != 1 or text.count("\n") or "--batch" not in text:
+    if status is None or os.waitstatus_to_exitcode(status) != 1 or text.count("\n") or "\033" in text or "--batch" not in text:
         bad.append(f"TERM={term}: wait status {status}, said {text!r}")
     t.end()
 p = subprocess.run([KTOP], stdin=subprocess.DEVNULL, capture_output=True, text=True)

@@ -199,6 +199,18 @@ want 'stopped' 'Stopped'
 [ "$(tm display-message -p '#{alternate_on}')" = 0 ] || fail "stopped, yet the alternate screen is on"
 keys fg Enter
 want 'resumed' ' live *$'
+# Stopped without being asked: nothing was put back, and the shell set the terminal as it likes it.
+pid=$(pgrep -P "$(tm display-message -p '#{pane_pid}')" -x ktop)
+kill -STOP "$pid"
+sleep 0.3
+keys fg Enter
+want 'resumed after SIGSTOP' ' live *$'
+keys 3
+want 'keys work after SIGSTOP' 'cpus' 3
+keys h
+want 'keys work after SIGSTOP, one by one' 'help: cpus' 3
+keys Escape
+lacks 'help: cpus' || fail 'Esc after SIGSTOP'
 for _ in $(seq 15); do
     tm resize-window -x $((RANDOM % 150 + 1)) -y $((RANDOM % 50 + 1)) 2>/dev/null
 done

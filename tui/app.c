@@ -19,6 +19,7 @@
 #include "collectors/tracefs.h"
 #include "model/mem.h"
 #include "tui/restore.h"
+#include "tui/signals.h"
 
 #define MESSAGE_NS 6000000000ull
 #define STOP_MS 500
@@ -132,8 +133,8 @@ static void signals(struct app *app, int fd) {
         case SIGTSTP:
             suspend(app);
             break;
-        case SIGCONT: // of a SIGSTOP: the shell may have drawn over us
-            screen_redraw();
+        case SIGCONT: // of a SIGSTOP: the shell may have drawn over us, and has its own settings in place
+            screen_again();
             app->dirty = true;
             break;
         default:
@@ -222,16 +223,6 @@ static void app_free(struct app *app) {
     grid_free(app->grid);
 }
 
-static int signals_open(void) {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH};
-    sigset_t set;
-    sigemptyset(&set);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        sigaddset(&set, numbers[i]);
-    pthread_sigmask(SIG_BLOCK, &set, NULL); // before any thread: they inherit it
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 int app_run(const struct options *options) {
     char why[256];
     struct utsname machine = {0};
@@ -239,7 +230,7 @@ int app_run(const struct options *options) {
     static struct app only; // static: collectors that hang at the end may outlive this function
     struct app *app = &only;
     app->options = options;
-    int status = 1, signal_fd = signals_open();
+    int status = 1, signal_fd = signals_open((const int[]){SIGTSTP, SIGCONT, SIGWINCH, 0});
     priority_ask(PRIORITY_SCREEN); // now: the first paint is wanted under load most of all
     if (!app_panes(app)) {
         fprintf(stderr, "ktop: --sort %s: no pane has that column: `ktop --list columns` lists them\n", options->sort);

@@ -16,6 +16,7 @@
 #include "collectors/runner.h"
 #include "collectors/tracefs.h"
 #include "model/live.h"
+#include "tui/signals.h"
 
 #define WINDOW_MAX 256
 #define PIPE_WRITE 4096 // PIPE_BUF: a pipe that polls writable takes that much without blocking
@@ -128,7 +129,9 @@ static int finish(struct batch *batch) {
     if (!batch->error || batch->error == EPIPE || (batch->error == EINTR && batch->stopping))
         return 0;
     fprintf(stderr, "ktop: cannot write to standard output: %s: %s\n", strerror(batch->error),
-            batch->error == ENOSPC ? "make room, or write somewhere else" : "check where it leads to");
+            batch->error == ENOSPC  ? "make room, or write somewhere else"
+            : batch->error == EFBIG ? "raise the limit of the size of files (ulimit -f), or write to a pipe"
+                                    : "check where it leads to");
     return 1;
 }
 
@@ -146,12 +149,7 @@ static int batch_start(struct batch *batch) {
 
 static void batch_open(struct batch *batch, const struct utsname *machine) {
     struct stat status;
-    sigset_t set;
-    sigemptyset(&set);
-    for (const int *n = (const int[]){SIGINT, SIGTERM, SIGHUP, SIGQUIT, 0}; *n; n++)
-        sigaddset(&set, *n);
-    pthread_sigmask(SIG_BLOCK, &set, NULL); // before any thread: they inherit it
-    batch->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    batch->signal_fd = signals_open((const int[]){0});
     batch->chunk = fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode) ? FILE_WRITE : PIPE_WRITE;
     batch->info = (struct write_info){KTOP_VERSION, machine->nodename, machine->release};
     batch->out = fopencookie(batch, "w", (cookie_io_functions_t){.write = write_out});

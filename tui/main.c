@@ -51,6 +51,7 @@ int main(int argc, char **argv) {
     static struct options options; // static: threads that hang at the end may outlive main's frame
     streams_keep();
     signal(SIGPIPE, SIG_IGN); // a reader that goes away is an error of write, and a normal end
+    signal(SIGXFSZ, SIG_IGN); // and a file that may not grow (ulimit -f) is one, too
     options_default(&options);
     if (!options_parse(&options, argc, argv) || !names_resolve(&options)) {
         fprintf(stderr, "ktop: %s\n", options.error);

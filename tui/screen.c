@@ -19,6 +19,7 @@
 #include "tui/restore.h"
 #include "tui/terminfo.h"
 #include "tui/utf8.h"
+#include "views/escape.h"
 #include "views/width.h"
 
 #define PAIRS_MAX 256
@@ -55,6 +56,7 @@ static bool wants_utf8(void) {
 
 static bool find_terminal(char *type, size_t size, char *why, size_t why_size) {
     const char *name = getenv("TERM"), *found = NULL;
+    char shown[41]; // it may hold anything
     int status = 0;
     if (!name || !*name) {
         snprintf(why, why_size,
@@ -62,30 +64,30 @@ static bool find_terminal(char *type, size_t size, char *why, size_t why_size) {
                  "or use --batch");
         return false;
     }
+    escape_text(name, strlen(name), shown, sizeof shown);
     snprintf(type, size, "%s", name);
     if (setupterm(type, STDOUT_FILENO, &status) == ERR) {
         const char *data = terminfo_fallback(name, &found);
         if (!data) {
             snprintf(why, why_size,
-                     "the terminal type %.40s is not known here: export TERM=xterm-256color (or the like), "
+                     "the terminal type %s is not known here: export TERM=xterm-256color (or the like), "
                      "or use --batch",
-                     name);
+                     shown);
             return false;
         }
         setenv("TERMINFO", data, 1);
         if (strcmp(found, name))
-            snprintf(screen.note, sizeof screen.note, "terminal type %.40s is not known here: taken for %s", name,
-                     found);
+            snprintf(screen.note, sizeof screen.note, "terminal type %s is not known here: taken for %s", shown, found);
         snprintf(type, size, "%s", found);
         if (setupterm(type, STDOUT_FILENO, &status) == ERR) {
-            snprintf(why, why_size, "no description of the terminal type %.40s: install ncurses-term, or use --batch",
-                     name);
+            snprintf(why, why_size, "no description of the terminal type %s: install ncurses-term, or use --batch",
+                     shown);
             return false;
         }
     }
     if (!cursor_address || !clear_screen) {
-        snprintf(why, why_size, "a terminal of type %.40s cannot move its cursor: use --batch, or export TERM=xterm",
-                 name);
+        snprintf(why, why_size, "a terminal of type %s cannot move its cursor: use --batch, or export TERM=xterm",
+                 shown);
         return false;
     }
     return true;
@@ -203,6 +205,11 @@ void screen_resume(void) {
     arm_restore();
     screen.taken = true;
     take_size();
+    screen_redraw();
+}
+
+void screen_again(void) {
+    reset_prog_mode(); // what is put back at the end stays as it was at the start
     screen_redraw();
 }
 

@@ -32,6 +32,7 @@ bool screen_open(bool want_ascii, char *why, size_t size);
 void screen_close(void);
 void screen_suspend(void); // give the terminal back for a while (Ctrl-Z)
 void screen_resume(void);  // and take it again; the next show draws everything
+void screen_again(void);   // somebody else had the terminal for a while, unasked: settings and drawing anew
 void screen_redraw(void);  // forget what the terminal shows: the next show draws everything
 void screen_resized(void); // the terminal's size changed: take it over
 

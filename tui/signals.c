@@ -1,0 +1,20 @@
+// Which signals end the program in order. One that is left out would end it with the terminal as it is, raw and dark.
+#include "tui/signals.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/signalfd.h>
+
+int signals_open(const int *more) {
+    static const int ends[] = {SIGINT,  SIGTERM,   SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,  SIGALRM,
+                               SIGPROF, SIGVTALRM, SIGXCPU, SIGPWR,  SIGIO,   SIGSTKFLT};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        sigaddset(&set, ends[i]);
+    for (; *more; more++)
+        sigaddset(&set, *more);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
