@@ -1,8 +1,11 @@
 // Rules about memory: OOM kills, little left, pressure, swapping, storms of major faults.
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 
 #include "model/findings_private.h"
+
+#define KILLED_MAX 64 // tasks that ended with SIGKILL in one frame; of more, the others are not looked at
 
 // "mysqld (pid 12) holds most, 5.1G: ", or "": who it is comes first, for what does not fit is cut off at the end.
 static struct culprit rss_culprit(struct scan *scan, char *out, size_t size) {
@@ -16,25 +19,81 @@ static struct culprit rss_culprit(struct scan *scan, char *out, size_t size) {
     return top->who;
 }
 
-// Who waits for pages from a disk, or else who holds most.
-static struct culprit fault_culprit(struct scan *scan, char *out, size_t size) {
+// Who waits for pages from a disk, or else who holds most (or nobody).
+static struct culprit fault_culprit(struct scan *scan, bool or_holds, char *out, size_t size) {
     const struct top *top = &scan_tasks(scan)->faults;
     char name[64];
+    out[0] = 0;
     if (isnan(top->value) || top->value < 10)
-        return rss_culprit(scan, out, size);
+        return or_holds ? rss_culprit(scan, out, size) : NOBODY;
     snprintf(out, size, "%s has %s major faults/s: ", scan_name(scan, &top->who, name, sizeof(name)),
              scan_show(scan, UNIT_PER_S, top->value));
     return top->who;
+}
+
+// The value of the table `memory` in that frame, also when it stood there before.
+static double memory_value(const struct frame *frame, const char *name) {
+    const struct table *table = frame ? frame_table(frame, "memory") : NULL;
+    size_t cursor = 0;
+    const union cell *row = table ? table_next(table, &cursor) : NULL;
+    return row ? scan_num(row, table_column(table_def(table), name)) : NAN;
+}
+
+// Nobody had to free memory of the machine's before getting some: what ran out is what a control group may have. (What
+// a group has to free of its own is not counted there.) False: not known.
+static bool is_group_short(const struct scan *scan) {
+    static const char *const reclaims[] = {"allocation_stalls_per_s", "kswapd_scans_per_s"};
+    for (size_t i = 0; i < 2; i++)
+        if (memory_value(scan->frame, reclaims[i]) != 0 || memory_value(scan->previous, reclaims[i]) > 0)
+            return false;
+    return true;
+}
+
+// Of the tasks that a SIGKILL ended in this frame, the one that held most in the one before.
+static struct top killed_task(const struct scan *scan) {
+    struct top top = {.value = NAN, .who = NOBODY};
+    const struct table *now = frame_table(scan->frame, "tasks");
+    const struct table *before = scan->previous ? frame_table(scan->previous, "tasks") : NULL;
+    if (!now || !before)
+        return top;
+    const struct table_def *def = table_def(now);
+    int pid = table_column(def, "pid"), exit_code = table_column(def, "exit_code"), rss = table_column(def, "rss_kib");
+    size_t cursor = 0, left = KILLED_MAX;
+    for (const union cell *row, *old; left && (row = table_next(now, &cursor));) {
+        double code = scan_num(row, exit_code);
+        if (isnan(code) || ((unsigned)code & 0x7f) != SIGKILL)
+            continue;
+        left--;
+        for (size_t at = 0; (old = table_next(before, &at)) && scan_num(old, pid) != scan_num(row, pid);)
+            ;
+        double kib = old ? scan_num(old, rss) : NAN;
+        if (kib > 0 && !(kib <= top.value)) // a top of NAN loses to anything
+            top = (struct top){.value = kib,
+                               .who = {scan_num(row, pid), scan_text(row, table_column(def, "comm")), NULL}};
+    }
+    return top;
 }
 
 void check_oom_kill(struct scan *scan) {
     double kills = scan_series(scan, "oom_kills_per_s") * scan->interval_s;
     if (!(kills >= 0.5))
         return;
-    char who[128];
-    struct culprit culprit = rss_culprit(scan, who, sizeof(who));
-    scan_report(scan, SEVERITY_CRITICAL, "", &culprit, "%smemory ran out%s, the kernel killed %.0f %s (dmesg names it)",
-                who, who[0] ? " before" : "", kills, kills < 1.5 ? "process" : "processes");
+    const struct top killed = killed_task(scan);
+    bool group = is_group_short(scan);
+    const char *why =
+        group ? "a control group reached its memory limit (the machine itself has memory)" : "memory ran out";
+    char who[128] = "", name[64], more[32] = "";
+    if (!isnan(killed.value)) {
+        if (kills >= 1.5)
+            snprintf(more, sizeof(more), ", and %.0f more", kills - 1);
+        scan_report(scan, SEVERITY_CRITICAL, "", &killed.who, "the kernel killed %s, which held %s%s: %s",
+                    scan_name(scan, &killed.who, name, sizeof(name)), scan_show(scan, UNIT_KIB, killed.value), more,
+                    why);
+        return;
+    }
+    struct culprit culprit = group ? NOBODY : rss_culprit(scan, who, sizeof(who));
+    scan_report(scan, SEVERITY_CRITICAL, "", &culprit, "%s%s%s, the kernel killed %.0f %s (dmesg names it)", who, why,
+                who[0] ? " before" : "", kills, kills < 1.5 ? "process" : "processes");
 }
 
 void check_memory_low(struct scan *scan) {
@@ -63,11 +122,14 @@ void check_memory_pressure(struct scan *scan) {
             return;
         severity = SEVERITY_WARNING;
     }
+    // Who holds most of the machine's memory has no part in a group that is short of its own.
+    bool group = is_group_short(scan);
     char who[128];
-    struct culprit culprit = fault_culprit(scan, who, sizeof(who));
-    scan_report(scan, severity, "", &culprit,
-                "%stasks waited for memory %.0f %% of the time, all of them at once %.0f %%", who, some,
-                isnan(full) ? 0 : full);
+    struct culprit culprit = fault_culprit(scan, !group, who, sizeof(who));
+    scan_report(
+        scan, severity, "", &culprit, "%stasks waited for memory %.0f %% of the time, all of them at once %.0f %%%s",
+        who, some, isnan(full) ? 0 : full,
+        group ? ", though the machine had to free none: a control group at its limit? (c in the pane tasks)" : "");
 }
 
 void check_swapping(struct scan *scan) {
@@ -83,7 +145,7 @@ void check_swapping(struct scan *scan) {
         severity = SEVERITY_WARNING;
     }
     char who[128];
-    struct culprit culprit = fault_culprit(scan, who, sizeof(who));
+    struct culprit culprit = fault_culprit(scan, true, who, sizeof(who));
     scan_report(scan, severity, "", &culprit, "%s%s pages/s come back from swap and %s pages/s go out", who,
                 scan_show(scan, UNIT_PER_S, in), scan_show(scan, UNIT_PER_S, out));
 }
@@ -95,7 +157,7 @@ void check_major_faults(struct scan *scan) {
     if (!scan_level(faults, 500, 10000, &severity))
         return;
     char who[128];
-    struct culprit culprit = fault_culprit(scan, who, sizeof(who));
+    struct culprit culprit = fault_culprit(scan, true, who, sizeof(who));
     scan_report(scan, severity, "", &culprit, "%s%s page faults/s wait for a disk", who,
                 scan_show(scan, UNIT_PER_S, faults));
 }

@@ -1,0 +1,128 @@
+// The findings about memory that ran out: who was killed, and whether it was the machine or a control group that had
+// too little.
+#include "tests/forge.h"
+
+#include <math.h>
+
+#include "model/findings.h"
+
+static const struct column memory_columns[] = {{.name = "allocation_stalls_per_s"}, {.name = "kswapd_scans_per_s"}};
+static const struct table_def memory_def = {"memory", "", memory_columns, 2, 0};
+static const struct column task_columns[] = {
+    {.name = "pid"},      {.name = "comm", .type = COLUMN_TEXT}, {.name = "state", .type = COLUMN_TEXT},
+    {.name = "rss_kib"},  {.name = "major_faults_per_s"},        {.name = "ended_s"},
+    {.name = "exit_code"}};
+static const struct table_def tasks_def = {"tasks", "", task_columns, 7, 1};
+
+struct moment {
+    double kills, some, full;
+    const char *memory, *tasks[8];
+};
+
+static struct frame *make(uint64_t number, const struct moment *moment) {
+    static const struct series_def defs[] = {
+        {.name = "oom_kills_per_s"}, {.name = "memory_some_pct"}, {.name = "memory_full_pct"}};
+    struct section *section = forge_section("system", number);
+    section_series(section, &defs[0], moment->kills);
+    section_series(section, &defs[1], moment->some);
+    section_series(section, &defs[2], moment->full);
+    if (moment->memory)
+        section_table(section, forge_table(&memory_def, (const char *const[]){moment->memory, NULL}));
+    section_table(section, forge_table(&tasks_def, moment->tasks));
+    struct frame *frame = forge_frame(number);
+    frame_add_section(frame, section, 0);
+    return frame;
+}
+
+// What is told of the second of two frames: "culprit: evidence" of the one finding, "" for none.
+static const char *told(const struct moment *before, const struct moment *now) {
+    static char out[640];
+    struct findings *findings = findings_new();
+    struct frame *frames[] = {make(1, before), make(2, now)};
+    struct section *section = NULL;
+    for (int i = 0; i < 2; i++) {
+        section_unref(section);
+        section = findings_section(findings, frames[i], i ? frames[0] : NULL);
+    }
+    const struct table *table = section_find_table(section, "findings");
+    size_t cursor = 0;
+    const union cell *row = table_next(table, &cursor);
+    out[0] = '\0';
+    if (row) {
+        const struct text *comm = row[table_column(&findings_table, "culprit_comm")].text;
+        snprintf(out, sizeof(out), "%.0f %s: %s", row[table_column(&findings_table, "culprit_pid")].num,
+                 comm ? text_bytes(comm) : "-", text_bytes(row[table_column(&findings_table, "evidence")].text));
+        assert_null(table_next(table, &cursor));
+    }
+    section_unref(section);
+    frame_unref(frames[0]);
+    frame_unref(frames[1]);
+    findings_free(findings);
+    return out;
+}
+
+#define SHORT "allocation_stalls_per_s=40|kswapd_scans_per_s=9000"
+#define PLENTY "allocation_stalls_per_s=0|kswapd_scans_per_s=0"
+#define DATABASE "pid=20|comm=mysqld|state=S|rss_kib=5347738"
+
+static void who_was_killed(void **state) {
+    (void)state;
+    struct moment before = {.memory = PLENTY,
+                            .tasks = {DATABASE, "pid=7|comm=worker|rss_kib=204800", "pid=8|comm=sh|rss_kib=900",
+                                      "pid=9|comm=big|rss_kib=9999999"}};
+    // One that ended by itself held more, one that was killed less.
+    struct moment now = {.kills = 1,
+                         .memory = PLENTY,
+                         .tasks = {DATABASE, "pid=7|comm=worker|state=X|rss_kib=0|ended_s=1|exit_code=9",
+                                   "pid=8|comm=sh|state=X|rss_kib=0|ended_s=1|exit_code=9",
+                                   "pid=9|comm=big|state=X|rss_kib=0|ended_s=1|exit_code=256"}};
+    assert_string_equal(told(&before, &now),
+                        "7 worker: the kernel killed worker (pid 7), which held 200M: a control group reached its "
+                        "memory limit (the machine itself has memory)");
+    now.kills = 3;
+    now.memory = SHORT;
+    assert_string_equal(told(&before, &now), "7 worker: the kernel killed worker (pid 7), which held 200M, and 2 more: "
+                                             "memory ran out");
+}
+
+// Who holds most of the machine's memory is nobody to blame for the limit of a group.
+static void killed_is_not_known(void **state) {
+    (void)state;
+    struct moment before = {.memory = PLENTY, .tasks = {DATABASE}};
+    struct moment now = {.kills = 1, .memory = PLENTY, .tasks = {DATABASE}};
+    assert_string_equal(told(&before, &now), "nan -: a control group reached its memory limit (the machine itself has "
+                                             "memory), the kernel killed 1 process (dmesg names it)");
+    // Short a moment ago, or it is not known: the machine.
+    const char *machine = "20 mysqld: mysqld (pid 20) holds most, 5.1G: memory ran out before, the kernel killed 1 "
+                          "process (dmesg names it)";
+    before.memory = SHORT;
+    assert_string_equal(told(&before, &now), machine);
+    before.memory = PLENTY;
+    now.memory = SHORT;
+    assert_string_equal(told(&before, &now), machine);
+    now.memory = NULL;
+    assert_string_equal(told(&before, &now), machine);
+}
+
+static void pressure(void **state) {
+    (void)state;
+    struct moment now = {.some = 62, .full = 11, .memory = SHORT, .tasks = {DATABASE}};
+    assert_string_equal(told(&now, &now), "20 mysqld: mysqld (pid 20) holds most, 5.1G: tasks waited for memory 62 % "
+                                          "of the time, all of them at once 11 %");
+    now.memory = PLENTY;
+    assert_string_equal(told(&now, &now),
+                        "nan -: tasks waited for memory 62 % of the time, all of them at once 11 %, though the machine "
+                        "had to free none: a control group at its limit? (c in the pane tasks)");
+    // Who waits for pages is somebody to look at in any case.
+    now.tasks[1] = "pid=7|comm=worker|major_faults_per_s=812";
+    assert_non_null(strstr(told(&now, &now), "7 worker: worker (pid 7) has 812 major faults/s: tasks waited"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_was_killed),
+        cmocka_unit_test(killed_is_not_known),
+        cmocka_unit_test(pressure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
