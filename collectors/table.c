@@ -16,7 +16,8 @@ extern const struct collector
     collector_sched,
     collector_syscalls,
     collector_cpu_limits,
-    collector_cgroups;
+    collector_cgroups,
+    collector_filesystems;
 
 const struct collector *const collectors[] = {
     &collector_system,
@@ -30,6 +31,7 @@ const struct collector *const collectors[] = {
     &collector_syscalls,
     &collector_cpu_limits,
     &collector_cgroups,
+    &collector_filesystems,
     NULL,
 };
 // clang-format on

@@ -132,6 +132,8 @@ void check_disk_latency(struct scan *scan);
 void check_disk_errors(struct scan *scan);
 void check_disk_timeouts(struct scan *scan);
 void check_io_throttled(struct scan *scan);
+// findings_files.c
+void check_filesystem_full(struct scan *scan);
 // findings_network.c
 void check_retransmits(struct scan *scan);
 void check_listen_drops(struct scan *scan);

@@ -17,6 +17,7 @@ const struct rule rules[] = {
     {"memory_pressure", "memory", "memory", false, check_memory_pressure},
     {"swapping", "memory", "memory", false, check_swapping},
     {"major_faults", "memory", "memory", false, check_major_faults},
+    {"filesystem_full", "filesystem", "disk", false, check_filesystem_full},
     {"disk_hung", "disk", "disk", false, check_disk_hung},
     {"disk_saturated", "disk", "disk", false, check_disk_saturated},
     {"io_pressure", "disk", "disk", false, check_io_pressure},

@@ -291,7 +291,7 @@ static void filtered(void **state) {
     forge_expect(pane, &look, 80, 21, true,
                  "- > Findings -------------------------------------------------------------------\n"
                  "Nothing wrong found. Looked at CPU, memory, pressure, disks, network interfaces,\n"
-                 "TCP, tasks. Not looked at: CPU limits, disk latency.\n"
+                 "TCP, tasks. Not looked at: CPU limits, disk latency, file systems.\n"
                  "- Resources --------------------------------------------------------------------\n"
                  "CPU       [|||||##w] 88.8%               Swapping           # in 3100 out 8800\n"
                  "Load      [||||||||] 14.20 9.80 3.10     Mem press [||   ] some 41.0% full 18.0%\n"
@@ -314,7 +314,7 @@ static void filtered(void **state) {
     forge_expect(pane, &look, 80, 21, true,
                  "- > Findings -------------------------------------------------------------------\n"
                  "Nothing wrong found. Looked at CPU, memory, pressure, disks, network interfaces,\n"
-                 "TCP, tasks. Not looked at: CPU limits, disk latency.\n"
+                 "TCP, tasks. Not looked at: CPU limits, disk latency, file systems.\n"
                  "- Resources --------------------------------------------------------------------\n"
                  "CPU       [|||||##w] 88.8%               Swapping           # in 3100 out 8800\n"
                  "Load      [||||||||] 14.20 9.80 3.10     Mem press [||   ] some 41.0% full 18.0%\n"
@@ -347,7 +347,7 @@ static void nothing_wrong(void **state) {
     forge_expect(pane, &look, 80, 21, false,
                  "─ ▸ Findings ───────────────────────────────────────────────────────────────────\n"
                  "Nothing wrong found. Looked at CPU, memory, pressure, disks, network interfaces,\n"
-                 "TCP, tasks. Not looked at: CPU limits, disk latency.\n"
+                 "TCP, tasks. Not looked at: CPU limits, disk latency, file systems.\n"
                  "─ Resources ────────────────────────────────────────────────────────────────────\n"
                  "CPU       [▎       ] 2.3%                Swapping           ▁ in 0 out 0\n"
                  "Load      [▍       ] 0.21 0.15 0.08      Mem press [       ] some 0.0% full 0.0%\n"
@@ -370,7 +370,7 @@ static void nothing_wrong(void **state) {
     forge_expect(pane, &look, 80, 21, false,
                  "─ ▸ Findings ───────────────────────────────────────────────────────────────────\n"
                  "Nothing was measured. Not looked at: CPU, CPU limits, memory, pressure, disks,\n"
-                 "disk latency, network interfaces, TCP, tasks.\n"
+                 "disk latency, network interfaces, TCP, tasks, file systems.\n"
                  "─ Resources ────────────────────────────────────────────────────────────────────\n"
                  "CPU       [        ] -                   Swapping             in - out -\n"
                  "Load      [        ] - - -               Mem press [        ] some - full -\n"

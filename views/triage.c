@@ -16,11 +16,13 @@ static const struct findings_look looks[] = {
     {"network interfaces", "interfaces"},
     {"TCP", "tcp"},
     {"tasks", "tasks"},
+    {"file systems", "filesystems"},
     {0},
 };
 static const struct findings_spec findings = {.table = "findings", .looks = looks};
 
 static const struct table_spec findings_in_files = {.source = {.tables = {"findings"}}};
+static const struct table_spec filesystems_in_files = {.source = {.tables = {"filesystems"}}};
 static const struct table_spec limits_in_files = {.source = {.tables = {"cpu_limits"}}};
 
 // Down the columns of the screen: what belongs together stands together.
@@ -160,10 +162,11 @@ static const struct part parts[] = {
     {.kind = &part_findings, .name = "findings", .title = "Findings", .spec = &findings, .min_height = 3, .weight = 2},
     {.kind = &part_table, .name = "findings", .spec = &findings_in_files, .hidden = true},
     {.kind = &part_table, .name = "cpu_limits", .spec = &limits_in_files, .hidden = true},
+    {.kind = &part_table, .name = "filesystems", .spec = &filesystems_in_files, .hidden = true},
     {.kind = &part_gauge, .name = "meters", .spec = &gauges, .title = "Resources", .min_height = 4},
     {.kind = &part_top, .name = "top", .title = "Top tasks", .spec = &top, .min_height = 3, .weight = 3},
 };
-static const char *const needs[] = {"system", "tasks", "block", "cpu_limits", NULL};
+static const char *const needs[] = {"system", "tasks", "block", "cpu_limits", "filesystems", NULL};
 
 const struct view view_triage = {
     .name = "triage",

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# needs: root; (san) file systems that are full are named within a few frames, also one mounted meanwhile; figures as df(1) has them
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from terminal import KTOP
+
+if os.geteuid() != 0:
+    print("needs root")
+    sys.exit(77)
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.unshare(0x20000):  # CLONE_NEWNS: what is mounted here is nobody else's, and goes with this process
+    print("no mount namespace of its own")
+    sys.exit(77)
+subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+
+bad = []
+here = tempfile.mkdtemp()
+
+
+def mount(name, options):
+    path = os.path.join(here, name)
+    os.mkdir(path)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "night", path], check=True)
+    return path
+
+
+def fill(path):
+    with open(os.path.join(path, "all"), "wb", buffering=0) as f:
+        try:
+            while True:
+                f.write(bytes(65536))
+        except OSError:
+            pass
+
+
+def frame(ktop):
+    line = ktop.stdout.readline()
+    return json.loads(line)["tables"] if line else None
+
+
+def found(tables, path):
+    return [f for f in tables["findings"] if f["kind"] == "filesystem_full" and f" {path} " in f["evidence"]]
+
+
+first = mount("a room", "size=32m")
+ktop = subprocess.Popen([KTOP, "-b", "-P", "triage", "-F", "json", "-d", "0.3", "-n", "60"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+try:
+    tables = frame(ktop)
+    if found(tables, first):
+        bad.append(f"an empty one is full: {found(tables, first)}")
+    for mount_point, is_now in ((first, "full"), (mount("files", "size=32m,nr_inodes=40"), "without inodes")):
+        if is_now == "full":
+            fill(mount_point)
+        else:
+            for i in range(39):
+                open(os.path.join(mount_point, str(i)), "w").close()
+        for frames in range(1, 9):
+            tables = frame(ktop)
+            if found(tables, mount_point):
+                break
+        else:
+            bad.append(f"{mount_point} is {is_now}, and nothing says so: {tables}")
+            continue
+        said = found(tables, mount_point)[0]
+        if said["severity"] != "critical" or said["resource"] != "filesystem" or ("inodes" in said["evidence"]) != (is_now != "full"):
+            bad.append(f"{is_now}: {said}")
+        print(f"{is_now}: told in frame {frames}: {said['evidence']}")
+    rows = {row["mount"]: row for row in tables["filesystems"]}
+    for path in first, "/":
+        is_ = os.statvfs(path)
+        row = rows.get(path)
+        if not row:
+            bad.append(f"{path} is not listed: {sorted(rows)}")
+        elif path == first and (row["size_kib"] != 32768 or row["available_kib"] != 0 or row["used_pct"] != 100 or row["type"] != "tmpfs"):
+            bad.append(f"{path}: {row}")
+        elif row["size_kib"] != is_.f_blocks * is_.f_frsize / 1024 or abs(row["available_kib"] - is_.f_bavail * is_.f_frsize / 1024) > 1 << 20:
+            bad.append(f"{path}: {row}, statvfs says {is_}")
+    # What goes, goes from the list.
+    subprocess.run(["umount", first], check=True)
+    for _ in range(8):
+        tables = frame(ktop)
+    if found(tables, first) or first in [row["mount"] for row in tables["filesystems"]]:
+        bad.append("unmounted, and still there")
+finally:
+    ktop.terminate()
+    ktop.wait()
+    subprocess.run(["umount", os.path.join(here, "a room")], stderr=subprocess.DEVNULL)
+    subprocess.run(["umount", os.path.join(here, "files")], stderr=subprocess.DEVNULL)
+    subprocess.run(["rm", "-r", "--one-file-system", here])
+
+print("\n".join("FAIL: " + line for line in bad) or "ok")
+sys.exit(bool(bad))

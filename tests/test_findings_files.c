@@ -1,0 +1,89 @@
+// The finding about file systems that are full.
+#include "tests/forge.h"
+
+#include <math.h>
+
+#include "model/findings.h"
+
+static const struct column files_columns[] = {{.name = "mount", .type = COLUMN_TEXT},
+                                              {.name = "device", .type = COLUMN_TEXT},
+                                              {.name = "size_kib"},
+                                              {.name = "available_kib"},
+                                              {.name = "inodes"},
+                                              {.name = "inodes_free"}};
+static const struct table_def files_def = {"filesystems", "", files_columns, 6, 1};
+static const struct column io_columns[] = {{.name = "pid"},
+                                           {.name = "comm", .type = COLUMN_TEXT},
+                                           {.name = "device", .type = COLUMN_TEXT},
+                                           {.name = "ios_per_s"},
+                                           {.name = "bytes_per_s"}};
+static const struct table_def io_def = {"by_process", "", io_columns, 5, 3};
+
+// What is told of the second of two frames alike: "severity resource pid: evidence" a line.
+static const char *told(const char *const *files) {
+    static char out[2048];
+    static const char *const ios[] = {"pid=12|comm=logger|device=vda|ios_per_s=1|bytes_per_s=1000",
+                                      "pid=13|comm=other|device=vdb|ios_per_s=9|bytes_per_s=9000", NULL};
+    struct findings *findings = findings_new();
+    out[0] = '\0';
+    for (uint64_t number = 1; number <= 2; number++) {
+        struct section *section = forge_section("filesystems", number);
+        section_table(section, forge_table(&files_def, files));
+        section_table(section, forge_table(&io_def, ios));
+        struct frame *frame = forge_frame(number);
+        frame_add_section(frame, section, 0);
+        struct section *result = findings_section(findings, frame, NULL);
+        const struct table *table = section_find_table(result, "findings");
+        size_t cursor = 0, used = 0;
+        for (const union cell *row; number == 2 && (row = table_next(table, &cursor));)
+            used += (size_t)snprintf(out + used, sizeof(out) - used, "%s %s %.0f: %s\n",
+                                     text_bytes(row[table_column(&findings_table, "severity")].text),
+                                     text_bytes(row[table_column(&findings_table, "resource")].text),
+                                     row[table_column(&findings_table, "culprit_pid")].num,
+                                     text_bytes(row[table_column(&findings_table, "evidence")].text));
+        section_unref(result);
+        frame_unref(frame);
+    }
+    findings_free(findings);
+    return out;
+}
+
+static void no_room(void **state) {
+    (void)state;
+    assert_string_equal(told((const char *const[]){"mount=/var|device=vda|size_kib=20971520|available_kib=0", NULL}),
+                        "critical filesystem 12: the file system on /var is full: 0 of 20.0G left (0.0 %), writing to "
+                        "it fails; logger (pid 12) makes most of the I/O on vda\n");
+    assert_string_equal(told((const char *const[]){"mount=/tmp|size_kib=1048576|available_kib=12288", NULL}),
+                        "warning filesystem nan: the file system on /tmp is nearly full: 12.0M of 1.0G left (1.2 %)\n");
+}
+
+static void no_files(void **state) {
+    (void)state;
+    assert_string_equal(
+        told((const char *const[]){"mount=/a|size_kib=1048576|available_kib=1000000|inodes=65536|inodes_free=0",
+                                   "mount=/b|size_kib=1048576|available_kib=1000000|inodes=65536|inodes_free=900",
+                                   NULL}),
+        "critical filesystem nan: the file system on /a is full: 0 of 65536 inodes left, whatever room there is: too "
+        "many files, writing to it fails\n"
+        "warning filesystem nan: the file system on /b is nearly full: 900 of 65536 inodes left, whatever room there "
+        "is: too many files\n");
+}
+
+// Much is left of a large one, a small one is full by nature, and what was not measured is not full.
+static void room(void **state) {
+    (void)state;
+    assert_string_equal(told((const char *const[]){"mount=/big|size_kib=1e9|available_kib=9e6",
+                                                   "mount=/half|size_kib=1e6|available_kib=30000",
+                                                   "mount=/one|size_kib=4|available_kib=0", "mount=/x|size_kib=1e9",
+                                                   "mount=/y", "size_kib=1e9|available_kib=0", NULL}),
+                        "");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_room),
+        cmocka_unit_test(no_files),
+        cmocka_unit_test(room),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
