@@ -3,7 +3,6 @@
 // up.
 #include "collectors/stream_own.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,20 +12,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collectors/format.h"
 #include "collectors/guard.h"
+#include "collectors/stream_tree.h"
 #include "collectors/sweep.h"
 #include "collectors/tracefs.h"
 #include "model/mem.h"
 
 #define OWN_MAX 64
 #define PASSES 5 // over a process that keeps making threads
-#define TIDS_MAX 16384
-
-struct tids {
-    pid_t at[TIDS_MAX];
-    size_t n;
-};
 
 struct stream_own {
     const struct stream_config *config;
@@ -43,7 +36,7 @@ struct stream_own {
     atomic_bool changed;
     int change_error; // with changed
     bool *seen;       // which of --pid are in the kernel's list
-    struct tids *tids;
+    struct tids tids;
 };
 
 // Adds to what the list holds: opened without O_TRUNC, which would empty it.
@@ -58,22 +51,6 @@ static int list_write(const struct stream_own *own, const char *file, const pid_
             return error;
     }
     return 0;
-}
-
-static void tids_add(struct tids *tids, pid_t tid) {
-    if (tids->n < TIDS_MAX)
-        tids->at[tids->n++] = tid;
-}
-
-static bool tids_list(const char *dir, struct tids *tids) {
-    DIR *open = opendir(dir);
-    if (!open)
-        return false;
-    for (struct dirent *entry; (entry = readdir(open));)
-        if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
-            tids_add(tids, (pid_t)strtol(entry->d_name, NULL, 10));
-    closedir(open);
-    return true;
 }
 
 // ---- ktop's own ----
@@ -109,7 +86,7 @@ static bool own_has(const struct stream_own *own, pid_t tid) {
 
 // Into own->tids, and to the decoder.
 static bool own_list(struct stream_own *own) {
-    struct tids *tids = own->tids;
+    struct tids *tids = &own->tids;
     tids->n = 0;
     if (!tids_list("/proc/self/task", tids))
         return false;
@@ -122,7 +99,7 @@ static bool own_list(struct stream_own *own) {
 
 // From own->tids. True when there are threads that were not among them.
 static bool own_take(struct stream_own *own) {
-    const struct tids *tids = own->tids;
+    const struct tids *tids = &own->tids;
     bool fresh = false;
     for (size_t i = 0; i < tids->n; i++)
         fresh |= !own_has(own, tids->at[i]);
@@ -139,7 +116,7 @@ static int own_write(const struct stream_own *own) {
 static void own_refresh(struct stream_own *own) {
     if (!own_list(own) || own->running || own->dropped)
         return;
-    bool gone = own->tids->n < own->n_own;
+    bool gone = own->tids.n < own->n_own;
     if (own_take(own) || (own->by_filter && gone))
         own->excluded = !own_write(own);
 }
@@ -189,35 +166,15 @@ void stream_own_poll(struct stream_own *own) {
 
 // ---- the processes of --pid ----
 
-// The threads of the process and of its descendants. False: this kernel does not tell of children.
-static bool tree_list(pid_t pid, bool children, struct tids *tids) {
-    char path[96], text[16384];
-    size_t from = tids->n;
-    snprintf(path, sizeof(path), "/proc/%d/task", pid);
-    tids_list(path, tids);
-    size_t end = tids->n;
-    for (size_t i = from; children && i < end; i++) {
-        snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, tids->at[i]);
-        long length = format_file(path, text, sizeof(text));
-        if (length == -ENOENT && !access("/proc/self/task", F_OK) && access("/proc/thread-self/children", F_OK))
-            return false;
-        char *at = text;
-        for (long child; length > 0 && (child = strtol(at, &at, 10)) > 0 && tids->n < TIDS_MAX;)
-            if (!tree_list((pid_t)child, true, tids))
-                return false;
-    }
-    return true;
-}
-
 // 0, or -errno: then nothing is pushed.
 static int pids_push(struct stream_own *own) {
     const struct collect_options *options = own->config->options;
-    struct tids *tids = own->tids;
+    struct tids *tids = &own->tids;
     for (size_t i = 0; i < options->n_pids; i++) {
         size_t before = 0;
         for (int pass = 0; pass < PASSES && !own->seen[i]; pass++) {
             tids->n = 0;
-            if (!tree_list(options->pids[i], options->children, tids))
+            if (!tids_tree("/proc", options->pids[i], options->children, tids))
                 return -ENOSYS;
             if (!tids->n || tids->n == before)
                 break;
@@ -253,7 +210,6 @@ int stream_own_new(const struct stream_config *config, const char *instance, str
     const struct collect_options *options = config->options;
     char path[512];
     own->config = config;
-    own->tids = xmalloc(sizeof(*own->tids));
     snprintf(own->instance, sizeof(own->instance), "%s", instance);
     for (size_t i = 0; i < config->n_events; i++) {
         const struct stream_event *event = &config->events[i];
@@ -288,7 +244,7 @@ void stream_own_free(struct stream_own *own) {
     if (own->running)
         pthread_join(own->changer, NULL);
     free(own->seen);
-    free(own->tids);
+    free(own->tids.at);
     free(own);
 }
 
