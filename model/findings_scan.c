@@ -1,12 +1,13 @@
 // What rules look through a frame with: values by the contract's names, and who does most of what.
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/findings_private.h"
+#include "model/mem.h"
 
-#define NAMES_MAX 64 // different names or PIDs that are told apart in one pass; more are left out
-#define BRIEF_S 10   // who may live less than that is gone before anybody has looked it up
+#define BRIEF_S 10 // who may live less than that is gone before anybody has looked it up
 
 // The section that has it; what stood in the frame before already is no news for an event.
 static bool is_news(const struct scan *scan, uint16_t i) {
@@ -78,7 +79,7 @@ bool scan_level(double value, double warning, double critical, enum severity *se
     return true;
 }
 
-// ---- sums by name or by PID, for a bounded number of either ----
+// ---- sums by name or by PID ----
 
 struct group {
     const struct text *name; // by name
@@ -90,24 +91,60 @@ struct group {
     bool fresh, ended; // the heaviest
 };
 
+// All of them, as they came: whoever has most may be the last of thousands.
 struct groups {
-    struct group at[NAMES_MAX];
-    size_t n;
+    bool by_name;
+    struct group *at;
+    size_t n, room;
+    uint32_t *slots; // room * 2, open addressing: which of `at`, plus 1
 };
 
-// The group; NULL when there are too many.
-static struct group *groups_add(struct groups *groups, bool by_name, const struct text *comm, double pid,
-                                double value) {
-    size_t i = 0;
-    while (i < groups->n && (by_name ? text_compare(groups->at[i].name, comm) != 0 : groups->at[i].pid != pid))
-        i++;
-    if (i == NAMES_MAX)
-        return NULL;
-    struct group *group = &groups->at[i];
-    if (i == groups->n) {
-        groups->n++;
-        *group = (struct group){.name = comm, .pid = pid, .most = -1, .comm = comm, .priority = NAN};
+static size_t group_hash(const struct groups *groups, const struct text *name, double pid) {
+    uint64_t hash = 0;
+    if (!groups->by_name)
+        return isnan(pid) ? 0 : (size_t)(((uint64_t)pid * 0x9e3779b97f4a7c15ull) >> 32);
+    for (size_t i = 0; i < text_length(name); i++)
+        hash = (hash ^ (uint8_t)text_bytes(name)[i]) * 0x100000001b3ull;
+    return (size_t)(hash ^ (hash >> 32));
+}
+
+static bool group_is(const struct groups *groups, const struct group *group, const struct text *name, double pid) {
+    if (groups->by_name)
+        return !text_compare(group->name, name);
+    return group->pid == pid || (isnan(group->pid) && isnan(pid));
+}
+
+// The slot that names the group, or the free one for it.
+static uint32_t *group_slot(const struct groups *groups, const struct text *name, double pid) {
+    size_t mask = groups->room * 2 - 1, i = group_hash(groups, name, pid) & mask;
+    while (groups->slots[i] && !group_is(groups, &groups->at[groups->slots[i] - 1], name, pid))
+        i = (i + 1) & mask;
+    return &groups->slots[i];
+}
+
+static void groups_grow(struct groups *groups) {
+    groups->room = groups->room ? groups->room * 2 : 64;
+    groups->at = xrealloc(groups->at, groups->room * sizeof(*groups->at));
+    free(groups->slots);
+    groups->slots = xcalloc(groups->room * 2, sizeof(*groups->slots));
+    for (size_t i = 0; i < groups->n; i++)
+        *group_slot(groups, groups->at[i].name, groups->at[i].pid) = (uint32_t)i + 1;
+}
+
+static void groups_clear(struct groups *groups) {
+    free(groups->at);
+    free(groups->slots);
+}
+
+static struct group *groups_add(struct groups *groups, const struct text *comm, double pid, double value) {
+    if (groups->n == groups->room)
+        groups_grow(groups);
+    uint32_t *slot = group_slot(groups, comm, pid);
+    if (!*slot) {
+        groups->at[groups->n++] = (struct group){.name = comm, .pid = pid, .most = -1, .comm = comm, .priority = NAN};
+        *slot = (uint32_t)groups->n;
     }
+    struct group *group = &groups->at[*slot - 1];
     group->sum += value;
     group->n++;
     if (value > group->most) {
@@ -183,8 +220,8 @@ static void task_take_cpu(struct task_summary *tasks, struct groups *groups, con
                           const union cell *row, double wall_s) {
     struct culprit who = {scan_num(row, at->pid), scan_text(row, at->comm), NULL};
     double cpu = scan_num(row, at->cpu), priority = scan_num(row, at->priority);
-    struct group *group = groups_add(groups, true, who.comm, who.pid, cpu);
-    if (group && group->pid == who.pid) {
+    struct group *group = groups_add(groups, who.comm, who.pid, cpu);
+    if (group->pid == who.pid) {
         group->priority = priority;
         group->fresh = wall_s - scan_num(row, at->started) < BRIEF_S;
         group->ended = !isnan(scan_num(row, at->ended));
@@ -203,7 +240,7 @@ static void task_take(struct task_summary *tasks, struct task_groups *groups, co
     struct culprit who = {scan_num(row, at->pid), scan_text(row, at->comm), NULL};
     double ppid = scan_num(row, at->ppid);
     char state = text_bytes(scan_text(row, at->state))[0];
-    // Below 1 % it is not who saturates anything, and the groups are few.
+    // Below 1 % it is not who saturates anything.
     if (scan_num(row, at->cpu) >= 1)
         task_take_cpu(tasks, &groups->cpu, at, row, wall_s);
     top_offer(&tasks->rss, scan_num(row, at->rss), &who);
@@ -215,9 +252,9 @@ static void task_take(struct task_summary *tasks, struct task_groups *groups, co
         tasks->uninterruptible.value++;
     }
     if (state == 'Z')
-        groups_add(&groups->zombies, false, who.comm, ppid, 1);
+        groups_add(&groups->zombies, who.comm, ppid, 1);
     if (state == 'X' || !isnan(scan_num(row, at->ended)))
-        groups_add(&groups->ended, false, who.comm, ppid, 1);
+        groups_add(&groups->ended, who.comm, ppid, 1);
 }
 
 static struct top top_parent(const struct table *table, const struct task_columns *at, const struct groups *groups) {
@@ -242,13 +279,16 @@ const struct task_summary *scan_tasks(struct scan *scan) {
     struct task_columns at = task_columns(table_def(table));
     if (at.pid < 0 || at.comm < 0)
         return tasks;
-    struct task_groups groups = {0};
+    struct task_groups groups = {.cpu = {.by_name = true}};
     size_t cursor = 0;
     for (const union cell *row; (row = table_next(table, &cursor));)
         task_take(tasks, &groups, &at, row, (double)scan->frame->wall.tv_sec);
     tasks->cpu = groups_top(&groups.cpu);
     tasks->zombies = top_parent(table, &at, &groups.zombies);
     tasks->ended = top_parent(table, &at, &groups.ended);
+    groups_clear(&groups.cpu);
+    groups_clear(&groups.zombies);
+    groups_clear(&groups.ended);
     return tasks;
 }
 
@@ -279,7 +319,9 @@ struct top scan_io_top(struct scan *scan, const struct text *device) {
         // What an I/O costs a disk beside its bytes, roughly: as much as 16 KiB more.
         double load = add_measured(scan_num(row, bytes), scan_num(row, ios) * 16384);
         if (load > 0)
-            groups_add(&groups, false, scan_text(row, comm), scan_num(row, pid), load);
+            groups_add(&groups, scan_text(row, comm), scan_num(row, pid), load);
     }
-    return groups_top(&groups);
+    struct top top = groups_top(&groups);
+    groups_clear(&groups);
+    return top;
 }
