@@ -12,6 +12,7 @@
 
 struct user {
     uid_t uid;
+    uint32_t line; // of the file
     char name[36];
 };
 
@@ -145,6 +146,13 @@ struct name *names_user(struct names *names, uid_t uid) {
     return names_get(names, number, (size_t)len);
 }
 
+// By number, and by line where that is the same.
+static int user_order(const void *a, const void *b) {
+    uint32_t x = ((const struct user *)a)->line, y = ((const struct user *)b)->line;
+    int order = user_compare(a, b);
+    return order ? order : x < y ? -1 : x > y;
+}
+
 void names_users_refresh(struct names *names, const char *path) {
     struct stat st;
     if (stat(path, &st) < 0 ||
@@ -169,16 +177,13 @@ void names_users_refresh(struct names *names, const char *path) {
         }
         struct user *user = &names->users[names->n_users++];
         user->uid = (uid_t)strtoul(second + 1, NULL, 10);
+        user->line = (uint32_t)names->n_users;
         snprintf(user->name, sizeof(user->name), "%.35s", line);
     }
     fclose(file);
-    // The first line of a number wins, as in the C library: keep it in front of its equals, then drop those.
-    for (size_t i = 1; i < names->n_users; i++)
-        for (size_t k = i; k > 0 && names->users[k - 1].uid > names->users[k].uid; k--) {
-            struct user swap = names->users[k];
-            names->users[k] = names->users[k - 1];
-            names->users[k - 1] = swap;
-        }
+    // The first line of a number wins, as in the C library: those after it are dropped.
+    if (names->n_users)
+        qsort(names->users, names->n_users, sizeof(*names->users), user_order);
     size_t kept = 0;
     for (size_t i = 0; i < names->n_users; i++)
         if (!kept || names->users[kept - 1].uid != names->users[i].uid)
