@@ -118,6 +118,9 @@ void system_freq_sample(struct system_freq *freq, struct system_sample *sample, 
                         size_t n);
 void system_freq_check(struct check_report *report);
 
+// How long a table of interrupts stands after a reading that took so much CPU time (system_irq.c).
+uint64_t system_irq_wait_ns(uint64_t cost_ns);
+
 // nodes[i]: the NUMA node of CPU i < n (system_topology.c); NAN: not known.
 void system_topology_load(double *nodes, size_t n);
 

@@ -1,6 +1,7 @@
 // Interrupts and soft interrupts by CPU: /proc/interrupts and /proc/softirqs, which have the same shape: a heading
 // of CPUs, then a line per source. Only what ticks has a row. The files of big machines are megabytes, so a reading
-// that is dear is not repeated before a hundred times its cost has passed; rates are over what was really measured.
+// that is dear is not repeated before a hundred times its cost has passed, or 10 s; rates are over what was really
+// measured.
 // Kernel document: Documentation/filesystems/proc.rst, 1.2.
 #include "collectors/system.h"
 
@@ -337,6 +338,11 @@ static uint64_t thread_cpu_ns(void) {
     return (uint64_t)spent.tv_sec * 1000000000 + (uint64_t)spent.tv_nsec;
 }
 
+uint64_t system_irq_wait_ns(uint64_t cost_ns) {
+    uint64_t wait = cost_ns > IRQ_CHEAP_NS ? cost_ns * IRQ_SHARE : 0;
+    return wait < IRQ_WAIT_MAX_NS ? wait : IRQ_WAIT_MAX_NS;
+}
+
 static void irq_file_sample(struct irq_file *irqs, struct system_sample *sample) {
     uint64_t now = sample->now();
     if (now >= irqs->due_ns) {
@@ -347,8 +353,7 @@ static void irq_file_sample(struct irq_file *irqs, struct system_sample *sample)
         if (error < 0)
             irq_file_clear(irqs);
         irqs->cost_ns = thread_cpu_ns() - begin;
-        uint64_t wait = irqs->cost_ns > IRQ_CHEAP_NS ? irqs->cost_ns * IRQ_SHARE : 0;
-        irqs->due_ns = now + (wait < IRQ_WAIT_MAX_NS ? wait : IRQ_WAIT_MAX_NS);
+        irqs->due_ns = now + system_irq_wait_ns(irqs->cost_ns);
         if (error < 0) {
             char text[128];
             snprintf(text, sizeof text, "%s are not known: %s is not readable", irqs->def->name, irqs->file.path);
@@ -358,7 +363,7 @@ static void irq_file_sample(struct irq_file *irqs, struct system_sample *sample)
     if (irqs->cost_ns > IRQ_CHEAP_NS) {
         char text[160];
         snprintf(text, sizeof text, "%s are read every %.1f s only: one reading takes %.0f ms of CPU time",
-                 irqs->def->name, (double)irqs->cost_ns * IRQ_SHARE / 1e9, (double)irqs->cost_ns / 1e6);
+                 irqs->def->name, (double)system_irq_wait_ns(irqs->cost_ns) / 1e9, (double)irqs->cost_ns / 1e6);
         section_note(sample->out, SEVERITY_INFO, irqs->def->name, text, NULL);
     }
     section_table(sample->out, table_builder_seal(irqs->builder));

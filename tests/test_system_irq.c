@@ -173,6 +173,13 @@ static void big_machines(void **state) {
     free(text);
 }
 
+static void waits(void **state) {
+    (void)state;
+    assert_int_equal(system_irq_wait_ns(4000000), 0);
+    assert_int_equal(system_irq_wait_ns(20000000), 2 * SECOND);
+    assert_int_equal(system_irq_wait_ns(300000000), 10 * SECOND); // not 30, which the note said once
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(only_what_ticks, root_make, root_drop),
@@ -180,6 +187,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(arm_and_old_names, root_make, root_drop),
         cmocka_unit_test_setup_teardown(hostile_files, root_make, root_drop),
         cmocka_unit_test_setup_teardown(big_machines, root_make, root_drop),
+        cmocka_unit_test(waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
