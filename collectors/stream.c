@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collectors/ring_pipe.h"
+#include "collectors/stream_clock.h"
 #include "collectors/stream_own.h"
 #include "collectors/stream_pace.h"
 #include "collectors/tracefs.h"
@@ -23,6 +24,8 @@
 // Events this young wait for the next drain: one whose writer was interrupted hides the ones after it on its CPU, and
 // CPUs are not read at the same moment.
 #define SETTLE_NS (5 * NS_PER_MS)
+#define CLOCK_NEAR_NS 200000 // a reading of the stream's clock takes 20 to 60 us
+#define CLOCK_TRIES 3
 #define WINDOW_NS (300 * NS_PER_MS) // for the budget
 // A slice measures programs at the speed that they have in it.
 #define SCALED "scaled, and may be several times too low for programs that do little else: recording slows them down"
@@ -35,7 +38,7 @@ struct stream {
     struct ring_pipe *pipe;
     struct ring *ring;
     struct stream_own *own;
-    int64_t offset_ns; // CLOCK_MONOTONIC - the stream's clock
+    struct stream_clock clock;
     struct stream_pace pace;
     struct stream_torrent torrent;
     uint64_t window_ns, window_busy_ns, window_lost; // since when; CPU time; marks of lost events at its begin
@@ -135,20 +138,25 @@ static int events_switch(struct stream *stream, bool on, char *detail, size_t si
     return result;
 }
 
-// Where the stream's clock stands against CLOCK_MONOTONIC: the statistics tell its time, in us.
-static void clock_compare(struct stream *stream) {
+// The statistics tell the stream's time. False: not a reading, or one that took long.
+static bool clock_compare(struct stream *stream) {
     char path[512], text[1024];
-    if (stream->config.exact_clock)
-        return;
     snprintf(path, sizeof(path), "%s/per_cpu/cpu0/stats", stream->instance);
     uint64_t before = now_ns();
     if (format_file(path, text, sizeof(text)) <= 0)
-        return;
+        return false;
     uint64_t after = now_ns();
     const char *at = strstr(text, "\nnow ts:");
     unsigned long long seconds = 0, us = 0;
-    if (at && sscanf(at + 8, " %llu.%llu", &seconds, &us) == 2)
-        stream->offset_ns = (int64_t)(before + (after - before) / 2) - (int64_t)(seconds * 1000000000ull + us * 1000);
+    if (!at || sscanf(at + 8, " %llu.%llu", &seconds, &us) != 2)
+        return false;
+    stream_clock_reading(&stream->clock, before, seconds * 1000000 + us, after);
+    return after - before < CLOCK_NEAR_NS;
+}
+
+static void clock_keep(struct stream *stream) {
+    for (int i = 0; i < CLOCK_TRIES && !stream->config.exact_clock && !clock_compare(stream); i++)
+        ;
 }
 
 static int set_up(struct stream *stream, struct collector_run *run, const char **step, char *detail, size_t size) {
@@ -168,7 +176,7 @@ static int set_up(struct stream *stream, struct collector_run *run, const char *
         error = stream_own_new(&stream->config, stream->instance, &stream->own, step);
     if (error)
         return error;
-    clock_compare(stream);
+    clock_keep(stream);
     *step = "switching on the event";
     atomic_store(&run->waits_for, "its events to be switched on");
     return events_switch(stream, true, detail, size);
@@ -235,11 +243,11 @@ void stream_close(struct stream *stream) {
 }
 
 uint64_t stream_mono(const struct stream *stream, uint64_t ts) {
-    return ts + (uint64_t)stream->offset_ns;
+    return ts + (uint64_t)stream->clock.offset_ns;
 }
 
 uint64_t stream_time(const struct stream *stream, uint64_t mono_ns) {
-    return mono_ns - (uint64_t)stream->offset_ns;
+    return mono_ns - (uint64_t)stream->clock.offset_ns;
 }
 
 uint32_t stream_cpus(const struct stream *stream) {
@@ -385,7 +393,7 @@ static uint64_t lost_in_all(struct stream *stream) {
 void stream_frame(struct stream *stream, struct collector_run *run, struct stream_frame *out) {
     uint64_t lost = lost_in_all(stream), now = now_ns();
     stream_own_refresh(stream->own);
-    clock_compare(stream);
+    clock_keep(stream);
     // What is not drained yet belongs to the next frame.
     account(stream, stream->on ? now - SETTLE_NS : now);
     uint64_t length = run->end_ns - run->begin_ns;

@@ -1,10 +1,11 @@
-// When a stream samples, how much, and when it tries again.
+// When a stream samples, how much, and when it tries again; where its clock stands.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
+#include "collectors/stream_clock.h"
 #include "collectors/stream_pace.h"
 
 static void begins(void **state) {
@@ -103,9 +104,34 @@ static void torrent(void **state) {
     assert_true(stream_torrent_window(&torrent, 9e6, false)); // the next one
 }
 
+// The stream's clock is 1 s behind, and shows whole microseconds.
+static void clock_stands(void **state) {
+    (void)state;
+    const uint64_t s = 1000000000, us = 1000;
+    struct stream_clock clock = {0};
+    stream_clock_reading(&clock, 5 * s, 4000010, 5 * s + 30 * us); // read 10 us after the first
+    assert_in_range(clock.offset_ns, s - 20 * us, s + 20 * us);
+    // 100 ms on one side of it, then on the other: the middle would be 50 ms off.
+    stream_clock_reading(&clock, 6 * s, 5000010, 6 * s + 100000 * us);
+    assert_in_range(clock.offset_ns, s - 20 * us, s + 20 * us);
+    stream_clock_reading(&clock, 7 * s, 6099990, 7 * s + 100000 * us);
+    assert_in_range(clock.offset_ns, s - 20 * us, s + 20 * us);
+    // They drift apart: it follows, as far as it must.
+    for (uint64_t i = 0; i < 1000; i++)
+        stream_clock_reading(&clock, (8 + i) * s, (7 + i) * 1000000 + 10 - i, (8 + i) * s + 30 * us);
+    assert_in_range(clock.offset_ns, s + 999 * us - 20 * us, s + 999 * us + 20 * us);
+    // One that began badly is put right by the first good one.
+    clock = (struct stream_clock){0};
+    stream_clock_reading(&clock, 5 * s, 4000010, 5 * s + 100000 * us);
+    assert_true(clock.offset_ns > (int64_t)(s + 40000 * us));
+    stream_clock_reading(&clock, 6 * s, 5000010, 6 * s + 30 * us);
+    assert_in_range(clock.offset_ns, s - 20 * us, s + 20 * us);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(begins),   cmocka_unit_test(jumps),
-                                       cmocka_unit_test(loss),     cmocka_unit_test(comes_back),
-                                       cmocka_unit_test(patience), cmocka_unit_test(torrent)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(begins),      cmocka_unit_test(jumps),
+                                       cmocka_unit_test(loss),        cmocka_unit_test(comes_back),
+                                       cmocka_unit_test(patience),    cmocka_unit_test(torrent),
+                                       cmocka_unit_test(clock_stands)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
