@@ -118,11 +118,14 @@ void check_interrupt_load(struct scan *scan) {
 }
 
 void check_runaway(struct scan *scan) {
-    // Who saturates is named there already; and when less than one CPU is busy, nobody has one to himself.
-    if (scan->cpu_saturated || !(scan->busy_cpus >= 0.9))
+    // When less than one CPU is busy, nobody has one to himself.
+    if (!(scan->busy_cpus >= 0.9))
         return;
     const struct task_summary *tasks = scan_tasks(scan);
     for (uint32_t i = 0; i < tasks->n_hot; i++) {
+        // Who saturates is named there already; but one that others have no chance against stands behind a crowd there.
+        if (scan->cpu_saturated && (!(tasks->hot[i].priority < 0) || tasks->hot[i].who.pid == tasks->cpu.who.pid))
+            continue;
         char key[32], name[64], realtime[64];
         snprintf(key, sizeof(key), "%.0f", tasks->hot[i].who.pid);
         scan_realtime(tasks->hot[i].priority, realtime, sizeof(realtime));

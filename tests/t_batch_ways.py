@@ -93,9 +93,10 @@ except subprocess.TimeoutExpired:
 q.stdout.close()
 
 # Wrong usage is one line and 2.
-for args in (["--pane", "taks"], ["--sort", "cpu_pc"], ["--nonsense"], ["-d", "0"], ["-n", "x"], ["extra"], ["-P", "tasks", "--format", "xml"]):
+for args in (["--pane", "taks"], ["--sort", "cpu_pc"], ["--nonsense"], ["-d", "0"], ["-n", "x"], ["extra"], ["-P", "tasks", "--format", "xml"],
+             ["--sort", "\033[31mfarfromall\n"], ["--pane", "\033[31m\n"], ["-e", "\033[31m\n"]):
     p = ktop(*args)
-    check(f"usage {args}", p.returncode == 2 and p.stderr.count("\n") == 1 and p.stderr.startswith("ktop: ") and not p.stdout, p)
+    check(f"usage {args}", p.returncode == 2 and "\033" not in p.stderr and p.stderr.count("\n") == 1 and p.stderr.startswith("ktop: ") and not p.stdout, p)
 check("nearest pane", "tasks" in ktop("--pane", "taks").stderr)
 check("nearest column", "cpu_pct" in ktop("--sort", "cpu_pc").stderr)
 

@@ -349,6 +349,22 @@ static void real_time_hog(void **state) {
                         "task keeps the others from its CPU)\n");
 }
 
+// Behind a crowd that uses more, who takes a CPU by his priority is told all the same, and once.
+static void real_time_hog_in_a_crowd(void **state) {
+    (void)state;
+    struct scene scene = {.series = "cpus_online=2 cpu_idle_pct=0 cpu_iowait_pct=0 procs_running=3 cpu_some_pct=62",
+                          .tasks = {"pid=66|tid=66|comm=hog|state=R|cpu_pct=94.8|priority=-51" OLD,
+                                    "pid=70|tid=70|comm=cc|state=R|cpu_pct=52|priority=20" OLD,
+                                    "pid=71|tid=71|comm=cc|state=R|cpu_pct=50|priority=20" OLD}};
+    const char *text = steps(&scene, 2);
+    assert_non_null(strstr(text, "cpu_saturated: 2 tasks named cc use 102 % of one CPU"));
+    assert_non_null(strstr(text, "warning runaway_task: hog (pid 66) uses 95 % of one CPU, at real-time priority 50"));
+    scene.tasks[2] = NULL;
+    text = steps(&scene, 5);
+    assert_non_null(strstr(text, "cpu_saturated: hog (pid 66) uses 95 % of one CPU, at real-time priority 50"));
+    assert_null(strstr(text, "runaway_task"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void) {
@@ -364,6 +380,7 @@ int main(void) {
         TEST(a_hang_is_told_once),
         TEST(short_lived_tasks_have_no_pid),
         TEST(real_time_hog),
+        TEST(real_time_hog_in_a_crowd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,6 +174,27 @@ static void test_stale_lost_and_notes(void **state) {
     frame_unref(look.frame);
 }
 
+// A note about a series that no part shows is nobody's here; a table that shows all its columns shows no series.
+static void test_note_of_a_series(void **state) {
+    static const struct series_def series = {.name = "aside_pct"};
+    struct section *one = section_of("one", &left_def);
+    struct pane_notes notes;
+
+    (void)state;
+    section_series(one, &series, 1);
+    section_note(one, SEVERITY_INFO, "aside_pct", "aside is not measured", NULL);
+    section_note(one, SEVERITY_INFO, "reads_per_s", "reads are not measured", NULL);
+    struct look look = {.frame = frame_of(one, section_of("two", &right_def), 0), .live = true};
+    struct pane *pane = pane_new(&view);
+    pane_notes(pane, &look, false, &notes);
+    assert_int_equal(notes.n, 1);
+    assert_string_equal(notes.notes[0].text, "reads are not measured");
+    pane_notes(pane, &look, true, &notes);
+    assert_int_equal(notes.n, 2);
+    pane_free(pane);
+    frame_unref(look.frame);
+}
+
 static struct section *blank_of(const char *collector, const struct table_def *def, enum section_state state) {
     struct section *section = forge_section(collector, 1);
 
@@ -365,12 +386,12 @@ static void test_parts_and_steps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_below_the_other),  cmocka_unit_test(test_status_is_not_cut),
-        cmocka_unit_test(test_focus_gets_the_keys),  cmocka_unit_test(test_more_parts),
-        cmocka_unit_test(test_stale_lost_and_notes), cmocka_unit_test(test_missing_source),
-        cmocka_unit_test(test_not_recorded_then),    cmocka_unit_test(test_chooser_has_room),
-        cmocka_unit_test(test_sharing_of_rows),      cmocka_unit_test(test_sharing_never_overdraws),
-        cmocka_unit_test(test_parts_and_steps),
+        cmocka_unit_test(test_one_below_the_other),     cmocka_unit_test(test_status_is_not_cut),
+        cmocka_unit_test(test_focus_gets_the_keys),     cmocka_unit_test(test_more_parts),
+        cmocka_unit_test(test_stale_lost_and_notes),    cmocka_unit_test(test_note_of_a_series),
+        cmocka_unit_test(test_missing_source),          cmocka_unit_test(test_not_recorded_then),
+        cmocka_unit_test(test_chooser_has_room),        cmocka_unit_test(test_sharing_of_rows),
+        cmocka_unit_test(test_sharing_never_overdraws), cmocka_unit_test(test_parts_and_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

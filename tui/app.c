@@ -233,9 +233,8 @@ int app_run(const struct options *options) {
     int status = 1, signal_fd = signals_open((const int[]){SIGTSTP, SIGCONT, SIGWINCH, 0});
     priority_ask(PRIORITY_SCREEN); // now: the first paint is wanted under load most of all
     if (!app_panes(app)) {
-        fprintf(stderr, "ktop: --sort %s: no pane has that column: `ktop --list columns` lists them\n", options->sort);
         app_free(app);
-        return 2;
+        return sort_unknown(options, "no pane has");
     }
     restore_on_crash();
     mem_on_failure(restore_now);

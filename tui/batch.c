@@ -162,11 +162,8 @@ int batch_run(const struct options *options) {
     struct utsname machine = {0};
     uname(&machine);
     batch = (struct batch){.options = options, .n_panes = options->n_panes};
-    if (!panes_open(options, options->panes, batch.n_panes, batch.panes)) {
-        fprintf(stderr, "ktop: --sort %s: none of the chosen panes has that column: `ktop --list columns` lists them\n",
-                options->sort);
-        return 2;
-    }
+    if (!panes_open(options, options->panes, batch.n_panes, batch.panes))
+        return sort_unknown(options, "none of the chosen panes has");
     batch_open(&batch, &machine);
     ktop_sweep(0, NULL);
     if (!batch.out || batch_start(&batch))

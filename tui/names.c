@@ -1,4 +1,5 @@
 // The names on the command line that the program's tables know: panes and columns; and the panes made of them.
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -88,4 +89,11 @@ bool panes_open(const struct options *options, const struct view *const *which, 
     }
     frame_unref(blank);
     return sorted;
+}
+
+int sort_unknown(const struct options *options, const char *which) {
+    char shown[64];
+    escape_text(options->sort, strlen(options->sort), shown, sizeof shown);
+    fprintf(stderr, "ktop: --sort %s: %s that column: `ktop --list columns` lists them\n", shown, which);
+    return 2;
 }

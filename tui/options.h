@@ -65,6 +65,8 @@ bool names_resolve(struct options *options);
 // names.c: the panes of these views, with the filter and the order that were asked for; the caller frees them. False:
 // none has the column of --sort.
 bool panes_open(const struct options *options, const struct view *const *which, size_t n, struct pane **out);
+// Says so, `which` being "no pane has" or the like; the exit status.
+int sort_unknown(const struct options *options, const char *which);
 
 // events.c: looks up what --event names. 0; or the exit status of the program, and options->error says what.
 int events_resolve(struct options *options);

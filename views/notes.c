@@ -125,7 +125,7 @@ static bool part_shows(const struct part *part, const struct frame *frame, const
     size_t n = part->kind->sources ? part->kind->sources(part, names, SOURCES_MAX) : 1;
     bool by_kind = part->kind->shows && part->kind->shows(part, column);
 
-    if (by_kind && section_has(section, column)) // a series
+    if (by_kind && !part->kind->no_series && section_has(section, column))
         return true;
     for (size_t i = 0; i < n; i++)
         if (names[i] && (!part->kind->shows || by_kind) && section_has(section, names[i]) &&
@@ -217,7 +217,7 @@ void notes_draw(const struct pane_notes *notes, struct area area) {
         size_t after = notes->n - i - 1;
         if (y == area.height - 1 && after) {
             char more[48];
-            int width = snprintf(more, sizeof(more), " +%zu notes: h", after);
+            int width = snprintf(more, sizeof(more), " +%zu note%s: h", after, after > 1 ? "s" : "");
             struct area line = area_sub(area, 0, y, area.width - width, 1);
             draw_line(line, draw_line(line, 0, 0, severity_role(note->severity), "! "), 0,
                       severity_role(note->severity), note->text);

@@ -174,4 +174,5 @@ const struct part_kind part_row = {
     .status = status,
     .sources = rows_sources,
     .shows = shows,
+    .no_series = true,
 };

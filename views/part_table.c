@@ -521,4 +521,5 @@ const struct part_kind part_table = {
     .status = status,
     .sources = rows_sources,
     .shows = shows,
+    .no_series = true,
 };

@@ -120,6 +120,7 @@ struct part_kind {
     // Optional: whether it shows the column (of one of its sources) or series of that name, or may show it on a wide
     // screen. Without it: every column of its sources, and the series that they name.
     bool (*shows)(const struct part *part, const char *name);
+    bool no_series; // it shows columns only
 };
 
 struct part {
