@@ -1,88 +1,38 @@
 // The rows of a frame from what was added up: once per frame, so names are looked up and texts made here. Threads' rows
-// are put together by process, which is what people know.
+// are put together by process, which is what people know. Histograms are block_hists.c's.
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectors/block_table.h"
+#include "collectors/block_filler.h"
 #include "collectors/format.h"
 #include "model/mem.h"
-
-// What the parts of one section share.
-struct filler {
-    const struct block_fill *fill;
-    const struct block_stat *stat;
-    double seconds;
-    bool filters; // only some processes are wanted
-    const struct text *ops[BLOCK_OPS], *keys[BLOCK_KEYS];
-    struct proc_order *order; // the wanted procs, in the order of by_process
-    uint32_t n_order;
-};
-
-struct proc_order {
-    const struct block_proc *proc;
-    const struct block_person *person;
-    int32_t pid;
-    const char *comm;
-};
 
 static const struct text *comm_text(const char *comm) {
     return text_new(comm, strnlen(comm, BLOCK_COMM));
 }
 
-static const struct text *device_text(const struct filler *filler, uint32_t dev) {
-    return text_ref(block_names_get(filler->fill->names, dev, filler->fill->end_ns));
-}
-
-static int comm_compare(const struct proc_order *a, const struct proc_order *b) {
-    return strncmp(a->comm, b->comm, 64);
-}
-
-static int process_compare(const void *left, const void *right) {
-    const struct proc_order *a = left, *b = right;
-    if (a->pid != b->pid)
-        return a->pid < b->pid ? -1 : 1;
-    int order = comm_compare(a, b);
-    return order ? order : (int)a->proc->op - (int)b->proc->op;
-}
-
 static int row_compare(const void *left, const void *right) {
-    const struct proc_order *a = left, *b = right;
+    const struct block_proc_order *a = left, *b = right;
     if (a->pid != b->pid)
         return a->pid < b->pid ? -1 : 1;
     if (a->proc->dev != b->proc->dev)
         return a->proc->dev < b->proc->dev ? -1 : 1;
     if (a->proc->op != b->proc->op)
         return a->proc->op < b->proc->op ? -1 : 1;
-    return comm_compare(a, b);
-}
-
-static int command_compare(const void *left, const void *right) {
-    const struct proc_order *a = left, *b = right;
-    int order = comm_compare(a, b);
-    return order ? order : (int)a->proc->op - (int)b->proc->op;
-}
-
-static int cgroups_differ(const struct text *a, const struct text *b) {
-    return !a || !b ? (a != NULL) - (b != NULL) : strcmp(text_bytes(a), text_bytes(b));
-}
-
-static int cgroup_op_compare(const void *left, const void *right) {
-    const struct proc_order *a = left, *b = right;
-    int order = cgroups_differ(a->person->cgroup, b->person->cgroup);
-    return order ? order : (int)a->proc->op - (int)b->proc->op;
+    return block_comm_compare(a, b);
 }
 
 static int cgroup_compare(const void *left, const void *right) {
-    const struct proc_order *a = left, *b = right;
-    int order = cgroups_differ(a->person->cgroup, b->person->cgroup);
+    const struct block_proc_order *a = left, *b = right;
+    int order = block_cgroups_differ(a->person->cgroup, b->person->cgroup);
     if (order || a->proc->op != b->proc->op)
         return order ? order : (int)a->proc->op - (int)b->proc->op;
     return a->proc->dev < b->proc->dev ? -1 : a->proc->dev > b->proc->dev;
 }
 
-static void resolve_procs(struct filler *filler) {
+static void resolve_procs(struct block_filler *filler) {
     const struct block_stat *stat = filler->stat;
     block_who_resolve(filler->fill->who, filler->fill->stat, filler->fill->end_ns);
     filler->order = xcalloc(stat->n_procs + 1, sizeof(*filler->order));
@@ -92,7 +42,7 @@ static void resolve_procs(struct filler *filler) {
         bool known = p->who != UINT32_MAX;
         if (known ? !person->wanted : filler->filters)
             continue;
-        filler->order[filler->n_order++] = (struct proc_order){
+        filler->order[filler->n_order++] = (struct block_proc_order){
             p, person, known ? person->pid : p->tid, known && person->comm ? text_bytes(person->comm) : p->comm};
     }
 }
@@ -104,12 +54,12 @@ struct sums {
     const struct text *cgroup; // NULL when they differ
 };
 
-static void sums_add(struct sums *sums, const struct proc_order *order) {
+static void sums_add(struct sums *sums, const struct block_proc_order *order) {
     const struct block_proc *p = order->proc;
     bool first = !sums->ios && !sums->bios;
-    sums->cgroup = first                                                 ? order->person->cgroup
-                   : cgroups_differ(sums->cgroup, order->person->cgroup) ? NULL
-                                                                         : sums->cgroup;
+    sums->cgroup = first                                                       ? order->person->cgroup
+                   : block_cgroups_differ(sums->cgroup, order->person->cgroup) ? NULL
+                                                                               : sums->cgroup;
     sums->ios += p->ios;
     sums->bytes += p->bytes;
     sums->latency_ns += p->latency_ns;
@@ -125,33 +75,18 @@ static void set_ratio(struct table_builder *builder, uint32_t row, uint16_t colu
         table_builder_set_num(builder, row, column, (double)sum / (double)count * factor);
 }
 
-// The latencies (or sizes) of n procs together; NULL when one of them has no histogram of its own.
-static struct hist *merged(const struct filler *filler, const struct proc_order *order, uint32_t n, bool sizes) {
-    const struct hist **hists = xcalloc(n + 1, sizeof(*hists));
-    uint32_t have = 0;
-    for (; have < n && order[have].proc->slot != UINT32_MAX; have++) {
-        const struct block_slot *slot = &filler->stat->slots[order[have].proc->slot];
-        hists[have] = hist_seal(sizes ? &slot->size : &slot->latency);
-    }
-    struct hist *all = have == n ? hist_merge(hists, n) : NULL;
-    while (have)
-        hist_free((struct hist *)hists[--have]);
-    free(hists);
-    return all;
-}
-
-static void fill_processes(struct filler *filler, struct section *out) {
+static void fill_processes(struct block_filler *filler, struct section *out) {
     struct table_builder *builder = table_builder_new(&block_process_table);
     qsort(filler->order, filler->n_order, sizeof(*filler->order), row_compare);
     for (uint32_t i = 0, n; i < filler->n_order; i += n) {
-        const struct proc_order *first = &filler->order[i];
+        const struct block_proc_order *first = &filler->order[i];
         struct sums sums = {0};
         for (n = 0; i + n < filler->n_order && !row_compare(first, &first[n]); n++)
             sums_add(&sums, &first[n]);
         uint32_t row = table_builder_add(builder);
         table_builder_set_num(builder, row, BLOCK_P_PID, first->pid);
         table_builder_set_text(builder, row, BLOCK_P_COMM, text_from(first->comm));
-        table_builder_set_text(builder, row, BLOCK_P_DEVICE, device_text(filler, first->proc->dev));
+        table_builder_set_text(builder, row, BLOCK_P_DEVICE, block_filler_device(filler, first->proc->dev));
         table_builder_set_text(builder, row, BLOCK_P_OP, text_ref(filler->ops[first->proc->op]));
         table_builder_set_num(builder, row, BLOCK_P_IOS, (double)sums.ios / filler->seconds);
         table_builder_set_num(builder, row, BLOCK_P_BYTES, (double)sums.bytes / filler->seconds);
@@ -161,7 +96,7 @@ static void fill_processes(struct filler *filler, struct section *out) {
         set_ratio(builder, row, BLOCK_P_AVG_BYTES, sums.bytes, sums.ios, 1);
         if (sums.cgroup)
             table_builder_set_text(builder, row, BLOCK_P_CGROUP, text_ref(sums.cgroup));
-        struct hist *hist = merged(filler, first, n, false);
+        struct hist *hist = block_filler_hist(filler, first, n, false);
         if (hist && hist->count)
             table_builder_set_num(builder, row, BLOCK_P_P99, hist_quantile(hist, 0.99) / 1000);
         hist_free(hist);
@@ -170,18 +105,18 @@ static void fill_processes(struct filler *filler, struct section *out) {
     table_builder_free(builder);
 }
 
-static void fill_cgroups(struct filler *filler, struct section *out) {
+static void fill_cgroups(struct block_filler *filler, struct section *out) {
     struct table_builder *builder = table_builder_new(&block_cgroup_table);
     qsort(filler->order, filler->n_order, sizeof(*filler->order), cgroup_compare);
     for (uint32_t i = 0, n; i < filler->n_order; i += n) {
-        const struct proc_order *first = &filler->order[i];
+        const struct block_proc_order *first = &filler->order[i];
         struct sums sums = {0};
         for (n = 0; i + n < filler->n_order && !cgroup_compare(first, &first[n]); n++)
             sums_add(&sums, &first[n]);
         uint32_t row = table_builder_add(builder);
         if (sums.cgroup)
             table_builder_set_text(builder, row, BLOCK_C_CGROUP, text_ref(sums.cgroup));
-        table_builder_set_text(builder, row, BLOCK_C_DEVICE, device_text(filler, first->proc->dev));
+        table_builder_set_text(builder, row, BLOCK_C_DEVICE, block_filler_device(filler, first->proc->dev));
         table_builder_set_text(builder, row, BLOCK_C_OP, text_ref(filler->ops[first->proc->op]));
         table_builder_set_num(builder, row, BLOCK_C_IOS, (double)sums.ios / filler->seconds);
         table_builder_set_num(builder, row, BLOCK_C_BYTES, (double)sums.bytes / filler->seconds);
@@ -197,12 +132,12 @@ static const struct text *error_text(int32_t error) {
     return !error ? NULL : name ? text_from(name) : text_printf("%d", -error);
 }
 
-static void fill_errors(struct filler *filler, struct section *out) {
+static void fill_errors(struct block_filler *filler, struct section *out) {
     struct table_builder *builder = table_builder_new(&block_errors_table);
     for (uint32_t i = 0; i < filler->stat->n_errors; i++) {
         const struct block_error *error = &filler->stat->errors[i];
         uint32_t row = table_builder_add(builder);
-        table_builder_set_text(builder, row, BLOCK_X_DEVICE, device_text(filler, error->dev));
+        table_builder_set_text(builder, row, BLOCK_X_DEVICE, block_filler_device(filler, error->dev));
         table_builder_set_text(builder, row, BLOCK_X_OP, text_ref(filler->ops[error->op]));
         table_builder_set_text(builder, row, BLOCK_X_ERROR, error_text(error->error));
         table_builder_set_num(builder, row, BLOCK_X_ERRORS, (double)(error->count - error->before) / filler->seconds);
@@ -247,7 +182,7 @@ static void set_mean(struct table_builder *builder, uint32_t row, uint16_t colum
 }
 
 // What the disk owes for longest: of the I/Os that have not ended, which come with the oldest first.
-static void set_oldest(const struct filler *filler, struct table_builder *builder, uint32_t row, uint32_t dev) {
+static void set_oldest(const struct block_filler *filler, struct table_builder *builder, uint32_t row, uint32_t dev) {
     const struct block_fill *fill = filler->fill;
     size_t i = 0;
     while (i < fill->n_waiting && fill->waiting[i].dev != dev)
@@ -260,12 +195,12 @@ static void set_oldest(const struct filler *filler, struct table_builder *builde
     table_builder_set_text(builder, row, BLOCK_D_OLDEST_COMM, comm_text(waiting->comm));
 }
 
-static void fill_device(struct filler *filler, struct table_builder *builder, const struct block_device *device) {
+static void fill_device(struct block_filler *filler, struct table_builder *builder, const struct block_device *device) {
     static const uint16_t reads[] = {BLOCK_D_READ_P50, BLOCK_D_READ_P99, BLOCK_D_READ_P999};
     static const uint16_t writes[] = {BLOCK_D_WRITE_P50, BLOCK_D_WRITE_P99};
     double seconds = filler->seconds;
     uint32_t row = table_builder_add(builder);
-    table_builder_set_text(builder, row, BLOCK_D_DEVICE, device_text(filler, device->dev));
+    table_builder_set_text(builder, row, BLOCK_D_DEVICE, block_filler_device(filler, device->dev));
     table_builder_set_num(builder, row, BLOCK_D_ERRORS, (double)device->errors / seconds);
     set_mean(builder, row, BLOCK_D_QUEUE, device->queue);
     set_mean(builder, row, BLOCK_D_SERVICE, device->latency);
@@ -285,7 +220,7 @@ static void fill_device(struct filler *filler, struct table_builder *builder, co
         table_builder_set_num(builder, row, BLOCK_D_LAST_SECTOR, (double)device->last_error_sector);
 }
 
-static void fill_devices(struct filler *filler, struct section *out) {
+static void fill_devices(struct block_filler *filler, struct section *out) {
     const struct block_stat *stat = filler->stat;
     struct table_builder *builder = table_builder_new(&block_devices_table);
     for (uint32_t i = 0; i < stat->n_devices; i++) {
@@ -300,163 +235,11 @@ static void fill_devices(struct filler *filler, struct section *out) {
     table_builder_free(builder);
 }
 
-static void add_hist(struct hist_set *set, const struct text *take_name, const struct text *op,
-                     const struct hist_acc *acc) {
-    if (!acc || !acc->count) {
-        text_unref(take_name);
-        return;
-    }
-    const union cell keys[2] = {{.text = take_name}, {.text = text_ref(op)}};
-    hist_set_add(set, keys, hist_seal(acc));
-}
-
-static const struct text *key_text(struct filler *filler, uint8_t key) {
-    if (!filler->keys[key]) {
-        char name[8];
-        block_key_name(key, name);
-        filler->keys[key] = text_from(name);
-    }
-    return filler->keys[key];
-}
-
-static void fill_hists(struct filler *filler, struct section *out) {
-    const struct block_stat *stat = filler->stat;
-    struct hist_set *latency = hist_set_new(&block_latency_hist), *queue = hist_set_new(&block_queue_hist),
-                    *total = hist_set_new(&block_total_hist), *size = hist_set_new(&block_device_size_hist),
-                    *offset = hist_set_new(&block_offset_hist);
-    for (uint32_t i = 0; i < stat->n_devices; i++) {
-        const struct block_device *device = &stat->devices[i];
-        const struct text *name = device_text(filler, device->dev);
-        for (int key = 0; key < BLOCK_KEYS; key++) {
-            if (!device->latency[key] && !device->queue[key] && !device->total[key])
-                continue;
-            const struct text *op = key_text(filler, (uint8_t)key);
-            add_hist(latency, text_ref(name), op, device->latency[key]);
-            add_hist(queue, text_ref(name), op, device->queue[key]);
-            add_hist(total, text_ref(name), op, device->total[key]);
-        }
-        for (int op = 0; op < BLOCK_OPS; op++) {
-            add_hist(size, text_ref(name), filler->ops[op], device->size[op]);
-            add_hist(offset, text_ref(name), filler->ops[op], device->offset[op]);
-        }
-        text_unref(name);
-    }
-    section_hists(out, latency);
-    section_hists(out, queue);
-    section_hists(out, total);
-    section_hists(out, size);
-    section_hists(out, offset);
-}
-
-// ---- histograms by process, control group and command: the largest, and the others in one ----
-
-#define GROUPS_MAX 64
-
-struct group {
-    const struct proc_order *first;
-    struct hist *hist;
-};
-
-static int group_larger(const void *left, const void *right) {
-    const struct group *a = left, *b = right;
-    return a->hist->count > b->hist->count ? -1 : a->hist->count < b->hist->count;
-}
-
-struct grouping {
-    const struct hist_def *def;
-    int (*compare)(const void *left, const void *right);
-    bool sizes;
-    // The leading keys of a group; first is NULL for the others.
-    void (*keys)(const struct proc_order *first, union cell *out);
-};
-
-static void others_add(struct filler *filler, const struct grouping *grouping, struct hist_set *set,
-                       const struct group *groups, uint32_t n) {
-    uint16_t last = (uint16_t)(grouping->def->n_keys - 1);
-    for (uint8_t op = 0; op < BLOCK_OPS; op++) {
-        const struct hist **hists = xcalloc(n + 1, sizeof(*hists));
-        const struct block_slot *rest = &filler->stat->others[op];
-        uint32_t have = 0;
-        for (uint32_t i = 0; i < n; i++)
-            if (groups[i].first->proc->op == op)
-                hists[have++] = groups[i].hist;
-        struct hist *sealed = filler->filters ? NULL : hist_seal(grouping->sizes ? &rest->size : &rest->latency);
-        if (sealed)
-            hists[have++] = sealed;
-        struct hist *all = hist_merge(hists, have);
-        hist_free(sealed);
-        free(hists);
-        if (!all->count) {
-            hist_free(all);
-            continue;
-        }
-        union cell keys[3];
-        grouping->keys(NULL, keys);
-        keys[last].text = text_ref(filler->ops[op]);
-        hist_set_add(set, keys, all);
-    }
-}
-
-static void fill_groups(struct filler *filler, const struct grouping *grouping, struct section *out) {
-    struct hist_set *set = hist_set_new(grouping->def);
-    struct group *groups = xcalloc(filler->n_order + 1, sizeof(*groups));
-    uint32_t n_groups = 0, kept = 0;
-    // Those without a histogram of their own are in the others already.
-    for (uint32_t i = 0; i < filler->n_order; i++)
-        if (filler->order[i].proc->slot != UINT32_MAX) {
-            struct proc_order swap = filler->order[kept];
-            filler->order[kept++] = filler->order[i];
-            filler->order[i] = swap;
-        }
-    qsort(filler->order, kept, sizeof(*filler->order), grouping->compare);
-    for (uint32_t i = 0, n; i < kept; i += n) {
-        const struct proc_order *first = &filler->order[i];
-        for (n = 0; i + n < kept && !grouping->compare(first, &first[n]);)
-            n++;
-        groups[n_groups++] = (struct group){first, merged(filler, first, n, grouping->sizes)};
-    }
-    qsort(groups, n_groups, sizeof(*groups), group_larger);
-    uint32_t shown = n_groups < GROUPS_MAX ? n_groups : GROUPS_MAX;
-    others_add(filler, grouping, set, groups + shown, n_groups - shown);
-    for (uint32_t i = 0; i < n_groups; i++) {
-        union cell keys[3];
-        if (i >= shown || !groups[i].hist->count) {
-            hist_free(groups[i].hist);
-            continue;
-        }
-        grouping->keys(groups[i].first, keys);
-        keys[grouping->def->n_keys - 1].text = text_ref(filler->ops[groups[i].first->proc->op]);
-        hist_set_add(set, keys, groups[i].hist);
-    }
-    free(groups);
-    section_hists(out, set);
-}
-
-static void process_keys(const struct proc_order *first, union cell *out) {
-    out[0].num = first ? first->pid : NAN;
-    out[1].text = text_from(first ? first->comm : "(others)");
-}
-
-static void cgroup_keys(const struct proc_order *first, union cell *out) {
-    const struct text *cgroup = first ? first->person->cgroup : NULL;
-    out[0].text = !first ? text_from("(others)") : cgroup ? text_ref(cgroup) : NULL;
-}
-
-static void command_keys(const struct proc_order *first, union cell *out) {
-    out[0].text = text_from(first ? first->comm : "(others)");
-}
-
-static const struct grouping groupings[] = {
-    {.def = &block_process_hist, .compare = process_compare, .keys = process_keys},
-    {.def = &block_cgroup_hist, .compare = cgroup_op_compare, .keys = cgroup_keys},
-    {.def = &block_size_hist, .compare = command_compare, .sizes = true, .keys = command_keys},
-};
-
 static double wall_s(const struct block_fill *fill, uint64_t ns) {
     return (double)((int64_t)ns + fill->wall_offset_ns) / 1e9;
 }
 
-static void fill_event(struct filler *filler, struct table_builder *builder, size_t at, const struct text *rwbs) {
+static void fill_event(struct block_filler *filler, struct table_builder *builder, size_t at, const struct text *rwbs) {
     const struct block_recent *io = &filler->stat->recent[at];
     const struct block_stranger *stranger = &filler->stat->strangers[at];
     const struct block_proc *proc = io->proc != UINT32_MAX ? &filler->stat->procs[io->proc] : NULL;
@@ -471,7 +254,7 @@ static void fill_event(struct filler *filler, struct table_builder *builder, siz
                                                   : comm_text(proc ? proc->comm : stranger->comm));
     table_builder_set_num(builder, row, BLOCK_E_PID, person ? person->pid : proc ? proc->tid : stranger->tid);
     table_builder_set_text(builder, row, BLOCK_E_OP, text_ref(rwbs));
-    table_builder_set_text(builder, row, BLOCK_E_DEVICE, device_text(filler, proc ? proc->dev : stranger->dev));
+    table_builder_set_text(builder, row, BLOCK_E_DEVICE, block_filler_device(filler, proc ? proc->dev : stranger->dev));
     if (io->sector != BLOCK_NO_SECTOR)
         table_builder_set_num(builder, row, BLOCK_E_SECTOR, (double)io->sector);
     table_builder_set_num(builder, row, BLOCK_E_BYTES, io->bytes);
@@ -483,7 +266,7 @@ static void fill_event(struct filler *filler, struct table_builder *builder, siz
         table_builder_set_num(builder, row, BLOCK_E_TOTAL, (double)(io->end_ns - io->bio_ns) / 1000);
 }
 
-static void fill_events(struct filler *filler, struct section *out) {
+static void fill_events(struct block_filler *filler, struct section *out) {
     const struct block_stat *stat = filler->stat;
     struct table_builder *builder = table_builder_new(&block_events_table);
     uint64_t left_out = block_stat_left_out(stat);
@@ -521,7 +304,8 @@ void block_fill_disks(struct block_names *names, struct block_stat *stat, struct
 }
 
 void block_fill_section(const struct block_fill *fill, struct section *out) {
-    struct filler filler = {.fill = fill, .stat = fill->stat, .seconds = NAN, .filters = block_who_filters(fill->who)};
+    struct block_filler filler = {
+        .fill = fill, .stat = fill->stat, .seconds = NAN, .filters = block_who_filters(fill->who)};
     if (fill->end_ns > fill->begin_ns)
         filler.seconds = (double)(fill->end_ns - fill->begin_ns) / 1e9;
     block_stat_settle(fill->stat);
@@ -533,9 +317,7 @@ void block_fill_section(const struct block_fill *fill, struct section *out) {
     fill_cgroups(&filler, out);
     fill_errors(&filler, out);
     block_waiting_fill(fill->waiting, fill->n_waiting, fill->end_ns, fill->names, out);
-    fill_hists(&filler, out);
-    for (size_t i = 0; i < sizeof(groupings) / sizeof(groupings[0]); i++)
-        fill_groups(&filler, &groupings[i], out);
+    block_hists_fill(&filler, out);
     fill_events(&filler, out);
     free(filler.order);
     for (int op = 0; op < BLOCK_OPS; op++)

@@ -1,0 +1,366 @@
+// The block collector's histograms: their definitions, and filling a section with them.
+#include "collectors/block_filler.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "model/mem.h"
+
+static const struct column hist_device_keys[] = {
+    {.name = "device",
+     .title = "DEVICE",
+     .help = "Kernel name of the disk.",
+     .type = COLUMN_TEXT,
+     .width = 10,
+     .ascending = true},
+    {.name = "op",
+     .title = "OP",
+     .help = "R read, W write, F flush, D discard, N other.",
+     .type = COLUMN_TEXT,
+     .width = 2,
+     .ascending = true},
+};
+static const struct column hist_device_flag_keys[] = {
+    {.name = "device",
+     .title = "DEVICE",
+     .type = COLUMN_TEXT,
+     .width = 10,
+     .ascending = true,
+     .help = "Kernel name of the disk."},
+    {.name = "op",
+     .title = "OP",
+     .type = COLUMN_TEXT,
+     .width = 4,
+     .ascending = true,
+     .help = "R read, W write, F flush, D discard, N other; then flags: F forced through, A read-ahead, S synchronous, "
+             "M metadata."},
+};
+static const struct column hist_process_keys[] = {
+    {.name = "pid",
+     .title = "PID",
+     .unit = UNIT_ID,
+     .width = 7,
+     .ascending = true,
+     .help = "The process; 0: the writeback of the kernel, and what limits held back; none: the others."},
+    {.name = "comm",
+     .title = "COMMAND",
+     .type = COLUMN_TEXT,
+     .width = 15,
+     .ascending = true,
+     .help = "Its name, (writeback), (throttled), or (others)."},
+    {.name = "op",
+     .title = "OP",
+     .type = COLUMN_TEXT,
+     .width = 2,
+     .ascending = true,
+     .help = "R read, W write, F flush, D discard, N other."},
+};
+static const struct column hist_cgroup_keys[] = {
+    {.name = "cgroup",
+     .title = "CGROUP",
+     .type = COLUMN_TEXT,
+     .width = 24,
+     .ascending = true,
+     .help = "Control group; none: not known."},
+    {.name = "op",
+     .title = "OP",
+     .type = COLUMN_TEXT,
+     .width = 2,
+     .ascending = true,
+     .help = "R read, W write, F flush, D discard, N other."},
+};
+static const struct column hist_comm_keys[] = {
+    {.name = "comm",
+     .title = "COMMAND",
+     .help = "Name of the thread that submitted the I/O.",
+     .type = COLUMN_TEXT,
+     .width = 15,
+     .ascending = true},
+    {.name = "op",
+     .title = "OP",
+     .help = "R read, W write, F flush, D discard, N other.",
+     .type = COLUMN_TEXT,
+     .width = 2,
+     .ascending = true},
+};
+const struct hist_def block_latency_hist = {
+    .name = "io_latency",
+    .title = "Service time",
+    .span = "issue to complete",
+    .unit_name = "us",
+    .divisor = 1000,
+    .unit = UNIT_US,
+    .help = "Service time of the I/Os that completed in the interval: from issue to the driver to completion.",
+    .keys = hist_device_flag_keys,
+    .n_keys = 2,
+};
+const struct hist_def block_queue_hist = {
+    .name = "io_queue",
+    .title = "Queue time",
+    .span = "arrival to issue",
+    .unit_name = "us",
+    .divisor = 1000,
+    .unit = UNIT_US,
+    .help = "Queue time of the I/Os that completed in the interval: from arrival in the block layer to issue.",
+    .keys = hist_device_flag_keys,
+    .n_keys = 2,
+};
+const struct hist_def block_size_hist = {
+    .name = "io_size",
+    .title = "I/O size",
+    .unit_name = "bytes",
+    .divisor = 1,
+    .unit = UNIT_BYTES,
+    .help = "Length of the I/Os that completed in the interval.",
+    .keys = hist_comm_keys,
+    .n_keys = 2,
+};
+const struct hist_def block_total_hist = {
+    .name = "io_total",
+    .title = "Total time",
+    .span = "what programs wait",
+    .unit_name = "us",
+    .divisor = 1000,
+    .unit = UNIT_US,
+    .help = "Total time, what programs waited: from the arrival of the bio in the block layer to its completion; of a "
+            "bio, not of a request. On a partition it contains a control group's throttling; on a whole disk the "
+            "kernel tells of a bio only after it.",
+    .keys = hist_device_flag_keys,
+    .n_keys = 2,
+};
+const struct hist_def block_device_size_hist = {
+    .name = "io_size_by_device",
+    .title = "I/O size by disk",
+    .unit_name = "bytes",
+    .divisor = 1,
+    .unit = UNIT_BYTES,
+    .help = "Length of the I/Os that completed in the interval.",
+    .keys = hist_device_keys,
+    .n_keys = 2,
+};
+const struct hist_def block_offset_hist = {
+    .name = "io_offset",
+    .title = "I/O offset",
+    .unit_name = "64ths",
+    .divisor = 1,
+    .unit = UNIT_NONE,
+    .help = "In which 64th of the disk, 0 to 63, the I/Os that completed in the interval began.",
+    .keys = hist_device_keys,
+    .n_keys = 2,
+};
+const struct hist_def block_process_hist = {
+    .name = "io_latency_by_process",
+    .title = "Service time by process",
+    .unit_name = "us",
+    .divisor = 1000,
+    .unit = UNIT_US,
+    .help = "Service time, from issue to completion, by process, of the 64 that did most I/O; the rest is in (others).",
+    .keys = hist_process_keys,
+    .n_keys = 3,
+};
+const struct hist_def block_cgroup_hist = {
+    .name = "io_latency_by_cgroup",
+    .title = "Service time by cgroup",
+    .unit_name = "us",
+    .divisor = 1000,
+    .unit = UNIT_US,
+    .help = "Service time, from issue to completion, by control group, of the 64 that did most I/O; the rest is in "
+            "(others).",
+    .keys = hist_cgroup_keys,
+    .n_keys = 2,
+};
+
+// ---- by device and operation ----
+
+struct hist *block_filler_hist(const struct block_filler *filler, const struct block_proc_order *order, uint32_t n,
+                               bool sizes) {
+    const struct hist **hists = xcalloc(n + 1, sizeof(*hists));
+    uint32_t have = 0;
+    for (; have < n && order[have].proc->slot != UINT32_MAX; have++) {
+        const struct block_slot *slot = &filler->stat->slots[order[have].proc->slot];
+        hists[have] = hist_seal(sizes ? &slot->size : &slot->latency);
+    }
+    struct hist *all = have == n ? hist_merge(hists, n) : NULL;
+    while (have)
+        hist_free((struct hist *)hists[--have]);
+    free(hists);
+    return all;
+}
+
+static void add_hist(struct hist_set *set, const struct text *take_name, const struct text *op,
+                     const struct hist_acc *acc) {
+    if (!acc || !acc->count) {
+        text_unref(take_name);
+        return;
+    }
+    const union cell keys[2] = {{.text = take_name}, {.text = text_ref(op)}};
+    hist_set_add(set, keys, hist_seal(acc));
+}
+
+static const struct text *key_text(struct block_filler *filler, uint8_t key) {
+    if (!filler->keys[key]) {
+        char name[8];
+        block_key_name(key, name);
+        filler->keys[key] = text_from(name);
+    }
+    return filler->keys[key];
+}
+
+static void fill_hists(struct block_filler *filler, struct section *out) {
+    const struct block_stat *stat = filler->stat;
+    struct hist_set *latency = hist_set_new(&block_latency_hist), *queue = hist_set_new(&block_queue_hist),
+                    *total = hist_set_new(&block_total_hist), *size = hist_set_new(&block_device_size_hist),
+                    *offset = hist_set_new(&block_offset_hist);
+    for (uint32_t i = 0; i < stat->n_devices; i++) {
+        const struct block_device *device = &stat->devices[i];
+        const struct text *name = block_filler_device(filler, device->dev);
+        for (int key = 0; key < BLOCK_KEYS; key++) {
+            if (!device->latency[key] && !device->queue[key] && !device->total[key])
+                continue;
+            const struct text *op = key_text(filler, (uint8_t)key);
+            add_hist(latency, text_ref(name), op, device->latency[key]);
+            add_hist(queue, text_ref(name), op, device->queue[key]);
+            add_hist(total, text_ref(name), op, device->total[key]);
+        }
+        for (int op = 0; op < BLOCK_OPS; op++) {
+            add_hist(size, text_ref(name), filler->ops[op], device->size[op]);
+            add_hist(offset, text_ref(name), filler->ops[op], device->offset[op]);
+        }
+        text_unref(name);
+    }
+    section_hists(out, latency);
+    section_hists(out, queue);
+    section_hists(out, total);
+    section_hists(out, size);
+    section_hists(out, offset);
+}
+
+// ---- by process, control group and command: the largest, and the others in one ----
+
+static int process_compare(const void *left, const void *right) {
+    const struct block_proc_order *a = left, *b = right;
+    if (a->pid != b->pid)
+        return a->pid < b->pid ? -1 : 1;
+    int order = block_comm_compare(a, b);
+    return order ? order : (int)a->proc->op - (int)b->proc->op;
+}
+
+static int command_compare(const void *left, const void *right) {
+    const struct block_proc_order *a = left, *b = right;
+    int order = block_comm_compare(a, b);
+    return order ? order : (int)a->proc->op - (int)b->proc->op;
+}
+
+static int cgroup_op_compare(const void *left, const void *right) {
+    const struct block_proc_order *a = left, *b = right;
+    int order = block_cgroups_differ(a->person->cgroup, b->person->cgroup);
+    return order ? order : (int)a->proc->op - (int)b->proc->op;
+}
+
+#define GROUPS_MAX 64
+
+struct group {
+    const struct block_proc_order *first;
+    struct hist *hist;
+};
+
+static int group_larger(const void *left, const void *right) {
+    const struct group *a = left, *b = right;
+    return a->hist->count > b->hist->count ? -1 : a->hist->count < b->hist->count;
+}
+
+struct grouping {
+    const struct hist_def *def;
+    int (*compare)(const void *left, const void *right);
+    bool sizes;
+    // The leading keys of a group; first is NULL for the others.
+    void (*keys)(const struct block_proc_order *first, union cell *out);
+};
+
+static void others_add(struct block_filler *filler, const struct grouping *grouping, struct hist_set *set,
+                       const struct group *groups, uint32_t n) {
+    uint16_t last = (uint16_t)(grouping->def->n_keys - 1);
+    for (uint8_t op = 0; op < BLOCK_OPS; op++) {
+        const struct hist **hists = xcalloc(n + 1, sizeof(*hists));
+        const struct block_slot *rest = &filler->stat->others[op];
+        uint32_t have = 0;
+        for (uint32_t i = 0; i < n; i++)
+            if (groups[i].first->proc->op == op)
+                hists[have++] = groups[i].hist;
+        struct hist *sealed = filler->filters ? NULL : hist_seal(grouping->sizes ? &rest->size : &rest->latency);
+        if (sealed)
+            hists[have++] = sealed;
+        struct hist *all = hist_merge(hists, have);
+        hist_free(sealed);
+        free(hists);
+        if (!all->count) {
+            hist_free(all);
+            continue;
+        }
+        union cell keys[3];
+        grouping->keys(NULL, keys);
+        keys[last].text = text_ref(filler->ops[op]);
+        hist_set_add(set, keys, all);
+    }
+}
+
+static void fill_groups(struct block_filler *filler, const struct grouping *grouping, struct section *out) {
+    struct hist_set *set = hist_set_new(grouping->def);
+    struct group *groups = xcalloc(filler->n_order + 1, sizeof(*groups));
+    uint32_t n_groups = 0, kept = 0;
+    // Those without a histogram of their own are in the others already.
+    for (uint32_t i = 0; i < filler->n_order; i++)
+        if (filler->order[i].proc->slot != UINT32_MAX) {
+            struct block_proc_order swap = filler->order[kept];
+            filler->order[kept++] = filler->order[i];
+            filler->order[i] = swap;
+        }
+    qsort(filler->order, kept, sizeof(*filler->order), grouping->compare);
+    for (uint32_t i = 0, n; i < kept; i += n) {
+        const struct block_proc_order *first = &filler->order[i];
+        for (n = 0; i + n < kept && !grouping->compare(first, &first[n]);)
+            n++;
+        groups[n_groups++] = (struct group){first, block_filler_hist(filler, first, n, grouping->sizes)};
+    }
+    qsort(groups, n_groups, sizeof(*groups), group_larger);
+    uint32_t shown = n_groups < GROUPS_MAX ? n_groups : GROUPS_MAX;
+    others_add(filler, grouping, set, groups + shown, n_groups - shown);
+    for (uint32_t i = 0; i < n_groups; i++) {
+        union cell keys[3];
+        if (i >= shown || !groups[i].hist->count) {
+            hist_free(groups[i].hist);
+            continue;
+        }
+        grouping->keys(groups[i].first, keys);
+        keys[grouping->def->n_keys - 1].text = text_ref(filler->ops[groups[i].first->proc->op]);
+        hist_set_add(set, keys, groups[i].hist);
+    }
+    free(groups);
+    section_hists(out, set);
+}
+
+static void process_keys(const struct block_proc_order *first, union cell *out) {
+    out[0].num = first ? first->pid : NAN;
+    out[1].text = text_from(first ? first->comm : "(others)");
+}
+
+static void cgroup_keys(const struct block_proc_order *first, union cell *out) {
+    const struct text *cgroup = first ? first->person->cgroup : NULL;
+    out[0].text = !first ? text_from("(others)") : cgroup ? text_ref(cgroup) : NULL;
+}
+
+static void command_keys(const struct block_proc_order *first, union cell *out) {
+    out[0].text = text_from(first ? first->comm : "(others)");
+}
+
+static const struct grouping groupings[] = {
+    {.def = &block_process_hist, .compare = process_compare, .keys = process_keys},
+    {.def = &block_cgroup_hist, .compare = cgroup_op_compare, .keys = cgroup_keys},
+    {.def = &block_size_hist, .compare = command_compare, .sizes = true, .keys = command_keys},
+};
+
+void block_hists_fill(struct block_filler *filler, struct section *out) {
+    fill_hists(filler, out);
+    for (size_t i = 0; i < sizeof(groupings) / sizeof(groupings[0]); i++)
+        fill_groups(filler, &groupings[i], out);
+}
