@@ -59,6 +59,31 @@ static void test_size(void **state) {
     assert_string_equal(out, "a");
 }
 
+// A text that is cut says so, and never in the middle of a character.
+static void test_fit(void **state) {
+    char out[32], tight[8];
+
+    (void)state;
+    escape_fit("abcde", 5, out, sizeof(out));
+    assert_string_equal(out, "abcde");
+    escape_fit("abcdef", 5, out, sizeof(out));
+    assert_string_equal(out, "abcd\u2026");
+    escape_fit("\u00e9\u00e9\u00e9\u00e9", 3, out, sizeof(out));
+    assert_string_equal(out, "\u00e9\u00e9\u2026");
+    escape_fit("\u4e2d\u4e2d\u4e2d", 5, out, sizeof(out)); // two cells each
+    assert_string_equal(out, "\u4e2d\u4e2d\u2026");
+    escape_fit("\u4e2d\u4e2d\u4e2d", 4, out, sizeof(out));
+    assert_string_equal(out, "\u4e2d\u2026");
+    escape_fit("a\033\xff", 40, out, sizeof(out));
+    assert_string_equal(out, "a\\e\\xff");
+    escape_fit("abcdefgh", 40, tight, sizeof(tight)); // no room in the bytes
+    assert_string_equal(tight, "abcd\u2026");
+    escape_fit("", 0, tight, sizeof(tight));
+    assert_string_equal(tight, "");
+    escape_fit("ab", 0, tight, sizeof(tight));
+    assert_string_equal(tight, "\u2026");
+}
+
 static void test_random_is_always_valid(void **state) {
     (void)state;
     srand(7);
@@ -82,6 +107,7 @@ int main(void) {
         cmocka_unit_test(test_controls),
         cmocka_unit_test(test_invalid),
         cmocka_unit_test(test_size),
+        cmocka_unit_test(test_fit),
         cmocka_unit_test(test_random_is_always_valid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

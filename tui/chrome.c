@@ -47,12 +47,12 @@ static int draw_state(struct area area, const struct app *app) {
 }
 
 static void draw_header(struct area area, const struct app *app, const struct frame *frame) {
-    char text[128], host[sizeof app->host * 2];
+    char text[128], host[100];
     int x = 1;
     area_fill(area, 0, 0, area.width, ROLE_HEADER, ' ');
     int limit = draw_state(area, app) - 1;
-    escape_text(app->host, strlen(app->host), host, sizeof host);
-    snprintf(text, sizeof text, "ktop %.40s", host);
+    escape_fit(app->host, 40, host, sizeof host);
+    snprintf(text, sizeof text, "ktop %s", host);
     piece(area, &x, limit, ROLE_HEADER, text);
     if (!frame) {
         piece(area, &x, limit, ROLE_HEADER, "starting");
@@ -134,8 +134,8 @@ static void draw_hints(struct area area, const struct app *app) {
     }
     if (pane->filter[0]) {
         char filter[260];
-        escape_text(pane->filter, strlen(pane->filter), filter, sizeof filter);
-        snprintf(text, sizeof text, " filter: %.40s ", filter);
+        escape_fit(pane->filter, end / 2 > 40 ? end / 2 : 40, filter, sizeof filter);
+        snprintf(text, sizeof text, " filter: %s ", filter);
         x += area_text(area_sub(area, 0, 0, end, 1), x, 0, ROLE_MATCH, text) + 1;
     }
     for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++) {

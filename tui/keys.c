@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tui/app.h"
+#include "views/escape.h"
 
 struct app_key {
     int key;
@@ -55,8 +56,11 @@ static void search_next(struct app *app, int direction) {
     struct pane *pane = app->panes[app->current];
     if (!pane->search[0])
         app_say(app, true, "nothing to search for: / asks for a text");
-    else if (!pane_search(pane, rewind_look(&app->rewind), direction))
-        app_say(app, true, "not found: %.100s", pane->search);
+    else if (!pane_search(pane, rewind_look(&app->rewind), direction)) {
+        char shown[200];
+        escape_fit(pane->search, 60, shown, sizeof shown);
+        app_say(app, true, "not found: %s", shown);
+    }
     rewind_unlook(&app->rewind);
 }
 

@@ -43,11 +43,11 @@ static void draw_again(struct app *app) {
 }
 
 static void save_done(struct app *app, const char *name) {
-    char shown[200];
+    char shown[100];
     const char *end = strrchr(name, '.');
     bool csv = end && !strcmp(end, ".csv"), json = end && !strcmp(end, ".json");
     bool svg = end && !strcmp(end, ".svg"), text = end && !strcmp(end, ".txt");
-    escape_text(name, strlen(name), shown, sizeof shown);
+    escape_fit(name, 60, shown, sizeof shown);
     if (!*name)
         return;
     if (!csv && !json && !svg && !text) {
@@ -59,9 +59,9 @@ static void save_done(struct app *app, const char *name) {
     int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0) {
         if (errno == EEXIST)
-            app_say(app, true, "not written: %.100s is there already: choose another name", shown);
+            app_say(app, true, "not written: %s is there already: choose another name", shown);
         else
-            app_say(app, true, "cannot write %.100s: %s", shown, strerror(errno));
+            app_say(app, true, "cannot write %s: %s", shown, strerror(errno));
         return;
     }
     FILE *out = fdopen(fd, "w");
@@ -79,7 +79,7 @@ static void save_done(struct app *app, const char *name) {
         return;
     }
     if (fclose(out) || status < 0) {
-        app_say(app, true, "cannot write %.100s: %s", shown, strerror(errno));
+        app_say(app, true, "cannot write %s: %s", shown, strerror(errno));
         unlink(name);
         return;
     }

@@ -117,3 +117,22 @@ size_t escape_text(const char *bytes, size_t length, char *out, size_t size) {
     out[used] = '\0';
     return used;
 }
+
+void escape_fit(const char *text, int width, char *out, size_t size) {
+    static const char more[] = "\u2026";
+    char all[1024];
+    size_t length = escape_text(text, strlen(text), all, sizeof(all)), at = 0, keep = 0;
+    int cells = 0;
+
+    while (at < length) {
+        uint32_t ch;
+        size_t n = utf8_decode(all + at, length - at, &ch);
+        cells += char_width(ch);
+        if (cells > width || at + n + sizeof(more) > size)
+            break;
+        at += n;
+        keep = cells < width ? at : keep; // there is a cell for the end
+    }
+    memcpy(out, all, at < length ? keep : length);
+    snprintf(out + (at < length ? keep : length), sizeof(more), "%s", at < length ? more : "");
+}

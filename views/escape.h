@@ -8,5 +8,7 @@
 
 // Returns the length; writes at most size - 1 bytes and never half a character or escape.
 size_t escape_text(const char *bytes, size_t length, char *out, size_t size);
+// The same for a text that must not take more than so many cells: one that would ends in "…". `size` is 4 or more.
+void escape_fit(const char *text, int width, char *out, size_t size);
 
 #endif

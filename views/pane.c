@@ -354,8 +354,11 @@ bool pane_key(struct pane *pane, const struct look *look, int key, int mouse_x, 
     if (key == 'o' || key == 'O')
         return focus_move(pane, look, key == 'o' ? 1 : -1);
     if ((key == 'n' || key == 'N') && pane->search[0]) {
-        if (!pane_search(pane, look, key == 'n' ? 1 : -1))
-            snprintf(answer->message, sizeof(answer->message), "not found: %.100s", pane->search);
+        if (!pane_search(pane, look, key == 'n' ? 1 : -1)) {
+            char shown[sizeof(answer->message) - sizeof("not found: ")];
+            escape_fit(pane->search, 60, shown, sizeof(shown));
+            snprintf(answer->message, sizeof(answer->message), "not found: %s", shown);
+        }
         return true;
     }
     if (key == KEY_VIEW_BACK && pane_go_back(pane, answer))

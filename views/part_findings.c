@@ -88,7 +88,7 @@ static bool next_line(const char **text, int width, char *out, size_t size) {
         int w = n ? char_width(ch) : 1;
         if (*at == ' ')
             blank = at;
-        if (used + w > width)
+        if (used + w > width || (size_t)(at - start) + (n ? n : 1) >= size)
             break;
         used += w;
         at += n ? n : 1;
@@ -97,7 +97,7 @@ static bool next_line(const char **text, int width, char *out, size_t size) {
     if (end == start) // one character wider than the line
         return false;
     size_t length = (size_t)(end - start);
-    snprintf(out, size, "%.*s", (int)(length < size ? length : size - 1), start);
+    snprintf(out, size, "%.*s", (int)length, start);
     *text = end;
     return true;
 }
