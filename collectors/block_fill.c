@@ -187,8 +187,10 @@ static void set_oldest(const struct block_filler *filler, struct table_builder *
     size_t i = 0;
     while (i < fill->n_waiting && fill->waiting[i].dev != dev)
         i++;
-    if (i == fill->n_waiting)
+    if (i == fill->n_waiting) {
+        table_builder_set_num(builder, row, BLOCK_D_OLDEST, 0);
         return;
+    }
     const struct block_waiting *waiting = &fill->waiting[i];
     table_builder_set_num(builder, row, BLOCK_D_OLDEST, (double)(fill->end_ns - waiting->since_ns) / 1e3);
     table_builder_set_num(builder, row, BLOCK_D_OLDEST_PID, waiting->pid);

@@ -60,7 +60,7 @@ def begun_in_the_middle(work, path):
     check(ktop.count("io_latency", "R", device=name) > 50, f"{ktop.count('io_latency', 'R', device=name)} reads seen")
     row = [r for r in ktop.frames[-1]["tables"]["devices"] if r["device"] == name][0]
     waiting = [r for r in ktop.frames[-1]["tables"]["io_in_flight"] if r["device"] == name]
-    check(not row["in_flight"] and row["busy_pct"] == 0 and row["oldest_us"] is None and not waiting,
+    check(not row["in_flight"] and row["busy_pct"] == 0 and row["oldest_us"] == 0 and not waiting,
           f"no I/O is left when the load has ended: {row['in_flight']} in flight, {row['busy_pct']} % busy, oldest {row['oldest_us']}, {len(waiting)} rows")
 
 

@@ -326,7 +326,7 @@ static void test_chooser_has_room(void **state) {
 }
 
 static void test_sharing_of_rows(void **state) {
-    struct need needs[] = {{3, 10, 0}, {3, 100, 1}, {3, 6, 3}};
+    struct need needs[] = {{3, 10, 0, 0}, {3, 100, 1, 0}, {3, 6, 3, 0}};
     int heights[3];
 
     (void)state;
@@ -345,6 +345,18 @@ static void test_sharing_of_rows(void **state) {
     layout_share(needs, 3, 0, 1, heights);
     for (int i = 0; i < 3; i++)
         assert_int_equal(heights[i], 0);
+    // One that can do with less gets less before it is left out, then those before it; what stands behind it goes
+    // first.
+    struct need tight[] = {{4, 4, 1, 3}, {8, 20, 1, 4}, {5, 5, 1, 0}};
+    static const int expected[][5] = {{17, 4, 8, 5, 9}, {13, 4, 9, 0, 9}, {12, 4, 8, 0, 9}, {10, 4, 6, 0, 9},
+                                      {8, 4, 4, 0, 9},  {7, 3, 4, 0, 9},  {6, 4, 0, 0, 9},  {2, 0, 0, 0, 9},
+                                      {7, 3, 4, 0, 1},  {8, 4, 4, 0, 0},  {6, 4, 0, 0, 0},  {5, 0, 5, 0, 1},
+                                      {10, 4, 0, 5, 2}};
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        layout_share(tight, 3, expected[i][0], (size_t)expected[i][4], heights);
+        for (int k = 0; k < 3; k++)
+            assert_int_equal(heights[k], expected[i][k + 1]);
+    }
 }
 
 // No size and no sharing ever gives out more rows than there are.
@@ -359,6 +371,7 @@ static void test_sharing_never_overdraws(void **state) {
             needs[i].min = rand() % 10;
             needs[i].want = needs[i].min + rand() % 30;
             needs[i].weight = rand() % 4;
+            needs[i].tight = needs[i].min ? rand() % needs[i].min : 0;
         }
         layout_share(needs, n, height, (size_t)rand() % n, heights);
         for (size_t i = 0; i < n; i++) {

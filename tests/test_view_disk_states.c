@@ -59,12 +59,16 @@ static void errors(void **state) {
     struct frame *frame = (struct frame *)make(1, true);
     struct section *section = forge_section("errors", 1);
     section_table(section, forge_table(&io_errors, "vda|W|EIO|3\nvda|R|ENODATA|0.5"));
+    static const struct series_def irq = {.name = "irq_full_pct", .title = "irq", .help = "irq", .unit = UNIT_PCT};
+    section_series(section, &irq, 0);
+    section_note(section, SEVERITY_INFO, "irq_full_pct", "about what no part of this pane shows", "none");
     frame_add_section(frame, section, 0);
     const struct frame *list[] = {frame};
     struct look look;
     struct pane *pane = pane_new(&view_disk);
     forge_look(&look, list, 1);
     forge_expect(pane, &look, 80, 21, true,
+
                  "- > Devices -- TOTAL for programs: QUEUE before, SERVICE in the disk; 1-2 of 3 -\n"
                  "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
                  "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
@@ -73,11 +77,11 @@ static void errors(void **state) {
                  "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
                  "   4242 fio             R     525us   215us     812     3.2M vda\n"
                  "   4242 fio             W      82us    80us      30     120K loop0\n"
-                 "- Errors ------------------------------------------------------------ 1-1 of 2 -\n"
+                 "- Errors -----------------------------------------------------------------------\n"
                  "DEVICE   OP ERROR       vERR/s\n"
                  "vda      W  EIO            3.0\n"
+                 "vda      R  ENODATA        0.5\n"
                  "- Over time --- Service time (issue to complete), device vda (busiest), op all -\n"
-                 " 360us|\n"
                  " 320us|                                                                        %\n"
                  " 280us|\n"
                  " 250us|\n"
@@ -86,6 +90,44 @@ static void errors(void **state) {
                  " 180us|                                                                        @\n"
                  "                                                                             now\n"
                  ".1 :2 -4 =8 +15 *29 #56 %109 @214 most 400 a cell  p50 214us p99 330us max 330us\n");
+    // With a note or two below: the map with fewer rows, not none.
+    forge_expect(pane, &look, 80, 18, true,
+
+                 "- > Devices -- TOTAL for programs: QUEUE before, SERVICE in the disk; 1-2 of 3 -\n"
+                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
+                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
+                 "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
+                 "- By process -------------------------------------------------------- 1-2 of 3 -\n"
+                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
+                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
+                 "   4242 fio             W      82us    80us      30     120K loop0\n"
+                 "- Errors -----------------------------------------------------------------------\n"
+                 "DEVICE   OP ERROR       vERR/s\n"
+                 "vda      W  EIO            3.0\n"
+                 "vda      R  ENODATA        0.5\n"
+                 "- Over time --- Service time (issue to complete), device vda (busiest), op all -\n"
+                 " 300us|                                                                        %\n"
+                 " 200us|                                                                        @\n"
+                 " 150us|                                                                        @\n"
+                 "                                                                             now\n"
+                 ".1 :2 -4 =8 +15 *29 #56 %109 @214 most 400 a cell  p50 214us p99 330us max 330us\n");
+    forge_expect(pane, &look, 80, 15, true,
+
+                 "- > Devices ------------ TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
+                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
+                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
+                 "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
+                 "vdb         0.0       -       -       0       0      -     0        0        0\n"
+                 "- By process -------------------------------------------------------------------\n"
+                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
+                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
+                 "   4242 fio             W      82us    80us      30     120K loop0\n"
+                 "     77 kworker\\e[31m   W         -   900us     0.4     2.0K vda\n"
+                 "- Errors -----------------------------------------------------------------------\n"
+                 "DEVICE   OP ERROR       vERR/s\n"
+                 "vda      W  EIO            3.0\n"
+                 "vda      R  ENODATA        0.5\n"
+                 "\n");
     forge_key(pane, &look, 'O', true); // from the first to the last: the list of I/Os
     // Enter shows one of them, not the first device, and Esc leads back to the list.
     struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
@@ -131,8 +173,42 @@ static void errors(void **state) {
     frame_unref(frame);
 }
 
+// What was waited for a minute ago no longer takes room.
+static void waited_for(void **state) {
+    static const struct column columns[] = {
+        {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8},
+        {.name = "age_us", .title = "SINCE", .unit = UNIT_US, .width = 8},
+    };
+    static const struct table_def in_flight = {.name = "io_in_flight", .columns = columns, .n_columns = 2, .n_keys = 1};
+    const struct frame *list[70];
+    struct look look;
+    struct pane *pane = pane_new(&view_disk);
+
+    (void)state;
+    for (uint64_t i = 0; i < 70; i++) {
+        struct frame *frame = forge_frame(i + 1);
+        struct section *section = forge_section("block", i + 1);
+        section_table(section, forge_table(&in_flight, i == 3 ? "vda|200000" : ""));
+        frame_add_section(frame, section, 0);
+        list[i] = frame;
+    }
+    for (size_t n = 1; n <= 70; n++) {
+        forge_look(&look, list, n);
+        struct grid *grid = grid_new(80, 24, true);
+        pane_draw(pane, &look, grid_area(grid));
+        char *screen = forge_screen(grid);
+        assert_int_equal(strstr(screen, "Not ended yet") != NULL, n >= 4 && n <= 64);
+        free(screen);
+        grid_free(grid);
+    }
+    for (int i = 0; i < 70; i++)
+        frame_unref(list[i]);
+    pane_free(pane);
+}
+
 int main(void) {
     setenv("TZ", "UTC", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(errors), cmocka_unit_test(no_block_events)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(errors), cmocka_unit_test(no_block_events),
+                                       cmocka_unit_test(waited_for)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,8 @@
 //
 // A band is a part of column 0 with the parts of column 1 that follow it stacked at its right. Bands share the height:
 // each gets what it needs at least, then those without a weight what they want, then the others by weight. What has no
-// room even so is left out, the last first, but never the one that has the keys.
+// room even so is left out, the last first, but never the one that has the keys; one that can do with less gets less
+// before that.
 #include "views/pane_parts.h"
 
 static int outer_min(const struct part *part, int least) {
@@ -53,7 +54,27 @@ static struct need part_need(const struct part *part, int want, int least) {
     if (need.want < need.min)
         need.min = need.want;
     need.weight = part->weight;
+    need.tight = part->tight_height ? (part->title ? 1 : 0) + part->tight_height : 0;
+    if (need.min < need.tight)
+        need.tight = need.min;
     return need;
+}
+
+// Takes so many rows from those of the first n that can do with less, the last first. False: they cannot.
+static bool tighten(const struct need *needs, size_t n, int rows, int *heights) {
+    int spare = 0;
+
+    for (size_t i = 0; i < n; i++)
+        spare += needs[i].tight ? heights[i] - needs[i].tight : 0;
+    if (spare < rows)
+        return false;
+    while (n-- > 0) {
+        int less = needs[n].tight ? heights[n] - needs[n].tight : 0;
+        less = less < rows ? less : rows;
+        heights[n] -= less;
+        rows -= less;
+    }
+    return true;
 }
 
 void layout_share(const struct need *needs, size_t n, int height, size_t keep, int *heights) {
@@ -65,6 +86,11 @@ void layout_share(const struct need *needs, size_t n, int height, size_t keep, i
         left -= heights[i];
     }
     while (left < 0 && last-- > 0) {
+        // What has the keys behind it shall have the room.
+        if (needs[last].tight && (keep <= last || keep >= n) && tighten(needs, last + 1, -left, heights)) {
+            left = 0;
+            break;
+        }
         if (last == keep)
             continue;
         left += heights[last];
@@ -127,15 +153,20 @@ static void place_right(const struct view *view, size_t first, size_t end, struc
 
 static struct need band_need(const struct view *view, size_t i, size_t end, const int *wants, const int *leasts) {
     struct need need = part_need(&view->parts[i], wants[i], leasts[i]), right = {0};
+    int tight = need.tight ? need.tight : need.min;
+    bool can = need.tight > 0;
 
     for (size_t k = i + 1; k < end; k++) {
         struct need one = part_need(&view->parts[k], wants[k], leasts[k]);
         right.min += one.min;
+        right.tight += one.tight ? one.tight : one.min;
+        can |= one.tight > 0;
         right.want += one.want;
         right.weight = one.weight > right.weight ? one.weight : right.weight;
     }
     if (right.min > need.min)
         need.min = right.min;
+    need.tight = !can ? 0 : tight > right.tight ? tight : right.tight;
     if (right.want > need.want)
         need.want = right.want;
     if (right.weight > need.weight)

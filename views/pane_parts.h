@@ -61,9 +61,10 @@ void pane_notes(const struct pane *pane, const struct look *look, bool everythin
 int notes_height(const struct pane_notes *notes, int height);
 void notes_draw(const struct pane_notes *notes, struct area area);
 
-// How rows are shared out. needs in, heights out; a height of 0 means: no room. `keep` is dropped last.
+// How rows are shared out. needs in, heights out; a height of 0 means: no room. `keep` is dropped last; one with a
+// `tight` (above 0) gets that before it is dropped.
 struct need {
-    int min, want, weight;
+    int min, want, weight, tight;
 };
 void layout_share(const struct need *needs, size_t n, int height, size_t keep, int *heights);
 // The area of each part, title included, for the body rows that are wanted at the widths of layout_width, and those

@@ -157,7 +157,8 @@ static void write_text(struct part_context *ctx, FILE *out) {
 static bool shows(const struct part *part, const char *name) {
     const struct row_spec *spec = part->spec;
 
-    return !spec->shown || is_listed(spec->shown, name);
+    // A row in full alone is of a list, whose own columns are explained there.
+    return spec->shown && is_listed(spec->shown, name);
 }
 
 const struct part_kind part_row = {

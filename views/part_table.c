@@ -11,7 +11,8 @@
 #include "views/table_columns.h"
 #include "views/table_enter.h"
 
-#define CHOOSER_ROWS 9 // its heading, and eight columns to choose from
+#define RECENT_NS (60 * 1000000000ull) // for so long an optional table that has become empty keeps its room
+#define CHOOSER_ROWS 9                 // its heading, and eight columns to choose from
 
 struct table_state {
     struct rows rows;
@@ -110,6 +111,8 @@ static bool any_rows(const struct part_context *ctx) {
 
     for (size_t i = 0; i <= look->n_window; i++) {
         const struct frame *frame = i ? look->window[look->n_window - i] : look->frame;
+        if (i && frame && look->frame && frame->end_ns + RECENT_NS < look->frame->end_ns)
+            return false;
         const struct table *table = frame ? frame_table(frame, name) : NULL;
         if (table && table_rows(table))
             return true;

@@ -129,6 +129,7 @@ struct part {
     const char *title;        // above it on the screen; NULL: none
     const void *spec;         // the kind's own: struct table_spec, hist_spec, heat_spec, ...
     int min_height, weight;   // rows it needs at least; its share of what is left over (0: only what it wants)
+    int tight_height;         // with which it still tells something: before it is left out; 0: no less than it needs
     bool hidden;              // in files only
     int toggle;               // key that shows and hides it; it begins hidden. 0: none
     const char *toggle_help;  // one line
