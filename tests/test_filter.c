@@ -24,11 +24,11 @@ static void naming(void **state) {
     frame_add_section(frame, section, 0);
     assert_true(filter_parse("pid=12", frame, &is));
     assert_string_equal(is.terms[0].name, "pid");
-    assert_string_equal(is.terms[0].value, "12");
+    assert_string_equal(filter_value(&is, 0), "12");
     assert_true(filter_parse("Comm=a=b c", frame, &is));
-    assert_string_equal(is.terms[0].value, "a=b c");
+    assert_string_equal(filter_value(&is, 0), "a=b c");
     assert_true(filter_parse("comm=", frame, &is));
-    assert_string_equal(is.terms[0].value, "");
+    assert_string_equal(filter_value(&is, 0), "");
     static const char *const texts[] = {"", "=", "pid", "root=UUID", "--pid=1", " pid=1", "pid =1", "pid"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         assert_false(filter_parse(texts[i], frame, &is));
@@ -40,8 +40,9 @@ static void naming(void **state) {
 }
 
 static bool holds(const struct column *column, union cell cell, enum filter_operator op, const char *value) {
-    const struct filter_term term = {.op = op, .value = value};
-    return filter_holds(&term, column, cell);
+    struct filter filter = {.n = 1, .terms = {{.op = op}}};
+    snprintf(filter.text, sizeof(filter.text), "%s", value);
+    return filter_holds(&filter, 0, column, cell);
 }
 
 static void terms(void **state) {
@@ -57,16 +58,16 @@ static void terms(void **state) {
     assert_int_equal(is.n, 3);
     assert_string_equal(is.terms[0].name, "pid");
     assert_int_equal(is.terms[0].op, FILTER_MORE_EQUAL);
-    assert_string_equal(is.terms[0].value, "500");
+    assert_string_equal(filter_value(&is, 0), "500");
     assert_int_equal(is.terms[1].op, FILTER_UNEQUAL);
-    assert_string_equal(is.terms[1].value, "Web Content");
+    assert_string_equal(filter_value(&is, 1), "Web Content");
     assert_int_equal(is.terms[2].op, FILTER_LESS);
-    assert_string_equal(is.terms[2].value, "4K");
+    assert_string_equal(filter_value(&is, 2), "4K");
     assert_true(filter_parse("pid>1 pid>2 pid>3 pid>4 pid>5 pid>6 pid>7 pid>8 pid>9", frame, &is));
     assert_int_equal(is.n, FILTER_TERMS_MAX);
     assert_true(filter_parse("pid<= ", frame, &is));
     assert_int_equal(is.terms[0].op, FILTER_LESS_EQUAL);
-    assert_string_equal(is.terms[0].value, "");
+    assert_string_equal(filter_value(&is, 0), "");
     frame_unref(frame);
 }
 
@@ -87,6 +88,15 @@ static void comparisons(void **state) {
     assert_true(holds(&latency, us, FILTER_MORE, ""));
     assert_false(holds(&latency, cell_null(COLUMN_NUMBER), FILTER_LESS, "5"));
     assert_true(holds(&latency, cell_null(COLUMN_NUMBER), FILTER_UNEQUAL, "5"));
+    assert_true(holds(&latency, us, FILTER_EQUAL, "2ms..5ms"));  // from the first on,
+    assert_false(holds(&latency, us, FILTER_EQUAL, "1ms..2ms")); // to below the second
+    assert_false(holds(&latency, us, FILTER_EQUAL, "2000001ns..5ms"));
+    assert_true(holds(&latency, us, FILTER_EQUAL, "2000000ns.."));
+    assert_true(holds(&latency, us, FILTER_EQUAL, "..2001"));
+    assert_false(holds(&latency, us, FILTER_EQUAL, "..2000"));
+    assert_true(holds(&latency, us, FILTER_UNEQUAL, "3ms..5ms"));
+    assert_false(holds(&latency, us, FILTER_EQUAL, "1K..5ms"));
+    assert_true(holds(&rss, kib, FILTER_EQUAL, "1M..4M"));
     assert_true(holds(&rss, kib, FILTER_MORE_EQUAL, "2M"));
     assert_true(holds(&rss, kib, FILTER_LESS_EQUAL, "2048"));
     assert_false(holds(&columns[2], kib, FILTER_MORE, "2K"));
@@ -95,7 +105,45 @@ static void comparisons(void **state) {
     assert_false(holds(&op, flags, FILTER_EQUAL, "RS"));
     assert_false(holds(&op, flags, FILTER_EQUAL, "A"));
     assert_false(holds(&op, flags, FILTER_UNEQUAL, "R"));
+    assert_true(holds(&op, flags, FILTER_CONTAINS, "a"));
+    assert_false(holds(&op, flags, FILTER_CONTAINS, "W"));
+    assert_true(holds(&rss, kib, FILTER_CONTAINS, "2"));
+    assert_false(holds(&op, (union cell){.text = NULL}, FILTER_CONTAINS, "a"));
     text_unref(ahead);
+}
+
+// A row of keys: terms of other columns leave it alone, a text must stand in one of them.
+static void rows_of_keys(void **state) {
+    static const char *const rows[] = {"pid=1|comm=init", NULL};
+    const struct text *name = text_from("fio");
+    const union cell keys[] = {{.num = 4242}, {.text = name}};
+    static const struct {
+        const char *text;
+        bool lets;
+    } filters[] = {
+        {"", true},    {"pid=4242", true}, {"pid=1", false},         {"comm~I comm!=dd", true},   {"fIO", true},
+        {"424", true}, {"dd", false},      {"pid>1 comm=dd", false}, {"read_bytes_per_s>1", true}};
+    struct frame *frame = forge_frame(1);
+    struct section *section = forge_section("a", 1);
+    struct filter is, copy;
+    char text[64];
+
+    (void)state;
+    section_table(section, forge_table(&def, rows));
+    frame_add_section(frame, section, 0);
+    for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
+        filter_parse(filters[i].text, frame, &is);
+        copy = is;
+        memset(&is, 0xff, sizeof(is));
+        assert_int_equal(filter_lets(&copy, columns, 2, keys), filters[i].lets);
+    }
+    assert_true(filter_parse("pid=4..8 comm~a b ", frame, &is));
+    filter_term_text(&is, 0, text, sizeof(text));
+    assert_string_equal(text, "pid=4..8");
+    filter_term_text(&is, 1, text, sizeof(text));
+    assert_string_equal(text, "comm~a b");
+    text_unref(name);
+    frame_unref(frame);
 }
 
 static void values(void **state) {
@@ -126,6 +174,6 @@ static void values(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(naming), cmocka_unit_test(terms), cmocka_unit_test(comparisons),
-                                       cmocka_unit_test(values)};
+                                       cmocka_unit_test(values), cmocka_unit_test(rows_of_keys)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,13 +13,14 @@ static const struct {
     const char *text;
     enum filter_operator op;
 } operators[] = {
-    {"!=", FILTER_UNEQUAL}, {">=", FILTER_MORE_EQUAL}, {"<=", FILTER_LESS_EQUAL},
-    {"=", FILTER_EQUAL},    {">", FILTER_MORE},        {"<", FILTER_LESS},
+    {"!=", FILTER_UNEQUAL}, {">=", FILTER_MORE_EQUAL}, {"<=", FILTER_LESS_EQUAL}, {"=", FILTER_EQUAL},
+    {">", FILTER_MORE},     {"<", FILTER_LESS},        {"~", FILTER_CONTAINS},
 };
 #define N_OPERATORS (sizeof(operators) / sizeof(operators[0]))
 
-// The start of a term: a column's name and an operator. Returns the length of both, 0 when it is none.
-static size_t parse_start(const char *text, const struct frame *frame, struct filter_term *out) {
+// The start of a term at that place: a column's name and an operator. Returns the length of both, 0 when it is none.
+static size_t parse_start(const struct filter *filter, size_t at, const struct frame *frame, struct filter_term *out) {
+    const char *text = filter->text + at;
     size_t n = 0;
 
     while ((isalnum((unsigned char)text[n]) || text[n] == '_') && n < sizeof(out->name) - 1) {
@@ -32,35 +33,48 @@ static size_t parse_start(const char *text, const struct frame *frame, struct fi
         if (strncmp(text + n, operators[i].text, length) != 0)
             continue;
         out->op = operators[i].op;
-        out->value = text + n + length;
+        out->value = (uint8_t)(at + n + length);
         return frame && frame_has_column(frame, out->name) ? n + length : 0;
     }
     return 0;
 }
 
 bool filter_parse(const char *text, const struct frame *frame, struct filter *out) {
-    out->n = 0;
+    memset(out, 0, sizeof(*out));
     snprintf(out->text, sizeof(out->text), "%s", text);
-    char *at = out->text;
-    size_t length = parse_start(at, frame, &out->terms[0]);
-    if (!length)
+    size_t at = parse_start(out, 0, frame, &out->terms[0]);
+    if (!at)
         return false;
     out->n = 1;
-    for (at += length; *at && out->n < FILTER_TERMS_MAX;) {
+    while (out->text[at] && out->n < FILTER_TERMS_MAX) {
         // A blank ends the value only where a term follows: names of programs have blanks in them.
-        size_t blanks = strspn(at, " ");
-        length = blanks ? parse_start(at + blanks, frame, &out->terms[out->n]) : 0;
+        size_t blanks = strspn(out->text + at, " ");
+        size_t length = blanks ? parse_start(out, at + blanks, frame, &out->terms[out->n]) : 0;
         if (length) {
-            *at = '\0';
+            out->text[at] = '\0';
             out->n++;
             at += blanks + length;
         } else {
             at += blanks ? blanks : 1;
         }
     }
-    for (size_t i = out->n - 1, end = strlen(out->terms[i].value); end && out->terms[i].value[end - 1] == ' ';)
-        ((char *)out->terms[i].value)[--end] = '\0'; // of our own text: as while the next term is typed
+    char *last = out->text + out->terms[out->n - 1].value;
+    for (size_t end = strlen(last); end && last[end - 1] == ' ';)
+        last[--end] = '\0'; // as while the next term is typed
     return true;
+}
+
+const char *filter_value(const struct filter *filter, size_t term) {
+    return filter->text + filter->terms[term].value;
+}
+
+size_t filter_term_text(const struct filter *filter, size_t term, char *out, size_t size) {
+    size_t i = 0;
+
+    while (operators[i].op != filter->terms[term].op)
+        i++;
+    return (size_t)snprintf(out, size, "%s%s%s", filter->terms[term].name, operators[i].text,
+                            filter_value(filter, term));
 }
 
 // What a suffix of a shown number multiplies, in the column's unit; 0: none of its.
@@ -69,9 +83,16 @@ static double suffix_factor(enum unit unit, const char *suffix) {
         const char *text;
         double us, seconds, decimal, binary;
     } suffixes[] = {
-        {"", 1, 1, 1, 1},          {"us", 1, 1e-6, 0, 0},        {"ms", 1e3, 1e-3, 0, 0},
-        {"s", 1e6, 1, 0, 0},       {"k", 0, 0, 1e3, 1024},       {"K", 0, 0, 1e3, 1024},
-        {"M", 0, 0, 1e6, 1048576}, {"G", 0, 0, 1e9, 1073741824}, {"T", 0, 0, 1e12, 1099511627776},
+        {"", 1, 1, 1, 1},
+        {"ns", 1e-3, 1e-9, 0, 0},
+        {"us", 1, 1e-6, 0, 0},
+        {"ms", 1e3, 1e-3, 0, 0},
+        {"s", 1e6, 1, 0, 0},
+        {"k", 0, 0, 1e3, 1024},
+        {"K", 0, 0, 1e3, 1024},
+        {"M", 0, 0, 1e6, 1048576},
+        {"G", 0, 0, 1e9, 1073741824},
+        {"T", 0, 0, 1e12, 1099511627776},
         {"%", 0, 0, 1, 0},
     };
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
@@ -95,7 +116,7 @@ static double suffix_factor(enum unit unit, const char *suffix) {
     return 0;
 }
 
-static bool parse_number(const struct column *column, const char *value, double *out) {
+bool filter_number(const struct column *column, const char *value, double *out) {
     char *end;
     double number = strtod(value, &end), factor = suffix_factor(column->unit, end);
 
@@ -111,16 +132,30 @@ static bool compare(const struct column *column, union cell cell, const char *va
         *order = strcmp(text_bytes(cell.text), value);
         return true;
     }
-    if (!parse_number(column, value, &number))
+    if (!filter_number(column, value, &number))
         return false;
     *order = (cell.num > number) - (cell.num < number);
     return true;
 }
 
+// LOW..HIGH: either may be left out.
+static bool is_within(const struct column *column, union cell cell, const char *value, const char *dots) {
+    char low[64];
+    double number;
+
+    snprintf(low, sizeof(low), "%.*s", (int)(dots - value), value);
+    if (low[0] && !(filter_number(column, low, &number) && cell.num >= number))
+        return false;
+    return !dots[2] || (filter_number(column, dots + 2, &number) && cell.num < number);
+}
+
 static bool is_equal(const struct column *column, union cell cell, const char *value) {
     char raw[512], shown[1024];
+    const char *dots = column->type == COLUMN_NUMBER ? strstr(value, "..") : NULL;
     int order;
 
+    if (dots)
+        return is_within(column, cell, value, dots);
     if (compare(column, cell, value, &order) && !order)
         return true;
     if (column->type == COLUMN_TEXT && !strcmp(column->name, "op") && !value[1])
@@ -130,18 +165,35 @@ static bool is_equal(const struct column *column, union cell cell, const char *v
     return !strcmp(shown, value);
 }
 
-bool filter_holds(const struct filter_term *term, const struct column *column, union cell cell) {
+bool cell_contains(const struct column *column, bool is_key, union cell cell, const char *text) {
+    char digits[64];
+
+    if (cell_is_null(column, cell))
+        return false;
+    if (column->type == COLUMN_TEXT)
+        return strcasestr(text_bytes(cell.text), text) != NULL;
+    if (!is_key || !isdigit((unsigned char)text[0]))
+        return false;
+    column_format(column, cell, digits, sizeof(digits));
+    return strstr(digits, text) != NULL;
+}
+
+bool filter_holds(const struct filter *filter, size_t term, const struct column *column, union cell cell) {
+    const char *value = filter_value(filter, term);
+    enum filter_operator op = filter->terms[term].op;
     int order;
 
-    if (!*term->value)
+    if (!*value)
         return true;
     if (cell_is_null(column, cell))
-        return term->op == FILTER_UNEQUAL;
-    if (term->op == FILTER_EQUAL || term->op == FILTER_UNEQUAL)
-        return is_equal(column, cell, term->value) == (term->op == FILTER_EQUAL);
-    if (!compare(column, cell, term->value, &order))
+        return op == FILTER_UNEQUAL;
+    if (op == FILTER_EQUAL || op == FILTER_UNEQUAL)
+        return is_equal(column, cell, value) == (op == FILTER_EQUAL);
+    if (op == FILTER_CONTAINS)
+        return cell_contains(column, true, cell, value);
+    if (!compare(column, cell, value, &order))
         return false;
-    switch (term->op) {
+    switch (op) {
     case FILTER_MORE:
         return order > 0;
     case FILTER_MORE_EQUAL:
@@ -151,6 +203,18 @@ bool filter_holds(const struct filter_term *term, const struct column *column, u
     default:
         return order <= 0;
     }
+}
+
+bool filter_lets(const struct filter *filter, const struct column *columns, size_t n, const union cell *cells) {
+    bool contains = filter->n || !filter->text[0];
+
+    for (size_t c = 0; c < n; c++) {
+        contains = contains || cell_contains(&columns[c], true, cells[c], filter->text);
+        for (size_t i = 0; i < filter->n; i++)
+            if (!strcmp(filter->terms[i].name, columns[c].name) && !filter_holds(filter, i, &columns[c], cells[c]))
+                return false;
+    }
+    return contains;
 }
 
 void filter_for(const struct column *column, union cell cell, char *out, size_t size) {

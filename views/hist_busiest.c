@@ -1,12 +1,11 @@
-// What the histograms of a pane show until the user chooses: the device that is busiest, or that the pane's filter asks
-// for. It stays for as long as it is there and no other one is clearly busier over many seconds: a picture that jumps
-// is not read.
+// What the histograms of a pane show until the user chooses: the device that is busiest, of those that the pane's
+// filter leaves. It stays for as long as it is there and no other one is clearly busier over many seconds: a picture
+// that jumps is not read.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/mem.h"
-#include "views/filter.h"
 #include "views/hist_select.h"
 
 #define SPAN_NS (20 * 1000000000ull) // over which it is looked who is busiest
@@ -41,9 +40,9 @@ static struct busy *busy_find(struct busy_list *list, const char *value, size_t 
     return new;
 }
 
-// The newest frame first: only what it has can be chosen.
-static void busy_add(struct busy_list *list, const struct hist_measure *measure, const struct frame *frame,
-                     bool newest) {
+// The newest frame first: only what it has can be chosen. filter NULL: any.
+static void busy_add(struct busy_list *list, const struct hist_measure *measure, const struct filter *filter,
+                     const struct frame *frame, bool newest) {
     const struct table *table = frame_table(frame, measure->table);
     const struct table *better = measure->better ? frame_table(frame, measure->better) : NULL;
     int column = table ? table_column(table_def(table), measure->set) : -1;
@@ -51,6 +50,8 @@ static void busy_add(struct busy_list *list, const struct hist_measure *measure,
     char value[64];
 
     for (const union cell *row; column >= 0 && (row = table_next(table, &at)); place++) {
+        if (filter && !filter_lets(filter, measure->def->keys, measure->def->n_keys, row))
+            continue;
         double busy = table_better(better, row, measure->set, row[column].num);
         hist_select_key_text(&measure->def->keys[0], row[0], value, sizeof value);
         struct busy *of = value[0] ? busy_find(list, value, place, newest) : NULL;
@@ -59,32 +60,29 @@ static void busy_add(struct busy_list *list, const struct hist_measure *measure,
     }
 }
 
-// The term of the pane's filter for that column, when it is one for equality.
-static bool filtered(const struct part_context *ctx, const char *column, char *out, size_t size) {
-    struct filter filter;
-    if (ctx->pane->filter_part || !filter_parse(ctx->pane->filter, ctx->look->frame, &filter))
-        return false;
-    for (size_t i = 0; i < filter.n; i++)
-        if (filter.terms[i].op == FILTER_EQUAL && !strcmp(filter.terms[i].name, column) && filter.terms[i].value[0]) {
-            snprintf(out, size, "%s", filter.terms[i].value);
-            return true;
-        }
-    return false;
-}
-
-static void busiest_find(struct hist_select *select, const struct hist_measure *measure, const struct look *look) {
-    struct busy_list list = {0};
-    const struct busy *most = NULL;
-    double now = 0, seconds = 0;
-    bool there = false;
+// Returns over how many seconds.
+static double busy_sum(struct busy_list *list, const struct hist_measure *measure, const struct filter *filter,
+                       const struct look *look) {
+    double seconds = 0;
 
     for (size_t i = 0; i <= look->n_window; i++) {
         const struct frame *frame = i ? look->window[look->n_window - i] : look->frame;
         if ((i && frame == look->frame) || frame->end_ns + SPAN_NS < look->frame->end_ns)
             continue;
         seconds += frame_interval_s(frame);
-        busy_add(&list, measure, frame, !i);
+        busy_add(list, measure, filter, frame, !i);
     }
+    return seconds;
+}
+
+static void busiest_find(struct hist_select *select, const struct hist_measure *measure, const struct look *look) {
+    struct busy_list list = {0};
+    const struct busy *most = NULL;
+    double now = 0, seconds = busy_sum(&list, measure, &select->filter, look);
+    bool there = false;
+
+    if (!list.n && !select->filter.n) // a text that no device has in its name is not about devices
+        seconds = busy_sum(&list, measure, NULL, look);
     for (size_t i = 0; i < list.n; i++) {
         if (list.all[i].sum > (most ? most->sum : 0))
             most = &list.all[i];
@@ -104,22 +102,12 @@ void hist_select_settle(struct part_context *ctx) {
     struct hist_select *select = ctx->state;
     const struct hist_spec *spec = ctx->part->spec;
     const struct hist_measure *measure = spec->measures;
-    char asked[64];
 
+    hist_filter_settle(ctx);
     while (spec->busiest && measure->set && strcmp(measure->set, spec->busiest) != 0)
         measure++;
-    if (!spec->busiest || !measure->set || !ctx->look->frame)
-        return;
-    const char *column = measure->def->keys[0].name;
-    snprintf(select->busy_column, sizeof select->busy_column, "%s", column);
-    bool was_filtered = select->busy_why && !strcmp(select->busy_why, "(filter)");
-    if (filtered(ctx, column, asked, sizeof asked)) {
-        snprintf(select->busy_value, sizeof select->busy_value, "%s", asked);
-        select->busy_why = "(filter)";
-    } else {
-        if (was_filtered)
-            select->busy_value[0] = '\0';
-        select->busy_why = "(busiest)";
+    if (spec->busiest && measure->set && ctx->look->frame) {
+        snprintf(select->busy_column, sizeof select->busy_column, "%s", measure->def->keys[0].name);
         // The same frame gives the same; and the picture of the past is of what was shown.
         if (!select->busy_value[0] || (ctx->look->live && ctx->look->frame->number != select->busy_number))
             busiest_find(select, measure, ctx->look);

@@ -29,7 +29,7 @@ const struct hist_measure *hist_select_measure(const struct hist_select *select,
     return measure_of(spec, hist_select_set(select, spec));
 }
 
-static const char *chosen(const struct hist_select *select, const char *column) {
+const char *hist_select_chosen(const struct hist_select *select, const char *column) {
     for (int k = 0; k < HIST_SELECT_KEYS; k++)
         if (select->key[k].value[0] && !strcmp(select->key[k].column, column))
             return select->key[k].value;
@@ -69,15 +69,16 @@ static bool key_matches(const struct column *column, union cell value, const cha
     return !strcmp(text, want);
 }
 
-// True when the histogram with these keys is chosen, whatever is chosen of the key `except` (-1: none).
+// True when the histogram with these keys is chosen, whatever is chosen of the key `except` (-1: none), and the filter
+// leaves it.
 static bool is_chosen_but(const struct hist_select *select, const struct hist_def *def, const union cell *keys,
                           int except) {
     for (int i = 0; i < def->n_keys; i++) {
-        const char *want = i == except ? NULL : chosen(select, def->keys[i].name);
+        const char *want = i == except ? NULL : hist_select_chosen(select, def->keys[i].name);
         if (want && !key_matches(&def->keys[i], keys[i], want))
             return false;
     }
-    return true;
+    return hist_filter_lets(select, def, keys);
 }
 
 static bool is_chosen(const struct hist_select *select, const struct hist_def *def, const union cell *keys) {
@@ -125,7 +126,7 @@ bool hist_select_values(const struct hist_select *select, const struct hist_spec
     return false;
 }
 
-static const struct hist_def *def_of(const struct hist_spec *spec, const char *name, const struct look *look) {
+const struct hist_def *hist_set_def_of(const struct hist_spec *spec, const char *name, const struct look *look) {
     const struct hist_measure *measure = measure_of(spec, name);
     if (measure && measure->table)
         return look->frame && frame_table(look->frame, measure->table) ? measure->def : NULL;
@@ -137,7 +138,7 @@ static const struct hist_def *def_of(const struct hist_spec *spec, const char *n
 
 const struct hist_def *hist_select_def(const struct hist_select *select, const struct hist_spec *spec,
                                        const struct look *look) {
-    return def_of(spec, hist_select_set(select, spec), look);
+    return hist_set_def_of(spec, hist_select_set(select, spec), look);
 }
 
 bool hist_select_measured(const struct hist_select *select, const struct hist_spec *spec, const struct frame *frame) {
@@ -153,8 +154,11 @@ bool hist_select_measured(const struct hist_select *select, const struct hist_sp
 }
 
 static const char *label_of(const struct hist_select *select, const char *column) {
+    int term = hist_filter_term(select, column);
+    if (term >= 0 && select->filter.terms[term].op == FILTER_EQUAL)
+        return "(filter)";
     if (!select->by_hand && select->busy_value[0] && !strcmp(select->busy_column, column))
-        return select->busy_why;
+        return "(busiest)";
     for (int k = 0; k < HIST_SELECT_KEYS; k++)
         if (!strcmp(select->key[k].column, column))
             return select->key[k].label;
@@ -166,16 +170,49 @@ static bool goes_along(const struct hist_def *def, int key) {
     return key == 1 && !strcmp(def->keys[0].name, "pid") && !strcmp(def->keys[1].name, "comm");
 }
 
+// The filter's term for the column as it is typed, fit for a screen; without the column and "=" when `brief`. False:
+// there is none.
+static bool term_words(const struct hist_select *select, const char *column, bool brief, char *out, size_t size) {
+    int term = hist_filter_term(select, column);
+    char text[200];
+
+    if (term < 0)
+        return false;
+    filter_term_text(&select->filter, (size_t)term, text, sizeof text);
+    const char *from = brief && select->filter.terms[term].op == FILTER_EQUAL ? text + strlen(column) + 1 : text;
+    escape_text(from, strlen(from), out, size);
+    return true;
+}
+
+// What is chosen of a key, by whatever: "op R (filter)", "op all".
+static void key_words(const struct hist_select *select, const char *column, char *out, size_t size) {
+    const char *want = hist_select_chosen(select, column), *label = want ? label_of(select, column) : "(filter)";
+    char term[200];
+
+    if (want)
+        snprintf(out, size, "%s %s%s%s", column, want, *label ? " " : "", label);
+    else if (!term_words(select, column, true, term, sizeof term))
+        snprintf(out, size, "%s all", column);
+    else if (select->filter.terms[hist_filter_term(select, column)].op == FILTER_EQUAL)
+        snprintf(out, size, "%s %s (filter)", column, term);
+    else
+        snprintf(out, size, "%s (filter)", term);
+}
+
 size_t hist_select_text(const struct hist_select *select, const struct hist_def *def, char *out, size_t size) {
+    char words[256];
     size_t used = 0;
     out[0] = '\0';
     for (int i = 0; def && i < def->n_keys && used < size; i++) {
-        const char *column = def->keys[i].name, *want = chosen(select, column), *label = label_of(select, column);
-        if (goes_along(def, i))
+        if (goes_along(def, i) && hist_filter_term(select, def->keys[i].name) < 0)
             continue;
-        int n = snprintf(out + used, size - used, "%s%s %s%s%s", i ? ", " : "", column, want ? want : "all",
-                         want && *label ? " " : "", want ? label : "");
+        key_words(select, def->keys[i].name, words, sizeof words);
+        int n = snprintf(out + used, size - used, "%s%s", i ? ", " : "", words);
         used += n > 0 ? (size_t)n : 0;
+    }
+    if (def && used < size) {
+        hist_filter_text(select, def, out + used, size - used);
+        used += strlen(out + used);
     }
     return used < size ? used : size - 1;
 }
@@ -185,17 +222,21 @@ static void brief_text(const struct hist_select *select, const struct hist_def *
     size_t used = 0;
     out[0] = '\0';
     for (int i = 0; i < def->n_keys && used < size; i++) {
-        const char *want = goes_along(def, i) ? NULL : chosen(select, def->keys[i].name);
-        int n = want ? snprintf(out + used, size - used, "%s%s", used ? ", " : "", want) : 0;
+        const char *column = def->keys[i].name, *want = goes_along(def, i) ? NULL : hist_select_chosen(select, column);
+        char term[200];
+        bool filtered = !want && term_words(select, column, true, term, sizeof term);
+        int n = want || filtered ? snprintf(out + used, size - used, "%s%s", used ? ", " : "", want ? want : term) : 0;
         used += n > 0 ? (size_t)n : 0;
     }
+    if (used < size)
+        hist_filter_text(select, def, out + used, size - used);
 }
 
 // With from what to what it is measured where there is room for that; what is chosen is said in any case.
 void hist_select_status(struct part_context *ctx, const char *more, char *out, size_t size) {
     const struct hist_select *select = ctx->state;
     const struct hist_def *def = hist_select_def(select, ctx->part->spec, ctx->look);
-    char chosen[128];
+    char chosen[256];
 
     if (!def)
         return;
@@ -328,11 +369,14 @@ static void next_measure(struct part_context *ctx, int direction) {
         at++;
     for (size_t step = 1; step <= n; step++) {
         size_t i = (at + (direction > 0 ? step : n - step % n)) % n;
-        const struct hist_def *def = def_of(spec, spec->sets[i], ctx->look);
+        const struct hist_def *def = hist_set_def_of(spec, spec->sets[i], ctx->look);
         if (!def)
             continue;
         // A measure with other keys: what was chosen of a key that it lacks stays for the way back.
         select->set = spec->sets[i];
+        select->before = NULL;
+        select->unmatched = false;
+        select->matched_number = 0;
         snprintf(ctx->message, sizeof ctx->message, "%s%s%s", def->title, def->span ? ": " : "",
                  def->span ? def->span : "");
         return;
@@ -356,7 +400,7 @@ bool hist_select_key(struct part_context *ctx) {
                 next.key++;
         if (next.key >= def->n_keys)
             return true;
-        const char *column = def->keys[next.key].name, *now = chosen(select, column);
+        const char *column = def->keys[next.key].name, *now = hist_select_chosen(select, column);
         next.now = now ? now : "";
         next_value(ctx->look, spec, name, def, &next);
         choose(select, column, next.value, next.label);
@@ -365,39 +409,6 @@ bool hist_select_key(struct part_context *ctx) {
         return false;
     }
     hist_select_share(ctx);
-    return true;
-}
-
-// ---- the list of single ones ----
-
-bool hist_select_list(struct part_context *ctx, const struct frame *frame, uint64_t low, uint64_t high) {
-    const struct hist_select *select = ctx->state;
-    const struct hist_spec *spec = ctx->part->spec;
-    const struct part *part = view_part(ctx->pane->view, spec->list);
-    const struct hist_def *def = hist_select_def(select, spec, ctx->look);
-    const struct hist_measure *measure = hist_select_measure(select, spec);
-    if (!part || !def)
-        return false;
-    const struct table_spec *list = part->spec;
-    const struct table *stream = frame_stream(frame, list->source.tables[0], NULL);
-    char *out = ctx->go_filter;
-    size_t used = 0, size = sizeof ctx->go_filter;
-    out[0] = '\0';
-    for (int i = 0; stream && i < def->n_keys; i++) {
-        const char *column = def->keys[i].name, *want = chosen(select, column);
-        // A name with blanks in it cannot be a term of a filter.
-        if (want && !strpbrk(want, " \\\"") && table_column(table_def(stream), column) >= 0 && used < size)
-            used += (size_t)snprintf(out + used, size - used, "%s%s=%s", used ? " " : "", column, want);
-    }
-    bool has_column = measure && measure->column && stream && table_column(table_def(stream), measure->column) >= 0;
-    if (has_column && low > 0 && used < size)
-        used += (size_t)snprintf(out + used, size - used, "%s%s>=%.15g", used ? " " : "", measure->column,
-                                 (double)low / def->divisor);
-    if (has_column && high < UINT64_MAX && used < size)
-        snprintf(out + used, size - used, "%s%s<%.15g", used ? " " : "", measure->column, (double)high / def->divisor);
-    ctx->go_part = part;
-    ctx->go_frame = frame->number;
-    snprintf(ctx->message, sizeof ctx->message, has_column ? "Esc goes back" : "all of the time; Esc goes back");
     return true;
 }
 

@@ -1,9 +1,12 @@
 // Which histograms a part shows: one of its sets (latency, queue, size), and of it one value of a key column (device,
 // operation) or all of them together. The parts of a pane share the choice: a device chosen in the heat map is chosen
-// in the histogram beside it. And the way from a range of values to the list of the I/Os in it.
+// in the histogram beside it. The pane's filter narrows it, as it narrows the tables (hist_filter.c). And the way from
+// a range of values to the list of the I/Os in it (hist_list.c).
 #ifndef VIEWS_HIST_SELECT_H
 #define VIEWS_HIST_SELECT_H
 
+#include "views/filter.h"
+#include "views/hist_scale.h"
 #include "views/view.h"
 
 #define HIST_SELECT_KEYS 6 // device, operation, process, command, group, and one more
@@ -18,8 +21,11 @@ struct hist_select {
     // While nothing is chosen by hand of the key that the spec's `busiest` has: see hist_busiest.c.
     bool by_hand;
     char busy_column[24], busy_value[64]; // "": none, all
-    const char *busy_why;                 // how it came to be: a word
     uint64_t busy_number;                 // of the frame that it was looked up for
+    struct filter filter;                 // of the pane, when it was drawn last
+    const char *before;                   // the set from which the filter led to this one; NULL: it did not
+    bool unmatched;                       // its text stands nowhere in the keys of the set: it narrows nothing
+    uint64_t matched_number;              // of the frame that this was looked up for
 };
 
 // What there is to know of a set beyond its definition.
@@ -66,13 +72,24 @@ const struct hist_def *hist_select_def(const struct hist_select *select, const s
                                        const struct look *look);
 // False when the source of the chosen set is not there or has only begun: nothing was measured, not "none".
 bool hist_select_measured(const struct hist_select *select, const struct hist_spec *spec, const struct frame *frame);
-// "device vda, op all": fit for a screen. Returns the length.
+// "device vda, op all", and what the filter asks for that does not narrow it: fit for a screen. Returns the length.
 size_t hist_select_text(const struct hist_select *select, const struct hist_def *def, char *out, size_t size);
 // What is chosen, as the words at the right end of the title, and `more`. ctx->state begins with a struct hist_select.
 void hist_select_status(struct part_context *ctx, const char *more, char *out, size_t size);
-// Before drawing: of the spec's `busiest` shows what is busiest, until the user chooses. ctx->state begins with a
-// struct hist_select, which the other parts then have too.
+// The definition of a set of the spec: of the newest frame of the window that has it, or NULL.
+const struct hist_def *hist_set_def_of(const struct hist_spec *spec, const char *set, const struct look *look);
+// Before drawing: takes the pane's filter over, and of the spec's `busiest` shows what is busiest, until the user
+// chooses. ctx->state begins with a struct hist_select, which the other parts then have too.
 void hist_select_settle(struct part_context *ctx);
+// The pane's filter, taken over. A new one leads to the set of the same measure that is kept by what it names, and
+// takes the place of what was chosen by hand there.
+void hist_filter_settle(struct part_context *ctx);
+// Whether the filter leaves the histogram with these keys.
+bool hist_filter_lets(const struct hist_select *select, const struct hist_def *def, const union cell *keys);
+// The term of the filter for that column; -1: none.
+int hist_filter_term(const struct hist_select *select, const char *column);
+// ", not filtered by pid": what it asks for that these histograms are not kept by; "": nothing.
+void hist_filter_text(const struct hist_select *select, const struct hist_def *def, char *out, size_t size);
 void hist_select_share(const struct part_context *ctx);
 // The parts of the pane show that from now on: the cell of a row that was selected. Not measured: what is busiest.
 void hist_select_choose(struct pane *pane, const struct column *column, union cell value);
@@ -89,8 +106,10 @@ bool hist_select_key(struct part_context *ctx);
 bool hist_select_takes(const struct part *part, int key);
 size_t hist_select_sources(const struct part *part, const char **names, size_t max);
 
-// Takes the user to the list of what was chosen, in that frame, with values from `low` to below `high` (stored values;
-// 0 and UINT64_MAX: no limit). False when the part has no list.
-bool hist_select_list(struct part_context *ctx, const struct frame *frame, uint64_t low, uint64_t high);
+// What is chosen of a key column, NULL: all.
+const char *hist_select_chosen(const struct hist_select *select, const char *column);
+// Takes the user to the list of what was chosen, in that frame, with the values that the row of the scale counts.
+// False when the part has no list.
+bool hist_select_list(struct part_context *ctx, const struct frame *frame, const struct hist_scale *scale, int row);
 
 #endif

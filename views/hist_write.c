@@ -42,9 +42,20 @@ static const struct hist_set *hist_set_of(struct part_context *ctx, size_t i, co
     return *name && ctx->look->frame ? frame_hists(ctx->look->frame, *name) : NULL;
 }
 
-// How many of the set are written: none of one that the frame before has told already.
-static size_t hist_set_written(struct part_context *ctx, const struct hist_set *set) {
-    return set && !frame_hists_repeated(ctx->look->frame, hist_set_def(set)->name) ? hist_set_count(set) : 0;
+// The next histogram of the set that is written: start with *at = 0, ends with NULL. Those that the filter leaves, by
+// the rule of the tables; none of a set that the frame before has told already.
+static const struct hist *next_written(struct part_context *ctx, const struct hist_set *set,
+                                       const struct filter *filter, size_t *at, const union cell **keys) {
+    const struct hist_def *def = set ? hist_set_def(set) : NULL;
+
+    if (!set || frame_hists_repeated(ctx->look->frame, def->name))
+        return NULL;
+    while (*at < hist_set_count(set)) {
+        const struct hist *hist = hist_set_at(set, (*at)++, keys);
+        if (filter_lets(filter, def->keys, def->n_keys, *keys))
+            return hist;
+    }
+    return NULL;
 }
 
 // Min and max of nothing were not measured.
@@ -55,14 +66,16 @@ static double extreme(const struct hist *hist, uint64_t value, const struct hist
 void hist_write_json(struct part_context *ctx, struct json_object *pane) {
     struct json_object *group = json_group(pane, "histograms");
     const char *name;
+    const struct hist *hist;
+    const union cell *keys;
+    struct filter filter;
+    filter_parse(pane_filter(ctx->pane, ctx->part), ctx->look->frame, &filter);
     for (size_t s = 0; hist_set_of(ctx, s, &name), name; s++) {
         const struct hist_set *set = hist_set_of(ctx, s, &name);
         struct json_object *list = json_object_new_array();
         json_object_object_add(group, name, list);
-        for (size_t i = 0, n = hist_set_written(ctx, set); i < n; i++) {
+        for (size_t at = 0; (hist = next_written(ctx, set, &filter, &at, &keys));) {
             const struct hist_def *def = hist_set_def(set);
-            const union cell *keys;
-            const struct hist *hist = hist_set_at(set, i, &keys);
             struct json_object *object = json_object_new_object(), *buckets = json_object_new_array();
             for (int k = 0; k < def->n_keys; k++)
                 json_object_object_add(object, def->keys[k].name,
@@ -78,9 +91,9 @@ void hist_write_json(struct part_context *ctx, struct json_object *pane) {
                                        json_number(UNIT_NONE, hist_quantile(hist, quantiles[q].q) / def->divisor));
             for (uint32_t b = 0; b < hist->n_buckets; b++) {
                 struct json_object *bucket = json_object_new_array();
-                uint32_t at = hist->buckets[b].bucket;
-                json_object_array_add(bucket, json_number(UNIT_NONE, (double)hist_bucket_low(at) / def->divisor));
-                json_object_array_add(bucket, json_number(UNIT_NONE, (double)hist_bucket_high(at) / def->divisor));
+                uint32_t fine = hist->buckets[b].bucket;
+                json_object_array_add(bucket, json_number(UNIT_NONE, (double)hist_bucket_low(fine) / def->divisor));
+                json_object_array_add(bucket, json_number(UNIT_NONE, (double)hist_bucket_high(fine) / def->divisor));
                 json_object_array_add(bucket, json_number(UNIT_COUNT, hist->buckets[b].count));
                 json_object_array_add(buckets, bucket);
             }
@@ -109,6 +122,10 @@ static void csv_header(const struct hist_def *def, FILE *out) {
 void hist_write_csv(struct part_context *ctx, FILE *out) {
     static const char *const summary[] = {"unit", "count", "sum", "min", "max"};
     const char *name;
+    const struct hist *hist;
+    const union cell *keys;
+    struct filter filter;
+    filter_parse(pane_filter(ctx->pane, ctx->part), ctx->look->frame, &filter);
     for (size_t s = 0; hist_set_of(ctx, s, &name), name; s++) {
         const struct hist_set *set = hist_set_of(ctx, s, &name);
         const struct hist_def *def = set ? hist_set_def(set) : NULL;
@@ -122,9 +139,7 @@ void hist_write_csv(struct part_context *ctx, FILE *out) {
                 csv_string(quantiles[q].name, out);
             csv_end(out);
         }
-        for (size_t i = 0, n = hist_set_written(ctx, set); i < n; i++) {
-            const union cell *keys;
-            const struct hist *hist = hist_set_at(set, i, &keys);
+        for (size_t at = 0; (hist = next_written(ctx, set, &filter, &at, &keys));) {
             csv_begin(ctx, name, out);
             csv_keys(def, keys, out);
             csv_string(def->unit_name, out);
@@ -145,9 +160,7 @@ void hist_write_csv(struct part_context *ctx, FILE *out) {
             csv_string("count", out);
             csv_end(out);
         }
-        for (size_t i = 0, n = hist_set_written(ctx, set); i < n; i++) {
-            const union cell *keys;
-            const struct hist *hist = hist_set_at(set, i, &keys);
+        for (size_t at = 0; (hist = next_written(ctx, set, &filter, &at, &keys));) {
             for (uint32_t b = 0; b < hist->n_buckets; b++) {
                 csv_begin(ctx, buckets, out);
                 csv_keys(def, keys, out);
@@ -164,12 +177,14 @@ void hist_write_csv(struct part_context *ctx, FILE *out) {
 void hist_write_text(struct part_context *ctx, FILE *out) {
     struct hist_scale *scale = xmalloc(sizeof *scale);
     const char *name;
+    const struct hist *hist;
+    const union cell *keys;
+    struct filter filter;
+    filter_parse(pane_filter(ctx->pane, ctx->part), ctx->look->frame, &filter);
     for (size_t s = 0; hist_set_of(ctx, s, &name), name; s++) {
         const struct hist_set *set = hist_set_of(ctx, s, &name);
-        for (size_t i = 0, n = hist_set_written(ctx, set); i < n; i++) {
+        for (size_t at = 0; (hist = next_written(ctx, set, &filter, &at, &keys));) {
             const struct hist_def *def = hist_set_def(set);
-            const union cell *keys;
-            const struct hist *hist = hist_set_at(set, i, &keys);
             char text[128];
             if (!hist->count)
                 continue;

@@ -120,7 +120,7 @@ static int draw_condition(struct part_context *ctx, struct area line, int end, i
 
 static void draw_title(struct part_context *ctx, struct area line, bool mark) {
     int end = line.width - 1, x = 0;
-    char text[128] = "";
+    char text[256] = "";
 
     area_fill(line, 0, 0, line.width, ROLE_DIM, 0x2500);
     x += area_text(line, 1, 0, ROLE_TITLE, mark ? " \u25b8 " : " ") + 1;
@@ -387,6 +387,14 @@ bool pane_search(struct pane *pane, const struct look *look, int direction) {
         return true;
     }
     return false;
+}
+
+const char *pane_filter(const struct pane *pane, const struct part *part) {
+    const struct pane_back *back = &pane->layout->back;
+
+    if (!pane->filter_part || pane->filter_part == part)
+        return pane->filter;
+    return back->set && !back->filter_part ? back->filter : "";
 }
 
 void pane_set_filter(struct pane *pane, const char *filter) {

@@ -211,7 +211,7 @@ static bool list_cell(struct part_context *ctx, int column, int row) {
             for (uint32_t i = 0; i < values.n_buckets; i++) {
                 uint32_t bucket = values.buckets[i].bucket;
                 if (hist_bucket_low(bucket) >= low && hist_bucket_low(bucket) < high)
-                    return hist_select_list(ctx, frame, low, high);
+                    return hist_select_list(ctx, frame, &data->scale, row);
             }
     }
     snprintf(ctx->message, sizeof ctx->message, "nothing in this cell%s",

@@ -208,15 +208,12 @@ static const struct frame *frame_with(struct part_context *ctx, int row) {
 
 static bool list_row(struct part_context *ctx, int row) {
     struct hist_state *state = ctx->state;
-    uint64_t low, high;
     const struct frame *frame = frame_with(ctx, row);
     if (!frame) {
         snprintf(ctx->message, sizeof ctx->message, "none in this range");
         return true;
     }
-    const struct hist_def *def = hist_select_def(&state->select, ctx->part->spec, ctx->look);
-    hist_scale_range(&state->scale, def, row, false, &low, &high);
-    return hist_select_list(ctx, frame, low, high);
+    return hist_select_list(ctx, frame, &state->scale, row);
 }
 
 static bool cursor_key(struct part_context *ctx) {

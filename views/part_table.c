@@ -52,9 +52,7 @@ static void done(void *state, const struct part *part) {
 }
 
 static const char *filter_of(const struct part_context *ctx) {
-    const struct part *only = ctx->pane->filter_part;
-
-    return !only || only == ctx->part ? ctx->pane->filter : "";
+    return pane_filter(ctx->pane, ctx->part);
 }
 
 static bool load(struct part_context *ctx) {

@@ -56,7 +56,7 @@ static bool is_wanted(const struct part_context *ctx, const struct table *table,
     if (filter_parse(ctx->pane->filter, ctx->look->frame, &filter)) {
         for (size_t i = 0; i < filter.n; i++) {
             int wanted = table_column(table_def(table), filter.terms[i].name);
-            if (wanted >= 0 && !filter_holds(&filter.terms[i], &table_def(table)->columns[wanted], row[wanted]))
+            if (wanted >= 0 && !filter_holds(&filter, i, &table_def(table)->columns[wanted], row[wanted]))
                 return false;
         }
         return true;

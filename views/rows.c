@@ -3,7 +3,6 @@
 // for.
 #include "views/rows.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,21 +154,9 @@ long rows_place(struct rows *rows, const union cell *key, uint16_t n_key) {
 // ---- the filter ----
 
 bool row_contains(const struct join *join, uint16_t n_keys, size_t row, const char *text) {
-    char digits[64];
-
-    for (uint16_t i = 0; i < join->n_columns; i++) {
-        union cell value = join_cell(join, row, i);
-        if (cell_is_null(join->columns[i], value))
-            continue;
-        if (join->columns[i]->type == COLUMN_TEXT) {
-            if (strcasestr(text_bytes(value.text), text))
-                return true;
-        } else if (i < n_keys && isdigit((unsigned char)text[0])) {
-            column_format(join->columns[i], value, digits, sizeof(digits));
-            if (strstr(digits, text))
-                return true;
-        }
-    }
+    for (uint16_t i = 0; i < join->n_columns; i++)
+        if (cell_contains(join->columns[i], i < n_keys, join_cell(join, row, i), text))
+            return true;
     return false;
 }
 
@@ -191,7 +178,7 @@ static double order_of(const struct join *join, size_t row, int column, bool asc
 static bool terms_hold(const struct filter *filter, const int *wanted, const struct join *join, size_t row) {
     for (size_t i = 0; i < filter->n; i++)
         if (wanted[i] >= 0 &&
-            !filter_holds(&filter->terms[i], join->columns[wanted[i]], join_cell(join, row, (uint16_t)wanted[i])))
+            !filter_holds(filter, i, join->columns[wanted[i]], join_cell(join, row, (uint16_t)wanted[i])))
             return false;
     return true;
 }

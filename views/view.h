@@ -181,6 +181,8 @@ bool pane_key(struct pane *pane, const struct look *look, int key, int mouse_x, 
 bool pane_search(struct pane *pane, const struct look *look,
                  int direction); // to the next row that contains pane->search
 void pane_set_filter(struct pane *pane, const char *filter);
+// The filter that holds for the part. While one for another part alone is set, the one that Esc brings back.
+const char *pane_filter(const struct pane *pane, const struct part *part);
 // The collectors that it needs: the view's, and those of its parts that are shown (`files`: of all). At most max names
 // are added to the n that are there; returns how many there are then.
 size_t pane_needs(const struct pane *pane, bool files, const char **names, size_t n, size_t max);
