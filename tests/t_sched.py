@@ -18,8 +18,9 @@ SLOW = 4 if "san-" in KTOP else 1
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import tracing  # noqa: E402
+from buckets import bucket, merged, quantile  # noqa: E402
+from sched_text import Text  # noqa: E402
 
-SUB_BITS = 6
 undo = []  # called backwards at the end, whatever happens
 said = []  # of the part that runs
 
@@ -195,145 +196,6 @@ def only_one():
 
 # ---- text ----
 
-def bucket(ns):
-    """The bucket of ktop's histograms: 64 to a power of two."""
-    ns = int(ns)
-    if ns < 1 << SUB_BITS:
-        return ns
-    shift = ns.bit_length() - 1 - SUB_BITS
-    return ((shift + 1) << SUB_BITS) + ((ns >> shift) & ((1 << SUB_BITS) - 1))
-
-
-class Text:
-    """A second instance: its text is the truth. With the x86-tsc clock the text has every cycle."""
-
-    LINE = re.compile(r"^\s*(.{1,16})-(\d+)\s+\[(\d+)\]\s+(\S+)\s+([\d.]+): (sched_\w+|tracing_mark_write): (.*)$")
-    SWITCH = re.compile(r"prev_comm=.* prev_pid=(\d+) prev_prio=-?\d+ prev_state=(\S+) ==> next_comm=.* next_pid=(\d+) next_prio")
-    PID = re.compile(r"comm=.* pid=(\d+) prio")
-    EVENTS = "sched_waking", "sched_wakeup", "sched_wakeup_new", "sched_switch"  # sched_wakeup, which ktop does without, to know better
-
-    def __init__(self, trace):
-        self.trace, self.dir = trace, f"instances/truth-{os.getpid()}"
-        os.mkdir(f"{trace.path}/{self.dir}")
-        undo.append(self.remove)
-        self.cycles = "x86-tsc" in trace.read(f"{self.dir}/trace_clock")
-        trace.write(f"{self.dir}/trace_clock", "x86-tsc" if self.cycles else "mono")
-        trace.write(f"{self.dir}/buffer_size_kb", "65536")
-        self.marks = []
-        self.mark()
-        for event in self.EVENTS:
-            trace.write(f"{self.dir}/events/sched/{event}/enable", "1")
-
-    def mark(self):
-        """Some marks whose time is known, so that the text's times can be converted; the quickest of them counts."""
-        tries = []
-        for i in range(9):
-            before = time.time()
-            self.trace.write(f"{self.dir}/trace_marker", f"m{len(self.marks)} {i}\n")
-            after = time.time()
-            tries.append((after - before, (before + after) / 2, i))
-        self.marks.append(min(tries))
-
-    def remove(self):
-        path = f"{self.trace.path}/{self.dir}"
-        if os.path.isdir(path):
-            self.trace.write(f"{self.dir}/events/enable", "0")
-            os.rmdir(path)
-
-    def end(self):
-        """The events as (ns since the epoch, cpu, name, text); None when the marks were lost."""
-        self.mark()
-        self.trace.write(f"{self.dir}/events/enable", "0")
-        for cpu in os.listdir(f"{self.trace.path}/{self.dir}/per_cpu"):
-            lost = re.search(r"^overrun: (\d+)$", self.trace.read(f"{self.dir}/per_cpu/{cpu}/stats"), re.M)
-            if not lost or int(lost[1]):
-                Ktop.gaps.append(f"nothing, but the second instance lost {lost and lost[1]} events on {cpu}")
-        raw, at = [], {}
-        for line in self.trace.read(f"{self.dir}/trace").splitlines():
-            found = self.LINE.match(line)
-            if not found:
-                continue
-            stamp = int(found[5]) if self.cycles else int(found[5].replace(".", "")) * 1000
-            if found[6] == "tracing_mark_write":
-                at[found[7].strip()] = stamp
-            else:
-                raw.append((stamp, int(found[3]), found[6], found[7]))
-        self.remove()
-        (_, wall0, i0), (_, wall1, i1) = self.marks
-        first, last = at.get(f"m0 {i0}"), at.get(f"m1 {i1}")
-        if first is None or last is None:
-            return None  # lost, which stands in the gaps
-        scale = (wall1 - wall0) * 1e9 / (last - first) if self.cycles else 1.0
-        return [(int(wall0 * 1e9 + (stamp - first) * scale), cpu, event, text) for stamp, cpu, event, text in sorted(raw, key=lambda e: e[0])]
-
-    @classmethod
-    def waits(cls, events):
-        """Event by event: ends and lengths of the waits for a CPU, and of what kept from running, by kind. A wait begins with
-        sched_waking. One that is told before the task has left its CPU either keeps it from leaving, and then sched_wakeup is told
-        before a switch, or takes effect when it has left, and then sched_wakeup is told after it."""
-        runnable, off, early, queue, kinds = {}, {}, set(), [], {"sleep": [], "disk": [], "preempted": [], "stopped": []}
-        for at, _, event, text in events:
-            if event != "sched_switch":
-                pid = int(cls.PID.match(text)[1])
-                if event == "sched_waking" and pid in RUNNING:
-                    early.add(pid)
-                elif event == "sched_wakeup" and pid not in early:
-                    continue  # sched_waking has told of it
-                elif event == "sched_wakeup" and pid in off:
-                    begun, kind = off.pop(pid)
-                    kinds[kind].append((at, 0))
-                    runnable[pid] = (begun, False)
-                elif pid in off:
-                    begun, kind = off.pop(pid)
-                    kinds[kind].append((at, at - begun))
-                    runnable[pid] = (at, False)
-                elif pid not in runnable and pid not in RUNNING:
-                    runnable[pid] = (at, False)
-                if event == "sched_wakeup":
-                    early.discard(pid)
-                continue
-            prev, state, following = cls.SWITCH.match(text).groups()
-            prev, following = int(prev), int(following)
-            RUNNING.discard(prev)
-            runnable.pop(prev, None)
-            early.discard(following)
-            if prev and state[0] == "R":
-                early.discard(prev)
-                runnable[prev] = (at, True)
-            elif prev and state[0] not in "XZ":
-                off[prev] = (at, "disk" if "D" in state else "stopped" if state[0] in "Tt" else "sleep")
-            if not following:
-                continue
-            RUNNING.add(following)
-            off.pop(following, None)
-            if following in runnable:
-                begun, preempted = runnable.pop(following)
-                queue.append((at, at - begun))
-                if preempted:
-                    kinds["preempted"].append((at, at - begun))
-        return queue, kinds
-
-
-RUNNING = set()
-
-
-def merged(hists):
-    sums = {}
-    for hist in hists:
-        for low, high, n in hist["buckets"]:
-            sums[low] = sums.get(low, 0) + n
-    return sorted(sums.items())
-
-
-def quantile(buckets, q):
-    total, seen = sum(n for _, n in buckets), 0
-    for low, n in buckets:
-        seen += n
-        if seen >= max(1, -(-total * q // 1)):
-            return low
-    return None
-
-
 def compare(what, hists, truth, seconds):
     """Each quantile of ours within one bucket of the truth's, or, where a bucket is shorter than what two recordings of one
     event differ by, within 1.5 us."""
@@ -374,7 +236,8 @@ def text():
     undo.append(trace.close)
     ktop = Ktop(0.5)
     ktop.frame()
-    truth = Text(trace)
+    truth = Text(trace, Ktop.gaps)
+    undo.append(truth.remove)
     burners = [load("burn", cpu, 0) for cpu in range(os.cpu_count())]
     loads = [start(LOAD, "pingpong", "25000", str(cpu)) for cpu in (0, -1)]
     sleepers = start("sh", "-c", "while :; do sleep 0.003; done")
@@ -482,6 +345,15 @@ def slow_file(work):
     return None, None
 
 
+def slow_reader(ktop, slow, server, frames):
+    """A dd that waits for that file, first in S, then in D."""
+    reader = start("dd", f"if={slow}", "of=/dev/null", "bs=4096", "count=1", stderr=subprocess.DEVNULL)
+    fuse = lambda r: r["tid"] == reader.pid and f"slowfuse ({server}) to answer: {slow}" in (r["waits_for"] or "") and r["stack"] and r["comm"] == "dd"
+    for what, kind, state in ("a slow FUSE file", "server", "S"), ("a slow FUSE file, in D", "uninterruptible", "D"):
+        told(what, ktop.until(what, lambda frame: [r for r in frame["tables"]["stuck"] if fuse(r) and (r["kind"], r["state"]) == (kind, state)], frames))
+        reader.send_signal(signal.SIGUSR1)  # dd would tell how far it is: the kernel waits on, now in D
+
+
 def told(what, rows):
     if rows:
         row = rows[0]
@@ -504,13 +376,7 @@ def stuck():
     want[parent] = ("a child by vfork", lambda r: r["kind"] == "uninterruptible" and r["state"] == "D" and "vfork" in (r["waits_for"] or ""))
     slow, server = slow_file(work)
     if slow:
-        reader = start("dd", f"if={slow}", "of=/dev/null", "bs=4096", "count=1", stderr=subprocess.DEVNULL)
-        fuse = lambda r: r["tid"] == reader.pid and f"slowfuse ({server}) to answer: {slow}" in (r["waits_for"] or "") and r["stack"] and r["comm"] == "dd"
-        seen = ktop.until("a slow FUSE file", lambda frame: [r for r in frame["tables"]["stuck"] if fuse(r) and r["kind"] == "server" and r["state"] == "S"], 15)
-        told("a slow FUSE file", seen)
-        reader.send_signal(signal.SIGUSR1)  # dd would tell how far it is: the kernel waits on, now in D
-        seen = ktop.until("a slow FUSE file, in D", lambda frame: [r for r in frame["tables"]["stuck"] if fuse(r) and r["kind"] == "uninterruptible" and r["state"] == "D"], 15)
-        told("a slow FUSE file, in D", seen)
+        slow_reader(ktop, slow, server, 15)
     group = cpu_group()
     if group:
         limited = load("burn", 0, 0)
@@ -556,7 +422,6 @@ def attempts(name, part):
     for _ in range(4):
         said.clear()
         Ktop.gaps.clear()
-        RUNNING.clear()
         part()
         while len(undo) > KEEP:
             undo.pop()()

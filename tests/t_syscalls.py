@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 
+from buckets import bucket
 from tracing import KTOP, SLOW, Tracefs, guard_of, need_root, skip, wait_for
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -131,7 +132,7 @@ def matched(what, *load, only=None):
     return ktop, pid
 
 
-def mix(_):
+def mix():
     ktop, pid = matched("a mix of calls and errors", "mix", 3000)
     row = ktop.rows("by_process", pid=pid, syscall="openat")[0]
     check(row["comm"] == "syscalls_load" and row["avg_us"] > 0 and row["max_us"] >= row["avg_us"], f"mix: {row}")
@@ -139,15 +140,15 @@ def mix(_):
     check("ENOENT" in names and "ENOTDIR" in names, f"mix: names of errors in the row: {names}")
 
 
-def signals(_):
+def signals():
     matched("calls that signals interrupt", "signals", 12)
 
 
-def threads(_):
+def threads():
     matched("threads that move between the CPUs", "threads", 300000, 3, only=("getppid", "sched_setaffinity"))
 
 
-def spin(_):
+def spin():
     load = Load("spin", 500000)
     begin = time.monotonic()
     load.go().counts()
@@ -159,19 +160,8 @@ def spin(_):
 
 
 # ---- latencies ----
-BITS = 6
 
-
-def bucket(ns):
-    """As model/hist.h."""
-    if ns < 1 << BITS:
-        return ns
-    msb = ns.bit_length() - 1
-    shift = msb - BITS
-    return ((shift + 1) << BITS) + ((ns >> shift) & ((1 << BITS) - 1))
-
-
-def latency(trace):
+def latency():
     """Each sleep in the bucket that a second instance's text says, or one beside it. With --pid, so that the histogram is of that
     process alone."""
     name = f"instances/test-{os.getpid()}"
@@ -214,7 +204,7 @@ def latency(trace):
     check(not ktop.rows("by_process", pid=os.getpid()), "--pid: nobody else's calls")
 
 
-def syscount(trace):
+def syscount():
     """Beside syscount -L of libbpf-tools on the same process: as many calls, as long together."""
     if not shutil.which("syscount"):
         print("     syscount is not installed: not compared")
@@ -240,7 +230,7 @@ def syscount(trace):
     check(abs(spent / float(m.group(2)) - 1) < 0.01, f"syscount: {float(m.group(2)):.0f} us in them, ours {spent:.0f}")
 
 
-def progress(work):
+def progress():
     """Threads in a call now: one that was in it before ktop came, one that went in later."""
     fifo = os.path.join(work, "a fifo")
     os.mkfifo(fifo)
@@ -266,7 +256,7 @@ def progress(work):
     check(slow and all(e["args"] is not None for e in slow), f"the slowest calls have their arguments: {slow[:2]}")
 
 
-def failing(_):
+def failing():
     """With which arguments calls fail: a constant path for sure, one that was written over meanwhile marked; a bounded number of each."""
     ktop = Ktop(*among_ours())
     load = Load("mix", 400000).go()
@@ -302,7 +292,7 @@ def failing(_):
           f"failing calls: paths in memory that is written over: {sorted(found)[:4]}")
 
 
-def own(_):
+def own():
     ktop = Ktop("--threads")
     guard = guard_of(ktop.p.pid)
     ktop.finish()
@@ -311,7 +301,7 @@ def own(_):
     check(not any("own" in n["text"] for f in ktop.frames for n in f["notes"]), "the kernel leaves them out")
 
 
-def i386(work):
+def i386():
     """A 32-bit program without a library: 1000 calls of getpid (20), one of close(-1) (6), exit (1)."""
     source, program = os.path.join(work, "small.S"), os.path.join(work, "small")
     with open(source, "w") as f:
@@ -357,7 +347,7 @@ def steady(ktop, n=3):
     return len(set(ratios)) == 1 and (ratios[0] or 1) > 1
 
 
-def sampled(_):
+def sampled():
     """A budget that is too small: it samples, says so, scales, and comes back when it is quiet."""
     load, pids = busy_load()
     ktop = Ktop("--budget", "1", *pids, quiet=True)
@@ -377,7 +367,7 @@ def sampled(_):
     ktop.end()
 
 
-def small_buffer(_):
+def small_buffer():
     """A buffer that cannot hold it: what is lost is told, then it samples."""
     load, pids = busy_load()
     ktop = Ktop("--budget", "100", *pids, quiet=True, env=dict(os.environ, KTOP_TEST_STREAM_BUFFER_KIB="64"))
@@ -390,7 +380,7 @@ def small_buffer(_):
     ktop.end()
 
 
-def lists_in_torrent(trace):
+def lists_in_torrent():
     """What the kernel's filter of ktop's threads does, and what is counted meanwhile. Only the loads and ktop itself are asked for, so that what
     others do decides nothing."""
     # A torrent, but one that the buffers hold for some 0.3 s while a crowd keeps ktop from reading.
@@ -420,11 +410,11 @@ def lists_in_torrent(trace):
     return found
 
 
-def torrent(trace):
+def torrent():
     """The kernel's filter of ktop's threads is empty while a torrent lasts, and whole after it; nobody's calls get lost in the exchange, and
     ktop's are never among them."""
     for _ in range(10):
-        found = lists_in_torrent(trace)
+        found = lists_in_torrent()
         if found["ktop"].whole() and found["during"]:
             break
         print("     torrent: a frame was not whole, or the filter not empty in time: again")
@@ -443,7 +433,7 @@ def torrent(trace):
 
 
 def main():
-    global LOAD
+    global LOAD, work, trace
     need_root()
     if not shutil.which("cc"):
         skip("needs cc")
@@ -456,7 +446,7 @@ def main():
     tests = {"mix": mix, "signals": signals, "threads": threads, "spin": spin, "latency": latency, "syscount": syscount,
              "progress": progress, "failing": failing, "self": own, "i386": i386, "sampled": sampled, "lost": small_buffer, "torrent": torrent}
     for name in sys.argv[1:] or tests:
-        tests[name](trace if name in ("latency", "syscount", "torrent") else work)
+        tests[name]()
     wait_for("no instance left behind", 10, lambda: not [i for k in started for i in trace.of(k)])
 
 
