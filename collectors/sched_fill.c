@@ -153,16 +153,22 @@ void sched_fill_tasks(const struct sched_fill *fill, struct section *out) {
 
 // ---- CPUs ----
 
+// The share of the interval in which it is not known what it did.
+static double cpu_unknown(const struct sched_fill *fill, const struct sched_cpu *cpu) {
+    double all = fill->seconds * 1e9, unknown = (all - (double)cpu->covered_ns) / all;
+    return unknown < 0 ? 0 : unknown; // NAN stays
+}
+
+// What is known of less says little of the rest.
 static bool cpu_is_known(const struct sched_fill *fill, const struct sched_cpu *cpu) {
-    return (double)cpu->unknown / 1e9 <= 0.5 * fill->seconds;
+    return cpu_unknown(fill, cpu) <= 0.5;
 }
 
 static void fill_busy(const struct sched_fill *fill, const struct sched_cpu *cpu, const struct row *row) {
-    double unknown = (double)cpu->unknown / 1e9 / fill->seconds, busy = (double)cpu->busy_ns / 1e9 / fill->seconds;
-    put(row, SCHED_C_UNKNOWN, 100 * fmin(1, unknown));
+    put(row, SCHED_C_UNKNOWN, 100 * cpu_unknown(fill, cpu));
     if (cpu_is_known(fill, cpu))
-        put(row, SCHED_C_BUSY, 100 * fmin(1, busy / (1 - unknown)));
-    if (cpu->current == SCHED_NOBODY)
+        put(row, SCHED_C_BUSY, 100 * fmin(1, (double)cpu->busy_ns / (double)cpu->covered_ns));
+    if (!cpu->known || cpu->current == SCHED_NOBODY)
         return;
     put(row, SCHED_C_TID, cpu->current);
     uint32_t slot = sched_slot(fill->machine, cpu->current);
@@ -179,7 +185,7 @@ static void fill_cpu(const struct sched_fill *fill, uint32_t number, const struc
         put(row, SCHED_C_LENGTH, cpu_is_known(fill, cpu) ? (double)cpu->area / 1e9 / seconds : NAN);
         put(row, SCHED_C_LENGTH_MAX, cpu->max);
     }
-    if (!machine->partial && (cpu->known || switches))
+    if (!machine->partial)
         fill_busy(fill, cpu, row);
     put(row, SCHED_C_SWITCHES, (double)switches / seconds);
     put(row, SCHED_C_VOLUNTARY, (double)cpu->voluntary / seconds);
@@ -218,7 +224,7 @@ void sched_fill_unseen(const struct sched_fill *fill, struct section *out) {
     double most = 0;
     uint32_t worst = 0;
     for (uint32_t i = 0; i < machine->n_cpus && !machine->partial; i++) {
-        double unknown = (double)machine->cpus[i].unknown / 1e9 / fill->seconds;
+        double unknown = cpu_seen(&machine->cpus[i]) ? cpu_unknown(fill, &machine->cpus[i]) : 0;
         worst = unknown > most ? i : worst;
         most = fmax(most, unknown);
     }

@@ -182,7 +182,10 @@ SCHED_INLINE void on_switch(struct sched_machine *machine, struct sched_cpu *cpu
     }
     cpu->current = event->next;
     cpu->current_slot = next;
-    cpu->known = true;
+    if (unlikely(!cpu->known)) {
+        cpu->known = true;
+        cpu->covered -= cpu->since > machine->begin ? cpu->since : machine->begin;
+    }
     cpu->last = event->ts;
     if (next)
         comes(machine, cpu, &machine->tasks[next], event);

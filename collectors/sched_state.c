@@ -154,6 +154,8 @@ void sched_machine_lost(struct sched_machine *machine, uint64_t now) {
             cpu_void(machine, cpu, 0, known);
         if (cpu_runs(cpu))
             cpu->busy += known;
+        if (cpu->known)
+            cpu->covered += known;
         cpu->length = 0;
         cpu->known = false;
         cpu->current = 0;
@@ -177,11 +179,14 @@ static void cpu_flush(struct sched_machine *machine, struct sched_cpu *cpu, uint
     cpu->waited = 0;
     cpu->area = cpu->weight + cpu->length * end;
     cpu->busy_ns = cpu->busy + (cpu_runs(cpu) ? end : 0);
+    cpu->covered_ns = cpu->covered + (cpu->known ? end : 0);
     // The next interval begins here, with what is missing from this one.
     cpu->weight = cpu->area - least_0(cpu->area) - cpu->length * end;
     cpu->busy = cpu->busy_ns - least_0(cpu->busy_ns) - (cpu_runs(cpu) ? end : 0);
+    cpu->covered = cpu->covered_ns - least_0(cpu->covered_ns) - (cpu->known ? end : 0);
     cpu->area = least_0(cpu->area);
     cpu->busy_ns = least_0(cpu->busy_ns);
+    cpu->covered_ns = least_0(cpu->covered_ns);
     if (end > cpu->since)
         cpu->since = end;
     counts->switches += cpu->voluntary + cpu->involuntary + cpu->idle_switches;
@@ -259,7 +264,7 @@ void sched_machine_next(struct sched_machine *machine, uint64_t end) {
     for (uint32_t i = 0; i < machine->n_cpus; i++) {
         struct sched_cpu *cpu = &machine->cpus[i];
         cpu->max = cpu->length;
-        cpu->area = cpu->busy_ns = cpu->unknown = 0;
+        cpu->area = cpu->busy_ns = cpu->covered_ns = 0;
         cpu->voluntary = cpu->involuntary = cpu->idle_switches = cpu->wakeups = cpu->migrations = 0;
         hist_acc_clear(&cpu->queue);
     }

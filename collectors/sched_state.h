@@ -78,12 +78,12 @@ struct sched_cpu {
     uint32_t length, max;  // tasks in its run queue; the most in the interval
     uint64_t weight;       // weight + length * t (modulo 2^64) is the length added up over the interval to the time t
     uint64_t busy;         // the same for the time in which a task ran: begins taken away, ends added
+    uint64_t covered;      // and for the time of which it is known what the CPU did
     uint64_t since;        // nothing is known of it from before
     uint64_t last;         // up to here it is in the sums: its last switch, or later
-    uint64_t unknown;      // of the interval: what it did for so long is not known
     uint64_t waited;       // within a flush: since when it seems idle although somebody waits for it; 0: it does not
     uint64_t voluntary, involuntary, idle_switches, wakeups, migrations;
-    uint64_t area, busy_ns; // of the interval: after a flush
+    uint64_t area, busy_ns, covered_ns; // of the interval: after a flush
     struct hist_acc queue;
 };
 

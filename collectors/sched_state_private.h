@@ -68,7 +68,7 @@ static inline void cpu_void(const struct sched_machine *machine, struct sched_cp
     from = from > machine->begin ? from : machine->begin;
     if (from >= ts)
         return;
-    cpu->unknown += ts - from;
+    cpu->covered += from - ts;
     if (cpu_runs(cpu))
         cpu->busy += from - ts;
     cpu->last = ts;

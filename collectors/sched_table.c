@@ -222,8 +222,8 @@ static const struct column cpus_columns[] = {
      .unit = UNIT_PCT,
      .width = 8,
      .help =
-         "Share of the interval in which it is not known what ran there: some kernels leave out switches, which shows "
-         "only when the next task leaves."},
+         "Share of the interval in which it is not known what ran there: events were lost, no switch was seen yet, or "
+         "the kernel left out switches, as some do, which shows only when the next task leaves."},
 };
 
 const struct table_def sched_cpus_table = {
