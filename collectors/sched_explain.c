@@ -447,14 +447,15 @@ static void read_state(const char *proc, struct sched_told *out) {
 void sched_explain(const char *proc, const struct sched_ask *ask, struct sched_told *out) {
     struct call call;
     *out = (struct sched_told){.ask = *ask, .syscall = SCHED_NO_SYSCALL, .read_ns = now_ns()};
-    if (ask->deep || ask->state == SCHED_ASK_RUNNABLE)
+    bool with_state = ask->deep || ask->state == SCHED_ASK_RUNNABLE;
+    if (with_state)
         read_state(proc, out);
     if (ask->state == SCHED_ASK_RUNNABLE) {
         thread_cgroup(proc, ask->tid, "cpu", out->cgroup, sizeof(out->cgroup));
         return;
     }
     // Kernels without CONFIG_KALLSYMS have no wchan: only stat tells that a thread is gone.
-    if (task_file(proc, ask->tid, "wchan", out->where, sizeof(out->where)) < 0)
+    if (task_file(proc, ask->tid, "wchan", out->where, sizeof(out->where)) < 0 && !with_state)
         read_state(proc, out);
     if (out->gone)
         return;

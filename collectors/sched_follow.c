@@ -46,6 +46,11 @@ static void ran_elsewhere(struct sched_machine *machine, struct sched_task *task
     task_lose(machine, task, ts);
 }
 
+// Of a task that leaves, although it was not seen to come. To sleep meanwhile, one that waits would have had to leave.
+static uint8_t ran_or(const struct sched_task *task) {
+    return sched_waits(task->state) ? SCHED_RUNNABLE : SCHED_UNKNOWN;
+}
+
 // Another one leaves than the one that came: a switch between them was not recorded. When it was, nobody knows. An idle
 // CPU was idle at least until the one that leaves was woken.
 static void stranger(struct sched_machine *machine, struct sched_cpu *cpu, uint32_t slot, uint64_t ts) {
@@ -60,7 +65,7 @@ static void stranger(struct sched_machine *machine, struct sched_cpu *cpu, uint3
     if (!task)
         return;
     ran_elsewhere(machine, task, slot, number, ts);
-    task_void(machine, task, ts);
+    task_void(machine, task, ts, ran_or(task));
 }
 
 // Nobody was seen to leave this CPU before.
@@ -72,7 +77,7 @@ static void who_leaves_first(struct sched_machine *machine, struct sched_cpu *cp
         cpu_void(machine, cpu, 0, ts);
         cpu->busy -= ts;
         ran_elsewhere(machine, task, slot, (uint32_t)(cpu - machine->cpus), ts);
-        task_void(machine, task, ts);
+        task_void(machine, task, ts, ran_or(task));
         return;
     }
     cpu->busy -= cpu->since;

@@ -201,7 +201,7 @@ static void waits_for_idle(struct sched_machine *machine, struct sched_task *tas
     struct sched_cpu *cpu = &machine->cpus[task->cpu];
     cpu->waited = !cpu->waited || task->since < cpu->waited ? task->since : cpu->waited;
     cpu->weight -= span(task_from(machine, task), end);
-    task_void(machine, task, end);
+    task_void(machine, task, end, SCHED_UNKNOWN);
 }
 
 void sched_machine_flush(struct sched_machine *machine, uint64_t end) {

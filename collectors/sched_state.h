@@ -26,7 +26,7 @@ enum sched_state {
     SCHED_RUNNING,
     SCHED_WOKEN,     // runnable since a wakeup
     SCHED_PREEMPTED, // runnable since it lost its CPU (preempted, yielded, throttled)
-    SCHED_RUNNABLE,  // /proc said R, and no event since: it runs or it waits
+    SCHED_RUNNABLE,  // it runs or it waits: /proc said R, and no event since; or it came unseen while it waited
     SCHED_SLEEPING,
     SCHED_DISK,
     SCHED_STOPPED,

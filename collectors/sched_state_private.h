@@ -83,13 +83,14 @@ static inline void cpu_lose(struct sched_machine *machine, struct sched_cpu *cpu
     cpu->current_slot = 0;
 }
 
-// What the task did since its state began is not known: it is not added up, though the state ends at ts only.
-static inline void task_void(const struct sched_machine *machine, struct sched_task *task, uint64_t ts) {
+// What the task did since its state began is not what it was believed to do, though the state ends at ts only.
+static inline void task_void(const struct sched_machine *machine, struct sched_task *task, uint64_t ts,
+                             uint8_t instead) {
     uint64_t from = task_from(machine, task);
     if (from >= ts)
         return;
     task->ns[task->state] += from - ts;
-    task->ns[SCHED_UNKNOWN] += ts - from;
+    task->ns[instead] += ts - from;
 }
 
 // It ceases to be in any state that is known, and was not in the one that it was believed to be in.

@@ -77,12 +77,11 @@ static const struct sched_task *realtime_on(const struct sched_fill *fill, const
 
 // Of a task that wants to run: what keeps it from that. The cause comes first: a narrow screen shows the begin.
 static void explain_runnable(const struct sched_fill *fill, const struct busiest *busiest,
-                             const struct sched_task *task, const struct sched_person *person, struct stuck *out) {
+                             const struct sched_task *task, const struct sched_person *person,
+                             const struct cgroup_limited *group, struct stuck *out) {
     const struct sched_machine *machine = fill->machine;
     uint32_t number = task->cpu < machine->n_cpus ? task->cpu : machine->n_cpus; // the last has nobody
     const struct sched_task *hog = task->prio >= REALTIME_BELOW ? realtime_on(fill, &busiest[number], task) : NULL;
-    const struct cgroup_limited *group =
-        person->cgroup ? cgroups_limited_stopped(fill->groups, text_bytes(person->cgroup)) : NULL;
     // Some kernels leave out switches: who waits for long is asked, and is stuck when that is known, or nobody answers.
     bool waits = sched_waits(task->state) && !sched_may_run(machine, task, fill->end) &&
                  (person->runnable_ns >= task->since || out->age >= UNANSWERED_NS);
@@ -110,6 +109,15 @@ static void explain_runnable(const struct sched_fill *fill, const struct busiest
     }
 }
 
+// The share of the interval in which it wanted to run and did not. Where switches are left out, it ran or waited, and
+// can have run no longer than its group's limit allows: twice that, for the limit's periods are not the intervals.
+static double held_back(const struct sched_fill *fill, const struct sched_task *task,
+                        const struct cgroup_limited *group) {
+    double waited = (double)(task->ns[SCHED_WOKEN] + task->ns[SCHED_PREEMPTED]) / 1e9 / fill->seconds;
+    double either = (double)task->ns[SCHED_RUNNABLE] / 1e9 / fill->seconds;
+    return waited + (group ? fmax(0, either - 2 * group->limit_pct / 100) : 0);
+}
+
 static bool is_stuck(const struct sched_fill *fill, const struct busiest *busiest, uint32_t slot, struct stuck *out) {
     const struct sched_task *task = &fill->machine->tasks[slot];
     const struct sched_person *person = sched_who_of(fill->who, fill->machine, slot);
@@ -122,31 +130,35 @@ static bool is_stuck(const struct sched_fill *fill, const struct busiest *busies
         out->why = old ? SCHED_WHY_UNINTERRUPTIBLE : SCHED_WHY_NONE;
     } else if (task->state == SCHED_SLEEPING) {
         out->why = old && answer ? person->why : SCHED_WHY_NONE;
-    } else if (sched_counts(task->state)) {
-        double held = (double)(task->ns[SCHED_WOKEN] + task->ns[SCHED_PREEMPTED]) / 1e9 / fill->seconds;
-        bool waits = sched_waits(task->state);
-        if ((waits && old) || held > HELD_BACK)
-            explain_runnable(fill, busiest, task, person, out);
+    } else if (sched_counts(task->state) || task->state == SCHED_UNKNOWN) {
+        const struct cgroup_limited *group =
+            person->cgroup ? cgroups_limited_stopped(fill->groups, text_bytes(person->cgroup)) : NULL;
+        if ((sched_waits(task->state) && old) || held_back(fill, task, group) > HELD_BACK)
+            explain_runnable(fill, busiest, task, person, group, out);
     }
     return out->why != SCHED_WHY_NONE;
 }
 
+// Of a crowd that wants a CPU a few say all: they give way to the others.
 static int older(const void *left, const void *right) {
     const struct stuck *a = left, *b = right;
+    bool a_wants = a->why >= SCHED_WHY_THROTTLED, b_wants = b->why >= SCHED_WHY_THROTTLED;
+    if (a_wants != b_wants)
+        return a_wants - b_wants;
     return a->age > b->age ? -1 : a->age < b->age;
 }
 
 static void fill_row(const struct sched_fill *fill, const struct stuck *stuck, struct table_builder *builder) {
     const struct sched_task *task = &fill->machine->tasks[stuck->slot];
     const struct sched_person *person = sched_who_of(fill->who, fill->machine, stuck->slot);
-    bool answer = person->answered && person->wait == task->waits_all && !sched_counts(task->state);
+    bool off = task->state >= SCHED_SLEEPING, answer = off && person->answered && person->wait == task->waits_all;
     uint32_t row = table_builder_add(builder);
     table_builder_set_num(builder, row, SCHED_W_PID, person->pid);
     table_builder_set_num(builder, row, SCHED_W_TID, task->tid);
     table_builder_set_text(builder, row, SCHED_W_COMM, sched_comm_text(task));
     table_builder_set_text(builder, row, SCHED_W_STATE, sched_state_text(task->state));
     table_builder_set_text(builder, row, SCHED_W_KIND, text_from(sched_why_names[stuck->why]));
-    if (task->state != SCHED_RUNNING && task->state != SCHED_RUNNABLE) {
+    if (sched_waits(task->state) || off) {
         table_builder_set_num(builder, row, SCHED_W_SINCE, (double)stuck->age / 1e3);
         table_builder_set_num(builder, row, SCHED_W_AT_LEAST, !task->exact);
     }

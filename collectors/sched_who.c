@@ -17,7 +17,7 @@
 #define ASKS 24               // in one round
 #define COMING_NS 50000000ull // an event that was recorded has been read after so long
 
-enum urgency { URGENT_NOT, URGENT_SHORT, URGENT_LONG, URGENT_RUNS, URGENT_DISK, URGENCIES };
+enum urgency { URGENT_NOT, URGENT_SHORT, URGENT_RUNS, URGENT_QUEUED, URGENT_LONG, URGENT_DISK, URGENCIES };
 
 struct sched_who {
     char proc[128];
@@ -249,7 +249,7 @@ static enum urgency question(struct sched_who *who, const struct sched_machine *
         // Once in each wait, and again and again: an event of it may have been left out.
         bool anew = !person->asked || person->asked_ns < task->since;
         bool due = age >= QUEUED_NS && (anew || quiet >= AGAIN_NS);
-        return !due ? URGENT_NOT : runs ? URGENT_RUNS : URGENT_LONG;
+        return !due ? URGENT_NOT : runs ? URGENT_RUNS : URGENT_QUEUED;
     }
     ask->state = task->state == SCHED_DISK ? SCHED_ASK_DISK : SCHED_ASK_SLEEPING;
     ask->deep = age >= DEEP_NS;
@@ -284,9 +284,12 @@ static size_t choose(struct sched_who *who, const struct sched_machine *machine,
         turns_add(&all[urgency], slot, who->cursors[urgency]);
     }
     for (int urgency = URGENT_DISK; urgency > URGENT_NOT; urgency--) {
-        // Many CPUs have many that run, again and again: they leave most of the round to those that wait.
-        size_t n = all[urgency].n[0] + all[urgency].n[1], most = urgency == URGENT_RUNS ? (room + 2) / 3 : room;
-        for (size_t i = 0; i < n && i < most && chosen < room; i++, chosen++) {
+        // Many CPUs have many that run, and a crowd many that want to, again and again: of them each round has a few,
+        // while the answers come.
+        bool again = urgency == URGENT_RUNS || urgency == URGENT_QUEUED;
+        size_t n = all[urgency].n[0] + all[urgency].n[1];
+        size_t most = !again ? ASKS : room > SCHED_ASKS_MAX / 2 ? ASKS / 3 : 0;
+        for (size_t i = 0; i < n && i < most && chosen < room && chosen < ASKS; i++, chosen++) {
             uint32_t slot = turns_at(&all[urgency], i);
             question(who, machine, slot, now, &asks[chosen]);
             struct sched_person *person = &who->persons[slot];
@@ -308,7 +311,7 @@ void sched_who_look(struct sched_who *who, struct sched_machine *machine, uint64
         take(who, machine, &who->told[i], now);
     struct sched_ask asks[ASKS];
     size_t room = sched_look_room(who->look);
-    size_t chosen = room ? choose(who, machine, now, asks, room < ASKS ? room : ASKS) : 0;
+    size_t chosen = room ? choose(who, machine, now, asks, room) : 0;
     if (chosen)
         sched_look_ask(who->look, asks, chosen);
 }

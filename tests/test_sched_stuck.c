@@ -33,6 +33,40 @@ static void throttled_by_its_group(void **state) {
     IS(row_of_cpu(0)[SCHED_C_UNKNOWN].num, 100);
 }
 
+// Six groups, each of a CPU's 20 %: of the switches to their tasks none is recorded. That they ran or waited all the
+// time is known, and that they cannot have run for so long.
+static void throttled_unseen(void **state) {
+    (void)state;
+    switches(0, 0, 0, 0, 7);
+    switches(10, 0, 7, 0x100, 0);
+    switches(20, 1, 0, 0, 8);
+    switches(30, 1, 8, 0x100, 0);
+    is_in(7, "/pods/a");
+    is_in(8, "/pods/b");
+    frame(1000000);
+    limit(2, (const char *const[]){"/pods/a", "/pods/b"}, (const uint64_t[]){9, 0});
+    for (uint64_t us = 1000000; us < 1900000; us += 100000) {
+        switches(us + 20000, 0, 7, 0x100, 0); // it came after 0 to 20 ms
+        switches(us + 20010, 1, 8, 0x100, 0);
+    }
+    switches(1920000, 0, 7, 0x100, 0);
+    sched_machine_doubt(machine, sched_slot(machine, 7), 'S', 1930000 * US);
+    frame(2000000);
+    const union cell *row = row_of("sched_stuck", 7);
+    assert_non_null(row);
+    assert_string_equal(text_bytes(row[SCHED_W_KIND].text), "throttled");
+    assert_null(row[SCHED_W_STATE].text);
+    assert_true(isnan(row[SCHED_W_SINCE].num));
+    assert_null(row_of("sched_stuck", 8)); // its group is not stopped: it may have run all the time
+    // It slept: that time is none in which it waited.
+    limit(2, (const char *const[]){"/pods/a", "/pods/b"}, (const uint64_t[]){9, 9});
+    switches(2400000, 0, 7, 0x100, 0);
+    switches(2400000, 1, 8, SCHED_STATE_S, 0);
+    switches(2900000, 1, 8, SCHED_STATE_S, 0); // woken and come unseen
+    frame(3000000);
+    assert_null(row_of("sched_stuck", 8));
+}
+
 static atomic_int proc_says; // of thread 7; the other one runs
 
 static void say(const char *where, const struct sched_ask *ask, struct sched_told *told) {
@@ -174,14 +208,30 @@ static void in_d(void **state) {
     assert_null(row[SCHED_W_BLOCKED_IN].text);
 }
 
+// A crowd has waited for its CPU for longer than another sleeps in D: that one is told of all the same.
+static void in_d_beside_a_crowd(void **state) {
+    (void)state;
+    enum { CROWD = 200, IN_D = 500 };
+    switches(0, 0, 0, 0, 1);
+    for (int32_t tid = 2; tid <= CROWD; tid++)
+        wakes(1000, 1, tid, 0);
+    switches(300000, 1, 0, 0, IN_D);
+    switches(300010, 1, IN_D, SCHED_STATE_D, 0);
+    frame(1000000);
+    assert_int_equal(count_rows("sched_stuck"), 64);
+    assert_non_null(row_of("sched_stuck", IN_D));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(throttled_by_its_group, begin, end),
+        cmocka_unit_test_setup_teardown(throttled_unseen, begin, end),
         cmocka_unit_test_setup_teardown(who_waits_is_asked, begin, end),
         cmocka_unit_test_setup_teardown(realtime_hogs, begin, end),
         cmocka_unit_test_setup_teardown(ktop_is_no_cause, begin, end),
         cmocka_unit_test_setup_teardown(ktop_shows_itself, begin, end),
         cmocka_unit_test_setup_teardown(in_d, begin, end),
+        cmocka_unit_test_setup_teardown(in_d_beside_a_crowd, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,10 +111,61 @@ static void many_run(void **state) {
     sched_look_free(look);
 }
 
+static atomic_bool answers_now;
+
+static void say_late(const char *where, const struct sched_ask *ask, struct sched_told *told) {
+    count_asks(where, ask, told);
+    while (!atomic_load(&answers_now))
+        usleep(100);
+}
+
+static bool was_asked(struct sched_who *who, int32_t tid) {
+    return sched_who_of(who, machine, sched_slot(machine, tid))->asked;
+}
+
+// A crowd waits for its CPUs, and the looker gets none for long: who then begins to wait for something else is asked
+// about in the very next round.
+static void a_crowd_waits(void **state) {
+    (void)state;
+    enum { IN_D = MANY + 1, SLEEPS = MANY + 2 };
+    memset(times_asked, 0, sizeof(times_asked));
+    atomic_store(&answers_now, false);
+    struct sched_look *look = sched_look_new(proc, say_late);
+    struct sched_who *who = sched_who_new(proc, NULL, look);
+    switches(0, 0, 0, 0, 1);
+    for (int32_t tid = 2; tid <= MANY; tid++)
+        wakes(1000, 1, tid, 0);
+    uint64_t us = 0;
+    for (int round = 0; round < 50; round++)
+        sched_who_look(who, machine, (us += 100000) * US);
+    switches(us, 1, 0, 0, IN_D);
+    switches(us + 10, 1, IN_D, SCHED_STATE_D, SLEEPS);
+    switches(us + 20, 1, SLEEPS, SCHED_STATE_S, 0);
+    sched_who_look(who, machine, (us += 100000) * US);
+    assert_true(was_asked(who, IN_D) && was_asked(who, SLEEPS));
+    atomic_store(&answers_now, true);
+    for (int i = 0; i < 20000 && !atomic_load(&times_asked[SLEEPS]); i++)
+        usleep(100);
+    assert_true(atomic_load(&times_asked[IN_D]) == 1 && atomic_load(&times_asked[SLEEPS]) == 1);
+    // And the crowd's turn comes.
+    unsigned crowd = 0;
+    for (int round = 0; round < 2000 && crowd < MANY; round++) {
+        sched_who_look(who, machine, (us += 100000) * US);
+        usleep(2000);
+        crowd = 0;
+        for (int32_t tid = 1; tid <= MANY; tid++)
+            crowd += was_asked(who, tid);
+    }
+    assert_int_equal(crowd, MANY);
+    sched_who_free(who);
+    sched_look_free(look);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(hidden_is_not_gone, begin, end),
         cmocka_unit_test_setup_teardown(many_run, begin, end),
+        cmocka_unit_test_setup_teardown(a_crowd_waits, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
