@@ -35,6 +35,7 @@ struct sched {
     struct sched_who *who;
     struct sched_look *look;
     struct sched_seed *seed; // NULL: /proc was listed whole
+    const char *proc;        // NULL: in this PID namespace it is about others than the events are
     struct table_builder *rows, *limit_rows;
     uint64_t seeded_ns, looked_ns;
     uint32_t drain_ms; // since the last look
@@ -98,6 +99,7 @@ static struct stream_config config_of(struct sched *sched, const struct collect_
     return (struct stream_config){
         .name = "sched",
         .what = "scheduler events",
+        .by_number = "what threads wait for, and which of them are ktop's own",
         .events = sched->events,
         .n_events = n,
         .options = options,
@@ -129,7 +131,7 @@ static int take_formats(struct sched *sched, struct collector_run *run) {
 
 static void seed_start(struct sched *sched) {
     sched_seed_free(sched->seed);
-    sched->seed = sched_seed_new("/proc");
+    sched->seed = sched->proc ? sched_seed_new(sched->proc) : NULL;
     sched->seeded_ns = now_ns();
     sched->seed_due = false;
 }
@@ -148,9 +150,9 @@ static int sched_open(struct collector_run *run) {
         return error;
     sched->machine->begin = stream_now(sched);
     sched_machine_lost(sched->machine, sched->machine->begin); // times begin now
-    // In another PID namespace the answers would be about others.
-    sched->look = ktop_numbers_differ() ? NULL : sched_look_new("/proc", sched_explain);
-    sched->who = sched_who_new("/proc", run->options, sched->look);
+    sched->proc = ktop_numbers_differ() ? NULL : "/proc";
+    sched->look = sched->proc ? sched_look_new(sched->proc, sched_explain) : NULL;
+    sched->who = sched_who_new(sched->proc, run->options, sched->look);
     sched->machine->filtered = sched_who_filters(sched->who);
     sched->rows = table_builder_new(&sched_tasks_table);
     sched->limit_rows = table_builder_new(&sched_cgroups_table);
@@ -217,12 +219,7 @@ static void put_notes(struct sched *sched, const struct stream_frame *frame, con
         section_note(out, SEVERITY_INFO, "run_queue",
                      "with --pid the kernel tells of these processes only: the length of run queues is not known",
                      NULL);
-    if (ktop_numbers_differ())
-        section_note(out, SEVERITY_INFO, "blocked_in",
-                     "what tasks wait for is not known: in this PID namespace threads have other numbers than in the "
-                     "kernel's events",
-                     "run ktop in the first PID namespace (containers: --pid=host)");
-    else if (!sched->look)
+    if (sched->proc && !sched->look)
         section_note(out, SEVERITY_WARNING, "blocked_in", "what tasks wait for is not known: no thread could be made",
                      "raise the limit on tasks (ulimit -u, pids.max)");
     if (sched->machine->counts.left_out) {

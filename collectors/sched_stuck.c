@@ -2,9 +2,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "collectors/sched_fill.h"
+#include "collectors/sweep.h"
 #include "model/mem.h"
 
 #define ROWS_MAX 64
@@ -26,7 +26,7 @@ static uint64_t age_of(const struct sched_fill *fill, const struct sched_task *t
 // Whom the user does not want to see as the cause of anything: ktop itself.
 static bool is_own(const struct sched_fill *fill, uint32_t slot) {
     const struct sched_person *person = sched_who_of(fill->who, fill->machine, slot);
-    return !person->wanted && person->pid == getpid();
+    return !person->wanted && person->pid == ktop_id_self()->pid;
 }
 
 // The two tasks that ran most on a CPU in the interval, of all and of the real-time ones: one of them may be the one

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "collectors/sweep.h"
 #include "collectors/syscalls_names.h"
 #include "collectors/thread_status.h"
 #include "model/live.h"
@@ -20,7 +21,7 @@
 enum urgency { URGENT_NOT, URGENT_SHORT, URGENT_RUNS, URGENT_QUEUED, URGENT_LONG, URGENT_DISK, URGENCIES };
 
 struct sched_who {
-    char proc[128];
+    const char *proc; // NULL: the events' numbers are not its
     const struct collect_options *options;
     int32_t self; // ktop's own process
     struct sched_look *look;
@@ -33,9 +34,9 @@ struct sched_who {
 
 struct sched_who *sched_who_new(const char *proc, const struct collect_options *options, struct sched_look *look) {
     struct sched_who *who = xcalloc(1, sizeof(*who));
-    snprintf(who->proc, sizeof(who->proc), "%s", proc);
+    who->proc = proc;
     who->options = options;
-    who->self = getpid();
+    who->self = ktop_id_self()->pid;
     who->look = look;
     who->told = xcalloc(SCHED_ASKS_MAX, sizeof(*who->told));
     return who;
@@ -108,7 +109,7 @@ static bool is_own(const struct sched_who *who, int32_t pid) {
 static void look_up(const struct sched_who *who, struct sched_person *person, int32_t tid) {
     struct thread_status status;
     person->known = true;
-    if (!thread_status_read(who->proc, tid, &status))
+    if (!who->proc || !thread_status_read(who->proc, tid, &status))
         return;
     person->pid = status.pid;
     person->wanted = !is_own(who, status.pid) && thread_wanted(who->proc, who->options, &status);

@@ -32,7 +32,8 @@ struct sched_person {
 
 struct sched_who;
 // ktop's own threads are not wanted either, unless options->show_self.
-// proc: "/proc", or a test's. look may be NULL: nobody is looked at then.
+// proc: "/proc", or a test's; NULL where it has other numbers than the events: nobody is looked up then, each thread
+// stands for itself, and with -p or -u nobody is wanted. look may be NULL: nobody is looked at then.
 struct sched_who *sched_who_new(const char *proc, const struct collect_options *options, struct sched_look *look);
 void sched_who_free(struct sched_who *who);
 bool sched_who_filters(const struct sched_who *who);

@@ -32,6 +32,7 @@ struct stream_event {
 struct stream_config {
     const char *name;            // of the collector, and of the instance
     const char *what;            // "syscall events": for reasons and notes
+    const char *by_number;       // what /proc is asked for by the events' numbers of threads: for a note
     struct stream_event *events; // the caller's; must outlive the stream
     size_t n_events;
     const struct collect_options *options; // may be NULL; must outlive the stream

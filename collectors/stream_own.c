@@ -90,7 +90,7 @@ static bool own_list(struct stream_own *own) {
     tids->n = 0;
     if (!tids_list("/proc/self/task", tids))
         return false;
-    if (guard_process() > 0)
+    if (guard_process() > 0 && ktop_id_self()->pid == getpid()) // else it has another number in this /proc
         tids_add(tids, guard_process());
     for (size_t i = 0; i < tids->n && own->tells; i++)
         own->config->on_own(own->config->ctx, tids->at[i]);

@@ -11,6 +11,7 @@
 
 #include "collectors/ring_pipe.h"
 #include "collectors/stream.h"
+#include "collectors/sweep.h"
 #include "collectors/syscalls_fill.h"
 #include "collectors/syscalls_single.h"
 #include "collectors/tracefs.h"
@@ -118,6 +119,7 @@ static struct stream_config config_of(struct syscalls *syscalls, const struct co
     return (struct stream_config){
         .name = "syscalls",
         .what = "syscall events",
+        .by_number = "the names of those that were there before, their calls in progress then, paths and files",
         .events = syscalls->events.all,
         .n_events = E_ALL,
         .options = options,
@@ -143,18 +145,19 @@ static int syscalls_open(struct collector_run *run) {
         snprintf(run->fix, sizeof(run->fix), "use a 64-bit kernel");
         return -ENOTSUP;
     }
-    syscalls->who = (struct syscalls_who){.proc = "/proc", .options = run->options};
+    const char *proc = ktop_numbers_differ() ? NULL : "/proc"; // else it is about others than the events are
+    syscalls->who = (struct syscalls_who){.proc = proc, .options = run->options};
     const struct syscalls_hooks hooks = {
-        .identify = syscalls_who_identify,
-        .abi = syscalls_who_abi,
+        .identify = proc ? syscalls_who_identify : NULL,
+        .abi = proc ? syscalls_who_abi : NULL,
         .ctx = &syscalls->who,
         .children = run->options && run->options->children,
         .filters = syscalls_who_filters(&syscalls->who),
     };
     syscalls->pair = syscalls_pair_new(&layout, &hooks, stream_cpus(syscalls->stream));
-    syscalls->args = syscalls_args_new(tracefs_where(NULL, NULL), "/proc");
+    syscalls->args = syscalls_args_new(tracefs_where(NULL, NULL), proc);
     syscalls->kept = syscalls_kept_new();
-    syscalls->scan = syscalls_scan_new(&syscalls->who);
+    syscalls->scan = proc ? syscalls_scan_new(&syscalls->who) : NULL;
     syscalls->opened_ts = stream_time(syscalls->stream, now_ns());
     return 0;
 }
@@ -195,8 +198,8 @@ static void syscalls_drain(struct collector_run *run) {
 }
 
 static bool alive(void *ctx, int32_t tid) {
-    (void)ctx;
-    return syscall(SYS_tkill, tid, 0) == 0 || errno != ESRCH;
+    const struct syscalls_who *who = ctx;
+    return who->proc && (syscall(SYS_tkill, tid, 0) == 0 || errno != ESRCH);
 }
 
 static void put_series(const struct syscalls *syscalls, const struct syscalls_fill *fill,

@@ -415,7 +415,7 @@ static const char *kinds_of(struct syscalls_args *args, enum syscalls_abi abi, u
 struct syscalls_args *syscalls_args_new(const char *tracefs, const char *proc) {
     struct syscalls_args *args = xcalloc(1, sizeof(*args));
     snprintf(args->tracefs, sizeof(args->tracefs), "%s", tracefs ? tracefs : "");
-    snprintf(args->proc, sizeof(args->proc), "%s", proc);
+    snprintf(args->proc, sizeof(args->proc), "%s", proc ? proc : "");
     return args;
 }
 
@@ -430,7 +430,8 @@ void syscalls_args_free(struct syscalls_args *args) {
 const struct text *syscalls_args_text(struct syscalls_args *args, int32_t pid, enum syscalls_abi abi, uint32_t number,
                                       const uint64_t values[6], bool over) {
     const char *kinds = kinds_of(args, abi, number);
-    const struct call call = {.args = args, .pid = pid, .is_64 = abi != SYSCALLS_ABI_32, .over = over};
+    const struct call call = {
+        .args = args, .pid = args->proc[0] ? pid : 0, .is_64 = abi != SYSCALLS_ABI_32, .over = over};
     struct out out = {.used = 0};
     for (size_t i = 0; kinds ? kinds[i] != 0 : i < 6; i++) {
         uint64_t value = call.is_64 ? values[i] : values[i] & UINT32_MAX;

@@ -10,7 +10,8 @@
 #include "model/text.h"
 
 struct syscalls_args;
-// tracefs: the directory, or NULL. proc: "/proc".
+// tracefs: the directory, or NULL. proc: "/proc"; NULL where it has other numbers than the events: nobody's memory and
+// files are looked at.
 struct syscalls_args *syscalls_args_new(const char *tracefs, const char *proc);
 void syscalls_args_free(struct syscalls_args *args);
 // A new text, owned by the caller. pid: whose memory and descriptors are looked at. over: the call has returned: a path

@@ -11,6 +11,7 @@
 
 #include "collectors/format.h"
 #include "collectors/guard.h"
+#include "collectors/sweep.h"
 #include "collectors/thread_status.h"
 #include "model/mem.h"
 
@@ -19,7 +20,8 @@ bool syscalls_who_filters(const struct syscalls_who *who) {
 }
 
 static bool is_wanted(const struct syscalls_who *who, const struct thread_status *status) {
-    if (who->options && !who->options->show_self && (status->pid == getpid() || status->pid == guard_process()))
+    if (who->options && !who->options->show_self &&
+        (status->pid == ktop_id_self()->pid || status->pid == guard_process()))
         return false;
     return thread_wanted(who->proc, who->options, status);
 }
@@ -57,6 +59,8 @@ void syscalls_who_identify(void *ctx, int32_t tid, struct syscalls_process *proc
 
 int syscalls_who_call(const struct syscalls_who *who, int32_t tid, int32_t *id, uint64_t args[6]) {
     char path[160], text[256];
+    if (!who->proc)
+        return -ENOENT;
     snprintf(path, sizeof(path), "%s/%d/syscall", who->proc, tid);
     long length = format_file(path, text, sizeof(text));
     if (length < 0)

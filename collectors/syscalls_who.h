@@ -7,7 +7,7 @@
 #include "collectors/syscalls_pair.h"
 
 struct syscalls_who {
-    const char *proc; // "/proc", or a forged one in tests
+    const char *proc; // "/proc", or a forged one in tests; NULL where it has other numbers than the events
     const struct collect_options *options;
 };
 

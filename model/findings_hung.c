@@ -175,8 +175,9 @@ static void waits_for(struct scan *scan, double tid, char *out, size_t size) {
     size_t cursor = 0;
     out[0] = 0;
     for (const union cell *row; table && (row = table_next(table, &cursor));) {
-        if (scan_num(row, table_column(def, "tid")) != tid)
-            continue;
+        const struct text *state = scan_text(row, table_column(def, "state"));
+        if (scan_num(row, table_column(def, "tid")) != tid || !state || text_bytes(state)[0] != 'D')
+            continue; // in a PID namespace the scheduler's numbers are not those of the tasks
         const struct text *what = scan_text(row, table_column(def, "waits_for"));
         const struct text *where = scan_text(row, table_column(def, "blocked_in"));
         snprintf(out, size, "%s%s%s%s", what ? ", for " : "", what ? text_bytes(what) : "", where ? ", in " : "",

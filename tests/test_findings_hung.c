@@ -42,9 +42,10 @@ static const struct column task_columns[] = {
 static const struct table_def tasks_def = {"tasks", "", task_columns, 11, 2};
 static const struct column stuck_columns[] = {{.name = "pid"},
                                               {.name = "tid"},
+                                              {.name = "state", .type = COLUMN_TEXT},
                                               {.name = "waits_for", .type = COLUMN_TEXT},
                                               {.name = "blocked_in", .type = COLUMN_TEXT}};
-static const struct table_def stuck_def = {"sched_stuck", "", stuck_columns, 4, 2};
+static const struct table_def stuck_def = {"sched_stuck", "", stuck_columns, 5, 2};
 
 static const struct column flight_columns[] = {
     {.name = "device", .type = COLUMN_TEXT}, {.name = "op", .type = COLUMN_TEXT}, {.name = "age_us"}};
@@ -260,7 +261,8 @@ static void stuck_task(void **state) {
                         "warning stuck_task: dd (pid 30) has waited uninterruptibly (state D) for 11 s "
                         "without a moment of running\n");
     assert_string_equal(culprit, "30 dd -");
-    scene.stuck[0] = "pid=30|tid=30|waits_for=/mnt/slow (loop2)|blocked_in=folio_wait_bit";
+    scene.stuck[0] = "pid=30|tid=30|state=waiting|waits_for=burner (7) has CPU 0, 2 want it"; // somebody else
+    scene.stuck[1] = "pid=30|tid=30|state=D|waits_for=/mnt/slow (loop2)|blocked_in=folio_wait_bit";
     scene.tasks[1] = "pid=31|tid=31|comm=cp|state=D|context_switches_per_s=0";
     assert_string_equal(step(&scene), "warning stuck_task: dd (pid 30) has waited uninterruptibly (state D) for 12 s "
                                       "without a moment of running, for /mnt/slow (loop2), in folio_wait_bit\n");

@@ -161,11 +161,27 @@ static void a_crowd_waits(void **state) {
     sched_look_free(look);
 }
 
+// Where events have other numbers than /proc, nobody there is taken for one of theirs.
+static void another_namespace(void **state) {
+    (void)state;
+    const struct collect_options of_user = {.has_user = true, .user = getuid()};
+    for (int filters = 0; filters < 2; filters++) {
+        struct sched_who *who = sched_who_new(NULL, filters ? &of_user : NULL, NULL);
+        switches(0, 0, 0, 0, getpid());
+        sched_who_resolve(who, machine, 100);
+        const struct sched_person *person = sched_who_of(who, machine, sched_slot(machine, getpid()));
+        assert_true(person->known && person->pid == getpid());
+        assert_int_equal(person->wanted, !filters);
+        sched_who_free(who);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(hidden_is_not_gone, begin, end),
         cmocka_unit_test_setup_teardown(many_run, begin, end),
         cmocka_unit_test_setup_teardown(a_crowd_waits, begin, end),
+        cmocka_unit_test_setup_teardown(another_namespace, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

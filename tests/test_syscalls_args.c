@@ -56,6 +56,15 @@ static void paths(void **state) {
     expect(SYS_openat, (uint64_t[6]){CWD, 0, O_RDONLY}, "AT_FDCWD, NULL, O_RDONLY, 00");
 }
 
+// Where numbers of events are not those of /proc, nobody is looked at.
+static void of_another_namespace(void **state) {
+    (void)state;
+    char number[64];
+    snprintf(number, sizeof(number), "AT_FDCWD, 0x%llx, 0755", (unsigned long long)at("/tmp/a b"));
+    expect_of(NULL, false, SYS_mkdirat, (uint64_t[6]){CWD, at("/tmp/a b"), 0755}, number);
+    expect_of(NULL, false, SYS_fsync, (uint64_t[6]){0}, "0");
+}
+
 // What is no path any more when it is looked at.
 static void stale_paths(void **state) {
     (void)state;
@@ -138,6 +147,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(paths, begin, end),
         cmocka_unit_test_setup_teardown(stale_paths, begin, end),
+        cmocka_unit_test_setup_teardown(of_another_namespace, begin, end),
         cmocka_unit_test(paths_after),
         cmocka_unit_test_setup_teardown(times, begin, end),
         cmocka_unit_test(idle_calls),

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# needs: root, cc, tracefs; in a PID namespace of its own, which has other numbers of threads than the kernel's events: no row of the sched and syscalls panes is doubled or has another's name
+"""A ktop in a new PID namespace with its own /proc, a known load in it and another one outside, held against the /proc of this test, which is that of the
+events' numbers when the test itself runs in the first namespace."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from tracing import KTOP, need_root, skip, wait_for
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+failed = []
+undo = []  # called backwards at the end, whatever happens
+
+
+def check(ok, what):
+    print(("ok    " if ok else "FAIL  ") + what, flush=True)
+    if not ok:
+        failed.append(what)
+
+
+def comms():
+    """Every thread here, by its number."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            for tid in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{tid}/comm", errors="replace") as f:
+                    found[int(tid)] = f.read()[:-1]
+        except OSError:
+            pass
+    return found
+
+
+def pings_of(pid, names):
+    """The ping-pong below that process."""
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        below = [int(child) for child in f.read().split()]
+    return [p for child in below for p in [child, *pings_of(child, names)] if names.get(p) in ("ping", "pong")]
+
+
+def frames(pane, *arguments):
+    """Those of a ktop within, where a ping-pong and a sleeper have small numbers; the threads of this machine; and that ping-pong's."""
+    p = subprocess.Popen(["unshare", "-p", "-f", "--kill-child", "--mount-proc", "sh", "-c", '"$0" pingpong 1000000000 -1 & "$0" pipe >&2 & exec "$@"', LOAD,
+                          KTOP, "--batch", "--pane", pane, "--format", "json", "-d", "0.5", "-n", "6", "--budget", "100", *arguments],
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    undo.append(lambda: (p.kill(), p.wait()))
+    wait_for("the load in the namespace", 20, lambda: len(pings_of(p.pid, comms())) == 2)
+    names = comms()
+    inside = pings_of(p.pid, names)
+    shown = [json.loads(line) for line in p.stdout]
+    assert p.wait() == 0, p
+    after = comms()
+    shown = [f for f in shown if all(f["series"].get(name, 0) is not None for name in ("sched_switches_per_s", "syscalls_per_s"))]
+    return shown, {tid: name for tid, name in names.items() if after.get(tid) == name or tid in inside}, inside
+
+
+def named(what, rows, names):
+    """No row has the number of one thread and the name of another, nor a number that is one only within."""
+    def right(r):  # /proc tells more of a kernel worker's name; who is not in it has come or gone meanwhile
+        return not r["comm"] or (names[r["tid"]].startswith(r["comm"]) if r["tid"] in names else r["tid"] > 100)
+    wrong = sorted({(r["tid"], r["comm"], names.get(r["tid"], "")) for r in rows if not right(r)})
+    check(rows and not wrong, f"{what}: nobody in {len(rows)} rows has another's name: {wrong[:6]}")
+
+
+def held(pane, rows, pings):
+    """Nobody stands twice in a frame, and the loads within and outside once."""
+    for frame in rows:
+        tids = [r["tid"] for r in frame]
+        if len(set(tids)) < len(tids) or any(tids.count(ping) != 1 for ping in pings):
+            return check(False, f"{pane}: rows of {pings}: {[r for r in frame if r['tid'] in pings]}, {len(tids) - len(set(tids))} doubled")
+    check(len(rows) > 1 and len(pings) == 4, f"{pane}: {pings}, within and outside, stand once in each of {len(rows)} frames")
+
+
+def sched(outside):
+    shown, names, inside = frames("sched")
+    if any(n["text"].startswith("no scheduler events") for n in shown[-1]["notes"]):
+        skip("no scheduler events here")
+    tables = [f["tables"]["tasks"] for f in shown[1:]]
+    named("sched", sum(tables, []), names)
+    held("sched", tables, outside + inside)
+    rows = {r["tid"]: r for r in tables[-1]}
+    check(all(rows[tid]["comm"] == names[tid] and rows[tid]["pid"] == tid and rows[tid]["switches_per_s"] > 100 for tid in outside + inside),
+          "sched: the loads' rows are theirs")
+    notes = " ".join(n["text"] for n in shown[-1]["notes"])
+    check("which are not those of this PID namespace" in notes, f"sched: it says so: {notes}")
+    only, _, _ = frames("sched", "--pid", "1")
+    notes = " ".join(n["text"] for n in only[-1]["notes"])
+    check(not only[-1]["tables"]["tasks"] and "nobody is shown" in notes, f"sched --pid: {len(only[-1]['tables']['tasks'])} rows: {notes}")
+
+
+def syscalls(outside):
+    shown, names, inside = frames("syscalls")
+    if not shown[-1]["tables"].get("by_process"):
+        skip("no syscall events here")
+    processes = [[{**r, "tid": r["pid"]} for r in f["tables"]["processes"]] for f in shown[1:]]
+    held("syscalls", processes, outside + inside)
+    rows = [r for f in shown for r in f["tables"]["in_progress"] + f["events"]]
+    named("syscalls", sum(processes, []), names)
+    named("calls", rows, names)
+    paths = [r["args"] for r in rows if r["args"] and ("<" in r["args"] or '"' in r["args"])]
+    check(not paths, f"syscalls: nobody else's files: {paths[:3]}")
+    notes = " ".join(n["text"] for n in shown[-1]["notes"])
+    check("which are not those of this PID namespace" in notes, f"syscalls: it says so: {notes}")
+
+
+def main():
+    global LOAD
+    need_root()
+    if os.readlink("/proc/self/ns/pid") != "pid:[4026531836]":
+        skip("not in the first PID namespace: nothing to compare with")
+    work = tempfile.mkdtemp(prefix="ktop-namespace-")
+    undo.append(lambda: shutil.rmtree(work, ignore_errors=True))
+    LOAD = f"{work}/sched_load"
+    subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", LOAD, f"{HERE}/vm/programs/sched_load.c", "-lpthread"], check=True)
+    load = subprocess.Popen([LOAD, "pingpong", "1000000000", "-1"])
+    undo.append(lambda: (load.kill(), load.wait()))
+    wait_for("the load outside", 10, lambda: len(pings_of(os.getpid(), comms())) == 2)
+    outside = pings_of(os.getpid(), comms())
+    sched(outside)
+    syscalls(outside)
+
+
+try:
+    main()
+finally:
+    for step in reversed(undo):
+        step()
+sys.exit(1 if failed else 0)
