@@ -245,13 +245,14 @@ static int sched_sample(struct collector_run *run, struct section *out) {
     stream_drain(sched->stream, run);
     look_around(sched, run->first ? SEED_STEP : 0);
     stream_frame(sched->stream, run, &frame);
-    if (frame.ratio > 1 && machine->last_ts < end)
-        end = machine->last_ts; // it may be between two slices, of which nothing is known
+    bool whole = frame.ratio == 1 && frame.scale == 1;
+    if (!whole && machine->last_ts < end) // it may be between two slices, of which nothing is known
+        end = machine->last_ts > machine->begin ? machine->last_ts : machine->begin;
     const struct cgroups_limited *groups = cgroups_limited_get();
     sched_who_throttled(sched->who, machine, groups);
     sched_machine_flush(machine, end);
     double recorded = (double)frame.on_ns / 1e9;
-    if (frame.ratio == 1 && end > machine->begin)
+    if (whole && end > machine->begin)
         recorded = (double)(end - machine->begin) / 1e9; // exactly what was added up
     const struct sched_fill fill = {
         .machine = machine,

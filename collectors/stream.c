@@ -52,6 +52,8 @@ struct stream {
     uint64_t busy_ns, events;   // of the frame
     uint64_t lost_before, gaps; // at the last frame; marks at the last drain
     uint32_t ratio_most, grown; // of the frame
+    uint32_t refused;           // of the frame: how often the kernel did not switch on or off
+    int refused_error;          // the last
     uint32_t random;
 };
 
@@ -118,11 +120,11 @@ static int read_formats(struct stream *stream, const char **step, char *detail, 
     return 0;
 }
 
-// The last step of both is the quick one, so that slices have sharp edges.
+// The last step of both is the quick one, so that slices have sharp edges. An error: it is not as it was wanted to be;
+// either of the two keeps everything from being recorded.
 static int events_switch(struct stream *stream, bool on, char *detail, size_t size) {
     int result = 0;
-    if (!on)
-        instance_write(stream->instance, "tracing_on", "0");
+    bool stopped = !on && !instance_write(stream->instance, "tracing_on", "0");
     for (size_t i = 0; i < stream->config.n_events; i++) {
         const struct stream_event *event = &stream->config.events[i];
         char file[160];
@@ -137,7 +139,7 @@ static int events_switch(struct stream *stream, bool on, char *detail, size_t si
         snprintf(detail, size, "tracing_on");
         result = instance_write(stream->instance, "tracing_on", "1");
     }
-    return result;
+    return stopped ? 0 : result;
 }
 
 // The statistics tell the stream's time. False: not a reading, or one that took long.
@@ -295,15 +297,24 @@ static void account(struct stream *stream, uint64_t until) {
 
 // ---- slices ----
 
+// When the kernel refuses, it stays as it was, which is what is accounted; the next drain tries again.
 static void switch_to(struct stream *stream, bool on) {
     char detail[96];
     if (on == stream->on)
         return;
     if (on)
         gap(stream);
-    events_switch(stream, on, detail, sizeof(detail));
+    int error = events_switch(stream, on, detail, sizeof(detail));
     account(stream, now_ns());
-    stream->on = on;
+    if (!error) {
+        stream->on = on;
+        return;
+    }
+    if (on)
+        events_switch(stream, false, detail, sizeof(detail)); // not even some of the events
+    stream->refused++;
+    stream->refused_error = -error;
+    stream->slice_ns = 0;
 }
 
 // Opens and closes slices, when their time has come.
@@ -319,6 +330,8 @@ static uint64_t slices(struct stream *stream) {
     uint64_t length = PERIOD_NS / stream->pace.ratio;
     if (stream->on) {
         switch_to(stream, false);
+        if (stream->on)
+            return 0;
         n = drain_until(stream, UINT64_MAX);
         // Somewhere in the next period, so that nothing periodic keeps step with the slices.
         stream->random = stream->random * 1664525u + 1013904223u;
@@ -327,7 +340,8 @@ static uint64_t slices(struct stream *stream) {
         stream->next_ns = begin + PERIOD_NS;
     } else {
         switch_to(stream, true);
-        stream->slice_ns = stream->mark_ns + length;
+        if (stream->on)
+            stream->slice_ns = stream->mark_ns + length;
     }
     return n;
 }
@@ -365,7 +379,7 @@ static uint32_t next_drain_ms(const struct stream *stream, uint64_t events) {
     uint64_t now = now_ns();
     uint32_t ms = !stream->on ? UINT32_MAX : events ? DRAIN_MS : DRAIN_IDLE_MS;
     if (!stream->slice_ns)
-        return ms;
+        return stream->on ? ms : DRAIN_IDLE_MS;
     uint64_t left = stream->slice_ns > now ? (stream->slice_ns - now + NS_PER_MS / 2) / NS_PER_MS : 0;
     return left < 1 ? 1 : left < ms ? (uint32_t)left : ms;
 }
@@ -409,6 +423,8 @@ void stream_frame(struct stream *stream, struct collector_run *run, struct strea
         .on_ns = stream->on_ns,
         .upto_ns = stream->on ? now - SETTLE_NS : stream->mark_ns,
         .grown = stream->grown,
+        .refused = stream->refused,
+        .refused_error = stream->refused_error,
         .cpu_pct = length ? 100.0 * (double)stream->busy_ns / (double)length : 0,
         .sees_self = !stream_own_excluded(stream->own),
         .reason_lost = stream->pace.lost,
@@ -416,7 +432,7 @@ void stream_frame(struct stream *stream, struct collector_run *run, struct strea
     };
     stream->lost_before = lost;
     stream->events = stream->on_ns = stream->off_ns = stream->busy_ns = 0;
-    stream->grown = 0;
+    stream->grown = stream->refused = 0;
     stream->ratio_most = stream->pace.ratio;
 }
 
@@ -450,6 +466,14 @@ void stream_notes(const struct stream *stream, const struct stream_frame *frame,
         snprintf(text, sizeof(text), "%llu %s were lost: the kernel's buffer was full before ktop came to it",
                  (unsigned long long)frame->lost, what);
         section_note(out, SEVERITY_WARNING, NULL, text, "none: ktop samples when it goes on");
+    }
+    if (frame->refused) {
+        snprintf(text, sizeof(text),
+                 "recording %s could not be switched on or off %u time%s (%s): %.0f %% of the interval is recorded",
+                 what, frame->refused, frame->refused > 1 ? "s" : "", strerror(frame->refused_error),
+                 isnan(frame->scale) ? 0 : 100 / frame->scale);
+        section_note(out, SEVERITY_WARNING, NULL, text, "see the kernel's log (dmesg)");
+        section_set_state(out, SECTION_DEGRADED);
     }
     if (frame->grown) {
         snprintf(text, sizeof(text), "the trace buffers of %u CPUs were enlarged: the kernel recorded no %s meanwhile",

@@ -68,8 +68,10 @@ struct stream_frame {
     uint64_t on_ns;   // recorded for so long
     uint64_t upto_ns; // CLOCK_MONOTONIC up to which events were handed out
     uint32_t grown;   // buffers that were enlarged: the kernel recorded nothing meanwhile
-    double cpu_pct;   // of one CPU, for reading, in this frame
-    bool sees_self;   // nobody leaves ktop's own threads out: the kernel cannot, and there is no on_own
+    uint32_t refused; // times that the kernel did not switch recording on or off for a slice: then it stayed as it was
+    int refused_error;
+    double cpu_pct;       // of one CPU, for reading, in this frame
+    bool sees_self;       // nobody leaves ktop's own threads out: the kernel cannot, and there is no on_own
     uint64_t reason_lost; // why it samples: events that were lost, or
     double reason_pct;    // the CPU time that reading took
 };

@@ -7,12 +7,14 @@
 #include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -231,6 +233,101 @@ static void sampled(void **state) {
         fail_msg("%.0f calls scaled, %.0f made", scaled, truth);
 }
 
+// What is written in the file of this process's instance.
+static void instance_file(const char *file, char *out, size_t size) {
+    char path[600], mine[64];
+    snprintf(path, sizeof(path), "%s/instances", tracefs_where(NULL, NULL));
+    snprintf(mine, sizeof(mine), "ktop-%d-", getpid());
+    DIR *dir = opendir(path);
+    assert_non_null(dir);
+    struct dirent *entry;
+    while ((entry = readdir(dir)) && strncmp(entry->d_name, mine, strlen(mine)) != 0)
+        ;
+    assert_non_null(entry);
+    snprintf(path, sizeof(path), "%s/instances/%.100s/%s", tracefs_where(NULL, NULL), entry->d_name, file);
+    closedir(dir);
+    out[0] = '\0';
+    assert_true(format_file(path, out, size) >= 0);
+}
+
+static bool recording(void) {
+    char text[16];
+    instance_file("tracing_on", text, sizeof(text));
+    return text[0] == '1';
+}
+
+static void drain_for(struct watch *watch, uint64_t ns) {
+    for (uint64_t began = now_ns(); now_ns() - began < ns;) {
+        usleep(1000);
+        stream_drain(watch->stream, &watch->run);
+    }
+}
+
+// Within a slice and between two, no file can be opened any more: it stays as it was, is accounted as such and told,
+// and ends with its cause.
+static void switched_in_vain(void **state) {
+    (void)state;
+    const struct collect_options options = {.show_self = true, .budget_pct = 1};
+    struct watch watch;
+    struct stream_frame frame;
+    struct rlimit files, none;
+    pthread_t thread;
+    need_tracefs();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    none = (struct rlimit){0, files.rlim_max};
+    assert_int_equal(watch_open(&watch, "sys_enter", &options, true), 0);
+    atomic_store(&stop, false);
+    assert_int_equal(pthread_create(&thread, NULL, caller, NULL), 0);
+    uint64_t began = now_ns();
+    do {
+        drain_for(&watch, 50000000);
+        stream_frame(watch.stream, &watch.run, &frame);
+    } while (frame.ratio == 1 && now_ns() - began < 20000000000ull);
+    assert_true(frame.ratio > 1);
+    assert_int_equal(frame.refused, 0);
+    for (int on = 0; on < 2; on++) {
+        while (recording() != on) {
+            stream_drain(watch.stream, &watch.run);
+            usleep(200);
+        }
+        stream_frame(watch.stream, &watch.run, &frame);
+        uint64_t before = watch.mine, made_before = atomic_load(&made);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+        drain_for(&watch, 300000000);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+        assert_int_equal(recording(), on);
+        stream_frame(watch.stream, &watch.run, &frame);
+        assert_true(frame.refused > 0);
+        assert_int_equal(frame.refused_error, EMFILE);
+        if (on) {
+            assert_true(frame.scale == 1); // all of it is recorded
+            assert_true(watch.mine > before);
+        } else {
+            assert_true(isnan(frame.scale));
+            assert_int_equal(watch.mine, before);
+            assert_true(atomic_load(&made) > made_before);
+        }
+        struct section *section = section_new("test", 0, 1);
+        stream_notes(watch.stream, &frame, section);
+        bool said = false;
+        for (size_t i = 0; i < section_notes(section); i++)
+            said |= strstr(section_note_at(section, i)->text, on ? "100 % of the interval" : " 0 % of the interval") !=
+                    NULL;
+        assert_true(said);
+        section_unref(section);
+        drain_for(&watch, 300000000);
+        stream_frame(watch.stream, &watch.run, &frame);
+        drain_for(&watch, 300000000);
+        stream_frame(watch.stream, &watch.run, &frame);
+        assert_int_equal(frame.refused, 0);
+        assert_true(frame.on_ns > 0);
+    }
+    atomic_store(&stop, true);
+    pthread_join(thread, NULL);
+    stream_close(watch.stream);
+    assert_int_equal(instances(), 0);
+}
+
 // ---- torrents ----
 
 struct flood {
@@ -272,27 +369,10 @@ static uint64_t flood_run(void *ctx, uint32_t cpu, struct ring_page *page, uint6
     return n;
 }
 
-// What is written in the file of this process's instance.
-static void flood_file(const char *file, char *out, size_t size) {
-    char path[600], mine[64];
-    snprintf(path, sizeof(path), "%s/instances", tracefs_where(NULL, NULL));
-    snprintf(mine, sizeof(mine), "ktop-%d-", getpid());
-    DIR *dir = opendir(path);
-    assert_non_null(dir);
-    struct dirent *entry;
-    while ((entry = readdir(dir)) && strncmp(entry->d_name, mine, strlen(mine)) != 0)
-        ;
-    assert_non_null(entry);
-    snprintf(path, sizeof(path), "%s/instances/%.100s/%s", tracefs_where(NULL, NULL), entry->d_name, file);
-    closedir(dir);
-    out[0] = '\0';
-    assert_true(format_file(path, out, size) >= 0);
-}
-
 // Whether the kernel leaves this thread out.
 static bool filtered(void) {
     char text[8192], word[32];
-    flood_file("events/raw_syscalls/sys_enter/filter", text, sizeof(text));
+    instance_file("events/raw_syscalls/sys_enter/filter", text, sizeof(text));
     snprintf(word, sizeof(word), "common_pid != %d", getpid());
     bool there = strstr(text, word);
     assert_non_null(strstr(text, "id ==")); // the stream's own
@@ -375,7 +455,8 @@ static void torrent(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(refused), cmocka_unit_test(counted), cmocka_unit_test(left_out),
-                                       cmocka_unit_test(sampled), cmocka_unit_test(torrent)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(refused),          cmocka_unit_test(counted),
+                                       cmocka_unit_test(left_out),         cmocka_unit_test(sampled),
+                                       cmocka_unit_test(switched_in_vain), cmocka_unit_test(torrent)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
