@@ -330,7 +330,7 @@ struct runner *runner_new(struct live *live, const struct collect_options *optio
 
 const char *runner_start_fix(int error) {
     return error == -EMFILE || error == -ENFILE ? "raise the limit of open files (ulimit -n)"
-                                                : "raise the limit of processes (ulimit -u)";
+                                                : "raise the limit of processes (ulimit -u) or of memory (ulimit -v)";
 }
 
 int runner_start(struct runner *runner) {
