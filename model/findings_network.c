@@ -4,12 +4,16 @@
 
 #include "model/findings_private.h"
 
-// A value of the one row of the table tcp.
-static double tcp_value(const struct scan *scan, const char *name) {
-    const struct table *table = scan_table(scan, "tcp");
+// A value of the one row of the table tcp, or udp.
+static double row_value(const struct scan *scan, const char *of, const char *name) {
+    const struct table *table = scan_table(scan, of);
     size_t cursor = 0;
     const union cell *row = table ? table_next(table, &cursor) : NULL;
     return row ? scan_num(row, table_column(table_def(table), name)) : NAN;
+}
+
+static double tcp_value(const struct scan *scan, const char *name) {
+    return row_value(scan, "tcp", name);
 }
 
 void check_retransmits(struct scan *scan) {
@@ -52,6 +56,18 @@ void check_resets(struct scan *scan) {
                     "`perf trace -e tcp:tcp_%s_reset` shows the addresses and ports of each, `ss -tlnp` who listens "
                     "there",
                     scan_show(scan, UNIT_PER_S, out), scan_show(scan, UNIT_PER_S, in), out >= in ? "send" : "receive");
+}
+
+void check_udp_drops(struct scan *scan) {
+    double drops = row_value(scan, "udp", "receive_buffer_errors_per_s");
+    double in = row_value(scan, "udp", "datagrams_in_per_s"), pct = 100 * drops / (drops + fmax(0, in));
+    enum severity severity;
+    // UDP may lose a few; from ten a second and a hundredth on, names are looked up twice and logs have holes.
+    if (drops >= 10 && scan_level(pct, 1, 10, &severity))
+        scan_report(scan, severity, "", &NOBODY,
+                    "%s UDP datagrams/s are dropped because a program does not read them in time, %.0f %% of those "
+                    "that arrive (ss -uanp shows whose Recv-Q is full)",
+                    scan_show(scan, UNIT_PER_S, drops), pct);
 }
 
 struct interface_columns {

@@ -138,6 +138,7 @@ void check_filesystem_full(struct scan *scan);
 void check_retransmits(struct scan *scan);
 void check_listen_drops(struct scan *scan);
 void check_resets(struct scan *scan);
+void check_udp_drops(struct scan *scan);
 void check_interface_errors(struct scan *scan);
 void check_interface_drops(struct scan *scan);
 // findings_self.c

@@ -30,6 +30,7 @@ const struct rule rules[] = {
     {"tcp_retransmits", "network", "network", false, check_retransmits},
     {"listen_drops", "network", "network", false, check_listen_drops},
     {"tcp_resets", "network", "network", false, check_resets},
+    {"udp_drops", "network", "network", false, check_udp_drops},
     {"interface_errors", "network", "network", false, check_interface_errors},
     {"interface_drops", "network", "network", false, check_interface_drops},
     {"lost_events", "kernel", "health", true, check_lost_events},
