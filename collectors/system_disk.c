@@ -89,14 +89,14 @@ static const struct column disk_columns[D_COLUMNS] = {
                              "Reads per second that were joined to a request beside them"),
     [D_WRITE_MERGES] = NUMBER("write_merges_per_s", "WMRG/s", UNIT_PER_S, 7,
                               "Writes per second that were joined to a request beside them"),
-    [D_DISCARDS] =
-        NUMBER("discards_per_s", "D/s", UNIT_PER_S, 7, "Discards (TRIM) completed per second (Linux 4.18 and later)"),
+    [D_DISCARDS] = NUMBER("discards_per_s", "DISC/s", UNIT_PER_S, 7,
+                          "Discards (TRIM) completed per second (Linux 4.18 and later)"),
     [D_DISCARD_BYTES] = NUMBER("discard_bytes_per_s", "DBYTES/s", UNIT_BYTES_PER_S, 8,
                                "Bytes discarded per second (Linux 4.18 and later)"),
     [D_DISCARD_WAIT] = NUMBER("discard_wait_us", "DWAIT", UNIT_US, 8,
                               "Average time of a discard that completed (Linux 4.18 and later)"),
     [D_FLUSHES] =
-        NUMBER("flushes_per_s", "F/s", UNIT_PER_S, 7, "Cache flushes completed per second (Linux 5.5 and later)"),
+        NUMBER("flushes_per_s", "FLUSH/s", UNIT_PER_S, 7, "Cache flushes completed per second (Linux 5.5 and later)"),
     [D_FLUSH_WAIT] = NUMBER("flush_wait_us", "FWAIT", UNIT_US, 8,
                             "Average time of a cache flush that completed (Linux 5.5 and later)"),
     [D_SIZE] = NUMBER("size_bytes", "SIZE", UNIT_BYTES, 8, "Size of the device"),

@@ -56,7 +56,7 @@ static void draw_number(const struct row_time *self, size_t number, struct area 
     area_printf(area_sub(area, right + 1, y, VALUE_WIDTH + 4, 1), 0, 0, ROLE_DIM, "max %s", text);
 }
 
-// What there is no chart of gets a line together: "0 all the time: ERR/s TMO/s". Returns the rows used.
+// What there is no chart of gets a line together: "0 all the time: ERR/s TMOUT/s". Returns the rows used.
 static int draw_together(const struct row_time *self, struct area area, const char *what,
                          bool (*is)(const struct row_points *points, size_t number)) {
     int x = 0;
