@@ -75,6 +75,8 @@ static void comparisons(void **state) {
     static const struct column latency = {.name = "latency_us", .unit = UNIT_US},
                                rss = {.name = "rss", .unit = UNIT_KIB}, op = {.name = "op", .type = COLUMN_TEXT};
     const struct text *ahead = text_from("RA");
+    static const struct column start = {.name = "time_s", .unit = UNIT_S};
+    const union cell clock = {.num = 1790000000.25};
     const union cell us = {.num = 2000}, kib = {.num = 2048}, flags = {.text = ahead};
 
     (void)state;
@@ -97,6 +99,15 @@ static void comparisons(void **state) {
     assert_true(holds(&latency, us, FILTER_UNEQUAL, "3ms..5ms"));
     assert_false(holds(&latency, us, FILTER_EQUAL, "1K..5ms"));
     assert_true(holds(&rss, kib, FILTER_EQUAL, "1M..4M"));
+    assert_true(holds(&start, clock, FILTER_EQUAL, "14:13:20..14:13:20.3")); // by the clock
+    assert_false(holds(&start, clock, FILTER_EQUAL, "14:13:20.3..14:13:21"));
+    assert_true(holds(&start, clock, FILTER_EQUAL, "14:13..14:14"));
+    assert_true(holds(&start, clock, FILTER_LESS, "15:00"));
+    assert_false(holds(&start, clock, FILTER_MORE_EQUAL, "14:13:20.5"));
+    assert_false(holds(&start, clock, FILTER_MORE_EQUAL, "14:"));
+    assert_false(holds(&start, clock, FILTER_MORE_EQUAL, "14:13x"));
+    assert_true(holds(&start, clock, FILTER_MORE_EQUAL, "1790000000.2"));
+    assert_false(holds(&start, us, FILTER_MORE_EQUAL, "14:13")); // no time of the clock
     assert_true(holds(&rss, kib, FILTER_MORE_EQUAL, "2M"));
     assert_true(holds(&rss, kib, FILTER_LESS_EQUAL, "2048"));
     assert_false(holds(&columns[2], kib, FILTER_MORE, "2K"));
@@ -173,6 +184,7 @@ static void values(void **state) {
 }
 
 int main(void) {
+    setenv("TZ", "UTC", 1);
     const struct CMUnitTest tests[] = {cmocka_unit_test(naming), cmocka_unit_test(terms), cmocka_unit_test(comparisons),
                                        cmocka_unit_test(values), cmocka_unit_test(rows_of_keys)};
     return cmocka_run_group_tests(tests, NULL, NULL);

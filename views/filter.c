@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "views/escape.h"
 
@@ -124,29 +125,59 @@ bool filter_number(const struct column *column, const char *value, double *out) 
     return end != value && factor > 0;
 }
 
+// 14:13, 14:13:20 or 14:13:20.5: seconds of the day.
+static bool parse_clock(const char *value, double *out) {
+    int hours, minutes, length = 0;
+    double seconds = 0;
+
+    if (sscanf(value, "%2d:%2d%n", &hours, &minutes, &length) != 2 || !length)
+        return false;
+    if (value[length] == ':') {
+        char *end;
+        seconds = strtod(value + length + 1, &end);
+        length = (int)(end - value);
+    }
+    *out = hours * 3600.0 + minutes * 60.0 + seconds;
+    return !value[length];
+}
+
+// A time since 1970 as seconds of its day here.
+static double of_day(double time) {
+    time_t whole = (time_t)time;
+    struct tm tm;
+
+    localtime_r(&whole, &tm);
+    return tm.tm_hour * 3600.0 + tm.tm_min * 60.0 + tm.tm_sec + (time - (double)whole);
+}
+
 // < 0, 0, > 0; false when the value is nothing to compare the cell with.
 static bool compare(const struct column *column, union cell cell, const char *value, int *order) {
-    double number;
+    double number, own = cell.num;
 
     if (column->type == COLUMN_TEXT) {
         *order = strcmp(text_bytes(cell.text), value);
         return true;
     }
-    if (!filter_number(column, value, &number))
+    if (column->unit == UNIT_S && own >= 1e9 && strchr(value, ':')) { // as it is shown
+        if (!parse_clock(value, &number))
+            return false;
+        own = of_day(own);
+    } else if (!filter_number(column, value, &number)) {
         return false;
-    *order = (cell.num > number) - (cell.num < number);
+    }
+    *order = (own > number) - (own < number);
     return true;
 }
 
 // LOW..HIGH: either may be left out.
 static bool is_within(const struct column *column, union cell cell, const char *value, const char *dots) {
     char low[64];
-    double number;
+    int order;
 
     snprintf(low, sizeof(low), "%.*s", (int)(dots - value), value);
-    if (low[0] && !(filter_number(column, low, &number) && cell.num >= number))
+    if (low[0] && !(compare(column, cell, low, &order) && order >= 0))
         return false;
-    return !dots[2] || (filter_number(column, dots + 2, &number) && cell.num < number);
+    return !dots[2] || (compare(column, cell, dots + 2, &order) && order < 0);
 }
 
 static bool is_equal(const struct column *column, union cell cell, const char *value) {

@@ -35,7 +35,8 @@ struct filter {
 bool filter_parse(const char *text, const struct frame *frame, struct filter *out);
 const char *filter_value(const struct filter *filter, size_t term);
 // Whether the term holds for the cell of its column. Numbers are compared by value, with or without the suffixes that
-// they are shown with (500, 2ms, 4K), or equal as they are shown; texts byte by byte or as they are shown (with
+// they are shown with (500, 2ms, 4K), times since 1970 also by the clock (14:13, 14:13:20.5), or equal as they are
+// shown; texts byte by byte or as they are shown (with
 // escapes). An operation of one letter (op=R) is one with any flags. An empty value, as while it is being typed, holds
 // for every cell.
 bool filter_holds(const struct filter *filter, size_t term, const struct column *column, union cell cell);
