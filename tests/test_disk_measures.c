@@ -468,6 +468,39 @@ static void list_of_a_range(void **state) {
     pane_free(pane);
 }
 
+// From an error to the I/Os that failed so, in the newest frame that has one.
+static void list_of_an_error(void **state) {
+    static const struct column columns[] = {
+        {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8},
+        {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 2},
+        {.name = "error", .title = "ERROR", .type = COLUMN_TEXT, .width = 10},
+    };
+    static const struct table_def io_errors = {"io_errors", "", columns, 3, 3};
+    const struct frame *list[FRAMES];
+    struct look look;
+    memcpy(list, frames, sizeof list);
+    struct frame *last = (struct frame *)make(FRAMES);
+    struct section *section = forge_section("errors", FRAMES);
+    section_table(section, forge_table(&io_errors, "vda|R|ENODATA\nvda|W|EIO"));
+    frame_add_section(last, section, 0);
+    list[FRAMES - 1] = last;
+    forge_look(&look, list, FRAMES);
+    (void)state;
+    struct pane *pane = drawn(&look, 3);
+    forge_key(pane, &look, KEY_VIEW_DOWN, true);
+    struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    assert_int_equal(answer.go_frame, 8);
+    assert_string_equal(pane->filter, "device=vda op=R error=ENODATA");
+    assert_string_equal(view_disk.parts[pane->focus].name, "events");
+    answer = forge_key(pane, &look, KEY_VIEW_BACK, true);
+    assert_true(answer.go_live);
+    forge_key(pane, &look, KEY_VIEW_DOWN, true); // of which none is kept: the frame stays
+    assert_int_equal(forge_key(pane, &look, KEY_VIEW_ENTER, true).go_frame, FRAMES);
+    assert_string_equal(pane->filter, "device=vda op=W error=EIO");
+    pane_free(pane);
+    frame_unref(last);
+}
+
 static void failed_ones_are_red(void **state) {
     (void)state;
     struct look look;
@@ -497,8 +530,9 @@ static void failed_ones_are_red(void **state) {
 int main(void) {
     setenv("TZ", "UTC", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations),     cmocka_unit_test(measures),        cmocka_unit_test(zoom),
-        cmocka_unit_test(list_of_a_cell), cmocka_unit_test(list_of_a_range), cmocka_unit_test(failed_ones_are_red),
+        cmocka_unit_test(operations),       cmocka_unit_test(measures),        cmocka_unit_test(zoom),
+        cmocka_unit_test(list_of_a_cell),   cmocka_unit_test(list_of_a_range), cmocka_unit_test(failed_ones_are_red),
+        cmocka_unit_test(list_of_an_error),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

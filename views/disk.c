@@ -101,6 +101,7 @@ static const struct table_spec by_cgroup = {
 static const struct table_spec errors = {
     .source = {.tables = {"io_errors"}, .sort = "errors_per_s"},
     .shown = "device op error errors errors_per_s sector",
+    .opens = "events",
     .optional = true,
     .empty = "no I/O failed",
 };

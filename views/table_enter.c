@@ -11,6 +11,24 @@ static bool shows_events(const struct part *part) {
     return part->kind == &part_table && ((const struct table_spec *)part->spec)->source.stream;
 }
 
+// The newest frame, of those up to the one that is looked at, in which the stream has a row that the filter finds: what
+// a table counts may have happened long ago. Else the one that is looked at; NULL: there is none.
+static const struct frame *frame_with(const struct look *look, const char *stream, const char *text) {
+    struct filter filter;
+
+    for (size_t i = 0; i <= look->n_window; i++) {
+        const struct frame *frame = i ? look->window[look->n_window - i] : look->frame;
+        const struct table *table = frame ? frame_stream(frame, stream, NULL) : NULL;
+        const union cell *row;
+        size_t at = 0;
+        filter_parse(text, frame, &filter);
+        while (table && (row = table_next(table, &at)))
+            if (filter_lets(&filter, table_def(table)->columns, table_def(table)->n_columns, row))
+                return frame;
+    }
+    return look->frame;
+}
+
 // To the part of this pane that shows the row.
 static bool open_row(struct part_context *ctx, const struct join *join, size_t row) {
     const struct table_spec *spec = ctx->part->spec;
@@ -20,13 +38,17 @@ static bool open_row(struct part_context *ctx, const struct join *join, size_t r
     if (!part)
         return false;
     ctx->go_part = part;
-    if ((spec->source.stream || shows_events(part)) && ctx->look->frame)
+    if (spec->source.stream && ctx->look->frame)
         ctx->go_frame = ctx->look->frame->number;
     if (part->kind->open)
         return part->kind->open(ctx->pane->parts[part - ctx->pane->view->parts], part, join, row);
     row_key_take(&key, join, row, NULL);
     row_key_filter(&key, ctx->go_filter, sizeof(ctx->go_filter));
     row_key_forget(&key);
+    if (shows_events(part) && ctx->look->frame) {
+        const struct table_spec *list = part->spec;
+        ctx->go_frame = frame_with(ctx->look, list->source.tables[0], ctx->go_filter)->number;
+    }
     snprintf(ctx->message, sizeof(ctx->message), "Esc goes back");
     return true;
 }
