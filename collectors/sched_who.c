@@ -18,7 +18,7 @@
 #define ASKS 24               // in one round
 #define COMING_NS 50000000ull // an event that was recorded has been read after so long
 
-enum urgency { URGENT_NOT, URGENT_SHORT, URGENT_RUNS, URGENT_QUEUED, URGENT_LONG, URGENT_DISK, URGENCIES };
+enum urgency { URGENT_NOT, URGENT_SHORT, URGENT_LONG, URGENT_RUNS, URGENT_QUEUED, URGENT_DISK, URGENCIES };
 
 struct sched_who {
     const char *proc; // NULL: the events' numbers are not its
@@ -276,6 +276,22 @@ static uint32_t turns_at(const struct turns *turns, size_t i) {
     return i < turns->n[0] ? turns->slots[0][i] : turns->slots[1][i - turns->n[0]];
 }
 
+// Many CPUs have many that run, and a crowd many that want to, again and again: of them each round has a few. And each
+// leaves some room to the others when answers do not come.
+static size_t most_of(enum urgency urgency, size_t room) {
+    static const struct {
+        size_t most, leaves;
+    } parts[URGENCIES] = {
+        [URGENT_SHORT] = {ASKS, SCHED_ASKS_MAX * 3 / 4},
+        [URGENT_LONG] = {ASKS, SCHED_ASKS_MAX / 4},
+        [URGENT_RUNS] = {ASKS / 3, SCHED_ASKS_MAX / 2},
+        [URGENT_QUEUED] = {ASKS / 3, SCHED_ASKS_MAX / 2},
+        [URGENT_DISK] = {ASKS, 0},
+    };
+    size_t left = room > parts[urgency].leaves ? room - parts[urgency].leaves : 0;
+    return left < parts[urgency].most ? left : parts[urgency].most;
+}
+
 static size_t choose(struct sched_who *who, const struct sched_machine *machine, uint64_t now, struct sched_ask *asks,
                      size_t room) {
     struct turns all[URGENCIES] = {0};
@@ -285,12 +301,8 @@ static size_t choose(struct sched_who *who, const struct sched_machine *machine,
         turns_add(&all[urgency], slot, who->cursors[urgency]);
     }
     for (int urgency = URGENT_DISK; urgency > URGENT_NOT; urgency--) {
-        // Many CPUs have many that run, and a crowd many that want to, again and again: of them each round has a few,
-        // while the answers come.
-        bool again = urgency == URGENT_RUNS || urgency == URGENT_QUEUED;
-        size_t n = all[urgency].n[0] + all[urgency].n[1];
-        size_t most = !again ? ASKS : room > SCHED_ASKS_MAX / 2 ? ASKS / 3 : 0;
-        for (size_t i = 0; i < n && i < most && chosen < room && chosen < ASKS; i++, chosen++) {
+        size_t n = all[urgency].n[0] + all[urgency].n[1], most = most_of(urgency, room - chosen);
+        for (size_t i = 0; i < n && i < most && chosen < ASKS; i++, chosen++) {
             uint32_t slot = turns_at(&all[urgency], i);
             question(who, machine, slot, now, &asks[chosen]);
             struct sched_person *person = &who->persons[slot];

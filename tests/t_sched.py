@@ -9,8 +9,7 @@ text      run-queue latency (from sched_waking on) and off-CPU time against what
 runqlat   the same power-of-two buckets as runqlat's, where that is there and runs
 stuck     threads that wait for a slow FUSE file (in D), a file's lock, a mutex, a pipe, a child by vfork, their control group's
           limit, and a real-time hog: each is named rightly
-crowd     the same of a thread in D, while 150 threads a CPU want to run
-Arguments choose: t_sched.py [busy] [counts] [text] [runqlat] [stuck] [crowd].
+Arguments choose: t_sched.py [busy] [counts] [text] [runqlat] [stuck].
 """
 import json, os, re, shutil, signal, subprocess, sys, tempfile, time
 
@@ -401,22 +400,6 @@ def stuck():
     ktop.process.end()
 
 
-def crowd():
-    work = tempfile.mkdtemp(prefix="ktop-sched-")
-    undo.append(lambda: shutil.rmtree(work, ignore_errors=True))
-    slow, server = slow_file(work)
-    if not slow:
-        print("     not tested: no FUSE", flush=True)
-        return
-    ktop = Ktop(0.5)
-    burners = [load("burn", cpu, 0) for cpu in range(os.cpu_count()) for _ in range(150)]
-    ktop.until("a crowd", lambda frame: sum(r["run_queue"] or 0 for r in frame["tables"]["cpus"]) > len(burners) / 2)
-    slow_reader(ktop, slow, server, 8)
-    rows = ktop.frames[-1]["tables"]["stuck"]
-    check({r["kind"] for r in rows} >= {"uninterruptible", "cpu"}, f"crowd: {len(rows)} rows, of the crowd as well")
-    ktop.process.end()
-
-
 def realtime(ktop):
     """A task that shares its CPU with a real-time one, which the kernel lets have 95 % of it or all."""
     try:
@@ -457,13 +440,13 @@ def main():
     undo.append(lambda: shutil.rmtree(work, ignore_errors=True))
     LOAD = f"{work}/sched_load"
     subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", LOAD, f"{HERE}/vm/programs/sched_load.c", "-lpthread"], check=True)
-    chosen = sys.argv[1:] or ["busy", "counts", "text", "runqlat", "stuck", "crowd"]
+    chosen = sys.argv[1:] or ["busy", "counts", "text", "runqlat", "stuck"]
     KEEP = len(undo)
     good = "busy" not in chosen or attempts("busy", busy)
     for p in tracing.never_idle():
         undo.append(lambda p=p: (p.kill(), p.wait()))
     KEEP = len(undo)
-    for name, part in (("counts", counts), ("text", text), ("runqlat", runqlat), ("stuck", stuck), ("crowd", crowd)):
+    for name, part in (("counts", counts), ("text", text), ("runqlat", runqlat), ("stuck", stuck)):
         if name in chosen and not attempts(name, part):
             good = False
     return 0 if good else 1

@@ -161,6 +161,33 @@ static void a_crowd_waits(void **state) {
     sched_look_free(look);
 }
 
+// Threads that sleep for short times, while the looker gets no CPU: who waits for one is asked about all the same.
+static void many_sleep(void **state) {
+    (void)state;
+    enum { WAITS = MANY + 1 };
+    uint64_t us = 0;
+    atomic_store(&answers_now, false);
+    struct sched_look *look = sched_look_new(proc, say_late);
+    struct sched_who *who = sched_who_new(proc, NULL, look);
+    for (int round = 0; round < 20; round++, us += 1000000) {
+        for (int32_t tid = 1; tid <= MANY; tid++) {
+            switches(us, 0, 0, 0, tid);
+            switches(us + 1, 0, tid, SCHED_STATE_S, 0);
+        }
+        sched_who_look(who, machine, (us + 1000) * US);
+    }
+    wakes(us, 0, WAITS, 0);
+    for (int32_t tid = 1; tid <= MANY; tid++) {
+        switches(us + 29000, 1, 0, 0, tid);
+        switches(us + 29001, 1, tid, SCHED_STATE_S, 0);
+    }
+    sched_who_look(who, machine, (us + 30000) * US);
+    assert_true(was_asked(who, WAITS));
+    atomic_store(&answers_now, true);
+    sched_who_free(who);
+    sched_look_free(look);
+}
+
 // Where events have other numbers than /proc, nobody there is taken for one of theirs.
 static void another_namespace(void **state) {
     (void)state;
@@ -181,6 +208,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(hidden_is_not_gone, begin, end),
         cmocka_unit_test_setup_teardown(many_run, begin, end),
         cmocka_unit_test_setup_teardown(a_crowd_waits, begin, end),
+        cmocka_unit_test_setup_teardown(many_sleep, begin, end),
         cmocka_unit_test_setup_teardown(another_namespace, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
