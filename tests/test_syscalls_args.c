@@ -132,6 +132,7 @@ static void idle_calls(void **state) {
     assert_true(idle(SYS_futex, 0x1000, PRIVATE | WAIT_BITSET, ""));
     assert_false(idle(SYS_futex, 0x1000, PRIVATE | LOCK_PI, ""));
     assert_true(idle(SYS_read, 0, 0, "0</dev/pts/3>, 0x7ffe, 1"));
+    assert_true(idle(SYS_read, 3, 0x1000, "3</dev/fuse>, 0x1000, 2097152")); // a server that has nothing to do
     assert_true(idle(SYS_read, 5, 0, "5<anon_inode:[timerfd]>, 0x7ffe, 8"));
     assert_true(idle(SYS_read, 8, 0, "8<pipe:[2652685]>, 0x7ffe, 8192"));
     assert_true(idle(SYS_recvfrom, 0, 0, ""));
