@@ -98,6 +98,7 @@ void tasks_settle(struct tasks *tasks, uint64_t until_ns);
 
 // ---- tasks_end.c ----
 void tasks_hear_endings(struct tasks *tasks);
+void tasks_ending(void *tasks, const struct task_account *account); // one of them
 void tasks_resolve_endings(struct tasks *tasks);
 void task_gone(struct tasks *tasks, struct task *task);
 void tasks_forget_ended(struct tasks *tasks); // the ended ones of the frame before

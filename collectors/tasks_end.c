@@ -71,9 +71,21 @@ void task_gone(struct tasks *tasks, struct task *task) {
     ended_show(tasks, task);
 }
 
+// What it was at last: it may have been read before it became another program, or not at all.
+static void end_names(struct tasks *tasks, struct task *task, const struct task_account *account) {
+    if (!task->comm)
+        task->ppid = account->ppid;
+    names_release(tasks->names, task->comm);
+    task->comm = names_get(tasks->names, account->comm, strlen(account->comm));
+    if (!task->user)
+        task->user = names_user(tasks->names, account->uid);
+}
+
 static void end_keep(struct tasks *tasks, struct task *task, const struct task_account *account) {
     if (!task->end)
         task->end = xcalloc(1, sizeof(*task->end));
+    if (!account->group)
+        end_names(tasks, task, account);
     // The exact time lacks what ran since the scheduler looked last, which is all of a short life: of
     // those the ticks that hit them are right on average.
     uint64_t ticked_ns = account->elapsed_us < SHORT_US ? (account->utime_us + account->stime_us) * 1000 : 0;
@@ -101,12 +113,9 @@ static void end_keep(struct tasks *tasks, struct task *task, const struct task_a
 // One that was never seen alive.
 static struct task *end_add(struct tasks *tasks, const struct task_account *account, pid_t key) {
     struct task *task = tasks_set_add(tasks->set, key);
-    task->ppid = account->ppid;
     task->uid = account->uid;
     task->born = task->settled = true;
     task->counters.have = UINT8_MAX;
-    task->comm = names_get(tasks->names, account->comm, strlen(account->comm));
-    task->user = names_user(tasks->names, account->uid);
     if (key < 0) {
         task->process = tasks_set_find(tasks->set, account->tgid);
         task->pid = account->tgid;
@@ -128,7 +137,7 @@ static void thread_ending(struct tasks *tasks, const struct task_account *accoun
         end_keep(tasks, thread, account);
 }
 
-static void on_ending(void *context, const struct task_account *account) {
+void tasks_ending(void *context, const struct task_account *account) {
     struct tasks *tasks = context;
     struct task *task;
     if (account->group) { // the last thread of several is gone
@@ -160,7 +169,7 @@ static void on_ending(void *context, const struct task_account *account) {
 void tasks_hear_endings(struct tasks *tasks) {
     if (!tasks->listening)
         return;
-    int rc = taskstats_endings(tasks->link, on_ending, tasks);
+    int rc = taskstats_endings(tasks->link, tasks_ending, tasks);
     if (rc > 0) {
         tasks->lost += (uint64_t)rc;
         tasks->listed_frame = 0; // find out by listing

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #define TASK_COMM_MAX 64         // /proc shows up to 63 bytes: a worker's name goes on after the 15 of the task
+#define TASK_EXITING 0x00000004u // PF_EXITING in `flags`
 #define TASK_KTHREAD 0x00200000u // PF_KTHREAD in `flags`
 
 struct task_stat {

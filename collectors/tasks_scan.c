@@ -47,6 +47,12 @@ static bool is_zombie(const struct task *task) {
     return (task->state == 'Z' || task->state == 'X') && task->threads <= 1;
 }
 
+// On its way out, though it may still be about to run: its end is told before it is a zombie. The first thread of
+// several may be that for as long as the process runs.
+static bool is_leaving(const struct task *task, const struct task_stat *stat) {
+    return stat->state == 'Z' || ((stat->flags & TASK_EXITING) && (stat->threads <= 1 || task->process));
+}
+
 // The counters that stat does not tell: of a process that has several threads only taskstats knows them all.
 static void counters_rest(struct tasks *tasks, struct task *task, const struct task_account *account,
                           struct task_counters *now) {
@@ -129,7 +135,7 @@ static void task_identity(struct tasks *tasks, struct task *task, const struct t
 
 // Another task took the number: the old one is over, the new one is looked at in this frame.
 static bool task_replaced(struct tasks *tasks, struct task *task, const struct task_stat *stat) {
-    bool other = task->start ? task->start != stat->start : task->end && stat->state != 'Z';
+    bool other = task->start ? task->start != stat->start : task->end && !is_leaving(task, stat);
     if (!other)
         return false;
     pid_t pid = task->process ? 0 : task->pid;
@@ -152,6 +158,8 @@ bool task_update(struct tasks *tasks, struct task *task, const struct task_accou
     tasks->n_reads++;
     int rc = task_read_stat(&tasks->proc, task, &stat);
     if (rc == -ENOENT || rc == -ESRCH) {
+        if (!task->end) // it was told before it left the process table, but after the last look at what is told
+            tasks_hear_endings(tasks);
         task_gone(tasks, task);
         return false;
     }
@@ -161,7 +169,7 @@ bool task_update(struct tasks *tasks, struct task *task, const struct task_accou
         return false;
     task->start = stat.start;
     task_identity(tasks, task, &stat);
-    if (task->end && !is_zombie(task)) { // its first thread ended, the process did not
+    if (task->end && !is_zombie(task) && !is_leaving(task, &stat)) { // its first thread ended, the process did not
         free(task->end);
         task->end = NULL;
     }

@@ -29,7 +29,8 @@ struct fake {
     const char *comm;
     char state;
     int ppid, threads;
-    bool bare; // stat and schedstat only: for many
+    bool bare;    // stat and schedstat only: for many
+    bool exiting; // PF_EXITING
     unsigned long long minflt, utime, stime, children, start, cpu_ns, delay_ns, switches, read_bytes;
 };
 
@@ -57,11 +58,11 @@ static inline void put_task(const struct fake *f) {
     snprintf(base, sizeof(base), f->tid ? "%d/task/%d" : "%d", f->pid, f->tid);
     snprintf(file, sizeof(file), "%s/stat", base);
     put(file,
-        "%d (%s) %c %d 1 1 0 -1 4194304 %llu 0 0 0 %llu %llu %llu 0 20 0 %d 0 %llu 4096000 50 0 0 0 0 0 0 0 0 0 0 0 0 "
+        "%d (%s) %c %d 1 1 0 -1 %d %llu 0 0 0 %llu %llu %llu 0 20 0 %d 0 %llu 4096000 50 0 0 0 0 0 0 0 0 0 0 0 0 "
         "17 "
         "1 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
-        f->tid ? f->tid : f->pid, f->comm, f->state, f->ppid, f->minflt, f->utime, f->stime, f->children,
-        f->threads ? f->threads : 1, f->start);
+        f->tid ? f->tid : f->pid, f->comm, f->state, f->ppid, f->exiting ? 4194308 : 4194304, f->minflt, f->utime,
+        f->stime, f->children, f->threads ? f->threads : 1, f->start);
     snprintf(file, sizeof(file), "%s/schedstat", base);
     put(file, "%llu %llu 5\n", f->cpu_ns, f->delay_ns);
     if (f->bare)

@@ -107,6 +107,63 @@ static void the_end_is_shown_once(void **state) {
     assert_int_equal(tasks->n_state['R'], 1);
 }
 
+static void told(int pid, const char *comm) {
+    struct task_account account = {.pid = pid, .tgid = pid, .ppid = 10, .has_tgid = true, .has_all = true};
+    account.cpu_ns = 3000000, account.elapsed_us = 100000;
+    snprintf(account.comm, sizeof(account.comm), "%s", comm);
+    tasks_ending(tasks, &account);
+}
+
+// The kernel tells of an end while the task is still on its way out: no other task has taken its number.
+static void the_end_is_told_before_it_is_gone(void **state) {
+    (void)state;
+    struct fake parent = {.pid = 10, .comm = "x", .state = 'S', .start = 5};
+    struct fake leaves = {.pid = 11, .ppid = 10, .comm = "true", .state = 'R', .start = 1ull << 40, .exiting = true};
+    put_task(&parent);
+    put_host(100, 10, 1, 10);
+    first();
+    frame();
+    put_task(&leaves);
+    told(11, "true");
+    put_host(100, 11, 2, 11);
+    frame();
+    assert_null(row(11, 'X'));
+    assert_non_null(row(11, 'R'));
+    take("11");
+    put_host(100, 11, 1, 11);
+    tasks_list(tasks);
+    assert_null(row(11, 'R'));
+    const union cell *cells = row(11, 'X');
+    assert_non_null(cells);
+    assert_true(cells[table_column(&tasks_table, "exit_code")].num == 0);
+    assert_true(cells[table_column(&tasks_table, "cpu_pct")].num > 0);
+    frame();
+    assert_null(row(11, 'X'));
+}
+
+// One that was read before it became another program ends as that.
+static void the_end_has_the_last_name(void **state) {
+    (void)state;
+    struct fake parent = {.pid = 10, .comm = "x", .state = 'S', .start = 5};
+    struct fake child = {.pid = 11, .ppid = 10, .comm = "sh", .state = 'R', .start = 1ull << 40};
+    put_task(&parent);
+    put_host(100, 10, 1, 10);
+    first();
+    frame();
+    put_task(&child);
+    put_host(100, 11, 2, 11);
+    frame();
+    assert_non_null(row(11, 'R'));
+    told(11, "true");
+    take("11");
+    put_host(100, 11, 1, 11);
+    frame();
+    const union cell *cells = row(11, 'X');
+    assert_non_null(cells);
+    assert_string_equal(text_bytes(cells[table_column(&tasks_table, "comm")].text), "true");
+    assert_true(cells[table_column(&tasks_table, "ppid")].num == 10);
+}
+
 static void threads_stand_for_their_process(void **state) {
     (void)state;
     struct fake p = {.pid = 20, .comm = "multi", .state = 'S', .threads = 2, .start = 5, .utime = 5};
@@ -248,9 +305,17 @@ static void the_first_rows_come_early(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(rates_are_differences),   TEST(a_counter_that_falls_is_not_a_rate), TEST(a_reused_pid_is_another_task),
-        TEST(the_end_is_shown_once),   TEST(threads_stand_for_their_process),    TEST(a_process_ends_with_its_threads),
-        TEST(only_what_was_asked_for), TEST(what_cannot_be_read_is_null),        TEST(the_first_rows_come_early),
+        TEST(rates_are_differences),
+        TEST(a_counter_that_falls_is_not_a_rate),
+        TEST(a_reused_pid_is_another_task),
+        TEST(the_end_is_shown_once),
+        TEST(the_end_is_told_before_it_is_gone),
+        TEST(the_end_has_the_last_name),
+        TEST(threads_stand_for_their_process),
+        TEST(a_process_ends_with_its_threads),
+        TEST(only_what_was_asked_for),
+        TEST(what_cannot_be_read_is_null),
+        TEST(the_first_rows_come_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
