@@ -405,6 +405,7 @@ static pid_t flood_start(void) {
     if (child)
         return child;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setpriority(PRIO_PROCESS, 0, -20); // half a CPU's rate is no torrent
     while (getppid() == parent)
         for (int i = 0; i < 1000; i++)
             syscall(SYS_getsid, 0);
