@@ -2,6 +2,8 @@
 # needs: san; --doctor names what works and what does not, with a fix for each, as root and as nobody, and leaves nothing behind
 import os
 import re
+import shutil
+import struct
 import subprocess
 import tempfile
 
@@ -39,6 +41,51 @@ def doctor(*before, program=KTOP):
     return works, broken
 
 
+def entry(program):
+    """Where the program begins, in its file."""
+    with open(program, "rb") as f:
+        head = f.read(64)
+        start, table, size, n = (*struct.unpack_from("<QQ", head, 24), *struct.unpack_from("<HH", head, 54))
+        for i in range(n):
+            f.seek(table + i * size)
+            kind, _, offset, address, _, length = struct.unpack("<IIQQQQ", f.read(40))
+            if kind == 1 and address <= start < address + length:
+                return start - address + offset
+    raise AssertionError(f"no entry in {program}")
+
+
+def probe_hits(trace, file, place, cause):
+    """Whether a probe of the test's own is recorded when it is hit; None: the kernel has or takes none."""
+    name = f"t_doctor_{os.getpid()}"
+    instance = f"instances/{name}"
+    try:
+        trace.write(file, f"p:{name}/hit {place}\n", append=True)
+    except OSError:
+        return None
+    os.mkdir(f"{trace.path}/{instance}")
+    try:
+        trace.write(f"{instance}/events/{name}/hit/enable", "1")
+        cause()
+        return "hit:" in trace.read(f"{instance}/trace")
+    finally:
+        trace.write(f"{instance}/events/{name}/hit/enable", "0")
+        os.rmdir(f"{trace.path}/{instance}")
+        trace.write(file, f"-:{name}/hit\n", append=True)
+
+
+def probes_checked(trace, works, broken):
+    """What it says of each kind of probe is what comes of the test's own."""
+    true = os.path.realpath(shutil.which("true"))
+    for name, hits in (("kprobes", probe_hits(trace, "kprobe_events", "vfs_read", lambda: trace.read("current_tracer"))),
+                       ("uprobes", probe_hits(trace, "uprobe_events", f"{true}:{entry(true):#x}", lambda: subprocess.run([true], check=True)))):
+        print(f"{name}: {'none here' if hits is None else 'recorded' if hits else 'not recorded'}; {works.get(name) or broken[name][0]}")
+        assert (name in works) == bool(hits), (name, hits, works, broken)
+        if hits:
+            assert works[name] == "a probe was put in, hit and removed"
+        elif hits is not None:
+            assert "not recorded" in broken[name][0], broken
+
+
 def as_root():
     trace = tracing.Tracefs()
     try:
@@ -47,9 +94,7 @@ def as_root():
         for inside in ([], trace.inside):
             works, broken = doctor(*inside)
             assert "tracefs" in works and "trace instances" in works, broken
-            # What it says about probes is what the kernel has.
-            assert ("kprobes" in works) <= os.path.exists(f"{trace.path}/kprobe_events")
-            assert ("uprobes" in works) <= os.path.exists(f"{trace.path}/uprobe_events")
+            probes_checked(trace, works, broken)
             if not os.path.exists(f"{trace.path}/kprobe_events"):
                 assert "CONFIG_KPROBE_EVENTS" in broken["kprobes"][0]
             if "function tracer" in broken and "function" in trace.read("available_tracers").split():
