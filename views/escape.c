@@ -125,10 +125,10 @@ void escape_fit(const char *text, int width, char *out, size_t size) {
     int cells = 0;
 
     while (at < length) {
-        uint32_t ch;
+        uint32_t ch = 0;
         size_t n = utf8_decode(all + at, length - at, &ch);
         cells += char_width(ch);
-        if (cells > width || at + n + sizeof(more) > size)
+        if (!n || cells > width || at + n + sizeof(more) > size)
             break;
         at += n;
         keep = cells < width ? at : keep; // there is a cell for the end

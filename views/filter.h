@@ -31,7 +31,7 @@ struct filter {
 };
 
 // Whether the text names columns, that is, ones that a table of this frame has. Else it is a text that rows contain.
-// Equal texts give equal bytes of `out`.
+// Two that agree in n and in all bytes of `text`, which is filled up with zeros, ask for the same.
 bool filter_parse(const char *text, const struct frame *frame, struct filter *out);
 const char *filter_value(const struct filter *filter, size_t term);
 // Whether the term holds for the cell of its column. Numbers are compared by value, with or without the suffixes that

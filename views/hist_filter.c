@@ -123,9 +123,9 @@ void hist_filter_settle(struct part_context *ctx) {
     struct filter now;
 
     filter_parse(pane_filter(ctx->pane, ctx->part), ctx->look->frame, &now);
-    bool changed = memcmp(&now, &select->filter, sizeof now) != 0;
+    bool changed = now.n != select->filter.n || memcmp(now.text, select->filter.text, sizeof now.text) != 0;
     if (changed) {
-        memcpy(&select->filter, &now, sizeof now); // with what lies between the members: it is compared
+        select->filter = now;
         select->unmatched = false;
         select->matched_number = 0;
         select->busy_value[0] = '\0';
