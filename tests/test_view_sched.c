@@ -308,6 +308,43 @@ static void who_holds_it(void **state) {
     frame_unref(frame);
 }
 
+// A filter for a thread narrows the waits as well: to those that are kept by thread.
+static void filtered(void **state) {
+    (void)state;
+    struct frame *frame = (struct frame *)make(1);
+    struct section *section = forge_section("threads", 1);
+    struct hist_set *set = hist_set_new(&sched_queue_process_hist);
+    for (int i = 0; i < 2; i++) {
+        union cell keys[3] = {{.num = 101 + i * 99}, {.num = 101 + i * 99}, {.text = text_from(i ? "pgbench" : "db")}};
+        hist_set_add(set, keys, forge_runs((struct forge_run[]){{20000, 3 + (uint32_t)i}, {0, 0}}));
+    }
+    section_hists(section, set);
+    frame_add_section(frame, section, 0);
+    const struct frame *one = frame;
+    struct look look;
+    struct pane *pane = pane_new(&view_sched);
+    struct grid *grid = grid_new(80, 40, true);
+    forge_look(&look, &one, 1);
+    static const char *const expected[][3] = {
+        {"", "- Run-queue latency, cpu all -", "count 1501 "},
+        {"pid=200", "- Run-queue latency by thread, pid 200 (filter), tid all, comm all -", "count 4 "},
+        {"pgben", "- Run-queue latency by thread, with \"pgben\" -", "count 4 "},
+        {"cpu=1", "- Run-queue latency, cpu 1 (filter) -", "count 901 "},
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        pane_set_filter(pane, expected[i][0]);
+        pane_draw(pane, &look, grid_area(grid));
+        char *screen = forge_screen(grid);
+        assert_non_null(strstr(screen, expected[i][1]));
+        assert_non_null(strstr(screen, expected[i][2]));
+        free(screen);
+        grid_clear(grid);
+    }
+    grid_free(grid);
+    pane_free(pane);
+    frame_unref(frame);
+}
+
 static void wider(void **state) {
     (void)state;
     static const char *const titles[] = {"Stuck now", "Threads", "Run queues", "Limits on CPU time", NULL};
@@ -352,8 +389,8 @@ static void order(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(screens), cmocka_unit_test(why),   cmocka_unit_test(who_holds_it),
-        cmocka_unit_test(wider),   cmocka_unit_test(order),
+        cmocka_unit_test(screens), cmocka_unit_test(why),      cmocka_unit_test(who_holds_it),
+        cmocka_unit_test(wider),   cmocka_unit_test(filtered), cmocka_unit_test(order),
     };
     return cmocka_run_group_tests(tests, frames_make, frames_drop);
 }

@@ -228,8 +228,10 @@ static void brief_text(const struct hist_select *select, const struct hist_def *
         int n = want || filtered ? snprintf(out + used, size - used, "%s%s", used ? ", " : "", want ? want : term) : 0;
         used += n > 0 ? (size_t)n : 0;
     }
+    char rest[160];
+    hist_filter_text(select, def, rest, sizeof rest);
     if (used < size)
-        hist_filter_text(select, def, out + used, size - used);
+        snprintf(out + used, size - used, "%s", used || !rest[0] ? rest : rest + strlen(", "));
 }
 
 // With from what to what it is measured where there is room for that; what is chosen is said in any case.

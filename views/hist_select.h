@@ -31,7 +31,8 @@ struct hist_select {
 // What there is to know of a set beyond its definition.
 struct hist_measure {
     const char *set;
-    const char *column;         // of the list of single ones: where the same value stands; NULL: nowhere
+    const char *column;         // of the list of single ones: where the same value stands; NULL: nowhere. Sets with
+                                // the same one are one measure, kept by something else
     uint16_t linear;            // values from 0 to this on a linear axis, as shares of it; 0: a logarithmic axis
     const char *table;          // no set of the frame at all: the column `set` of this table, a value a row
     const struct hist_def *def; // with `table`: its definition; the keys are the table's

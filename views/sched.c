@@ -101,7 +101,13 @@ static const struct table_spec cgroups = {
 };
 
 static const char *const sets[] = {"run_queue_latency", "off_cpu", "run_queue_by_process", NULL};
-static const struct hist_spec hists = {.untyped = true, .sets = sets};
+// The same waits, by CPU and by thread: a filter for a thread leads to the second.
+static const struct hist_measure measures[] = {
+    {.set = "run_queue_latency", .column = "run_queue_us"},
+    {.set = "run_queue_by_process", .column = "run_queue_us"},
+    {0},
+};
+static const struct hist_spec hists = {.untyped = true, .sets = sets, .measures = measures};
 
 static const struct part parts[] = {
     {
