@@ -69,7 +69,7 @@ check("ascii", {}, lambda raw: want("--ascii: only ASCII", max(raw) < 128, bytes
 check("C locale", {"LC_ALL": "C", "LANG": "C"}, lambda raw: want("C locale: only ASCII", max(raw) < 128, bytes(b for b in raw if b > 127)),
       keys="12345q")
 check("UTF-8", {"LC_ALL": "C.UTF-8"}, utf8, keys="12345q")
-for columns, rows in ((40, 10), (19, 24), (80, 4), (1, 1), (3, 2), (20, 5), (400, 120)):
+for columns, rows in ((40, 10), (19, 24), (80, 4), (1, 1), (3, 2), (20, 5), (400, 120), (65535, 65535)):
     check(f"{columns}x{rows}", {}, None, columns, rows, keys="12345/abc\r\\xyz\r[]{}  Hfq")
 for one in checks:
     one.result()

@@ -23,7 +23,8 @@
 #include "views/width.h"
 
 #define PAIRS_MAX 256
-#define ROW_MAX 1024
+#define ROW_MAX 1024 // what a terminal may be wide and high: one that says more would take all memory
+#define ROWS_MAX 1024
 
 static struct {
     SCREEN *terminal;
@@ -120,11 +121,38 @@ static void arm_restore(void) {
     restore_arm(STDOUT_FILENO, &screen.settings, bytes, n);
 }
 
-static void take_size(void) {
+// The terminal's own size, or what of it is used. False: it does not say.
+static bool ask_size(int *height, int *width) {
     struct winsize size;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col &&
-        (size.ws_row != LINES || size.ws_col != COLS))
-        resizeterm(size.ws_row, size.ws_col);
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row || !size.ws_col)
+        return false;
+    *height = size.ws_row < ROWS_MAX ? size.ws_row : ROWS_MAX;
+    *width = size.ws_col < ROW_MAX ? size.ws_col : ROW_MAX;
+    return true;
+}
+
+static SCREEN *open_terminal(const char *type) {
+    int height, width;
+    // The size is the terminal's own: what a shell exported once stays wrong after a resize.
+    unsetenv("LINES");
+    unsetenv("COLUMNS");
+    if (ask_size(&height, &width)) { // ncurses would take all of it
+        char text[16];
+        snprintf(text, sizeof text, "%d", height);
+        setenv("LINES", text, 1);
+        snprintf(text, sizeof text, "%d", width);
+        setenv("COLUMNS", text, 1);
+    }
+    SCREEN *terminal = newterm(type, stdout, stdin);
+    unsetenv("LINES");
+    unsetenv("COLUMNS");
+    return terminal;
+}
+
+static void take_size(void) {
+    int height, width;
+    if (ask_size(&height, &width) && (height != LINES || width != COLS))
+        resizeterm(height, width);
     screen.width = COLS < ROW_MAX ? COLS : ROW_MAX;
     screen.height = LINES;
     free(screen.shown);
@@ -141,12 +169,9 @@ bool screen_open(bool want_ascii, char *why, size_t size) {
     screen.ascii = !wants_utf8() || want_ascii;
     if (!find_terminal(type, sizeof type, why, size))
         return false;
-    // The size is the terminal's own: what a shell exported once stays wrong after a resize.
-    unsetenv("LINES");
-    unsetenv("COLUMNS");
     set_escdelay(25);
     del_curterm(cur_term); // only looked at; newterm reads its own
-    screen.terminal = newterm(type, stdout, stdin);
+    screen.terminal = open_terminal(type);
     if (!screen.terminal) {
         snprintf(why, size, "the terminal (type %s) could not be set up: use --batch, or export TERM=xterm", type);
         return false;
