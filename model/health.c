@@ -16,12 +16,14 @@ static const struct column collector_columns[N_COLLECTOR_COLUMNS] = {
                    .type = COLUMN_TEXT,
                    .width = 10,
                    .ascending = true},
-    [STATE] = {.name = "state",
-               .title = "STATE",
-               .help = "ok, degraded (works in part), unavailable, starting, or stale (did not deliver in time).",
-               .type = COLUMN_TEXT,
-               .width = 11,
-               .ascending = true},
+    [STATE] =
+        {.name = "state",
+         .title = "STATE",
+         .help = "ok, degraded (works in part), unavailable, starting, off (nothing that is shown needs it), or stale "
+                 "(did not deliver in time).",
+         .type = COLUMN_TEXT,
+         .width = 11,
+         .ascending = true},
     [CPU_PCT] = {.name = "cpu_pct",
                  .title = "CPU%",
                  .help = "CPU time that its thread used, of one CPU.",
@@ -81,7 +83,15 @@ static double share(uint64_t part, uint64_t begin_ns, uint64_t end_ns, double sc
     return end_ns > begin_ns ? scale * (double)part / (double)(end_ns - begin_ns) : NAN;
 }
 
-static const struct text *collector_detail(const struct section *section, uint64_t stale_ns) {
+// It has delivered nothing, and nobody waits for it.
+static bool is_off(const struct frame *frame, const struct section *section, uint64_t stale_ns) {
+    return frame->number && !stale_ns && section_state(section) == SECTION_STARTING && !section_notes(section) &&
+           section_end(section) < frame->begin_ns;
+}
+
+static const struct text *collector_detail(const struct section *section, bool off, uint64_t stale_ns) {
+    if (off)
+        return text_from("runs only while a pane that needs it is shown or pinned (p)");
     if (stale_ns)
         return text_printf("its data is %.1f s old", (double)stale_ns / 1e9);
     const struct note *worst = NULL;
@@ -93,11 +103,16 @@ static const struct text *collector_detail(const struct section *section, uint64
     return worst ? text_from(worst->text) : NULL;
 }
 
-static void collector_row(struct table_builder *rows, const struct section *section, uint64_t stale_ns) {
+static void collector_row(struct table_builder *rows, const struct frame *frame, uint16_t i) {
+    const struct section *section = frame->sections[i];
+    uint64_t stale_ns = frame->stale_ns[i];
+    bool off = is_off(frame, section, stale_ns);
     uint32_t row = table_builder_add(rows);
     table_builder_set_text(rows, row, COLLECTOR, text_from(section_collector(section)));
     table_builder_set_text(rows, row, STATE,
-                           text_from(stale_ns ? "stale" : section_state_name(section_state(section))));
+                           text_from(off        ? "off"
+                                     : stale_ns ? "stale"
+                                                : section_state_name(section_state(section))));
     // Of late data the rates would be those of another interval.
     if (!stale_ns && section_state(section) != SECTION_STARTING) {
         uint64_t begin = section_begin(section), end = section_end(section);
@@ -105,7 +120,7 @@ static void collector_row(struct table_builder *rows, const struct section *sect
         table_builder_set_num(rows, row, EVENTS_PER_S, share(section_seen(section), begin, end, 1e9));
         table_builder_set_num(rows, row, LOST, (double)section_lost(section));
     }
-    table_builder_set_text(rows, row, DETAIL, collector_detail(section, stale_ns));
+    table_builder_set_text(rows, row, DETAIL, collector_detail(section, off, stale_ns));
 }
 
 struct section *health_section(const struct frame *frame, const struct health_self *self) {
@@ -113,7 +128,7 @@ struct section *health_section(const struct frame *frame, const struct health_se
     section_set_state(section, SECTION_OK);
     struct table_builder *rows = table_builder_new(&health_collectors_table);
     for (uint16_t i = 0; i < frame->n_sections; i++)
-        collector_row(rows, frame->sections[i], frame->stale_ns[i]);
+        collector_row(rows, frame, i);
     uint32_t row = table_builder_add(rows);
     table_builder_set_text(rows, row, COLLECTOR, text_from("frames"));
     table_builder_set_text(rows, row, STATE, text_from(section_state_name(SECTION_OK)));

@@ -15,6 +15,7 @@ static enum role collector_role(const struct join *join, size_t row, const struc
     return !strcmp(state, "ok")         ? ROLE_GOOD
            : !strcmp(state, "stale")    ? ROLE_STALE
            : !strcmp(state, "starting") ? ROLE_DIM
+           : !strcmp(state, "off")      ? ROLE_DIM
                                         : ROLE_WARNING;
 }
 
