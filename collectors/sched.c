@@ -222,6 +222,10 @@ static void put_notes(struct sched *sched, const struct stream_frame *frame, con
     if (sched->proc && !sched->look)
         section_note(out, SEVERITY_WARNING, "blocked_in", "what tasks wait for is not known: no thread could be made",
                      "raise the limit on tasks (ulimit -u, pids.max)");
+    if (frame->ratio > 1)
+        section_note(out, SEVERITY_INFO, "since_us",
+                     "threads are not followed from one slice to the next: who is stuck is not known",
+                     "allow more CPU with --budget, or look at one process (--pid)");
     if (sched->machine->counts.left_out) {
         snprintf(text, sizeof(text), "%llu events of threads that came too fast are in no row",
                  (unsigned long long)sched->machine->counts.left_out);
