@@ -9,7 +9,9 @@ text      run-queue latency (from sched_waking on) and off-CPU time against what
 runqlat   the same power-of-two buckets as runqlat's, where that is there and runs
 stuck     threads that wait for a slow FUSE file (in D), a file's lock, a mutex, a pipe, a child by vfork, their control group's
           limit, and a real-time hog: each is named rightly
-Arguments choose: t_sched.py [busy] [counts] [text] [runqlat] [stuck].
+crowd     the same of a thread in D, while 100 threads a CPU want to run
+sampled   what is told when only slices of time are recorded
+Arguments choose: t_sched.py [busy] [counts] [text] [runqlat] [stuck] [crowd] [sampled].
 """
 import json, os, re, shutil, signal, subprocess, sys, tempfile, time
 
@@ -56,9 +58,9 @@ def start(*command, **options):
 class Ktop:
     gaps = []  # frames in which ktop says itself that it did not see everything
 
-    def __init__(self, delay=0.5, *arguments):
+    def __init__(self, delay=0.5, *arguments, **options):
         self.process = start(KTOP, "--batch", "--pane", "sched", "--format", "json", "-d", str(delay), *arguments,
-                             stderr=subprocess.DEVNULL)
+                             stderr=subprocess.DEVNULL, **options)
         self.frames = []
         self.frame()
 
@@ -324,14 +326,14 @@ def cpu_group():
     return None
 
 
-def slow_file(work):
-    """A file on a FUSE file system that takes 8 s for a read, and its server; None, None where there is none."""
+def slow_file(work, seconds=8):
+    """A file on a FUSE file system that takes so long for a read, and its server; None, None where there is none."""
     program, mount = f"{work}/slowfuse", f"{work}/mnt"
     subprocess.run(["cc", "-O2", "-o", program, f"{HERE}/slowfuse.c", "-lpthread"], check=True)
     if not os.path.exists("/dev/fuse"):
         return None, None
     os.mkdir(mount)
-    server = subprocess.Popen([program, mount, "8", "8000000"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen([program, mount, "8", f"{seconds}000000"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def end():
         subprocess.run(["umount", "-l", mount], capture_output=True)
@@ -400,6 +402,33 @@ def stuck():
     ktop.process.end()
 
 
+def crowd():
+    work = tempfile.mkdtemp(prefix="ktop-sched-")
+    undo.append(lambda: shutil.rmtree(work, ignore_errors=True))
+    slow, server = slow_file(work, 90)
+    if not slow:
+        print("     not tested: no FUSE", flush=True)
+        return
+    ktop = Ktop(0.5)
+    n = 100 * os.cpu_count()
+    load("crowd", n)
+    ktop.until("a crowd", lambda frame: sum(r["run_queue"] or 0 for r in frame["tables"]["cpus"]) > n / 2)
+    slow_reader(ktop, slow, server, 60)
+    rows = ktop.frames[-1]["tables"]["stuck"]
+    check({r["kind"] for r in rows} >= {"uninterruptible", "cpu"}, f"crowd: {len(rows)} rows, of the crowd as well")
+    ktop.process.end()
+
+
+def sampled():
+    """With a buffer that is too small: the threads that wait for a lock are not seen, and are not told to be none."""
+    start(LOAD, "pingpong", "1000000000", "0")
+    ktop = Ktop(0.5, "--budget", "1", env=dict(os.environ, KTOP_TEST_STREAM_BUFFER_KIB="16"))
+    frame = ktop.until("slices", lambda frame: (frame["series"]["sched_sampled_pct"] or 100) < 100 and frame, 60)
+    notes = [n["text"] for n in frame["notes"]] if frame else []
+    check(any("who is stuck is not known" in n for n in notes), f"sampled: {notes}")
+    ktop.process.end()
+
+
 def realtime(ktop):
     """A task that shares its CPU with a real-time one, which the kernel lets have 95 % of it or all."""
     try:
@@ -440,13 +469,13 @@ def main():
     undo.append(lambda: shutil.rmtree(work, ignore_errors=True))
     LOAD = f"{work}/sched_load"
     subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", LOAD, f"{HERE}/vm/programs/sched_load.c", "-lpthread"], check=True)
-    chosen = sys.argv[1:] or ["busy", "counts", "text", "runqlat", "stuck"]
+    chosen = sys.argv[1:] or ["busy", "counts", "text", "runqlat", "stuck", "crowd", "sampled"]
     KEEP = len(undo)
     good = "busy" not in chosen or attempts("busy", busy)
     for p in tracing.never_idle():
         undo.append(lambda p=p: (p.kill(), p.wait()))
     KEEP = len(undo)
-    for name, part in (("counts", counts), ("text", text), ("runqlat", runqlat), ("stuck", stuck)):
+    for name, part in (("counts", counts), ("text", text), ("runqlat", runqlat), ("stuck", stuck), ("crowd", crowd), ("sampled", sampled)):
         if name in chosen and not attempts(name, part):
             good = False
     return 0 if good else 1

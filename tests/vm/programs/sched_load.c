@@ -7,6 +7,7 @@
 //   pipe                  a process that reads from a pipe that nobody fills: "PID"
 //   vfork                 a process whose child by vfork does not go on, so that it waits in D: "PID"
 //   burn CPU PRIORITY     runs on that CPU for ever, with that real-time priority (0: none; then in short steps): "PID"
+//   crowd N               N processes that all begin at once to run for ever: "N"
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -120,6 +121,25 @@ static void burn(int cpu, int priority) {
         ;
 }
 
+static void crowd(int n) {
+    int ends[2];
+    char byte;
+    if (pipe(ends))
+        die("pipe");
+    name("crowd");
+    for (int i = 0; i < n; i++)
+        if (!child()) {
+            close(ends[1]);
+            if (read(ends[0], &byte, 1)) // until all are there
+                die("crowd");
+            for (;;)
+                ;
+        }
+    printf("%d\n", n);
+    fflush(stdout);
+    close(ends[1]);
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     int ends[2];
@@ -127,6 +147,8 @@ int main(int argc, char **argv) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (!strcmp(what, "pingpong") && argc == 4) {
         pingpong(atol(argv[2]), atoi(argv[3]));
+    } else if (!strcmp(what, "crowd") && argc == 3) {
+        crowd(atoi(argv[2]));
     } else if (!strcmp(what, "mutex")) {
         hold_mutex();
     } else if (!strcmp(what, "flock") && argc == 3) {
