@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# needs: tmux; (san) the panes, keys, prompts, rewind, resize, Ctrl-Z and files of the real program in a real terminal
+# needs: tmux, san; the panes, keys, prompts, rewind, resize, Ctrl-Z and files of the real program in a real terminal
 set -u
 cd "$(dirname "$0")/.."
 KTOP=$(realpath "${KTOP:-build/ktop}")
@@ -219,7 +219,7 @@ want 'after the storm' ' live *$'
 tm resize-window -x 120 -y 40
 want 'and larger' 'network' 5
 keys q
-sleep 0.5
+want 'the prompt' '^prompt> *$' 10
 keys 'stty -a >again; echo status=$?' Enter
 want 'ended' 'status=0'
 tail -n +2 "$here/before" | diff - <(tail -n +2 "$here/again") || fail "stty differs after Ctrl-Z, fg and q" # the first line has the size
