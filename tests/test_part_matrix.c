@@ -279,6 +279,35 @@ static void clicks(void **state) {
     frame_unref(frame);
 }
 
+// A key may come when another frame is looked at than the one that was drawn: with less before it, or without the
+// table.
+static void frames_change_before_a_key(void **state) {
+    (void)state;
+    const struct frame *frames[20], *empty = forge_frame(30);
+    struct look look;
+    struct pane *pane = pane_new(&view);
+    struct pane_answer answer;
+    struct grid *grid = grid_new(60, 12, true);
+    for (int i = 0; i < 20; i++)
+        frames[i] = forge((uint64_t)i + 1, 8, -1, 0);
+    forge_look(&look, frames, 20);
+    pane_draw(pane, &look, grid_area(grid));
+    forge_key(pane, &look, 't', true);
+    pane_draw(pane, &look, grid_area(grid));
+    forge_key(pane, &look, KEY_VIEW_UP, true); // the cursor
+    forge_look(&look, frames, 3);
+    forge_key(pane, &look, KEY_VIEW_HOME, true);
+    forge_look(&look, &empty, 1);
+    pane_key(pane, &look, KEY_VIEW_ENTER, 0, 0, &answer);
+    assert_int_equal(answer.go_frame, 0);
+    pane_draw(pane, &look, grid_area(grid));
+    grid_free(grid);
+    pane_free(pane);
+    frame_unref(empty);
+    for (int i = 0; i < 20; i++)
+        frame_unref(frames[i]);
+}
+
 // Every cell says more with its character alone when the value is more, and nothing is lost when cells are shared.
 static void characters(void **state) {
     (void)state;
@@ -377,13 +406,9 @@ static void drawing_is_cheap(void **state) {
 int main(void) {
     setenv("TZ", "UTC", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(now),
-        cmocka_unit_test(groups_and_holes),
-        cmocka_unit_test(over_time),
-        cmocka_unit_test(clicks),
-        cmocka_unit_test(characters),
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(drawing_is_cheap),
+        cmocka_unit_test(now),     cmocka_unit_test(groups_and_holes),           cmocka_unit_test(over_time),
+        cmocka_unit_test(clicks),  cmocka_unit_test(frames_change_before_a_key), cmocka_unit_test(characters),
+        cmocka_unit_test(numbers), cmocka_unit_test(drawing_is_cheap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -285,8 +285,8 @@ static void cursor_row(struct matrix_state *state, int direction) {
 
 static void cursor_time(struct part_context *ctx, int column) {
     struct matrix_state *state = ctx->state;
-    column = column < 0 ? 0 : column;
-    state->cursor_frame = column >= state->columns - 1 ? 0 : frame_at(ctx, column)->number;
+    const struct frame *frame = frame_at(ctx, column < 0 ? 0 : column); // NULL: there were more when it was drawn
+    state->cursor_frame = column >= state->columns - 1 || !frame ? 0 : frame->number;
 }
 
 // The row of the table, in the frame of the column.
@@ -294,7 +294,7 @@ static bool list_thing(struct part_context *ctx) {
     struct matrix_state *state = ctx->state;
     const struct table *table = frame_table(ctx->look->frame, spec_of(ctx)->measures[0].table);
     ctx->go_part = view_part(ctx->pane->view, spec_of(ctx)->list);
-    if (!ctx->go_part)
+    if (!ctx->go_part || !table) // it was there when it was drawn
         return false;
     ctx->go_frame = state->shown == MODE_TIME ? state->cursor_frame : 0;
     snprintf(ctx->go_filter, sizeof(ctx->go_filter), "%s=%d", table_def(table)->columns[0].name, state->cursor_id);
