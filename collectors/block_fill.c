@@ -295,7 +295,7 @@ void block_fill_disks(struct block_names *names, struct block_stat *stat, struct
         block_stat_device(stat, dev);
     for (uint32_t i = 0; i < stat->n_devices; i++) {
         uint64_t sectors = block_names_sectors(names, stat->devices[i].dev);
-        stat->devices[i].per_sector = sectors ? 64.0 / (double)sectors : 0;
+        stat->devices[i].per_sector = sectors ? (double)BLOCK_PARTS / (double)sectors : 0;
         if (fresh && block_names_gone(names, stat->devices[i].dev))
             block_match_drop(match, stat->devices[i].dev);
     }

@@ -142,7 +142,6 @@ static struct block_stream *stream_new(struct block_stat *stat, const struct blo
     sum_clear(&stream->sum_queue);
     sum_clear(&stream->sum_total);
     sum_clear(&stream->sum_size);
-    sum_clear(&stream->sum_offset);
     stream->proc = proc_find(stat, io);
     stream->device = block_stat_device(stat, io->dev);
     struct block_device *device = &stat->devices[stream->device];
@@ -224,6 +223,19 @@ static void sum_settle(struct hist_acc *acc, const struct block_sum *sum) {
     acc->not_min = ~sum->min > acc->not_min ? ~sum->min : acc->not_min;
 }
 
+static void parts_settle(struct hist_acc *acc) {
+    if (!acc)
+        return;
+    acc->count = acc->sum = acc->max = acc->not_min = 0;
+    for (uint32_t part = 0; part < BLOCK_PARTS; part++)
+        if (acc->buckets[part]) {
+            acc->count += acc->buckets[part];
+            acc->sum += (uint64_t)part * acc->buckets[part];
+            acc->max = part;
+            acc->not_min = ~(uint64_t)part > acc->not_min ? ~(uint64_t)part : acc->not_min;
+        }
+}
+
 static void sequences_settle(struct block_sequence_counts *counts, const struct block_stream *stream) {
     counts->known += stream->sequences[BLOCK_RANDOM] + stream->sequences[BLOCK_SEQUENTIAL];
     counts->sequential += stream->sequences[BLOCK_SEQUENTIAL];
@@ -236,7 +248,7 @@ static void stream_settle(struct block_stat *stat, struct block_stream *stream) 
     sum_settle(stream->queue, &stream->sum_queue);
     sum_settle(stream->total, &stream->sum_total);
     sum_settle(stream->device_size, &stream->sum_size);
-    sum_settle(stream->offset, &stream->sum_offset);
+    parts_settle(stream->offset);
     device->ios[stream->op] += stream->sum_size.count;
     device->bytes[stream->op] += stream->sum_size.sum;
     sequences_settle(&device->sequence, stream);
@@ -319,8 +331,8 @@ void block_stat_io(struct block_stat *stat, const struct block_io *io) {
             value_add(stream->queue, &stream->sum_queue, io->issue_ns - io->arrival_ns);
     }
     if (stream->offset && io->sector != BLOCK_NO_SECTOR) {
-        int64_t part = (int64_t)((double)(int64_t)io->sector * stream->per_sector);
-        value_add(stream->offset, &stream->sum_offset, part < 64 ? (uint64_t)part : 63);
+        uint64_t part = (uint64_t)(int64_t)((double)(int64_t)io->sector * stream->per_sector);
+        stream->offset->buckets[part < BLOCK_PARTS ? part : BLOCK_PARTS - 1]++; // these are exact: the sums follow
     }
     stream->sequences[io->sequence]++;
     if (__builtin_expect(io->error != 0, 0))

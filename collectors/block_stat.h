@@ -15,6 +15,7 @@
 #define BLOCK_PROCS_MAX 8192
 #define BLOCK_SLOTS 256 // tasks, devices and operations with histograms of their own; the rest shares one an operation
 #define BLOCK_ERRORS_MAX 64
+#define BLOCK_PARTS 64 // of a device, by offset; no more than a histogram's buckets that hold one value each
 
 struct block_sequence_counts {
     uint64_t known, sequential;
@@ -23,8 +24,8 @@ struct block_sequence_counts {
 struct block_device {
     uint32_t dev;
     struct hist_acc *latency[BLOCK_KEYS], *queue[BLOCK_KEYS], *total[BLOCK_KEYS]; // ns; NULL until there is some
-    struct hist_acc *size[BLOCK_OPS], *offset[BLOCK_OPS];                         // bytes; 64ths of the device
-    double per_sector;                                                            // 64 / sectors; 0: not known
+    struct hist_acc *size[BLOCK_OPS], *offset[BLOCK_OPS];                         // bytes; part of the device
+    double per_sector;                                                            // BLOCK_PARTS / sectors; 0: not known
     uint64_t errors, timeouts, requeues, ios[BLOCK_OPS], bytes[BLOCK_OPS];
     uint64_t busy_ns; // for the caller: BLOCK_NOT_KNOWN, or how long it had a request to work on
     struct block_sequence_counts sequence;
@@ -82,7 +83,7 @@ struct block_stream {
     double per_sector;
     struct hist_acc *device_latency, *queue, *total, *device_size, *offset; // of the device; NULL: is not counted
     struct block_slot *slot;                                                // of the task, or of the others; NULL: none
-    struct block_sum sum_latency, sum_queue, sum_total, sum_size, sum_offset;
+    struct block_sum sum_latency, sum_queue, sum_total, sum_size;
     uint64_t sequences[3]; // by enum block_sequence
 };
 
