@@ -10,7 +10,8 @@
 
 #include "collectors/block_match.h"
 
-#define OWN_MAX 64
+#define OWN_PLACES 256 // of a hash table: of ktop's own threads
+#define OWN_MAX (OWN_PLACES / 4)
 #define INDEX_MIN 1024        // heads of chains: they fit the first cache beside everything else
 #define INDEX_ROOM 4          // heads for each flight
 #define NO_SECTOR_MAX 1024    // flushes of one device that are waited for; more means their ends are not told
@@ -97,9 +98,7 @@ struct block_match {
     bool any_suspect;
     block_done_fn done;
     void *ctx;
-    pid_t own[OWN_MAX];
-    uint32_t n_own;
-    uint64_t own_bits; // of the own tids modulo 64: mostly one test says no
+    pid_t own[OWN_PLACES]; // a hash table; 0: an empty place
     struct block_part parts[PARTS];
     uint32_t n_parts, n_writers, n_remapped;
     struct writer writers[WRITERS];
@@ -309,10 +308,13 @@ static inline bool is_flush_bio(const struct block_event *event) {
     return !event->sectors && event->rwbs[0] == 'F' && event->rwbs_size > 1;
 }
 
+static inline uint32_t own_place(pid_t tid) {
+    return (uint32_t)tid * 0x9e3779b1u >> 24;
+}
+
+// Asked for every bio: mostly one look says no.
 static inline bool is_own(const struct block_match *match, pid_t tid) {
-    if (!(match->own_bits >> (tid & 63) & 1))
-        return false;
-    for (uint32_t i = 0; i < match->n_own; i++)
+    for (uint32_t i = own_place(tid); match->own[i]; i = (i + 1) % OWN_PLACES)
         if (match->own[i] == tid)
             return true;
     return false;

@@ -275,11 +275,12 @@ void block_match_event(struct block_match *match, const struct block_event *told
 }
 
 void block_match_own(struct block_match *match, const pid_t *tids, size_t n) {
-    match->n_own = 0;
-    match->own_bits = 0;
+    memset(match->own, 0, sizeof(match->own));
     for (size_t i = 0; i < n && i < OWN_MAX; i++) {
-        match->own[match->n_own++] = tids[i];
-        match->own_bits |= 1ull << (tids[i] & 63);
+        uint32_t at = own_place(tids[i]);
+        while (match->own[at])
+            at = (at + 1) % OWN_PLACES;
+        match->own[at] = tids[i];
     }
 }
 

@@ -64,7 +64,7 @@ ALWAYS bool quick_bio(struct block_match *match, const struct block_layout *layo
     const char *comm = (const char *)r->bytes + layout->comm;
     const struct rwbs_word *word = word_of(match, r->bytes + layout->rwbs);
     if (!word || !record_read(match, r) || !r->sectors || r->ts <= match->lost_ts || match->n_remapped ||
-        !match->free_list || match->used >= (match->mask + 1) / INDEX_ROOM || match->own_bits >> (tid & 63) & 1 ||
+        !match->free_list || match->used >= (match->mask + 1) / INDEX_ROOM || is_own(match, tid) ||
         (match->n_writers && !memcmp(comm, "kworker", 7)))
         return false;
     match->now = r->ts;

@@ -230,6 +230,30 @@ static void forged_records(void **state) {
     }
 }
 
+// ktop's own threads are many, and their numbers follow each other: others' I/O goes the quick way beside them.
+static void others_stay_quick(void **state) {
+    (void)state;
+    pid_t own[64];
+    for (int i = 0; i < 64; i++)
+        own[i] = 1000 + i;
+    both_open(&both, 1024);
+    block_match_own(both.quick.match, own, 64);
+    block_match_own(both.general.match, own, 64);
+    uint64_t ts = 1000;
+    for (int i = 0; i < 2000; i++) {
+        struct forged what = {
+            .dev = 7u << 20, .sectors = 8, .sector = 8ull * (uint64_t)i, .tid = 500 + i, .word = "R", .comm = "fio"};
+        static const uint8_t steps[] = {BLOCK_BIO_QUEUE, BLOCK_ISSUE, BLOCK_COMPLETE};
+        for (int step = 0; step < 3; step++) {
+            what.kind = steps[step];
+            forged_take(&both, ts += 1000, &what);
+        }
+    }
+    assert_in_range(block_match_counts(both.quick.match)->own, 60, 64); // some records are cut off
+    assert_true(both.quick.match->quick > 9 * both.events / 10);
+    both_close(&both);
+}
+
 static void other_formats(void **state) {
     (void)state;
     for (int without = 0; without < 4; without++) {
@@ -308,6 +332,7 @@ static void captured_records(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(forged_records),
+        cmocka_unit_test(others_stay_quick),
         cmocka_unit_test(other_formats),
         cmocka_unit_test(captured_records),
     };
