@@ -239,9 +239,11 @@ static void block_close(struct collector_run *run) {
 
 // ---- events ----
 
-static uint64_t drain_until(struct block *block, uint64_t horizon, uint64_t due) {
+// What leave_ns allows to wait (see ring_leave), is left. Returns whether there was anything.
+static bool drain_until(struct block *block, uint64_t horizon, uint64_t due, uint64_t leave_ns) {
     uint64_t begin = now_ns(), ended = block->stat->n_recent;
     block->stat->recent_from = block_pace_recent(horizon, due, block->ios_per_ns, BLOCK_EVENTS_KEPT);
+    ring_leave(block->ring, leave_ns);
     uint64_t n = block->pace.level == BLOCK_COUNT ? ring_drain(block->ring, horizon, on_end, block)
                                                   : ring_drain_pairs(block->ring, horizon, on_pages, block);
     const struct ring_stats *stats = ring_stats(block->ring);
@@ -250,11 +252,13 @@ static uint64_t drain_until(struct block *block, uint64_t horizon, uint64_t due)
         block->gaps = gaps;
         block_match_lost(block->match, now_ns()); // other CPUs' events from before the gap's end are still to come
     }
-    if (horizon > block->drained_ns)
-        block->ios_per_ns = (double)(block->stat->n_recent - ended) / (double)(horizon - block->drained_ns);
-    block->drained_ns = horizon;
+    uint64_t reached = ring_reached(block->ring);
+    if (reached > block->drained_ns) {
+        block->ios_per_ns = (double)(block->stat->n_recent - ended) / (double)(reached - block->drained_ns);
+        block->drained_ns = reached;
+    }
     block->pace.busy_ns += now_ns() - begin;
-    return n;
+    return n || reached < horizon;
 }
 
 // Takes the kernel a tenth of a second or more: not in sample, where a frame waits for what was counted.
@@ -269,10 +273,12 @@ static void grow_when_due(struct block *block) {
 
 static void block_drain(struct collector_run *run) {
     struct block *block = run->state;
-    uint64_t n = drain_until(block, now_ns() - SETTLE_NS, run->due_ns > SETTLE_NS ? run->due_ns - SETTLE_NS : 0);
+    // By half a drain: then the buffer holds what is left as well.
+    bool any = drain_until(block, now_ns() - SETTLE_NS, run->due_ns > SETTLE_NS ? run->due_ns - SETTLE_NS : 0,
+                           run->drain_ms * 1000000ull / 2);
     block_who_resolve(block->who, block->stat, now_ns()); // soon, before short-lived processes are gone
     run->drain_ms =
-        n ? ring_pipe_pace(block->pipe, block->ring, run->drain_ms, DRAIN_MS, DRAIN_MOST_MS) : DRAIN_IDLE_MS;
+        any ? ring_pipe_pace(block->pipe, block->ring, run->drain_ms, DRAIN_MS, DRAIN_MOST_MS) : DRAIN_IDLE_MS;
     grow_when_due(block);
 }
 
@@ -404,7 +410,7 @@ static int block_sample(struct collector_run *run, struct section *out) {
     struct block *block = run->state;
     struct timespec wall, mono;
     refresh_own(block, run->options);
-    drain_until(block, run->end_ns - SETTLE_NS, 0);
+    drain_until(block, run->end_ns - SETTLE_NS, 0, 0);
     uint64_t lost_total = lost_in_all(block), lost = lost_total - block->lost_before;
     block->lost_before = lost_total;
     if (run->first) { // what came before the first interval began belongs to none

@@ -8,10 +8,14 @@
 
 #include "model/mem.h"
 
+#define EVENT_MOST 256 // bytes: a sub-buffer with less room than that counts as full
+
 struct ring_cpu {
     struct ring_page page; // page.data != NULL: the next event to hand out
     uint8_t *bytes;        // one sub-buffer; touched only once the CPU has events
     uint64_t taken, peak;
+    uint32_t filled;    // bytes of the kernel's sub-buffer that were read, 0 when the next one is untouched
+    uint64_t begin, ns; // when it was begun; how long the last full one took
 };
 
 struct ring {
@@ -20,6 +24,7 @@ struct ring {
     uint32_t *heap; // CPUs that have an event in hand, the earliest first
     uint32_t n_heap;
     uint64_t last_ts;
+    uint64_t leave, horizon, reached;
     struct ring_stats stats;
 };
 
@@ -79,12 +84,32 @@ static void heap_push(struct ring *ring, uint32_t cpu) {
     ring->heap[i] = cpu;
 }
 
+// Whether a sub-buffer is full whose last events were just handed out.
+static void cpu_filled(const struct ring *ring, struct ring_cpu *c) {
+    if (c->filled + EVENT_MOST < ring->source.page_size)
+        return;
+    c->ns = c->page.ts - c->begin;
+    c->filled = 0;
+}
+
+// The next one is still being written, and will soon be full.
+static bool cpu_left(struct ring *ring, const struct ring_cpu *c) {
+    uint64_t full = c->page.ts + c->ns;
+    if (c->filled || !c->ns || full <= ring->horizon || full - ring->horizon > ring->leave)
+        return false;
+    ring->reached = c->page.ts < ring->reached ? c->page.ts + 1 : ring->reached;
+    return true;
+}
+
 // Makes sure that the CPU has its next event in hand. False when it has none now.
 static bool cpu_next(struct ring *ring, uint32_t cpu) {
     struct ring_cpu *c = &ring->cpus[cpu];
     while (!ring_page_next(&c->page)) {
         ring->stats.damaged += c->page.damaged;
         c->page.damaged = false;
+        cpu_filled(ring, c);
+        if (cpu_left(ring, c))
+            return false;
         ssize_t n = ring->source.read(ring->source.ctx, cpu, c->bytes, ring->source.page_size);
         if (n <= 0)
             return false;
@@ -93,6 +118,11 @@ static bool cpu_next(struct ring *ring, uint32_t cpu) {
         ring->stats.pages++;
         uint64_t size = (uint64_t)(c->page.end - c->page.next);
         ring->stats.bytes += size;
+        if (!c->filled || size + EVENT_MOST >= ring->source.page_size) { // it begins here, whatever was thought
+            c->begin = c->page.ts;
+            c->filled = 0;
+        }
+        c->filled += (uint32_t)size;
         c->taken += size;
         if (missed > 0)
             ring->stats.missed += (uint64_t)missed;
@@ -131,8 +161,9 @@ static bool cpu_run(struct ring *ring, uint32_t cpu, uint64_t limit, ring_event_
 }
 
 // The CPUs that have an event in hand, the earliest first.
-static void heap_build(struct ring *ring) {
+static void heap_build(struct ring *ring, uint64_t horizon) {
     ring->n_heap = 0;
+    ring->horizon = ring->reached = horizon;
     for (uint32_t cpu = 0; cpu < ring->source.n_cpus; cpu++) {
         struct ring_cpu *c = &ring->cpus[cpu];
         c->taken = 0;
@@ -144,8 +175,8 @@ static void heap_build(struct ring *ring) {
 }
 
 // Up to the earliest event of any other CPU (equal times: either order) and the slack, and never to the horizon.
-static uint64_t run_limit(const struct ring *ring, uint64_t horizon, uint64_t slack) {
-    uint64_t limit = horizon;
+static uint64_t run_limit(const struct ring *ring, uint64_t slack) {
+    uint64_t limit = ring->reached;
     for (uint32_t i = 1; i <= 2 && i < ring->n_heap; i++)
         if (limit > slack && heap_ts(ring, i) < limit - slack)
             limit = heap_ts(ring, i) + 1 + slack;
@@ -167,20 +198,20 @@ static void peaks_update(struct ring *ring) {
 
 uint64_t ring_drain(struct ring *ring, uint64_t horizon, ring_event_fn fn, void *ctx) {
     uint64_t before = ring->stats.events;
-    heap_build(ring);
-    while (ring->n_heap && heap_ts(ring, 0) < horizon)
-        run_done(ring, cpu_run(ring, ring->heap[0], run_limit(ring, horizon, 0), fn, ctx));
+    heap_build(ring, horizon);
+    while (ring->n_heap && heap_ts(ring, 0) < ring->reached)
+        run_done(ring, cpu_run(ring, ring->heap[0], run_limit(ring, 0), fn, ctx));
     peaks_update(ring);
     return ring->stats.events - before;
 }
 
 uint64_t ring_drain_runs(struct ring *ring, uint64_t horizon, uint64_t slack_ns, ring_run_fn fn, void *ctx) {
     uint64_t before = ring->stats.events;
-    heap_build(ring);
-    while (ring->n_heap && heap_ts(ring, 0) < horizon) {
+    heap_build(ring, horizon);
+    while (ring->n_heap && heap_ts(ring, 0) < ring->reached) {
         uint32_t cpu = ring->heap[0];
         struct ring_page *page = &ring->cpus[cpu].page;
-        uint64_t limit = run_limit(ring, horizon, slack_ns);
+        uint64_t limit = run_limit(ring, slack_ns);
         bool more = true;
         while (more && page->ts < limit) {
             ring->stats.events += fn(ctx, cpu, page, limit);
@@ -195,12 +226,12 @@ uint64_t ring_drain_runs(struct ring *ring, uint64_t horizon, uint64_t slack_ns,
 uint64_t ring_drain_pairs(struct ring *ring, uint64_t horizon, ring_pair_fn fn, void *ctx) {
     uint64_t before = ring->stats.events;
     struct ring_page nobody = {.ts = UINT64_MAX};
-    heap_build(ring);
-    while (ring->n_heap && heap_ts(ring, 0) < horizon) {
+    heap_build(ring, horizon);
+    while (ring->n_heap && heap_ts(ring, 0) < ring->reached) {
         uint32_t one = heap_pop(ring);
         bool pair = ring->n_heap, more = true, more_other = true;
         uint32_t other = pair ? heap_pop(ring) : one;
-        uint64_t limit = ring->n_heap && heap_ts(ring, 0) < horizon ? heap_ts(ring, 0) + 1 : horizon;
+        uint64_t limit = ring->n_heap && heap_ts(ring, 0) < ring->reached ? heap_ts(ring, 0) + 1 : ring->reached;
         struct ring_page *const pages[2] = {&ring->cpus[one].page, pair ? &ring->cpus[other].page : &nobody};
         while (more && more_other && (pages[0]->ts < limit || pages[1]->ts < limit)) {
             ring->stats.events += fn(ctx, pages, limit);
@@ -214,6 +245,14 @@ uint64_t ring_drain_pairs(struct ring *ring, uint64_t horizon, ring_pair_fn fn, 
     }
     peaks_update(ring);
     return ring->stats.events - before;
+}
+
+void ring_leave(struct ring *ring, uint64_t within) {
+    ring->leave = within;
+}
+
+uint64_t ring_reached(const struct ring *ring) {
+    return ring->reached;
 }
 
 const struct ring_stats *ring_stats(const struct ring *ring) {

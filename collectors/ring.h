@@ -4,7 +4,8 @@
 //
 // Order: an event is handed out only when every CPU has been read at a later time (the horizon), so whatever happened
 // before it, on any CPU, has been handed out before. A sub-buffer that is still being written is read at most once per
-// drain: chasing the writer is what slows the traced machine down.
+// drain: chasing the writer is what slows the traced machine down. Better not at all: the kernel copies it event by
+// event, and later the rest of it as well, where it hands over a full one as a whole (ring_leave).
 #ifndef COLLECTORS_RING_H
 #define COLLECTORS_RING_H
 
@@ -39,6 +40,12 @@ struct ring_stats {
 struct ring;
 struct ring *ring_new(const struct ring_source *source); // copied; its ctx must outlive the ring
 void ring_free(struct ring *ring);
+
+// From now on drains leave a sub-buffer alone that looks as if it will be full within so much of the trace clock after
+// their horizon, and with it what all CPUs did since it was begun. 0, as at first: everything is handed out.
+void ring_leave(struct ring *ring, uint64_t within);
+// Before that time everything was handed out: the last drain's horizon, or earlier when something was left.
+uint64_t ring_reached(const struct ring *ring);
 
 // Hands out everything before `horizon` (trace clock; not later than the time of the call), oldest first. Returns the
 // number of events.

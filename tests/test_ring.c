@@ -378,6 +378,114 @@ static void pairs_of_cpus(void **state) {
     }
 }
 
+// Each CPU writes an event every step[cpu] ns, from 1000 on; what is read is what was written until now, as the kernel
+// hands it out: a full sub-buffer at once, one that is being written event by event, and later its rest.
+struct writers {
+    uint64_t now, step[FORGE_CPUS], n[FORGE_CPUS]; // n: events that were read
+    uint32_t partial[FORGE_CPUS];                  // reads of less than a full sub-buffer
+};
+#define FULL 200 // events of 20 bytes
+
+static ssize_t writers_read(void *ctx, uint32_t cpu, void *out, size_t size) {
+    struct writers *writers = ctx;
+    struct forge page;
+    uint64_t step = writers->step[cpu], first = writers->n[cpu];
+    uint64_t written = step ? (writers->now - 1000) / step + 1 : 0;
+    uint64_t upto = (first / FULL + 1) * FULL < written ? (first / FULL + 1) * FULL : written;
+    assert_int_equal(size, FORGE_PAGE);
+    if (upto <= first)
+        return -11;
+    forge_start(&page, 1000 + first * step);
+    for (; writers->n[cpu] < upto; writers->n[cpu]++)
+        forge_event(&page, writers->n[cpu] == first ? 0 : (uint32_t)step, 4, cpu);
+    writers->partial[cpu] += upto - first < FULL;
+    memcpy(out, page.bytes, sizeof(page.bytes));
+    return sizeof(page.bytes);
+}
+
+struct left {
+    uint64_t n[FORGE_CPUS], last;
+};
+
+static void left_see(void *ctx, const struct ring_event *event) {
+    struct left *left = ctx;
+    assert_true(event->ts >= left->last);
+    left->last = event->ts;
+    left->n[event->cpu]++;
+}
+
+static uint64_t left_run(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit) {
+    uint64_t n = 0;
+    do {
+        if (page->ts >= limit)
+            break;
+        left_see(ctx, &(struct ring_event){.ts = page->ts, .cpu = cpu});
+        n++;
+    } while (ring_page_next(page));
+    return n;
+}
+
+static uint64_t left_pair(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
+    struct ring_pair pair = ring_pair_take(pages);
+    uint64_t n = 0;
+    do {
+        ring_pair_turn(&pair);
+        if (pair.at.ts >= limit)
+            break;
+        uint32_t cpu;
+        memcpy(&cpu, pair.at.data, sizeof(cpu));
+        left_see(ctx, &(struct ring_event){.ts = pair.at.ts, .cpu = cpu});
+        n++;
+    } while (ring_page_next(&pair.at));
+    ring_pair_put(&pair, pages);
+    return n;
+}
+
+static uint64_t left_drain(struct ring *ring, int way, uint64_t horizon, struct left *left) {
+    return way == 0   ? ring_drain(ring, horizon, left_see, left)
+           : way == 1 ? ring_drain_runs(ring, horizon, 0, left_run, left)
+                      : ring_drain_pairs(ring, horizon, left_pair, left);
+}
+
+// A sub-buffer that will be full soon is left to itself; one that fills slowly is not waited for; nothing is handed out
+// too early or lost, and all CPUs are known up to where the drain came.
+static void what_fills_is_left(void **state) {
+    (void)state;
+    for (int way = 0; way < 6; way++) {
+        bool leaves = way >= 3;
+        // Full after 200 us, 1 ms, 100 ms; the third stops after a while.
+        struct writers writers = {.now = 1000, .step = {1000, 5000, 500000}};
+        const struct ring_source source = {
+            .ctx = &writers, .read = writers_read, .n_cpus = 3, .page_size = FORGE_PAGE, .page_header = FORGE_HEADER};
+        struct ring *ring = ring_new(&source);
+        struct left left = {0};
+        ring_leave(ring, leaves ? 5000000 : 0);
+        for (int drain = 0; drain < 100; drain++) {
+            writers.now += 10000000 + (uint64_t)(rand() % 1000000);
+            if (drain == 50)
+                writers.step[1] = 0; // it writes no more, and is not waited for
+            uint64_t horizon = writers.now - 100000, reached;
+            left_drain(ring, way % 3, horizon, &left);
+            reached = ring_reached(ring);
+            assert_true(leaves ? reached <= horizon && reached + 2000000 > horizon : reached == horizon);
+            assert_true(left.last < reached);
+            assert_int_equal(left.n[0], (reached - 1000 + 999) / 1000);
+            assert_int_equal(left.n[2], (reached - 1000 + 499999) / 500000);
+            if (drain < 50)
+                assert_int_equal(left.n[1], (reached - 1000 + 4999) / 5000);
+        }
+        ring_leave(ring, 0);
+        left_drain(ring, way % 3, UINT64_MAX, &left);
+        for (int cpu = 0; cpu < 3; cpu++)
+            assert_int_equal(left.n[cpu], writers.n[cpu]);
+        if (leaves)
+            assert_true(writers.partial[0] <= 3 && writers.partial[1] <= 3 && writers.partial[2] > 90);
+        else
+            assert_true(writers.partial[0] > 90 && writers.partial[1] > 45 && writers.partial[2] > 90);
+        ring_free(ring);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(captured_pages_as_kbuffer), cmocka_unit_test(all_kinds_of_headers),
@@ -385,6 +493,7 @@ int main(void) {
         cmocka_unit_test(cpus_are_merged_by_time),   cmocka_unit_test(late_and_lost_are_counted),
         cmocka_unit_test(the_writer_is_not_chased),  cmocka_unit_test(captured_cpus_in_order),
         cmocka_unit_test(captured_cpus_in_runs),     cmocka_unit_test(pairs_of_cpus),
+        cmocka_unit_test(what_fills_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
