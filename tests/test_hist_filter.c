@@ -127,6 +127,13 @@ static void narrowing(void **state) {
            "13");
     expect(pane, &look, "pid=77 device=vda",
            "Service time (issue to complete), device vda (filter), op all, not filtered by pid", "13");
+    char *narrow = line_of(pane, &look, 80, "Over time -");
+    assert_string_equal(narrow, "Service time, device vda (filter), op all, not filtered by pid");
+    free(narrow);
+    pane_set_filter(pane, "device=vda latency_us=20us..30us comm=fio bytes=4K.. ios_per_s>1");
+    narrow = line_of(pane, &look, 80, "Over time -"); // no room for all of it
+    assert_string_equal(narrow, "Service time, vda, filtered in part");
+    free(narrow);
     // A text, wherever it stands.
     expect(pane, &look, "FIO", "Service time by process, pid all, op all, with \"FIO\"", "9");
     expect(pane, &look, "loop", "Service time (issue to complete), device loop0 (busiest), op all, with \"loop\"", "2");

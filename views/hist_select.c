@@ -217,8 +217,10 @@ size_t hist_select_text(const struct hist_select *select, const struct hist_def 
     return used < size ? used : size - 1;
 }
 
-// What is chosen without the names of the keys and what is not narrowed: "vda, R".
-static void brief_text(const struct hist_select *select, const struct hist_def *def, char *out, size_t size) {
+// What is chosen without the names of the keys and what is not narrowed: "vda, R". And what the filter asks for beyond
+// that, or (`briefest`) that it does.
+static void brief_text(const struct hist_select *select, const struct hist_def *def, bool briefest, char *out,
+                       size_t size) {
     size_t used = 0;
     out[0] = '\0';
     for (int i = 0; i < def->n_keys && used < size; i++) {
@@ -230,6 +232,8 @@ static void brief_text(const struct hist_select *select, const struct hist_def *
     }
     char rest[160];
     hist_filter_text(select, def, rest, sizeof rest);
+    if (briefest && rest[0])
+        snprintf(rest, sizeof rest, select->filter.n ? ", filtered in part" : ", filtered");
     if (used < size)
         snprintf(out + used, size - used, "%s", used || !rest[0] ? rest : rest + strlen(", "));
 }
@@ -249,10 +253,10 @@ void hist_select_status(struct part_context *ctx, const char *more, char *out, s
             return;
     }
     snprintf(out, size, "%s%s%s%s", def->title, chosen[0] ? ", " : "", chosen, more);
-    if (text_width(out) <= ctx->room)
-        return;
-    brief_text(select, def, chosen, sizeof chosen);
-    snprintf(out, size, "%s%s%s%s", def->title, chosen[0] ? ", " : "", chosen, more);
+    for (int briefest = 0; briefest < 2 && text_width(out) > ctx->room; briefest++) {
+        brief_text(select, def, briefest, chosen, sizeof chosen);
+        snprintf(out, size, "%s%s%s%s", def->title, chosen[0] ? ", " : "", chosen, more);
+    }
 }
 
 // ---- keys ----
