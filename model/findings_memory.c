@@ -39,13 +39,17 @@ static double memory_value(const struct frame *frame, const char *name) {
     return row ? scan_num(row, table_column(table_def(table), name)) : NAN;
 }
 
-// Nobody had to free memory of the machine's before getting some: what ran out is what a control group may have. (What
-// a group has to free of its own is not counted there.) False: not known.
+// The machine had memory, and nobody had to free some of its before getting any: what ran out is what a control group
+// may have. (What a group has to free of its own is not counted there.) False: not known.
 static bool is_group_short(const struct scan *scan) {
     static const char *const reclaims[] = {"allocation_stalls_per_s", "kswapd_scans_per_s"};
-    for (size_t i = 0; i < 2; i++)
+    const struct frame *frames[] = {scan->frame, scan->previous};
+    for (size_t i = 0; i < 2; i++) {
         if (memory_value(scan->frame, reclaims[i]) != 0 || memory_value(scan->previous, reclaims[i]) > 0)
             return false;
+        if (memory_value(frames[i], "available_kib") < memory_value(frames[i], "total_kib") / 10)
+            return false;
+    }
     return true;
 }
 

@@ -6,8 +6,11 @@
 
 #include "model/findings.h"
 
-static const struct column memory_columns[] = {{.name = "allocation_stalls_per_s"}, {.name = "kswapd_scans_per_s"}};
-static const struct table_def memory_def = {"memory", "", memory_columns, 2, 0};
+static const struct column memory_columns[] = {{.name = "allocation_stalls_per_s"},
+                                               {.name = "kswapd_scans_per_s"},
+                                               {.name = "total_kib"},
+                                               {.name = "available_kib"}};
+static const struct table_def memory_def = {"memory", "", memory_columns, 4, 0};
 static const struct column task_columns[] = {
     {.name = "pid"},      {.name = "comm", .type = COLUMN_TEXT}, {.name = "state", .type = COLUMN_TEXT},
     {.name = "rss_kib"},  {.name = "major_faults_per_s"},        {.name = "ended_s"},
@@ -101,6 +104,10 @@ static void killed_is_not_known(void **state) {
     now.memory = SHORT;
     assert_string_equal(told(&before, &now), machine);
     now.memory = NULL;
+    assert_string_equal(told(&before, &now), machine);
+    // The last reclaim was some frames ago, and little was left since.
+    now.memory = PLENTY "|total_kib=1000000|available_kib=900000";
+    before.memory = PLENTY "|total_kib=1000000|available_kib=9000";
     assert_string_equal(told(&before, &now), machine);
 }
 
