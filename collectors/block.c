@@ -258,7 +258,7 @@ static bool drain_until(struct block *block, uint64_t horizon, uint64_t due, uin
         block->drained_ns = reached;
     }
     block->pace.busy_ns += now_ns() - begin;
-    return n || ring_left(block->ring);
+    return n || reached < horizon;
 }
 
 // Takes the kernel a tenth of a second or more: not in sample, where a frame waits for what was counted.

@@ -255,10 +255,6 @@ uint64_t ring_reached(const struct ring *ring) {
     return ring->reached;
 }
 
-bool ring_left(const struct ring *ring) {
-    return ring->reached < ring->horizon;
-}
-
 const struct ring_stats *ring_stats(const struct ring *ring) {
     return &ring->stats;
 }

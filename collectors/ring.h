@@ -46,7 +46,6 @@ void ring_free(struct ring *ring);
 void ring_leave(struct ring *ring, uint64_t within);
 // Before that time everything was handed out: the last drain's horizon, or earlier when something was left.
 uint64_t ring_reached(const struct ring *ring);
-bool ring_left(const struct ring *ring); // whether it was
 
 // Hands out everything before `horizon` (trace clock; not later than the time of the call), oldest first. Returns the
 // number of events.

@@ -195,7 +195,7 @@ static void look_around(struct sched *sched, uint32_t threads) {
 static void sched_drain(struct collector_run *run) {
     struct sched *sched = run->state;
     sched_machine_grow(sched->machine);
-    uint64_t events = stream_drain(sched->stream, run, false);
+    uint64_t events = stream_drain(sched->stream, run);
     bool between_slices = run->drain_ms < DRAIN_MS || !events;
     bool few = events < (uint64_t)FEW_PER_MS * (sched->drain_ms ? sched->drain_ms : DRAIN_MS);
     if (!between_slices && few && sched->machine->n_cpus <= 16 && run->drain_ms < DRAIN_QUIET_MS)
@@ -246,7 +246,7 @@ static int sched_sample(struct collector_run *run, struct section *out) {
     double values[SCHED_S_ALL];
     sched_machine_grow(machine);
     uint64_t end = stream_time(sched->stream, now_ns() - SETTLE_NS);
-    stream_drain(sched->stream, run, true);
+    stream_drain(sched->stream, run);
     look_around(sched, run->first ? SEED_STEP : 0);
     stream_frame(sched->stream, run, &frame);
     bool whole = frame.ratio == 1 && frame.scale == 1;

@@ -23,7 +23,6 @@
 #define DRAIN_MS 10
 #define PRIORITY_MOST_PCT 50 // of one CPU, that it may take before others whatever the user allows
 #define DRAIN_IDLE_MS 30
-#define LEAVE_NS (DRAIN_MS * NS_PER_MS / 2) // see ring_leave: the buffer holds what is left as well
 // Events this young wait for the next drain: one whose writer was interrupted hides the ones after it on its CPU, and
 // CPUs are not read at the same moment.
 #define SETTLE_NS (5 * NS_PER_MS)
@@ -272,11 +271,10 @@ static void gap(struct stream *stream) {
 }
 
 // The horizon is from before the call, or events are off: then the threads of ktop that wrote these events are known.
-static uint64_t drain_until(struct stream *stream, uint64_t horizon, uint64_t leave_ns) {
+static uint64_t drain_until(struct stream *stream, uint64_t horizon) {
     const struct stream_config *config = &stream->config;
     stream_own_poll(stream->own);
     uint64_t before = cpu_ns();
-    ring_leave(stream->ring, leave_ns);
     uint64_t n = config->on_run ? ring_drain_runs(stream->ring, horizon, config->slack_ns, config->on_run, config->ctx)
                                 : ring_drain(stream->ring, horizon, config->on_event, config->ctx);
     uint64_t marks = marks_of_loss(stream);
@@ -334,7 +332,7 @@ static uint64_t slices(struct stream *stream) {
         switch_to(stream, false);
         if (stream->on)
             return 0;
-        n = drain_until(stream, UINT64_MAX, 0);
+        n = drain_until(stream, UINT64_MAX);
         // Somewhere in the next period, so that nothing periodic keeps step with the slices.
         stream->random = stream->random * 1664525u + 1013904223u;
         uint64_t begin = stream->next_ns > now ? stream->next_ns : now;
@@ -377,7 +375,7 @@ static void keep_budget(struct stream *stream, uint64_t now) {
     stream->window_lost = marks;
 }
 
-static uint32_t next_drain_ms(const struct stream *stream, bool events) {
+static uint32_t next_drain_ms(const struct stream *stream, uint64_t events) {
     uint64_t now = now_ns();
     uint32_t ms = !stream->on ? UINT32_MAX : events ? DRAIN_MS : DRAIN_IDLE_MS;
     if (!stream->slice_ns)
@@ -386,14 +384,14 @@ static uint32_t next_drain_ms(const struct stream *stream, bool events) {
     return left < 1 ? 1 : left < ms ? (uint32_t)left : ms;
 }
 
-uint64_t stream_drain(struct stream *stream, struct collector_run *run, bool whole) {
+uint64_t stream_drain(struct stream *stream, struct collector_run *run) {
     uint64_t before = cpu_ns(), n = 0;
     if (stream->on)
-        n = drain_until(stream, stream_time(stream, now_ns() - SETTLE_NS), whole ? 0 : LEAVE_NS);
+        n = drain_until(stream, stream_time(stream, now_ns() - SETTLE_NS));
     n += slices(stream);
     stream->busy_ns += cpu_ns() - before;
     keep_budget(stream, now_ns());
-    run->drain_ms = next_drain_ms(stream, n || ring_left(stream->ring));
+    run->drain_ms = next_drain_ms(stream, n);
     return n;
 }
 

@@ -59,8 +59,7 @@ struct stream;
 int stream_open(const struct stream_config *config, struct collector_run *run, struct stream **out);
 void stream_close(struct stream *stream); // NULL is allowed
 // Hands out what is settled, opens and closes slices, keeps the budget. Sets run->drain_ms. Returns the events.
-// whole: up to now (as far as it is settled), or by some milliseconds less where the kernel has less work with that.
-uint64_t stream_drain(struct stream *stream, struct collector_run *run, bool whole);
+uint64_t stream_drain(struct stream *stream, struct collector_run *run);
 
 struct stream_frame {
     uint64_t events, lost;

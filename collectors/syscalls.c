@@ -191,7 +191,7 @@ static void scan(struct syscalls *syscalls) {
 
 static void syscalls_drain(struct collector_run *run) {
     struct syscalls *syscalls = run->state;
-    stream_drain(syscalls->stream, run, false);
+    stream_drain(syscalls->stream, run);
     syscalls_single_look(syscalls->pair, syscalls->args);
     if (!run->first)
         scan(syscalls);
@@ -234,7 +234,7 @@ static int syscalls_sample(struct collector_run *run, struct section *out) {
     struct syscalls *syscalls = run->state;
     struct stream_frame frame;
     struct timespec wall;
-    stream_drain(syscalls->stream, run, true);
+    stream_drain(syscalls->stream, run);
     stream_frame(syscalls->stream, run, &frame);
     clock_gettime(CLOCK_REALTIME, &wall);
     uint64_t now = now_ns();

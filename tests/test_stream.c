@@ -103,7 +103,7 @@ static void drain(struct watch *watch, uint64_t mine) {
     uint64_t began = now_ns();
     for (int i = 0; i < 4 || (watch->mine < mine && now_ns() - began < 10000000000ull); i++) {
         usleep(5000);
-        stream_drain(watch->stream, &watch->run, i >= 3);
+        stream_drain(watch->stream, &watch->run);
     }
 }
 
@@ -200,10 +200,10 @@ static void sampled(void **state) {
         watch.run.begin_ns = watch.run.end_ns;
         while (now_ns() < watch.run.begin_ns + 500000000) {
             usleep(watch.run.drain_ms * 1000);
-            stream_drain(watch.stream, &watch.run, true);
+            stream_drain(watch.stream, &watch.run);
         }
         watch.run.end_ns = now_ns();
-        stream_drain(watch.stream, &watch.run, true);
+        stream_drain(watch.stream, &watch.run);
         stream_frame(watch.stream, &watch.run, &frame);
         uint64_t now_made = atomic_load(&made);
         // A frame that was sampled from its beginning; on a crowded machine one may pass without a slice.
@@ -259,7 +259,7 @@ static bool recording(void) {
 static void drain_for(struct watch *watch, uint64_t ns) {
     for (uint64_t began = now_ns(); now_ns() - began < ns;) {
         usleep(1000);
-        stream_drain(watch->stream, &watch->run, true);
+        stream_drain(watch->stream, &watch->run);
     }
 }
 
@@ -287,7 +287,7 @@ static void switched_in_vain(void **state) {
     assert_int_equal(frame.refused, 0);
     for (int on = 0; on < 2; on++) {
         while (recording() != on) {
-            stream_drain(watch.stream, &watch.run, true);
+            stream_drain(watch.stream, &watch.run);
             usleep(200);
         }
         stream_frame(watch.stream, &watch.run, &frame);
@@ -389,7 +389,7 @@ static bool drain_until(struct flood *flood, bool want) {
         for (int i = 0; i < 5; i++) {
             syscall(SYS_getsid, 0);
             usleep(flood->run.drain_ms * 1000);
-            stream_drain(flood->stream, &flood->run, false);
+            stream_drain(flood->stream, &flood->run);
         }
         stream_frame(flood->stream, &flood->run, &frame);
         assert_false(frame.sees_self);
