@@ -24,7 +24,7 @@ struct ring {
     uint32_t *heap; // CPUs that have an event in hand, the earliest first
     uint32_t n_heap;
     uint64_t last_ts;
-    uint64_t leave, horizon, reached;
+    uint64_t leave, horizon, reached, before; // before: reached by the last drain
     struct ring_stats stats;
 };
 
@@ -97,6 +97,8 @@ static bool cpu_left(struct ring *ring, const struct ring_cpu *c) {
     uint64_t full = c->page.ts + c->ns;
     if (c->filled || !c->ns || full <= ring->horizon || full - ring->horizon > ring->leave)
         return false;
+    if (c->page.ts + 1 < ring->before) // it has written nothing for long: what is known of it is not given up again
+        return false;
     ring->reached = c->page.ts < ring->reached ? c->page.ts + 1 : ring->reached;
     return true;
 }
@@ -163,6 +165,7 @@ static bool cpu_run(struct ring *ring, uint32_t cpu, uint64_t limit, ring_event_
 // The CPUs that have an event in hand, the earliest first.
 static void heap_build(struct ring *ring, uint64_t horizon) {
     ring->n_heap = 0;
+    ring->before = ring->reached;
     ring->horizon = ring->reached = horizon;
     for (uint32_t cpu = 0; cpu < ring->source.n_cpus; cpu++) {
         struct ring_cpu *c = &ring->cpus[cpu];

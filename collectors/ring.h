@@ -44,7 +44,8 @@ void ring_free(struct ring *ring);
 // From now on drains leave a sub-buffer alone that looks as if it will be full within so much of the trace clock after
 // their horizon, and with it what all CPUs did since it was begun. 0, as at first: everything is handed out.
 void ring_leave(struct ring *ring, uint64_t within);
-// Before that time everything was handed out: the last drain's horizon, or earlier when something was left.
+// Before that time everything was handed out: the last drain's horizon, or earlier when something was left; never
+// before what the drain before reached.
 uint64_t ring_reached(const struct ring *ring);
 
 // Hands out everything before `horizon` (trace clock; not later than the time of the call), oldest first. Returns the

@@ -224,7 +224,9 @@ void sched_fill_unseen(const struct sched_fill *fill, struct section *out) {
     double most = 0;
     uint32_t worst = 0;
     for (uint32_t i = 0; i < machine->n_cpus && !machine->partial; i++) {
-        double unknown = cpu_seen(&machine->cpus[i]) ? cpu_unknown(fill, &machine->cpus[i]) : 0;
+        const struct sched_cpu *cpu = &machine->cpus[i];
+        bool switches = cpu->known || machine->counts.unseen; // one may run the same thread for ever
+        double unknown = switches && cpu_seen(cpu) ? cpu_unknown(fill, cpu) : 0;
         worst = unknown > most ? i : worst;
         most = fmax(most, unknown);
     }

@@ -139,10 +139,11 @@ static bool is_stuck(const struct sched_fill *fill, const struct busiest *busies
     return out->why != SCHED_WHY_NONE;
 }
 
-// Of a crowd that wants a CPU a few say all: they give way to the others.
+// Of a crowd that wants a CPU, or is throttled, a few say all: they give way to the others.
 static int older(const void *left, const void *right) {
     const struct stuck *a = left, *b = right;
-    bool a_wants = a->why >= SCHED_WHY_THROTTLED, b_wants = b->why >= SCHED_WHY_THROTTLED;
+    bool a_wants = a->why == SCHED_WHY_THROTTLED || a->why == SCHED_WHY_CPU;
+    bool b_wants = b->why == SCHED_WHY_THROTTLED || b->why == SCHED_WHY_CPU;
     if (a_wants != b_wants)
         return a_wants - b_wants;
     return a->age > b->age ? -1 : a->age < b->age;
@@ -186,8 +187,10 @@ void sched_fill_stuck(const struct sched_fill *fill, struct section *out) {
     for (uint32_t i = 0; i < n && i < ROWS_MAX; i++)
         fill_row(fill, &all[i], builder);
     if (n > ROWS_MAX) {
-        char text[96];
-        snprintf(text, sizeof(text), "%u threads more are stuck: only the longest are shown", n - ROWS_MAX);
+        char text[128];
+        snprintf(text, sizeof(text),
+                 "%u threads more are stuck: the longest are shown, first those that do not wait for a CPU",
+                 n - ROWS_MAX);
         section_note(out, SEVERITY_INFO, NULL, text, NULL);
     }
     section_table(out, table_builder_seal(builder));

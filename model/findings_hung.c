@@ -116,7 +116,7 @@ void check_disk_hung(struct scan *scan) {
         const char *device = text_bytes(oldest.who.device);
         double stopped_s = is_disk_stopped(def, row) ? scan_lasts(scan, device) : 0;
         enum severity severity;
-        if (!isnan(oldest.age_s))
+        if (oldest.age_s > 0)
             check_oldest(scan, &oldest, stopped_s, ended_per_s(def, row));
         else if (scan_level(stopped_s, 2 * STOPPED_S, STOPPED_CRITICAL_S, &severity))
             scan_report(scan, severity, device, &oldest.who,

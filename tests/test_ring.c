@@ -382,6 +382,7 @@ static void pairs_of_cpus(void **state) {
 // hands it out: a full sub-buffer at once, one that is being written event by event, and later its rest.
 struct writers {
     uint64_t now, step[FORGE_CPUS], n[FORGE_CPUS]; // n: events that were read
+    uint64_t most[FORGE_CPUS];                     // so many it writes at all; 0: for ever
     uint32_t partial[FORGE_CPUS];                  // reads of less than a full sub-buffer
 };
 #define FULL 200 // events of 20 bytes
@@ -391,6 +392,8 @@ static ssize_t writers_read(void *ctx, uint32_t cpu, void *out, size_t size) {
     struct forge page;
     uint64_t step = writers->step[cpu], first = writers->n[cpu];
     uint64_t written = step ? (writers->now - 1000) / step + 1 : 0;
+    if (writers->most[cpu] && written > writers->most[cpu])
+        written = writers->most[cpu];
     uint64_t upto = (first / FULL + 1) * FULL < written ? (first / FULL + 1) * FULL : written;
     assert_int_equal(size, FORGE_PAGE);
     if (upto <= first)
@@ -453,7 +456,7 @@ static void what_fills_is_left(void **state) {
     (void)state;
     for (int way = 0; way < 6; way++) {
         bool leaves = way >= 3;
-        // Full after 200 us, 1 ms, 100 ms; the third stops after a while.
+        // Full after 200 us, 1 ms, 100 ms; the second stops after a while.
         struct writers writers = {.now = 1000, .step = {1000, 5000, 500000}};
         const struct ring_source source = {
             .ctx = &writers, .read = writers_read, .n_cpus = 3, .page_size = FORGE_PAGE, .page_header = FORGE_HEADER};
@@ -486,6 +489,27 @@ static void what_fills_is_left(void **state) {
     }
 }
 
+// One that ended with a sub-buffer is known up to now: the others do not wait for the next one, which seems to be due.
+static void what_ended_is_not_waited_for(void **state) {
+    (void)state;
+    struct writers writers = {.now = 1000, .step = {1000, 500000}, .most = {0, FULL}};
+    const struct ring_source source = {
+        .ctx = &writers, .read = writers_read, .n_cpus = 2, .page_size = FORGE_PAGE, .page_header = FORGE_HEADER};
+    struct ring *ring = ring_new(&source);
+    struct left left = {0};
+    ring_leave(ring, 20000000);
+    for (int drain = 0; drain < 30; drain++) {
+        // Its only sub-buffer is read at once, when it is full: the next one would be so 100 ms later.
+        writers.now += drain ? 10000000 : 150000000;
+        uint64_t before = ring_reached(ring);
+        left_drain(ring, 2, writers.now - 100000, &left);
+        assert_true(ring_reached(ring) >= before && ring_reached(ring) + 2000000 > writers.now);
+        assert_int_equal(left.n[0], (ring_reached(ring) - 1000 + 999) / 1000);
+    }
+    assert_int_equal(left.n[1], FULL);
+    ring_free(ring);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(captured_pages_as_kbuffer), cmocka_unit_test(all_kinds_of_headers),
@@ -493,7 +517,7 @@ int main(void) {
         cmocka_unit_test(cpus_are_merged_by_time),   cmocka_unit_test(late_and_lost_are_counted),
         cmocka_unit_test(the_writer_is_not_chased),  cmocka_unit_test(captured_cpus_in_order),
         cmocka_unit_test(captured_cpus_in_runs),     cmocka_unit_test(pairs_of_cpus),
-        cmocka_unit_test(what_fills_is_left),
+        cmocka_unit_test(what_fills_is_left),        cmocka_unit_test(what_ended_is_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
