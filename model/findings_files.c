@@ -8,7 +8,6 @@
 #define LITTLE_PCT 2
 #define LITTLE_KIB (2.0 * 1024 * 1024)
 #define SMALL_KIB 16384 // the tmpfs of one file, say: full by nature
-#define NONE_PCT 0.1
 #define NONE_KIB 1024
 
 struct filesystem_columns {
@@ -20,7 +19,7 @@ static bool is_short(double left, double of, double little, double none, enum se
     if (!(of > 0) || isnan(left))
         return false;
     double pct = 100 * left / of;
-    *severity = left < none || pct < NONE_PCT ? SEVERITY_CRITICAL : SEVERITY_WARNING;
+    *severity = left < none ? SEVERITY_CRITICAL : SEVERITY_WARNING;
     return pct < LITTLE_PCT && left < little;
 }
 
@@ -42,11 +41,11 @@ static void check_one(struct scan *scan, const struct filesystem_columns *at, co
     struct culprit culprit = {.pid = NAN, .device = device};
     struct top top = {.value = NAN};
     if (device)
-        top = scan_io_top(scan, device);
+        top = scan_writer(scan, device);
     if (!isnan(top.value)) {
         culprit = top.who;
         culprit.device = device;
-        snprintf(who, sizeof(who), "; %s makes most of the I/O on %s", scan_name(scan, &culprit, name, sizeof(name)),
+        snprintf(who, sizeof(who), "; %s makes most of the writes on %s", scan_name(scan, &culprit, name, sizeof(name)),
                  text_bytes(device));
     }
     scan_report(scan, severity, scan_tail(text_bytes(mount), 47), &culprit, "the file system on %s is %sfull: %s%s%s",

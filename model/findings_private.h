@@ -85,6 +85,8 @@ const struct task_summary *scan_tasks(struct scan *scan);
 const char *scan_realtime(double priority, char *out, size_t size);
 // Who makes most I/O on the device (any device: NULL). Where the disks' own account does not say: nobody.
 struct top scan_io_top(struct scan *scan, const struct text *device);
+// Who makes most of the writes to the device. Without the disks' own account: nobody.
+struct top scan_writer(const struct scan *scan, const struct text *device);
 
 // For how long what this rule asks for under the key has been asked for in every frame, this one included, in seconds.
 double scan_lasts(struct scan *scan, const char *key);

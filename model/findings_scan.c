@@ -303,18 +303,17 @@ static const struct table *io_table(const struct scan *scan) {
     return NULL;
 }
 
-struct top scan_io_top(struct scan *scan, const struct text *device) {
+static struct top io_top(const struct table *table, const struct text *device, bool writes) {
     struct groups groups = {.n = 0};
-    const struct table *table = io_table(scan);
-    if (!table)
-        return scan_tasks(scan)->io;
     const struct table_def *def = table_def(table);
     int bytes = table_column(def, "bytes_per_s"), ios = table_column(def, "ios_per_s"),
-        on = table_column(def, "device");
+        on = table_column(def, "device"), op = table_column(def, "op");
     int pid = table_column(def, "pid"), comm = table_column(def, "comm");
     size_t cursor = 0;
     for (const union cell *row; pid >= 0 && (row = table_next(table, &cursor));) {
         if (device && text_compare(scan_text(row, on), device))
+            continue;
+        if (writes && strcmp(text_bytes(scan_text(row, op)), "W") != 0)
             continue;
         // What an I/O costs a disk beside its bytes, roughly: as much as 16 KiB more.
         double load = add_measured(scan_num(row, bytes), scan_num(row, ios) * 16384);
@@ -324,4 +323,14 @@ struct top scan_io_top(struct scan *scan, const struct text *device) {
     struct top top = groups_top(&groups);
     groups_clear(&groups);
     return top;
+}
+
+struct top scan_io_top(struct scan *scan, const struct text *device) {
+    const struct table *table = io_table(scan);
+    return table ? io_top(table, device, false) : scan_tasks(scan)->io;
+}
+
+struct top scan_writer(const struct scan *scan, const struct text *device) {
+    const struct table *table = io_table(scan);
+    return table ? io_top(table, device, true) : (struct top){.value = NAN, .who = NOBODY};
 }

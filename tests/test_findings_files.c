@@ -15,21 +15,29 @@ static const struct table_def files_def = {"filesystems", "", files_columns, 6, 
 static const struct column io_columns[] = {{.name = "pid"},
                                            {.name = "comm", .type = COLUMN_TEXT},
                                            {.name = "device", .type = COLUMN_TEXT},
+                                           {.name = "op", .type = COLUMN_TEXT},
                                            {.name = "ios_per_s"},
                                            {.name = "bytes_per_s"}};
-static const struct table_def io_def = {"by_process", "", io_columns, 5, 3};
+static const struct table_def io_def = {"by_process", "", io_columns, 6, 4};
+static const struct column task_columns[] = {
+    {.name = "pid"}, {.name = "comm", .type = COLUMN_TEXT}, {.name = "write_bytes_per_s"}};
+static const struct table_def tasks_def = {"tasks", "", task_columns, 3, 1};
 
 // What is told of the second of two frames alike: "severity resource pid: evidence" a line.
-static const char *told(const char *const *files) {
+static const char *told_with(const char *const *files, bool accounted) {
     static char out[2048];
-    static const char *const ios[] = {"pid=12|comm=logger|device=vda|ios_per_s=1|bytes_per_s=1000",
-                                      "pid=13|comm=other|device=vdb|ios_per_s=9|bytes_per_s=9000", NULL};
+    static const char *const ios[] = {"pid=11|comm=reader|device=vda|op=R|ios_per_s=9|bytes_per_s=9000",
+                                      "pid=12|comm=logger|device=vda|op=W|ios_per_s=1|bytes_per_s=1000",
+                                      "pid=13|comm=other|device=vdb|op=W|ios_per_s=9|bytes_per_s=9000", NULL};
+    static const char *const tasks[] = {"pid=13|comm=other|write_bytes_per_s=9000", NULL};
     struct findings *findings = findings_new();
     out[0] = '\0';
     for (uint64_t number = 1; number <= 2; number++) {
         struct section *section = forge_section("filesystems", number);
         section_table(section, forge_table(&files_def, files));
-        section_table(section, forge_table(&io_def, ios));
+        section_table(section, forge_table(&tasks_def, tasks));
+        if (accounted)
+            section_table(section, forge_table(&io_def, ios));
         struct frame *frame = forge_frame(number);
         frame_add_section(frame, section, 0);
         struct section *result = findings_section(findings, frame, NULL);
@@ -48,11 +56,15 @@ static const char *told(const char *const *files) {
     return out;
 }
 
+static const char *told(const char *const *files) {
+    return told_with(files, true);
+}
+
 static void no_room(void **state) {
     (void)state;
     assert_string_equal(told((const char *const[]){"mount=/var|device=vda|size_kib=20971520|available_kib=0", NULL}),
                         "critical filesystem 12: the file system on /var is full: 0 of 20.0G left (0.0 %), writing to "
-                        "it fails; logger (pid 12) makes most of the I/O on vda\n");
+                        "it fails; logger (pid 12) makes most of the writes on vda\n");
     assert_string_equal(told((const char *const[]){"mount=/tmp|size_kib=1048576|available_kib=12288", NULL}),
                         "warning filesystem nan: the file system on /tmp is nearly full: 12.0M of 1.0G left (1.2 %)\n");
 }
@@ -69,6 +81,26 @@ static void no_files(void **state) {
         "is: too many files\n");
 }
 
+// Who writes to all disks may write to others: nobody is named.
+static void nobody(void **state) {
+    (void)state;
+    assert_string_equal(
+        told_with((const char *const[]){"mount=/var|device=vda|size_kib=20971520|available_kib=0", NULL}, false),
+        "critical filesystem nan: the file system on /var is full: 0 of 20.0G left (0.0 %), writing to it fails\n");
+}
+
+// A small share of a large one is still room: nothing fails yet.
+static void share(void **state) {
+    (void)state;
+    assert_string_equal(
+        told((const char *const[]){"mount=/a|size_kib=4294967296|available_kib=1992294",
+                                   "mount=/b|size_kib=4294967296|available_kib=4e9|inodes=65000000|inodes_free=60000",
+                                   NULL}),
+        "warning filesystem nan: the file system on /a is nearly full: 1.9G of 4.0T left (0.0 %)\n"
+        "warning filesystem nan: the file system on /b is nearly full: 60000 of 65000000 inodes left, whatever room "
+        "there is: too many files\n");
+}
+
 // Much is left of a large one, a small one is full by nature, and what was not measured is not full.
 static void room(void **state) {
     (void)state;
@@ -81,9 +113,8 @@ static void room(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_room),
-        cmocka_unit_test(no_files),
-        cmocka_unit_test(room),
+        cmocka_unit_test(no_room), cmocka_unit_test(no_files), cmocka_unit_test(nobody),
+        cmocka_unit_test(share),   cmocka_unit_test(room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
