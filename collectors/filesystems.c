@@ -1,10 +1,8 @@
 // The collector "mounts": how full the mounted file systems are, from statvfs(3) of each; the list of them anew
-// only when the kernel says that it changed. It must never ask one that may not answer (filesystem_wanted); where a
-// path leads over such a one it hangs, and nothing else does.
+// only when the kernel says that it changed. It must never ask one that may not answer (filesystems_choose).
 #include "collectors/filesystems.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
@@ -16,9 +14,10 @@
 #include <unistd.h>
 
 #include "collectors/collector.h"
+#include "collectors/proc_file.h"
 #include "model/mem.h"
 
-#define MOUNTS "/proc/self/mounts"
+#define MOUNTS "/proc/self/mountinfo"
 #define MOUNTS_MAX 256
 
 enum { MOUNT, TYPE, DEVICE, SIZE, AVAILABLE, USED_PCT, INODES, INODES_FREE, COLUMNS };
@@ -26,7 +25,7 @@ enum { MOUNT, TYPE, DEVICE, SIZE, AVAILABLE, USED_PCT, INODES, INODES_FREE, COLU
 static const struct column columns[COLUMNS] = {
     [MOUNT] = {.name = "mount",
                .title = "MOUNT",
-               .help = "Where the file system is mounted (first)",
+               .help = "Where the file system is mounted (the shortest path)",
                .type = COLUMN_TEXT,
                .width = 24,
                .ascending = true},
@@ -76,18 +75,14 @@ struct mounted {
 };
 
 struct filesystems {
-    int fd; // of the list of mounts: an error to poll(2) when it changed
+    struct proc_file list; // an error to poll(2) when it changed
+    bool changed;          // and was not read yet
+    struct proc_buffer buffer;
     struct table_builder *builder;
     struct mounted mounted[MOUNTS_MAX];
-    size_t n, left_out;
+    size_t n;
+    bool left_out;
 };
-
-bool filesystem_wanted(const struct mntent *mount) {
-    bool local = !strncmp(mount->mnt_fsname, "/dev/", 5) || !strcmp(mount->mnt_type, "tmpfs") ||
-                 !strcmp(mount->mnt_type, "zfs") ||
-                 (!strcmp(mount->mnt_type, "overlay") && !strcmp(mount->mnt_dir, "/")); // what a container has
-    return local && strncmp(mount->mnt_type, "fuse", 4) != 0 && !hasmntopt(mount, "ro");
-}
 
 bool filesystem_disk(const char *link, bool partition, char *out, size_t size) {
     const char *end = link + strlen(link), *name;
@@ -104,12 +99,12 @@ bool filesystem_disk(const char *link, bool partition, char *out, size_t size) {
     return true;
 }
 
-static const struct text *device_of(const struct mntent *mount) {
-    struct stat source, root;
+static const struct text *device_of(const struct filesystem_mount *mount) {
+    struct stat source;
     char path[128], link[512], name[64];
-    dev_t device = stat(mount->mnt_fsname, &source) == 0 && S_ISBLK(source.st_mode) ? source.st_rdev
-                   : stat(mount->mnt_dir, &root) == 0                               ? root.st_dev
-                                                                                    : 0;
+    dev_t device = makedev(mount->major, mount->minor);
+    if (!mount->major && mount->source[0] == '/' && stat(mount->source, &source) == 0 && S_ISBLK(source.st_mode))
+        device = source.st_rdev; // a file system on several disks has a number of its own: the first of them
     snprintf(path, sizeof path, "/sys/dev/block/%u:%u", major(device), minor(device));
     ssize_t n = readlink(path, link, sizeof link - 1);
     if (n <= 0)
@@ -124,40 +119,30 @@ static void mounts_forget(struct filesystems *all) {
         table_builder_remove(all->builder, all->mounted[i].slot);
         free(all->mounted[i].path);
     }
-    all->n = all->left_out = 0;
+    all->n = 0;
 }
 
-// One file system may be mounted many times; of those on a device the device tells.
-static bool is_known(const struct filesystems *all, const char *source, const char *path, const char *const *sources) {
-    for (size_t i = 0; i < all->n; i++)
-        if (!strcmp(all->mounted[i].path, path) || (source[0] == '/' && !strcmp(sources[i], source)))
-            return true;
-    return false;
+static bool is_directory(const char *path) {
+    struct stat is;
+    return stat(path, &is) == 0 && S_ISDIR(is.st_mode);
 }
 
-static void mounts_list(struct filesystems *all) {
-    char line[8192], *sources[MOUNTS_MAX];
-    struct mntent mount;
-    FILE *in = setmntent(MOUNTS, "re");
+// When it cannot be read what is known stays, until it can.
+static int mounts_list(struct filesystems *all) {
+    struct filesystem_mount mounts[MOUNTS_MAX];
+    int error = proc_file_read(&all->list, &all->buffer);
+    if (error < 0)
+        return error;
     mounts_forget(all);
-    while (in && getmntent_r(in, &mount, line, sizeof line)) {
-        if (!filesystem_wanted(&mount) || is_known(all, mount.mnt_fsname, mount.mnt_dir, (const char *const *)sources))
-            continue;
-        if (all->n == MOUNTS_MAX) {
-            all->left_out++;
-            continue;
-        }
+    all->n = filesystems_choose(all->buffer.bytes, is_directory, mounts, MOUNTS_MAX, &all->left_out);
+    for (size_t i = 0; i < all->n; i++) {
         uint32_t slot = table_builder_add(all->builder);
-        sources[all->n] = xstrdup(mount.mnt_fsname);
-        all->mounted[all->n++] = (struct mounted){xstrdup(mount.mnt_dir), slot};
-        table_builder_set_text(all->builder, slot, MOUNT, text_from(mount.mnt_dir));
-        table_builder_set_text(all->builder, slot, TYPE, text_from(mount.mnt_type));
-        table_builder_set_text(all->builder, slot, DEVICE, device_of(&mount));
+        all->mounted[i] = (struct mounted){xstrdup(mounts[i].path), slot};
+        table_builder_set_text(all->builder, slot, MOUNT, text_from(mounts[i].path));
+        table_builder_set_text(all->builder, slot, TYPE, text_from(mounts[i].type));
+        table_builder_set_text(all->builder, slot, DEVICE, device_of(&mounts[i]));
     }
-    for (size_t i = 0; i < all->n; i++)
-        free(sources[i]);
-    if (in)
-        endmntent(in);
+    return 0;
 }
 
 static void mounted_sample(struct filesystems *all, const struct mounted *mounted) {
@@ -183,11 +168,9 @@ static int filesystems_open(struct collector_run *run) {
     struct filesystems *all = xcalloc(1, sizeof *all);
     run->state = all;
     all->builder = table_builder_new(&filesystems_table);
-    all->fd = open(MOUNTS, O_RDONLY | O_CLOEXEC);
-    if (all->fd >= 0) {
-        mounts_list(all);
+    all->list = PROC_FILE(MOUNTS);
+    if (mounts_list(all) == 0)
         return 0;
-    }
     snprintf(run->reason, sizeof run->reason, "file systems are not known: " MOUNTS " is not readable");
     snprintf(run->fix, sizeof run->fix, "mount /proc");
     return -ENOENT;
@@ -195,13 +178,15 @@ static int filesystems_open(struct collector_run *run) {
 
 static int filesystems_sample(struct collector_run *run, struct section *out) {
     struct filesystems *all = run->state;
-    struct pollfd changed = {.fd = all->fd, .events = POLLPRI};
+    struct pollfd changed = {.fd = all->list.fd, .events = POLLPRI};
     if (poll(&changed, 1, 0) > 0)
-        mounts_list(all);
+        all->changed = true; // the kernel says so once
+    if (all->changed)
+        all->changed = mounts_list(all) < 0;
     for (size_t i = 0; i < all->n; i++)
         mounted_sample(all, &all->mounted[i]);
     if (all->left_out)
-        section_note(out, SEVERITY_WARNING, "used_pct", "there are more file systems than are looked at", NULL);
+        section_note(out, SEVERITY_INFO, "used_pct", "there are more file systems than are looked at", NULL);
     section_table(out, table_builder_seal(all->builder));
     return 0;
 }
@@ -212,8 +197,8 @@ static void filesystems_close(struct collector_run *run) {
     if (!all)
         return;
     mounts_forget(all);
-    if (all->fd >= 0)
-        close(all->fd);
+    proc_file_close(&all->list);
+    proc_buffer_free(&all->buffer);
     table_builder_free(all->builder);
     free(all);
 }

@@ -27,8 +27,7 @@ static struct {
     const char *reason, *fix;
 } tracefs = {.once = PTHREAD_ONCE_INIT, .fd = -1};
 
-// The path in mountinfo has \ooo for blanks, tabs, newlines and backslashes.
-static void octal_unescape(const char *in, size_t len, char *out, size_t size) {
+void mountinfo_unescape(const char *in, size_t len, char *out, size_t size) {
     size_t n = 0;
     for (size_t i = 0; i < len && n + 1 < size; i++) {
         if (in[i] == '\\' && i + 3 < len) {
@@ -52,7 +51,7 @@ bool mountinfo_match(const char *line, const char *type, char *point, size_t siz
         return false;
     if (root_end - root_at != 1 || line[root_at] != '/')
         return false;
-    octal_unescape(line + point_at, (size_t)(point_end - point_at), point, size);
+    mountinfo_unescape(line + point_at, (size_t)(point_end - point_at), point, size);
     return true;
 }
 

@@ -21,6 +21,8 @@ int tracefs_fd(void);
 void tracefs_explain(int error, char *reason, size_t reason_size, char *fix, size_t fix_size);
 // Whether a line of /proc/self/mountinfo is a whole mount (not a bind of a part) of that type, and where.
 bool mountinfo_match(const char *line, const char *type, char *point, size_t size);
+// A text of it as it is: there it has \ooo for blanks, tabs, newlines and backslashes. `out` may be `in`.
+void mountinfo_unescape(const char *in, size_t len, char *out, size_t size);
 
 // Makes the instance and writes its directory into path. 0 or -errno. It records nothing until tracing_on is 1: events
 // are switched on one after the other, but have to be recorded from one moment on. Else an I/O could be seen to be
