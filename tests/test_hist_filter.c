@@ -157,6 +157,29 @@ static void narrowing(void **state) {
     pane_free(pane);
 }
 
+// A text of which nothing is there yet when it is typed, and the measure that is then chosen by hand.
+static void later(void **state) {
+    (void)state;
+    struct look look;
+    struct pane *pane = pane_new(&view_disk);
+    struct grid *grid = grid_new(80, 40, true);
+    struct frame *idle = forge_frame(1);
+    struct section *system = forge_section("system", 1);
+    section_table(system, forge_table(&devices, "vda|0|0|0|0|0|0"));
+    frame_add_section(idle, system, 0);
+    const struct frame *both[] = {idle, frames[1]};
+    pane_set_filter(pane, "fio");
+    forge_look(&look, both, 1);
+    pane_draw(pane, &look, grid_area(grid));
+    forge_look(&look, both, 2);
+    expect(pane, &look, "fio", "Service time by process, pid all, op all, with \"fio\"", "9");
+    forge_key(pane, &look, 'm', true);
+    expect(pane, &look, "fio", "Service time (issue to complete), device vda (busiest), op all, not filtered", "13");
+    frame_unref(idle);
+    grid_free(grid);
+    pane_free(pane);
+}
+
 static size_t written(struct pane *pane, const struct look *look, const char *filter, const char *set) {
     const struct write_info info = {.version = "1", .host = "h", .kernel = "k"};
     struct json_object *histograms, *list;
@@ -226,6 +249,7 @@ static void ranges(void **state) {
 
 int main(void) {
     setenv("TZ", "UTC", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(narrowing), cmocka_unit_test(files), cmocka_unit_test(ranges)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(narrowing), cmocka_unit_test(later), cmocka_unit_test(files),
+                                       cmocka_unit_test(ranges)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

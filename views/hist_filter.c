@@ -44,47 +44,45 @@ void hist_filter_text(const struct hist_select *select, const struct hist_def *d
     }
 }
 
-static bool frame_matches(const struct hist_select *select, const char *name, const struct frame *frame) {
+static bool frame_matches(const struct filter *filter, const char *name, const struct frame *frame) {
     const struct hist_set *set = frame ? frame_hists(frame, name) : NULL;
     for (size_t i = 0; set && i < hist_set_count(set); i++) {
         const union cell *keys;
         if (hist_set_at(set, i, &keys)->count &&
-            filter_lets(&select->filter, hist_set_def(set)->keys, hist_set_def(set)->n_keys, keys))
+            filter_lets(filter, hist_set_def(set)->keys, hist_set_def(set)->n_keys, keys))
             return true;
     }
     return false;
 }
 
-static bool table_matches(const struct hist_select *select, const struct hist_measure *measure,
-                          const struct frame *frame) {
+static bool table_matches(const struct filter *filter, const struct hist_measure *measure, const struct frame *frame) {
     const struct table *table = frame ? frame_table(frame, measure->table) : NULL;
     const union cell *row;
     size_t at = 0;
     while (table && (row = table_next(table, &at)))
-        if (filter_lets(&select->filter, measure->def->keys, measure->def->n_keys, row))
+        if (filter_lets(filter, measure->def->keys, measure->def->n_keys, row))
             return true;
     return false;
 }
 
-// How much of what the filter asks for the set is kept by: of its terms, or of its text 1 when that stands there.
-static size_t fits(const struct hist_select *select, const struct hist_spec *spec, const char *name,
-                   const struct look *look) {
+size_t hist_filter_fits(const struct filter *filter, const struct hist_spec *spec, const char *name,
+                        const struct look *look) {
     const struct hist_def *def = hist_set_def_of(spec, name, look);
     const struct hist_measure *measure = spec->measures;
     size_t n = 0;
 
     if (!def)
         return 0;
-    for (size_t i = 0; i < select->filter.n; i++)
-        n += *filter_value(&select->filter, i) && has_key(def, select->filter.terms[i].name);
-    if (select->filter.n || !select->filter.text[0])
+    for (size_t i = 0; i < filter->n; i++)
+        n += *filter_value(filter, i) && has_key(def, filter->terms[i].name);
+    if (filter->n || !filter->text[0])
         return n;
     while (measure && measure->set && strcmp(measure->set, name) != 0)
         measure++;
     bool table = measure && measure->set && measure->table;
     for (size_t f = look->n_window + 1; f-- > 0;) {
         const struct frame *frame = f == look->n_window ? look->frame : look->window[f];
-        if (table ? table_matches(select, measure, frame) : frame_matches(select, name, frame))
+        if (table ? table_matches(filter, measure, frame) : frame_matches(filter, name, frame))
             return 1;
     }
     return 0;
@@ -97,16 +95,16 @@ static const char *column_of(const struct hist_spec *spec, const char *set) {
     return NULL;
 }
 
-// To the set of the same measure that fits best, and back to where it was.
-static void follow(struct hist_select *select, const struct hist_spec *spec, const struct look *look) {
+// To the set of the same measure that fits best, and back to where it was. Returns how well it fits.
+static size_t follow(struct hist_select *select, const struct hist_spec *spec, const struct look *look) {
     if (select->before)
         select->set = select->before;
     select->before = NULL;
     const char *now = hist_select_set(select, spec), *column = column_of(spec, now), *best = now;
-    size_t most = fits(select, spec, now, look);
+    size_t most = hist_filter_fits(&select->filter, spec, now, look);
     for (size_t i = 0; column && spec->sets[i]; i++) {
         const char *other = column_of(spec, spec->sets[i]);
-        size_t n = other && !strcmp(other, column) ? fits(select, spec, spec->sets[i], look) : 0;
+        size_t n = other && !strcmp(other, column) ? hist_filter_fits(&select->filter, spec, spec->sets[i], look) : 0;
         if (n <= most)
             continue;
         most = n;
@@ -116,29 +114,34 @@ static void follow(struct hist_select *select, const struct hist_spec *spec, con
         select->before = now;
         select->set = best;
     }
+    return most;
 }
 
 void hist_filter_settle(struct part_context *ctx) {
     struct hist_select *select = ctx->state;
+    const struct hist_spec *spec = ctx->part->spec;
+    const struct look *look = ctx->look;
     struct filter now;
 
-    filter_parse(pane_filter(ctx->pane, ctx->part), ctx->look->frame, &now);
+    filter_parse(pane_filter(ctx->pane, ctx->part), look->frame, &now);
     bool changed = now.n != select->filter.n || memcmp(now.text, select->filter.text, sizeof now.text) != 0;
     if (changed) {
         select->filter = now;
-        select->unmatched = false;
-        select->matched_number = 0;
+        select->seeks = true;
         select->busy_value[0] = '\0';
-        follow(select, ctx->part->spec, ctx->look);
         for (int k = 0; k < HIST_SELECT_KEYS; k++)
             if (hist_filter_term(select, select->key[k].column) >= 0)
                 select->key[k].value[0] = select->key[k].label[0] = '\0';
         if (hist_filter_term(select, select->busy_column) >= 0)
             select->by_hand = false;
     }
-    bool text = !now.n && now.text[0];
-    if (text && ctx->look->frame && (changed || select->matched_number != ctx->look->frame->number)) {
-        select->unmatched = !fits(select, ctx->part->spec, hist_select_set(select, ctx->part->spec), ctx->look);
-        select->matched_number = ctx->look->frame->number;
-    }
+    bool any = now.n || now.text[0];
+    if (!changed && !(any && look->frame && select->matched_number != look->frame->number))
+        return;
+    // What it asks for may come later than it: a device, a process that does its first I/O.
+    size_t fits = select->seeks ? follow(select, spec, look)
+                                : hist_filter_fits(&select->filter, spec, hist_select_set(select, spec), look);
+    select->seeks = select->seeks && any && !fits;
+    select->unmatched = !now.n && any && look->frame && !fits;
+    select->matched_number = look->frame ? look->frame->number : 0;
 }

@@ -381,7 +381,7 @@ static void next_measure(struct part_context *ctx, int direction) {
         // A measure with other keys: what was chosen of a key that it lacks stays for the way back.
         select->set = spec->sets[i];
         select->before = NULL;
-        select->unmatched = false;
+        select->seeks = select->unmatched = false;
         select->matched_number = 0;
         snprintf(ctx->message, sizeof ctx->message, "%s%s%s", def->title, def->span ? ": " : "",
                  def->span ? def->span : "");

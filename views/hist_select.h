@@ -24,6 +24,7 @@ struct hist_select {
     uint64_t busy_number;                 // of the frame that it was looked up for
     struct filter filter;                 // of the pane, when it was drawn last
     const char *before;                   // the set from which the filter led to this one; NULL: it did not
+    bool seeks;                           // no set was found yet that it narrows, and none was chosen by hand since
     bool unmatched;                       // its text stands nowhere in the keys of the set: it narrows nothing
     uint64_t matched_number;              // of the frame that this was looked up for
 };
@@ -85,6 +86,9 @@ void hist_select_settle(struct part_context *ctx);
 // The pane's filter, taken over. A new one leads to the set of the same measure that is kept by what it names, and
 // takes the place of what was chosen by hand there.
 void hist_filter_settle(struct part_context *ctx);
+// How much of what the filter asks for the set is kept by: of its terms, or of its text 1 when that stands there.
+size_t hist_filter_fits(const struct filter *filter, const struct hist_spec *spec, const char *set,
+                        const struct look *look);
 // Whether the filter leaves the histogram with these keys.
 bool hist_filter_lets(const struct hist_select *select, const struct hist_def *def, const union cell *keys);
 // The term of the filter for that column; -1: none.
