@@ -10,6 +10,7 @@
 #include "model/mem.h"
 #include "views/escape.h"
 #include "views/hist_scale.h"
+#include "views/hist_select.h"
 #include "views/write.h"
 
 #define TEXT_ROWS 12 // ranges of a histogram as text
@@ -42,6 +43,14 @@ static const struct hist_set *hist_set_of(struct part_context *ctx, size_t i, co
     return *name && ctx->look->frame ? frame_hists(ctx->look->frame, *name) : NULL;
 }
 
+// The filter of a set: without a text that stands in none of its keys, as on the screen. What is left out would look
+// like nothing measured.
+static void filter_of(struct part_context *ctx, const char *name, struct filter *out) {
+    filter_parse(pane_filter(ctx->pane, ctx->part), ctx->look->frame, out);
+    if (!out->n && !hist_filter_fits(out, ctx->part->spec, name, ctx->look))
+        out->text[0] = '\0';
+}
+
 // The next histogram of the set that is written: start with *at = 0, ends with NULL. Those that the filter leaves, by
 // the rule of the tables; none of a set that the frame before has told already.
 static const struct hist *next_written(struct part_context *ctx, const struct hist_set *set,
@@ -69,10 +78,10 @@ void hist_write_json(struct part_context *ctx, struct json_object *pane) {
     const struct hist *hist;
     const union cell *keys;
     struct filter filter;
-    filter_parse(pane_filter(ctx->pane, ctx->part), ctx->look->frame, &filter);
     for (size_t s = 0; hist_set_of(ctx, s, &name), name; s++) {
         const struct hist_set *set = hist_set_of(ctx, s, &name);
         struct json_object *list = json_object_new_array();
+        filter_of(ctx, name, &filter);
         json_object_object_add(group, name, list);
         for (size_t at = 0; (hist = next_written(ctx, set, &filter, &at, &keys));) {
             const struct hist_def *def = hist_set_def(set);
@@ -125,12 +134,12 @@ void hist_write_csv(struct part_context *ctx, FILE *out) {
     const struct hist *hist;
     const union cell *keys;
     struct filter filter;
-    filter_parse(pane_filter(ctx->pane, ctx->part), ctx->look->frame, &filter);
     for (size_t s = 0; hist_set_of(ctx, s, &name), name; s++) {
         const struct hist_set *set = hist_set_of(ctx, s, &name);
         const struct hist_def *def = set ? hist_set_def(set) : NULL;
         if (!def)
             continue;
+        filter_of(ctx, name, &filter);
         if (csv_wants_header(ctx)) {
             csv_header(def, out);
             for (size_t i = 0; i < sizeof summary / sizeof *summary; i++)
@@ -180,9 +189,9 @@ void hist_write_text(struct part_context *ctx, FILE *out) {
     const struct hist *hist;
     const union cell *keys;
     struct filter filter;
-    filter_parse(pane_filter(ctx->pane, ctx->part), ctx->look->frame, &filter);
     for (size_t s = 0; hist_set_of(ctx, s, &name), name; s++) {
         const struct hist_set *set = hist_set_of(ctx, s, &name);
+        filter_of(ctx, name, &filter);
         for (size_t at = 0; (hist = next_written(ctx, set, &filter, &at, &keys));) {
             const struct hist_def *def = hist_set_def(set);
             char text[128];
