@@ -56,12 +56,27 @@ static const struct frame *one(uint64_t number) {
     return frame;
 }
 
-static const struct frame *frames[2];
+// The kernel reads, fio writes; an idle process that did neither.
+static const struct frame *two_columns(uint64_t number) {
+    struct frame *frame = forge_frame(number);
+    struct section *block = forge_section("block", number);
+    struct hist_set *process = hist_set_new(&by_process_hist);
+    process_hist(process, 7, "kworker", "R", (struct forge_run[]){{210000, 1}, {0, 0}});
+    process_hist(process, 8, "dd", "R", (struct forge_run[]){{0, 0}});
+    process_hist(process, 4242, "fio", "W", (struct forge_run[]){{210000, 2}, {0, 0}});
+    section_hists(block, process);
+    section_stream(block, forge_table(&io_events, "1790000000.1|1790000000.1|fio|W|vda|4096|210"), 0);
+    frame_add_section(frame, block, 0);
+    return frame;
+}
+
+static const struct frame *frames[3];
 
 static int setup(void **state) {
     (void)state;
     frames[0] = one(1);
     frames[1] = one(2);
+    frames[2] = two_columns(3);
     return 0;
 }
 
@@ -69,6 +84,7 @@ static int teardown(void **state) {
     (void)state;
     frame_unref(frames[0]);
     frame_unref(frames[1]);
+    frame_unref(frames[2]);
     return 0;
 }
 
@@ -216,27 +232,34 @@ static void files(void **state) {
     pane_free(pane);
 }
 
-// Enter on the first range of the histogram, and on the one that is so many below it.
-static void expect_list(const char *filter, int down, const char *expected, int height) {
+// After those keys, Enter on the first range of the histogram, or on the one that is so many below it.
+static void enter(const char *keys, const char *filter, int down, const char *expected, int height, size_t first,
+                  const char *message) {
     struct look look;
     struct pane *pane = pane_new(&view_disk);
     struct grid *grid = grid_new(80, height, true);
-    forge_look(&look, frames, 2);
+    forge_look(&look, frames + first, first ? 1 : 2);
     pane_set_filter(pane, filter);
     pane_draw(pane, &look, grid_area(grid));
+    for (const char *key = keys; *key; key++)
+        forge_key(pane, &look, *key, true);
     forge_key(pane, &look, 'o', true);
     forge_key(pane, &look, 'o', true);
     forge_key(pane, &look, 'o', true);
     pane_draw(pane, &look, grid_area(grid));
     for (int i = 0; i <= down; i++)
         forge_key(pane, &look, KEY_VIEW_DOWN, true);
-    assert_string_equal(forge_key(pane, &look, KEY_VIEW_ENTER, true).message, "Esc goes back");
+    assert_string_equal(forge_key(pane, &look, KEY_VIEW_ENTER, true).message, message);
     assert_string_equal(pane->filter, expected);
     pane_draw(pane, &look, grid_area(grid));
     forge_key(pane, &look, KEY_VIEW_BACK, true);
     assert_string_equal(pane->filter, filter);
     grid_free(grid);
     pane_free(pane);
+}
+
+static void expect_list(const char *filter, int down, const char *expected, int height) {
+    enter("", filter, down, expected, height, 0, "Esc goes back");
 }
 
 static void ranges(void **state) {
@@ -247,6 +270,12 @@ static void ranges(void **state) {
     expect_list("comm=fio", 1, "comm=fio latency_us=199us..500us", 30);
     expect_list("fio", 1, "comm~fio latency_us=199us..500us", 30);
     expect_list("", 4, "device=vda latency_us=10ms..100ms", 30);
+    // A device that these histograms are not kept by is one of the filter, not one that was chosen.
+    enter("M", "device=vda", 0, "device=vda latency_us=10us..100us", 30, 0, "Esc goes back");
+    // In one column of this and in another one of that: no term says both.
+    enter("", "w", 0, "latency_us=200us..220us", 30, 2,
+          "the text of the filter does not narrow the list; Esc goes back");
+    enter("t", "w", 0, "op=R comm~w latency_us=200us..220us", 30, 2, "Esc goes back");
 }
 
 int main(void) {

@@ -17,7 +17,7 @@ bool hist_filter_lets(const struct hist_select *select, const struct hist_def *d
     return select->unmatched || filter_lets(&select->filter, def->keys, def->n_keys, keys);
 }
 
-static bool has_key(const struct hist_def *def, const char *column) {
+bool hist_has_key(const struct hist_def *def, const char *column) {
     for (int k = 0; k < def->n_keys; k++)
         if (!strcmp(def->keys[k].name, column))
             return true;
@@ -32,7 +32,7 @@ void hist_filter_text(const struct hist_select *select, const struct hist_def *d
         snprintf(out, size, ", not filtered");
     for (size_t i = 0; i < select->filter.n && used < size; i++)
         if (hist_filter_term(select, select->filter.terms[i].name) == (int)i && // once, of several of one column
-            !has_key(def, select->filter.terms[i].name)) {
+            !hist_has_key(def, select->filter.terms[i].name)) {
             int n = snprintf(out + used, size - used, "%s%s", used ? ", " : ", not filtered by ",
                              select->filter.terms[i].name);
             used += n > 0 ? (size_t)n : 0;
@@ -74,7 +74,7 @@ size_t hist_filter_fits(const struct filter *filter, const struct hist_spec *spe
     if (!def)
         return 0;
     for (size_t i = 0; i < filter->n; i++)
-        n += *filter_value(filter, i) && has_key(def, filter->terms[i].name);
+        n += *filter_value(filter, i) && hist_has_key(def, filter->terms[i].name);
     if (filter->n || !filter->text[0])
         return n;
     while (measure && measure->set && strcmp(measure->set, name) != 0)

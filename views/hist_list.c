@@ -11,7 +11,8 @@
 struct terms {
     char *out;
     size_t used, size;
-    bool full; // one had no room: none is cut
+    bool full;    // one had no room: none is cut
+    bool no_text; // the text of the filter is none of them
 };
 
 static void add(struct terms *terms, const char *column, const char *operator, const char * value) {
@@ -26,20 +27,30 @@ static void add(struct terms *terms, const char *column, const char *operator, c
     }
 }
 
-// The text of a filter that is none of terms stands in some key of what is shown: in which one that the list has? NULL:
-// in none, or in one that is chosen, so that the list has it already.
+// The text of a filter that is none of terms: of the list's columns the one in which it stands in all that is shown, a
+// chosen one before others. NULL: in none, since it stands in one here and in another one there.
 static const char *contained_in(const struct hist_select *select, const struct hist_set *set,
-                                const struct table_def *list) {
-    for (size_t i = 0; set && i < hist_set_count(set); i++) {
-        const struct hist_def *def = hist_set_def(set);
-        const union cell *keys;
-        hist_set_at(set, i, &keys);
-        for (int k = 0; k < def->n_keys; k++)
-            if (table_column(list, def->keys[k].name) >= 0 &&
-                cell_contains(&def->keys[k], true, keys[k], select->filter.text))
-                return hist_select_chosen(select, def->keys[k].name) ? NULL : def->keys[k].name;
+                                const struct hist_def *def, const struct table_def *list) {
+    const char *found = NULL;
+
+    for (int k = 0; k < def->n_keys; k++) {
+        const char *column = def->keys[k].name, *want = hist_select_chosen(select, column);
+        if (table_column(list, column) < 0)
+            continue;
+        if (want && strcasestr(want, select->filter.text))
+            return column;
+        bool all = false;
+        for (size_t at = 0; !found && hist_select_next(select, set, &at);) {
+            const union cell *keys;
+            hist_set_at(set, at - 1, &keys);
+            all = cell_contains(&def->keys[k], true, keys[k], select->filter.text);
+            if (!all)
+                break;
+        }
+        if (all)
+            found = column;
     }
-    return NULL;
+    return found;
 }
 
 // What narrows the map narrows the list: what is chosen by the keys, and the pane's filter.
@@ -55,7 +66,8 @@ static void add_choice(struct terms *terms, const struct hist_select *select, co
     }
     for (size_t i = 0; i < filter->n; i++) {
         const char *column = filter->terms[i].name;
-        bool told = hist_select_chosen(select, column) && filter->terms[i].op == FILTER_EQUAL;
+        bool told =
+            hist_has_key(def, column) && hist_select_chosen(select, column) && filter->terms[i].op == FILTER_EQUAL;
         if (table_column(list, column) < 0 || told || !*filter_value(filter, i))
             continue;
         filter_term_text(filter, i, term, sizeof term);
@@ -63,8 +75,9 @@ static void add_choice(struct terms *terms, const struct hist_select *select, co
     }
     if (filter->n || !filter->text[0] || select->unmatched)
         return;
-    const char *column = contained_in(select, set, list);
-    if (column)
+    const char *column = contained_in(select, set, def, list);
+    terms->no_text = !column;
+    if (column && !hist_select_chosen(select, column))
         add(terms, column, "~", filter->text);
 }
 
@@ -140,8 +153,9 @@ bool hist_select_list(struct part_context *ctx, const struct frame *frame, const
     ctx->go_part = part;
     ctx->go_frame = frame->number;
     snprintf(ctx->message, sizeof ctx->message, "%s",
-             terms.full    ? "a part of the filter had no room; Esc goes back"
-             : column >= 0 ? "Esc goes back"
-                           : "all of the time; Esc goes back");
+             terms.full      ? "a part of the filter had no room; Esc goes back"
+             : terms.no_text ? "the text of the filter does not narrow the list; Esc goes back"
+             : column >= 0   ? "Esc goes back"
+                             : "all of the time; Esc goes back");
     return true;
 }

@@ -86,6 +86,7 @@ void hist_select_settle(struct part_context *ctx);
 // The pane's filter, taken over. A new one leads to the set of the same measure that is kept by what it names, and
 // takes the place of what was chosen by hand there.
 void hist_filter_settle(struct part_context *ctx);
+bool hist_has_key(const struct hist_def *def, const char *column);
 // How much of what the filter asks for the set is kept by: of its terms, or of its text 1 when that stands there.
 size_t hist_filter_fits(const struct filter *filter, const struct hist_spec *spec, const char *set,
                         const struct look *look);
