@@ -119,6 +119,8 @@ static void comparisons(void **state) {
     assert_true(holds(&op, flags, FILTER_CONTAINS, "a"));
     assert_false(holds(&op, flags, FILTER_CONTAINS, "W"));
     assert_true(holds(&rss, kib, FILTER_CONTAINS, "2"));
+    assert_true(holds(&rss, kib, FILTER_CONTAINS, ".0m")); // as it is shown: 2.0M
+    assert_false(holds(&rss, kib, FILTER_CONTAINS, "k"));
     assert_false(holds(&op, (union cell){.text = NULL}, FILTER_CONTAINS, "a"));
     text_unref(ahead);
 }

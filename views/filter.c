@@ -196,17 +196,20 @@ static bool is_equal(const struct column *column, union cell cell, const char *v
     return !strcmp(shown, value);
 }
 
-bool cell_contains(const struct column *column, bool is_key, union cell cell, const char *text) {
-    char digits[64];
+static bool shown_contains(const struct column *column, union cell cell, const char *text) {
+    char number[64];
 
     if (cell_is_null(column, cell))
         return false;
     if (column->type == COLUMN_TEXT)
         return strcasestr(text_bytes(cell.text), text) != NULL;
-    if (!is_key || !isdigit((unsigned char)text[0]))
-        return false;
-    column_format(column, cell, digits, sizeof(digits));
-    return strstr(digits, text) != NULL;
+    column_format(column, cell, number, sizeof(number));
+    return strcasestr(number, text) != NULL;
+}
+
+bool cell_contains(const struct column *column, bool is_key, union cell cell, const char *text) {
+    bool may = column->type == COLUMN_TEXT || (is_key && isdigit((unsigned char)text[0]));
+    return may && shown_contains(column, cell, text);
 }
 
 bool filter_holds(const struct filter *filter, size_t term, const struct column *column, union cell cell) {
@@ -221,7 +224,7 @@ bool filter_holds(const struct filter *filter, size_t term, const struct column 
     if (op == FILTER_EQUAL || op == FILTER_UNEQUAL)
         return is_equal(column, cell, value) == (op == FILTER_EQUAL);
     if (op == FILTER_CONTAINS)
-        return cell_contains(column, true, cell, value);
+        return shown_contains(column, cell, value);
     if (!compare(column, cell, value, &order))
         return false;
     switch (op) {
