@@ -107,6 +107,21 @@ static void comparisons(void **state) {
     assert_false(holds(&start, clock, FILTER_MORE_EQUAL, "14:"));
     assert_false(holds(&start, clock, FILTER_MORE_EQUAL, "14:13x"));
     assert_true(holds(&start, clock, FILTER_MORE_EQUAL, "1790000000.2"));
+    assert_true(holds(&start, clock, FILTER_EQUAL, "14:13:20")); // to the digits given
+    assert_true(holds(&start, clock, FILTER_EQUAL, "14:13"));
+    assert_true(holds(&start, clock, FILTER_EQUAL, "14:13:20.2"));
+    assert_true(holds(&start, (union cell){.num = 1790000000.3}, FILTER_EQUAL, "14:13:20.3")); // as a double: below
+    assert_false(holds(&start, clock, FILTER_EQUAL, "14:13:20.3"));
+    assert_false(holds(&start, clock, FILTER_EQUAL, "14:13:21"));
+    assert_false(holds(&start, clock, FILTER_UNEQUAL, "14:13:20"));
+    assert_false(holds(&start, clock, FILTER_EQUAL, "14:12"));
+    assert_true(holds(&start, clock, FILTER_EQUAL, "14:10..0:10")); // over midnight
+    assert_true(holds(&start, clock, FILTER_EQUAL, "20:10..14:14"));
+    assert_false(holds(&start, clock, FILTER_EQUAL, "20:10..14:10"));
+    assert_false(holds(&start, clock, FILTER_EQUAL, "14:13:20..14:13:20"));
+    assert_false(holds(&start, clock, FILTER_LESS, "25:99"));
+    assert_false(holds(&start, clock, FILTER_LESS, "23:59:60"));
+    assert_false(holds(&start, clock, FILTER_LESS, "23:59:1e1"));
     assert_false(holds(&start, us, FILTER_MORE_EQUAL, "14:13")); // no time of the clock
     assert_true(holds(&rss, kib, FILTER_MORE_EQUAL, "2M"));
     assert_true(holds(&rss, kib, FILTER_LESS_EQUAL, "2048"));

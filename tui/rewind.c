@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "views/filter.h"
+
 void rewind_done(struct rewind *rewind) {
     rewind_unlook(rewind);
     frame_unref(rewind->newest);
@@ -98,7 +100,7 @@ void rewind_unlook(struct rewind *rewind) {
 }
 
 bool rewind_parse_time(const char *text, struct timespec now, struct timespec *out) {
-    int hour, minute, second = 0, used = 0;
+    double of_day, step;
     *out = now;
     if (*text == '-') {
         char *end;
@@ -112,14 +114,14 @@ bool rewind_parse_time(const char *text, struct timespec now, struct timespec *o
         out->tv_sec = (time_t)whole;
         return true;
     }
-    if (sscanf(text, "%2d:%2d%n:%2d%n", &hour, &minute, &used, &second, &used) < 2 || text[used] || hour < 0 ||
-        hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59)
+    if (!filter_clock(text, &of_day, &step) || step < 1)
         return false;
+    int seconds = (int)of_day;
     struct tm local;
     localtime_r(&now.tv_sec, &local);
-    local.tm_hour = hour;
-    local.tm_min = minute;
-    local.tm_sec = second;
+    local.tm_hour = seconds / 3600;
+    local.tm_min = seconds / 60 % 60;
+    local.tm_sec = seconds % 60;
     local.tm_isdst = -1;
     out->tv_sec = mktime(&local);
     out->tv_nsec = 999999999;

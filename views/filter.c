@@ -3,6 +3,7 @@
 #include "views/filter.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,20 +126,26 @@ bool filter_number(const struct column *column, const char *value, double *out) 
     return end != value && factor > 0;
 }
 
-// 14:13, 14:13:20 or 14:13:20.5: seconds of the day.
-static bool parse_clock(const char *value, double *out) {
-    int hours, minutes, length = 0;
-    double seconds = 0;
+bool filter_clock(const char *text, double *seconds, double *step) {
+    static const char digits[] = "0123456789";
+    int hour, minute, length = 0;
 
-    if (sscanf(value, "%2d:%2d%n", &hours, &minutes, &length) != 2 || !length)
+    if (sscanf(text, "%2d:%2d%n", &hour, &minute, &length) != 2 || hour < 0 || hour > 23 || minute < 0 || minute > 59)
         return false;
-    if (value[length] == ':') {
-        char *end;
-        seconds = strtod(value + length + 1, &end);
-        length = (int)(end - value);
-    }
-    *out = hours * 3600.0 + minutes * 60.0 + seconds;
-    return !value[length];
+    *seconds = hour * 3600 + minute * 60;
+    *step = 60;
+    if (!text[length])
+        return true;
+    const char *second = text + length + 1;
+    size_t whole = strspn(second, digits), point = second[whole] == '.';
+    size_t fraction = point ? strspn(second + whole + 1, digits) : 0;
+    if (text[length] != ':' || whole < 1 || whole > 2 || second[whole + point + fraction])
+        return false;
+    double of_minute = strtod(second, NULL);
+    *seconds += of_minute;
+    for (*step = 1; fraction > 0; fraction--)
+        *step /= 10;
+    return of_minute < 60;
 }
 
 // A time since 1970 as seconds of its day here.
@@ -150,18 +157,24 @@ static double of_day(double time) {
     return tm.tm_hour * 3600.0 + tm.tm_min * 60.0 + tm.tm_sec + (time - (double)whole);
 }
 
+static bool is_clock(const struct column *column, union cell cell, const char *value) {
+    return column->unit == UNIT_S && cell.num >= 1e9 && strchr(value, ':');
+}
+
 // < 0, 0, > 0; false when the value is nothing to compare the cell with.
 static bool compare(const struct column *column, union cell cell, const char *value, int *order) {
-    double number, own = cell.num;
+    double number, step, own = cell.num;
 
     if (column->type == COLUMN_TEXT) {
         *order = strcmp(text_bytes(cell.text), value);
         return true;
     }
-    if (column->unit == UNIT_S && own >= 1e9 && strchr(value, ':')) { // as it is shown
-        if (!parse_clock(value, &number))
+    if (is_clock(column, cell, value)) { // as it is shown
+        if (!filter_clock(value, &number, &step))
             return false;
-        own = of_day(own);
+        // Doubles have times since 1970 to a quarter of a microsecond.
+        own = round(of_day(own) * 1e6);
+        number = round(number * 1e6);
     } else if (!filter_number(column, value, &number)) {
         return false;
     }
@@ -169,24 +182,38 @@ static bool compare(const struct column *column, union cell cell, const char *va
     return true;
 }
 
+// A clock's range may go over midnight.
+static bool over_midnight(const struct column *column, union cell cell, const char *low, const char *high) {
+    double from, to, step;
+
+    return is_clock(column, cell, low) && filter_clock(low, &from, &step) && filter_clock(high, &to, &step) &&
+           from > to;
+}
+
 // LOW..HIGH: either may be left out.
 static bool is_within(const struct column *column, union cell cell, const char *value, const char *dots) {
+    const char *high = dots + 2;
     char low[64];
     int order;
 
     snprintf(low, sizeof(low), "%.*s", (int)(dots - value), value);
-    if (low[0] && !(compare(column, cell, low, &order) && order >= 0))
-        return false;
-    return !dots[2] || (compare(column, cell, dots + 2, &order) && order < 0);
+    bool past_low = !low[0] || (compare(column, cell, low, &order) && order >= 0);
+    bool below_high = !*high || (compare(column, cell, high, &order) && order < 0);
+    return over_midnight(column, cell, low, high) ? past_low || below_high : past_low && below_high;
 }
 
 static bool is_equal(const struct column *column, union cell cell, const char *value) {
     char raw[512], shown[1024];
     const char *dots = column->type == COLUMN_NUMBER ? strstr(value, "..") : NULL;
+    double of_clock, step;
     int order;
 
     if (dots)
         return is_within(column, cell, value, dots);
+    if (column->type == COLUMN_NUMBER && is_clock(column, cell, value) && filter_clock(value, &of_clock, &step)) {
+        double past = round(of_day(cell.num) * 1e6) - round(of_clock * 1e6);
+        return past >= 0 && past < round(step * 1e6);
+    }
     if (compare(column, cell, value, &order) && !order)
         return true;
     if (column->type == COLUMN_TEXT && !strcmp(column->name, "op") && !value[1])

@@ -35,10 +35,9 @@ struct filter {
 bool filter_parse(const char *text, const struct frame *frame, struct filter *out);
 const char *filter_value(const struct filter *filter, size_t term);
 // Whether the term holds for the cell of its column. Numbers are compared by value, with or without the suffixes that
-// they are shown with (500, 2ms, 4K), times since 1970 also by the clock (14:13, 14:13:20.5), or equal as they are
-// shown; texts byte by byte or as they are shown (with
-// escapes). An operation of one letter (op=R) is one with any flags. An empty value, as while it is being typed, holds
-// for every cell.
+// they are shown with (500, 2ms, 4K), times since 1970 also by the clock (14:13 is any time in that minute, 23:59..0:01
+// goes over midnight), or equal as they are shown; texts byte by byte or as they are shown (with escapes). An operation
+// of one letter (op=R) is one with any flags. An empty value, as while it is being typed, holds for every cell.
 bool filter_holds(const struct filter *filter, size_t term, const struct column *column, union cell cell);
 // Whether a row of these n columns, keys all of them, has what the filter asks for: the terms that name one of them
 // hold, or one of them contains the text.
@@ -47,6 +46,8 @@ bool filter_lets(const struct filter *filter, const struct column *columns, size
 bool cell_contains(const struct column *column, bool is_key, union cell cell, const char *text);
 // The number that a value of the language stands for, in the column's unit.
 bool filter_number(const struct column *column, const char *value, double *out);
+// 14:13, 14:13:20 or 14:13:20.5: the seconds of the day, and how many its last digit stands for.
+bool filter_clock(const char *text, double *seconds, double *step);
 // The term as it is typed. Returns the length that it would have.
 size_t filter_term_text(const struct filter *filter, size_t term, char *out, size_t size);
 // The filter that finds this cell, "" when it is not measured.
