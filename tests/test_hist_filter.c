@@ -29,10 +29,10 @@ static void process_hist(struct hist_set *set, double pid, const char *comm, con
 
 // vda: fio (4242) reads 5 times in 215 us and once in 199.9 us, with read-ahead 3 times in 2.2 ms; dd (77) writes 4
 // times in 30 ms. loop0: dd writes 2 times in 80 us.
-static const struct frame *one(uint64_t number) {
+static const struct frame *one(uint64_t number, const char *busy) {
     struct frame *frame = forge_frame(number);
     struct section *system = forge_section("system", number), *block = forge_section("block", number);
-    section_table(system, forge_table(&devices, "loop0|0|2|0|8192|0|1\nvda|9|4|36864|16384|1|90"));
+    section_table(system, forge_table(&devices, busy));
     frame_add_section(frame, system, 0);
     section_table(block, forge_table(&by_process, "4242|fio|vda|R|9|36864|900|900\n77|dd|vda|W|4|16384|30000|30000\n"
                                                   "77|dd|loop0|W|2|8192|80|80"));
@@ -74,8 +74,9 @@ static const struct frame *frames[3];
 
 static int setup(void **state) {
     (void)state;
-    frames[0] = one(1);
-    frames[1] = one(2);
+    const char *busy = "loop0|0|2|0|8192|0|1\nvda|9|4|36864|16384|1|90";
+    frames[0] = one(1, busy);
+    frames[1] = one(2, busy);
     frames[2] = two_columns(3);
     return 0;
 }
@@ -196,6 +197,27 @@ static void later(void **state) {
     pane_free(pane);
 }
 
+// A filter that parts no devices leaves the one that is shown, another one makes its choice anew.
+static void busiest(void **state) {
+    (void)state;
+    struct look look;
+    struct pane *pane = pane_new(&view_disk);
+    const struct frame *next = one(3, "loop0|0|2|0|8192|0|99\nvda|9|4|36864|16384|1|60"); // not clearly busier
+    forge_look(&look, frames, 2);
+    expect(pane, &look, "", "Service time (issue to complete), device vda (busiest), op all", "13");
+    forge_look(&look, &next, 1);
+    expect(pane, &look, "", "Service time (issue to complete), device vda (busiest), op all", "13");
+    expect(pane, &look, "op=W", "Service time (issue to complete), device vda (busiest), op W (filter)", "4");
+    expect(pane, &look, "nothing", "Service time (issue to complete), device vda (busiest), op all, not filtered",
+           "13");
+    look.live = false;
+    expect(pane, &look, "loop", "Service time (issue to complete), device loop0 (busiest), op all, with \"loop\"", "2");
+    expect(pane, &look, "vd", "Service time (issue to complete), device vda (busiest), op all, with \"vd\"", "13");
+    expect(pane, &look, "", "Service time (issue to complete), device loop0 (busiest), op all", "2");
+    frame_unref(next);
+    pane_free(pane);
+}
+
 static size_t written(struct pane *pane, const struct look *look, const char *filter, const char *set) {
     const struct write_info info = {.version = "1", .host = "h", .kernel = "k"};
     struct json_object *histograms, *list;
@@ -280,7 +302,7 @@ static void ranges(void **state) {
 
 int main(void) {
     setenv("TZ", "UTC", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(narrowing), cmocka_unit_test(later), cmocka_unit_test(files),
-                                       cmocka_unit_test(ranges)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(narrowing), cmocka_unit_test(later), cmocka_unit_test(busiest),
+                                       cmocka_unit_test(files), cmocka_unit_test(ranges)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -91,7 +91,7 @@ static void busiest_find(struct hist_select *select, const struct hist_measure *
         now = list.all[i].sum;
         there = true;
     }
-    if (list.n && !there) // it was unplugged
+    if (list.n && !there) // it was unplugged, or the filter leaves it out
         select->busy_value[0] = '\0';
     if (most && (!select->busy_value[0] || (most->sum > now * CLEARLY && most->sum > now + MORE * seconds)))
         snprintf(select->busy_value, sizeof select->busy_value, "%s", most->value);
@@ -108,8 +108,9 @@ void hist_select_settle(struct part_context *ctx) {
         measure++;
     if (spec->busiest && measure->set && ctx->look->frame) {
         snprintf(select->busy_column, sizeof select->busy_column, "%s", measure->def->keys[0].name);
-        // The same frame gives the same; and the picture of the past is of what was shown.
-        if (!select->busy_value[0] || (ctx->look->live && ctx->look->frame->number != select->busy_number))
+        // The same frame gives the same; and the picture of the past is of what was shown, unless the filter is new.
+        if (!select->busy_value[0] || !select->busy_number ||
+            (ctx->look->live && ctx->look->frame->number != select->busy_number))
             busiest_find(select, measure, ctx->look);
         select->busy_number = ctx->look->frame->number;
     }

@@ -117,6 +117,13 @@ static size_t follow(struct hist_select *select, const struct hist_spec *spec, c
     return most;
 }
 
+// Whether the filter parts the values that the busiest one is of: its text does when it stands in the busiest of those
+// that it left.
+static bool parts_busiest(const struct hist_select *select) {
+    return hist_filter_term(select, select->busy_column) >= 0 ||
+           (!select->filter.n && select->filter.text[0] && strcasestr(select->busy_value, select->filter.text));
+}
+
 void hist_filter_settle(struct part_context *ctx) {
     struct hist_select *select = ctx->state;
     const struct hist_spec *spec = ctx->part->spec;
@@ -126,9 +133,12 @@ void hist_filter_settle(struct part_context *ctx) {
     filter_parse(pane_filter(ctx->pane, ctx->part), look->frame, &now);
     bool changed = now.n != select->filter.n || memcmp(now.text, select->filter.text, sizeof now.text) != 0;
     if (changed) {
+        bool parted = parts_busiest(select);
         select->filter = now;
         select->seeks = true;
-        select->busy_value[0] = '\0';
+        if (parted || hist_filter_term(select, select->busy_column) >= 0)
+            select->busy_value[0] = '\0';
+        select->busy_number = 0; // it may be one that the new one leaves out
         for (int k = 0; k < HIST_SELECT_KEYS; k++)
             if (hist_filter_term(select, select->key[k].column) >= 0)
                 select->key[k].value[0] = select->key[k].label[0] = '\0';
