@@ -140,6 +140,74 @@ static void test_more_parts(void **state) {
     frame_unref(look.frame);
 }
 
+static const struct part left_and_optional[] = {
+    TABLE("left", "Left", 1),
+    {.kind = &part_table,
+     .name = "right",
+     .title = "Right",
+     .spec = &(const struct table_spec){.source = {.tables = {"right"}}, .optional = true},
+     .min_height = 2,
+     .weight = 1},
+};
+
+// What had the keys and has nothing left to show gives them back, but not while its columns are being chosen.
+static void test_focus_is_in_sight(void **state) {
+    static const struct view both = {.name = "two", .title = "Two", .parts = left_and_optional, .n_parts = 2};
+    struct look full = {.frame = frame_of(section_of("one", &left_def), section_of("two", &right_def), 0)};
+    struct section *none = forge_section("two", 1);
+    section_table(none, forge_table(&right_def, NULL));
+    struct look empty = {.frame = frame_of(section_of("one", &left_def), none, 0)};
+    struct pane *pane = pane_new(&both);
+    struct pane_answer answer;
+
+    (void)state;
+    free(pane_screen(pane, &full, 40, 12, false));
+    assert_true(pane_key(pane, &full, 'o', 0, 0, &answer));
+    assert_true(pane_key(pane, &full, 'f', 0, 0, &answer));
+    free(pane_screen(pane, &empty, 40, 12, false));
+    assert_int_equal(pane->focus, 1);
+    assert_true(pane_key(pane, &empty, KEY_VIEW_BACK, 0, 0, &answer));
+    free(pane_screen(pane, &empty, 40, 12, false));
+    assert_int_equal(pane->focus, 0);
+    free(pane_screen(pane, &full, 40, 12, false));
+    assert_int_equal(pane->focus, 0);
+    pane_free(pane);
+    frame_unref(full.frame);
+    frame_unref(empty.frame);
+}
+
+// A minute, and a few frames where they are long.
+static void test_optional_keeps_room(void **state) {
+    static const struct view alone = {.name = "one", .title = "One", .parts = left_and_optional + 1, .n_parts = 1};
+    const struct frame *window[70];
+
+    (void)state;
+    for (uint64_t i = 0; i < 70; i++) {
+        struct frame *frame = forge_frame(i);
+        struct section *section = forge_section("two", i);
+        section_table(section, forge_table(&right_def, i ? NULL : (const char *const[]){"device=vda", NULL}));
+        frame_add_section(frame, section, 0);
+        window[i] = frame;
+    }
+    for (size_t length = 1; length <= 70; length += 23) { // 1, 24, 47, 70 s
+        struct pane *pane = pane_new(&alone);
+        struct look look = {.frame = window[length - 1], .window = window, .n_window = length};
+        char *text = pane_screen(pane, &look, 40, 4, false);
+        assert_int_equal(strstr(text, "Right") != NULL, length <= 60);
+        free(text);
+        pane_free(pane);
+    }
+    const struct frame *slow[] = {window[0], window[65], window[69]};
+    struct look look = {.frame = window[69], .window = slow, .n_window = 3};
+    struct pane *pane = pane_new(&alone);
+    char *text = pane_screen(pane, &look, 40, 4, false);
+    assert_non_null(strstr(text, "Right"));
+    free(text);
+    pane_free(pane);
+    for (size_t i = 0; i < 70; i++)
+        frame_unref(window[i]);
+}
+
 static void test_stale_lost_and_notes(void **state) {
     struct section *one = section_of("one", &left_def);
 
@@ -405,6 +473,7 @@ int main(void) {
         cmocka_unit_test(test_missing_source),          cmocka_unit_test(test_not_recorded_then),
         cmocka_unit_test(test_chooser_has_room),        cmocka_unit_test(test_sharing_of_rows),
         cmocka_unit_test(test_sharing_never_overdraws), cmocka_unit_test(test_parts_and_steps),
+        cmocka_unit_test(test_focus_is_in_sight),       cmocka_unit_test(test_optional_keeps_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

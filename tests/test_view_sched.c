@@ -192,7 +192,7 @@ static void why(void **state) {
                  "wait p99    12.0ms  in D             1  wakeups/s    39.0k\n"
                  "wait max    48.0ms  switches/s   41.2k  migrations/s   310\n"
                  "runnable      5.20  preempted/s   1200  recorded %     100\n"
-                 "─ Threads ──────────────────────────────────────────────────────────────────────\n"
+                 "─ ▸ Threads ────────────────────────────────────────────────────────────────────\n"
                  "    PID COMMAND         S       ▼RQ MAX   OFF/s   CSW/s BLOCKED IN\n"
                  "    101 postgres        waiting  48.0ms   700ms     900 futex_wait_queue\n"
                  "    200 pgbench         S         310us   890ms    1800 do_epoll_wait\n"

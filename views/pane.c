@@ -153,11 +153,12 @@ static void draw_part(struct pane *pane, const struct look *look, size_t i, stru
         draw_condition(&ctx, area_sub(area, 0, 0, area.width, 1), area.width, 0);
 }
 
-// Until a key is used the keys belong to the first part that has something to show.
+// Until a key is used the keys belong to the first part that has something to show; again once the part that has them
+// is out of sight, or they would do things that nobody sees.
 static void focus_settle(struct pane *pane, const int *wants) {
     struct pane_layout *layout = pane->layout;
 
-    layout->settled |= pane->focus != layout->automatic;
+    layout->settled = wants[pane->focus] > 0 && (layout->settled || pane->focus != layout->automatic);
     for (size_t i = 0; !layout->settled && i < pane->view->n_parts; i++) {
         if (wants[i] <= 0 || !takes_keys(&pane->view->parts[i]))
             continue;

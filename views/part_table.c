@@ -11,8 +11,10 @@
 #include "views/table_columns.h"
 #include "views/table_enter.h"
 
-#define RECENT_NS (60 * 1000000000ull) // for so long an optional table that has become empty keeps its room
-#define CHOOSER_ROWS 9                 // its heading, and eight columns to choose from
+// For so long, and for so many frames, an optional table that has become empty keeps its room.
+#define RECENT_NS (60 * 1000000000ull)
+#define RECENT_FRAMES 5
+#define CHOOSER_ROWS 9 // its heading, and eight columns to choose from
 
 struct table_state {
     struct rows rows;
@@ -109,7 +111,7 @@ static bool any_rows(const struct part_context *ctx) {
 
     for (size_t i = 0; i <= look->n_window; i++) {
         const struct frame *frame = i ? look->window[look->n_window - i] : look->frame;
-        if (i && frame && look->frame && frame->end_ns + RECENT_NS < look->frame->end_ns)
+        if (i > RECENT_FRAMES && frame && look->frame && frame->end_ns + RECENT_NS < look->frame->end_ns)
             return false;
         const struct table *table = frame ? frame_table(frame, name) : NULL;
         if (table && table_rows(table))
@@ -122,7 +124,7 @@ static int height(struct part_context *ctx, int width) {
     struct table_state *self = ctx->state;
 
     (void)width;
-    if (spec_of(ctx)->optional && !any_rows(ctx))
+    if (spec_of(ctx)->optional && !self->columns.choosing && !any_rows(ctx))
         return 0;
     if (!load(ctx))
         return 1;
