@@ -51,9 +51,9 @@ check("Ctrl-C", key("\x03"))
 check("Ctrl-\\", key("\x1c"))
 check("q out of a prompt and the help", lambda t: [(t.send(k), t.pump(0.2)) for k in ("/ab", "\033", "h", "q", "q")])
 for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGXCPU,
-               signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO, signal.SIGPWR):
+               signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO, signal.SIGPWR, signal.SIGRTMIN, signal.SIGRTMAX):
     check(number.name, kill(number))
-for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS):
+for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGTRAP, signal.SIGSYS):
     check(number.name, kill(number), crash=True)
 
 # The other end goes away: the program ends by itself.

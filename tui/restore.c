@@ -56,7 +56,7 @@ static void crashed(int number) {
 }
 
 void restore_on_crash(void) {
-    static const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+    static const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
     static char stack[65536]; // a stack overflow has no other
     sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {

@@ -13,6 +13,8 @@ int signals_open(const int *more) {
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
         sigaddset(&set, ends[i]);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+        sigaddset(&set, number);
     for (; *more; more++)
         sigaddset(&set, *more);
     pthread_sigmask(SIG_BLOCK, &set, NULL);

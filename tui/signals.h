@@ -4,7 +4,7 @@
 
 // Every signal whose default is the end, and those of `more` (0 at its end), come as bytes of a descriptor
 // (signalfd(2)) from now on, non-blocking; -1 with errno set where there is none to be had. Before any thread starts:
-// they inherit it. Faults and SIGABRT stay what they are: nothing can end in order after them.
+// they inherit it. Those that end with a core dump (faults, SIGABRT) stay what they are, SIGQUIT and SIGXCPU apart.
 int signals_open(const int *more);
 
 #endif
