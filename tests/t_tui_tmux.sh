@@ -202,13 +202,20 @@ want 'resumed' ' live *$'
 # Stopped without being asked: nothing was put back, and the shell set the terminal as it likes it.
 pid=$(pgrep -P "$(tm display-message -p '#{pane_pid}')" -x ktop)
 kill -STOP "$pid"
-sleep 0.3
-keys fg Enter
-want 'resumed after SIGSTOP' ' live *$'
+want 'stopped by SIGSTOP' 'Stopped'
+tm resize-window -x 120 -y 32 # it is not told of that: the shell is
+keys 'until [ "$(stty size)" = "32 120" ]; do sleep 0.05; done; fg' Enter
+want 'resumed after SIGSTOP, at the size of now' '^.\{110\}.* live *$' # so far right there was nothing before
+at=$(clock)
+n=0
+while [ "$(clock)" = "$at" ] && [ $n -lt 100 ]; do
+    n=$((n + 1))
+    sleep 0.05
+done
+[ $n -lt 100 ] || fail 'resumed after SIGSTOP, yet the time stands'
 keys 3
-want 'keys work after SIGSTOP' 'cpus' 3
 keys h
-want 'keys work after SIGSTOP, one by one' 'help: cpus' 3
+want 'keys work after SIGSTOP' 'help: cpus'
 keys Escape
 lacks 'help: cpus' || fail 'Esc after SIGSTOP'
 for _ in $(seq 15); do

@@ -135,7 +135,7 @@ static void signals(struct app *app, int fd) {
             break;
         case SIGCONT: // of a SIGSTOP: the shell may have drawn over us, and has its own settings in place
             screen_again();
-            app->dirty = true;
+            resized = true; // it may have been while we stood: then the shell's group was told
             break;
         default:
             app->quit = true;
