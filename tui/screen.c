@@ -23,8 +23,7 @@
 #include "views/width.h"
 
 #define PAIRS_MAX 256
-#define ROW_MAX 1024 // what a terminal may be wide and high: one that says more would take all memory
-#define ROWS_MAX 1024
+#define SIDE_MAX 1024 // what a terminal may be wide and high: one that says more would take all memory
 
 static struct {
     SCREEN *terminal;
@@ -126,8 +125,8 @@ static bool ask_size(int *height, int *width) {
     struct winsize size;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row || !size.ws_col)
         return false;
-    *height = size.ws_row < ROWS_MAX ? size.ws_row : ROWS_MAX;
-    *width = size.ws_col < ROW_MAX ? size.ws_col : ROW_MAX;
+    *height = size.ws_row < SIDE_MAX ? size.ws_row : SIDE_MAX;
+    *width = size.ws_col < SIDE_MAX ? size.ws_col : SIDE_MAX;
     return true;
 }
 
@@ -153,7 +152,7 @@ static void take_size(void) {
     int height, width;
     if (ask_size(&height, &width) && (height != LINES || width != COLS))
         resizeterm(height, width);
-    screen.width = COLS < ROW_MAX ? COLS : ROW_MAX;
+    screen.width = COLS < SIDE_MAX ? COLS : SIDE_MAX;
     screen.height = LINES;
     free(screen.shown);
     screen.shown = xcalloc((size_t)screen.width * (size_t)screen.height + 1, sizeof *screen.shown);
@@ -394,7 +393,7 @@ static bool same_cell(const struct grid_cell *a, const struct grid_cell *b) {
 // Cells x..end of the row; wide characters one by one, so that a terminal library of another opinion about a width
 // cannot shift the rest of the row.
 static void put_run(const struct grid_cell *row, int y, int x, int end) {
-    cchar_t cells[ROW_MAX];
+    cchar_t cells[SIDE_MAX];
     int n = 0, at = x;
     for (; x < end; x++) {
         bool wide = x + 1 < end && !row[x + 1].ch && row[x].ch > 0x7f;
