@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # needs: san; --doctor names what works and what does not, with a fix for each, as root and as nobody, and leaves nothing behind
+import contextlib
 import os
 import re
 import shutil
@@ -58,19 +59,19 @@ def probe_hits(trace, file, place, cause):
     """Whether a probe of the test's own is recorded when it is hit; None: the kernel has or takes none."""
     name = f"t_doctor_{os.getpid()}"
     instance = f"instances/{name}"
-    try:
-        trace.write(file, f"p:{name}/hit {place}\n", append=True)
-    except OSError:
-        return None
-    os.mkdir(f"{trace.path}/{instance}")
-    try:
-        trace.write(f"{instance}/events/{name}/hit/enable", "1")
+    enable = f"{instance}/events/{name}/hit/enable"
+    with contextlib.ExitStack() as undo:  # each of them, whatever came of the others
+        try:
+            trace.write(file, f"p:{name}/hit {place}\n", append=True)
+        except OSError:
+            return None
+        undo.callback(trace.write, file, f"-:{name}/hit\n", append=True)
+        os.mkdir(f"{trace.path}/{instance}")
+        undo.callback(os.rmdir, f"{trace.path}/{instance}")
+        trace.write(enable, "1")
+        undo.callback(trace.write, enable, "0")
         cause()
         return "hit:" in trace.read(f"{instance}/trace")
-    finally:
-        trace.write(f"{instance}/events/{name}/hit/enable", "0")
-        os.rmdir(f"{trace.path}/{instance}")
-        trace.write(file, f"-:{name}/hit\n", append=True)
 
 
 def probes_checked(trace, works, broken):
