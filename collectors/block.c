@@ -10,17 +10,13 @@
 
 #include "collectors/block_limit.h"
 #include "collectors/block_pace.h"
+#include "collectors/block_source.h"
 #include "collectors/block_table.h"
 #include "collectors/block_who.h"
 #include "collectors/collector.h"
-#include "collectors/ring_pipe.h"
-#include "collectors/tracefs.h"
 #include "model/live.h"
 #include "model/mem.h"
 
-// CLOCK_MONOTONIC's own, so that times need no conversion and durations are exact on all CPUs (local and x86-tsc are
-// 13 ns cheaper an event, and promise neither).
-#define CLOCK "mono"
 #define DRAIN_MS 10      // at least: by then a third of the buffer may be full
 #define DRAIN_MOST_MS 25 // while there is I/O: who did it is looked up then
 #define DRAIN_IDLE_MS 30 // no I/O: the buffer holds more than 30 ms of any burst
@@ -35,10 +31,7 @@
 #define UNANNOUNCED_SHARE 4
 
 struct block {
-    char instance[256];
-    bool created;
-    struct block_formats formats;
-    struct ring_pipe *pipe;
+    struct block_source source;
     struct ring *ring;
     struct block_match *match;
     struct block_stat *stat;
@@ -64,14 +57,14 @@ static void on_done(void *ctx, const struct block_io *io) {
 
 static uint64_t on_pages(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
     struct block *block = ctx;
-    return block_match_pages(block->match, &block->formats, pages, limit);
+    return block_match_pages(block->match, &block->source.formats, pages, limit);
 }
 
 // When it only counts.
 static void on_end(void *ctx, const struct ring_event *raw) {
     struct block *block = ctx;
     struct block_event event;
-    if (!block_event_decode(&block->formats, raw->ts, raw->data, raw->size, &event))
+    if (!block_event_decode(&block->source.formats, raw->ts, raw->data, raw->size, &event))
         return;
     if (event.kind == BLOCK_COMPLETE && (event.sectors || block_op_of(event.rwbs) == BLOCK_FLUSH)) {
         block_stat_count(block->stat, &event);
@@ -80,51 +73,6 @@ static void on_end(void *ctx, const struct ring_event *raw) {
 }
 
 // ---- opening ----
-
-// Small machines get room for a burst at once; many CPUs share what they need little of each.
-static struct ring_pipe_config pipe_config(const char *instance) {
-    uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t ram_kib = (uint64_t)sysconf(_SC_PHYS_PAGES) * ((uint64_t)sysconf(_SC_PAGESIZE) / 1024);
-    uint32_t start = cpus <= 8 && ram_kib > 2 << 20 ? 4096 : cpus <= 16 ? 2048 : cpus <= 64 ? 1024 : 512;
-    uint64_t most = ram_kib / 32 / cpus;
-    const char *fixed = getenv("KTOP_TEST_BLOCK_BUFFER_KIB"); // for the tests of what happens when it is too small
-    if (fixed && atoi(fixed) > 0)
-        return (struct ring_pipe_config){.instance = instance,
-                                         .clock = CLOCK,
-                                         .buffer_kib = (uint32_t)atoi(fixed),
-                                         .max_kib = (uint32_t)atoi(fixed),
-                                         .subbuf_kib = 4};
-    return (struct ring_pipe_config){
-        .instance = instance,
-        .clock = CLOCK,
-        .buffer_kib = start,
-        .max_kib = most > 16384   ? 16384
-                   : most < start ? start
-                                  : (uint32_t)most,
-        .subbuf_kib = cpus <= 16 ? 64 : 16,
-    };
-}
-
-static int read_formats(struct block *block, const char **step, char *detail, size_t size) {
-    for (int kind = 0; kind < BLOCK_KINDS; kind++) {
-        const char *missing = NULL;
-        int error = block_format_read(&block->formats.kinds[kind], (enum block_kind)kind, block->instance, &missing);
-        if (!error || !block_event_needed((enum block_kind)kind))
-            continue;
-        *step = "reading the format of the event";
-        snprintf(detail, size, "%s%s%s", block_event_names[kind], missing ? " has no field " : "",
-                 missing ? missing : "");
-        return error;
-    }
-    block_formats_index(&block->formats);
-    return 0;
-}
-
-static int event_switch(const struct block *block, int kind, bool on) {
-    char file[128];
-    snprintf(file, sizeof(file), "events/%s/%s/enable", block_event_systems[kind], block_event_names[kind]);
-    return instance_write(block->instance, file, on ? "1" : "0");
-}
 
 // What the level records.
 static bool event_wanted(const struct block *block, int kind) {
@@ -136,81 +84,16 @@ static bool event_wanted(const struct block *block, int kind) {
     return kind != BLOCK_START || !block->no_starts;
 }
 
-static int enable_events(struct block *block, const char **step, char *detail, size_t size) {
-    *step = "switching on the event";
-    for (int kind = 0; kind < BLOCK_KINDS; kind++) {
-        if (!block->formats.kinds[kind].present)
-            continue;
-        int error = event_switch(block, kind, true);
-        if (!error)
-            continue;
-        block->formats.kinds[kind].present = false;
-        if (block_event_needed((enum block_kind)kind)) {
-            snprintf(detail, size, "%s", block_event_names[kind]);
-            return error;
-        }
-    }
-    return 0;
-}
-
-// Everything in the kernel that the collector needs; undone by block_undo. *step and detail say what failed.
-static int block_set_up(struct block *block, const char *name, const char **step, char *detail, size_t size) {
-    *step = "making a tracefs instance";
-    int error = instance_create(name, block->instance, sizeof(block->instance));
-    if (error)
-        return error;
-    block->created = true;
-    const struct ring_pipe_config config = pipe_config(block->instance);
-    error = read_formats(block, step, detail, size);
-    if (!error)
-        error = ring_pipe_open(&config, &block->pipe, step);
-    if (!error)
-        error = enable_events(block, step, detail, size);
-    if (!error)
-        error = instance_write(block->instance, "tracing_on", "1");
-    return error;
-}
-
-static void block_undo(struct block *block) {
-    ring_free(block->ring);
-    ring_pipe_free(block->pipe); // open pipes keep the instance busy
-    if (block->created)
-        instance_remove(block->instance);
-    block->ring = NULL;
-    block->pipe = NULL;
-    block->created = false;
-}
-
-static void explain(int error, const char *step, const char *detail, char *reason, size_t reason_size, char *fix,
-                    size_t fix_size) {
-    const char *why = NULL, *what = NULL;
-    if (!tracefs_where(&why, &what)) {
-        snprintf(reason, reason_size, "no block events: %s", why ? why : "no tracefs");
-        snprintf(fix, fix_size, "%s", what ? what : "");
-    } else if (error == -ENOENT && detail[0]) {
-        snprintf(reason, reason_size, "no block events: this kernel does not have %s", detail);
-        snprintf(fix, fix_size, "use a kernel that was built with CONFIG_BLOCK and CONFIG_EVENT_TRACING");
-    } else if (error == -EACCES || error == -EPERM || error == -ENOMEM || error == -ENOENT) {
-        char inner[192];
-        tracefs_explain(error, inner, sizeof(inner), fix, fix_size);
-        snprintf(reason, reason_size, "no block events: %s", inner);
-    } else {
-        snprintf(reason, reason_size, "no block events: %s%s%s failed: %s", step, detail[0] ? " " : "", detail,
-                 strerror(-error));
-        snprintf(fix, fix_size, "see ktop --doctor, and the kernel's log (dmesg)");
-    }
-}
-
 static int block_open(struct collector_run *run) {
     struct block *block = run->state = xcalloc(1, sizeof(*block));
     const char *step = "";
     char detail[96] = "";
-    int error = block_set_up(block, "block", &step, detail, sizeof(detail));
+    int error = block_source_open(&block->source, "block", &step, detail, sizeof(detail));
     if (error) {
-        explain(error, step, detail, run->reason, sizeof(run->reason), run->fix, sizeof(run->fix));
+        block_source_explain(error, step, detail, run->reason, sizeof(run->reason), run->fix, sizeof(run->fix));
         return error;
     }
-    const struct ring_source source = ring_pipe_source(block->pipe);
+    const struct ring_source source = ring_pipe_source(block->source.pipe);
     block->ring = ring_new(&source);
     block->match = block_match_new(FLIGHTS, on_done, block);
     block->stat = block_stat_new();
@@ -227,7 +110,8 @@ static void block_close(struct collector_run *run) {
     struct block *block = run->state;
     if (!block)
         return;
-    block_undo(block);
+    ring_free(block->ring);
+    block_source_close(&block->source);
     block_match_free(block->match);
     block_stat_free(block->stat);
     block_names_free(block->names);
@@ -266,7 +150,7 @@ static void grow_when_due(struct block *block) {
     if (!block->grow_due)
         return;
     block->grow_due = false;
-    block->grown = ring_pipe_grow(block->pipe, block->ring);
+    block->grown = ring_pipe_grow(block->source.pipe, block->ring);
     if (block->grown)
         block_match_lost(block->match, now_ns());
 }
@@ -278,7 +162,7 @@ static void block_drain(struct collector_run *run) {
                            run->drain_ms * 1000000ull / 2);
     block_who_resolve(block->who, block->stat, now_ns()); // soon, before short-lived processes are gone
     run->drain_ms =
-        any ? ring_pipe_pace(block->pipe, block->ring, run->drain_ms, DRAIN_MS, DRAIN_MOST_MS) : DRAIN_IDLE_MS;
+        any ? ring_pipe_pace(block->source.pipe, block->ring, run->drain_ms, DRAIN_MS, DRAIN_MOST_MS) : DRAIN_IDLE_MS;
     grow_when_due(block);
 }
 
@@ -319,8 +203,8 @@ static void put_series(struct block *block, struct section *out, double seconds,
 // Switches on what the level records, and off what it does not.
 static void apply_level(struct block *block) {
     for (int kind = 0; kind < BLOCK_KINDS; kind++)
-        if (block->formats.kinds[kind].present)
-            event_switch(block, kind, event_wanted(block, kind));
+        if (block->source.formats.kinds[kind].present)
+            block_source_switch(&block->source, kind, event_wanted(block, kind));
     block_match_lost(block->match, now_ns());
 }
 
@@ -330,7 +214,7 @@ static void apply_level(struct block *block) {
 static void starts_decide(struct block *block, double seconds) {
     const struct block_counts *now = block_match_counts(block->match), *was = &block->before;
     double issued = (double)(now->issued - was->issued), unannounced = (double)(now->unannounced - was->unannounced);
-    if (!block->formats.kinds[BLOCK_START].present || !block->formats.kinds[BLOCK_BIO_QUEUE].present ||
+    if (!block->source.formats.kinds[BLOCK_START].present || !block->source.formats.kinds[BLOCK_BIO_QUEUE].present ||
         block->pace.level != BLOCK_FULL)
         return;
     if (block->no_starts && unannounced * UNANNOUNCED_SHARE > issued)
@@ -339,15 +223,15 @@ static void starts_decide(struct block *block, double seconds) {
     if (without == block->no_starts)
         return;
     block->no_starts = without;
-    event_switch(block, BLOCK_START, !without);
+    block_source_switch(&block->source, BLOCK_START, !without);
 }
 
 static void put_notes(struct block *block, struct section *out, uint64_t lost) {
     char text[256];
     const struct block_counts *now = block_match_counts(block->match), *was = &block->before;
-    if (!block->formats.kinds[BLOCK_START].present)
+    if (!block->source.formats.kinds[BLOCK_START].present)
         section_note(out, SEVERITY_INFO, "queue_us",
-                     block->formats.kinds[BLOCK_INSERT].present
+                     block->source.formats.kinds[BLOCK_INSERT].present
                          ? "queue times begin at the arrival of the bio: this kernel has no block_io_start event"
                          : "queue times begin at the arrival of the bio: this kernel tells no other",
                      "use Linux 6.5 or later");
@@ -390,8 +274,8 @@ static void put_notes(struct block *block, struct section *out, uint64_t lost) {
 static uint64_t lost_in_all(struct block *block) {
     struct ring_pipe_stats pipe;
     const struct ring_stats *ring = ring_stats(block->ring);
-    ring_pipe_refresh(block->pipe);
-    ring_pipe_stats(block->pipe, &pipe);
+    ring_pipe_refresh(block->source.pipe);
+    ring_pipe_stats(block->source.pipe, &pipe);
     // The kernel's counters and the sub-buffers' marks tell of the same events.
     uint64_t marked = ring->missed + ring->missed_unknown + ring->damaged, counted = pipe.overrun + pipe.dropped;
     return marked > counted ? marked : counted;
@@ -457,23 +341,24 @@ static int block_sample(struct collector_run *run, struct section *out) {
 // ---- the doctor ----
 
 static void block_check(struct check_report *report) {
-    struct block *block = xcalloc(1, sizeof(*block));
+    struct block_source *source = xcalloc(1, sizeof(*source));
     struct check check = {.capability = "block events"};
     const char *step = "";
     char detail[96] = "";
-    int error = block_set_up(block, "doctor-block", &step, detail, sizeof(detail));
+    int error = block_source_open(source, "doctor-block", &step, detail, sizeof(detail));
     check.works = !error;
     if (error) {
-        explain(error, step, detail, check.detail, sizeof(check.detail), check.fix, sizeof(check.fix));
+        block_source_explain(error, step, detail, check.detail, sizeof(check.detail), check.fix, sizeof(check.fix));
     } else {
-        size_t at = (size_t)snprintf(check.detail, sizeof(check.detail), "clock " CLOCK ", sub-buffers of %u KiB;",
-                                     ring_pipe_source(block->pipe).page_size / 1024);
+        size_t at =
+            (size_t)snprintf(check.detail, sizeof(check.detail), "clock " BLOCK_SOURCE_CLOCK ", sub-buffers of %u KiB;",
+                             ring_pipe_source(source->pipe).page_size / 1024);
         for (int kind = 0; kind < BLOCK_KINDS && at < sizeof(check.detail); kind++)
-            if (block->formats.kinds[kind].present)
+            if (source->formats.kinds[kind].present)
                 at += (size_t)snprintf(check.detail + at, sizeof(check.detail) - at, " %s", block_event_names[kind]);
     }
-    block_undo(block);
-    free(block);
+    block_source_close(source);
+    free(source);
     report->add(report, &check);
 }
 

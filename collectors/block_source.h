@@ -1,0 +1,29 @@
+// Where block events come from: a tracefs instance of ktop's own with the events of the block layer switched on, and
+// the pipes that read its buffers. One thread owns a source.
+#ifndef COLLECTORS_BLOCK_SOURCE_H
+#define COLLECTORS_BLOCK_SOURCE_H
+
+#include "collectors/block_event.h"
+#include "collectors/ring_pipe.h"
+
+// CLOCK_MONOTONIC's own, so that times need no conversion and durations are exact on all CPUs (local and x86-tsc are
+// 13 ns cheaper an event, and promise neither).
+#define BLOCK_SOURCE_CLOCK "mono"
+
+struct block_source {
+    char instance[256];
+    bool created;
+    struct block_formats formats; // of the events that are there, and could be switched on
+    struct ring_pipe *pipe;
+};
+
+// Everything in the kernel that the collector needs; undone by block_source_close, whatever it returns. *step and
+// detail say what failed.
+int block_source_open(struct block_source *source, const char *name, const char **step, char *detail, size_t size);
+void block_source_close(struct block_source *source);
+int block_source_switch(const struct block_source *source, int kind, bool on);
+// Why it could not be opened, and what to do.
+void block_source_explain(int error, const char *step, const char *detail, char *reason, size_t reason_size, char *fix,
+                          size_t fix_size);
+
+#endif
