@@ -369,9 +369,19 @@ static const struct table_def *const tables[] = {&block_devices_table,
                                                  &block_waiting_table,
                                                  &block_limits_table,
                                                  NULL};
-static const struct hist_def *const hists[] = {&block_latency_hist, &block_queue_hist,       &block_total_hist,
-                                               &block_size_hist,    &block_device_size_hist, &block_offset_hist,
-                                               &block_process_hist, &block_cgroup_hist,      NULL};
+static const struct hist_def *const hists[] = {&block_latency_hist,
+                                               &block_queue_hist,
+                                               &block_total_hist,
+                                               &block_size_hist,
+                                               &block_device_size_hist,
+                                               &block_offset_hist,
+                                               &block_process_hists[BLOCK_OF_LATENCY],
+                                               &block_process_hists[BLOCK_OF_QUEUE],
+                                               &block_process_hists[BLOCK_OF_TOTAL],
+                                               &block_cgroup_hists[BLOCK_OF_LATENCY],
+                                               &block_cgroup_hists[BLOCK_OF_QUEUE],
+                                               &block_cgroup_hists[BLOCK_OF_TOTAL],
+                                               NULL};
 static const struct table_def *const streams[] = {&block_events_table, NULL};
 
 const struct collector collector_block = {

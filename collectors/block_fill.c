@@ -75,6 +75,22 @@ static void set_ratio(struct table_builder *builder, uint32_t row, uint16_t colu
         table_builder_set_num(builder, row, column, (double)sum / (double)count * factor);
 }
 
+// Of a bio, and of all of them in a second: the two columns follow each other.
+static void set_total(const struct block_filler *filler, struct table_builder *builder, uint32_t row, uint16_t column,
+                      const struct sums *sums) {
+    set_ratio(builder, row, column, sums->total_ns, sums->bios, 1e-3);
+    if (sums->bios)
+        table_builder_set_num(builder, row, column + 1, (double)sums->total_ns / 1e3 / filler->seconds);
+}
+
+static void set_p99(struct block_filler *filler, struct table_builder *builder, uint32_t row, uint16_t column,
+                    const struct block_proc_order *first, uint32_t n, enum block_measure measure) {
+    struct hist *hist = block_filler_hist(filler, first, n, measure);
+    if (hist && hist->count)
+        table_builder_set_num(builder, row, column, hist_quantile(hist, 0.99) / 1000);
+    hist_free(hist);
+}
+
 static void fill_processes(struct block_filler *filler, struct section *out) {
     struct table_builder *builder = table_builder_new(&block_process_table);
     qsort(filler->order, filler->n_order, sizeof(*filler->order), row_compare);
@@ -91,15 +107,13 @@ static void fill_processes(struct block_filler *filler, struct section *out) {
         table_builder_set_num(builder, row, BLOCK_P_IOS, (double)sums.ios / filler->seconds);
         table_builder_set_num(builder, row, BLOCK_P_BYTES, (double)sums.bytes / filler->seconds);
         set_ratio(builder, row, BLOCK_P_LATENCY, sums.latency_ns, sums.ios, 1e-3);
-        set_ratio(builder, row, BLOCK_P_TOTAL, sums.total_ns, sums.bios, 1e-3);
         set_ratio(builder, row, BLOCK_P_SEQUENTIAL, sums.sequence.sequential, sums.sequence.known, 100);
         set_ratio(builder, row, BLOCK_P_AVG_BYTES, sums.bytes, sums.ios, 1);
         if (sums.cgroup)
             table_builder_set_text(builder, row, BLOCK_P_CGROUP, text_ref(sums.cgroup));
-        struct hist *hist = block_filler_hist(filler, first, n, false);
-        if (hist && hist->count)
-            table_builder_set_num(builder, row, BLOCK_P_P99, hist_quantile(hist, 0.99) / 1000);
-        hist_free(hist);
+        set_total(filler, builder, row, BLOCK_P_TOTAL, &sums);
+        set_p99(filler, builder, row, BLOCK_P_P99, first, n, BLOCK_OF_LATENCY);
+        set_p99(filler, builder, row, BLOCK_P_TOTAL_P99, first, n, BLOCK_OF_TOTAL);
     }
     section_table(out, table_builder_seal(builder));
     table_builder_free(builder);
@@ -121,7 +135,7 @@ static void fill_cgroups(struct block_filler *filler, struct section *out) {
         table_builder_set_num(builder, row, BLOCK_C_IOS, (double)sums.ios / filler->seconds);
         table_builder_set_num(builder, row, BLOCK_C_BYTES, (double)sums.bytes / filler->seconds);
         set_ratio(builder, row, BLOCK_C_LATENCY, sums.latency_ns, sums.ios, 1e-3);
-        set_ratio(builder, row, BLOCK_C_TOTAL, sums.total_ns, sums.bios, 1e-3);
+        set_total(filler, builder, row, BLOCK_C_TOTAL, &sums);
     }
     section_table(out, table_builder_seal(builder));
     table_builder_free(builder);
@@ -266,6 +280,8 @@ static void fill_event(struct block_filler *filler, struct table_builder *builde
     table_builder_set_text(builder, row, BLOCK_E_ERROR, error_text(io->error));
     if (io->bio_ns)
         table_builder_set_num(builder, row, BLOCK_E_TOTAL, (double)(io->end_ns - io->bio_ns) / 1000);
+    if (person && person->cgroup)
+        table_builder_set_text(builder, row, BLOCK_E_CGROUP, text_ref(person->cgroup));
 }
 
 static void fill_events(struct block_filler *filler, struct section *out) {

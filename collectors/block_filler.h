@@ -15,6 +15,7 @@ struct block_filler {
     const struct text *ops[BLOCK_OPS], *keys[BLOCK_KEYS];
     struct block_proc_order *order; // the wanted procs, in the order of by_process
     uint32_t n_order;
+    struct hist_acc sum; // scratch, empty between uses
 };
 
 struct block_proc_order {
@@ -37,10 +38,9 @@ static inline int block_cgroups_differ(const struct text *a, const struct text *
     return !a || !b ? (a != NULL) - (b != NULL) : strcmp(text_bytes(a), text_bytes(b));
 }
 
-// The latencies (or sizes) of n procs together, the caller's to free; NULL when one of them has no histogram of its
-// own.
-struct hist *block_filler_hist(const struct block_filler *filler, const struct block_proc_order *order, uint32_t n,
-                               bool sizes);
+// That of n procs together, the caller's to free; NULL when one of them has no histogram of its own.
+struct hist *block_filler_hist(struct block_filler *filler, const struct block_proc_order *order, uint32_t n,
+                               enum block_measure measure);
 // Fills in all histograms; changes the order of the procs.
 void block_hists_fill(struct block_filler *filler, struct section *out);
 

@@ -148,43 +148,54 @@ const struct hist_def block_offset_hist = {
     .keys = hist_device_keys,
     .n_keys = 2,
 };
-const struct hist_def block_process_hist = {
-    .name = "io_latency_by_process",
-    .title = "Service time by process",
-    .unit_name = "us",
-    .divisor = 1000,
-    .unit = UNIT_US,
-    .help = "Service time, from issue to completion, by process, of the 64 that did most I/O; the rest is in (others).",
-    .keys = hist_process_keys,
-    .n_keys = 3,
+
+// The three latencies by the same keys.
+#define BY_PROCESS "by process, of the 64 that did most I/O; the rest is in (others)."
+#define BY_CGROUP "by control group, of the 64 that did most I/O; the rest is in (others)."
+#define TIMES_BY(what, words, help_words, by, their_keys)                                                              \
+    {                                                                                                                  \
+        .name = "io_" what "_by_" by, .title = words " by " by, .unit_name = "us", .divisor = 1000, .unit = UNIT_US,   \
+        .help = help_words, .keys = their_keys, .n_keys = sizeof(their_keys) / sizeof(their_keys[0])                   \
+    }
+const struct hist_def block_process_hists[BLOCK_TIMES] = {
+    [BLOCK_OF_LATENCY] = TIMES_BY("latency", "Service time", "Service time, from issue to completion, " BY_PROCESS,
+                                  "process", hist_process_keys),
+    [BLOCK_OF_QUEUE] =
+        TIMES_BY("queue", "Queue time", "Queue time, from arrival to issue, " BY_PROCESS, "process", hist_process_keys),
+    [BLOCK_OF_TOTAL] =
+        TIMES_BY("total", "Total time", "Total time, what programs waited, " BY_PROCESS, "process", hist_process_keys),
 };
-const struct hist_def block_cgroup_hist = {
-    .name = "io_latency_by_cgroup",
-    .title = "Service time by cgroup",
-    .unit_name = "us",
-    .divisor = 1000,
-    .unit = UNIT_US,
-    .help = "Service time, from issue to completion, by control group, of the 64 that did most I/O; the rest is in "
-            "(others).",
-    .keys = hist_cgroup_keys,
-    .n_keys = 2,
+const struct hist_def block_cgroup_hists[BLOCK_TIMES] = {
+    [BLOCK_OF_LATENCY] = TIMES_BY("latency", "Service time", "Service time, from issue to completion, " BY_CGROUP,
+                                  "cgroup", hist_cgroup_keys),
+    [BLOCK_OF_QUEUE] =
+        TIMES_BY("queue", "Queue time", "Queue time, from arrival to issue, " BY_CGROUP, "cgroup", hist_cgroup_keys),
+    [BLOCK_OF_TOTAL] =
+        TIMES_BY("total", "Total time", "Total time, what programs waited, " BY_CGROUP, "cgroup", hist_cgroup_keys),
 };
 
 // ---- by device and operation ----
 
-struct hist *block_filler_hist(const struct block_filler *filler, const struct block_proc_order *order, uint32_t n,
-                               bool sizes) {
-    const struct hist **hists = xcalloc(n + 1, sizeof(*hists));
-    uint32_t have = 0;
-    for (; have < n && order[have].proc->slot != UINT32_MAX; have++) {
-        const struct block_slot *slot = &filler->stat->slots[order[have].proc->slot];
-        hists[have] = hist_seal(sizes ? &slot->size : &slot->latency);
-    }
-    struct hist *all = have == n ? hist_merge(hists, n) : NULL;
-    while (have)
-        hist_free((struct hist *)hists[--have]);
-    free(hists);
-    return all;
+// Adds what the procs have; false when one of them has no histogram of its own.
+static bool add_procs(struct block_filler *filler, const struct block_proc_order *order, uint32_t n,
+                      enum block_measure measure) {
+    for (uint32_t i = 0; i < n; i++)
+        if (order[i].proc->slot == UINT32_MAX)
+            return false;
+    for (uint32_t i = 0; i < n; i++)
+        hist_acc_add_all(&filler->sum, &filler->stat->slots[order[i].proc->slot].hists[measure]);
+    return true;
+}
+
+static struct hist *take_sum(struct block_filler *filler) {
+    struct hist *hist = hist_seal(&filler->sum);
+    hist_acc_clear(&filler->sum);
+    return hist;
+}
+
+struct hist *block_filler_hist(struct block_filler *filler, const struct block_proc_order *order, uint32_t n,
+                               enum block_measure measure) {
+    return add_procs(filler, order, n, measure) ? take_sum(filler) : NULL;
 }
 
 static void add_hist(struct hist_set *set, const struct text *take_name, const struct text *op,
@@ -260,83 +271,84 @@ static int cgroup_op_compare(const void *left, const void *right) {
 #define GROUPS_MAX 64
 
 struct group {
-    const struct block_proc_order *first;
-    struct hist *hist;
+    const struct block_proc_order *first; // n of them
+    uint32_t n;
+    uint64_t ios;
 };
 
 static int group_larger(const void *left, const void *right) {
     const struct group *a = left, *b = right;
-    return a->hist->count > b->hist->count ? -1 : a->hist->count < b->hist->count;
+    return a->ios > b->ios ? -1 : a->ios < b->ios;
 }
 
+// One way to put procs together, and the histograms that are made so.
 struct grouping {
-    const struct hist_def *def;
     int (*compare)(const void *left, const void *right);
-    bool sizes;
     // The leading keys of a group; first is NULL for the others.
     void (*keys)(const struct block_proc_order *first, union cell *out);
+    struct {
+        const struct hist_def *def; // NULL: no more
+        enum block_measure measure;
+    } sets[BLOCK_TIMES];
 };
 
+// Those groups, of one operation, in one; n may be 0.
 static void others_add(struct block_filler *filler, const struct grouping *grouping, struct hist_set *set,
-                       const struct group *groups, uint32_t n) {
-    uint16_t last = (uint16_t)(grouping->def->n_keys - 1);
+                       enum block_measure measure, const struct group *groups, uint32_t n) {
     for (uint8_t op = 0; op < BLOCK_OPS; op++) {
-        const struct hist **hists = xcalloc(n + 1, sizeof(*hists));
-        const struct block_slot *rest = &filler->stat->others[op];
-        uint32_t have = 0;
         for (uint32_t i = 0; i < n; i++)
             if (groups[i].first->proc->op == op)
-                hists[have++] = groups[i].hist;
-        struct hist *sealed = filler->filters ? NULL : hist_seal(grouping->sizes ? &rest->size : &rest->latency);
-        if (sealed)
-            hists[have++] = sealed;
-        struct hist *all = hist_merge(hists, have);
-        hist_free(sealed);
-        free(hists);
-        if (!all->count) {
-            hist_free(all);
+                add_procs(filler, groups[i].first, groups[i].n, measure);
+        if (!filler->filters)
+            hist_acc_add_all(&filler->sum, &filler->stat->others[op].hists[measure]);
+        if (!filler->sum.count)
             continue;
-        }
         union cell keys[3];
         grouping->keys(NULL, keys);
-        keys[last].text = text_ref(filler->ops[op]);
-        hist_set_add(set, keys, all);
+        keys[hist_set_def(set)->n_keys - 1].text = text_ref(filler->ops[op]);
+        hist_set_add(set, keys, take_sum(filler));
     }
 }
 
-static void fill_groups(struct block_filler *filler, const struct grouping *grouping, struct section *out) {
-    struct hist_set *set = hist_set_new(grouping->def);
-    struct group *groups = xcalloc(filler->n_order + 1, sizeof(*groups));
-    uint32_t n_groups = 0, kept = 0;
-    // Those without a histogram of their own are in the others already.
-    for (uint32_t i = 0; i < filler->n_order; i++)
-        if (filler->order[i].proc->slot != UINT32_MAX) {
-            struct block_proc_order swap = filler->order[kept];
-            filler->order[kept++] = filler->order[i];
-            filler->order[i] = swap;
+static void groups_add(struct block_filler *filler, const struct grouping *grouping, struct hist_set *set,
+                       enum block_measure measure, const struct group *groups, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        const struct block_proc_order *first = groups[i].first;
+        add_procs(filler, first, groups[i].n, measure);
+        if (!filler->sum.count)
+            continue;
+        union cell keys[3];
+        grouping->keys(first, keys);
+        keys[hist_set_def(set)->n_keys - 1].text = text_ref(filler->ops[first->proc->op]);
+        hist_set_add(set, keys, take_sum(filler));
+    }
+}
+
+// Which procs are together is asked once for all histograms that are made so. Of the first n of the order.
+static void fill_groups(struct block_filler *filler, uint32_t n, const struct grouping *grouping, struct section *out) {
+    struct group *groups = xcalloc(n + 1, sizeof(*groups));
+    uint32_t n_groups = 0;
+
+    qsort(filler->order, n, sizeof(*filler->order), grouping->compare);
+    for (uint32_t i = 0; i < n; i += groups[n_groups++].n) {
+        struct group *group = &groups[n_groups];
+        for (group->first = &filler->order[i]; i + group->n < n; group->n++) {
+            const struct block_proc_order *next = &group->first[group->n];
+            if (grouping->compare(group->first, next) != 0)
+                break;
+            group->ios += next->proc->ios > next->proc->bios ? next->proc->ios : next->proc->bios;
         }
-    qsort(filler->order, kept, sizeof(*filler->order), grouping->compare);
-    for (uint32_t i = 0, n; i < kept; i += n) {
-        const struct block_proc_order *first = &filler->order[i];
-        for (n = 0; i + n < kept && !grouping->compare(first, &first[n]);)
-            n++;
-        groups[n_groups++] = (struct group){first, block_filler_hist(filler, first, n, grouping->sizes)};
     }
     qsort(groups, n_groups, sizeof(*groups), group_larger);
     uint32_t shown = n_groups < GROUPS_MAX ? n_groups : GROUPS_MAX;
-    others_add(filler, grouping, set, groups + shown, n_groups - shown);
-    for (uint32_t i = 0; i < n_groups; i++) {
-        union cell keys[3];
-        if (i >= shown || !groups[i].hist->count) {
-            hist_free(groups[i].hist);
-            continue;
-        }
-        grouping->keys(groups[i].first, keys);
-        keys[grouping->def->n_keys - 1].text = text_ref(filler->ops[groups[i].first->proc->op]);
-        hist_set_add(set, keys, groups[i].hist);
+    for (size_t i = 0; i < BLOCK_TIMES && grouping->sets[i].def; i++) {
+        struct hist_set *set = hist_set_new(grouping->sets[i].def);
+        enum block_measure measure = grouping->sets[i].measure;
+        others_add(filler, grouping, set, measure, groups + shown, n_groups - shown);
+        groups_add(filler, grouping, set, measure, groups, shown);
+        section_hists(out, set);
     }
     free(groups);
-    section_hists(out, set);
 }
 
 static void process_keys(const struct block_proc_order *first, union cell *out) {
@@ -354,13 +366,30 @@ static void command_keys(const struct block_proc_order *first, union cell *out) 
 }
 
 static const struct grouping groupings[] = {
-    {.def = &block_process_hist, .compare = process_compare, .keys = process_keys},
-    {.def = &block_cgroup_hist, .compare = cgroup_op_compare, .keys = cgroup_keys},
-    {.def = &block_size_hist, .compare = command_compare, .sizes = true, .keys = command_keys},
+    {process_compare,
+     process_keys,
+     {{&block_process_hists[BLOCK_OF_LATENCY], BLOCK_OF_LATENCY},
+      {&block_process_hists[BLOCK_OF_QUEUE], BLOCK_OF_QUEUE},
+      {&block_process_hists[BLOCK_OF_TOTAL], BLOCK_OF_TOTAL}}},
+    {cgroup_op_compare,
+     cgroup_keys,
+     {{&block_cgroup_hists[BLOCK_OF_LATENCY], BLOCK_OF_LATENCY},
+      {&block_cgroup_hists[BLOCK_OF_QUEUE], BLOCK_OF_QUEUE},
+      {&block_cgroup_hists[BLOCK_OF_TOTAL], BLOCK_OF_TOTAL}}},
+    {command_compare, command_keys, {{&block_size_hist, BLOCK_OF_SIZE}}},
 };
 
 void block_hists_fill(struct block_filler *filler, struct section *out) {
+    uint32_t kept = 0;
+
     fill_hists(filler, out);
+    // Those without a histogram of their own are in the others already.
+    for (uint32_t i = 0; i < filler->n_order; i++)
+        if (filler->order[i].proc->slot != UINT32_MAX) {
+            struct block_proc_order swap = filler->order[kept];
+            filler->order[kept++] = filler->order[i];
+            filler->order[i] = swap;
+        }
     for (size_t i = 0; i < sizeof(groupings) / sizeof(groupings[0]); i++)
-        fill_groups(filler, &groupings[i], out);
+        fill_groups(filler, kept, &groupings[i], out);
 }

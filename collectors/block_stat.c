@@ -14,7 +14,7 @@ struct block_stat *block_stat_new(void) {
     stat->proc_mask = stat->procs_capacity * 2 - 1;
     stat->proc_index = xcalloc(stat->procs_capacity * 2, sizeof(*stat->proc_index));
     stat->slots = xcalloc(BLOCK_SLOTS, sizeof(*stat->slots)); // memory that is not touched costs nothing
-    stat->others = xcalloc(BLOCK_OPS, sizeof(*stat->others));
+    stat->others = xcalloc(BLOCK_OPS + 1, sizeof(*stat->others));
     stat->recent = xcalloc(BLOCK_EVENTS_KEPT, sizeof(*stat->recent));
     stat->strangers = xcalloc(BLOCK_EVENTS_KEPT, sizeof(*stat->strangers));
     stat->streams = xcalloc(BLOCK_STREAMS + 1, sizeof(*stat->streams));
@@ -146,6 +146,9 @@ static struct block_stream *stream_new(struct block_stat *stat, const struct blo
     stream->device = block_stat_device(stat, io->dev);
     struct block_device *device = &stat->devices[stream->device];
     stream->total = acc_of(&device->total[io->bio_key]);
+    uint32_t slot = stream->proc != UINT32_MAX ? stat->procs[stream->proc].slot : UINT32_MAX;
+    stream->slot =
+        slot != UINT32_MAX ? &stat->slots[slot] : &stat->others[stream->proc != UINT32_MAX ? io->op : BLOCK_OPS];
     if (io->what == BLOCK_IO_REST)
         return stream;
     if (io->what == BLOCK_IO_REQUEST) {
@@ -156,10 +159,6 @@ static struct block_stream *stream_new(struct block_stat *stat, const struct blo
     stream->per_sector = device->per_sector;
     if (device->per_sector > 0)
         stream->offset = acc_of(&device->offset[io->op]);
-    if (stream->proc != UINT32_MAX) {
-        uint32_t slot = stat->procs[stream->proc].slot;
-        stream->slot = slot != UINT32_MAX ? &stat->slots[slot] : &stat->others[io->op];
-    }
     return stream;
 }
 
@@ -192,8 +191,11 @@ static inline void sum_add(struct block_sum *sum, uint64_t value) {
         sum->min = value;
 }
 
-static inline void value_add(struct hist_acc *acc, struct block_sum *sum, uint64_t value) {
-    acc->buckets[hist_bucket(value)]++;
+// Of the device, and of the task.
+static inline void value_add(struct hist_acc *acc, struct hist_acc *own, struct block_sum *sum, uint64_t value) {
+    uint32_t at = hist_bucket(value);
+    acc->buckets[at]++;
+    own->buckets[at]++;
     sum_add(sum, value);
 }
 
@@ -203,8 +205,7 @@ static void sizes_add(struct block_stream *stream, uint32_t next) {
         struct block_sum *sum = &stream->sum_size;
         uint32_t at = hist_bucket(stream->bytes);
         stream->device_size->buckets[at] += stream->alike;
-        if (stream->slot)
-            stream->slot->size.buckets[at] += stream->alike;
+        stream->slot->hists[BLOCK_OF_SIZE].buckets[at] += stream->alike;
         sum->count += stream->alike;
         sum->sum += (uint64_t)stream->bytes * stream->alike;
         sum->max = stream->bytes > sum->max ? stream->bytes : sum->max;
@@ -263,10 +264,10 @@ static void stream_settle(struct block_stat *stat, struct block_stream *stream) 
     proc->bios += stream->sum_total.count;
     proc->total_ns += stream->sum_total.sum;
     sequences_settle(&proc->sequence, stream);
-    if (!stream->slot)
-        return;
-    sum_settle(&stream->slot->latency, &stream->sum_latency);
-    sum_settle(&stream->slot->size, &stream->sum_size);
+    sum_settle(&stream->slot->hists[BLOCK_OF_LATENCY], &stream->sum_latency);
+    sum_settle(&stream->slot->hists[BLOCK_OF_QUEUE], &stream->sum_queue);
+    sum_settle(&stream->slot->hists[BLOCK_OF_TOTAL], &stream->sum_total);
+    sum_settle(&stream->slot->hists[BLOCK_OF_SIZE], &stream->sum_size);
 }
 
 void block_stat_settle(struct block_stat *stat) {
@@ -314,7 +315,7 @@ void block_stat_io(struct block_stat *stat, const struct block_io *io) {
     if (!stream_fits(stream, io))
         stream = stream_of(stat, io);
     if (io->bio_ns)
-        value_add(stream->total, &stream->sum_total, io->end_ns - io->bio_ns);
+        value_add(stream->total, &stream->slot->hists[BLOCK_OF_TOTAL], &stream->sum_total, io->end_ns - io->bio_ns);
     if (io->what == BLOCK_IO_REST)
         return;
     if (io->bytes != stream->bytes)
@@ -323,12 +324,12 @@ void block_stat_io(struct block_stat *stat, const struct block_io *io) {
     uint64_t latency = io->end_ns - io->issue_ns;
     uint32_t latency_at = hist_bucket(latency);
     sum_add(&stream->sum_latency, latency);
-    if (stream->slot)
-        stream->slot->latency.buckets[latency_at]++;
+    stream->slot->hists[BLOCK_OF_LATENCY].buckets[latency_at]++;
     if (stream->device_latency) {
         stream->device_latency->buckets[latency_at]++;
         if (io->arrival_ns)
-            value_add(stream->queue, &stream->sum_queue, io->issue_ns - io->arrival_ns);
+            value_add(stream->queue, &stream->slot->hists[BLOCK_OF_QUEUE], &stream->sum_queue,
+                      io->issue_ns - io->arrival_ns);
     }
     if (stream->offset && io->sector != BLOCK_NO_SECTOR) {
         uint64_t part = (uint64_t)(int64_t)((double)(int64_t)io->sector * stream->per_sector);
@@ -355,6 +356,11 @@ static void acc_clear(struct hist_acc *const *accs, size_t n) {
             hist_acc_clear(accs[i]);
 }
 
+static void slot_clear(struct block_slot *slot) {
+    for (int i = 0; i < BLOCK_MEASURES; i++)
+        hist_acc_clear(&slot->hists[i]);
+}
+
 static void device_clear(struct block_device *device) {
     acc_clear(device->latency, BLOCK_KEYS);
     acc_clear(device->queue, BLOCK_KEYS);
@@ -371,14 +377,10 @@ void block_stat_clear(struct block_stat *stat) {
     block_stat_settle(stat); // a histogram clears what its smallest and largest value span
     for (uint32_t i = 0; i < stat->n_devices; i++)
         device_clear(&stat->devices[i]);
-    for (uint32_t i = 0; i < stat->n_slots; i++) {
-        hist_acc_clear(&stat->slots[i].latency);
-        hist_acc_clear(&stat->slots[i].size);
-    }
-    for (int op = 0; op < BLOCK_OPS; op++) {
-        hist_acc_clear(&stat->others[op].latency);
-        hist_acc_clear(&stat->others[op].size);
-    }
+    for (uint32_t i = 0; i < stat->n_slots; i++)
+        slot_clear(&stat->slots[i]);
+    for (int op = 0; op < BLOCK_OPS; op++)
+        slot_clear(&stat->others[op]);
     for (uint32_t i = 0; i < stat->n_errors; i++)
         stat->errors[i].before = stat->errors[i].count;
     if (stat->n_procs > stat->procs_capacity / 2 && stat->procs_capacity < BLOCK_PROCS_MAX) {

@@ -47,8 +47,17 @@ struct block_proc {
     uint64_t unsettled, looked; // for the caller
 };
 
+// What is kept of each of them as a histogram: at most 10 KB each, of which only what its values span is ever touched.
+enum block_measure {
+    BLOCK_OF_LATENCY,
+    BLOCK_OF_QUEUE,
+    BLOCK_OF_TOTAL,
+    BLOCK_TIMES,
+    BLOCK_OF_SIZE = BLOCK_TIMES,
+    BLOCK_MEASURES
+};
 struct block_slot {
-    struct hist_acc latency, size;
+    struct hist_acc hists[BLOCK_MEASURES];
 };
 
 // One of the newest I/Os, in one line of the cache.
@@ -82,7 +91,7 @@ struct block_stream {
     uint32_t alike;
     double per_sector;
     struct hist_acc *device_latency, *queue, *total, *device_size, *offset; // of the device; NULL: is not counted
-    struct block_slot *slot;                                                // of the task, or of the others; NULL: none
+    struct block_slot *slot;                                                // of the task, the others, or nobody
     struct block_sum sum_latency, sum_queue, sum_total, sum_size;
     uint64_t sequences[3]; // by enum block_sequence
 };
@@ -101,7 +110,7 @@ struct block_stat {
     struct block_proc *procs; // of this interval
     uint32_t n_procs, procs_capacity;
     struct block_slot *slots;  // BLOCK_SLOTS of procs, in the order of their first I/O
-    struct block_slot *others; // BLOCK_OPS: of the procs that have none
+    struct block_slot *others; // BLOCK_OPS: of the procs that have none; behind them one that is nobody's, never read
     uint32_t n_slots;
     struct block_error errors[BLOCK_ERRORS_MAX]; // stay
     uint32_t n_errors;

@@ -167,7 +167,7 @@ static const struct column process_columns[] = {
      .help = "Service time, average: from issue to completion; where the device has no requests, from the arrival of "
              "the bio to its end."},
     {.name = "latency_p99_us",
-     .title = "p99",
+     .title = "SVC p99",
      .unit = UNIT_US,
      .width = 7,
      .help = "Service time: 99 % of its I/Os took at most so long from issue to completion (of a bio where the device "
@@ -177,6 +177,18 @@ static const struct column process_columns[] = {
      .unit = UNIT_US,
      .width = 7,
      .help = "Total time, average: from the arrival of the bio to its completion; what the program waited."},
+    {.name = "total_us_per_s",
+     .title = "WAIT/s",
+     .unit = UNIT_US_PER_S,
+     .width = 7,
+     .help =
+         "Total time of all its I/Os that completed, from arrival to completion, added up, per second: more than 1 s "
+         "when several wait at once."},
+    {.name = "total_p99_us",
+     .title = "TOT p99",
+     .unit = UNIT_US,
+     .width = 7,
+     .help = "Total time: 99 % of its I/Os took at most so long from the arrival of the bio to its completion."},
     {.name = "sequential_pct",
      .title = "SEQ%",
      .unit = UNIT_PCT,
@@ -236,6 +248,13 @@ static const struct column cgroup_columns[] = {
      .width = 8,
      .help = "Total time, average: from the arrival of the bio to its completion; what the group waited, on partitions "
              "with its throttling."},
+    {.name = "total_us_per_s",
+     .title = "WAIT/s",
+     .unit = UNIT_US_PER_S,
+     .width = 8,
+     .help =
+         "Total time of all its I/Os that completed, from arrival to completion, added up, per second: more than 1 s "
+         "when several wait at once."},
 };
 
 const struct table_def block_cgroup_table = {
@@ -352,6 +371,13 @@ static const struct column event_columns[] = {
      .width = 8,
      .help = "Total time: from the arrival of its (first) bio to completion; what the program waited. Not known for a "
              "bio that was split."},
+    {.name = "cgroup",
+     .title = "CGROUP",
+     .type = COLUMN_TEXT,
+     .width = 24,
+     .ascending = true,
+     .help = "Control group of the process that submitted it, or that it was written back for (version 2, else that of "
+             "the blkio controller); none when it is not known."},
 };
 
 const struct table_def block_events_table = {

@@ -45,11 +45,22 @@ enum {
     BLOCK_P_LATENCY,
     BLOCK_P_P99,
     BLOCK_P_TOTAL,
+    BLOCK_P_TOTAL_RATE,
+    BLOCK_P_TOTAL_P99,
     BLOCK_P_SEQUENTIAL,
     BLOCK_P_AVG_BYTES,
     BLOCK_P_CGROUP
 };
-enum { BLOCK_C_CGROUP, BLOCK_C_DEVICE, BLOCK_C_OP, BLOCK_C_IOS, BLOCK_C_BYTES, BLOCK_C_LATENCY, BLOCK_C_TOTAL };
+enum {
+    BLOCK_C_CGROUP,
+    BLOCK_C_DEVICE,
+    BLOCK_C_OP,
+    BLOCK_C_IOS,
+    BLOCK_C_BYTES,
+    BLOCK_C_LATENCY,
+    BLOCK_C_TOTAL,
+    BLOCK_C_TOTAL_RATE
+};
 enum { BLOCK_X_DEVICE, BLOCK_X_OP, BLOCK_X_ERROR, BLOCK_X_ERRORS, BLOCK_X_COUNT, BLOCK_X_SECTOR };
 enum {
     BLOCK_E_TIME,
@@ -63,10 +74,11 @@ enum {
     BLOCK_E_QUEUE,
     BLOCK_E_LATENCY,
     BLOCK_E_ERROR,
-    BLOCK_E_TOTAL
+    BLOCK_E_TOTAL,
+    BLOCK_E_CGROUP
 };
 extern const struct hist_def block_latency_hist, block_queue_hist, block_total_hist, block_size_hist,
-    block_device_size_hist, block_offset_hist, block_process_hist, block_cgroup_hist;
+    block_device_size_hist, block_offset_hist, block_process_hists[BLOCK_TIMES], block_cgroup_hists[BLOCK_TIMES];
 
 enum block_series {
     BLOCK_S_IOS,

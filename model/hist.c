@@ -40,6 +40,17 @@ void hist_acc_clear(struct hist_acc *acc) {
     acc->count = acc->sum = acc->max = acc->not_min = 0;
 }
 
+void hist_acc_add_all(struct hist_acc *acc, const struct hist_acc *other) {
+    if (!other->count)
+        return;
+    for (uint32_t b = acc_first(other), last = acc_last(other); b <= last; b++)
+        acc->buckets[b] += other->buckets[b];
+    acc->count += other->count;
+    acc->sum += other->sum;
+    acc->max = other->max > acc->max ? other->max : acc->max;
+    acc->not_min = other->not_min > acc->not_min ? other->not_min : acc->not_min;
+}
+
 static size_t hist_size(uint32_t n_buckets) {
     return sizeof(struct hist) + sizeof(struct hist_bucket_count) * n_buckets;
 }

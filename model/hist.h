@@ -53,6 +53,9 @@ static inline void hist_acc_add(struct hist_acc *acc, uint64_t value) {
     hist_acc_add_at(acc, hist_bucket(value), value);
 }
 
+// Everything of the other one as well.
+void hist_acc_add_all(struct hist_acc *acc, const struct hist_acc *other);
+
 // ---- sealed: sparse, immutable ----
 struct hist_bucket_count {
     uint32_t bucket, count;

@@ -35,9 +35,11 @@ static const struct column process_columns[] = {
     {.name = "bytes_per_s", .title = "BYTES/s", .unit = UNIT_BYTES_PER_S, .width = 8},
     {.name = "latency_us", .title = "SERVICE", .unit = UNIT_US, .width = 7},
     {.name = "total_us", .title = "TOTAL", .unit = UNIT_US, .width = 7},
+    {.name = "total_us_per_s", .title = "WAIT/s", .unit = UNIT_US_PER_S, .width = 7},
+    {.name = "total_p99_us", .title = "TOT p99", .unit = UNIT_US, .width = 7},
 };
 static const struct table_def by_process = {
-    .name = "by_process", .columns = process_columns, .n_columns = 8, .n_keys = 4};
+    .name = "by_process", .columns = process_columns, .n_columns = 10, .n_keys = 4};
 static const struct column event_columns[] = {
     {.name = "time_s",
      .title = "START",
@@ -71,9 +73,9 @@ static inline const struct frame *make(uint64_t number, bool events) {
         system, forge_table(&devices, "loop0|0|30|0|122880|1|7.5\nvda|812|0.4|3325952|2048|32|98.4\nvdb|0|0|0|0|0|0"));
     frame_add_section(frame, system, 0);
     section_table(block, forge_table(&block_devices, "vda|310|215|0\nloop0|2|80|1"));
-    section_table(block,
-                  forge_table(&by_process, "4242|fio|vda|R|812|3325952|215|525\n4242|fio|loop0|W|30|122880|80|82\n"
-                                           "77|kworker\x1b[31m|vda|W|0.4|2048|900|-"));
+    section_table(block, forge_table(&by_process, "4242|fio|vda|R|812|3325952|215|525|426300|890\n"
+                                                  "4242|fio|loop0|W|30|122880|80|82|2460|110\n"
+                                                  "77|kworker\x1b[31m|vda|W|0.4|2048|900|-|-|-"));
     struct hist_set *latency = hist_set_new(&forge_io_latency), *queue = hist_set_new(&io_queue),
                     *size = hist_set_new(&forge_io_size);
     forge_hist(

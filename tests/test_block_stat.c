@@ -243,14 +243,30 @@ static void more_than_fits(void **state) {
         assert_int_equal(stat->n_procs, round ? 1500 : 1024);
         assert_int_equal(stat->procs_left_out, round ? 0 : 2 * (1500 - 1024));
         assert_int_equal(stat->devices[0].latency[block_key_of("RS", BLOCK_READ)]->count, 3000);
-        uint64_t sizes = stat->others[BLOCK_READ].size.count;
+        uint64_t sizes = stat->others[BLOCK_READ].hists[BLOCK_OF_SIZE].count;
         for (uint32_t i = 0; i < stat->n_slots; i++)
-            sizes += stat->slots[i].size.count;
+            sizes += stat->slots[i].hists[BLOCK_OF_SIZE].count;
         assert_int_equal(stat->n_slots, BLOCK_SLOTS);
         assert_int_equal(sizes, 3000 - stat->procs_left_out);
         block_stat_clear(stat);
     }
     block_stat_free(stat);
+}
+
+// The reads of one process (or group), and the one write of the other; 0: it has none.
+static void expect_times(struct section *section, const char *what, const char *by, uint64_t reads, uint64_t sum,
+                         uint64_t other) {
+    char name[64];
+    snprintf(name, sizeof(name), "io_%s_by_%s", what, by);
+    const struct hist_set *set = section_find_hists(section, name);
+    assert_int_equal(hist_set_count(set), 1 + (other != 0));
+    for (size_t i = 0; i < hist_set_count(set); i++) {
+        const union cell *keys;
+        const struct hist *hist = hist_set_at(set, i, &keys);
+        bool is_read = !strcmp(text_bytes(keys[hist_set_def(set)->n_keys - 1].text), "R");
+        assert_int_equal(hist->count, is_read ? reads : 1);
+        assert_int_equal(hist->sum, is_read ? sum : other);
+    }
 }
 
 // Bios beside their requests, a device without requests, an error, what was put back, offsets and sequences.
@@ -303,9 +319,13 @@ static void bios_and_errors(void **state) {
     assert_string_equal(text_bytes(row[BLOCK_P_CGROUP].text), "/unified");
     row = row_of(table, 1);
     assert_true(row[BLOCK_P_TOTAL].num == 1010 && row[BLOCK_P_LATENCY].num == 10 && row[BLOCK_P_P99].num == 10);
+    assert_true(row[BLOCK_P_TOTAL_RATE].num == 1515); // three of 1010 us in 2 s
+    assert_true(fabs(row[BLOCK_P_TOTAL_P99].num / 1010 - 1) < 0.016);
     assert_true(row[BLOCK_P_AVG_BYTES].num == 4096 && row[BLOCK_P_IOS].num == 1);
     assert_string_equal(text_bytes(row[BLOCK_P_CGROUP].text), "/slow");
-    assert_int_equal(table_rows(section_find_table(section, "by_cgroup")), 2);
+    table = section_find_table(section, "by_cgroup");
+    assert_int_equal(table_rows(table), 2);
+    assert_true(row_of(table, 0)[BLOCK_C_TOTAL_RATE].num == 1515 && row_of(table, 1)[BLOCK_C_TOTAL_RATE].num == 3.5);
 
     const union cell *keys;
     const struct hist_set *set = section_find_hists(section, "io_total");
@@ -316,10 +336,17 @@ static void bios_and_errors(void **state) {
     assert_true(hist->count == 2 && hist->min == 32 && hist->max == 63);
     set = section_find_hists(section, "io_latency_by_process");
     assert_int_equal(hist_set_count(set), 2);
-    set = section_find_hists(section, "io_latency_by_cgroup");
-    assert_int_equal(hist_set_count(set), 2);
+    static const char *const by[] = {"process", "cgroup"};
+    for (int i = 0; i < 2; i++) {
+        expect_times(section, "latency", by[i], 2, 20000, 7000);
+        expect_times(section, "queue", by[i], 2, 1000, 0); // zram has no requests
+        expect_times(section, "total", by[i], 3, 3030000, 7000);
+    }
     uint64_t left_out;
-    assert_int_equal(table_rows(section_find_stream(section, "io_events", &left_out)), 3);
+    table = section_find_stream(section, "io_events", &left_out);
+    assert_int_equal(table_rows(table), 3);
+    assert_string_equal(text_bytes(row_of(table, 0)[BLOCK_E_CGROUP].text), "/slow");
+    assert_string_equal(text_bytes(row_of(table, 2)[BLOCK_E_CGROUP].text), "/unified");
     section_unref(section);
     block_stat_free(stat);
     block_names_free(names);
@@ -362,26 +389,32 @@ static void only_some_processes(void **state) {
 
 // A hundred processes: sixty-four histograms, and the others in one; nothing is left out.
 static void the_largest_and_the_others(void **state) {
+    static const char *const names_of_sets[] = {"io_latency_by_process", "io_queue_by_process", "io_total_by_process"};
     (void)state;
     struct block_stat *stat = block_stat_new();
     struct block_names *names = names_new();
     for (int32_t i = 0; i < 400; i++)
         for (int32_t n = 0; n <= i % 100; n++) {
             struct block_io io = make(1000 + i, "task", 254u << 20, BLOCK_READ, 2000000000, 1000);
+            io.bio_ns = io.arrival_ns;
             block_stat_io(stat, &io);
         }
     struct section *section = fill(stat, names);
-    const struct hist_set *set = section_find_hists(section, "io_latency_by_process");
-    uint64_t all = 0, others = 0;
-    for (size_t i = 0; i < hist_set_count(set); i++) {
-        const union cell *keys;
-        const struct hist *hist = hist_set_at(set, i, &keys);
-        all += hist->count;
-        others += strcmp(text_bytes(keys[1].text), "(others)") ? 0 : hist->count;
+    for (int s = 0; s < 3; s++) {
+        const struct hist_set *set = section_find_hists(section, names_of_sets[s]);
+        uint64_t all = 0, others = 0;
+        for (size_t i = 0; i < hist_set_count(set); i++) {
+            const union cell *keys;
+            const struct hist *hist = hist_set_at(set, i, &keys);
+            bool of_others = !strcmp(text_bytes(keys[1].text), "(others)");
+            all += hist->count;
+            others += of_others ? hist->count : 0;
+            assert_true(of_others || hist->count > 10); // the largest of those that have one of their own
+        }
+        assert_int_equal(hist_set_count(set), 65);
+        assert_int_equal(all, 4 * 5050);
+        assert_true(others > 0 && stat->n_slots == BLOCK_SLOTS);
     }
-    assert_int_equal(hist_set_count(set), 65);
-    assert_int_equal(all, 4 * 5050);
-    assert_true(others > 0 && stat->n_slots == BLOCK_SLOTS);
     section_unref(section);
     block_stat_free(stat);
     block_names_free(names);

@@ -20,7 +20,7 @@ struct plain_device {
 };
 struct plain_task {
     struct block_proc sums;
-    struct hist_acc latency, size;
+    struct hist_acc hists[BLOCK_MEASURES];
 };
 
 struct plain {
@@ -66,6 +66,7 @@ static void plain_add(struct plain *plain, const struct block_stat *stat, const 
         hist_acc_add(&device->total[io->bio_key], io->end_ns - io->bio_ns);
         task->sums.bios++;
         task->sums.total_ns += io->end_ns - io->bio_ns;
+        hist_acc_add(&task->hists[BLOCK_OF_TOTAL], io->end_ns - io->bio_ns);
     }
     if (io->what == BLOCK_IO_REST)
         return;
@@ -74,8 +75,10 @@ static void plain_add(struct plain *plain, const struct block_stat *stat, const 
     task->sums.bytes += io->bytes;
     task->sums.latency_ns += io->end_ns - io->issue_ns;
     sequence_add(&task->sums.sequence, io->sequence);
-    hist_acc_add(&task->latency, io->end_ns - io->issue_ns);
-    hist_acc_add(&task->size, io->bytes);
+    hist_acc_add(&task->hists[BLOCK_OF_LATENCY], io->end_ns - io->issue_ns);
+    if (io->what == BLOCK_IO_REQUEST && io->arrival_ns)
+        hist_acc_add(&task->hists[BLOCK_OF_QUEUE], io->issue_ns - io->arrival_ns);
+    hist_acc_add(&task->hists[BLOCK_OF_SIZE], io->bytes);
     plain->ios[plain->n++] = *io;
 }
 
@@ -140,8 +143,8 @@ static void procs_equal(const struct block_stat *stat, const struct plain *plain
         assert_int_equal(proc->total_ns, task->sums.total_ns);
         assert_memory_equal(&proc->sequence, &task->sums.sequence, sizeof(proc->sequence));
         const struct block_slot *slot = proc->slot != UINT32_MAX ? &stat->slots[proc->slot] : NULL;
-        accs_equal(slot ? &slot->latency : NULL, slot ? &task->latency : &none);
-        accs_equal(slot ? &slot->size : NULL, slot ? &task->size : &none);
+        for (int j = 0; j < BLOCK_MEASURES; j++)
+            accs_equal(slot ? &slot->hists[j] : NULL, slot ? &task->hists[j] : &none);
     }
 }
 

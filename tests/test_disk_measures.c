@@ -155,6 +155,7 @@ static void operations(void **state) {
     pane = drawn(&look, HIST);
     forge_key(pane, &look, 't', true); // R: of both kinds
     forge_expect(pane, &look, 80, 18, true,
+
                  "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
                  "DEVICE   vUTIL%\n"
                  "vda         100\n"
@@ -184,6 +185,7 @@ static void measures(void **state) {
     assert_string_equal(forge_key(pane, &look, 'm', true).message, "I/O offset");
     forge_key(pane, &look, 'l', true);
     forge_expect(pane, &look, 80, 24, true,
+
                  "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
                  "DEVICE   vUTIL%\n"
                  "vda         100\n"
@@ -213,6 +215,7 @@ static void measures(void **state) {
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "device loop0");
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "device vda");
     forge_expect(pane, &look, 80, 24, true,
+
                  "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
                  "DEVICE   vUTIL%\n"
                  "vda         100\n"
@@ -256,6 +259,7 @@ static void zoom(void **state) {
     assert_string_equal(forge_key(pane, &look, '-', true).message, "2 frames a column; Z shows all again");
     assert_string_equal(forge_key(pane, &look, '-', true).message, "5 frames a column; Z shows all again");
     forge_expect(pane, &look, 80, 24, true,
+
                  "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
                  "DEVICE   vUTIL%\n"
                  "vda         100\n"
@@ -292,6 +296,7 @@ static void zoom(void **state) {
         forge_key(pane, &look, KEY_VIEW_DOWN, true);
     forge_key(pane, &look, 'z', true);
     forge_expect(pane, &look, 80, 24, true,
+
                  "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
                  "DEVICE   vUTIL%\n"
                  "vda         100\n"
@@ -321,6 +326,7 @@ static void zoom(void **state) {
     pane_draw(pane, &look, grid_area(grid));
     forge_key(pane, &look, 'z', true);
     forge_expect(pane, &look, 80, 24, true,
+
                  "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
                  "DEVICE   vUTIL%\n"
                  "vda         100\n"
@@ -410,8 +416,8 @@ static void list_of_a_cell(void **state) {
         "14:13:28  20ms - 50ms  2 of 62 (3.2%)  p50 200us p99 3\n"
         "- By group ---------------------------------------------------------------------------------------- filter a "
         "-\n"
-        "DEVICE   OP    IO/s vBYTES/s    TOTAL  SERVICE CGROUP\n"
-        "vda      R       60     240K   45.0ms    300us /system.slice/db\n"
+        "DEVICE   OP    TOTAL    IO/s  BYTES/s  SERVICE CGROUP\n"
+        "vda      R    45.0ms      60     240K    300us /system.slice/db\n"
         "- > I/Os, newest first -------------------------------- 2 of 5, filter device=vda op=R latency_us=30ms..40ms "
         "-\n"
         "       START    QUEUE  SERVICE OP     BYTES DEVICE       PID COMMAND                  END ERROR\n"
@@ -437,6 +443,7 @@ static void list_of_a_range(void **state) {
     pane_draw(pane, &look, grid_area(grid));
     forge_key(pane, &look, KEY_VIEW_END, true);
     forge_expect(pane, &look, 80, 18, true,
+
                  "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
                  "DEVICE   vUTIL%\n"
                  "vda        90.0\n"

@@ -156,6 +156,24 @@ static void clearing(void **state) {
     free(acc);
 }
 
+// One into the other, which may be empty: as if every value had been added to it.
+static void adding_all(void **state) {
+    (void)state;
+    static struct hist_acc one, other, both;
+    const uint64_t values[] = {900, 7, 1ull << 43, 64, 1000, 7, 900};
+    for (size_t i = 0; i < 7; i++) {
+        hist_acc_add(i < 3 ? &one : &other, values[i]);
+        hist_acc_add(&both, values[i]);
+    }
+    static struct hist_acc sum, none;
+    hist_acc_add_all(&sum, &none);
+    assert_memory_equal(&sum, &none, sizeof(sum));
+    hist_acc_add_all(&sum, &one);
+    assert_memory_equal(&sum, &one, sizeof(sum));
+    hist_acc_add_all(&sum, &other);
+    assert_memory_equal(&sum, &both, sizeof(sum));
+}
+
 static void sets(void **state) {
     (void)state;
     static const struct column keys[] = {{.name = "device", .type = COLUMN_TEXT}, {.name = "cpu"}};
@@ -180,8 +198,9 @@ static void sets(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(buckets), cmocka_unit_test(quantiles), cmocka_unit_test(empty_and_huge),
-        cmocka_unit_test(merging), cmocka_unit_test(clearing),  cmocka_unit_test(sets),
+        cmocka_unit_test(buckets),    cmocka_unit_test(quantiles), cmocka_unit_test(empty_and_huge),
+        cmocka_unit_test(merging),    cmocka_unit_test(clearing),  cmocka_unit_test(sets),
+        cmocka_unit_test(adding_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

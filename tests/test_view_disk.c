@@ -34,10 +34,10 @@ static void screens(void **state) {
                  "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
                  "vdb         0.0       -       -       0       0      -     0        0        0\n"
                  "─ By process ───────────────────────────────────────────────────────────────────\n"
-                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s ▼BYTES/s DEVICE\n"
-                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
-                 "   4242 fio             W      82us    80us      30     120K loop0\n"
-                 "     77 kworker\\e[31m   W         -   900us     0.4     2.0K vda\n"
+                 "    PID COMMAND         OP  ▼WAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
+                 "     77 kworker\\e[31m   W         -       -       -     0.4     2.0K vda\n"
                  "─ Over time ─── Service time (issue to complete), device vda (busiest), op all ─\n"
                  "  20ms│                    ▒       ▒       ▒       ▒       ▒       ▒       ▒\n"
                  "  10ms│\n"
@@ -56,9 +56,9 @@ static void screens(void **state) {
                  "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
                  "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
                  "- By process -------------------------------------------------------- 1-2 of 3 -\n"
-                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
-                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
-                 "   4242 fio             W      82us    80us      30     120K loop0\n"
+                 "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
                  "- Over time --- Service time (issue to complete), device vda (busiest), op all -\n"
                  "  30ms|\n"
                  "  10ms|                    =       =       =       =       =       =       =\n"
@@ -86,10 +86,10 @@ static void screens(void **state) {
         "vdb         0.0       -       -       0       0      -     0        0        0\n"
         "─ By process "
         "───────────────────────────────────────────────────────────────────────────────────────────────────────────\n"
-        "    PID COMMAND         OP    TOTAL SERVICE    IO/s ▼BYTES/s DEVICE\n"
-        "   4242 fio             R     525us   215us     812     3.2M vda\n"
-        "   4242 fio             W      82us    80us      30     120K loop0\n"
-        "     77 kworker\\e[31m   W         -   900us     0.4     2.0K vda\n"
+        "    PID COMMAND         OP  ▼WAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE   SERVICE\n"
+        "   4242 fio             R     426ms   525us   890us     812     3.2M vda        215us\n"
+        "   4242 fio             W     2.5ms    82us   110us      30     120K loop0       80us\n"
+        "     77 kworker\\e[31m   W         -       -       -     0.4     2.0K vda        900us\n"
         "─ Over time ── Service time, device vda (busiest), op all ─ ─ How long ──── Service time, device vda "
         "(busiest), op all ─\n"
         "  70ms│                                                     count 812  avg 214us  p50 214us  p90 330us  p95 "
@@ -139,10 +139,10 @@ static void screens(void **state) {
         "─ By process "
         "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
         "─────────────────────────────────────────────────────────────────────────────\n"
-        "    PID COMMAND         OP    TOTAL SERVICE    IO/s ▼BYTES/s DEVICE\n"
-        "   4242 fio             R     525us   215us     812     3.2M vda\n"
-        "   4242 fio             W      82us    80us      30     120K loop0\n"
-        "     77 kworker\\e[31m   W         -   900us     0.4     2.0K vda\n"
+        "    PID COMMAND         OP  ▼WAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE   SERVICE\n"
+        "   4242 fio             R     426ms   525us   890us     812     3.2M vda        215us\n"
+        "   4242 fio             W     2.5ms    82us   110us      30     120K loop0       80us\n"
+        "     77 kworker\\e[31m   W         -       -       -     0.4     2.0K vda        900us\n"
         "─ Over time ────────────────────── Service time (issue to complete), device vda (busiest), op all ─ ─ How "
         "long ──────────────────────── Service time (issue to complete), device vda (busiest), op all ─\n"
         "      │                                                                                             count 812 "
@@ -198,9 +198,9 @@ static void screens(void **state) {
                  "loop0       7.5   2.0us    80us       0\n"
                  "vdb         0.0       -       -       0\n"
                  "- By process ---------------------------\n"
-                 "    PID COMMAND         OP    TOTAL\n"
-                 "   4242 fio             R     525us\n"
-                 "   4242 fio             W      82us\n"
+                 "    PID COMMAND         OP  vWAIT/s\n"
+                 "   4242 fio             R     426ms\n"
+                 "   4242 fio             W     2.5ms\n"
                  "     77 kworker\\e[31m   W         -\n");
     forge_look(&look, frames, 1);
     forge_expect(pane, &look, 80, 21, true,
@@ -211,10 +211,10 @@ static void screens(void **state) {
                  "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
                  "vdb         0.0       -       -       0       0      -     0        0        0\n"
                  "- By process -------------------------------------------------------------------\n"
-                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
-                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
-                 "   4242 fio             W      82us    80us      30     120K loop0\n"
-                 "     77 kworker\\e[31m   W         -   900us     0.4     2.0K vda\n"
+                 "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
+                 "     77 kworker\\e[31m   W         -       -       -     0.4     2.0K vda\n"
                  "- Over time --- Service time (issue to complete), device vda (busiest), op all -\n"
                  " 360us|\n"
                  " 320us|                                                                        %\n"
@@ -227,6 +227,34 @@ static void screens(void **state) {
                  "                                                                             now\n"
                  ".1 :2 -4 =8 +15 *29 #56 %109 @214 most 400 a cell  p50 214us p99 330us max 330us\n");
     pane_free(pane);
+}
+
+// A copy takes the bytes, small random reads the time that programs wait.
+static void who_waits(void **state) {
+    (void)state;
+    struct pane *pane = pane_new(&view_disk);
+    struct look look;
+    struct frame *frame = forge_frame(1);
+    struct section *system = forge_section("system", 1), *block = forge_section("block", 1);
+    section_table(system, forge_table(&devices, "vda|3000|900|12288000|943718400|32|100"));
+    section_table(block, forge_table(&by_process, "50|dd|vda|W|900|943718400|1000|1100|990000|2000\n"
+                                                  "77|kworker|vda|W|5|20480|900|-|-|-\n"
+                                                  "60|mysqld|vda|R|3000|12288000|900|10500|31500000|41000"));
+    frame_add_section(frame, system, 0);
+    frame_add_section(frame, block, 0);
+    const struct frame *one = frame;
+    forge_look(&look, &one, 1);
+    forge_expect(pane, &look, 80, 8, true,
+                 "- > Devices ------------ TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
+                 "DEVICE   vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s\n"
+                 "vda         100    3000     900    32    11.7M     900M\n"
+                 "- By process -------------------------------------------------------------------\n"
+                 "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "     60 mysqld          R     31.5s  10.5ms  41.0ms    3000    11.7M vda\n"
+                 "     50 dd              W     990ms   1.1ms   2.0ms     900     900M vda\n"
+                 "     77 kworker         W         -       -       -     5.0    20.0K vda\n");
+    pane_free(pane);
+    frame_unref(frame);
 }
 
 static void keys(void **state) {
@@ -253,9 +281,9 @@ static void keys(void **state) {
                  "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
                  "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
                  "- By process -------------------------------------------------------- 1-2 of 3 -\n"
-                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
-                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
-                 "   4242 fio             W      82us    80us      30     120K loop0\n"
+                 "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
                  "- > Over time ------------- Service time (issue to complete), device vda, op R -\n"
                  "  30ms|\n"
                  "  10ms|                    =       =       =       =       =       =       =\n"
@@ -281,10 +309,10 @@ static void keys(void **state) {
                  "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
                  "vdb         0.0       -       -       0       0      -     0        0        0\n"
                  "- By process -------------------------------------------------------------------\n"
-                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
-                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
-                 "   4242 fio             W      82us    80us      30     120K loop0\n"
-                 "     77 kworker\\e[31m   W         -   900us     0.4     2.0K vda\n"
+                 "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
+                 "     77 kworker\\e[31m   W         -       -       -     0.4     2.0K vda\n"
                  "- > How long -------------- Service time (issue to complete), device vda, op R -\n"
                  "count 812  avg 214us  p50 214us  p90 330us  p95 330us  p99 330us  p99.9 330us\n"
                  "max 330us\n"
@@ -475,9 +503,9 @@ static void contract_names(void **state) {
 int main(void) {
     setenv("TZ", "UTC", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(screens),        cmocka_unit_test(keys), cmocka_unit_test(busiest),
-        cmocka_unit_test(unplugged),      cmocka_unit_test(help), cmocka_unit_test(wider),
-        cmocka_unit_test(contract_names),
+        cmocka_unit_test(screens),   cmocka_unit_test(keys),           cmocka_unit_test(busiest),
+        cmocka_unit_test(unplugged), cmocka_unit_test(help),           cmocka_unit_test(who_waits),
+        cmocka_unit_test(wider),     cmocka_unit_test(contract_names),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -24,7 +24,7 @@ static void no_block_events(void **state) {
                  "DEVICE   ▼UTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
                  "vda        98.4       -       -     812     0.4      -    32     3.2M     2.0K\n"
                  "─ By process ─────────────────────────────────────────────────── not available ─\n"
-                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s ▼BYTES/s DEVICE\n"
+                 "    PID COMMAND         OP  ▼WAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
                  " not measured\n"
                  "─ Over time ──────── Service time, device vda (busiest), op all  not available ─\n"
                  "not measured\n"
@@ -74,9 +74,9 @@ static void errors(void **state) {
                  "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
                  "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
                  "- By process -------------------------------------------------------- 1-2 of 3 -\n"
-                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
-                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
-                 "   4242 fio             W      82us    80us      30     120K loop0\n"
+                 "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
                  "- Errors -----------------------------------------------------------------------\n"
                  "DEVICE   OP ERROR       vERR/s\n"
                  "vda      W  EIO            3.0\n"
@@ -98,9 +98,9 @@ static void errors(void **state) {
                  "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
                  "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
                  "- By process -------------------------------------------------------- 1-2 of 3 -\n"
-                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
-                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
-                 "   4242 fio             W      82us    80us      30     120K loop0\n"
+                 "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
                  "- Errors -----------------------------------------------------------------------\n"
                  "DEVICE   OP ERROR       vERR/s\n"
                  "vda      W  EIO            3.0\n"
@@ -119,10 +119,10 @@ static void errors(void **state) {
                  "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
                  "vdb         0.0       -       -       0       0      -     0        0        0\n"
                  "- By process -------------------------------------------------------------------\n"
-                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
-                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
-                 "   4242 fio             W      82us    80us      30     120K loop0\n"
-                 "     77 kworker\\e[31m   W         -   900us     0.4     2.0K vda\n"
+                 "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
+                 "     77 kworker\\e[31m   W         -       -       -     0.4     2.0K vda\n"
                  "- Errors -----------------------------------------------------------------------\n"
                  "DEVICE   OP ERROR       vERR/s\n"
                  "vda      W  EIO            3.0\n"
@@ -133,6 +133,7 @@ static void errors(void **state) {
     struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
     assert_int_equal(answer.go_frame, 1);
     forge_expect(pane, &look, 80, 12, true,
+
                  "- One I/O ---------------------------------------------------------- Esc: back -\n"
                  " START       14:13:20.300000\n"
                  " END         14:13:20.300080\n"
@@ -148,12 +149,13 @@ static void errors(void **state) {
     forge_key(pane, &look, KEY_VIEW_BACK, true);
     pane_set_filter(pane, "device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us");
     forge_expect(pane, &look, 80, 21, true,
+
                  "- Devices -- filter device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us -\n"
                  "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
                  "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
                  "- By process ------------------------------------------------ 1 of 3, filtered -\n"
-                 "    PID COMMAND         OP    TOTAL SERVICE    IO/s vBYTES/s DEVICE\n"
-                 "   4242 fio             R     525us   215us     812     3.2M vda\n"
+                 "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
                  "- Errors --- filter device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us -\n"
                  "DEVICE   OP ERROR       vERR/s\n"
                  "vda      W  EIO            3.0\n"

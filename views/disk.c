@@ -39,18 +39,13 @@ static const struct row_spec device = {
              "flushes_per_s discards_per_s",
 };
 
-static const char *const sets[] = {"io_latency",
-                                   "io_queue",
-                                   "io_total",
-                                   "io_size",
-                                   "io_size_by_device",
-                                   "io_offset",
-                                   "io_latency_by_process",
-                                   "io_latency_by_cgroup",
-                                   NULL};
-static const char *const heat_sets[] = {"io_latency",           "io_queue",  "io_total", "io_size",
-                                        "io_size_by_device",    "io_offset", "util_pct", "io_latency_by_process",
-                                        "io_latency_by_cgroup", NULL};
+#define SETS_BY                                                                                                        \
+    "io_latency_by_process", "io_queue_by_process", "io_total_by_process", "io_latency_by_cgroup",                     \
+        "io_queue_by_cgroup", "io_total_by_cgroup"
+static const char *const sets[] = {"io_latency",        "io_queue",  "io_total", "io_size",
+                                   "io_size_by_device", "io_offset", SETS_BY,    NULL};
+static const char *const heat_sets[] = {"io_latency", "io_queue", "io_total", "io_size", "io_size_by_device",
+                                        "io_offset",  "util_pct", SETS_BY,    NULL};
 
 static const struct column util_keys[] = {
     {.name = "device", .title = "DEVICE", .help = "Kernel name of the disk.", .type = COLUMN_TEXT, .width = 10},
@@ -75,24 +70,28 @@ static const struct hist_measure measures[] = {
     {.set = "io_offset", .linear = 64},
     {.set = "util_pct", .linear = 100, .table = "devices", .def = &util, .better = "block_devices"},
     {.set = "io_latency_by_process", .column = "latency_us"},
+    {.set = "io_queue_by_process", .column = "queue_us"},
+    {.set = "io_total_by_process", .column = "total_us"},
     {.set = "io_latency_by_cgroup", .column = "latency_us"},
+    {.set = "io_queue_by_cgroup", .column = "queue_us"},
+    {.set = "io_total_by_cgroup", .column = "total_us"},
     {0},
 };
 static const struct hist_spec hists = {.sets = sets, .measures = measures, .busiest = "util_pct", .list = "events"};
 static const struct hist_spec heat = {.sets = heat_sets, .measures = measures, .busiest = "util_pct", .list = "events"};
 
 static const struct table_spec by_process = {
-    .source = {.tables = {"by_process"}, .sort = "bytes_per_s"},
-    .shown =
-        "pid comm op total_us latency_us latency_p99_us ios_per_s bytes_per_s device avg_bytes sequential_pct cgroup",
+    .source = {.tables = {"by_process"}, .sort = "total_us_per_s", .then = "bytes_per_s"},
+    .shown = "pid comm op total_us_per_s total_us total_p99_us ios_per_s bytes_per_s device latency_us latency_p99_us "
+             "avg_bytes sequential_pct cgroup",
     .jump_pane = "tasks",
     .jump_filter = "pid comm",
     .empty = "no process did I/O",
 };
 
 static const struct table_spec by_cgroup = {
-    .source = {.tables = {"by_cgroup"}, .sort = "bytes_per_s"},
-    .shown = "device op ios_per_s bytes_per_s total_us latency_us cgroup",
+    .source = {.tables = {"by_cgroup"}, .sort = "total_us_per_s", .then = "bytes_per_s"},
+    .shown = "device op total_us_per_s total_us ios_per_s bytes_per_s latency_us cgroup",
     .rest = "cgroup",
     .optional = true,
     .empty = "no group did I/O",
@@ -150,7 +149,7 @@ static enum role event_role(const struct join *join, size_t row, const struct co
 
 static const struct table_spec events = {
     .source = {.tables = {"io_events"}, .stream = true},
-    .shown = "time_s queue_us latency_us op bytes device pid comm total_us end_s error sector",
+    .shown = "time_s queue_us latency_us op bytes device pid comm total_us end_s error sector cgroup",
     .opens = "one_io",
     .role = event_role,
     .empty = "no I/O in this interval",
