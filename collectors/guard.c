@@ -23,7 +23,9 @@
 #define BUSY_PASSES 500 // 10 ms apart: a dying ktop's last descriptors, or somebody who looks into the instance
 
 static pid_t guard_pid;
-static int link_fd = -1; // closed by any end of ktop
+// Closed by any end of ktop. A collector that was given up at the end may still ask whether there is a guard: it reads
+// this alone.
+static _Atomic int link_fd = -1;
 
 // What ps shows: the arguments lie in our own writable memory, see proc(5) for the fields.
 static void title_set(const char *title) {
