@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: nothing (san); batch: formats, exact numbers of frames, time, early closed and full outputs, signals
+# needs: nothing (san beside); batch: formats, exact numbers of frames, time, early closed and full outputs, signals
 import csv
 import json
 import os

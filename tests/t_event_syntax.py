@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, perf 6.1; every event string of a table is taken or refused as perf stat does, with the attributes that perf gives the kernel
+# needs: root, perf 6.1 (beside); every event string of a table is taken or refused as perf stat does, with the attributes that perf gives the kernel
 import json
 import os
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: nothing (san); names with escape sequences, newlines and broken UTF-8 never reach the terminal or the files raw
+# needs: nothing (san beside); names with escape sequences, newlines and broken UTF-8 never reach the terminal or the files raw
 import json
 import os
 import shutil

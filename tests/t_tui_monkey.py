@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: nothing (san); random keys, sizes, clicks and stops, with tasks that come and go: no crash, no hang, no garbage
+# needs: nothing (san beside); random keys, sizes, clicks and stops, with tasks that come and go: no crash, no hang, no garbage
 import os
 import random
 import signal

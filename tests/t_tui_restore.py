@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: nothing (san); every way out gives the terminal back: settings, cursor, alternate screen, mouse, keypad
+# needs: nothing (san beside); every way out gives the terminal back: settings, cursor, alternate screen, mouse, keypad
 import os
 import signal
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: nothing (san); kinds of terminals: colours or none, ASCII or not, tiny or huge, and the ones that cannot do it
+# needs: nothing (san beside); kinds of terminals: colours or none, ASCII or not, tiny or huge, and the ones that cannot do it
 import concurrent.futures
 import os
 import re
