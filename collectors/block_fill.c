@@ -273,6 +273,10 @@ static void fill_event(struct block_filler *filler, struct table_builder *builde
     table_builder_set_text(builder, row, BLOCK_E_DEVICE, block_filler_device(filler, proc ? proc->dev : stranger->dev));
     if (io->sector != BLOCK_NO_SECTOR)
         table_builder_set_num(builder, row, BLOCK_E_SECTOR, (double)io->sector);
+    double per_sector = proc ? filler->stat->devices[proc->device].per_sector : 0;
+    if (io->sector != BLOCK_NO_SECTOR && per_sector > 0)
+        table_builder_set_num(builder, row, BLOCK_E_OFFSET,
+                              fmin((double)io->sector * per_sector, BLOCK_PARTS) * (100.0 / BLOCK_PARTS));
     table_builder_set_num(builder, row, BLOCK_E_BYTES, io->bytes);
     if (io->arrival_ns)
         table_builder_set_num(builder, row, BLOCK_E_QUEUE, (double)(io->issue_ns - io->arrival_ns) / 1000);

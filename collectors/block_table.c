@@ -378,6 +378,12 @@ static const struct column event_columns[] = {
      .ascending = true,
      .help = "Control group of the process that submitted it, or that it was written back for (version 2, else that of "
              "the blkio controller); none when it is not known."},
+    {.name = "offset_pct",
+     .title = "AT%",
+     .unit = UNIT_PCT,
+     .width = 5,
+     .ascending = true,
+     .help = "Where it begins, in percent of the disk's length."},
 };
 
 const struct table_def block_events_table = {

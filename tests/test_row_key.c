@@ -55,15 +55,15 @@ static void test_found(void **state) {
     (void)state;
     rows_load(&rows, &source, frame, NULL, NULL, false);
     assert_true(row_key_take(&key, rows.join, 1, "born_s"));
-    row_key_filter(&key, filter, sizeof(filter));
-    assert_string_equal(filter, "id=9 born_s=6"); // no name: nothing to ask for
+    assert_true(row_key_filter(&key, filter, sizeof(filter)));
+    assert_string_equal(filter, "id=9 name=- born_s=6"); // as it is shown
     assert_true(row_key_take(&key, rows.join, 0, "born_s"));
     assert_true(row_key_take(&other, rows.join, 0, NULL));
     rows_done(&rows);
     frame_unref(frame); // the names live on
     row_key_filter(&other, filter, sizeof(filter));
     assert_string_equal(filter, "id=7 name=a b");
-    row_key_filter(&other, narrow, sizeof(narrow));
+    assert_false(row_key_filter(&other, narrow, sizeof(narrow)));
     assert_string_equal(narrow, "id=7");
     for (int by_table = 0; by_table < 2; by_table++) {
         assert_int_equal(place_in(&key, first, by_table), 0);

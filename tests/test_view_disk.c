@@ -245,6 +245,7 @@ static void who_waits(void **state) {
     const struct frame *one = frame;
     forge_look(&look, &one, 1);
     forge_expect(pane, &look, 80, 8, true,
+
                  "- > Devices ------------ TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
                  "DEVICE   vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s\n"
                  "vda         100    3000     900    32    11.7M     900M\n"
@@ -269,9 +270,6 @@ static void keys(void **state) {
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "device all, op R");
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "device vda, op R");
     forge_key(pane, &look, 'o', true); // by process
-    struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
-    assert_string_equal(answer.jump_pane, "tasks");
-    assert_string_equal(answer.jump_filter, "pid=4242");
     forge_key(pane, &look, 'o', true); // the heat map
     forge_key(pane, &look, KEY_VIEW_LEFT, true);
     forge_expect(pane, &look, 80, 24, true,

@@ -134,7 +134,7 @@ static void errors(void **state) {
     assert_int_equal(answer.go_frame, 1);
     forge_expect(pane, &look, 80, 12, true,
 
-                 "- One I/O ---------------------------------------------------------- Esc: back -\n"
+                 "- One I/O -------------------------------------------- Enter: tasks, Esc: back -\n"
                  " START       14:13:20.300000\n"
                  " END         14:13:20.300080\n"
                  " COMMAND     fio             OP          WS\n"

@@ -235,6 +235,9 @@ static void failed_calls(void **state) {
                  "\n");
     answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
     assert_int_equal(answer.go_frame, FRAMES);
+    answer = forge_key(pane, &look, KEY_VIEW_BACK, true); // to the list
+    assert_false(answer.go_live);
+    assert_string_equal(pane->filter, "pid=200 syscall=openat error=ENOENT");
     answer = forge_key(pane, &look, KEY_VIEW_BACK, true);
     assert_true(answer.go_live);
     assert_string_equal(pane->filter, "");

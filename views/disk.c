@@ -67,7 +67,7 @@ static const struct hist_measure measures[] = {
     {.set = "io_total", .column = "total_us"},
     {.set = "io_size", .column = "bytes"},
     {.set = "io_size_by_device", .column = "bytes"},
-    {.set = "io_offset", .linear = 64},
+    {.set = "io_offset", .column = "offset_pct", .linear = 64},
     {.set = "util_pct", .linear = 100, .table = "devices", .def = &util, .better = "block_devices"},
     {.set = "io_latency_by_process", .column = "latency_us"},
     {.set = "io_queue_by_process", .column = "queue_us"},
@@ -84,8 +84,7 @@ static const struct table_spec by_process = {
     .source = {.tables = {"by_process"}, .sort = "total_us_per_s", .then = "bytes_per_s"},
     .shown = "pid comm op total_us_per_s total_us total_p99_us ios_per_s bytes_per_s device latency_us latency_p99_us "
              "avg_bytes sequential_pct cgroup",
-    .jump_pane = "tasks",
-    .jump_filter = "pid comm",
+    .opens = "events",
     .empty = "no process did I/O",
 };
 
@@ -93,6 +92,7 @@ static const struct table_spec by_cgroup = {
     .source = {.tables = {"by_cgroup"}, .sort = "total_us_per_s", .then = "bytes_per_s"},
     .shown = "device op total_us_per_s total_us ios_per_s bytes_per_s latency_us cgroup",
     .rest = "cgroup",
+    .opens = "events",
     .optional = true,
     .empty = "no group did I/O",
 };
@@ -115,8 +115,9 @@ static const struct table_spec waiting = {
     .source = {.tables = {"io_in_flight"}, .sort = "age_us"},
     .shown = "device age_us pid comm op state bytes sector",
     .role = waiting_role,
-    .jump_pane = "tasks",
-    .jump_filter = "pid comm",
+    .opens = "events",
+    .opens_by = "device pid op",
+    .opens_note = "it has not ended: the latest ones like it that did; Esc goes back",
     .optional = true,
     .empty = "no I/O is waited for longer than 0.1 s",
 };
@@ -132,6 +133,8 @@ static const struct table_spec limits = {
     .shown = "device of_limit_pct io_wait_pct reads_per_s read_limit_per_s writes_per_s write_limit_per_s "
              "read_bytes_per_s read_limit_bytes_per_s write_bytes_per_s write_limit_bytes_per_s cgroup",
     .rest = "cgroup",
+    .opens = "events",
+    .opens_by = "device cgroup~", // it holds for the groups below it as well
     .role = limit_role,
     .optional = true,
     .empty = "no group's I/O is limited",
@@ -149,7 +152,7 @@ static enum role event_role(const struct join *join, size_t row, const struct co
 
 static const struct table_spec events = {
     .source = {.tables = {"io_events"}, .stream = true},
-    .shown = "time_s queue_us latency_us op bytes device pid comm total_us end_s error sector cgroup",
+    .shown = "time_s queue_us latency_us op bytes device pid comm total_us end_s error sector offset_pct cgroup",
     .opens = "one_io",
     .role = event_role,
     .empty = "no I/O in this interval",
@@ -158,6 +161,8 @@ static const struct table_spec events = {
 static const struct row_spec one_io = {
     .source = {.tables = {"io_events"}, .stream = true},
     .heading = "device op pid comm",
+    .jump_pane = "tasks",
+    .jump_filter = "pid comm",
 };
 
 static const struct part parts[] = {

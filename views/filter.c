@@ -70,12 +70,16 @@ const char *filter_value(const struct filter *filter, size_t term) {
     return filter->text + filter->terms[term].value;
 }
 
-size_t filter_term_text(const struct filter *filter, size_t term, char *out, size_t size) {
+static const char *operator_text(enum filter_operator op) {
     size_t i = 0;
 
-    while (operators[i].op != filter->terms[term].op)
+    while (operators[i].op != op)
         i++;
-    return (size_t)snprintf(out, size, "%s%s%s", filter->terms[term].name, operators[i].text,
+    return operators[i].text;
+}
+
+size_t filter_term_text(const struct filter *filter, size_t term, char *out, size_t size) {
+    return (size_t)snprintf(out, size, "%s%s%s", filter->terms[term].name, operator_text(filter->terms[term].op),
                             filter_value(filter, term));
 }
 
@@ -247,7 +251,7 @@ bool filter_holds(const struct filter *filter, size_t term, const struct column 
     if (!*value)
         return true;
     if (cell_is_null(column, cell))
-        return op == FILTER_UNEQUAL;
+        return strcmp(value, "-") != 0 ? op == FILTER_UNEQUAL : op == FILTER_EQUAL;
     if (op == FILTER_EQUAL || op == FILTER_UNEQUAL)
         return is_equal(column, cell, value) == (op == FILTER_EQUAL);
     if (op == FILTER_CONTAINS)
@@ -278,12 +282,31 @@ bool filter_lets(const struct filter *filter, const struct column *columns, size
     return contains;
 }
 
+// The value that stands for the cell. Returns the length that it would have.
+static size_t value_text(const struct column *column, union cell cell, char *out, size_t size) {
+    if (cell_is_null(column, cell))
+        return (size_t)snprintf(out, size, "-");
+    if (column->type == COLUMN_TEXT)
+        return (size_t)snprintf(out, size, "%s", text_bytes(cell.text));
+    return (size_t)snprintf(out, size, "%.15g", cell.num);
+}
+
+bool filter_add(const struct column *column, union cell cell, enum filter_operator op, char *out, size_t size) {
+    char value[FILTER_SIZE];
+    size_t used = strlen(out);
+    int n;
+
+    if (value_text(column, cell, value, sizeof(value)) >= sizeof(value))
+        return false;
+    n = snprintf(out + used, size - used, "%s%s%s%s", used ? " " : "", column->name, operator_text(op), value);
+    if (n >= 0 && (size_t)n < size - used)
+        return true;
+    out[used] = '\0';
+    return false;
+}
+
 void filter_for(const struct column *column, union cell cell, char *out, size_t size) {
     out[0] = '\0';
-    if (cell_is_null(column, cell))
-        return;
-    if (column->type == COLUMN_TEXT)
-        snprintf(out, size, "%s=%s", column->name, text_bytes(cell.text));
-    else
-        snprintf(out, size, "%s=%.15g", column->name, cell.num);
+    if (!cell_is_null(column, cell))
+        filter_add(column, cell, FILTER_EQUAL, out, size);
 }

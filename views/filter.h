@@ -24,10 +24,11 @@ struct filter_term {
 };
 
 #define FILTER_TERMS_MAX 8
+#define FILTER_SIZE 256 // of its text: a control group's path and some terms beside it
 struct filter {
     size_t n; // 0: no terms, but a text that rows contain; "": no filter at all
     struct filter_term terms[FILTER_TERMS_MAX];
-    char text[128];
+    char text[FILTER_SIZE];
 };
 
 // Whether the text names columns, that is, ones that a table of this frame has. Else it is a text that rows contain.
@@ -37,7 +38,8 @@ const char *filter_value(const struct filter *filter, size_t term);
 // Whether the term holds for the cell of its column. Numbers are compared by value, with or without the suffixes that
 // they are shown with (500, 2ms, 4K), times since 1970 also by the clock (14:13 is any time in that minute, 23:59..0:01
 // goes over midnight), or equal as they are shown; texts byte by byte or as they are shown (with escapes). An operation
-// of one letter (op=R) is one with any flags. An empty value, as while it is being typed, holds for every cell.
+// of one letter (op=R) is one with any flags. What is not measured is shown, and equal to, "-". An empty value, as
+// while it is being typed, holds for every cell.
 bool filter_holds(const struct filter *filter, size_t term, const struct column *column, union cell cell);
 // Whether a row of these n columns, keys all of them, has what the filter asks for: the terms that name one of them
 // hold, or one of them contains the text.
@@ -52,5 +54,8 @@ bool filter_clock(const char *text, double *seconds, double *step);
 size_t filter_term_text(const struct filter *filter, size_t term, char *out, size_t size);
 // The filter that finds this cell, "" when it is not measured.
 void filter_for(const struct column *column, union cell cell, char *out, size_t size);
+// Adds the term for the cell, also of one that is not measured, to the terms in out. False: it has no room, and out
+// stays as it is.
+bool filter_add(const struct column *column, union cell cell, enum filter_operator op, char *out, size_t size);
 
 #endif

@@ -38,7 +38,7 @@ void hist_filter_text(const struct hist_select *select, const struct hist_def *d
             used += n > 0 ? (size_t)n : 0;
         }
     if (!select->unmatched && !select->filter.n && select->filter.text[0]) {
-        char text[128];
+        char text[FILTER_SIZE];
         escape_text(select->filter.text, strlen(select->filter.text), text, sizeof text);
         snprintf(out, size, ", with \"%s\"", text);
     }

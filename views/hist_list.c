@@ -12,6 +12,7 @@ struct terms {
     char *out;
     size_t used, size;
     bool full;    // one had no room: none is cut
+    bool several; // what is chosen are (others): the list names them one by one
     bool no_text; // the text of the filter is none of them
 };
 
@@ -57,12 +58,16 @@ static const char *contained_in(const struct hist_select *select, const struct h
 static void add_choice(struct terms *terms, const struct hist_select *select, const struct hist_set *set,
                        const struct hist_def *def, const struct table_def *list) {
     const struct filter *filter = &select->filter;
-    char term[200];
+    char term[FILTER_SIZE + 8];
 
     for (int i = 0; i < def->n_keys; i++) {
         const char *column = def->keys[i].name, *want = hist_select_chosen(select, column);
-        if (want && table_column(list, column) >= 0)
+        if (!want || table_column(list, column) < 0)
+            continue;
+        if (strcmp(want, HIST_OTHERS) != 0)
             add(terms, column, "=", want);
+        else
+            terms->several = true;
     }
     for (size_t i = 0; i < filter->n; i++) {
         const char *column = filter->terms[i].name;
@@ -94,10 +99,11 @@ static bool parts_same(const struct table *list, int column, const char *value, 
     return true;
 }
 
-// One end of the range, as short as it may be: as its label says it, with few digits, or to the last one. The buckets
-// that are counted are up to 1.6 % wide, so that a value near an end may be counted on the other side of the label.
+// One end of the range (exact: in the unit of the column), as short as it may be: as its label says it, with few
+// digits, or to the last one. The buckets that are counted are up to 1.6 % wide, so that a value near an end may be
+// counted on the other side of the label.
 static void end_text(const struct table *list, int column, const struct hist_scale *scale, const struct hist_def *def,
-                     int edge, double exact, char out[32]) {
+                     int edge, double exact, char out[32]) { // exact: in the unit of the list's column
     static const struct {
         const char *suffix;
         double factor;
@@ -118,14 +124,15 @@ static void end_text(const struct table *list, int column, const struct hist_sca
 }
 
 static void add_range(struct terms *terms, const struct table *list, int column, const struct hist_scale *scale,
-                      const struct hist_def *def, int row) {
+                      const struct hist_def *def, const struct hist_measure *measure, int row) {
     char low[32] = "", high[32] = "", value[72];
     uint64_t first, past;
+    double unit = measure->linear ? measure->linear / 100.0 : def->divisor; // of a share: in percent
 
     hist_scale_range(scale, def, row, true, &first, &past);
     if (scale->edge[row] > 0)
-        end_text(list, column, scale, def, row, first ? (double)first / def->divisor : -INFINITY, low);
-    end_text(list, column, scale, def, row + 1, past < UINT64_MAX ? (double)past / def->divisor : INFINITY, high);
+        end_text(list, column, scale, def, row, first ? (double)first / unit : -INFINITY, low);
+    end_text(list, column, scale, def, row + 1, past < UINT64_MAX ? (double)past / unit : INFINITY, high);
     if (!low[0] && !high[0])
         return;
     snprintf(value, sizeof value, "%s..%s", low, high);
@@ -149,11 +156,12 @@ bool hist_select_list(struct part_context *ctx, const struct frame *frame, const
     if (list)
         add_choice(&terms, select, hist_select_hists(select, spec, frame), def, table_def(list));
     if (column >= 0)
-        add_range(&terms, list, column, scale, def, row);
+        add_range(&terms, list, column, scale, def, measure, row);
     ctx->go_part = part;
     ctx->go_frame = frame->number;
     snprintf(ctx->message, sizeof ctx->message, "%s",
              terms.full      ? "a part of the filter had no room; Esc goes back"
+             : terms.several ? "those of all: (others) are too many to name; Esc goes back"
              : terms.no_text ? "the text of the filter does not narrow the list; Esc goes back"
              : column >= 0   ? "Esc goes back"
                              : "all of the time; Esc goes back");

@@ -174,7 +174,7 @@ static bool goes_along(const struct hist_def *def, int key) {
 // there is none.
 static bool term_words(const struct hist_select *select, const char *column, bool brief, char *out, size_t size) {
     int term = hist_filter_term(select, column);
-    char text[200];
+    char text[FILTER_SIZE + 8];
 
     if (term < 0)
         return false;
@@ -187,7 +187,7 @@ static bool term_words(const struct hist_select *select, const char *column, boo
 // What is chosen of a key, by whatever: "op R (filter)", "op all".
 static void key_words(const struct hist_select *select, const char *column, char *out, size_t size) {
     const char *want = hist_select_chosen(select, column), *label = want ? label_of(select, column) : "(filter)";
-    char term[200];
+    char term[FILTER_SIZE + 8];
 
     if (want)
         snprintf(out, size, "%s %s%s%s", column, want, *label ? " " : "", label);
@@ -200,7 +200,7 @@ static void key_words(const struct hist_select *select, const char *column, char
 }
 
 size_t hist_select_text(const struct hist_select *select, const struct hist_def *def, char *out, size_t size) {
-    char words[256];
+    char words[FILTER_SIZE + 80];
     size_t used = 0;
     out[0] = '\0';
     for (int i = 0; def && i < def->n_keys && used < size; i++) {
@@ -225,7 +225,7 @@ static void brief_text(const struct hist_select *select, const struct hist_def *
     out[0] = '\0';
     for (int i = 0; i < def->n_keys && used < size; i++) {
         const char *column = def->keys[i].name, *want = goes_along(def, i) ? NULL : hist_select_chosen(select, column);
-        char term[200];
+        char term[FILTER_SIZE + 8];
         bool filtered = !want && term_words(select, column, true, term, sizeof term);
         int n = want || filtered ? snprintf(out + used, size - used, "%s%s", used ? ", " : "", want ? want : term) : 0;
         used += n > 0 ? (size_t)n : 0;

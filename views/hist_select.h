@@ -9,7 +9,8 @@
 #include "views/hist_scale.h"
 #include "views/view.h"
 
-#define HIST_SELECT_KEYS 6 // device, operation, process, command, group, and one more
+#define HIST_OTHERS "(others)" // the key of what a set puts together
+#define HIST_SELECT_KEYS 6     // device, operation, process, command, group, and one more
 
 // The first member of the state of every part kind that shows histograms, so that they can share.
 struct hist_select {

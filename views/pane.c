@@ -120,7 +120,7 @@ static int draw_condition(struct part_context *ctx, struct area line, int end, i
 
 static void draw_title(struct part_context *ctx, struct area line, bool mark) {
     int end = line.width - 1, x = 0;
-    char text[256] = "";
+    char text[2 * FILTER_SIZE] = "";
 
     area_fill(line, 0, 0, line.width, ROLE_DIM, 0x2500);
     x += area_text(line, 1, 0, ROLE_TITLE, mark ? " \u25b8 " : " ") + 1;
@@ -233,10 +233,13 @@ long view_key_step(int key, long page) {
 // To a part of the same pane, with a filter and a frame of its own. From there Esc goes back to what was before.
 static void pane_go(struct pane *pane, const struct look *look, const struct part_context *ctx,
                     struct pane_answer *answer) {
-    struct pane_back *back = &pane->layout->back;
+    struct pane_layout *layout = pane->layout;
 
-    if (!back->set) {
-        *back = (struct pane_back){.set = true, .focus = pane->focus, .filter_part = pane->filter_part};
+    // Another list in the place of this one goes back to where that came from. Too deep: Esc goes two steps at once.
+    bool replaced = layout->n_back && pane->filter_part == ctx->go_part;
+    if (!replaced && layout->n_back < BACK_MAX) {
+        struct pane_back *back = &layout->back[layout->n_back++];
+        *back = (struct pane_back){.focus = pane->focus, .filter_part = pane->filter_part};
         back->frame = look->live || !look->frame ? 0 : look->frame->number;
         back->moved = ctx->go_frame;
         memcpy(back->filter, pane->filter, sizeof(back->filter));
@@ -248,13 +251,13 @@ static void pane_go(struct pane *pane, const struct look *look, const struct par
 }
 
 static bool pane_go_back(struct pane *pane, struct pane_answer *answer) {
-    struct pane_back *back = &pane->layout->back;
+    struct pane_layout *layout = pane->layout;
 
-    if (!back->set)
+    if (!layout->n_back)
         return false;
-    back->set = false;
+    const struct pane_back *back = &layout->back[--layout->n_back];
     pane->focus = back->focus;
-    pane_set_filter(pane, back->filter);
+    snprintf(pane->filter, sizeof(pane->filter), "%s", back->filter);
     pane->filter_part = back->filter_part;
     answer->go_frame = back->moved ? back->frame : 0;
     answer->go_live = back->moved && !back->frame;
@@ -391,17 +394,18 @@ bool pane_search(struct pane *pane, const struct look *look, int direction) {
 }
 
 const char *pane_filter(const struct pane *pane, const struct part *part) {
-    const struct pane_back *back = &pane->layout->back;
-
     if (!pane->filter_part || pane->filter_part == part)
         return pane->filter;
-    return back->set && !back->filter_part ? back->filter : "";
+    for (size_t i = pane->layout->n_back; i-- > 0;)
+        if (!pane->layout->back[i].filter_part || pane->layout->back[i].filter_part == part)
+            return pane->layout->back[i].filter;
+    return "";
 }
 
 void pane_set_filter(struct pane *pane, const char *filter) {
-    if (is_opened(pane)) { // it is for what is behind
-        pane->focus = pane->layout->back.focus;
-        pane->layout->back.set = false;
+    if (is_opened(pane) && pane->layout->n_back) { // it is for what is behind
+        pane->focus = pane->layout->back[pane->layout->n_back - 1].focus;
+        pane->layout->n_back = 0;
     }
     pane->filter_part = NULL;
     snprintf(pane->filter, sizeof(pane->filter), "%s", filter ? filter : "");

@@ -7,20 +7,21 @@
 #define PARTS_MAX 24
 #define SOURCES_MAX 16
 #define NOTES_MAX 64
+#define BACK_MAX 4 // from a table to the list, to one of the list, ...
 
 // What Esc brings back after a key took the user to another part.
 struct pane_back {
-    bool set;
     int focus;
-    char filter[128];
+    char filter[FILTER_SIZE];
     const struct part *filter_part;
     bool moved;     // to another frame
     uint64_t frame; // 0: live
 };
 
 struct pane_layout {
-    struct area bodies[PARTS_MAX]; // of the last draw, without the title; height 0: not on the screen
-    struct pane_back back;
+    struct area bodies[PARTS_MAX];   // of the last draw, without the title; height 0: not on the screen
+    struct pane_back back[BACK_MAX]; // the way that the user came, one behind the other
+    size_t n_back;
     bool settled;     // a key was used: the focus stays where the user has it
     int automatic;    // else the part that got it by itself
     size_t more;      // parts that take keys, have something to show, and had no room in the last draw

@@ -189,7 +189,7 @@ static void draw_empty(struct part_context *ctx, int y) {
     const struct table_state *self = ctx->state;
     const struct table_spec *spec = spec_of(ctx);
     const char *unmeasured = part_unmeasured(ctx->part, ctx->look);
-    char filter[256];
+    char filter[4 * FILTER_SIZE];
 
     if (unmeasured) {
         area_text(ctx->area, 1, y, ROLE_DIM, unmeasured);
@@ -247,10 +247,11 @@ static void status(struct part_context *ctx, char *out, size_t size) {
             (size_t)snprintf(out + n, size - n, "%s%llu %s not kept", n ? ", " : "", (unsigned long long)rows->left_out,
                              spec_of(ctx)->left_out ? spec_of(ctx)->left_out : "older");
     if (filter_of(ctx)[0] && !self->rows.unfiltered && n < size) {
-        char filter[64];
+        char filter[4 * FILTER_SIZE];
         escape_text(filter_of(ctx), strlen(filter_of(ctx)), filter, sizeof(filter));
-        snprintf(ctx->brief, sizeof(ctx->brief), "filter %s", filter); // the last to be left out
-        if (text_width(ctx->brief) > ctx->room)                        // even alone; the last line has it
+        int length = snprintf(ctx->brief, sizeof(ctx->brief), "filter %s", filter); // the last to be left out
+        // Even alone without room: the last line has it.
+        if (length >= (int)sizeof(ctx->brief) || text_width(ctx->brief) > ctx->room)
             snprintf(ctx->brief, sizeof(ctx->brief), "filtered");
         snprintf(out + n, size - n, "%s%s", n ? ", " : "", ctx->brief);
     }

@@ -26,7 +26,7 @@ struct top_state {
     int drawn[TOP_LISTS_MAX]; // rows of each list, drawn last
     // The largest of each list in this frame with this filter; the frame is held as long as they are.
     const struct frame *frame;
-    char wanted[128];
+    char wanted[FILTER_SIZE];
     struct top_row rows[TOP_LISTS_MAX][TOP_ROWS_MAX];
     int n[TOP_LISTS_MAX];
 };

@@ -66,14 +66,11 @@ long row_key_place(const struct row_key *key, struct rows *rows) {
     return place;
 }
 
-void row_key_filter(const struct row_key *key, char *out, size_t size) {
-    size_t used = 0;
+bool row_key_filter(const struct row_key *key, char *out, size_t size) {
+    bool whole = true;
 
     out[0] = '\0';
-    for (uint16_t i = 0; i < key->n; i++) {
-        char term[64];
-        filter_for(key->columns[i], key->cells[i], term, sizeof(term));
-        if (term[0] && used + strlen(term) + 2 < size)
-            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " " : "", term);
-    }
+    for (uint16_t i = 0; i < key->n; i++)
+        whole &= filter_add(key->columns[i], key->cells[i], FILTER_EQUAL, out, size);
+    return whole;
 }

@@ -36,7 +36,7 @@ struct rows {
     struct join *owned;
     struct rows_key *keys;
     size_t n_keys, n_ordered, capacity;
-    char filter[128];
+    char filter[FILTER_SIZE];
     char sort[64];
     bool ascending, asked; // asked: the order is not the source's own
     int sort_column;

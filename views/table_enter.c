@@ -29,11 +29,36 @@ static const struct frame *frame_with(const struct look *look, const char *strea
     return look->frame;
 }
 
+// The filter that finds what the row tells of; false when a part of it had no room.
+static bool row_filter(const struct table_spec *spec, const struct join *join, size_t row, char *out, size_t size) {
+    struct row_key key = {0};
+    char names[256], *save;
+    bool whole = true;
+
+    if (!spec->opens_by) {
+        row_key_take(&key, join, row, NULL);
+        whole = row_key_filter(&key, out, size);
+        row_key_forget(&key);
+        return whole;
+    }
+    out[0] = '\0';
+    snprintf(names, sizeof(names), "%s", spec->opens_by);
+    for (char *name = strtok_r(names, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
+        char *contains = strchr(name, '~');
+        if (contains)
+            *contains = '\0';
+        int column = join_column(join, name);
+        if (column >= 0)
+            whole &= filter_add(join->columns[column], join_cell(join, row, (uint16_t)column),
+                                contains ? FILTER_CONTAINS : FILTER_EQUAL, out, size);
+    }
+    return whole;
+}
+
 // To the part of this pane that shows the row.
 static bool open_row(struct part_context *ctx, const struct join *join, size_t row) {
     const struct table_spec *spec = ctx->part->spec;
     const struct part *part = view_part(ctx->pane->view, spec->opens);
-    struct row_key key = {0};
 
     if (!part)
         return false;
@@ -42,14 +67,15 @@ static bool open_row(struct part_context *ctx, const struct join *join, size_t r
         ctx->go_frame = ctx->look->frame->number;
     if (part->kind->open)
         return part->kind->open(ctx->pane->parts[part - ctx->pane->view->parts], part, join, row);
-    row_key_take(&key, join, row, NULL);
-    row_key_filter(&key, ctx->go_filter, sizeof(ctx->go_filter));
-    row_key_forget(&key);
+    bool whole = row_filter(spec, join, row, ctx->go_filter, sizeof(ctx->go_filter));
     if (shows_events(part) && ctx->look->frame) {
         const struct table_spec *list = part->spec;
         ctx->go_frame = frame_with(ctx->look, list->source.tables[0], ctx->go_filter)->number;
     }
-    snprintf(ctx->message, sizeof(ctx->message), "Esc goes back");
+    snprintf(ctx->message, sizeof(ctx->message), "%s",
+             !whole             ? "a part of the filter had no room; Esc goes back"
+             : spec->opens_note ? spec->opens_note
+                                : "Esc goes back");
     return true;
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "model/history.h"
+#include "views/filter.h"
 #include "views/grid.h"
 
 // Keys as views see them: Unicode code points, or one of these.
@@ -44,7 +45,7 @@ struct look {
 // What the user has set for a pane; lives as long as the session. One per view; parts keep theirs in `parts`.
 struct pane {
     const struct view *view;
-    char filter[128];               // rows that contain it, anywhere, case ignored
+    char filter[FILTER_SIZE];       // rows that contain it, anywhere, case ignored
     const struct part *filter_part; // the only part that it is for; NULL: all
     char search[128];
     int focus;    // index of the part that gets the keys
@@ -64,18 +65,18 @@ struct part_context {
     void *state;      // of this part in this pane
     struct area area; // draw
     bool focused;
-    int room;                    // status: the cells that there are for it
-    char brief[80];              // status: what to say when there is no room for the whole; "": nothing
-    int key, mouse_x, mouse_y;   // key; mouse relative to the part's area (without the title) of the last draw
-    const char *jump_pane;       // key: set to move the user to another pane (Enter on a finding)
-    char jump_filter[128];       // and what is shown there
-    char message[128];           // key: something to say in the message line
-    bool focus_take, focus_drop; // key: it showed itself, and wants the keys; it hid itself
+    int room;                      // status: the cells that there are for it
+    char brief[FILTER_SIZE];       // status: what to say when there is no room for the whole; "": nothing
+    int key, mouse_x, mouse_y;     // key; mouse relative to the part's area (without the title) of the last draw
+    const char *jump_pane;         // key: set to move the user to another pane (Enter on a finding)
+    char jump_filter[FILTER_SIZE]; // and what is shown there
+    char message[128];             // key: something to say in the message line
+    bool focus_take, focus_drop;   // key: it showed itself, and wants the keys; it hid itself
     // key: set to move the user to that part of the same pane, at that frame, with a filter for that part alone; Esc
     // goes back.
     const struct part *go_part;
     uint64_t go_frame;
-    char go_filter[128];
+    char go_filter[FILTER_SIZE];
 };
 
 struct part_key {
@@ -171,7 +172,7 @@ size_t pane_more(const struct pane *pane);
 // focus, filter, search, sort, columns.
 struct pane_answer {
     const char *jump_pane;
-    char jump_filter[128];
+    char jump_filter[FILTER_SIZE];
     char message[128];
     uint64_t go_frame; // the frame to look at from now on, by number; 0: as before
     bool go_live;      // the newest one again

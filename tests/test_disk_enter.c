@@ -1,0 +1,367 @@
+// Enter in the pane disk, with frames as the collector makes them: every row, range and cell leads to its I/Os, all of
+// them and no others.
+#include "tests/screens.h"
+
+#include <sys/stat.h>
+
+#include "collectors/block_table.h"
+#include "views/hist_select.h"
+#include "views/part_heat.h"
+#include "views/part_hist.h"
+
+extern const struct view view_disk;
+
+static char dir[64]; // a /sys/block and a /proc of our own
+static const struct frame *frames[1];
+static struct look look;
+
+static void file(const char *path, const char *text) {
+    char full[256];
+    snprintf(full, sizeof(full), "%s/%s", dir, path);
+    for (char *at = full + strlen(dir) + 1; (at = strchr(at, '/')); at++) {
+        *at = 0;
+        mkdir(full, 0777);
+        *at = '/';
+    }
+    FILE *out = fopen(full, "w");
+    assert_non_null(out);
+    fputs(text, out);
+    fclose(out);
+}
+
+static void files(void) {
+    char path[64], text[256];
+    snprintf(dir, sizeof(dir), "/tmp/ktop-test-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    file("block/vda/dev", "254:0\n");
+    file("block/vda/mq/0/x", "");
+    file("block/vda/size", "6401\n");
+    file("block/vdb/dev", "254:16\n");
+    file("block/vdb/mq/0/x", "");
+    file("block/vdb/size", "1000003\n");
+    for (int i = 0; i < 5; i++) { // the last one is gone: its group is not known
+        snprintf(path, sizeof(path), "proc/%d/status", 100 + i);
+        snprintf(text, sizeof(text), "Name:\tt\nTgid:\t%d\nPid:\t%d\n", 100 + i / 2 * 2, 100 + i);
+        file(path, text);
+        snprintf(path, sizeof(path), "proc/%d/cgroup", 100 + i);
+        // As of a container; and one group within another one.
+        snprintf(text, sizeof(text), "0::/kubepods.slice/kubepods-pod0123456789abcdef.slice%s\n",
+                 i > 1 ? "/cri-0123456789abcdef0123456789abcdef.scope" : "");
+        file(path, text);
+    }
+}
+
+static void load(struct block_stat *stat) {
+    static const char *const words[] = {"R", "RA", "WS", "W", "DS"};
+    static const char *const names[] = {"fio", "my sqld", "jbd2/vda1-8"};
+    srand(11);
+    for (int i = 0; i < 1500; i++) {
+        uint64_t begin = 2000000000 + (uint64_t)i * 1000;
+        const char *word = words[rand() % 5];
+        bool second = rand() % 3 == 0;
+        struct block_io io = {.issue_ns = begin,
+                              .end_ns = begin + 20000 + (uint64_t)(rand() % 1000) * (uint64_t)(rand() % 30000),
+                              .dev = (254u << 20) + (second ? 16 : 0),
+                              .tid = 100 + rand() % 6,
+                              .bytes = 512u << rand() % 9,
+                              .sector = (uint64_t)rand() % (second ? 1000003 : 6401)};
+        io.bio_ns = io.arrival_ns = begin - (uint64_t)(rand() % 900000);
+        io.op = (uint8_t)block_op_of(word);
+        io.key = io.bio_key = block_key_of(word, io.op);
+        snprintf(io.rwbs, sizeof(io.rwbs), "%s", word);
+        snprintf(io.comm, sizeof(io.comm), "%s", names[rand() % 3]);
+        block_stat_io(stat, &io);
+    }
+}
+
+static int setup(void **state) {
+    char sys[128], proc[128];
+    (void)state;
+    files();
+    snprintf(sys, sizeof(sys), "%s/block", dir);
+    snprintf(proc, sizeof(proc), "%s/proc", dir);
+    struct block_stat *stat = block_stat_new();
+    struct block_names *names = block_names_new(sys);
+    struct block_who *who = block_who_new(proc, sys, NULL);
+    struct block_match *match = block_match_new(64, NULL, NULL);
+    const struct block_waiting waiting = {.since_ns = 2000000000,
+                                          .dev = 254u << 20,
+                                          .op = BLOCK_READ,
+                                          .pid = 100,
+                                          .tid = 101,
+                                          .comm = "fio",
+                                          .wanted = true,
+                                          .sector = 4711};
+    const struct block_fill fill = {.stat = stat,
+                                    .names = names,
+                                    .begin_ns = 1000000000,
+                                    .end_ns = 3000000000,
+                                    .wall_offset_ns = 1700000000000000000,
+                                    .who = who,
+                                    .waiting = &waiting,
+                                    .n_waiting = 1};
+    struct frame *frame = forge_frame(1);
+    struct section *section = forge_section("block", 1);
+    block_fill_disks(names, stat, match, fill.end_ns);
+    load(stat);
+    block_fill_section(&fill, section);
+    section_table(section,
+                  forge_table(&block_limits_table, "/kubepods.slice/kubepods-pod0123456789abcdef.slice|vda|99"));
+    frame_add_section(frame, section, 0);
+    frames[0] = frame;
+    forge_look(&look, frames, 1);
+    block_match_free(match);
+    block_who_free(who);
+    block_names_free(names);
+    block_stat_free(stat);
+    return 0;
+}
+
+static int teardown(void **state) {
+    char command[128];
+    (void)state;
+    frame_unref(frames[0]);
+    snprintf(command, sizeof(command), "rm -r %s", dir);
+    return system(command);
+}
+
+static void focus(struct pane *pane, const char *name, const struct part_kind *kind) {
+    for (pane->focus = 0;
+         strcmp(view_disk.parts[pane->focus].name, name) != 0 || (kind && view_disk.parts[pane->focus].kind != kind);)
+        pane->focus++;
+}
+
+static void draw(struct pane *pane) {
+    struct grid *grid = grid_new(200, 70, true);
+    pane_draw(pane, &look, grid_area(grid));
+    grid_free(grid);
+}
+
+// How many I/Os the list shows now.
+static size_t listed(const struct pane *pane) {
+    const struct table *table = frame_stream(frames[0], "io_events", NULL);
+    struct filter filter;
+    const union cell *row;
+    size_t at = 0, n = 0;
+    assert_string_equal(view_disk.parts[pane->focus].name, "events");
+    filter_parse(pane->filter, frames[0], &filter);
+    while ((row = table_next(table, &at)))
+        n += filter_lets(&filter, table_def(table)->columns, table_def(table)->n_columns, row);
+    return n;
+}
+
+// The sum of a column of I/Os per second, in the two seconds of the frame.
+static void expect_rows(struct pane *pane, const char *name) {
+    const struct table *table = frame_table(frames[0], name);
+    size_t at = 0, all = 0, rows = 0;
+    double ios = 0;
+    for (const union cell *row; (row = table_next(table, &at)); rows++)
+        ios += row[table_column(table_def(table), "ios_per_s")].num * 2;
+    for (size_t i = 0; i < rows; i++) {
+        focus(pane, name, NULL);
+        forge_key(pane, &look, KEY_VIEW_HOME, true);
+        for (size_t down = 0; down <= i; down++)
+            forge_key(pane, &look, KEY_VIEW_DOWN, true);
+        struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
+        assert_null(answer.jump_pane);
+        assert_string_equal(answer.message, "Esc goes back");
+        assert_int_equal(answer.go_frame, 1);
+        assert_true(listed(pane) > 0);
+        all += listed(pane);
+        assert_true(forge_key(pane, &look, KEY_VIEW_BACK, true).go_live);
+        assert_string_equal(view_disk.parts[pane->focus].name, name);
+    }
+    assert_true(rows > 5);
+    assert_int_equal(all, lround(ios)); // each I/O is in one row's list
+}
+
+static void rows(void **state) {
+    (void)state;
+    struct pane *pane = pane_new(&view_disk);
+    draw(pane);
+    expect_rows(pane, "by_process");
+    expect_rows(pane, "by_cgroup");
+    pane_free(pane);
+}
+
+// From the list to one I/O, from there to its task; and back step by step.
+static void to_the_task(void **state) {
+    (void)state;
+    struct pane *pane = pane_new(&view_disk);
+    draw(pane);
+    focus(pane, "by_process", NULL);
+    forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    char filter[sizeof(pane->filter)];
+    snprintf(filter, sizeof(filter), "%s", pane->filter);
+    assert_non_null(strstr(filter, "pid=10"));
+    draw(pane);
+    forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    draw(pane);
+    struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    assert_string_equal(answer.jump_pane, "tasks");
+    assert_memory_equal(answer.jump_filter, filter, strlen("pid=100"));
+    assert_int_equal(strlen(answer.jump_filter), strlen("pid=100"));
+    forge_key(pane, &look, KEY_VIEW_BACK, true);
+    assert_string_equal(pane->filter, filter);
+    assert_string_equal(view_disk.parts[pane->focus].name, "events");
+    forge_key(pane, &look, KEY_VIEW_BACK, true);
+    assert_string_equal(pane->filter, "");
+    assert_string_equal(view_disk.parts[pane->focus].name, "by_process");
+    pane_free(pane);
+}
+
+// The group of a limit and the groups in it; of one that has not ended, the others of its process.
+static void limits_and_waiting(void **state) {
+    (void)state;
+    struct pane *pane = pane_new(&view_disk);
+    draw(pane);
+    focus(pane, "io_limits", NULL);
+    forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    assert_string_equal(pane->filter, "device=vda cgroup~/kubepods.slice/kubepods-pod0123456789abcdef.slice");
+    assert_true(listed(pane) > 0);
+    forge_key(pane, &look, KEY_VIEW_BACK, true);
+    focus(pane, "io_in_flight", NULL);
+    struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    assert_string_equal(answer.message, "it has not ended: the latest ones like it that did; Esc goes back");
+    assert_string_equal(pane->filter, "device=vda pid=100 op=R");
+    assert_true(listed(pane) > 0);
+    pane_free(pane);
+}
+
+// The cursor goes over all ranges: how many I/Os their lists have together.
+static size_t over_the_ranges(struct pane *pane, int part) {
+    char seen[80][FILTER_SIZE];
+    size_t all = 0, n = 0;
+    pane->focus = part;
+    forge_key(pane, &look, KEY_VIEW_UP, true);
+    for (int i = 0; i < 80; i++)
+        forge_key(pane, &look, view_disk.parts[part].kind == &part_heat ? KEY_VIEW_DOWN : KEY_VIEW_UP, true);
+    for (int i = 0; i < 80; i++) {
+        pane->focus = part;
+        draw(pane);
+        struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
+        if (answer.go_frame) {
+            size_t known = 0;
+            assert_string_equal(answer.message, "Esc goes back");
+            while (known < n && strcmp(seen[known], pane->filter) != 0)
+                known++;
+            if (known == n) { // else the cursor stands at the end
+                snprintf(seen[n++], FILTER_SIZE, "%s", pane->filter);
+                assert_true(listed(pane) > 0);
+                all += listed(pane);
+            }
+            forge_key(pane, &look, KEY_VIEW_BACK, true);
+        }
+        pane->focus = part;
+        forge_key(pane, &look, view_disk.parts[part].kind == &part_heat ? KEY_VIEW_UP : KEY_VIEW_DOWN, true);
+    }
+    while (forge_key(pane, &look, KEY_VIEW_BACK, true).message[0]) // no cursor
+        ;
+    return all;
+}
+
+// What the set counts of what is chosen of its first key.
+static uint64_t counted(const struct pane *pane, int part, const char *name) {
+    const struct hist_set *set = frame_hists(frames[0], name);
+    const struct hist_select *select = pane->parts[part];
+    const struct column *column = &hist_set_def(set)->keys[0];
+    const char *want = hist_select_chosen(select, column->name);
+    uint64_t count = 0;
+    for (size_t i = 0; i < hist_set_count(set); i++) {
+        const union cell *keys;
+        char text[FILTER_SIZE];
+        const struct hist *hist = hist_set_at(set, i, &keys);
+        hist_select_key_text(column, keys[0], text, sizeof(text));
+        count += !want || !strcmp(text, want) ? hist->count : 0;
+    }
+    return count;
+}
+
+// Each range of each set, of all and of one of what the set is kept by, has as many I/Os as the set counts.
+static void every_range(void **state) {
+    static const struct part_kind *const kinds[] = {&part_heat, &part_hist};
+    unsigned sets = 0;
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        struct pane *pane = pane_new(&view_disk);
+        focus(pane, "io_latency", kinds[k]);
+        int part = pane->focus;
+        const struct hist_select *select = pane->parts[part];
+        const struct hist_spec *spec = view_disk.parts[part].spec;
+        do {
+            const char *name = hist_select_set(select, spec);
+            draw(pane);
+            for (int chosen = 0; chosen < 2; chosen++) {
+                uint64_t want = counted(pane, part, name);
+                assert_true(want > 20 && want <= 1500);
+                size_t found = over_the_ranges(pane, part);
+                if (found != want)
+                    fail_msg("%s: %zu of %llu", name, found, (unsigned long long)want);
+                pane->focus = part;
+                forge_key(pane, &look, chosen ? 'V' : 'v', true);
+            }
+            sets++;
+            forge_key(pane, &look, 'm', true);
+        } while (hist_select_set(select, spec) != spec->sets[0]);
+        pane_free(pane);
+    }
+    assert_int_equal(sets, 2 * 12);
+}
+
+// A path with no room beside the other terms is said to be left out; (others) are not one group.
+static void what_has_no_room(void **state) {
+    (void)state;
+    char path[300] = "/", rows[400];
+    memset(path + 1, 'x', 250);
+    path[251] = '\0';
+    struct frame *frame = forge_frame(2);
+    struct section *section = forge_section("block", 2);
+    snprintf(rows, sizeof(rows), "%s|vda|R|5", path);
+    section_table(section, forge_table(&block_cgroup_table, rows));
+    section_stream(section, forge_table(&block_events_table, "1790000000.1|1790000000.2|fio|7|R|vda|8|512|1|2|-|3|/x"),
+                   0);
+    struct hist_set *set = hist_set_new(&block_cgroup_hists[BLOCK_OF_TOTAL]);
+    const union cell keys[] = {{.text = text_from("(others)")}, {.text = text_from("R")}};
+    struct hist_acc *acc = xcalloc(1, sizeof(*acc));
+    hist_acc_add(acc, 3000);
+    hist_set_add(set, keys, hist_seal(acc));
+    free(acc);
+    section_hists(section, set);
+    frame_add_section(frame, section, 0);
+    const struct frame *list[] = {frame};
+    struct look other;
+    forge_look(&other, list, 1);
+    struct pane *pane = pane_new(&view_disk);
+    struct grid *grid = grid_new(200, 70, true);
+    pane_draw(pane, &other, grid_area(grid));
+    focus(pane, "by_cgroup", NULL);
+    assert_string_equal(forge_key(pane, &other, KEY_VIEW_ENTER, true).message,
+                        "a part of the filter had no room; Esc goes back");
+    assert_string_equal(pane->filter, "device=vda op=R");
+    forge_key(pane, &other, KEY_VIEW_BACK, true);
+    focus(pane, "io_latency", &part_heat);
+    for (int i = 0; i < 20 && !hist_select_chosen(pane->parts[pane->focus], "cgroup"); i++) {
+        forge_key(pane, &other, 'm', true);
+        forge_key(pane, &other, 'v', true);
+    }
+    pane_draw(pane, &other, grid_area(grid));
+    forge_key(pane, &other, KEY_VIEW_END, true);
+    struct pane_answer answer = {0};
+    for (int i = 0; i < 80 && !answer.go_frame; i++) {
+        forge_key(pane, &other, i < 40 ? KEY_VIEW_UP : KEY_VIEW_DOWN, true);
+        answer = forge_key(pane, &other, KEY_VIEW_ENTER, true);
+    }
+    assert_string_equal(answer.message, "those of all: (others) are too many to name; Esc goes back");
+    assert_null(strstr(pane->filter, "cgroup"));
+    grid_free(grid);
+    pane_free(pane);
+    frame_unref(frame);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows),        cmocka_unit_test(to_the_task),      cmocka_unit_test(limits_and_waiting),
+        cmocka_unit_test(every_range), cmocka_unit_test(what_has_no_room),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
