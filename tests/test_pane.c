@@ -254,10 +254,10 @@ static void test_note_of_a_series(void **state) {
     section_note(one, SEVERITY_INFO, "reads_per_s", "reads are not measured", NULL);
     struct look look = {.frame = frame_of(one, section_of("two", &right_def), 0), .live = true};
     struct pane *pane = pane_new(&view);
-    pane_notes(pane, &look, false, &notes);
+    pane_notes(pane, &look, NOTES_OF_PANE, &notes);
     assert_int_equal(notes.n, 1);
     assert_string_equal(notes.notes[0].text, "reads are not measured");
-    pane_notes(pane, &look, true, &notes);
+    pane_notes(pane, &look, NOTES_OF_ALL, &notes);
     assert_int_equal(notes.n, 2);
     pane_free(pane);
     frame_unref(look.frame);
@@ -269,6 +269,27 @@ static struct section *blank_of(const char *collector, const struct table_def *d
     section_set_state(section, state);
     section_table(section, forge_table(def, NULL));
     return section;
+}
+
+// A note about a column that has no room takes no line from what has; the help has it.
+static void test_note_of_a_column_without_room(void **state) {
+    struct section *one = section_of("one", &left_def);
+    struct pane_notes notes;
+
+    (void)state;
+    section_note(one, SEVERITY_INFO, "reads_per_s", "reads are not measured", NULL);
+    struct look look = {.frame = frame_of(one, section_of("two", &right_def), 0), .live = true};
+    struct pane *pane = pane_new(&view);
+    free(pane_screen(pane, &look, 60, 12, false));
+    pane_notes(pane, &look, NOTES_OF_DRAWN, &notes);
+    assert_int_equal(notes.n, 1);
+    free(pane_screen(pane, &look, 12, 12, false));
+    pane_notes(pane, &look, NOTES_OF_DRAWN, &notes);
+    assert_int_equal(notes.n, 0);
+    pane_notes(pane, &look, NOTES_OF_PANE, &notes);
+    assert_int_equal(notes.n, 1);
+    pane_free(pane);
+    frame_unref(look.frame);
 }
 
 static void test_missing_source(void **state) {
@@ -377,14 +398,14 @@ static void test_chooser_has_room(void **state) {
                   "vdb           5.0\n"
                   "─ ▸ Many ───────────────────────────────────────────────\n"
                   " Columns: Space shows or hides, < > move, Enter done\n"
-                  "[  ] a                        1\n"
-                  "[  ] b                        2\n"
-                  "[  ] c                        3\n"
-                  "[  ] d                        4\n"
-                  "[  ] e                        5\n"
-                  "[  ] f                        6\n"
-                  "[  ] g                        7\n"
-                  "[  ] h                        8\n");
+                  "[ 1] a                        1\n"
+                  "[ 2] b                        2\n"
+                  "[ 3] c                        3\n"
+                  "[ 4] d                        4\n"
+                  "[ 5] e                        5\n"
+                  "[ 6] f                        6\n"
+                  "[ 7] g                        7\n"
+                  "[ 8] h                        8\n");
     assert_true(pane_key(pane, &look, 'f', 0, 0, &answer)); // done: the others have their room again
     char *text = pane_screen(pane, &look, 56, 14, false);
     assert_non_null(strstr(text, "─ Right ─"));
@@ -467,13 +488,14 @@ static void test_parts_and_steps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_below_the_other),     cmocka_unit_test(test_status_is_not_cut),
-        cmocka_unit_test(test_focus_gets_the_keys),     cmocka_unit_test(test_more_parts),
-        cmocka_unit_test(test_stale_lost_and_notes),    cmocka_unit_test(test_note_of_a_series),
-        cmocka_unit_test(test_missing_source),          cmocka_unit_test(test_not_recorded_then),
-        cmocka_unit_test(test_chooser_has_room),        cmocka_unit_test(test_sharing_of_rows),
-        cmocka_unit_test(test_sharing_never_overdraws), cmocka_unit_test(test_parts_and_steps),
-        cmocka_unit_test(test_focus_is_in_sight),       cmocka_unit_test(test_optional_keeps_room),
+        cmocka_unit_test(test_one_below_the_other),  cmocka_unit_test(test_status_is_not_cut),
+        cmocka_unit_test(test_focus_gets_the_keys),  cmocka_unit_test(test_more_parts),
+        cmocka_unit_test(test_stale_lost_and_notes), cmocka_unit_test(test_note_of_a_series),
+        cmocka_unit_test(test_missing_source),       cmocka_unit_test(test_not_recorded_then),
+        cmocka_unit_test(test_chooser_has_room),     cmocka_unit_test(test_note_of_a_column_without_room),
+        cmocka_unit_test(test_sharing_of_rows),      cmocka_unit_test(test_sharing_never_overdraws),
+        cmocka_unit_test(test_parts_and_steps),      cmocka_unit_test(test_focus_is_in_sight),
+        cmocka_unit_test(test_optional_keeps_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static void write_notes(const struct pane *pane, const struct look *look, FILE *
     struct pane_notes notes;
     char line[1024];
 
-    pane_notes(pane, look, false, &notes);
+    pane_notes(pane, look, NOTES_OF_PANE, &notes);
     if (!notes.n)
         return;
     fputs("\nNow:\n", out);

@@ -119,11 +119,11 @@ static bool source_has(const struct frame *frame, const char *source, const char
 }
 
 // Whether the part shows the column that a note of this section explains. Other sections may have one of that name.
-static bool part_shows(const struct part *part, const struct frame *frame, const struct section *section,
-                       const char *column) {
+static bool part_shows(const struct part *part, const void *state, const struct frame *frame,
+                       const struct section *section, const char *column) {
     const char *names[SOURCES_MAX] = {part->name};
     size_t n = part->kind->sources ? part->kind->sources(part, names, SOURCES_MAX) : 1;
-    bool by_kind = part->kind->shows && part->kind->shows(part, column);
+    bool by_kind = part->kind->shows && part->kind->shows(part, state, column);
 
     if (by_kind && !part->kind->no_series && section_has(section, column))
         return true;
@@ -134,25 +134,28 @@ static bool part_shows(const struct part *part, const struct frame *frame, const
     return false;
 }
 
-static bool pane_shows(const struct pane *pane, const struct frame *frame, const struct section *section,
-                       const char *column) {
+static bool pane_shows(const struct pane *pane, enum notes_of of, const struct frame *frame,
+                       const struct section *section, const char *column) {
+    bool drawn = of == NOTES_OF_DRAWN;
+
     for (size_t i = 0; i < pane->view->n_parts; i++)
-        if (part_shows(&pane->view->parts[i], frame, section, column))
+        if ((!drawn || pane_in_sight(pane, i)) &&
+            part_shows(&pane->view->parts[i], drawn ? pane->parts[i] : NULL, frame, section, column))
             return true;
     return false;
 }
 
-void pane_notes(const struct pane *pane, const struct look *look, bool everything, struct pane_notes *out) {
+void pane_notes(const struct pane *pane, const struct look *look, enum notes_of of, struct pane_notes *out) {
     const struct frame *frame = look->frame;
     struct source sources[SOURCES_MAX];
-    size_t n = pane_sections(pane, frame, everything, sources);
+    size_t n = pane_sections(pane, frame, of == NOTES_OF_ALL, sources);
 
     out->n = 0;
     for (size_t i = 0; i < n; i++) {
         const struct section *section = sources[i].section;
         for (size_t k = 0; k < section_notes(section); k++) {
             const struct note *note = section_note_at(section, k);
-            if (everything || !note->column || pane_shows(pane, frame, section, note->column))
+            if (of == NOTES_OF_ALL || !note->column || pane_shows(pane, of, frame, section, note->column))
                 note_add(out, note);
         }
         if (sources[i].stale_ns && section_begin(section) == section_end(section)) {

@@ -183,19 +183,19 @@ void pane_draw(struct pane *pane, const struct look *look, struct area area) {
         area_text(area, 1, 0, ROLE_STALE, pane_unrecorded_text);
         return;
     }
-    pane_notes(pane, look, false, &notes);
-    int note_rows = notes_height(&notes, area.height);
-    struct area parts = area_sub(area, 0, 0, area.width, area.height - note_rows);
     for (size_t i = 0; i < view->n_parts; i++) {
         struct part_context ctx = part_context(pane, look, i);
         const struct part *part = &view->parts[i];
         wants[i] = !pane_in_sight(pane, i) ? 0
-                   : part->kind->height    ? part->kind->height(&ctx, layout_width(view, i, parts.width))
+                   : part->kind->height    ? part->kind->height(&ctx, layout_width(view, i, area.width))
                                            : part->min_height;
         leasts[i] = wants[i] > 0 && part->kind->least ? part->kind->least(&ctx) : 0;
         takers += takes_keys(part) && pane_in_sight(pane, i);
     }
     focus_settle(pane, wants);
+    pane_notes(pane, look, NOTES_OF_DRAWN, &notes);
+    int note_rows = notes_height(&notes, area.height);
+    struct area parts = area_sub(area, 0, 0, area.width, area.height - note_rows);
     if (is_opened(pane))
         areas[pane->focus] = parts;
     else

@@ -56,8 +56,13 @@ struct pane_notes {
     size_t n;
     char extra[SOURCES_MAX][96];
 };
-// `everything`: also those that explain a value that no part of the pane shows (files hold such values as well).
-void pane_notes(const struct pane *pane, const struct look *look, bool everything, struct pane_notes *out);
+enum notes_of {
+    NOTES_OF_DRAWN, // those that explain what stands on the screen: a column that has no room needs no line for its
+                    // note
+    NOTES_OF_PANE,  // also of what the parts show where there is room
+    NOTES_OF_ALL,   // also of values that no part of the pane shows: files hold such values as well
+};
+void pane_notes(const struct pane *pane, const struct look *look, enum notes_of of, struct pane_notes *out);
 // Rows that the notes take of a screen of that height, and drawing them.
 int notes_height(const struct pane_notes *notes, int height);
 void notes_draw(const struct pane_notes *notes, struct area area);

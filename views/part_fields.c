@@ -229,9 +229,10 @@ static void describe(const struct part *part, const struct frame *schema, FILE *
     free(names);
 }
 
-static bool shows(const struct part *part, const char *name) {
+static bool shows(const struct part *part, const void *state, const char *name) {
     const struct fields_spec *spec = part->spec;
 
+    (void)state;
     return !spec->shown || is_listed(spec->shown, name);
 }
 

@@ -279,8 +279,10 @@ static size_t gauge_sources(const struct part *part, const char **names, size_t 
     return n;
 }
 
-static bool gauge_shows(const struct part *part, const char *name) {
+static bool gauge_shows(const struct part *part, const void *state, const char *name) {
     const struct gauge_spec *spec = part->spec;
+
+    (void)state;
     for (const struct gauge *gauge = spec->gauges; gauge->label; gauge++)
         for (int i = 0; i < GAUGE_VALUES && (gauge->values[i].series || gauge->values[i].table); i++)
             if (!strcmp(gauge->values[i].series ? gauge->values[i].series : gauge->values[i].column, name))

@@ -401,8 +401,10 @@ static size_t matrix_sources(const struct part *part, const char **names, size_t
     return n;
 }
 
-static bool matrix_shows(const struct part *part, const char *name) {
+static bool matrix_shows(const struct part *part, const void *state, const char *name) {
     const struct matrix_spec *spec = part->spec;
+
+    (void)state;
     for (const struct matrix_measure *measure = spec->measures; measure->name; measure++)
         if (is_listed(measure->columns, name))
             return true;

@@ -173,9 +173,10 @@ static void write_text(struct part_context *ctx, FILE *out) {
     row_time_write(&self->time, self->heading, out);
 }
 
-static bool shows(const struct part *part, const char *name) {
+static bool shows(const struct part *part, const void *state, const char *name) {
     const struct row_spec *spec = part->spec;
 
+    (void)state;
     // A row in full alone is of a list, whose own columns are explained there.
     return spec->shown && is_listed(spec->shown, name);
 }

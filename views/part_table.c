@@ -123,11 +123,12 @@ static bool any_rows(const struct part_context *ctx) {
 static int height(struct part_context *ctx, int width) {
     struct table_state *self = ctx->state;
 
-    (void)width;
+    self->line.n = 0;
     if (spec_of(ctx)->optional && !self->columns.choosing && !any_rows(ctx))
         return 0;
     if (!load(ctx))
         return 1;
+    columns_line(&self->columns, spec_of(ctx), &self->rows, width, &self->line);
     if (self->columns.choosing)
         return (int)self->rows.join->n_columns + 1;
     return self->rows.n ? (int)self->rows.n + 1 : 2;
@@ -500,9 +501,16 @@ static void describe(const struct part *part, const struct frame *schema, FILE *
     rows_describe(&spec->source, schema, part->name, out);
 }
 
-static bool shows(const struct part *part, const char *name) {
+static bool shows(const struct part *part, const void *state, const char *name) {
     const struct table_spec *spec = part->spec;
+    const struct table_state *self = state;
 
+    if (self && self->rows.join && self->line.n) {
+        for (size_t i = 0; i < self->line.n; i++)
+            if (!strcmp(self->rows.join->columns[self->line.slots[i].column]->name, name))
+                return true;
+        return false;
+    }
     return !spec->shown || is_listed(spec->shown, name);
 }
 

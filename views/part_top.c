@@ -274,8 +274,10 @@ static size_t top_sources(const struct part *part, const char **names, size_t ma
     return max ? 1 : 0;
 }
 
-static bool top_shows(const struct part *part, const char *name) {
+static bool top_shows(const struct part *part, const void *state, const char *name) {
     const struct top_spec *spec = part->spec;
+
+    (void)state;
     for (const struct top_list *list = spec->lists; list->title; list++)
         for (size_t i = 0; i < 2 && list->columns[i]; i++)
             if (!strcmp(list->columns[i], name))

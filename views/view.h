@@ -119,8 +119,9 @@ struct part_kind {
     // returns how many. Without it: the part's own name.
     size_t (*sources)(const struct part *part, const char **names, size_t max);
     // Optional: whether it shows the column (of one of its sources) or series of that name, or may show it on a wide
-    // screen. Without it: every column of its sources, and the series that they name.
-    bool (*shows)(const struct part *part, const char *name);
+    // screen; of a state, what it drew last, or will draw after `height`. Without it: every column of its sources, and
+    // the series that they name.
+    bool (*shows)(const struct part *part, const void *state, const char *name);
     bool no_series; // it shows columns only
 };
 

@@ -80,7 +80,7 @@ static void write_text(struct pane *pane, const struct look *look, const struct 
     fputs(" ==\n", out);
     for (size_t i = 0; i < pane->view->n_parts; i++)
         write_part_text(pane, look, i, out);
-    pane_notes(pane, look, false, &notes);
+    pane_notes(pane, look, NOTES_OF_PANE, &notes);
     write_notes_text(&notes, out);
     fputc('\n', out);
 }
@@ -131,7 +131,7 @@ static void write_csv(struct pane *pane, const struct look *look, FILE *out) {
     size_t n = pane_sections(pane, look->frame, true, sources);
     struct pane_notes notes;
 
-    pane_notes(pane, look, true, &notes);
+    pane_notes(pane, look, NOTES_OF_ALL, &notes);
     for (size_t i = 0; i < pane->view->n_parts; i++) {
         struct part_context ctx = part_context(pane, look, i);
         if (ctx.part->kind->write_csv)
@@ -194,7 +194,7 @@ static struct json_object *pane_object(struct pane *pane, const struct look *loo
         if (ctx.part->kind->write_json)
             ctx.part->kind->write_json(&ctx, object);
     }
-    pane_notes(pane, look, true, &notes);
+    pane_notes(pane, look, NOTES_OF_ALL, &notes);
     json_object_object_add(object, "notes", json_notes(&notes));
     return object;
 }
