@@ -339,14 +339,19 @@ const struct table *section_find_stream(const struct section *section, const cha
     return NULL;
 }
 
-bool section_has_column(const struct section *section, const char *name) {
+size_t section_n_defs(const struct section *section) {
+    return section->tables.n + section->streams.n;
+}
+
+const struct table_def *section_def_at(const struct section *section, size_t i) {
     struct table *const *tables = section->tables.items;
     const struct stream *streams = section->streams.items;
-    for (size_t i = 0; i < section->tables.n; i++)
-        if (table_column(table_def(tables[i]), name) >= 0)
-            return true;
-    for (size_t i = 0; i < section->streams.n; i++)
-        if (table_column(table_def(streams[i].events), name) >= 0)
+    return table_def(i < section->tables.n ? tables[i] : streams[i - section->tables.n].events);
+}
+
+bool section_has_column(const struct section *section, const char *name) {
+    for (size_t i = 0; i < section_n_defs(section); i++)
+        if (table_column(section_def_at(section, i), name) >= 0)
             return true;
     return false;
 }

@@ -73,6 +73,8 @@ double section_series_at(const struct section *section, size_t i, const struct s
 const struct table *section_find_table(const struct section *section, const char *name);
 const struct hist_set *section_find_hists(const struct section *section, const char *name);
 const struct tree *section_find_tree(const struct section *section, const char *name);
+size_t section_n_defs(const struct section *section); // of its tables and streams
+const struct table_def *section_def_at(const struct section *section, size_t i);
 bool section_has_column(const struct section *section, const char *name); // a table or stream of it has
 const struct table *section_find_stream(const struct section *section, const char *name, uint64_t *left_out);
 

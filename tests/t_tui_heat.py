@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root; from a cell of the heat map to the list of its I/Os and back, the map as an SVG file, the hint that there is more, in a terminal
+# needs: root; a filter that cannot be meant; from a cell of the heat map to the list of its I/Os and back, the map as an SVG file, the hint that there is more, in a terminal
 import os
 import re
 import sys
@@ -39,6 +39,21 @@ def small():
         t.end()
 
 
+def wrong_filter(t):
+    """It is told what is wrong, and stays to be changed."""
+    t.raw = b""
+    t.send("\\latency_us>fast\r")
+    if not t.wait_for(b"fast is not a number", 5):
+        fail(t, "a filter that cannot be meant is taken")
+    t.raw = b""
+    t.send("\x7f" * 4 + "1ms\r")
+    if not t.wait_for(b"filter: latency_us>1ms", 5) or b"not a number" in t.raw:
+        fail(t, "the filter is not changed")
+    t.send("\033")
+    if not t.wait_for(b"filter off", 5):
+        fail(t, "the filter stays")
+
+
 def main():
     if os.geteuid() != 0:
         print("block events need root")
@@ -50,6 +65,7 @@ def main():
         t = Terminal([KTOP, "-P", "disk", "-d", "0.3"], 140, 45)
         try:
             t.pump(4)
+            wrong_filter(t)
             t.send("w")
             t.send("\x15" + picture + "\r")
             t.pump(1)
@@ -61,6 +77,12 @@ def main():
             if root.tag != SVG + "svg" or not cells:
                 fail(t, "no map in the picture")
             t.send("oo")  # the heat map has the keys
+            t.pump(0.5)
+            t.raw = b""
+            t.send("w")
+            if not t.wait_for(b".svg", 5) or not re.search(rb"ktop-disk-[0-9-]+[.]svg", t.raw):
+                fail(t, "no name of a picture is proposed")
+            t.send("\x15\r")
             t.send("\033OD")
             t.pump(0.3)
             t.send("\033OF")  # the newest column, whose cells are tried from the top down

@@ -251,6 +251,8 @@ int app_run(const struct options *options) {
     fit(app);
     if (screen_note()[0])
         app_say(app, true, "%s", screen_note());
+    else if (options->filter_note[0])
+        app_say(app, true, "--filter: %s", options->filter_note);
     draw(app); // before the collectors' threads, which are busiest at the start
     app->runner = runner_new(app->live, &options->collect);
     app_want(app);

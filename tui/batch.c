@@ -164,6 +164,8 @@ int batch_run(const struct options *options) {
     batch = (struct batch){.options = options, .n_panes = options->n_panes};
     if (!panes_open(options, options->panes, batch.n_panes, batch.panes))
         return sort_unknown(options, "none of the chosen panes has");
+    if (options->filter_note[0])
+        fprintf(stderr, "ktop: --filter: %s\n", options->filter_note);
     batch_open(&batch, &machine);
     ktop_sweep(0, NULL);
     if (!batch.out || batch_start(&batch))

@@ -165,6 +165,11 @@ void chrome_draw(struct app *app, const struct look *look, int *cursor_x, int *c
     if (app->question) {
         *cursor_x = prompt_draw(&app->prompt, bottom);
         *cursor_y = all.height - 1;
+        if (app->message_until_ns) { // what is wrong with the answer
+            struct area above = area_sub(all, 0, all.height - 2, all.width, 1);
+            area_fill(above, 0, 0, above.width, ROLE_TEXT, ' ');
+            area_text(above, 0, 0, ROLE_WARNING, app->message);
+        }
     } else if (app->message_until_ns) {
         area_text(bottom, 0, 0, app->message_bad ? ROLE_WARNING : ROLE_INFO, app->message);
     } else {

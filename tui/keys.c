@@ -86,12 +86,28 @@ static void filter_tried(struct app *app, const char *text) {
     pane_set_filter(app->panes[app->current], text);
 }
 
+static const struct question filter_question;
+
+// One that cannot be meant stays in the prompt, to be changed.
+static void filter_done(struct app *app, const char *text) {
+    char line[sizeof app->message];
+    const struct frame *frame = rewind_look(&app->rewind)->frame;
+    enum filter_doubt doubt = frame ? filter_check(text, frame, line, sizeof line) : FILTER_MEANT;
+    rewind_unlook(&app->rewind);
+    filter_tried(app, text);
+    if (doubt == FILTER_WRONG)
+        app->question = &filter_question;
+    if (doubt != FILTER_MEANT)
+        app_say(app, true, "%s", line);
+}
+
+static const struct question filter_question = {"filter: ", filter_tried, filter_done};
+
 static void key_filter(struct app *app, const struct screen_key *key) {
-    static const struct question question = {"filter: ", filter_tried, filter_tried};
     (void)key;
-    app->question = &question;
+    app->question = &filter_question;
     snprintf(app->before, sizeof app->before, "%s", app->panes[app->current]->filter);
-    prompt_start(&app->prompt, question.label, app->before);
+    prompt_start(&app->prompt, filter_question.label, app->before);
 }
 
 // ---- time ----

@@ -40,6 +40,7 @@ struct options {
     size_t n_event_texts;
     struct perf_spec events;
     const char *sort, *filter; // NULL: not given
+    char filter_note[200];     // what of the filter may not be meant; "": nothing
     size_t history_bytes;
     bool ascii;
     char error[400]; // what is wrong with the command line, why, and what to do

@@ -93,9 +93,10 @@ void save_ask(struct app *app) {
     time_t now = time(NULL);
     struct tm local;
     localtime_r(&now, &local);
+    const struct pane *pane = app->panes[app->current];
+    bool picture = pane->view->parts[pane->focus].kind->write_svg != NULL; // a heat map has the keys
     strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &local);
-    snprintf(name, sizeof name, "ktop-%s-%s.%s", app->panes[app->current]->view->name, stamp,
-             ends[app->options->format]);
+    snprintf(name, sizeof name, "ktop-%s-%s.%s", pane->view->name, stamp, picture ? "svg" : ends[app->options->format]);
     app->question = &question;
     prompt_start(&app->prompt, question.label, name);
 }

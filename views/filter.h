@@ -34,6 +34,10 @@ struct filter {
 // Whether the text names columns, that is, ones that a table of this frame has. Else it is a text that rows contain.
 // Two that agree in n and in all bytes of `text`, which is filled up with zeros, ask for the same.
 bool filter_parse(const char *text, const struct frame *frame, struct filter *out);
+// Whether the text can be meant: else one line in out says what cannot be, why, and what to write. An unknown column is
+// only doubted where it may well be a text (root=UUID); what is compared by more or less is not.
+enum filter_doubt { FILTER_MEANT, FILTER_NOTE, FILTER_WRONG };
+enum filter_doubt filter_check(const char *text, const struct frame *frame, char *out, size_t size);
 const char *filter_value(const struct filter *filter, size_t term);
 // Whether the term holds for the cell of its column. Numbers are compared by value, with or without the suffixes that
 // they are shown with (500, 2ms, 4K), times since 1970 also by the clock (14:13 is any time in that minute, 23:59..0:01
