@@ -70,6 +70,23 @@ for size in 80x24 120x40 200x50 40x10; do
     [ "$(tm display-message -p '#{cursor_flag}#{alternate_on}#{mouse_any_flag}')" = 100 ] || fail "$size: cursor, screen or mouse: $(tm display-message -p '#{cursor_flag}#{alternate_on}#{mouse_any_flag}')"
 done
 
+# ---- keys that the terminal's description lacks do nothing, Escape goes back ----
+start 80 24 '-P memory'
+want 'unknown keys: start' ' live *$' 10
+for sequence in '\e[1;5C' '\e[15;2~' '\e[<0;60;3M' '\e[[B' '\eO5P' '\e[5;6~'; do
+    tm send-keys -l "$(printf "$sequence")"
+    keys H # is taken after it, and only so is all of it known to have been read
+    keys H
+done
+sleep 0.3
+want 'unknown keys: the pane' '4 memory'
+want 'unknown keys: the time' ' live *$' 1
+keys h
+want 'unknown keys: help' 'help: memory'
+keys Escape
+lacks 'help: memory' || fail 'unknown keys: Escape leaves the help'
+keys q
+
 # ---- a long filter leaves what the last line says at its end ----
 start 60 12 '-P disk'
 want 'narrow: parts without room' 'o [1-9] more parts*$' 10

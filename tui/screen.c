@@ -315,6 +315,24 @@ static int read_utf8(int first) {
     return ch;
 }
 
+// Takes the rest of a key's sequence that the terminal's description does not have (Control and an arrow key, a mouse's
+// other format), as far as it has come, after its escape: its letters and digits are no keys. False: Escape itself.
+// ECMA-48 5.4, and 5.3 with the function keys' SS3.
+static bool skip_sequence(void) {
+    int kind = wgetch(screen.keys);
+    int next = kind == '[' || kind == 'O' ? wgetch(screen.keys) : ERR;
+    if (next == ERR) {
+        if (kind != ERR)
+            ungetch(kind);
+        return false;
+    }
+    if (kind == '[' && next == '[') // the Linux console's F1 to F5
+        next = wgetch(screen.keys);
+    while (next >= 0x20 && next < 0x40)
+        next = wgetch(screen.keys);
+    return true;
+}
+
 int screen_read(struct screen_key *out) {
     for (;;) {
         *out = (struct screen_key){0};
@@ -325,6 +343,8 @@ int screen_read(struct screen_key *out) {
             bool gone = ioctl(STDIN_FILENO, FIONREAD, &waiting) < 0 || errno == EIO;
             return gone ? -1 : 0;
         }
+        if (key == 27 && skip_sequence())
+            continue;
         if (key == KEY_MOUSE)
             out->key = map_mouse(out);
         else if (key >= 0x80 && key < 0x100)
