@@ -358,9 +358,59 @@ static void what_has_no_room(void **state) {
     frame_unref(frame);
 }
 
+// At 80 columns how long, what, where and who; on wider screens the rest, the group at last.
+static void the_list(void **state) {
+    (void)state;
+    struct frame *frame = forge_frame(2);
+    struct section *section = forge_section("block", 2);
+    section_stream(
+        section,
+        forge_table(&block_events_table,
+                    "1790000000.1|1790000000.1025|mysqld|4242|WS|vda|8123456|16384|900|2500|-|3400|/db|48.2\n"
+                    "1790000000.2|1790000000.3|jbd2/vda1-8|311|FF|nvme0n1|-|0|-|100000|EIO|-|-|-"),
+        3);
+    frame_add_section(frame, section, 0);
+    const struct frame *list[] = {frame};
+    struct look other;
+    forge_look(&other, list, 1);
+    struct pane *pane = pane_new(&view_disk);
+    focus(pane, "events", NULL);
+    forge_key(pane, &other, KEY_VIEW_HOME, true);
+    forge_expect(pane, &other, 80, 5, true,
+                 "- > I/Os, newest first -------------------------------------- 3 older not kept -\n"
+                 "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
+                 "14:13:20.200000       -       -   100ms FF        0 nvme0n1    jbd2/vda1-8\n"
+                 "14:13:20.100000   3.4ms   900us   2.5ms WS    16.0K vda        mysqld\n"
+                 "\n");
+    forge_expect(pane, &other, 120, 5, true,
+                 "- > I/Os, newest first "
+                 "------------------------------------------------------------------------------ 3 older not kept -\n"
+                 "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR         "
+                 "       END\n"
+                 "14:13:20.200000       -       -   100ms FF        0 nvme0n1    jbd2/vda1-8         311 EIO      "
+                 "14:13:20.300000\n"
+                 "14:13:20.100000   3.4ms   900us   2.5ms WS    16.0K vda        mysqld             4242 -        "
+                 "14:13:20.102500\n"
+                 "\n");
+    forge_expect(pane, &other, 200, 5, true,
+                 "- > I/Os, newest first "
+                 "-----------------------------------------------------------------------------------------------------"
+                 "--------------------------------------------------------- 3 older not kept -\n"
+                 "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR         "
+                 "       END       SECTOR   AT% CGROUP\n"
+                 "14:13:20.200000       -       -   100ms FF        0 nvme0n1    jbd2/vda1-8         311 EIO      "
+                 "14:13:20.300000            -     - -\n"
+                 "14:13:20.100000   3.4ms   900us   2.5ms WS    16.0K vda        mysqld             4242 -        "
+                 "14:13:20.102500      8123456  48.2 /db\n"
+                 "\n");
+    pane_free(pane);
+    frame_unref(frame);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows),        cmocka_unit_test(to_the_task),      cmocka_unit_test(limits_and_waiting),
+        cmocka_unit_test(rows),        cmocka_unit_test(the_list),
+        cmocka_unit_test(to_the_task), cmocka_unit_test(limits_and_waiting),
         cmocka_unit_test(every_range), cmocka_unit_test(what_has_no_room),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

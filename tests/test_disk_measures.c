@@ -420,14 +420,21 @@ static void list_of_a_cell(void **state) {
         "vda      R    45.0ms      60     240K    300us /system.slice/db\n"
         "- > I/Os, newest first -------------------------------- 2 of 5, filter device=vda op=R latency_us=30ms..40ms "
         "-\n"
-        "       START    QUEUE  SERVICE OP     BYTES DEVICE       PID COMMAND                  END ERROR\n"
-        "14:13:20.400    3.0us   30.0ms R       4.0K vda         4242 fio             14:13:20.900 ENODATA\n"
-        "14:13:20.200    3.0us   30.0ms R       4.0K vda         4242 fio             14:13:20.900 -\n");
+        "       START    QUEUE  SERVICE OP     BYTES DEVICE   COMMAND             PID ERROR               END\n"
+        "14:13:20.400    3.0us   30.0ms R       4.0K vda      fio                4242 ENODATA    14:13:20.900\n"
+        "14:13:20.200    3.0us   30.0ms R       4.0K vda      fio                4242 -          14:13:20.900\n");
     // The other parts keep the filter that was there.
     answer = forge_key(pane, &look, KEY_VIEW_BACK, true);
     assert_true(answer.go_live);
     assert_string_equal(pane->filter, "a");
     assert_int_equal(pane->focus, HEAT);
+    // A list is of one frame, a column may be of several.
+    forge_look(&look, frames, FRAMES);
+    forge_key(pane, &look, '-', true);
+    pane_draw(pane, &look, grid_area(grid));
+    answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    assert_string_equal(answer.message, "the newest of 2 frames: [ shows the one before; Esc goes back");
+    assert_string_equal(pane->filter, "device=vda op=R latency_us=30ms..40ms");
     grid_free(grid);
     pane_free(pane);
 }

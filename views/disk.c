@@ -152,7 +152,7 @@ static enum role event_role(const struct join *join, size_t row, const struct co
 
 static const struct table_spec events = {
     .source = {.tables = {"io_events"}, .stream = true},
-    .shown = "time_s queue_us latency_us op bytes device pid comm total_us end_s error sector offset_pct cgroup",
+    .shown = "time_s total_us queue_us latency_us op bytes device comm pid error end_s sector offset_pct cgroup",
     .opens = "one_io",
     .role = event_role,
     .empty = "no I/O in this interval",
@@ -213,6 +213,8 @@ static const uint8_t columns[] = {0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0};
 static const char *const needs[] = {"system", "block", NULL};
 
 static const struct view_term terms[] = {
+    {"WAIT/s",
+     "TOTAL of all I/Os of a process or group, added up, per second: who makes the others wait, and who waits"},
     {"TOTAL", "the time that a program waits: from the arrival of its I/O in the block layer to its completion"},
     {"QUEUE", "the part before the disk: from arrival to issue; it waits for its turn, the scheduler's or the disk's"},
     {"SERVICE", "the part in the disk: from issue to the driver to completion (latency_us, io_latency in files)"},

@@ -163,7 +163,7 @@ bool hist_select_list(struct part_context *ctx, const struct frame *frame, const
              terms.full      ? "a part of the filter had no room; Esc goes back"
              : terms.several ? "those of all: (others) are too many to name; Esc goes back"
              : terms.no_text ? "the text of the filter does not narrow the list; Esc goes back"
-             : column >= 0   ? "Esc goes back"
+             : column >= 0   ? LIST_BACK
                              : "all of the time; Esc goes back");
     return true;
 }

@@ -210,8 +210,14 @@ static bool list_cell(struct part_context *ctx, int column, int row) {
         while (hist_select_values(&state->select, spec, frame, &at, &values))
             for (uint32_t i = 0; i < values.n_buckets; i++) {
                 uint32_t bucket = values.buckets[i].bucket;
-                if (hist_bucket_low(bucket) >= low && hist_bucket_low(bucket) < high)
-                    return hist_select_list(ctx, frame, &data->scale, row);
+                if (hist_bucket_low(bucket) < low || hist_bucket_low(bucket) >= high)
+                    continue;
+                bool listed = hist_select_list(ctx, frame, &data->scale, row);
+                if (data->per_column > 1 && !strcmp(ctx->message, LIST_BACK))
+                    snprintf(ctx->message, sizeof ctx->message,
+                             "the newest of %llu frames: [ shows the one before; Esc goes back",
+                             (unsigned long long)data->per_column);
+                return listed;
             }
     }
     snprintf(ctx->message, sizeof ctx->message, "nothing in this cell%s",

@@ -460,7 +460,7 @@ static const struct part_key keys[] = {
     {'f', "f", "choose and order the columns"},
     {KEY_VIEW_LEFT, "Left Right", "scroll the columns"},
     {KEY_VIEW_UP, "Up Down", "select a row; it stays selected while the order changes (Home: none)"},
-    {KEY_VIEW_ENTER, "Enter", "go to where the row's story goes on"},
+    {KEY_VIEW_ENTER, "Enter", "what is behind the row: its single I/Os or calls, its course, its task (Esc: back)"},
     {0},
 };
 
