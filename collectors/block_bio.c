@@ -2,13 +2,16 @@
 // split into pieces, is told twice when it comes from a partition, or ends without any request (zram, md, dm, brd).
 #include "collectors/block_flight.h"
 
-// Its arrival was told already, before a control group made it wait: then by the submitter, now by a kernel worker.
+// Its arrival was told already, when it was sent on, or before a control group made it wait: then by the submitter, now
+// perhaps by a kernel worker.
 static bool bio_known(struct block_match *match, const struct block_event *event) {
-    struct flight *f = flight_find(match, event, event->sector, FLIGHT_BIO);
-    if (!f || !f->remapped || f->bio_sectors != event->sectors)
+    struct flight *f = chain_first(match, event->dev, event->sector);
+    while (f && !(f->remapped && f->bio_sectors == event->sectors && flight_fits(f, event, event->sector, FLIGHT_BIO)))
+        f = chain_next(match, f);
+    if (!f)
         return false;
-    f->remapped = false;
-    f->io.arrival_ns = event->ts; // until somebody tells of its request
+    f->remapped = f->sent = false; // a bio that is told again is not the one that was sent on
+    f->io.arrival_ns = event->ts;  // until somebody tells of its request
     match->n_remapped--;
     if (f->io.tid == event->tid)
         flight_by(match, f, event);
@@ -24,18 +27,11 @@ static void flush_asked(struct block_match *match, const struct flight *f) {
     memcpy(asker->comm, f->io.comm, BLOCK_COMM);
 }
 
-static void on_bio_queue(struct block_match *match, const struct block_event *event) {
-    bool flush = is_flush_bio(event);
-    if (!event->sectors && !flush)
-        return;
-    uint64_t key = flush ? FLUSH_BIO : event->sector;
-    if (match->n_remapped && !flush && event->kind == BLOCK_BIO_QUEUE && bio_known(match, event))
-        return;
-    if (flush)
-        limit_no_sector(match, event, key, FLIGHT_BIO);
+struct flight *bio_add(struct block_match *match, const struct block_event *event, uint64_t key) {
+    bool flush = key == FLUSH_BIO;
     struct flight *f = flight_add(match, event->dev, key);
     if (!f)
-        return;
+        return NULL;
     flight_state(match, f, FLIGHT_BIO);
     f->io.bio_ns = event->ts;
     f->suspect = event->ts <= match->lost_ts;
@@ -47,26 +43,59 @@ static void on_bio_queue(struct block_match *match, const struct block_event *ev
     f->io.bio_key = (uint8_t)((bio_key & ~7u) | f->io.op);
     // A write that flushes first, or is forced through, may be a sequence of requests with an end of its own.
     f->tail = !flush && f->io.op == BLOCK_WRITE && (f->io.rwbs[0] == 'F' || f->io.bio_key >> 3 & BLOCK_FUA);
-    if (event->kind == BLOCK_REMAP) { // does not tell the name: the queue event does, or a look at the thread
-        f->io.tid = event->tid;
-        f->own = is_own(match, event->tid);
-        f->remapped = true;
-        match->n_remapped++;
-    } else {
-        flight_by(match, f, event);
-        if (flush || f->tail)
-            flush_asked(match, f);
-    }
+    return f;
 }
 
-// Within one disk, that is from a partition: other bios that are sent on are told again as bios of the other disk.
-static void on_remap(struct block_match *match, const struct block_event *event) {
-    if (event->sectors && disk_of(match, event->old_dev) == event->dev && event->old_dev != event->dev)
-        on_bio_queue(match, event);
+static void on_bio_queue(struct block_match *match, const struct block_event *event) {
+    bool flush = is_flush_bio(event), zone = !event->sectors && block_no_letter(event->rwbs);
+    if (!event->sectors && !flush && !zone)
+        return;
+    if (match->n_remapped && event->sectors && bio_known(match, event))
+        return;
+    uint64_t key = flush ? FLUSH_BIO : zone ? ZONE_BIO : event->sector;
+    if (!event->sectors)
+        limit_no_sector(match, event, key, FLIGHT_BIO);
+    struct flight *f = bio_add(match, event, key);
+    if (!f)
+        return;
+    flight_by(match, f, event);
+    if (flush || f->tail)
+        flush_asked(match, f);
+}
+
+// Does not tell the name: the queue event does, or a look at the thread.
+void bio_of_partition(struct block_match *match, const struct block_event *event) {
+    struct flight *f = bio_add(match, event, event->sector);
+    if (!f)
+        return;
+    f->io.tid = event->tid;
+    f->own = is_own(match, event->tid);
+    f->remapped = true;
+    match->n_remapped++;
+}
+
+// dm, since 5.18, has sent the first part on already, and tells where the rest begins: what is left of the bio, and
+// ends it, for the first part is nobody's bio.
+static void on_trim(struct block_match *match, const struct block_event *event) {
+    struct flight *best = NULL;
+    for (uint32_t i = 0; i < match->high; i++) {
+        struct flight *f = &match->pool[i];
+        if (f->state == FLIGHT_BIO && f->io.dev == event->dev && f->key < event->sector &&
+            event->sector - f->key < f->bio_sectors && (!best || f->io.bio_ns < best->io.bio_ns))
+            best = f;
+    }
+    if (!best)
+        return;
+    best->bio_sectors -= (uint32_t)(event->sector - best->key);
+    flight_move(match, best, event->sector);
 }
 
 static void on_split(struct block_match *match, const struct block_event *event) {
     struct flight *f = NULL, *best = NULL;
+    if (!event->sectors) {
+        on_trim(match, event);
+        return;
+    }
     for (f = chain_first(match, event->dev, event->sector); f; f = chain_next(match, f)) {
         if (f->key == event->sector && f->io.dev == event->dev && f->state == FLIGHT_BIO &&
             f->bio_sectors > event->sectors && (!best || f->io.bio_ns < best->io.bio_ns))
@@ -86,6 +115,7 @@ static void on_split(struct block_match *match, const struct block_event *event)
     piece.io.sector = f->key;
     piece.bio_sectors = best->bio_sectors - event->sectors;
     piece.split = root;
+    piece.remapped = piece.sent = false; // the first one is
     *f = piece;
     flight_state(match, f, FLIGHT_BIO);
     best->bio_sectors = event->sectors;
@@ -149,7 +179,22 @@ void bio_end(struct block_match *match, struct flight *f, uint64_t ts) {
         return;
     }
     flight_tell(match, root, ts, root->requested ? BLOCK_IO_REST : BLOCK_IO_BIO);
+    sent_end(match, root, ts);
     flight_remove(match, root);
+}
+
+// A bio that was cut into a chain: of some devices only the end of its last piece is told, and it is when all others
+// have ended.
+static void bio_chain_end(struct block_match *match, struct flight *f, uint64_t ts) {
+    uint32_t root = f->split & SPLIT_FIRST ? (uint32_t)(f - match->pool) + 1 : f->split;
+    for (uint32_t i = 0; i < match->high; i++)
+        if (match->pool[i].state == FLIGHT_BIO && match->pool[i].split == root && match->pool[i].key > f->key)
+            return;
+    for (uint32_t i = 0; i < match->high; i++) {
+        struct flight *piece = &match->pool[i];
+        if (piece != f && piece->state == FLIGHT_BIO && (piece->split == root || i == root - 1))
+            bio_end(match, piece, ts);
+    }
 }
 
 void bio_data_end(struct block_match *match, struct flight *f, uint64_t ts) {
@@ -184,7 +229,8 @@ static struct flight *bio_ending_at(struct block_match *match, const struct bloc
     struct flight *best = NULL;
     for (uint32_t i = 0; i < match->high; i++) {
         struct flight *f = &match->pool[i];
-        if (f->state == FLIGHT_BIO && f->io.dev == event->dev && f->io.sector + f->bio_sectors == event->sector &&
+        uint64_t begin = f->key == ZONE_BIO ? f->io.sector : f->key;
+        if (f->state == FLIGHT_BIO && f->io.dev == event->dev && begin + f->bio_sectors == event->sector &&
             (!best || f->io.bio_ns < best->io.bio_ns))
             best = f;
     }
@@ -201,7 +247,30 @@ static void on_bio_complete(struct block_match *match, const struct block_event 
     }
     if (event->error && !f->io.error)
         f->io.error = (int16_t)event->error;
+    if (f->split)
+        bio_chain_end(match, f, event->ts);
     bio_end(match, f, event->ts);
+}
+
+// NVMe takes up to 256 discards in one request. Which bios joined it nobody tells, only how long they are together: the
+// ones that came first.
+static void discards_end(struct block_match *match, const struct flight *f, uint64_t ts, uint64_t sectors) {
+    while (sectors) {
+        struct flight *best = NULL;
+        for (uint32_t i = 0; i < match->high; i++) {
+            struct flight *bio = &match->pool[i];
+            if ((bio->state == FLIGHT_BIO || bio->state == FLIGHT_RIDER) && bio->io.dev == f->io.dev &&
+                bio->io.op == BLOCK_DISCARD && bio->bio_sectors <= sectors && bio->io.bio_ns <= f->io.issue_ns &&
+                (!best || bio->io.bio_ns < best->io.bio_ns))
+                best = bio;
+        }
+        if (!best)
+            return;
+        sectors -= best->bio_sectors;
+        best->io.error = f->io.error;
+        best->requested = true;
+        bio_data_end(match, best, ts);
+    }
 }
 
 // The bios that joined the request, one behind the other.
@@ -217,6 +286,8 @@ void bio_riders_end(struct block_match *match, const struct flight *f, uint64_t 
         rider->io.error = f->io.error;
         bio_data_end(match, rider, ts);
     }
+    if (f->io.op == BLOCK_DISCARD && at.sector < end)
+        discards_end(match, f, ts, end - at.sector);
 }
 
 static void bio_take(struct block_match *match, const struct block_event *event) {
@@ -225,7 +296,7 @@ static void bio_take(struct block_match *match, const struct block_event *event)
     else if (event->kind == BLOCK_BIO_COMPLETE)
         on_bio_complete(match, event);
     else if (event->kind == BLOCK_REMAP)
-        on_remap(match, event);
+        bio_remapped(match, event);
     else if (event->kind == BLOCK_SPLIT)
         on_split(match, event);
     else if (event->kind == BLOCK_BACKMERGE)
@@ -235,6 +306,8 @@ static void bio_take(struct block_match *match, const struct block_event *event)
 }
 
 void bio_event(struct block_match *match, const struct block_event *told) {
+    if (told->kind == BLOCK_REMAP && match->n_heads)
+        path_learn(match, told);
     uint32_t disk = disk_of(match, told->dev);
     if (disk == told->dev) {
         bio_take(match, told);

@@ -28,7 +28,7 @@ bool block_event_needed(enum block_kind kind) {
     return kind == BLOCK_ISSUE || kind == BLOCK_COMPLETE;
 }
 
-enum { F_TID, F_DEV, F_SECTOR, F_SECTORS, F_RWBS, F_BYTES, F_ERROR, F_COMM, F_CGROUP, F_OLD_DEV, F_ALL };
+enum { F_TID, F_DEV, F_SECTOR, F_SECTORS, F_RWBS, F_BYTES, F_ERROR, F_COMM, F_CGROUP, F_OLD_DEV, F_OLD_SECTOR, F_ALL };
 static const struct format_field wanted[F_ALL] = {
     [F_TID] = {.name = "common_pid"},
     [F_DEV] = {.name = "dev"},
@@ -40,6 +40,7 @@ static const struct format_field wanted[F_ALL] = {
     [F_COMM] = {.name = "comm", .optional = true},
     [F_CGROUP] = {.name = "cgroup_ino", .optional = true},
     [F_OLD_DEV] = {.name = "old_dev", .optional = true},
+    [F_OLD_SECTOR] = {.name = "old_sector", .optional = true},
 };
 
 // The fields that an event of that kind must have.
@@ -68,6 +69,7 @@ static void format_take(struct block_format *format, const struct format_field *
     format->comm = fields[F_COMM];
     format->cgroup = fields[F_CGROUP];
     format->old_dev = fields[F_OLD_DEV];
+    format->old_sector = fields[F_OLD_SECTOR];
     // 5.10's block_rq_complete calls it "error" as well; a comm that is no array of the size we know is left alone.
     if (format->comm.size != BLOCK_COMM || format->comm.is_dynamic)
         format->comm.size = 0;
@@ -152,6 +154,7 @@ bool block_event_decode_any(const struct block_formats *formats, uint8_t kind, u
     if (kind == BLOCK_SPLIT)
         out->sectors = (uint32_t)(format_u64(record, &format->sectors) - out->sector);
     out->old_dev = kind == BLOCK_REMAP ? (uint32_t)format_u64(record, &format->old_dev) : 0;
+    out->old_sector = kind == BLOCK_REMAP ? format_u64(record, &format->old_sector) : 0;
     out->cgroup = format->cgroup.size ? format_u64(record, &format->cgroup) : 0;
     out->error = (int32_t)format_u64(record, &format->error);
     out->rwbs = (const char *)record + format->rwbs.offset;

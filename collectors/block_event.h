@@ -42,6 +42,7 @@ struct block_event {
     int32_t tid, error;  // error: 0 or -errno
     uint32_t old_dev;    // of BLOCK_REMAP: what it was for
     uint64_t cgroup;     // of the writeback events: inode number of the control group's directory
+    uint64_t old_sector; // of BLOCK_REMAP: where there
     uint8_t kind, rwbs_size;
     const char *rwbs; // in the record: op and flags, rwbs_size bytes at most, NUL-padded
     const char *comm; // in the record: BLOCK_COMM bytes of the task that runs; NULL where the event has none
@@ -51,7 +52,7 @@ struct block_format {
     bool present;
     uint16_t id;
     uint32_t end; // a shorter record is damaged
-    struct format_field tid, dev, sector, sectors, bytes, error, rwbs, comm, cgroup, old_dev;
+    struct format_field tid, dev, sector, sectors, bytes, error, rwbs, comm, cgroup, old_dev, old_sector;
 };
 
 // The same for the quick decoder, of formats that begin as all known kernels' do: only what differs between them.
@@ -84,6 +85,21 @@ static inline enum block_op block_op_of(const char *rwbs) {
                                             ['F' & 31] = BLOCK_OTHER - BLOCK_FLUSH};
     enum block_op op = (enum block_op)(BLOCK_OTHER - below_other[rwbs[0] & 31]);
     if (__builtin_expect(op == BLOCK_FLUSH && rwbs[1] == 'W', 0)) // FF: a flush itself; FW: a write that flushes first
+        return BLOCK_WRITE;
+    return op;
+}
+
+// The same with what has no letter of its own: writing zeroes is N, appending to a zone was N before 6.18 and is ZA
+// since then. Both write, and the kernel counts them so. A command that a program or driver passed through has no
+// length when it is issued, and no sector when it ends; what is done to a zone (N, since 6.18 Z and another letter) has
+// no length.
+static inline bool block_no_letter(const char *rwbs) {
+    return rwbs[0] == 'N' || rwbs[0] == 'Z';
+}
+static inline enum block_op block_event_op(const struct block_event *event) {
+    enum block_op op = block_op_of(event->rwbs);
+    if (__builtin_expect(op == BLOCK_OTHER, 0) && block_no_letter(event->rwbs) && event->sectors &&
+        event->sector != BLOCK_NO_SECTOR)
         return BLOCK_WRITE;
     return op;
 }
@@ -147,6 +163,8 @@ enum { BLOCK_FUA = 1, BLOCK_AHEAD = 2, BLOCK_SYNC = 4, BLOCK_META = 8, BLOCK_FLA
 #define BLOCK_KEYS (8 * BLOCK_FLAGS)
 static inline uint8_t block_key_of(const char *rwbs, uint8_t op) {
     unsigned flags = 0, i = rwbs[0] == 'F' && (rwbs[1] == 'W' || rwbs[1] == 'F') ? 2 : rwbs[0] != 0;
+    if (__builtin_expect(rwbs[0] == 'Z', 0)) // what is done to the zone: ZA, ZC, ZF, ZO, ZR; ZRA to all of them
+        i = rwbs[1] == 'R' && rwbs[2] == 'A' ? 3 : rwbs[1] ? 2 : 1;
     for (; i < BLOCK_RWBS && rwbs[i]; i++)
         flags |= rwbs[i] == 'F'   ? BLOCK_FUA
                  : rwbs[i] == 'A' ? BLOCK_AHEAD

@@ -9,6 +9,8 @@
 #include "collectors/format.h"
 #include "model/mem.h"
 
+#define GONE_NS 60000000000ull
+
 static const struct text *comm_text(const char *comm) {
     return text_new(comm, strnlen(comm, BLOCK_COMM));
 }
@@ -306,6 +308,23 @@ static void fill_events(struct block_filler *filler, struct section *out) {
     table_builder_free(builder);
 }
 
+// What is under way on a disk that goes ends, and is told, within the kernel's own limits (30 s for SCSI, which tries
+// again). What is not, nobody will tell of.
+static void drop_gone(const struct block_names *names, struct block_match *match, uint32_t dev, uint64_t now_ns) {
+    uint64_t gone = block_names_gone(names, dev), before = block_names_before(names, dev);
+    if (gone && gone + GONE_NS < now_ns)
+        block_match_drop(match, dev, now_ns);
+    else if (before)
+        block_match_drop(match, dev, before);
+}
+
+static void fill_paths(const struct block_names *names, struct block_match *match) {
+    uint32_t heads[32], dev;
+    block_match_heads(match, heads, block_names_heads(names, heads, sizeof(heads) / sizeof(heads[0])));
+    for (uint32_t i = 0; block_names_disk(names, i, &dev); i++)
+        block_match_no_path(match, dev);
+}
+
 void block_fill_disks(struct block_names *names, struct block_stat *stat, struct block_match *match, uint64_t now_ns) {
     uint32_t dev;
     bool fresh = block_names_refresh(names, now_ns);
@@ -316,13 +335,15 @@ void block_fill_disks(struct block_names *names, struct block_stat *stat, struct
     for (uint32_t i = 0; i < stat->n_devices; i++) {
         uint64_t sectors = block_names_sectors(names, stat->devices[i].dev);
         stat->devices[i].per_sector = sectors ? (double)BLOCK_PARTS / (double)sectors : 0;
-        if (fresh && block_names_gone(names, stat->devices[i].dev))
-            block_match_drop(match, stat->devices[i].dev);
+        if (fresh)
+            drop_gone(names, match, stat->devices[i].dev, now_ns);
     }
     const struct block_part *parts;
     size_t n = block_names_parts(names, &parts);
-    if (fresh)
-        block_match_parts(match, parts, n);
+    if (!fresh)
+        return;
+    fill_paths(names, match);
+    block_match_parts(match, parts, n);
 }
 
 void block_fill_section(const struct block_fill *fill, struct section *out) {

@@ -24,6 +24,8 @@
 #define TAIL_NS 1000000000ull // a write that may end with a flush after it, and did not: it ended with its data
 #define PARTS 1024            // places of a hash table
 #define SEQUENCES 1024        // the same: of threads that do I/O
+#define HEADS 32              // NVMe disks with several paths
+#define PATHS 128             // of them
 #define WRITERS 64            // threads that write back at one time
 #define BUSY_BITS 8           // log2 of the places of a hash table: of disks
 
@@ -42,16 +44,20 @@ enum flight_state {
 
 // 128 bytes: where one is, and which one it is, is a shift.
 struct flight {
-    struct block_io io; // what will be told of it, as far as it is known; issue_ns of a tail: when its data was written
-    uint64_t key;       // the sector where it is now, or a number beyond all sectors for what has none
-    uint32_t next;      // slot + 1 of the next one of its chain, or of the free ones
+    // What will be told of it, as far as it is known. issue_ns of a tail: when its data was written; end_ns of what was
+    // sent on: for which flight (block_remap.c).
+    struct block_io io;
+    uint64_t key;                    // the sector where it is now, or a number beyond all sectors for what has none
+    uint32_t next;                   // slot + 1 of the next one of its chain, or of the free ones
     uint32_t bio_sectors, bio_bytes; // of this piece of its bio; of the whole bio
-    uint32_t left;                   // sectors not yet completed
+    uint32_t left;  // of a request: sectors not yet completed; of a bio that was sent on: sectors that are
     uint32_t split; // of a bio that was split: SPLIT_FIRST | pieces that are not done; slot + 1 of that
     uint16_t busy;  // place + 1 of its disk in busy, when it counts there
     uint8_t state;
     bool suspect : 1, own : 1, requested : 1, tail : 1;
-    bool remapped : 1; // its queue event is still to come
+    bool remapped : 1;  // its queue event is still to come
+    bool sent : 1;      // it is the bio of another disk, and ends it
+    bool no_letter : 1; // a write that the kernel has no letter for: it may end at another sector
 };
 _Static_assert(sizeof(struct flight) == 128, "a power of two");
 
@@ -100,7 +106,9 @@ struct block_match {
     void *ctx;
     pid_t own[OWN_PLACES]; // a hash table; 0: an empty place
     struct block_part parts[PARTS];
-    uint32_t n_parts, n_writers, n_remapped;
+    struct block_part paths[PATHS]; // those of the parts that were learned
+    uint32_t heads[HEADS];
+    uint32_t n_parts, n_writers, n_remapped, n_paths, n_heads;
     struct writer writers[WRITERS];
     struct seen seen[SEQUENCES];
     struct busy busy[1 << BUSY_BITS];
@@ -256,9 +264,13 @@ static inline bool flight_better(const struct flight *f, const struct flight *be
         bool same = f->bio_sectors == event->sectors, best_same = best->bio_sectors == event->sectors;
         return same != best_same ? same : older_better(f->io.bio_ns, best->io.bio_ns, event->ts);
     }
-    uint8_t op = (uint8_t)block_op_of(event->rwbs);
+    uint8_t op = (uint8_t)block_event_op(event);
     bool fits = f->left == event->sectors && f->io.op == op;
     bool best_fits = best->left == event->sectors && best->io.op == op;
+    if (op == BLOCK_OTHER) { // of one key, whatever their sector
+        fits = f->io.sector == event->sector;
+        best_fits = best->io.sector == event->sector;
+    }
     if (fits != best_fits)
         return fits;
     return older_better(f->io.issue_ns, best->io.issue_ns, event->ts);
@@ -287,7 +299,7 @@ static inline struct flight *flight_find(struct block_match *match, const struct
 
 // What has no sector gets a key beyond all sectors, by kind of operation.
 static inline uint64_t event_key(const struct block_event *event) {
-    uint8_t op = (uint8_t)block_op_of(event->rwbs);
+    uint8_t op = (uint8_t)block_event_op(event);
     bool none = event->sector == BLOCK_NO_SECTOR || op == BLOCK_FLUSH || op == BLOCK_OTHER;
     return none ? BLOCK_NO_SECTOR - op : event->sector;
 }
@@ -301,8 +313,18 @@ static inline uint32_t disk_of(const struct block_match *match, uint32_t dev) {
     return dev;
 }
 
-// The bio of an empty flush: one key, apart from that of the flush requests.
+static inline void part_add(struct block_match *match, struct block_part part) {
+    uint32_t i = (part.dev * 0x9e3779b1u) >> 22;
+    while (match->parts[i].dev)
+        i = (i + 1) % PARTS;
+    match->parts[i] = part;
+    match->n_parts++;
+}
+
+// The bio of an empty flush, and one without a length that does something to the zone at its sector: one key for each
+// kind, apart from that of their requests.
 #define FLUSH_BIO (BLOCK_NO_SECTOR - 16)
+#define ZONE_BIO (BLOCK_NO_SECTOR - 17)
 
 static inline bool is_flush_bio(const struct block_event *event) {
     return !event->sectors && event->rwbs[0] == 'F' && event->rwbs_size > 1;
@@ -413,9 +435,22 @@ void bio_end(struct block_match *match, struct flight *f, uint64_t ts);
 void bio_data_end(struct block_match *match, struct flight *f, uint64_t ts);
 // One piece of a bio is no more, whose first piece that is. Whether there are others.
 bool flight_piece_done(struct flight *first);
-// The bios that joined the request f, one behind the other, have ended with it.
+// A new one; NULL: no room. Whose it is, is not told yet.
+struct flight *bio_add(struct block_match *match, const struct block_event *event, uint64_t key);
+// One for a partition was told, before a control group's limit.
+void bio_of_partition(struct block_match *match, const struct block_event *event);
+// The bios that joined the request f have ended with it.
 void bio_riders_end(struct block_match *match, const struct flight *f, uint64_t ts);
 // The last completion of a flush sequence: of no length, at the sector where the data began, or ended.
 void bio_sequence_end(struct block_match *match, const struct block_event *event);
+
+// ---- block_remap.c ----
+
+void bio_remapped(struct block_match *match, const struct block_event *event);
+// f has ended: so does the bio of another disk, when it was that one.
+void sent_end(struct block_match *match, const struct flight *f, uint64_t ts);
+// Events of paths, which are the heads' disks: path_learn is told of every remapped bio.
+void path_learn(struct block_match *match, const struct block_event *remap);
+void path_failed(struct block_match *match, struct flight *f);
 
 #endif

@@ -45,7 +45,12 @@ uint8_t rwbs_take(struct block_match *match, struct flight *f, const struct bloc
     }
     size_t n = strnlen(event->rwbs, event->rwbs_size < BLOCK_RWBS ? event->rwbs_size : BLOCK_RWBS - 1);
     memcpy(f->io.rwbs, event->rwbs, n);
-    uint8_t key = block_key_of(f->io.rwbs, (uint8_t)block_op_of(f->io.rwbs)), op = block_key_op(key);
+    uint8_t op = (uint8_t)block_event_op(event), key = block_key_of(f->io.rwbs, op);
+    if (block_no_letter(f->io.rwbs)) { // one name on every kernel
+        memset(f->io.rwbs, 0, sizeof(f->io.rwbs));
+        block_key_name(key, f->io.rwbs);
+        return key;
+    }
     bool flushes = f->io.rwbs[0] == 'F' || key >> 3 & BLOCK_FUA;
     if (flushes || op == BLOCK_OTHER || n > 7 || event->rwbs_size < 8)
         return key;
@@ -97,6 +102,10 @@ static void on_arrival(struct block_match *match, const struct block_event *even
         f->io.sector = event->sector;
         flight_by(match, f, event);
     }
+    if (f->remapped) { // the bio itself was sent on, and is not told again
+        f->remapped = false;
+        match->n_remapped--;
+    }
     flight_state(match, f, FLIGHT_QUEUED);
     f->requested = true;
     f->io.arrival_ns =
@@ -113,7 +122,27 @@ static void flush_for(struct block_match *match, struct flight *f) {
     memcpy(f->io.comm, asker->comm, BLOCK_COMM);
 }
 
+// What is done to a zone has no length: its request is known by the zone's sector, until it is issued.
+static struct flight *zone_bio_take(struct block_match *match, const struct block_event *event, uint64_t key) {
+    if (!match->by_state[FLIGHT_BIO])
+        return NULL;
+    struct flight *best = NULL;
+    uint8_t bio_key = block_key_of(event->rwbs, BLOCK_OTHER); // a program's command at the first zone has no flags
+    for (struct flight *f = chain_first(match, event->dev, ZONE_BIO); f; f = chain_next(match, f))
+        if (flight_fits(f, event, ZONE_BIO, FLIGHT_BIO) && f->io.sector == event->sector && f->io.bio_key == bio_key &&
+            (!best || f->io.bio_ns < best->io.bio_ns))
+            best = f;
+    if (!best)
+        return NULL;
+    limit_no_sector(match, event, key, FLIGHT_ISSUED);
+    flight_move(match, best, key);
+    best->io.arrival_ns = best->io.bio_ns;
+    return best;
+}
+
 static void on_issue(struct block_match *match, const struct block_event *event) {
+    if (!event->dev) // of no disk: a command of the SCSI layer's own, before 5.14
+        return;
     uint64_t key = event_key(event);
     match->counts.issued++;
     struct flight *f = match->by_state[FLIGHT_QUEUED] ? flight_find(match, event, key, FLIGHT_QUEUED) : NULL;
@@ -127,6 +156,8 @@ static void on_issue(struct block_match *match, const struct block_event *event)
         if (f && !f->io.arrival_ns)
             f->io.arrival_ns = f->io.bio_ns;
     }
+    if (!f && key == BLOCK_NO_SECTOR - BLOCK_OTHER)
+        f = zone_bio_take(match, event, key);
     if (!f) {
         if (key != event->sector)
             limit_no_sector(match, event, key, FLIGHT_ISSUED);
@@ -147,6 +178,7 @@ static void on_issue(struct block_match *match, const struct block_event *event)
     f->suspect = event->ts <= match->lost_ts; // read after the gap was seen, yet from before its end
     f->requested = true;
     f->left = event->sectors;
+    f->no_letter = key == event->sector && block_no_letter(event->rwbs);
     if (!f->io.requeues || !f->io.bytes)
         f->io.bytes = event->bytes;
     f->io.key = rwbs_take(match, f, event);
@@ -185,12 +217,8 @@ void flight_tell(struct block_match *match, const struct flight *f, uint64_t ts,
     struct block_io io = f->io;
     io.end_ns = ts;
     io.what = (uint8_t)what;
-    if (what == BLOCK_IO_REQUEST) {
-        io.bio_ns = 0; // its bio lives on
-    } else {
-        io.issue_ns = f->io.bio_ns;
-        io.bytes = f->bio_bytes;
-    }
+    io.issue_ns = f->io.bio_ns;
+    io.bytes = f->bio_bytes;
     if (what == BLOCK_IO_BIO) {
         io.arrival_ns = 0;
         io.key = f->io.bio_key;
@@ -202,27 +230,85 @@ static void flight_done(struct block_match *match, struct flight *f, uint64_t ts
     match->counts.completed++;
     match->counts.errors += f->io.error != 0;
     bool bio_lives_on = f->io.bio_ns && (f->split || f->tail);
-    if (bio_lives_on) {
-        flight_tell(match, f, ts, BLOCK_IO_REQUEST);
+    if (bio_lives_on || f->sent) {
+        struct block_io io = f->io;
+        io.end_ns = ts;
+        if (bio_lives_on)
+            io.bio_ns = 0;
+        io_tell(match, &io, f->own);
     } else {
         f->io.end_ns = ts;
         io_tell(match, &f->io, f->own);
     }
-    if (match->by_state[FLIGHT_RIDER] && f->io.sector != BLOCK_NO_SECTOR)
+    if (f->io.sector != BLOCK_NO_SECTOR && (match->by_state[FLIGHT_RIDER] || f->io.op == BLOCK_DISCARD))
         bio_riders_end(match, f, ts);
-    if (bio_lives_on)
+    if (bio_lives_on) {
         bio_data_end(match, f, ts);
-    else
-        flight_remove(match, f);
+        return;
+    }
+    sent_end(match, f, ts);
+    flight_remove(match, f);
+}
+
+// The request failed before a driver had it: the disk is off line, or goes. Nobody can say how long it took the disk,
+// so it is told as what has no request: it ended, after it waited so long.
+static struct flight *flight_unissued(struct block_match *match, const struct block_event *event, uint64_t key) {
+    struct flight *f = NULL;
+    if (key == BLOCK_NO_SECTOR - BLOCK_FLUSH) {
+        f = flight_add(match, event->dev, key);
+        if (!f)
+            return NULL;
+        f->io.sector = BLOCK_NO_SECTOR;
+        flight_by(match, f, event);
+        flush_for(match, f);
+    } else if (key == event->sector && event->sectors) {
+        f = flight_find(match, event, key, FLIGHT_QUEUED);
+        if (!f)
+            f = flight_find(match, event, key, FLIGHT_BIO);
+    }
+    if (!f || f->bio_sectors > event->sectors)
+        return NULL;
+    f->io.issue_ns = f->io.bio_ns ? f->io.bio_ns : f->io.arrival_ns ? f->io.arrival_ns : event->ts;
+    f->io.arrival_ns = 0;
+    f->io.bytes = event->bytes;
+    f->io.key = rwbs_take(match, f, event);
+    f->io.op = block_key_op(f->io.key);
+    f->io.what = BLOCK_IO_BIO;
+    f->requested = true;
+    return f;
+}
+
+// What is appended to a zone ends where it was put, which is not where it was issued: at the zone's beginning.
+static struct flight *appended(struct block_match *match, const struct block_event *event) {
+    struct flight *best = NULL;
+    for (uint32_t i = 0; i < match->high; i++) {
+        struct flight *f = &match->pool[i];
+        if (f->state == FLIGHT_ISSUED && f->no_letter && f->io.dev == event->dev && f->key < event->sector &&
+            f->left == event->sectors && f->io.issue_ns <= event->ts && (!best || f->io.issue_ns < best->io.issue_ns))
+            best = f;
+    }
+    return best;
 }
 
 static void on_complete(struct block_match *match, const struct block_event *event) {
-    uint8_t op = (uint8_t)block_op_of(event->rwbs);
+    if (!event->dev)
+        return;
+    uint8_t op = (uint8_t)block_event_op(event);
     uint64_t key = event_key(event);
     struct flight *f = flight_find(match, event, key, FLIGHT_ISSUED);
+    if (!f && block_no_letter(event->rwbs) && key == event->sector)
+        f = appended(match, event);
+    if (!f && event->error)
+        f = flight_unissued(match, event, key);
     // A completion of no length of something that was issued with one is not its end.
-    if (f && key == event->sector && !event->sectors && f->left && !event->error)
+    if (f && key == event->sector && !event->sectors && f->left && !event->error) {
+        if (event->old_dev) {
+            match->counts.requeues++;
+            path_failed(match, f);
+            return;
+        }
         f = NULL;
+    }
     if (!f) {
         if (!event->sectors && op != BLOCK_FLUSH && op != BLOCK_OTHER)
             match->counts.flush_ends++, bio_sequence_end(match, event);
@@ -241,37 +327,47 @@ static void on_complete(struct block_match *match, const struct block_event *eve
     flight_done(match, f, event->ts);
 }
 
-void block_match_event(struct block_match *match, const struct block_event *told) {
-    match->counts.events++;
-    match->now = told->ts > match->now ? told->ts : match->now;
-    switch ((enum block_kind)told->kind) {
+static void request_event(struct block_match *match, const struct block_event *event) {
+    switch ((enum block_kind)event->kind) {
     case BLOCK_START:
     case BLOCK_INSERT:
-        on_arrival(match, told);
+        on_arrival(match, event);
         break;
     case BLOCK_ISSUE:
-        on_issue(match, told);
+        on_issue(match, event);
         break;
     case BLOCK_REQUEUE:
-        on_requeue(match, told);
+        on_requeue(match, event);
         break;
     case BLOCK_MERGE:
-        on_merge(match, told);
+        on_merge(match, event);
         break;
     case BLOCK_ERROR:
         match->counts.errors_reported++;
         break;
-    case BLOCK_COMPLETE:
-        on_complete(match, told);
-        break;
-    case BLOCK_WB_BEGIN:
-    case BLOCK_WB_END:
-        on_writeback(match, told);
-        break;
     default:
-        bio_event(match, told);
+        on_complete(match, event);
         break;
     }
+}
+
+// A request of a path is told of its disk; old_dev: of the path.
+static void path_event(struct block_match *match, const struct block_event *told) {
+    struct block_event event = *told;
+    event.dev = disk_of(match, told->dev);
+    event.old_dev = told->dev;
+    request_event(match, &event);
+}
+
+void block_match_event(struct block_match *match, const struct block_event *told) {
+    match->counts.events++;
+    match->now = told->ts > match->now ? told->ts : match->now;
+    if (told->kind > BLOCK_COMPLETE)
+        told->kind >= BLOCK_WB_BEGIN ? on_writeback(match, told) : bio_event(match, told);
+    else if (__builtin_expect(match->n_paths, 0) && disk_of(match, told->dev) != told->dev)
+        path_event(match, told);
+    else
+        request_event(match, told);
 }
 
 void block_match_own(struct block_match *match, const pid_t *tids, size_t n) {
@@ -287,13 +383,10 @@ void block_match_own(struct block_match *match, const pid_t *tids, size_t n) {
 void block_match_parts(struct block_match *match, const struct block_part *parts, size_t n) {
     memset(match->parts, 0, sizeof(match->parts));
     match->n_parts = 0;
-    for (size_t at = 0; at < n && at < PARTS / 2; at++) {
-        uint32_t i = (parts[at].dev * 0x9e3779b1u) >> 22;
-        while (match->parts[i].dev)
-            i = (i + 1) % PARTS;
-        match->parts[i] = parts[at];
-        match->n_parts++;
-    }
+    for (size_t at = 0; at < n && at < PARTS / 2; at++)
+        part_add(match, parts[at]);
+    for (uint32_t i = 0; i < match->n_paths; i++)
+        part_add(match, match->paths[i]);
 }
 
 // Gives up what is in flight; the pieces of a split bio stand alone without their first.
@@ -310,9 +403,16 @@ static void flight_give_up(struct block_match *match, struct flight *f) {
     flight_remove(match, f);
 }
 
-void block_match_drop(struct block_match *match, uint32_t dev) {
+// What was last told of it.
+static uint64_t flight_latest(const struct flight *f) {
+    uint64_t since = f->io.issue_ns > f->io.arrival_ns ? f->io.issue_ns : f->io.arrival_ns;
+    return since > f->io.bio_ns ? since : f->io.bio_ns;
+}
+
+void block_match_drop(struct block_match *match, uint32_t dev, uint64_t before_ns) {
     for (uint32_t i = 0; i < match->high; i++)
-        if (match->pool[i].state != FLIGHT_FREE && match->pool[i].io.dev == dev) {
+        if (match->pool[i].state != FLIGHT_FREE && match->pool[i].io.dev == dev &&
+            flight_latest(&match->pool[i]) < before_ns) {
             flight_give_up(match, &match->pool[i]);
             match->counts.dropped++;
         }
@@ -347,8 +447,7 @@ static void match_grow(struct block_match *match) {
 void block_match_tidy(struct block_match *match, uint64_t now) {
     for (uint32_t i = 0; i < match->high; i++) {
         struct flight *f = &match->pool[i];
-        uint64_t since = f->io.issue_ns > f->io.arrival_ns ? f->io.issue_ns : f->io.arrival_ns;
-        since = since > f->io.bio_ns ? since : f->io.bio_ns;
+        uint64_t since = flight_latest(f);
         if (f->state == FLIGHT_TAIL && f->io.issue_ns + TAIL_NS < now)
             bio_end(match, f, f->io.issue_ns);
         if (f->state == FLIGHT_FREE || since + OLD_NS > now)

@@ -77,8 +77,12 @@ struct block_part {
     uint32_t dev, disk;
 };
 void block_match_parts(struct block_match *match, const struct block_part *parts, size_t n);
-// The disk is gone: so is what was in flight on it.
-void block_match_drop(struct block_match *match, uint32_t dev);
+// NVMe disks that have several paths (copied, at most 32): what they send bios to are paths of theirs, which no file
+// names. It is not when it is another disk's number now. Both before block_match_parts.
+void block_match_heads(struct block_match *match, const uint32_t *heads, size_t n);
+void block_match_no_path(struct block_match *match, uint32_t dev);
+// The disk is gone: so is what was in flight on it since before that time.
+void block_match_drop(struct block_match *match, uint32_t dev, uint64_t before_ns);
 // Events were lost just before `ts`: everything in flight becomes suspect.
 void block_match_lost(struct block_match *match, uint64_t ts);
 // Between drains: makes room for twice as many when the table is half full, and gives up what is hopelessly old.

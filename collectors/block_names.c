@@ -13,8 +13,11 @@
 
 struct name {
     uint32_t dev;
-    bool disk, gone; // disk: has request events; gone: not in /sys/block (any more)
+    bool disk, found; // disk: has request events; found: in the reading under way
+    bool head;        // of NVMe with several paths, which are hidden: their requests are its
     uint64_t sectors;
+    uint64_t gone_ns,
+        before_ns; // since when it is not in /sys/block; the same of the disk that had its number before it
     const struct text *text;
 };
 
@@ -104,8 +107,12 @@ static void read_one(struct block_names *names, const char *entry) {
     if (!name)
         name = name_add(names, dev);
     snprintf(path, sizeof(path), "%s/%s/mq", names->dir, entry);
-    name->disk = stat(path, &st) == 0;
-    name->gone = false;
+    name->head = stat(path, &st) != 0 && !strncmp(entry, "nvme", 4);
+    name->disk = stat(path, &st) == 0 || name->head;
+    name->found = true;
+    if (name->gone_ns)
+        name->before_ns = name->gone_ns;
+    name->gone_ns = 0;
     snprintf(path, sizeof(path), "%s/%s/size", names->dir, entry);
     name->sectors = format_file(path, text, sizeof(text)) > 0 ? strtoull(text, NULL, 10) : 0;
     read_parts(names, entry, dev);
@@ -122,7 +129,7 @@ static void names_read(struct block_names *names, uint64_t now_ns) {
     names->read_ns = now_ns;
     names->n_parts = 0;
     for (uint32_t i = 0; i < names->n; i++)
-        names->names[i].gone = true;
+        names->names[i].found = false;
     DIR *dir = opendir(names->dir);
     if (!dir)
         return;
@@ -130,6 +137,9 @@ static void names_read(struct block_names *names, uint64_t now_ns) {
         if (entry->d_name[0] != '.')
             read_one(names, entry->d_name);
     closedir(dir);
+    for (uint32_t i = 0; i < names->n; i++)
+        if (!names->names[i].found && !names->names[i].gone_ns)
+            names->names[i].gone_ns = now_ns;
 }
 
 bool block_names_refresh(struct block_names *names, uint64_t now_ns) {
@@ -152,7 +162,7 @@ const struct text *block_names_get(struct block_names *names, uint32_t dev, uint
     }
     if (!name) {
         name = name_add(names, dev);
-        name->gone = true;
+        name->gone_ns = now_ns;
         name->text = text_printf("%u:%u", dev >> 20, dev & 0xfffff);
     }
     return name->text;
@@ -160,11 +170,19 @@ const struct text *block_names_get(struct block_names *names, uint32_t dev, uint
 
 bool block_names_disk(const struct block_names *names, uint32_t i, uint32_t *dev) {
     for (uint32_t at = 0; at < names->n; at++)
-        if (names->names[at].disk && !names->names[at].gone && i-- == 0) {
+        if (names->names[at].disk && !names->names[at].gone_ns && i-- == 0) {
             *dev = names->names[at].dev;
             return true;
         }
     return false;
+}
+
+size_t block_names_heads(const struct block_names *names, uint32_t *heads, size_t n) {
+    size_t found = 0;
+    for (uint32_t at = 0; at < names->n && found < n; at++)
+        if (names->names[at].head && !names->names[at].gone_ns)
+            heads[found++] = names->names[at].dev;
+    return found;
 }
 
 static const struct name *name_of(const struct block_names *names, uint32_t dev) {
@@ -176,9 +194,14 @@ uint64_t block_names_sectors(const struct block_names *names, uint32_t dev) {
     return name ? name->sectors : 0;
 }
 
-bool block_names_gone(const struct block_names *names, uint32_t dev) {
+uint64_t block_names_gone(const struct block_names *names, uint32_t dev) {
     const struct name *name = name_of(names, dev);
-    return name && name->gone;
+    return name ? name->gone_ns : 0;
+}
+
+uint64_t block_names_before(const struct block_names *names, uint32_t dev) {
+    const struct name *name = name_of(names, dev);
+    return name ? name->before_ns : 0;
 }
 
 size_t block_names_parts(const struct block_names *names, const struct block_part **parts) {

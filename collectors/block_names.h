@@ -19,11 +19,17 @@ bool block_names_refresh(struct block_names *names, uint64_t now_ns);
 // Valid until the next refresh; take a reference to keep it.
 const struct text *block_names_get(struct block_names *names, uint32_t dev, uint64_t now_ns);
 
-// The disks that have request events (blk-mq ones): i from 0 until false. bio-based ones (zram, dm, md) have none.
+// The disks that have request events (blk-mq ones, and those that send bios on to hidden ones): i from 0 until false.
+// Other bio-based ones (zram, dm, md) have none.
 bool block_names_disk(const struct block_names *names, uint32_t i, uint32_t *dev);
-// Its length in sectors of 512 bytes, 0: not known; and whether it is gone from /sys/block.
+// NVMe disks with several paths, at most n; how many.
+size_t block_names_heads(const struct block_names *names, uint32_t *heads, size_t n);
+// Its length in sectors of 512 bytes, 0: not known.
 uint64_t block_names_sectors(const struct block_names *names, uint32_t dev);
-bool block_names_gone(const struct block_names *names, uint32_t dev);
+// Since when it is known that it is gone from /sys/block (0: it is there), and that the disk was which had its number
+// before it (0: none).
+uint64_t block_names_gone(const struct block_names *names, uint32_t dev);
+uint64_t block_names_before(const struct block_names *names, uint32_t dev);
 // Number of partitions; their pairs stay valid until the next refresh.
 size_t block_names_parts(const struct block_names *names, const struct block_part **parts);
 

@@ -22,11 +22,11 @@ ALWAYS bool record_read(struct block_match *match, struct record *r) {
     return r->ts >= match->now && r->sector != BLOCK_NO_SECTOR;
 }
 
-// Of an end no more is asked than that it has a sector.
+// Of an end no more is asked than that it has a sector, and is not of a discard: others may have joined it.
 ALWAYS bool word_has_sector(const uint8_t *rwbs) {
-    const uint32_t read_write_discard = 1u << ('R' - 'A') | 1u << ('W' - 'A') | 1u << ('D' - 'A');
+    const uint32_t read_write = 1u << ('R' - 'A') | 1u << ('W' - 'A');
     uint32_t letter = *rwbs - (uint32_t)'A';
-    return letter < 32 && read_write_discard >> letter & 1;
+    return letter < 32 && read_write >> letter & 1;
 }
 
 // The flight at that sector, when there is but one. r->slot: its place, when it stands alone in its chain, or 0.
@@ -124,7 +124,7 @@ ALWAYS bool quick_complete(struct block_match *match, const struct block_layout 
         match->by_state[FLIGHT_RIDER])
         return false;
     struct flight *f = only_flight(match, r);
-    if (!f || f->state != FLIGHT_ISSUED || f->left != r->sectors || f->split || f->tail || f->io.error)
+    if (!f || f->state != FLIGHT_ISSUED || f->left != r->sectors || f->split || f->tail || f->sent || f->io.error)
         return false;
     match->now = r->ts;
     match->counts.completed++;

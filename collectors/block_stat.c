@@ -343,7 +343,7 @@ void block_stat_io(struct block_stat *stat, const struct block_io *io) {
 
 void block_stat_count(struct block_stat *stat, const struct block_event *complete) {
     struct block_device *device = &stat->devices[block_stat_device(stat, complete->dev)];
-    uint8_t op = (uint8_t)block_op_of(complete->rwbs);
+    uint8_t op = (uint8_t)block_event_op(complete);
     device->ios[op]++;
     device->bytes[op] += complete->sectors * 512ull;
     if (complete->error)

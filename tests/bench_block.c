@@ -76,7 +76,7 @@ static double cpu_ns(void) {
 // The next round is another time.
 static void forget(struct way *way) {
     for (uint32_t i = 0; i < way->stat->n_devices; i++)
-        block_match_drop(way->match, way->stat->devices[i].dev);
+        block_match_drop(way->match, way->stat->devices[i].dev, UINT64_MAX);
     way->match->now = 0;
 }
 

@@ -302,7 +302,9 @@ static void partitions_and_gone_disks(void **state) {
     at(BLOCK_ISSUE, 31, "R", 16, 8);
     bio(32, "R", 100, 100);
     at(BLOCK_SPLIT, 33, "R", 100, 50);
-    block_match_drop(match, 7 << 20);
+    block_match_drop(match, 7 << 20, 32);
+    assert_int_equal(counts()->dropped, 2); // what began before it was gone
+    block_match_drop(match, 7 << 20, 100);
     assert_int_equal(counts()->dropped, 4);
     assert_int_equal(block_match_in_flight(match), 0);
     at(BLOCK_BIO_COMPLETE, 40, "R", 8, 8);

@@ -379,7 +379,7 @@ static void busy_time(void **state) {
     at(BLOCK_COMPLETE, 520, "R", 24, 8);
     assert_int_equal(block_match_busy(match, dev, 600), 10);
     at(BLOCK_ISSUE, 610, "R", 24, 8);
-    block_match_drop(match, dev); // gone with what it had
+    block_match_drop(match, dev, 700); // gone with what it had
     at(BLOCK_ISSUE, 700, "R", 8, 8);
     at(BLOCK_COMPLETE, 710, "R", 8, 8);
     assert_int_equal(block_match_busy(match, dev, 800), 10);

@@ -1,5 +1,5 @@
 // A device-mapper device that sends all I/O on to another disk, without the dmsetup program: dm_linear NAME DISK
-// Prints its numbers, MAJOR:MINOR.
+// [CHUNK]. What crosses a multiple of CHUNK (sectors) is cut there. Prints its numbers, MAJOR:MINOR.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/dm-ioctl.h>
@@ -31,8 +31,8 @@ static void control(int fd, unsigned long what, const char *name, const char *wo
 }
 
 int main(int argc, char **argv) {
-    if (argc != 3) {
-        fprintf(stderr, "usage: dm_linear NAME DISK\n");
+    if (argc != 3 && argc != 4) {
+        fprintf(stderr, "usage: dm_linear NAME DISK [CHUNK]\n");
         return 2;
     }
     uint64_t bytes;
@@ -45,12 +45,18 @@ int main(int argc, char **argv) {
     control(fd, DM_DEV_CREATE, argv[1], "create");
     dev_t dev = ask.head.dev;
     memset(&ask, 0, sizeof(ask));
-    struct dm_target_spec *target = (struct dm_target_spec *)(ask.bytes + sizeof(ask.head));
-    target->length = bytes / 512;
-    strcpy(target->target_type, "linear");
-    int length = snprintf((char *)(target + 1), 256, "%s 0", argv[2]);
-    target->next = (uint32_t)(sizeof(*target) + ((size_t)length + 8) / 8 * 8);
-    ask.head.target_count = 1;
+    uint64_t chunk = argc > 3 ? strtoull(argv[3], NULL, 10) : bytes / 512, at = sizeof(ask.head);
+    for (uint64_t first = 0, end; first < bytes / 512; first = end) {
+        struct dm_target_spec *target = (struct dm_target_spec *)(ask.bytes + at);
+        end = first + chunk < bytes / 512 ? first + chunk : bytes / 512;
+        target->sector_start = first;
+        target->length = end - first;
+        strcpy(target->target_type, "linear");
+        int length = snprintf((char *)(target + 1), 256, "%s %lu", argv[2], first);
+        target->next = (uint32_t)(sizeof(*target) + ((size_t)length + 8) / 8 * 8);
+        at += target->next;
+        ask.head.target_count++;
+    }
     control(fd, DM_TABLE_LOAD, argv[1], "load");
     memset(&ask, 0, sizeof(ask));
     control(fd, DM_DEV_SUSPEND, argv[1], "resume"); // without the flag: it resumes

@@ -1,10 +1,12 @@
 // A load on a disk that counts itself: io_load PATH OP COUNT THREADS BYTES random|sequential [FIRST]
-// OP: read, write, mix (half and half), fsync (a write and an fdatasync each), discard (on a block device). Each thread
-// has one operation under way, with O_DIRECT, so THREADS is the queue depth; FIRST is the byte where sequential ones
-// begin. Prints one line: how many operations of each kind were done, how many of them failed, and their latency as the
-// program saw it (ns: min, mean, p50, p99, max).
+// OP: read, write, mix (half and half), fsync (a write and an fdatasync each); on a block device discard, zero (it
+// writes zeroes by itself) and zone (a zone is reset), which are counted as discards. Each thread has one operation
+// under way, with O_DIRECT, so THREADS is the queue depth; FIRST is the byte where sequential ones begin. Prints one
+// line: how many operations of each kind were done, how many of them failed, and their latency as the program saw it
+// (ns: min, mean, p50, p99, max).
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/blkzoned.h>
 #include <linux/fs.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -21,6 +23,7 @@ static const char *op;
 static uint64_t size, bytes, count, first_byte;
 static uint64_t *latencies; // count of them, each thread its own stretch
 static int sequential;
+static unsigned long range_ioctl; // 0: the operation is none
 
 struct worker {
     pthread_t thread;
@@ -57,8 +60,9 @@ static void *work(void *argument) {
         uint64_t at = block % blocks * bytes, range[2] = {at, bytes};
         int reads = !strcmp(op, "read") || (!strcmp(op, "mix") && next_random(&w->seed) & 1);
         uint64_t start = now();
-        if (!strcmp(op, "discard")) {
-            w->errors += ioctl(fd, BLKDISCARD, range) != 0;
+        if (range_ioctl) {
+            struct blk_zone_range zone = {at / 512, bytes / 512};
+            w->errors += ioctl(fd, range_ioctl, range_ioctl == BLKRESETZONE ? (void *)&zone : (void *)range) != 0;
             w->discards++;
         } else if (reads) {
             w->errors += pread(fd, buffer, bytes, (off_t)at) != (ssize_t)bytes;
@@ -84,11 +88,15 @@ static int compare(const void *a, const void *b) {
 
 int main(int argc, char **argv) {
     if (argc != 7 && argc != 8) {
-        fprintf(stderr,
-                "usage: io_load PATH read|write|mix|fsync|discard COUNT THREADS BYTES random|sequential [FIRST]\n");
+        fprintf(stderr, "usage: io_load PATH read|write|mix|fsync|discard|zero|zone COUNT THREADS BYTES "
+                        "random|sequential [FIRST]\n");
         return 2;
     }
     op = argv[2];
+    range_ioctl = !strcmp(op, "discard") ? BLKDISCARD
+                  : !strcmp(op, "zero")  ? BLKZEROOUT
+                  : !strcmp(op, "zone")  ? BLKRESETZONE
+                                         : 0;
     count = strtoull(argv[3], NULL, 10);
     int threads = atoi(argv[4]);
     bytes = strtoull(argv[5], NULL, 10);

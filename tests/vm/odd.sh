@@ -1,0 +1,106 @@
+# What is odd: bios that are cut, sent on and chained (dm, raid0), what has no letter (zeroes that are written, zones that are reset), a disk that
+# goes off line with requests in its queue, disks that are taken away with requests under way.
+. /lib.sh
+config=/sys/kernel/config/nullb
+mount -t configfs none /sys/kernel/config || fail "no configfs"
+
+# disk NAME SETTING...: a null_blk of 1 ms; its device's name goes into the variable NAME.
+disk() {
+    name=$1
+    shift
+    mkdir $config/$name || fail "no disk $name"
+    for pair in size=64 irqmode=2 queue_mode=2 memory_backed=1 completion_nsec=1000000 "$@" power=1; do
+        echo "${pair#*=}" >$config/$name/${pair%%=*} || fail "$name: $pair"
+    done
+    device=$name # newer kernels; older ones number them
+    [ -b /dev/$name ] || device=nullb$(cat $config/$name/index)
+    eval "$name=$device"
+}
+
+# under_way DEVICE: waits until it has requests.
+under_way() {
+    i=0
+    until grep -q '[1-9]' "/sys/block/$1/inflight"; do
+        i=$((i + 1))
+        [ $i -lt 200 ] || fail "no I/O on $1: $(cat /tmp/read)"
+        sleep 0.02
+    done
+}
+
+# sized DEVICE OP COUNT DEPTH BYTES
+sized() {
+    echo "load $1 0 $2 $4 $(io_load "/dev/$1" "$2" "$3" "$4" "$5" random) bytes $5"
+}
+
+disk left
+disk right completion_nsec=5000000
+disk under size=4
+disk zoned zoned=1 zone_size=4
+disk cut discard=1
+echo 64 >/sys/block/$cut/queue/max_sectors_kb
+disk gone completion_nsec=1500000000
+
+echo md0 >/sys/module/md_mod/parameters/new_array || fail "no md"
+md=/sys/block/md0/md
+echo none >$md/metadata_version
+echo raid0 >$md/level || fail "no raid0"
+echo 2 >$md/raid_disks
+echo 65536 >$md/chunk_size
+slot=0
+for disk in $left $right; do
+    cat /sys/block/$disk/dev >$md/new_dev || fail "md0 does not take $disk"
+    echo 65536 >$md/dev-$disk/size
+    echo $slot >$md/dev-$disk/slot
+    slot=$((slot + 1))
+done
+echo active >$md/array_state || fail "md0 does not start: $(cat $md/array_state)"
+numbers=$(dm_linear over /dev/$under 256) || fail "no device-mapper disk"
+over=$(basename "$(readlink /sys/dev/block/$numbers)")
+for disk in md0 $over; do
+    io_load /dev/$disk read 1 1 4096 random >/dev/null # its partition table is read
+done
+sleep 0.5
+watch disk 0.5
+
+for op in read write; do
+    sized $over $op 50 2 262144
+    sized md0 $op 50 2 262144
+    sized $cut $op 50 2 262144
+done
+sized $over zero 20 1 262144
+sized $over fsync 20 1 4096
+sized md0 fsync 20 1 4096
+sized $zoned zone 12 1 4194304
+sized $cut zero 20 1 65536
+sized $cut discard 20 1 65536
+if [ -b /dev/sda ]; then
+    knobs=/sys/bus/pseudo/drivers/scsi_debug
+    sized sda zero 50 1 65536
+    echo 300000000 >$knobs/ndelay
+    io_load /dev/sdb read 16 8 4096 random >/tmp/read &
+    reader=$!
+    io_load /dev/sdb write 16 8 4096 random >/tmp/write &
+    under_way sdb
+    sleep 0.1
+    echo offline >/sys/block/sdb/device/state || fail "sdb does not go off line"
+    wait $reader $!
+    echo "load sdb 0 read 8 $(cat /tmp/read) bytes 4096"
+    echo "load sdb 0 write 8 $(cat /tmp/write) bytes 4096"
+    echo 1500000000 >$knobs/ndelay 2>/dev/null || echo 900000000 >$knobs/ndelay
+    io_load /dev/sdc read 4 4 4096 random >/tmp/read &
+    reader=$!
+    under_way sdc
+    sleep 0.2 # all four
+    echo 1 >/sys/block/sdc/device/delete
+    wait $reader
+    echo "load sdc 0 read 4 $(cat /tmp/read) bytes 4096"
+fi
+io_load /dev/$gone read 4 4 4096 random >/tmp/read &
+reader=$!
+under_way $gone
+rmdir $config/gone
+wait $reader
+echo "load $gone 0 read 4 $(cat /tmp/read) bytes 4096"
+echo "disks left=$left right=$right under=$under over=$over zoned=$zoned cut=$cut gone=$gone"
+watch_end 0.5
+none_left
