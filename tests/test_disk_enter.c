@@ -358,6 +358,26 @@ static void what_has_no_room(void **state) {
     frame_unref(frame);
 }
 
+// What was waited for has just ended: Enter does not open a row of another table.
+static void row_that_went(void **state) {
+    (void)state;
+    struct frame *frame = forge_frame(2);
+    struct section *section = forge_section("block", 2);
+    section_table(section, forge_table(&block_devices_table, "vda|1|2"));
+    section_table(section, forge_table(&block_waiting_table, ""));
+    frame_add_section(frame, section, 0);
+    const struct frame *list[] = {frame};
+    struct look other;
+    forge_look(&other, list, 1);
+    struct pane *pane = pane_new(&view_disk);
+    focus(pane, "io_in_flight", NULL);
+    struct pane_answer answer = forge_key(pane, &other, KEY_VIEW_ENTER, true);
+    assert_string_equal(answer.message, "no row is there now; Space freezes");
+    assert_string_equal(view_disk.parts[pane->focus].name, "io_in_flight");
+    pane_free(pane);
+    frame_unref(frame);
+}
+
 // At 80 columns how long, what, where and who; on wider screens the rest, the group at last.
 static void the_list(void **state) {
     (void)state;
@@ -409,9 +429,13 @@ static void the_list(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows),        cmocka_unit_test(the_list),
-        cmocka_unit_test(to_the_task), cmocka_unit_test(limits_and_waiting),
-        cmocka_unit_test(every_range), cmocka_unit_test(what_has_no_room),
+        cmocka_unit_test(rows),
+        cmocka_unit_test(the_list),
+        cmocka_unit_test(row_that_went),
+        cmocka_unit_test(to_the_task),
+        cmocka_unit_test(limits_and_waiting),
+        cmocka_unit_test(every_range),
+        cmocka_unit_test(what_has_no_room),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

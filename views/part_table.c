@@ -296,6 +296,11 @@ static void invert_sort(struct table_state *self) {
 static bool enter(struct part_context *ctx) {
     struct table_state *self = ctx->state;
 
+    if (!self->rows.n && ctx->focused && (spec_of(ctx)->opens || spec_of(ctx)->jump_pane)) {
+        // Rows come and go: the key must not open one of another table instead.
+        snprintf(ctx->message, sizeof(ctx->message), "no row is there now%s", ctx->look->live ? "; Space freezes" : "");
+        return true;
+    }
     if (!self->rows.n)
         return false;
     size_t row = rows_at(&self->rows, (size_t)(self->selected ? self->place : 0));
