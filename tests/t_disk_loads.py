@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# needs: root, fio, loop devices; loads of every kind are counted to the last I/O, also a million; hotplug, filters, lost events and a reader that cannot keep up
-"""Arguments choose: t_disk_loads.py [loads] [million] [hotplug] [filter] [lost] [zram]."""
-import fcntl, os, signal, subprocess, sys, time
+# needs: root, fio, loop devices; loads of every kind are counted to the last I/O, also a million; who waits how long; hotplug, filters, lost events and a reader that cannot keep up
+"""Arguments choose: t_disk_loads.py [loads] [million] [hotplug] [filter] [waits] [lost] [zram]."""
+import fcntl, json, os, signal, subprocess, sys, time
 
 from disks import *
 
@@ -150,6 +150,36 @@ def filters(work):
     loop.detach()
 
 
+def waits(work):
+    """Who waits, and how long: by process and by group the same as by disk, and what fio says of its own I/Os."""
+    loop = Loop(work, 16)
+    load = ["fio", "--direct=1", "--bs=4k", "--size=16M", "--time_based", "--runtime=2", "--thread",
+            f"--filename={loop.path}", "--output-format=json"]
+    loads = {"many": ["--rw=randread", "--ioengine=libaio", "--iodepth=16", "--rate_iops=2000"],
+             "large": ["--rw=write", "--bs=1M", "--ioengine=psync", "--rate=40m"]}
+    ktop = Ktop()
+    running = [subprocess.Popen([*load, f"--name={name}", *more], stdout=subprocess.PIPE, text=True) for name, more in loads.items()]
+    out = [p.communicate()[0] for p in running]
+    ktop.finish(0.6)
+    for process, text, op, direction in zip(running, out, "RW", ("read", "write")):
+        job = json.loads(text[text.index("{"):])["jobs"][0][direction]
+        fios = job["lat_ns"]["mean"] * job["total_ios"] / 1000
+        waited = sum(r["total_us_per_s"] * f["interval_s"] for f in ktop.frames for r in f["tables"]["by_process"]
+                     if r["device"] == loop.name and r["pid"] == process.pid and r["op"] == op)
+        sums = sum(h["sum"] for h in ktop.hists("io_total_by_process", op, pid=process.pid))
+        check(0.4 * fios < waited < 1.02 * fios, f"waits: {op} {waited:.0f} us in all, fio {fios:.0f}")
+        check(abs(sums - waited) < 0.02 * waited + 10, f"waits: {op} the histogram has {sums:.0f} us of them")
+    for what in "latency", "queue", "total":
+        for op in "RW":
+            whole = ktop.count(f"io_{what}", op)
+            parts = {by: ktop.count(f"io_{what}_by_{by}", op) for by in ("process", "cgroup")}
+            check(whole and set(parts.values()) == {whole}, f"waits: io_{what} {op} {whole}, {parts}")
+    groups = {r["cgroup"] for r in ktop.rows("by_process", device=loop.name, comm="fio")}
+    listed = {e["cgroup"] for f in ktop.frames for e in f["events"] if e["device"] == loop.name and e["comm"] == "fio"}
+    check(listed and listed <= groups, f"waits: the list says {listed}, by process {groups}")
+    loop.detach()
+
+
 def lost(work):
     """ktop stopped under load loses events, and says so; a buffer that is always too small makes it leave things out."""
     loop = Loop(work, 32)
@@ -190,7 +220,7 @@ def lost(work):
 def main():
     need("fio", "losetup")
     work = tmpfs()
-    parts = {"loads": loads, "million": million, "hotplug": hotplug, "filter": filters, "lost": lost, "zram": zram}
+    parts = {"loads": loads, "million": million, "hotplug": hotplug, "filter": filters, "waits": waits, "lost": lost, "zram": zram}
     for name in sys.argv[1:] or parts:
         parts[name](work)
 
