@@ -291,21 +291,82 @@ static void every_range(void **state) {
         do {
             const char *name = hist_select_set(select, spec);
             draw(pane);
-            for (int chosen = 0; chosen < 2; chosen++) {
+            for (int chosen = 0; chosen < 3; chosen++) {
                 uint64_t want = counted(pane, part, name);
                 assert_true(want > 20 && want <= 1500);
                 size_t found = over_the_ranges(pane, part);
                 if (found != want)
                     fail_msg("%s: %zu of %llu", name, found, (unsigned long long)want);
                 pane->focus = part;
-                forge_key(pane, &look, chosen ? 'V' : 'v', true);
+                forge_key(pane, &look, 'v', true);
             }
+            forge_key(pane, &look, 'V', true);
+            forge_key(pane, &look, 'V', true);
+            forge_key(pane, &look, 'V', true);
             sets++;
             forge_key(pane, &look, 'm', true);
         } while (hist_select_set(select, spec) != spec->sets[0]);
         pane_free(pane);
     }
     assert_int_equal(sets, 2 * 12);
+}
+
+static void add_hist(struct hist_set *set, const union cell *keys, uint64_t count) {
+    struct hist_acc *acc = xcalloc(1, sizeof(*acc));
+    while (count--)
+        hist_acc_add(acc, 50000);
+    hist_set_add(set, keys, hist_seal(acc));
+    free(acc);
+}
+
+static char *title_of(struct pane *pane, const struct look *at) {
+    struct grid *grid = grid_new(80, 30, true);
+    pane_draw(pane, at, grid_area(grid));
+    char *screen = forge_screen(grid), *begin = strstr(screen, "- > Over time");
+    assert_non_null(begin);
+    char *title = strndup(begin, strcspn(begin, "\n"));
+    free(screen);
+    grid_free(grid);
+    return title;
+}
+
+// Two containers whose paths begin alike are two, and the title says which; number 0 has two names.
+static void long_names(void **state) {
+#define POD "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0123456789abcdef.slice/"
+    (void)state;
+    struct frame *frame = forge_frame(2);
+    struct section *section = forge_section("block", 2);
+    struct hist_set *set = hist_set_new(&block_cgroup_hists[BLOCK_OF_TOTAL]);
+    add_hist(set, (union cell[]){{.text = text_from(POD "cri-aaaa.scope")}, {.text = text_from("R")}}, 5);
+    add_hist(set, (union cell[]){{.text = text_from(POD "cri-bbbb.scope")}, {.text = text_from("R")}}, 7);
+    section_hists(section, set);
+    set = hist_set_new(&block_process_hists[BLOCK_OF_TOTAL]);
+    add_hist(set, (union cell[]){{.num = 0}, {.text = text_from("(writeback)")}, {.text = text_from("W")}}, 1);
+    add_hist(set, (union cell[]){{.num = 12}, {.text = text_from("fio")}, {.text = text_from("W")}}, 1);
+    add_hist(set, (union cell[]){{.num = 0}, {.text = text_from("(throttled)")}, {.text = text_from("W")}}, 1);
+    section_hists(section, set);
+    frame_add_section(frame, section, 0);
+    const struct frame *list[] = {frame};
+    struct look other;
+    forge_look(&other, list, 1);
+    struct pane *pane = pane_new(&view_disk);
+    focus(pane, "io_latency", &part_heat);
+    forge_key(pane, &other, 'm', true);
+    assert_string_equal(forge_key(pane, &other, 'v', true).message, "pid 0 (writeback), (throttled), op all");
+    assert_string_equal(forge_key(pane, &other, 'v', true).message, "pid 12 fio, op all");
+    forge_key(pane, &other, 'm', true);
+    static const char *const ends[] = {"aaaa", "bbbb"};
+    for (int i = 0; i < 2; i++) {
+        char want[100];
+        forge_key(pane, &other, 'v', true);
+        char *title = title_of(pane, &other);
+        snprintf(want, sizeof(want), "- > Over time  Total time by cgroup, .pod0123456789abcdef.slice/cri-%s.scope -",
+                 ends[i]);
+        assert_string_equal(title, want);
+        free(title);
+    }
+    pane_free(pane);
+    frame_unref(frame);
 }
 
 // A path with no room beside the other terms is said to be left out; (others) are not one group.
@@ -429,13 +490,9 @@ static void the_list(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows),
-        cmocka_unit_test(the_list),
-        cmocka_unit_test(row_that_went),
-        cmocka_unit_test(to_the_task),
-        cmocka_unit_test(limits_and_waiting),
-        cmocka_unit_test(every_range),
-        cmocka_unit_test(what_has_no_room),
+        cmocka_unit_test(rows),          cmocka_unit_test(the_list),         cmocka_unit_test(long_names),
+        cmocka_unit_test(row_that_went), cmocka_unit_test(to_the_task),      cmocka_unit_test(limits_and_waiting),
+        cmocka_unit_test(every_range),   cmocka_unit_test(what_has_no_room),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

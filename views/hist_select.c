@@ -53,7 +53,7 @@ static bool is_op(const struct column *column) {
 
 // An operation of one letter stands for all its kinds: R for reads of any flags.
 static bool key_matches(const struct column *column, union cell value, const char *want) {
-    char text[64];
+    char text[FILTER_SIZE];
     if (cell_is_null(column, value))
         return false;
     if (column->type == COLUMN_TEXT) {
@@ -242,7 +242,7 @@ static void brief_text(const struct hist_select *select, const struct hist_def *
 void hist_select_status(struct part_context *ctx, const char *more, char *out, size_t size) {
     const struct hist_select *select = ctx->state;
     const struct hist_def *def = hist_select_def(select, ctx->part->spec, ctx->look);
-    char chosen[256];
+    char chosen[2 * FILTER_SIZE];
 
     if (!def)
         return;
@@ -257,6 +257,14 @@ void hist_select_status(struct part_context *ctx, const char *more, char *out, s
         brief_text(select, def, briefest, chosen, sizeof chosen);
         snprintf(out, size, "%s%s%s%s", def->title, chosen[0] ? ", " : "", chosen, more);
     }
+    if (text_width(out) <= ctx->room)
+        return;
+    // Of a group's path the end tells which it is.
+    const char *tail = chosen;
+    int room = ctx->room - text_width(def->title) - text_width(more) - 3;
+    while (*tail && (text_width(tail) > room || ((unsigned char)*tail & 0xc0) == 0x80))
+        tail++;
+    snprintf(out, size, "%s, \u2026%s%s", def->title, tail, more);
 }
 
 // ---- keys ----
@@ -271,7 +279,7 @@ struct next {
     const struct hist_select *select;
     int key, direction;
     const char *now; // "": all, which stands between the last and the first
-    char value[64], label[32];
+    char value[FILTER_SIZE], label[32];
 };
 
 // Takes the text over when it is past the one that is chosen, and nearer than what was found.
@@ -283,17 +291,29 @@ static bool offer(struct next *next, const char *text, bool number) {
     return true;
 }
 
+// Threads of one process may have several names, and number 0 stands for two things.
+static void label_add(struct next *next, const struct column *column, union cell value) {
+    char name[sizeof next->label];
+    size_t used = strlen(next->label);
+    hist_select_key_text(column, value, name, sizeof name);
+    if (strstr(next->label, name))
+        return;
+    if (used + strlen(name) + 2 < sizeof next->label)
+        snprintf(next->label + used, sizeof next->label - used, "%s%s", used ? ", " : "", name);
+    else if (used && !strstr(next->label, "\u2026"))
+        snprintf(next->label + used, sizeof next->label - used, "%s", used + 4 < sizeof next->label ? "\u2026" : "");
+}
+
 static void offer_keys(struct next *next, const struct hist_def *def, const union cell *keys) {
     const struct column *column = &def->keys[next->key];
-    char text[64];
+    char text[FILTER_SIZE];
     if (!is_chosen_but(next->select, def, keys, next->key))
         return;
     hist_select_key_text(column, keys[next->key], text, sizeof text);
-    if (offer(next, text, column->type == COLUMN_NUMBER)) {
+    if (offer(next, text, column->type == COLUMN_NUMBER))
         next->label[0] = '\0';
-        if (next->key == 0 && def->n_keys > 1 && goes_along(def, 1))
-            hist_select_key_text(&def->keys[1], keys[1], next->label, sizeof next->label);
-    }
+    if (next->key == 0 && def->n_keys > 1 && goes_along(def, 1) && !strcmp(next->value, text))
+        label_add(next, &def->keys[1], keys[1]);
     if (is_op(column) && text[0]) {
         text[1] = '\0';
         offer(next, text, false);
@@ -338,7 +358,7 @@ static void choose(struct hist_select *select, const char *column, const char *v
 }
 
 void hist_select_choose(struct pane *pane, const struct column *column, union cell value) {
-    char text[64];
+    char text[FILTER_SIZE];
     hist_select_key_text(column, value, text, sizeof text);
     for (size_t i = 0; i < pane->view->n_parts; i++) {
         const struct part_kind *kind = pane->view->parts[i].kind;

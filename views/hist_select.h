@@ -16,8 +16,8 @@
 struct hist_select {
     const char *set; // one of the spec's names; NULL: the first
     struct {
-        char column[24], value[64]; // "": not chosen, all
-        char label[32];             // what else says which it is: the name of a process
+        char column[24], value[FILTER_SIZE]; // "": not chosen, all
+        char label[32];                      // what else says which it is: the name of a process
     } key[HIST_SELECT_KEYS];
     // While nothing is chosen by hand of the key that the spec's `busiest` has: see hist_busiest.c.
     bool by_hand;
