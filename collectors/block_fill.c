@@ -1,8 +1,7 @@
 // The rows of a frame from what was added up: once per frame, so names are looked up and texts made here. Threads' rows
-// are put together by process, which is what people know. Histograms are block_hists.c's.
-#include <errno.h>
+// are put together by process, which is what people know. Histograms are block_hists.c's, the list of
+// I/Os is block_list.c's.
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "collectors/block_filler.h"
@@ -10,10 +9,6 @@
 #include "model/mem.h"
 
 #define GONE_NS 60000000000ull
-
-static const struct text *comm_text(const char *comm) {
-    return text_new(comm, strnlen(comm, BLOCK_COMM));
-}
 
 static int row_compare(const void *left, const void *right) {
     const struct block_proc_order *a = left, *b = right;
@@ -143,11 +138,6 @@ static void fill_cgroups(struct block_filler *filler, struct section *out) {
     table_builder_free(builder);
 }
 
-static const struct text *error_text(int32_t error) {
-    const char *name = error ? strerrorname_np(-error) : NULL;
-    return !error ? NULL : name ? text_from(name) : text_printf("%d", -error);
-}
-
 static void fill_errors(struct block_filler *filler, struct section *out) {
     struct table_builder *builder = table_builder_new(&block_errors_table);
     for (uint32_t i = 0; i < filler->stat->n_errors; i++) {
@@ -155,7 +145,7 @@ static void fill_errors(struct block_filler *filler, struct section *out) {
         uint32_t row = table_builder_add(builder);
         table_builder_set_text(builder, row, BLOCK_X_DEVICE, block_filler_device(filler, error->dev));
         table_builder_set_text(builder, row, BLOCK_X_OP, text_ref(filler->ops[error->op]));
-        table_builder_set_text(builder, row, BLOCK_X_ERROR, error_text(error->error));
+        table_builder_set_text(builder, row, BLOCK_X_ERROR, block_error_text(error->error));
         table_builder_set_num(builder, row, BLOCK_X_ERRORS, (double)(error->count - error->before) / filler->seconds);
         table_builder_set_num(builder, row, BLOCK_X_COUNT, (double)error->count);
         if (error->sector != BLOCK_NO_SECTOR)
@@ -210,7 +200,7 @@ static void set_oldest(const struct block_filler *filler, struct table_builder *
     const struct block_waiting *waiting = &fill->waiting[i];
     table_builder_set_num(builder, row, BLOCK_D_OLDEST, (double)(fill->end_ns - waiting->since_ns) / 1e3);
     table_builder_set_num(builder, row, BLOCK_D_OLDEST_PID, waiting->pid);
-    table_builder_set_text(builder, row, BLOCK_D_OLDEST_COMM, comm_text(waiting->comm));
+    table_builder_set_text(builder, row, BLOCK_D_OLDEST_COMM, block_comm_text(waiting->comm));
 }
 
 static void fill_device(struct block_filler *filler, struct table_builder *builder, const struct block_device *device) {
@@ -233,7 +223,7 @@ static void fill_device(struct block_filler *filler, struct table_builder *build
     if (device->busy_ns != BLOCK_NOT_KNOWN) // an event at the edge may be told late
         table_builder_set_num(builder, row, BLOCK_D_BUSY, fmin(100, (double)device->busy_ns / seconds / 1e7));
     set_oldest(filler, builder, row, device->dev);
-    table_builder_set_text(builder, row, BLOCK_D_LAST_ERROR, error_text(device->last_error));
+    table_builder_set_text(builder, row, BLOCK_D_LAST_ERROR, block_error_text(device->last_error));
     if (device->last_error && device->last_error_sector != BLOCK_NO_SECTOR)
         table_builder_set_num(builder, row, BLOCK_D_LAST_SECTOR, (double)device->last_error_sector);
 }
@@ -250,61 +240,6 @@ static void fill_devices(struct block_filler *filler, struct section *out) {
             fill_device(filler, builder, device);
     }
     section_table(out, table_builder_seal(builder));
-    table_builder_free(builder);
-}
-
-static double wall_s(const struct block_fill *fill, uint64_t ns) {
-    return (double)((int64_t)ns + fill->wall_offset_ns) / 1e9;
-}
-
-static void fill_event(struct block_filler *filler, struct table_builder *builder, size_t at, const struct text *rwbs) {
-    const struct block_recent *io = &filler->stat->recent[at];
-    const struct block_stranger *stranger = &filler->stat->strangers[at];
-    const struct block_proc *proc = io->proc != UINT32_MAX ? &filler->stat->procs[io->proc] : NULL;
-    const struct block_person *person = proc && proc->who != UINT32_MAX ? block_who_of(filler->fill->who, proc) : NULL;
-    if (person ? !person->wanted : filler->filters)
-        return;
-    uint32_t row = table_builder_add(builder);
-    table_builder_set_num(builder, row, BLOCK_E_TIME, wall_s(filler->fill, io->issue_ns));
-    table_builder_set_num(builder, row, BLOCK_E_END, wall_s(filler->fill, io->end_ns));
-    table_builder_set_text(builder, row, BLOCK_E_COMM,
-                           person && person->comm ? text_ref(person->comm)
-                                                  : comm_text(proc ? proc->comm : stranger->comm));
-    table_builder_set_num(builder, row, BLOCK_E_PID, person ? person->pid : proc ? proc->tid : stranger->tid);
-    table_builder_set_text(builder, row, BLOCK_E_OP, text_ref(rwbs));
-    table_builder_set_text(builder, row, BLOCK_E_DEVICE, block_filler_device(filler, proc ? proc->dev : stranger->dev));
-    if (io->sector != BLOCK_NO_SECTOR)
-        table_builder_set_num(builder, row, BLOCK_E_SECTOR, (double)io->sector);
-    double per_sector = proc ? filler->stat->devices[proc->device].per_sector : 0;
-    if (io->sector != BLOCK_NO_SECTOR && per_sector > 0)
-        table_builder_set_num(builder, row, BLOCK_E_OFFSET,
-                              fmin((double)io->sector * per_sector, BLOCK_PARTS) * (100.0 / BLOCK_PARTS));
-    table_builder_set_num(builder, row, BLOCK_E_BYTES, io->bytes);
-    if (io->arrival_ns)
-        table_builder_set_num(builder, row, BLOCK_E_QUEUE, (double)(io->issue_ns - io->arrival_ns) / 1000);
-    table_builder_set_num(builder, row, BLOCK_E_LATENCY, (double)(io->end_ns - io->issue_ns) / 1000);
-    table_builder_set_text(builder, row, BLOCK_E_ERROR, error_text(io->error));
-    if (io->bio_ns)
-        table_builder_set_num(builder, row, BLOCK_E_TOTAL, (double)(io->end_ns - io->bio_ns) / 1000);
-    if (person && person->cgroup)
-        table_builder_set_text(builder, row, BLOCK_E_CGROUP, text_ref(person->cgroup));
-}
-
-static void fill_events(struct block_filler *filler, struct section *out) {
-    const struct block_stat *stat = filler->stat;
-    struct table_builder *builder = table_builder_new(&block_events_table);
-    uint64_t left_out = block_stat_left_out(stat);
-    const struct text *rwbs = NULL; // of the last one: they come in runs
-    for (uint64_t i = left_out; i < stat->n_recent; i++) {
-        size_t at = i % BLOCK_EVENTS_KEPT;
-        if (!rwbs || strcmp(text_bytes(rwbs), stat->recent[at].rwbs) != 0) {
-            text_unref(rwbs);
-            rwbs = text_from(stat->recent[at].rwbs);
-        }
-        fill_event(filler, builder, at, rwbs);
-    }
-    text_unref(rwbs);
-    section_stream(out, table_builder_seal(builder), left_out);
     table_builder_free(builder);
 }
 
@@ -361,7 +296,7 @@ void block_fill_section(const struct block_fill *fill, struct section *out) {
     fill_errors(&filler, out);
     block_waiting_fill(fill->waiting, fill->n_waiting, fill->end_ns, fill->names, out);
     block_hists_fill(&filler, out);
-    fill_events(&filler, out);
+    block_list_fill(&filler, out);
     free(filler.order);
     for (int op = 0; op < BLOCK_OPS; op++)
         text_unref(filler.ops[op]);

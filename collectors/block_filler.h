@@ -1,4 +1,5 @@
-// What the filling of tables (block_fill.c) and of histograms (block_hists.c) of one section share.
+// What the filling of tables (block_fill.c), of histograms (block_hists.c) and of the list of I/Os (block_list.c) of
+// one section share.
 #ifndef COLLECTORS_BLOCK_FILLER_H
 #define COLLECTORS_BLOCK_FILLER_H
 
@@ -30,6 +31,10 @@ static inline const struct text *block_filler_device(const struct block_filler *
     return text_ref(block_names_get(filler->fill->names, dev, filler->fill->end_ns));
 }
 
+static inline const struct text *block_comm_text(const char *comm) {
+    return text_new(comm, strnlen(comm, BLOCK_COMM));
+}
+
 static inline int block_comm_compare(const struct block_proc_order *a, const struct block_proc_order *b) {
     return strncmp(a->comm, b->comm, 64);
 }
@@ -41,6 +46,10 @@ static inline int block_cgroups_differ(const struct text *a, const struct text *
 // That of n procs together, the caller's to free; NULL when one of them has no histogram of its own.
 struct hist *block_filler_hist(struct block_filler *filler, const struct block_proc_order *order, uint32_t n,
                                enum block_measure measure);
+// The error's name; NULL: none.
+const struct text *block_error_text(int32_t error);
+// Fills in the list of single I/Os.
+void block_list_fill(const struct block_filler *filler, struct section *out);
 // Fills in all histograms; changes the order of the procs.
 void block_hists_fill(struct block_filler *filler, struct section *out);
 

@@ -17,6 +17,7 @@ struct block_stat *block_stat_new(void) {
     stat->others = xcalloc(BLOCK_OPS + 1, sizeof(*stat->others));
     stat->recent = xcalloc(BLOCK_EVENTS_KEPT, sizeof(*stat->recent));
     stat->strangers = xcalloc(BLOCK_EVENTS_KEPT, sizeof(*stat->strangers));
+    stat->rare = block_rare_new();
     stat->streams = xcalloc(BLOCK_STREAMS + 1, sizeof(*stat->streams));
     stat->last = &stat->streams[BLOCK_STREAMS];
     stat->last->dev = UINT32_MAX;
@@ -45,6 +46,7 @@ void block_stat_free(struct block_stat *stat) {
     free(stat->others);
     free(stat->recent);
     free(stat->strangers);
+    block_rare_free(stat->rare);
     free(stat->streams);
     free(stat);
 }
@@ -155,6 +157,8 @@ static struct block_stream *stream_new(struct block_stat *stat, const struct blo
         stream->device_latency = acc_of(&device->latency[io->key]);
         stream->queue = acc_of(&device->queue[io->key]);
     }
+    stream->slow = block_rare_slow(stat->rare, &device->slow[io->op]);
+    stream->few = stream->proc != UINT32_MAX && stat->procs[stream->proc].few < stat->rare->few_each;
     stream->device_size = acc_of(&device->size[io->op]);
     stream->per_sector = device->per_sector;
     if (device->per_sector > 0)
@@ -281,15 +285,7 @@ void block_stat_settle(struct block_stat *stat) {
 
 // ---- I/Os ----
 
-static inline void recent_add(struct block_stat *stat, const struct block_io *io, uint32_t proc) {
-    uint32_t at = stat->n_recent++ % BLOCK_EVENTS_KEPT;
-    if (io->end_ns < stat->recent_from) {
-        stat->first_recent = stat->n_recent;
-        return;
-    }
-    // What is written one after the other and long not in the cache: the one after the next is asked for.
-    __builtin_prefetch(&stat->recent[(at + 2) % BLOCK_EVENTS_KEPT], 1);
-    struct block_recent *recent = &stat->recent[at];
+static inline void recent_put(struct block_recent *recent, const struct block_io *io, uint32_t proc) {
     recent->arrival_ns = io->arrival_ns;
     recent->issue_ns = io->issue_ns;
     recent->end_ns = io->end_ns;
@@ -299,11 +295,55 @@ static inline void recent_add(struct block_stat *stat, const struct block_io *io
     recent->proc = proc;
     recent->error = (int16_t)io->error;
     memcpy(recent->rwbs, io->rwbs, sizeof(recent->rwbs));
-    if (__builtin_expect(proc == UINT32_MAX, 0)) {
-        stat->strangers[at].dev = io->dev;
-        stat->strangers[at].tid = io->tid;
-        memcpy(stat->strangers[at].comm, io->comm, BLOCK_COMM);
+}
+
+static void stranger_put(struct block_stranger *stranger, const struct block_io *io) {
+    stranger->dev = io->dev;
+    stranger->tid = io->tid;
+    memcpy(stranger->comm, io->comm, BLOCK_COMM);
+}
+
+static inline void recent_add(struct block_stat *stat, const struct block_io *io, uint32_t proc) {
+    uint32_t at = stat->n_recent++ % BLOCK_EVENTS_KEPT;
+    if (io->end_ns < stat->recent_from) {
+        stat->first_recent = stat->n_recent;
+        return;
     }
+    // What is written one after the other and long not in the cache: the one after the next is asked for.
+    __builtin_prefetch(&stat->recent[(at + 2) % BLOCK_EVENTS_KEPT], 1);
+    recent_put(&stat->recent[at], io, proc);
+    if (__builtin_expect(proc == UINT32_MAX, 0))
+        stranger_put(&stat->strangers[at], io);
+}
+
+static inline uint64_t wait_of(const struct block_io *io) {
+    return io->end_ns - (io->bio_ns ? io->bio_ns : io->arrival_ns ? io->arrival_ns : io->issue_ns);
+}
+
+static __attribute__((noinline)) void rare_add(struct block_stat *stat, struct block_stream *stream,
+                                               const struct block_io *io) {
+    struct block_slow *slow = stream->slow;
+    struct block_pick pick = {.nth = stat->n_recent};
+    uint64_t ranks[BLOCK_SLOW_WAYS] = {
+        [BLOCK_SLOW_SERVICE] = io->end_ns - io->issue_ns, [BLOCK_SLOW_WAIT] = wait_of(io)};
+    recent_put(&pick.io, io, stream->proc);
+    stranger_put(&pick.who, io);
+    if (io->error) {
+        error_add(stat, &stat->devices[stream->device], io->op, io->error, io->sector);
+        block_rare_failed(stat->rare, &pick);
+    }
+    for (int by = 0; by < BLOCK_SLOW_WAYS; by++) {
+        pick.rank = ranks[by];
+        if (pick.rank > slow->least[by])
+            block_rare_slowest(stat->rare, slow, by, &pick);
+    }
+    if (!stream->few)
+        return;
+    struct block_proc *proc = &stat->procs[stream->proc];
+    pick.rank = proc->few++;
+    stream->few = pick.rank < stat->rare->few_each;
+    if (stream->few)
+        block_rare_few(stat->rare, &pick);
 }
 
 void block_stat_io(struct block_stat *stat, const struct block_io *io) {
@@ -336,8 +376,11 @@ void block_stat_io(struct block_stat *stat, const struct block_io *io) {
         stream->offset->buckets[part < BLOCK_PARTS ? part : BLOCK_PARTS - 1]++; // these are exact: the sums follow
     }
     stream->sequences[io->sequence]++;
-    if (__builtin_expect(io->error != 0, 0))
-        error_add(stat, &stat->devices[stream->device], io->op, io->error, io->sector);
+    const struct block_slow *slow = stream->slow;
+    if (__builtin_expect(latency > slow->least[BLOCK_SLOW_SERVICE] || wait_of(io) > slow->least[BLOCK_SLOW_WAIT] ||
+                             stream->few || io->error,
+                         0))
+        rare_add(stat, stream, io);
     recent_add(stat, io, stream->proc);
 }
 
@@ -371,6 +414,16 @@ static void device_clear(struct block_device *device) {
     memset(device->ios, 0, sizeof(device->ios));
     memset(device->bytes, 0, sizeof(device->bytes));
     device->sequence = (struct block_sequence_counts){0};
+    memset(device->slow, 0, sizeof(device->slow));
+}
+
+static uint64_t ios_of(const void *ctx, uint32_t proc) {
+    const struct block_stat *stat = ctx;
+    return stat->procs[proc].ios;
+}
+
+uint32_t block_stat_rare(const struct block_stat *stat, const struct block_chosen **out) {
+    return block_rare_choose(stat->rare, block_stat_left_out(stat), ios_of, stat, out);
 }
 
 void block_stat_clear(struct block_stat *stat) {
@@ -392,6 +445,7 @@ void block_stat_clear(struct block_stat *stat) {
     } else if (stat->n_procs) {
         memset(stat->proc_index, 0, sizeof(*stat->proc_index) * stat->procs_capacity * 2);
     }
+    block_rare_clear(stat->rare);
     stat->n_procs = stat->n_slots = 0;
     stat->n_recent = stat->first_recent = stat->procs_left_out = 0;
 }

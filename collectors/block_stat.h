@@ -1,6 +1,6 @@
 // What is known about the finished I/O of an interval: latencies by device and operation, sums and histograms by task,
-// errors, and the newest I/Os one by one. Filled per I/O without allocation (a device, or an operation that is new to
-// it, costs one); read and cleared once per frame. One thread owns it.
+// errors, and the newest I/Os and rare ones one by one. Filled per I/O without allocation (a device, or an operation
+// that is new to it, costs one); read and cleared once per frame. One thread owns it.
 //
 // An I/O's values belong to several histograms at once: those of its device, and those of its task. Each value is put
 // into their buckets at once, but counted and summed up once for all of them, by stream: I/O of one task to one device
@@ -8,7 +8,7 @@
 #ifndef COLLECTORS_BLOCK_STAT_H
 #define COLLECTORS_BLOCK_STAT_H
 
-#include "collectors/block_match.h"
+#include "collectors/block_rare.h"
 #include "model/hist.h"
 
 #define BLOCK_EVENTS_KEPT 2048 // the newest of a frame; a row of a frame takes about 100 bytes of history
@@ -26,6 +26,7 @@ struct block_device {
     struct hist_acc *latency[BLOCK_KEYS], *queue[BLOCK_KEYS], *total[BLOCK_KEYS]; // ns; NULL until there is some
     struct hist_acc *size[BLOCK_OPS], *offset[BLOCK_OPS];                         // bytes; part of the device
     double per_sector;                                                            // BLOCK_PARTS / sectors; 0: not known
+    uint8_t slow[BLOCK_OPS]; // of the interval: for block_rare_slow
     uint64_t errors, timeouts, requeues, ios[BLOCK_OPS], bytes[BLOCK_OPS];
     uint64_t busy_ns; // for the caller: BLOCK_NOT_KNOWN, or how long it had a request to work on
     struct block_sequence_counts sequence;
@@ -40,6 +41,7 @@ struct block_proc {
     char comm[BLOCK_COMM + 1];
     uint8_t op;
     uint32_t device, slot, who;      // slot: UINT32_MAX when there was none left; who: for the caller
+    uint32_t few;                    // how many of its I/Os were remembered as its first
     uint64_t cgroup;                 // of writeback: the control group's inode number
     uint64_t ios, bytes, latency_ns; // of requests, and of bios on devices without
     uint64_t bios, total_ns;         // of bios
@@ -60,21 +62,6 @@ struct block_slot {
     struct hist_acc hists[BLOCK_MEASURES];
 };
 
-// One of the newest I/Os, in one line of the cache.
-struct block_recent {
-    uint64_t arrival_ns, issue_ns, end_ns, bio_ns, sector; // as in struct block_io
-    uint32_t bytes;
-    uint32_t proc; // index into procs, or UINT32_MAX when that table was full: then it is one of the strangers
-    int16_t error;
-    char rwbs[BLOCK_RWBS];
-};
-_Static_assert(sizeof(struct block_recent) == 64, "a line of the cache");
-struct block_stranger {
-    uint32_t dev;
-    int32_t tid;
-    char comm[BLOCK_COMM];
-};
-
 // Values that stand in the buckets of histograms already, and are not counted there yet.
 struct block_sum {
     uint64_t count, sum, max, min;
@@ -92,6 +79,8 @@ struct block_stream {
     double per_sector;
     struct hist_acc *device_latency, *queue, *total, *device_size, *offset; // of the device; NULL: is not counted
     struct block_slot *slot;                                                // of the task, the others, or nobody
+    struct block_slow *slow;
+    bool few; // its I/Os may be among the first of their task
     struct block_sum sum_latency, sum_queue, sum_total, sum_size;
     uint64_t sequences[3]; // by enum block_sequence
 };
@@ -116,9 +105,10 @@ struct block_stat {
     uint32_t n_errors;
     struct block_recent *recent;      // BLOCK_EVENTS_KEPT, a ring
     struct block_stranger *strangers; // the same, only of those that no row of procs tells of
-    uint64_t n_recent;       // I/Os of this interval: the newest are recent[(n_recent - 1) % BLOCK_EVENTS_KEPT] …
-    uint64_t first_recent;   // … back to this one, when there are no more than BLOCK_EVENTS_KEPT
-    uint64_t recent_from;    // for the caller: what ends before that time is only counted there
+    uint64_t n_recent;     // I/Os of this interval: the newest are recent[(n_recent - 1) % BLOCK_EVENTS_KEPT] …
+    uint64_t first_recent; // … back to this one, when there are no more than BLOCK_EVENTS_KEPT
+    uint64_t recent_from;  // for the caller: what ends before that time is only counted there
+    struct block_rare *rare;
     uint64_t procs_left_out; // I/Os that no row of procs counts, for want of room
     uint32_t *proc_index, proc_mask;
     struct block_stream *streams; // BLOCK_STREAMS, n_streams of them not settled; behind them one that never is
@@ -137,11 +127,13 @@ void block_stat_settle(struct block_stat *stat);
 void block_stat_count(struct block_stat *stat, const struct block_event *complete);
 // Index of the device, made when it is new.
 uint32_t block_stat_device(struct block_stat *stat, uint32_t dev);
-// I/Os of the interval that are not among those that are kept: the oldest.
+// I/Os of the interval that are not among the newest that are kept: the oldest.
 static inline uint64_t block_stat_left_out(const struct block_stat *stat) {
     uint64_t left_out = stat->n_recent > BLOCK_EVENTS_KEPT ? stat->n_recent - BLOCK_EVENTS_KEPT : 0;
     return left_out > stat->first_recent ? left_out : stat->first_recent;
 }
+// Those of them that are kept because they are rare, in the order of their end; valid until the next I/O.
+uint32_t block_stat_rare(const struct block_stat *stat, const struct block_chosen **out);
 // Empties it for the next interval; makes more room for processes when it was half full.
 void block_stat_clear(struct block_stat *stat);
 

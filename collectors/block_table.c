@@ -384,11 +384,19 @@ static const struct column event_columns[] = {
      .width = 5,
      .ascending = true,
      .help = "Where it begins, in percent of the disk's length."},
+    {.name = "kept",
+     .title = "KEPT",
+     .type = COLUMN_TEXT,
+     .width = 6,
+     .ascending = true,
+     .help = "Why it is in the list although it is none of the newest: it failed, it was slow (of its device and "
+             "operation), or its thread did few (rare)."},
 };
 
 const struct table_def block_events_table = {
     .name = "io_events",
-    .help = "The newest I/Os of the interval, one by one, in the order of their completion.",
+    .help = "Single I/Os of the interval in the order of their completion: the newest, and those that failed, the "
+            "slowest of each device and operation, and those of threads that did few.",
     .columns = event_columns,
     .n_columns = sizeof(event_columns) / sizeof(event_columns[0]),
 };

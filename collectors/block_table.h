@@ -76,7 +76,8 @@ enum {
     BLOCK_E_ERROR,
     BLOCK_E_TOTAL,
     BLOCK_E_CGROUP,
-    BLOCK_E_OFFSET
+    BLOCK_E_OFFSET,
+    BLOCK_E_KEPT
 };
 extern const struct hist_def block_latency_hist, block_queue_hist, block_total_hist, block_size_hist,
     block_device_size_hist, block_offset_hist, block_process_hists[BLOCK_TIMES], block_cgroup_hists[BLOCK_TIMES];

@@ -63,6 +63,37 @@ class Loop:
         subprocess.run(["losetup", "-d", self.path], capture_output=True)
 
 
+class Over(Loop):
+    """A loop device over a file that is there."""
+
+    def __init__(self, path, *options):
+        self.attach(path, *options)
+
+
+def slow_disk(work, delay_us, *options):
+    """A loop device over a file system that takes so long for each request (tests/slowfuse.c), as many at once as may be."""
+    if not os.path.exists("/dev/fuse"):
+        skip("this kernel has no FUSE")
+    program, point = os.path.join(work, "slowfuse"), tempfile.mkdtemp(dir=work)
+    if not os.path.exists(program):
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "slowfuse.c")
+        run("cc", "-O2", "-std=gnu17", "-D_GNU_SOURCE", "-o", program, source, "-lpthread")
+    first = ["chrt", "-f", "1"] if shutil.which("chrt") else []
+    process = subprocess.Popen([*first, program, point, "32", str(int(delay_us))])
+
+    def remove():
+        subprocess.run(["umount", "-l", point], capture_output=True)
+        process.kill()
+        process.wait()
+
+    undo.append(remove)
+    for _ in range(250):
+        if os.path.exists(point + "/disk"):
+            return Over(point + "/disk", *options)
+        time.sleep(0.02)
+    raise SystemExit("slowfuse does not serve")
+
+
 def frame_time(frame):
     date, _, rest = frame["time"].partition("T")
     h, m, s = rest.rstrip("Z").split(":")

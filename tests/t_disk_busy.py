@@ -30,20 +30,6 @@ int open(const char *path, int flags, ...) {
 """
 
 
-def slow_disk(work):
-    program, point = work + "/slowfuse", work + "/slow"
-    run("cc", "-O2", "-std=gnu17", "-D_GNU_SOURCE", "-o", program, os.path.join(os.path.dirname(os.path.abspath(__file__)), "slowfuse.c"), "-lpthread")
-    os.mkdir(point)
-    first = ["chrt", "-f", "1"] if shutil.which("chrt") else []
-    process = subprocess.Popen([*first, program, point, "32", str(int(DELAY_S * 1e6))])
-    undo.append(lambda: (subprocess.run(["umount", "-l", point], capture_output=True), process.kill(), process.wait()))
-    for _ in range(100):
-        if os.path.exists(point + "/disk"):
-            return run("losetup", "-f", "--show", point + "/disk").strip()
-        time.sleep(0.02)
-    raise SystemExit("slowfuse does not serve")
-
-
 def begun_in_the_middle(work, path):
     """ktop starts while there is I/O, and takes long to switch on its events: no I/O may be seen to begin and not to end."""
     name, shim = os.path.basename(path), work + "/late"
@@ -86,11 +72,7 @@ def once(path, what, *arguments):
 
 def main():
     need("fio", "losetup", "cc")
-    if not os.path.exists("/dev/fuse"):
-        skip("this kernel has no FUSE")
-    work = tmpfs()
-    path = slow_disk(work)
-    undo.append(lambda: subprocess.run(["losetup", "-d", path], capture_output=True))
+    path = slow_disk(work := tmpfs(), DELAY_S * 1e6).path
     fio("--direct=1", "--bs=4k", "--rw=randread", "--size=32M", "--io_size=64k", "--name=warm", f"--filename={path}")
     busy, waited, seconds, n = once(path, "one at a time, with pauses", "--ioengine=psync", "--thinktime=5000")
     # Not less than the delay takes, not more than the program waited.

@@ -10,7 +10,6 @@ import os, shutil, subprocess, sys, tempfile, time
 from block_truth import TRACING, Truth, bucket, disk_of
 from disks import *
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def rank(count, q):
@@ -110,31 +109,6 @@ NOISE_US = 100  # of a wake-up when others want the CPU
 OPS = {"R": "read", "W": "write", "D": "trim", "F": "sync"}
 
 
-def slow_disk(work, program, delay_us):
-    point = tempfile.mkdtemp(dir=work)
-    first = ["chrt", "-f", "1"] if shutil.which("chrt") else []
-    process = subprocess.Popen([*first, program, point, "32", str(delay_us)])
-
-    def remove():
-        subprocess.run(["umount", "-l", point], capture_output=True)
-        process.kill()
-        process.wait()
-
-    undo.append(remove)
-    for _ in range(250):
-        if os.path.exists(point + "/disk"):
-            return Over(point + "/disk")
-        time.sleep(0.02)
-    raise SystemExit("slowfuse does not serve")
-
-
-class Over(Loop):
-    """A loop device over a file that is there, as many requests at once as may be."""
-
-    def __init__(self, path):
-        self.attach(path, "--direct-io=on")
-
-
 def percentiles(jobs, disk, op):
     """fio's of that disk's jobs, in us: the mean over its jobs, which all take part alike."""
     found = [job[OPS[op]]["lat_ns"]["percentile"] for job in jobs if job["jobname"] == disk.name]
@@ -183,13 +157,9 @@ def delay_once(name, disks, arguments, ios, base):
 
 
 def delay_truth(work):
-    if not os.path.exists("/dev/fuse"):
-        skip("this kernel has no FUSE")
-    program = os.path.join(work, "slowfuse")
-    run("cc", "-O2", "-std=gnu17", "-D_GNU_SOURCE", "-o", program, os.path.join(HERE, "slowfuse.c"), "-lpthread")
     slow = {}
     for ms in (0, 1, 5, 20):
-        slow[ms] = slow_disk(work, program, ms * 1000)
+        slow[ms] = slow_disk(work, ms * 1000, "--direct-io=on")
         slow[ms].delay_us = ms * 1000
     base = {}
     for arguments in (["--rw=randrw"], ["--rw=randwrite", "--fsync=1"], ["--rw=randtrim"]):

@@ -447,8 +447,8 @@ static void the_list(void **state) {
     section_stream(
         section,
         forge_table(&block_events_table,
-                    "1790000000.1|1790000000.1025|mysqld|4242|WS|vda|8123456|16384|900|2500|-|3400|/db|48.2\n"
-                    "1790000000.2|1790000000.3|jbd2/vda1-8|311|FF|nvme0n1|-|0|-|100000|EIO|-|-|-"),
+                    "1790000000.1|1790000000.1025|mysqld|4242|WS|vda|8123456|16384|900|2500|-|3400|/db|48.2|slow\n"
+                    "1790000000.2|1790000000.3|jbd2/vda1-8|311|FF|nvme0n1|-|0|-|100000|EIO|-|-|-|-"),
         3);
     frame_add_section(frame, section, 0);
     const struct frame *list[] = {frame};
@@ -458,14 +458,14 @@ static void the_list(void **state) {
     focus(pane, "events", NULL);
     forge_key(pane, &other, KEY_VIEW_HOME, true);
     forge_expect(pane, &other, 80, 5, true,
-                 "- > I/Os, newest first -------------------------------------- 3 older not kept -\n"
+                 "- > I/Os, newest first --------------------------- newest 1 + 1 slow/rare of 5 -\n"
                  "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
                  "14:13:20.200000       -       -   100ms FF        0 nvme0n1    jbd2/vda1-8\n"
                  "14:13:20.100000   3.4ms   900us   2.5ms WS    16.0K vda        mysqld\n"
                  "\n");
     forge_expect(pane, &other, 120, 5, true,
                  "- > I/Os, newest first "
-                 "------------------------------------------------------------------------------ 3 older not kept -\n"
+                 "------------------------------------------------------------------- newest 1 + 1 slow/rare of 5 -\n"
                  "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR         "
                  "       END\n"
                  "14:13:20.200000       -       -   100ms FF        0 nvme0n1    jbd2/vda1-8         311 EIO      "
@@ -476,13 +476,13 @@ static void the_list(void **state) {
     forge_expect(pane, &other, 200, 5, true,
                  "- > I/Os, newest first "
                  "-----------------------------------------------------------------------------------------------------"
-                 "--------------------------------------------------------- 3 older not kept -\n"
+                 "---------------------------------------------- newest 1 + 1 slow/rare of 5 -\n"
                  "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR         "
-                 "       END       SECTOR   AT% CGROUP\n"
+                 "       END       SECTOR   AT% KEPT   CGROUP\n"
                  "14:13:20.200000       -       -   100ms FF        0 nvme0n1    jbd2/vda1-8         311 EIO      "
-                 "14:13:20.300000            -     - -\n"
+                 "14:13:20.300000            -     - -      -\n"
                  "14:13:20.100000   3.4ms   900us   2.5ms WS    16.0K vda        mysqld             4242 -        "
-                 "14:13:20.102500      8123456  48.2 /db\n"
+                 "14:13:20.102500      8123456  48.2 slow   /db\n"
                  "\n");
     pane_free(pane);
     frame_unref(frame);

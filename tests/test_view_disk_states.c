@@ -175,6 +175,52 @@ static void errors(void **state) {
     frame_unref(frame);
 }
 
+// The end of the screen, from the rule above the list on.
+static void expect_list(struct pane *pane, const struct look *look, const char *expected) {
+    struct grid *grid = grid_new(80, 24, true);
+    pane_draw(pane, look, grid_area(grid));
+    char *screen = forge_screen(grid), *list = strstr(screen, "- > I/Os");
+    assert_string_equal(list ? list : screen, expected);
+    free(screen);
+    grid_free(grid);
+}
+
+// A flood's list: the newest, and what is rare before them. The title says of what it is a part, with a filter too.
+static void a_part_of_a_flood(void **state) {
+    static const struct column columns[] = {
+        {.name = "sector", .title = "SECTOR", .unit = UNIT_ID, .width = 8},
+        {.name = "latency_us", .title = "SERVICE", .unit = UNIT_US, .width = 8},
+        {.name = "kept", .title = "KEPT", .type = COLUMN_TEXT, .width = 6},
+    };
+    static const struct table_def def = {.name = "io_events", .columns = columns, .n_columns = 3, .n_keys = 0};
+    struct frame *frame = forge_frame(1);
+    struct section *section = forge_section("block", 1);
+    struct look look;
+    struct pane *pane = pane_new(&view_disk);
+    const struct frame *list[] = {frame};
+
+    (void)state;
+    section_stream(section, forge_table(&def, "8|20000|slow\n16|180|rare\n800|200|-\n808|210|-\n816|190|-"), 99995);
+    frame_add_section(frame, section, 0);
+    forge_look(&look, list, 1);
+    forge_key(pane, &look, 'O', true);
+    expect_list(pane, &look,
+                "- > I/Os, newest first ---------------------- newest 3 + 2 slow/rare of 100000 -\n"
+                " SERVICE   SECTOR KEPT\n"
+                "   190us      816 -\n"
+                "   210us      808 -\n"
+                "   200us      800 -\n"
+                "   180us       16 rare\n"
+                "  20.0ms        8 slow\n\n\n\n\n\n\n\n\n\n");
+    pane_set_filter(pane, "latency_us>10000");
+    expect_list(pane, &look,
+                "- > I/Os, newest first ------- 1 of newest 3 + 2 slow/rare of 100000, filtered -\n"
+                " SERVICE   SECTOR KEPT\n"
+                "  20.0ms        8 slow\n\n\n\n\n\n\n\n\n\n\n\n\n\n");
+    pane_free(pane);
+    frame_unref(frame);
+}
+
 // What was waited for a minute ago no longer takes room.
 static void waited_for(void **state) {
     static const struct column columns[] = {
@@ -211,6 +257,6 @@ static void waited_for(void **state) {
 int main(void) {
     setenv("TZ", "UTC", 1);
     const struct CMUnitTest tests[] = {cmocka_unit_test(errors), cmocka_unit_test(no_block_events),
-                                       cmocka_unit_test(waited_for)};
+                                       cmocka_unit_test(a_part_of_a_flood), cmocka_unit_test(waited_for)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

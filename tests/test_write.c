@@ -117,19 +117,20 @@ static void test_json(void **state) {
     assert_int_equal(json_object_get_int64(at(second, "bytes")), 9007199254740991);
     assert_non_null(strstr(text, "\"cpu_pct\":0.3,"));
     assert_int_equal(json_object_array_length(events), 2);
+    assert_int_equal(json_object_get_int64(at(json, "events_left_out")), 7);
     assert_true(json_object_get_double(at(json_object_array_get_idx(events, 1), "time_s")) == 12345.678901234);
     assert_int_equal(json_object_array_length(at(json, "notes")), 2);
     assert_string_equal(json_object_get_string(at(json_object_array_get_idx(at(json, "notes"), 0), "severity")),
                         "warning");
-    static const char *const order[] = {"ktop",       "schema", "host",        "kernel", "time",
-                                        "interval_s", "pane",   "lost_events", "series", "tables",
-                                        "histograms", "trees",  "events",      "notes"};
+    static const char *const order[] = {"ktop",       "schema", "host",        "kernel",          "time",
+                                        "interval_s", "pane",   "lost_events", "series",          "tables",
+                                        "histograms", "trees",  "events",      "events_left_out", "notes"};
     size_t i = 0;
     json_object_object_foreach(json, name, value) {
         (void)value;
         assert_string_equal(name, order[i++]);
     }
-    assert_int_equal(i, 14);
+    assert_int_equal(i, 15);
     json_object_put(json);
     free(text);
     pane_free(pane);

@@ -151,8 +151,9 @@ static enum role event_role(const struct join *join, size_t row, const struct co
 }
 
 static const struct table_spec events = {
-    .source = {.tables = {"io_events"}, .stream = true},
-    .shown = "time_s total_us queue_us latency_us op bytes device comm pid error end_s sector offset_pct cgroup",
+    .source = {.tables = {"io_events"}, .stream = true, .aside = "kept"},
+    .shown = "time_s total_us queue_us latency_us op bytes device comm pid error end_s sector offset_pct kept cgroup",
+    .aside = "slow/rare",
     .opens = "one_io",
     .role = event_role,
     .empty = "no I/O in this interval",

@@ -231,19 +231,35 @@ static void draw(struct part_context *ctx) {
         draw_empty(ctx, head);
 }
 
+// Of what the rows are: of a stream that was too long, which of its events.
+static void describe_all(const struct part_context *ctx, char *out, size_t size) {
+    const struct rows *rows = &((struct table_state *)ctx->state)->rows;
+
+    unsigned long long of = rows->n_all + rows->left_out;
+    if (rows->n_aside)
+        snprintf(out, size, "newest %zu + %zu %s of %llu", rows->n_all - rows->n_aside, rows->n_aside,
+                 spec_of(ctx)->aside, of);
+    else
+        snprintf(out, size, "%zu", rows->n_all);
+}
+
 static void status(struct part_context *ctx, char *out, size_t size) {
     struct table_state *self = ctx->state;
     const struct rows *rows = &self->rows;
     size_t n = 0;
+    char all[96];
 
     if (!rows->join || self->columns.choosing)
         return;
+    describe_all(ctx, all, sizeof(all));
     if (rows->n < rows->n_all)
-        n = (size_t)snprintf(out, size, "%zu of %zu", rows->n, rows->n_all);
+        n = (size_t)snprintf(out, size, "%zu of %s", rows->n, all);
     else if ((long)rows->n > self->page)
-        n = (size_t)snprintf(out, size, "%ld-%ld of %zu", self->top + 1,
-                             self->top + self->page < (long)rows->n ? self->top + self->page : (long)rows->n, rows->n);
-    if (rows->left_out && n < size)
+        n = (size_t)snprintf(out, size, "%ld-%ld of %s", self->top + 1,
+                             self->top + self->page < (long)rows->n ? self->top + self->page : (long)rows->n, all);
+    else if (rows->n_aside)
+        n = (size_t)snprintf(out, size, "%s", all);
+    if (rows->left_out && !rows->n_aside && n < size)
         n +=
             (size_t)snprintf(out + n, size - n, "%s%llu %s not kept", n ? ", " : "", (unsigned long long)rows->left_out,
                              spec_of(ctx)->left_out ? spec_of(ctx)->left_out : "older");
@@ -251,8 +267,9 @@ static void status(struct part_context *ctx, char *out, size_t size) {
         char filter[4 * FILTER_SIZE];
         escape_text(filter_of(ctx), strlen(filter_of(ctx)), filter, sizeof(filter));
         int length = snprintf(ctx->brief, sizeof(ctx->brief), "filter %s", filter); // the last to be left out
-        // Even alone without room: the last line has it.
-        if (length >= (int)sizeof(ctx->brief) || text_width(ctx->brief) > ctx->room)
+        int before = rows->n_aside ? 2 + text_width(out) : 0;
+        // Even alone without room, or beside the word of what it is a part: the last line has it.
+        if (length >= (int)sizeof(ctx->brief) || text_width(ctx->brief) + before > ctx->room)
             snprintf(ctx->brief, sizeof(ctx->brief), "filtered");
         snprintf(out + n, size - n, "%s%s", n ? ", " : "", ctx->brief);
     }

@@ -32,6 +32,7 @@ struct table_spec {
     enum role (*role)(const struct join *join, size_t row, const struct column *column, union cell value);
     const char *legend;   // what its titles mean, for the right end of the rule above it where there is room; or NULL
     const char *left_out; // of a stream: what those that were not kept are; NULL: "older"
+    const char *aside;    // with source.aside: what such rows are
     bool optional;        // takes no room while it has no row, and has had none for a minute
     const char *empty;    // what to say when there are no rows: "no task used CPU"; NULL: "nothing"
 };

@@ -32,6 +32,9 @@ static void rows_join(struct rows *rows, const struct rows_source *source) {
     if (n)
         rows->owned = join_new(tables, defs, n);
     rows->join = rows->owned;
+    int aside = source->aside && rows->join ? join_column(rows->join, source->aside) : -1;
+    for (size_t row = 0; aside >= 0 && row < rows->join->n_rows; row++)
+        rows->n_aside += join_cell(rows->join, row, (uint16_t)aside).text != NULL;
 }
 
 uint16_t rows_n_keys(const struct rows *rows) {
@@ -252,7 +255,7 @@ void rows_load(struct rows *rows, const struct rows_source *source, const struct
         rows->join = rows->owned = NULL;
         rows->frame = frame ? frame_ref(frame) : NULL;
         rows->n = rows->n_all = rows->n_keys = rows->n_ordered = 0;
-        rows->left_out = 0;
+        rows->left_out = rows->n_aside = 0;
         if (frame)
             rows_join(rows, source);
         if (old.owned)

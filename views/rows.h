@@ -13,9 +13,10 @@ struct rows_source {
     bool stream;                  // the one name is a stream of events: newest first unless sorted otherwise
     const char *sort;             // the default order: "cpu_pct", "-pid" (ascending); NULL: as the table has them
     double floor; // in that order, unless somebody asked for it, smaller values are alike: noise does not jump about
-    const char *then; // a number column: the order of rows that are equal by the first, largest first; then the keys
-    uint16_t limit;   // at most so many rows; 0: all
-    bool positive;    // only rows whose value in the column of `sort` or `then` is measured and above 0
+    const char *then;  // a number column: the order of rows that are equal by the first, largest first; then the keys
+    uint16_t limit;    // at most so many rows; 0: all
+    const char *aside; // of a stream: a text column that says of a row why it was kept though it is none of the newest
+    bool positive;     // only rows whose value in the column of `sort` or `then` is measured and above 0
 };
 
 struct rows_key {
@@ -28,6 +29,7 @@ struct rows {
     size_t n;                // rows that are left after filter, `positive` and `limit`
     size_t n_all;            // rows of the table
     uint64_t left_out;       // of a stream: events that were not kept
+    size_t n_aside;          // of a stream: rows that are none of the newest
     bool told;               // a stream that the frame before had too: files must not have its events twice
     bool unfiltered;         // the filter only names columns that the table does not have
     bool terms;              // the filter names columns of the table

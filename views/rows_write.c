@@ -98,6 +98,8 @@ void rows_write_json(struct rows *rows, struct part_context *ctx, const char *na
         return;
     if (events) {
         array = json_group(pane, "events");
+        json_object_object_add(pane, "events_left_out",
+                               json_object_new_int64(rows->told ? 0 : (int64_t)rows->left_out));
     } else {
         array = json_object_new_array();
         json_object_object_add(json_group(pane, "tables"), name, array);
