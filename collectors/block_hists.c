@@ -150,28 +150,66 @@ const struct hist_def block_offset_hist = {
 };
 
 // The three latencies by the same keys.
+#define IN_US .unit_name = "us", .divisor = 1000, .unit = UNIT_US
 #define BY_PROCESS "by process, of the 64 that did most I/O; the rest is in (others)."
 #define BY_CGROUP "by control group, of the 64 that did most I/O; the rest is in (others)."
-#define TIMES_BY(what, words, help_words, by, their_keys)                                                              \
-    {                                                                                                                  \
-        .name = "io_" what "_by_" by, .title = words " by " by, .unit_name = "us", .divisor = 1000, .unit = UNIT_US,   \
-        .help = help_words, .keys = their_keys, .n_keys = sizeof(their_keys) / sizeof(their_keys[0])                   \
-    }
 const struct hist_def block_process_hists[BLOCK_TIMES] = {
-    [BLOCK_OF_LATENCY] = TIMES_BY("latency", "Service time", "Service time, from issue to completion, " BY_PROCESS,
-                                  "process", hist_process_keys),
+    [BLOCK_OF_LATENCY] =
+        {
+            .name = "io_latency_by_process",
+            .title = "Service time by process",
+            .help = "Service time, from issue to completion, " BY_PROCESS,
+            IN_US,
+            .keys = hist_process_keys,
+            .n_keys = sizeof(hist_process_keys) / sizeof(hist_process_keys[0]),
+        },
     [BLOCK_OF_QUEUE] =
-        TIMES_BY("queue", "Queue time", "Queue time, from arrival to issue, " BY_PROCESS, "process", hist_process_keys),
+        {
+            .name = "io_queue_by_process",
+            .title = "Queue time by process",
+            .help = "Queue time, from arrival to issue, " BY_PROCESS,
+            IN_US,
+            .keys = hist_process_keys,
+            .n_keys = sizeof(hist_process_keys) / sizeof(hist_process_keys[0]),
+        },
     [BLOCK_OF_TOTAL] =
-        TIMES_BY("total", "Total time", "Total time, what programs waited, " BY_PROCESS, "process", hist_process_keys),
+        {
+            .name = "io_total_by_process",
+            .title = "Total time by process",
+            .help = "Total time, what programs waited, " BY_PROCESS,
+            IN_US,
+            .keys = hist_process_keys,
+            .n_keys = sizeof(hist_process_keys) / sizeof(hist_process_keys[0]),
+        },
 };
 const struct hist_def block_cgroup_hists[BLOCK_TIMES] = {
-    [BLOCK_OF_LATENCY] = TIMES_BY("latency", "Service time", "Service time, from issue to completion, " BY_CGROUP,
-                                  "cgroup", hist_cgroup_keys),
+    [BLOCK_OF_LATENCY] =
+        {
+            .name = "io_latency_by_cgroup",
+            .title = "Service time by cgroup",
+            .help = "Service time, from issue to completion, " BY_CGROUP,
+            IN_US,
+            .keys = hist_cgroup_keys,
+            .n_keys = sizeof(hist_cgroup_keys) / sizeof(hist_cgroup_keys[0]),
+        },
     [BLOCK_OF_QUEUE] =
-        TIMES_BY("queue", "Queue time", "Queue time, from arrival to issue, " BY_CGROUP, "cgroup", hist_cgroup_keys),
+        {
+            .name = "io_queue_by_cgroup",
+            .title = "Queue time by cgroup",
+            .help = "Queue time, from arrival to issue, " BY_CGROUP,
+            IN_US,
+            .keys = hist_cgroup_keys,
+            .n_keys = sizeof(hist_cgroup_keys) / sizeof(hist_cgroup_keys[0]),
+        },
     [BLOCK_OF_TOTAL] =
-        TIMES_BY("total", "Total time", "Total time, what programs waited, " BY_CGROUP, "cgroup", hist_cgroup_keys),
+        {
+            .name = "io_total_by_cgroup",
+            .title = "Total time by cgroup",
+            .help = "Total time, what programs waited, " BY_CGROUP,
+            IN_US,
+            .keys = hist_cgroup_keys,
+            .n_keys = sizeof(hist_cgroup_keys) / sizeof(hist_cgroup_keys[0]),
+        },
 };
 
 // ---- by device and operation ----
