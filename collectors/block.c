@@ -14,6 +14,8 @@
 #include "collectors/block_table.h"
 #include "collectors/block_who.h"
 #include "collectors/collector.h"
+#include "collectors/stream.h"
+#include "collectors/sweep.h"
 #include "model/live.h"
 #include "model/mem.h"
 
@@ -98,7 +100,8 @@ static int block_open(struct collector_run *run) {
     block->match = block_match_new(FLIGHTS, on_done, block);
     block->stat = block_stat_new();
     block->names = block_names_new("/sys/block");
-    block->who = block_who_new("/proc", "/sys/fs/cgroup", run->options);
+    const char *proc = ktop_numbers_differ() ? NULL : "/proc"; // else it is about others than the events are
+    block->who = block_who_new(proc, "/sys/fs/cgroup", run->options);
     block->limits = block_limits_new("/sys/fs/cgroup");
     block_who_limits(block->who, block->limits);
     block_fill_disks(block->names, block->stat, block->match, now_ns());
@@ -172,7 +175,8 @@ static void block_drain(struct collector_run *run) {
 static void refresh_own(struct block *block, const struct collect_options *options) {
     pid_t tids[OWN_MAX];
     size_t n = 0;
-    DIR *dir = options && options->show_self ? NULL : opendir("/proc/self/task");
+    bool known = !ktop_numbers_differ() && !(options && options->show_self);
+    DIR *dir = known ? opendir("/proc/self/task") : NULL;
     if (dir) {
         for (struct dirent *entry; n < OWN_MAX && (entry = readdir(dir));)
             if (entry->d_name[0] != '.')
@@ -323,6 +327,8 @@ static int block_sample(struct collector_run *run, struct section *out) {
     block_limits_fill(block->limits, block->names, run->end_ns, out);
     put_series(block, out, (double)(run->end_ns - run->begin_ns) / 1e9, lost);
     put_notes(block, out, lost);
+    if (ktop_numbers_differ())
+        stream_note_numbers("its control group, and which I/O is ktop's own", run->options, out);
     const struct block_counts *counts = block_match_counts(block->match);
     section_events(out, counts->events - block->before.events + block->counted, lost);
     block->counted = 0;

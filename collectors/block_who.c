@@ -26,7 +26,7 @@ struct entry {
 };
 
 struct block_who {
-    char proc[128], cgroups[128];
+    char proc[128], cgroups[128]; // proc: "": it is about others
     const struct collect_options *options;
     const struct block_limits *limits; // NULL: nobody's
     struct entry *entries;
@@ -38,7 +38,7 @@ struct block_who {
 
 struct block_who *block_who_new(const char *proc, const char *cgroups, const struct collect_options *options) {
     struct block_who *who = xcalloc(1, sizeof(*who));
-    snprintf(who->proc, sizeof(who->proc), "%s", proc);
+    snprintf(who->proc, sizeof(who->proc), "%s", proc ? proc : "");
     snprintf(who->cgroups, sizeof(who->cgroups), "%s", cgroups);
     who->options = options;
     who->entries = xcalloc(PEOPLE_MAX, sizeof(*who->entries));
@@ -68,7 +68,7 @@ void block_who_free(struct block_who *who) {
 
 bool block_who_pid(const struct block_who *who, int32_t tid, int32_t *pid) {
     struct thread_status status;
-    if (!thread_status_read(who->proc, tid, &status))
+    if (!who->proc[0] || !thread_status_read(who->proc, tid, &status))
         return !thread_filters(who->options);
     *pid = status.pid;
     return thread_wanted(who->proc, who->options, &status);
@@ -135,6 +135,11 @@ static void look_up(const struct block_who *who, struct entry *entry, uint64_t n
     }
     int32_t tid = person->tid;
     entry->lets_go = false;
+    if (!who->proc[0]) {
+        person->pid = tid;
+        person->wanted = !block_who_filters(who);
+        return;
+    }
     bool ring = !memcmp(entry->comm, "iou-wrk-", 8) || !memcmp(entry->comm, "iou-sqp-", 8);
     if (!thread_status_read(who->proc, tid, &status) &&
         ring) { // the number in its name is of the thread that made the ring

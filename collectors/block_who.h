@@ -17,7 +17,9 @@ struct block_person {
 };
 
 struct block_who;
-// proc: "/proc", sys: "/sys/fs/cgroup" (other directories in tests). options may be NULL: everything is wanted.
+// proc: "/proc", or a test's; NULL where it has other numbers than the events: nobody is looked up then, each thread
+// stands for itself, and with -p or -u nobody is wanted. cgroups: "/sys/fs/cgroup", or a test's. options may be NULL:
+// everything is wanted.
 struct block_who *block_who_new(const char *proc, const char *cgroups, const struct collect_options *options);
 void block_who_free(struct block_who *who);
 // On a whole disk, what a group's limit held back is told of the kernel's worker that lets it go. With the limits,

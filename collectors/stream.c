@@ -436,15 +436,15 @@ void stream_frame(struct stream *stream, struct collector_run *run, struct strea
     stream->ratio_most = stream->pace.ratio;
 }
 
-static void note_numbers(const struct stream_config *config, struct section *out) {
+void stream_note_numbers(const char *by_number, const struct collect_options *options, struct section *out) {
     static const char fix[] = "run ktop in the first PID namespace (containers: --pid=host)";
     char text[256];
     snprintf(text, sizeof(text),
              "threads have the numbers of the kernel's events, which are not those of this PID namespace: to which "
              "process they belong is not known, nor %s",
-             config->by_number);
+             by_number);
     section_note(out, SEVERITY_INFO, "pid", text, fix);
-    if (thread_filters(config->options))
+    if (thread_filters(options))
         section_note(out, SEVERITY_WARNING, "pid",
                      "nobody is shown: whom --pid and --user mean is not known among the kernel's events", fix);
 }
@@ -481,7 +481,7 @@ void stream_notes(const struct stream *stream, const struct stream_frame *frame,
         section_note(out, SEVERITY_WARNING, NULL, text, "none: it happens when the rate jumps");
     }
     if (ktop_numbers_differ())
-        note_numbers(&stream->config, out);
+        stream_note_numbers(stream->config.by_number, stream->config.options, out);
     if (frame->sees_self) {
         snprintf(text, sizeof(text), "ktop's own %s are among these: the kernel could not be told to leave them out",
                  what);

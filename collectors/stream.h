@@ -80,6 +80,8 @@ struct stream_frame {
 void stream_frame(struct stream *stream, struct collector_run *run, struct stream_frame *out);
 // What a person should know about the frame, as notes; sets SECTION_DEGRADED while it samples.
 void stream_notes(const struct stream *stream, const struct stream_frame *frame, struct section *out);
+// Of a collector whose threads have other numbers than /proc's here: what it does not ask /proc for, therefore.
+void stream_note_numbers(const char *by_number, const struct collect_options *options, struct section *out);
 
 // CLOCK_MONOTONIC of a time of the stream's clock (exact with exact_clock, else within about 20 us), and back.
 uint64_t stream_mono(const struct stream *stream, uint64_t ts);

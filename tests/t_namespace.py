@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, cc, tracefs; in a PID namespace of its own, which has other numbers of threads than the kernel's events: no row of the sched and syscalls panes is doubled or has another's name
+# needs: root, cc, tracefs, losetup; in a PID namespace of its own, which has other numbers of threads than the kernel's events: no row of the sched, syscalls and disk panes is doubled or has another's name
 """A ktop in a new PID namespace with its own /proc, a known load in it and another one outside, held against the /proc of this test, which is that of the
 events' numbers when the test itself runs in the first namespace."""
 import json
@@ -44,7 +44,7 @@ def pings_of(pid, names):
 
 def frames(pane, *arguments):
     """Those of a ktop within, where a ping-pong and a sleeper have small numbers; the threads of this machine; and that ping-pong's."""
-    p = subprocess.Popen(["unshare", "-p", "-f", "--kill-child", "--mount-proc", "sh", "-c", '"$0" pingpong 1000000000 -1 & "$0" pipe >&2 & exec "$@"', LOAD,
+    p = subprocess.Popen(["unshare", "-p", "-f", "--kill-child", "--mount-proc", "sh", "-c", '"$0" pingpong 1000000000 -1 & "$0" pipe >&2 & [ -z "$DISK" ] || "$IO_LOAD" "$DISK" read 10000000 1 4096 random >&2 & exec "$@"', LOAD,
                           KTOP, "--batch", "--pane", pane, "--format", "json", "-d", "0.5", "-n", "6", "--budget", "100", *arguments],
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     undo.append(lambda: (p.kill(), p.wait()))
@@ -107,6 +107,35 @@ def syscalls(outside):
     check("which are not those of this PID namespace" in notes, f"syscalls: it says so: {notes}")
 
 
+def disk():
+    """The same load within and outside, on a disk; ktop within sees both, as the events number them."""
+    if not os.path.exists("/dev/loop-control"):
+        return print("note  no loop devices here: the disk pane is not looked at")
+    image = f"{os.path.dirname(LOAD)}/disk"
+    with open(image, "wb") as f:
+        f.truncate(16 << 20)
+    path = subprocess.run(["losetup", "-f", "--show", image], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    undo.append(lambda: subprocess.run(["losetup", "-d", path]))
+    os.environ["IO_LOAD"], os.environ["DISK"] = f"{os.path.dirname(LOAD)}/io_load", path
+    subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", os.environ["IO_LOAD"], f"{HERE}/vm/programs/io_load.c", "-lpthread"], check=True)
+    load = subprocess.Popen([os.environ["IO_LOAD"], path, "read", "10000000", "1", "4096", "random"], stdout=subprocess.DEVNULL)
+    undo.append(lambda: (load.kill(), load.wait()))
+    shown, names, _ = frames("disk")
+    device = os.path.basename(path)
+    rows = [{**r, "tid": r["pid"]} for f in shown[1:] for r in f["tables"]["by_process"] if r["device"] == device]
+    by = {r["tid"] for r in rows if r["ios_per_s"] > 10}
+    check(len(by) == 2 and {r["comm"] for r in rows} == {"io_load"} and by & {int(t) for t in os.listdir(f"/proc/{load.pid}/task")},
+          f"disk: the loads within and outside are there by the events' numbers: {sorted({(r['tid'], r['comm']) for r in rows})}")
+    inside = by - {int(t) for t in os.listdir(f"/proc/{load.pid}/task")}
+    check(not any(os.path.exists(f"/proc/{load.pid}/task/{t}") for t in inside) and all(t > 100 for t in inside), f"disk: nobody by his number within: {by}")
+    check(not any(r["cgroup"] for r in rows), "disk: nobody else's control group")
+    notes = " ".join(n["text"] for n in shown[-1]["notes"])
+    check("which are not those of this PID namespace" in notes, f"disk: it says so: {notes}")
+    only, _, _ = frames("disk", "--pid", "1")
+    notes = " ".join(n["text"] for n in only[-1]["notes"])
+    check(not any(f["tables"]["by_process"] for f in only) and "nobody is shown" in notes, f"disk --pid: nobody is shown: {notes}")
+
+
 def main():
     global LOAD
     need_root()
@@ -122,6 +151,7 @@ def main():
     outside = pings_of(os.getpid(), comms())
     sched(outside)
     syscalls(outside)
+    disk()
 
 
 try:

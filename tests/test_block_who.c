@@ -216,6 +216,30 @@ static void filtered(void **state) {
     assert_false(block_who_of(who, &stat_of_frame->procs[1])->wanted); // whose it is, is not known
 }
 
+// In another PID namespace /proc is about others: nobody is looked up, and with -p nobody is meant.
+static void another_namespace(void **state) {
+    (void)state;
+    static const pid_t pids[] = {90};
+    const struct collect_options options = {.pids = pids, .n_pids = 1};
+    int32_t pid = 90;
+    block_who_free(who);
+    who = block_who_new(NULL, root, NULL);
+    put("/proc/91/status", "Name:\tother\nTgid:\t7\nPid:\t91\nPPid:\t1\nUid:\t0\t0\n");
+    io(91, "fio", DISK, BLOCK_READ);
+    look(10);
+    assert_string_equal(told(0), "fio 91 -");
+    assert_true(block_who_of(who, &stat_of_frame->procs[0])->wanted);
+    assert_true(block_who_pid(who, 90, &pid));
+    assert_int_equal(pid, 90);
+    next_frame();
+    block_who_free(who);
+    who = block_who_new(NULL, root, &options);
+    io(90, "fio", DISK, BLOCK_READ);
+    look(10);
+    assert_false(block_who_of(who, &stat_of_frame->procs[0])->wanted);
+    assert_false(block_who_pid(who, 90, &pid));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_group, set_up, tear_down),
@@ -223,6 +247,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(rescuer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(several_groups, set_up, tear_down),
         cmocka_unit_test_setup_teardown(filtered, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(another_namespace, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
