@@ -56,7 +56,15 @@ done
 echo active >$md/array_state || fail "md0 does not start: $(cat $md/array_state)"
 numbers=$(dm_linear over /dev/$under 256) || fail "no device-mapper disk"
 over=$(basename "$(readlink /sys/dev/block/$numbers)")
-for disk in md0 $over; do
+disks="md0 $over"
+[ ! -b /dev/sda ] || disks="$disks sda sdb sdc"
+for disk in $disks; do
+    i=0
+    until [ "$(cat /sys/block/$disk/size)" -gt 0 ]; do
+        i=$((i + 1))
+        [ $i -lt 200 ] || fail "$disk has no size"
+        sleep 0.05
+    done
     io_load /dev/$disk read 1 1 4096 random >/dev/null # its partition table is read
 done
 sleep 0.5
@@ -76,6 +84,7 @@ sized $cut discard 20 1 65536
 if [ -b /dev/sda ]; then
     knobs=/sys/bus/pseudo/drivers/scsi_debug
     sized sda zero 50 1 65536
+    echo 1 >/sys/block/sdb/device/queue_depth # the others wait in the queue
     echo 300000000 >$knobs/ndelay
     io_load /dev/sdb read 16 8 4096 random >/tmp/read &
     reader=$!

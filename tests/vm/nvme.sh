@@ -1,0 +1,43 @@
+# NVMe: a disk with two paths, whose requests have the numbers of hidden disks, one path of which goes; a disk with one; discards of many ranges,
+# which come as one request.
+. /lib.sh
+several=
+single=
+i=0
+until [ -n "$several" ] && [ -n "$single" ]; do
+    i=$((i + 1))
+    [ $i -lt 200 ] || fail "the disks did not come: $(ls /sys/block)"
+    sleep 0.05
+    for disk in /sys/block/nvme*; do
+        [ -e $disk/dev ] || continue
+        if [ -e $disk/mq ]; then single=$(basename $disk); else several=$(basename $disk); fi
+    done
+done
+[ "$(ls -d /sys/block/nvme*c*n* | wc -l)" = 2 ] || fail "there are not two paths: $(ls /sys/block)"
+sleep 0.5 # their partition tables are read
+
+# sized DEVICE OP COUNT DEPTH BYTES
+sized() {
+    echo "load $1 0 $2 $4 $(io_load "/dev/$1" "$2" "$3" "$4" "$5" random) bytes $5"
+}
+
+watch disk 0.5
+for disk in $several $single; do
+    sized $disk read 200 4 4096
+    sized $disk write 200 4 65536
+    sized $disk fsync 40 1 4096
+    sized $disk zero 20 1 65536
+    sized $disk discard 20 1 1048576
+done
+# One path goes with I/O under way: the other one goes on.
+sized $several mix 4000 8 4096 >/tmp/mix &
+mixer=$!
+sleep 0.2
+device=$(readlink -f /sys/class/nvme/nvme1/device)
+echo 1 >$device/remove || fail "the path does not go"
+wait $mixer
+cat /tmp/mix
+sized $several write 100 2 4096
+echo "disks several=$several single=$single"
+watch_end 0.5
+none_left
