@@ -1,5 +1,5 @@
 """For tests of the disk pane on the real kernel: loop devices over tmpfs, ktop in batch, sums over its frames."""
-import calendar, json, os, re, shutil, signal, subprocess, sys, tempfile, time
+import calendar, ctypes, fcntl, json, os, re, shutil, signal, struct, subprocess, sys, tempfile, time
 
 KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
 undo = []  # called backwards at the end, whatever happens
@@ -45,6 +45,32 @@ def tmpfs():
     return work
 
 
+BLKPG, BLKPG_ADD, BLKPG_DEL = 0x1269, 1, 2
+
+
+def partitions(path):
+    """Names and numbers of that disk's, in order."""
+    folder = "/sys/block/" + os.path.basename(path)
+    found = [(name, int(read(f"{folder}/{name}/partition"))) for name in os.listdir(folder) if os.path.exists(f"{folder}/{name}/partition")]
+    return sorted(found, key=lambda p: p[1])
+
+
+def blkpg(path, what, number, begin=0, size=0):
+    part = ctypes.create_string_buffer(struct.pack("qqi64s64s", begin, size, number, b"", b"").ljust(152, b"\0"), 152)
+    with open(path, "rb") as f:
+        fcntl.ioctl(f, BLKPG, struct.pack("iiiP", what, 0, 152, ctypes.addressof(part)))
+
+
+def partitions_clear(path):
+    """Whether it has none any more: one that is in use stays."""
+    for _, number in partitions(path):
+        try:
+            blkpg(path, BLKPG_DEL, number)
+        except OSError as problem:
+            print(f"partition {number} of {path}: {problem}", flush=True)
+    return not partitions(path)
+
+
 class Loop:
     def __init__(self, work, mib, direct=False):
         self.file = tempfile.mktemp(dir=work)
@@ -54,13 +80,42 @@ class Loop:
         self.attach(self.file)
 
     def attach(self, file, *options):
-        self.path = run("losetup", "-f", "--show", *options, file).strip()
+        """A device without partitions: somebody's may be left on the one that is free. One whose partitions are in use stays taken until
+        another one is found."""
+        refused = []
+        try:
+            while True:
+                self.path = run("losetup", "-f", "--show", *options, file).strip()
+                if partitions_clear(self.path):
+                    break
+                refused.append(self.path)
+                if len(refused) == 8:
+                    raise SystemExit(f"the partitions of {', '.join(refused)} cannot be removed")
+        finally:
+            for path in refused:
+                subprocess.run(["losetup", "-d", path], capture_output=True)
         undo.append(self.detach)
         self.name = os.path.basename(self.path)
         self.number = read(f"/sys/block/{self.name}/dev").strip()
+        self.settings = {file: read(file).split("[")[-1].split("]")[0].strip()
+                         for file in (f"/sys/block/{self.name}/queue/{name}" for name in ("scheduler", "nr_requests"))}
+
+    def partition(self, begin, size):
+        """Makes one, of so many bytes: its name."""
+        before = partitions(self.path)
+        blkpg(self.path, BLKPG_ADD, before[-1][1] + 1 if before else 1, begin, size)
+        return next(name for name, number in partitions(self.path) if (name, number) not in before)
 
     def detach(self):
+        """Twice does no harm: it may be somebody else's by then, and only what is ours is undone."""
+        if not self.path:
+            return
+        for file, value in self.settings.items():  # the scheduler first: it sets the number anew
+            if read(file).split("[")[-1].split("]")[0].strip() != value:
+                write(file, value)
+        partitions_clear(self.path)
         subprocess.run(["losetup", "-d", self.path], capture_output=True)
+        self.path = None
 
 
 class Over(Loop):

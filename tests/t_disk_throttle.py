@@ -5,7 +5,7 @@
 On a partition io_total has the wait, because there the kernel tells of a bio before it makes it wait (block_bio_remap). On a whole disk it
 tells only afterwards (block_bio_queue, by a worker that lets the bio go): then the limit itself must be told, and that the wait is not.
 """
-import fcntl, os, struct, subprocess, sys, tempfile, time
+import os, subprocess, sys, tempfile, time
 
 from disks import *
 
@@ -14,21 +14,10 @@ BLKIO = "/sys/fs/cgroup/blkio"
 
 def partition(loop):
     """A partition of that loop device, made by hand: its path."""
-    names = set(os.listdir(f"/sys/block/{loop.name}"))
-    part = struct.pack("qqi64s64s", 1 << 20, 6 << 20, 1, b"", b"")
-    raw = bytearray(part.ljust(152, b"\0"))
-    buffer = __import__("ctypes").create_string_buffer(bytes(raw))
-    address = __import__("ctypes").addressof(buffer)
-    with open(loop.path, "rb") as f:
-        try:
-            fcntl.ioctl(f, 0x1269, struct.pack("iiiP", 1, 0, 152, address))  # BLKPG, BLKPG_ADD_PARTITION
-        except OSError as problem:
-            skip(f"no partitions on loop devices: {problem}")
-    def remove():
-        with open(loop.path, "rb") as f:
-            fcntl.ioctl(f, 0x1269, struct.pack("iiiP", 2, 0, 152, address))
-    undo.append(remove)
-    name = (set(os.listdir(f"/sys/block/{loop.name}")) - names).pop()
+    try:
+        name = loop.partition(1 << 20, 6 << 20)
+    except OSError as problem:
+        skip(f"no partitions on loop devices: {problem}")
     major, minor = map(int, read(f"/sys/block/{loop.name}/{name}/dev").split(":"))
     path = f"/dev/shm/ktop-test-{os.getpid()}"
     os.mknod(path, 0o600 | 0o060000, os.makedev(major, minor))
