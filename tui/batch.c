@@ -10,9 +10,11 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collectors/guard.h"
+#include "collectors/priority.h"
 #include "collectors/runner.h"
 #include "collectors/tracefs.h"
 #include "model/live.h"
@@ -37,6 +39,8 @@ struct batch {
     bool stopping;       // a signal came
     int error;           // errno of standard output
     uint64_t written_to; // number of the last frame that was written
+    struct priority_budget priority;
+    uint64_t written_ns, cpu_ns; // then; of this thread
 };
 
 static bool signalled(struct batch *batch) {
@@ -82,11 +86,11 @@ static void write_frame(struct batch *batch, const struct frame *frame) {
         frame_unref(window[i]);
 }
 
-// Every frame since the last one that was written: none is left out because writing took long.
-static void write_new(struct batch *batch) {
+// Every frame since the last one that was written: none is left out because writing took long. Whether there was one.
+static bool write_new(struct batch *batch) {
     const struct frame *newest = live_latest(batch->live);
     uint64_t last = newest ? newest->number : 0;
-    uint64_t limit = batch->options->iterations;
+    uint64_t limit = batch->options->iterations, before = batch->written_to;
     while (batch->written_to < last && !batch->error && !batch->stopping && !(limit && batch->written_to >= limit)) {
         const struct frame *frame = history_find(live_history(batch->live), batch->written_to + 1);
         if (!frame)
@@ -99,10 +103,27 @@ static void write_new(struct batch *batch) {
         frame_unref(frame);
     }
     frame_unref(newest);
+    return batch->written_to != before;
+}
+
+static uint64_t cpu_ns(void) {
+    struct timespec spent;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+    return (uint64_t)spent.tv_sec * 1000000000ull + (uint64_t)spent.tv_nsec;
+}
+
+// The collectors measure in time on a machine that has no CPU to spare, and what they measured is written in time: the
+// writer has the same place as long as it takes as little, from frame to frame.
+static void keep_priority(struct batch *batch) {
+    uint64_t now = now_ns(), spent = cpu_ns();
+    priority_budget(&batch->priority, spent - batch->cpu_ns, batch->written_ns ? now - batch->written_ns : 0);
+    batch->written_ns = now;
+    batch->cpu_ns = spent;
 }
 
 static void loop(struct batch *batch) {
     uint64_t limit = batch->options->iterations;
+    keep_priority(batch);
     while (!batch->stopping && !batch->error && !(limit && batch->written_to >= limit)) {
         struct pollfd fds[] = {{live_fd(batch->live), POLLIN, 0}, {batch->signal_fd, POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
         if (poll(fds, 3, -1) < 0 && errno != EINTR)
@@ -111,8 +132,8 @@ static void loop(struct batch *batch) {
             signalled(batch);
         if (fds[2].revents & (POLLERR | POLLHUP | POLLNVAL)) // the reader went away
             batch->error = fds[2].revents & POLLNVAL ? EBADF : EPIPE;
-        if (fds[0].revents)
-            write_new(batch);
+        if (fds[0].revents && write_new(batch))
+            keep_priority(batch);
     }
 }
 
