@@ -196,7 +196,14 @@ static void draw_empty(struct part_context *ctx, int y) {
         area_text(ctx->area, 1, y, ROLE_DIM, unmeasured);
     } else if (filter_of(ctx)[0] && !self->rows.unfiltered) {
         escape_text(filter_of(ctx), strlen(filter_of(ctx)), filter, sizeof(filter));
-        area_printf(ctx->area, 1, y, ROLE_DIM, self->rows.terms ? "no row has %s" : "no row contains \"%s\"", filter);
+        if (self->rows.left_out) // which may have it
+            area_printf(ctx->area, 1, y, ROLE_DIM,
+                        self->rows.terms ? "none of the %zu that are kept has %s"
+                                         : "none of the %zu that are kept contains \"%s\"",
+                        self->rows.n_all, filter);
+        else
+            area_printf(ctx->area, 1, y, ROLE_DIM, self->rows.terms ? "no row has %s" : "no row contains \"%s\"",
+                        filter);
     } else {
         area_text(ctx->area, 1, y, ROLE_DIM, spec->empty ? spec->empty : "nothing");
     }
