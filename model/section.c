@@ -28,7 +28,7 @@ struct stream {
 struct section {
     atomic_uint refs;
     enum section_state state;
-    uint64_t begin_ns, end_ns, seen, lost, cpu_ns;
+    uint64_t begin_ns, end_ns, rates_ns, seen, lost, cpu_ns;
     const struct text *collector;
     struct list notes, series, tables, hists, trees, streams;
 };
@@ -62,6 +62,7 @@ struct section *section_new(const char *collector, uint64_t begin_ns, uint64_t e
     section->collector = text_from(collector);
     section->begin_ns = begin_ns;
     section->end_ns = end_ns;
+    section->rates_ns = end_ns > begin_ns ? end_ns - begin_ns : 0;
     return section;
 }
 
@@ -270,6 +271,10 @@ uint64_t section_begin(const struct section *section) {
 
 uint64_t section_end(const struct section *section) {
     return section->end_ns;
+}
+
+uint64_t section_rates_ns(const struct section *section) {
+    return section->rates_ns;
 }
 
 uint64_t section_seen(const struct section *section) {

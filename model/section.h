@@ -63,6 +63,7 @@ const char *section_collector(const struct section *section);
 enum section_state section_state(const struct section *section);
 uint64_t section_begin(const struct section *section);
 uint64_t section_end(const struct section *section);
+uint64_t section_rates_ns(const struct section *section); // how long the time is that its rates are over; 0: none yet
 uint64_t section_seen(const struct section *section);
 uint64_t section_lost(const struct section *section);
 uint64_t section_cpu_ns(const struct section *section);

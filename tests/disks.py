@@ -155,6 +155,11 @@ def frame_time(frame):
     return calendar.timegm(time.strptime(date, "%Y-%m-%d")) + int(h) * 3600 + int(m) * 60 + float(s)
 
 
+def seconds(frame, collector="block"):
+    """The time that this source's rates are over; 0 where what stands there is of the frame before."""
+    return frame["intervals_s"].get(collector) or 0
+
+
 class Ktop:
     """The program in batch mode; frames are read as they come."""
 

@@ -51,7 +51,7 @@ def begun_in_the_middle(work, path):
 
 
 def busy_s(ktop, name, column):
-    return sum(f["interval_s"] * (r[column] or 0) / 100 for f in ktop.frames for r in f["tables"]["devices"] if r["device"] == name)
+    return sum(seconds(f) * (r[column] or 0) / 100 for f in ktop.frames for r in f["tables"]["devices"] if r["device"] == name)
 
 
 def once(path, what, *arguments):
@@ -64,7 +64,7 @@ def once(path, what, *arguments):
     check(n <= mine <= n + 16 and ktop.lost() == 0, f"{what}: {mine} reads, fio {n}")
     busy, util = busy_s(ktop, name, "busy_pct"), busy_s(ktop, name, "util_pct")
     # The first frame may know nothing of the block layer yet: then the other source stands there alone.
-    first = sum(f["interval_s"] * (r["util_pct"] or 0) / 100 for f in ktop.frames for r in f["tables"]["devices"]
+    first = sum(seconds(f) * (r["util_pct"] or 0) / 100 for f in ktop.frames for r in f["tables"]["devices"]
                 if r["device"] == name and r["busy_pct"] is None)
     check(abs(util - first - busy) < 1e-6, f"{what}: util_pct says what busy_pct says, {util:.4f} s of {busy:.4f} s")
     return busy, n * job["lat_ns"]["mean"] / 1e9, job["runtime"] / 1e3, n

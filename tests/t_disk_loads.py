@@ -164,7 +164,7 @@ def waits(work):
     for process, text, op, direction in zip(running, out, "RW", ("read", "write")):
         job = json.loads(text[text.index("{"):])["jobs"][0][direction]
         fios = job["lat_ns"]["mean"] * job["total_ios"] / 1000
-        waited = sum(r["total_us_per_s"] * f["interval_s"] for f in ktop.frames for r in f["tables"]["by_process"]
+        waited = sum(r["total_us_per_s"] * seconds(f) for f in ktop.frames for r in f["tables"]["by_process"]
                      if r["device"] == loop.name and r["pid"] == process.pid and r["op"] == op)
         sums = sum(h["sum"] for h in ktop.hists("io_total_by_process", op, pid=process.pid))
         check(0.4 * fios < waited < 1.02 * fios, f"waits: {op} {waited:.0f} us in all, fio {fios:.0f}")

@@ -63,7 +63,7 @@ class Ktop:
         if self.adds_up and any(n["text"].startswith("tasks has not answered") for n in frame["notes"]):
             raise Late(most_waited(self.p.pid, before) / (time.monotonic() - start))
         self.rows = frame["tables"]["tasks"]
-        self.interval = frame["interval_s"]
+        self.interval = frame["intervals_s"].get("tasks") or 0  # null: the rows are those of the frame before
         self.end_s = datetime.datetime.fromisoformat(frame["time"].replace("Z", "+00:00")).timestamp()
         return frame
 

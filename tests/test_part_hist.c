@@ -267,7 +267,8 @@ static void files(void **state) {
         pane, &look, FORMAT_JSON,
 
         "{\"ktop\":\"1\",\"schema\":1,\"host\":\"h\",\"kernel\":\"k\",\"time\":\"2026-09-21T14:13:21.000Z\",\"interval_"
-        "s\":1,\"pane\":\"t\",\"lost_events\":0,\"series\":{},\"tables\":{},\"histograms\":{\"io_latency\":[{"
+        "s\":1,\"intervals_s\":{\"block\":1},\"pane\":\"t\",\"lost_events\":0,\"series\":{},\"tables\":{},"
+        "\"histograms\":{\"io_latency\":[{"
         "\"device\":\"vda\",\"op\":\"R\",\"unit\":\"us\",\"count\":990,\"sum\":225000,\"min\":120,\"max\":1300,\"p50\":"
         "120.3195,\"p90\":120.3195,\"p95\":1300,\"p99\":1300,\"p999\":1300,\"buckets\":[[119.808,120.832,900],[1294."
         "336,1310.72,90]]},{\"device\":\"vda\",\"op\":\"W\",\"unit\":\"us\",\"count\":10,\"sum\":300000,\"min\":30000,"

@@ -62,6 +62,7 @@ static void all_kinds(void **state) {
     assert_string_equal(section_collector(section), "block");
     assert_int_equal(section_begin(section), 10);
     assert_int_equal(section_end(section), 20);
+    assert_int_equal(section_rates_ns(section), 10);
     assert_int_equal(section_seen(section), 1000);
     assert_int_equal(section_lost(section), 7);
     assert_int_equal(section_cpu_ns(section), 55);
@@ -120,6 +121,7 @@ static void absorbing(void **state) {
 
     assert_int_equal(section_begin(new), 10);
     assert_int_equal(section_end(new), 30);
+    assert_int_equal(section_rates_ns(new), 10); // its rates are those of its own part
     assert_int_equal(section_seen(new), 32);
     assert_int_equal(section_lost(new), 3);
     assert_int_equal(section_cpu_ns(new), 7);

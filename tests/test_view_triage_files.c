@@ -44,7 +44,8 @@ static void files(void **state) {
     forge_text(
         pane, &look, FORMAT_JSON,
         "{\"ktop\":\"1\",\"schema\":1,\"host\":\"h\",\"kernel\":\"k\",\"time\":\"2026-09-21T14:13:21.000Z\",\"interval_"
-        "s\":1,\"pane\":\"triage\",\"lost_events\":0,\"series\":{\"load_1\":14.2,\"load_5\":9.8,\"load_15\":3.1,\"cpus_"
+        "s\":1,\"intervals_s\":{\"system\":1,\"tasks\":1,\"findings\":1},\"pane\":\"triage\",\"lost_events\":0,"
+        "\"series\":{\"load_1\":14.2,\"load_5\":9.8,\"load_15\":3.1,\"cpus_"
         "online\":4,\"procs_running\":11,\"procs_blocked\":6,\"cpu_user_pct\":61,\"cpu_nice_pct\":2,\"cpu_system_pct\":"
         "21,\"cpu_irq_pct\":0.2,\"cpu_softirq_pct\":3.1,\"cpu_steal_pct\":1.5,\"cpu_iowait_pct\":11.2,\"mem_total_"
         "kib\":16000000,\"mem_available_kib\":400000,\"mem_used_kib\":15400000,\"mem_buffers_kib\":20000,\"mem_cached_"

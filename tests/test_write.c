@@ -103,6 +103,12 @@ static void test_json(void **state) {
     assert_int_equal(json_object_get_int(at(json, "schema")), 1);
     assert_string_equal(json_object_get_string(at(json, "time")), "2026-01-31T12:00:01.123Z");
     assert_true(json_object_get_double(at(json, "interval_s")) == 1.0);
+    struct json_object *intervals = at(json, "intervals_s");
+    assert_true(json_object_object_length(intervals) > 0);
+    json_object_object_foreach(intervals, collector, seconds) {
+        assert_non_null(frame_section(look.frame, collector, NULL));
+        assert_true(json_object_get_double(seconds) == 1.0);
+    }
     assert_int_equal(json_object_get_int(at(json, "lost_events")), 3);
     assert_true(json_object_get_double(at(at(json, "series"), "load_1")) == 1.25);
     assert_null(at(at(json, "series"), "irq_full_pct"));
@@ -122,15 +128,15 @@ static void test_json(void **state) {
     assert_int_equal(json_object_array_length(at(json, "notes")), 2);
     assert_string_equal(json_object_get_string(at(json_object_array_get_idx(at(json, "notes"), 0), "severity")),
                         "warning");
-    static const char *const order[] = {"ktop",       "schema", "host",        "kernel",          "time",
-                                        "interval_s", "pane",   "lost_events", "series",          "tables",
-                                        "histograms", "trees",  "events",      "events_left_out", "notes"};
+    static const char *const order[] = {
+        "ktop",        "schema", "host",   "kernel",     "time",  "interval_s", "intervals_s",     "pane",
+        "lost_events", "series", "tables", "histograms", "trees", "events",     "events_left_out", "notes"};
     size_t i = 0;
     json_object_object_foreach(json, name, value) {
         (void)value;
         assert_string_equal(name, order[i++]);
     }
-    assert_int_equal(i, 15);
+    assert_int_equal(i, 16);
     json_object_put(json);
     free(text);
     pane_free(pane);

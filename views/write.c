@@ -158,6 +158,18 @@ static struct json_object *json_notes(const struct pane_notes *notes) {
     return array;
 }
 
+// How long the time is that each source's rates are over; null where what stands there was told in the frame before.
+static struct json_object *json_intervals(const struct source *sources, size_t n) {
+    struct json_object *intervals = json_object_new_object();
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t ns = sources[i].repeated ? 0 : section_rates_ns(sources[i].section);
+        json_object_object_add(intervals, section_collector(sources[i].section),
+                               json_number(UNIT_NONE, ns ? (double)ns / 1e9 : NAN));
+    }
+    return intervals;
+}
+
 static void add_series(struct json_object *series, const struct source *sources, size_t n) {
     const struct series_def *def;
 
@@ -184,6 +196,7 @@ static struct json_object *pane_object(struct pane *pane, const struct look *loo
     json_object_object_add(object, "kernel", json_string(info->kernel));
     json_object_object_add(object, "time", json_string(time));
     json_object_object_add(object, "interval_s", json_number(UNIT_NONE, frame_interval_s(look->frame)));
+    json_object_object_add(object, "intervals_s", json_intervals(sources, n));
     json_object_object_add(object, "pane", json_string(pane->view->name));
     json_object_object_add(object, "lost_events", json_object_new_int64((int64_t)lost_events(sources, n)));
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
