@@ -17,10 +17,11 @@ const char *const block_event_names[BLOCK_KINDS] = {
     [BLOCK_REMAP] = "block_bio_remap",
     [BLOCK_WB_BEGIN] = "writeback_single_inode_start",
     [BLOCK_WB_END] = "writeback_single_inode",
+    [BLOCK_THREAD] = "task_newtask",
 };
 const char *const block_event_systems[BLOCK_KINDS] = {
     "block", "block", "block", "block", "block", "block",     "block",     "block",
-    "block", "block", "block", "block", "block", "writeback", "writeback",
+    "block", "block", "block", "block", "block", "writeback", "writeback", "task",
 };
 const char *const block_op_names[BLOCK_OPS] = {"R", "W", "F", "D", "N"};
 
@@ -48,11 +49,14 @@ static void wanted_of(enum block_kind kind, struct format_field *fields) {
     memcpy(fields, wanted, sizeof(wanted));
     if (kind == BLOCK_SPLIT)
         fields[F_SECTORS].name = "new_sector"; // made a length by the decoder
-    if (kind != BLOCK_WB_BEGIN && kind != BLOCK_WB_END)
+    if (kind < BLOCK_WB_BEGIN)
         return;
     for (int i = F_DEV; i < F_ALL; i++)
         fields[i] = (struct format_field){.name = "-", .optional = true};
-    fields[F_CGROUP] = (struct format_field){.name = "cgroup_ino"};
+    if (kind == BLOCK_THREAD)
+        fields[F_BYTES] = (struct format_field){.name = "pid"};
+    else
+        fields[F_CGROUP] = (struct format_field){.name = "cgroup_ino"};
 }
 
 static void format_take(struct block_format *format, const struct format_field *fields, uint16_t id) {

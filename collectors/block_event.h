@@ -21,10 +21,11 @@ enum block_kind {
     BLOCK_REMAP,        // a bio for a partition: told before a control group's throttling, the queue event after it
     BLOCK_WB_BEGIN,     // writeback_single_inode_start: what this thread submits now belongs to `cgroup`
     BLOCK_WB_END,       // writeback_single_inode
+    BLOCK_THREAD,       // task_newtask, of threads only: this one made the thread that `bytes` says
     BLOCK_KINDS,
 };
 extern const char *const block_event_names[BLOCK_KINDS];   // of the tracepoints
-extern const char *const block_event_systems[BLOCK_KINDS]; // "block", "writeback"
+extern const char *const block_event_systems[BLOCK_KINDS]; // "block", "writeback", "task"
 bool block_event_needed(enum block_kind kind);             // issue and complete; the others where they exist
 
 enum block_op { BLOCK_READ, BLOCK_WRITE, BLOCK_FLUSH, BLOCK_DISCARD, BLOCK_OTHER, BLOCK_OPS };
@@ -38,7 +39,7 @@ struct block_event {
     uint64_t ts, sector; // 512-byte sectors; BLOCK_NO_SECTOR in the completion of a flush
     uint32_t dev;        // kernel's dev_t: major << 20 | minor
     uint32_t sectors;    // of this event: a partial completion has fewer than the request
-    uint32_t bytes;      // as the event says, or sectors * 512
+    uint32_t bytes;      // as the event says, or sectors * 512; of BLOCK_THREAD: the new thread
     int32_t tid, error;  // error: 0 or -errno
     uint32_t old_dev;    // of BLOCK_REMAP: what it was for
     uint64_t cgroup;     // of the writeback events: inode number of the control group's directory

@@ -26,6 +26,7 @@
 #define SEQUENCES 1024        // the same: of threads that do I/O
 #define HEADS 32              // NVMe disks with several paths
 #define PATHS 128             // of them
+#define THREADS 4096          // the newest that were made
 #define WRITERS 64            // threads that write back at one time
 #define BUSY_BITS 8           // log2 of the places of a hash table: of disks
 
@@ -80,6 +81,11 @@ struct writer {
     uint64_t cgroup;
 };
 
+struct thread {
+    uint64_t made_ns;
+    int32_t tid, by;
+};
+
 // Who asked a disk for a flush last, by a bio: the flush itself is the kernel's, and some worker of it issues it.
 struct asker {
     uint64_t cgroup;
@@ -110,6 +116,7 @@ struct block_match {
     uint32_t heads[HEADS];
     uint32_t n_parts, n_writers, n_remapped, n_paths, n_heads;
     struct writer writers[WRITERS];
+    struct thread threads[THREADS]; // by tid
     struct seen seen[SEQUENCES];
     struct busy busy[1 << BUSY_BITS];
     struct asker askers[1 << BUSY_BITS]; // of the same disks
@@ -443,6 +450,11 @@ void bio_of_partition(struct block_match *match, const struct block_event *event
 void bio_riders_end(struct block_match *match, const struct flight *f, uint64_t ts);
 // The last completion of a flush sequence: of no length, at the sector where the data began, or ended.
 void bio_sequence_end(struct block_match *match, const struct block_event *event);
+
+// ---- block_thread.c ----
+
+// Of a thread that writes back, or makes another thread.
+void thread_event(struct block_match *match, const struct block_event *event);
 
 // ---- block_remap.c ----
 

@@ -73,19 +73,6 @@ void limit_no_sector(struct block_match *match, const struct block_event *event,
     match->counts.abandoned++;
 }
 
-static void on_writeback(struct block_match *match, const struct block_event *event) {
-    struct writer *writer = (struct writer *)writer_find(match, event->tid);
-    if (event->kind == BLOCK_WB_END) {
-        if (writer)
-            *writer = match->writers[--match->n_writers];
-        return;
-    }
-    if (!writer && match->n_writers < WRITERS)
-        writer = &match->writers[match->n_writers++];
-    if (writer)
-        *writer = (struct writer){.tid = event->tid, .cgroup = event->cgroup};
-}
-
 static void on_arrival(struct block_match *match, const struct block_event *event) {
     // An empty flush arrives like a write of no sectors; what is issued for it is a flush request of the kernel's own.
     if (!event->sectors)
@@ -123,7 +110,8 @@ static void flush_for(struct block_match *match, struct flight *f) {
 }
 
 // What is done to a zone has no length: its request is known by the zone's sector, until it is issued.
-static struct flight *zone_bio_take(struct block_match *match, const struct block_event *event, uint64_t key) {
+static __attribute__((noinline)) struct flight *zone_bio_take(struct block_match *match,
+                                                              const struct block_event *event, uint64_t key) {
     if (!match->by_state[FLIGHT_BIO])
         return NULL;
     struct flight *best = NULL;
@@ -252,7 +240,8 @@ static void flight_done(struct block_match *match, struct flight *f, uint64_t ts
 
 // The request failed before a driver had it: the disk is off line, or goes. Nobody can say how long it took the disk,
 // so it is told as what has no request: it ended, after it waited so long.
-static struct flight *flight_unissued(struct block_match *match, const struct block_event *event, uint64_t key) {
+static __attribute__((noinline)) struct flight *flight_unissued(struct block_match *match,
+                                                                const struct block_event *event, uint64_t key) {
     struct flight *f = NULL;
     if (key == BLOCK_NO_SECTOR - BLOCK_FLUSH) {
         f = flight_add(match, event->dev, key);
@@ -279,7 +268,7 @@ static struct flight *flight_unissued(struct block_match *match, const struct bl
 }
 
 // What is appended to a zone ends where it was put, which is not where it was issued: at the zone's beginning.
-static struct flight *appended(struct block_match *match, const struct block_event *event) {
+static __attribute__((noinline)) struct flight *appended(struct block_match *match, const struct block_event *event) {
     struct flight *best = NULL;
     for (uint32_t i = 0; i < match->high; i++) {
         struct flight *f = &match->pool[i];
@@ -327,47 +316,50 @@ static void on_complete(struct block_match *match, const struct block_event *eve
     flight_done(match, f, event->ts);
 }
 
-static void request_event(struct block_match *match, const struct block_event *event) {
-    switch ((enum block_kind)event->kind) {
+// A request of a path is told of its disk; old_dev: of the path.
+static __attribute__((noinline)) const struct block_event *
+path_event(const struct block_match *match, const struct block_event *told, struct block_event *event) {
+    *event = *told;
+    event->dev = disk_of(match, told->dev);
+    event->old_dev = event->dev != told->dev ? told->dev : 0;
+    return event;
+}
+
+void block_match_event(struct block_match *match, const struct block_event *told) {
+    struct block_event of_path;
+    match->counts.events++;
+    match->now = told->ts > match->now ? told->ts : match->now;
+    if (__builtin_expect(match->n_paths, 0) && told->kind <= BLOCK_COMPLETE)
+        told = path_event(match, told, &of_path);
+    switch ((enum block_kind)told->kind) {
     case BLOCK_START:
     case BLOCK_INSERT:
-        on_arrival(match, event);
+        on_arrival(match, told);
         break;
     case BLOCK_ISSUE:
-        on_issue(match, event);
+        on_issue(match, told);
         break;
     case BLOCK_REQUEUE:
-        on_requeue(match, event);
+        on_requeue(match, told);
         break;
     case BLOCK_MERGE:
-        on_merge(match, event);
+        on_merge(match, told);
         break;
     case BLOCK_ERROR:
         match->counts.errors_reported++;
         break;
+    case BLOCK_COMPLETE:
+        on_complete(match, told);
+        break;
+    case BLOCK_WB_BEGIN:
+    case BLOCK_WB_END:
+    case BLOCK_THREAD:
+        thread_event(match, told);
+        break;
     default:
-        on_complete(match, event);
+        bio_event(match, told);
         break;
     }
-}
-
-// A request of a path is told of its disk; old_dev: of the path.
-static void path_event(struct block_match *match, const struct block_event *told) {
-    struct block_event event = *told;
-    event.dev = disk_of(match, told->dev);
-    event.old_dev = told->dev;
-    request_event(match, &event);
-}
-
-void block_match_event(struct block_match *match, const struct block_event *told) {
-    match->counts.events++;
-    match->now = told->ts > match->now ? told->ts : match->now;
-    if (told->kind > BLOCK_COMPLETE)
-        told->kind >= BLOCK_WB_BEGIN ? on_writeback(match, told) : bio_event(match, told);
-    else if (__builtin_expect(match->n_paths, 0) && disk_of(match, told->dev) != told->dev)
-        path_event(match, told);
-    else
-        request_event(match, told);
 }
 
 void block_match_own(struct block_match *match, const pid_t *tids, size_t n) {

@@ -2,6 +2,7 @@
 #include "collectors/block_source.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,12 +55,21 @@ int block_source_switch(const struct block_source *source, int kind, bool on) {
     return instance_write(source->instance, file, on ? "1" : "0");
 }
 
+// Who only forks pays nothing for it.
+static int threads_only(const struct block_source *source) {
+    char filter[64];
+    snprintf(filter, sizeof(filter), "clone_flags & %u", (unsigned)CLONE_THREAD);
+    return instance_write(source->instance, "events/task/task_newtask/filter", filter);
+}
+
 static int enable_events(struct block_source *source, const char **step, char *detail, size_t size) {
     *step = "switching on the event";
     for (int kind = 0; kind < BLOCK_KINDS; kind++) {
         if (!source->formats.kinds[kind].present)
             continue;
-        int error = block_source_switch(source, kind, true);
+        int error = kind == BLOCK_THREAD ? threads_only(source) : 0;
+        if (!error)
+            error = block_source_switch(source, kind, true);
         if (!error)
             continue;
         source->formats.kinds[kind].present = false;

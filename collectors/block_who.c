@@ -29,6 +29,7 @@ struct block_who {
     char proc[128], cgroups[128]; // proc: "": it is about others
     const struct collect_options *options;
     const struct block_limits *limits; // NULL: nobody's
+    const struct block_match *match;   // NULL: who made a thread is not known
     struct entry *entries;
     uint32_t n, places[PLACES];
     uint32_t resolved;
@@ -48,6 +49,10 @@ struct block_who *block_who_new(const char *proc, const char *cgroups, const str
 
 void block_who_limits(struct block_who *who, const struct block_limits *limits) {
     who->limits = limits;
+}
+
+void block_who_threads(struct block_who *who, const struct block_match *match) {
+    who->match = match;
 }
 
 static void forget(struct entry *entry) {
@@ -122,6 +127,19 @@ static bool is_worker(const char *comm) {
     return !memcmp(comm, "kworker/", 8) || is_rescuer(comm);
 }
 
+// The thread is gone: its process is that of the thread that made it, or that made that. A thread of it that is there.
+static int32_t maker_of(const struct block_who *who, int32_t tid, struct thread_status *status, uint64_t now_ns) {
+    for (int generation = 0; who->match && generation < 8; generation++) {
+        int32_t by = block_match_creator(who->match, tid, now_ns);
+        if (!by)
+            break;
+        status->pid = tid = by;
+        if (thread_status_read(who->proc, by, status))
+            break;
+    }
+    return tid;
+}
+
 static void look_up(const struct block_who *who, struct entry *entry, uint64_t now_ns) {
     struct block_person *person = &entry->person;
     struct thread_status status = {.pid = person->tid, .user = (uid_t)-1, .name = ""};
@@ -141,14 +159,16 @@ static void look_up(const struct block_who *who, struct entry *entry, uint64_t n
         return;
     }
     bool ring = !memcmp(entry->comm, "iou-wrk-", 8) || !memcmp(entry->comm, "iou-sqp-", 8);
-    if (!thread_status_read(who->proc, tid, &status) &&
-        ring) { // the number in its name is of the thread that made the ring
+    bool found = thread_status_read(who->proc, tid, &status);
+    if (!found && ring) { // the number in its name is of the thread that made the ring
         char number[BLOCK_COMM - 7] = "";
         memcpy(number, entry->comm + 8, BLOCK_COMM - 8);
         tid = atoi(number);
         status.pid = person->tid;
         if (tid > 0)
             thread_status_read(who->proc, tid, &status);
+    } else if (!found) {
+        tid = maker_of(who, tid, &status, now_ns);
     }
     // Of a worker the name goes on with the workqueue that it worked for last: "kworker/0:1-kthrotld", or +, now.
     const char *queue = is_worker(entry->comm) ? strpbrk(status.name, "+-") : NULL;

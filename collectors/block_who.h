@@ -25,6 +25,9 @@ void block_who_free(struct block_who *who);
 // On a whole disk, what a group's limit held back is told of the kernel's worker that lets it go. With the limits,
 // which must live as long, such I/O is told as "(throttled)", of the group when it can only be one.
 void block_who_limits(struct block_who *who, const struct block_limits *limits);
+// With the matcher, which must live as long, threads that ended before they could be looked up are told of the process
+// that made them.
+void block_who_threads(struct block_who *who, const struct block_match *match);
 // Looks up the processes of the interval that are not known yet: sets who of each proc.
 void block_who_resolve(struct block_who *who, struct block_stat *stat, uint64_t now_ns);
 // Of a proc that was resolved in this interval; never NULL.

@@ -216,6 +216,35 @@ static void filtered(void **state) {
     assert_false(block_who_of(who, &stat_of_frame->procs[1])->wanted); // whose it is, is not known
 }
 
+// A thread that is gone is told of the process that made it: by itself, or by another thread of it that is gone as
+// well.
+static void threads_that_ended(void **state) {
+    (void)state;
+    struct block_match *match = block_match_new(64, NULL, NULL);
+    static const int32_t made[][2] = {{300, 90}, {301, 300}, {302, 99}, {303, 92}};
+    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+        const struct block_event event = {
+            .kind = BLOCK_THREAD, .ts = now, .bytes = (uint32_t)made[i][0], .tid = made[i][1]};
+        block_match_event(match, &event);
+    }
+    put("/proc/92/status", "Name:\tfio\nTgid:\t90\nPid:\t92\nPPid:\t1\nUid:\t0\t0\n");
+    block_who_threads(who, match);
+    for (int32_t tid = 300; tid < 305; tid++)
+        io(tid, "fio", DISK, BLOCK_READ);
+    look(10);
+    assert_string_equal(told(0), "fio 90 /a");
+    assert_string_equal(told(1), "fio 90 /a");
+    assert_string_equal(told(2), "fio 99 -"); // nor is who made it there
+    assert_string_equal(told(3), "fio 90 -"); // by another thread of the process
+    assert_string_equal(told(4), "fio 304 -");
+    next_frame();
+    now += 20 * SECOND; // numbers are used again
+    io(300, "fio", DISK, BLOCK_READ);
+    look(10);
+    assert_string_equal(told(0), "fio 300 -");
+    block_match_free(match);
+}
+
 // In another PID namespace /proc is about others: nobody is looked up, and with -p nobody is meant.
 static void another_namespace(void **state) {
     (void)state;
@@ -247,6 +276,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(rescuer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(several_groups, set_up, tear_down),
         cmocka_unit_test_setup_teardown(filtered, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(threads_that_ended, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_namespace, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
