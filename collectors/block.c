@@ -2,11 +2,9 @@
 // instance, drains the raw buffers every 10 to 25 ms while there is I/O, matches issue and completion, and delivers the
 // sums once per frame. It never writes to the top-level buffer, and touches no tracing that is not its own.
 #include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "collectors/block_limit.h"
 #include "collectors/block_pace.h"

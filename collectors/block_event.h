@@ -18,7 +18,8 @@ enum block_kind {
     BLOCK_SPLIT,        // it was too long: `sectors` of it go first, the rest follows
     BLOCK_BACKMERGE,    // it joined a request that ends where it begins
     BLOCK_FRONTMERGE,   // … that begins where it ends
-    BLOCK_REMAP,        // a bio for a partition: told before a control group's throttling, the queue event after it
+    BLOCK_REMAP,        // a bio for a partition: told before a control group's throttling, the queue event after it; or
+                        // one that a disk (dm, md, a head of several paths) sends on to another one
     BLOCK_WB_BEGIN,     // writeback_single_inode_start: what this thread submits now belongs to `cgroup`
     BLOCK_WB_END,       // writeback_single_inode
     BLOCK_THREAD,       // task_newtask, of threads only: this one made the thread that `bytes` says
@@ -41,9 +42,9 @@ struct block_event {
     uint32_t sectors;    // of this event: a partial completion has fewer than the request
     uint32_t bytes;      // as the event says, or sectors * 512; of BLOCK_THREAD: the new thread
     int32_t tid, error;  // error: 0 or -errno
-    uint32_t old_dev;    // of BLOCK_REMAP: what it was for
+    uint32_t old_dev;    // of BLOCK_REMAP: what it was for; 0: of another kind (block_match.c has the path there)
     uint64_t cgroup;     // of the writeback events: inode number of the control group's directory
-    uint64_t old_sector; // of BLOCK_REMAP: where there
+    uint64_t old_sector; // of BLOCK_REMAP: where it was there
     uint8_t kind, rwbs_size;
     const char *rwbs; // in the record: op and flags, rwbs_size bytes at most, NUL-padded
     const char *comm; // in the record: BLOCK_COMM bytes of the task that runs; NULL where the event has none

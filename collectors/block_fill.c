@@ -1,11 +1,10 @@
 // The rows of a frame from what was added up: once per frame, so names are looked up and texts made here. Threads' rows
-// are put together by process, which is what people know. Histograms are block_hists.c's, the list of
-// I/Os is block_list.c's.
+// are put together by process, which is what people know. Histograms are block_hists.c's, the list of I/Os is
+// block_list.c's.
 #include <math.h>
 #include <stdlib.h>
 
 #include "collectors/block_filler.h"
-#include "collectors/format.h"
 #include "model/mem.h"
 
 #define GONE_NS 60000000000ull

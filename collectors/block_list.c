@@ -1,7 +1,5 @@
-// The list of a frame's single I/Os: the newest without a gap, and before them the rare ones, in the order of their
-// end.
+// The list of a frame's single I/Os in the order of their end: the rare ones, and after them the newest without a gap.
 #include <math.h>
-#include <stdio.h>
 
 #include "collectors/block_filler.h"
 

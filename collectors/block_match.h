@@ -10,9 +10,9 @@
 // - The end of a flush sequence is reported as a completion of length 0 of a request that was never issued: counted as
 //   flush_ends, and no I/O.
 // - A bio is followed from its arrival: the request that is made for it takes over its entry, a bio that joins a
-// request
-//   waits beside it, a split one has an entry per piece and ends with the last. Bios of partitions carry the number of
-//   the partition and the sector of the disk (5.12 and later). The last completion of a flush sequence ends its bio.
+//   request waits beside it, a split one has an entry per piece and ends with the last. Bios of partitions carry the
+//   number of the partition and the sector of the disk (5.12 and later). The last completion of a flush sequence ends
+//   its bio.
 // - After lost events what was in flight is suspect: it gives way to whatever matches better, and is given up after a
 //   while.
 #ifndef COLLECTORS_BLOCK_MATCH_H

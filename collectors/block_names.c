@@ -16,8 +16,8 @@ struct name {
     bool disk, found; // disk: has request events; found: in the reading under way
     bool head;        // of NVMe with several paths, which are hidden: their requests are its
     uint64_t sectors;
-    uint64_t gone_ns,
-        before_ns; // since when it is not in /sys/block; the same of the disk that had its number before it
+    uint64_t gone_ns;   // since when it is not in /sys/block; 0: it is
+    uint64_t before_ns; // the same of the disk that had its number before it; 0: there was none
     const struct text *text;
 };
 

@@ -26,8 +26,8 @@ bool block_names_disk(const struct block_names *names, uint32_t i, uint32_t *dev
 size_t block_names_heads(const struct block_names *names, uint32_t *heads, size_t n);
 // Its length in sectors of 512 bytes, 0: not known.
 uint64_t block_names_sectors(const struct block_names *names, uint32_t dev);
-// Since when it is known that it is gone from /sys/block (0: it is there), and that the disk was which had its number
-// before it (0: none).
+// Since when it is known to be gone from /sys/block (0: it is there); the same of the disk that had its number before
+// it (0: there was none).
 uint64_t block_names_gone(const struct block_names *names, uint32_t dev);
 uint64_t block_names_before(const struct block_names *names, uint32_t dev);
 // Number of partitions; their pairs stay valid until the next refresh.

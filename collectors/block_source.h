@@ -17,10 +17,11 @@ struct block_source {
     struct ring_pipe *pipe;
 };
 
-// Everything in the kernel that the collector needs; undone by block_source_close, whatever it returns. *step and
-// detail say what failed.
+// Everything in the kernel that the collector needs; undone by block_source_close, whatever it returns: 0, or -errno;
+// then *step, a constant, and detail say what failed. name: of the instance, after ktop's own prefix.
 int block_source_open(struct block_source *source, const char *name, const char **step, char *detail, size_t size);
 void block_source_close(struct block_source *source);
+// Records the events of that kind (enum block_kind), which is present, or no more.
 int block_source_switch(const struct block_source *source, int kind, bool on);
 // Why it could not be opened, and what to do.
 void block_source_explain(int error, const char *step, const char *detail, char *reason, size_t reason_size, char *fix,

@@ -103,7 +103,7 @@ static bool parts_same(const struct table *list, int column, const char *value, 
 // digits, or to the last one. The buckets that are counted are up to 1.6 % wide, so that a value near an end may be
 // counted on the other side of the label.
 static void end_text(const struct table *list, int column, const struct hist_scale *scale, const struct hist_def *def,
-                     int edge, double exact, char out[32]) { // exact: in the unit of the list's column
+                     int edge, double exact, char out[32]) {
     static const struct {
         const char *suffix;
         double factor;

@@ -57,8 +57,7 @@ struct pane_notes {
     char extra[SOURCES_MAX][96];
 };
 enum notes_of {
-    NOTES_OF_DRAWN, // those that explain what stands on the screen: a column that has no room needs no line for its
-                    // note
+    NOTES_OF_DRAWN, // those that explain what stands on the screen: of a column without room a note only takes a line
     NOTES_OF_PANE,  // also of what the parts show where there is room
     NOTES_OF_ALL,   // also of values that no part of the pane shows: files hold such values as well
 };

@@ -22,8 +22,8 @@ struct table_spec {
     // Enter: the part of this pane that shows the row, alone (part_row.h) or as what a filter that finds it leaves;
     // NULL: none.
     const char *opens;
-    const char
-        *opens_by; // columns whose values make that filter, blank between ("group~": that contain it); NULL: the keys
+    // Columns whose values make that filter, blank between ("group~": that contain it); NULL: the keys.
+    const char *opens_by;
     const char *opens_note;  // what to say then; NULL: that Esc goes back
     const char *chooses;     // a column: the histograms of the pane show what the selected row has there; or NULL
     const char *jump_pane;   // Enter: the pane to go to; NULL: none
