@@ -330,7 +330,8 @@ static char *title_of(struct pane *pane, const struct look *at) {
     return title;
 }
 
-// Two containers whose paths begin alike are two, and the title says which; number 0 has two names.
+// Two containers whose paths begin alike are two, and the title says which; number 0 has two names, one
+// of number 12 is a part of the other.
 static void long_names(void **state) {
 #define POD "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0123456789abcdef.slice/"
     (void)state;
@@ -342,6 +343,7 @@ static void long_names(void **state) {
     section_hists(section, set);
     set = hist_set_new(&block_process_hists[BLOCK_OF_TOTAL]);
     add_hist(set, (union cell[]){{.num = 0}, {.text = text_from("(writeback)")}, {.text = text_from("W")}}, 1);
+    add_hist(set, (union cell[]){{.num = 12}, {.text = text_from("fio-log")}, {.text = text_from("W")}}, 1);
     add_hist(set, (union cell[]){{.num = 12}, {.text = text_from("fio")}, {.text = text_from("W")}}, 1);
     add_hist(set, (union cell[]){{.num = 0}, {.text = text_from("(throttled)")}, {.text = text_from("W")}}, 1);
     section_hists(section, set);
@@ -353,7 +355,7 @@ static void long_names(void **state) {
     focus(pane, "io_latency", &part_heat);
     forge_key(pane, &other, 'm', true);
     assert_string_equal(forge_key(pane, &other, 'v', true).message, "pid 0 (writeback), (throttled), op all");
-    assert_string_equal(forge_key(pane, &other, 'v', true).message, "pid 12 fio, op all");
+    assert_string_equal(forge_key(pane, &other, 'v', true).message, "pid 12 fio-log, fio, op all");
     forge_key(pane, &other, 'm', true);
     static const char *const ends[] = {"aaaa", "bbbb"};
     for (int i = 0; i < 2; i++) {

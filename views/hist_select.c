@@ -291,12 +291,21 @@ static bool offer(struct next *next, const char *text, bool number) {
     return true;
 }
 
+// Whether that name is one of the label's, which have ", " between.
+static bool label_has(const char *label, const char *name) {
+    size_t length = strlen(name);
+    for (const char *at = label; length && (at = strstr(at, name)); at++)
+        if ((at == label || at[-1] == ' ') && (!at[length] || at[length] == ','))
+            return true;
+    return !length;
+}
+
 // Threads of one process may have several names, and number 0 stands for two things.
 static void label_add(struct next *next, const struct column *column, union cell value) {
     char name[sizeof next->label];
     size_t used = strlen(next->label);
     hist_select_key_text(column, value, name, sizeof name);
-    if (strstr(next->label, name))
+    if (label_has(next->label, name))
         return;
     if (used + strlen(name) + 2 < sizeof next->label)
         snprintf(next->label + used, sizeof next->label - used, "%s%s", used ? ", " : "", name);
