@@ -399,7 +399,7 @@ static void what_has_no_room(void **state) {
     pane_draw(pane, &other, grid_area(grid));
     focus(pane, "by_cgroup", NULL);
     assert_string_equal(forge_key(pane, &other, KEY_VIEW_ENTER, true).message,
-                        "a part of the filter had no room; Esc goes back");
+                        "a part of the filter is left out; Esc goes back");
     assert_string_equal(pane->filter, "device=vda op=R");
     forge_key(pane, &other, KEY_VIEW_BACK, true);
     focus(pane, "io_latency", &part_heat);
@@ -416,6 +416,44 @@ static void what_has_no_room(void **state) {
     }
     assert_string_equal(answer.message, "those of all: (others) are too many to name; Esc goes back");
     assert_null(strstr(pane->filter, "cgroup"));
+    grid_free(grid);
+    pane_free(pane);
+    frame_unref(frame);
+}
+
+// A program calls itself as if it were a term: the list has the I/Os of its row all the same.
+static void names_like_terms(void **state) {
+    static const char *const names[] = {"x op=W", "pid=1 comm~y", "blank ", " device=vdb", "a = b"};
+    char rows[256] = "", list[512] = "";
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        snprintf(rows + strlen(rows), sizeof(rows) - strlen(rows), "%d|%s|vda|R|5\n", 20 + i, names[i]);
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "1790000000.1|1790000000.2|%s|%d|R|vda|8|512\n",
+                 names[i], 20 + i);
+    }
+    struct frame *frame = forge_frame(2);
+    struct section *section = forge_section("block", 2);
+    section_table(section, forge_table(&block_process_table, rows));
+    section_stream(section, forge_table(&block_events_table, list), 0);
+    frame_add_section(frame, section, 0);
+    const struct frame *frames_of[] = {frame};
+    struct look other;
+    forge_look(&other, frames_of, 1);
+    struct pane *pane = pane_new(&view_disk);
+    struct grid *grid = grid_new(120, 40, true);
+    for (int i = 0; i < 5; i++) {
+        pane_draw(pane, &other, grid_area(grid));
+        focus(pane, "by_process", NULL);
+        forge_key(pane, &other, KEY_VIEW_DOWN, true);
+        bool whole = !strcmp(forge_key(pane, &other, KEY_VIEW_ENTER, true).message, "Esc goes back");
+        pane_draw(pane, &other, grid_area(grid));
+        char *screen = forge_screen(grid), *title = strstr(screen, "- > I/Os, newest first");
+        assert_non_null(title);
+        assert_non_null(strstr(strtok(title, "\n"), " 1 of 5, filter"));
+        assert_int_equal(whole, strstr(pane->filter, "comm=") != NULL);
+        free(screen);
+        forge_key(pane, &other, KEY_VIEW_BACK, true);
+    }
     grid_free(grid);
     pane_free(pane);
     frame_unref(frame);
@@ -494,7 +532,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows),          cmocka_unit_test(the_list),         cmocka_unit_test(long_names),
         cmocka_unit_test(row_that_went), cmocka_unit_test(to_the_task),      cmocka_unit_test(limits_and_waiting),
-        cmocka_unit_test(every_range),   cmocka_unit_test(what_has_no_room),
+        cmocka_unit_test(every_range),   cmocka_unit_test(what_has_no_room), cmocka_unit_test(names_like_terms),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -20,9 +20,8 @@ static const struct {
 };
 #define N_OPERATORS (sizeof(operators) / sizeof(operators[0]))
 
-// The start of a term at that place: a column's name and an operator. Returns the length of both, 0 when it is none.
-static size_t parse_start(const struct filter *filter, size_t at, const struct frame *frame, struct filter_term *out) {
-    const char *text = filter->text + at;
+// What looks like the start of a term: a name and an operator. Returns the length of both, 0 when it does not.
+static size_t parse_like(const char *text, struct filter_term *out) {
     size_t n = 0;
 
     while ((isalnum((unsigned char)text[n]) || text[n] == '_') && n < sizeof(out->name) - 1) {
@@ -35,10 +34,17 @@ static size_t parse_start(const struct filter *filter, size_t at, const struct f
         if (strncmp(text + n, operators[i].text, length) != 0)
             continue;
         out->op = operators[i].op;
-        out->value = (uint8_t)(at + n + length);
-        return frame && frame_has_column(frame, out->name) ? n + length : 0;
+        return n + length;
     }
     return 0;
+}
+
+// The start of a term at that place: the name is a column's. Returns its length, 0 when there is none.
+static size_t parse_start(const struct filter *filter, size_t at, const struct frame *frame, struct filter_term *out) {
+    size_t length = parse_like(filter->text + at, out);
+
+    out->value = (uint8_t)(at + length);
+    return length && frame && frame_has_column(frame, out->name) ? length : 0;
 }
 
 bool filter_parse(const char *text, const struct frame *frame, struct filter *out) {
@@ -291,12 +297,24 @@ static size_t value_text(const struct column *column, union cell cell, char *out
     return (size_t)snprintf(out, size, "%.15g", cell.num);
 }
 
+bool filter_takes(const char *value) {
+    size_t length = strlen(value);
+    struct filter_term term;
+
+    for (const char *at = value; (at = strchr(at, ' '));) {
+        at += strspn(at, " ");
+        if (parse_like(at, &term))
+            return false;
+    }
+    return !length || value[length - 1] != ' ';
+}
+
 bool filter_add(const struct column *column, union cell cell, enum filter_operator op, char *out, size_t size) {
     char value[FILTER_SIZE];
     size_t used = strlen(out);
     int n;
 
-    if (value_text(column, cell, value, sizeof(value)) >= sizeof(value))
+    if (value_text(column, cell, value, sizeof(value)) >= sizeof(value) || !filter_takes(value))
         return false;
     n = snprintf(out + used, size - used, "%s%s%s%s", used ? " " : "", column->name, operator_text(op), value);
     if (n >= 0 && (size_t)n < size - used)

@@ -58,8 +58,10 @@ bool filter_clock(const char *text, double *seconds, double *step);
 size_t filter_term_text(const struct filter *filter, size_t term, char *out, size_t size);
 // The filter that finds this cell, "" when it is not measured.
 void filter_for(const struct column *column, union cell cell, char *out, size_t size);
-// Adds the term for the cell, also of one that is not measured, to the terms in out. False: it has no room, and out
-// stays as it is.
+// Whether a term can have that value: not one with a term in it, or a blank at its end, as a program may name itself.
+bool filter_takes(const char *value);
+// Adds the term for the cell, also of one that is not measured, to the terms in out. False: it has no room, or cannot
+// be said, and out stays as it is.
 bool filter_add(const struct column *column, union cell cell, enum filter_operator op, char *out, size_t size);
 
 #endif

@@ -11,7 +11,7 @@
 struct terms {
     char *out;
     size_t used, size;
-    bool full;    // one had no room: none is cut
+    bool full;    // one had no room, or cannot be said: none is cut
     bool several; // what is chosen are (others): the list names them one by one
     bool no_text; // the text of the filter is none of them
 };
@@ -64,10 +64,12 @@ static void add_choice(struct terms *terms, const struct hist_select *select, co
         const char *column = def->keys[i].name, *want = hist_select_chosen(select, column);
         if (!want || table_column(list, column) < 0)
             continue;
-        if (strcmp(want, HIST_OTHERS) != 0)
+        if (!strcmp(want, HIST_OTHERS))
+            terms->several = true;
+        else if (filter_takes(want))
             add(terms, column, "=", want);
         else
-            terms->several = true;
+            terms->full = true;
     }
     for (size_t i = 0; i < filter->n; i++) {
         const char *column = filter->terms[i].name;
@@ -160,7 +162,7 @@ bool hist_select_list(struct part_context *ctx, const struct frame *frame, const
     ctx->go_part = part;
     ctx->go_frame = frame->number;
     snprintf(ctx->message, sizeof ctx->message, "%s",
-             terms.full      ? "a part of the filter had no room; Esc goes back"
+             terms.full      ? "a part of the filter is left out; Esc goes back"
              : terms.several ? "those of all: (others) are too many to name; Esc goes back"
              : terms.no_text ? "the text of the filter does not narrow the list; Esc goes back"
              : column >= 0   ? LIST_BACK

@@ -24,7 +24,7 @@ void row_key_columns(const struct row_key *key, const struct table_def *def, int
 bool row_key_is(const struct row_key *key, const int at[ROW_KEY_MAX], const union cell *row);
 // Its place in the order of the rows; -1: it is not among them.
 long row_key_place(const struct row_key *key, struct rows *rows);
-// A filter that finds it; false when a part of it had no room.
+// A filter that finds it; false when a part of it is left out (filter_add).
 bool row_key_filter(const struct row_key *key, char *out, size_t size);
 
 #endif

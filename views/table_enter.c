@@ -29,7 +29,7 @@ static const struct frame *frame_with(const struct look *look, const char *strea
     return look->frame;
 }
 
-// The filter that finds what the row tells of; false when a part of it had no room.
+// The filter that finds what the row tells of; false when a part of it is left out (filter_add).
 static bool row_filter(const struct table_spec *spec, const struct join *join, size_t row, char *out, size_t size) {
     struct row_key key = {0};
     char names[256], *save;
@@ -73,7 +73,7 @@ static bool open_row(struct part_context *ctx, const struct join *join, size_t r
         ctx->go_frame = frame_with(ctx->look, list->source.tables[0], ctx->go_filter)->number;
     }
     snprintf(ctx->message, sizeof(ctx->message), "%s",
-             !whole             ? "a part of the filter had no room; Esc goes back"
+             !whole             ? "a part of the filter is left out; Esc goes back"
              : spec->opens_note ? spec->opens_note
                                 : "Esc goes back");
     return true;
