@@ -2,6 +2,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "model/findings_private.h"
 
@@ -53,8 +54,9 @@ static bool is_group_short(const struct scan *scan) {
     return true;
 }
 
-// Of the tasks that a SIGKILL ended in this frame, the one that held most in the one before.
-static struct top killed_task(const struct scan *scan) {
+// Of the tasks that a SIGKILL ended in this frame, the one that held most in the one before; and its control group, or
+// NULL.
+static struct top killed_task(const struct scan *scan, const struct text **group) {
     struct top top = {.value = NAN, .who = NOBODY};
     const struct table *now = frame_table(scan->frame, "tasks");
     const struct table *before = scan->previous ? frame_table(scan->previous, "tasks") : NULL;
@@ -62,6 +64,7 @@ static struct top killed_task(const struct scan *scan) {
         return top;
     const struct table_def *def = table_def(now);
     int pid = table_column(def, "pid"), exit_code = table_column(def, "exit_code"), rss = table_column(def, "rss_kib");
+    int cgroup = table_column(def, "cgroup");
     size_t cursor = 0, left = KILLED_MAX;
     for (const union cell *row, *old; left && (row = table_next(now, &cursor));) {
         double code = scan_num(row, exit_code);
@@ -71,9 +74,10 @@ static struct top killed_task(const struct scan *scan) {
         for (size_t at = 0; (old = table_next(before, &at)) && scan_num(old, pid) != scan_num(row, pid);)
             ;
         double kib = old ? scan_num(old, rss) : NAN;
-        if (kib > 0 && !(kib <= top.value)) // a top of NAN loses to anything
-            top = (struct top){.value = kib,
-                               .who = {scan_num(row, pid), scan_text(row, table_column(def, "comm")), NULL}};
+        if (!(kib > 0) || kib <= top.value) // a top of NAN loses to anything
+            continue;
+        *group = scan_text(old, cgroup);
+        top = (struct top){.value = kib, .who = {scan_num(row, pid), scan_text(row, table_column(def, "comm")), NULL}};
     }
     return top;
 }
@@ -82,10 +86,15 @@ void check_oom_kill(struct scan *scan) {
     double kills = scan_series(scan, "oom_kills_per_s") * scan->interval_s;
     if (!(kills >= 0.5))
         return;
-    const struct top killed = killed_task(scan);
+    const struct text *of = NULL;
+    const struct top killed = killed_task(scan, &of);
     bool group = is_group_short(scan);
-    const char *why =
-        group ? "a control group reached its memory limit (the machine itself has memory)" : "memory ran out";
+    char why[256] = "memory ran out";
+    if (group && of && strcmp(text_bytes(of), "/") != 0) // its own limit, or that of a group above it
+        snprintf(why, sizeof(why), "control group %s reached a memory limit (the machine itself has memory)",
+                 text_bytes(of));
+    else if (group)
+        snprintf(why, sizeof(why), "a control group reached its memory limit (the machine itself has memory)");
     char who[128] = "", name[64], more[32] = "";
     if (!isnan(killed.value)) {
         if (kills >= 1.5)

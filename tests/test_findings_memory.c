@@ -12,10 +12,10 @@ static const struct column memory_columns[] = {{.name = "allocation_stalls_per_s
                                                {.name = "available_kib"}};
 static const struct table_def memory_def = {"memory", "", memory_columns, 4, 0};
 static const struct column task_columns[] = {
-    {.name = "pid"},      {.name = "comm", .type = COLUMN_TEXT}, {.name = "state", .type = COLUMN_TEXT},
-    {.name = "rss_kib"},  {.name = "major_faults_per_s"},        {.name = "ended_s"},
-    {.name = "exit_code"}};
-static const struct table_def tasks_def = {"tasks", "", task_columns, 7, 1};
+    {.name = "pid"},       {.name = "comm", .type = COLUMN_TEXT},  {.name = "state", .type = COLUMN_TEXT},
+    {.name = "rss_kib"},   {.name = "major_faults_per_s"},         {.name = "ended_s"},
+    {.name = "exit_code"}, {.name = "cgroup", .type = COLUMN_TEXT}};
+static const struct table_def tasks_def = {"tasks", "", task_columns, 8, 1};
 
 struct moment {
     double kills, some, full;
@@ -82,6 +82,13 @@ static void who_was_killed(void **state) {
     assert_string_equal(told(&before, &now),
                         "7 worker: the kernel killed worker (pid 7), which held 200M: a control group reached its "
                         "memory limit (the machine itself has memory)");
+    // Its group is said, as it was before; the one at the root has no limit of its own.
+    before.tasks[1] = "pid=7|comm=worker|rss_kib=204800|cgroup=/shop/db";
+    assert_string_equal(told(&before, &now),
+                        "7 worker: the kernel killed worker (pid 7), which held 200M: control group /shop/db reached a "
+                        "memory limit (the machine itself has memory)");
+    before.tasks[1] = "pid=7|comm=worker|rss_kib=204800|cgroup=/";
+    assert_non_null(strstr(told(&before, &now), "held 200M: a control group reached its memory limit"));
     now.kills = 3;
     now.memory = SHORT;
     assert_string_equal(told(&before, &now), "7 worker: the kernel killed worker (pid 7), which held 200M, and 2 more: "

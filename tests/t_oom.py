@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# needs: root, cgroup memory controller (v1 or v2); a process killed at its group's limit is told of, and the machine's largest process is not blamed
+"""A group that may have 48 MiB, in which a process takes 32, and then more than it may have; beside it a process that holds far more than that,
+outside of the group. The finding must be the group's."""
+from disks import *
+
+HOLDER = """
+import sys, time
+kept = [bytearray(b"x" * (1 << 20)) for _ in range(int(sys.argv[1]))]
+print("ready", flush=True)
+sys.stdin.readline()
+while sys.argv[2] == "grow":
+    kept.append(bytearray(b"x" * (1 << 20)))
+time.sleep(60)
+"""
+LIMIT_MIB, HELD_MIB, LARGE_MIB = 48, 24, 300
+
+
+def group():
+    """A new one with the limit: its folder."""
+    v1, v2 = "/sys/fs/cgroup/memory", "/sys/fs/cgroup"
+    base, limit = (v1, "memory.limit_in_bytes") if os.path.exists(v1 + "/memory.limit_in_bytes") else (v2, "memory.max")
+    path = tempfile.mkdtemp(dir=base, prefix="ktop-oom-")
+    undo.append(lambda: os.rmdir(path))
+    if not os.path.exists(f"{path}/{limit}"):
+        skip("no memory controller of control groups")
+    write(f"{path}/{limit}", str(LIMIT_MIB << 20))
+    for swap in ("memory.memsw.limit_in_bytes", "memory.swap.max"):  # or it is swapped out instead
+        if os.path.exists(f"{path}/{swap}"):
+            write(f"{path}/{swap}", str(LIMIT_MIB << 20) if "memsw" in swap else "0")
+    return path
+
+
+def holder(mib, then, path=None):
+    enter = (lambda: write(path + "/cgroup.procs", "0")) if path else None
+    process = subprocess.Popen([sys.executable, "-c", HOLDER, str(mib), then], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=enter)
+    undo.append(lambda: (process.kill(), process.wait(), time.sleep(0.2)))
+    if process.stdout.readline() != "ready\n":
+        raise SystemExit(f"{mib} MiB do not fit")
+    return process
+
+
+def main():
+    need()
+    if "oom_kill " not in read("/proc/vmstat"):
+        skip("this kernel does not count OOM kills")
+    path = group()
+    large, small = holder(LARGE_MIB, "stay"), holder(HELD_MIB, "grow", path)
+    ktop = subprocess.Popen([KTOP, "--batch", "--pane", "triage", "--format", "json", "-d", "0.5"], stdout=subprocess.PIPE, text=True)
+    undo.append(lambda: (ktop.terminate(), ktop.wait()))
+    for _ in range(3):
+        frame = json.loads(ktop.stdout.readline())
+        check(not [f for f in frame["tables"]["findings"] if f["kind"] == "oom_kill"], "nothing was killed yet")
+    small.stdin.write("\n")
+    small.stdin.flush()
+    check(small.wait(30) == -signal.SIGKILL, "the group's process is killed")
+    found = []
+    for _ in range(20):
+        frame = json.loads(ktop.stdout.readline())
+        found = [f for f in frame["tables"]["findings"] if f["kind"] == "oom_kill"]
+        if found:
+            break
+    if not check(len(found) == 1, f"the kill is found: {len(found)}"):
+        return
+    told = found[0]
+    check(told["severity"] == "critical" and told["resource"] == "memory" and "control group" in told["evidence"], told["evidence"])
+    check(told["culprit_pid"] in (small.pid, None) and told["culprit_pid"] != large.pid, f"{told['culprit_pid']} is blamed: killed {small.pid}, largest {large.pid}")
+    check(os.path.basename(path) in told["evidence"], f"the group is named: {os.path.basename(path)}")
+
+
+ending(main)
