@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
+#include "collectors/block_flight.h"
 #include "tests/forge_match.h"
 
 #define DISK (7u << 20)
@@ -361,6 +362,47 @@ static void discards_in_one_request(void **state) {
     check_nothing_left();
 }
 
+static void count_only(void *ctx, const struct block_io *io) {
+    *(uint64_t *)ctx += io->what != BLOCK_IO_REQUEUED;
+}
+
+// Events of all kinds in an order that no kernel tells them in: nothing is lost track of, and dropping the disks leaves
+// nothing behind.
+static void any_order(void **state) {
+    (void)state;
+    static const char *const words[] = {"R", "WS", "FWFS", "FF", "FWS", "D", "N", "NS", "ZA", "ZRS", "WFS"};
+    static const uint32_t disks[] = {DISK, LEFT, RIGHT, LEFT + 1};
+    static const struct block_part parts[] = {{.dev = LEFT + 1, .disk = LEFT}};
+    uint64_t told = 0, seed = 1;
+    struct block_match *any = block_match_new(4096, count_only, &told);
+    block_match_heads(any, disks, 1);
+    block_match_parts(any, parts, 1);
+    for (uint64_t ts = 1; ts <= 200000; ts++) {
+        seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+        uint64_t x = seed >> 20;
+        struct block_event event =
+            forge_block(x % BLOCK_KINDS, ts, words[x / 16 % 11], x / 256 % 16 * 4, x / 4096 % 4 * 4);
+        event.dev = disks[x / 16384 % 4];
+        event.old_dev = disks[x / 65536 % 4];
+        event.old_sector = x / (1 << 18) % 16 * 4;
+        event.error = x / (1 << 22) % 8 ? 0 : -EIO;
+        event.tid = (int32_t)(x / (1 << 25) % 8);
+        if (event.kind == BLOCK_COMPLETE && x / (1 << 28) % 4 == 0)
+            event.sector = BLOCK_NO_SECTOR;
+        block_match_event(any, &event);
+        if (ts % 1000 == 0)
+            block_match_tidy(any, ts * 100000);
+    }
+    assert_true(told > 1000);
+    for (size_t i = 0; i < 4; i++)
+        block_match_drop(any, disks[i], UINT64_MAX);
+    assert_int_equal(any->used, 0);
+    assert_int_equal(any->n_remapped, 0);
+    for (int i = FLIGHT_QUEUED; i < FLIGHT_STATES; i++)
+        assert_int_equal(any->by_state[i], 0);
+    block_match_free(any);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(zeroes_are_written, set_up, tear_down),
@@ -377,6 +419,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_disk_on_a_partition, set_up, tear_down),
         cmocka_unit_test_setup_teardown(several_paths, set_up, tear_down),
         cmocka_unit_test_setup_teardown(discards_in_one_request, set_up, tear_down),
+        cmocka_unit_test(any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
