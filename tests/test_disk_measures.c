@@ -471,6 +471,7 @@ static void list_of_a_range(void **state) {
                  "\n");
     struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
     assert_int_equal(answer.go_frame, 8); // the newest with one
+    assert_string_equal(answer.message, "of all the time the newest frame that has some; Esc goes back");
     assert_string_equal(pane->filter, "device=vda latency_us=20ms..50ms");
     answer = forge_key(pane, &look, KEY_VIEW_BACK, true);
     assert_int_equal(answer.go_frame, 9);
