@@ -129,8 +129,8 @@ static void test_json(void **state) {
     assert_string_equal(json_object_get_string(at(json_object_array_get_idx(at(json, "notes"), 0), "severity")),
                         "warning");
     static const char *const order[] = {
-        "ktop",        "schema", "host",   "kernel",     "time",  "interval_s", "intervals_s",     "pane",
-        "lost_events", "series", "tables", "histograms", "trees", "events",     "events_left_out", "notes"};
+        "ktop",   "schema", "host",       "kernel", "time",   "interval_s",      "pane", "lost_events", "intervals_s",
+        "series", "tables", "histograms", "trees",  "events", "events_left_out", "notes"};
     size_t i = 0;
     json_object_object_foreach(json, name, value) {
         (void)value;

@@ -196,9 +196,9 @@ static struct json_object *pane_object(struct pane *pane, const struct look *loo
     json_object_object_add(object, "kernel", json_string(info->kernel));
     json_object_object_add(object, "time", json_string(time));
     json_object_object_add(object, "interval_s", json_number(UNIT_NONE, frame_interval_s(look->frame)));
-    json_object_object_add(object, "intervals_s", json_intervals(sources, n));
     json_object_object_add(object, "pane", json_string(pane->view->name));
     json_object_object_add(object, "lost_events", json_object_new_int64((int64_t)lost_events(sources, n)));
+    json_object_object_add(object, "intervals_s", json_intervals(sources, n));
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
         json_group(object, groups[i]);
     add_series(json_group(object, "series"), sources, n);
