@@ -1,8 +1,8 @@
-// The table of what is in flight, for block_match.c (requests), block_bio.c and block_remap.c (bios), block_quick.c and
-// block_waiting.c alone: a pool of flights, and an index from (device, sector) to them, chained through the flights.
-// Nothing is allocated while events come. Sectors fall anywhere in the index: a miss of the cache, or a branch that is
-// guessed wrong, costs more than all the rest. So only as much of it is in use as keeps it mostly empty: a chain is one
-// flight long, or none. Inline, since an event makes several of these steps.
+// The table of what is in flight, for block_match.c (requests), block_bio.c and block_remap.c (bios), block_quick.c,
+// block_thread.c and block_waiting.c alone: a pool of flights, and an index from (device, sector) to them, chained
+// through the flights. Nothing is allocated while events come. Sectors fall anywhere in the index: a miss of the cache,
+// or a branch that is guessed wrong, costs more than all the rest. So only as much of it is in use as keeps it mostly
+// empty: a chain is one flight long, or none. Inline, since an event makes several of these steps.
 #ifndef COLLECTORS_BLOCK_FLIGHT_H
 #define COLLECTORS_BLOCK_FLIGHT_H
 

@@ -55,7 +55,7 @@ static const struct column columns[] = {
 
 const struct table_def block_waiting_table = {
     .name = "io_in_flight",
-    .help = "I/Os that have not ended for 0.1 s and more, the oldest 64.",
+    .help = "I/Os that have not ended for 0.1 s and more, the oldest 64, of each disk one at least.",
     .columns = columns,
     .n_columns = sizeof(columns) / sizeof(columns[0]),
     .n_keys = 0,
@@ -87,14 +87,34 @@ static void waiting_take(struct block_waiting *out, const struct flight *f, uint
     memcpy(out->comm, f->io.comm, BLOCK_COMM);
 }
 
+// Which of the n there are gives way to one more: the youngest that is not the oldest of its disk, so that a disk that
+// hangs does not hide another one that does; n: none does.
+static size_t gives_way(const struct block_waiting *out, size_t n, uint32_t dev, uint64_t since) {
+    bool oldest = true; // of its disk
+    for (size_t i = 0; i < n; i++)
+        oldest &= out[i].dev != dev || since < out[i].since_ns;
+    for (size_t at = n; at-- > 0;) {
+        bool has_older = out[at].dev == dev && since < out[at].since_ns;
+        for (size_t i = 0; i < at && !has_older; i++)
+            has_older = out[i].dev == out[at].dev;
+        if (has_older)
+            return oldest || since < out[at].since_ns ? at : n;
+    }
+    return oldest && since < out[n - 1].since_ns ? n - 1 : n;
+}
+
 size_t block_waiting_find(const struct block_match *match, uint64_t before_ns, struct block_waiting *out, size_t n) {
     size_t found = 0;
     for (uint32_t i = 0; i < match->high; i++) {
         const struct flight *f = &match->pool[i];
         uint64_t since = waits_since(match, f);
-        if (!since || since >= before_ns || (found == n && since >= out[n - 1].since_ns))
+        if (!since || since >= before_ns)
             continue;
-        size_t at = found < n ? found++ : n - 1;
+        size_t at = found < n ? found++ : gives_way(out, n, f->io.dev, since);
+        if (at == n)
+            continue;
+        for (; at + 1 < found && out[at + 1].since_ns <= since; at++)
+            out[at] = out[at + 1];
         for (; at > 0 && out[at - 1].since_ns > since; at--)
             out[at] = out[at - 1];
         waiting_take(&out[at], f, since);

@@ -22,7 +22,8 @@ struct block_waiting {
     char comm[BLOCK_COMM + 1];
 };
 
-// The oldest n of those that began before `before_ns`, the oldest first; ktop's own aside. Returns how many.
+// The oldest n (from 1) of those that began before `before_ns`, of each disk one at least, the oldest first; ktop's own
+// aside. Returns how many.
 size_t block_waiting_find(const struct block_match *match, uint64_t before_ns, struct block_waiting *out, size_t n);
 
 // Whose they are: one look into /proc each.

@@ -38,6 +38,35 @@ static void the_oldest_first(void **state) {
     assert_int_equal(found[2].since_ns, 80);
 }
 
+static void issued_on(uint32_t dev, uint64_t ts, uint64_t sector) {
+    struct block_event event = forge_block(BLOCK_ISSUE, ts, "R", sector, 8);
+    event.dev = dev;
+    block_match_event(match, &event);
+}
+
+// A disk whose queue is full of old ones does not hide that another one hangs as well.
+static void each_disk(void **state) {
+    (void)state;
+    struct block_waiting found[4];
+    for (uint64_t i = 0; i < 6; i++)
+        issued_on(VDA, 10 + i, 8 * i);
+    issued_on(VDA + 1, 50, 8);
+    issued_on(VDA + 1, 51, 80);
+    issued_on(VDA + 2, 40, 8);
+    assert_int_equal(block_waiting_find(match, 100, found, 4), 4);
+    const uint64_t want[] = {10, 11, 40, 50};
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(found[i].since_ns, want[i]);
+    assert_int_equal(block_waiting_find(match, 100, found, 2), 2); // more disks than places: the oldest
+    assert_int_equal(found[0].since_ns, 10);
+    assert_int_equal(found[1].since_ns, 40);
+    issued_on(VDA + 2, 5, 80); // told late: older than its disk's oldest so far
+    assert_int_equal(block_waiting_find(match, 100, found, 3), 3);
+    assert_int_equal(found[0].since_ns, 5);
+    assert_int_equal(found[1].since_ns, 10);
+    assert_int_equal(found[2].since_ns, 50);
+}
+
 static void not_own_and_not_what_may_be_lost(void **state) {
     (void)state;
     struct block_waiting found[4];
@@ -93,6 +122,7 @@ static void rows(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_oldest_first, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(each_disk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(not_own_and_not_what_may_be_lost, set_up, tear_down),
         cmocka_unit_test(rows),
     };
