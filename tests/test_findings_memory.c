@@ -89,6 +89,11 @@ static void who_was_killed(void **state) {
                         "memory limit (the machine itself has memory)");
     before.tasks[1] = "pid=7|comm=worker|rss_kib=204800|cgroup=/";
     assert_non_null(strstr(told(&before, &now), "held 200M: a control group reached its memory limit"));
+    // When the machine is short, its group is not what ran out.
+    before.tasks[1] = "pid=7|comm=worker|rss_kib=204800|cgroup=/shop/db";
+    now.memory = SHORT;
+    assert_string_equal(told(&before, &now),
+                        "7 worker: the kernel killed worker (pid 7), which held 200M: memory ran out");
     now.kills = 3;
     now.memory = SHORT;
     assert_string_equal(told(&before, &now), "7 worker: the kernel killed worker (pid 7), which held 200M, and 2 more: "
