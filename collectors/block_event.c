@@ -53,9 +53,10 @@ static void wanted_of(enum block_kind kind, struct format_field *fields) {
         return;
     for (int i = F_DEV; i < F_ALL; i++)
         fields[i] = (struct format_field){.name = "-", .optional = true};
-    if (kind == BLOCK_THREAD)
+    if (kind == BLOCK_THREAD) {
         fields[F_BYTES] = (struct format_field){.name = "pid"};
-    else
+        fields[F_COMM] = wanted[F_COMM];
+    } else
         fields[F_CGROUP] = (struct format_field){.name = "cgroup_ino"};
 }
 

@@ -22,7 +22,7 @@ enum block_kind {
                         // one that a disk (dm, md, a head of several paths) sends on to another one
     BLOCK_WB_BEGIN,     // writeback_single_inode_start: what this thread submits now belongs to `cgroup`
     BLOCK_WB_END,       // writeback_single_inode
-    BLOCK_THREAD,       // task_newtask, of threads only: this one made the thread that `bytes` says
+    BLOCK_THREAD,       // task_newtask, of threads only: this one, of that name, made the thread that `bytes` says
     BLOCK_KINDS,
 };
 extern const char *const block_event_names[BLOCK_KINDS];   // of the tracepoints

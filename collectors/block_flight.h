@@ -81,11 +81,6 @@ struct writer {
     uint64_t cgroup;
 };
 
-struct thread {
-    uint64_t made_ns;
-    int32_t tid, by;
-};
-
 // Who asked a disk for a flush last, by a bio: the flush itself is the kernel's, and some worker of it issues it.
 struct asker {
     uint64_t cgroup;
@@ -116,7 +111,7 @@ struct block_match {
     uint32_t heads[HEADS];
     uint32_t n_parts, n_writers, n_remapped, n_paths, n_heads;
     struct writer writers[WRITERS];
-    struct thread threads[THREADS]; // by tid
+    struct block_thread threads[THREADS]; // by tid
     struct seen seen[SEQUENCES];
     struct busy busy[1 << BUSY_BITS];
     struct asker askers[1 << BUSY_BITS]; // of the same disks

@@ -81,8 +81,13 @@ void block_match_parts(struct block_match *match, const struct block_part *parts
 // names. It is not when it is another disk's number now. Both before block_match_parts.
 void block_match_heads(struct block_match *match, const uint32_t *heads, size_t n);
 void block_match_no_path(struct block_match *match, uint32_t dev);
-// Who made the thread, when that was lately; 0: it is none that was made lately, as far as it is known.
-int32_t block_match_creator(const struct block_match *match, int32_t tid, uint64_t now_ns);
+struct block_thread {
+    uint64_t made_ns;
+    int32_t tid, by;       // by: the thread that made it
+    char comm[BLOCK_COMM]; // of that one, then; "": not known
+};
+// NULL: it is none that was made lately, as far as it is known. Valid until the next event.
+const struct block_thread *block_match_thread(const struct block_match *match, int32_t tid, uint64_t now_ns);
 // The disk is gone: so is what was in flight on it since before that time.
 void block_match_drop(struct block_match *match, uint32_t dev, uint64_t before_ns);
 // Events were lost just before `ts`: everything in flight becomes suspect.

@@ -17,7 +17,7 @@ static void on_writeback(struct block_match *match, const struct block_event *ev
         *writer = (struct writer){.tid = event->tid, .cgroup = event->cgroup};
 }
 
-static struct thread *thread_place(struct block_match *match, int32_t tid) {
+static struct block_thread *thread_place(struct block_match *match, int32_t tid) {
     return &match->threads[(uint32_t)tid % THREADS];
 }
 
@@ -27,10 +27,13 @@ void thread_event(struct block_match *match, const struct block_event *event) {
         return;
     }
     int32_t tid = (int32_t)event->bytes;
-    *thread_place(match, tid) = (struct thread){.made_ns = event->ts, .tid = tid, .by = event->tid};
+    struct block_thread *thread = thread_place(match, tid);
+    *thread = (struct block_thread){.made_ns = event->ts, .tid = tid, .by = event->tid};
+    if (event->comm)
+        memcpy(thread->comm, event->comm, BLOCK_COMM);
 }
 
-int32_t block_match_creator(const struct block_match *match, int32_t tid, uint64_t now_ns) {
-    const struct thread *thread = thread_place((struct block_match *)match, tid);
-    return thread->tid == tid && thread->made_ns + LATELY_NS > now_ns ? thread->by : 0;
+const struct block_thread *block_match_thread(const struct block_match *match, int32_t tid, uint64_t now_ns) {
+    const struct block_thread *thread = thread_place((struct block_match *)match, tid);
+    return thread->tid == tid && thread->made_ns + LATELY_NS > now_ns ? thread : NULL;
 }

@@ -16,6 +16,7 @@
 #define PEOPLE_MAX 16384
 #define PLACES (PEOPLE_MAX * 2)
 #define WORKER_NS 5000000ull // what a kernel worker did last is asked for again after so long
+#define GENERATIONS 8        // of threads that are gone
 #define KTHREADD 2           // parent of the kernel's threads, and of no other
 
 struct entry {
@@ -127,17 +128,50 @@ static bool is_worker(const char *comm) {
     return !memcmp(comm, "kworker/", 8) || is_rescuer(comm);
 }
 
+static const struct block_thread *made(const struct block_who *who, int32_t tid, uint64_t now_ns) {
+    return who->match ? block_match_thread(who->match, tid, now_ns) : NULL;
+}
+
 // The thread is gone: its process is that of the thread that made it, or that made that. A thread of it that is there.
 static int32_t maker_of(const struct block_who *who, int32_t tid, struct thread_status *status, uint64_t now_ns) {
-    for (int generation = 0; who->match && generation < 8; generation++) {
-        int32_t by = block_match_creator(who->match, tid, now_ns);
-        if (!by)
-            break;
-        status->pid = tid = by;
-        if (thread_status_read(who->proc, by, status))
+    const struct block_thread *thread;
+    for (int generation = 0; generation < GENERATIONS && (thread = made(who, tid, now_ns)); generation++) {
+        status->pid = tid = thread->by;
+        if (thread_status_read(who->proc, tid, status))
             break;
     }
     return tid;
+}
+
+static bool is_ring(const char *comm) {
+    return !memcmp(comm, "iou-wrk-", 8) || !memcmp(comm, "iou-sqp-", 8);
+}
+
+// The same of a thread of io_uring, whose name has the number of the thread that made the ring.
+static int32_t ring_maker_of(const struct block_who *who, const char *comm, struct thread_status *status,
+                             uint64_t now_ns) {
+    char number[BLOCK_COMM - 7] = "";
+    memcpy(number, comm + 8, BLOCK_COMM - 8);
+    int32_t tid = atoi(number);
+    if (tid <= 0)
+        return status->pid;
+    status->pid = tid;
+    return thread_status_read(who->proc, tid, status) ? tid : maker_of(who, tid, status, now_ns);
+}
+
+// The name of the program that a thread of io_uring works for: of the process, or of what made the thread, or that made
+// that. NULL: not known.
+static const struct text *ring_program(const struct block_who *who, int32_t pid, int32_t tid, uint64_t now_ns) {
+    struct thread_status process;
+    const struct block_thread *thread;
+    if (thread_status_read(who->proc, pid, &process))
+        return text_from(process.name);
+    for (int generation = 0; generation < GENERATIONS && (thread = made(who, tid, now_ns)); generation++) {
+        if (!is_ring(thread->comm))
+            return thread->comm[0] ? text_new(thread->comm, strnlen(thread->comm, BLOCK_COMM)) : NULL;
+        tid = thread->by;
+    }
+    return NULL;
 }
 
 static void look_up(const struct block_who *who, struct entry *entry, uint64_t now_ns) {
@@ -158,27 +192,17 @@ static void look_up(const struct block_who *who, struct entry *entry, uint64_t n
         person->wanted = !block_who_filters(who);
         return;
     }
-    bool ring = !memcmp(entry->comm, "iou-wrk-", 8) || !memcmp(entry->comm, "iou-sqp-", 8);
-    bool found = thread_status_read(who->proc, tid, &status);
-    if (!found && ring) { // the number in its name is of the thread that made the ring
-        char number[BLOCK_COMM - 7] = "";
-        memcpy(number, entry->comm + 8, BLOCK_COMM - 8);
-        tid = atoi(number);
-        status.pid = person->tid;
-        if (tid > 0)
-            thread_status_read(who->proc, tid, &status);
-    } else if (!found) {
-        tid = maker_of(who, tid, &status, now_ns);
-    }
+    bool ring = is_ring(entry->comm);
+    if (!thread_status_read(who->proc, tid, &status))
+        tid = ring ? ring_maker_of(who, entry->comm, &status, now_ns) : maker_of(who, tid, &status, now_ns);
     // Of a worker the name goes on with the workqueue that it worked for last: "kworker/0:1-kthrotld", or +, now.
     const char *queue = is_worker(entry->comm) ? strpbrk(status.name, "+-") : NULL;
     entry->lets_go = is_rescuer(entry->comm) ? status.parent == KTHREADD : queue && !strcmp(queue + 1, "kthrotld");
     if (!entry->comm[0] && status.name[0]) // the event that told of it has no name
         person->comm = text_from(status.name);
-    struct thread_status process;
     person->pid = status.pid;
-    if (ring && thread_status_read(who->proc, status.pid, &process))
-        person->comm = text_from(process.name);
+    if (ring)
+        person->comm = ring_program(who, person->pid, person->tid, now_ns);
     char cgroup[4096];
     person->cgroup = thread_cgroup(who->proc, tid, "blkio", cgroup, sizeof(cgroup)) ? text_from(cgroup) : NULL;
     person->wanted = thread_wanted(who->proc, who->options, &status);

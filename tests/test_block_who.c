@@ -245,6 +245,36 @@ static void threads_that_ended(void **state) {
     block_match_free(match);
 }
 
+// The kernel's threads of a ring are told of the program that made it, also when both are gone: by the number in their
+// name, and the name of what made the first of them.
+static void ring_that_ended(void **state) {
+    (void)state;
+    struct block_match *match = block_match_new(64, NULL, NULL);
+    static const struct {
+        int32_t tid, by;
+        const char *comm;
+    } made[] = {{401, 400, "fio"}, {402, 401, "iou-wrk-400"}, {501, 500, "fio"}, {500, 92, "fio"}};
+    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+        char comm[BLOCK_COMM] = "";
+        strcpy(comm, made[i].comm);
+        const struct block_event event = {
+            .kind = BLOCK_THREAD, .ts = now, .bytes = (uint32_t)made[i].tid, .tid = made[i].by, .comm = comm};
+        block_match_event(match, &event);
+    }
+    put("/proc/92/status", "Name:\tother\nTgid:\t90\nPid:\t92\nPPid:\t1\nUid:\t0\t0\n");
+    block_who_threads(who, match);
+    io(401, "iou-wrk-400", DISK, BLOCK_READ);
+    io(402, "iou-wrk-400", DISK, BLOCK_READ);
+    io(403, "iou-wrk-400", DISK, BLOCK_READ); // made before anybody looked
+    io(501, "iou-wrk-500", DISK, BLOCK_READ); // the ring's thread is gone, its process not
+    look(10);
+    assert_string_equal(told(0), "fio 400 -");
+    assert_string_equal(told(1), "fio 400 -");
+    assert_string_equal(told(2), "iou-wrk-400 400 -");
+    assert_string_equal(told(3), "fio 90 -");
+    block_match_free(match);
+}
+
 // In another PID namespace /proc is about others: nobody is looked up, and with -p nobody is meant.
 static void another_namespace(void **state) {
     (void)state;
@@ -277,6 +307,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(several_groups, set_up, tear_down),
         cmocka_unit_test_setup_teardown(filtered, set_up, tear_down),
         cmocka_unit_test_setup_teardown(threads_that_ended, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ring_that_ended, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_namespace, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
