@@ -18,6 +18,7 @@
 
 #include "collectors/collector.h"
 #include "collectors/pertask_busy.h"
+#include "model/live.h"
 #include "model/mem.h"
 
 #define DRAIN_MS 250 // at least so often; a ring that is half full is drained at once
@@ -379,12 +380,6 @@ static void totals_clear(struct state *state) {
 }
 
 // ---- what it costs ----
-
-static uint64_t thread_cpu_ns(void) {
-    struct timespec at;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
-    return (uint64_t)at.tv_sec * 1000000000ull + (uint64_t)at.tv_nsec;
-}
 
 static void look_begin(struct state *state, struct collector_run *run) {
     pertask_cpus_start(&state->cpus);

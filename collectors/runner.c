@@ -50,13 +50,6 @@ struct runner {
     struct worker workers[];
 };
 
-static uint64_t thread_cpu_ns(void) {
-    struct timespec at;
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at))
-        return 0;
-    return (uint64_t)at.tv_sec * NS_PER_S + (uint64_t)at.tv_nsec;
-}
-
 static void event_raise(int fd) {
     uint64_t one = 1;
     ssize_t ignored = write(fd, &one, sizeof one); // only full when it is raised already

@@ -57,12 +57,6 @@ struct stream {
     uint32_t random;
 };
 
-static uint64_t cpu_ns(void) {
-    struct timespec at;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
-    return (uint64_t)at.tv_sec * 1000000000ull + (uint64_t)at.tv_nsec;
-}
-
 // ---- opening ----
 
 // The scheduler's clock costs 13 ns less an event. It is the same on all CPUs where it is the TSC, or ARM's timer.
@@ -274,7 +268,7 @@ static void gap(struct stream *stream) {
 static uint64_t drain_until(struct stream *stream, uint64_t horizon) {
     const struct stream_config *config = &stream->config;
     stream_own_poll(stream->own);
-    uint64_t before = cpu_ns();
+    uint64_t before = thread_cpu_ns();
     uint64_t n = config->on_run ? ring_drain_runs(stream->ring, horizon, config->slack_ns, config->on_run, config->ctx)
                                 : ring_drain(stream->ring, horizon, config->on_event, config->ctx);
     uint64_t marks = marks_of_loss(stream);
@@ -284,7 +278,7 @@ static uint64_t drain_until(struct stream *stream, uint64_t horizon) {
     stream->events += n;
     stream->window_events += n;
     // Without what slices themselves cost: that ends when the sampling does.
-    stream->window_busy_ns += cpu_ns() - before;
+    stream->window_busy_ns += thread_cpu_ns() - before;
     return n;
 }
 
@@ -385,11 +379,11 @@ static uint32_t next_drain_ms(const struct stream *stream, uint64_t events) {
 }
 
 uint64_t stream_drain(struct stream *stream, struct collector_run *run) {
-    uint64_t before = cpu_ns(), n = 0;
+    uint64_t before = thread_cpu_ns(), n = 0;
     if (stream->on)
         n = drain_until(stream, stream_time(stream, now_ns() - SETTLE_NS));
     n += slices(stream);
-    stream->busy_ns += cpu_ns() - before;
+    stream->busy_ns += thread_cpu_ns() - before;
     keep_budget(stream, now_ns());
     run->drain_ms = next_drain_ms(stream, n);
     return n;

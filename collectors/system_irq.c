@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "model/live.h"
 #include "model/mem.h"
 
 #define IRQ_KEY_MAX 32
@@ -330,12 +330,6 @@ static void irq_file_parse(struct irq_file *irqs, const struct proc_buffer *buff
             irqs->lines[kept++] = irqs->lines[i];
     }
     irqs->n_lines = kept;
-}
-
-static uint64_t thread_cpu_ns(void) {
-    struct timespec spent;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-    return (uint64_t)spent.tv_sec * 1000000000 + (uint64_t)spent.tv_nsec;
 }
 
 uint64_t system_irq_wait_ns(uint64_t cost_ns) {

@@ -10,7 +10,6 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collectors/guard.h"
@@ -106,16 +105,10 @@ static bool write_new(struct batch *batch) {
     return batch->written_to != before;
 }
 
-static uint64_t cpu_ns(void) {
-    struct timespec spent;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-    return (uint64_t)spent.tv_sec * 1000000000ull + (uint64_t)spent.tv_nsec;
-}
-
 // The collectors measure in time on a machine that has no CPU to spare, and what they measured is written in time: the
 // writer has the same place as long as it takes as little, from frame to frame.
 static void keep_priority(struct batch *batch) {
-    uint64_t now = now_ns(), spent = cpu_ns();
+    uint64_t now = now_ns(), spent = thread_cpu_ns();
     priority_budget(&batch->priority, spent - batch->cpu_ns, batch->written_ns ? now - batch->written_ns : 0);
     batch->written_ns = now;
     batch->cpu_ns = spent;
