@@ -1,7 +1,6 @@
 // The block collector: what the disks do, request by request, from a tracefs instance of ktop's own. It opens the
 // instance, drains the raw buffers every 10 to 25 ms while there is I/O, matches issue and completion, and delivers the
 // sums once per frame. It never writes to the top-level buffer, and touches no tracing that is not its own.
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -13,6 +12,7 @@
 #include "collectors/block_who.h"
 #include "collectors/collector.h"
 #include "collectors/stream.h"
+#include "collectors/stream_tree.h"
 #include "collectors/sweep.h"
 #include "model/live.h"
 #include "model/mem.h"
@@ -24,7 +24,6 @@
 // until it is finished, and the end of an I/O must not be seen before its issue. Frames begin and end so much earlier.
 #define SETTLE_NS 5000000ull
 #define FLIGHTS 8192
-#define OWN_MAX 64
 // Requests issued per second, and how many of them (one in so many) without that anything told of their arrival.
 #define TORRENT_BEGINS 50000
 #define TORRENT_ENDS 30000
@@ -34,6 +33,7 @@ struct block {
     struct block_source source;
     struct ring *ring;
     struct block_match *match;
+    struct tids own; // ktop's threads
     struct block_stat *stat;
     struct block_names *names;
     struct block_who *who;
@@ -115,6 +115,7 @@ static void block_close(struct collector_run *run) {
     ring_free(block->ring);
     block_source_close(&block->source);
     block_match_free(block->match);
+    free(block->own.at);
     block_stat_free(block->stat);
     block_names_free(block->names);
     block_who_free(block->who);
@@ -172,17 +173,10 @@ static void block_drain(struct collector_run *run) {
 
 // ktop's own threads, which come and go with what it looks at.
 static void refresh_own(struct block *block, const struct collect_options *options) {
-    pid_t tids[OWN_MAX];
-    size_t n = 0;
-    bool known = !ktop_numbers_differ() && !(options && options->show_self);
-    DIR *dir = known ? opendir("/proc/self/task") : NULL;
-    if (dir) {
-        for (struct dirent *entry; n < OWN_MAX && (entry = readdir(dir));)
-            if (entry->d_name[0] != '.')
-                tids[n++] = (pid_t)strtol(entry->d_name, NULL, 10);
-        closedir(dir);
-    }
-    block_match_own(block->match, tids, n);
+    block->own.n = 0;
+    if (!ktop_numbers_differ() && !(options && options->show_self))
+        tids_list("/proc/self/task", &block->own);
+    block_match_own(block->match, block->own.at, block->own.n);
 }
 
 static void put_series(struct block *block, struct section *out, double seconds, uint64_t lost) {
