@@ -141,7 +141,8 @@ static void add_range(struct terms *terms, const struct table *list, int column,
     add(terms, table_def(list)->columns[column].name, "=", value);
 }
 
-bool hist_select_list(struct part_context *ctx, const struct frame *frame, const struct hist_scale *scale, int row) {
+bool hist_select_list(struct part_context *ctx, const struct frame *frame, const struct hist_scale *scale, int row,
+                      const char *back) {
     const struct hist_select *select = ctx->state;
     const struct hist_spec *spec = ctx->part->spec;
     const struct part *part = view_part(ctx->pane->view, spec->list);
@@ -165,7 +166,7 @@ bool hist_select_list(struct part_context *ctx, const struct frame *frame, const
              terms.full      ? "a part of the filter is left out; Esc goes back"
              : terms.several ? "those of all: (others) are too many to name; Esc goes back"
              : terms.no_text ? "the text of the filter does not narrow the list; Esc goes back"
-             : column >= 0   ? LIST_BACK
+             : column >= 0   ? back
                              : "all of the time; Esc goes back");
     return true;
 }

@@ -115,9 +115,9 @@ size_t hist_select_sources(const struct part *part, const char **names, size_t m
 
 // What is chosen of a key column, NULL: all.
 const char *hist_select_chosen(const struct hist_select *select, const char *column);
-#define LIST_BACK "Esc goes back"
 // Takes the user to the list of what was chosen, in that frame, with the values that the row of the scale counts.
-// False when the part has no list.
-bool hist_select_list(struct part_context *ctx, const struct frame *frame, const struct hist_scale *scale, int row);
+// False when the part has no list. back: what to say then, when nothing more has to be said.
+bool hist_select_list(struct part_context *ctx, const struct frame *frame, const struct hist_scale *scale, int row,
+                      const char *back);
 
 #endif

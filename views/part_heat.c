@@ -197,6 +197,7 @@ static bool list_cell(struct part_context *ctx, int column, int row) {
     const struct heat_data *data = &state->data;
     const struct hist_spec *spec = ctx->part->spec;
     const struct hist_def *def = hist_select_def(&state->select, spec, ctx->look);
+    char back[96] = "Esc goes back";
     uint64_t low, high;
     if (!spec->list || !def)
         return false;
@@ -212,12 +213,10 @@ static bool list_cell(struct part_context *ctx, int column, int row) {
                 uint32_t bucket = values.buckets[i].bucket;
                 if (hist_bucket_low(bucket) < low || hist_bucket_low(bucket) >= high)
                     continue;
-                bool listed = hist_select_list(ctx, frame, &data->scale, row);
-                if (data->per_column > 1 && !strcmp(ctx->message, LIST_BACK))
-                    snprintf(ctx->message, sizeof ctx->message,
-                             "the newest of %llu frames: [ shows the one before; Esc goes back",
+                if (data->per_column > 1) // a list is of one frame
+                    snprintf(back, sizeof back, "the newest of %llu frames: [ shows the one before; Esc goes back",
                              (unsigned long long)data->per_column);
-                return listed;
+                return hist_select_list(ctx, frame, &data->scale, row, back);
             }
     }
     snprintf(ctx->message, sizeof ctx->message, "nothing in this cell%s",

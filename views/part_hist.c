@@ -213,10 +213,10 @@ static bool list_row(struct part_context *ctx, int row) {
         snprintf(ctx->message, sizeof ctx->message, "none in this range");
         return true;
     }
-    bool listed = hist_select_list(ctx, frame, &state->scale, row);
-    if (state->whole && !strcmp(ctx->message, LIST_BACK)) // a list is of one frame
-        snprintf(ctx->message, sizeof ctx->message, "of all the time the newest frame that has some; Esc goes back");
-    return listed;
+    // A list is of one frame.
+    return hist_select_list(ctx, frame, &state->scale, row,
+                            state->whole ? "of all the time the newest frame that has some; Esc goes back"
+                                         : "Esc goes back");
 }
 
 static bool cursor_key(struct part_context *ctx) {
