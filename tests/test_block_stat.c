@@ -12,40 +12,27 @@
 #include <unistd.h>
 
 #include "collectors/block_table.h"
+#include "tests/forge_files.h"
 
 static char dir[64]; // a /sys/block and a /proc of our own
-
-static void file(const char *path, const char *text) {
-    char full[256];
-    snprintf(full, sizeof(full), "%s/%s", dir, path);
-    for (char *at = full + strlen(dir) + 1; (at = strchr(at, '/')); at++) {
-        *at = 0;
-        mkdir(full, 0777);
-        *at = '/';
-    }
-    FILE *out = fopen(full, "w");
-    assert_non_null(out);
-    fputs(text, out);
-    fclose(out);
-}
 
 static int set_up(void **state) {
     (void)state;
     snprintf(dir, sizeof(dir), "/tmp/ktop-test-XXXXXX");
     assert_non_null(mkdtemp(dir));
-    file("block/vda/dev", "254:0\n");
-    file("block/vda/mq/0/x", "");
-    file("block/cciss!c0d0/dev", "104:16\n");
-    file("block/cciss!c0d0/mq/0/x", "");
-    file("block/zram0/dev", "253:0\n"); // bio-based: no mq
-    file("block/vda/size", "6400\n");
-    file("block/vda/vda1/dev", "254:1\n");
-    file("proc/100/status", "Name:\tfio\nTgid:\t90\nPid:\t100\nPPid:\t80\nUid:\t1000\t1000\n");
-    file("proc/90/status", "Name:\tfio-main\nTgid:\t90\nPid:\t90\nPPid:\t80\nUid:\t1000\t1000\n");
-    file("proc/80/status", "Name:\tsh\nTgid:\t80\nPid:\t80\nPPid:\t1\nUid:\t0\t0\n");
-    file("proc/100/cgroup", "9:cpu:/\n7:net,blkio:/slow\n0::/unified\n");
-    file("proc/90/cgroup", "0::/unified\n");
-    file("proc/101/status", "Name:\tfio\nTgid:\t90\nPid:\t101\n");
+    forge_file(dir, "block/vda/dev", "254:0\n");
+    forge_file(dir, "block/vda/mq/0/x", "");
+    forge_file(dir, "block/cciss!c0d0/dev", "104:16\n");
+    forge_file(dir, "block/cciss!c0d0/mq/0/x", "");
+    forge_file(dir, "block/zram0/dev", "253:0\n"); // bio-based: no mq
+    forge_file(dir, "block/vda/size", "6400\n");
+    forge_file(dir, "block/vda/vda1/dev", "254:1\n");
+    forge_file(dir, "proc/100/status", "Name:\tfio\nTgid:\t90\nPid:\t100\nPPid:\t80\nUid:\t1000\t1000\n");
+    forge_file(dir, "proc/90/status", "Name:\tfio-main\nTgid:\t90\nPid:\t90\nPPid:\t80\nUid:\t1000\t1000\n");
+    forge_file(dir, "proc/80/status", "Name:\tsh\nTgid:\t80\nPid:\t80\nPPid:\t1\nUid:\t0\t0\n");
+    forge_file(dir, "proc/100/cgroup", "9:cpu:/\n7:net,blkio:/slow\n0::/unified\n");
+    forge_file(dir, "proc/90/cgroup", "0::/unified\n");
+    forge_file(dir, "proc/101/status", "Name:\tfio\nTgid:\t90\nPid:\t101\n");
     return 0;
 }
 
@@ -112,7 +99,7 @@ static void names_of_devices(void **state) {
         n++;
     }
     assert_int_equal(n, 2);
-    file("block/md127/dev", "9:127\n"); // appears later: found at the next look
+    forge_file(dir, "block/md127/dev", "9:127\n"); // appears later: found at the next look
     block_names_refresh(names, 1000);
     assert_string_equal(text_bytes(block_names_get(names, 9u << 20 | 127, 1)), "9:127");
     block_names_refresh(names, 60000000000ull);

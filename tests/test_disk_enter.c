@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "collectors/block_table.h"
+#include "tests/forge_files.h"
 #include "views/hist_select.h"
 #include "views/part_heat.h"
 #include "views/part_hist.h"
@@ -15,39 +16,25 @@ static char dir[64]; // a /sys/block and a /proc of our own
 static const struct frame *frames[1];
 static struct look look;
 
-static void file(const char *path, const char *text) {
-    char full[256];
-    snprintf(full, sizeof(full), "%s/%s", dir, path);
-    for (char *at = full + strlen(dir) + 1; (at = strchr(at, '/')); at++) {
-        *at = 0;
-        mkdir(full, 0777);
-        *at = '/';
-    }
-    FILE *out = fopen(full, "w");
-    assert_non_null(out);
-    fputs(text, out);
-    fclose(out);
-}
-
 static void files(void) {
     char path[64], text[256];
     snprintf(dir, sizeof(dir), "/tmp/ktop-test-XXXXXX");
     assert_non_null(mkdtemp(dir));
-    file("block/vda/dev", "254:0\n");
-    file("block/vda/mq/0/x", "");
-    file("block/vda/size", "6401\n");
-    file("block/vdb/dev", "254:16\n");
-    file("block/vdb/mq/0/x", "");
-    file("block/vdb/size", "1000003\n");
+    forge_file(dir, "block/vda/dev", "254:0\n");
+    forge_file(dir, "block/vda/mq/0/x", "");
+    forge_file(dir, "block/vda/size", "6401\n");
+    forge_file(dir, "block/vdb/dev", "254:16\n");
+    forge_file(dir, "block/vdb/mq/0/x", "");
+    forge_file(dir, "block/vdb/size", "1000003\n");
     for (int i = 0; i < 5; i++) { // the last one is gone: its group is not known
         snprintf(path, sizeof(path), "proc/%d/status", 100 + i);
         snprintf(text, sizeof(text), "Name:\tt\nTgid:\t%d\nPid:\t%d\n", 100 + i / 2 * 2, 100 + i);
-        file(path, text);
+        forge_file(dir, path, text);
         snprintf(path, sizeof(path), "proc/%d/cgroup", 100 + i);
         // As of a container; and one group within another one.
         snprintf(text, sizeof(text), "0::/kubepods.slice/kubepods-pod0123456789abcdef.slice%s\n",
                  i > 1 ? "/cri-0123456789abcdef0123456789abcdef.scope" : "");
-        file(path, text);
+        forge_file(dir, path, text);
     }
 }
 

@@ -24,14 +24,19 @@ watch() {
     sed 's/^/diskstats before /' /proc/diskstats
 }
 
-# watch_end DELAY: one more whole frame, then the frames are printed: the I/Os one by one only when they failed.
-watch_end() {
-    sleep "$(awk "BEGIN { print 2 * $1 + 0.3 }")"
-    sed 's/^/diskstats after /' /proc/diskstats
+# ktop_end: the ktop that was started last ends, in order.
+ktop_end() {
     kill -TERM $watcher
     wait $watcher
     status=$?
     [ $status = 0 ] || [ $status = 143 ] || { cat /tmp/errors; fail "ktop ended with $status"; }
+}
+
+# watch_end DELAY: one more whole frame, then the frames are printed: the I/Os one by one only when they failed.
+watch_end() {
+    sleep "$(awk "BEGIN { print 2 * $1 + 0.3 }")"
+    sed 's/^/diskstats after /' /proc/diskstats
+    ktop_end
     grep -o '{"time_s":[^{}]*"error":"[^"]*"[^{}]*}' /tmp/frames | sed 's/^/event /'
     grep -o '{[^{}]*"kind":"disk_errors"[^{}]*}' /tmp/frames | sed 's/^/finding /'
     grep '"interval_s":[^,]*,"pane":"disk"' /tmp/frames | sed 's/"events":\[.*\],"notes"/"events":[],"notes"/; s/^/frame /'

@@ -53,9 +53,6 @@ watcher=$!
 frames_come 1 20
 sh -c "echo \$\$ >$blkio/cgroup.procs; exec io_load /dev/$disk read 40 1 4096 random" || fail "no I/O"
 frames_come $(($(wc -l </tmp/frames) + 6)) 20 # what is under way now, and one frame more, of three panes
-kill -TERM $watcher
-wait $watcher
-status=$?
-[ $status = 0 ] || [ $status = 143 ] || { cat /tmp/errors; fail "ktop ended with $status"; }
+ktop_end
 sed 's/^/frame /' /tmp/frames
 none_left

@@ -9,9 +9,6 @@ dd if=/dev/zero of=/dev/null bs=1900M count=1 2>/dev/null # holds all that it re
 echo "killed $?"
 echo 0 >/proc/self/oom_score_adj
 frames_come $(($(wc -l </tmp/frames) + 4)) 60
-kill -TERM $watcher
-wait $watcher
-status=$?
-[ $status = 0 ] || [ $status = 143 ] || { cat /tmp/errors; fail "ktop ended with $status"; }
+ktop_end
 sed 's/^/frame /' /tmp/frames
 none_left

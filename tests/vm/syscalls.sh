@@ -8,10 +8,7 @@ for load in "mix 50" "signals 3" "sleep 20" "spin 5000"; do
     sed "s/^/truth $load: /" /tmp/truth
 done
 sleep 2.3
-kill -TERM $watcher
-wait $watcher
-status=$?
-[ $status = 0 ] || [ $status = 143 ] || { cat /tmp/errors; fail "ktop ended with $status"; }
+ktop_end
 grep -o '{"pid":[^{}]*"comm":"syscalls_load"[^{}]*}' /tmp/frames | sed 's/^/row /'
 grep -o '"series":{[^{}]*}' /tmp/frames | sed 's/^"series":/series /'
 none_left
