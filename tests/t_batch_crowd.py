@@ -49,10 +49,9 @@ def main():
         undo.append(lambda busy=busy: (busy.kill(), busy.wait()))
     mine, other = lateness(ktops)
     check(min(len(mine), len(other)) > SECONDS / DELAY_S / 2, f"{len(mine)} and {len(other)} frames in {SECONDS} s")
-    middle, of_other = mine[len(mine) // 2], other[len(other) // 2]
-    check(middle < of_other / 2, f"half of the lines come within {middle:.1f} ms of the end of their frame, of an ordinary writer's within {of_other:.1f}")
+    # The ordinary writer is lucky with many of its lines, on some machines with most: what counts is the unlucky ones.
     nine, of_nine = mine[len(mine) * 9 // 10], other[len(other) * 9 // 10]
-    check(nine < of_nine, f"nine of ten within {nine:.1f} ms, of an ordinary writer's within {of_nine:.1f}")
+    check(nine < of_nine / 2, f"nine of ten lines come within {nine:.1f} ms of the end of their frame, of an ordinary writer's within {of_nine:.1f}")
 
 
 ending(main)
