@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-# needs: nothing (san beside); names with escape sequences, newlines and broken UTF-8 never reach the terminal or the files raw
+# needs: nothing (san beside); names with escape sequences, newlines and broken UTF-8 never reach the terminal or the files raw; names that read like filters are found in quotes
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,11 +11,68 @@ import tempfile
 from terminal import KTOP, Terminal
 
 bad = []
+# Names that read like terms, or like a part of one; each is a part of another one, too.
+quoted = [b"ktq", b"ktq pid=1", b">5ms ktq", b" ktq ", b'"ktq"', b"ktq\\", b'ktq\\" b', b"comm=ktq", b"ktq,/a b"]
+children = []
+
+
+def named(name):
+    """A process of that name that does nothing."""
+    children.append(subprocess.Popen([sys.executable, "-c", "import sys,time\nopen('/proc/self/comm','wb').write(%r)\nprint(flush=True)\ntime.sleep(90)" % name],
+                                     stdout=subprocess.PIPE))
+    children[-1].stdout.readline()
+
+
+def in_quotes(name):
+    return '"' + name.decode().replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def screen(t, keys):
+    """What is on the screen after these keys: all of it is drawn again. In the order in which it is drawn: by lines."""
+    t.send(keys)
+    t.pump(0.5)
+    t.send("\x0c")
+    return re.sub(rb"\033\[[0-9;?]*[a-zA-Z]", b" ", t.pump(0.4)).decode(errors="replace")
+
+
+def names_are_found():
+    for name in quoted:
+        named(name)
+    pids = ",".join(str(child.pid) for child in children)
+    for name in quoted:
+        out = subprocess.run([KTOP, "-b", "-P", "tasks", "-F", "json", "-n", "1", "-d", "0.2", "-p", pids, "--filter", f"comm={in_quotes(name)} pid>1"],
+                             stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        found = [row["comm"] for line in out.stdout.splitlines() for row in json.loads(line)["tables"]["tasks"]]
+        if found != [name.decode()]:
+            bad.append(f"--filter comm={in_quotes(name)} finds {found} {out.stderr}")
+    t = Terminal([KTOP, "-d", "0.3", "-p", pids, "-P", "tasks"], 120, 40)
+    t.pump(1)
+    for name in quoted:
+        text = screen(t, f"\\\x15comm={in_quotes(name)}\r")
+        shown = [pid for pid in pids.split(",") if re.search(rf"\b{pid}\b", text)]
+        if shown != [str(children[quoted.index(name)].pid)]:
+            bad.append(f"the filter {name} shows {shown}: {text}")
+    for text, answer in ('comm="ktq', "is not closed"), ('comm="ktq"x', "stands behind a closing quote"):
+        t.send(f"\\\x15{text}\r")
+        if not t.wait_for(answer.encode(), 5):
+            bad.append(f"{text} is not told to be wrong: {t.pump(0.1)}")
+        t.send("\033")
+        t.pump(0.2)
+    t.send("q")
+    if t.wait(10):
+        bad.append("does not end well after the filters")
+    t.end()
+    for text, code in ('comm="ktq', 2), ('"ktq" pid=1', 2), ('"pid=1"', 0):
+        out = subprocess.run([KTOP, "-b", "-P", "tasks", "-n", "1", "-d", "0.1", "--filter", text], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if out.returncode != code or (code and (out.stdout or out.stderr.count("\n") != 1)):
+            bad.append(f"--filter {text}: {out.returncode} {out.stderr}")
+
+
 folder = tempfile.mkdtemp()
 evil = b"\033[31mEV\nIL\xff\x9b5m"
 names = [evil, b"\033]0;EV\x07IL", b"EV\xe2\x80\xaeIL\x85"]
-children = []
 try:
+    names_are_found()
     for name in names:
         path = os.path.join(folder.encode(), name)
         shutil.copy(shutil.which("sleep"), path)

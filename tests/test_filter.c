@@ -39,6 +39,90 @@ static void naming(void **state) {
     frame_unref(frame);
 }
 
+// In quotes a text or a value is what it is, whatever it reads like.
+static void quotes(void **state) {
+    static const char *const rows[] = {"pid=1|comm=init", NULL};
+    static const struct {
+        const char *text;
+        size_t n;
+        const char *values[2]; // or the text
+        enum filter_flaw flaw;
+        int flaw_at;
+    } filters[] = {
+        {"comm=\"a b\" pid=1", 2, {"a b", "1"}, FILTER_WHOLE, 0},
+        {"comm=\"a pid=1\"", 1, {"a pid=1"}, FILTER_WHOLE, 0},
+        {"comm=\" x \"  pid=1 ", 2, {" x ", "1"}, FILTER_WHOLE, 0},
+        {"comm=\"\"", 1, {""}, FILTER_WHOLE, 0},
+        {"comm~\"say \\\"hi\\\" C:\\\\ \\x\"", 1, {"say \"hi\" C:\\ \\x"}, FILTER_WHOLE, 0},
+        {"comm=a\"b pid=\"1\"", 2, {"a\"b", "1"}, FILTER_WHOLE, 0}, // only where a value begins
+        {"comm=\"a b", 1, {"a b"}, FILTER_OPEN, 5},                 // as while it is typed
+        {"comm=\"a\\\"", 1, {"a\""}, FILTER_OPEN, 5},
+        {"comm=\"a\"b pid=1", 2, {"a", "1"}, FILTER_BEHIND, 8},
+        {"comm=\"a\" b", 1, {"a"}, FILTER_BEHIND, 9},
+        {"comm=\"a\" pdi=1 pid=1", 2, {"a", "1"}, FILTER_BEHIND, 9},
+        {"\"pid=1\"", 0, {"pid=1"}, FILTER_WHOLE, 0},
+        {"\" a\"  ", 0, {" a"}, FILTER_WHOLE, 0},
+        {"\"", 0, {""}, FILTER_OPEN, 0},
+        {"\"a\" pid=1", 0, {"a"}, FILTER_BEHIND, 4},
+        {"say \"a b\"", 0, {"say \"a b\""}, FILTER_WHOLE, 0},
+    };
+    struct frame *frame = forge_frame(1);
+    struct section *section = forge_section("a", 1);
+    struct filter is;
+
+    (void)state;
+    section_table(section, forge_table(&def, rows));
+    frame_add_section(frame, section, 0);
+    for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
+        filter_parse(filters[i].text, frame, &is);
+        if (is.n != filters[i].n || is.flaw != filters[i].flaw || is.flaw_at != filters[i].flaw_at)
+            fail_msg("%s: %zu terms, %d at %d", filters[i].text, is.n, is.flaw, is.flaw_at);
+        for (size_t k = 0; k < is.n; k++)
+            assert_string_equal(filter_value(&is, k), filters[i].values[k]);
+        if (!is.n)
+            assert_string_equal(is.text, filters[i].values[0]);
+    }
+    frame_unref(frame);
+}
+
+// What ktop writes for a cell is read as that cell and no other one, whatever its name.
+static void written(void **state) {
+    static const char *const names[] = {"fio",   "Web Content", "a pid=1",   " x ",  "-",  "\"",       "a\"b",
+                                        "a b\"", "a b\\",       "C:\\ \"\"", ">5ms", "=5", "comm=fio", "/a b/c,d=1"};
+    static const char *const rows[] = {"pid=1|comm=init", NULL};
+    struct frame *frame = forge_frame(1);
+    struct section *section = forge_section("a", 1);
+    const size_t n = sizeof(names) / sizeof(names[0]);
+    struct filter is;
+    char text[FILTER_SIZE], again[FILTER_SIZE];
+
+    (void)state;
+    section_table(section, forge_table(&def, rows));
+    frame_add_section(frame, section, 0);
+    for (size_t i = 0; i < n; i++) {
+        const struct text *name = text_from(names[i]);
+        text[0] = '\0';
+        assert_true(filter_add(&columns[1], (union cell){.text = name}, FILTER_EQUAL, text, sizeof(text)));
+        assert_true(filter_add(&columns[0], (union cell){.num = 7}, FILTER_EQUAL, text, sizeof(text)));
+        assert_true(filter_parse(text, frame, &is));
+        assert_int_equal(is.n, 2);
+        assert_int_equal(is.flaw, FILTER_WHOLE);
+        for (size_t k = 0; k < n; k++) {
+            const struct text *other = text_from(names[k]);
+            assert_int_equal(filter_holds(&is, 0, &columns[1], (union cell){.text = other}), i == k);
+            text_unref(other);
+        }
+        assert_int_equal(filter_holds(&is, 0, &columns[1], cell_null(COLUMN_TEXT)), false);
+        filter_term_text(&is, 0, again, sizeof(again));
+        assert_memory_equal(text, again, strlen(again)); // and the term as it was written
+        text_unref(name);
+    }
+    text[0] = '\0';
+    assert_true(filter_add(&columns[1], cell_null(COLUMN_TEXT), FILTER_EQUAL, text, sizeof(text)));
+    assert_string_equal(text, "comm=-");
+    frame_unref(frame);
+}
+
 static bool holds(const struct column *column, union cell cell, enum filter_operator op, const char *value) {
     struct filter filter = {.n = 1, .terms = {{.op = op}}};
     snprintf(filter.text, sizeof(filter.text), "%s", value);
@@ -131,6 +215,10 @@ static void comparisons(void **state) {
     assert_false(holds(&op, flags, FILTER_EQUAL, "RS"));
     assert_false(holds(&op, flags, FILTER_EQUAL, "A"));
     assert_false(holds(&op, flags, FILTER_UNEQUAL, "R"));
+    struct filter exact = {.n = 1, .terms = {{.op = FILTER_EQUAL, .quoted = true}}, .text = "R"};
+    assert_false(filter_holds(&exact, 0, &op, flags)); // in quotes it is that alone
+    exact.text[0] = '\0';
+    assert_false(filter_holds(&exact, 0, &op, flags));
     assert_true(holds(&op, flags, FILTER_CONTAINS, "a"));
     assert_false(holds(&op, flags, FILTER_CONTAINS, "W"));
     assert_true(holds(&rss, kib, FILTER_CONTAINS, "2"));
@@ -202,7 +290,9 @@ static void values(void **state) {
 
 int main(void) {
     setenv("TZ", "UTC", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(naming), cmocka_unit_test(terms), cmocka_unit_test(comparisons),
-                                       cmocka_unit_test(values), cmocka_unit_test(rows_of_keys)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(naming),      cmocka_unit_test(terms),
+                                       cmocka_unit_test(quotes),      cmocka_unit_test(written),
+                                       cmocka_unit_test(comparisons), cmocka_unit_test(values),
+                                       cmocka_unit_test(rows_of_keys)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,20 @@ static const struct {
     {"latency_us=..", FILTER_WRONG, "latency_us: a range has a number before or behind the two dots: 1..5, 1.. or ..5"},
     {"pid>1 pid>2 pid>3 pid>4 pid>5 pid>6 pid>7 pid>8 pid>9", FILTER_WRONG,
      "pid is one term too many: a filter has at most 8"},
+    {"comm=\"my sqld\" op=\"R\" pid=\"12\"", FILTER_MEANT, ""},
+    {"comm=\"-\" comm!=\"latncy_us>3\"", FILTER_MEANT, ""},
+    {"\"root=UUID\"", FILTER_MEANT, ""},
+    {"pid=\"-\"", FILTER_WRONG, "pid: - is not a number: a number is written 12, 0.5, 10k or 3M"},
+    {"pid=\"\"", FILTER_WRONG, "pid: \"\" is not a number: a number is written 12, 0.5, 10k or 3M"},
+    {"comm=\"a b", FILTER_WRONG, "\"a b is not closed: it ends with a \", one within it is written \\\""},
+    {"\"", FILTER_WRONG, "\" is not closed: it ends with a \", one within it is written \\\""},
+    {"comm=\"a\"b\"", FILTER_WRONG, "b\" stands behind a closing quote: a quote within a value is written \\\""},
+    {"comm=\"a\" b", FILTER_WRONG, "b stands behind a value in quotes, and is no term as pid=1"},
+    {"comm=\"a\" devcie=vda", FILTER_WRONG, "no column devcie: did you mean device? `ktop --list columns` lists them"},
+    {"\"a\" pid=1", FILTER_WRONG,
+     "pid=1 stands behind a text in quotes: a filter is one text, or terms as comm=\"a b\" pid=1"},
+    {"pid>1 pid>2 pid>3 pid>4 pid>5 pid>6 pid>7 comm=\"a b\" pid>9", FILTER_WRONG,
+     "pid is one term too many: a filter has at most 8"},
 };
 
 static void doubts(void **state) {
@@ -62,6 +76,12 @@ static void doubts(void **state) {
         if (doubt != filters[i].doubt || strcmp(line, filters[i].line) != 0)
             fail_msg("%s: %d, %s", filters[i].text, doubt, line);
     }
+    char longest[FILTER_SIZE + 1];
+    memset(longest, 'a', FILTER_SIZE);
+    longest[FILTER_SIZE] = '\0';
+    assert_int_equal(filter_check(longest, frame, line, sizeof(line)), FILTER_WRONG);
+    assert_string_equal(line, "256 bytes are too many: a filter has at most 255");
+    assert_int_equal(filter_check(longest + 1, frame, line, sizeof(line)), FILTER_MEANT);
     frame_unref(frame);
 }
 

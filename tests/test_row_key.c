@@ -62,7 +62,7 @@ static void test_found(void **state) {
     rows_done(&rows);
     frame_unref(frame); // the names live on
     row_key_filter(&other, filter, sizeof(filter));
-    assert_string_equal(filter, "id=7 name=a b");
+    assert_string_equal(filter, "id=7 name=\"a b\"");
     assert_false(row_key_filter(&other, narrow, sizeof(narrow)));
     assert_string_equal(narrow, "id=7");
     for (int by_table = 0; by_table < 2; by_table++) {

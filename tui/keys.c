@@ -28,6 +28,13 @@ static void key_quit(struct app *app, const struct screen_key *key) {
     app->quit = true;
 }
 
+static const char filters_help[] =
+    "\nFilters\n"
+    "  fio             rows that contain it\n"
+    "  pid=12 op=R     terms, which must all hold: a column and = != > >= < <= or ~ (contains)\n"
+    "  latency_us>=5ms as it is shown: ms, K, 14:13:20; latency_us=1ms..5ms is a range; cgroup=- is not known\n"
+    "  comm=\"a b=c\"    in quotes it is what it is; \\\" is a quote within, \\\\ a backslash\n";
+
 static void key_help(struct app *app, const struct screen_key *key) {
     (void)key;
     struct pane *pane = app->panes[app->current];
@@ -40,6 +47,7 @@ static void key_help(struct app *app, const struct screen_key *key) {
     rewind_unlook(&app->rewind);
     fputs("\nKeys everywhere\n", out);
     keys_help(out);
+    fputs(filters_help, out);
     fclose(out);
     snprintf(title, sizeof title, "help: %s", pane->view->name);
     overlay_open(&app->overlay, title, text);

@@ -331,7 +331,7 @@ const struct option_row option_rows[] = {
     {'e', "event", "SPEC[,SPEC]", "extra perf events for the pane cpus, in perf's syntax; may be repeated",
      parse_events},
     {'s', "sort", "COLUMN", "sort by this column, -COLUMN for ascending", parse_sort},
-    {0, "filter", "TEXT", "only rows that contain TEXT, or with terms: \"pid=12 latency_us>=10ms\"", parse_filter},
+    {0, "filter", "TEXT", "only rows that contain TEXT, or with terms: 'comm=\"a b\" latency_us>=10ms'", parse_filter},
     {0, "history", "SIZE", "memory for the frames to go back to (default 64M)", parse_history},
     {0, "budget", "PCT", "CPU that reading a stream of events may take before it samples (default 25)", parse_budget},
     {0, "ascii", NULL, "draw with plain ASCII characters only", parse_ascii},

@@ -1,5 +1,5 @@
 // Filters that name a column (see the header). A text with '=' in it whose left side is no column stays a text: command
-// lines are full of them.
+// lines are full of them. Quotes are taken off in place: a value is a part of the filter's text.
 #include "views/filter.h"
 
 #include <ctype.h>
@@ -47,33 +47,87 @@ static size_t parse_start(const struct filter *filter, size_t at, const struct f
     return length && frame && frame_has_column(frame, out->name) ? length : 0;
 }
 
+static void flaw(struct filter *out, enum filter_flaw flaw, size_t at) {
+    if (out->flaw)
+        return;
+    out->flaw = flaw;
+    out->flaw_at = (uint8_t)at;
+}
+
+// Takes the quotes off what begins with one there: it then begins one byte later. Returns where it ended.
+static size_t unquote(struct filter *out, size_t at) {
+    char *text = out->text;
+    size_t from = at + 1, to = at + 1;
+
+    while (text[from] && text[from] != '"') {
+        if (text[from] == '\\' && (text[from + 1] == '"' || text[from + 1] == '\\'))
+            from++;
+        text[to++] = text[from++];
+    }
+    if (!text[from])
+        flaw(out, FILTER_OPEN, at);
+    from += text[from] == '"';
+    memset(text + to, 0, from - to);
+    return from;
+}
+
+static void parse_text(struct filter *out) {
+    size_t size = sizeof(out->text), end = unquote(out, 0), rest = end + strspn(out->text + end, " ");
+
+    if (out->text[rest])
+        flaw(out, FILTER_BEHIND, rest);
+    memmove(out->text, out->text + 1, size - 1);
+    size_t length = strlen(out->text);
+    memset(out->text + length, 0, size - length);
+}
+
+// From the value of the newest term to that of the next one; 0: there is none.
+static size_t parse_value(struct filter *out, size_t at, const struct frame *frame) {
+    struct filter_term *term = &out->terms[out->n++];
+    size_t length = 0, blanks = 0, begin = at;
+
+    term->quoted = out->text[at] == '"';
+    if (term->quoted) {
+        term->value = (uint8_t)(at + 1);
+        begin = at = unquote(out, at);
+    }
+    // A blank ends the value only where a term follows: names of programs have blanks in them.
+    while (out->text[at]) {
+        blanks = strspn(out->text + at, " ");
+        if (blanks && out->n < FILTER_TERMS_MAX)
+            length = parse_start(out, at + blanks, frame, &out->terms[out->n]);
+        if (length)
+            break;
+        at += blanks ? blanks : 1;
+    }
+    size_t rest = begin + strspn(out->text + begin, " ");
+    if (term->quoted && rest < at)
+        flaw(out, FILTER_BEHIND, rest);
+    if (length)
+        out->text[at] = '\0';
+    else if (!term->quoted)
+        while (at > begin && out->text[at - 1] == ' ')
+            out->text[--at] = '\0'; // as while the next term is typed
+    return length ? at + blanks + length : 0;
+}
+
 bool filter_parse(const char *text, const struct frame *frame, struct filter *out) {
     memset(out, 0, sizeof(*out));
     snprintf(out->text, sizeof(out->text), "%s", text);
-    size_t at = parse_start(out, 0, frame, &out->terms[0]);
-    if (!at)
-        return false;
-    out->n = 1;
-    while (out->text[at] && out->n < FILTER_TERMS_MAX) {
-        // A blank ends the value only where a term follows: names of programs have blanks in them.
-        size_t blanks = strspn(out->text + at, " ");
-        size_t length = blanks ? parse_start(out, at + blanks, frame, &out->terms[out->n]) : 0;
-        if (length) {
-            out->text[at] = '\0';
-            out->n++;
-            at += blanks + length;
-        } else {
-            at += blanks ? blanks : 1;
-        }
-    }
-    char *last = out->text + out->terms[out->n - 1].value;
-    for (size_t end = strlen(last); end && last[end - 1] == ' ';)
-        last[--end] = '\0'; // as while the next term is typed
-    return true;
+    if (out->text[0] == '"')
+        parse_text(out);
+    else
+        for (size_t at = parse_start(out, 0, frame, &out->terms[0]); at;)
+            at = parse_value(out, at, frame);
+    return out->n > 0;
 }
 
 const char *filter_value(const struct filter *filter, size_t term) {
     return filter->text + filter->terms[term].value;
+}
+
+bool filter_asks(const struct filter *filter, size_t term) {
+    return *filter_value(filter, term) || filter->terms[term].quoted;
 }
 
 static const char *operator_text(enum filter_operator op) {
@@ -84,9 +138,29 @@ static const char *operator_text(enum filter_operator op) {
     return operators[i].text;
 }
 
+size_t filter_value_text(const char *value, bool quoted, char *out, size_t size) {
+    char text[2 * FILTER_SIZE + 4] = "\"";
+    size_t used = 1;
+
+    if (!quoted && *value && *value != '"' && !strchr(value, ' ') && strcmp(value, "-") != 0)
+        return (size_t)snprintf(out, size, "%s", value);
+    for (; *value && used < sizeof(text) - 3; value++) {
+        if (*value == '"' || *value == '\\')
+            text[used++] = '\\';
+        text[used++] = *value;
+    }
+    text[used] = '"';
+    return (size_t)snprintf(out, size, "%s", text);
+}
+
 size_t filter_term_text(const struct filter *filter, size_t term, char *out, size_t size) {
+    char value[2 * FILTER_SIZE + 4];
+
+    snprintf(value, sizeof(value), "%s", filter_value(filter, term));
+    if (filter->terms[term].quoted)
+        filter_value_text(filter_value(filter, term), true, value, sizeof(value));
     return (size_t)snprintf(out, size, "%s%s%s", filter->terms[term].name, operator_text(filter->terms[term].op),
-                            filter_value(filter, term));
+                            value);
 }
 
 // What a suffix of a shown number multiplies, in the column's unit; 0: none of its.
@@ -212,7 +286,7 @@ static bool is_within(const struct column *column, union cell cell, const char *
     return over_midnight(column, cell, low, high) ? past_low || below_high : past_low && below_high;
 }
 
-static bool is_equal(const struct column *column, union cell cell, const char *value) {
+static bool is_equal(const struct column *column, union cell cell, const char *value, bool quoted) {
     char raw[512], shown[1024];
     const char *dots = column->type == COLUMN_NUMBER ? strstr(value, "..") : NULL;
     double of_clock, step;
@@ -226,7 +300,7 @@ static bool is_equal(const struct column *column, union cell cell, const char *v
     }
     if (compare(column, cell, value, &order) && !order)
         return true;
-    if (column->type == COLUMN_TEXT && !strcmp(column->name, "op") && !value[1])
+    if (column->type == COLUMN_TEXT && !strcmp(column->name, "op") && value[0] && !value[1] && !quoted)
         return text_bytes(cell.text)[0] == value[0];
     size_t n = column_format(column, cell, raw, sizeof(raw));
     escape_text(raw, n, shown, sizeof(shown));
@@ -252,14 +326,15 @@ bool cell_contains(const struct column *column, bool is_key, union cell cell, co
 bool filter_holds(const struct filter *filter, size_t term, const struct column *column, union cell cell) {
     const char *value = filter_value(filter, term);
     enum filter_operator op = filter->terms[term].op;
+    bool quoted = filter->terms[term].quoted;
     int order;
 
-    if (!*value)
+    if (!filter_asks(filter, term))
         return true;
     if (cell_is_null(column, cell))
-        return strcmp(value, "-") != 0 ? op == FILTER_UNEQUAL : op == FILTER_EQUAL;
+        return quoted || strcmp(value, "-") != 0 ? op == FILTER_UNEQUAL : op == FILTER_EQUAL;
     if (op == FILTER_EQUAL || op == FILTER_UNEQUAL)
-        return is_equal(column, cell, value) == (op == FILTER_EQUAL);
+        return is_equal(column, cell, value, quoted) == (op == FILTER_EQUAL);
     if (op == FILTER_CONTAINS)
         return shown_contains(column, cell, value);
     if (!compare(column, cell, value, &order))
@@ -293,20 +368,8 @@ static size_t value_text(const struct column *column, union cell cell, char *out
     if (cell_is_null(column, cell))
         return (size_t)snprintf(out, size, "-");
     if (column->type == COLUMN_TEXT)
-        return (size_t)snprintf(out, size, "%s", text_bytes(cell.text));
+        return filter_value_text(text_bytes(cell.text), false, out, size);
     return (size_t)snprintf(out, size, "%.15g", cell.num);
-}
-
-bool filter_takes(const char *value) {
-    size_t length = strlen(value);
-    struct filter_term term;
-
-    for (const char *at = value; (at = strchr(at, ' '));) {
-        at += strspn(at, " ");
-        if (parse_like(at, &term))
-            return false;
-    }
-    return !length || value[length - 1] != ' ';
 }
 
 bool filter_add(const struct column *column, union cell cell, enum filter_operator op, char *out, size_t size) {
@@ -314,7 +377,7 @@ bool filter_add(const struct column *column, union cell cell, enum filter_operat
     size_t used = strlen(out);
     int n;
 
-    if (value_text(column, cell, value, sizeof(value)) >= sizeof(value) || !filter_takes(value))
+    if (value_text(column, cell, value, sizeof(value)) >= sizeof(value))
         return false;
     n = snprintf(out + used, size - used, "%s%s%s%s", used ? " " : "", column->name, operator_text(op), value);
     if (n >= 0 && (size_t)n < size - used)

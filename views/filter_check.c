@@ -109,7 +109,7 @@ static bool wrong_value(const struct column *column, const char *value, char *ou
     char shown[SHOWN + 1], unit[SHOWN + 1];
     const char *rest = value + strspn(value, digits);
 
-    escape_fit(value, SHOWN, shown, sizeof(shown));
+    escape_fit(*value ? value : "\"\"", SHOWN, shown, sizeof(shown));
     escape_fit(rest, SHOWN, unit, sizeof(unit));
     if (strchr(rest, ':'))
         snprintf(out, size, "%s: %s is no time: %s", column->name, shown, unit_examples(column->unit));
@@ -150,16 +150,20 @@ static bool wrong_range(const struct column *column, const char *value, const ch
     return true;
 }
 
-static bool wrong_for(const struct column *column, enum filter_operator op, const char *value, char *out, size_t size) {
+static bool wrong_for(const struct column *column, const struct filter *filter, size_t term, char *out, size_t size) {
+    enum filter_operator op = filter->terms[term].op;
+    const char *value = filter_value(filter, term);
+    bool quoted = filter->terms[term].quoted;
     bool equal = op == FILTER_EQUAL || op == FILTER_UNEQUAL;
     const char *dots = strstr(value, "..");
     double number;
 
-    if (column->type == COLUMN_TEXT || op == FILTER_CONTAINS || !*value || number_of(column, value, &number))
+    if (column->type == COLUMN_TEXT || op == FILTER_CONTAINS || !filter_asks(filter, term) ||
+        number_of(column, value, &number))
         return false;
     if (equal && dots)
         return wrong_range(column, value, dots, out, size);
-    if (equal && (!strcmp(value, "-") || as_shown(column, value)))
+    if (equal && ((!strcmp(value, "-") && !quoted) || as_shown(column, value)))
         return false;
     return wrong_value(column, value, out, size);
 }
@@ -173,11 +177,16 @@ static bool term_wrong(const struct filter *filter, size_t term, const struct fr
         int column = table_column(def, filter->terms[term].name);
         if (column < 0)
             continue;
-        wrong = wrong_for(&def->columns[column], filter->terms[term].op, filter_value(filter, term), out, size);
+        wrong = wrong_for(&def->columns[column], filter, term, out, size);
         if (!wrong)
             return false;
     }
     return wrong;
+}
+
+static enum filter_doubt one_too_many(const char *word, char *out, size_t size) {
+    snprintf(out, size, "%s is one term too many: a filter has at most %d", word, FILTER_TERMS_MAX);
+    return FILTER_WRONG;
 }
 
 // What stands behind a blank belongs to the value when it is no term.
@@ -186,18 +195,41 @@ static enum filter_doubt tail_doubt(const struct filter *filter, size_t term, co
     char word[64];
     bool compares;
 
-    for (const char *at = filter_value(filter, term); (at = strchr(at, ' '));) {
+    for (const char *at = filter_value(filter, term); !filter->terms[term].quoted && (at = strchr(at, ' '));) {
         at += strspn(at, " ");
         size_t length = term_like(at, &compares);
         if (!length)
             continue;
         snprintf(word, sizeof(word), "%.*s", (int)length, at);
-        if (!frame_has_column(frame, word))
-            return unknown_column(frame, at, length, compares, out, size);
-        snprintf(out, size, "%s is one term too many: a filter has at most %d", word, FILTER_TERMS_MAX);
-        return FILTER_WRONG;
+        return frame_has_column(frame, word) ? one_too_many(word, out, size)
+                                             : unknown_column(frame, at, length, compares, out, size);
     }
     return FILTER_MEANT;
+}
+
+static enum filter_doubt flaw_doubt(const struct filter *filter, const char *text, const struct frame *frame, char *out,
+                                    size_t size) {
+    const char *at = text + filter->flaw_at;
+    char shown[SHOWN + 1], word[64];
+    bool compares;
+    size_t length = term_like(at, &compares);
+
+    escape_fit(at, SHOWN, shown, sizeof(shown));
+    snprintf(word, sizeof(word), "%.*s", (int)length, at);
+    if (filter->flaw == FILTER_OPEN)
+        snprintf(out, size, "%s is not closed: it ends with a \", one within it is written \\\"", shown);
+    else if (at[-1] != ' ')
+        snprintf(out, size, "%s stands behind a closing quote: a quote within a value is written \\\"", shown);
+    else if (!filter->n)
+        snprintf(out, size, "%s stands behind a text in quotes: a filter is one text, or terms as comm=\"a b\" pid=1",
+                 shown);
+    else if (!length)
+        snprintf(out, size, "%s stands behind a value in quotes, and is no term as pid=1", shown);
+    else if (frame_has_column(frame, word))
+        return one_too_many(word, out, size);
+    else
+        unknown_column(frame, at, length, true, out, size);
+    return FILTER_WRONG;
 }
 
 enum filter_doubt filter_check(const char *text, const struct frame *frame, char *out, size_t size) {
@@ -205,7 +237,14 @@ enum filter_doubt filter_check(const char *text, const struct frame *frame, char
     bool compares;
 
     out[0] = '\0';
-    if (!filter_parse(text, frame, &filter)) {
+    if (strlen(text) >= FILTER_SIZE) {
+        snprintf(out, size, "%zu bytes are too many: a filter has at most %d", strlen(text), FILTER_SIZE - 1);
+        return FILTER_WRONG;
+    }
+    filter_parse(text, frame, &filter);
+    if (filter.flaw)
+        return flaw_doubt(&filter, text, frame, out, size);
+    if (!filter.n) {
         size_t length = term_like(text, &compares);
         return length ? unknown_column(frame, text, length, compares, out, size) : FILTER_MEANT;
     }

@@ -8,7 +8,7 @@
 
 int hist_filter_term(const struct hist_select *select, const char *column) {
     for (size_t i = 0; i < select->filter.n; i++)
-        if (!strcmp(select->filter.terms[i].name, column) && *filter_value(&select->filter, i))
+        if (!strcmp(select->filter.terms[i].name, column) && filter_asks(&select->filter, i))
             return (int)i;
     return -1;
 }
@@ -74,7 +74,7 @@ size_t hist_filter_fits(const struct filter *filter, const struct hist_spec *spe
     if (!def)
         return 0;
     for (size_t i = 0; i < filter->n; i++)
-        n += *filter_value(filter, i) && hist_has_key(def, filter->terms[i].name);
+        n += filter_asks(filter, i) && hist_has_key(def, filter->terms[i].name);
     if (filter->n || !filter->text[0])
         return n;
     while (measure && measure->set && strcmp(measure->set, name) != 0)

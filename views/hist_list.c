@@ -11,7 +11,7 @@
 struct terms {
     char *out;
     size_t used, size;
-    bool full;    // one had no room, or cannot be said: none is cut
+    bool full;    // one had no room: none is cut
     bool several; // what is chosen are (others): the list names them one by one
     bool no_text; // the text of the filter is none of them
 };
@@ -58,24 +58,23 @@ static const char *contained_in(const struct hist_select *select, const struct h
 static void add_choice(struct terms *terms, const struct hist_select *select, const struct hist_set *set,
                        const struct hist_def *def, const struct table_def *list) {
     const struct filter *filter = &select->filter;
-    char term[FILTER_SIZE + 8];
+    char term[2 * FILTER_SIZE + 80];
 
     for (int i = 0; i < def->n_keys; i++) {
         const char *column = def->keys[i].name, *want = hist_select_chosen(select, column);
         if (!want || table_column(list, column) < 0)
             continue;
+        filter_value_text(want, false, term, sizeof term);
         if (!strcmp(want, HIST_OTHERS))
             terms->several = true;
-        else if (filter_takes(want))
-            add(terms, column, "=", want);
         else
-            terms->full = true;
+            add(terms, column, "=", term);
     }
     for (size_t i = 0; i < filter->n; i++) {
         const char *column = filter->terms[i].name;
         bool told =
             hist_has_key(def, column) && hist_select_chosen(select, column) && filter->terms[i].op == FILTER_EQUAL;
-        if (table_column(list, column) < 0 || told || !*filter_value(filter, i))
+        if (table_column(list, column) < 0 || told || !filter_asks(filter, i))
             continue;
         filter_term_text(filter, i, term, sizeof term);
         add(terms, term, "", "");
@@ -84,8 +83,9 @@ static void add_choice(struct terms *terms, const struct hist_select *select, co
         return;
     const char *column = contained_in(select, set, def, list);
     terms->no_text = !column;
+    filter_value_text(filter->text, false, term, sizeof term);
     if (column && !hist_select_chosen(select, column))
-        add(terms, column, "~", filter->text);
+        add(terms, column, "~", term);
 }
 
 // Whether that value parts the values of the list as the exact one does.

@@ -174,7 +174,7 @@ static bool goes_along(const struct hist_def *def, int key) {
 // there is none.
 static bool term_words(const struct hist_select *select, const char *column, bool brief, char *out, size_t size) {
     int term = hist_filter_term(select, column);
-    char text[FILTER_SIZE + 8];
+    char text[2 * FILTER_SIZE + 80];
 
     if (term < 0)
         return false;

@@ -195,7 +195,11 @@ static void draw_empty(struct part_context *ctx, int y) {
     if (unmeasured) {
         area_text(ctx->area, 1, y, ROLE_DIM, unmeasured);
     } else if (filter_of(ctx)[0] && !self->rows.unfiltered) {
-        escape_text(filter_of(ctx), strlen(filter_of(ctx)), filter, sizeof(filter));
+        const char *asked = filter_of(ctx);
+        struct filter parsed;
+        if (!self->rows.terms && !filter_parse(asked, ctx->look->frame, &parsed))
+            asked = parsed.text; // without its quotes
+        escape_text(asked, strlen(asked), filter, sizeof(filter));
         if (self->rows.left_out) // which may have it
             area_printf(ctx->area, 1, y, ROLE_DIM,
                         self->rows.terms ? "none of the %zu that are kept has %s"

@@ -62,8 +62,7 @@ static bool is_wanted(const struct part_context *ctx, const struct table *table,
         return true;
     }
     name_of(table, row, table_column(table_def(table), spec->id), id, sizeof id);
-    return (column >= 0 && strcasestr(text_bytes(row[column].text), ctx->pane->filter)) ||
-           !strcmp(id, ctx->pane->filter);
+    return (column >= 0 && strcasestr(text_bytes(row[column].text), filter.text)) || !strcmp(id, filter.text);
 }
 
 // Puts a row where it belongs among the largest above 0. Equal ones stay in the order of the table.

@@ -214,7 +214,7 @@ static void rows_filter(struct rows *rows, const struct rows_source *source) {
         if (source->positive && !(number_at(join, row, own) > 0) && !(number_at(join, row, then) > 0))
             continue;
         if (has_terms ? !terms_hold(&filter, wanted, join, row)
-                      : rows->filter[0] && !row_contains(join, n_keys, row, rows->filter))
+                      : filter.text[0] && !row_contains(join, n_keys, row, filter.text))
             continue;
         struct rows_key *key = &rows->keys[rows->n_keys++];
         *key = (struct rows_key){.row = (uint32_t)row};
