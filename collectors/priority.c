@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define SLICE_NS 100000
+#define CPUS_MAX 8192 // of a kernel; the width of its masks
 
 // struct sched_attr of the kernel (include/uapi/linux/sched/types.h), first version; not in every C library.
 struct attributes {
@@ -39,6 +40,31 @@ void priority_drop(void) {
     // The flag stays: without CAP_SYS_NICE it cannot be taken back.
     sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
     ask_short_slice();
+}
+
+int priority_on_cpu(uint32_t cpu, int (*work)(void *ctx), void *ctx) {
+    cpu_set_t *before = CPU_ALLOC(CPUS_MAX), *one = CPU_ALLOC(CPUS_MAX);
+    size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
+    struct sched_param was = {0}, first = {.sched_priority = sched_get_priority_max(SCHED_FIFO)};
+    int policy = sched_getscheduler(0);
+    bool moved = false, raised = false;
+    if (before && one && policy >= 0 && !sched_getparam(0, &was) && !sched_getaffinity(0, size, before)) {
+        CPU_ZERO_S(size, one);
+        CPU_SET_S((size_t)cpu, size, one);
+        // First the place, then the move: moved alone it might wait there.
+        raised = !sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
+        moved = !sched_setaffinity(0, size, one);
+    }
+    int result = work(ctx);
+    if (moved)
+        sched_setaffinity(0, size, before);
+    if (raised && (policy & ~SCHED_RESET_ON_FORK) == SCHED_OTHER)
+        priority_drop(); // with the short slice
+    else if (raised)
+        sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &was);
+    CPU_FREE(before);
+    CPU_FREE(one);
+    return result;
 }
 
 void priority_budget(struct priority_budget *budget, uint64_t cpu_ns, uint64_t interval_ns) {

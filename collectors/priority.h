@@ -16,6 +16,11 @@ const char *priority_ask(enum priority priority);
 // Back to the ordinary policy.
 void priority_drop(void);
 
+// Calls work(ctx) with the calling thread on that CPU and before everybody else there, as far as it may, and returns
+// what that returns. Some of the kernel's work on a CPU is done at once by a caller who is there, and else by a worker
+// of that CPU, which on a machine in trouble may not have its turn for minutes.
+int priority_on_cpu(uint32_t cpu, int (*work)(void *ctx), void *ctx);
+
 // A thread that keeps a good place only as long as it takes little: realtime must not become the load. Zeroed: nothing
 // was asked for yet.
 struct priority_budget {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collectors/format.h"
+#include "collectors/priority.h"
 #include "collectors/tracefs.h"
 #include "model/mem.h"
 
@@ -45,6 +46,25 @@ static long pipe_number(const struct ring_pipe *pipe, const char *file) {
     snprintf(path, sizeof(path), "%s/%s", pipe->instance, file);
     long length = format_file(path, text, sizeof(text));
     return length <= 0 ? -1 : strtol(text, NULL, 10);
+}
+
+struct pipe_size {
+    const char *instance;
+    uint32_t cpu, kib;
+};
+
+static int pipe_size_here(void *ctx) {
+    const struct pipe_size *size = ctx;
+    char file[64], value[32];
+    snprintf(file, sizeof(file), "per_cpu/cpu%u/buffer_size_kb", size->cpu);
+    snprintf(value, sizeof(value), "%u", size->kib);
+    return instance_write(size->instance, file, value);
+}
+
+// From 6.2 on the kernel needs no worker of that CPU when it is asked there.
+static int pipe_size(const struct ring_pipe *pipe, uint32_t cpu, uint32_t kib) {
+    struct pipe_size size = {.instance = pipe->instance, .cpu = cpu, .kib = kib};
+    return priority_on_cpu(cpu, pipe_size_here, &size);
 }
 
 static int pipe_open_cpu(struct ring_pipe *pipe, uint32_t cpu) {
@@ -108,8 +128,8 @@ static int pipe_configure(struct ring_pipe *pipe, const struct ring_pipe_config 
     long kib = pipe_number(pipe, "buffer_subbuf_size_kb");
     pipe->page_size = kib > 0 ? (uint32_t)kib * 1024 : (uint32_t)sysconf(_SC_PAGESIZE);
     *step = "setting the buffer's size";
-    snprintf(value, sizeof(value), "%u", config->buffer_kib);
-    error = instance_write(config->instance, "buffer_size_kb", value);
+    for (uint32_t i = 0; i < pipe->n_cpus && !error; i++)
+        error = pipe_size(pipe, i, config->buffer_kib);
     if (error)
         return error;
     *step = "reading the sub-buffers' header";
@@ -190,11 +210,10 @@ uint32_t ring_pipe_grow(struct ring_pipe *pipe, struct ring *ring) {
         uint32_t wanted = c->buffer_kib * GROWTH < pipe->max_kib ? c->buffer_kib * GROWTH : pipe->max_kib;
         if (ring_peak(ring, i) <= c->buffer_kib * 1024ull / 2 || wanted <= c->buffer_kib)
             continue;
-        char file[64], value[32];
-        snprintf(file, sizeof(file), "per_cpu/cpu%u/buffer_size_kb", i);
-        snprintf(value, sizeof(value), "%u", wanted);
-        if (instance_write(pipe->instance, file, value))
+        if (pipe_size(pipe, i, wanted))
             continue;
+        char file[64];
+        snprintf(file, sizeof(file), "per_cpu/cpu%u/buffer_size_kb", i);
         long kib = pipe_number(pipe, file);
         if (kib > (long)c->buffer_kib)
             c->buffer_kib = (uint32_t)kib;

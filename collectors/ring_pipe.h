@@ -22,7 +22,8 @@ struct ring_source ring_pipe_source(struct ring_pipe *pipe);
 // Once per frame: opens CPUs that came online, and reads the kernel's loss counters of the CPUs that had events.
 void ring_pipe_refresh(struct ring_pipe *pipe);
 // Enlarges the buffers that one drain of `ring` found more than half full, up to max_kib. Returns how many grew. The
-// kernel stops recording while it does so (some 20 ms), and counts no loss.
+// kernel stops recording while it does so (some 20 ms), and counts no loss. Opening and growing go to each CPU to ask
+// for its buffer (priority_on_cpu): a kernel's worker who cannot run there must not keep ktop from beginning.
 uint32_t ring_pipe_grow(struct ring_pipe *pipe, struct ring *ring);
 
 // How long to wait before the next drain of `ring`, in ms, when the last one came after `waited_ms`: so that it finds

@@ -57,7 +57,42 @@ static void asking(void **state) {
     priority_drop();
 }
 
+struct there {
+    int cpu, policy, priority;
+};
+
+static int look(void *ctx) {
+    struct there *there = ctx;
+    struct sched_param is = {0};
+    sched_getparam(0, &is);
+    *there = (struct there){.cpu = sched_getcpu(), .policy = sched_getscheduler(0), .priority = is.sched_priority};
+    return 7;
+}
+
+// On each CPU in turn, and nothing of it is left; where there is no such CPU it is done all the same.
+static void on_a_cpu(void **state) {
+    (void)state;
+    const char *got = priority_ask(PRIORITY_COLLECTOR);
+    cpu_set_t before, after;
+    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+    int policy = sched_getscheduler(0);
+    struct there there;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        assert_int_equal(priority_on_cpu((uint32_t)cpu, look, &there), 7);
+        if (CPU_ISSET(cpu, &before))
+            assert_int_equal(there.cpu, cpu);
+        if (strcmp(got, "realtime") == 0)
+            assert_int_equal(there.priority, sched_get_priority_max(SCHED_FIFO));
+        assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
+        assert_true(CPU_EQUAL(&before, &after));
+        assert_int_equal(sched_getscheduler(0), policy);
+    }
+    priority_drop();
+    priority_on_cpu(0, look, &there);
+    assert_false(is_realtime());
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(budget), cmocka_unit_test(asking)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(budget), cmocka_unit_test(asking), cmocka_unit_test(on_a_cpu)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
