@@ -10,22 +10,29 @@
 
 #include "collectors/format.h"
 #include "collectors/priority.h"
+#include "collectors/proc_file.h"
 #include "collectors/tracefs.h"
 #include "model/mem.h"
 
 #define GROWTH 4 // few steps: each one is a gap
+// To open a file of tracefs waits for a lock that other tracers hold while they start, end or enlarge their buffers; to
+// read one that is open does not. With more CPUs than that descriptors are dearer.
+#define STATS_KEPT 64
 
 struct pipe_cpu {
     int fd; // -1: not online (yet)
     bool moved;
     uint32_t buffer_kib;
     uint64_t overrun, dropped;
+    char stats_path[320];
+    struct proc_file stats;
 };
 
 struct ring_pipe {
     char instance[256], online[512];
     uint32_t n_cpus, page_size, page_header, max_kib;
     struct pipe_cpu *cpus;
+    struct proc_buffer text;
 };
 
 static ssize_t pipe_read(void *ctx, uint32_t cpu, void *out, size_t size) {
@@ -67,6 +74,14 @@ static int pipe_size(const struct ring_pipe *pipe, uint32_t cpu, uint32_t kib) {
     return priority_on_cpu(cpu, pipe_size_here, &size);
 }
 
+const char *ring_pipe_stats_text(struct ring_pipe *pipe, uint32_t cpu) {
+    struct proc_file *file = &pipe->cpus[cpu].stats;
+    int error = proc_file_read(file, &pipe->text);
+    if (pipe->n_cpus > STATS_KEPT)
+        proc_file_close(file);
+    return error || !pipe->text.length ? NULL : pipe->text.bytes;
+}
+
 static int pipe_open_cpu(struct ring_pipe *pipe, uint32_t cpu) {
     char path[512], file[64];
     struct pipe_cpu *c = &pipe->cpus[cpu];
@@ -79,6 +94,7 @@ static int pipe_open_cpu(struct ring_pipe *pipe, uint32_t cpu) {
     snprintf(file, sizeof(file), "per_cpu/cpu%u/buffer_size_kb", cpu);
     long kib = pipe_number(pipe, file);
     c->buffer_kib = kib > 0 ? (uint32_t)kib : 0;
+    ring_pipe_stats_text(pipe, cpu); // opens it
     return 0;
 }
 
@@ -149,8 +165,12 @@ int ring_pipe_open(const struct ring_pipe_config *config, struct ring_pipe **out
     pipe->max_kib = config->max_kib;
     pipe->n_cpus = pipe_possible_cpus();
     pipe->cpus = xcalloc(pipe->n_cpus, sizeof(*pipe->cpus));
-    for (uint32_t i = 0; i < pipe->n_cpus; i++)
-        pipe->cpus[i].fd = -1;
+    for (uint32_t i = 0; i < pipe->n_cpus; i++) {
+        struct pipe_cpu *c = &pipe->cpus[i];
+        c->fd = -1;
+        snprintf(c->stats_path, sizeof(c->stats_path), "%s/per_cpu/cpu%u/stats", pipe->instance, i);
+        c->stats = PROC_FILE(c->stats_path);
+    }
     int error = pipe_configure(pipe, config, step);
     if (!error) {
         *step = "opening trace_pipe_raw";
@@ -167,9 +187,12 @@ int ring_pipe_open(const struct ring_pipe_config *config, struct ring_pipe **out
 void ring_pipe_free(struct ring_pipe *pipe) {
     if (!pipe)
         return;
-    for (uint32_t i = 0; i < pipe->n_cpus; i++)
+    for (uint32_t i = 0; i < pipe->n_cpus; i++) {
         if (pipe->cpus[i].fd >= 0)
             close(pipe->cpus[i].fd);
+        proc_file_close(&pipe->cpus[i].stats);
+    }
+    proc_buffer_free(&pipe->text);
     free(pipe->cpus);
     free(pipe);
 }
@@ -188,15 +211,14 @@ static uint64_t stats_value(const char *text, const char *name) {
 }
 
 void ring_pipe_refresh(struct ring_pipe *pipe) {
-    char path[512], text[1024];
     pipe_open_online(pipe);
     for (uint32_t i = 0; i < pipe->n_cpus; i++) {
         struct pipe_cpu *c = &pipe->cpus[i];
         if (!c->moved)
             continue;
         c->moved = false;
-        snprintf(path, sizeof(path), "%s/per_cpu/cpu%u/stats", pipe->instance, i);
-        if (format_file(path, text, sizeof(text)) <= 0)
+        const char *text = ring_pipe_stats_text(pipe, i);
+        if (!text)
             continue;
         c->overrun = stats_value(text, "\noverrun:");
         c->dropped = stats_value(text, "\ndropped events:") + stats_value(text, "\ncommit overrun:");

@@ -21,6 +21,9 @@ struct ring_source ring_pipe_source(struct ring_pipe *pipe);
 
 // Once per frame: opens CPUs that came online, and reads the kernel's loss counters of the CPUs that had events.
 void ring_pipe_refresh(struct ring_pipe *pipe);
+// What per_cpu/cpuN/stats says now, of a CPU that there may be; NULL: it cannot be read. Until the next call. Does not
+// wait for other tracers.
+const char *ring_pipe_stats_text(struct ring_pipe *pipe, uint32_t cpu);
 // Enlarges the buffers that one drain of `ring` found more than half full, up to max_kib. Returns how many grew. The
 // kernel stops recording while it does so (some 20 ms), and counts no loss. Opening and growing go to each CPU to ask
 // for its buffer (priority_on_cpu): a kernel's worker who cannot run there must not keep ktop from beginning.

@@ -138,10 +138,9 @@ static int events_switch(struct stream *stream, bool on, char *detail, size_t si
 
 // The statistics tell the stream's time. False: not a reading, or one that took long.
 static bool clock_compare(struct stream *stream) {
-    char path[512], text[1024];
-    snprintf(path, sizeof(path), "%s/per_cpu/cpu0/stats", stream->instance);
     uint64_t before = now_ns();
-    if (format_file(path, text, sizeof(text)) <= 0)
+    const char *text = ring_pipe_stats_text(stream->pipe, 0);
+    if (!text)
         return false;
     uint64_t after = now_ns();
     const char *at = strstr(text, "\nnow ts:");
