@@ -509,9 +509,12 @@ static void list_of_an_error(void **state) {
     assert_string_equal(view_disk.parts[pane->focus].name, "events");
     answer = forge_key(pane, &look, KEY_VIEW_BACK, true);
     assert_true(answer.go_live);
-    forge_key(pane, &look, KEY_VIEW_DOWN, true); // of which none is kept: the frame stays
-    assert_int_equal(forge_key(pane, &look, KEY_VIEW_ENTER, true).go_frame, FRAMES);
-    assert_string_equal(pane->filter, "device=vda op=W error=EIO");
+    forge_key(pane, &look, KEY_VIEW_DOWN, true); // of which none is kept: no empty list
+    answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    assert_int_equal(answer.go_frame, 0);
+    assert_string_equal(answer.message, "nothing of it is in the list of any frame that is kept");
+    assert_string_equal(pane->filter, "");
+    assert_string_equal(view_disk.parts[pane->focus].name, "io_errors");
     pane_free(pane);
     frame_unref(last);
 }

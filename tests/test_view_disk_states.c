@@ -174,17 +174,17 @@ static void errors(void **state) {
     pane_set_filter(pane, "device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us");
     forge_expect(pane, &look, 80, 21, true,
 
-                 "- Devices -- filter device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us -\n"
+                 "- Devices - 1 of 3: device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us -\n"
                  "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
                  "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
-                 "- By process ------------------------------------------------ 1 of 3, filtered -\n"
+                 "- By process ------ 1 of 3: vda, fio, bytes>=4K, bytes<=64K, latency_us>=200us -\n"
                  "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
                  "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
                  "- Errors --- filter device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us -\n"
                  "DEVICE   OP ERROR       vERR/s\n"
                  "vda      W  EIO            3.0\n"
                  "vda      R  ENODATA        0.5\n"
-                 "- > I/Os, newest first -------------------- 1 of 3, 7 older not kept, filtered -\n"
+                 "- > I/Os, newest first  1 of 3 kept: vda, fio, bytes>=4K, bytes<=64K, latency. -\n"
                  "          START  SERVICE OP    BYTES DEVICE   COMMAND                     END\n"
                  "14:13:20.200000    215us RA     4.0K vda      fio             14:13:20.200215\n"
                  "\n"
@@ -238,7 +238,7 @@ static void a_part_of_a_flood(void **state) {
                 "  20.0ms        8 slow\n\n\n\n\n\n\n\n\n\n");
     pane_set_filter(pane, "latency_us>10000");
     expect_list(pane, &look,
-                "- > I/Os, newest first ------- 1 of newest 3 + 2 slow/rare of 100000, filtered -\n"
+                "- > I/Os, newest first ------------------------- 1 of 5 kept: latency_us>10000 -\n"
                 " SERVICE   SECTOR KEPT\n"
                 "  20.0ms        8 slow\n\n\n\n\n\n\n\n\n\n\n\n\n\n");
     pane_free(pane);

@@ -118,6 +118,7 @@ static const struct table_spec waiting = {
     .opens = "events",
     .opens_by = "device pid op",
     .opens_note = "it has not ended: the latest ones like it that did; Esc goes back",
+    .opens_none = "it has not ended, and none like it has in the frames that are kept",
     .optional = true,
     .empty = "no I/O is waited for longer than 0.1 s",
 };
@@ -135,6 +136,7 @@ static const struct table_spec limits = {
     .rest = "cgroup",
     .opens = "events",
     .opens_by = "device cgroup~", // it holds for the groups below it as well
+    .opens_none = "no I/O of that group on that device has ended in the frames that are kept",
     .role = limit_role,
     .optional = true,
     .empty = "no group's I/O is limited",
@@ -159,11 +161,17 @@ static const struct table_spec events = {
     .empty = "no I/O in this interval",
 };
 
+static const struct jump_name nobody[] = {
+    {"(writeback)", "write_bytes_per_s>0", "(writeback): the kernel writes out what these wrote to files",
+     "(writeback): the kernel writes out what programs wrote to files; none does now"},
+    {"(throttled)", NULL, NULL, "(throttled): a group's limit held it back; the kernel does not tell whose it is"},
+    {0},
+};
+
 static const struct row_spec one_io = {
     .source = {.tables = {"io_events"}, .stream = true},
     .heading = "device op pid comm",
-    .jump_pane = "tasks",
-    .jump_filter = "pid comm",
+    .jump = {.pane = "tasks", .columns = "pid comm", .names = nobody},
 };
 
 static const struct part parts[] = {

@@ -285,6 +285,8 @@ static bool part_key(struct pane *pane, const struct look *look, size_t i, int k
     snprintf(answer->message, sizeof(answer->message), "%s", ctx.message);
     if (ctx.go_part)
         pane_go(pane, look, &ctx, answer);
+    else
+        answer->go_frame = ctx.go_frame;
     return true;
 }
 

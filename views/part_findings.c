@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "views/escape.h"
-#include "views/filter.h"
+#include "views/jump.h"
 #include "views/width.h"
 
 #define FINDINGS_MAX 32
@@ -297,8 +297,9 @@ static bool pane_has_column(const char *pane, const struct frame *frame, const c
     return false;
 }
 
-// The culprit's own rows in that pane, and nobody else's: pid 1 is not pid 10.
-static void culprit_filter(const struct table *table, const union cell *row, const struct frame *frame,
+// The culprit's own rows in that pane, and nobody else's: pid 1 is not pid 10. False: not one that may be gone, but all
+// of that name, which come and go.
+static bool culprit_filter(const struct table *table, const union cell *row, const struct frame *frame,
                            const char *pane, char *out, size_t size) {
     static const struct {
         const char *culprit, *column;
@@ -306,6 +307,7 @@ static void culprit_filter(const struct table *table, const union cell *row, con
                  {"culprit_device", "interface"},
                  {"culprit_pid", "pid"},
                  {"culprit_comm", "comm"}};
+    bool one = true;
     out[0] = '\0';
     for (size_t i = 0; i < sizeof names / sizeof *names && !out[0]; i++) {
         int at = table_column(table_def(table), names[i].culprit);
@@ -314,7 +316,9 @@ static void culprit_filter(const struct table *table, const union cell *row, con
         struct column column = table_def(table)->columns[at];
         column.name = names[i].column;
         filter_for(&column, row[at], out, size);
+        one = strcmp(column.name, "comm") != 0;
     }
+    return one;
 }
 
 static bool findings_key(struct part_context *ctx) {
@@ -351,8 +355,13 @@ static bool findings_key(struct part_context *ctx) {
     int pane = table_column(table_def(table), "pane");
     if (!row || pane < 0 || !row[pane].text)
         return true;
-    culprit_filter(table, row, ctx->look->frame, text_bytes(row[pane].text), ctx->jump_filter, sizeof ctx->jump_filter);
-    ctx->jump_pane = text_bytes(row[pane].text);
+    const char *to = text_bytes(row[pane].text);
+    char filter[FILTER_SIZE];
+    if (culprit_filter(table, row, ctx->look->frame, to, filter, sizeof filter))
+        jump_to(ctx, to, filter, NULL);
+    else
+        snprintf(ctx->jump_filter, sizeof ctx->jump_filter, "%s", filter);
+    ctx->jump_pane = to; // also without the culprit: it shows more
     return true;
 }
 

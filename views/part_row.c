@@ -113,25 +113,10 @@ static void status(struct part_context *ctx, char *out, size_t size) {
 
     if (is_full(ctx))
         snprintf(out, size, "%s%s%s%s%sEsc: back", spec->shown ? "Left: over time, " : "",
-                 row_full_scrolls(&self->full) ? "Up Down scroll, " : "", spec->jump_pane ? "Enter: " : "",
-                 spec->jump_pane ? spec->jump_pane : "", spec->jump_pane ? ", " : "");
+                 row_full_scrolls(&self->full) ? "Up Down scroll, " : "", spec->jump.pane ? "Enter: " : "",
+                 spec->jump.pane ? spec->jump.pane : "", spec->jump.pane ? ", " : "");
     else
         row_time_status(&self->time, out, size);
-}
-
-// To the other pane, with what names the row there.
-static bool jump(struct part_context *ctx) {
-    const struct row_state *self = ctx->state;
-    const struct row_spec *spec = spec_of(ctx);
-    char names[256], *save;
-
-    ctx->jump_pane = spec->jump_pane;
-    snprintf(names, sizeof(names), "%s", spec->jump_filter ? spec->jump_filter : "");
-    for (char *name = strtok_r(names, " ", &save); name && !ctx->jump_filter[0]; name = strtok_r(NULL, " ", &save))
-        for (uint16_t i = 0; i < self->key.n; i++)
-            if (!strcmp(self->key.columns[i]->name, name))
-                filter_for(self->key.columns[i], self->key.cells[i], ctx->jump_filter, sizeof(ctx->jump_filter));
-    return spec->jump_pane != NULL;
 }
 
 static bool key(struct part_context *ctx) {
@@ -142,7 +127,7 @@ static bool key(struct part_context *ctx) {
         return true;
     }
     if (is_full(ctx) && ctx->key == KEY_VIEW_ENTER)
-        return jump(ctx);
+        return jump_key(ctx, &spec_of(ctx)->jump, &self->key);
     if (is_full(ctx))
         return row_full_key(&self->full, ctx->key);
     load_time(ctx);

@@ -10,6 +10,7 @@
 #include "views/row_key.h"
 #include "views/table_columns.h"
 #include "views/table_enter.h"
+#include "views/table_status.h"
 
 // For so long, and for so many frames, an optional table that has become empty keeps its room.
 #define RECENT_NS (60 * 1000000000ull)
@@ -242,54 +243,11 @@ static void draw(struct part_context *ctx) {
         draw_empty(ctx, head);
 }
 
-// Of what the rows are: of a stream that was too long, which of its events.
-static void describe_all(const struct part_context *ctx, char *out, size_t size) {
-    const struct rows *rows = &((struct table_state *)ctx->state)->rows;
-
-    unsigned long long of = rows->n_all + rows->left_out;
-    if (rows->n_aside)
-        snprintf(out, size, "newest %zu + %zu %s of %llu", rows->n_all - rows->n_aside, rows->n_aside,
-                 spec_of(ctx)->aside, of);
-    else
-        snprintf(out, size, "%zu", rows->n_all);
-}
-
 static void status(struct part_context *ctx, char *out, size_t size) {
     struct table_state *self = ctx->state;
-    const struct rows *rows = &self->rows;
-    size_t n = 0;
-    char all[96];
 
-    if (!rows->join || self->columns.choosing)
-        return;
-    describe_all(ctx, all, sizeof(all));
-    if (rows->n < rows->n_all)
-        n = (size_t)snprintf(out, size, "%zu of %s", rows->n, all);
-    else if ((long)rows->n > self->page)
-        n = (size_t)snprintf(out, size, "%ld-%ld of %s", self->top + 1,
-                             self->top + self->page < (long)rows->n ? self->top + self->page : (long)rows->n, all);
-    else if (rows->n_aside)
-        n = (size_t)snprintf(out, size, "%s", all);
-    if (rows->left_out && !rows->n_aside && n < size)
-        n +=
-            (size_t)snprintf(out + n, size - n, "%s%llu %s not kept", n ? ", " : "", (unsigned long long)rows->left_out,
-                             spec_of(ctx)->left_out ? spec_of(ctx)->left_out : "older");
-    if (filter_of(ctx)[0] && !self->rows.unfiltered && n < size) {
-        char filter[4 * FILTER_SIZE];
-        escape_text(filter_of(ctx), strlen(filter_of(ctx)), filter, sizeof(filter));
-        int length = snprintf(ctx->brief, sizeof(ctx->brief), "filter %s", filter); // the last to be left out
-        int before = rows->n_aside ? 2 + text_width(out) : 0;
-        // Even alone without room, or beside the word of what it is a part: the last line has it.
-        if (length >= (int)sizeof(ctx->brief) || text_width(ctx->brief) + before > ctx->room)
-            snprintf(ctx->brief, sizeof(ctx->brief), "filtered");
-        snprintf(out + n, size - n, "%s%s", n ? ", " : "", ctx->brief);
-    }
-    const char *legend = spec_of(ctx)->legend;
-    if (legend && text_width(legend) + (out[0] ? 2 + text_width(out) : 0) <= ctx->room) {
-        char counts[128];
-        snprintf(counts, sizeof(counts), "%s", out);
-        snprintf(out, size, "%s%s%s", legend, counts[0] ? "; " : "", counts);
-    }
+    if (self->rows.join && !self->columns.choosing)
+        table_status(ctx, &self->rows, self->top, self->page, out, size);
 }
 
 // ---- keys ----
@@ -324,7 +282,7 @@ static void invert_sort(struct table_state *self) {
 static bool enter(struct part_context *ctx) {
     struct table_state *self = ctx->state;
 
-    if (!self->rows.n && ctx->focused && (spec_of(ctx)->opens || spec_of(ctx)->jump_pane)) {
+    if (!self->rows.n && ctx->focused && (spec_of(ctx)->opens || spec_of(ctx)->jump.pane)) {
         // Rows come and go: the key must not open one of another table instead.
         snprintf(ctx->message, sizeof(ctx->message), "no row is there now%s", ctx->look->live ? "; Space freezes" : "");
         return true;
@@ -484,7 +442,7 @@ static bool sort(struct part_context *ctx, const char *column, bool ascending) {
 static bool takes(const struct part *part, int key) {
     const struct table_spec *spec = part->spec;
 
-    return key != KEY_VIEW_ENTER || spec->opens || spec->jump_pane;
+    return key != KEY_VIEW_ENTER || spec->opens || spec->jump.pane;
 }
 
 static const struct part_key keys[] = {

@@ -4,7 +4,7 @@
 #ifndef VIEWS_PART_TABLE_H
 #define VIEWS_PART_TABLE_H
 
-#include "views/rows.h"
+#include "views/jump.h"
 
 struct table_spec {
     struct rows_source source;
@@ -24,10 +24,10 @@ struct table_spec {
     const char *opens;
     // Columns whose values make that filter, blank between ("group~": that contain it); NULL: the keys.
     const char *opens_by;
-    const char *opens_note;  // what to say then; NULL: that Esc goes back
-    const char *chooses;     // a column: the histograms of the pane show what the selected row has there; or NULL
-    const char *jump_pane;   // Enter: the pane to go to; NULL: none
-    const char *jump_filter; // columns whose first measured value becomes the filter there, blank between; or NULL
+    const char *opens_note; // what to say then; NULL: that Esc goes back
+    const char *opens_none; // when no event in any frame is the row's; or NULL
+    const char *chooses;    // a column: the histograms of the pane show what the selected row has there; or NULL
+    struct jump jump;       // Enter: to another pane
     // How a cell is drawn; NULL or ROLE_TEXT: plain. Called for what is visible only.
     enum role (*role)(const struct join *join, size_t row, const struct column *column, union cell value);
     const char *legend;   // what its titles mean, for the right end of the rule above it where there is room; or NULL

@@ -33,6 +33,18 @@ void row_key_take_event(struct row_key *key, const struct join *join, size_t row
         key_add(key, join, row, i);
 }
 
+void row_key_take_named(struct row_key *key, const struct join *join, size_t row, const char *names) {
+    char copy[256], *save;
+
+    row_key_forget(key);
+    snprintf(copy, sizeof(copy), "%s", names ? names : "");
+    for (char *name = strtok_r(copy, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
+        int column = join_column(join, name);
+        if (column >= 0)
+            key_add(key, join, row, (uint16_t)column);
+    }
+}
+
 void row_key_forget(struct row_key *key) {
     for (uint16_t i = 0; i < key->n; i++)
         if (key->columns[i]->type == COLUMN_TEXT)

@@ -18,6 +18,8 @@ struct row_key {
 bool row_key_take(struct row_key *key, const struct join *join, size_t row, const char *same);
 // The same of an event, which has no keys: it is the one with all of these values.
 void row_key_take_event(struct row_key *key, const struct join *join, size_t row);
+// By the columns of these names, blank between; NULL: none.
+void row_key_take_named(struct row_key *key, const struct join *join, size_t row, const char *names);
 void row_key_forget(struct row_key *key);
 // Where the key's columns stand in a table (-1: it does not have it), and whether a row of that table is the one.
 void row_key_columns(const struct row_key *key, const struct table_def *def, int at[ROW_KEY_MAX]);

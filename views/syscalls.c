@@ -32,8 +32,7 @@ static const struct table_spec syscalls = {
 static const struct table_spec by_process = {
     .source = {.tables = {"syscalls_by_process"}, .sort = "calls_per_s", .then = "total_us_per_s"},
     .shown = "pid comm syscall calls_per_s errors_per_s avg_us max_us total_us_per_s error_names share_pct",
-    .jump_pane = "tasks",
-    .jump_filter = "pid comm",
+    .jump = {.pane = "tasks", .columns = "pid comm"},
     .role = call_role,
     .empty = "nobody made such a call",
 };

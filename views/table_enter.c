@@ -12,7 +12,7 @@ static bool shows_events(const struct part *part) {
 }
 
 // The newest frame, of those up to the one that is looked at, in which the stream has a row that the filter finds: what
-// a table counts may have happened long ago. Else the one that is looked at; NULL: there is none.
+// a table counts may have happened long ago. NULL: there is none.
 static const struct frame *frame_with(const struct look *look, const char *stream, const char *text) {
     struct filter filter;
 
@@ -26,7 +26,7 @@ static const struct frame *frame_with(const struct look *look, const char *strea
             if (filter_lets(&filter, table_def(table)->columns, table_def(table)->n_columns, row))
                 return frame;
     }
-    return look->frame;
+    return NULL;
 }
 
 // The filter that finds what the row tells of; false when a part of it is left out (filter_add).
@@ -55,6 +55,20 @@ static bool row_filter(const struct table_spec *spec, const struct join *join, s
     return whole;
 }
 
+// To the list of events, in a frame that has some of the row's. False: no frame has any, and an empty list tells less
+// than that.
+static bool open_events(struct part_context *ctx, const struct part *list) {
+    const struct table_spec *spec = ctx->part->spec, *of = list->spec;
+    const struct frame *frame = frame_with(ctx->look, of->source.tables[0], ctx->go_filter);
+
+    if (frame)
+        ctx->go_frame = frame->number;
+    else
+        snprintf(ctx->message, sizeof(ctx->message), "%s",
+                 spec->opens_none ? spec->opens_none : "nothing of it is in the list of any frame that is kept");
+    return frame != NULL;
+}
+
 // To the part of this pane that shows the row.
 static bool open_row(struct part_context *ctx, const struct join *join, size_t row) {
     const struct table_spec *spec = ctx->part->spec;
@@ -62,16 +76,16 @@ static bool open_row(struct part_context *ctx, const struct join *join, size_t r
 
     if (!part)
         return false;
-    ctx->go_part = part;
     if (spec->source.stream && ctx->look->frame)
         ctx->go_frame = ctx->look->frame->number;
-    if (part->kind->open)
+    if (part->kind->open) {
+        ctx->go_part = part;
         return part->kind->open(ctx->pane->parts[part - ctx->pane->view->parts], part, join, row);
-    bool whole = row_filter(spec, join, row, ctx->go_filter, sizeof(ctx->go_filter));
-    if (shows_events(part) && ctx->look->frame) {
-        const struct table_spec *list = part->spec;
-        ctx->go_frame = frame_with(ctx->look, list->source.tables[0], ctx->go_filter)->number;
     }
+    bool whole = row_filter(spec, join, row, ctx->go_filter, sizeof(ctx->go_filter));
+    if (shows_events(part) && ctx->look->frame && !open_events(ctx, part))
+        return true;
+    ctx->go_part = part;
     snprintf(ctx->message, sizeof(ctx->message), "%s",
              !whole             ? "a part of the filter is left out; Esc goes back"
              : spec->opens_note ? spec->opens_note
@@ -82,17 +96,12 @@ static bool open_row(struct part_context *ctx, const struct join *join, size_t r
 // To the other pane, with what names the row there.
 static bool jump(struct part_context *ctx, const struct join *join, size_t row) {
     const struct table_spec *spec = ctx->part->spec;
-    char names[256], *save;
+    struct row_key key = {0};
 
-    ctx->jump_pane = spec->jump_pane;
-    snprintf(names, sizeof(names), "%s", spec->jump_filter ? spec->jump_filter : "");
-    for (char *name = strtok_r(names, " ", &save); name && !ctx->jump_filter[0]; name = strtok_r(NULL, " ", &save)) {
-        int column = join_column(join, name);
-        if (column >= 0)
-            filter_for(join->columns[column], join_cell(join, row, (uint16_t)column), ctx->jump_filter,
-                       sizeof(ctx->jump_filter));
-    }
-    return spec->jump_pane != NULL;
+    row_key_take_named(&key, join, row, spec->jump.columns);
+    bool used = jump_key(ctx, &spec->jump, &key);
+    row_key_forget(&key);
+    return used;
 }
 
 bool table_enter(struct part_context *ctx, const struct join *join, size_t row) {

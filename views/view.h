@@ -73,7 +73,7 @@ struct part_context {
     char message[128];             // key: something to say in the message line
     bool focus_take, focus_drop;   // key: it showed itself, and wants the keys; it hid itself
     // key: set to move the user to that part of the same pane, at that frame, with a filter for that part alone; Esc
-    // goes back.
+    // goes back. Without a part: only the frame.
     const struct part *go_part;
     uint64_t go_frame;
     char go_filter[FILTER_SIZE];

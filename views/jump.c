@@ -1,0 +1,116 @@
+// From a row to another pane (see the header).
+#include "views/jump.h"
+
+#include <string.h>
+
+#include "views/escape.h"
+#include "views/pane_parts.h"
+
+enum found {
+    FOUND_UNKNOWN, // the pane's sources tell nothing there, as while nobody looks at it
+    FOUND_NOTHING,
+    FOUND_SOME
+};
+
+static bool has_columns(const struct filter *filter, const struct table_def *def) {
+    for (size_t i = 0; i < filter->n; i++)
+        if (table_column(def, filter->terms[i].name) < 0)
+            return false;
+    return filter->n > 0;
+}
+
+static enum found table_finds(const struct table *table, const struct filter *filter) {
+    const union cell *row;
+    size_t at = 0;
+
+    if (!table || !table_rows(table) || !has_columns(filter, table_def(table)))
+        return FOUND_UNKNOWN;
+    while ((row = table_next(table, &at)))
+        if (filter_lets(filter, table_def(table)->columns, table_def(table)->n_columns, row))
+            return FOUND_SOME;
+    return FOUND_NOTHING;
+}
+
+static enum found frame_finds(const struct frame *frame, const struct view *view, const char *text) {
+    enum found found = FOUND_UNKNOWN, here;
+    const char *names[SOURCES_MAX];
+    struct filter filter;
+
+    filter_parse(text, frame, &filter);
+    for (size_t i = 0; i < view->n_parts; i++) {
+        const struct part *part = &view->parts[i];
+        size_t n = part->kind->sources ? part->kind->sources(part, names, SOURCES_MAX) : 0;
+        for (size_t k = 0; k < n; k++)
+            if ((here = table_finds(frame_table(frame, names[k]), &filter)) > found)
+                found = here;
+    }
+    return found;
+}
+
+// The newest frame, from the one that is looked at backwards, that has it, or cannot tell; NULL: there is none.
+static const struct frame *frame_to_go(const struct look *look, const struct view *view, const char *filter) {
+    if (frame_finds(look->frame, view, filter) != FOUND_NOTHING)
+        return look->frame;
+    for (size_t i = look->n_window; i-- > 0;)
+        if (look->window[i] && frame_finds(look->window[i], view, filter) == FOUND_SOME)
+            return look->window[i];
+    return NULL;
+}
+
+bool jump_to(struct part_context *ctx, const char *pane, const char *filter, const char *note) {
+    const struct view *view = view_find(pane);
+    const struct frame *now = ctx->look->frame;
+    const struct frame *frame = view && now && filter[0] ? frame_to_go(ctx->look, view, filter) : now;
+    char shown[60], ago[40] = "";
+
+    escape_fit(filter, 40, shown, sizeof(shown));
+    if (!frame && now) {
+        snprintf(ctx->message, sizeof(ctx->message), "%s: not in the pane %s, nor was it in a kept frame", shown, pane);
+        return false;
+    }
+    ctx->jump_pane = pane;
+    snprintf(ctx->jump_filter, sizeof(ctx->jump_filter), "%s", filter);
+    if (frame != now) {
+        ctx->go_frame = frame->number;
+        snprintf(ago, sizeof(ago), "%.1f s earlier", (double)(now->end_ns - frame->end_ns) / 1e9);
+    }
+    if (note)
+        snprintf(ctx->message, sizeof(ctx->message), "%s%s%s", note, ago[0] ? ", " : "", ago);
+    else if (ago[0])
+        snprintf(ctx->message, sizeof(ctx->message), "%s is gone: as it was %s; g goes back to live", shown, ago);
+    return true;
+}
+
+static const struct jump_name *name_of(const struct jump *jump, union cell cell) {
+    for (const struct jump_name *name = jump->names; name && name->name; name++)
+        if (!strcmp(name->name, text_bytes(cell.text)))
+            return name;
+    return NULL;
+}
+
+// To whom the name stands for.
+static void jump_name(struct part_context *ctx, const struct jump *jump, const struct jump_name *name) {
+    if (!name->filter || !jump_to(ctx, jump->pane, name->filter, name->note))
+        snprintf(ctx->message, sizeof(ctx->message), "%s", name->none);
+}
+
+bool jump_key(struct part_context *ctx, const struct jump *jump, const struct row_key *key) {
+    char names[256], *save, filter[FILTER_SIZE] = "";
+
+    snprintf(names, sizeof(names), "%s", jump->columns ? jump->columns : "");
+    for (char *name = strtok_r(names, " ", &save); name && !filter[0]; name = strtok_r(NULL, " ", &save))
+        for (uint16_t i = 0; i < key->n && !filter[0]; i++) {
+            const struct column *column = key->columns[i];
+            if (strcmp(column->name, name) != 0)
+                continue;
+            const struct jump_name *nobody = column->type == COLUMN_TEXT ? name_of(jump, key->cells[i]) : NULL;
+            if (nobody) {
+                jump_name(ctx, jump, nobody);
+                return true;
+            }
+            filter_for(column, key->cells[i], filter, sizeof(filter));
+        }
+    if (jump->pane)
+        jump_to(ctx, jump->pane, filter, NULL);
+    return jump->pane != NULL;
+}

@@ -1,0 +1,91 @@
+// The words at the right end of a table's title (see the header). With a filter they give way in this order, so that it
+// is read on a screen of 80 columns as well: of which rows, the names of its columns, its end.
+#include "views/table_status.h"
+
+#include <string.h>
+
+#include "views/escape.h"
+
+// Of what the rows are: of a stream that was too long, which of its events.
+static void describe_all(const struct part_context *ctx, const struct rows *rows, char *out, size_t size) {
+    const struct table_spec *spec = ctx->part->spec;
+    unsigned long long of = rows->n_all + rows->left_out;
+
+    if (rows->n_aside)
+        snprintf(out, size, "newest %zu + %zu %s of %llu", rows->n_all - rows->n_aside, rows->n_aside, spec->aside, of);
+    else
+        snprintf(out, size, "%zu", rows->n_all);
+}
+
+static void counts(const struct part_context *ctx, const struct rows *rows, long top, int page, char *out,
+                   size_t size) {
+    const struct table_spec *spec = ctx->part->spec;
+    long n_rows = (long)rows->n, last = top + page < n_rows ? top + page : n_rows;
+    size_t n = 0;
+    char all[96];
+
+    describe_all(ctx, rows, all, sizeof(all));
+    if (rows->n < rows->n_all)
+        n = (size_t)snprintf(out, size, "%zu of %s", rows->n, all);
+    else if (n_rows > page)
+        n = (size_t)snprintf(out, size, "%ld-%ld of %s", top + 1, last, all);
+    else if (rows->n_aside)
+        n = (size_t)snprintf(out, size, "%s", all);
+    if (rows->left_out && !rows->n_aside && n < size)
+        snprintf(out + n, size - n, "%s%llu %s not kept", n ? ", " : "", (unsigned long long)rows->left_out,
+                 spec->left_out ? spec->left_out : "older");
+}
+
+// What it asks for without the names of columns where the value tells alone: "fio, R, 1ms..2ms, error!=EIO".
+static void brief_filter(const struct part_context *ctx, const char *filter, char *out, size_t size) {
+    char term[2 * FILTER_SIZE + 80], shown[4 * FILTER_SIZE];
+    struct filter parsed;
+    size_t used = 0;
+
+    snprintf(out, size, "%s", filter);
+    if (!filter_parse(filter, ctx->look->frame, &parsed))
+        return;
+    for (size_t i = 0; i < parsed.n && used < size; i++) {
+        filter_term_text(&parsed, i, term, sizeof(term));
+        const char *from = term + (parsed.terms[i].op == FILTER_EQUAL ? strlen(parsed.terms[i].name) + 1 : 0);
+        escape_text(from, strlen(from), shown, sizeof(shown));
+        used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", shown);
+    }
+}
+
+static void add_filter(struct part_context *ctx, const struct rows *rows, const char *asked, char *out, size_t size) {
+    char filter[4 * FILTER_SIZE], all[160], few[64], brief[4 * FILTER_SIZE];
+
+    escape_text(asked, strlen(asked), filter, sizeof(filter));
+    snprintf(all, sizeof(all), "%s%s", out, out[0] ? ", " : "");
+    snprintf(few, sizeof(few), rows->left_out ? "%zu of %zu kept: " : "%zu of %zu: ", rows->n, rows->n_all);
+    snprintf(out, size, "%sfilter %s", all, filter);
+    if (text_width(out) > ctx->room)
+        snprintf(out, size, "%s%s", few, filter);
+    if (text_width(out) > ctx->room) {
+        brief_filter(ctx, filter, brief, sizeof(brief));
+        snprintf(out, size, "%s%s", few, brief);
+        int room = ctx->room - text_width(few);
+        if (room >= 8 && text_width(brief) > room) {
+            escape_fit(brief, room, filter, sizeof(filter));
+            snprintf(out, size, "%s%s", few, filter);
+        }
+    }
+    snprintf(ctx->brief, sizeof(ctx->brief), "filtered"); // the last line has it
+}
+
+void table_status(struct part_context *ctx, const struct rows *rows, long top, int page, char *out, size_t size) {
+    const char *filter = pane_filter(ctx->pane, ctx->part),
+               *legend = ((const struct table_spec *)ctx->part->spec)->legend;
+    char own[160] = "";
+
+    counts(ctx, rows, top, page, own, sizeof(own));
+    snprintf(out, size, "%s", own);
+    if (filter[0] && !rows->unfiltered)
+        add_filter(ctx, rows, filter, out, size);
+    if (legend && text_width(legend) + (out[0] ? 2 + text_width(out) : 0) <= ctx->room) {
+        char rest[160];
+        snprintf(rest, sizeof(rest), "%s", out);
+        snprintf(out, size, "%s%s%s", legend, rest[0] ? "; " : "", rest);
+    }
+}
