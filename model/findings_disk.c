@@ -103,11 +103,22 @@ void check_io_pressure(struct scan *scan) {
     // of the time is more than a look into a cold cache makes.
     if (!(full >= 30) || any_busy_disk(scan))
         return;
-    char who[128];
-    struct culprit culprit = io_culprit(scan, NULL, who, sizeof(who));
+    char who[160] = "", name[64];
+    struct top top;
+    struct culprit culprit = NOBODY;
+    const char *where = "";
+    if (!scan_io_waiter(scan, &top)) {
+        culprit = io_culprit(scan, NULL, who, sizeof(who));
+    } else if (top.sum / 1e4 >= some / 2) { // us per second, percent
+        culprit = top.who;
+        snprintf(who, sizeof(who), "%s waits longest for I/O, on %s: ", scan_name(scan, &culprit, name, sizeof(name)),
+                 text_bytes(culprit.device));
+    } else {
+        where = ", and the disks' I/Os did not take so long: a limit, or a network file system?";
+    }
     scan_report(scan, SEVERITY_WARNING, "", &culprit,
-                "%stasks waited for I/O %.0f %% of the time, all of them at once %.0f %%, though no disk is busy", who,
-                some, full);
+                "%stasks waited for I/O %.0f %% of the time, all of them at once %.0f %%, though no disk is busy%s",
+                who, some, full, where);
 }
 
 // What an operation may take, in ms, before a person should know. A read or write of the slowest healthy disk takes 10

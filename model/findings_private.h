@@ -85,6 +85,9 @@ const struct task_summary *scan_tasks(struct scan *scan);
 const char *scan_realtime(double priority, char *out, size_t size);
 // Who makes most I/O on the device (any device: NULL). Where the disks' own account does not say: nobody.
 struct top scan_io_top(struct scan *scan, const struct text *device);
+// Who waits longest for the disk that is waited for longest, in us per second; sum: all who wait for it, together. Who
+// is not one of the kernel's threads comes first: those do it for others. False: the disks' own account does not say.
+bool scan_io_waiter(struct scan *scan, struct top *top);
 // Who makes most of the writes to the device. Without the disks' own account: nobody.
 struct top scan_writer(const struct scan *scan, const struct text *device);
 

@@ -330,6 +330,62 @@ struct top scan_io_top(struct scan *scan, const struct text *device) {
     return table ? io_top(table, device, false) : scan_tasks(scan)->io;
 }
 
+// One of the kernel's own threads, who do I/O for others: the journal's, writeback. 2 is kthreadd's PID on all kernels.
+static bool is_kernels(const struct scan *scan, double pid) {
+    const struct table *table = frame_table(scan->frame, "tasks");
+    int of = table ? table_column(table_def(table), "pid") : -1,
+        by = table ? table_column(table_def(table), "ppid") : -1;
+    size_t cursor = 0;
+    for (const union cell *row; of >= 0 && (row = table_next(table, &cursor));)
+        if (scan_num(row, of) == pid)
+            return scan_num(row, by) == 2;
+    return pid == 0;
+}
+
+// By process on that device; device NULL: by device, whose name is the top's.
+static struct top io_waits(const struct table *table, const struct text *device, const double *without, size_t n) {
+    const struct table_def *def = table_def(table);
+    struct groups groups = {.by_name = !device};
+    int waits = table_column(def, "total_us_per_s"), on = table_column(def, "device"), of = table_column(def, "pid");
+    int comm = table_column(def, "comm");
+    size_t cursor = 0;
+    for (const union cell *row; (row = table_next(table, &cursor));) {
+        const struct text *where = scan_text(row, on);
+        double wait = scan_num(row, waits), pid = scan_num(row, of);
+        bool skip = !where || !(wait > 0) || (device && text_compare(where, device));
+        for (size_t i = 0; i < n && !skip; i++)
+            skip = without[i] == pid;
+        if (!skip)
+            groups_add(&groups, device ? scan_text(row, comm) : where, pid, wait);
+    }
+    struct top top = groups_top(&groups);
+    groups_clear(&groups);
+    return top;
+}
+
+bool scan_io_waiter(struct scan *scan, struct top *top) {
+    const struct table *table = io_table(scan);
+    double kernels[8] = {0};
+    size_t n = 0;
+    *top = (struct top){.value = NAN, .who = NOBODY};
+    if (!table || table_column(table_def(table), "total_us_per_s") < 0)
+        return false;
+    const struct top most = io_waits(table, NULL, NULL, 0);
+    if (isnan(most.value))
+        return true;
+    const struct text *device = most.who.comm;
+    const struct top first = io_waits(table, device, kernels, 0);
+    struct top next = first;
+    for (; n < sizeof(kernels) / sizeof(kernels[0]) && is_kernels(scan, next.who.pid); n++) {
+        kernels[n] = next.who.pid;
+        next = io_waits(table, device, kernels, n + 1);
+    }
+    *top = isnan(next.value) ? first : next;
+    top->sum = most.sum;
+    top->who.device = device;
+    return true;
+}
+
 struct top scan_writer(const struct scan *scan, const struct text *device) {
     const struct table *table = io_table(scan);
     return table ? io_top(table, device, true) : (struct top){.value = NAN, .who = NOBODY};
