@@ -12,7 +12,7 @@ static bool bio_known(struct block_match *match, const struct block_event *event
         return false;
     f->remapped = f->sent = false; // a bio that is told again is not the one that was sent on
     f->io.arrival_ns = event->ts;  // until somebody tells of its request
-    match->n_remapped--;
+    match->n_odd--;
     if (f->io.tid == event->tid)
         flight_by(match, f, event);
     return true;
@@ -43,6 +43,8 @@ struct flight *bio_add(struct block_match *match, const struct block_event *even
     f->io.bio_key = (uint8_t)((bio_key & ~7u) | f->io.op);
     // A write that flushes first, or is forced through, may be a sequence of requests with an end of its own.
     f->tail = !flush && f->io.op == BLOCK_WRITE && (f->io.rwbs[0] == 'F' || f->io.bio_key >> 3 & BLOCK_FUA);
+    if (match->n_odd || f->io.op == BLOCK_DISCARD)
+        flight_order(match, f);
     return f;
 }
 
@@ -50,7 +52,7 @@ static void on_bio_queue(struct block_match *match, const struct block_event *ev
     bool flush = is_flush_bio(event), zone = !event->sectors && block_no_letter(event->rwbs);
     if (!event->sectors && !flush && !zone)
         return;
-    if (match->n_remapped && event->sectors && bio_known(match, event))
+    if (match->n_odd && event->sectors && bio_known(match, event))
         return;
     uint64_t key = flush ? FLUSH_BIO : zone ? ZONE_BIO : event->sector;
     if (!event->sectors)
@@ -71,41 +73,39 @@ void bio_of_partition(struct block_match *match, const struct block_event *event
     f->io.tid = event->tid;
     f->own = is_own(match, event->tid);
     f->remapped = true;
-    match->n_remapped++;
+    match->n_odd++;
+}
+
+static bool trimmed(const struct flight *f, const struct block_event *event) {
+    return f->state == FLIGHT_BIO && f->key < event->sector && event->sector - f->key < f->bio_sectors;
 }
 
 // dm, since 5.18, has sent the first part on already, and tells where the rest begins: what is left of the bio, and
 // ends it, for the first part is nobody's bio.
 static void on_trim(struct block_match *match, const struct block_event *event) {
-    struct flight *best = NULL;
-    for (uint32_t i = 0; i < match->high; i++) {
-        struct flight *f = &match->pool[i];
-        if (f->state == FLIGHT_BIO && f->io.dev == event->dev && f->key < event->sector &&
-            event->sector - f->key < f->bio_sectors && (!best || f->io.bio_ns < best->io.bio_ns))
-            best = f;
-    }
-    if (!best)
+    disk_order(match, event->dev);
+    struct flight *f = order_around(match, ORDER_BIO, event, trimmed);
+    if (!f)
         return;
-    best->bio_sectors -= (uint32_t)(event->sector - best->key);
-    flight_move(match, best, event->sector);
+    f->bio_sectors -= (uint32_t)(event->sector - f->key);
+    flight_move(match, f, event->sector);
+}
+
+static bool splits(const struct flight *f, const struct block_event *event) {
+    return f->bio_sectors > event->sectors;
 }
 
 static void on_split(struct block_match *match, const struct block_event *event) {
-    struct flight *f = NULL, *best = NULL;
     if (!event->sectors) {
         on_trim(match, event);
         return;
     }
-    for (f = chain_first(match, event->dev, event->sector); f; f = chain_next(match, f)) {
-        if (f->key == event->sector && f->io.dev == event->dev && f->state == FLIGHT_BIO &&
-            f->bio_sectors > event->sectors && (!best || f->io.bio_ns < best->io.bio_ns))
-            best = f;
-    }
+    struct flight *best = chain_oldest(match, event, event->sector, splits);
     if (!best)
         return;
     bool again = best->split && !(best->split & SPLIT_FIRST);
     uint32_t root = again ? best->split : (uint32_t)(best - match->pool) + 1;
-    f = flight_add(match, event->dev, event->sector + event->sectors);
+    struct flight *f = flight_add(match, event->dev, event->sector + event->sectors);
     if (!f)
         return;
     struct flight piece = *best;
@@ -114,12 +114,14 @@ static void on_split(struct block_match *match, const struct block_event *event)
     piece.state = FLIGHT_FREE;
     piece.io.sector = f->key;
     piece.bio_sectors = best->bio_sectors - event->sectors;
-    piece.split = root;
-    piece.remapped = piece.sent = false; // the first one is
+    piece.split = 0;
+    piece.remapped = piece.sent = piece.ordered = false; // the first one is
     *f = piece;
     flight_state(match, f, FLIGHT_BIO);
     best->bio_sectors = event->sectors;
-    match->pool[root - 1].split = (match->pool[root - 1].split ? match->pool[root - 1].split : SPLIT_FIRST | 1) + 1;
+    piece_add(match, root, f);
+    if (best->ordered)
+        flight_order(match, f);
 }
 
 static void on_back_merge(struct block_match *match, const struct block_event *event) {
@@ -186,15 +188,17 @@ void bio_end(struct block_match *match, struct flight *f, uint64_t ts) {
 // A bio that was cut into a chain: of some devices only the end of its last piece is told, and it is when all others
 // have ended.
 static void bio_chain_end(struct block_match *match, struct flight *f, uint64_t ts) {
-    uint32_t root = f->split & SPLIT_FIRST ? (uint32_t)(f - match->pool) + 1 : f->split;
-    for (uint32_t i = 0; i < match->high; i++)
-        if (match->pool[i].state == FLIGHT_BIO && match->pool[i].split == root && match->pool[i].key > f->key)
+    struct flight *root = f->split & SPLIT_FIRST ? f : &match->pool[f->split - 1], *next;
+    for (const struct flight *piece = piece_next(match, root); piece; piece = piece_next(match, piece))
+        if (piece->state == FLIGHT_BIO && piece->key > f->key) // mostly the newest is
             return;
-    for (uint32_t i = 0; i < match->high; i++) {
-        struct flight *piece = &match->pool[i];
-        if (piece != f && piece->state == FLIGHT_BIO && (piece->split == root || i == root - 1))
+    for (struct flight *piece = piece_next(match, root); piece; piece = next) {
+        next = piece_next(match, piece);
+        if (piece != f && piece->state == FLIGHT_BIO)
             bio_end(match, piece, ts);
     }
+    if (root != f && root->state == FLIGHT_BIO)
+        bio_end(match, root, ts);
 }
 
 void bio_data_end(struct block_match *match, struct flight *f, uint64_t ts) {
@@ -204,17 +208,19 @@ void bio_data_end(struct block_match *match, struct flight *f, uint64_t ts) {
     }
     f->io.issue_ns = ts;
     flight_state(match, f, FLIGHT_TAIL);
+    flight_order(match, f);
+}
+
+static bool follows(const struct flight *f, const struct block_event *event) {
+    return f->io.sector == event->sector || f->io.sector + f->bio_sectors == event->sector;
 }
 
 // The last completion of a flush sequence: of no length, at the sector where the data began, or ended.
 void bio_sequence_end(struct block_match *match, const struct block_event *event) {
-    for (uint32_t i = 0; match->by_state[FLIGHT_TAIL] && i < match->high; i++) {
-        struct flight *f = &match->pool[i];
-        bool there = f->io.sector == event->sector || f->io.sector + f->bio_sectors == event->sector;
-        if (f->state == FLIGHT_TAIL && f->io.dev == event->dev && there) {
-            bio_end(match, f, event->ts);
-            return;
-        }
+    struct flight *f = order_around(match, ORDER_TAIL, event, follows);
+    if (f) {
+        bio_end(match, f, event->ts);
+        return;
     }
     struct flight *flush = flight_find(match, event, FLUSH_BIO, FLIGHT_BIO);
     if (!flush)
@@ -224,23 +230,16 @@ void bio_sequence_end(struct block_match *match, const struct block_event *event
     bio_end(match, flush, event->ts);
 }
 
-// Some drivers (brd) move the bio forward as they work: it ends with no length, at its end.
-static struct flight *bio_ending_at(struct block_match *match, const struct block_event *event) {
-    struct flight *best = NULL;
-    for (uint32_t i = 0; i < match->high; i++) {
-        struct flight *f = &match->pool[i];
-        uint64_t begin = f->key == ZONE_BIO ? f->io.sector : f->key;
-        if (f->state == FLIGHT_BIO && f->io.dev == event->dev && begin + f->bio_sectors == event->sector &&
-            (!best || f->io.bio_ns < best->io.bio_ns))
-            best = f;
-    }
-    return best;
+static bool ends_there(const struct flight *f, const struct block_event *event) {
+    return f->state == FLIGHT_BIO && (f->key == ZONE_BIO ? f->io.sector : f->key) + f->bio_sectors == event->sector;
 }
 
 static void on_bio_complete(struct block_match *match, const struct block_event *event) {
     struct flight *f = flight_find(match, event, is_flush_bio(event) ? FLUSH_BIO : event->sector, FLIGHT_BIO);
-    if (!event->sectors && !is_flush_bio(event))
-        f = bio_ending_at(match, event);
+    if (!event->sectors && !is_flush_bio(event)) { // some drivers (brd) move it forward as they work
+        disk_order(match, event->dev);
+        f = order_around(match, ORDER_BIO, event, ends_there);
+    }
     if (!f) {
         match->counts.unmatched_bios++;
         return;
@@ -255,21 +254,13 @@ static void on_bio_complete(struct block_match *match, const struct block_event 
 // NVMe takes up to 256 discards in one request. Which bios joined it nobody tells, only how long they are together: the
 // ones that came first.
 static void discards_end(struct block_match *match, const struct flight *f, uint64_t ts, uint64_t sectors) {
-    while (sectors) {
-        struct flight *best = NULL;
-        for (uint32_t i = 0; i < match->high; i++) {
-            struct flight *bio = &match->pool[i];
-            if ((bio->state == FLIGHT_BIO || bio->state == FLIGHT_RIDER) && bio->io.dev == f->io.dev &&
-                bio->io.op == BLOCK_DISCARD && bio->bio_sectors <= sectors && bio->io.bio_ns <= f->io.issue_ns &&
-                (!best || bio->io.bio_ns < best->io.bio_ns))
-                best = bio;
-        }
-        if (!best)
-            return;
-        sectors -= best->bio_sectors;
-        best->io.error = f->io.error;
-        best->requested = true;
-        bio_data_end(match, best, ts);
+    struct place from = {0};
+    struct flight *bio;
+    while (sectors && (bio = order_discard(match, &from, f->io.dev, sectors, f->io.issue_ns))) {
+        sectors -= bio->bio_sectors;
+        bio->io.error = f->io.error;
+        bio->requested = true;
+        bio_data_end(match, bio, ts);
     }
 }
 

@@ -1,14 +1,15 @@
-// The table of what is in flight, for block_match.c (requests), block_bio.c and block_remap.c (bios), block_quick.c,
-// block_thread.c and block_waiting.c alone: a pool of flights, and an index from (device, sector) to them, chained
-// through the flights. Nothing is allocated while events come. Sectors fall anywhere in the index: a miss of the cache,
-// or a branch that is guessed wrong, costs more than all the rest. So only as much of it is in use as keeps it mostly
-// empty: a chain is one flight long, or none. Inline, since an event makes several of these steps.
+// The table of what is in flight, for block_match.c (requests), block_bio.c and block_remap.c (bios), block_order.c,
+// block_quick.c, block_thread.c and block_waiting.c alone: a pool of flights, and an index from (device, sector) to
+// them, chained through the flights. Nothing is allocated while events come. Sectors fall anywhere in the index: a miss
+// of the cache, or a branch that is guessed wrong, costs more than all the rest. So only as much of it is in use as
+// keeps it mostly empty: a chain is one flight long, or none. Inline, since an event makes several of these steps.
 #ifndef COLLECTORS_BLOCK_FLIGHT_H
 #define COLLECTORS_BLOCK_FLIGHT_H
 
 #include <string.h>
 
 #include "collectors/block_match.h"
+#include "collectors/block_order.h"
 
 #define OWN_PLACES 256 // of a hash table: of ktop's own threads
 #define OWN_MAX (OWN_PLACES / 4)
@@ -28,7 +29,7 @@
 #define PATHS 128             // of them
 #define THREADS 4096          // the newest that were made
 #define WRITERS 64            // threads that write back at one time
-#define BUSY_BITS 8           // log2 of the places of a hash table: of disks
+#define BUSY_BITS 10          // log2 of the places of a hash table: of disks
 
 enum flight_state {
     FLIGHT_FREE,
@@ -59,6 +60,7 @@ struct flight {
     bool remapped : 1;  // its queue event is still to come
     bool sent : 1;      // it is the bio of another disk, and ends it
     bool no_letter : 1; // a write that the kernel has no letter for: it may end at another sector
+    bool ordered : 1;   // has a place in the order (block_order.h)
 };
 _Static_assert(sizeof(struct flight) == 128, "a power of two");
 
@@ -73,7 +75,7 @@ struct busy {
     uint32_t dev; // 0: an empty place
     uint32_t in_flight;
     uint64_t since, ns; // since: in_flight is above 0, or the last look; ns: before that, since the last look
-    uint64_t unused;    // 32 bytes: where one is, is a shift
+    uint64_t ordered;   // not 0: all of its bios have a place in the order; 32 bytes: where one is, is a shift
 };
 
 struct writer {
@@ -100,6 +102,9 @@ struct block_match {
     struct flight *pool;
     uint32_t *index; // slot + 1 of the first of a chain; room for capacity * INDEX_ROOM, mask + 1 of them are in use
     uint32_t capacity, mask, used, high, free_list; // high: slots ever used; free_list: slot + 1
+    struct node *nodes;                             // as many as flights
+    uint32_t order;                                 // slot + 1 of its root
+    uint32_t n_odd; // bios that were remapped and are still to come, and disks whose bios have a place in the order
     uint32_t by_state[FLIGHT_STATES];
     uint64_t lost_ts, now; // now: of the latest event
     bool any_suspect;
@@ -109,7 +114,7 @@ struct block_match {
     struct block_part parts[PARTS];
     struct block_part paths[PATHS]; // those of the parts that were learned
     uint32_t heads[HEADS];
-    uint32_t n_parts, n_writers, n_remapped, n_paths, n_heads;
+    uint32_t n_parts, n_writers, n_paths, n_heads;
     struct writer writers[WRITERS];
     struct block_thread threads[THREADS]; // by tid
     struct seen seen[SEQUENCES];
@@ -230,18 +235,22 @@ static inline struct flight *flight_add(struct block_match *match, uint32_t dev,
 }
 
 static inline void flight_remove(struct block_match *match, struct flight *f) {
+    if (__builtin_expect(f->ordered || f->split, 0))
+        flight_leave(match, f);
     index_remove(match, f);
     flight_state(match, f, FLIGHT_FREE);
     f->next = match->free_list;
     match->free_list = (uint32_t)(f - match->pool) + 1;
     match->used--;
-    match->n_remapped -= f->remapped;
+    match->n_odd -= f->remapped;
 }
 
 static inline void flight_move(struct block_match *match, struct flight *f, uint64_t key) {
     index_remove(match, f);
     f->key = key;
     index_add(match, f, hash_key(f->io.dev, key));
+    if (__builtin_expect(f->ordered, 0))
+        flight_order(match, f);
 }
 
 // Whether the one that began at `a` goes before the one that began at `b`: the older one does. But one that never
@@ -298,6 +307,10 @@ static inline struct flight *flight_find(struct block_match *match, const struct
         f = chain_next(match, f);
     return __builtin_expect(f && f->next, 0) ? flight_best(match, chain_next(match, f), f, event, key) : f;
 }
+
+// The oldest bio with that key that fits.
+struct flight *chain_oldest(const struct block_match *match, const struct block_event *event, uint64_t key,
+                            bool (*fits)(const struct flight *f, const struct block_event *event));
 
 // What has no sector gets a key beyond all sectors, by kind of operation.
 static inline uint64_t event_key(const struct block_event *event) {
@@ -410,10 +423,13 @@ uint8_t rwbs_take(struct block_match *match, struct flight *f, const struct bloc
 
 // The request gives way to what is left of it: its bio, which rides with another request.
 static inline void flight_rides(struct block_match *match, struct flight *f) {
-    if (f->io.bio_ns)
-        flight_state(match, f, FLIGHT_RIDER);
-    else
+    if (!f->io.bio_ns) {
         flight_remove(match, f);
+        return;
+    }
+    flight_state(match, f, FLIGHT_RIDER);
+    if (f->io.op == BLOCK_DISCARD)
+        flight_order(match, f);
 }
 
 static inline void io_tell(struct block_match *match, const struct block_io *io, bool own) {

@@ -13,6 +13,7 @@ struct block_match *block_match_new(uint32_t capacity, block_done_fn done, void 
     while (match->capacity < capacity)
         match->capacity *= 2;
     match->pool = xcalloc(match->capacity, sizeof(*match->pool));
+    match->nodes = xcalloc(match->capacity, sizeof(*match->nodes)); // memory that is not touched costs nothing
     match->index = xcalloc((size_t)match->capacity * INDEX_ROOM, sizeof(*match->index));
     match->mask = INDEX_MIN < match->capacity * INDEX_ROOM ? INDEX_MIN - 1 : match->capacity * INDEX_ROOM - 1;
     match->done = done;
@@ -24,14 +25,31 @@ void block_match_free(struct block_match *match) {
     if (!match)
         return;
     free(match->pool);
+    free(match->nodes);
     free(match->index);
     free(match);
+}
+
+// The others of its pieces are still to come, or stand alone without their first.
+static void flight_give_up(struct block_match *match, struct flight *f) {
+    if (f->split && !(f->split & SPLIT_FIRST))
+        flight_piece_done(&match->pool[f->split - 1]);
+    flight_remove(match, f);
 }
 
 struct flight *flight_best(struct block_match *match, struct flight *f, struct flight *best,
                            const struct block_event *event, uint64_t key) {
     for (; f; f = chain_next(match, f))
         if (flight_fits(f, event, key, best->state) && flight_better(f, best, event))
+            best = f;
+    return best;
+}
+
+struct flight *chain_oldest(const struct block_match *match, const struct block_event *event, uint64_t key,
+                            bool (*fits)(const struct flight *f, const struct block_event *event)) {
+    struct flight *best = NULL;
+    for (struct flight *f = chain_first(match, event->dev, key); f; f = chain_next(match, f))
+        if (flight_fits(f, event, key, FLIGHT_BIO) && fits(f, event) && (!best || f->io.bio_ns < best->io.bio_ns))
             best = f;
     return best;
 }
@@ -52,7 +70,8 @@ uint8_t rwbs_take(struct block_match *match, struct flight *f, const struct bloc
         return key;
     }
     bool flushes = f->io.rwbs[0] == 'F' || key >> 3 & BLOCK_FUA;
-    if (flushes || op == BLOCK_OTHER || n > 7 || event->rwbs_size < 8)
+    if (flushes || op == BLOCK_OTHER || op == BLOCK_DISCARD || // these have a place in the order
+        n > 7 || event->rwbs_size < 8)
         return key;
     struct rwbs_word word = {.mask = UINT64_MAX >> (56 - 8 * n), .key = key};
     memcpy(&word.letters, f->io.rwbs, sizeof(word.letters));
@@ -91,9 +110,11 @@ static void on_arrival(struct block_match *match, const struct block_event *even
     }
     if (f->remapped) { // the bio itself was sent on, and is not told again
         f->remapped = false;
-        match->n_remapped--;
+        match->n_odd--;
     }
     flight_state(match, f, FLIGHT_QUEUED);
+    if (f->ordered)
+        flight_order(match, f);
     f->requested = true;
     f->io.arrival_ns =
         f->io.bio_ns ? f->io.bio_ns : event->ts; // one meaning on every disk, with a scheduler or without
@@ -109,17 +130,17 @@ static void flush_for(struct block_match *match, struct flight *f) {
     memcpy(f->io.comm, asker->comm, BLOCK_COMM);
 }
 
+static bool is_of_zone(const struct flight *f, const struct block_event *event) {
+    // A program's command at the first zone has no flags.
+    return f->io.sector == event->sector && f->io.bio_key == block_key_of(event->rwbs, BLOCK_OTHER);
+}
+
 // What is done to a zone has no length: its request is known by the zone's sector, until it is issued.
 static __attribute__((noinline)) struct flight *zone_bio_take(struct block_match *match,
                                                               const struct block_event *event, uint64_t key) {
     if (!match->by_state[FLIGHT_BIO])
         return NULL;
-    struct flight *best = NULL;
-    uint8_t bio_key = block_key_of(event->rwbs, BLOCK_OTHER); // a program's command at the first zone has no flags
-    for (struct flight *f = chain_first(match, event->dev, ZONE_BIO); f; f = chain_next(match, f))
-        if (flight_fits(f, event, ZONE_BIO, FLIGHT_BIO) && f->io.sector == event->sector && f->io.bio_key == bio_key &&
-            (!best || f->io.bio_ns < best->io.bio_ns))
-            best = f;
+    struct flight *best = chain_oldest(match, event, ZONE_BIO, is_of_zone);
     if (!best)
         return NULL;
     limit_no_sector(match, event, key, FLIGHT_ISSUED);
@@ -136,7 +157,7 @@ static void on_issue(struct block_match *match, const struct block_event *event)
     struct flight *f = match->by_state[FLIGHT_QUEUED] ? flight_find(match, event, key, FLIGHT_QUEUED) : NULL;
     struct flight *old = match->any_suspect ? flight_find(match, event, key, FLIGHT_ISSUED) : NULL;
     if (old && old->suspect) {
-        flight_remove(match, old);
+        flight_give_up(match, old);
         match->counts.abandoned++;
     }
     if (!f && key == event->sector && match->by_state[FLIGHT_BIO]) { // kernels that do not tell of the request
@@ -171,6 +192,8 @@ static void on_issue(struct block_match *match, const struct block_event *event)
         f->io.bytes = event->bytes;
     f->io.key = rwbs_take(match, f, event);
     f->io.op = block_key_op(f->io.key);
+    if (f->no_letter || f->io.op == BLOCK_DISCARD)
+        flight_order(match, f);
 }
 
 static void on_requeue(struct block_match *match, const struct block_event *event) {
@@ -267,26 +290,15 @@ static __attribute__((noinline)) struct flight *flight_unissued(struct block_mat
     return f;
 }
 
-// What is appended to a zone ends where it was put, which is not where it was issued: at the zone's beginning.
-static __attribute__((noinline)) struct flight *appended(struct block_match *match, const struct block_event *event) {
-    struct flight *best = NULL;
-    for (uint32_t i = 0; i < match->high; i++) {
-        struct flight *f = &match->pool[i];
-        if (f->state == FLIGHT_ISSUED && f->no_letter && f->io.dev == event->dev && f->key < event->sector &&
-            f->left == event->sectors && f->io.issue_ns <= event->ts && (!best || f->io.issue_ns < best->io.issue_ns))
-            best = f;
-    }
-    return best;
-}
-
 static void on_complete(struct block_match *match, const struct block_event *event) {
     if (!event->dev)
         return;
     uint8_t op = (uint8_t)block_event_op(event);
     uint64_t key = event_key(event);
     struct flight *f = flight_find(match, event, key, FLIGHT_ISSUED);
+    // What is appended to a zone ends where it was put, which is not where it was issued: at the zone's beginning.
     if (!f && block_no_letter(event->rwbs) && key == event->sector)
-        f = appended(match, event);
+        f = order_append(match, event);
     if (!f && event->error)
         f = flight_unissued(match, event, key);
     // A completion of no length of something that was issued with one is not its end.
@@ -381,20 +393,6 @@ void block_match_parts(struct block_match *match, const struct block_part *parts
         part_add(match, match->paths[i]);
 }
 
-// Gives up what is in flight; the pieces of a split bio stand alone without their first.
-static void flight_give_up(struct block_match *match, struct flight *f) {
-    uint32_t root = (uint32_t)(f - match->pool) + 1;
-    for (uint32_t i = 0; f->split & SPLIT_FIRST && i < match->high; i++)
-        if (match->pool[i].state != FLIGHT_FREE && match->pool[i].split == root) {
-            match->pool[i].split = 0;
-            match->pool[i].io.bio_ns =
-                match->pool[i].io.bio_ns && match->pool[i].requested ? 0 : match->pool[i].io.bio_ns;
-        }
-    if (f->split && !(f->split & SPLIT_FIRST))
-        flight_piece_done(&match->pool[f->split - 1]);
-    flight_remove(match, f);
-}
-
 // What was last told of it.
 static uint64_t flight_latest(const struct flight *f) {
     uint64_t since = f->io.issue_ns > f->io.arrival_ns ? f->io.issue_ns : f->io.arrival_ns;
@@ -430,6 +428,7 @@ static void match_grow(struct block_match *match) {
     uint32_t capacity = match->capacity * 2;
     match->pool = xrealloc(match->pool, capacity * sizeof(*match->pool));
     memset(match->pool + match->capacity, 0, match->capacity * sizeof(*match->pool));
+    match->nodes = xrealloc(match->nodes, capacity * sizeof(*match->nodes)); // written when they are used
     free(match->index);
     match->index = xcalloc((size_t)capacity * INDEX_ROOM, sizeof(*match->index));
     match->capacity = capacity;
@@ -447,7 +446,7 @@ void block_match_tidy(struct block_match *match, uint64_t now) {
         if (f->state != FLIGHT_ISSUED) {
             flight_give_up(match, f);
         } else if (match->lost_ts >= since) {
-            flight_remove(match, f);
+            flight_give_up(match, f);
             match->counts.abandoned++;
         } else {
             f->suspect = match->any_suspect = true; // a hung disk, or an end that nobody told

@@ -59,16 +59,27 @@ ALWAYS void letters_take(struct flight *f, const struct rwbs_word *word) {
     memcpy(f->io.rwbs, &word->letters, sizeof(word->letters));
 }
 
-ALWAYS bool quick_bio(struct block_match *match, const struct block_layout *layout, struct record *r) {
+// Whether a bio that somebody else sent to that sector is expected there, or all bios of the disk have a place in the
+// order.
+static bool is_odd(struct block_match *match, uint32_t dev, uint64_t sector) {
+    const struct flight *f = chain_first(match, dev, sector);
+    while (f && !(f->remapped && f->key == sector && f->io.dev == dev))
+        f = chain_next(match, f);
+    return f || disk_is_ordered(match, dev);
+}
+
+ALWAYS bool quick_bio(struct block_match *match, const struct block_layout *layout, struct record *r, bool odd) {
     int32_t tid = (int32_t)block_load32(r->bytes, BLOCK_AT_TID);
     const char *comm = (const char *)r->bytes + layout->comm;
     const struct rwbs_word *word = word_of(match, r->bytes + layout->rwbs);
-    if (!word || !record_read(match, r) || !r->sectors || r->ts <= match->lost_ts || match->n_remapped ||
+    if (!word || !record_read(match, r) || !r->sectors || r->ts <= match->lost_ts || (!odd && match->n_odd) ||
         !match->free_list || match->used >= (match->mask + 1) / INDEX_ROOM || is_own(match, tid) ||
         (match->n_writers && !memcmp(comm, "kworker", 7)))
         return false;
-    match->now = r->ts;
     r->dev = disk_of(match, r->dev);
+    if (odd && is_odd(match, r->dev, r->sector))
+        return false;
+    match->now = r->ts;
     uint32_t slot = match->free_list;
     struct flight *f = &match->pool[slot - 1];
     match->free_list = f->next;
@@ -124,7 +135,8 @@ ALWAYS bool quick_complete(struct block_match *match, const struct block_layout 
         match->by_state[FLIGHT_RIDER])
         return false;
     struct flight *f = only_flight(match, r);
-    if (!f || f->state != FLIGHT_ISSUED || f->left != r->sectors || f->split || f->tail || f->sent || f->io.error)
+    if (!f || f->state != FLIGHT_ISSUED || f->left != r->sectors || f->split || f->tail || f->sent || f->ordered ||
+        f->io.error)
         return false;
     match->now = r->ts;
     match->counts.completed++;
@@ -142,11 +154,33 @@ ALWAYS bool quick_complete(struct block_match *match, const struct block_layout 
     return true;
 }
 
-static __attribute__((noinline)) void by_the_long_way(struct block_match *match, const struct block_formats *formats,
-                                                      uint64_t ts, const uint8_t *bytes, uint32_t size) {
+ALWAYS void long_way(struct block_match *match, const struct block_formats *formats, uint64_t ts, const uint8_t *bytes,
+                     uint32_t size) {
     struct block_event event;
     if (block_event_decode(formats, ts, bytes, size, &event))
         block_match_event(match, &event);
+}
+
+// While there are odd bios: this may be an ordinary one.
+static __attribute__((noinline)) void beside_odd_ones(struct block_match *match, const struct block_formats *formats,
+                                                      uint64_t ts, const uint8_t *bytes, uint32_t size) {
+    struct record r = {.ts = ts, .bytes = bytes};
+    const struct block_layout *layout = &formats->layouts[BLOCK_BIO_QUEUE];
+    if (block_kind_of(formats, bytes, size) == BLOCK_BIO_QUEUE && size >= layout->end &&
+        quick_bio(match, layout, &r, true)) {
+        match->counts.events++;
+        match->quick++;
+        return;
+    }
+    long_way(match, formats, ts, bytes, size);
+}
+
+static __attribute__((noinline)) void by_the_long_way(struct block_match *match, const struct block_formats *formats,
+                                                      uint64_t ts, const uint8_t *bytes, uint32_t size) {
+    if (match->n_odd)
+        beside_odd_ones(match, formats, ts, bytes, size);
+    else
+        long_way(match, formats, ts, bytes, size);
 }
 
 ALWAYS bool quick(struct block_match *match, const struct block_formats *formats, uint64_t ts, const uint8_t *bytes,
@@ -155,7 +189,7 @@ ALWAYS bool quick(struct block_match *match, const struct block_formats *formats
     const struct block_layout *layouts = formats->layouts;
     switch (block_kind_of(formats, bytes, size)) {
     case BLOCK_BIO_QUEUE:
-        return size >= layouts[BLOCK_BIO_QUEUE].end && quick_bio(match, &layouts[BLOCK_BIO_QUEUE], &r);
+        return size >= layouts[BLOCK_BIO_QUEUE].end && quick_bio(match, &layouts[BLOCK_BIO_QUEUE], &r, false);
     case BLOCK_ISSUE:
         return size >= layouts[BLOCK_ISSUE].end && quick_issue(match, &layouts[BLOCK_ISSUE], &r);
     case BLOCK_COMPLETE:

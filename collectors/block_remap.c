@@ -42,7 +42,7 @@ static void sent_on(struct block_match *match, const struct block_event *event, 
     memcpy(f->io.comm, above->io.comm, BLOCK_COMM);
     f->io.end_ns = link;
     f->sent = f->remapped = true;
-    match->n_remapped++;
+    match->n_odd++;
 }
 
 void bio_remapped(struct block_match *match, const struct block_event *event) {
@@ -119,6 +119,7 @@ void path_failed(struct block_match *match, struct flight *f) {
             break;
         at.sector += rider->bio_sectors;
         flight_state(match, rider, FLIGHT_BIO);
+        flight_order(match, rider);
     }
     if (!f->io.bio_ns) {
         flight_remove(match, f);
@@ -127,4 +128,5 @@ void path_failed(struct block_match *match, struct flight *f) {
     f->io.requeues += f->io.requeues < UINT16_MAX;
     f->io.bytes = f->left = 0;
     flight_state(match, f, FLIGHT_BIO);
+    flight_order(match, f);
 }
