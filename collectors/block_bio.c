@@ -2,6 +2,15 @@
 // split into pieces, is told twice when it comes from a partition, or ends without any request (zram, md, dm, brd).
 #include "collectors/block_flight.h"
 
+// It wants the disk's cache to be flushed before it, or after it.
+static void flush_asked(struct block_match *match, const struct flight *f) {
+    struct asker *asker = asker_of(match, f->io.dev);
+    if (!asker)
+        return;
+    *asker = (struct asker){.cgroup = f->io.cgroup, .tid = f->io.tid, .known = true, .own = f->own};
+    memcpy(asker->comm, f->io.comm, BLOCK_COMM);
+}
+
 // Its arrival was told already, when it was sent on, or before a control group made it wait: then by the submitter, now
 // perhaps by a kernel worker.
 static bool bio_known(struct block_match *match, const struct block_event *event) {
@@ -15,16 +24,9 @@ static bool bio_known(struct block_match *match, const struct block_event *event
     match->n_odd--;
     if (f->io.tid == event->tid)
         flight_by(match, f, event);
+    if (f->tail)
+        flush_asked(match, f);
     return true;
-}
-
-// It wants the disk's cache to be flushed before it, or after it.
-static void flush_asked(struct block_match *match, const struct flight *f) {
-    struct asker *asker = asker_of(match, f->io.dev);
-    if (!asker)
-        return;
-    *asker = (struct asker){.cgroup = f->io.cgroup, .tid = f->io.tid, .known = true, .own = f->own};
-    memcpy(asker->comm, f->io.comm, BLOCK_COMM);
 }
 
 struct flight *bio_add(struct block_match *match, const struct block_event *event, uint64_t key) {

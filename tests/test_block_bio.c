@@ -244,6 +244,32 @@ static void flushes_are_of_who_asked(void **state) {
     assert_int_equal(done.io[3].tid, 7);
 }
 
+// The same of a file system on a partition, whose bios are told twice.
+static void flushes_of_a_partition(void **state) {
+    (void)state;
+    const struct block_part parts[] = {{.dev = (7 << 20) + 1, .disk = 7 << 20}};
+    block_match_parts(match, parts, 1);
+    struct block_event write = forge_block(BLOCK_REMAP, 10, "FWFS", 2112, 8);
+    write.old_dev = parts[0].dev;
+    write.old_sector = 64;
+    write.tid = 99;
+    write.comm = NULL;
+    block_match_event(match, &write);
+    write = forge_block(BLOCK_BIO_QUEUE, 11, "FWFS", 2112, 8);
+    write.dev = parts[0].dev;
+    write.tid = 99;
+    write.comm = "jbd2/vda1-8\0\0\0\0";
+    block_match_event(match, &write);
+    struct block_event issue = forge_block(BLOCK_ISSUE, 20, "FF", 0, 0);
+    issue.tid = 7;
+    issue.comm = "kworker/0:1H\0\0\0";
+    block_match_event(match, &issue);
+    at(BLOCK_COMPLETE, 30, "FF", BLOCK_NO_SECTOR, 0);
+    assert_int_equal(done.io[0].op, BLOCK_FLUSH);
+    assert_int_equal(done.io[0].tid, 99);
+    assert_string_equal(done.io[0].comm, "jbd2/vda1-8");
+}
+
 // Many disks at once, whatever their numbers: each flush is told of who asked that disk.
 static void flushes_of_many_disks(void **state) {
     (void)state;
@@ -365,6 +391,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(operation_and_flags, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bios_of_flushes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(flushes_are_of_who_asked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(flushes_of_a_partition, set_up, tear_down),
         cmocka_unit_test_setup_teardown(flushes_of_many_disks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(partitions_and_gone_disks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_throttled_partition, set_up, tear_down),
