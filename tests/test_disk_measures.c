@@ -523,7 +523,7 @@ static void failed_ones_are_red(void **state) {
     (void)state;
     struct look look;
     forge_look(&look, frames, 8);
-    struct pane *pane = drawn(&look, 8); // the list
+    struct pane *pane = drawn(&look, 9); // the list
     struct grid *grid = grid_new(80, 24, true);
     pane_draw(pane, &look, grid_area(grid));
     int red = 0, blue = 0;

@@ -245,6 +245,55 @@ static void a_part_of_a_flood(void **state) {
     frame_unref(frame);
 }
 
+// How full they are, and from one to what its disk does.
+static void file_systems(void **state) {
+    static const struct column columns[] = {
+        {.name = "mount", .title = "MOUNT", .type = COLUMN_TEXT, .width = 0},
+        {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8},
+        {.name = "available_kib", .title = "AVAIL", .unit = UNIT_KIB, .width = 7},
+        {.name = "used_pct", .title = "USED%", .unit = UNIT_PCT, .width = 6},
+    };
+    static const struct column io_columns[] = {{.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8}};
+    static const struct table_def def = {.name = "filesystems", .columns = columns, .n_columns = 4, .n_keys = 1},
+                                  ios = {.name = "io_events", .columns = io_columns, .n_columns = 1, .n_keys = 0};
+    struct frame *frame = forge_frame(1);
+    struct section *section = forge_section("mounts", 1), *block = forge_section("block", 1);
+    struct look look;
+    struct pane *pane = pane_new(&view_disk);
+    const struct frame *list[] = {frame};
+
+    (void)state;
+    section_table(section, forge_table(&def, "/|vda|1048576|22.2\n/var/my data|vdb|4096|98.1\n/dev/shm|-|1024|0.5"));
+    section_stream(block, forge_table(&ios, "vda\nvdb\nvda"), 0);
+    frame_add_section(frame, section, 0);
+    frame_add_section(frame, block, 0);
+    forge_look(&look, list, 1);
+    while (strcmp(view_disk.parts[pane->focus].name, "filesystems") != 0)
+        pane->focus++;
+    struct grid *grid = grid_new(60, 30, true);
+    pane_draw(pane, &look, grid_area(grid));
+    char *screen = forge_screen(grid), *part = strstr(screen, "- > File systems");
+    const char *expected = "- > File systems -------------------------------------------\n"
+                           "vUSED%   AVAIL DEVICE   MOUNT\n"
+                           "  98.1    4.0M vdb      /var/my data\n"
+                           "  22.2    1.0G vda      /\n"
+                           "   0.5    1.0M -        /dev/shm\n";
+    assert_non_null(part);
+    assert_memory_equal(part, expected, strlen(expected));
+    free(screen);
+    grid_free(grid);
+    struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    assert_string_equal(pane->filter, "device=vdb");
+    assert_int_equal(answer.go_frame, 1);
+    forge_key(pane, &look, KEY_VIEW_BACK, true);
+    forge_key(pane, &look, KEY_VIEW_END, true); // in memory
+    answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
+    assert_string_equal(answer.message, "no I/O of its disk is in the frames that are kept");
+    assert_string_equal(pane->filter, "");
+    pane_free(pane);
+    frame_unref(frame);
+}
+
 // What was waited for a minute ago no longer takes room.
 static void waited_for(void **state) {
     static const struct column columns[] = {
@@ -280,8 +329,8 @@ static void waited_for(void **state) {
 
 int main(void) {
     setenv("TZ", "UTC", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(errors), cmocka_unit_test(not_among_the_kept),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(errors),          cmocka_unit_test(not_among_the_kept),
                                        cmocka_unit_test(no_block_events), cmocka_unit_test(a_part_of_a_flood),
-                                       cmocka_unit_test(waited_for)};
+                                       cmocka_unit_test(waited_for),      cmocka_unit_test(file_systems)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,8 @@ static void line_add(struct overlay *overlay, int indent, const char *text, size
     overlay->lines[overlay->n_lines++] = line;
 }
 
-// Where the lines that continue this one begin: below its last column, or a little to the right of its beginning.
+// Where the lines that continue this one begin: below its last column, or where that leaves too little room a little to
+// the right of its beginning.
 static int hanging_indent(const char *line, size_t length, int width) {
     size_t begin = 0, last = 0;
     while (begin < length && line[begin] == ' ')

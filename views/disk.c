@@ -23,7 +23,8 @@ static const struct table_spec devices = {
     .shown = "device util_pct total_us queue_us service_us reads_per_s writes_per_s errors_per_s in_flight "
              "oldest_us read_bytes_per_s write_bytes_per_s read_p99_us write_p99_us last_error last_error_sector "
              "timeouts_per_s "
-             "requeues_per_s sequential_pct read_p50_us read_p999_us write_p50_us flushes_per_s discards_per_s",
+             "queue_length requeues_per_s sequential_pct read_p50_us read_p999_us write_p50_us flushes_per_s "
+             "discards_per_s read_merges_per_s write_merges_per_s model",
     .legend = "TOTAL for programs: QUEUE before, SERVICE in the disk",
     .opens = "device",
     .chooses = "device",
@@ -35,8 +36,8 @@ static const struct row_spec device = {
     .source = {.tables = {"devices", "block_devices"}},
     .heading = "device",
     .shown = "util_pct total_us queue_us service_us reads_per_s writes_per_s read_bytes_per_s write_bytes_per_s "
-             "in_flight oldest_us errors_per_s read_p99_us write_p99_us sequential_pct timeouts_per_s requeues_per_s "
-             "flushes_per_s discards_per_s",
+             "in_flight queue_length oldest_us errors_per_s read_p99_us write_p99_us sequential_pct timeouts_per_s "
+             "requeues_per_s flushes_per_s discards_per_s read_merges_per_s write_merges_per_s",
 };
 
 #define SETS_BY                                                                                                        \
@@ -142,6 +143,26 @@ static const struct table_spec limits = {
     .empty = "no group's I/O is limited",
 };
 
+static enum role filesystem_role(const struct join *join, size_t row, const struct column *column, union cell value) {
+    (void)join;
+    (void)row;
+    if (strcmp(column->name, "used_pct") != 0)
+        return ROLE_TEXT;
+    return value.num >= 97 ? ROLE_CRITICAL : value.num >= 90 ? ROLE_WARNING : ROLE_TEXT;
+}
+
+static const struct table_spec filesystems = {
+    .source = {.tables = {"filesystems"}, .sort = "used_pct"},
+    .shown = "used_pct available_kib size_kib device type inodes_free inodes mount",
+    .rest = "mount",
+    .opens = "events",
+    .opens_by = "device",
+    .opens_none = "no I/O of its disk is in the frames that are kept",
+    .role = filesystem_role,
+    .optional = true,
+    .empty = "no file system can be written",
+};
+
 // An I/O that failed is red as a whole: the column that names the error may be out of sight.
 static enum role event_role(const struct join *join, size_t row, const struct column *column, union cell value) {
     int error = join_column(join, "error");
@@ -207,6 +228,12 @@ static const struct part parts[] = {
     {.kind = &part_table, .name = "by_cgroup", .title = "By group", .spec = &by_cgroup, .min_height = 3, .weight = 1},
     {.kind = &part_table, .name = "io_limits", .title = "Limits", .spec = &limits, .min_height = 2, .weight = 1},
     {.kind = &part_table,
+     .name = "filesystems",
+     .title = "File systems",
+     .spec = &filesystems,
+     .min_height = 2,
+     .weight = 1},
+    {.kind = &part_table,
      .name = "events",
      .title = "I/Os, newest first",
      .spec = &events,
@@ -218,8 +245,8 @@ static const struct part parts[] = {
 
 // Wide: the histogram beside the heat map. No table is beside another: a wide screen must not leave out columns that a
 // narrow one has.
-static const uint8_t columns[] = {0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0};
-static const char *const needs[] = {"system", "block", NULL};
+static const uint8_t columns[] = {0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0};
+static const char *const needs[] = {"system", "block", "mounts", NULL};
 
 static const struct view_term terms[] = {
     {"WAIT/s",

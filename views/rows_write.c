@@ -151,8 +151,8 @@ void rows_describe(const struct rows_source *source, const struct frame *schema,
             const struct column *column = &def->columns[c];
             if (def != first && table_column(first, column->name) >= 0)
                 continue;
-            fprintf(out, "  %-26s %-8s %-10s %s\n", column->name, column->title ? column->title : "", unit_word(column),
-                    column->help ? column->help : "");
+            fprintf(out, "  %-26s %-8s %-10s  %s\n", column->name, column->title ? column->title : "",
+                    unit_word(column), column->help ? column->help : "");
         }
     }
 }
