@@ -7,13 +7,13 @@
 
 #include "model/mem.h"
 
+#define PLACES (BLOCK_PROCS_MAX * 2) // of the index; a power of two
+
 struct block_stat *block_stat_new(void) {
     struct block_stat *stat = xcalloc(1, sizeof(*stat));
-    stat->procs_capacity = 1024;
-    stat->procs = xcalloc(stat->procs_capacity, sizeof(*stat->procs));
-    stat->proc_mask = stat->procs_capacity * 2 - 1;
-    stat->proc_index = xcalloc(stat->procs_capacity * 2, sizeof(*stat->proc_index));
-    stat->slots = xcalloc(BLOCK_SLOTS, sizeof(*stat->slots)); // memory that is not touched costs nothing
+    stat->procs = xcalloc(BLOCK_PROCS_MAX, sizeof(*stat->procs)); // memory that is not touched costs nothing
+    stat->proc_index = xcalloc(PLACES, sizeof(*stat->proc_index));
+    stat->slots = xcalloc(BLOCK_SLOTS, sizeof(*stat->slots));
     stat->others = xcalloc(BLOCK_OPS + 1, sizeof(*stat->others));
     stat->recent = xcalloc(BLOCK_EVENTS_KEPT, sizeof(*stat->recent));
     stat->strangers = xcalloc(BLOCK_EVENTS_KEPT, sizeof(*stat->strangers));
@@ -76,14 +76,14 @@ static uint32_t proc_hash(int32_t tid, uint32_t dev, uint8_t op) {
 }
 
 static uint32_t proc_find(struct block_stat *stat, const struct block_io *io) {
-    uint32_t i = proc_hash(io->tid, io->dev, io->op) & stat->proc_mask;
-    for (; stat->proc_index[i]; i = (i + 1) & stat->proc_mask) {
+    uint32_t i = proc_hash(io->tid, io->dev, io->op) & (PLACES - 1);
+    for (; stat->proc_index[i]; i = (i + 1) & (PLACES - 1)) {
         const struct block_proc *p = &stat->procs[stat->proc_index[i] - 1];
         if (p->tid == io->tid && p->dev == io->dev && p->op == io->op && p->cgroup == io->cgroup &&
             !memcmp(p->comm, io->comm, BLOCK_COMM))
             return stat->proc_index[i] - 1;
     }
-    if (stat->n_procs == stat->procs_capacity)
+    if (stat->n_procs == BLOCK_PROCS_MAX)
         return UINT32_MAX;
     struct block_proc *p = &stat->procs[stat->n_procs++];
     *p = (struct block_proc){.tid = io->tid, .dev = io->dev, .op = io->op, .cgroup = io->cgroup, .who = UINT32_MAX};
@@ -436,15 +436,8 @@ void block_stat_clear(struct block_stat *stat) {
         slot_clear(&stat->others[op]);
     for (uint32_t i = 0; i < stat->n_errors; i++)
         stat->errors[i].before = stat->errors[i].count;
-    if (stat->n_procs > stat->procs_capacity / 2 && stat->procs_capacity < BLOCK_PROCS_MAX) {
-        stat->procs_capacity *= 2;
-        stat->procs = xrealloc(stat->procs, stat->procs_capacity * sizeof(*stat->procs));
-        free(stat->proc_index);
-        stat->proc_index = xcalloc(stat->procs_capacity * 2, sizeof(*stat->proc_index));
-        stat->proc_mask = stat->procs_capacity * 2 - 1;
-    } else if (stat->n_procs) {
-        memset(stat->proc_index, 0, sizeof(*stat->proc_index) * stat->procs_capacity * 2);
-    }
+    if (stat->n_procs)
+        memset(stat->proc_index, 0, sizeof(*stat->proc_index) * PLACES);
     block_rare_clear(stat->rare);
     stat->n_procs = stat->n_slots = 0;
     stat->n_recent = stat->first_recent = stat->procs_left_out = 0;

@@ -96,8 +96,8 @@ struct block_error {
 struct block_stat {
     struct block_device *devices; // stay; in the order of their first I/O
     uint32_t n_devices, devices_capacity;
-    struct block_proc *procs; // of this interval
-    uint32_t n_procs, procs_capacity;
+    struct block_proc *procs; // of this interval, BLOCK_PROCS_MAX of them
+    uint32_t n_procs;
     struct block_slot *slots;  // BLOCK_SLOTS of procs, in the order of their first I/O
     struct block_slot *others; // BLOCK_OPS: of the procs that have none; behind them one that is nobody's, never read
     uint32_t n_slots;
@@ -110,7 +110,7 @@ struct block_stat {
     uint64_t recent_from;  // for the caller: what ends before that time is only counted there
     struct block_rare *rare;
     uint64_t procs_left_out; // I/Os that no row of procs counts, for want of room
-    uint32_t *proc_index, proc_mask;
+    uint32_t *proc_index;
     struct block_stream *streams; // BLOCK_STREAMS, n_streams of them not settled; behind them one that never is
     struct block_stream *last;    // they come in runs
     uint32_t n_streams;
