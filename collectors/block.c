@@ -103,6 +103,7 @@ static int block_open(struct collector_run *run) {
     block->limits = block_limits_new("/sys/fs/cgroup");
     block_who_limits(block->who, block->limits);
     block_who_threads(block->who, block->match);
+    block_who_filter(block->who, block->stat);
     block_fill_disks(block->names, block->stat, block->match, now_ns());
     run->drain_ms = DRAIN_MS;
     return 0;

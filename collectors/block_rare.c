@@ -18,6 +18,9 @@ struct block_rare *block_rare_new(void) {
     rare->chosen = xcalloc(BLOCK_RARE_CHOSEN, sizeof(*rare->chosen));
     rare->sorted = xcalloc((size_t)BLOCK_SLOW_SETS * BLOCK_SLOW_WAYS * 2 * BLOCK_SLOW_KEPT, sizeof(*rare->sorted));
     rare->few_each = BLOCK_FEW_EACH;
+    rare->nobody = xcalloc(1, sizeof(*rare->nobody));
+    for (int by = 0; by < BLOCK_SLOW_WAYS; by++)
+        rare->nobody->least[by] = UINT64_MAX;
     return rare;
 }
 
@@ -27,6 +30,7 @@ void block_rare_free(struct block_rare *rare) {
     free(rare->failed);
     for (int i = 0; i < BLOCK_SLOW_SETS; i++)
         free(rare->slow[i]);
+    free(rare->nobody);
     free(rare->few);
     free(rare->ranks);
     free(rare->chosen);
@@ -131,6 +135,39 @@ void block_rare_few(struct block_rare *rare, const struct block_pick *pick) {
     }
     if (pick->rank < rare->few_each)
         rare->few[rare->n_few++] = *pick;
+}
+
+typedef bool (*unwanted_fn)(const void *ctx, uint32_t proc);
+
+static uint32_t forget(struct block_pick *picks, uint32_t n, unwanted_fn unwanted, const void *ctx) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (unwanted(ctx, picks[i].io.proc))
+            continue;
+        if (kept != i)
+            picks[kept] = picks[i];
+        kept++;
+    }
+    return kept;
+}
+
+static int nth_compare(const void *left, const void *right) {
+    const struct block_pick *a = left, *b = right;
+    return (a->nth > b->nth) - (a->nth < b->nth);
+}
+
+void block_rare_forget(struct block_rare *rare, unwanted_fn unwanted, const void *ctx) {
+    for (uint32_t set = 0; set < rare->n_slow; set++)
+        for (int by = 0; by < BLOCK_SLOW_WAYS; by++) {
+            struct block_slow *slow = rare->slow[set];
+            slow->n[by] = forget(slow->picks[by], slow->n[by], unwanted, ctx);
+            if (slow->n[by] < BLOCK_SLOW_KEPT)
+                slow->least[by] = 0; // there is room again
+        }
+    rare->n_few = forget(rare->few, rare->n_few, unwanted, ctx);
+    uint32_t n_failed = rare->n_failed < BLOCK_FAILED_KEPT ? (uint32_t)rare->n_failed : BLOCK_FAILED_KEPT;
+    rare->n_failed = forget(rare->failed, n_failed, unwanted, ctx);
+    qsort(rare->failed, rare->n_failed, sizeof(*rare->failed), nth_compare); // a full ring begins anywhere
 }
 
 // ---- choosing ----

@@ -62,7 +62,8 @@ struct block_rare {
     uint64_t n_failed;
     struct block_slow *slow[BLOCK_SLOW_SETS]; // the first n_slow in use; the others may be NULL
     uint32_t n_slow;
-    struct block_pick *few; // BLOCK_FEW_KEPT
+    struct block_slow *nobody; // of those whom nobody wants to see: none is slow enough
+    struct block_pick *few;    // BLOCK_FEW_KEPT
     uint32_t n_few;
     uint32_t few_each;                    // that many of a task are remembered; 0: no more of any
     uint64_t *ranks;                      // for sifting
@@ -81,6 +82,8 @@ void block_rare_slowest(struct block_rare *rare, struct block_slow *slow, enum b
                         const struct block_pick *pick);
 // pick->rank below few_each.
 void block_rare_few(struct block_rare *rare, const struct block_pick *pick);
+// Forgets those of tasks that nobody wants to see.
+void block_rare_forget(struct block_rare *rare, bool (*unwanted)(const void *ctx, uint32_t proc), const void *ctx);
 
 // Those before the nth I/O of the interval, each once, in the order of their end; at most BLOCK_RARE_CHOSEN. ios: how
 // many the task of a pick did in all. Valid until the next I/O.

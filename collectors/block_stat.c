@@ -91,7 +91,13 @@ static uint32_t proc_find(struct block_stat *stat, const struct block_io *io) {
     p->device = block_stat_device(stat, io->dev);
     p->slot = stat->n_slots < BLOCK_SLOTS ? stat->n_slots++ : UINT32_MAX;
     stat->proc_index[i] = stat->n_procs;
+    p->unwanted = stat->unwanted && stat->unwanted(stat->unwanted_ctx, p);
     return stat->n_procs - 1;
+}
+
+static bool proc_unwanted(const void *ctx, uint32_t proc) {
+    const struct block_stat *stat = ctx;
+    return proc == UINT32_MAX ? stat->unwanted != NULL : stat->procs[proc].unwanted;
 }
 
 // Made with the first stream that needs it: an operation that is new to a device.
@@ -157,8 +163,9 @@ static struct block_stream *stream_new(struct block_stat *stat, const struct blo
         stream->device_latency = acc_of(&device->latency[io->key]);
         stream->queue = acc_of(&device->queue[io->key]);
     }
-    stream->slow = block_rare_slow(stat->rare, &device->slow[io->op]);
-    stream->few = stream->proc != UINT32_MAX && stat->procs[stream->proc].few < stat->rare->few_each;
+    bool unwanted = proc_unwanted(stat, stream->proc);
+    stream->slow = unwanted ? stat->rare->nobody : block_rare_slow(stat->rare, &device->slow[io->op]);
+    stream->few = !unwanted && stream->proc != UINT32_MAX && stat->procs[stream->proc].few < stat->rare->few_each;
     stream->device_size = acc_of(&device->size[io->op]);
     stream->per_sector = device->per_sector;
     if (device->per_sector > 0)
@@ -330,7 +337,8 @@ static __attribute__((noinline)) void rare_add(struct block_stat *stat, struct b
     stranger_put(&pick.who, io);
     if (io->error) {
         error_add(stat, &stat->devices[stream->device], io->op, io->error, io->sector);
-        block_rare_failed(stat->rare, &pick);
+        if (slow != stat->rare->nobody)
+            block_rare_failed(stat->rare, &pick);
     }
     for (int by = 0; by < BLOCK_SLOW_WAYS; by++) {
         pick.rank = ranks[by];
@@ -391,6 +399,18 @@ void block_stat_count(struct block_stat *stat, const struct block_event *complet
     device->bytes[op] += complete->sectors * 512ull;
     if (complete->error)
         error_add(stat, device, op, complete->error, complete->sector);
+}
+
+void block_stat_unwanted(struct block_stat *stat) {
+    for (uint32_t i = 0; i < stat->n_streams; i++) {
+        struct block_stream *stream = &stat->streams[i];
+        if (!proc_unwanted(stat, stream->proc))
+            continue;
+        if (stream->slow)
+            stream->slow = stat->rare->nobody;
+        stream->few = false;
+    }
+    block_rare_forget(stat->rare, proc_unwanted, stat);
 }
 
 static void acc_clear(struct hist_acc *const *accs, size_t n) {

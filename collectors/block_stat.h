@@ -47,6 +47,7 @@ struct block_proc {
     uint64_t bios, total_ns;         // of bios
     struct block_sequence_counts sequence;
     uint64_t unsettled, looked; // for the caller
+    bool unwanted;              // the user does not want to see it: its I/Os are none of the rare ones
 };
 
 // What is kept of each of them as a histogram: at most 10 KB each, of which only what its values span is ever touched.
@@ -109,6 +110,9 @@ struct block_stat {
     uint64_t first_recent; // … back to this one, when there are no more than BLOCK_EVENTS_KEPT
     uint64_t recent_from;  // for the caller: what ends before that time is only counted there
     struct block_rare *rare;
+    // For the caller, when the user wants to see some only: whether one that is new is known to be none of them.
+    bool (*unwanted)(const void *ctx, const struct block_proc *proc);
+    const void *unwanted_ctx;
     uint64_t procs_left_out; // I/Os that no row of procs counts, for want of room
     uint32_t *proc_index;
     struct block_stream *streams; // BLOCK_STREAMS, n_streams of them not settled; behind them one that never is
@@ -134,6 +138,8 @@ static inline uint64_t block_stat_left_out(const struct block_stat *stat) {
 }
 // Those of them that are kept because they are rare, in the order of their end; valid until the next I/O.
 uint32_t block_stat_rare(const struct block_stat *stat, const struct block_chosen **out);
+// Some procs were found to be unwanted.
+void block_stat_unwanted(struct block_stat *stat);
 // Empties it for the next interval; makes more room for processes when it was half full.
 void block_stat_clear(struct block_stat *stat);
 

@@ -214,16 +214,24 @@ static uint32_t place_of(int32_t tid, uint64_t cgroup) {
     return (uint32_t)((((uint64_t)(uint32_t)tid ^ cgroup << 20) * 0x9e3779b97f4a7c15ull) >> 40) % PLACES;
 }
 
-// The entry's index, made when it is new; its person is what was known of it, or nothing. UINT32_MAX: no room.
-static uint32_t entry_get(struct block_who *who, int32_t tid, uint64_t cgroup, const char comm[BLOCK_COMM]) {
-    uint32_t i = place_of(tid, cgroup);
-    for (; who->places[i]; i = (i + 1) % PLACES) {
+// UINT32_MAX: there is none.
+static uint32_t entry_find(const struct block_who *who, int32_t tid, uint64_t cgroup, const char comm[BLOCK_COMM]) {
+    for (uint32_t i = place_of(tid, cgroup); who->places[i]; i = (i + 1) % PLACES) {
         const struct entry *entry = &who->entries[who->places[i] - 1];
         if (entry->person.tid == tid && entry->cgroup_id == cgroup && !memcmp(entry->comm, comm, BLOCK_COMM))
             return who->places[i] - 1;
     }
-    if (who->n == PEOPLE_MAX)
-        return UINT32_MAX;
+    return UINT32_MAX;
+}
+
+// The entry's index, made when it is new; its person is what was known of it, or nothing. UINT32_MAX: no room.
+static uint32_t entry_get(struct block_who *who, int32_t tid, uint64_t cgroup, const char comm[BLOCK_COMM]) {
+    uint32_t found = entry_find(who, tid, cgroup, comm);
+    if (found != UINT32_MAX || who->n == PEOPLE_MAX)
+        return found;
+    uint32_t i = place_of(tid, cgroup);
+    while (who->places[i])
+        i = (i + 1) % PLACES;
     struct entry *entry = &who->entries[who->n++];
     *entry = (struct entry){.person.tid = tid, .cgroup_id = cgroup};
     memcpy(entry->comm, comm, BLOCK_COMM);
@@ -290,13 +298,31 @@ static void resolve_workers(struct block_who *who, struct block_stat *stat, uint
     }
 }
 
+// No file is read: it runs in the middle of the events.
+static bool known_unwanted(const void *ctx, const struct block_proc *proc) {
+    const struct block_who *who = ctx;
+    uint32_t i = entry_find(who, proc->tid, proc->cgroup, proc->comm);
+    return i != UINT32_MAX && who->entries[i].read_ns && !who->entries[i].person.wanted;
+}
+
+void block_who_filter(struct block_who *who, struct block_stat *stat) {
+    stat->unwanted = block_who_filters(who) ? known_unwanted : NULL;
+    stat->unwanted_ctx = who;
+}
+
 void block_who_resolve(struct block_who *who, struct block_stat *stat, uint64_t now_ns) {
+    bool found = false;
     for (; who->resolved < stat->n_procs; who->resolved++) {
         struct block_proc *proc = &stat->procs[who->resolved];
         proc->who = find(who, proc, KEEP_NS, now_ns);
+        bool known = proc->unwanted;
+        proc->unwanted = stat->unwanted && !block_who_of(who, proc)->wanted;
+        found |= proc->unwanted && !known;
         if (is_worker(proc->comm) && who->n_workers < BLOCK_PROCS_MAX)
             who->workers[who->n_workers++] = who->resolved;
     }
+    if (found)
+        block_stat_unwanted(stat);
     if (who->limits)
         resolve_workers(who, stat, now_ns);
 }

@@ -38,5 +38,8 @@ void block_who_tidy(struct block_who *who, uint64_t now_ns);
 // it.
 bool block_who_pid(const struct block_who *who, int32_t tid, int32_t *pid);
 bool block_who_filters(const struct block_who *who);
+// With -p or -u, rare I/Os of others are not remembered: from their first on when they are known, else until the look
+// at them. stat must not outlive it.
+void block_who_filter(struct block_who *who, struct block_stat *stat);
 
 #endif

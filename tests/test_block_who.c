@@ -299,6 +299,61 @@ static void another_namespace(void **state) {
     assert_false(block_who_pid(who, 90, &pid));
 }
 
+static void ended(int32_t tid, const char *comm, uint64_t ns, int16_t error) {
+    now += 1000;
+    struct block_io done = {.issue_ns = now, .end_ns = now + ns, .dev = DISK, .bytes = 4096, .tid = tid};
+    done.error = error;
+    snprintf(done.rwbs, sizeof(done.rwbs), "R");
+    snprintf(done.comm, sizeof(done.comm), "%s", comm);
+    block_stat_io(stat_of_frame, &done);
+}
+
+// What is kept as rare, of which all must be of one thread; how many of them failed.
+static uint32_t rare_failed(int32_t tid, uint32_t *all) {
+    const struct block_chosen *chosen;
+    uint32_t failed = 0;
+    *all = block_stat_rare(stat_of_frame, &chosen);
+    for (uint32_t i = 0; i < *all; i++) {
+        assert_int_equal(chosen[i].pick->who.tid, tid);
+        failed += chosen[i].why == BLOCK_FAILED;
+    }
+    return failed;
+}
+
+// With -p: what others do takes no place among what is kept besides the newest, whether they were looked at before the
+// frame, or in it, or are more than can be looked at.
+static void rare_ones_filtered(void **state) {
+    (void)state;
+    static const pid_t pids[] = {90};
+    const struct collect_options options = {.pids = pids, .n_pids = 1};
+    uint32_t all;
+    put("/proc/91/status", "Name:\tother\nTgid:\t91\nPid:\t91\nPPid:\t1\nUid:\t0\t0\n");
+    block_who_free(who);
+    who = block_who_new(proc, root, &options);
+    block_who_filter(who, stat_of_frame);
+    for (int frame = 0; frame < 3; frame++) {
+        for (int i = 0; i < 3000; i++) {
+            if (i % 50 == 0) // 60 that failed, 60 that are none of the slowest of all
+                ended(90, "fio", 1000, -5);
+            if (i % 50 == 1)
+                ended(90, "fio", 2000, 0);
+            ended(91, "other", 100000 + (uint64_t)i, i % 2 ? -5 : 0);
+            if (i == 100)
+                look(1);
+        }
+        for (int i = 0; i < BLOCK_EVENTS_KEPT; i++) {
+            ended(frame == 2 ? 20000 + i : 91, "other", 100000, 0);
+            if (i % 100 == 0)
+                look(1);
+        }
+        look(1);
+        block_stat_settle(stat_of_frame);
+        assert_int_equal(rare_failed(90, &all), 60);
+        assert_int_equal(all, 120);
+        next_frame();
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_group, set_up, tear_down),
@@ -309,6 +364,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(threads_that_ended, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ring_that_ended, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_namespace, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rare_ones_filtered, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
