@@ -12,6 +12,8 @@
 #include "views/hist_write.h"
 
 #define HIST_ROWS_WANTED 12
+#define STEADY_ROWS 8
+#define STEADY_FRAMES 10 // the newest so many have room on the scale: it does not jump with every frame
 
 struct hist_state {
     struct hist_select select; // first: see hist_select.h
@@ -22,6 +24,10 @@ struct hist_state {
     bool cursor;
     double cursor_value; // it stays on the range that holds this
     int top;             // rows above the first range in the last draw
+    struct {
+        const struct hist_def *def;
+        int width, height, rows;
+    } stats; // rows that they took since these changed
 };
 
 static void hist_done(void *state, const struct part *part) {
@@ -91,6 +97,17 @@ static int stats_flow(struct area area, int max_rows, const struct hist_def *def
 
 // ---- drawing ----
 
+// A value that is a letter shorter must not move the ranges up.
+static int steady_rows(struct hist_state *state, const struct hist_def *def, struct area area, int used) {
+    bool same = state->stats.def == def && state->stats.width == area.width && state->stats.height == area.height;
+
+    state->stats.rows = same && state->stats.rows > used ? state->stats.rows : used;
+    state->stats.def = def;
+    state->stats.width = area.width;
+    state->stats.height = area.height;
+    return state->stats.rows;
+}
+
 // The same whatever the interval holds: the parts of a pane must not jump with every burst of I/O.
 static int hist_height(struct part_context *ctx, int width) {
     struct hist_state *state = ctx->state;
@@ -137,14 +154,35 @@ static void draw_ranges(struct part_context *ctx, const struct hist_def *def, co
     }
 }
 
+// What the chosen ones of the newest frames reach to, beside those that are shown.
+static void reach(struct part_context *ctx, uint64_t *min, uint64_t *max) {
+    struct hist_state *state = ctx->state;
+    const struct look *look = ctx->look;
+    size_t first = look->n_window > STEADY_FRAMES ? look->n_window - STEADY_FRAMES : 0;
+
+    for (size_t f = first; f < look->n_window; f++) {
+        const struct hist_set *set = hist_select_hists(&state->select, ctx->part->spec, look->window[f]);
+        const struct hist *hist;
+        size_t at = 0;
+        while (set && (hist = hist_select_next(&state->select, set, &at))) {
+            *min = hist->min < *min ? hist->min : *min;
+            *max = hist->max > *max ? hist->max : *max;
+        }
+    }
+}
+
 // Round ranges that fit the rows, on the axis that the measure wants.
 static void fit(struct part_context *ctx, const struct hist_def *def, const struct hist *hist, int rows) {
     struct hist_state *state = ctx->state;
     const struct hist_measure *measure = hist_select_measure(&state->select, ctx->part->spec);
-    if (measure && measure->linear)
+    uint64_t min = hist->min, max = hist->max;
+    if (measure && measure->linear) {
         hist_scale_linear(&state->scale, def, measure->linear, 0, measure->linear, rows);
-    else
-        hist_scale_fit(&state->scale, def, hist->min, hist->max, rows, false);
+        return;
+    }
+    if (rows >= STEADY_ROWS) // with fewer the ranges would be too wide
+        reach(ctx, &min, &max);
+    hist_scale_fit(&state->scale, def, min, max, rows, false);
 }
 
 static void hist_draw(struct part_context *ctx) {
@@ -175,8 +213,7 @@ static void hist_draw(struct part_context *ctx) {
             area_printf(area, 0, 0, ROLE_DIM, "count %llu", (unsigned long long)hist->count);
         else
             used = stats_flow(area, max_rows, def, hist);
-        if (used > max_rows)
-            used = max_rows;
+        used = steady_rows(state, def, area, used > max_rows ? max_rows : used);
         fit(ctx, def, hist, area.height - used);
         draw_ranges(ctx, def, hist, used);
         state->top = used;
