@@ -115,7 +115,7 @@ void block_source_explain(int error, const char *step, const char *detail, char 
     } else if (error == -ENOENT && detail[0]) {
         snprintf(reason, reason_size, "no block events: this kernel does not have %s", detail);
         snprintf(fix, fix_size, "use a kernel that was built with CONFIG_BLOCK and CONFIG_EVENT_TRACING");
-    } else if (error == -EACCES || error == -EPERM || error == -ENOMEM || error == -ENOENT) {
+    } else if (error == -EACCES || error == -EPERM || error == -EROFS || error == -ENOMEM || error == -ENOENT) {
         char inner[192];
         tracefs_explain(error, inner, sizeof(inner), fix, fix_size);
         snprintf(reason, reason_size, "no block events: %s", inner);

@@ -190,7 +190,7 @@ static void explain(const struct stream_config *config, int error, const char *s
         snprintf(run->reason, sizeof(run->reason), "no %s: this kernel does not have %s", config->what, detail);
         snprintf(run->fix, sizeof(run->fix), "use a kernel that was built with CONFIG_EVENT_TRACING and its %.40s",
                  detail);
-    } else if (error == -EACCES || error == -EPERM || error == -ENOMEM || error == -ENOENT) {
+    } else if (error == -EACCES || error == -EPERM || error == -EROFS || error == -ENOMEM || error == -ENOENT) {
         tracefs_explain(error, inner, sizeof(inner), run->fix, sizeof(run->fix));
         snprintf(run->reason, sizeof(run->reason), "no %s: %s", config->what, inner);
     } else {

@@ -223,6 +223,9 @@ void tracefs_explain(int error, char *reason, size_t reason_size, char *fix, siz
         snprintf(reason, reason_size, "tracefs is for its owner and group only (uid %u, gid %u, mode %04o)", st.st_uid,
                  st.st_gid, st.st_mode & 07777);
         snprintf(fix, fix_size, "run ktop as root");
+    } else if (error == -EROFS) {
+        snprintf(reason, reason_size, "tracefs is mounted read-only");
+        snprintf(fix, fix_size, "mount -o remount,bind,rw %s; a container must be given it writable", place);
     } else if (error == -ENOENT && tracefs.fd >= 0 && access("/proc/self/fd", F_OK)) { // our own mount is there only
         snprintf(reason, reason_size, "/proc is not mounted, and the way to tracefs leads through it");
         snprintf(fix, fix_size, "mount -t proc proc /proc");

@@ -105,6 +105,10 @@ def as_root():
         assert probes == (trace.read("dynamic_events"), trace.read("uprobe_events"), trace.read("kprobe_events"))
         refused = doctor(*trace.inside, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program=public(KTOP))[1]
         assert "root" in refused["tracefs"][1], refused
+        lacks = doctor("unshare", "-m", "--propagation", "private", "sh", "-c", "mount -t tracefs nodev /sys/kernel/tracing && "
+                       'mount -o remount,bind,ro /sys/kernel/tracing && exec "$0" "$@"')[1]
+        for what in "trace instances", "block events":
+            assert "mounted read-only" in lacks[what][0] and "remount,bind,rw" in lacks[what][1], lacks[what]
     finally:
         trace.close()
     if "/san-" not in KTOP:  # sanitizers want /proc themselves
