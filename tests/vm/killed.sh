@@ -1,10 +1,6 @@
 # Killed by SIGKILL while it traces the disks, nothing of ktop's is left in the kernel within 2 s; nor when it was told to end, nor when it crashed.
 . /lib.sh
-config=/sys/kernel/config/nullb
-mount -t configfs none /sys/kernel/config && mkdir $config/nullb0 || fail "no disk"
-for setting in size=64 irqmode=2 queue_mode=2 completion_nsec=1000000 memory_backed=1 power=1; do
-    echo ${setting#*=} >$config/nullb0/${setting%=*}
-done
+disk nullb0
 
 for signal in KILL TERM SEGV; do
     watch disk 0.3

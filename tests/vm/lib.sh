@@ -49,6 +49,58 @@ load() {
     echo "load $1 $2 $3 $5 $(io_load "/dev/$1" "$3" "$4" "$5" 4096 $order ${6:+"$6"})"
 }
 
+# disk NAME SETTING...: a null_blk of 64 MB and 1 ms; its device's name goes into the variable NAME.
+config=/sys/kernel/config/nullb
+disk() {
+    [ -d $config ] || mount -t configfs none /sys/kernel/config || fail "no configfs"
+    made=$1
+    shift
+    mkdir "$config/$made" || fail "no disk $made"
+    for pair in size=64 irqmode=2 queue_mode=2 memory_backed=1 completion_nsec=1000000 "$@" power=1; do
+        echo "${pair#*=}" >"$config/$made/${pair%%=*}" || fail "$made: $pair"
+    done
+    device=$made # newer kernels; older ones number them
+    [ -b "/dev/$made" ] || device=nullb$(cat "$config/$made/index")
+    eval "$made=$device"
+}
+
+# array NAME LEVEL DISK...: an array of md, whose disks are alike.
+array() {
+    name=$1
+    level=$2
+    shift 2
+    echo "$name" >/sys/module/md_mod/parameters/new_array || fail "no md"
+    md=/sys/block/$name/md
+    echo none >$md/metadata_version
+    echo "$level" >$md/level || fail "no $level"
+    echo $# >$md/raid_disks
+    [ "$level" = raid1 ] || echo 65536 >$md/chunk_size
+    [ "$level" = raid0 ] || [ "$level" = linear ] || echo 65536 >$md/component_size
+    slot=0
+    for part in "$@"; do
+        cat "/sys/block/$part/dev" >$md/new_dev || fail "$name does not take $part"
+        [ "$level" = raid1 ] || [ "$level" = raid5 ] || echo 65536 >"$md/dev-$part/size"
+        echo $slot >"$md/dev-$part/slot"
+        slot=$((slot + 1))
+    done
+    [ "$level" = raid0 ] || [ "$level" = linear ] || echo none >$md/resync_start
+    echo active >$md/array_state || fail "$name does not start: $(cat $md/array_state)"
+    [ -b "/dev/$name" ] || fail "no $name"
+}
+
+# dm NAME OPTION...: a device-mapper disk (tests/vm/programs/dm_linear.c); its device's name goes into the variable NAME.
+dm() {
+    numbers=$(dm_linear "$@") || fail "no device-mapper disk"
+    device=$(basename "$(readlink "/sys/dev/block/$numbers")")
+    [ -b "/dev/$device" ] || fail "no $device"
+    eval "$1=$device"
+}
+
+# sized DEVICE OP COUNT DEPTH BYTES: a load whose operations are of that length.
+sized() {
+    echo "load $1 0 $2 $4 $(io_load "/dev/$1" "$2" "$3" "$4" "$5" random) bytes $5"
+}
+
 none_left() {
     left=$(ls /sys/kernel/tracing/instances | grep -c ktop)
     [ "$left" = 0 ] || fail "$left instances left: $(ls /sys/kernel/tracing/instances)"

@@ -1,14 +1,8 @@
 # Limits of control groups, of version 1 on two kernels and of version 2 on the two others: who is held to a limit on CPU time, and whose I/O on a
 # whole disk a limit held back.
 . /lib.sh
-config=/sys/kernel/config/nullb
-mount -t configfs none /sys/kernel/config || fail "no configfs"
-mkdir $config/slow || fail "no disk"
-for pair in size=64 irqmode=0 queue_mode=2 memory_backed=1 power=1; do
-    echo "${pair#*=}" >$config/slow/${pair%%=*} || fail "$pair"
-done
-disk=slow # newer kernels; older ones number them
-[ -b /dev/$disk ] || disk=nullb$(cat $config/slow/index)
+disk slow irqmode=0
+disk=$slow
 number=$(cat /sys/block/$disk/dev)
 
 mkdir -p /sys/fs/cgroup && mount -t tmpfs groups /sys/fs/cgroup || fail "no place for control groups"

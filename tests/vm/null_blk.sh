@@ -1,26 +1,10 @@
 # Disks of a known delay (null_blk with completions by timer): 0 for what the emulated machine itself costs, 1, 5 and 20 ms, each
 # at a depth of its own; one that changes from 1 to 20 ms, which makes it a disk that goes and comes back; one with bad blocks.
 . /lib.sh
-config=/sys/kernel/config/nullb
-mount -t configfs none /sys/kernel/config || fail "no configfs"
 
-# disk NAME DELAY_NS: prints the name of the device.
-disk() {
-    mkdir $config/$1 || fail "no disk $1"
-    echo 64 >$config/$1/size
-    echo 2 >$config/$1/irqmode
-    echo 2 >$config/$1/queue_mode
-    echo "$2" >$config/$1/completion_nsec
-    echo 1 >$config/$1/memory_backed
-    echo 1 >$config/$1/discard
-    echo 16 >$config/$1/cache_size
-    [ -z "$3" ] || echo "$3" >$config/$1/badblocks
-    echo 1 >$config/$1/power || fail "disk $1 cannot be switched on"
-    device=$1 # newer kernels; older ones number them
-    [ -b /dev/$1 ] || device=nullb$(cat $config/$1/index)
-}
+# mkdisk NAME DELAY_NS [BAD_BLOCKS]
+mkdisk() { disk "$1" discard=1 cache_size=16 "completion_nsec=$2" ${3:+"badblocks=$3"}; }
 
-mkdisk() { disk "$@" && eval "$1=$device"; }
 for depth in 1 4 16; do mkdisk none_$depth 1; done
 mkdisk one 1000000
 mkdisk five 5000000

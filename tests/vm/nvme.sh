@@ -16,11 +16,6 @@ done
 [ "$(ls -d /sys/block/nvme*c*n* | wc -l)" = 2 ] || fail "there are not two paths: $(ls /sys/block)"
 sleep 0.5 # their partition tables are read
 
-# sized DEVICE OP COUNT DEPTH BYTES
-sized() {
-    echo "load $1 0 $2 $4 $(io_load "/dev/$1" "$2" "$3" "$4" "$5" random) bytes $5"
-}
-
 watch disk 0.5
 for disk in $several $single; do
     sized $disk read 200 4 4096

@@ -1,21 +1,6 @@
 # What is odd: bios that are cut, sent on and chained (dm, raid0), what has no letter (zeroes that are written, zones that are reset), a disk that
 # goes off line with requests in its queue, disks that are taken away with requests under way.
 . /lib.sh
-config=/sys/kernel/config/nullb
-mount -t configfs none /sys/kernel/config || fail "no configfs"
-
-# disk NAME SETTING...: a null_blk of 1 ms; its device's name goes into the variable NAME.
-disk() {
-    name=$1
-    shift
-    mkdir $config/$name || fail "no disk $name"
-    for pair in size=64 irqmode=2 queue_mode=2 memory_backed=1 completion_nsec=1000000 "$@" power=1; do
-        echo "${pair#*=}" >$config/$name/${pair%%=*} || fail "$name: $pair"
-    done
-    device=$name # newer kernels; older ones number them
-    [ -b /dev/$name ] || device=nullb$(cat $config/$name/index)
-    eval "$name=$device"
-}
 
 # under_way DEVICE: waits until it has requests.
 under_way() {
@@ -27,35 +12,16 @@ under_way() {
     done
 }
 
-# sized DEVICE OP COUNT DEPTH BYTES
-sized() {
-    echo "load $1 0 $2 $4 $(io_load "/dev/$1" "$2" "$3" "$4" "$5" random) bytes $5"
-}
-
-disk left
-disk right completion_nsec=5000000
-disk under size=4
+disk left discard=1
+disk right discard=1 completion_nsec=5000000
+disk under discard=1 size=4
 disk zoned zoned=1 zone_size=4
 disk cut discard=1
 echo 64 >/sys/block/$cut/queue/max_sectors_kb
 disk gone completion_nsec=1500000000
 
-echo md0 >/sys/module/md_mod/parameters/new_array || fail "no md"
-md=/sys/block/md0/md
-echo none >$md/metadata_version
-echo raid0 >$md/level || fail "no raid0"
-echo 2 >$md/raid_disks
-echo 65536 >$md/chunk_size
-slot=0
-for disk in $left $right; do
-    cat /sys/block/$disk/dev >$md/new_dev || fail "md0 does not take $disk"
-    echo 65536 >$md/dev-$disk/size
-    echo $slot >$md/dev-$disk/slot
-    slot=$((slot + 1))
-done
-echo active >$md/array_state || fail "md0 does not start: $(cat $md/array_state)"
-numbers=$(dm_linear over /dev/$under 256) || fail "no device-mapper disk"
-over=$(basename "$(readlink /sys/dev/block/$numbers)")
+array md0 raid0 $left $right
+dm over /dev/$under 256
 disks="md0 $over"
 [ ! -b /dev/sda ] || disks="$disks sda sdb sdc"
 for disk in $disks; do
@@ -75,7 +41,10 @@ for op in read write; do
     sized md0 $op 50 2 262144
     sized $cut $op 50 2 262144
 done
-sized $over zero 20 1 262144
+for op in zero discard; do
+    sized md0 $op 20 1 262144
+    sized $over $op 20 1 262144
+done
 sized $over fsync 20 1 4096
 sized md0 fsync 20 1 4096
 sized $zoned zone 12 1 4194304

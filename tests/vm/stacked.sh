@@ -1,45 +1,26 @@
-# Disks on disks, and disks without requests: a mirror (md) of two null_blk of 1 and 5 ms, a device-mapper disk on one of 1 ms, a partition of
+# Disks on disks, and disks without requests: a mirror (md) of two null_blk of 1 and 5 ms (on 5.10 also two in a row, and three with parity), a device-mapper disk on one of 1 ms, a partition of
 # one, RAM disks (brd, zram); and what is written through the page cache.
 . /lib.sh
-config=/sys/kernel/config/nullb
-mount -t configfs none /sys/kernel/config || fail "no configfs"
+disk left
+disk right completion_nsec=5000000
+disk under
+disk whole
+disk cached
+arrays=md0
 
-# disk NAME DELAY_NS: a null_blk; its device's name goes into the variable NAME.
-disk() {
-    mkdir $config/$1 || fail "no disk $1"
-    for pair in size=64 irqmode=2 queue_mode=2 "completion_nsec=$2" memory_backed=1 power=1; do
-        echo "${pair#*=}" >$config/$1/${pair%%=*} || fail "$1: $pair"
-    done
-    device=$1 # newer kernels; older ones number them
-    [ -b /dev/$1 ] || device=nullb$(cat $config/$1/index)
-    eval "$1=$device"
-}
-
-disk left 1000000
-disk right 5000000
-disk under 1000000
-disk whole 1000000
-disk cached 1000000
-
-echo md0 >/sys/module/md_mod/parameters/new_array || fail "no md"
-md=/sys/block/md0/md
-echo none >$md/metadata_version
-echo raid1 >$md/level || fail "no raid1"
-echo 2 >$md/raid_disks
-echo 65536 >$md/component_size
-slot=0
-for disk in $left $right; do
-    cat /sys/block/$disk/dev >$md/new_dev || fail "md0 does not take $disk"
-    echo $slot >$md/dev-$disk/slot
-    slot=$((slot + 1))
-done
-echo none >$md/resync_start # they are alike
-echo active >$md/array_state || fail "md0 does not start: $(cat $md/array_state)"
-[ -b /dev/md0 ] || fail "no md0"
-
-numbers=$(dm_linear over /dev/$under) || fail "no device-mapper disk"
-over=$(basename "$(readlink /sys/dev/block/$numbers)")
-[ -b /dev/$over ] || fail "no $over"
+array md0 raid1 $left $right
+# Before 5.14 md sends some of what it is asked on as it is.
+case $(uname -r) in
+5.10.*)
+    disk first
+    disk last completion_nsec=5000000
+    array md1 linear $first $last
+    for part in 1 2 3; do disk part$part; done
+    array md2 raid5 $part1 $part2 $part3
+    arrays="md0 md1 md2"
+    ;;
+esac
+dm over /dev/$under
 
 # A partition table of one entry: type 83, from sector 2048, 65536 sectors.
 printf '\0\0\0\0\203\0\0\0\0\010\0\0\0\0\001\0' | dd of=/dev/$whole bs=1 seek=446 conv=notrunc 2>/dev/null
@@ -57,7 +38,7 @@ echo 1 >/proc/sys/vm/drop_caches
 sleep 0.5
 watch disk 0.5
 for op in read write; do
-    load md0 0 $op 200 4
+    for array in $arrays; do load $array 0 $op 200 4; done
     load $over 0 $op 200 4
     load $part 0 $op 200 4
     load ram0 0 $op 200 4
@@ -70,6 +51,6 @@ echo 20 >/proc/sys/vm/dirty_writeback_centisecs
 exec 9</dev/$cached # the last one to close the disk would write it at once
 dd if=/dev/zero of=/dev/$cached bs=64k count=32 conv=notrunc 2>/dev/null
 sleep 1.5
-echo "disks left=$left right=$right under=$under over=$over whole=$whole part=$part cached=$cached"
+echo "disks ${first:+first=$first last=$last one=$part1 two=$part2 three=$part3 }left=$left right=$right under=$under over=$over whole=$whole part=$part cached=$cached"
 watch_end 0.5
 none_left
