@@ -1,5 +1,10 @@
-# A machine that runs out of memory: what the kernel killed is told of, and that it was the machine's memory.
+# A machine that runs out of memory: what the kernel killed is told of, and that it was the machine's memory. Then a control group (of version 2)
+# that reaches its limit, while a process that holds far more has no part in it.
 . /lib.sh
+mkdir -p /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup || fail "no cgroup2"
+echo +memory >/sys/fs/cgroup/cgroup.subtree_control || fail "no memory controller"
+group=/sys/fs/cgroup/small
+mkdir $group && echo 48M >$group/memory.max || fail "no limit"
 ktop --batch --pane triage --format json -d 0.7 >/tmp/frames 2>/tmp/errors &
 watcher=$!
 frames_come 3 60
@@ -8,6 +13,19 @@ echo 1 >/proc/sys/vm/overcommit_memory # more than there is may be asked for
 dd if=/dev/zero of=/dev/null bs=1900M count=1 2>/dev/null # holds all that it reads
 echo "killed $?"
 echo 0 >/proc/self/oom_score_adj
+frames_come $(($(wc -l </tmp/frames) + 4)) 60
+echo "group begins"
+mkfifo /tmp/stay /tmp/grow
+dd if=/dev/zero bs=300M count=1 2>/dev/null >/tmp/stay & # holds what nobody reads
+sh -c "echo \$\$ >$group/cgroup.procs; exec /bin/tail -c 100000000" </tmp/grow >/dev/null & # holds all that comes
+holder=$!
+exec 8<>/tmp/stay 9>/tmp/grow
+dd if=/dev/zero bs=1M count=30 2>/dev/null >&9
+frames_come $(($(wc -l </tmp/frames) + 3)) 60
+echo "held $(awk '/VmRSS/ { print $2 }' /proc/$holder/status) in $(cat /proc/$holder/cgroup)"
+dd if=/dev/zero bs=1M count=60 2>/dev/null >&9 # until nobody reads it any more
+wait $holder
+echo "in the group killed $? of $(grep '^oom_kill ' $group/memory.events): $holder"
 frames_come $(($(wc -l </tmp/frames) + 4)) 60
 ktop_end
 sed 's/^/frame /' /tmp/frames
