@@ -167,6 +167,8 @@ static void heap_build(struct ring *ring, uint64_t horizon) {
     ring->n_heap = 0;
     ring->before = ring->reached;
     ring->horizon = ring->reached = horizon;
+    if (ring->source.begin)
+        ring->source.begin(ring->source.ctx);
     for (uint32_t cpu = 0; cpu < ring->source.n_cpus; cpu++) {
         struct ring_cpu *c = &ring->cpus[cpu];
         c->taken = 0;

@@ -22,6 +22,7 @@ typedef void (*ring_event_fn)(void *ctx, const struct ring_event *event);
 
 struct ring_source {
     void *ctx;
+    void (*begin)(void *ctx); // a drain begins, and has its horizon; NULL: it need not know
     // A sub-buffer of that CPU: its bytes, 0 or -EAGAIN when there is nothing now, or another -errno.
     ssize_t (*read)(void *ctx, uint32_t cpu, void *out, size_t size);
     uint32_t n_cpus;      // CPU numbers are below

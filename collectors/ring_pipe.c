@@ -29,8 +29,10 @@ struct pipe_cpu {
 };
 
 struct ring_pipe {
-    char instance[256], online[512];
-    uint32_t n_cpus, page_size, page_header, max_kib;
+    char instance[256], online[512]; // online: the list as it was read last
+    struct proc_file online_file;
+    uint32_t n_cpus, page_size, page_header, buffer_kib, max_kib;
+    bool grown; // some are larger than buffer_kib
     struct pipe_cpu *cpus;
     struct proc_buffer text;
 };
@@ -93,6 +95,9 @@ static int pipe_open_cpu(struct ring_pipe *pipe, uint32_t cpu) {
         return -errno;
     snprintf(file, sizeof(file), "per_cpu/cpu%u/buffer_size_kb", cpu);
     long kib = pipe_number(pipe, file);
+    // When the others' sizes differ, one that comes gets two pages, and what stands in the file is not so.
+    if (pipe->grown && !pipe_size(pipe, cpu, pipe->buffer_kib))
+        kib = pipe_number(pipe, file);
     c->buffer_kib = kib > 0 ? (uint32_t)kib : 0;
     ring_pipe_stats_text(pipe, cpu); // opens it
     return 0;
@@ -101,7 +106,9 @@ static int pipe_open_cpu(struct ring_pipe *pipe, uint32_t cpu) {
 // Opens the CPUs that /sys/devices/system/cpu/online lists ("0-3,5"), if the list is another one than last time.
 static int pipe_open_online(struct ring_pipe *pipe) {
     char list[sizeof(pipe->online)];
-    if (format_file("/sys/devices/system/cpu/online", list, sizeof(list)) <= 0)
+    if (!proc_file_read(&pipe->online_file, &pipe->text) && pipe->text.length)
+        snprintf(list, sizeof(list), "%s", pipe->text.bytes);
+    else
         snprintf(list, sizeof(list), "0-%u", pipe->n_cpus - 1);
     if (!strcmp(list, pipe->online))
         return 0;
@@ -118,6 +125,11 @@ static int pipe_open_online(struct ring_pipe *pipe) {
     }
     memcpy(pipe->online, list, sizeof(list));
     return 0;
+}
+
+// The CPUs that were online at the horizon are open when the first of them is read.
+static void pipe_begin(void *ctx) {
+    pipe_open_online(ctx);
 }
 
 // One more than the highest CPU number that there can be: the last of "0-127" or "0,2-5".
@@ -162,7 +174,9 @@ int ring_pipe_open(const struct ring_pipe_config *config, struct ring_pipe **out
         return -ENOSYS;
     struct ring_pipe *pipe = xcalloc(1, sizeof(*pipe));
     snprintf(pipe->instance, sizeof(pipe->instance), "%s", config->instance);
+    pipe->buffer_kib = config->buffer_kib;
     pipe->max_kib = config->max_kib;
+    pipe->online_file = PROC_FILE("/sys/devices/system/cpu/online");
     pipe->n_cpus = pipe_possible_cpus();
     pipe->cpus = xcalloc(pipe->n_cpus, sizeof(*pipe->cpus));
     for (uint32_t i = 0; i < pipe->n_cpus; i++) {
@@ -192,6 +206,7 @@ void ring_pipe_free(struct ring_pipe *pipe) {
             close(pipe->cpus[i].fd);
         proc_file_close(&pipe->cpus[i].stats);
     }
+    proc_file_close(&pipe->online_file);
     proc_buffer_free(&pipe->text);
     free(pipe->cpus);
     free(pipe);
@@ -199,6 +214,7 @@ void ring_pipe_free(struct ring_pipe *pipe) {
 
 struct ring_source ring_pipe_source(struct ring_pipe *pipe) {
     return (struct ring_source){.ctx = pipe,
+                                .begin = pipe_begin,
                                 .read = pipe_read,
                                 .n_cpus = pipe->n_cpus,
                                 .page_size = pipe->page_size,
@@ -211,7 +227,6 @@ static uint64_t stats_value(const char *text, const char *name) {
 }
 
 void ring_pipe_refresh(struct ring_pipe *pipe) {
-    pipe_open_online(pipe);
     for (uint32_t i = 0; i < pipe->n_cpus; i++) {
         struct pipe_cpu *c = &pipe->cpus[i];
         if (!c->moved)
@@ -239,6 +254,7 @@ uint32_t ring_pipe_grow(struct ring_pipe *pipe, struct ring *ring) {
         long kib = pipe_number(pipe, file);
         if (kib > (long)c->buffer_kib)
             c->buffer_kib = (uint32_t)kib;
+        pipe->grown = true;
         grown++;
     }
     return grown;

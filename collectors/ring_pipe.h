@@ -1,5 +1,6 @@
 // The kernel's side of the raw reader: the per_cpu/cpuN/trace_pipe_raw files of one tracefs instance, their buffers'
-// sizes and their loss counters. Kernel document: Documentation/trace/ftrace.rst. One thread owns a ring_pipe.
+// sizes and their loss counters. CPUs that come online are looked for whenever a drain begins: what one does before the
+// drain's horizon is read in that drain. Kernel document: Documentation/trace/ftrace.rst. One thread owns a ring_pipe.
 #ifndef COLLECTORS_RING_PIPE_H
 #define COLLECTORS_RING_PIPE_H
 
@@ -19,7 +20,7 @@ int ring_pipe_open(const struct ring_pipe_config *config, struct ring_pipe **out
 void ring_pipe_free(struct ring_pipe *pipe);
 struct ring_source ring_pipe_source(struct ring_pipe *pipe);
 
-// Once per frame: opens CPUs that came online, and reads the kernel's loss counters of the CPUs that had events.
+// Once per frame: reads the kernel's loss counters of the CPUs that had events.
 void ring_pipe_refresh(struct ring_pipe *pipe);
 // What per_cpu/cpuN/stats says now, of a CPU that there may be; NULL: it cannot be read. Until the next call. Does not
 // wait for other tracers.

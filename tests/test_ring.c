@@ -510,14 +510,63 @@ static void what_ended_is_not_waited_for(void **state) {
     ring_free(ring);
 }
 
+// A CPU that comes is there for the drain that begins then: with what it did, among what the others did.
+struct coming {
+    struct writers writers;
+    bool online, open;
+};
+
+static void coming_begin(void *ctx) {
+    struct coming *coming = ctx;
+    coming->open = coming->online;
+}
+
+static ssize_t coming_read(void *ctx, uint32_t cpu, void *out, size_t size) {
+    struct coming *coming = ctx;
+    return cpu == 1 && !coming->open ? 0 : writers_read(&coming->writers, cpu, out, size);
+}
+
+static void a_cpu_that_comes_is_read_at_once(void **state) {
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        struct coming coming = {.writers = {.now = 1000, .step = {1000, 0}}};
+        const struct ring_source source = {.ctx = &coming,
+                                           .begin = coming_begin,
+                                           .read = coming_read,
+                                           .n_cpus = 2,
+                                           .page_size = FORGE_PAGE,
+                                           .page_header = FORGE_HEADER};
+        struct ring *ring = ring_new(&source);
+        struct left left = {0};
+        for (int drain = 0; drain < 20; drain++) {
+            coming.writers.now += 10000000;
+            if (drain == 10) { // it has written since the last drain
+                coming.online = true;
+                coming.writers.n[1] = 100001;
+                coming.writers.step[1] = 1000;
+            }
+            left_drain(ring, way, coming.writers.now - 100000, &left);
+            assert_int_equal(left.n[1], drain < 10 ? 0 : 10000 * (drain + 1) - 100 - 100001);
+        }
+        ring_free(ring);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(captured_pages_as_kbuffer), cmocka_unit_test(all_kinds_of_headers),
-        cmocka_unit_test(missed_events_are_told),    cmocka_unit_test(damaged_pages_end),
-        cmocka_unit_test(cpus_are_merged_by_time),   cmocka_unit_test(late_and_lost_are_counted),
-        cmocka_unit_test(the_writer_is_not_chased),  cmocka_unit_test(captured_cpus_in_order),
-        cmocka_unit_test(captured_cpus_in_runs),     cmocka_unit_test(pairs_of_cpus),
-        cmocka_unit_test(what_fills_is_left),        cmocka_unit_test(what_ended_is_not_waited_for),
+        cmocka_unit_test(captured_pages_as_kbuffer),
+        cmocka_unit_test(all_kinds_of_headers),
+        cmocka_unit_test(missed_events_are_told),
+        cmocka_unit_test(damaged_pages_end),
+        cmocka_unit_test(cpus_are_merged_by_time),
+        cmocka_unit_test(late_and_lost_are_counted),
+        cmocka_unit_test(the_writer_is_not_chased),
+        cmocka_unit_test(captured_cpus_in_order),
+        cmocka_unit_test(captured_cpus_in_runs),
+        cmocka_unit_test(pairs_of_cpus),
+        cmocka_unit_test(what_fills_is_left),
+        cmocka_unit_test(what_ended_is_not_waited_for),
+        cmocka_unit_test(a_cpu_that_comes_is_read_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
