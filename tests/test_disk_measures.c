@@ -413,7 +413,7 @@ static void list_of_a_cell(void **state) {
         " 100us|                                                  20ms - 50ms   #                              2   "
         "3.2%\n"
         "                                              14:13:28\n"
-        "14:13:28  20ms - 50ms  2 of 62 (3.2%)  p50 200us p99 3\n"
+        "14:13:28  20ms - 50ms  2 of 62 (3.2%)  p99 30.0ms\n"
         "- By group ---------------------------------------------------------------------------------------- filter a "
         "-\n"
         "DEVICE   OP    TOTAL    IO/s  BYTES/s  SERVICE CGROUP\n"

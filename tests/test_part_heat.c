@@ -176,7 +176,7 @@ static void cursor(void **state) {
                  " 200us|\n"
                  " 100us|             ........::::----====++++****##    %%@@@@\n"
                  "                          -30s      -20s      -10s       now\n"
-                 "14:14:00  100us - 200us  512 of 512 (100.0%)  p50 100us p99\n");
+                 "14:14:00  100us - 200us  512 of 512 (100.0%)  p99 100us\n");
     // Rewound by one frame: the cursor follows the newest column.
     forge_look(&look, frames, FRAMES - 1);
     forge_expect(pane, &look, 60, 10, true,
@@ -190,7 +190,7 @@ static void cursor(void **state) {
                  " 200us|\n"
                  " 100us|              ........::::----====++++****##    %%@@@\n"
                  "                          -30s      -20s      -10s       now\n"
-                 "14:13:59  100us - 200us  512 of 512 (100.0%)  p50 100us p99\n");
+                 "14:13:59  100us - 200us  512 of 512 (100.0%)  p99 100us\n");
     // On a frame of its own it stays with that frame while the map moves on.
     for (int i = 0; i < 4; i++)
         forge_key(pane, &look, KEY_VIEW_LEFT, true);
@@ -205,7 +205,7 @@ static void cursor(void **state) {
                  " 200us|\n"
                  " 100us|              ........::::----====++++****##    %%@@@\n"
                  "                          -30s      -20s      -10s       now\n"
-                 "14:13:55  100us - 200us  256 of 256 (100.0%)  p50 100us p99\n");
+                 "14:13:55  100us - 200us  256 of 256 (100.0%)  p99 100us\n");
     forge_look(&look, frames, FRAMES);
     forge_expect(pane, &look, 60, 10, true,
 
@@ -218,7 +218,7 @@ static void cursor(void **state) {
                  " 200us|\n"
                  " 100us|             ........::::----====++++****##    %%@@@@\n"
                  "                          -30s      -20s      -10s       now\n"
-                 "14:13:55  100us - 200us  256 of 256 (100.0%)  p50 100us p99\n");
+                 "14:13:55  100us - 200us  256 of 256 (100.0%)  p99 100us\n");
     forge_key(pane, &look, KEY_VIEW_HOME, true);
     forge_expect(pane, &look, 60, 10, true,
 

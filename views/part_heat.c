@@ -104,9 +104,15 @@ static void cursor_text(struct part_context *ctx, const struct hist_def *def, in
         n += snprintf(out + n, size - (size_t)n, " (%.1f%%)", 100.0 * counts[row] / (double)total);
 
     char percentiles[96];
-    if (n > 0 && (size_t)n < size && data->per_column == 1 &&
-        percentiles_text(ctx, def, frame, false, percentiles, sizeof percentiles))
-        snprintf(out + n, size - (size_t)n, "  %s", percentiles);
+    if (n < 0 || (size_t)n >= size || data->per_column > 1 ||
+        !percentiles_text(ctx, def, frame, false, percentiles, sizeof percentiles))
+        return;
+    // A value that is cut reads as another one: the larger one alone, or none.
+    const char *fit = percentiles;
+    if (n + 2 + (int)strlen(fit) > ctx->area.width)
+        fit = strstr(percentiles, "p99");
+    if (fit && n + 2 + (int)strlen(fit) <= ctx->area.width)
+        snprintf(out + n, size - (size_t)n, "  %s", fit);
 }
 
 static void draw_cursor(struct part_context *ctx, const struct hist_def *def, int y) {
@@ -370,11 +376,11 @@ static void heat_describe(const struct part *part, const struct frame *schema, F
 
 static const struct part_key keys[] = {
     HIST_SELECT_PART_KEYS,
-    {'l', "l", "mark the median (5) and the 99th percentile (9) of each column"},
-    {KEY_VIEW_LEFT, "arrows", "the cursor: time, range and count of a cell (Esc: no cursor)"},
-    {KEY_VIEW_ENTER, "Enter", "list the single ones of the cell under the cursor (Esc: back)"},
-    {'+', "+ -", "fewer, more frames a column"},
-    {'z', "z Z", "zoom in on the range of the cursor; all times and values again"},
+    {'l', "l", "in the heat map: mark the median (5) and the 99th percentile (9) of each column"},
+    {KEY_VIEW_LEFT, "arrows", "in the heat map: the cursor: time, range and count of a cell (Esc: no cursor)"},
+    {KEY_VIEW_ENTER, "Enter", "in the heat map: list the single ones of the cell under the cursor (Esc: back)"},
+    {'+', "+ -", "in the heat map: fewer, more frames a column"},
+    {'z', "z Z", "in the heat map: zoom in on the range of the cursor; all times and values again"},
     {0},
 };
 

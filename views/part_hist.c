@@ -320,8 +320,9 @@ static void hist_status(struct part_context *ctx, char *out, size_t size) {
 
 static const struct part_key keys[] = {
     HIST_SELECT_PART_KEYS,
-    {'a', "a", "one interval, or all the time that is kept"},
-    {KEY_VIEW_ENTER, "Enter", "list the single ones of the range that Up and Down selected (Esc: back)"},
+    {'a', "a", "in the histogram: one interval, or all the time that is kept"},
+    {KEY_VIEW_ENTER, "Enter",
+     "in the histogram: list the single ones of the range that Up and Down selected (Esc: back)"},
     {0},
 };
 
