@@ -76,7 +76,7 @@ static void nobody(void **state) {
     assert_string_equal(answer.jump_filter, "write_bytes_per_s>0");
     assert_int_equal(answer.go_frame, 2);
     assert_string_equal(answer.message, "(writeback): the kernel writes out what these wrote to files, 2.0 s earlier");
-    answer = enter(rows, "-|(throttled)");
+    answer = enter(rows, "0|(throttled)");
     assert_null(answer.jump_pane);
     assert_string_equal(answer.message,
                         "(throttled): a group's limit held it back; the kernel does not tell whose it is");

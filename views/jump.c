@@ -81,9 +81,19 @@ bool jump_to(struct part_context *ctx, const char *pane, const char *filter, con
     return true;
 }
 
-static const struct jump_name *name_of(const struct jump *jump, union cell cell) {
-    for (const struct jump_name *name = jump->names; name && name->name; name++)
-        if (!strcmp(name->name, text_bytes(cell.text)))
+static int key_column(const struct row_key *key, const char *name) {
+    for (uint16_t i = 0; i < key->n; i++)
+        if (!strcmp(key->columns[i]->name, name))
+            return i;
+    return -1;
+}
+
+// What the row's name stands for, when it is nobody's.
+static const struct jump_name *nobody_of(const struct jump *jump, const struct row_key *key) {
+    int i = key_column(key, "comm");
+
+    for (const struct jump_name *name = jump->names; i >= 0 && name && name->name; name++)
+        if (!strcmp(name->name, text_bytes(key->cells[i].text)))
             return name;
     return NULL;
 }
@@ -95,21 +105,19 @@ static void jump_name(struct part_context *ctx, const struct jump *jump, const s
 }
 
 bool jump_key(struct part_context *ctx, const struct jump *jump, const struct row_key *key) {
+    const struct jump_name *nobody = nobody_of(jump, key);
     char names[256], *save, filter[FILTER_SIZE] = "";
 
+    if (nobody) {
+        jump_name(ctx, jump, nobody);
+        return true;
+    }
     snprintf(names, sizeof(names), "%s", jump->columns ? jump->columns : "");
-    for (char *name = strtok_r(names, " ", &save); name && !filter[0]; name = strtok_r(NULL, " ", &save))
-        for (uint16_t i = 0; i < key->n && !filter[0]; i++) {
-            const struct column *column = key->columns[i];
-            if (strcmp(column->name, name) != 0)
-                continue;
-            const struct jump_name *nobody = column->type == COLUMN_TEXT ? name_of(jump, key->cells[i]) : NULL;
-            if (nobody) {
-                jump_name(ctx, jump, nobody);
-                return true;
-            }
-            filter_for(column, key->cells[i], filter, sizeof(filter));
-        }
+    for (char *name = strtok_r(names, " ", &save); name && !filter[0]; name = strtok_r(NULL, " ", &save)) {
+        int i = key_column(key, name);
+        if (i >= 0)
+            filter_for(key->columns[i], key->cells[i], filter, sizeof(filter));
+    }
     if (jump->pane)
         jump_to(ctx, jump->pane, filter, NULL);
     return jump->pane != NULL;

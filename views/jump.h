@@ -6,7 +6,7 @@
 #include "views/row_key.h"
 #include "views/view.h"
 
-// A name that stands for nobody who is in that pane.
+// A name (in the column comm) that stands for nobody who is in that pane.
 struct jump_name {
     const char *name;
     const char *filter; // what leads to those behind it; NULL: nothing does
