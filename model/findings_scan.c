@@ -7,6 +7,7 @@
 #include "model/findings_private.h"
 #include "model/mem.h"
 
+#define KTHREADD 2 // parent of the kernel's threads, and of no other
 #define BRIEF_S 10 // who may live less than that is gone before anybody has looked it up
 
 // The section that has it; what stood in the frame before already is no news for an event.
@@ -214,6 +215,7 @@ static const struct text *comm_of(const struct table *table, const struct task_c
 
 struct task_groups {
     struct groups cpu, zombies, ended;
+    bool program_waits; // uninterruptibly
 };
 
 static void task_take_cpu(struct task_summary *tasks, struct groups *groups, const struct task_columns *at,
@@ -247,9 +249,12 @@ static void task_take(struct task_summary *tasks, struct task_groups *groups, co
     top_offer(&tasks->faults, scan_num(row, at->faults), &who);
     top_offer(&tasks->io, add_measured(scan_num(row, at->read), scan_num(row, at->write)), &who);
     if (state == 'D') {
-        if (isnan(tasks->uninterruptible.value))
-            tasks->uninterruptible = (struct top){.value = 0, .who = who};
-        tasks->uninterruptible.value++;
+        struct top *top = &tasks->uninterruptible;
+        bool program = ppid != KTHREADD; // the kernel's threads work for others, or wait in this state for work
+        if (isnan(top->value) || (program && !groups->program_waits))
+            *top = (struct top){.value = isnan(top->value) ? 0 : top->value, .who = who};
+        groups->program_waits |= program;
+        top->value++;
     }
     if (state == 'Z')
         groups_add(&groups->zombies, who.comm, ppid, 1);
@@ -330,7 +335,7 @@ struct top scan_io_top(struct scan *scan, const struct text *device) {
     return table ? io_top(table, device, false) : scan_tasks(scan)->io;
 }
 
-// One of the kernel's own threads, who do I/O for others: the journal's, writeback. 2 is kthreadd's PID on all kernels.
+// One of the kernel's own threads, who do I/O for others: the journal's, writeback.
 static bool is_kernels(const struct scan *scan, double pid) {
     const struct table *table = frame_table(scan->frame, "tasks");
     int of = table ? table_column(table_def(table), "pid") : -1,
@@ -338,7 +343,7 @@ static bool is_kernels(const struct scan *scan, double pid) {
     size_t cursor = 0;
     for (const union cell *row; of >= 0 && (row = table_next(table, &cursor));)
         if (scan_num(row, of) == pid)
-            return scan_num(row, by) == 2;
+            return scan_num(row, by) == KTHREADD;
     return pid == 0;
 }
 

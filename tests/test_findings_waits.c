@@ -10,14 +10,15 @@ struct told {
 };
 
 // Of the second of two frames alike; rows: of by_process, or NULL for a machine without the disks' own account.
-static struct told pressure(const char *const *rows) {
+static struct told told_of(const char *kind, const char *const *rows) {
     struct findings *findings = findings_new();
     struct told told = {.evidence = ""};
     for (uint64_t number = 1; number <= 2; number++) {
         struct frame *frame = forge_frame(number);
         struct section *system = forge_section("system", number);
         add_series(system, "system",
-                   "cpus_online=2|cpu_idle_pct=40|cpu_iowait_pct=30|io_some_pct=50|io_full_pct=43|procs_running=1");
+                   "cpus_online=2|cpu_idle_pct=40|cpu_iowait_pct=30|io_some_pct=50|io_full_pct=43|procs_running=1|"
+                   "procs_blocked=4");
         add_table(system, "devices", ROWS("device=loop2|util_pct=80|reads_per_s=0|writes_per_s=270|in_flight=1"));
         frame_add_section(frame, system, 0);
         struct section *tasks = forge_section("tasks", number);
@@ -36,7 +37,7 @@ static struct told pressure(const char *const *rows) {
         const struct table_def *def = table_def(table);
         size_t cursor = 0;
         for (const union cell *row; number == 2 && (row = table_next(table, &cursor));) {
-            if (strcmp(text_bytes(row[table_column(def, "kind")].text), "io_pressure"))
+            if (strcmp(text_bytes(row[table_column(def, "kind")].text), kind))
                 continue;
             snprintf(told.evidence, sizeof(told.evidence), "%s", text_bytes(row[table_column(def, "evidence")].text));
             snprintf(told.device, sizeof(told.device), "%s", text_bytes(row[table_column(def, "culprit_device")].text));
@@ -47,6 +48,10 @@ static struct told pressure(const char *const *rows) {
     }
     findings_free(findings);
     return told;
+}
+
+static struct told pressure(const char *const *rows) {
+    return told_of("io_pressure", rows);
 }
 
 #define TASKS "tasks waited for I/O 50 % of the time, all of them at once 43 %, though no disk is busy"
@@ -92,12 +97,21 @@ static void without_the_disks_account(void **state) {
     assert_string_equal(pressure(NULL).evidence, "fio (pid 19) makes most of the I/O: " TASKS);
 }
 
+// The kernel's threads work for others: a program comes first, wherever it stands among them.
+static void who_waits_uninterruptibly(void **state) {
+    (void)state;
+    const struct told told = told_of("blocked_tasks", NULL);
+    assert_string_equal(told.evidence, "mailer (pid 83) and 3 more tasks wait uninterruptibly (state D)");
+    assert_true(told.pid == 83);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_waits),
         cmocka_unit_test(kernels_threads_alone),
         cmocka_unit_test(nobody_who_waits_for_a_disk),
         cmocka_unit_test(without_the_disks_account),
+        cmocka_unit_test(who_waits_uninterruptibly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
