@@ -1,5 +1,7 @@
 // Bios: what the application waits for, from the arrival of a bio to its end. A bio becomes a request, joins one, is
 // split into pieces, is told twice when it comes from a partition, or ends without any request (zram, md, dm, brd).
+#include <errno.h>
+
 #include "collectors/block_flight.h"
 
 // It wants the disk's cache to be flushed before it, or after it.
@@ -168,12 +170,23 @@ bool flight_piece_done(struct flight *first) {
     return first->split;
 }
 
+// A piece of a bio failed, which is not its first one: so does the bio, not the request of the first piece.
+static void piece_failed(struct block_match *match, struct flight *first, int16_t error) {
+    bool request = first->state == FLIGHT_QUEUED || first->state == FLIGHT_ISSUED;
+    if (!request && !first->io.error)
+        first->io.error = error;
+    if (request && error == -EAGAIN)
+        first->io.bio_ns = 0; // nobody waits for this bio
+    else if (request)
+        sent_failed(match, first, error);
+}
+
 // The piece of a bio that f is has ended, and so f: with the last piece the bio.
 void bio_end(struct block_match *match, struct flight *f, uint64_t ts) {
     bool piece = f->split && !(f->split & SPLIT_FIRST);
     struct flight *root = piece ? &match->pool[f->split - 1] : f;
-    if (piece && f->io.error && !root->io.error)
-        root->io.error = f->io.error;
+    if (piece && f->io.error)
+        piece_failed(match, root, f->io.error);
     bool more = flight_piece_done(root);
     if (f != root)
         flight_remove(match, f);
@@ -182,7 +195,9 @@ void bio_end(struct block_match *match, struct flight *f, uint64_t ts) {
             flight_state(match, root, FLIGHT_ROOT);
         return;
     }
-    flight_tell(match, root, ts, root->requested ? BLOCK_IO_REST : BLOCK_IO_BIO);
+    // That it would have had to wait was more than its submitter (io_uring) wanted: it comes again, as another bio.
+    if (root->io.error != -EAGAIN)
+        flight_tell(match, root, ts, root->requested ? BLOCK_IO_REST : BLOCK_IO_BIO);
     sent_end(match, root, ts);
     flight_remove(match, root);
 }

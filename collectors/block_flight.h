@@ -472,6 +472,8 @@ void thread_event(struct block_match *match, const struct block_event *event);
 void bio_remapped(struct block_match *match, const struct block_event *event);
 // f has ended: so does the bio of another disk, when it was that one.
 void sent_end(struct block_match *match, const struct flight *f, uint64_t ts);
+// A piece of f has failed, which goes on.
+void sent_failed(struct block_match *match, const struct flight *f, int16_t error);
 // Events of paths, which are the heads' disks: path_learn is told of every remapped bio.
 void path_learn(struct block_match *match, const struct block_event *remap);
 void path_failed(struct block_match *match, struct flight *f);

@@ -190,8 +190,10 @@ static void on_issue(struct block_match *match, const struct block_event *event)
     f->no_letter = key == event->sector && block_no_letter(event->rwbs);
     if (!f->io.requeues || !f->io.bytes)
         f->io.bytes = event->bytes;
+    bool flushed = f->io.rwbs[0] == 'F'; // before it, by its bio's letters
     f->io.key = rwbs_take(match, f, event);
     f->io.op = block_key_op(f->io.key);
+    f->tail &= flushed || !(f->io.key >> 3 & BLOCK_FUA); // the disk forces it through by itself: no flush follows
     if (f->no_letter || f->io.op == BLOCK_DISCARD)
         flight_order(match, f);
 }
@@ -202,15 +204,23 @@ static void on_requeue(struct block_match *match, const struct block_event *even
     struct flight *f = flight_find(match, event, key, FLIGHT_ISSUED);
     if (!f) // refused before it was issued: it still waits
         f = flight_find(match, event, key, FLIGHT_QUEUED);
-    if (!f)
-        return;
-    f->io.requeues += f->io.requeues < UINT16_MAX;
-    if (f->state == FLIGHT_ISSUED)
-        flight_state(match, f, FLIGHT_QUEUED);
-    struct block_io io = {
-        .dev = f->io.dev, .op = f->io.op, .tid = f->io.tid, .end_ns = event->ts, .what = BLOCK_IO_REQUEUED};
-    memcpy(io.comm, f->io.comm, BLOCK_COMM);
-    match->done(match->ctx, &io);
+    if (!f && event->sectors) // the same, where nobody tells of requests
+        f = flight_find(match, event, key, FLIGHT_BIO);
+    struct block_io io = {.dev = event->dev,
+                          .op = (uint8_t)block_event_op(event),
+                          .tid = event->tid,
+                          .end_ns = event->ts,
+                          .what = BLOCK_IO_REQUEUED};
+    if (f) {
+        f->io.requeues += f->io.requeues < UINT16_MAX;
+        if (f->state == FLIGHT_ISSUED)
+            flight_state(match, f, FLIGHT_QUEUED);
+        io.op = f->io.op;
+        io.tid = f->io.tid;
+        memcpy(io.comm, f->io.comm, BLOCK_COMM);
+    }
+    if (event->dev) // of no disk: the SCSI layer's own, before 5.14
+        match->done(match->ctx, &io);
 }
 
 static void on_merge(struct block_match *match, const struct block_event *event) {
@@ -287,6 +297,7 @@ static __attribute__((noinline)) struct flight *flight_unissued(struct block_mat
     f->io.op = block_key_op(f->io.key);
     f->io.what = BLOCK_IO_BIO;
     f->requested = true;
+    f->tail = false; // of a sequence whose first flush failed
     return f;
 }
 

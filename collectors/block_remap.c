@@ -55,12 +55,25 @@ void bio_remapped(struct block_match *match, const struct block_event *event) {
         bio_of_partition(match, event);
 }
 
+// The bio of another disk that f ends; NULL: it is none, or that one is no more.
+static struct flight *above_of(const struct block_match *match, const struct flight *f) {
+    uint32_t slot = f->io.end_ns & ((1u << SLOT_BITS) - 1);
+    struct flight *above = &match->pool[slot];
+    bool there = f->sent && slot < match->high && above->state == FLIGHT_BIO && link_of(match, above) == f->io.end_ns;
+    return there ? above : NULL;
+}
+
+void sent_failed(struct block_match *match, const struct flight *f, int16_t error) {
+    struct flight *above = above_of(match, f);
+    if (above && !above->io.error)
+        above->io.error = error;
+}
+
 void sent_end(struct block_match *match, const struct flight *f, uint64_t ts) {
     if (__builtin_expect(!f->sent, 1))
         return;
-    uint32_t slot = f->io.end_ns & ((1u << SLOT_BITS) - 1);
-    struct flight *above = &match->pool[slot];
-    if (slot >= match->high || above->state != FLIGHT_BIO || link_of(match, above) != f->io.end_ns)
+    struct flight *above = above_of(match, f);
+    if (!above)
         return;
     if (f->io.error && !above->io.error)
         above->io.error = f->io.error;

@@ -86,6 +86,26 @@ static void a_split_bio(void **state) {
     assert_int_equal(counts()->table_full, 0);
 }
 
+// A piece fails while the first one is still under way, whose request does not.
+static void a_piece_that_fails(void **state) {
+    (void)state;
+    bio(10, "R", 0, 16);
+    at(BLOCK_SPLIT, 11, "R", 0, 8);
+    at(BLOCK_ISSUE, 20, "R", 0, 8);
+    at(BLOCK_ISSUE, 21, "R", 8, 8);
+    struct block_event end = forge_block(BLOCK_COMPLETE, 30, "R", 8, 8);
+    end.error = -EIO;
+    block_match_event(match, &end);
+    at(BLOCK_COMPLETE, 40, "R", 0, 8);
+    assert_int_equal(done.n, 3);
+    assert_int_equal(done.io[0].error, -EIO);
+    assert_int_equal(done.io[1].sector, 0);
+    assert_int_equal(done.io[1].what, BLOCK_IO_REQUEST);
+    assert_int_equal(done.io[1].error, 0);
+    assert_int_equal(done.io[2].what, BLOCK_IO_REST);
+    assert_int_equal(counts()->errors, 1);
+}
+
 // The making of requests is told, or is not: their queue time begins with the first of their bios.
 static void check_joining(bool starts) {
     bio(10, "W", 100, 8);
@@ -204,10 +224,54 @@ static void bios_of_flushes(void **state) {
     at(BLOCK_START, 201, "WFS", 64, 8);
     at(BLOCK_ISSUE, 210, "WFS", 64, 8);
     at(BLOCK_COMPLETE, 220, "WFS", 64, 8);
+    assert_int_equal(done.n, 7);
+    assert_int_equal(done.io[6].bio_ns, 200); // and it is told at once
+    assert_int_equal(done.io[6].end_ns, 220);
+    bio(300, "FWFS", 64, 8); // the same, with a flush before it: the end of the sequence comes right after it
+    at(BLOCK_ISSUE, 310, "WFS", 64, 8);
+    at(BLOCK_COMPLETE, 320, "WFS", 64, 8);
+    at(BLOCK_COMPLETE, 321, "WFS", 72, 0);
+    assert_int_equal(done.n, 9);
+    assert_int_equal(done.io[7].bio_ns, 0);
+    assert_int_equal(done.io[8].bio_ns, 300);
+    bio(400, "WFS", 64, 8); // of a sequence whose end nobody tells
+    at(BLOCK_ISSUE, 410, "WS", 64, 8);
+    at(BLOCK_COMPLETE, 420, "WS", 64, 8);
+    assert_int_equal(done.n, 10);
     block_match_tidy(match, 3000000000ull);
-    assert_int_equal(done.n, 8);
-    assert_int_equal(done.io[7].bio_ns, 200);
-    assert_int_equal(done.io[7].end_ns, 220);
+    assert_int_equal(done.n, 11);
+    assert_int_equal(done.io[10].bio_ns, 400);
+    assert_int_equal(done.io[10].end_ns, 420);
+}
+
+// Not to be waited for: neither an I/O nor an error of the disk; it comes again.
+static void bios_that_would_wait(void **state) {
+    (void)state;
+    bio(10, "R", 8, 8);
+    struct block_event again = forge_block(BLOCK_BIO_COMPLETE, 12, "R", 8, 8);
+    again.error = -EAGAIN;
+    block_match_event(match, &again);
+    bio(20, "R", 8, 8);
+    at(BLOCK_ISSUE, 30, "R", 8, 8);
+    at(BLOCK_COMPLETE, 40, "R", 8, 8);
+    assert_int_equal(done.n, 1);
+    assert_int_equal(done.io[0].bio_ns, 20);
+    assert_int_equal(done.io[0].error, 0);
+    assert_int_equal(counts()->bios, 1);
+    bio(50, "R", 8, 16); // its first part is under way already: that is an I/O of the disk, it is none
+    at(BLOCK_SPLIT, 51, "R", 8, 8);
+    at(BLOCK_ISSUE, 52, "R", 8, 8);
+    again.sector = 16;
+    again.ts = 53;
+    block_match_event(match, &again);
+    at(BLOCK_COMPLETE, 60, "R", 8, 8);
+    assert_int_equal(done.n, 2);
+    assert_int_equal(done.io[1].what, BLOCK_IO_REQUEST);
+    assert_int_equal(done.io[1].error, 0);
+    assert_int_equal(done.io[1].bio_ns, 0);
+    for (uint64_t i = 0; i < 64; i++) // all of the room is free again
+        bio(100, "R", i * 8, 8);
+    assert_int_equal(counts()->table_full, 0);
 }
 
 // The flush is done for who asked last, though a worker of the kernel issues it.
@@ -385,11 +449,13 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_bio_and_its_request, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_device_without_requests, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_split_bio, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_piece_that_fails, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bios_that_join_a_request, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bios_that_join_a_request_of_a_bio, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_front_merge_with_a_bio_unknown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(operation_and_flags, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bios_of_flushes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bios_that_would_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(flushes_are_of_who_asked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(flushes_of_a_partition, set_up, tear_down),
         cmocka_unit_test_setup_teardown(flushes_of_many_disks, set_up, tear_down),

@@ -121,6 +121,34 @@ static void requeued(void **state) {
     assert_int_equal(counts()->requeues, 3);
 }
 
+static void on_requeued(void *ctx, const struct block_io *io) {
+    struct done *all = ctx;
+    if (io->what == BLOCK_IO_REQUEUED)
+        all->io[all->n++] = *io;
+}
+
+// The driver is busy, and refuses what was not issued yet: of which only the bio is known, or nothing.
+static void refused(void **state) {
+    (void)state;
+    struct block_match *any = block_match_new(64, on_requeued, &done);
+    struct block_event bio = forge_block(BLOCK_BIO_QUEUE, 10, "W", 8, 8), again = bio;
+    block_match_event(any, &bio);
+    again.kind = BLOCK_REQUEUE;
+    again.ts = 20;
+    again.tid = 7;
+    block_match_event(any, &again);
+    again.sector = 800;
+    block_match_event(any, &again);
+    assert_int_equal(done.n, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(done.io[i].dev, 7 << 20);
+        assert_int_equal(done.io[i].op, BLOCK_WRITE);
+        assert_int_equal(done.io[i].tid, i ? 7 : 42);
+    }
+    assert_int_equal(block_match_in_flight(any), 0);
+    block_match_free(any);
+}
+
 static void merged_away(void **state) {
     (void)state;
     at(BLOCK_START, 10, "W", 0, 8);
@@ -395,6 +423,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(one_sector_several_times, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_request_completes_in_pieces, set_up, tear_down),
         cmocka_unit_test_setup_teardown(requeued, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(merged_away, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_arrival_left_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(flushes, set_up, tear_down),

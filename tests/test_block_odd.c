@@ -179,6 +179,12 @@ static void failures_before_the_issue(void **state) {
     check_io(4, DISK, BLOCK_IO_REST, BLOCK_FLUSH, 50, 61, 0);
     assert_int_equal(done.n, 5);
     assert_int_equal(counts()->errors, 3);
+    on(DISK, BLOCK_BIO_QUEUE, 62, "FWFS", 512, 8); // the flush before a write fails, and so it is never issued
+    failed(DISK, 63, "FF", BLOCK_NO_SECTOR, 0);
+    failed(DISK, 64, "WS", 512, 8);
+    check_io(6, DISK, BLOCK_IO_BIO, BLOCK_WRITE, 62, 64, 4096);
+    assert_int_equal(done.io[6].error, -EIO);
+    assert_int_equal(done.n, 7);
     check_nothing_left();
     failed(DISK, 70, "R", 4096, 8); // of which nothing was known
     assert_int_equal(counts()->unmatched_completions, 1);
