@@ -55,6 +55,8 @@ enum {
     D_DISCARD_WAIT,
     D_FLUSHES,
     D_FLUSH_WAIT,
+    D_READ_SIZE,
+    D_WRITE_SIZE,
     D_SIZE,
     D_MODEL,
     D_COLUMNS
@@ -99,6 +101,8 @@ static const struct column disk_columns[D_COLUMNS] = {
         NUMBER("flushes_per_s", "FLUSH/s", UNIT_PER_S, 7, "Cache flushes completed per second (Linux 5.5 and later)"),
     [D_FLUSH_WAIT] = NUMBER("flush_wait_us", "FWAIT", UNIT_US, 8,
                             "Average time of a cache flush that completed (Linux 5.5 and later)"),
+    [D_READ_SIZE] = NUMBER("read_size_bytes", "R SIZE", UNIT_BYTES, 7, "Average length of a read that completed"),
+    [D_WRITE_SIZE] = NUMBER("write_size_bytes", "W SIZE", UNIT_BYTES, 7, "Average length of a write that completed"),
     [D_SIZE] = NUMBER("size_bytes", "SIZE", UNIT_BYTES, 8, "Size of the device"),
     [D_MODEL] = {.name = "model",
                  .title = "MODEL",
@@ -259,10 +263,15 @@ static bool disk_did_io(const uint64_t *fields) {
     return false;
 }
 
-// Average time of the operations that completed, in us; not measured when there were none.
+// What the sum is for each of the operations that completed; not measured when there were none.
+static double disk_each(const uint64_t *before, const uint64_t *now, size_t sum, size_t count) {
+    uint64_t all = counter_delta(before[sum], now[sum]), done = counter_delta(before[count], now[count]);
+    return all == PROC_MISSING || done == PROC_MISSING || done == 0 ? NAN : (double)all / (double)done;
+}
+
+// Their average time, in us.
 static double disk_wait(const uint64_t *before, const uint64_t *now, size_t ms, size_t count) {
-    uint64_t spent = counter_delta(before[ms], now[ms]), done = counter_delta(before[count], now[count]);
-    return spent == PROC_MISSING || done == PROC_MISSING || done == 0 ? NAN : (double)spent * 1e3 / (double)done;
+    return disk_each(before, now, ms, count) * 1e3;
 }
 
 static void disk_fill(struct disks *disks, struct disk *disk, const uint64_t *now, double seconds,
@@ -288,7 +297,9 @@ static void disk_fill(struct disks *disks, struct disk *disk, const uint64_t *no
     row[D_DISCARD_WAIT] = disk_wait(before, now, F_DISCARD_MS, F_DISCARDS);
     row[D_FLUSHES] = counter_rate(before[F_FLUSHES], now[F_FLUSHES], seconds);
     row[D_FLUSH_WAIT] = disk_wait(before, now, F_FLUSH_MS, F_FLUSHES);
-    for (uint16_t i = D_READS; i <= D_FLUSH_WAIT; i++)
+    row[D_READ_SIZE] = disk_each(before, now, F_READ_SECTORS, F_READS) * SECTOR;
+    row[D_WRITE_SIZE] = disk_each(before, now, F_WRITE_SECTORS, F_WRITES) * SECTOR;
+    for (uint16_t i = D_READS; i <= D_WRITE_SIZE; i++)
         table_builder_set_num(disks->builder, disk->slot, i, row[i]);
     if (disk->summed && !isnan(row[D_READ_BYTES]) && !isnan(row[D_WRITE_BYTES])) {
         sample->series[SYS_DISK_READ] += row[D_READ_BYTES];

@@ -45,12 +45,15 @@ static void rates_and_averages(void **state) {
     assert_near(fixture_num(&fixture, "devices", "vda", "read_wait_us"), 2000);
     assert_near(fixture_num(&fixture, "devices", "vda", "write_wait_us"), 2000);
     assert_near(fixture_num(&fixture, "devices", "vda", "read_merges_per_s"), 5);
+    assert_near(fixture_num(&fixture, "devices", "vda", "read_size_bytes"), 5120);
+    assert_near(fixture_num(&fixture, "devices", "vda", "write_size_bytes"), 4096);
     assert_near(fixture_num(&fixture, "devices", "vda", "discards_per_s"), 2);
     assert_near(fixture_num(&fixture, "devices", "vda", "discard_wait_us"), 50000);
     assert_near(fixture_num(&fixture, "devices", "vda", "flushes_per_s"), 1);
     assert_near(fixture_num(&fixture, "devices", "vda", "flush_wait_us"), 10000);
     assert_near(fixture_num(&fixture, "devices", "loop0", "reads_per_s"), 0);
-    assert_nan(fixture_num(&fixture, "devices", "loop0", "read_wait_us"));    // nothing completed
+    assert_nan(fixture_num(&fixture, "devices", "loop0", "read_wait_us")); // nothing completed
+    assert_nan(fixture_num(&fixture, "devices", "loop0", "read_size_bytes"));
     assert_near(fixture_num(&fixture, "devices", "loop1", "reads_per_s"), 2); // its first I/O counts at once
     assert_near(fixture.series[SYS_DISK_READ], 512000);                       // loop devices stand on others
     assert_near(fixture.series[SYS_DISK_WRITE], 102400);

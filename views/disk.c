@@ -21,7 +21,8 @@ static enum role device_role(const struct join *join, size_t row, const struct c
 static const struct table_spec devices = {
     .source = {.tables = {"devices", "block_devices"}, .sort = "util_pct"},
     .shown = "device util_pct total_us queue_us service_us reads_per_s writes_per_s errors_per_s in_flight "
-             "oldest_us read_bytes_per_s write_bytes_per_s read_p99_us write_p99_us last_error last_error_sector "
+             "oldest_us read_bytes_per_s write_bytes_per_s read_p99_us write_p99_us read_size_bytes write_size_bytes "
+             "last_error last_error_sector "
              "timeouts_per_s "
              "queue_length requeues_per_s sequential_pct read_p50_us read_p999_us write_p50_us flushes_per_s "
              "discards_per_s read_merges_per_s write_merges_per_s model",
@@ -36,7 +37,8 @@ static const struct row_spec device = {
     .source = {.tables = {"devices", "block_devices"}},
     .heading = "device",
     .shown = "util_pct total_us queue_us service_us reads_per_s writes_per_s read_bytes_per_s write_bytes_per_s "
-             "in_flight queue_length oldest_us errors_per_s read_p99_us write_p99_us sequential_pct timeouts_per_s "
+             "read_size_bytes write_size_bytes in_flight queue_length oldest_us errors_per_s read_p99_us write_p99_us "
+             "sequential_pct timeouts_per_s "
              "requeues_per_s flushes_per_s discards_per_s read_merges_per_s write_merges_per_s",
 };
 
