@@ -242,6 +242,18 @@ static void fill_devices(struct block_filler *filler, struct section *out) {
     table_builder_free(builder);
 }
 
+// A disk that is gone, or another one with its number (sda is pulled out, and a new sda put in).
+static void forget_gone(const struct block_names *names, struct block_stat *stat, uint32_t at, uint64_t now_ns) {
+    struct block_device *device = &stat->devices[at];
+    uint64_t gone = block_names_gone(names, device->dev), before = block_names_before(names, device->dev);
+    if (gone && gone + GONE_NS < now_ns)
+        block_stat_release(stat, at);
+    if (before == device->before_ns)
+        return;
+    device->before_ns = before;
+    block_stat_replaced(stat, at);
+}
+
 // What is under way on a disk that goes ends, and is told, within the kernel's own limits (30 s for SCSI, which tries
 // again). What is not, nobody will tell of.
 static void drop_gone(const struct block_names *names, struct block_match *match, uint32_t dev, uint64_t now_ns) {
@@ -269,8 +281,10 @@ void block_fill_disks(struct block_names *names, struct block_stat *stat, struct
     for (uint32_t i = 0; i < stat->n_devices; i++) {
         uint64_t sectors = block_names_sectors(names, stat->devices[i].dev);
         stat->devices[i].per_sector = sectors ? (double)BLOCK_PARTS / (double)sectors : 0;
-        if (fresh)
-            drop_gone(names, match, stat->devices[i].dev, now_ns);
+        if (!fresh)
+            continue;
+        drop_gone(names, match, stat->devices[i].dev, now_ns);
+        forget_gone(names, stat, i, now_ns);
     }
     const struct block_part *parts;
     size_t n = block_names_parts(names, &parts);

@@ -437,6 +437,35 @@ static void device_clear(struct block_device *device) {
     memset(device->slow, 0, sizeof(device->slow));
 }
 
+static void acc_release(struct hist_acc **accs, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (accs[i] && !accs[i]->count) {
+            free(accs[i]);
+            accs[i] = NULL;
+        }
+}
+
+void block_stat_release(struct block_stat *stat, uint32_t at) {
+    struct block_device *device = &stat->devices[at];
+    block_stat_settle(stat); // streams have the histograms' addresses
+    acc_release(device->latency, BLOCK_KEYS);
+    acc_release(device->queue, BLOCK_KEYS);
+    acc_release(device->total, BLOCK_KEYS);
+    acc_release(device->size, BLOCK_OPS);
+    acc_release(device->offset, BLOCK_OPS);
+}
+
+void block_stat_replaced(struct block_stat *stat, uint32_t at) {
+    struct block_device *device = &stat->devices[at];
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < stat->n_errors; i++)
+        if (stat->errors[i].dev != device->dev)
+            stat->errors[kept++] = stat->errors[i];
+    stat->n_errors = kept;
+    device->last_error = 0;
+    device->last_error_sector = 0;
+}
+
 static uint64_t ios_of(const void *ctx, uint32_t proc) {
     const struct block_stat *stat = ctx;
     return stat->procs[proc].ios;

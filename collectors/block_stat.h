@@ -28,7 +28,8 @@ struct block_device {
     double per_sector;                                                            // BLOCK_PARTS / sectors; 0: not known
     uint8_t slow[BLOCK_OPS]; // of the interval: for block_rare_slow
     uint64_t errors, timeouts, requeues, ios[BLOCK_OPS], bytes[BLOCK_OPS];
-    uint64_t busy_ns; // for the caller: BLOCK_NOT_KNOWN, or how long it had a request to work on
+    uint64_t before_ns; // for the caller: since when the disk was gone that had the number before it; 0: there was none
+    uint64_t busy_ns;   // for the caller: BLOCK_NOT_KNOWN, or how long it had a request to work on
     struct block_sequence_counts sequence;
     int32_t last_error; // since ktop started; 0: none
     uint64_t last_error_sector;
@@ -131,6 +132,10 @@ void block_stat_settle(struct block_stat *stat);
 void block_stat_count(struct block_stat *stat, const struct block_event *complete);
 // Index of the device, made when it is new.
 uint32_t block_stat_device(struct block_stat *stat, uint32_t dev);
+// Another disk has the device's number now: the errors that are known are not its own.
+void block_stat_replaced(struct block_stat *stat, uint32_t device);
+// The device is gone: what its histograms take is given back, as far as they are empty. It may come again.
+void block_stat_release(struct block_stat *stat, uint32_t device);
 // I/Os of the interval that are not among the newest that are kept: the oldest.
 static inline uint64_t block_stat_left_out(const struct block_stat *stat) {
     uint64_t left_out = stat->n_recent > BLOCK_EVENTS_KEPT ? stat->n_recent - BLOCK_EVENTS_KEPT : 0;
