@@ -268,16 +268,19 @@ static void on_bio_complete(struct block_match *match, const struct block_event 
     bio_end(match, f, event->ts);
 }
 
-// NVMe takes up to 256 discards in one request. Which bios joined it nobody tells, only how long they are together: the
-// ones that came first.
+// NVMe takes up to 256 discards in one request. Which bios joined it nobody tells, only how long they are together: of
+// those that came after its first one, those of the same thread (which held them back to send them together), and only
+// then, with an I/O scheduler, those of others; the ones that came first.
 static void discards_end(struct block_match *match, const struct flight *f, uint64_t ts, uint64_t sectors) {
-    struct place from = {0};
-    struct flight *bio;
-    while (sectors && (bio = order_discard(match, &from, f->io.dev, sectors, f->io.issue_ns))) {
-        sectors -= bio->bio_sectors;
-        bio->io.error = f->io.error;
-        bio->requested = true;
-        bio_data_end(match, bio, ts);
+    for (int others = 0; others < 2; others++) {
+        struct place from = {.since = f->io.bio_ns};
+        struct flight *bio;
+        while (sectors && (bio = order_discard(match, &from, f, sectors, others))) {
+            sectors -= bio->bio_sectors;
+            bio->io.error = f->io.error;
+            bio->requested = true;
+            bio_data_end(match, bio, ts);
+        }
     }
 }
 

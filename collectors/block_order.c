@@ -133,15 +133,15 @@ struct flight *order_append(const struct block_match *match, const struct block_
     return NULL;
 }
 
-struct flight *order_discard(const struct block_match *match, struct place *from, uint32_t dev, uint64_t sectors,
-                             uint64_t before_ns) {
-    from->group = group_of(ORDER_DISCARD, dev);
+struct flight *order_discard(const struct block_match *match, struct place *from, const struct flight *request,
+                             uint64_t sectors, bool others) {
+    from->group = group_of(ORDER_DISCARD, request->io.dev);
     struct flight *f = order_next(match, from);
-    for (int looks = LOOKS_ALL; f && looks && place_of(match, f)->since <= before_ns; looks--) {
+    for (int looks = LOOKS_ALL; f && looks && place_of(match, f)->since <= request->io.issue_ns; looks--) {
         *from = *place_of(match, f);
         from->slot++;
         bool waits = f->state == FLIGHT_BIO || f->state == FLIGHT_RIDER;
-        if (waits && f->bio_sectors <= sectors)
+        if (waits && f->bio_sectors <= sectors && (f->io.tid != request->io.tid) == others)
             return f;
         f = order_next(match, from);
     }

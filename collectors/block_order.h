@@ -38,10 +38,10 @@ struct flight *order_around(const struct block_match *match, enum order_of of, c
                             bool (*fits)(const struct flight *f, const struct block_event *event));
 // What was appended to the zone where the event's sector is: the oldest of its length.
 struct flight *order_append(const struct block_match *match, const struct block_event *event);
-// The oldest one that is not longer and came before that time, from *from on (zeroed: from the first one), which moves
-// behind it.
-struct flight *order_discard(const struct block_match *match, struct place *from, uint32_t dev, uint64_t sectors,
-                             uint64_t before_ns);
+// The oldest one on the request's disk that is not longer and came before its issue, of the request's thread or of
+// others, from *from on (where only `since` need be set), which moves behind it.
+struct flight *order_discard(const struct block_match *match, struct place *from, const struct flight *request,
+                             uint64_t sectors, bool others);
 // From now on all its bios are in the order, and those that there are.
 void disk_order(struct block_match *match, uint32_t dev);
 bool disk_is_ordered(struct block_match *match, uint32_t dev);

@@ -368,6 +368,49 @@ static void discards_in_one_request(void **state) {
     check_nothing_left();
 }
 
+static void of_thread(int32_t tid, uint64_t ts, uint64_t sector, uint32_t sectors) {
+    struct block_event event = forge_block(BLOCK_BIO_QUEUE, ts, "D", sector, sectors);
+    event.dev = DISK;
+    event.tid = tid;
+    block_match_event(match, &event);
+}
+
+// A thread holds its discards back, and sends them together: another thread's ones between them are requests of their
+// own, which were not issued yet, and so is an older one of its own.
+static void discards_of_two_threads(void **state) {
+    (void)state;
+    of_thread(43, 5, 9000, 64);
+    of_thread(42, 6, 8000, 64);
+    for (uint64_t i = 0; i < 3; i++) {
+        of_thread(42, 10 + 2 * i, i * 1000, 64);
+        of_thread(43, 11 + 2 * i, 5000 + i * 1000, 64);
+    }
+    on(DISK, BLOCK_ISSUE, 20, "D", 0, 192);
+    on(DISK, BLOCK_COMPLETE, 30, "D", 0, 192);
+    assert_int_equal(done.n, 3);
+    for (uint64_t i = 0; i < 3; i++)
+        check_io(i, DISK, i ? BLOCK_IO_REST : BLOCK_IO_REQUEST, BLOCK_DISCARD, 10 + 2 * i, 30, i ? 32768 : 98304);
+    on(DISK, BLOCK_ISSUE, 40, "D", 8000, 64);
+    on(DISK, BLOCK_COMPLETE, 41, "D", 8000, 64);
+    check_io(3, DISK, BLOCK_IO_REQUEST, BLOCK_DISCARD, 6, 41, 32768);
+    on(DISK, BLOCK_ISSUE, 50, "D", 9000, 256);
+    on(DISK, BLOCK_COMPLETE, 51, "D", 9000, 256);
+    assert_int_equal(done.n, 8);
+    for (size_t i = 4; i < 8; i++) {
+        assert_int_equal(done.io[i].tid, 43);
+        assert_int_equal(done.io[i].bio_ns, i == 4 ? 5 : 11 + 2 * (i - 5));
+        assert_int_equal(done.io[i].end_ns, 51);
+    }
+    // With an I/O scheduler those of others join as well.
+    of_thread(42, 60, 0, 64);
+    of_thread(43, 61, 1000, 64);
+    on(DISK, BLOCK_ISSUE, 70, "D", 0, 128);
+    on(DISK, BLOCK_COMPLETE, 80, "D", 0, 128);
+    assert_int_equal(done.n, 10);
+    assert_int_equal(done.io[9].tid, 43);
+    check_nothing_left();
+}
+
 static void count_only(void *ctx, const struct block_io *io) {
     *(uint64_t *)ctx += io->what != BLOCK_IO_REQUEUED;
 }
@@ -428,6 +471,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_disk_on_a_partition, set_up, tear_down),
         cmocka_unit_test_setup_teardown(several_paths, set_up, tear_down),
         cmocka_unit_test_setup_teardown(discards_in_one_request, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(discards_of_two_threads, set_up, tear_down),
         cmocka_unit_test(any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,11 @@ done
 [ "$(ls -d /sys/block/nvme*c*n* | wc -l)" = 2 ] || fail "there are not two paths: $(ls /sys/block)"
 sleep 0.5 # their partition tables are read
 
+# What it is asked for lies far apart below.
+dm over /dev/$single 2048 5
+io_load /dev/$over read 1 1 4096 random >/dev/null
+cp /bin/io_load /bin/small
+sleep 0.5
 watch disk 0.5
 for disk in $several $single; do
     sized $disk read 200 4 4096
@@ -24,15 +29,22 @@ for disk in $several $single; do
     sized $disk zero 20 1 65536
     sized $disk discard 20 1 1048576
 done
+# Discards of eight MB, which are eight of one each below; beside them those of another program.
+small /dev/$single discard 100 2 65536 random >/tmp/small &
+other=$!
+sized $over discard 20 1 8388608
+sized $over discard 40 3 8388608
+wait $other
+echo "load $single 0 small 2 $(cat /tmp/small) bytes 65536"
 # One path goes with I/O under way: the other one goes on.
 sized $several mix 4000 8 4096 >/tmp/mix &
 mixer=$!
 sleep 0.2
-device=$(readlink -f /sys/class/nvme/nvme1/device)
-echo 1 >$device/remove || fail "the path does not go"
+set -- /sys/block/nvme*c*n*
+echo 1 >"$(readlink -f "$2/device/device")/remove" || fail "the path does not go"
 wait $mixer
 cat /tmp/mix
 sized $several write 100 2 4096
-echo "disks several=$several single=$single"
+echo "disks several=$several single=$single over=$over"
 watch_end 0.5
 none_left

@@ -1,5 +1,6 @@
 // A device-mapper device that sends all I/O on to another disk, without the dmsetup program: dm_linear NAME DISK
-// [CHUNK]. What crosses a multiple of CHUNK (sectors) is cut there. Prints its numbers, MAJOR:MINOR.
+// [CHUNK [STRIDE]]. What crosses a multiple of CHUNK (sectors) is cut there; what follows goes STRIDE chunks further on
+// (no divisor of how many there are), else to the next one. Prints its numbers, MAJOR:MINOR.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/dm-ioctl.h>
@@ -14,7 +15,7 @@
 
 static union {
     struct dm_ioctl head;
-    char bytes[4096];
+    char bytes[1 << 16];
 } ask;
 
 static void control(int fd, unsigned long what, const char *name, const char *word) {
@@ -31,8 +32,8 @@ static void control(int fd, unsigned long what, const char *name, const char *wo
 }
 
 int main(int argc, char **argv) {
-    if (argc != 3 && argc != 4) {
-        fprintf(stderr, "usage: dm_linear NAME DISK [CHUNK]\n");
+    if (argc < 3 || argc > 5) {
+        fprintf(stderr, "usage: dm_linear NAME DISK [CHUNK [STRIDE]]\n");
         return 2;
     }
     uint64_t bytes;
@@ -46,13 +47,15 @@ int main(int argc, char **argv) {
     dev_t dev = ask.head.dev;
     memset(&ask, 0, sizeof(ask));
     uint64_t chunk = argc > 3 ? strtoull(argv[3], NULL, 10) : bytes / 512, at = sizeof(ask.head);
+    uint64_t stride = argc > 4 ? strtoull(argv[4], NULL, 10) : 1, whole = bytes / 512 / chunk * chunk;
     for (uint64_t first = 0, end; first < bytes / 512; first = end) {
         struct dm_target_spec *target = (struct dm_target_spec *)(ask.bytes + at);
         end = first + chunk < bytes / 512 ? first + chunk : bytes / 512;
         target->sector_start = first;
         target->length = end - first;
         strcpy(target->target_type, "linear");
-        int length = snprintf((char *)(target + 1), 256, "%s %lu", argv[2], first);
+        int length =
+            snprintf((char *)(target + 1), 256, "%s %lu", argv[2], first < whole ? first * stride % whole : first);
         target->next = (uint32_t)(sizeof(*target) + ((size_t)length + 8) / 8 * 8);
         at += target->next;
         ask.head.target_count++;
