@@ -96,9 +96,9 @@ dm() {
     eval "$1=$device"
 }
 
-# sized DEVICE OP COUNT DEPTH BYTES: a load whose operations are of that length.
+# sized DEVICE OP COUNT DEPTH BYTES [ORDER]: a load whose operations are of that length.
 sized() {
-    echo "load $1 0 $2 $4 $(io_load "/dev/$1" "$2" "$3" "$4" "$5" random) bytes $5"
+    echo "load $1 0 $2 $4 $(io_load "/dev/$1" "$2" "$3" "$4" "$5" "${6:-random}") bytes $5"
 }
 
 none_left() {

@@ -1,4 +1,4 @@
-# What is odd: bios that are cut, sent on and chained (dm, raid0), what has no letter (zeroes that are written, zones that are reset), a disk that
+# What is odd: bios that are cut, sent on and chained (dm, raid0), what has no letter (zeroes that are written, what is done to zones and appended to them), a disk that
 # goes off line with requests in its queue, disks that are taken away with requests under way.
 . /lib.sh
 
@@ -16,12 +16,16 @@ disk left discard=1
 disk right discard=1 completion_nsec=5000000
 disk under discard=1 size=4
 disk zoned zoned=1 zone_size=4
+disk zones zoned=1 zone_size=4 zone_nr_conv=1
 disk cut discard=1
 echo 64 >/sys/block/$cut/queue/max_sectors_kb
 disk gone completion_nsec=1500000000
 
 array md0 raid0 $left $right
 dm over /dev/$under 256
+# An empty zonefs: its superblock, in the zone that is none.
+printf '\123\106\117\132\005\253\277\131' | dd of=/dev/$zones conv=notrunc 2>/dev/null
+mkdir /tmp/zones && mount -t zonefs /dev/$zones /tmp/zones || fail "no zonefs"
 disks="md0 $over"
 [ ! -b /dev/sda ] || disks="$disks sda sdb sdc"
 for disk in $disks; do
@@ -47,7 +51,21 @@ for op in zero discard; do
 done
 sized $over fsync 20 1 4096
 sized md0 fsync 20 1 4096
-sized $zoned zone 12 1 4194304
+for op in zone open close finish; do sized $zoned $op 12 1 4194304 sequential; done
+sized $zoned zone 4 1 67108864 # all at once
+# To three zones at once. 5.10's zonefs appends; 6.1's takes what it appended for damage (a comparison with where the end is).
+case $(uname -r) in
+6.1.*) ;;
+*)
+    for zone in 0 1 2; do
+        bytes=$((zone == 2 ? 65536 : 4096))
+        echo "load $zones 0 append 1 $(io_load /tmp/zones/seq/$zone append 60 1 $bytes sequential) bytes $bytes" >/tmp/append$zone &
+        eval "writer$zone=$!"
+    done
+    wait $writer0 $writer1 $writer2
+    cat /tmp/append*
+    ;;
+esac
 sized $cut zero 20 1 65536
 sized $cut discard 20 1 65536
 if [ -b /dev/sda ]; then
@@ -79,6 +97,6 @@ under_way $gone
 rmdir $config/gone
 wait $reader
 echo "load $gone 0 read 4 $(cat /tmp/read) bytes 4096"
-echo "disks left=$left right=$right under=$under over=$over zoned=$zoned cut=$cut gone=$gone"
+echo "disks left=$left right=$right under=$under over=$over zoned=$zoned zones=$zones cut=$cut gone=$gone"
 watch_end 0.5
 none_left

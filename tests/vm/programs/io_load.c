@@ -1,6 +1,7 @@
 // A load on a disk that counts itself: io_load PATH OP COUNT THREADS BYTES random|sequential [FIRST]
-// OP: read, write, mix (half and half), fsync (a write and an fdatasync each); on a block device discard, zero (it
-// writes zeroes by itself) and zone (a zone is reset), which are counted as discards. Each thread has one operation
+// OP: read, write, mix (half and half), fsync (a write and an fdatasync each); append: what has been written of the
+// file (a zone of zonefs) goes on; on a block device discard, zero (it writes zeroes by itself), zone (zones are
+// reset), open, close and finish (the same of zones), which are counted as discards. Each thread has one operation
 // under way, with O_DIRECT, so THREADS is the queue depth; FIRST is the byte where sequential ones begin. Prints one
 // line: how many operations of each kind were done, how many of them failed, and their latency as the program saw it
 // (ns: min, mean, p50, p99, max).
@@ -62,7 +63,7 @@ static void *work(void *argument) {
         uint64_t start = now();
         if (range_ioctl) {
             struct blk_zone_range zone = {at / 512, bytes / 512};
-            w->errors += ioctl(fd, range_ioctl, range_ioctl == BLKRESETZONE ? (void *)&zone : (void *)range) != 0;
+            w->errors += ioctl(fd, range_ioctl, _IOC_SIZE(range_ioctl) ? (void *)&zone : (void *)range) != 0;
             w->discards++;
         } else if (reads) {
             w->errors += pread(fd, buffer, bytes, (off_t)at) != (ssize_t)bytes;
@@ -88,15 +89,18 @@ static int compare(const void *a, const void *b) {
 
 int main(int argc, char **argv) {
     if (argc != 7 && argc != 8) {
-        fprintf(stderr, "usage: io_load PATH read|write|mix|fsync|discard|zero|zone COUNT THREADS BYTES "
-                        "random|sequential [FIRST]\n");
+        fprintf(stderr, "usage: io_load PATH read|write|mix|fsync|append|discard|zero|zone|open|close|finish COUNT "
+                        "THREADS BYTES random|sequential [FIRST]\n");
         return 2;
     }
     op = argv[2];
-    range_ioctl = !strcmp(op, "discard") ? BLKDISCARD
-                  : !strcmp(op, "zero")  ? BLKZEROOUT
-                  : !strcmp(op, "zone")  ? BLKRESETZONE
-                                         : 0;
+    range_ioctl = !strcmp(op, "discard")  ? BLKDISCARD
+                  : !strcmp(op, "zero")   ? BLKZEROOUT
+                  : !strcmp(op, "zone")   ? BLKRESETZONE
+                  : !strcmp(op, "open")   ? BLKOPENZONE
+                  : !strcmp(op, "close")  ? BLKCLOSEZONE
+                  : !strcmp(op, "finish") ? BLKFINISHZONE
+                                          : 0;
     count = strtoull(argv[3], NULL, 10);
     int threads = atoi(argv[4]);
     bytes = strtoull(argv[5], NULL, 10);
@@ -108,7 +112,7 @@ int main(int argc, char **argv) {
     struct stat st;
     if (fstat(fd, &st))
         fail("stat");
-    size = (uint64_t)st.st_size;
+    size = !strcmp(op, "append") ? (uint64_t)st.st_blocks * 512 : (uint64_t)st.st_size;
     if (S_ISBLK(st.st_mode) && ioctl(fd, BLKGETSIZE64, &size))
         fail("size");
     latencies = calloc(count, sizeof *latencies);
