@@ -57,6 +57,7 @@ static double read_series(const struct frame *frame, const char *name, struct pl
 
 static double read_table(const struct frame *frame, const struct gauge_value *value, struct reading *out) {
     const struct table *table = frame_table(frame, value->table);
+    const struct table *better = value->better ? frame_table(frame, value->better) : NULL;
     int column = table ? table_column(table_def(table), value->column) : -1;
     double result = NAN;
     const union cell *row;
@@ -65,14 +66,17 @@ static double read_table(const struct frame *frame, const struct gauge_value *va
     const struct column *key = &table_def(table)->columns[0];
     out->unit = table_def(table)->columns[column].unit;
     for (size_t cursor = 0; (row = table_next(table, &cursor));) {
-        if (isnan(row[column].num))
+        double num = row[column].num;
+        if (isnan(num))
             continue;
+        if (num > 0) // of a thousand idle ones none is looked up
+            num = table_better(better, row, value->column, num);
         if (!value->largest) {
-            result = isnan(result) ? row[column].num : result + row[column].num;
-        } else if (!(row[column].num <= result)) { // also when there is no result yet
+            result = isnan(result) ? num : result + num;
+        } else if (!(num <= result)) { // also when there is no result yet
             char text[32];
-            size_t n = row[column].num > 0 ? column_format(key, row[0], text, sizeof text) : 0;
-            result = row[column].num;
+            size_t n = num > 0 ? column_format(key, row[0], text, sizeof text) : 0;
+            result = num;
             escape_text(text, n, out->key, sizeof out->key);
         }
     }

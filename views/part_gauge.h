@@ -12,6 +12,7 @@ struct gauge_value {
     const char *series;         // or, when NULL:
     const char *table, *column; // the contract's names
     bool largest;               // of a table: the largest row, and its key is shown; else the sum
+    const char *better;         // another table that may measure the column better (table_better); or NULL
     const char *name;           // in the text: "some", "r"; NULL: none
     enum role role;             // of its segment
     char ascii;                 // of its segment; 0: '|'

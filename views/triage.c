@@ -112,7 +112,8 @@ static const struct gauge meters[] = {
     {
         .label = "Busy disk",
         .help = "the device that had I/O in flight for the largest share of the time",
-        .values = {{.table = "devices", .column = "util_pct", .largest = true, .role = ROLE_READ}},
+        .values =
+            {{.table = "devices", .column = "util_pct", .better = "block_devices", .largest = true, .role = ROLE_READ}},
         .full = 100,
         .warning = 0.8,
         .critical = 0.95,
