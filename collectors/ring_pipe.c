@@ -156,8 +156,11 @@ static int pipe_configure(struct ring_pipe *pipe, const struct ring_pipe_config 
     long kib = pipe_number(pipe, "buffer_subbuf_size_kb");
     pipe->page_size = kib > 0 ? (uint32_t)kib * 1024 : (uint32_t)sysconf(_SC_PAGESIZE);
     *step = "setting the buffer's size";
-    for (uint32_t i = 0; i < pipe->n_cpus && !error; i++)
+    for (uint32_t i = 0; i < pipe->n_cpus && !error; i++) {
         error = pipe_size(pipe, i, config->buffer_kib);
+        if (error == -ENOENT) // numbers of CPUs may have gaps
+            error = 0;
+    }
     if (error)
         return error;
     *step = "reading the sub-buffers' header";

@@ -88,8 +88,24 @@ static void statistics_are_opened_once(void **state) {
     ring_pipe_free(pipe);
 }
 
+// A number below the highest that no CPU can have.
+static void a_gap_in_the_numbers(void **state) {
+    (void)state;
+    const struct ring_pipe_config config = {
+        .instance = root, .clock = "mono", .buffer_kib = 64, .max_kib = 64, .subbuf_kib = 4};
+    struct ring_pipe *pipe;
+    const char *step;
+    if (sysconf(_SC_NPROCESSORS_CONF) < 2)
+        skip();
+    forge();
+    move("per_cpu/cpu1/buffer_size_kb", "elsewhere");
+    assert_int_equal(ring_pipe_open(&config, &pipe, &step), 0);
+    ring_pipe_free(pipe);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(statistics_are_opened_once)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(statistics_are_opened_once),
+                                       cmocka_unit_test(a_gap_in_the_numbers)};
     snprintf(root, sizeof(root), "/tmp/ktop-ring-pipe-%d", (int)getpid());
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char command[96];
