@@ -180,7 +180,7 @@ static void test_gone(void **state) {
     press(pane, &live, KEY_VIEW_ENTER, true);
     expect_screen(pane, &first, 62, 8,
                   "─ One thing ─────── 0 of 2 frames, Right: in full, Esc: back ─\n"
-                  " ID 7  x\\e                                   not there (now)\n"
+                  " ID 7  x\\e                                    not there (now)\n"
                   " not measured: LOAD% READ/s MISS/s IPC nowhere\n"
                   " TIME\n"
                   " 12:00:02 not there\n"
@@ -251,7 +251,7 @@ static void test_full(void **state) {
     expect_screen(pane, &first, 62, 3,
                   "─ One thing ───────────────────── Left: over time, Esc: back ─\n"
                   " ID 7  x\\e\n"
-                  " it is not in this list at this time\n");
+                  " it is not in this list at this time: Left shows when it was\n");
     char *text = pane_written(pane, &live, FORMAT_TEXT);
     assert_non_null(strstr(text, "One thing\n  ID          7\n  NAME        x\\e\n  BORN"));
     expect_harmless(text);

@@ -94,7 +94,10 @@ static void draw(struct part_context *ctx) {
             return;
         area_text(ctx->area, 1, 0, ROLE_TEXT, self->heading);
         const char *unmeasured = part_unmeasured(ctx->part, ctx->look);
-        area_text(ctx->area, 1, 1, ROLE_DIM, unmeasured ? unmeasured : "it is not in this list at this time");
+        area_text(ctx->area, 1, 1, ROLE_DIM,
+                  unmeasured    ? unmeasured
+                  : spec->shown ? "it is not in this list at this time: Left shows when it was"
+                                : "it is not in this list at this time");
         return;
     }
     load_time(ctx);

@@ -181,8 +181,9 @@ void row_time_draw(struct row_time *self, const char *heading, struct area area)
     if (!points->n)
         return;
     area_text(area, 1, 0, ROLE_TEXT, heading);
+    static const char gone[] = " not there (now) ";
     if (!points->points[points->n - 1].there)
-        area_text(area, area.width - 18, 0, ROLE_WARNING, " not there (now)");
+        area_text(area, area.width - (int)strlen(gone), 0, ROLE_WARNING, gone); // to the end, over the heading's
     self->table_y = 1 + draw_charts(self, area_sub(area, 1, 1, area.width - 1, area.height - 1));
     draw_lines(self, area_sub(area, 1, self->table_y, area.width - 1, area.height - self->table_y));
 }
