@@ -47,7 +47,7 @@ struct flight *bio_add(struct block_match *match, const struct block_event *even
     f->io.bio_key = (uint8_t)((bio_key & ~7u) | f->io.op);
     // A write that flushes first, or is forced through, may be a sequence of requests with an end of its own.
     f->tail = !flush && f->io.op == BLOCK_WRITE && (f->io.rwbs[0] == 'F' || f->io.bio_key >> 3 & BLOCK_FUA);
-    if (match->n_odd || f->io.op == BLOCK_DISCARD)
+    if (match->n_odd || f->io.op == BLOCK_DISCARD || key >= NO_SECTOR_KEYS)
         flight_order(match, f);
     return f;
 }
@@ -104,7 +104,7 @@ static void on_split(struct block_match *match, const struct block_event *event)
         on_trim(match, event);
         return;
     }
-    struct flight *best = chain_oldest(match, event, event->sector, splits);
+    struct flight *best = chain_oldest(match, event, splits);
     if (!best)
         return;
     bool again = best->split && !(best->split & SPLIT_FIRST);
@@ -239,7 +239,7 @@ void bio_sequence_end(struct block_match *match, const struct block_event *event
         bio_end(match, f, event->ts);
         return;
     }
-    struct flight *flush = flight_find(match, event, FLUSH_BIO, FLIGHT_BIO);
+    struct flight *flush = order_no_sector(match, event, FLUSH_BIO, FLIGHT_BIO);
     if (!flush)
         return;
     flush->io.error = (int16_t)event->error;
@@ -248,15 +248,23 @@ void bio_sequence_end(struct block_match *match, const struct block_event *event
 }
 
 static bool ends_there(const struct flight *f, const struct block_event *event) {
-    return f->state == FLIGHT_BIO && (f->key == ZONE_BIO ? f->io.sector : f->key) + f->bio_sectors == event->sector;
+    return f->state == FLIGHT_BIO && f->key + f->bio_sectors == event->sector;
+}
+
+static struct flight *bio_of_no_length(struct block_match *match, const struct block_event *event) {
+    struct flight *zone = block_no_letter(event->rwbs) ? order_oldest(match, event, ZONE_BIO, is_of_zone) : NULL;
+    if (zone)
+        return zone;
+    disk_order(match, event->dev); // some drivers (brd) move it forward as they work
+    return order_around(match, ORDER_BIO, event, ends_there);
 }
 
 static void on_bio_complete(struct block_match *match, const struct block_event *event) {
-    struct flight *f = flight_find(match, event, is_flush_bio(event) ? FLUSH_BIO : event->sector, FLIGHT_BIO);
-    if (!event->sectors && !is_flush_bio(event)) { // some drivers (brd) move it forward as they work
-        disk_order(match, event->dev);
-        f = order_around(match, ORDER_BIO, event, ends_there);
-    }
+    struct flight *f;
+    if (event->sectors || is_flush_bio(event))
+        f = flight_find_any(match, event, event->sectors ? event->sector : FLUSH_BIO, FLIGHT_BIO);
+    else
+        f = bio_of_no_length(match, event);
     if (!f) {
         match->counts.unmatched_bios++;
         return;

@@ -13,9 +13,10 @@
 
 #define OWN_PLACES 256 // of a hash table: of ktop's own threads
 #define OWN_MAX (OWN_PLACES / 4)
-#define INDEX_MIN 1024        // heads of chains: they fit the first cache beside everything else
-#define INDEX_ROOM 4          // heads for each flight
-#define NO_SECTOR_MAX 1024    // flushes of one device that are waited for; more means their ends are not told
+#define INDEX_MIN 1024     // heads of chains: they fit the first cache beside everything else
+#define INDEX_ROOM 4       // heads for each flight
+#define NO_SECTOR_MAX 1024 // flushes of one device that are waited for; more means their ends are not told
+#define NO_SECTOR_KEYS (BLOCK_NO_SECTOR - 31) // from here on: many are alike, and found by the order instead
 #define OLD_NS 60000000000ull // an arrival without an issue for so long was merged from the front; an issue is suspect
 
 // A request whose end was not told, not even as lost: another one of the same sector, so much younger, ends before it.
@@ -75,7 +76,8 @@ struct busy {
     uint32_t dev; // 0: an empty place
     uint32_t in_flight;
     uint64_t since, ns; // since: in_flight is above 0, or the last look; ns: before that, since the last look
-    uint64_t ordered;   // not 0: all of its bios have a place in the order; 32 bytes: where one is, is a shift
+    uint32_t ordered;   // not 0: all of its bios have a place in the order
+    uint32_t no_sector; // how much of what is in flight on it has none; 32 bytes: where one is, is a shift
 };
 
 struct writer {
@@ -132,6 +134,8 @@ static inline uint32_t hash_key(uint32_t dev, uint64_t key) {
 }
 
 static inline void index_add(struct block_match *match, struct flight *f, uint32_t hash) {
+    if (__builtin_expect(f->key >= NO_SECTOR_KEYS, 0))
+        return;
     uint32_t *head = &match->index[hash & match->mask];
     f->next = *head;
     *head = (uint32_t)(f - match->pool) + 1;
@@ -237,7 +241,8 @@ static inline struct flight *flight_add(struct block_match *match, uint32_t dev,
 static inline void flight_remove(struct block_match *match, struct flight *f) {
     if (__builtin_expect(f->ordered || f->split, 0))
         flight_leave(match, f);
-    index_remove(match, f);
+    if (__builtin_expect(f->key < NO_SECTOR_KEYS, 1))
+        index_remove(match, f);
     flight_state(match, f, FLIGHT_FREE);
     f->next = match->free_list;
     match->free_list = (uint32_t)(f - match->pool) + 1;
@@ -246,7 +251,8 @@ static inline void flight_remove(struct block_match *match, struct flight *f) {
 }
 
 static inline void flight_move(struct block_match *match, struct flight *f, uint64_t key) {
-    index_remove(match, f);
+    if (f->key < NO_SECTOR_KEYS)
+        index_remove(match, f);
     f->key = key;
     index_add(match, f, hash_key(f->io.dev, key));
     if (__builtin_expect(f->ordered, 0))
@@ -308,9 +314,20 @@ static inline struct flight *flight_find(struct block_match *match, const struct
     return __builtin_expect(f && f->next, 0) ? flight_best(match, chain_next(match, f), f, event, key) : f;
 }
 
-// The oldest bio with that key that fits.
-struct flight *chain_oldest(const struct block_match *match, const struct block_event *event, uint64_t key,
+// The same of a key that may be beyond all sectors.
+static inline struct flight *flight_find_any(struct block_match *match, const struct block_event *event, uint64_t key,
+                                             uint8_t state) {
+    if (__builtin_expect(key >= NO_SECTOR_KEYS, 0))
+        return order_no_sector(match, event, key, state);
+    return flight_find(match, event, key, state);
+}
+
+// The oldest bio at the event's sector that fits.
+struct flight *chain_oldest(const struct block_match *match, const struct block_event *event,
                             bool (*fits)(const struct flight *f, const struct block_event *event));
+
+// Whether it is a bio that does what the event says to the zone at its sector.
+bool is_of_zone(const struct flight *f, const struct block_event *event);
 
 // What has no sector gets a key beyond all sectors, by kind of operation.
 static inline uint64_t event_key(const struct block_event *event) {

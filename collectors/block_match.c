@@ -45,11 +45,12 @@ struct flight *flight_best(struct block_match *match, struct flight *f, struct f
     return best;
 }
 
-struct flight *chain_oldest(const struct block_match *match, const struct block_event *event, uint64_t key,
+struct flight *chain_oldest(const struct block_match *match, const struct block_event *event,
                             bool (*fits)(const struct flight *f, const struct block_event *event)) {
     struct flight *best = NULL;
-    for (struct flight *f = chain_first(match, event->dev, key); f; f = chain_next(match, f))
-        if (flight_fits(f, event, key, FLIGHT_BIO) && fits(f, event) && (!best || f->io.bio_ns < best->io.bio_ns))
+    for (struct flight *f = chain_first(match, event->dev, event->sector); f; f = chain_next(match, f))
+        if (flight_fits(f, event, event->sector, FLIGHT_BIO) && fits(f, event) &&
+            (!best || f->io.bio_ns < best->io.bio_ns))
             best = f;
     return best;
 }
@@ -80,12 +81,10 @@ uint8_t rwbs_take(struct block_match *match, struct flight *f, const struct bloc
 }
 
 void limit_no_sector(struct block_match *match, const struct block_event *event, uint64_t key, uint8_t state) {
-    uint32_t n = 0;
-    for (const struct flight *f = chain_first(match, event->dev, key); f; f = chain_next(match, f))
-        n += f->key == key && f->io.dev == event->dev;
-    if (n < NO_SECTOR_MAX)
+    const struct busy *busy = busy_of(match, event->dev);
+    if (!busy || busy->no_sector < NO_SECTOR_MAX)
         return;
-    struct flight *oldest = flight_find(match, event, key, state);
+    struct flight *oldest = flight_find_any(match, event, key, state);
     if (!oldest)
         return;
     flight_remove(match, oldest);
@@ -130,7 +129,7 @@ static void flush_for(struct block_match *match, struct flight *f) {
     memcpy(f->io.comm, asker->comm, BLOCK_COMM);
 }
 
-static bool is_of_zone(const struct flight *f, const struct block_event *event) {
+bool is_of_zone(const struct flight *f, const struct block_event *event) {
     // A program's command at the first zone has no flags.
     return f->io.sector == event->sector && f->io.bio_key == block_key_of(event->rwbs, BLOCK_OTHER);
 }
@@ -140,7 +139,7 @@ static __attribute__((noinline)) struct flight *zone_bio_take(struct block_match
                                                               const struct block_event *event, uint64_t key) {
     if (!match->by_state[FLIGHT_BIO])
         return NULL;
-    struct flight *best = chain_oldest(match, event, ZONE_BIO, is_of_zone);
+    struct flight *best = order_oldest(match, event, ZONE_BIO, is_of_zone);
     if (!best)
         return NULL;
     limit_no_sector(match, event, key, FLIGHT_ISSUED);
@@ -154,8 +153,8 @@ static void on_issue(struct block_match *match, const struct block_event *event)
         return;
     uint64_t key = event_key(event);
     match->counts.issued++;
-    struct flight *f = match->by_state[FLIGHT_QUEUED] ? flight_find(match, event, key, FLIGHT_QUEUED) : NULL;
-    struct flight *old = match->any_suspect ? flight_find(match, event, key, FLIGHT_ISSUED) : NULL;
+    struct flight *f = match->by_state[FLIGHT_QUEUED] ? flight_find_any(match, event, key, FLIGHT_QUEUED) : NULL;
+    struct flight *old = match->any_suspect ? flight_find_any(match, event, key, FLIGHT_ISSUED) : NULL;
     if (old && old->suspect) {
         flight_give_up(match, old);
         match->counts.abandoned++;
@@ -190,22 +189,23 @@ static void on_issue(struct block_match *match, const struct block_event *event)
     f->no_letter = key == event->sector && block_no_letter(event->rwbs);
     if (!f->io.requeues || !f->io.bytes)
         f->io.bytes = event->bytes;
-    bool flushed = f->io.rwbs[0] == 'F'; // before it, by its bio's letters
+    bool only_forced = f->tail && f->io.rwbs[0] != 'F'; // by its bio's letters
     f->io.key = rwbs_take(match, f, event);
     f->io.op = block_key_op(f->io.key);
-    f->tail &= flushed || !(f->io.key >> 3 & BLOCK_FUA); // the disk forces it through by itself: no flush follows
-    if (f->no_letter || f->io.op == BLOCK_DISCARD)
+    if (only_forced && f->io.key >> 3 & BLOCK_FUA)
+        f->tail = false; // the disk forces it through by itself: no flush follows
+    if (f->no_letter || f->io.op == BLOCK_DISCARD || key != event->sector)
         flight_order(match, f);
 }
 
 static void on_requeue(struct block_match *match, const struct block_event *event) {
     match->counts.requeues++;
     uint64_t key = event_key(event);
-    struct flight *f = flight_find(match, event, key, FLIGHT_ISSUED);
+    struct flight *f = flight_find_any(match, event, key, FLIGHT_ISSUED);
     if (!f) // refused before it was issued: it still waits
-        f = flight_find(match, event, key, FLIGHT_QUEUED);
+        f = flight_find_any(match, event, key, FLIGHT_QUEUED);
     if (!f && event->sectors) // the same, where nobody tells of requests
-        f = flight_find(match, event, key, FLIGHT_BIO);
+        f = flight_find_any(match, event, key, FLIGHT_BIO);
     struct block_io io = {.dev = event->dev,
                           .op = (uint8_t)block_event_op(event),
                           .tid = event->tid,
@@ -225,7 +225,7 @@ static void on_requeue(struct block_match *match, const struct block_event *even
 
 static void on_merge(struct block_match *match, const struct block_event *event) {
     match->counts.merges++;
-    struct flight *f = flight_find(match, event, event_key(event), FLIGHT_QUEUED);
+    struct flight *f = flight_find_any(match, event, event_key(event), FLIGHT_QUEUED);
     if (!f) // known by its bio alone
         f = flight_find(match, event, event->sector, FLIGHT_BIO);
     if (!f)
@@ -306,7 +306,7 @@ static void on_complete(struct block_match *match, const struct block_event *eve
         return;
     uint8_t op = (uint8_t)block_event_op(event);
     uint64_t key = event_key(event);
-    struct flight *f = flight_find(match, event, key, FLIGHT_ISSUED);
+    struct flight *f = flight_find_any(match, event, key, FLIGHT_ISSUED);
     // What is appended to a zone ends where it was put, which is not where it was issued: at the zone's beginning.
     if (!f && block_no_letter(event->rwbs) && key == event->sector)
         f = order_append(match, event);

@@ -28,6 +28,12 @@ static uint32_t slot_of(const struct block_match *match, const struct flight *f)
     return (uint32_t)(f - match->pool) + 1;
 }
 
+static void no_sector_count(struct block_match *match, const struct place *place, uint32_t add) {
+    struct busy *busy = place->group >> 32 == ORDER_NONE ? busy_of(match, (uint32_t)place->group) : NULL;
+    if (busy)
+        busy->no_sector += add;
+}
+
 static void order_add(struct block_match *match, struct flight *f, enum order_of of, uint64_t begin, uint64_t since) {
     uint32_t slot = slot_of(match, f), *at = &match->order;
     struct node *nodes = match->nodes, *node = &nodes[slot - 1];
@@ -50,6 +56,7 @@ static void order_add(struct block_match *match, struct flight *f, enum order_of
     }
     *before = *after = 0;
     f->ordered = true;
+    no_sector_count(match, &node->place, 1);
 }
 
 static void order_remove(struct block_match *match, struct flight *f) {
@@ -70,6 +77,7 @@ static void order_remove(struct block_match *match, struct flight *f) {
         }
     *at = left | right;
     f->ordered = false;
+    no_sector_count(match, &node->place, UINT32_MAX);
 }
 
 // The last one before that place, or the first one that is not; NULL: there is none.
@@ -148,6 +156,52 @@ struct flight *order_discard(const struct block_match *match, struct place *from
     return NULL;
 }
 
+static struct flight *order_first(const struct block_match *match, struct place *place, uint32_t dev, uint64_t key) {
+    *place = (struct place){.group = group_of(ORDER_NONE, dev), .begin = key};
+    return order_next(match, place);
+}
+
+// The one behind it with the same key.
+static struct flight *order_alike(const struct block_match *match, struct place *place, const struct flight *f) {
+    uint64_t key = place->begin;
+    *place = *place_of(match, f);
+    place->slot++;
+    struct flight *next = order_next(match, place);
+    return next && next->key == key ? next : NULL;
+}
+
+// Nothing that may come behind it is better: an end that nobody told would be older by far.
+static bool is_best(const struct flight *f, const struct block_event *event, uint8_t state) {
+    bool another = state == FLIGHT_ISSUED && f->io.op == BLOCK_OTHER && f->io.sector != event->sector;
+    return !f->suspect && !another && event->ts - flight_since(f, state) <= LEFT_OVER_NS;
+}
+
+struct flight *order_no_sector(struct block_match *match, const struct block_event *event, uint64_t key,
+                               uint8_t state) {
+    struct place place;
+    struct flight *best = NULL, *f = order_first(match, &place, event->dev, key);
+    for (int looks = LOOKS; f && f->key == key && looks; looks--) {
+        if (flight_fits(f, event, key, state) && (!best || flight_better(f, best, event)))
+            best = f;
+        if (best && is_best(best, event, state))
+            break;
+        f = order_alike(match, &place, f);
+    }
+    return best;
+}
+
+struct flight *order_oldest(const struct block_match *match, const struct block_event *event, uint64_t key,
+                            bool (*fits)(const struct flight *f, const struct block_event *event)) {
+    struct place place;
+    struct flight *f = order_first(match, &place, event->dev, key);
+    for (int looks = LOOKS_ALL; f && f->key == key && looks; looks--) {
+        if (flight_fits(f, event, key, FLIGHT_BIO) && fits(f, event))
+            return f;
+        f = order_alike(match, &place, f);
+    }
+    return NULL;
+}
+
 bool disk_is_ordered(struct block_match *match, uint32_t dev) {
     const struct busy *busy = match->n_odd ? busy_of(match, dev) : NULL;
     return busy && busy->ordered;
@@ -167,12 +221,14 @@ void disk_order(struct block_match *match, uint32_t dev) {
 void flight_order(struct block_match *match, struct flight *f) {
     if (f->ordered)
         order_remove(match, f);
-    if (f->state == FLIGHT_TAIL)
+    if (f->key >= NO_SECTOR_KEYS)
+        order_add(match, f, ORDER_NONE, f->key, flight_since(f, f->state));
+    else if (f->state == FLIGHT_TAIL)
         order_add(match, f, ORDER_TAIL, f->io.sector, f->io.issue_ns);
     else if (f->state == FLIGHT_ISSUED && f->no_letter)
         order_add(match, f, ORDER_APPEND, f->key, f->io.issue_ns);
     else if (f->state == FLIGHT_BIO && disk_is_ordered(match, f->io.dev))
-        order_add(match, f, ORDER_BIO, f->key == ZONE_BIO ? f->io.sector : f->key, f->io.bio_ns);
+        order_add(match, f, ORDER_BIO, f->key, f->io.bio_ns);
     else if ((f->state == FLIGHT_BIO || f->state == FLIGHT_RIDER) && f->io.op == BLOCK_DISCARD)
         order_add(match, f, ORDER_DISCARD, 0, f->io.bio_ns);
 }

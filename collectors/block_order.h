@@ -11,6 +11,7 @@ enum order_of {
     ORDER_TAIL,    // writes after which a flush may follow, by sector
     ORDER_APPEND,  // requests that may end at another sector, by the one where they were issued
     ORDER_DISCARD, // bios without a request of their own, by age
+    ORDER_NONE,    // what has no sector, by its key
 };
 
 struct place {
@@ -42,6 +43,11 @@ struct flight *order_append(const struct block_match *match, const struct block_
 // others, from *from on (where only `since` need be set), which moves behind it.
 struct flight *order_discard(const struct block_match *match, struct place *from, const struct flight *request,
                              uint64_t sectors, bool others);
+// With a key beyond all sectors: the one that the event means, as flight_find.
+struct flight *order_no_sector(struct block_match *match, const struct block_event *event, uint64_t key, uint8_t state);
+// The oldest bio of that kind that fits.
+struct flight *order_oldest(const struct block_match *match, const struct block_event *event, uint64_t key,
+                            bool (*fits)(const struct flight *f, const struct block_event *event));
 // From now on all its bios are in the order, and those that there are.
 void disk_order(struct block_match *match, uint32_t dev);
 bool disk_is_ordered(struct block_match *match, uint32_t dev);

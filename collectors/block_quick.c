@@ -19,7 +19,7 @@ ALWAYS bool record_read(struct block_match *match, struct record *r) {
     memcpy(&r->sector, r->bytes + BLOCK_AT_SECTOR, sizeof(r->sector));
     r->dev = block_load32(r->bytes, BLOCK_AT_DEV);
     r->sectors = block_load32(r->bytes, BLOCK_AT_SECTORS);
-    return r->ts >= match->now && r->sector != BLOCK_NO_SECTOR;
+    return r->ts >= match->now && r->sector < NO_SECTOR_KEYS;
 }
 
 // Of an end no more is asked than that it has a sector, and is not of a discard: others may have joined it.

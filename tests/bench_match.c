@@ -109,6 +109,16 @@ static void flush_ends(struct load *load, uint64_t nth) {
     (void)nth;
 }
 
+// NVMe's, of io_uring.
+static void command_comes(struct load *load, uint64_t nth) {
+    (void)nth;
+    take(load, BLOCK_ISSUE, "N", 0, 0);
+}
+static void command_ends(struct load *load, uint64_t nth) {
+    (void)nth;
+    take(load, BLOCK_COMPLETE, "N", BLOCK_NO_SECTOR, 0);
+}
+
 static double cpu_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -142,6 +152,7 @@ int main(int argc, char **argv) {
     run("writes with a flush behind them", in_flight, ios, forced_comes, forced_ends);
     run("discards, four in one request", in_flight, ios, discard_comes, discard_ends);
     run("appends to 256 zones", in_flight, ios, append_comes, append_ends);
+    run("commands of a program, 1000 at once", in_flight < 1000 ? in_flight : 1000, ios, command_comes, command_ends);
     run("flushes whose ends are not told", in_flight, ios, flush_comes, flush_ends);
     return 0;
 }

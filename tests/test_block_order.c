@@ -173,6 +173,57 @@ static void appends_to_one_zone(void **state) {
     check_appends(1);
 }
 
+// Commands of programs have no sector: they end in the order in which they were issued. So do flushes, and what is done
+// to one zone; of many devices at once, some with ends that are not told.
+static void no_sectors(void **state) {
+    (void)state;
+    enum { DEPTH = 300, DISKS = 4 };
+    uint64_t ts = 10, issued[DISKS] = {0}, ended[DISKS] = {0};
+    struct block_match *any = block_match_new(4096, on_done, &done);
+    for (uint32_t i = 0; i < 20000; i++) {
+        uint32_t disk = (uint32_t)rand() % DISKS;
+        bool issue = issued[disk] == ended[disk] || (issued[disk] - ended[disk] < DEPTH && rand() % 2);
+        const char *word = disk ? "N" : "FF";
+        struct block_event event = forge_block(issue ? BLOCK_ISSUE : BLOCK_COMPLETE, ++ts, word, 0, 0);
+        event.dev = DISK + disk;
+        event.bytes = (uint32_t)(issued[disk] % 65536 + 1);
+        event.sector = issue ? 0 : BLOCK_NO_SECTOR;
+        done.n = 0;
+        block_match_event(any, &event);
+        assert_int_equal(done.n, !issue);
+        if (!issue)
+            assert_int_equal(done.io[0].bytes, ended[disk]++ % 65536 + 1);
+        issued[disk] += issue;
+    }
+    for (uint32_t disk = 0; disk < DISKS; disk++) {
+        assert_int_equal(busy_of(any, DISK + disk)->no_sector, issued[disk] - ended[disk]);
+        block_match_drop(any, DISK + disk, UINT64_MAX);
+        assert_int_equal(busy_of(any, DISK + disk)->no_sector, 0);
+    }
+    assert_int_equal(any->used, 0);
+    assert_int_equal(any->order, 0);
+    assert_int_equal(block_match_counts(any)->abandoned, 0);
+    block_match_free(any);
+}
+
+// Of a disk without requests: what is done to its zones, beside bios that end where they end.
+static void zones_without_requests(void **state) {
+    (void)state;
+    at(BLOCK_BIO_QUEUE, 10, "NS", 8192, 0);
+    at(BLOCK_BIO_QUEUE, 11, "NS", 0, 0);
+    at(BLOCK_BIO_QUEUE, 12, "NS", 8192, 0);
+    at(BLOCK_BIO_QUEUE, 13, "WS", 8184, 8);
+    static const uint64_t sectors[] = {0, 8192, 8192}, begin[] = {11, 10, 12};
+    for (uint64_t i = 0; i < 3; i++) {
+        at(BLOCK_BIO_COMPLETE, 20 + i, "NS", sectors[i], 0);
+        assert_int_equal(done.n, i + 1);
+        assert_int_equal(done.io[i].bio_ns, begin[i]);
+    }
+    at(BLOCK_BIO_COMPLETE, 30, "WS", 8192, 0);
+    assert_int_equal(done.io[3].bio_ns, 13);
+    assert_int_equal(match->used, 0);
+}
+
 // The first piece of a bio is given up: what has its place now is nobody's first piece.
 static void a_first_piece_given_up(void **state) {
     (void)state;
@@ -226,6 +277,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(flush_sequences, many_begin, many_end),
         cmocka_unit_test_setup_teardown(appends_to_zones, many_begin, many_end),
         cmocka_unit_test_setup_teardown(appends_to_one_zone, many_begin, many_end),
+        cmocka_unit_test_setup_teardown(no_sectors, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(zones_without_requests, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_first_piece_given_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_first_of_a_disk, set_up, tear_down),
     };
