@@ -238,7 +238,7 @@ static void a_part_of_a_flood(void **state) {
                 "  20.0ms        8 slow\n\n\n\n\n\n\n\n\n\n");
     pane_set_filter(pane, "latency_us>10000");
     expect_list(pane, &look,
-                "- > I/Os, newest first ------------------------- 1 of 5 kept: latency_us>10000 -\n"
+                "- > I/Os, newest first ----------------- 1 of 5 kept of 100k: latency_us>10000 -\n"
                 " SERVICE   SECTOR KEPT\n"
                 "  20.0ms        8 slow\n\n\n\n\n\n\n\n\n\n\n\n\n\n");
     pane_free(pane);

@@ -229,7 +229,7 @@ static void failed_calls(void **state) {
                  "\n");
     forge_expect(pane, &look, 80, 5, false, // of the title's right end the filter has room
                  "calls/s       812k  errors/s      1200  in progress    212  recorded %     100\n"
-                 "─ ▸ Slowest and failed ────── 1 of 2 kept: pid=200 syscall=openat error=ENOENT ─\n"
+                 "─ ▸ Slowest and failed ─ 1 of 2 kept of 4: pid=200 syscall=openat error=ENOENT ─\n"
                  " LATENCY COMMAND         SYSCALL              PID ARGUMENTS\n"
                  "   900us cc1             openat               200 AT_FDCWD, \"/usr/include/none.…\n"
                  "\n");

@@ -42,7 +42,7 @@ static void brief_filter(const struct part_context *ctx, const char *filter, cha
     struct filter parsed;
     size_t used = 0;
 
-    snprintf(out, size, "%s", filter);
+    escape_text(filter, strlen(filter), out, size);
     if (!filter_parse(filter, ctx->look->frame, &parsed))
         return;
     for (size_t i = 0; i < parsed.n && used < size; i++) {
@@ -53,23 +53,28 @@ static void brief_filter(const struct part_context *ctx, const char *filter, cha
     }
 }
 
+// The longest of them that has room; with the last one, cut, where none has.
 static void add_filter(struct part_context *ctx, const struct rows *rows, const char *asked, char *out, size_t size) {
-    char filter[4 * FILTER_SIZE], all[160], few[64], brief[4 * FILTER_SIZE];
+    char filter[4 * FILTER_SIZE], brief[4 * FILTER_SIZE], all[160], part[64], few[64], total[24];
+    const struct { const char *before, *filter; } ways[] = {{all, filter}, {part, filter}, {part, brief}, {few, brief}};
+    size_t i = 0, n = sizeof(ways) / sizeof(ways[0]);
 
     escape_text(asked, strlen(asked), filter, sizeof(filter));
-    snprintf(all, sizeof(all), "%s%s", out, out[0] ? ", " : "");
+    brief_filter(ctx, asked, brief, sizeof(brief));
+    snprintf(all, sizeof(all), "%s%sfilter ", out, out[0] ? ", " : "");
     snprintf(few, sizeof(few), rows->left_out ? "%zu of %zu kept: " : "%zu of %zu: ", rows->n, rows->n_all);
-    snprintf(out, size, "%sfilter %s", all, filter);
-    if (text_width(out) > ctx->room)
+    unit_format(UNIT_COUNT, (double)(rows->n_all + rows->left_out), total, sizeof(total));
+    snprintf(part, sizeof(part), "%s", few);
+    if (rows->left_out)
+        snprintf(part, sizeof(part), "%zu of %zu kept of %s: ", rows->n, rows->n_all, total);
+    while (i < n - 1 && text_width(ways[i].before) + text_width(ways[i].filter) > ctx->room)
+        i++;
+    int room = ctx->room - text_width(ways[i].before);
+    if (room >= 8 && text_width(ways[i].filter) > room) {
+        escape_fit(brief, room, filter, sizeof(filter));
         snprintf(out, size, "%s%s", few, filter);
-    if (text_width(out) > ctx->room) {
-        brief_filter(ctx, filter, brief, sizeof(brief));
-        snprintf(out, size, "%s%s", few, brief);
-        int room = ctx->room - text_width(few);
-        if (room >= 8 && text_width(brief) > room) {
-            escape_fit(brief, room, filter, sizeof(filter));
-            snprintf(out, size, "%s%s", few, filter);
-        }
+    } else {
+        snprintf(out, size, "%s%s", ways[i].before, ways[i].filter);
     }
     snprintf(ctx->brief, sizeof(ctx->brief), "filtered"); // the last line has it
 }
