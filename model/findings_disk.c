@@ -83,7 +83,7 @@ void check_disk_saturated(struct scan *scan) {
     waits.tasks = waits.some >= 20 || (isnan(waits.some) && scan_series(scan, "cpu_iowait_pct") >= 10);
     size_t cursor = 0;
     for (const union cell *row; at.name >= 0 && (row = table_next(table, &cursor));)
-        if (!is_disk_stopped(def, row)) // that is worse, and told by another rule
+        if (!is_disk_stopped(scan, def, row)) // that is worse, and told by another rule
             check_device(scan, row, &at, &waits);
 }
 

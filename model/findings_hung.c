@@ -29,10 +29,6 @@ static double ended_per_s(const struct table_def *def, const union cell *row) {
     return sum;
 }
 
-bool is_disk_stopped(const struct table_def *def, const union cell *row) {
-    return scan_num(row, table_column(def, "in_flight")) >= 1 && ended_per_s(def, row) == 0;
-}
-
 // Of the I/Os in flight on the device.
 struct oldest {
     double age_s; // NAN: not known
@@ -79,6 +75,12 @@ static struct oldest oldest_of(struct scan *scan, const struct table_def *def, c
     return oldest;
 }
 
+// A flush of the disk's cache before or after a write is none that the kernel counts as in flight.
+bool is_disk_stopped(struct scan *scan, const struct table_def *def, const union cell *row) {
+    return ended_per_s(def, row) == 0 &&
+           (scan_num(row, table_column(def, "in_flight")) >= 1 || oldest_of(scan, def, row).age_s > 0);
+}
+
 // stopped_s: for so long none has ended; 0: others do.
 static void check_oldest(struct scan *scan, const struct oldest *oldest, double stopped_s, double ended) {
     const char *device = text_bytes(oldest->who.device);
@@ -114,7 +116,7 @@ void check_disk_hung(struct scan *scan) {
     for (const union cell *row; def && table_column(def, "device") >= 0 && (row = table_next(table, &cursor));) {
         struct oldest oldest = oldest_of(scan, def, row);
         const char *device = text_bytes(oldest.who.device);
-        double stopped_s = is_disk_stopped(def, row) ? scan_lasts(scan, device) : 0;
+        double stopped_s = is_disk_stopped(scan, def, row) ? scan_lasts(scan, device) : 0;
         enum severity severity;
         if (oldest.age_s > 0)
             check_oldest(scan, &oldest, stopped_s, ended_per_s(def, row));

@@ -128,7 +128,8 @@ void check_major_faults(struct scan *scan);
 // findings_hung.c
 void check_disk_hung(struct scan *scan);
 void check_stuck_task(struct scan *scan); // finds who is blocked for longest: before check_blocked_tasks
-bool is_disk_stopped(const struct table_def *def, const union cell *row); // of `devices`: in flight, and none ended
+// A row of `devices` with something in flight of which none ended.
+bool is_disk_stopped(struct scan *scan, const struct table_def *def, const union cell *row);
 // findings_disk.c
 void check_disk_saturated(struct scan *scan);
 void check_io_pressure(struct scan *scan);

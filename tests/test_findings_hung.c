@@ -213,6 +213,24 @@ static void one_io_that_others_pass(void **state) {
     assert_string_equal(steps(&scene, 9), "");
 }
 
+// A file system's journal waits for the flush before its write: the kernel counts it nowhere.
+static void a_flush_that_does_not_end(void **state) {
+    (void)state;
+    struct scene scene = {.series = "io_some_pct=100 io_full_pct=90",
+                          .devices = {"device=sda|reads_per_s=0|writes_per_s=0|in_flight=0|util_pct=100"},
+                          .blocks = {"device=sda|oldest_us=900e3|oldest_pid=49|oldest_comm=jbd2/sda1-8"},
+                          .flight = {"device=sda|op=W|age_us=900e3"}};
+    step(&scene);
+    scene.blocks[0] = "device=sda|oldest_us=1900e3|oldest_pid=49|oldest_comm=jbd2/sda1-8";
+    scene.flight[0] = "device=sda|op=W|age_us=1900e3";
+    step(&scene);
+    scene.blocks[0] = "device=sda|oldest_us=2900e3|oldest_pid=49|oldest_comm=jbd2/sda1-8";
+    scene.flight[0] = "device=sda|op=W|age_us=2900e3";
+    assert_string_equal(step(&scene),
+                        "warning disk_hung: sda: a write of jbd2/sda1-8 (pid 49) has not ended for 2.9 s; "
+                        "none ended in the last 2.9 s\n");
+}
+
 // What other devices' I/O is made by is no answer; only where the disks have no account at all the tasks' own is.
 static void nobody_rather_than_somebody_else(void **state) {
     (void)state;
@@ -378,6 +396,7 @@ int main(void) {
         TEST(hung_disk_names_who_waits),
         TEST(hung_disk_without_ages_names_nobody),
         TEST(one_io_that_others_pass),
+        TEST(a_flush_that_does_not_end),
         TEST(nobody_rather_than_somebody_else),
         TEST(slow_disk_that_no_task_waits_for),
         TEST(stuck_task),
