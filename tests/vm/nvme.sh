@@ -1,5 +1,5 @@
 # NVMe: a disk with two paths, whose requests have the numbers of hidden disks, one path of which goes; a disk with one; discards of many ranges,
-# which come as one request.
+# which come as one request; commands that append to a zone.
 . /lib.sh
 several=
 single=
@@ -16,6 +16,27 @@ done
 [ "$(ls -d /sys/block/nvme*c*n* | wc -l)" = 2 ] || fail "there are not two paths: $(ls /sys/block)"
 sleep 0.5 # their partition tables are read
 
+set -- /sys/block/nvme*c*n*
+path=$2
+# A target on a zoned disk, which nothing else of these kernels appends to.
+if ! grep -qx nvme_loop /modules/absent; then
+    disk zoned zoned=1 zone_size=4
+    target=/sys/kernel/config/nvmet
+    mkdir $target/subsystems/zones $target/subsystems/zones/namespaces/1 $target/ports/1 || fail "no target"
+    echo 1 >$target/subsystems/zones/attr_allow_any_host
+    echo /dev/$zoned >$target/subsystems/zones/namespaces/1/device_path
+    echo 1 >$target/subsystems/zones/namespaces/1/enable || fail "no namespace"
+    echo loop >$target/ports/1/addr_trtype
+    ln -s $target/subsystems/zones $target/ports/1/subsystems/zones || fail "no port"
+    echo transport=loop,nqn=zones >/dev/nvme-fabrics || fail "no connection"
+    i=0
+    until file=$(grep -lx host-managed /sys/block/nvme[0-9]n1/queue/zoned); do
+        i=$((i + 1))
+        [ $i -lt 100 ] || fail "the target's disk did not come: $(ls /sys/block)"
+        sleep 0.05
+    done
+    front=$(basename ${file%/queue/zoned})
+fi
 # What it is asked for lies far apart below.
 dm over /dev/$single 2048 5
 io_load /dev/$over read 1 1 4096 random >/dev/null
@@ -36,15 +57,17 @@ sized $over discard 20 1 8388608
 sized $over discard 40 3 8388608
 wait $other
 echo "load $single 0 small 2 $(cat /tmp/small) bytes 65536"
+# (a bio tells first which path it takes)
+[ -z "$front" ] || sized $front read 1 1 4096
+[ -z "$front" ] || echo "load $front 0 append 1 $(zone_append /dev/$front 60 8192 3) bytes 8192"
 # One path goes with I/O under way: the other one goes on.
 sized $several mix 4000 8 4096 >/tmp/mix &
 mixer=$!
 sleep 0.2
-set -- /sys/block/nvme*c*n*
-echo 1 >"$(readlink -f "$2/device/device")/remove" || fail "the path does not go"
+echo 1 >"$(readlink -f $path/device/device)/remove" || fail "the path does not go"
 wait $mixer
 cat /tmp/mix
 sized $several write 100 2 4096
-echo "disks several=$several single=$single over=$over"
+echo "disks several=$several single=$single over=$over${front:+ zoned=$zoned front=$front}"
 watch_end 0.5
 none_left
