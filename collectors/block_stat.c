@@ -165,7 +165,7 @@ static struct block_stream *stream_new(struct block_stat *stat, const struct blo
     }
     bool unwanted = proc_unwanted(stat, stream->proc);
     stream->slow = unwanted ? stat->rare->nobody : block_rare_slow(stat->rare, &device->slow[io->op]);
-    stream->few = !unwanted && stream->proc != UINT32_MAX && stat->procs[stream->proc].few < stat->rare->few_each;
+    stream->few = unwanted || (stream->proc != UINT32_MAX && stat->procs[stream->proc].few < stat->rare->few_each);
     stream->device_size = acc_of(&device->size[io->op]);
     stream->per_sector = device->per_sector;
     if (device->per_sector > 0)
@@ -327,31 +327,34 @@ static inline uint64_t wait_of(const struct block_io *io) {
     return io->end_ns - (io->bio_ns ? io->bio_ns : io->arrival_ns ? io->arrival_ns : io->issue_ns);
 }
 
-static __attribute__((noinline)) void rare_add(struct block_stat *stat, struct block_stream *stream,
+// Whether the user wants to see it at all.
+static __attribute__((noinline)) bool rare_add(struct block_stat *stat, struct block_stream *stream,
                                                const struct block_io *io) {
     struct block_slow *slow = stream->slow;
+    if (io->error)
+        error_add(stat, &stat->devices[stream->device], io->op, io->error, io->sector);
+    if (slow == stat->rare->nobody)
+        return false;
     struct block_pick pick = {.nth = stat->n_recent};
     uint64_t ranks[BLOCK_SLOW_WAYS] = {
         [BLOCK_SLOW_SERVICE] = io->end_ns - io->issue_ns, [BLOCK_SLOW_WAIT] = wait_of(io)};
     recent_put(&pick.io, io, stream->proc);
     stranger_put(&pick.who, io);
-    if (io->error) {
-        error_add(stat, &stat->devices[stream->device], io->op, io->error, io->sector);
-        if (slow != stat->rare->nobody)
-            block_rare_failed(stat->rare, &pick);
-    }
+    if (io->error)
+        block_rare_failed(stat->rare, &pick);
     for (int by = 0; by < BLOCK_SLOW_WAYS; by++) {
         pick.rank = ranks[by];
         if (pick.rank > slow->least[by])
             block_rare_slowest(stat->rare, slow, by, &pick);
     }
     if (!stream->few)
-        return;
+        return true;
     struct block_proc *proc = &stat->procs[stream->proc];
     pick.rank = proc->few++;
     stream->few = pick.rank < stat->rare->few_each;
     if (stream->few)
         block_rare_few(stat->rare, &pick);
+    return true;
 }
 
 void block_stat_io(struct block_stat *stat, const struct block_io *io) {
@@ -387,8 +390,9 @@ void block_stat_io(struct block_stat *stat, const struct block_io *io) {
     const struct block_slow *slow = stream->slow;
     if (__builtin_expect(latency > slow->least[BLOCK_SLOW_SERVICE] || wait_of(io) > slow->least[BLOCK_SLOW_WAIT] ||
                              stream->few || io->error,
-                         0))
-        rare_add(stat, stream, io);
+                         0) &&
+        !rare_add(stat, stream, io))
+        return;
     recent_add(stat, io, stream->proc);
 }
 
@@ -408,7 +412,7 @@ void block_stat_unwanted(struct block_stat *stat) {
             continue;
         if (stream->slow)
             stream->slow = stat->rare->nobody;
-        stream->few = false;
+        stream->few = true;
     }
     block_rare_forget(stat->rare, proc_unwanted, stat);
 }

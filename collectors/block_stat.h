@@ -48,7 +48,7 @@ struct block_proc {
     uint64_t bios, total_ns;         // of bios
     struct block_sequence_counts sequence;
     uint64_t unsettled, looked; // for the caller
-    bool unwanted;              // the user does not want to see it: its I/Os are none of the rare ones
+    bool unwanted;              // the user does not want to see it: its I/Os are not remembered one by one
 };
 
 // What is kept of each of them as a histogram: at most 10 KB each, of which only what its values span is ever touched.
@@ -82,7 +82,7 @@ struct block_stream {
     struct hist_acc *device_latency, *queue, *total, *device_size, *offset; // of the device; NULL: is not counted
     struct block_slot *slot;                                                // of the task, the others, or nobody
     struct block_slow *slow;
-    bool few; // its I/Os may be among the first of their task
+    bool few; // its I/Os may be among the first of their task; or nobody wants to see them
     struct block_sum sum_latency, sum_queue, sum_total, sum_size;
     uint64_t sequences[3]; // by enum block_sequence
 };
@@ -107,7 +107,8 @@ struct block_stat {
     uint32_t n_errors;
     struct block_recent *recent;      // BLOCK_EVENTS_KEPT, a ring
     struct block_stranger *strangers; // the same, only of those that no row of procs tells of
-    uint64_t n_recent;     // I/Os of this interval: the newest are recent[(n_recent - 1) % BLOCK_EVENTS_KEPT] …
+    uint64_t n_recent;     // I/Os of this interval, but unwanted ones: the newest are recent[(n_recent - 1) %
+                           // BLOCK_EVENTS_KEPT] …
     uint64_t first_recent; // … back to this one, when there are no more than BLOCK_EVENTS_KEPT
     uint64_t recent_from;  // for the caller: what ends before that time is only counted there
     struct block_rare *rare;

@@ -347,6 +347,12 @@ static void rare_ones_filtered(void **state) {
                 look(1);
         }
         look(1);
+        if (frame == 1) { // what is known of others takes no place among the newest either
+            assert_int_equal(block_stat_left_out(stat_of_frame), 0);
+            assert_int_equal(stat_of_frame->n_recent, 120);
+        }
+        for (int i = 0; i < BLOCK_EVENTS_KEPT; i++)
+            ended(90, "fio", 500, 0);
         block_stat_settle(stat_of_frame);
         assert_int_equal(rare_failed(90, &all), 60);
         assert_int_equal(all, 120);
