@@ -269,6 +269,9 @@ static void fill_paths(const struct block_names *names, struct block_match *matc
     block_match_heads(match, heads, block_names_heads(names, heads, sizeof(heads) / sizeof(heads[0])));
     for (uint32_t i = 0; block_names_disk(names, i, &dev); i++)
         block_match_no_path(match, dev);
+    const struct block_part *paths;
+    for (size_t n = block_names_paths(names, &paths); n--;)
+        block_match_path(match, paths[n]);
 }
 
 void block_fill_disks(struct block_names *names, struct block_stat *stat, struct block_match *match, uint64_t now_ns) {

@@ -77,9 +77,10 @@ struct block_part {
     uint32_t dev, disk;
 };
 void block_match_parts(struct block_match *match, const struct block_part *parts, size_t n);
-// NVMe disks that have several paths (copied, at most 32): what they send bios to are paths of theirs, which no file
-// names. It is not when it is another disk's number now. Both before block_match_parts.
+// NVMe disks that have several paths (copied, at most 32): what they send bios to are paths of theirs, if no file told
+// of them before. It is not when it is another disk's number now. All before block_match_parts.
 void block_match_heads(struct block_match *match, const uint32_t *heads, size_t n);
+void block_match_path(struct block_match *match, struct block_part path);
 void block_match_no_path(struct block_match *match, uint32_t dev);
 struct block_thread {
     uint64_t made_ns;

@@ -10,6 +10,7 @@
 #include "model/mem.h"
 
 #define REFRESH_NS 30000000000ull
+#define PATHS_MOST 128
 
 struct name {
     uint32_t dev;
@@ -27,6 +28,8 @@ struct block_names {
     uint32_t n, capacity;
     struct block_part *parts;
     uint32_t n_parts, parts_capacity;
+    struct block_part paths[PATHS_MOST];
+    uint32_t n_paths;
     uint64_t read_ns;
     char seen[32]; // the uevent_seqnum of the last reading
 };
@@ -125,9 +128,38 @@ static void read_one(struct block_names *names, const char *entry) {
     name->text = text_from(path);
 }
 
+static const struct name *head_named(const struct block_names *names, const char *text) {
+    for (uint32_t i = 0; i < names->n; i++)
+        if (names->names[i].head && names->names[i].found && !strcmp(text_bytes(names->names[i].text), text))
+            return &names->names[i];
+    return NULL;
+}
+
+// nvme1c0n2 is the path through controller 0 to the disk nvme1n2. Its directory does not tell its number.
+static void read_paths(struct block_names *names) {
+    char path[160], line[512], text[32];
+    bool any = false;
+    for (uint32_t i = 0; i < names->n && !any; i++)
+        any = names->names[i].head && names->names[i].found;
+    snprintf(path, sizeof(path), "%s/../../proc/diskstats", names->dir);
+    FILE *stats = any ? fopen(path, "re") : NULL;
+    while (stats && names->n_paths < PATHS_MOST && fgets(line, sizeof(line), stats)) {
+        unsigned major, minor, disk, controller, space;
+        if (sscanf(line, "%u %u nvme%uc%un%u ", &major, &minor, &disk, &controller, &space) != 5 || !major)
+            continue;
+        snprintf(text, sizeof(text), "nvme%un%u", disk, space);
+        const struct name *head = head_named(names, text);
+        if (head)
+            names->paths[names->n_paths++] =
+                (struct block_part){.dev = major << 20 | (minor & 0xfffff), .disk = head->dev};
+    }
+    if (stats)
+        fclose(stats);
+}
+
 static void names_read(struct block_names *names, uint64_t now_ns) {
     names->read_ns = now_ns;
-    names->n_parts = 0;
+    names->n_parts = names->n_paths = 0;
     for (uint32_t i = 0; i < names->n; i++)
         names->names[i].found = false;
     DIR *dir = opendir(names->dir);
@@ -137,6 +169,7 @@ static void names_read(struct block_names *names, uint64_t now_ns) {
         if (entry->d_name[0] != '.')
             read_one(names, entry->d_name);
     closedir(dir);
+    read_paths(names);
     for (uint32_t i = 0; i < names->n; i++)
         if (!names->names[i].found && !names->names[i].gone_ns)
             names->names[i].gone_ns = now_ns;
@@ -207,4 +240,9 @@ uint64_t block_names_before(const struct block_names *names, uint32_t dev) {
 size_t block_names_parts(const struct block_names *names, const struct block_part **parts) {
     *parts = names->parts;
     return names->n_parts;
+}
+
+size_t block_names_paths(const struct block_names *names, const struct block_part **paths) {
+    *paths = names->paths;
+    return names->n_paths;
 }

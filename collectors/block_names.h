@@ -1,6 +1,6 @@
-// Names, sizes and partitions of block devices by their numbers, from /sys/block. Read when an unknown number appears,
-// when the kernel told of a device that came, went or changed (/sys/kernel/uevent_seqnum), and every half minute; never
-// per event. One thread owns it.
+// Names, sizes and partitions of block devices by their numbers, from /sys/block and /proc/diskstats. Read when an
+// unknown number appears, when the kernel told of a device that came, went or changed (/sys/kernel/uevent_seqnum), and
+// every half minute; never per event. One thread owns it.
 #ifndef COLLECTORS_BLOCK_NAMES_H
 #define COLLECTORS_BLOCK_NAMES_H
 
@@ -24,6 +24,9 @@ const struct text *block_names_get(struct block_names *names, uint32_t dev, uint
 bool block_names_disk(const struct block_names *names, uint32_t i, uint32_t *dev);
 // NVMe disks with several paths, at most n; how many.
 size_t block_names_heads(const struct block_names *names, uint32_t *heads, size_t n);
+// Their paths, which are hidden, as far as /proc/diskstats has their numbers (not on 5.10); valid until the next
+// refresh.
+size_t block_names_paths(const struct block_names *names, const struct block_part **paths);
 // Its length in sectors of 512 bytes, 0: not known.
 uint64_t block_names_sectors(const struct block_names *names, uint32_t dev);
 // Since when it is known to be gone from /sys/block (0: it is there); the same of the disk that had its number before

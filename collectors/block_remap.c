@@ -91,7 +91,17 @@ static bool is_head(const struct block_match *match, uint32_t dev) {
     return false;
 }
 
-// What the heads send bios to are their paths: no file tells their numbers.
+void block_match_path(struct block_match *match, struct block_part path) {
+    for (uint32_t i = 0; i < match->n_paths; i++)
+        if (match->paths[i].dev == path.dev) {
+            match->paths[i].disk = path.disk;
+            return;
+        }
+    if (match->n_paths < PATHS)
+        match->paths[match->n_paths++] = path;
+}
+
+// What the heads send bios to are their paths: of one that has just come, and on 5.10, no file told it.
 void path_learn(struct block_match *match, const struct block_event *remap) {
     if (remap->dev == remap->old_dev || match->n_paths == PATHS || disk_of(match, remap->dev) != remap->dev ||
         !is_head(match, remap->old_dev))

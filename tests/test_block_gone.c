@@ -1,4 +1,4 @@
-// Disks that go, and others that come with their numbers: what is kept of them, and what is told.
+// Disks that go, and others that come with their numbers: what is kept of them, and what is told; paths of disks.
 #include "tests/forge.h"
 
 #include <errno.h>
@@ -119,10 +119,62 @@ static void memory_of_gone_disks(void **state) {
     block_match_free(match);
 }
 
+static void put(const char *file, const char *text) {
+    char path[128];
+    snprintf(path, sizeof(path), "%s/%s", root, file);
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fputs(text, out);
+    fclose(out);
+}
+
+static void keep_last(void *ctx, const struct block_io *io) {
+    *(struct block_io *)ctx = *io;
+}
+
+// A command of a program takes a path that no bio took before: it is the disk's all the same.
+static void paths_that_a_file_tells(void **state) {
+    (void)state;
+    static const char *const folders[] = {"proc", "sys", "sys/block", "sys/block/nvme1n2"};
+    char path[128];
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(path, sizeof(path), "%s/%s", root, folders[i]);
+        mkdir(path, 0755);
+    }
+    put("sys/block/nvme1n2/dev", "259:5\n"); // and no mq: it has paths
+    put("proc/diskstats", "   8       0 sda 1 0 8 1\n   0       0 nvme1c1n2 1 0 8 1\n 259       4 nvme1c0n2 1 0 8 1\n"
+                          " 259       6 nvme1c0n3 1 0 8 1\n 259       5 nvme1n2 1 0 8 1\n");
+    snprintf(path, sizeof(path), "%s/sys/block", root);
+    struct block_io last = {0};
+    struct block_stat *stat = block_stat_new();
+    struct block_match *match = block_match_new(64, keep_last, &last);
+    struct block_names *names = block_names_new(path);
+    for (uint64_t i = 0; i < 3; i++) { // read again, it is the same path
+        block_fill_disks(names, stat, match, SECOND_NS + i * 40 * SECOND_NS);
+        for (uint32_t of = 4; of <= 6; of += 2) {
+            struct block_event event = {
+                .kind = BLOCK_ISSUE, .ts = 10 + i * 40, .dev = 259u << 20 | of, .bytes = 4096, .rwbs = "N\0\0\0\0\0\0"};
+            event.rwbs_size = 8;
+            block_match_event(match, &event);
+            event.kind = BLOCK_COMPLETE;
+            event.ts += 10;
+            event.sector = BLOCK_NO_SECTOR;
+            event.sectors = 8;
+            block_match_event(match, &event);
+            assert_int_equal(last.end_ns, event.ts);
+            assert_int_equal(last.dev, 259u << 20 | (of == 4 ? 5 : 6)); // of the other one there is no disk
+        }
+    }
+    block_stat_free(stat);
+    block_names_free(names);
+    block_match_free(match);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_disk_with_its_number),
         cmocka_unit_test(memory_of_gone_disks),
+        cmocka_unit_test(paths_that_a_file_tells),
     };
     snprintf(root, sizeof(root), "/tmp/ktop-gone-%d", (int)getpid());
     mkdir(root, 0755);

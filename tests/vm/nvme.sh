@@ -57,8 +57,6 @@ sized $over discard 20 1 8388608
 sized $over discard 40 3 8388608
 wait $other
 echo "load $single 0 small 2 $(cat /tmp/small) bytes 65536"
-# (a bio tells first which path it takes)
-[ -z "$front" ] || sized $front read 1 1 4096
 [ -z "$front" ] || echo "load $front 0 append 1 $(zone_append /dev/$front 60 8192 3) bytes 8192"
 # One path goes with I/O under way: the other one goes on.
 sized $several mix 4000 8 4096 >/tmp/mix &
