@@ -55,8 +55,24 @@ static void on_done(void *ctx, const struct block_io *io) {
     block_stat_io(block->stat, io);
 }
 
+static uint64_t gaps_in_all(const struct block *block) {
+    const struct ring_stats *stats = ring_stats(block->ring);
+    return stats->missed + stats->missed_unknown + stats->damaged;
+}
+
+// What is under way from before a gap may have ended in it: it gives way from now on, not only to what the next drain
+// brings. Of the other CPUs there may be more from before the gap's end.
+static void gap_check(struct block *block) {
+    uint64_t gaps = gaps_in_all(block);
+    if (__builtin_expect(gaps == block->gaps, 1))
+        return;
+    block->gaps = gaps;
+    block_match_lost(block->match, ring_stats(block->ring)->gap_ts);
+}
+
 static uint64_t on_pages(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
     struct block *block = ctx;
+    gap_check(block);
     return block_match_pages(block->match, &block->source.formats, pages, limit);
 }
 
@@ -134,12 +150,6 @@ static bool drain_until(struct block *block, uint64_t horizon, uint64_t due, uin
     ring_leave(block->ring, leave_ns);
     uint64_t n = block->pace.level == BLOCK_COUNT ? ring_drain(block->ring, horizon, on_end, block)
                                                   : ring_drain_pairs(block->ring, horizon, on_pages, block);
-    const struct ring_stats *stats = ring_stats(block->ring);
-    uint64_t gaps = stats->missed + stats->missed_unknown + stats->damaged;
-    if (gaps != block->gaps) {
-        block->gaps = gaps;
-        block_match_lost(block->match, now_ns()); // other CPUs' events from before the gap's end are still to come
-    }
     uint64_t reached = ring_reached(block->ring);
     if (reached > block->drained_ns) {
         block->ios_per_ns = (double)(block->stat->n_recent - ended) / (double)(reached - block->drained_ns);

@@ -301,12 +301,25 @@ static __attribute__((noinline)) struct flight *flight_unissued(struct block_mat
     return f;
 }
 
+// This may be the end of another one at that sector, whose issue is lost: that one was issued before the gap's end.
+// When it is taken for the one from before the gap nevertheless, it is told to have taken twice its time at most.
+static bool is_past_gap(const struct block_match *match, const struct flight *f, uint64_t ts) {
+    if (!f->suspect || f->io.issue_ns > match->lost_ts)
+        return true;
+    return ts > match->lost_ts && ts - f->io.issue_ns <= 2 * (ts - match->lost_ts);
+}
+
 static void on_complete(struct block_match *match, const struct block_event *event) {
     if (!event->dev)
         return;
     uint8_t op = (uint8_t)block_event_op(event);
     uint64_t key = event_key(event);
     struct flight *f = flight_find_any(match, event, key, FLIGHT_ISSUED);
+    if (f && !is_past_gap(match, f, event->ts)) {
+        flight_give_up(match, f);
+        match->counts.unmatched_completions++;
+        return;
+    }
     // What is appended to a zone ends where it was put, which is not where it was issued: at the zone's beginning.
     if (!f && block_no_letter(event->rwbs) && key == event->sector)
         f = order_append(match, event);
@@ -420,7 +433,7 @@ void block_match_drop(struct block_match *match, uint32_t dev, uint64_t before_n
 }
 
 void block_match_lost(struct block_match *match, uint64_t ts) {
-    match->lost_ts = ts;
+    match->lost_ts = ts > match->lost_ts ? ts : match->lost_ts;
     match->any_suspect = true;
     match->n_writers = 0;
     for (uint32_t i = 0; i < 1 << BUSY_BITS; i++)

@@ -14,7 +14,7 @@
 //   number of the partition and the sector of the disk (5.12 and later). The last completion of a flush sequence ends
 //   its bio.
 // - After lost events what was in flight is suspect: it gives way to whatever matches better, and is given up after a
-//   while.
+//   while. What ends so soon after the gap that it may be another one, issued in the gap, is not told.
 #ifndef COLLECTORS_BLOCK_MATCH_H
 #define COLLECTORS_BLOCK_MATCH_H
 

@@ -135,8 +135,8 @@ ALWAYS bool quick_complete(struct block_match *match, const struct block_layout 
         match->by_state[FLIGHT_RIDER])
         return false;
     struct flight *f = only_flight(match, r);
-    if (!f || f->state != FLIGHT_ISSUED || f->left != r->sectors || f->split || f->tail || f->sent || f->ordered ||
-        f->io.error)
+    if (!f || f->state != FLIGHT_ISSUED || f->left != r->sectors || f->split || f->tail || f->suspect || f->sent ||
+        f->ordered || f->io.error)
         return false;
     match->now = r->ts;
     match->counts.completed++;

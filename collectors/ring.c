@@ -107,7 +107,8 @@ static bool cpu_left(struct ring *ring, const struct ring_cpu *c) {
 static bool cpu_next(struct ring *ring, uint32_t cpu) {
     struct ring_cpu *c = &ring->cpus[cpu];
     while (!ring_page_next(&c->page)) {
-        ring->stats.damaged += c->page.damaged;
+        bool damaged = c->page.damaged;
+        ring->stats.damaged += damaged;
         c->page.damaged = false;
         cpu_filled(ring, c);
         if (cpu_left(ring, c))
@@ -126,6 +127,8 @@ static bool cpu_next(struct ring *ring, uint32_t cpu) {
         }
         c->filled += (uint32_t)size;
         c->taken += size;
+        if ((missed || damaged) && c->page.ts > ring->stats.gap_ts)
+            ring->stats.gap_ts = c->page.ts;
         if (missed > 0)
             ring->stats.missed += (uint64_t)missed;
         else if (missed < 0)

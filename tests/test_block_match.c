@@ -414,6 +414,26 @@ static void busy_time(void **state) {
     assert_true(block_match_busy(match, 8 << 20, 800) == BLOCK_NOT_KNOWN);
 }
 
+// What ends soon after a gap may have been issued in it, at the sector of one from before it.
+static void ends_after_a_gap(void **state) {
+    (void)state;
+    at(BLOCK_ISSUE, 100, "R", 8, 8);
+    at(BLOCK_ISSUE, 100, "R", 16, 8);
+    at(BLOCK_ISSUE, 100, "R", 24, 8);
+    block_match_lost(match, 1000);
+    at(BLOCK_COMPLETE, 950, "R", 8, 8); // of another CPU, from before the gap's end
+    at(BLOCK_COMPLETE, 1100, "R", 16, 8);
+    assert_int_equal(done.n, 0);
+    assert_int_equal(counts()->unmatched_completions, 2);
+    at(BLOCK_COMPLETE, 2000, "R", 24, 8); // a slow disk's: no other took so long
+    assert_int_equal(done.n, 1);
+    assert_int_equal(done.io[0].issue_ns, 100);
+    at(BLOCK_ISSUE, 2100, "R", 8, 8);
+    at(BLOCK_COMPLETE, 2200, "R", 8, 8);
+    assert_int_equal(done.n, 2);
+    assert_int_equal(block_match_in_flight(match), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(busy_time, set_up, tear_down),
@@ -427,6 +447,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(merged_away, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_arrival_left_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(flushes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ends_after_a_gap, set_up, tear_down),
         cmocka_unit_test_setup_teardown(flushes_whose_ends_are_not_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(discards_and_commands, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failed, set_up, tear_down),

@@ -206,6 +206,7 @@ static void late_and_lost_are_counted(void **state) {
     assert_int_equal(ring_stats(ring)->late, 1);
     assert_int_equal(ring_stats(ring)->missed, 3);
     assert_int_equal(ring_stats(ring)->missed_unknown, 0);
+    assert_int_equal(ring_stats(ring)->gap_ts, 900);
     ring_free(ring);
 }
 
