@@ -109,6 +109,7 @@ struct block_match {
     uint32_t n_odd; // bios that were remapped and are still to come, and disks whose bios have a place in the order
     uint32_t by_state[FLIGHT_STATES];
     uint64_t lost_ts, now; // now: of the latest event
+    uint64_t gap_from;     // what began until then was under way when the latest gap came
     bool any_suspect;
     block_done_fn done;
     void *ctx;

@@ -304,7 +304,7 @@ static __attribute__((noinline)) struct flight *flight_unissued(struct block_mat
 // This may be the end of another one at that sector, whose issue is lost: that one was issued before the gap's end.
 // When it is taken for the one from before the gap nevertheless, it is told to have taken twice its time at most.
 static bool is_past_gap(const struct block_match *match, const struct flight *f, uint64_t ts) {
-    if (!f->suspect || f->io.issue_ns > match->lost_ts)
+    if (!f->suspect || f->io.issue_ns > match->gap_from)
         return true;
     return ts > match->lost_ts && ts - f->io.issue_ns <= 2 * (ts - match->lost_ts);
 }
@@ -434,6 +434,7 @@ void block_match_drop(struct block_match *match, uint32_t dev, uint64_t before_n
 
 void block_match_lost(struct block_match *match, uint64_t ts) {
     match->lost_ts = ts > match->lost_ts ? ts : match->lost_ts;
+    match->gap_from = match->now;
     match->any_suspect = true;
     match->n_writers = 0;
     for (uint32_t i = 0; i < 1 << BUSY_BITS; i++)
