@@ -7,6 +7,8 @@
 #include "collectors/block_flight.h"
 #include "model/mem.h"
 
+#define HEALTHY_NS 20000000ull
+
 struct block_match *block_match_new(uint32_t capacity, block_done_fn done, void *ctx) {
     struct block_match *match = xcalloc(1, sizeof(*match));
     match->capacity = 64;
@@ -302,11 +304,15 @@ static __attribute__((noinline)) struct flight *flight_unissued(struct block_mat
 }
 
 // This may be the end of another one at that sector, whose issue is lost: that one was issued before the gap's end.
-// When it is taken for the one from before the gap nevertheless, it is told to have taken twice its time at most.
+// When it is taken for the one from before the gap nevertheless, it is told to have taken twice its time at most. Until
+// the gaps of all CPUs have ended what takes no longer than an I/O of a healthy disk is believed.
 static bool is_past_gap(const struct block_match *match, const struct flight *f, uint64_t ts) {
-    if (!f->suspect || f->io.issue_ns > match->gap_from)
+    if (!f->suspect || f->io.issue_ns > match->lost_ts)
         return true;
-    return ts > match->lost_ts && ts - f->io.issue_ns <= 2 * (ts - match->lost_ts);
+    uint64_t took = ts - f->io.issue_ns;
+    if (f->io.issue_ns > match->gap_from && took <= HEALTHY_NS)
+        return true;
+    return ts > match->lost_ts && took <= 2 * (ts - match->lost_ts);
 }
 
 static void on_complete(struct block_match *match, const struct block_event *event) {

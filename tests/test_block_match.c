@@ -417,24 +417,26 @@ static void busy_time(void **state) {
 // What ends soon after a gap may have been issued in it, at the sector of one from before it.
 static void ends_after_a_gap(void **state) {
     (void)state;
-    at(BLOCK_ISSUE, 100, "R", 8, 8);
-    at(BLOCK_ISSUE, 100, "R", 16, 8);
-    at(BLOCK_ISSUE, 100, "R", 24, 8);
-    block_match_lost(match, 1000);
-    at(BLOCK_ISSUE, 900, "R", 32, 8); // of another CPU, whose gap ended before
-    at(BLOCK_COMPLETE, 940, "R", 32, 8);
+    const uint64_t ms = 1000000;
+    at(BLOCK_ISSUE, 100 * ms, "R", 8, 8);
+    at(BLOCK_ISSUE, 100 * ms, "R", 16, 8);
+    at(BLOCK_ISSUE, 100 * ms, "R", 24, 8);
+    block_match_lost(match, 1000 * ms);
+    at(BLOCK_ISSUE, 900 * ms, "R", 32, 8); // of another CPU, whose gap ended before
+    at(BLOCK_ISSUE, 900 * ms, "R", 40, 8);
+    at(BLOCK_COMPLETE, 902 * ms, "R", 32, 8);
     assert_int_equal(done.n, 1);
-    done.n = 0;
-    at(BLOCK_COMPLETE, 950, "R", 8, 8); // this may be another one's
-    at(BLOCK_COMPLETE, 1100, "R", 16, 8);
-    assert_int_equal(done.n, 0);
-    assert_int_equal(counts()->unmatched_completions, 2);
-    at(BLOCK_COMPLETE, 2000, "R", 24, 8); // a slow disk's: no other took so long
+    at(BLOCK_COMPLETE, 950 * ms, "R", 8, 8);
+    at(BLOCK_COMPLETE, 990 * ms, "R", 40, 8);
+    at(BLOCK_COMPLETE, 1100 * ms, "R", 16, 8);
     assert_int_equal(done.n, 1);
-    assert_int_equal(done.io[0].issue_ns, 100);
-    at(BLOCK_ISSUE, 2100, "R", 8, 8);
-    at(BLOCK_COMPLETE, 2200, "R", 8, 8);
+    assert_int_equal(counts()->unmatched_completions, 3);
+    at(BLOCK_COMPLETE, 2000 * ms, "R", 24, 8); // a slow disk's: no other took so long
     assert_int_equal(done.n, 2);
+    assert_int_equal(done.io[1].issue_ns, 100 * ms);
+    at(BLOCK_ISSUE, 2100 * ms, "R", 8, 8);
+    at(BLOCK_COMPLETE, 2200 * ms, "R", 8, 8);
+    assert_int_equal(done.n, 3);
     assert_int_equal(block_match_in_flight(match), 0);
 }
 
