@@ -27,7 +27,8 @@ def main():
     told = max((h["max"] for h in ktop.hists("io_latency", device=disk.name)), default=0)
     check(ktop.lost() > 0, f"events were lost: {ktop.lost()}")
     check(any(seconds(f) for f in ktop.frames) and told > 0, f"I/Os are told: {ktop.count('io_latency', device=disk.name)} of {jobs[0]['read']['total_ios']}")
-    check(told <= longest * 2, f"none took more than twice the longest of fio's: {told:.0f} us, {longest:.0f} us")
+    most = max(longest * 2, 20000)  # what is believed while one CPU's gap has ended and another's has not
+    check(told <= most, f"none took more than {most:.0f} us: {told:.0f} us, fio's longest {longest:.0f} us")
 
 
 ending(main)
