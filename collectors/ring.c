@@ -16,6 +16,7 @@ struct ring_cpu {
     uint64_t taken, peak;
     uint32_t filled;    // bytes of the kernel's sub-buffer that were read, 0 when the next one is untouched
     uint64_t begin, ns; // when it was begun; how long the last full one took
+    uint32_t damaged;   // sub-buffers since the last sound one: where that begins, their gap ends
 };
 
 struct ring {
@@ -107,8 +108,7 @@ static bool cpu_left(struct ring *ring, const struct ring_cpu *c) {
 static bool cpu_next(struct ring *ring, uint32_t cpu) {
     struct ring_cpu *c = &ring->cpus[cpu];
     while (!ring_page_next(&c->page)) {
-        bool damaged = c->page.damaged;
-        ring->stats.damaged += damaged;
+        c->damaged += c->page.damaged;
         c->page.damaged = false;
         cpu_filled(ring, c);
         if (cpu_left(ring, c))
@@ -127,8 +127,10 @@ static bool cpu_next(struct ring *ring, uint32_t cpu) {
         }
         c->filled += (uint32_t)size;
         c->taken += size;
-        if ((missed || damaged) && c->page.ts > ring->stats.gap_ts)
+        if ((missed || c->damaged) && c->page.ts > ring->stats.gap_ts)
             ring->stats.gap_ts = c->page.ts;
+        ring->stats.damaged += c->damaged;
+        c->damaged = 0;
         if (missed > 0)
             ring->stats.missed += (uint64_t)missed;
         else if (missed < 0)

@@ -36,7 +36,7 @@ struct ring_stats {
     uint64_t missed_unknown; // gaps whose size the sub-buffer does not tell
     uint64_t gap_ts;         // where the sub-buffer begins that said so last: what is lost was before
     uint64_t late;           // handed out after a later one (their writer was interrupted in mid-event)
-    uint64_t damaged;        // sub-buffers that made no sense: the rest of each was left out
+    uint64_t damaged;        // sub-buffers that made no sense, before others: the rest of each was left out
 };
 
 struct ring;

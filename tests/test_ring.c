@@ -210,6 +210,29 @@ static void late_and_lost_are_counted(void **state) {
     ring_free(ring);
 }
 
+// What a damaged sub-buffer leaves out is told with where it ends, also when there is nothing behind it yet.
+static void damage_is_a_gap(void **state) {
+    (void)state;
+    struct forge pages[2];
+    struct forge_source source = {.pages = {pages[0].bytes}, .n = {1}};
+    forge_start(&pages[0], 100);
+    forge_event(&pages[0], 0, 1, 1);
+    forge_head(&pages[0], 28, 1); // a length past the end
+    struct ring *ring = forge_ring(&source);
+    struct seen seen = {0};
+    assert_int_equal(ring_drain(ring, 2000, see, &seen), 1);
+    assert_int_equal(ring_stats(ring)->damaged, 0);
+    assert_int_equal(ring_stats(ring)->gap_ts, 0);
+    forge_start(&pages[1], 500);
+    forge_event(&pages[1], 0, 1, 2);
+    source.pages[0] = pages[1].bytes;
+    source.at[0] = 0;
+    assert_int_equal(ring_drain(ring, 3000, see, &seen), 1);
+    assert_int_equal(ring_stats(ring)->damaged, 1);
+    assert_int_equal(ring_stats(ring)->gap_ts, 500);
+    ring_free(ring);
+}
+
 // A sub-buffer that is still being written is not asked for again and again.
 static void the_writer_is_not_chased(void **state) {
     (void)state;
@@ -561,6 +584,7 @@ int main(void) {
         cmocka_unit_test(damaged_pages_end),
         cmocka_unit_test(cpus_are_merged_by_time),
         cmocka_unit_test(late_and_lost_are_counted),
+        cmocka_unit_test(damage_is_a_gap),
         cmocka_unit_test(the_writer_is_not_chased),
         cmocka_unit_test(captured_cpus_in_order),
         cmocka_unit_test(captured_cpus_in_runs),
