@@ -18,7 +18,7 @@ children = []
 
 def named(name):
     """A process of that name that does nothing."""
-    children.append(subprocess.Popen([sys.executable, "-c", "import sys,time\nopen('/proc/self/comm','wb').write(%r)\nprint(flush=True)\ntime.sleep(90)" % name],
+    children.append(subprocess.Popen([sys.executable, "-c", "import sys,time\nopen('/proc/self/comm','wb').write(%r)\nprint(flush=True)\ntime.sleep(300)" % name],
                                      stdout=subprocess.PIPE))
     children[-1].stdout.readline()
 
@@ -27,12 +27,15 @@ def in_quotes(name):
     return '"' + name.decode().replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def screen(t, keys):
-    """What is on the screen after these keys: all of it is drawn again. In the order in which it is drawn: by lines."""
-    t.send(keys)
-    t.pump(0.5)
-    t.send("\x0c")
-    return re.sub(rb"\033\[[0-9;?]*[a-zA-Z]", b" ", t.pump(0.4)).decode(errors="replace")
+def pids_on(t, pids, wanted):
+    """Which of these are on the screen, once it is `wanted` alone, or for long is not. All of it is drawn again, by lines."""
+    for _ in range(20):
+        t.send("\x0c")
+        text = re.sub(rb"\033\[[0-9;?]*[a-zA-Z]", b" ", t.pump(0.4)).decode(errors="replace")
+        shown = [pid for pid in pids if re.search(rf"\b{pid}\b", text)]
+        if shown == [wanted]:
+            break
+    return shown, text
 
 
 def names_are_found():
@@ -48,9 +51,10 @@ def names_are_found():
     t = Terminal([KTOP, "-d", "0.3", "-p", pids, "-P", "tasks"], 120, 40)
     t.pump(1)
     for name in quoted:
-        text = screen(t, f"\\\x15comm={in_quotes(name)}\r")
-        shown = [pid for pid in pids.split(",") if re.search(rf"\b{pid}\b", text)]
-        if shown != [str(children[quoted.index(name)].pid)]:
+        t.send(f"\\\x15comm={in_quotes(name)}\r")
+        wanted = str(children[quoted.index(name)].pid)
+        shown, text = pids_on(t, pids.split(","), wanted)
+        if shown != [wanted]:
             bad.append(f"the filter {name} shows {shown}: {text}")
     for text, answer in ('comm="ktq', "is not closed"), ('comm="ktq"x', "stands behind a closing quote"):
         t.send(f"\\\x15{text}\r")
