@@ -146,7 +146,7 @@ static inline uint64_t block_stat_left_out(const struct block_stat *stat) {
 uint32_t block_stat_rare(const struct block_stat *stat, const struct block_chosen **out);
 // Some procs were found to be unwanted.
 void block_stat_unwanted(struct block_stat *stat);
-// Empties it for the next interval; makes more room for processes when it was half full.
+// Empties it for the next interval.
 void block_stat_clear(struct block_stat *stat);
 
 #endif
