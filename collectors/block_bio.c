@@ -228,8 +228,10 @@ void bio_data_end(struct block_match *match, struct flight *f, uint64_t ts) {
     flight_order(match, f);
 }
 
+// A first piece that has ended is still in the order.
 static bool follows(const struct flight *f, const struct block_event *event) {
-    return f->io.sector == event->sector || f->io.sector + f->bio_sectors == event->sector;
+    bool there = f->io.sector == event->sector || f->io.sector + f->bio_sectors == event->sector;
+    return f->state == FLIGHT_TAIL && there;
 }
 
 // The last completion of a flush sequence: of no length, at the sector where the data began, or ended.

@@ -253,6 +253,25 @@ static void a_first_piece_given_up(void **state) {
     assert_int_equal(match->used, 0);
 }
 
+// A write with a flush before it was split: each piece is a sequence with an end of its own, at the same sector.
+static void sequences_of_pieces(void **state) {
+    (void)state;
+    at(BLOCK_BIO_QUEUE, 10, "FWFS", 0, 16);
+    at(BLOCK_SPLIT, 11, "FWFS", 0, 8);
+    for (uint64_t i = 0; i < 2; i++) {
+        at(BLOCK_ISSUE, 12 + i, "WS", 8 * i, 8);
+        at(BLOCK_COMPLETE, 20 + i, "WS", 8 * i, 8);
+    }
+    at(BLOCK_COMPLETE, 30, "WS", 8, 0);
+    assert_int_equal(done.n, 2);
+    at(BLOCK_COMPLETE, 40, "WS", 8, 0);
+    assert_int_equal(done.n, 3);
+    assert_int_equal(done.io[2].bio_ns, 10);
+    assert_int_equal(done.io[2].end_ns, 40);
+    assert_int_equal(match->used, 0);
+    assert_int_equal(match->order, 0);
+}
+
 // Bios that wait when the disk is first known to end them elsewhere, and the ones that come later.
 static void the_first_of_a_disk(void **state) {
     (void)state;
@@ -280,6 +299,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(no_sectors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(zones_without_requests, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_first_piece_given_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sequences_of_pieces, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_first_of_a_disk, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
