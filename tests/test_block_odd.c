@@ -415,6 +415,24 @@ static void count_only(void *ctx, const struct block_io *io) {
     *(uint64_t *)ctx += io->what != BLOCK_IO_REQUEUED;
 }
 
+// Each piece of a bio is in the list of its first one, which is there.
+static void check_pieces(const struct block_match *any) {
+    uint32_t pieces = 0, listed = 0;
+    for (uint32_t i = 0; i < any->high; i++) {
+        const struct flight *f = &any->pool[i];
+        bool first = f->split & SPLIT_FIRST;
+        if (f->state == FLIGHT_FREE)
+            continue;
+        pieces += f->split && !first;
+        for (const struct flight *piece = first ? piece_next(any, f) : NULL; piece; piece = piece_next(any, piece)) {
+            assert_int_equal(piece->split, i + 1);
+            assert_int_not_equal(piece->state, FLIGHT_FREE);
+            listed++;
+        }
+    }
+    assert_int_equal(listed, pieces);
+}
+
 // Events of all kinds in an order that no kernel tells them in: nothing is lost track of, and dropping the disks leaves
 // nothing behind.
 static void any_order(void **state) {
@@ -439,6 +457,8 @@ static void any_order(void **state) {
         if (event.kind == BLOCK_COMPLETE && x / (1 << 28) % 4 == 0)
             event.sector = BLOCK_NO_SECTOR;
         block_match_event(any, &event);
+        if (ts % 100 == 0)
+            check_pieces(any);
         if (ts % 1000 == 0)
             block_match_tidy(any, ts * 100000);
     }
