@@ -82,6 +82,31 @@ static struct top killed_task(const struct scan *scan, const struct text **group
     return top;
 }
 
+// The task that held most in the frame before and now holds less than half of it, or is gone. A large one takes its
+// time to let go of its memory: its end may be in a later frame than the kill.
+static struct top shrunk_task(const struct scan *scan) {
+    struct top top = {.value = NAN, .who = NOBODY};
+    const struct table *now = frame_table(scan->frame, "tasks");
+    const struct table *before = scan->previous ? frame_table(scan->previous, "tasks") : NULL;
+    if (!now || !before)
+        return top;
+    const struct table_def *def = table_def(now);
+    int pid = table_column(def, "pid"), exit_code = table_column(def, "exit_code"), rss = table_column(def, "rss_kib");
+    size_t cursor = 0;
+    for (const union cell *old, *row; (old = table_next(before, &cursor));) {
+        double kib = scan_num(old, rss);
+        if (!(kib > 0) || kib <= top.value)
+            continue;
+        for (size_t at = 0; (row = table_next(now, &at)) && scan_num(row, pid) != scan_num(old, pid);)
+            ;
+        double code = row ? scan_num(row, exit_code) : NAN; // one that ended otherwise was not killed
+        if (row && ((!isnan(code) && ((unsigned)code & 0x7f) != SIGKILL) || !(scan_num(row, rss) < kib / 2)))
+            continue;
+        top = (struct top){.value = kib, .who = {scan_num(old, pid), scan_text(old, table_column(def, "comm")), NULL}};
+    }
+    return top;
+}
+
 void check_oom_kill(struct scan *scan) {
     double kills = scan_series(scan, "oom_kills_per_s") * scan->interval_s;
     if (!(kills >= 0.5))
@@ -104,9 +129,18 @@ void check_oom_kill(struct scan *scan) {
                     why);
         return;
     }
-    struct culprit culprit = group ? NOBODY : rss_culprit(scan, who, sizeof(who));
+    const struct top shrunk = shrunk_task(scan);
+    struct culprit culprit = NOBODY;
+    if (!group && !isnan(shrunk.value)) {
+        culprit = shrunk.who;
+        snprintf(who, sizeof(who), "%s held %s and no longer does: ", scan_name(scan, &culprit, name, sizeof(name)),
+                 scan_show(scan, UNIT_KIB, shrunk.value));
+    } else if (!group) {
+        culprit = rss_culprit(scan, who, sizeof(who));
+        snprintf(more, sizeof(more), "%s", who[0] ? " before" : "");
+    }
     scan_report(scan, SEVERITY_CRITICAL, "", &culprit, "%s%s%s, the kernel killed %.0f %s (dmesg names it)", who, why,
-                who[0] ? " before" : "", kills, kills < 1.5 ? "process" : "processes");
+                more, kills, kills < 1.5 ? "process" : "processes");
 }
 
 void check_memory_low(struct scan *scan) {

@@ -121,6 +121,25 @@ static void killed_is_not_known(void **state) {
     now.memory = PLENTY "|total_kib=1000000|available_kib=900000";
     before.memory = PLENTY "|total_kib=1000000|available_kib=9000";
     assert_string_equal(told(&before, &now), machine);
+    // It may still be letting go of its memory, or be gone, and nobody told how it ended.
+    const char *dying = "7 worker: worker (pid 7) held 200M and no longer does: memory ran out, the kernel killed 1 "
+                        "process (dmesg names it)";
+    before.tasks[1] = "pid=7|comm=worker|rss_kib=204800";
+    before.tasks[2] = "pid=8|comm=sh|rss_kib=900";
+    now.tasks[1] = "pid=7|comm=worker|rss_kib=100000";
+    assert_string_equal(told(&before, &now), dying);
+    now.tasks[1] = NULL;
+    assert_string_equal(told(&before, &now), dying);
+    // It ended by itself, or holds most of what it held.
+    now.tasks[1] = "pid=7|comm=worker|state=X|rss_kib=0|ended_s=1|exit_code=256";
+    now.tasks[2] = "pid=8|comm=sh|rss_kib=900";
+    assert_string_equal(told(&before, &now), machine);
+    now.tasks[1] = "pid=7|comm=worker|rss_kib=110000";
+    assert_string_equal(told(&before, &now), machine);
+    // What a group's limit costs is not who lost most of all the machine's.
+    now.tasks[1] = NULL;
+    now.memory = before.memory = PLENTY;
+    assert_non_null(strstr(told(&before, &now), "nan -: a control group reached"));
 }
 
 static void pressure(void **state) {
