@@ -54,13 +54,23 @@ static bool is_group_short(const struct scan *scan) {
     return true;
 }
 
+// The table of tasks of this frame and the one before; false: not both are there.
+static bool both_tasks(const struct scan *scan, const struct table **now, const struct table **before) {
+    *now = frame_table(scan->frame, "tasks");
+    *before = scan->previous ? frame_table(scan->previous, "tasks") : NULL;
+    return *now && *before;
+}
+
+static bool is_sigkill(double exit_code) {
+    return ((unsigned)exit_code & 0x7f) == SIGKILL;
+}
+
 // Of the tasks that a SIGKILL ended in this frame, the one that held most in the one before; and its control group, or
 // NULL.
 static struct top killed_task(const struct scan *scan, const struct text **group) {
     struct top top = {.value = NAN, .who = NOBODY};
-    const struct table *now = frame_table(scan->frame, "tasks");
-    const struct table *before = scan->previous ? frame_table(scan->previous, "tasks") : NULL;
-    if (!now || !before)
+    const struct table *now, *before;
+    if (!both_tasks(scan, &now, &before))
         return top;
     const struct table_def *def = table_def(now);
     int pid = table_column(def, "pid"), exit_code = table_column(def, "exit_code"), rss = table_column(def, "rss_kib");
@@ -68,11 +78,10 @@ static struct top killed_task(const struct scan *scan, const struct text **group
     size_t cursor = 0, left = KILLED_MAX;
     for (const union cell *row, *old; left && (row = table_next(now, &cursor));) {
         double code = scan_num(row, exit_code);
-        if (isnan(code) || ((unsigned)code & 0x7f) != SIGKILL)
+        if (isnan(code) || !is_sigkill(code))
             continue;
         left--;
-        for (size_t at = 0; (old = table_next(before, &at)) && scan_num(old, pid) != scan_num(row, pid);)
-            ;
+        old = scan_task(before, scan_num(row, pid));
         double kib = old ? scan_num(old, rss) : NAN;
         if (!(kib > 0) || kib <= top.value) // a top of NAN loses to anything
             continue;
@@ -86,9 +95,8 @@ static struct top killed_task(const struct scan *scan, const struct text **group
 // time to let go of its memory: its end may be in a later frame than the kill.
 static struct top shrunk_task(const struct scan *scan) {
     struct top top = {.value = NAN, .who = NOBODY};
-    const struct table *now = frame_table(scan->frame, "tasks");
-    const struct table *before = scan->previous ? frame_table(scan->previous, "tasks") : NULL;
-    if (!now || !before)
+    const struct table *now, *before;
+    if (!both_tasks(scan, &now, &before))
         return top;
     const struct table_def *def = table_def(now);
     int pid = table_column(def, "pid"), exit_code = table_column(def, "exit_code"), rss = table_column(def, "rss_kib");
@@ -97,10 +105,9 @@ static struct top shrunk_task(const struct scan *scan) {
         double kib = scan_num(old, rss);
         if (!(kib > 0) || kib <= top.value)
             continue;
-        for (size_t at = 0; (row = table_next(now, &at)) && scan_num(row, pid) != scan_num(old, pid);)
-            ;
+        row = scan_task(now, scan_num(old, pid));
         double code = row ? scan_num(row, exit_code) : NAN; // one that ended otherwise was not killed
-        if (row && ((!isnan(code) && ((unsigned)code & 0x7f) != SIGKILL) || !(scan_num(row, rss) < kib / 2)))
+        if (row && ((!isnan(code) && !is_sigkill(code)) || !(scan_num(row, rss) < kib / 2)))
             continue;
         top = (struct top){.value = kib, .who = {scan_num(old, pid), scan_text(old, table_column(def, "comm")), NULL}};
     }

@@ -74,6 +74,8 @@ double scan_series(const struct scan *scan, const char *name);
 // The cell of the row by the column's name (resolve it once): NAN for a column of -1.
 double scan_num(const union cell *row, int column);
 const struct text *scan_text(const union cell *row, int column);
+// The task's row of the table `tasks`, which may be NULL; NULL: it is not there. Walks over it.
+const union cell *scan_task(const struct table *tasks, double pid);
 // NULL where it is missing or empty, and like scan_series.
 const struct table *scan_table(const struct scan *scan, const char *name);
 // As a person reads it; good for eight calls.

@@ -204,13 +204,18 @@ static double add_measured(double a, double b) {
     return isnan(a) ? b : isnan(b) ? a : a + b;
 }
 
+const union cell *scan_task(const struct table *tasks, double pid) {
+    int column = tasks ? table_column(table_def(tasks), "pid") : -1;
+    const union cell *row = NULL;
+    for (size_t cursor = 0; column >= 0 && (row = table_next(tasks, &cursor)) && scan_num(row, column) != pid;)
+        ;
+    return row;
+}
+
 // The name of a PID; a second, short walk, made only for the parents of zombies and of storms.
 static const struct text *comm_of(const struct table *table, const struct task_columns *at, double pid) {
-    size_t cursor = 0;
-    for (const union cell *row; (row = table_next(table, &cursor));)
-        if (scan_num(row, at->pid) == pid)
-            return scan_text(row, at->comm);
-    return NULL;
+    const union cell *row = scan_task(table, pid);
+    return row ? scan_text(row, at->comm) : NULL;
 }
 
 struct task_groups {
@@ -338,13 +343,8 @@ struct top scan_io_top(struct scan *scan, const struct text *device) {
 // One of the kernel's own threads, who do I/O for others: the journal's, writeback.
 static bool is_kernels(const struct scan *scan, double pid) {
     const struct table *table = frame_table(scan->frame, "tasks");
-    int of = table ? table_column(table_def(table), "pid") : -1,
-        by = table ? table_column(table_def(table), "ppid") : -1;
-    size_t cursor = 0;
-    for (const union cell *row; of >= 0 && (row = table_next(table, &cursor));)
-        if (scan_num(row, of) == pid)
-            return scan_num(row, by) == KTHREADD;
-    return pid == 0;
+    const union cell *row = scan_task(table, pid);
+    return row ? scan_num(row, table_column(table_def(table), "ppid")) == KTHREADD : pid == 0;
 }
 
 // By process on that device; device NULL: by device, whose name is the top's.
