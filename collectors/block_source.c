@@ -108,20 +108,10 @@ void block_source_close(struct block_source *source) {
 
 void block_source_explain(int error, const char *step, const char *detail, char *reason, size_t reason_size, char *fix,
                           size_t fix_size) {
-    const char *why = NULL, *what = NULL;
-    if (!tracefs_where(&why, &what)) {
-        snprintf(reason, reason_size, "no block events: %s", why ? why : "no tracefs");
-        snprintf(fix, fix_size, "%s", what ? what : "");
-    } else if (error == -ENOENT && detail[0]) {
-        snprintf(reason, reason_size, "no block events: this kernel does not have %s", detail);
-        snprintf(fix, fix_size, "use a kernel that was built with CONFIG_BLOCK and CONFIG_EVENT_TRACING");
-    } else if (error == -EACCES || error == -EPERM || error == -EROFS || error == -ENOMEM || error == -ENOENT) {
-        char inner[192];
-        tracefs_explain(error, inner, sizeof(inner), fix, fix_size);
-        snprintf(reason, reason_size, "no block events: %s", inner);
-    } else {
-        snprintf(reason, reason_size, "no block events: %s%s%s failed: %s", step, detail[0] ? " " : "", detail,
-                 strerror(-error));
-        snprintf(fix, fix_size, "see ktop --doctor, and the kernel's log (dmesg)");
-    }
+    const struct tracefs_failure failure = {.events = "block events",
+                                            .error = error,
+                                            .step = step,
+                                            .detail = detail,
+                                            .built_with = "CONFIG_BLOCK and CONFIG_EVENT_TRACING"};
+    tracefs_explain_events(&failure, reason, reason_size, fix, fix_size);
 }

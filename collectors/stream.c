@@ -181,23 +181,11 @@ static int set_up(struct stream *stream, struct collector_run *run, const char *
 
 static void explain(const struct stream_config *config, int error, const char *step, const char *detail,
                     struct collector_run *run) {
-    const char *why = NULL, *what = NULL;
-    char inner[192];
-    if (!tracefs_where(&why, &what)) {
-        snprintf(run->reason, sizeof(run->reason), "no %s: %s", config->what, why ? why : "no tracefs");
-        snprintf(run->fix, sizeof(run->fix), "%s", what ? what : "");
-    } else if (error == -ENOENT && detail[0]) {
-        snprintf(run->reason, sizeof(run->reason), "no %s: this kernel does not have %s", config->what, detail);
-        snprintf(run->fix, sizeof(run->fix), "use a kernel that was built with CONFIG_EVENT_TRACING and its %.40s",
-                 detail);
-    } else if (error == -EACCES || error == -EPERM || error == -EROFS || error == -ENOMEM || error == -ENOENT) {
-        tracefs_explain(error, inner, sizeof(inner), run->fix, sizeof(run->fix));
-        snprintf(run->reason, sizeof(run->reason), "no %s: %s", config->what, inner);
-    } else {
-        snprintf(run->reason, sizeof(run->reason), "no %s: %s%s%s failed: %s", config->what, step, detail[0] ? " " : "",
-                 detail, strerror(-error));
-        snprintf(run->fix, sizeof(run->fix), "see ktop --doctor, and the kernel's log (dmesg)");
-    }
+    char built_with[80];
+    const struct tracefs_failure failure = {
+        .events = config->what, .error = error, .step = step, .detail = detail, .built_with = built_with};
+    snprintf(built_with, sizeof(built_with), "CONFIG_EVENT_TRACING and its %.40s", detail);
+    tracefs_explain_events(&failure, run->reason, sizeof(run->reason), run->fix, sizeof(run->fix));
 }
 
 int stream_open(const struct stream_config *config, struct collector_run *run, struct stream **out) {

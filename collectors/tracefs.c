@@ -241,6 +241,27 @@ void tracefs_explain(int error, char *reason, size_t reason_size, char *fix, siz
     }
 }
 
+void tracefs_explain_events(const struct tracefs_failure *failure, char *reason, size_t reason_size, char *fix,
+                            size_t fix_size) {
+    const char *why = NULL, *what = NULL, *events = failure->events, *detail = failure->detail;
+    int error = failure->error;
+    char inner[192];
+    if (!tracefs_where(&why, &what)) {
+        snprintf(reason, reason_size, "no %s: %s", events, why ? why : "no tracefs");
+        snprintf(fix, fix_size, "%s", what ? what : "");
+    } else if (error == -ENOENT && detail[0]) {
+        snprintf(reason, reason_size, "no %s: this kernel does not have %s", events, detail);
+        snprintf(fix, fix_size, "use a kernel that was built with %s", failure->built_with);
+    } else if (error == -EACCES || error == -EPERM || error == -EROFS || error == -ENOMEM || error == -ENOENT) {
+        tracefs_explain(error, inner, sizeof(inner), fix, fix_size);
+        snprintf(reason, reason_size, "no %s: %s", events, inner);
+    } else {
+        snprintf(reason, reason_size, "no %s: %s%s%s failed: %s", events, failure->step, detail[0] ? " " : "", detail,
+                 strerror(-error));
+        snprintf(fix, fix_size, "see ktop --doctor, and the kernel's log (dmesg)");
+    }
+}
+
 int instance_create(const char *collector, char *path, size_t size) {
     const char *where = tracefs_where(NULL, NULL);
     if (!where)

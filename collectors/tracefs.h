@@ -19,6 +19,15 @@ const char *tracefs_where(const char **reason, const char **fix);
 int tracefs_fd(void);
 // Why an instance could not be made or a file of tracefs not be used, and what to do: one plain sentence each.
 void tracefs_explain(int error, char *reason, size_t reason_size, char *fix, size_t fix_size);
+// The same of some events that could not be had.
+struct tracefs_failure {
+    const char *events; // "block events"
+    int error;          // in that step, of that file or event (or "")
+    const char *step, *detail;
+    const char *built_with; // the kernel's settings that a missing event needs
+};
+void tracefs_explain_events(const struct tracefs_failure *failure, char *reason, size_t reason_size, char *fix,
+                            size_t fix_size);
 // Whether a line of /proc/self/mountinfo is a whole mount (not a bind of a part) of that type, and where.
 bool mountinfo_match(const char *line, const char *type, char *point, size_t size);
 // A text of it as it is: there it has \ooo for blanks, tabs, newlines and backslashes. `out` may be `in`.
