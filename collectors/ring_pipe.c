@@ -57,6 +57,17 @@ static long pipe_number(const struct ring_pipe *pipe, const char *file) {
     return length <= 0 ? -1 : strtol(text, NULL, 10);
 }
 
+static void size_file(uint32_t cpu, char file[64]) {
+    snprintf(file, 64, "per_cpu/cpu%u/buffer_size_kb", cpu);
+}
+
+// Of that CPU's buffer, in KiB; -1: not known.
+static long pipe_kib(const struct ring_pipe *pipe, uint32_t cpu) {
+    char file[64];
+    size_file(cpu, file);
+    return pipe_number(pipe, file);
+}
+
 struct pipe_size {
     const char *instance;
     uint32_t cpu, kib;
@@ -65,7 +76,7 @@ struct pipe_size {
 static int pipe_size_here(void *ctx) {
     const struct pipe_size *size = ctx;
     char file[64], value[32];
-    snprintf(file, sizeof(file), "per_cpu/cpu%u/buffer_size_kb", size->cpu);
+    size_file(size->cpu, file);
     snprintf(value, sizeof(value), "%u", size->kib);
     return instance_write(size->instance, file, value);
 }
@@ -85,7 +96,7 @@ const char *ring_pipe_stats_text(struct ring_pipe *pipe, uint32_t cpu) {
 }
 
 static int pipe_open_cpu(struct ring_pipe *pipe, uint32_t cpu) {
-    char path[512], file[64];
+    char path[512];
     struct pipe_cpu *c = &pipe->cpus[cpu];
     if (c->fd >= 0)
         return 0;
@@ -93,11 +104,10 @@ static int pipe_open_cpu(struct ring_pipe *pipe, uint32_t cpu) {
     c->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (c->fd < 0)
         return -errno;
-    snprintf(file, sizeof(file), "per_cpu/cpu%u/buffer_size_kb", cpu);
-    long kib = pipe_number(pipe, file);
+    long kib = pipe_kib(pipe, cpu);
     // When the others' sizes differ, one that comes gets two pages, and what stands in the file is not so.
     if (pipe->grown && !pipe_size(pipe, cpu, pipe->buffer_kib))
-        kib = pipe_number(pipe, file);
+        kib = pipe_kib(pipe, cpu);
     c->buffer_kib = kib > 0 ? (uint32_t)kib : 0;
     ring_pipe_stats_text(pipe, cpu); // opens it
     return 0;
@@ -252,9 +262,7 @@ uint32_t ring_pipe_grow(struct ring_pipe *pipe, struct ring *ring) {
             continue;
         if (pipe_size(pipe, i, wanted))
             continue;
-        char file[64];
-        snprintf(file, sizeof(file), "per_cpu/cpu%u/buffer_size_kb", i);
-        long kib = pipe_number(pipe, file);
+        long kib = pipe_kib(pipe, i);
         if (kib > (long)c->buffer_kib)
             c->buffer_kib = (uint32_t)kib;
         pipe->grown = true;
