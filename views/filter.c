@@ -163,6 +163,16 @@ size_t filter_term_text(const struct filter *filter, size_t term, char *out, siz
                             value);
 }
 
+size_t filter_term_shown(const struct filter *filter, size_t term, bool brief, char *out, size_t size) {
+    char text[2 * FILTER_SIZE + 80];
+
+    filter_term_text(filter, term, text, sizeof(text));
+    const char *from = text;
+    if (brief && filter->terms[term].op == FILTER_EQUAL)
+        from += strlen(filter->terms[term].name) + 1;
+    return escape_text(from, strlen(from), out, size);
+}
+
 // What a suffix of a shown number multiplies, in the column's unit; 0: none of its.
 static double suffix_factor(enum unit unit, const char *suffix) {
     static const struct {

@@ -70,6 +70,8 @@ bool filter_number(const struct column *column, const char *value, double *out);
 bool filter_clock(const char *text, double *seconds, double *step);
 // The term as it is typed. Returns the length that it would have.
 size_t filter_term_text(const struct filter *filter, size_t term, char *out, size_t size);
+// The same, fit for a screen; without the column and "=" when `brief`. Returns what it wrote.
+size_t filter_term_shown(const struct filter *filter, size_t term, bool brief, char *out, size_t size);
 // The filter that finds this cell, "" when it is not measured.
 void filter_for(const struct column *column, union cell cell, char *out, size_t size);
 // Adds the term for the cell, also of one that is not measured, to the terms in out. False: it has no room, and out

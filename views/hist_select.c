@@ -174,14 +174,10 @@ static bool goes_along(const struct hist_def *def, int key) {
 // there is none.
 static bool term_words(const struct hist_select *select, const char *column, bool brief, char *out, size_t size) {
     int term = hist_filter_term(select, column);
-    char text[2 * FILTER_SIZE + 80];
 
-    if (term < 0)
-        return false;
-    filter_term_text(&select->filter, (size_t)term, text, sizeof text);
-    const char *from = brief && select->filter.terms[term].op == FILTER_EQUAL ? text + strlen(column) + 1 : text;
-    escape_text(from, strlen(from), out, size);
-    return true;
+    if (term >= 0)
+        filter_term_shown(&select->filter, (size_t)term, brief, out, size);
+    return term >= 0;
 }
 
 // What is chosen of a key, by whatever: "op R (filter)", "op all".

@@ -38,7 +38,7 @@ static void counts(const struct part_context *ctx, const struct rows *rows, long
 
 // What it asks for without the names of columns where the value tells alone: "fio, R, 1ms..2ms, error!=EIO".
 static void brief_filter(const struct part_context *ctx, const char *filter, char *out, size_t size) {
-    char term[2 * FILTER_SIZE + 80], shown[4 * FILTER_SIZE];
+    char term[4 * FILTER_SIZE];
     struct filter parsed;
     size_t used = 0;
 
@@ -46,10 +46,8 @@ static void brief_filter(const struct part_context *ctx, const char *filter, cha
     if (!filter_parse(filter, ctx->look->frame, &parsed))
         return;
     for (size_t i = 0; i < parsed.n && used < size; i++) {
-        filter_term_text(&parsed, i, term, sizeof(term));
-        const char *from = term + (parsed.terms[i].op == FILTER_EQUAL ? strlen(parsed.terms[i].name) + 1 : 0);
-        escape_text(from, strlen(from), shown, sizeof(shown));
-        used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", shown);
+        filter_term_shown(&parsed, i, true, term, sizeof(term));
+        used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", term);
     }
 }
 
