@@ -7,25 +7,46 @@
 
 #include "collectors/block_table.h"
 #include "model/mem.h"
+#include "tests/forge_files.h"
 
 #define SECOND_NS 1000000000ull
 #define SDA (8u << 20)
 #define SDB (8u << 20 | 16)
 
 static char root[64];
+static struct block_stat *stats;
+static struct block_match *match;
+static struct block_names *names;
+
+static void all_new(const char *dir, block_done_fn done, void *ctx) {
+    stats = block_stat_new();
+    match = block_match_new(64, done, ctx);
+    names = block_names_new(dir);
+}
+
+static void all_free(void) {
+    block_stat_free(stats);
+    block_names_free(names);
+    block_match_free(match);
+}
+
+static void fill(uint64_t now_ns) {
+    block_fill_disks(names, stats, match, now_ns);
+}
 
 static void disk(const char *name, const char *number) {
     char path[128];
-    static const char *const below[] = {"", "/mq"};
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof(path), "%s/%s%s", root, name, below[i]);
-        mkdir(path, 0755);
-    }
-    snprintf(path, sizeof(path), "%s/%s/dev", root, name);
-    FILE *out = fopen(path, "w");
-    assert_non_null(out);
-    fprintf(out, "%s\n", number);
-    fclose(out);
+    snprintf(path, sizeof(path), "%s/mq/0", name); // it has requests
+    forge_file(root, path, "");
+    snprintf(path, sizeof(path), "%s/dev", name);
+    forge_file(root, path, number);
+}
+
+static void two_disks(void) {
+    all_new(root, NULL, NULL);
+    disk("sda", "8:0\n");
+    disk("sdb", "8:16\n");
+    fill(SECOND_NS);
 }
 
 static void pull_out(const char *name) {
@@ -34,7 +55,7 @@ static void pull_out(const char *name) {
     assert_int_equal(system(command), 0);
 }
 
-static void write_of(struct block_stat *stat, uint32_t dev, int error) {
+static void write_of(uint32_t dev, int error) {
     struct block_io io = {.dev = dev,
                           .tid = 7,
                           .comm = "dd",
@@ -48,42 +69,35 @@ static void write_of(struct block_stat *stat, uint32_t dev, int error) {
                           .bio_ns = 1000,
                           .end_ns = 5000,
                           .error = (int16_t)error};
-    block_stat_io(stat, &io);
+    block_stat_io(stats, &io);
 }
 
-static const struct block_device *device_of(struct block_stat *stat, uint32_t dev) {
-    return &stat->devices[block_stat_device(stat, dev)];
+static const struct block_device *device_of(uint32_t dev) {
+    return &stats->devices[block_stat_device(stats, dev)];
 }
 
 static void another_disk_with_its_number(void **state) {
     (void)state;
-    struct block_stat *stat = block_stat_new();
-    struct block_match *match = block_match_new(64, NULL, NULL);
-    struct block_names *names = block_names_new(root);
-    disk("sda", "8:0");
-    disk("sdb", "8:16");
-    block_fill_disks(names, stat, match, SECOND_NS);
-    write_of(stat, SDA, -ENODATA);
-    write_of(stat, SDB, -EIO);
-    block_fill_disks(names, stat, match, 32 * SECOND_NS);
-    assert_int_equal(device_of(stat, SDA)->last_error, -ENODATA);
-    assert_int_equal(stat->n_errors, 2);
+    two_disks();
+    write_of(SDA, -ENODATA);
+    write_of(SDB, -EIO);
+    fill(32 * SECOND_NS);
+    assert_int_equal(device_of(SDA)->last_error, -ENODATA);
+    assert_int_equal(stats->n_errors, 2);
     pull_out("sda");
-    block_fill_disks(names, stat, match, 64 * SECOND_NS);
-    assert_int_equal(stat->n_errors, 2); // why it was pulled out
-    disk("sda", "8:0");
-    block_fill_disks(names, stat, match, 96 * SECOND_NS);
-    assert_int_equal(device_of(stat, SDA)->last_error, 0);
-    assert_int_equal(device_of(stat, SDB)->last_error, -EIO);
-    assert_int_equal(stat->n_errors, 1);
-    assert_int_equal(stat->errors[0].dev, SDB);
-    write_of(stat, SDA, -ETIMEDOUT);
-    block_fill_disks(names, stat, match, 128 * SECOND_NS);
-    assert_int_equal(device_of(stat, SDA)->last_error, -ETIMEDOUT); // its own stays
-    assert_int_equal(stat->n_errors, 2);
-    block_stat_free(stat);
-    block_names_free(names);
-    block_match_free(match);
+    fill(64 * SECOND_NS);
+    assert_int_equal(stats->n_errors, 2); // why it was pulled out
+    disk("sda", "8:0\n");
+    fill(96 * SECOND_NS);
+    assert_int_equal(device_of(SDA)->last_error, 0);
+    assert_int_equal(device_of(SDB)->last_error, -EIO);
+    assert_int_equal(stats->n_errors, 1);
+    assert_int_equal(stats->errors[0].dev, SDB);
+    write_of(SDA, -ETIMEDOUT);
+    fill(128 * SECOND_NS);
+    assert_int_equal(device_of(SDA)->last_error, -ETIMEDOUT); // its own stays
+    assert_int_equal(stats->n_errors, 2);
+    all_free();
     pull_out("sda");
     pull_out("sdb");
 }
@@ -95,37 +109,21 @@ static bool has_histograms(const struct block_device *device) {
 // On a machine whose disks come with new numbers all the time each would take 125 KB for ever.
 static void memory_of_gone_disks(void **state) {
     (void)state;
-    struct block_stat *stat = block_stat_new();
-    struct block_match *match = block_match_new(64, NULL, NULL);
-    struct block_names *names = block_names_new(root);
-    disk("sda", "8:0");
-    disk("sdb", "8:16");
-    block_fill_disks(names, stat, match, SECOND_NS);
+    two_disks();
     pull_out("sda");
-    block_fill_disks(names, stat, match, 32 * SECOND_NS);
-    write_of(stat, SDA, 0);
-    write_of(stat, SDB, 0);
-    block_fill_disks(names, stat, match, 94 * SECOND_NS);
-    assert_true(has_histograms(device_of(stat, SDA))); // of this interval
-    block_stat_clear(stat);
-    block_fill_disks(names, stat, match, 126 * SECOND_NS);
-    assert_false(has_histograms(device_of(stat, SDA)));
-    assert_true(has_histograms(device_of(stat, SDB)));
-    write_of(stat, SDA, 0); // it is there all the same
-    block_stat_settle(stat);
-    assert_int_equal(device_of(stat, SDA)->latency[BLOCK_WRITE]->count, 1);
-    block_stat_free(stat);
-    block_names_free(names);
-    block_match_free(match);
-}
-
-static void put(const char *file, const char *text) {
-    char path[128];
-    snprintf(path, sizeof(path), "%s/%s", root, file);
-    FILE *out = fopen(path, "w");
-    assert_non_null(out);
-    fputs(text, out);
-    fclose(out);
+    fill(32 * SECOND_NS);
+    write_of(SDA, 0);
+    write_of(SDB, 0);
+    fill(94 * SECOND_NS);
+    assert_true(has_histograms(device_of(SDA))); // of this interval
+    block_stat_clear(stats);
+    fill(126 * SECOND_NS);
+    assert_false(has_histograms(device_of(SDA)));
+    assert_true(has_histograms(device_of(SDB)));
+    write_of(SDA, 0); // it is there all the same
+    block_stat_settle(stats);
+    assert_int_equal(device_of(SDA)->latency[BLOCK_WRITE]->count, 1);
+    all_free();
 }
 
 static void keep_last(void *ctx, const struct block_io *io) {
@@ -135,22 +133,16 @@ static void keep_last(void *ctx, const struct block_io *io) {
 // A command of a program takes a path that no bio took before: it is the disk's all the same.
 static void paths_that_a_file_tells(void **state) {
     (void)state;
-    static const char *const folders[] = {"proc", "sys", "sys/block", "sys/block/nvme1n2"};
     char path[128];
-    for (size_t i = 0; i < 4; i++) {
-        snprintf(path, sizeof(path), "%s/%s", root, folders[i]);
-        mkdir(path, 0755);
-    }
-    put("sys/block/nvme1n2/dev", "259:5\n"); // and no mq: it has paths
-    put("proc/diskstats", "   8       0 sda 1 0 8 1\n   0       0 nvme1c1n2 1 0 8 1\n 259       4 nvme1c0n2 1 0 8 1\n"
-                          " 259       6 nvme1c0n3 1 0 8 1\n 259       5 nvme1n2 1 0 8 1\n");
+    forge_file(root, "sys/block/nvme1n2/dev", "259:5\n"); // and no mq: it has paths
+    forge_file(root, "proc/diskstats",
+               "   8       0 sda 1 0 8 1\n   0       0 nvme1c1n2 1 0 8 1\n 259       4 nvme1c0n2 1 0 8 1\n"
+               " 259       6 nvme1c0n3 1 0 8 1\n 259       5 nvme1n2 1 0 8 1\n");
     snprintf(path, sizeof(path), "%s/sys/block", root);
     struct block_io last = {0};
-    struct block_stat *stat = block_stat_new();
-    struct block_match *match = block_match_new(64, keep_last, &last);
-    struct block_names *names = block_names_new(path);
+    all_new(path, keep_last, &last);
     for (uint64_t i = 0; i < 3; i++) { // read again, it is the same path
-        block_fill_disks(names, stat, match, SECOND_NS + i * 40 * SECOND_NS);
+        fill(SECOND_NS + i * 40 * SECOND_NS);
         for (uint32_t of = 4; of <= 6; of += 2) {
             struct block_event event = {
                 .kind = BLOCK_ISSUE, .ts = 10 + i * 40, .dev = 259u << 20 | of, .bytes = 4096, .rwbs = "N\0\0\0\0\0\0"};
@@ -165,9 +157,7 @@ static void paths_that_a_file_tells(void **state) {
             assert_int_equal(last.dev, 259u << 20 | (of == 4 ? 5 : 6)); // of the other one there is no disk
         }
     }
-    block_stat_free(stat);
-    block_names_free(names);
-    block_match_free(match);
+    all_free();
 }
 
 int main(void) {

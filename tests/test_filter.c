@@ -12,16 +12,23 @@ static const struct column columns[] = {
 };
 static const struct table_def def = {"tasks", "tasks", columns, 3, 1};
 
-static void naming(void **state) {
+// With one process.
+static struct frame *one_row(void) {
     static const char *const rows[] = {"pid=1|comm=init", NULL};
     struct frame *frame = forge_frame(1);
     struct section *section = forge_section("a", 1);
+
+    section_table(section, forge_table(&def, rows));
+    frame_add_section(frame, section, 0);
+    return frame;
+}
+
+static void naming(void **state) {
+    struct frame *frame = one_row();
     struct filter is;
     char longest[200];
 
     (void)state;
-    section_table(section, forge_table(&def, rows));
-    frame_add_section(frame, section, 0);
     assert_true(filter_parse("pid=12", frame, &is));
     assert_string_equal(is.terms[0].name, "pid");
     assert_string_equal(filter_value(&is, 0), "12");
@@ -41,7 +48,6 @@ static void naming(void **state) {
 
 // In quotes a text or a value is what it is, whatever it reads like.
 static void quotes(void **state) {
-    static const char *const rows[] = {"pid=1|comm=init", NULL};
     static const struct {
         const char *text;
         size_t n;
@@ -66,13 +72,10 @@ static void quotes(void **state) {
         {"\"a\" pid=1", 0, {"a"}, FILTER_BEHIND, 4},
         {"say \"a b\"", 0, {"say \"a b\""}, FILTER_WHOLE, 0},
     };
-    struct frame *frame = forge_frame(1);
-    struct section *section = forge_section("a", 1);
+    struct frame *frame = one_row();
     struct filter is;
 
     (void)state;
-    section_table(section, forge_table(&def, rows));
-    frame_add_section(frame, section, 0);
     for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
         filter_parse(filters[i].text, frame, &is);
         if (is.n != filters[i].n || is.flaw != filters[i].flaw || is.flaw_at != filters[i].flaw_at)
@@ -89,16 +92,12 @@ static void quotes(void **state) {
 static void written(void **state) {
     static const char *const names[] = {"fio",   "Web Content", "a pid=1",   " x ",  "-",  "\"",       "a\"b",
                                         "a b\"", "a b\\",       "C:\\ \"\"", ">5ms", "=5", "comm=fio", "/a b/c,d=1"};
-    static const char *const rows[] = {"pid=1|comm=init", NULL};
-    struct frame *frame = forge_frame(1);
-    struct section *section = forge_section("a", 1);
+    struct frame *frame = one_row();
     const size_t n = sizeof(names) / sizeof(names[0]);
     struct filter is;
     char text[FILTER_SIZE], again[FILTER_SIZE];
 
     (void)state;
-    section_table(section, forge_table(&def, rows));
-    frame_add_section(frame, section, 0);
     for (size_t i = 0; i < n; i++) {
         const struct text *name = text_from(names[i]);
         text[0] = '\0';
@@ -130,14 +129,10 @@ static bool holds(const struct column *column, union cell cell, enum filter_oper
 }
 
 static void terms(void **state) {
-    static const char *const rows[] = {"pid=1|comm=init", NULL};
-    struct frame *frame = forge_frame(1);
-    struct section *section = forge_section("a", 1);
+    struct frame *frame = one_row();
     struct filter is;
 
     (void)state;
-    section_table(section, forge_table(&def, rows));
-    frame_add_section(frame, section, 0);
     assert_true(filter_parse("pid>=500  comm!=Web Content read_bytes_per_s<4K ", frame, &is));
     assert_int_equal(is.n, 3);
     assert_string_equal(is.terms[0].name, "pid");
@@ -230,7 +225,6 @@ static void comparisons(void **state) {
 
 // A row of keys: terms of other columns leave it alone, a text must stand in one of them.
 static void rows_of_keys(void **state) {
-    static const char *const rows[] = {"pid=1|comm=init", NULL};
     const struct text *name = text_from("fio");
     const union cell keys[] = {{.num = 4242}, {.text = name}};
     static const struct {
@@ -239,14 +233,11 @@ static void rows_of_keys(void **state) {
     } filters[] = {
         {"", true},    {"pid=4242", true}, {"pid=1", false},         {"comm~I comm!=dd", true},   {"fIO", true},
         {"424", true}, {"dd", false},      {"pid>1 comm=dd", false}, {"read_bytes_per_s>1", true}};
-    struct frame *frame = forge_frame(1);
-    struct section *section = forge_section("a", 1);
+    struct frame *frame = one_row();
     struct filter is, copy;
     char text[64];
 
     (void)state;
-    section_table(section, forge_table(&def, rows));
-    frame_add_section(frame, section, 0);
     for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
         filter_parse(filters[i].text, frame, &is);
         copy = is;
