@@ -24,10 +24,6 @@
 // until it is finished, and the end of an I/O must not be seen before its issue. Frames begin and end so much earlier.
 #define SETTLE_NS 5000000ull
 #define FLIGHTS 8192
-// Requests issued per second, and how many of them (one in so many) without that anything told of their arrival.
-#define TORRENT_BEGINS 50000
-#define TORRENT_ENDS 30000
-#define UNANNOUNCED_SHARE 4
 
 struct block {
     struct block_source source;
@@ -45,8 +41,8 @@ struct block {
     double ios_per_ns;          // that ended, in the last drain
     uint64_t lost_before, gaps; // gaps: of the sub-buffers, at the last drain
     uint32_t grown;             // buffers that were enlarged when this interval began
-    bool no_starts;             // BLOCK_START is not recorded beside the bios
-    bool starts_needed;         // on this machine it always is
+    struct block_starts starts; // whether BLOCK_START is recorded beside the bios
+    uint64_t starts_gaps;       // gaps, when that was looked at last
     bool grow_due;              // looked for after the sample, in the next drain
 };
 
@@ -97,7 +93,7 @@ static bool event_wanted(const struct block *block, int kind) {
         return true;
     if (block->pace.level != BLOCK_FULL)
         return block->pace.level == BLOCK_NO_BIOS && !of_bios;
-    return kind != BLOCK_START || !block->no_starts;
+    return kind != BLOCK_START || !block->starts.without;
 }
 
 static int block_open(struct collector_run *run) {
@@ -169,6 +165,21 @@ static void grow_when_due(struct block *block) {
         block_match_lost(block->match, now_ns());
 }
 
+// The start of a request parts what waits for a request (a full queue, a control group's share) from what waits in the
+// queue. In a torrent nothing waits for one, and every event costs the program whose I/O it is: there the queue time
+// begins with the bio.
+static void starts_decide(struct block *block) {
+    const struct block_counts *counts = block_match_counts(block->match);
+    const struct block_formats *formats = &block->source.formats;
+    if (!formats->kinds[BLOCK_START].present || !formats->kinds[BLOCK_BIO_QUEUE].present ||
+        block->pace.level != BLOCK_FULL)
+        return;
+    bool gap = block->starts_gaps != block->gaps;
+    block->starts_gaps = block->gaps;
+    if (block_starts_drained(&block->starts, block->drained_ns, counts->issued, counts->unannounced, gap))
+        block_source_switch(&block->source, BLOCK_START, !block->starts.without);
+}
+
 static void block_drain(struct collector_run *run) {
     struct block *block = run->state;
     // By half a drain: then the buffer holds what is left as well.
@@ -177,6 +188,7 @@ static void block_drain(struct collector_run *run) {
     block_who_resolve(block->who, block->stat, now_ns()); // soon, before short-lived processes are gone
     run->drain_ms =
         any ? ring_pipe_pace(block->source.pipe, block->ring, run->drain_ms, DRAIN_MS, DRAIN_MOST_MS) : DRAIN_IDLE_MS;
+    starts_decide(block);
     grow_when_due(block);
 }
 
@@ -216,24 +228,6 @@ static void apply_level(struct block *block) {
     block_match_lost(block->match, now_ns());
 }
 
-// The start of a request parts what waits for a request (a full queue, a control group's share) from what waits in the
-// queue. In a torrent nothing waits for one, and every event costs the program whose I/O it is: there the queue time
-// begins with the bio. Unless bios are not told (md and multipath send them on): then requests are issued unannounced.
-static void starts_decide(struct block *block, double seconds) {
-    const struct block_counts *now = block_match_counts(block->match), *was = &block->before;
-    double issued = (double)(now->issued - was->issued), unannounced = (double)(now->unannounced - was->unannounced);
-    if (!block->source.formats.kinds[BLOCK_START].present || !block->source.formats.kinds[BLOCK_BIO_QUEUE].present ||
-        block->pace.level != BLOCK_FULL)
-        return;
-    if (block->no_starts && unannounced * UNANNOUNCED_SHARE > issued)
-        block->starts_needed = true;
-    bool without = !block->starts_needed && issued > (block->no_starts ? TORRENT_ENDS : TORRENT_BEGINS) * seconds;
-    if (without == block->no_starts)
-        return;
-    block->no_starts = without;
-    block_source_switch(&block->source, BLOCK_START, !without);
-}
-
 static void put_notes(struct block *block, struct section *out, uint64_t lost) {
     char text[256];
     const struct block_counts *now = block_match_counts(block->match), *was = &block->before;
@@ -243,7 +237,7 @@ static void put_notes(struct block *block, struct section *out, uint64_t lost) {
                          ? "queue times begin at the arrival of the bio: this kernel has no block_io_start event"
                          : "queue times begin at the arrival of the bio: this kernel tells no other",
                      "use Linux 6.5 or later");
-    else if (block->no_starts)
+    else if (block->starts.without)
         section_note(out, SEVERITY_INFO, "queue_us",
                      "queue times begin at the arrival of the bio while there are so many I/Os: block_io_start is off",
                      NULL);
@@ -336,8 +330,6 @@ static int block_sample(struct collector_run *run, struct section *out) {
     const struct block_counts *counts = block_match_counts(block->match);
     section_events(out, counts->events - block->before.events + block->counted, lost);
     block->counted = 0;
-    if (!run->first && !lost && !block->grown)
-        starts_decide(block, (double)(run->end_ns - run->begin_ns) / 1e9);
     block->before = *counts;
     block_stat_clear(block->stat);
     block_who_tidy(block->who, run->end_ns);

@@ -12,6 +12,12 @@
 #define MANY 4 // times what is kept: a load may slow down
 #define SOME 4 // a fourth of it
 #define SOON 3 // bad again so few frames after a try: the next one comes later
+// Requests issued per second, and how many of them (one in so many) without that anything told of their arrival.
+#define TORRENT_BEGINS 50000
+#define TORRENT_ENDS 30000
+#define TORRENT_AFTER_NS 300000000ull
+#define CALM_AFTER_NS 1000000000ull
+#define UNANNOUNCED_SHARE 4
 
 static bool pace_to(struct block_pace *pace, enum block_level level) {
     pace->level = level;
@@ -41,6 +47,23 @@ bool block_pace_frame(struct block_pace *pace, uint64_t frame_ns, uint64_t lost)
         return false;
     }
     return pace->quiet >= pace->patience && pace_to(pace, pace->level - 1);
+}
+
+bool block_starts_drained(struct block_starts *starts, uint64_t reached_ns, uint64_t issued, uint64_t unannounced,
+                          bool gap) {
+    uint64_t ns = reached_ns - starts->since_ns;
+    bool first = !starts->since_ns, was = starts->without;
+    if (!first && !gap && ns < (was ? CALM_AFTER_NS : TORRENT_AFTER_NS))
+        return false;
+    double n = (double)(issued - starts->issued), unknown = (double)(unannounced - starts->unannounced);
+    starts->since_ns = reached_ns;
+    starts->issued = issued;
+    starts->unannounced = unannounced;
+    if (first || gap)
+        return false;
+    starts->needed |= was && unknown * UNANNOUNCED_SHARE > n;
+    starts->without = !starts->needed && n * 1e9 > (was ? TORRENT_ENDS : TORRENT_BEGINS) * (double)ns;
+    return starts->without != was;
 }
 
 // None, when many times as many are still to come. But the load may end now: some of the last ones then stand for it.

@@ -1,5 +1,6 @@
 // Whether the block collector keeps up, and what it leaves out when it does not: first the bios, then everything but
-// counting what completes. Decided once per frame, with patience in both directions. No state but its own; no kernel.
+// counting what completes. That is decided once per frame, with patience in both directions. And which event it does
+// without when there are very many. No state but its own; no kernel.
 #ifndef COLLECTORS_BLOCK_PACE_H
 #define COLLECTORS_BLOCK_PACE_H
 
@@ -26,6 +27,16 @@ struct block_pace {
 // After a frame of that length in which so many events were lost although no buffer could still grow. True when the
 // level changed.
 bool block_pace_frame(struct block_pace *pace, uint64_t frame_ns, uint64_t lost);
+// Whether the starts of requests are left out, since so many are issued that nothing waits for one. Not where bios are
+// not told (md and multipath send them on): there requests are issued unannounced.
+struct block_starts {
+    bool without, needed;                   // needed: on this machine they always are
+    uint64_t since_ns, issued, unannounced; // where the stretch began that is judged next
+};
+// After a drain that reached so far; the counts are those since the beginning. A stretch with a gap tells nothing. True
+// when `without` changed: soon in a torrent, which every event slows down, and back with patience.
+bool block_starts_drained(struct block_starts *starts, uint64_t reached_ns, uint64_t issued, uint64_t unannounced,
+                          bool gap);
 // Which I/Os are worth remembering one by one, when only the newest `kept` of a frame are kept: those that end at this
 // time and later. `until_ns`: the events before it are about to be drained; `due_ns`: those before it belong to the
 // frame; `per_ns`: I/Os that ended lately.

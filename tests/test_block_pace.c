@@ -70,8 +70,60 @@ static void the_newest(void **state) {
     assert_int_equal(block_pace_recent(5 * ms, 900 * ms, 10000e-9, 2048), 0); // since before the clock began
 }
 
+struct drains {
+    struct block_starts starts;
+    uint64_t ns, issued, unannounced;
+    unsigned changes;
+};
+
+// So long, drained every 25 ms.
+static void drain_for(struct drains *drains, unsigned ms, uint64_t issued_per_ms, uint64_t unannounced_per_ms,
+                      bool gap) {
+    for (unsigned at = 0; at < ms; at += 25) {
+        drains->ns += 25000000;
+        drains->issued += 25 * issued_per_ms;
+        drains->unannounced += 25 * unannounced_per_ms;
+        drains->changes += block_starts_drained(&drains->starts, drains->ns, drains->issued, drains->unannounced, gap);
+    }
+}
+
+static void starts(void **state) {
+    (void)state;
+    struct drains drains = {.ns = 1000000000};
+    drain_for(&drains, 3000, 49, 0, false);
+    assert_false(drains.starts.without);
+    drain_for(&drains, 3000, 300, 0, true); // some of it is not known
+    assert_false(drains.starts.without);
+    drain_for(&drains, 400, 300, 0, false);
+    assert_true(drains.starts.without);
+    drain_for(&drains, 5000, 35, 0, false); // less, but not little
+    drain_for(&drains, 900, 10, 0, true);
+    assert_true(drains.starts.without);
+    assert_int_equal(drains.changes, 1);
+    drain_for(&drains, 2000, 10, 0, false);
+    assert_false(drains.starts.without);
+    drain_for(&drains, 100, 100, 0, false); // a burst
+    drain_for(&drains, 1000, 1, 0, false);
+    assert_int_equal(drains.changes, 2);
+    assert_false(drains.starts.needed);
+}
+
+// Without them nothing tells of the requests of md: never again.
+static void starts_needed(void **state) {
+    (void)state;
+    struct drains drains = {.ns = 1000000000};
+    drain_for(&drains, 700, 300, 0, false);
+    assert_true(drains.starts.without);
+    drain_for(&drains, 2000, 300, 100, false);
+    assert_true(drains.starts.needed);
+    drain_for(&drains, 5000, 300, 0, false);
+    assert_false(drains.starts.without);
+    assert_int_equal(drains.changes, 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(down_and_up), cmocka_unit_test(patience),
-                                       cmocka_unit_test(the_newest)};
+                                       cmocka_unit_test(the_newest), cmocka_unit_test(starts),
+                                       cmocka_unit_test(starts_needed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
