@@ -42,7 +42,7 @@ struct block {
     uint64_t lost_before, gaps; // gaps: of the sub-buffers, at the last drain
     uint32_t grown;             // buffers that were enlarged when this interval began
     struct block_starts starts; // whether BLOCK_START is recorded beside the bios
-    uint64_t starts_gaps;       // gaps, when that was looked at last
+    bool starts_gap;            // events are missing since that was looked at last
     bool grow_due;              // looked for after the sample, in the next drain
 };
 
@@ -56,6 +56,12 @@ static uint64_t gaps_in_all(const struct block *block) {
     return stats->missed + stats->missed_unknown + stats->damaged;
 }
 
+// Until then some events were not recorded, or not read.
+static void lost_until(struct block *block, uint64_t ts) {
+    block_match_lost(block->match, ts);
+    block->starts_gap = true;
+}
+
 // What is under way from before a gap may have ended in it: it gives way from now on, not only to what the next drain
 // brings. Of the other CPUs there may be more from before the gap's end.
 static void gap_check(struct block *block) {
@@ -63,7 +69,7 @@ static void gap_check(struct block *block) {
     if (__builtin_expect(gaps == block->gaps, 1))
         return;
     block->gaps = gaps;
-    block_match_lost(block->match, ring_stats(block->ring)->gap_ts);
+    lost_until(block, ring_stats(block->ring)->gap_ts);
 }
 
 static uint64_t on_pages(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
@@ -162,7 +168,7 @@ static void grow_when_due(struct block *block) {
     block->grow_due = false;
     block->grown = ring_pipe_grow(block->source.pipe, block->ring);
     if (block->grown)
-        block_match_lost(block->match, now_ns());
+        lost_until(block, now_ns());
 }
 
 // The start of a request parts what waits for a request (a full queue, a control group's share) from what waits in the
@@ -174,8 +180,8 @@ static void starts_decide(struct block *block) {
     if (!formats->kinds[BLOCK_START].present || !formats->kinds[BLOCK_BIO_QUEUE].present ||
         block->pace.level != BLOCK_FULL)
         return;
-    bool gap = block->starts_gaps != block->gaps;
-    block->starts_gaps = block->gaps;
+    bool gap = block->starts_gap;
+    block->starts_gap = false;
     if (block_starts_drained(&block->starts, block->drained_ns, counts->issued, counts->unannounced, gap))
         block_source_switch(&block->source, BLOCK_START, !block->starts.without);
 }
@@ -225,7 +231,7 @@ static void apply_level(struct block *block) {
     for (int kind = 0; kind < BLOCK_KINDS; kind++)
         if (block->source.formats.kinds[kind].present)
             block_source_switch(&block->source, kind, event_wanted(block, kind));
-    block_match_lost(block->match, now_ns());
+    lost_until(block, now_ns());
 }
 
 static void put_notes(struct block *block, struct section *out, uint64_t lost) {
