@@ -5,8 +5,14 @@ cpu=/sys/devices/system/cpu/cpu1/online
 processor() { echo "$1" >$cpu || fail "the processor does not go to $1"; }
 # used: processor time that ktop has had, in ticks of 10 ms.
 used() { awk '{ print $14 + $15 }' /proc/$watcher/stat; }
-# idle: what ktop needs in a second without any I/O.
+# idle: what ktop needs in a second without any I/O, when it has written all that there is of the load before.
 idle() {
+    i=0
+    until tail -n 1 /tmp/frames | grep -q '"block_ios_per_s":0,'; do
+        i=$((i + 1))
+        [ $i -lt 200 ] || fail "no frame without I/O within 20 s"
+        sleep 0.1
+    done
     before=$(used)
     sleep 1
     echo "idle $1 $(($(used) - before))"
