@@ -272,10 +272,18 @@ static int sweep_instances(struct pass *pass) {
     return 0;
 }
 
+// Switches the event off at the top level, when it is on there: a write, even of what it is already, gives the top
+// level the whole of its buffer, which it does not have while nobody has used it.
+static void event_off(const char *where, const char *group, const char *event) {
+    char path[768], text[8];
+    snprintf(path, sizeof path, "%s/events/%s/%s/enable", where, group, event);
+    if (file_read(path, text, sizeof text) > 0 && text[0] != '0')
+        instance_write(where, path + strlen(where) + 1, "0");
+}
+
 static int probe_remove(const char *where, const char *file, const char *group, const char *event) {
     char path[768], text[512];
-    snprintf(path, sizeof path, "events/%s/%s/enable", group, event);
-    instance_write(where, path, "0");
+    event_off(where, group, event);
     snprintf(text, sizeof text, "-:%s/%s\n", group, event);
     snprintf(path, sizeof path, "%s/%s", where, file);
     int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC); // without O_APPEND all probes of all tools would go
