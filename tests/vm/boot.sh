@@ -1,10 +1,18 @@
 # The program starts on this kernel, says what the kernel allows, shows itself on a terminal, and leaves nothing in it.
+. /lib.sh
 uname -r
 ktop --version || exit 1
+
+# What a dead ktop left goes; the top level, where nobody has traced yet, keeps its small buffer.
+tracing=/sys/kernel/tracing
+size=$(cat $tracing/buffer_size_kb)
+echo "p:ktop_99999_1_probes/it /bin/busybox:0x1000" >>$tracing/uprobe_events || fail "no probe can be made"
+ktop --cleanup | grep "removed probe ktop_99999_1_probes/it" || fail "the probe is left: $(cat $tracing/uprobe_events)"
+[ "$(cat $tracing/buffer_size_kb)" = "$size" ] || fail "the top level's buffer was $size KiB, and is $(cat $tracing/buffer_size_kb)"
+
 ktop --doctor || exit 1
 ktop --batch --pane triage,tasks,cpus,memory,disk,network,health --format json -n 2 -d 0.5 >/tmp/out || exit 1
 [ "$(wc -l </tmp/out)" = 14 ] || { echo "expected 14 lines"; cat /tmp/out; exit 1; }
-. /lib.sh
 none_left
 
 # On a terminal of 80x24, first triage, then tasks and disk, then the end: each pane shows what is its own, and the terminal is given back.
