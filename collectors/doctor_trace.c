@@ -30,17 +30,6 @@ static void cause_read(void) {
     close(fd);
 }
 
-static int append(const char *where, const char *file, const char *text) {
-    char path[600];
-    SAY(path, "%s/%s", where, file);
-    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC); // without O_APPEND everybody's probes would go
-    if (fd < 0)
-        return -errno;
-    int error = write(fd, text, strlen(text)) < 0 ? -errno : 0;
-    close(fd);
-    return error;
-}
-
 // Whether the instance has recorded a line with that text, or -errno.
 static int recorded(const char *instance, const char *text) {
     char path[600], lines[16384];
@@ -114,7 +103,7 @@ static int probe_try(const char *where, const char *instance, const char *file, 
     char group[128], text[1024], enable[300];
     ktop_group_name(ktop_id_self(), "doctor", group, sizeof group);
     SAY(text, "p:%s/tried %s\n", group, place);
-    int result = append(where, file, text);
+    int result = tracefs_append(where, file, text);
     if (result)
         return result;
     SAY(enable, "events/%s/tried/enable", group);
@@ -125,7 +114,7 @@ static int probe_try(const char *where, const char *instance, const char *file, 
         instance_write(instance, enable, "0");
     }
     SAY(text, "-:%s/tried\n", group);
-    append(where, file, text);
+    tracefs_append(where, file, text);
     return result;
 }
 

@@ -282,16 +282,10 @@ static void event_off(const char *where, const char *group, const char *event) {
 }
 
 static int probe_remove(const char *where, const char *file, const char *group, const char *event) {
-    char path[768], text[512];
+    char line[512];
     event_off(where, group, event);
-    snprintf(text, sizeof text, "-:%s/%s\n", group, event);
-    snprintf(path, sizeof path, "%s/%s", where, file);
-    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC); // without O_APPEND all probes of all tools would go
-    if (fd < 0)
-        return -errno;
-    int error = write(fd, text, strlen(text)) < 0 ? -errno : 0;
-    close(fd);
-    return error;
+    snprintf(line, sizeof line, "-:%s/%s\n", group, event);
+    return tracefs_append(where, file, line);
 }
 
 // Lines are "p:GROUP/EVENT PLACE ARGS", with r or r<max> for returns, e, f, t, s for the other kinds.

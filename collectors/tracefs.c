@@ -282,21 +282,29 @@ int instance_create(const char *collector, char *path, size_t size) {
     return error;
 }
 
-int instance_write(const char *path, const char *file, const char *value) {
+static int file_write(const char *path, const char *file, int flags, const char *text) {
     char full[768];
     int n = snprintf(full, sizeof full, "%s/%s", path, file);
     if (n < 0 || (size_t)n >= sizeof full)
         return -ENAMETOOLONG;
-    int fd = open(full, O_WRONLY | O_CLOEXEC);
+    int fd = open(full, O_WRONLY | O_CLOEXEC | flags);
     if (fd < 0)
         return -errno;
     ssize_t done;
     do
-        done = write(fd, value, strlen(value));
+        done = write(fd, text, strlen(text));
     while (done < 0 && errno == EINTR);
     int error = done < 0 ? -errno : 0;
     close(fd);
     return error;
+}
+
+int instance_write(const char *path, const char *file, const char *value) {
+    return file_write(path, file, 0, value);
+}
+
+int tracefs_append(const char *where, const char *file, const char *line) {
+    return file_write(where, file, O_APPEND, line);
 }
 
 int instance_remove(const char *path) {

@@ -41,6 +41,8 @@ int instance_create(const char *collector, char *path, size_t size);
 int instance_remove(const char *path);
 // Writes a string to the file below the directory: 0 or -errno.
 int instance_write(const char *path, const char *file, const char *value);
+// Adds a line to a list below tracefs (dynamic_events, uprobe_events): without that, all probes of all tools would go.
+int tracefs_append(const char *where, const char *file, const char *line);
 
 // Removes the instances and probes that belong to a ktop that is gone (of_pid 0: any dead one; else that process, which
 // is about to be or already gone). Calls said(line) for each. Returns how many were removed, or -errno.
