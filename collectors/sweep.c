@@ -275,10 +275,11 @@ static int sweep_instances(struct pass *pass) {
 // Switches the event off at the top level, when it is on there: a write, even of what it is already, gives the top
 // level the whole of its buffer, which it does not have while nobody has used it.
 static void event_off(const char *where, const char *group, const char *event) {
-    char path[768], text[8];
-    snprintf(path, sizeof path, "%s/events/%s/%s/enable", where, group, event);
+    char file[300], path[768], text[8];
+    snprintf(file, sizeof file, "events/%s/%s/enable", group, event);
+    snprintf(path, sizeof path, "%s/%s", where, file);
     if (file_read(path, text, sizeof text) > 0 && text[0] != '0')
-        instance_write(where, path + strlen(where) + 1, "0");
+        instance_write(where, file, "0");
 }
 
 static int probe_remove(const char *where, const char *file, const char *group, const char *event) {

@@ -3,12 +3,17 @@
 uname -r
 ktop --version || exit 1
 
-# What a dead ktop left goes; the top level, where nobody has traced yet, keeps its small buffer.
+# What a dead ktop left goes; the top level, where nobody has traced yet, keeps its small buffer. One that is still on goes as well.
 tracing=/sys/kernel/tracing
+probe_made() { echo "p:ktop_99999_1_probes/it /bin/busybox:0x1000" >>$tracing/uprobe_events || fail "no probe can be made"; }
+probe_swept() { ktop --cleanup | grep "removed probe ktop_99999_1_probes/it" || fail "the probe is left: $(cat $tracing/uprobe_events)"; }
 size=$(cat $tracing/buffer_size_kb)
-echo "p:ktop_99999_1_probes/it /bin/busybox:0x1000" >>$tracing/uprobe_events || fail "no probe can be made"
-ktop --cleanup | grep "removed probe ktop_99999_1_probes/it" || fail "the probe is left: $(cat $tracing/uprobe_events)"
+probe_made
+probe_swept
 [ "$(cat $tracing/buffer_size_kb)" = "$size" ] || fail "the top level's buffer was $size KiB, and is $(cat $tracing/buffer_size_kb)"
+probe_made
+echo 1 >$tracing/events/ktop_99999_1_probes/it/enable || fail "the probe cannot be switched on"
+probe_swept
 
 ktop --doctor || exit 1
 ktop --batch --pane triage,tasks,cpus,memory,disk,network,health --format json -n 2 -d 0.5 >/tmp/out || exit 1
