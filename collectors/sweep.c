@@ -275,7 +275,7 @@ static int sweep_instances(struct pass *pass) {
 // Switches the event off at the top level, when it is on there: a write, even of what it is already, gives the top
 // level the whole of its buffer, which it does not have while nobody has used it.
 static void event_off(const char *where, const char *group, const char *event) {
-    char file[300], path[768], text[8];
+    char file[300], path[768], text[8] = "";
     snprintf(file, sizeof file, "events/%s/%s/enable", group, event);
     snprintf(path, sizeof path, "%s/%s", where, file);
     if (file_read(path, text, sizeof text) > 0 && text[0] != '0')
