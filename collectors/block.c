@@ -69,13 +69,13 @@ static void gap_check(struct block *block) {
     if (__builtin_expect(gaps == block->gaps, 1))
         return;
     block->gaps = gaps;
-    lost_until(block, ring_stats(block->ring)->gap_ts);
+    lost_until(block, trace_clock_mono(&block->source.clock, ring_stats(block->ring)->gap_ts));
 }
 
 static uint64_t on_pages(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
     struct block *block = ctx;
     gap_check(block);
-    return block_match_pages(block->match, &block->source.formats, pages, limit);
+    return block_match_pages(block->match, &block->source.formats, &block->source.clock, pages, limit);
 }
 
 // When it only counts.
@@ -147,18 +147,22 @@ static void block_close(struct collector_run *run) {
 
 // What leave_ns allows to wait (see ring_leave), is left. Returns whether there was anything.
 static bool drain_until(struct block *block, uint64_t horizon, uint64_t due, uint64_t leave_ns) {
-    uint64_t begin = now_ns(), ended = block->stat->n_recent;
+    const struct trace_clock *clock = &block->source.clock;
+    if (!trace_clock_read(&block->source.clock, ring_reached(block->ring)))
+        lost_until(block, now_ns());
+    uint64_t begin = now_ns(), ended = block->stat->n_recent, until = trace_clock_time(clock, horizon);
     block->stat->recent_from = block_pace_recent(horizon, due, block->ios_per_ns, BLOCK_EVENTS_KEPT);
-    ring_leave(block->ring, leave_ns);
-    uint64_t n = block->pace.level == BLOCK_COUNT ? ring_drain(block->ring, horizon, on_end, block)
-                                                  : ring_drain_pairs(block->ring, horizon, on_pages, block);
-    uint64_t reached = ring_reached(block->ring);
+    ring_leave(block->ring, trace_clock_span(clock, leave_ns));
+    uint64_t n = block->pace.level == BLOCK_COUNT ? ring_drain(block->ring, until, on_end, block)
+                                                  : ring_drain_pairs(block->ring, until, on_pages, block);
+    bool left = ring_reached(block->ring) < until;
+    uint64_t reached = trace_clock_mono(clock, ring_reached(block->ring));
     if (reached > block->drained_ns) {
         block->ios_per_ns = (double)(block->stat->n_recent - ended) / (double)(reached - block->drained_ns);
         block->drained_ns = reached;
     }
     block->pace.busy_ns += now_ns() - begin;
-    return n || reached < horizon;
+    return n || left;
 }
 
 // Takes the kernel a tenth of a second or more: not in sample, where a frame waits for what was counted.
@@ -358,9 +362,8 @@ static void block_check(struct check_report *report) {
     if (error) {
         block_source_explain(error, step, detail, check.detail, sizeof(check.detail), check.fix, sizeof(check.fix));
     } else {
-        size_t at =
-            (size_t)snprintf(check.detail, sizeof(check.detail), "clock " BLOCK_SOURCE_CLOCK ", sub-buffers of %u KiB;",
-                             ring_pipe_source(source->pipe).page_size / 1024);
+        size_t at = (size_t)snprintf(check.detail, sizeof(check.detail), "clock %s, sub-buffers of %u KiB;",
+                                     source->clock.name, ring_pipe_source(source->pipe).page_size / 1024);
         for (int kind = 0; kind < BLOCK_KINDS && at < sizeof(check.detail); kind++)
             if (source->formats.kinds[kind].present)
                 at += (size_t)snprintf(check.detail + at, sizeof(check.detail) - at, " %s", block_event_names[kind]);

@@ -22,6 +22,7 @@
 
 #include "collectors/block_event.h"
 #include "collectors/ring_page.h"
+#include "collectors/trace_clock.h"
 
 enum block_what {
     BLOCK_IO_REQUEST,  // a finished request; with bio_ns its first bio ended with it
@@ -66,9 +67,9 @@ struct block_match *block_match_new(uint32_t capacity, block_done_fn done, void 
 void block_match_free(struct block_match *match);
 
 void block_match_event(struct block_match *match, const struct block_event *event);
-// Decodes and matches the records of two pages: see ring_pair_fn (collectors/ring.h).
+// Decodes and matches the records of two pages, whose times are that clock's: see ring_pair_fn (collectors/ring.h).
 uint64_t block_match_pages(struct block_match *match, const struct block_formats *formats,
-                           struct ring_page *const pages[2], uint64_t limit);
+                           const struct trace_clock *clock, struct ring_page *const pages[2], uint64_t limit);
 
 // Tasks whose I/O is left out (copied, at most 64).
 void block_match_own(struct block_match *match, const pid_t *tids, size_t n);

@@ -200,17 +200,19 @@ ALWAYS bool quick(struct block_match *match, const struct block_formats *formats
 }
 
 uint64_t block_match_pages(struct block_match *match, const struct block_formats *formats,
-                           struct ring_page *const pages[2], uint64_t limit) {
+                           const struct trace_clock *clock, struct ring_page *const pages[2], uint64_t limit) {
     struct ring_pair pair = ring_pair_take(pages);
+    const struct trace_clock line = *clock; // a copy that nobody else can reach
     uint64_t n = 0, rare = 0;
     do {
         ring_pair_turn(&pair);
         if (pair.at.ts >= limit)
             break;
         n++;
-        if (__builtin_expect(quick(match, formats, pair.at.ts, pair.at.data, pair.at.size), 1))
+        uint64_t ts = trace_clock_mono(&line, pair.at.ts);
+        if (__builtin_expect(quick(match, formats, ts, pair.at.data, pair.at.size), 1))
             continue;
-        by_the_long_way(match, formats, pair.at.ts, pair.at.data, pair.at.size);
+        by_the_long_way(match, formats, ts, pair.at.data, pair.at.size);
         rare++;
     } while (ring_page_next(&pair.at));
     match->counts.events += n - rare;

@@ -11,7 +11,7 @@
 #include "collectors/tracefs.h"
 
 // Small machines get room for a burst at once; many CPUs share what they need little of each.
-static struct ring_pipe_config pipe_config(const char *instance) {
+static struct ring_pipe_config pipe_config(const char *instance, const char *clock) {
     uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t ram_kib = (uint64_t)sysconf(_SC_PHYS_PAGES) * ((uint64_t)sysconf(_SC_PAGESIZE) / 1024);
     uint32_t start = cpus <= 8 && ram_kib > 2 << 20 ? 4096 : cpus <= 16 ? 2048 : cpus <= 64 ? 1024 : 512;
@@ -19,19 +19,24 @@ static struct ring_pipe_config pipe_config(const char *instance) {
     const char *fixed = getenv("KTOP_TEST_BLOCK_BUFFER_KIB"); // for the tests of what happens when it is too small
     if (fixed && atoi(fixed) > 0)
         return (struct ring_pipe_config){.instance = instance,
-                                         .clock = BLOCK_SOURCE_CLOCK,
+                                         .clock = clock,
                                          .buffer_kib = (uint32_t)atoi(fixed),
                                          .max_kib = (uint32_t)atoi(fixed),
                                          .subbuf_kib = 4};
     return (struct ring_pipe_config){
         .instance = instance,
-        .clock = BLOCK_SOURCE_CLOCK,
+        .clock = clock,
         .buffer_kib = start,
         .max_kib = most > 16384   ? 16384
                    : most < start ? start
                                   : (uint32_t)most,
         .subbuf_kib = cpus <= 16 ? 64 : 16,
     };
+}
+
+static struct trace_clock clock_choose(void) {
+    const char *fixed = getenv("KTOP_TEST_BLOCK_CLOCK"); // for tests that know the times of the records to the last one
+    return fixed && !strcmp(fixed, "mono") ? TRACE_CLOCK_MONO : trace_clock_choose();
 }
 
 static int read_formats(struct block_source *source, const char **step, char *detail, size_t size) {
@@ -87,7 +92,8 @@ int block_source_open(struct block_source *source, const char *name, const char 
     if (error)
         return error;
     source->created = true;
-    const struct ring_pipe_config config = pipe_config(source->instance);
+    source->clock = clock_choose();
+    const struct ring_pipe_config config = pipe_config(source->instance, source->clock.name);
     error = read_formats(source, step, detail, size);
     if (!error)
         error = ring_pipe_open(&config, &source->pipe, step);
@@ -95,6 +101,7 @@ int block_source_open(struct block_source *source, const char *name, const char 
         error = enable_events(source, step, detail, size);
     if (!error)
         error = instance_write(source->instance, "tracing_on", "1");
+    trace_clock_read(&source->clock, 0);
     return error;
 }
 

@@ -5,16 +5,14 @@
 
 #include "collectors/block_event.h"
 #include "collectors/ring_pipe.h"
-
-// CLOCK_MONOTONIC's own, so that times need no conversion and durations are exact on all CPUs (local and x86-tsc are
-// 13 ns cheaper an event, and promise neither).
-#define BLOCK_SOURCE_CLOCK "mono"
+#include "collectors/trace_clock.h"
 
 struct block_source {
     char instance[256];
     bool created;
     struct block_formats formats; // of the events that are there, and could be switched on
     struct ring_pipe *pipe;
+    struct trace_clock clock; // of the events; block_source_open has read it
 };
 
 // Everything in the kernel that the collector needs; undone by block_source_close, whatever it returns: 0, or -errno;

@@ -54,7 +54,7 @@ static uint64_t only_decode(void *ctx, struct ring_page *const pages[2], uint64_
 
 static uint64_t whole(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
     struct way *way = ctx;
-    return block_match_pages(way->match, &way->formats, pages, limit);
+    return block_match_pages(way->match, &way->formats, &TRACE_CLOCK_MONO, pages, limit);
 }
 
 static void on_done(void *ctx, const struct block_io *io) {

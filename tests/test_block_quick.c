@@ -64,7 +64,7 @@ static void both_take(struct both *both, struct ring_page page) {
     bool ours = block_event_decode(&both->formats, page.ts, page.data, page.size, &event);
     if (ours)
         block_match_event(both->general.match, &event);
-    assert_int_equal(block_match_pages(both->quick.match, &both->formats, pages, UINT64_MAX), 1);
+    assert_int_equal(block_match_pages(both->quick.match, &both->formats, &TRACE_CLOCK_MONO, pages, UINT64_MAX), 1);
     assert_null(one.data);
     assert_int_equal(both->quick.n, both->general.n);
     if (both->quick.n)
@@ -324,7 +324,7 @@ static void on_raw_general(void *ctx, const struct ring_event *raw) {
 
 static uint64_t on_pages(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
     struct both *both = ctx;
-    return block_match_pages(both->quick.match, &both->formats, pages, limit);
+    return block_match_pages(both->quick.match, &both->formats, &TRACE_CLOCK_MONO, pages, limit);
 }
 
 static void on_counted(void *ctx, const struct block_io *io) {
