@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # needs: root, fio, loop devices; what tracing block I/O at a high rate costs the program and ktop
 """bench_block.py [ROUNDS [SECONDS [PROGRAM...]]]: fio reads 4 KiB at random, depth 32, from a loop device over tmpfs, all the time, while in
-turns nobody traces, a bare ring buffer has the same events switched on and nobody reads it, and ktop runs (and other builds of it). IOPS of each
-phase from the device's own counters; medians of the phases, and ratios within each round. CPU of ktop's thread per event and per I/O; CPU of
+turns nobody traces, a bare ring buffer has the same events switched on and nobody reads it, two programs copy that to nowhere, and ktop runs
+(and other builds of it). IOPS of each phase from the device's own counters; medians of the phases, and ratios within each round. CPU of ktop's thread per event and per I/O; CPU of
 fio and the loop device's worker per I/O, which other work on the machine disturbs less than IOPS. Ends with one JSON line."""
 import json
 import math
@@ -55,7 +55,7 @@ class Nothing:
 
 
 class Bare:
-    """An instance with the events of ktop, big enough, that nobody reads."""
+    """An instance with the events of ktop and the kernel's usual clock, big enough, that nobody reads."""
 
     def __init__(self, trace):
         self.path = f"{trace.path}/instances/bench-{os.getpid()}"
@@ -63,7 +63,6 @@ class Bare:
         os.mkdir(self.path)
         undo.append(self.end)
         name = os.path.relpath(self.path, trace.path)
-        trace.write(name + "/trace_clock", "mono")
         try:
             trace.write(name + "/buffer_subbuf_size_kb", "64")
         except OSError:
@@ -81,6 +80,24 @@ class Bare:
             self.trace.write(os.path.relpath(self.path, self.trace.path) + "/events/enable", "0")
             os.rmdir(self.path)
         return {}
+
+
+class Reader(Bare):
+    """The least that a reader costs: a program for each CPU copies whole sub-buffers, woken when half of the buffer is full."""
+
+    def __init__(self, trace):
+        self.readers = []
+        super().__init__(trace)
+        for cpu in os.listdir(self.path + "/per_cpu"):
+            self.readers.append(subprocess.Popen(["dd", f"if={self.path}/per_cpu/{cpu}/trace_pipe_raw", "of=/dev/null", "bs=64K"],
+                                                 stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    def end(self):
+        for reader in self.readers:
+            reader.kill()
+            reader.wait()
+        self.readers = []
+        return super().end()
 
 
 class Ktop:
@@ -168,7 +185,7 @@ def main():
         skip("this kernel has no loop devices")
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 6
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 3
-    kinds = {"none": Nothing, "ring": Bare, "ktop": Ktop}
+    kinds = {"none": Nothing, "ring": Bare, "reader": Reader, "ktop": Ktop}
     for number, other in enumerate(sys.argv[3:]):
         kinds[f"other{number + 1}"] = type("Other", (Ktop,), {"program": other})
     trace = Tracefs()
@@ -206,11 +223,11 @@ def main():
     result = {"iops": {k: round(middle(v)) for k, v in iops.items()},
               "load_cpu_ns_per_io": {k: round(middle(v)) for k, v in costs.items()}}
     for name in kinds:
-        if name != "ring":
-            result[name + "_to_ring"] = round(middle(iops[name]) / middle(iops["ring"]), 4)
-            ratios = [k / r for k, r in zip(iops[name], iops["ring"])]
-            result[name + "_to_ring_paired"] = round(middle(ratios), 4)
-            result[name + "_to_ring_95"] = [round(v, 4) for v in median_within(ratios)]
+        for base in {"none": ["ring"], "ring": [], "reader": ["ring"]}.get(name, ["ring", "reader"]):
+            result[f"{name}_to_{base}"] = round(middle(iops[name]) / middle(iops[base]), 4)
+            ratios = [k / r for k, r in zip(iops[name], iops[base])]
+            result[f"{name}_to_{base}_paired"] = round(middle(ratios), 4)
+            result[f"{name}_to_{base}_95"] = [round(v, 4) for v in median_within(ratios)]
         if ktops[name]:
             figures = {"events_per_s": round(middle(k["events_per_s"] for k in ktops[name])),
                        "lost": sum(k["lost"] for k in ktops[name]),
