@@ -17,9 +17,10 @@
 #include "model/live.h"
 #include "model/mem.h"
 
-#define DRAIN_MS 10      // at least: by then a third of the buffer may be full
-#define DRAIN_MOST_MS 25 // while there is I/O: who did it is looked up then
-#define DRAIN_IDLE_MS 30 // no I/O: the buffer holds more than 30 ms of any burst
+#define DRAIN_MS 10         // at least: by then a third of the buffer may be full
+#define DRAIN_MOST_MS 25    // while there is I/O: who did it is looked up then
+#define DRAIN_TORRENT_MS 50 // each drain takes the CPU from the load, and who does it is known by then
+#define DRAIN_IDLE_MS 30    // no I/O: the buffer holds more than 30 ms of any burst
 // Events this young wait for the next drain: an event whose writer was interrupted hides the ones after it on its CPU
 // until it is finished, and the end of an I/O must not be seen before its issue. Frames begin and end so much earlier.
 #define SETTLE_NS 5000000ull
@@ -196,8 +197,9 @@ static void block_drain(struct collector_run *run) {
     bool any = drain_until(block, now_ns() - SETTLE_NS, run->due_ns > SETTLE_NS ? run->due_ns - SETTLE_NS : 0,
                            run->drain_ms * 1000000ull / 2);
     block_who_resolve(block->who, block->stat, now_ns()); // soon, before short-lived processes are gone
+    uint32_t most = block->starts.without ? DRAIN_TORRENT_MS : DRAIN_MOST_MS;
     run->drain_ms =
-        any ? ring_pipe_pace(block->source.pipe, block->ring, run->drain_ms, DRAIN_MS, DRAIN_MOST_MS) : DRAIN_IDLE_MS;
+        any ? ring_pipe_pace(block->source.pipe, block->ring, run->drain_ms, DRAIN_MS, most) : DRAIN_IDLE_MS;
     starts_decide(block);
     grow_when_due(block);
 }
