@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # needs: nothing (san beside); batch: formats, exact numbers of frames, time, early closed and full outputs, signals
 import csv
+import datetime
 import json
 import os
 import signal
@@ -30,7 +31,9 @@ took = time.monotonic() - start
 check("json: exit", p.returncode == 0 and not p.stderr, p.stderr)
 rows = [json.loads(line) for line in p.stdout.splitlines()]
 check("json: a line per frame and pane, in order", [r["pane"] for r in rows] == PANES * 3, [r["pane"] for r in rows])
-check("json: took three delays", 1.4 < took < 6, took)
+check("json: took three delays", took > 1.4, took)
+times = [datetime.datetime.fromisoformat(r["time"]).timestamp() for r in rows]  # how long the start takes is the machine's affair
+check("json: a delay from frame to frame", times and 0.8 < times[-1] - times[0] < 3, times)
 for r in rows:
     check("json: head", r["schema"] == 1 and r["host"] == os.uname().nodename and r["kernel"] == os.uname().release and r["ktop"], r)
     check("json: interval", 0.3 < r["interval_s"] < 1.5, r["interval_s"])
