@@ -2,12 +2,16 @@
 # needs: root, fio, loop devices; what tracing block I/O at a high rate costs the program and ktop
 """bench_block.py [ROUNDS [SECONDS [PROGRAM...]]]: fio reads 4 KiB at random, depth 32, from a loop device over tmpfs, all the time, while in
 turns nobody traces, a bare ring buffer has the same events switched on and nobody reads it, two programs copy that to nowhere, and ktop runs
-(and other builds of it). IOPS of each phase from the device's own counters; medians of the phases, and ratios within each round. CPU of ktop's thread per event and per I/O; CPU of
-fio and the loop device's worker per I/O, which other work on the machine disturbs less than IOPS. Ends with one JSON line."""
+(and other builds of it). Then each ktop is stopped and continued several times a second, so that its own ring is there with nobody beside it:
+the machine is the same from one moment to the next, which tells a percent where whole rounds do not. IOPS of each phase from the device's own
+counters; medians of the phases, and ratios within each round. CPU of ktop's thread per event and per I/O; CPU of fio and the loop device's
+worker per I/O, which other work on the machine disturbs less than IOPS. Ends with one JSON line."""
 import json
 import math
 import os
+import random
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -19,6 +23,8 @@ from tracing import Tracefs, need_root, skip, wait_for, KTOP
 EVENTS = ("block_rq_insert block_rq_issue block_rq_requeue block_rq_merge block_rq_error block_rq_complete block_bio_queue "
           "block_bio_complete block_split block_bio_backmerge block_bio_frontmerge").split()
 JOBS = 1
+TURN = 0.08  # seconds; its ring holds what comes meanwhile
+DRAIN = 0.05  # seconds between ktop's drains: a turn begins anywhere between two
 undo = []  # called backwards at the end, whatever happens
 
 
@@ -126,7 +132,7 @@ class Ktop:
             seconds = now[0] - self.begin[0]
             self.cpu = (now[1] - self.begin[1]) / seconds
             self.all = (now[2] - self.begin[2]) / seconds
-        self.begin = now
+        self.begin, self.told = now, os.fstat(self.out.fileno()).st_size
 
     def kill(self):
         if self.p.poll() is None:
@@ -138,7 +144,7 @@ class Ktop:
         self.p.wait()
         self.out.seek(0)
         rates, lost = [], 0
-        for line in self.out:
+        for line in self.out.read(self.told).split("\n")[:-1]:  # whole lines; not what the first turns lost, until the buffer had grown
             for row in json.loads(line)["tables"]["collectors"]:
                 if row["collector"] == "block":
                     rates.append(row.get("events_per_s") or 0)
@@ -165,6 +171,27 @@ def median_within(values):
     return values[max(k - 1, 0)], values[n - 1 - max(k - 1, 0)]
 
 
+def turn(device, settle):
+    time.sleep(settle)
+    begin, at = completed(device), time.monotonic()
+    time.sleep(TURN)
+    return (completed(device) - begin) / (time.monotonic() - at)
+
+
+def turns(ktop, device, seconds):
+    """IOPS while ktop runs, each beside those before and after, while it is stopped and its ring goes on."""
+    ratios, before, running, end = [], 0, 0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        ktop.send_signal(signal.SIGSTOP)
+        stopped = turn(device, 0.02)
+        ktop.send_signal(signal.SIGCONT)
+        if before:
+            ratios.append(2 * running / (before + stopped))
+        before = stopped
+        running = turn(device, 0.06 + random.uniform(0, DRAIN))
+    return ratios
+
+
 def phase(kind, trace, device, seconds):
     tracer = kind(trace)
     time.sleep(0.3 if kind is not Ktop else 1.2)
@@ -174,7 +201,8 @@ def phase(kind, trace, device, seconds):
     n = completed(device) - begin
     ios, cpu = n / (time.monotonic() - at), (load_cpu_ns() - cpu) / n
     tracer.measured()
-    return ios, cpu, tracer.end()
+    beside = turns(tracer.p, device, 3 * seconds) if isinstance(tracer, Ktop) else []
+    return ios, cpu, beside, tracer.end()
 
 
 def main():
@@ -199,7 +227,7 @@ def main():
     undo.append(lambda: detach(device))
     fio = subprocess.Popen(["fio", "--name=bench", f"--filename={device}", "--rw=randread", "--bs=4k", "--direct=1", "--ioengine=io_uring",
                             "--thread", "--iodepth=32", "--iodepth_batch_submit=16", "--iodepth_batch_complete_max=16", "--time_based",
-                            f"--runtime={int(rounds * len(kinds) * (seconds + 3) + 20)}", "--norandommap", "--randrepeat=0", "--gtod_reduce=1", f"--numjobs={JOBS}", "--output=/dev/null"], start_new_session=True)
+                            f"--runtime={int(rounds * len(kinds) * (4 * seconds + 3) + 20)}", "--norandommap", "--randrepeat=0", "--gtod_reduce=1", f"--numjobs={JOBS}", "--output=/dev/null"], start_new_session=True)
     undo.append(lambda: (fio.terminate(), fio.wait()))
     device = os.path.basename(device)
     try:  # its session goes before others' work on this machine, or their changes are all that is measured
@@ -210,12 +238,13 @@ def main():
     time.sleep(1.5)
     if fio.poll() is not None:
         skip("fio does not run here")
-    iops, costs, ktops = {k: [] for k in kinds}, {k: [] for k in kinds}, {k: [] for k in kinds}
+    iops, costs, beside, ktops = ({k: [] for k in kinds} for _ in range(4))
     for number in range(rounds):
         for name in list(kinds) if number % 2 else reversed(kinds):
-            ios, cost, figures = phase(kinds[name], trace, device, seconds)
+            ios, cost, ratios, figures = phase(kinds[name], trace, device, seconds)
             iops[name].append(ios)
             costs[name].append(cost)
+            beside[name] += ratios
             if figures:
                 ktops[name].append(dict(figures, ios=ios))
         print(f"round {number + 1}: " + ", ".join(f"{k} {v[-1]:,.0f} IOPS" for k, v in iops.items()), flush=True)
@@ -235,6 +264,9 @@ def main():
                        "cpu_ns_per_io": round(middle(k["cpu_ns"] / k["ios"] for k in ktops[name])),
                        "cpu_pct": round(middle(k["all_ns"] for k in ktops[name]) / 1e7, 2)}
             result.update(figures if name == "ktop" else {name: figures})
+            result[f"{name}_to_stopped_pairs"] = len(beside[name])
+            result[f"{name}_to_stopped"] = round(middle(beside[name]), 4)
+            result[f"{name}_to_stopped_95"] = [round(v, 4) for v in median_within(beside[name])]
     print(json.dumps(result))
 
 
