@@ -54,49 +54,58 @@ static bool is_group_short(const struct scan *scan) {
     return true;
 }
 
-// The table of tasks of this frame and the one before; false: not both are there.
-static bool both_tasks(const struct scan *scan, const struct table **now, const struct table **before) {
-    *now = frame_table(scan->frame, "tasks");
-    *before = scan->previous ? frame_table(scan->previous, "tasks") : NULL;
-    return *now && *before;
+// NULL: it is not there.
+static const struct table *tasks_of(const struct frame *frame) {
+    return frame ? frame_table(frame, "tasks") : NULL;
 }
 
 static bool is_sigkill(double exit_code) {
     return ((unsigned)exit_code & 0x7f) == SIGKILL;
 }
 
-// Of the tasks that a SIGKILL ended in this frame, the one that held most in the one before; and its control group, or
-// NULL.
-static struct top killed_task(const struct scan *scan, const struct text **group) {
-    struct top top = {.value = NAN, .who = NOBODY};
-    const struct table *now, *before;
-    if (!both_tasks(scan, &now, &before))
-        return top;
+struct killed {
+    size_t n; // tasks that a SIGKILL ended
+    // Of these the one that held most before (value: KiB; NAN: not known, and it is the only one); nobody: which one is
+    // not known.
+    struct top top;
+    const struct text *group; // its control group, or NULL
+    bool late;                // the kill was told in the frame before
+};
+
+// What a SIGKILL ended in the frame of `now`; before: what stood there in the frame before, or NULL.
+static struct killed killed_tasks(const struct table *now, const struct table *before) {
+    struct killed killed = {.top = {.value = NAN, .who = NOBODY}};
+    if (!now)
+        return killed;
     const struct table_def *def = table_def(now);
     int pid = table_column(def, "pid"), exit_code = table_column(def, "exit_code"), rss = table_column(def, "rss_kib");
-    int cgroup = table_column(def, "cgroup");
-    size_t cursor = 0, left = KILLED_MAX;
-    for (const union cell *row, *old; left && (row = table_next(now, &cursor));) {
+    int comm = table_column(def, "comm"), cgroup = table_column(def, "cgroup");
+    size_t cursor = 0;
+    for (const union cell *row, *old; killed.n < KILLED_MAX && (row = table_next(now, &cursor));) {
         double code = scan_num(row, exit_code);
         if (isnan(code) || !is_sigkill(code))
             continue;
-        left--;
-        old = scan_task(before, scan_num(row, pid));
+        old = before ? scan_task(before, scan_num(row, pid)) : NULL;
         double kib = old ? scan_num(old, rss) : NAN;
-        if (!(kib > 0) || kib <= top.value) // a top of NAN loses to anything
+        if (++killed.n > 1 && (!(kib > 0) || kib <= killed.top.value)) // a top of NAN loses to anything
             continue;
-        *group = scan_text(old, cgroup);
-        top = (struct top){.value = kib, .who = {scan_num(row, pid), scan_text(row, table_column(def, "comm")), NULL}};
+        killed.top.value = kib > 0 ? kib : NAN;
+        killed.top.who = (struct culprit){scan_num(row, pid), scan_text(row, comm), NULL};
+        killed.group = scan_text(old ? old : row, cgroup);
     }
-    return top;
+    if (killed.n > 1 && isnan(killed.top.value)) {
+        killed.top.who = NOBODY;
+        killed.group = NULL;
+    }
+    return killed;
 }
 
 // The task that held most in the frame before and now holds less than half of it, or is gone. A large one takes its
 // time to let go of its memory: its end may be in a later frame than the kill.
 static struct top shrunk_task(const struct scan *scan) {
     struct top top = {.value = NAN, .who = NOBODY};
-    const struct table *now, *before;
-    if (!both_tasks(scan, &now, &before))
+    const struct table *now = tasks_of(scan->frame), *before = tasks_of(scan->previous);
+    if (!now || !before)
         return top;
     const struct table_def *def = table_def(now);
     int pid = table_column(def, "pid"), exit_code = table_column(def, "exit_code"), rss = table_column(def, "rss_kib");
@@ -114,29 +123,52 @@ static struct top shrunk_task(const struct scan *scan) {
     return top;
 }
 
-void check_oom_kill(struct scan *scan) {
+// How many were killed, and who. The kernel counts a kill before its task ends, and the count and the tasks are not
+// read at one moment: who it was may be told in the frame before or in the one after that. Then what it held is not
+// known, or what was left of it when that was read.
+static double oom_killed(const struct scan *scan, struct killed *killed) {
     double kills = scan_series(scan, "oom_kills_per_s") * scan->interval_s;
+    bool counted = kills >= 0.5;
+    if (!counted && scan->previous)
+        kills = scan_series_before(scan, "oom_kills_per_s") * frame_interval_s(scan->previous);
+    if (!(kills >= 0.5))
+        return 0;
+    const struct table *now = tasks_of(scan->frame), *before = tasks_of(scan->previous);
+    const struct killed earlier = killed_tasks(before, NULL);
+    *killed = killed_tasks(now, before);
+    if (counted && !killed->n)
+        *killed = earlier;
+    if (counted)
+        return kills;
+    killed->top.value = NAN;
+    killed->late = true;
+    return earlier.n || isnan(killed->top.who.pid) ? 0 : kills;
+}
+
+void check_oom_kill(struct scan *scan) {
+    struct killed killed = {0};
+    double kills = oom_killed(scan, &killed);
     if (!(kills >= 0.5))
         return;
-    const struct text *of = NULL;
-    const struct top killed = killed_task(scan, &of);
     bool group = is_group_short(scan);
     char why[256] = "memory ran out";
-    if (group && of && strcmp(text_bytes(of), "/") != 0) // its own limit, or that of a group above it
+    if (group && killed.group && strcmp(text_bytes(killed.group), "/") != 0) // its own limit, or that of one above it
         snprintf(why, sizeof(why), "control group %s reached a memory limit (the machine itself has memory)",
-                 text_bytes(of));
+                 text_bytes(killed.group));
     else if (group)
         snprintf(why, sizeof(why), "a control group reached its memory limit (the machine itself has memory)");
-    char who[128] = "", name[64], more[32] = "";
-    if (!isnan(killed.value)) {
+    char who[128] = "", name[64], more[32] = "", held[48] = "";
+    const struct top shrunk = shrunk_task(scan);
+    // Of the machine's tasks a large one that lets go of its memory is more likely than one of which nothing is known.
+    if (!isnan(killed.top.who.pid) && (killed.late || group || !isnan(killed.top.value) || isnan(shrunk.value))) {
         if (kills >= 1.5)
             snprintf(more, sizeof(more), ", and %.0f more", kills - 1);
-        scan_report(scan, SEVERITY_CRITICAL, "", &killed.who, "the kernel killed %s, which held %s%s: %s",
-                    scan_name(scan, &killed.who, name, sizeof(name)), scan_show(scan, UNIT_KIB, killed.value), more,
-                    why);
+        if (!isnan(killed.top.value))
+            snprintf(held, sizeof(held), ", which held %s", scan_show(scan, UNIT_KIB, killed.top.value));
+        scan_report(scan, SEVERITY_CRITICAL, "", &killed.top.who, "the kernel killed %s%s%s: %s",
+                    scan_name(scan, &killed.top.who, name, sizeof(name)), held, more, why);
         return;
     }
-    const struct top shrunk = shrunk_task(scan);
     struct culprit culprit = NOBODY;
     if (!group && !isnan(shrunk.value)) {
         culprit = shrunk.who;

@@ -71,6 +71,7 @@ struct scan {
 
 // NAN where nothing has it, and for at_once rules where it is the same section as in the frame before.
 double scan_series(const struct scan *scan, const char *name);
+double scan_series_before(const struct scan *scan, const char *name); // the same of the frame before
 // The cell of the row by the column's name (resolve it once): NAN for a column of -1.
 double scan_num(const union cell *row, int column);
 const struct text *scan_text(const union cell *row, int column);

@@ -11,20 +11,27 @@
 #define BRIEF_S 10 // who may live less than that is gone before anybody has looked it up
 
 // The section that has it; what stood in the frame before already is no news for an event.
-static bool is_news(const struct scan *scan, uint16_t i) {
-    return !scan->rule || !scan->rule->at_once || !scan->frame->repeated[i];
+static bool is_news(const struct scan *scan, const struct frame *frame, uint16_t i) {
+    return !scan->rule || !scan->rule->at_once || !frame->repeated[i];
 }
 
-double scan_series(const struct scan *scan, const char *name) {
-    const struct frame *frame = scan->frame;
+static double series_of(const struct scan *scan, const struct frame *frame, const char *name) {
     for (uint16_t i = 0; i < frame->n_sections; i++)
         for (size_t s = 0, n = section_n_series(frame->sections[i]); s < n; s++) {
             const struct series_def *def;
             double value = section_series_at(frame->sections[i], s, &def);
             if (!strcmp(def->name, name))
-                return is_news(scan, i) ? value : NAN;
+                return is_news(scan, frame, i) ? value : NAN;
         }
     return NAN;
+}
+
+double scan_series(const struct scan *scan, const char *name) {
+    return series_of(scan, scan->frame, name);
+}
+
+double scan_series_before(const struct scan *scan, const char *name) {
+    return scan->previous ? series_of(scan, scan->previous, name) : NAN;
 }
 
 const struct table *scan_table(const struct scan *scan, const char *name) {
@@ -32,7 +39,7 @@ const struct table *scan_table(const struct scan *scan, const char *name) {
     for (uint16_t i = 0; i < frame->n_sections; i++) {
         const struct table *table = section_find_table(frame->sections[i], name);
         if (table)
-            return is_news(scan, i) && table_rows(table) ? table : NULL;
+            return is_news(scan, frame, i) && table_rows(table) ? table : NULL;
     }
     return NULL;
 }

@@ -130,6 +130,9 @@ static void killed_is_not_known(void **state) {
     assert_string_equal(told(&before, &now), dying);
     now.tasks[1] = NULL;
     assert_string_equal(told(&before, &now), dying);
+    now.tasks[3] = "pid=9|comm=brief|state=X|rss_kib=0|ended_s=1|exit_code=9"; // began and was killed meanwhile
+    assert_string_equal(told(&before, &now), dying);
+    now.tasks[3] = NULL;
     // It ended by itself, or holds most of what it held.
     now.tasks[1] = "pid=7|comm=worker|state=X|rss_kib=0|ended_s=1|exit_code=256";
     now.tasks[2] = "pid=8|comm=sh|rss_kib=900";
@@ -140,6 +143,43 @@ static void killed_is_not_known(void **state) {
     now.tasks[1] = NULL;
     now.memory = before.memory = PLENTY;
     assert_non_null(strstr(told(&before, &now), "nan -: a control group reached"));
+}
+
+// The kernel counts a kill before its task ends, and the count and the tasks are not read at one moment.
+static void end_is_told_beside(void **state) {
+    (void)state;
+    struct moment alive = {
+        .memory = PLENTY,
+        .tasks = {DATABASE, "pid=7|comm=worker|rss_kib=204800|cgroup=/shop/db", "pid=8|comm=sh|rss_kib=900"}};
+    struct moment ended = {.memory = PLENTY,
+                           .tasks = {DATABASE,
+                                     "pid=7|comm=worker|state=X|rss_kib=0|ended_s=1|exit_code=9|cgroup=/shop/db",
+                                     "pid=8|comm=sh|rss_kib=900"}};
+    struct moment counted = {.kills = 1, .memory = PLENTY, .tasks = {DATABASE}};
+    const char *who = "7 worker: the kernel killed worker (pid 7): control group /shop/db reached a memory limit (the "
+                      "machine itself has memory)";
+    // Before.
+    assert_string_equal(told(&ended, &counted), who);
+    // After: until then nobody is named, then it takes the place of that.
+    alive.kills = 1;
+    assert_string_equal(told(&alive, &ended), who);
+    // Of several nobody knows which one, unless it is known what they held.
+    ended.tasks[2] = "pid=8|comm=sh|state=X|rss_kib=0|ended_s=1|exit_code=9";
+    assert_string_equal(told(&alive, &ended), who);
+    assert_non_null(strstr(told(&ended, &counted), "nan -: a control group reached"));
+    alive.tasks[1] = alive.tasks[2] = NULL;
+    assert_non_null(strstr(told(&alive, &ended), "nan -: a control group reached"));
+    // One was told in time: what is killed later is another matter. So is what ended by itself.
+    struct moment killed = ended;
+    ended.kills = 1;
+    killed.tasks[1] = "pid=9|comm=later|state=X|rss_kib=0|ended_s=2|exit_code=9";
+    killed.tasks[2] = NULL;
+    ended.tasks[2] = NULL;
+    assert_null(strstr(told(&ended, &killed), "later"));
+    alive.tasks[1] = "pid=7|comm=worker|rss_kib=204800";
+    ended.kills = 0;
+    ended.tasks[1] = "pid=7|comm=worker|state=X|rss_kib=0|ended_s=1|exit_code=256";
+    assert_non_null(strstr(told(&alive, &ended), "nan -: a control group reached"));
 }
 
 static void pressure(void **state) {
@@ -160,6 +200,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_was_killed),
         cmocka_unit_test(killed_is_not_known),
+        cmocka_unit_test(end_is_told_beside),
         cmocka_unit_test(pressure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
