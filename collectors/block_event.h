@@ -3,7 +3,7 @@
 #ifndef COLLECTORS_BLOCK_EVENT_H
 #define COLLECTORS_BLOCK_EVENT_H
 
-#include "collectors/format.h"
+#include "collectors/kernel/tracefs/format.h"
 
 enum block_kind {
     BLOCK_START,  // block_io_start (6.5 and later): a request was made for a bio: its arrival

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/format.h"
+#include "collectors/kernel/tracefs/format.h"
 #include "model/mem.h"
 
 #define PATH_SIZE 4096

@@ -1,6 +1,6 @@
 // Matching the events of a request: arrival, issue, requeue, merge, completion, by (device, sector), and of a bio.
-// Events come in order of time (collectors/ring.h). Kernel sources: block/blk-mq.c, block/blk-flush.c. One thread owns
-// a matcher.
+// Events come in order of time (collectors/kernel/tracefs/ring.h). Kernel sources: block/blk-mq.c, block/blk-flush.c.
+// One thread owns a matcher.
 //
 // - The same sector may be in flight several times: a completion means the oldest of its length.
 // - A partial completion moves the request's sector forward; the request is done with its last piece. A requeue puts it
@@ -21,8 +21,8 @@
 #include <sys/types.h>
 
 #include "collectors/block_event.h"
-#include "collectors/ring_page.h"
-#include "collectors/trace_clock.h"
+#include "collectors/kernel/tracefs/ring_page.h"
+#include "collectors/kernel/tracefs/trace_clock.h"
 
 enum block_what {
     BLOCK_IO_REQUEST,  // a finished request; with bio_ns its first bio ended with it
@@ -67,7 +67,8 @@ struct block_match *block_match_new(uint32_t capacity, block_done_fn done, void 
 void block_match_free(struct block_match *match);
 
 void block_match_event(struct block_match *match, const struct block_event *event);
-// Decodes and matches the records of two pages, whose times are that clock's: see ring_pair_fn (collectors/ring.h).
+// Decodes and matches the records of two pages, whose times are that clock's: see ring_pair_fn
+// (collectors/kernel/tracefs/ring.h).
 uint64_t block_match_pages(struct block_match *match, const struct block_formats *formats,
                            const struct trace_clock *clock, struct ring_page *const pages[2], uint64_t limit);
 

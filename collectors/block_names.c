@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "collectors/format.h"
+#include "collectors/kernel/tracefs/format.h"
 #include "model/mem.h"
 
 #define REFRESH_NS 30000000000ull

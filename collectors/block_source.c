@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collectors/tracefs.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 
 // Small machines get room for a burst at once; many CPUs share what they need little of each.
 static struct ring_pipe_config pipe_config(const char *instance, const char *clock) {

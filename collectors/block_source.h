@@ -4,8 +4,8 @@
 #define COLLECTORS_BLOCK_SOURCE_H
 
 #include "collectors/block_event.h"
-#include "collectors/ring_pipe.h"
-#include "collectors/trace_clock.h"
+#include "collectors/kernel/tracefs/ring_pipe.h"
+#include "collectors/kernel/tracefs/trace_clock.h"
 
 struct block_source {
     char instance[256];

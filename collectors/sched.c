@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "collectors/collector.h"
+#include "collectors/kernel/tracefs/stream.h"
+#include "collectors/kernel/tracefs/sweep.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 #include "collectors/sched_fill.h"
 #include "collectors/sched_seed.h"
-#include "collectors/stream.h"
-#include "collectors/sweep.h"
-#include "collectors/tracefs.h"
 #include "model/live.h"
 #include "model/mem.h"
 

@@ -4,7 +4,7 @@
 #ifndef COLLECTORS_SCHED_EVENT_H
 #define COLLECTORS_SCHED_EVENT_H
 
-#include "collectors/format.h"
+#include "collectors/kernel/tracefs/format.h"
 
 enum sched_kind {
     SCHED_SWITCH, // sched_switch: a CPU goes from one task to another

@@ -10,7 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "collectors/format.h"
+#include "collectors/kernel/tracefs/format.h"
 #include "collectors/sched_holder.h"
 #include "collectors/thread_status.h"
 #include "model/live.h"

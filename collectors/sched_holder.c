@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collectors/format.h"
+#include "collectors/kernel/tracefs/format.h"
 #include "model/live.h"
 
 #define FILES_MAX 65536

@@ -17,7 +17,7 @@
 #ifndef COLLECTORS_SCHED_STATE_H
 #define COLLECTORS_SCHED_STATE_H
 
-#include "collectors/ring_page.h"
+#include "collectors/kernel/tracefs/ring_page.h"
 #include "collectors/sched_event.h"
 #include "model/hist.h"
 

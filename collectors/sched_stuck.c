@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/sched_fill.h"
-#include "collectors/sweep.h"
 #include "model/mem.h"
 
 #define ROWS_MAX 64

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "collectors/sweep.h"
+#include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/syscalls_names.h"
 #include "collectors/thread_status.h"
 #include "model/live.h"

@@ -9,12 +9,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/ring_pipe.h"
-#include "collectors/stream.h"
-#include "collectors/sweep.h"
+#include "collectors/kernel/tracefs/ring_pipe.h"
+#include "collectors/kernel/tracefs/stream.h"
+#include "collectors/kernel/tracefs/sweep.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 #include "collectors/syscalls_fill.h"
 #include "collectors/syscalls_single.h"
-#include "collectors/tracefs.h"
 #include "model/live.h"
 #include "model/mem.h"
 

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/format.h"
+#include "collectors/kernel/tracefs/format.h"
 #include "collectors/syscalls_memory.h"
 #include "model/mem.h"
 

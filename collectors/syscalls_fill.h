@@ -2,7 +2,7 @@
 #ifndef COLLECTORS_SYSCALLS_FILL_H
 #define COLLECTORS_SYSCALLS_FILL_H
 
-#include "collectors/stream.h"
+#include "collectors/kernel/tracefs/stream.h"
 #include "collectors/syscalls_args.h"
 #include "collectors/syscalls_pair.h"
 #include "collectors/syscalls_table.h"

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collectors/format.h"
-#include "collectors/ring_page.h"
+#include "collectors/kernel/tracefs/format.h"
+#include "collectors/kernel/tracefs/ring_page.h"
 #include "collectors/syscalls_names.h"
 #include "model/hist.h"
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "collectors/format.h"
-#include "collectors/guard.h"
-#include "collectors/sweep.h"
+#include "collectors/kernel/tracefs/format.h"
+#include "collectors/kernel/tracefs/guard.h"
+#include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/thread_status.h"
 #include "model/mem.h"
 

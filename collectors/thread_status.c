@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/format.h"
+#include "collectors/kernel/tracefs/format.h"
 
 #define GENERATIONS 32 // of parents that are followed up for --children
 

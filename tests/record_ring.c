@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "collectors/block_event.h"
-#include "collectors/ring_pipe.h"
-#include "collectors/tracefs.h"
+#include "collectors/kernel/tracefs/ring_pipe.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 
 static FILE *file_in(const char *dir, const char *name) {
     char path[512];

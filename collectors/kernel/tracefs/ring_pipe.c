@@ -1,6 +1,6 @@
 // Opening and sizing the raw pipes of an instance. The buffers start small, since the kernel takes the memory at once
 // on every CPU, and grow when a drain finds one more than half full.
-#include "collectors/ring_pipe.h"
+#include "collectors/kernel/tracefs/ring_pipe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "collectors/format.h"
+#include "collectors/kernel/tracefs/format.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 #include "collectors/priority.h"
 #include "collectors/proc_file.h"
-#include "collectors/tracefs.h"
 #include "model/mem.h"
 
 #define GROWTH 4 // few steps: each one is a gap

@@ -1,6 +1,6 @@
 // Takes away what a dead ktop left in the kernel. Never touches what a live ktop or another tool owns: what is not
 // known to be dead stays.
-#include "collectors/sweep.h"
+#include "collectors/kernel/tracefs/sweep.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectors/tracefs.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 
 // ---- identity ----
 

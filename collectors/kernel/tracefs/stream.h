@@ -10,8 +10,8 @@
 #define COLLECTORS_STREAM_H
 
 #include "collectors/collector.h"
-#include "collectors/format.h"
-#include "collectors/ring.h"
+#include "collectors/kernel/tracefs/format.h"
+#include "collectors/kernel/tracefs/ring.h"
 
 #define STREAM_BUDGET_PCT 25 // of one CPU, when the user says nothing
 

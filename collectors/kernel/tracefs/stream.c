@@ -1,6 +1,6 @@
 // Opening a stream of kernel events, draining it, and its slices. It never writes to the top-level buffer, and touches
 // no tracing that is not its own.
-#include "collectors/stream.h"
+#include "collectors/kernel/tracefs/stream.h"
 
 #include <errno.h>
 #include <math.h>
@@ -9,13 +9,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/ring_pipe.h"
-#include "collectors/stream_clock.h"
-#include "collectors/stream_own.h"
-#include "collectors/stream_pace.h"
-#include "collectors/sweep.h"
+#include "collectors/kernel/tracefs/ring_pipe.h"
+#include "collectors/kernel/tracefs/stream_clock.h"
+#include "collectors/kernel/tracefs/stream_pace.h"
+#include "collectors/kernel/tracefs/stream_self.h"
+#include "collectors/kernel/tracefs/sweep.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 #include "collectors/thread_status.h"
-#include "collectors/tracefs.h"
 #include "model/live.h"
 #include "model/mem.h"
 

@@ -1,6 +1,6 @@
 // The guard process: waits for the end of ktop, then removes what ktop left in the kernel. It must never end before
 // ktop does, keep a terminal or a pipe of ktop's open, or touch anything that is not of this one ktop.
-#include "collectors/guard.h"
+#include "collectors/kernel/tracefs/guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/sweep.h"
-#include "collectors/tracefs.h"
+#include "collectors/kernel/tracefs/sweep.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 
 #define LINK_FD 3 // the guard's own numbers, after everything else is closed
 #define TRACE_FD 4

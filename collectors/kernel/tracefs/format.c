@@ -1,6 +1,6 @@
 // Resolving fields of trace events once. It runs when a collector opens, never per event; libtraceevent does the
 // parsing, and nothing of its handle outlives a call.
-#include "collectors/format.h"
+#include "collectors/kernel/tracefs/format.h"
 
 #include <errno.h>
 #include <event-parse.h>

@@ -1,5 +1,5 @@
 // Where tracefs is, and ktop's own instances there. Never touches the top-level buffer or another tool's instance.
-#include "collectors/tracefs.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/sweep.h"
+#include "collectors/kernel/tracefs/sweep.h"
 
 #define TRACEFS_MAGIC 0x74726163
 #define USUAL "/sys/kernel/tracing"

@@ -1,11 +1,11 @@
 // How the line follows the time: its slope is the rate over a second or more, and so much beside it that the distance
 // to the last reading would be gone in a second.
-#include "collectors/trace_clock.h"
+#include "collectors/kernel/tracefs/trace_clock.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "collectors/format.h"
+#include "collectors/kernel/tracefs/format.h"
 #include "model/live.h"
 
 #define ONE ((double)(1ull << 63))

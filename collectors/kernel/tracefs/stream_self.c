@@ -1,7 +1,7 @@
 // Writing the kernel's lists and filters of threads for one instance. A thread that is once in a list stays there until
 // it ends, and its children join it, all by the kernel's own doing: what is done here once per frame is only catching
 // up.
-#include "collectors/stream_own.h"
+#include "collectors/kernel/tracefs/stream_self.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collectors/guard.h"
+#include "collectors/kernel/tracefs/guard.h"
+#include "collectors/kernel/tracefs/sweep.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 #include "collectors/stream_tree.h"
-#include "collectors/sweep.h"
-#include "collectors/tracefs.h"
 #include "model/mem.h"
 
 #define OWN_MAX 64

@@ -1,6 +1,6 @@
 // The raw reader: events of one tracefs instance as sub-buffers, all CPUs merged in order of time. One reader, many
 // decoders: it knows sub-buffers and times, not what an event means. Where the sub-buffers come from is a source: the
-// kernel's pipes (collectors/ring_pipe.h) or a test's bytes. One thread owns a ring.
+// kernel's pipes (collectors/kernel/tracefs/ring_pipe.h) or a test's bytes. One thread owns a ring.
 //
 // Order: an event is handed out only when every CPU has been read at a later time (the horizon), so whatever happened
 // before it, on any CPU, has been handed out before. A sub-buffer that is still being written is read at most once per
@@ -11,7 +11,7 @@
 
 #include <sys/types.h>
 
-#include "collectors/ring_page.h"
+#include "collectors/kernel/tracefs/ring_page.h"
 
 struct ring_event {
     uint64_t ts;         // of the instance's trace clock

@@ -2,7 +2,7 @@
 // Kernel document: Documentation/trace/ftrace.rst. Instances are named ktop-<pid>-<starttime>-<collector>, where
 // starttime is field 22 of /proc/<pid>/stat: an instance whose process is gone, or whose PID lives on with another
 // start time, is dead. Inside a PID namespace other than the first one, ".<inode of the namespace>" follows, since a
-// PID means nothing outside of its namespace (collectors/sweep.h).
+// PID means nothing outside of its namespace (collectors/kernel/tracefs/sweep.h).
 #ifndef COLLECTORS_TRACEFS_H
 #define COLLECTORS_TRACEFS_H
 

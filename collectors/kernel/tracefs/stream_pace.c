@@ -1,6 +1,6 @@
 // The rules: above the budget in two windows in a row, or anything lost: sample, as much as brings the cost well below
 // it. Half of the sampling would still fit with some room, for a while: go half the way back.
-#include "collectors/stream_pace.h"
+#include "collectors/kernel/tracefs/stream_pace.h"
 
 #define OVER_WINDOWS 2
 #define AIM 0.8  // of the budget, when sampling begins

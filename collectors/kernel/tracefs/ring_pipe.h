@@ -4,7 +4,7 @@
 #ifndef COLLECTORS_RING_PIPE_H
 #define COLLECTORS_RING_PIPE_H
 
-#include "collectors/ring.h"
+#include "collectors/kernel/tracefs/ring.h"
 
 struct ring_pipe;
 

@@ -8,7 +8,7 @@
 #define COLLECTORS_STREAM_OWN_H
 
 #include "collectors/collector.h"
-#include "collectors/stream.h"
+#include "collectors/kernel/tracefs/stream.h"
 
 struct stream_own;
 

@@ -1,7 +1,7 @@
 // Merging the CPUs' sub-buffers by time. Each CPU has one sub-buffer in hand and a place in it; a heap of the CPUs by
 // the time of their next event says whose turn it is. Runs of one CPU are handed out without touching the heap. Nothing
 // is allocated after ring_new, whatever comes.
-#include "collectors/ring.h"
+#include "collectors/kernel/tracefs/ring.h"
 
 #include <errno.h>
 #include <stdlib.h>
