@@ -5,7 +5,7 @@
 #define COLLECTORS_COUNTERS_H
 
 #include "collectors/collector.h"
-#include "collectors/perf.h"
+#include "collectors/kernel/perf/perf.h"
 
 enum {
     CYCLES,

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "collectors/collector.h"
-#include "collectors/perf.h"
+#include "collectors/kernel/perf/perf.h"
 #include "model/mem.h"
 
 enum { EVENT, CPU, VALUE, UNIT, PER_S, COUNTED_PCT, STATE, N_COLUMNS };

@@ -2,7 +2,7 @@
 #ifndef COLLECTORS_EXTRA_H
 #define COLLECTORS_EXTRA_H
 
-#include "collectors/perf_spec.h"
+#include "collectors/kernel/perf/event/parse.h"
 
 // One event on one CPU.
 struct extra_counter {

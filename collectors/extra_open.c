@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "collectors/extra.h"
-#include "collectors/perf.h"
+#include "collectors/kernel/perf/perf.h"
 #include "model/mem.h"
 
 #define CPUS_MAX 8192

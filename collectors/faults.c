@@ -10,7 +10,7 @@
 
 #include "collectors/collector.h"
 #include "collectors/faults_who.h"
-#include "collectors/perf.h"
+#include "collectors/kernel/perf/perf.h"
 #include "model/mem.h"
 
 #define DRAIN_MS 100 // a process that ends sooner after its faults has no mappings any more

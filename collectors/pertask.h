@@ -3,7 +3,7 @@
 #ifndef COLLECTORS_PERTASK_H
 #define COLLECTORS_PERTASK_H
 
-#include "collectors/perf_ring.h"
+#include "collectors/kernel/perf/ring.h"
 #include "collectors/pertask_switch.h"
 
 // What is counted, the most important first: a PMU that is too small for all leaves out the last ones.

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "collectors/perf.h"
+#include "collectors/kernel/perf/perf.h"
 
 #define PERTASK_EVENTS_MAX (PERF_GROUP_MAX - 1) // one of the group leads it
 

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collectors/perf_ring.h"
+#include "collectors/kernel/perf/ring.h"
 #include "model/mem.h"
 
 #define RING_PAGES 32

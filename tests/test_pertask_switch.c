@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/perf_ring.h"
+#include "collectors/kernel/perf/ring.h"
 
 #define RING 8192
 #define CLOCK 1000000 // of the records, when the group's time is 0

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "collectors/collector.h"
-#include "collectors/perf_spec.h"
+#include "collectors/kernel/perf/event/parse.h"
 #include "model/nearest.h"
 #include "views/view.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/perf_spec_private.h"
+#include "collectors/kernel/perf/event/private.h"
 #include "model/mem.h"
 #include "model/nearest.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/perf_spec_private.h"
+#include "collectors/kernel/perf/event/private.h"
 #include "model/mem.h"
 
 #define HEX_DIGITS "0123456789abcdefABCDEF"

@@ -9,7 +9,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "collectors/perf_spec_private.h"
+#include "collectors/kernel/perf/event/private.h"
 #include "model/mem.h"
 
 #define TEXT_MAX 4096

@@ -1,10 +1,10 @@
-// The parts of the parser of event strings: the grammar (perf_spec.c), one event of it (perf_spec_event.c), its terms
-// (perf_spec_terms.c), PMUs (perf_spec_pmu.c), tables of names (perf_spec_names.c), tracepoints and probes
-// (perf_spec_trace.c), libpfm4 (perf_spec_pfm.c), and what was meant (perf_spec_near.c). For them and their tests only.
+// The parts of the parser of event strings: the grammar (parse.c), one event of it (event.c), its terms
+// (terms.c), PMUs (pmu.c), tables of names (names.c), tracepoints and probes
+// (trace.c), libpfm4 (pfm.c), and what was meant (perf_spec_near.c). For them and their tests only.
 #ifndef COLLECTORS_PERF_SPEC_PRIVATE_H
 #define COLLECTORS_PERF_SPEC_PRIVATE_H
 
-#include "collectors/perf_spec.h"
+#include "collectors/kernel/perf/event/parse.h"
 
 // One parse of one string.
 struct parse {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collectors/perf_spec_private.h"
+#include "collectors/kernel/perf/event/private.h"
 #include "model/mem.h"
 #include "model/nearest.h"
 

@@ -1,5 +1,5 @@
 // The grammar above single events: commas, groups in braces, modifiers; and opening what came out of it.
-#include "collectors/perf_spec.h"
+#include "collectors/kernel/perf/event/parse.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collectors/perf.h"
-#include "collectors/perf_spec_private.h"
+#include "collectors/kernel/perf/event/private.h"
+#include "collectors/kernel/perf/perf.h"
 #include "model/mem.h"
 
 #define EVENTS_MAX 8192 // "*:*" is about two thousand

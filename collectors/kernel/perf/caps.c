@@ -1,5 +1,5 @@
 // Asks the kernel for the effective capabilities; no library is worth this one call.
-#include "collectors/caps.h"
+#include "collectors/kernel/perf/caps.h"
 
 #include <linux/capability.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // Walking perf's ring. What a record means is the caller's.
-#include "collectors/perf_ring.h"
+#include "collectors/kernel/perf/ring.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collectors/perf_spec_private.h"
+#include "collectors/kernel/perf/event/private.h"
 
 #define HARDWARE(config, name, alias, help)                                                                            \
     { PERF_TYPE_HARDWARE, PERF_COUNT_HW_##config, name, alias, help }

@@ -1,5 +1,5 @@
 // perf_event_open in groups. Counts nothing by itself: what a number means is the collector's.
-#include "collectors/perf.h"
+#include "collectors/kernel/perf/perf.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collectors/caps.h"
+#include "collectors/kernel/perf/caps.h"
 
 #ifndef CAP_PERFMON // 5.8
 #define CAP_PERFMON 38

@@ -1,6 +1,6 @@
 // Names of libpfm4: the events of processors by the names of their manuals ("INST_RETIRED:ANY_P", "skl::UOPS_ISSUED").
 // Asked only for what nothing else knows: its start takes its time.
-#include "collectors/perf_spec_private.h" // before libpfm4's, which has a copy of the kernel's header
+#include "collectors/kernel/perf/event/private.h" // before libpfm4's, which has a copy of the kernel's header
 
 #include <errno.h>
 #include <perfmon/pfmlib_perf_event.h>
@@ -10,7 +10,7 @@
 
 #include "model/mem.h"
 
-// Its tables "perf" and "perf_raw" only repeat what perf_spec_names.c has, and read every tracepoint for it.
+// Its tables "perf" and "perf_raw" only repeat what names.c has, and read every tracepoint for it.
 static bool pfm_start(void) {
     static enum { UNKNOWN, WORKS, FAILED } started;
     if (started == UNKNOWN) {

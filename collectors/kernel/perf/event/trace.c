@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collectors/kernel/perf/event/private.h"
 #include "collectors/kernel/tracefs/tracefs.h"
-#include "collectors/perf_spec_private.h"
 #include "model/mem.h"
 
 static const char *trace_root(const struct perf_spec_roots *roots, const char **reason, const char **fix) {
