@@ -11,9 +11,9 @@
 #include "collectors/block_table.h"
 #include "collectors/block_who.h"
 #include "collectors/collector.h"
+#include "collectors/kernel/proc/tid_tree.h"
 #include "collectors/kernel/tracefs/stream.h"
 #include "collectors/kernel/tracefs/sweep.h"
-#include "collectors/stream_tree.h"
 #include "model/live.h"
 #include "model/mem.h"
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collectors/proc_file.h"
+#include "collectors/kernel/proc/file.h"
 
 // The hierarchies that say something; a directory may be two of them (v1: cpu,cpuacct).
 enum { CGROUP_V2, CGROUP_V1_CPU, CGROUP_V1_CPUACCT, CGROUP_V1_MEMORY, CGROUP_HIERARCHIES };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "collectors/counters.h"
-#include "collectors/proc_file.h"
+#include "collectors/kernel/proc/file.h"
 #include "model/mem.h"
 
 #define DEVICES "/sys/bus/event_source/devices/"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "collectors/collector.h"
-#include "collectors/proc_file.h"
+#include "collectors/kernel/proc/file.h"
 #include "model/mem.h"
 
 #define MOUNTS "/proc/self/mountinfo"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "collectors/filesystems.h"
+#include "collectors/kernel/proc/file.h"
 #include "collectors/kernel/tracefs/tracefs.h"
-#include "collectors/proc_file.h"
 #include "model/mem.h"
 
 static void unescape(char *text) {

@@ -10,9 +10,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "collectors/kernel/proc/thread_status.h"
 #include "collectors/kernel/tracefs/format.h"
 #include "collectors/sched_holder.h"
-#include "collectors/thread_status.h"
 #include "model/live.h"
 
 const char *const sched_why_names[SCHED_WHYS] = {

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "collectors/kernel/proc/thread_status.h"
 #include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/syscalls_names.h"
-#include "collectors/thread_status.h"
 #include "model/live.h"
 #include "model/mem.h"
 

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "collectors/kernel/proc/thread_status.h"
 #include "collectors/kernel/tracefs/format.h"
 #include "collectors/kernel/tracefs/guard.h"
 #include "collectors/kernel/tracefs/sweep.h"
-#include "collectors/thread_status.h"
 #include "model/mem.h"
 
 bool syscalls_who_filters(const struct syscalls_who *who) {

@@ -4,7 +4,7 @@
 #define COLLECTORS_SYSTEM_H
 
 #include "collectors/collector.h"
-#include "collectors/proc_file.h"
+#include "collectors/kernel/proc/file.h"
 
 // Index into system_series, in the order of the frame.
 enum system_value {

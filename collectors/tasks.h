@@ -4,11 +4,11 @@
 #define COLLECTORS_TASKS_H
 
 #include "collectors/collector.h"
+#include "collectors/kernel/proc/taskstats.h"
 #include "collectors/tasks_columns.h"
 #include "collectors/tasks_ran.h"
 #include "collectors/tasks_read.h"
 #include "collectors/tasks_worth.h"
-#include "collectors/taskstats.h"
 
 struct pid_list {
     pid_t *pids;

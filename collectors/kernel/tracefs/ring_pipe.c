@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "collectors/kernel/proc/file.h"
 #include "collectors/kernel/tracefs/format.h"
 #include "collectors/kernel/tracefs/tracefs.h"
 #include "collectors/priority.h"
-#include "collectors/proc_file.h"
 #include "model/mem.h"
 
 #define GROWTH 4 // few steps: each one is a gap

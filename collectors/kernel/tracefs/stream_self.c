@@ -12,10 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collectors/kernel/proc/tid_tree.h"
 #include "collectors/kernel/tracefs/guard.h"
 #include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/kernel/tracefs/tracefs.h"
-#include "collectors/stream_tree.h"
 #include "model/mem.h"
 
 #define OWN_MAX 64

@@ -1,7 +1,7 @@
 // taskstats over generic netlink, by hand: the protocol is three message kinds, and a library for it would be larger
 // than this file. Two sockets, so that an answer never waits behind endings. It must never block: every receive is
 // with MSG_DONTWAIT, since the kernel answers a question before send returns.
-#include "collectors/taskstats.h"
+#include "collectors/kernel/proc/taskstats.h"
 
 #include <errno.h>
 #include <linux/genetlink.h>

@@ -1,6 +1,6 @@
 // Reading and parsing of /proc and /sys files; see the header. Must never allocate per read, and never trust a file:
 // what it holds may be cut short, forged, or of a kernel of another age.
-#include "collectors/proc_file.h"
+#include "collectors/kernel/proc/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

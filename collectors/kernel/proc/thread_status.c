@@ -1,5 +1,5 @@
 // Reading /proc about threads (see the header).
-#include "collectors/thread_status.h"
+#include "collectors/kernel/proc/thread_status.h"
 
 #include <errno.h>
 #include <stdio.h>

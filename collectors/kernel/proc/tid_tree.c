@@ -1,4 +1,4 @@
-#include "collectors/stream_tree.h"
+#include "collectors/kernel/proc/tid_tree.h"
 
 #include <dirent.h>
 #include <stdio.h>
