@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/block_event.h"
+#include "collectors/block/event.h"
 #include "collectors/kernel/tracefs/ring_pipe.h"
 #include "collectors/kernel/tracefs/tracefs.h"
 

@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "collectors/block_table.h"
+#include "collectors/block/table.h"
 #include "tests/forge_files.h"
 #include "views/hist_select.h"
 #include "views/part_heat.h"
