@@ -1,5 +1,5 @@
 // Reading what one thread waits for. The order matters: first what cannot hang, then what helps most.
-#include "collectors/sched_explain.h"
+#include "collectors/sched/explain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 #include "collectors/kernel/proc/thread_status.h"
 #include "collectors/kernel/tracefs/format.h"
-#include "collectors/sched_holder.h"
+#include "collectors/sched/holder.h"
 #include "model/live.h"
 
 const char *const sched_why_names[SCHED_WHYS] = {

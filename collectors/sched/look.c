@@ -1,7 +1,7 @@
 // The lookers: one thread that works through what is asked, and one more each time that one hangs, up to a few. What
 // they share with the collector is counted by its users, and freed by the last: a looker that hangs is never waited
 // for.
-#include "collectors/sched_look.h"
+#include "collectors/sched/look.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // Persons are looked up once; what they wait for is asked again for each long wait, and now and then for short ones.
-#include "collectors/sched_who.h"
+#include "collectors/sched/who.h"
 
 #include <errno.h>
 #include <stdio.h>

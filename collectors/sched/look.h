@@ -1,4 +1,4 @@
-// Looks at what threads wait for (collectors/sched_explain.h) in a thread of its own, so that a /proc that hangs on one
+// Looks at what threads wait for (collectors/sched/explain.h) in a thread of its own, so that a /proc that hangs on one
 // of them stops neither the frames nor the looks at the others: it is then said of that thread, and another looker goes
 // on. The collector's thread asks and takes; answers come soon after, in any order.
 #ifndef COLLECTORS_SCHED_LOOK_H
@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "collectors/sched_explain.h"
+#include "collectors/sched/explain.h"
 
 #define SCHED_ASKS_MAX 64
 

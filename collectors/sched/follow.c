@@ -1,6 +1,6 @@
 // Following the events: what runs for every switch and wakeup of the machine. Switches and wakeups are decoded right
 // where they are followed, so that an event never goes through memory; everything else goes by sched_machine_event.
-#include "collectors/sched_state_private.h"
+#include "collectors/sched/state_private.h"
 
 #define PLACING_NS 20000 // from waking a task to having moved it to the CPU that was chosen for it
 

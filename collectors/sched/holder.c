@@ -1,5 +1,5 @@
 // Looking through the descriptors of all processes, at most FILES_MAX of them, and once in KEEP_NS for the same.
-#include "collectors/sched_holder.h"
+#include "collectors/sched/holder.h"
 
 #include <dirent.h>
 #include <pthread.h>

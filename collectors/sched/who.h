@@ -5,8 +5,8 @@
 
 #include "collectors/cgroups_limited.h"
 #include "collectors/collector.h"
-#include "collectors/sched_look.h"
-#include "collectors/sched_state.h"
+#include "collectors/sched/look.h"
+#include "collectors/sched/state.h"
 #include "model/text.h"
 
 #define SCHED_STUCK_NS 100000000ull // a wait so long is worth a question

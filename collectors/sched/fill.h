@@ -4,8 +4,8 @@
 #define COLLECTORS_SCHED_FILL_H
 
 #include "collectors/cgroups_limited.h"
-#include "collectors/sched_table.h"
-#include "collectors/sched_who.h"
+#include "collectors/sched/table.h"
+#include "collectors/sched/who.h"
 
 struct sched_fill {
     const struct sched_machine *machine; // flushed to `end`
@@ -23,7 +23,7 @@ void sched_fill_cgroups(const struct sched_fill *fill, struct section *out);
 void sched_fill_unseen(const struct sched_fill *fill, struct section *out);
 // Series but SCHED_S_SAMPLED and SCHED_S_LOST.
 void sched_fill_series(const struct sched_fill *fill, double values[SCHED_S_ALL]);
-// ---- sched_stuck.c ----
+// ---- stuck.c ----
 void sched_fill_stuck(const struct sched_fill *fill, struct section *out);
 
 // A new text of the task's name; NULL: not known.

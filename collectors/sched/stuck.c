@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "collectors/kernel/tracefs/sweep.h"
-#include "collectors/sched_fill.h"
+#include "collectors/sched/fill.h"
 #include "model/mem.h"
 
 #define ROWS_MAX 64

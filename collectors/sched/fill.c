@@ -1,6 +1,6 @@
 // Filling a frame. Rows of tasks stay in their builder: a task that slept through the interval, as most do, costs a
 // look at its state and nothing else, and its row is shared by all frames that show it.
-#include "collectors/sched_fill.h"
+#include "collectors/sched/fill.h"
 
 #include <math.h>
 #include <stdio.h>

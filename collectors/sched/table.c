@@ -1,5 +1,5 @@
 // The sched collector's definitions: tables, histograms and series. Data only.
-#include "collectors/sched_table.h"
+#include "collectors/sched/table.h"
 
 static const struct column tasks_columns[] = {
     {.name = "pid",

@@ -3,7 +3,7 @@
 #ifndef COLLECTORS_SCHED_SEED_H
 #define COLLECTORS_SCHED_SEED_H
 
-#include "collectors/sched_who.h"
+#include "collectors/sched/who.h"
 
 struct sched_seed;
 struct sched_seed *sched_seed_new(const char *proc); // begins at once; NULL when /proc cannot be listed

@@ -18,7 +18,7 @@
 #define COLLECTORS_SCHED_STATE_H
 
 #include "collectors/kernel/tracefs/ring_page.h"
-#include "collectors/sched_event.h"
+#include "collectors/sched/event.h"
 #include "model/hist.h"
 
 enum sched_state {

@@ -1,7 +1,7 @@
-// The state machine without the events, which collectors/sched_follow.c follows. A task is found by its number in a
+// The state machine without the events, which collectors/sched/follow.c follows. A task is found by its number in a
 // flat array (16 MiB of address space, of which only the pages of numbers in use are ever touched): one load, where a
 // hash table has a search.
-#include "collectors/sched_state_private.h"
+#include "collectors/sched/state_private.h"
 
 #include <stdlib.h>
 

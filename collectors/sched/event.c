@@ -1,5 +1,5 @@
 // The formats of the scheduler's events; decoding itself is inline in the header.
-#include "collectors/sched_event.h"
+#include "collectors/sched/event.h"
 
 #include <errno.h>
 

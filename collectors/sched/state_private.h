@@ -1,9 +1,9 @@
 // What the two halves of the state machine share: tasks by number, the lengths of run queues, and going from one state
-// to another. Only for collectors/sched_state.c and collectors/sched_follow.c.
+// to another. Only for collectors/sched/state.c and collectors/sched/follow.c.
 #ifndef COLLECTORS_SCHED_STATE_PRIVATE_H
 #define COLLECTORS_SCHED_STATE_PRIVATE_H
 
-#include "collectors/sched_state.h"
+#include "collectors/sched/state.h"
 
 #define SCHED_INLINE static inline __attribute__((always_inline))
 #define unlikely(condition_) __builtin_expect(condition_, 0)

@@ -1,5 +1,5 @@
 // Reading /proc/PID/stat, and /proc/PID/task of processes with several threads.
-#include "collectors/sched_seed.h"
+#include "collectors/sched/seed.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
 #include "collectors/kernel/tracefs/stream.h"
 #include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/kernel/tracefs/tracefs.h"
-#include "collectors/sched_fill.h"
-#include "collectors/sched_seed.h"
+#include "collectors/sched/fill.h"
+#include "collectors/sched/seed.h"
 #include "model/live.h"
 #include "model/mem.h"
 

@@ -1,5 +1,5 @@
 // What the sched collector puts into a section: its tables, histograms and series. The order of the enums is the order
-// of the columns. Data only; defined in collectors/sched_table.c.
+// of the columns. Data only; defined in collectors/sched/table.c.
 #ifndef COLLECTORS_SCHED_TABLE_H
 #define COLLECTORS_SCHED_TABLE_H
 
