@@ -8,7 +8,7 @@
 
 #include "collectors/kernel/proc/thread_status.h"
 #include "collectors/kernel/tracefs/sweep.h"
-#include "collectors/syscalls_names.h"
+#include "collectors/syscalls/names.h"
 #include "model/live.h"
 #include "model/mem.h"
 

@@ -1,12 +1,12 @@
 // Names from numbers. The tables are split into words once; nothing is looked up per event.
-#include "collectors/syscalls_names.h"
+#include "collectors/syscalls/names.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/syscalls_numbers.h"
+#include "collectors/syscalls/numbers.h"
 
 static const char *names[SYSCALLS_MACHINES][SYSCALLS_NUMBERS];
 static char words[SYSCALLS_MACHINES][8192];

@@ -1,6 +1,6 @@
 // Reading another process's memory, and asking the kernel about one of its mappings: a few microseconds each, for the
 // few calls that are shown.
-#include "collectors/syscalls_memory.h"
+#include "collectors/syscalls/memory.h"
 
 #include <fcntl.h>
 #include <stdio.h>

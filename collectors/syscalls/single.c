@@ -1,5 +1,5 @@
 // Which calls stand alone in a frame, and what they were called with (see the header).
-#include "collectors/syscalls_single.h"
+#include "collectors/syscalls/single.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // Decoding arguments. A kind is one letter: see kind_text. Nothing here may block for long: memory is read with
 // process_vm_readv, descriptors with readlink.
-#include "collectors/syscalls_args.h"
+#include "collectors/syscalls/args.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "collectors/kernel/tracefs/format.h"
-#include "collectors/syscalls_memory.h"
+#include "collectors/syscalls/memory.h"
 #include "model/mem.h"
 
 #define ARGS_MAX 200  // bytes of text

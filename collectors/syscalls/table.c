@@ -1,5 +1,5 @@
 // The syscalls collector's definitions: tables, histogram, series and the stream. Data only.
-#include "collectors/syscalls_table.h"
+#include "collectors/syscalls/table.h"
 
 #define COUNT(array_) (sizeof(array_) / sizeof((array_)[0]))
 

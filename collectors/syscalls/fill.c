@@ -1,11 +1,11 @@
 // Adding threads up by process and by call, once per frame; names and texts are made here.
-#include "collectors/syscalls_fill.h"
+#include "collectors/syscalls/fill.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectors/syscalls_single.h"
+#include "collectors/syscalls/single.h"
 #include "model/mem.h"
 
 #define PROGRESS_ROWS 1024

@@ -13,8 +13,8 @@
 #include "collectors/kernel/tracefs/stream.h"
 #include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/kernel/tracefs/tracefs.h"
-#include "collectors/syscalls_fill.h"
-#include "collectors/syscalls_single.h"
+#include "collectors/syscalls/fill.h"
+#include "collectors/syscalls/single.h"
 #include "model/live.h"
 #include "model/mem.h"
 

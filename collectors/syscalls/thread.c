@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/syscalls_pair_private.h"
+#include "collectors/syscalls/pair_private.h"
 #include "model/mem.h"
 #include "model/text.h"
 
@@ -117,7 +117,7 @@ static void rename_task(struct syscalls_pair *pair, int32_t tid, const char *com
         memcpy(process->comm, comm, SYSCALLS_COMM);
     bool exec =
         thread->id >= 0 && (thread->id == pair->special[abi].execve || thread->id == pair->special[abi].execveat);
-    // x86 tells of the new table itself, at the return: see syscalls_pair.c.
+    // x86 tells of the new table itself, at the return: see pair.c.
     if (!exec || !pair->hooks.abi || SYSCALLS_MACHINE == SYSCALLS_X86_64)
         return;
     struct syscalls_cell *cell = syscalls_cell_get(pair, thread, thread->id); // the exec itself is of the old table

@@ -14,7 +14,7 @@
 
 #include "collectors/kernel/tracefs/format.h"
 #include "collectors/kernel/tracefs/ring_page.h"
-#include "collectors/syscalls_names.h"
+#include "collectors/syscalls/names.h"
 #include "model/hist.h"
 
 #define SYSCALLS_COMM 16

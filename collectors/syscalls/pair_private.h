@@ -1,9 +1,9 @@
-// What the two halves of pairing share: the hot path (syscalls_pair.c), and threads, processes and frames
-// (syscalls_thread.c).
+// What the two halves of pairing share: the hot path (pair.c), and threads, processes and frames
+// (thread.c).
 #ifndef COLLECTORS_SYSCALLS_PAIR_PRIVATE_H
 #define COLLECTORS_SYSCALLS_PAIR_PRIVATE_H
 
-#include "collectors/syscalls_pair.h"
+#include "collectors/syscalls/pair.h"
 
 #define SYSCALLS_THREADS 32768
 #define SYSCALLS_THREAD_PLACES (SYSCALLS_THREADS * 2)
@@ -31,11 +31,11 @@ static inline int64_t load64(const uint8_t *at) {
     return value;
 }
 
-// syscalls_thread.c: of a thread that may be new; NULL when there is no room.
+// thread.c: of a thread that may be new; NULL when there is no room.
 struct syscalls_thread *syscalls_thread_get(struct syscalls_pair *pair, int32_t tid);
 void syscalls_other_event(struct syscalls_pair *pair, const uint8_t *record, uint32_t size);
 
-// syscalls_pair.c
+// pair.c
 struct syscalls_cell *syscalls_cell_get(struct syscalls_pair *pair, struct syscalls_thread *thread, int32_t id);
 void syscalls_count_untimed(struct syscalls_pair *pair, struct syscalls_thread *thread, int32_t id, int64_t ret);
 bool syscalls_is_exit(const struct syscalls_pair *pair, const struct syscalls_thread *thread, int32_t id);

@@ -3,7 +3,7 @@
 #ifndef COLLECTORS_SYSCALLS_SINGLE_H
 #define COLLECTORS_SYSCALLS_SINGLE_H
 
-#include "collectors/syscalls_fill.h"
+#include "collectors/syscalls/fill.h"
 #include "model/text.h"
 
 // Soon after a drain: looks at the arguments of those that were kept so far while they are likely still there.

@@ -1,5 +1,5 @@
 // Reading /proc about threads that make system calls. Once per thread that was not seen being made, never per event.
-#include "collectors/syscalls_who.h"
+#include "collectors/syscalls/who.h"
 
 #include <dirent.h>
 #include <elf.h>

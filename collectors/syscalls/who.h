@@ -4,7 +4,7 @@
 #define COLLECTORS_SYSCALLS_WHO_H
 
 #include "collectors/collector.h"
-#include "collectors/syscalls_pair.h"
+#include "collectors/syscalls/pair.h"
 
 struct syscalls_who {
     const char *proc; // "/proc", or a forged one in tests; NULL where it has other numbers than the events

@@ -3,10 +3,10 @@
 #define COLLECTORS_SYSCALLS_FILL_H
 
 #include "collectors/kernel/tracefs/stream.h"
-#include "collectors/syscalls_args.h"
-#include "collectors/syscalls_pair.h"
-#include "collectors/syscalls_table.h"
-#include "collectors/syscalls_who.h"
+#include "collectors/syscalls/args.h"
+#include "collectors/syscalls/pair.h"
+#include "collectors/syscalls/table.h"
+#include "collectors/syscalls/who.h"
 
 // Texts of calls in progress, kept as long as the call goes on; by index of the thread. Owned by the collector.
 struct syscalls_kept;

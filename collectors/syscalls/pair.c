@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "collectors/syscalls_pair_private.h"
+#include "collectors/syscalls/pair_private.h"
 #include "model/text.h"
 
 #define ERROR_MAX 4095
