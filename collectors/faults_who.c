@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "collectors/faults_maps.h"
-#include "collectors/tasks_read.h"
+#include "collectors/tasks/read.h"
 #include "model/mem.h"
 
 #define PENDING_MAX 8192

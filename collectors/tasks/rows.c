@@ -1,5 +1,5 @@
 // Which tasks have a row: the ones that the user asked for; of a process whose threads are shown, those instead.
-#include "collectors/tasks.h"
+#include "collectors/tasks/tasks.h"
 
 static bool pid_listed(const struct collect_options *options, pid_t pid) {
     for (size_t i = 0; i < options->n_pids; i++)

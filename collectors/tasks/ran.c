@@ -4,7 +4,7 @@
 // nothing on their path. A ring holds what a CPU switches in 100 ms at 27,000 switches a second; long before that
 // asking the tasks is cheaper, so rings are small and an overflow is no error. Nothing here waits: the rings are
 // drained by a clock, never by a wake-up per event, which would be a switch and an event in itself.
-#include "collectors/tasks_ran.h"
+#include "collectors/tasks/ran.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -1,6 +1,6 @@
 // The price is paid by others, so it is cut off at the first look that shows it, and taken up again only after a calm
 // time: twice as long each time that the calm did not last, so that a rate around the limit does not flap.
-#include "collectors/tasks_worth.h"
+#include "collectors/tasks/worth.h"
 
 #define SWITCH_NS 600.0     // that its two records cost the programs that switch
 #define LIMIT_MIN 1000.0    // switches/s: 0.06 % of a CPU is not worth a thought

@@ -1,7 +1,7 @@
 // The columns of the task table: the contract's, in its order, then ours. A row is written only where it differs (the
 // builder sees to that), so a row of a task that did not move must come out the same in each frame: no ages, no times
 // that go on.
-#include "collectors/tasks_columns.h"
+#include "collectors/tasks/columns.h"
 
 #include <math.h>
 #include <unistd.h>

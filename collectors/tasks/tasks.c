@@ -1,8 +1,8 @@
 // The tasks collector: every process, or thread, of the machine in a table that costs what moved, not what is there.
 //
-// The plan: do not read what has not run. Where the kernel allows it, it is known exactly who ran (tasks_ran.c), and a
+// The plan: do not read what has not run. Where the kernel allows it, it is known exactly who ran (ran.c), and a
 // frame costs what those cost; on a machine that switches so often that this would slow it more than it spares, all are
-// asked (tasks_worth.c). Elsewhere a task that was found unmoved twice is idle, and idle tasks are looked at in turn;
+// asked (worth.c). Elsewhere a task that was found unmoved twice is idle, and idle tasks are looked at in turn;
 // that somebody woke is seen by conservation: the CPU time of the host (/proc/stat) less that of the tasks that were
 // read and of those that ended. When it cannot be explained, all idle tasks are looked at within the same frame, so
 // that the table is right in that frame for everything that matters.
@@ -14,7 +14,7 @@
 //
 // It must never read what costs without need (maps, smaps), keep a descriptor per task, or join the counters of two
 // tasks that had the same PID one after the other: PID and start time together are a task.
-#include "collectors/tasks.h"
+#include "collectors/tasks/tasks.h"
 
 #include <errno.h>
 #include <math.h>

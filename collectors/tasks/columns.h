@@ -2,8 +2,8 @@
 #ifndef COLLECTORS_TASKS_COLUMNS_H
 #define COLLECTORS_TASKS_COLUMNS_H
 
-#include "collectors/tasks_parse.h"
-#include "collectors/tasks_set.h"
+#include "collectors/tasks/parse.h"
+#include "collectors/tasks/set.h"
 #include "model/table.h"
 
 extern const struct table_def tasks_table;

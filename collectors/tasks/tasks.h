@@ -5,10 +5,10 @@
 
 #include "collectors/collector.h"
 #include "collectors/kernel/proc/taskstats.h"
-#include "collectors/tasks_columns.h"
-#include "collectors/tasks_ran.h"
-#include "collectors/tasks_read.h"
-#include "collectors/tasks_worth.h"
+#include "collectors/tasks/columns.h"
+#include "collectors/tasks/ran.h"
+#include "collectors/tasks/read.h"
+#include "collectors/tasks/worth.h"
 
 struct pid_list {
     pid_t *pids;
@@ -74,7 +74,7 @@ int tasks_first(struct tasks *tasks, struct collector_run *run);
 int tasks_frame(struct tasks *tasks, uint64_t begin_ns, uint64_t end_ns);
 void tasks_drain(struct tasks *tasks); // between frames
 
-// ---- tasks_scan.c ----
+// ---- scan.c ----
 // Reads the task whole and writes its row. account: what taskstats said a moment ago, or NULL. False: it is gone.
 bool task_update(struct tasks *tasks, struct task *task, const struct task_account *account);
 void tasks_poll(struct tasks *tasks, struct task **work, size_t n);
@@ -82,13 +82,13 @@ void tasks_poll_all(struct tasks *tasks);
 void task_state_set(struct tasks *tasks, struct task *task, char state);
 struct task **tasks_work(struct tasks *tasks, size_t n); // room for n
 
-// ---- tasks_watch.c ----
+// ---- watch.c ----
 void tasks_watch(struct tasks *tasks);     // starts, with the switches off
 void tasks_hear_ran(struct tasks *tasks);  // who ran, from the rings
 bool tasks_ran_exact(struct tasks *tasks); // whether the switches of the whole interval are known; the next one begins
 void tasks_ran_weigh(struct tasks *tasks, size_t spared); // spared: tasks that did not move
 
-// ---- tasks_find.c ----
+// ---- find.c ----
 void tasks_find_new(struct tasks *tasks, uint64_t forks, bool ends);
 void tasks_list(struct tasks *tasks);                    // /proc whole: new ones added, missing ones ended
 struct task *task_found(struct tasks *tasks, pid_t pid); // a process, known or new; NULL: gone
@@ -96,14 +96,14 @@ void task_threads_list(struct tasks *tasks, struct task *process);
 void task_threads_drop(struct tasks *tasks, struct task *process); // without a trace
 void tasks_settle(struct tasks *tasks, uint64_t until_ns);
 
-// ---- tasks_end.c ----
+// ---- end.c ----
 void tasks_hear_endings(struct tasks *tasks);
 void tasks_ending(void *tasks, const struct task_account *account); // one of them
 void tasks_resolve_endings(struct tasks *tasks);
 void task_gone(struct tasks *tasks, struct task *task);
 void tasks_forget_ended(struct tasks *tasks); // the ended ones of the frame before
 
-// ---- tasks_rows.c ----
+// ---- rows.c ----
 bool task_wanted(struct tasks *tasks, const struct task *task);
 bool task_row_sync(struct tasks *tasks, struct task *task); // gives it a row, or takes it; whether it has one
 

@@ -1,7 +1,7 @@
 // Interned texts and user names. User names come from /etc/passwd itself and not from the C library's look-up: that
 // one asks directory servers, which may hang on just the box that is in trouble, and it does not work in a static
 // program. A user of a directory shows as the number.
-#include "collectors/tasks_names.h"
+#include "collectors/tasks/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // Finding tasks. /proc is listed whole only at the start, every 32 frames, and when something cannot be explained:
 // the kernel gives out PIDs in order, and the last one stands in /proc/loadavg, so that the new ones since the last
 // frame are looked up one by one among a handful of numbers.
-#include "collectors/tasks.h"
+#include "collectors/tasks/tasks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // The set of known tasks: a hash by key, and dense lists, so that a frame walks only the tasks that it reads.
-#include "collectors/tasks_set.h"
+#include "collectors/tasks/set.h"
 
 #include <stdlib.h>
 #include <string.h>

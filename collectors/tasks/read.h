@@ -2,8 +2,8 @@
 #ifndef COLLECTORS_TASKS_READ_H
 #define COLLECTORS_TASKS_READ_H
 
-#include "collectors/tasks_parse.h"
-#include "collectors/tasks_set.h"
+#include "collectors/tasks/parse.h"
+#include "collectors/tasks/set.h"
 
 struct proc_root {
     int fd;

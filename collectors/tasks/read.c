@@ -3,7 +3,7 @@
 // read, and ten thousand descriptors do not fit under the usual limit of 1,024.
 // /proc/PID/cmdline can block for ever on a process whose address space is locked: it is read once per program, not
 // per frame, and a read that hangs leaves only this collector stale.
-#include "collectors/tasks_read.h"
+#include "collectors/tasks/read.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "collectors/tasks_names.h"
+#include "collectors/tasks/names.h"
 
 #define TASK_NO_SLOT UINT32_MAX
 

@@ -1,6 +1,6 @@
 // Reading tasks, and deciding which ones not to read. See tasks.c for the plan. Nothing here lists directories or
-// waits; a task that is gone is handed to tasks_end.c.
-#include "collectors/tasks.h"
+// waits; a task that is gone is handed to end.c.
+#include "collectors/tasks/tasks.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-// Whether knowing who ran is worth what it costs the machine: the records of tasks_ran.h slow every switch of every
+// Whether knowing who ran is worth what it costs the machine: the records of ran.h slow every switch of every
 // program, and spare the collector the questions to tasks that have not run. Pure functions on rates: any thread, no
 // kernel, no clock.
 #ifndef COLLECTORS_TASKS_WORTH_H

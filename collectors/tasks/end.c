@@ -3,7 +3,7 @@
 // much) and over a trace of sched_process_exit (the same, and the trace buffer is ours only while tracefs is). A task
 // stands as ended (state X) in one frame: the one in which it leaves the process table. Until its parent has asked for
 // it, it is a zombie and shown as that.
-#include "collectors/tasks.h"
+#include "collectors/tasks/tasks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-// Knowing who ran, for as long as that costs the machine less than asking all tasks costs ktop (tasks_worth.h). It
+// Knowing who ran, for as long as that costs the machine less than asking all tasks costs ktop (worth.h). It
 // begins without: the first frame looks at all anyway, and tells how often this machine switches. Whatever is not
 // known is looked at: an interval is exact only when the switches were on from before the frame that began it.
-#include "collectors/tasks.h"
+#include "collectors/tasks/tasks.h"
 
 #include <unistd.h>
 
