@@ -2,7 +2,7 @@
 // can be dear (older kernels interrupt each busy CPU and sleep 10 ms for its answer; /proc/cpuinfo of hundreds of CPUs
 // is long), so both have a budget: what does not fit keeps its last value until its turn comes. Kernel document:
 // Documentation/admin-guide/pm/cpufreq.rst.
-#include "collectors/system.h"
+#include "collectors/system/system.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // Which NUMA node each CPU belongs to: /sys/devices/system/node/node*/cpulist. Read again only when the CPUs that are
 // online have changed. A kernel without NUMA has no nodes: not known then.
-#include "collectors/system.h"
+#include "collectors/system/system.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // Network interfaces: /proc/net/dev; speed, state and what they are from /sys/class/net. Reading a speed takes the
 // kernel's network lock and may be slow, so it is read for a few interfaces per sample, in turn.
 // Kernel document: Documentation/ABI/testing/sysfs-class-net.
-#include "collectors/system.h"
+#include "collectors/system/system.h"
 
 #include <math.h>
 #include <stdio.h>

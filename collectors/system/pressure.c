@@ -1,7 +1,7 @@
 // Pressure stall information: /proc/pressure/{cpu,memory,io,irq}. The series are the share of the measured interval,
 // from the `total` counters (microseconds); the kernel's own 10 s averages go to the memory table.
 // Kernel document: Documentation/accounting/psi.rst.
-#include "collectors/system.h"
+#include "collectors/system/system.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 // Memory: /proc/meminfo as it stands, and what moved in /proc/vmstat. One row, and the series of it.
 // Kernel documents: Documentation/filesystems/proc.rst (meminfo), mm/vmstat.c (names of the counters).
-#include "collectors/system.h"
+#include "collectors/system/system.h"
 
 #include <math.h>
 #include <stdlib.h>

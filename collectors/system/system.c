@@ -1,6 +1,6 @@
 // The system collector: what /proc and /sys say of the whole machine, part by part (collectors/system_*.c). It opens
 // its files once and reads each at every sample; a file that is missing leaves its values unmeasured, with a note.
-#include "collectors/system.h"
+#include "collectors/system/system.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 // CPUs: /proc/stat and /proc/loadavg. The shares of a CPU come from its ticks alone (they need no clock of ours), and
 // always add up to 100: user + nice + system + irq + softirq + steal + iowait + idle; guest is inside user and nice.
 // Kernel document: Documentation/filesystems/proc.rst, 1.7.
-#include "collectors/system.h"
+#include "collectors/system/system.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 // that is dear is not repeated before a hundred times its cost has passed, or 10 s; rates are over what was really
 // measured.
 // Kernel document: Documentation/filesystems/proc.rst, 1.2.
-#include "collectors/system.h"
+#include "collectors/system/system.h"
 
 #include <ctype.h>
 #include <math.h>

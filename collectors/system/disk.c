@@ -1,7 +1,7 @@
 // Block devices: /proc/diskstats, whole devices that ever did I/O (as iostat shows them). What is fixed about a device
 // (model, what it stands on) is read once, when it is first seen.
 // Kernel documents: Documentation/admin-guide/iostats.rst, Documentation/block/stat.rst.
-#include "collectors/system.h"
+#include "collectors/system/system.h"
 
 #include <math.h>
 #include <stdio.h>

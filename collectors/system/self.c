@@ -1,6 +1,6 @@
 // What ktop itself costs: CPU time and memory of the process, CPU time of each of its threads. Times come from the
 // CPU clocks (nanoseconds), not from the ticks of /proc.
-#include "collectors/system.h"
+#include "collectors/system/system.h"
 
 #include <dirent.h>
 #include <math.h>

@@ -109,7 +109,7 @@ static inline double system_elapsed(uint64_t *last_ns, uint64_t now_ns) {
     return seconds;
 }
 
-// Where the frequency of the CPUs comes from (system_freq.c).
+// Where the frequency of the CPUs comes from (freq.c).
 struct system_freq;
 struct system_freq *system_freq_new(void);
 void system_freq_free(struct system_freq *freq);
@@ -118,10 +118,10 @@ void system_freq_sample(struct system_freq *freq, struct system_sample *sample, 
                         size_t n);
 void system_freq_check(struct check_report *report);
 
-// How long a table of interrupts stands after a reading that took so much CPU time (system_irq.c).
+// How long a table of interrupts stands after a reading that took so much CPU time (irq.c).
 uint64_t system_irq_wait_ns(uint64_t cost_ns);
 
-// nodes[i]: the NUMA node of CPU i < n (system_topology.c); NAN: not known.
+// nodes[i]: the NUMA node of CPU i < n (topology.c); NAN: not known.
 void system_topology_load(double *nodes, size_t n);
 
 #endif

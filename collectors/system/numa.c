@@ -1,6 +1,6 @@
 // NUMA nodes: /sys/devices/system/node/node*/meminfo and numastat. A kernel without NUMA has none: no rows.
 // Kernel document: Documentation/admin-guide/numastat.rst.
-#include "collectors/system.h"
+#include "collectors/system/system.h"
 
 #include <math.h>
 #include <stdio.h>

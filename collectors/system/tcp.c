@@ -1,7 +1,7 @@
 // TCP and UDP of the machine: /proc/net/snmp, netstat, snmp6 and sockstat, one row each. The kernel counts TCP over
 // IPv4 and IPv6 together, UDP apart: the row of UDP is the sum.
 // Kernel document: Documentation/networking/snmp_counter.rst.
-#include "collectors/system.h"
+#include "collectors/system/system.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // The series of the system collector: single values of the whole machine, the one description of their names, units
-// and help. Values come from the parts (collectors/system.h).
-#include "collectors/system.h"
+// and help. Values come from the parts (collectors/system/system.h).
+#include "collectors/system/system.h"
 
 const struct series_def system_series[SYSTEM_N_SERIES] = {
     [SYS_LOAD_1] = {"load_1", "load 1m",
