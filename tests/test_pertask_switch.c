@@ -1,6 +1,6 @@
 // Whose counts are whose: forged samples and switch records of one CPU or two, with groups that are off, records that
 // are lost, threads that have ended, numbers that are used again. Each nanosecond and each count must be somewhere.
-#include "collectors/pertask_switch.h"
+#include "collectors/counters/task_switch.h"
 
 #include <linux/perf_event.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // perf_event_open by thread. On a machine with several kinds of cores a generic event counts on one kind only: a group
 // for each kind then, whose counts and running times add up.
-#include "collectors/pertask_busy.h"
+#include "collectors/counters/task_busy.h"
 
 #include <dirent.h>
 #include <errno.h>

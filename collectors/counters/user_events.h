@@ -1,4 +1,4 @@
-// The events of -e: what is open on each CPU and what it counted (extra_open.c), and the section made of it (extra.c).
+// The events of -e: what is open on each CPU and what it counted (user_open.c), and the section made of it (extra.c).
 #ifndef COLLECTORS_EXTRA_H
 #define COLLECTORS_EXTRA_H
 

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "collectors/extra.h"
+#include "collectors/counters/user_events.h"
 #include "collectors/kernel/perf/perf.h"
 #include "model/mem.h"
 

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collectors/pertask.h"
+#include "collectors/counters/task_counters.h"
 #include "model/mem.h"
 
 #define CPUS_MAX 8192

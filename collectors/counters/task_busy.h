@@ -3,7 +3,7 @@
 #ifndef COLLECTORS_PERTASK_BUSY_H
 #define COLLECTORS_PERTASK_BUSY_H
 
-#include "collectors/pertask.h"
+#include "collectors/counters/task_counters.h"
 
 #define BUSY_FILES 96 // descriptors in all
 #define BUSY_MAX (BUSY_FILES / 2)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/counters.h"
+#include "collectors/counters/cpu_counters.h"
 #include "collectors/kernel/proc/file.h"
 #include "model/mem.h"
 

@@ -1,6 +1,6 @@
-// The counters collector's parts: what the machine has (counters_pmu.c), what is open on each CPU and reading it
-// (counters_cpu.c), what follows from the values (counters_derive.c), what cannot be measured and why
-// (counters_notes.c), and the section made of it (counters.c). All of it runs in the collector's thread.
+// The counters collector's parts: what the machine has (cpu_pmu.c), what is open on each CPU and reading it
+// (cpu_open.c), what follows from the values (cpu_derive.c), what cannot be measured and why
+// (cpu_notes.c), and the section made of it (counters.c). All of it runs in the collector's thread.
 #ifndef COLLECTORS_COUNTERS_H
 #define COLLECTORS_COUNTERS_H
 
@@ -33,7 +33,7 @@ enum { CONTEXT_SWITCHES, MIGRATIONS, PAGE_FAULTS, MINOR_FAULTS, MAJOR_FAULTS, N_
 extern const struct perf_event hardware_events[N_HARDWARE],
     software_events[N_SOFTWARE]; // type and config: generic ones
 
-// ---- what the machine has (counters_pmu.c) ----
+// ---- what the machine has (cpu_pmu.c) ----
 
 // CPUs of one kind have one PMU; a hybrid CPU has several kinds. Follows the ABI document of
 // /sys/bus/event_source/devices, and "perf-intel-hybrid" for PERF_PMU_TYPE_SHIFT.
@@ -58,7 +58,7 @@ bool counters_watchdog(void);     // the NMI watchdog is on: it keeps a hardware
 // "event=0x00,umask=0x81" as the kernel writes it: event in bits 0-7, umask in 8-15. False: something else.
 bool counters_event_parse(const char *text, uint64_t *config);
 
-// ---- what is open (counters_cpu.c) ----
+// ---- what is open (cpu_open.c) ----
 
 // How the hardware events are grouped: as many as possible together, so that ratios are exact. A PMU with fewer
 // counters, or one that somebody else uses a part of, takes smaller groups.
@@ -111,7 +111,7 @@ void counters_merge(struct cpu_counters *cpu, unsigned group);
 bool counters_starved(const struct perf_group *group, const struct perf_rates *rates);
 void counters_judge(struct counters *counters); // sets states; what does not count becomes NAN
 
-// ---- what follows (counters_derive.c) ----
+// ---- what follows (cpu_derive.c) ----
 
 // Of two counters of one group, so that both are of the same moments. NAN: not measured together.
 double counters_ratio(const struct cpu_counters *cpu, unsigned part, unsigned whole);
@@ -140,7 +140,7 @@ struct cpu_derived { // NAN: not measured
 void counters_derive(const struct cpu_counters *cpu, struct cpu_derived *out);
 enum counter_bound counters_bound(const struct cpu_derived *cpu, bool last_level);
 
-// ---- what cannot be measured (counters_notes.c) ----
+// ---- what cannot be measured (cpu_notes.c) ----
 
 void counters_notes(const struct counters *counters, struct section *out); // notes, and the section's state
 void counters_check(struct check_report *report);

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/counters.h"
+#include "collectors/counters/cpu_counters.h"
 
 #define NAMES_SIZE 400
 #define LIST_SIZE 48

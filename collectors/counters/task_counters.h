@@ -1,10 +1,10 @@
-// The pertask collector's parts: which counters there are, the groups of each CPU (pertask_cpu.c), what their records
-// mean (pertask_switch.c), and the section made of it (pertask.c). All of it belongs to the collector's thread.
+// The pertask collector's parts: which counters there are, the groups of each CPU (task_cpu.c), what their records
+// mean (task_switch.c), and the section made of it (pertask.c). All of it belongs to the collector's thread.
 #ifndef COLLECTORS_PERTASK_H
 #define COLLECTORS_PERTASK_H
 
+#include "collectors/counters/task_switch.h"
 #include "collectors/kernel/perf/ring.h"
-#include "collectors/pertask_switch.h"
 
 // What is counted, the most important first: a PMU that is too small for all leaves out the last ones.
 struct pertask_events {

@@ -1,12 +1,12 @@
 // The collector "pertask": hardware counters of each thread, or process, without a descriptor for each: groups on every
-// CPU that say at each switch what was counted (pertask_switch.h has the rules, and the known error). A row for each
+// CPU that say at each switch what was counted (task_switch.h has the rules, and the known error). A row for each
 // one that ran in the interval; the table extends the one of the tasks by pid and tid.
 //
 // It costs those who switch: three records each time. So it runs only while a pane shows its columns. Where ktop's own
 // part of that would be more than BOUND_PCT of a CPU, only the busiest threads are counted, by descriptors of their own
-// (pertask_busy.h); who they are, and whether it has become calm again, is seen in a short look at the switches in each
+// (task_busy.h); who they are, and whether it has become calm again, is seen in a short look at the switches in each
 // frame.
-#include "collectors/pertask.h"
+#include "collectors/counters/task_counters.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "collectors/collector.h"
-#include "collectors/pertask_busy.h"
+#include "collectors/counters/task_busy.h"
 #include "model/live.h"
 #include "model/mem.h"
 

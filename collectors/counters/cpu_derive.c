@@ -1,7 +1,7 @@
 // What the counters of a CPU say about how it runs. Pure arithmetic; a ratio is only made of two counters of one group.
 #include <math.h>
 
-#include "collectors/counters.h"
+#include "collectors/counters/cpu_counters.h"
 
 const char *const counter_bound_words[N_BOUND] = {
     [BOUND_IDLE] = "idle",

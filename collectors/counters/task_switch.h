@@ -22,7 +22,7 @@
 #ifndef COLLECTORS_PERTASK_SWITCH_H
 #define COLLECTORS_PERTASK_SWITCH_H
 
-#include "collectors/pertask_sum.h"
+#include "collectors/counters/task_sum.h"
 
 struct perf_event_header;
 

@@ -1,6 +1,6 @@
 // The collector "extra": the events of -e on every CPU, as the table `counters`. Without -e nothing is open and nothing
 // is read. Counts whole CPUs, whatever --pid says.
-#include "collectors/extra.h"
+#include "collectors/counters/user_events.h"
 
 #include <errno.h>
 #include <math.h>

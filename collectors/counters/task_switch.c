@@ -1,5 +1,5 @@
 // The state of one CPU between its switches. See the header for whose is what.
-#include "collectors/pertask_switch.h"
+#include "collectors/counters/task_switch.h"
 
 #include <linux/perf_event.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // An array of sums and a hash that finds them by thread; between two walks of the rings it grows, within one never.
-#include "collectors/pertask_sum.h"
+#include "collectors/counters/task_sum.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "collectors/counters.h"
+#include "collectors/counters/cpu_counters.h"
 #include "model/mem.h"
 
 #define CPUS_MAX 8192 // NR_CPUS of the largest configuration

@@ -1,6 +1,6 @@
 // The collector "counters": hardware and software performance counters of each CPU, as a table and the ratios of all.
 // Costs two reads per CPU and tick. Counts whole CPUs: tasks are another collector's.
-#include "collectors/counters.h"
+#include "collectors/counters/cpu_counters.h"
 
 #include <math.h>
 #include <stdlib.h>
