@@ -1,7 +1,7 @@
 // From addresses to mappings (see the header). Samples wait in an array that never grows; when it is full, and some
 // times a second, they are sorted by process, and the mappings of the busiest ones are looked up. A process is its PID
 // and its start time: what was read of one is never used for the next with the same number, nor after an exec.
-#include "collectors/faults_who.h"
+#include "collectors/faults/who.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/faults_maps.h"
+#include "collectors/faults/maps.h"
 #include "collectors/tasks/read.h"
 #include "model/mem.h"
 

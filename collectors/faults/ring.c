@@ -1,6 +1,6 @@
 // The rings of sampled page faults (see the header). Woken when a ring is an eighth full, so a quiet machine costs
 // nothing between frames, and a storm is thinned out before a ring overflows.
-#include "collectors/faults_ring.h"
+#include "collectors/faults/ring.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

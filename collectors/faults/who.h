@@ -5,7 +5,7 @@
 #define COLLECTORS_FAULTS_WHO_H
 
 #include "collectors/collector.h"
-#include "collectors/faults_ring.h"
+#include "collectors/faults/ring.h"
 #include "model/text.h"
 
 struct faults_who;

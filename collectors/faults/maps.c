@@ -1,6 +1,6 @@
 // Parsing /proc/PID/maps into ranges with names. A process may have 60,000 of them: the names of neighbours are held
 // once, and looking up is a binary search.
-#include "collectors/faults_maps.h"
+#include "collectors/faults/maps.h"
 
 #include <errno.h>
 #include <stdlib.h>

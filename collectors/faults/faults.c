@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "collectors/collector.h"
-#include "collectors/faults_who.h"
+#include "collectors/faults/who.h"
 #include "collectors/kernel/perf/perf.h"
 #include "model/mem.h"
 
