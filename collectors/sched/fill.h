@@ -3,7 +3,7 @@
 #ifndef COLLECTORS_SCHED_FILL_H
 #define COLLECTORS_SCHED_FILL_H
 
-#include "collectors/cgroups_limited.h"
+#include "collectors/cgroups/limited.h"
 #include "collectors/sched/table.h"
 #include "collectors/sched/who.h"
 

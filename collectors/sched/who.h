@@ -3,7 +3,7 @@
 #ifndef COLLECTORS_SCHED_WHO_H
 #define COLLECTORS_SCHED_WHO_H
 
-#include "collectors/cgroups_limited.h"
+#include "collectors/cgroups/limited.h"
 #include "collectors/collector.h"
 #include "collectors/sched/look.h"
 #include "collectors/sched/state.h"

@@ -1,10 +1,10 @@
 // The collector "cpu_limits": control groups with a limit on CPU time (cpu.max, v1: cpu.cfs_quota_us), and how much it
 // stops them. Runs always: few groups have a limit, only they are read in every frame, and the search for them takes a
-// two-hundredth of the time at most. What it finds it shares (cgroups_limited.h).
+// two-hundredth of the time at most. What it finds it shares (limited.h).
 #include <math.h>
 
-#include "collectors/cgroups_limited.h"
-#include "collectors/cgroups_rows.h"
+#include "collectors/cgroups/limited.h"
+#include "collectors/cgroups/rows.h"
 
 #define READ_MAX 100   // groups that are read in one frame; the others have their turn in the next
 #define LIST_SHARE 200 // of the time it takes to look which groups have a limit

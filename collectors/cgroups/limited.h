@@ -4,7 +4,7 @@
 #ifndef COLLECTORS_CGROUPS_LIMITED_H
 #define COLLECTORS_CGROUPS_LIMITED_H
 
-#include "collectors/cgroups.h"
+#include "collectors/cgroups/cgroups.h"
 
 struct cgroup_limited {
     char *path; // as in /proc/PID/cgroup

@@ -1,5 +1,5 @@
 // Sharing the list (see the header): the lock is held only to exchange a pointer and to count a reference.
-#include "collectors/cgroups_limited.h"
+#include "collectors/cgroups/limited.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // Hierarchies of control groups, what is in them, and the files of one group. Each file is opened, read and closed:
 // thousands of groups would not fit under the limit of open files.
-#include "collectors/cgroups.h"
+#include "collectors/cgroups/cgroups.h"
 
 #include <dirent.h>
 #include <errno.h>

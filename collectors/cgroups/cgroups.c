@@ -1,7 +1,7 @@
 // The collector "cgroups": pressure, throttling, limits and memory of control groups, by the kernel's own accounts.
 // Runs only while a pane shows it: a machine may have thousands of groups. What their tasks use together is not read
 // here: model/groups.c sums it.
-#include "collectors/cgroups_rows.h"
+#include "collectors/cgroups/rows.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // Opening and closing what the collectors of control groups have, and the rows that come and go with the groups.
-#include "collectors/cgroups_rows.h"
+#include "collectors/cgroups/rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef COLLECTORS_CGROUPS_ROWS_H
 #define COLLECTORS_CGROUPS_ROWS_H
 
-#include "collectors/cgroups.h"
+#include "collectors/cgroups/cgroups.h"
 #include "collectors/collector.h"
 
 // run->state of both.
