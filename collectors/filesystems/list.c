@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/filesystems.h"
+#include "collectors/filesystems/filesystems.h"
 #include "collectors/kernel/proc/file.h"
 #include "collectors/kernel/tracefs/tracefs.h"
 #include "model/mem.h"

@@ -1,6 +1,6 @@
 // The collector "mounts": how full the mounted file systems are, from statvfs(3) of each; the list of them anew
 // only when the kernel says that it changed. It must never ask one that may not answer (filesystems_choose).
-#include "collectors/filesystems.h"
+#include "collectors/filesystems/filesystems.h"
 
 #include <errno.h>
 #include <math.h>
