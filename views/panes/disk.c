@@ -1,8 +1,8 @@
 // The pane `disk`: how busy each device is, how long I/Os take and when, who issues them. Only data.
 #include <string.h>
 
-#include "views/part_heat.h"
-#include "views/part_hist.h"
+#include "views/hist/part_heat.h"
+#include "views/hist/part_hist.h"
 #include "views/part_row.h"
 #include "views/part_table.h"
 

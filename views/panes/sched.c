@@ -1,9 +1,9 @@
 // The pane `sched`: who waits for a CPU and how long, what the others wait for, and who woke them. Only data.
 #include <string.h>
 
+#include "views/hist/part_heat.h"
+#include "views/hist/part_hist.h"
 #include "views/part_fields.h"
-#include "views/part_heat.h"
-#include "views/part_hist.h"
 #include "views/part_row.h"
 #include "views/part_table.h"
 

@@ -1,9 +1,9 @@
 // The pane `syscalls`: which system calls are made, by whom, how long they take and how they fail. Only data.
 #include <string.h>
 
+#include "views/hist/part_heat.h"
+#include "views/hist/part_hist.h"
 #include "views/part_fields.h"
-#include "views/part_heat.h"
-#include "views/part_hist.h"
 #include "views/part_row.h"
 #include "views/part_table.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "views/hist_select.h"
+#include "views/hist/select.h"
 #include "views/part_table.h"
 
 // The filter in the making: terms with blanks between.

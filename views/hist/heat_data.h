@@ -3,8 +3,8 @@
 #ifndef VIEWS_HEAT_DATA_H
 #define VIEWS_HEAT_DATA_H
 
-#include "views/hist_scale.h"
-#include "views/hist_select.h"
+#include "views/hist/scale.h"
+#include "views/hist/select.h"
 
 #define HEAT_LOW 16 // of a single one: to be seen beside a cell that is empty
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "model/mem.h"
-#include "views/hist_select.h"
+#include "views/hist/select.h"
 
 #define SPAN_NS (20 * 1000000000ull) // over which it is looked who is busiest
 #define CLEARLY 2.0                  // times as busy as the one that is shown,

@@ -1,5 +1,5 @@
 // The choice among the histograms of a pane. It is kept by names, not by places: devices come and go.
-#include "views/hist_select.h"
+#include "views/hist/select.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "views/escape.h"
-#include "views/part_heat.h"
-#include "views/part_hist.h"
+#include "views/hist/part_heat.h"
+#include "views/hist/part_hist.h"
 #include "views/part_table.h"
 
 const char *hist_select_set(const struct hist_select *select, const struct hist_spec *spec) {

@@ -2,7 +2,7 @@
 #ifndef VIEWS_HEAT_SVG_H
 #define VIEWS_HEAT_SVG_H
 
-#include "views/heat_data.h"
+#include "views/hist/heat_data.h"
 
 // data: what to show; the counts are made here. False when there is nothing to draw.
 bool heat_svg_write(struct part_context *ctx, struct heat_data *data, const struct hist_def *def,

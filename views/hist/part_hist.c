@@ -1,6 +1,6 @@
 // Draws a histogram: the fine buckets are merged into as many round ranges as there are rows. Knows no device and no
-// operation: keys and units come with the set. Files are hist_write.c's.
-#include "views/part_hist.h"
+// operation: keys and units come with the set. Files are write.c's.
+#include "views/hist/part_hist.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,15 +8,15 @@
 
 #include "model/mem.h"
 #include "views/bar.h"
-#include "views/hist_scale.h"
-#include "views/hist_write.h"
+#include "views/hist/scale.h"
+#include "views/hist/write.h"
 
 #define HIST_ROWS_WANTED 12
 #define STEADY_ROWS 8
 #define STEADY_FRAMES 10 // the newest so many have room on the scale: it does not jump with every frame
 
 struct hist_state {
-    struct hist_select select; // first: see hist_select.h
+    struct hist_select select; // first: see select.h
     bool whole;                // all frames of the window together, not only this one
     const struct hist **list;  // scratch
     size_t capacity;

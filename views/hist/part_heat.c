@@ -1,19 +1,19 @@
 // The heat map part: what is shown of it, its cursor and its keys. heat_data.c counts, heat_draw.c draws.
-#include "views/part_heat.h"
+#include "views/hist/part_heat.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/mem.h"
-#include "views/heat_draw.h"
-#include "views/heat_svg.h"
+#include "views/hist/heat_draw.h"
+#include "views/hist/heat_svg.h"
 #include "views/write.h"
 
 #define HEAT_ROWS_WANTED 30
 
 struct heat_state {
-    struct hist_select select; // first: see hist_select.h
+    struct hist_select select; // first: see select.h
     bool cursor, marks;
     bool follow;            // the cursor stays on the newest column
     uint64_t cursor_number; // else on the frame of this number

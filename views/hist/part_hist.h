@@ -3,7 +3,7 @@
 #ifndef VIEWS_PART_HIST_H
 #define VIEWS_PART_HIST_H
 
-#include "views/hist_select.h"
+#include "views/hist/select.h"
 
 extern const struct part_kind part_hist;
 

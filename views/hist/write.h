@@ -3,7 +3,7 @@
 #ifndef VIEWS_HIST_WRITE_H
 #define VIEWS_HIST_WRITE_H
 
-#include "views/hist_select.h"
+#include "views/hist/select.h"
 
 struct hist_stat {
     const char *name;

@@ -1,6 +1,6 @@
 // Histograms in files: every set, every histogram, every bucket, in the set's own unit. Knows no device and no
 // operation: keys and units come with the set.
-#include "views/hist_write.h"
+#include "views/hist/write.h"
 
 #include <json-c/json.h>
 #include <math.h>
@@ -9,8 +9,8 @@
 
 #include "model/mem.h"
 #include "views/escape.h"
-#include "views/hist_scale.h"
-#include "views/hist_select.h"
+#include "views/hist/scale.h"
+#include "views/hist/select.h"
 #include "views/write.h"
 
 #define TEXT_ROWS 12 // ranges of a histogram as text

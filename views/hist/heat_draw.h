@@ -3,7 +3,7 @@
 #ifndef VIEWS_HEAT_DRAW_H
 #define VIEWS_HEAT_DRAW_H
 
-#include "views/heat_data.h"
+#include "views/hist/heat_data.h"
 
 #define HEAT_LABEL_WIDTH 7 // of the axis: the cells begin there
 

@@ -4,7 +4,7 @@
 #ifndef VIEWS_PART_HEAT_H
 #define VIEWS_PART_HEAT_H
 
-#include "views/hist_select.h"
+#include "views/hist/select.h"
 
 extern const struct part_kind part_heat;
 

@@ -1,6 +1,6 @@
 // Finds the round ranges. Everything is in "steps": step i of a tier begins at mantissa[i mod n] * base^(i div n), so
 // that going up or down the axis is counting.
-#include "views/hist_scale.h"
+#include "views/hist/scale.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 // Which histograms a part shows: one of its sets (latency, queue, size), and of it one value of a key column (device,
 // operation) or all of them together. The parts of a pane share the choice: a device chosen in the heat map is chosen
-// in the histogram beside it. The pane's filter narrows it, as it narrows the tables (hist_filter.c). And the way from
-// a range of values to the list of the I/Os in it (hist_list.c).
+// in the histogram beside it. The pane's filter narrows it, as it narrows the tables (filter.c). And the way from
+// a range of values to the list of the I/Os in it (list.c).
 #ifndef VIEWS_HIST_SELECT_H
 #define VIEWS_HIST_SELECT_H
 
 #include "views/filter.h"
-#include "views/hist_scale.h"
+#include "views/hist/scale.h"
 #include "views/view.h"
 
 #define HIST_OTHERS "(others)" // the key of what a set puts together
@@ -19,7 +19,7 @@ struct hist_select {
         char column[24], value[FILTER_SIZE]; // "": not chosen, all
         char label[32];                      // what else says which it is: the name of a process
     } key[HIST_SELECT_KEYS];
-    // While nothing is chosen by hand of the key that the spec's `busiest` has: see hist_busiest.c.
+    // While nothing is chosen by hand of the key that the spec's `busiest` has: see busiest.c.
     bool by_hand;
     char busy_column[24], busy_value[64]; // "": none, all
     uint64_t busy_number;                 // of the frame that it was looked up for

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "views/escape.h"
-#include "views/hist_select.h"
+#include "views/hist/select.h"
 
 int hist_filter_term(const struct hist_select *select, const char *column) {
     for (size_t i = 0; i < select->filter.n; i++)

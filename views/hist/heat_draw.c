@@ -1,6 +1,6 @@
 // Draws a heat map on a screen. Everything that a colour says a character says too: shades with Unicode, a ramp of
 // characters in ASCII; colours only make it finer.
-#include "views/heat_draw.h"
+#include "views/hist/heat_draw.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // Writes the map as a picture. Every text goes through xml(): names come from the kernel's users.
-#include "views/heat_svg.h"
+#include "views/hist/heat_svg.h"
 
 #include <math.h>
 #include <string.h>

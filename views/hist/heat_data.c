@@ -1,6 +1,6 @@
 // Counts what falls into every cell. The memory of a load is kept for the next one and only grows, so that drawing does
 // not allocate.
-#include "views/heat_data.h"
+#include "views/hist/heat_data.h"
 
 #include <math.h>
 #include <stdio.h>
