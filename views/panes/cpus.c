@@ -3,8 +3,8 @@
 
 #include "views/part_fields.h"
 #include "views/part_matrix.h"
-#include "views/part_row.h"
 #include "views/part_table.h"
+#include "views/row/part_row.h"
 
 static enum role cpu_role(const struct join *join, size_t row, const struct column *column, union cell value) {
     (void)join;

@@ -3,8 +3,8 @@
 
 #include "views/hist/part_heat.h"
 #include "views/hist/part_hist.h"
-#include "views/part_row.h"
 #include "views/part_table.h"
+#include "views/row/part_row.h"
 
 static enum role device_role(const struct join *join, size_t row, const struct column *column, union cell value) {
     (void)join;

@@ -4,8 +4,8 @@
 #include "views/hist/part_heat.h"
 #include "views/hist/part_hist.h"
 #include "views/part_fields.h"
-#include "views/part_row.h"
 #include "views/part_table.h"
+#include "views/row/part_row.h"
 
 static const char *text_of(const struct join *join, size_t row, const char *name) {
     int column = join_column(join, name);

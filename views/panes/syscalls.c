@@ -4,8 +4,8 @@
 #include "views/hist/part_heat.h"
 #include "views/hist/part_hist.h"
 #include "views/part_fields.h"
-#include "views/part_row.h"
 #include "views/part_table.h"
+#include "views/row/part_row.h"
 
 // What fails often catches the eye; what does not fail steps back.
 static enum role call_role(const struct join *join, size_t row, const struct column *column, union cell value) {

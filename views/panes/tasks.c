@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "views/part_fields.h"
-#include "views/part_row.h"
 #include "views/part_table.h"
+#include "views/row/part_row.h"
 
 // What waits for a disk or a dead parent must catch the eye; what has ended steps back (its command does: a row in
 // which each number is coloured costs a terminal twice the bytes, and short-lived tasks are new rows in each frame).

@@ -1,5 +1,5 @@
 // The row part: one row of a table - a task, a CPU, a disk, a system call that does not return - alone on the screen.
-// It has up to two pages: over time (row_time.h) and in full (row_full.h). It is there only after Enter on a row of a
+// It has up to two pages: over time (time.h) and in full (full.h). It is there only after Enter on a row of a
 // table of the same pane, whose spec names it (struct table_spec, opens), and Esc goes back there.
 #ifndef VIEWS_PART_ROW_H
 #define VIEWS_PART_ROW_H
@@ -13,7 +13,7 @@ struct row_spec {
     const char *same;    // a column that, beyond the keys, must be the same over time: when a task started; or NULL
     const char *heading; // columns that say which row it is, blank between
     const char *shown;   // over time: columns of numbers, the most important first; NULL: there is no such page
-    const char *lines;   // in full: columns with a text that gets lines of its own (row_full.h), or NULL
+    const char *lines;   // in full: columns with a text that gets lines of its own (full.h), or NULL
     struct jump jump;    // in full, Enter: to another pane
 };
 

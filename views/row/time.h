@@ -2,7 +2,7 @@
 #ifndef VIEWS_ROW_TIME_H
 #define VIEWS_ROW_TIME_H
 
-#include "views/row_points.h"
+#include "views/row/points.h"
 
 struct row_time {
     struct row_points points;

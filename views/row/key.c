@@ -1,5 +1,5 @@
 // A row by its keys (see the header).
-#include "views/row_key.h"
+#include "views/row/key.h"
 
 #include <stdio.h>
 #include <string.h>

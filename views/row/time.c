@@ -1,5 +1,5 @@
 // Draws a row over time, and its keys (see the header).
-#include "views/row_time.h"
+#include "views/row/time.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // Finds one row in frame after frame (see the header).
-#include "views/row_points.h"
+#include "views/row/points.h"
 
 #include <math.h>
 #include <stdlib.h>

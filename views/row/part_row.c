@@ -1,11 +1,11 @@
 // The row part (see the header): which row it is, and which of its pages is shown.
-#include "views/part_row.h"
+#include "views/row/part_row.h"
 
 #include <string.h>
 
 #include "views/pane_parts.h"
-#include "views/row_full.h"
-#include "views/row_time.h"
+#include "views/row/full.h"
+#include "views/row/time.h"
 
 #define HEADING_MAX 512
 

@@ -5,7 +5,7 @@
 
 #include <time.h>
 
-#include "views/row_key.h"
+#include "views/row/key.h"
 
 #define ROW_NUMBERS_MAX 24
 

@@ -3,7 +3,7 @@
 #ifndef VIEWS_ROW_FULL_H
 #define VIEWS_ROW_FULL_H
 
-#include "views/row_key.h"
+#include "views/row/key.h"
 
 struct row_full {
     struct rows rows;

@@ -1,5 +1,5 @@
 // Draws a row in full (see the header).
-#include "views/row_full.h"
+#include "views/row/full.h"
 
 #include <string.h>
 
