@@ -107,7 +107,7 @@ static int block_open(struct collector_run *run) {
     struct block *block = run->state = xcalloc(1, sizeof(*block));
     const char *step = "";
     char detail[96] = "";
-    int error = block_source_open(&block->source, "block", &step, detail, sizeof(detail));
+    int error = block_source_open(&block->source, "block", &run->options->test, &step, detail, sizeof(detail));
     if (error) {
         block_source_explain(error, step, detail, run->reason, sizeof(run->reason), run->fix, sizeof(run->fix));
         return error;
@@ -359,7 +359,7 @@ static void block_check(struct check_report *report) {
     struct check check = {.capability = "block events"};
     const char *step = "";
     char detail[96] = "";
-    int error = block_source_open(source, "doctor-block", &step, detail, sizeof(detail));
+    int error = block_source_open(source, "doctor-block", &(struct test_options){0}, &step, detail, sizeof(detail));
     check.works = !error;
     if (error) {
         block_source_explain(error, step, detail, check.detail, sizeof(check.detail), check.fix, sizeof(check.fix));
