@@ -27,7 +27,7 @@ PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS))
 LIBS = $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(PKGS)) -lpfm -lpthread -lm
 ALL_LDFLAGS = $(LDFLAGS) $(if $(STATIC),-static) $(if $(SAN),-fsanitize=$(SAN))
 
-SRC := $(wildcard tui/*.c collectors/*.c model/*.c views/*.c)
+SRC := $(sort $(shell find tui collectors model views -name '*.c'))
 OBJ := $(patsubst %.c,$(B)/obj/%.o,$(filter-out tui/main.c,$(SRC)))
 TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c))
 BENCHES := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/bench_*.c))
@@ -131,7 +131,7 @@ screenshots:
 	@screenshots/make
 
 format:
-	clang-format -i $(wildcard */*.c */*.h)
+	clang-format -i $(shell find tui collectors model views tests -name '*.[ch]')
 
 lint: $(B)/ktop
 	@tests/lint

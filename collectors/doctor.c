@@ -11,8 +11,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "collectors/caps.h"
 #include "collectors/doctor_trace.h"
+#include "collectors/kernel/perf/caps.h"
 
 #ifndef CAP_PERFMON // 5.8
 #define CAP_PERFMON 38

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collectors/sweep.h"
-#include "collectors/tracefs.h"
+#include "collectors/kernel/tracefs/sweep.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 
 #define SAY(field_, ...) snprintf((field_), sizeof(field_), __VA_ARGS__)
 #define KERNEL_FUNCTION "vfs_read" // there in every kernel, and easily called

@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/blank.h"
 #include "collectors/priority.h"
+#include "collectors/schema.h"
 #include "model/mem.h"
 
 #define NS_PER_S 1000000000ull

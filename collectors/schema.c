@@ -1,30 +1,39 @@
-// The frame that holds every table, series and histogram there is, and no data: for help, lists and the manual.
-#include <time.h>
+// Fills a section up with the schema of its collector. Knows no collector by name.
+#include "collectors/schema.h"
 
-#include "collectors/blank.h"
-#include "collectors/runner.h"
-#include "model/groups.h"
-#include "model/health.h"
+#include <math.h>
+#include <string.h>
 
-struct frame *runner_blank_frame(void) {
-    struct timespec wall;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    uint64_t now = now_ns();
-    struct frame *frame = frame_new(0, now, now, wall);
-    for (size_t i = 0; collectors[i]; i++) {
-        struct section *section = section_new(collectors[i]->name, now, now);
-        section_complete(section, collectors[i]);
-        frame_add_section(frame, section, 0);
+static struct table *table_empty(const struct table_def *def) {
+    struct table_builder *builder = table_builder_new(def);
+    struct table *table = table_builder_seal(builder);
+    table_builder_free(builder);
+    return table;
+}
+
+static bool has_series(const struct section *section, const struct series_def *wanted) {
+    for (size_t i = 0; i < section_n_series(section); i++) {
+        const struct series_def *def;
+        section_series_at(section, i, &def);
+        if (!strcmp(def->name, wanted->name))
+            return true;
     }
-    struct groups *groups = groups_new();
-    struct section *sums = groups_section(groups, frame);
-    groups_free(groups);
-    struct findings *findings = findings_new();
-    const struct health_self nothing = {0};
-    struct section *found = findings_section(findings, frame, NULL), *health = health_section(frame, &nothing);
-    frame_add_section(frame, sums, 0);
-    frame_add_section(frame, found, 0);
-    frame_add_section(frame, health, 0);
-    findings_free(findings);
-    return frame;
+    return false;
+}
+
+void section_complete(struct section *section, const struct collector *collector) {
+    // The whole set is the usual case, and names are compared only when it is not.
+    if (section_n_series(section) < collector->n_series)
+        for (size_t i = 0; i < collector->n_series; i++)
+            if (!has_series(section, &collector->series[i]))
+                section_series(section, &collector->series[i], NAN);
+    for (size_t i = 0; collector->tables && collector->tables[i]; i++)
+        if (!section_find_table(section, collector->tables[i]->name))
+            section_table(section, table_empty(collector->tables[i]));
+    for (size_t i = 0; collector->hists && collector->hists[i]; i++)
+        if (!section_find_hists(section, collector->hists[i]->name))
+            section_hists(section, hist_set_new(collector->hists[i]));
+    for (size_t i = 0; collector->streams && collector->streams[i]; i++)
+        if (!section_find_stream(section, collector->streams[i]->name, NULL))
+            section_stream(section, table_empty(collector->streams[i]), 0);
 }

@@ -7,8 +7,8 @@
 #include <kbuffer.h>
 #include <time.h>
 
-#include "collectors/block_flight.h"
-#include "collectors/block_stat.h"
+#include "collectors/block/flight.h"
+#include "collectors/block/stat.h"
 #include "tests/forge_block.h"
 
 struct way {

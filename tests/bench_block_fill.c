@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/block_table.h"
+#include "collectors/block/table.h"
 #include "model/mem.h"
 
 static char dir[] = "/tmp/ktop-bench-XXXXXX"; // a /proc of our own

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "collectors/sched_state.h"
+#include "collectors/sched/state.h"
 #include "tests/forge_ring.h"
 
 #define PAGE 65536u

@@ -16,7 +16,7 @@ import time
 
 from tracing import Tracefs, need_root, wait_for, KTOP
 
-EVENTS = "sched_waking", "sched_wakeup_new", "sched_migrate_task", "sched_switch"  # exactly what ktop records (collectors/sched.c)
+EVENTS = "sched_waking", "sched_wakeup_new", "sched_migrate_task", "sched_switch"  # exactly what ktop records (collectors/sched/sched.c)
 undo = []  # called backwards at the end, whatever happens
 
 

@@ -4,7 +4,7 @@
 //     is, and one JSON line
 #include <time.h>
 
-#include "collectors/stream.h"
+#include "collectors/kernel/tracefs/stream.h"
 #include "tests/forge_syscalls.h"
 
 #define SUBBUF 65536

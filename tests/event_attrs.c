@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collectors/perf.h"
-#include "collectors/perf_spec.h"
+#include "collectors/kernel/perf/event/parse.h"
+#include "collectors/kernel/perf/perf.h"
 
 static int cpu_of(const struct perf_spec_event *event) {
     for (int cpu = 0; cpu < 4096; cpu++)

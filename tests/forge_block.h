@@ -2,7 +2,7 @@
 #ifndef TESTS_FORGE_BLOCK_H
 #define TESTS_FORGE_BLOCK_H
 
-#include "collectors/block_match.h"
+#include "collectors/block/match.h"
 #include "tests/forge_ring.h"
 
 #define BLOCK_DATA "tests/data/block-6.18"

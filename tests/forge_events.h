@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectors/perf_spec.h"
+#include "collectors/kernel/perf/event/parse.h"
 #include "tests/forge_files.h"
 
 struct forged {

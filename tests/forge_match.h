@@ -1,5 +1,5 @@
-// What the tests of block_match.c and block_bio.c share: a table of what is in flight, events at given times, and what
-// was told of them.
+// What the tests of collectors/block/match.c and collectors/block/bio.c share: a table of what is in flight, events at
+// given times, and what was told of them.
 #ifndef TESTS_FORGE_MATCH_H
 #define TESTS_FORGE_MATCH_H
 

@@ -2,7 +2,7 @@
 #ifndef TESTS_FORGE_PROC_H
 #define TESTS_FORGE_PROC_H
 
-#include "collectors/tasks.h"
+#include "collectors/tasks/tasks.h"
 
 #include <math.h>
 #include <setjmp.h>

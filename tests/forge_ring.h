@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/ring.h"
+#include "collectors/kernel/tracefs/ring.h"
 
 #define FORGE_PAGE 4096
 #define FORGE_CPUS 4

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/sched_state.h"
+#include "collectors/sched/state.h"
 
 #define US 1000ull
 

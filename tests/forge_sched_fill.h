@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectors/sched_fill.h"
+#include "collectors/sched/fill.h"
 
 static struct sched_who *who;
 static struct table_builder *rows, *limit_rows;

@@ -2,7 +2,7 @@
 #ifndef TESTS_FORGE_SYSCALLS_H
 #define TESTS_FORGE_SYSCALLS_H
 
-#include "collectors/syscalls_pair.h"
+#include "collectors/syscalls/pair.h"
 #include "tests/forge_ring.h"
 
 enum { FORGE_ENTER = 443, FORGE_EXIT = 442, FORGE_NEWTASK = 50, FORGE_RENAME = 51 };

@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/block_event.h"
-#include "collectors/ring_pipe.h"
-#include "collectors/tracefs.h"
+#include "collectors/block/event.h"
+#include "collectors/kernel/tracefs/ring_pipe.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 
 static FILE *file_in(const char *dir, const char *name) {
     char path[512];

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/system.h"
+#include "collectors/system/system.h"
 
 #define SECOND 1000000000ull
 

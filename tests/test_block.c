@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/block_stat.h"
+#include "collectors/block/stat.h"
 #include "tests/forge_block.h"
 
 struct way {

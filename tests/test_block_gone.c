@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectors/block_table.h"
+#include "collectors/block/table.h"
 #include "model/mem.h"
 #include "tests/forge_files.h"
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectors/block_limit.h"
+#include "collectors/block/limit.h"
 #include "tests/forge_files.h"
 
 #define SECOND 1000000000ull

@@ -1,4 +1,4 @@
-// Matching the events of requests: every rule of collectors/block_match.h, on events made by hand.
+// Matching the events of requests: every rule of collectors/block/match.h, on events made by hand.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
-#include "collectors/block_flight.h"
+#include "collectors/block/flight.h"
 #include "tests/forge_match.h"
 
 #define DISK (7u << 20)

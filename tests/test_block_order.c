@@ -1,4 +1,4 @@
-// What is looked for by other means than the sector where it is (collectors/block_order.c), with much in flight: the
+// What is looked for by other means than the sector where it is (collectors/block/order.c), with much in flight: the
 // right one is found among all.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "collectors/block_flight.h"
+#include "collectors/block/flight.h"
 #include "tests/forge_match.h"
 
 #define DISK (253u << 20)

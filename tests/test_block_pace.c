@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "collectors/block_pace.h"
+#include "collectors/block/pace.h"
 
 static bool frame(struct block_pace *pace, double busy_pct, uint64_t lost) {
     pace->busy_ns = (uint64_t)(busy_pct * 1e7);

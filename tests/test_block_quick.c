@@ -1,4 +1,4 @@
-// The quick way of ordinary I/O (collectors/block_quick.c) against the general one, event by event: what they tell,
+// The quick way of ordinary I/O (collectors/block/fastpath.c) against the general one, event by event: what they tell,
 // what they count, and what is left in flight. Forged records of every kind in every order, and the captured ones.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/block_flight.h"
+#include "collectors/block/flight.h"
 #include "tests/forge_block.h"
 
 enum { TOLD_MAX = 64 }; // by one event

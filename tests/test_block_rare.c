@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/block_stat.h"
+#include "collectors/block/stat.h"
 
 #define VDA (254u << 20)
 #define VDB (254u << 20 | 16)

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectors/block_table.h"
+#include "collectors/block/table.h"
 #include "tests/forge_files.h"
 
 static char dir[64]; // a /sys/block and a /proc of our own

@@ -1,4 +1,4 @@
-// Adding up by streams (collectors/block_stat.c) against the plainest way: each I/O into each histogram and sum at
+// Adding up by streams (collectors/block/stat.c) against the plainest way: each I/O into each histogram and sum at
 // once.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectors/block_stat.h"
+#include "collectors/block/stat.h"
 
 enum { DEVICES = 3, TASKS = 200, IOS = 40000 };
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/block_waiting.h"
+#include "collectors/block/waiting.h"
 #include "tests/forge_match.h"
 
 #define VDA (7u << 20)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "collectors/block_who.h"
+#include "collectors/block/who.h"
 #include "tests/forge_files.h"
 
 #define SECOND 1000000000ull

@@ -1,6 +1,6 @@
 // Control groups of forged hierarchies: v2, v1, both beside each other, a container's mount; their files, and groups
 // that come and go.
-#include "collectors/cgroups.h"
+#include "collectors/cgroups/cgroups.h"
 
 #include <errno.h>
 #include <math.h>

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "collectors/cgroups_limited.h"
+#include "collectors/cgroups/limited.h"
 
 static void add(struct cgroups_limited *list, const char *path, uint64_t throttled) {
     struct cgroup group = {.path = (char *)path,

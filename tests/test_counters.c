@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "collectors/collector.h"
-#include "collectors/counters.h"
+#include "collectors/counters/cpu_counters.h"
 #include "model/live.h"
 #include "tests/system_root.h"
 

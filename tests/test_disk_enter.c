@@ -4,11 +4,11 @@
 
 #include <sys/stat.h>
 
-#include "collectors/block_table.h"
+#include "collectors/block/table.h"
 #include "tests/forge_files.h"
-#include "views/hist_select.h"
-#include "views/part_heat.h"
-#include "views/part_hist.h"
+#include "views/hist/part_heat.h"
+#include "views/hist/part_hist.h"
+#include "views/hist/select.h"
 
 extern const struct view view_disk;
 

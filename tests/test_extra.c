@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/extra.h"
+#include "collectors/counters/user_events.h"
 
 static struct perf_spec_event events[] = {
     {.attr = {.type = PERF_TYPE_HARDWARE}, .name = "a", .scale = 1},

@@ -1,5 +1,5 @@
 // /proc/PID/maps: names, kinds and ranges, in whatever pieces the bytes come.
-#include "collectors/faults_maps.h"
+#include "collectors/faults/maps.h"
 
 #include <errno.h>
 #include <setjmp.h>

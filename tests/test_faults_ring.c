@@ -1,5 +1,5 @@
 // The samples of page faults, forged: what each stands for, lost ones, rubbish, and the period that fits the load.
-#include "collectors/faults_ring.h"
+#include "collectors/faults/ring.h"
 
 #include <linux/perf_event.h>
 #include <setjmp.h>

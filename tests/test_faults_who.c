@@ -1,6 +1,6 @@
 // Whose faults, and where, on a /proc that is made by hand: by mapping, by the instruction's mapping, a PID with a new
 // owner, an exec, memory that was unmapped, and what may not be shown.
-#include "collectors/faults_who.h"
+#include "collectors/faults/who.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collectors/filesystems.h"
+#include "collectors/filesystems/filesystems.h"
 
 #define ROOT "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
 

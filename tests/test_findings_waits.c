@@ -1,7 +1,7 @@
 // Whom a finding names for I/O that is waited for while no disk is busy: who waits, not who does most I/O elsewhere.
 #include "tests/forge_machine.h"
 
-#include "collectors/block_table.h"
+#include "collectors/block/table.h"
 #include "model/findings.h"
 
 struct told {

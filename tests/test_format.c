@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "collectors/format.h"
+#include "collectors/kernel/tracefs/format.h"
 
 // A print format that libtraceevent cannot parse must not hide the fields.
 static const char text[] = "name: block_rq_x\n"

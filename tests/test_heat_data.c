@@ -2,8 +2,8 @@
 #include "tests/screens.h"
 
 #include "tests/forge_io.h"
-#include "views/heat_data.h"
-#include "views/part_heat.h"
+#include "views/hist/heat_data.h"
+#include "views/hist/part_heat.h"
 
 static const char *const sets[] = {"io_latency", NULL};
 static const struct hist_spec spec = {.sets = sets};

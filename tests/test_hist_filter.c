@@ -3,9 +3,9 @@
 #include <json-c/json.h>
 
 #include "tests/forge_disk.h"
-#include "views/hist_select.h"
-#include "views/part_heat.h"
-#include "views/part_hist.h"
+#include "views/hist/part_heat.h"
+#include "views/hist/part_hist.h"
+#include "views/hist/select.h"
 
 static const struct column process_keys[] = {
     {.name = "pid", .title = "PID", .unit = UNIT_ID, .width = 7},

@@ -1,7 +1,7 @@
 // The round ranges that histograms and heat maps are drawn in.
 #include "tests/screens.h"
 
-#include "views/hist_scale.h"
+#include "views/hist/scale.h"
 
 static const struct hist_def latency = {.name = "l", .unit_name = "us", .divisor = 1000, .unit = UNIT_US};
 static const struct hist_def size = {.name = "s", .unit_name = "bytes", .divisor = 1, .unit = UNIT_BYTES};

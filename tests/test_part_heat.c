@@ -4,8 +4,8 @@
 #include "tests/screens.h"
 
 #include "tests/forge_io.h"
-#include "views/part_heat.h"
-#include "views/part_hist.h"
+#include "views/hist/part_heat.h"
+#include "views/hist/part_hist.h"
 
 static const char *const sets[] = {"io_latency", "io_size", NULL};
 static const struct hist_spec spec = {.sets = sets};

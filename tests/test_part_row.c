@@ -1,6 +1,6 @@
 // One row over time: opened by Enter from a table and left by Esc, charts and lines of all frames, gaps, a key with a
 // new owner, columns of a second table, going to a frame.
-#include "views/part_row.h"
+#include "views/row/part_row.h"
 
 #include <math.h>
 #include <time.h>

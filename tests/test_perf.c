@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "collectors/perf.h"
+#include "collectors/kernel/perf/perf.h"
 
 static void decode(void **state) {
     (void)state;

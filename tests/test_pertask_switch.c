@@ -1,6 +1,6 @@
 // Whose counts are whose: forged samples and switch records of one CPU or two, with groups that are off, records that
 // are lost, threads that have ended, numbers that are used again. Each nanosecond and each count must be somewhere.
-#include "collectors/pertask_switch.h"
+#include "collectors/counters/task_switch.h"
 
 #include <linux/perf_event.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/perf_ring.h"
+#include "collectors/kernel/perf/ring.h"
 
 #define RING 8192
 #define CLOCK 1000000 // of the records, when the group's time is 0

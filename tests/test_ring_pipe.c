@@ -1,5 +1,5 @@
 // The files of a tracefs instance that are read in every frame, forged.
-#include "collectors/ring_pipe.h"
+#include "collectors/kernel/tracefs/ring_pipe.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 // A row named by its keys: found wherever it stands, not mistaken for its successor, and as a filter.
 #include "tests/forge.h"
 
-#include "views/row_key.h"
+#include "views/row/key.h"
 
 static const struct column columns[] = {
     {.name = "id", .title = "ID", .unit = UNIT_ID, .width = 4},

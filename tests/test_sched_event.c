@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
-#include "collectors/sched_event.h"
+#include "collectors/sched/event.h"
 
 #define COMMON                                                                                                         \
     "format:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                                    \

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collectors/sched_look.h"
+#include "collectors/sched/look.h"
 #include "model/live.h"
 
 static char proc[64];

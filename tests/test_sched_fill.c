@@ -1,7 +1,7 @@
 // Rows and histograms, from a state machine fed by hand and a /proc of the test's own.
 #include "tests/forge_sched_fill.h"
 
-#include "collectors/sched_seed.h"
+#include "collectors/sched/seed.h"
 
 static void rows_of_tasks(void **state) {
     (void)state;

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectors/sched_who.h"
+#include "collectors/sched/who.h"
 #include "model/live.h"
 
 static char proc[64], init[80];

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collectors/stream.h"
-#include "collectors/tracefs.h"
+#include "collectors/kernel/tracefs/stream.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 #include "model/live.h"
 
 #define CALL SYS_sched_get_priority_min // hardly anybody makes it, whatever runs beside

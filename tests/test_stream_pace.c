@@ -5,8 +5,8 @@
 
 #include <cmocka.h>
 
-#include "collectors/stream_clock.h"
-#include "collectors/stream_pace.h"
+#include "collectors/kernel/tracefs/stream_clock.h"
+#include "collectors/kernel/tracefs/stream_pace.h"
 
 static void begins(void **state) {
     (void)state;

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectors/stream_tree.h"
+#include "collectors/kernel/proc/tid_tree.h"
 
 static char proc[64];
 

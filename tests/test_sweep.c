@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectors/sweep.h"
-#include "collectors/tracefs.h"
+#include "collectors/kernel/tracefs/sweep.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 
 static char proc[64];
 

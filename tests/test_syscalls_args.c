@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/syscalls_args.h"
-#include "collectors/syscalls_memory.h"
+#include "collectors/syscalls/args.h"
+#include "collectors/syscalls/memory.h"
 
 static struct syscalls_args *args;
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "collectors/collector.h"
-#include "collectors/syscalls_table.h"
+#include "collectors/syscalls/table.h"
 #include "model/live.h"
 
 #define ROUNDS 40

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
-#include "collectors/syscalls_single.h"
+#include "collectors/syscalls/single.h"
 #include "model/mem.h"
 #include "tests/forge_syscalls.h"
 

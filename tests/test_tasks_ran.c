@@ -1,5 +1,5 @@
 // perf's ring of switch records, forged: every record at every place where the ring may wrap, lost ones, and rubbish.
-#include "collectors/tasks_ran.h"
+#include "collectors/tasks/ran.h"
 
 #include <linux/perf_event.h>
 #include <setjmp.h>

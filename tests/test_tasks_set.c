@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/tasks_set.h"
+#include "collectors/tasks/set.h"
 
 static uint32_t seed = 12345;
 

@@ -1,5 +1,5 @@
 // Whether knowing who ran is worth its price: rates in, on or off out, over forged time.
-#include "collectors/tasks_worth.h"
+#include "collectors/tasks/worth.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -10,7 +10,7 @@
 #include <linux/taskstats.h>
 #include <string.h>
 
-#include "collectors/taskstats.h"
+#include "collectors/kernel/proc/taskstats.h"
 
 #define SIZE_MAX_STATS 416
 

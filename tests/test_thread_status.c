@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/thread_status.h"
+#include "collectors/kernel/proc/thread_status.h"
 
 static char proc[] = "/tmp/ktop-status-XXXXXX";
 

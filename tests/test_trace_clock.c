@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/trace_clock.h"
+#include "collectors/kernel/tracefs/trace_clock.h"
 #include "model/live.h"
 
 #define MS 1000000ull

@@ -1,7 +1,7 @@
 // The pane sched on literal screens: who waits for a CPU, and why somebody is stuck.
 #include "tests/forge_frames.h"
 
-#include "collectors/sched_table.h"
+#include "collectors/sched/table.h"
 
 static const struct frame *make(uint64_t number) {
     bool stuck = number > 21;

@@ -1,7 +1,7 @@
 // The pane syscalls on literal screens: calls, who makes them, what is in progress, the slowest.
 #include "tests/forge_frames.h"
 
-#include "collectors/syscalls_table.h"
+#include "collectors/syscalls/table.h"
 
 static const struct frame *make(uint64_t number) {
     struct frame *frame = forge_frame(number);

@@ -14,9 +14,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "collectors/guard.h"
+#include "collectors/kernel/tracefs/guard.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 #include "collectors/priority.h"
-#include "collectors/tracefs.h"
 #include "model/mem.h"
 #include "tui/restore.h"
 #include "tui/signals.h"

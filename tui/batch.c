@@ -12,10 +12,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "collectors/guard.h"
+#include "collectors/kernel/tracefs/guard.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 #include "collectors/priority.h"
 #include "collectors/runner.h"
-#include "collectors/tracefs.h"
 #include "model/live.h"
 #include "tui/signals.h"
 

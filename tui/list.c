@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "collectors/doctor.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 #include "collectors/runner.h"
-#include "collectors/tracefs.h"
 #include "model/mem.h"
 #include "views/escape.h"
 

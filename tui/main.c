@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collectors/guard.h"
-#include "collectors/tracefs.h"
+#include "collectors/kernel/tracefs/guard.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 #include "tui/app.h"
 #include "tui/batch.h"
 #include "tui/list.h"

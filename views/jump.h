@@ -3,7 +3,7 @@
 #ifndef VIEWS_JUMP_H
 #define VIEWS_JUMP_H
 
-#include "views/row_key.h"
+#include "views/row/key.h"
 #include "views/view.h"
 
 // A name (in the column comm) that stands for nobody who is in that pane.

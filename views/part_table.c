@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "views/escape.h"
-#include "views/hist_select.h"
+#include "views/hist/select.h"
 #include "views/pane_parts.h"
-#include "views/row_key.h"
+#include "views/row/key.h"
 #include "views/table_columns.h"
 #include "views/table_enter.h"
 #include "views/table_status.h"

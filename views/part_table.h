@@ -19,8 +19,8 @@ struct table_spec {
     const char *rest_or; // a column that stands in for that one on screens and in text where it is not measured
     // A column that is shown right after the first one, but only while it differs from it in some row (a thread's ID).
     const char *twin;
-    // Enter: the part of this pane that shows the row, alone (part_row.h) or as what a filter that finds it leaves;
-    // NULL: none.
+    // Enter: the part of this pane that shows the row, alone (views/row/part_row.h) or as what a filter that finds it
+    // leaves; NULL: none.
     const char *opens;
     // Columns whose values make that filter, blank between ("group~": that contain it); NULL: the keys.
     const char *opens_by;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "views/filter.h"
-#include "views/row_key.h"
+#include "views/row/key.h"
 
 // Events stand in one frame: the next one does not have them.
 static bool shows_events(const struct part *part) {

@@ -1,0 +1,282 @@
+// An order is a treap: a search tree by place, and by a number made of the slot a heap, which keeps it about as deep as
+// a balanced one whatever comes. The pieces of a split bio are a list that begins at the first of them, the newest
+// next.
+#include "collectors/block/flight.h"
+
+#define LOOKS 32      // at flights around a place
+#define LOOKS_MORE 2  // after one that fits: an older one may
+#define LOOKS_ALL 256 // at flights of one kind in a row: NVMe takes no more discards in a request
+
+static bool comes_before(const struct place *a, const struct place *b) {
+    if (a->group != b->group)
+        return a->group < b->group;
+    if (a->begin != b->begin)
+        return a->begin < b->begin;
+    return a->since != b->since ? a->since < b->since : a->slot < b->slot;
+}
+
+static uint32_t heap_number(uint32_t slot) {
+    uint32_t number = slot * 0x9e3779b1u;
+    return (number ^ number >> 15) * 0x85ebca6bu;
+}
+
+static uint64_t group_of(enum order_of of, uint32_t dev) {
+    return (uint64_t)of << 32 | dev;
+}
+
+static uint32_t slot_of(const struct block_match *match, const struct flight *f) {
+    return (uint32_t)(f - match->pool) + 1;
+}
+
+static void no_sector_count(struct block_match *match, const struct place *place, uint32_t add) {
+    struct busy *busy = place->group >> 32 == ORDER_NONE ? busy_of(match, (uint32_t)place->group) : NULL;
+    if (busy)
+        busy->no_sector += add;
+}
+
+static void order_add(struct block_match *match, struct flight *f, enum order_of of, uint64_t begin, uint64_t since) {
+    uint32_t slot = slot_of(match, f), *at = &match->order;
+    struct node *nodes = match->nodes, *node = &nodes[slot - 1];
+    node->place = (struct place){.group = group_of(of, f->io.dev), .begin = begin, .since = since, .slot = slot};
+    while (*at && heap_number(*at) >= heap_number(slot))
+        at = comes_before(&node->place, &nodes[*at - 1].place) ? &nodes[*at - 1].left : &nodes[*at - 1].right;
+    uint32_t rest = *at, *before = &node->left, *after = &node->right;
+    *at = slot;
+    while (rest) {
+        struct node *next = &nodes[rest - 1];
+        if (comes_before(&next->place, &node->place)) {
+            *before = rest;
+            before = &next->right;
+            rest = next->right;
+        } else {
+            *after = rest;
+            after = &next->left;
+            rest = next->left;
+        }
+    }
+    *before = *after = 0;
+    f->ordered = true;
+    no_sector_count(match, &node->place, 1);
+}
+
+static void order_remove(struct block_match *match, struct flight *f) {
+    uint32_t slot = slot_of(match, f), *at = &match->order;
+    struct node *nodes = match->nodes, *node = &nodes[slot - 1];
+    while (*at != slot)
+        at = comes_before(&node->place, &nodes[*at - 1].place) ? &nodes[*at - 1].left : &nodes[*at - 1].right;
+    uint32_t left = node->left, right = node->right;
+    while (left && right)
+        if (heap_number(left) > heap_number(right)) {
+            *at = left;
+            at = &nodes[left - 1].right;
+            left = *at;
+        } else {
+            *at = right;
+            at = &nodes[right - 1].left;
+            right = *at;
+        }
+    *at = left | right;
+    f->ordered = false;
+    no_sector_count(match, &node->place, UINT32_MAX);
+}
+
+// The last one before that place, or the first one that is not; NULL: there is none.
+static struct flight *order_near(const struct block_match *match, const struct place *place, bool before) {
+    uint32_t found = 0;
+    for (uint32_t at = match->order; at;) {
+        const struct node *node = &match->nodes[at - 1];
+        bool less = comes_before(&node->place, place);
+        if (less == before)
+            found = at;
+        at = less ? node->right : node->left;
+    }
+    return found ? &match->pool[found - 1] : NULL;
+}
+
+static const struct place *place_of(const struct block_match *match, const struct flight *f) {
+    return &match->nodes[f - match->pool].place;
+}
+
+// In the same group.
+static struct flight *order_previous(const struct block_match *match, const struct place *place) {
+    struct flight *f = order_near(match, place, true);
+    return f && place_of(match, f)->group == place->group ? f : NULL;
+}
+static struct flight *order_next(const struct block_match *match, const struct place *place) {
+    struct flight *f = order_near(match, place, false);
+    return f && place_of(match, f)->group == place->group ? f : NULL;
+}
+
+struct flight *order_around(const struct block_match *match, enum order_of of, const struct block_event *event,
+                            bool (*fits)(const struct flight *f, const struct block_event *event)) {
+    struct place place = {
+        .group = group_of(of, event->dev), .begin = event->sector, .since = UINT64_MAX, .slot = UINT32_MAX};
+    struct flight *best = NULL, *f = order_previous(match, &place);
+    for (int looks = LOOKS; f && looks; looks--, f = order_previous(match, &place)) {
+        place = *place_of(match, f);
+        if (!fits(f, event))
+            continue;
+        if (!best)
+            looks = LOOKS_MORE + 1;
+        if (!best || place.since < place_of(match, best)->since)
+            best = f;
+    }
+    return best;
+}
+
+struct flight *order_append(const struct block_match *match, const struct block_event *event) {
+    struct place place = {.group = group_of(ORDER_APPEND, event->dev), .begin = event->sector};
+    struct flight *f = order_previous(match, &place);
+    if (!f)
+        return NULL;
+    place.begin = place_of(match, f)->begin;
+    f = order_next(match, &place);
+    for (int looks = LOOKS_ALL; f && looks && place_of(match, f)->begin == place.begin; looks--) {
+        place = *place_of(match, f);
+        if (f->state == FLIGHT_ISSUED && f->left == event->sectors && f->io.issue_ns <= event->ts)
+            return f;
+        place.slot++;
+        f = order_next(match, &place);
+    }
+    return NULL;
+}
+
+struct flight *order_discard(const struct block_match *match, struct place *from, const struct flight *request,
+                             uint64_t sectors, bool others) {
+    from->group = group_of(ORDER_DISCARD, request->io.dev);
+    struct flight *f = order_next(match, from);
+    for (int looks = LOOKS_ALL; f && looks && place_of(match, f)->since <= request->io.issue_ns; looks--) {
+        *from = *place_of(match, f);
+        from->slot++;
+        bool waits = f->state == FLIGHT_BIO || f->state == FLIGHT_RIDER;
+        if (waits && f->bio_sectors <= sectors && (f->io.tid != request->io.tid) == others)
+            return f;
+        f = order_next(match, from);
+    }
+    return NULL;
+}
+
+static struct flight *order_first(const struct block_match *match, struct place *place, uint32_t dev, uint64_t key) {
+    *place = (struct place){.group = group_of(ORDER_NONE, dev), .begin = key};
+    return order_next(match, place);
+}
+
+// The one behind it with the same key.
+static struct flight *order_alike(const struct block_match *match, struct place *place, const struct flight *f) {
+    uint64_t key = place->begin;
+    *place = *place_of(match, f);
+    place->slot++;
+    struct flight *next = order_next(match, place);
+    return next && next->key == key ? next : NULL;
+}
+
+// Nothing that may come behind it is better: an end that nobody told would be older by far.
+static bool is_best(const struct flight *f, const struct block_event *event, uint8_t state) {
+    bool another = state == FLIGHT_ISSUED && f->io.op == BLOCK_OTHER && f->io.sector != event->sector;
+    return !f->suspect && !another && event->ts - flight_since(f, state) <= LEFT_OVER_NS;
+}
+
+struct flight *order_no_sector(struct block_match *match, const struct block_event *event, uint64_t key,
+                               uint8_t state) {
+    struct place place;
+    struct flight *best = NULL, *f = order_first(match, &place, event->dev, key);
+    for (int looks = LOOKS; f && f->key == key && looks; looks--) {
+        if (flight_fits(f, event, key, state) && (!best || flight_better(f, best, event)))
+            best = f;
+        if (best && is_best(best, event, state))
+            break;
+        f = order_alike(match, &place, f);
+    }
+    return best;
+}
+
+struct flight *order_oldest(const struct block_match *match, const struct block_event *event, uint64_t key,
+                            bool (*fits)(const struct flight *f, const struct block_event *event)) {
+    struct place place;
+    struct flight *f = order_first(match, &place, event->dev, key);
+    for (int looks = LOOKS_ALL; f && f->key == key && looks; looks--) {
+        if (flight_fits(f, event, key, FLIGHT_BIO) && fits(f, event))
+            return f;
+        f = order_alike(match, &place, f);
+    }
+    return NULL;
+}
+
+bool disk_is_ordered(struct block_match *match, uint32_t dev) {
+    const struct busy *busy = match->n_odd ? busy_of(match, dev) : NULL;
+    return busy && busy->ordered;
+}
+
+void disk_order(struct block_match *match, uint32_t dev) {
+    struct busy *busy = busy_of(match, dev);
+    if (!busy || busy->ordered)
+        return;
+    busy->ordered = true;
+    match->n_odd++;
+    for (uint32_t i = 0; i < match->high; i++)
+        if (match->pool[i].state == FLIGHT_BIO && match->pool[i].io.dev == dev)
+            flight_order(match, &match->pool[i]);
+}
+
+void flight_order(struct block_match *match, struct flight *f) {
+    if (f->ordered)
+        order_remove(match, f);
+    if (f->key >= NO_SECTOR_KEYS)
+        order_add(match, f, ORDER_NONE, f->key, flight_since(f, f->state));
+    else if (f->state == FLIGHT_TAIL)
+        order_add(match, f, ORDER_TAIL, f->io.sector, f->io.issue_ns);
+    else if (f->state == FLIGHT_ISSUED && f->no_letter)
+        order_add(match, f, ORDER_APPEND, f->key, f->io.issue_ns);
+    else if (f->state == FLIGHT_BIO && disk_is_ordered(match, f->io.dev))
+        order_add(match, f, ORDER_BIO, f->key, f->io.bio_ns);
+    else if ((f->state == FLIGHT_BIO || f->state == FLIGHT_RIDER) && f->io.op == BLOCK_DISCARD)
+        order_add(match, f, ORDER_DISCARD, 0, f->io.bio_ns);
+}
+
+// ---- pieces ----
+
+void piece_add(struct block_match *match, uint32_t root, struct flight *f) {
+    uint32_t slot = slot_of(match, f);
+    struct node *first = &match->nodes[root - 1], *node = &match->nodes[slot - 1];
+    struct flight *bio = &match->pool[root - 1];
+    uint32_t next = bio->split ? first->next_piece : 0;
+    bio->split = (bio->split ? bio->split : SPLIT_FIRST | 1) + 1;
+    f->split = root;
+    first->next_piece = slot;
+    node->next_piece = next;
+    node->before = root;
+    if (next)
+        match->nodes[next - 1].before = slot;
+}
+
+struct flight *piece_next(const struct block_match *match, const struct flight *f) {
+    uint32_t next = f->split ? match->nodes[f - match->pool].next_piece : 0;
+    return next ? &match->pool[next - 1] : NULL;
+}
+
+static void pieces_forget(struct block_match *match, struct flight *f) {
+    struct node *node = &match->nodes[f - match->pool];
+    uint32_t next = node->next_piece;
+    if (!(f->split & SPLIT_FIRST)) {
+        match->nodes[node->before - 1].next_piece = next;
+        if (next)
+            match->nodes[next - 1].before = node->before;
+        f->split = 0;
+        return;
+    }
+    // Those that there are stand alone from now on.
+    for (; next; next = match->nodes[next - 1].next_piece) {
+        struct flight *piece = &match->pool[next - 1];
+        piece->split = 0;
+        if (piece->requested)
+            piece->io.bio_ns = 0;
+    }
+    f->split = 0;
+}
+
+void flight_leave(struct block_match *match, struct flight *f) {
+    if (f->ordered)
+        order_remove(match, f);
+    if (f->split)
+        pieces_forget(match, f);
+}

@@ -1,0 +1,201 @@
+// The collector "cgroups": pressure, throttling, limits and memory of control groups, by the kernel's own accounts.
+// Runs only while a pane shows it: a machine may have thousands of groups. What their tasks use together is not read
+// here: model/groups.c sums it.
+#include "collectors/cgroups/rows.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define READ_MAX 400   // groups that are read in one frame; the others have their turn in the next
+#define LIST_SHARE 100 // of the time it takes to look which groups there are, and at their limits
+
+enum {
+    CGROUP,
+    USAGE,
+    THROTTLED_PCT,
+    THROTTLED_US,
+    CPU_LIMIT,
+    CPU_PRESSURE,
+    IO_PRESSURE,
+    MEMORY_PRESSURE,
+    MEMORY_FULL,
+    MEMORY,
+    MEMORY_LIMIT,
+    MEMORY_USED,
+    COLUMNS
+};
+
+static const struct column columns[COLUMNS] = {
+    [CGROUP] = {.name = "cgroup",
+                .title = "CGROUP",
+                .help = "Control group",
+                .type = COLUMN_TEXT,
+                .width = 24,
+                .ascending = true},
+    [USAGE] = {.name = "usage_pct",
+               .title = "USAGE%",
+               .help =
+                   "CPU time by the kernel's account of the group, the groups below it included, in percent of one CPU",
+               .unit = UNIT_PCT,
+               .width = 6},
+    [THROTTLED_PCT] = {.name = "throttled_pct",
+                       .title = "THROT%",
+                       .help = "Share of the periods of its CPU quota in which it was stopped for having used it up",
+                       .unit = UNIT_PCT,
+                       .width = 6},
+    [THROTTLED_US] =
+        {.name = "throttled_us_per_s",
+         .title = "THROT/s",
+         .help = "Time that it was stopped for having used up its CPU quota, added up over the CPUs, per second",
+         .unit = UNIT_US_PER_S,
+         .width = 7},
+    [CPU_LIMIT] = {.name = "cpu_limit_pct",
+                   .title = "CPUMAX%",
+                   .help = "Its CPU quota, in percent of one CPU (cpu.max; v1: cpu.cfs_quota_us)",
+                   .unit = UNIT_PCT,
+                   .width = 7},
+    [CPU_PRESSURE] =
+        {.name = "cpu_pressure_pct",
+         .title = "PSICPU%",
+         .help = "Share of the interval in which a task of it, or of a group below, waited for a CPU (pressure: some)",
+         .unit = UNIT_PCT,
+         .width = 7},
+    [IO_PRESSURE] =
+        {.name = "io_pressure_pct",
+         .title = "PSIIO%",
+         .help = "Share of the interval in which a task of it, or of a group below, waited for I/O (pressure: some)",
+         .unit = UNIT_PCT,
+         .width = 6},
+    [MEMORY_PRESSURE] =
+        {.name = "memory_pressure_pct",
+         .title = "PSIMEM%",
+         .help = "Share of the interval in which a task of it, or of a group below, waited for memory (pressure: some)",
+         .unit = UNIT_PCT,
+         .width = 7},
+    [MEMORY_FULL] =
+        {.name = "memory_full_pct",
+         .title = "PSIFULL%",
+         .help = "Share of the interval in which all its tasks that had work waited for memory (pressure: full)",
+         .unit = UNIT_PCT,
+         .width = 8},
+    [MEMORY] = {.name = "memory_bytes",
+                .title = "MEM",
+                .help = "Memory that is charged to it, page cache and the groups below it included",
+                .unit = UNIT_BYTES,
+                .width = 6},
+    [MEMORY_LIMIT] = {.name = "memory_limit_bytes",
+                      .title = "MEMMAX",
+                      .help = "How much memory it may use (memory.max; v1: memory.limit_in_bytes)",
+                      .unit = UNIT_BYTES,
+                      .width = 6},
+    [MEMORY_USED] = {.name = "memory_used_pct",
+                     .title = "MEM%",
+                     .help = "Memory that is charged to it, in percent of its limit",
+                     .unit = UNIT_PCT,
+                     .width = 5},
+};
+
+static const struct table_def stats_table = {
+    .name = "cgroup_stats",
+    .help =
+        "Control groups by the kernel's own accounts: pressure, throttling, limits, memory; measured while the pane "
+        "shows the groups.",
+    .columns = columns,
+    .n_columns = COLUMNS,
+    .n_keys = 1,
+};
+
+static int groups_open(struct collector_run *run) {
+    return cgroups_rows_open(run, &stats_table, false,
+                             "no hierarchy of control groups is mounted that this user may see");
+}
+
+static void group_limits(void *context, struct cgroup *group) {
+    struct cgroups_rows *rows = context;
+    cgroup_read_limits(&rows->cgroups, group, &group->limits);
+}
+
+static double share(uint64_t before, uint64_t now, double seconds) {
+    double pct = counter_rate(before, now, seconds) / 1e4; // us of a second
+    return pct > 100 ? 100 : pct;
+}
+
+static void group_write(struct table_builder *builder, const struct cgroup *group, const struct cgroup_counts *now,
+                        double seconds) {
+    const struct cgroup_counts *before = &group->counts;
+    const double values[COLUMNS] = {
+        [USAGE] = counter_rate(before->usage_us, now->usage_us, seconds) / 1e4,
+        [THROTTLED_PCT] = cgroup_throttled_pct(before, now),
+        [THROTTLED_US] = counter_rate(before->throttled_us, now->throttled_us, seconds),
+        [CPU_LIMIT] = group->limits.cpu_pct,
+        [CPU_PRESSURE] = share(before->cpu_some_us, now->cpu_some_us, seconds),
+        [IO_PRESSURE] = share(before->io_some_us, now->io_some_us, seconds),
+        [MEMORY_PRESSURE] = share(before->memory_some_us, now->memory_some_us, seconds),
+        [MEMORY_FULL] = share(before->memory_full_us, now->memory_full_us, seconds),
+        [MEMORY] = counter_value(now->memory_bytes),
+        [MEMORY_LIMIT] = group->limits.memory_bytes,
+        [MEMORY_USED] = 100 * counter_value(now->memory_bytes) / group->limits.memory_bytes,
+    };
+    for (uint16_t i = USAGE; i < COLUMNS; i++)
+        table_builder_set_num(builder, group->slot, i, values[i]);
+}
+
+static void group_sample(struct cgroups_rows *rows, struct cgroup *group) {
+    struct cgroup_counts now;
+    uint64_t ns = cgroup_clock_ns();
+    cgroup_read(&rows->cgroups, group, &now);
+    if (cgroups_rows_add(rows, group))
+        group->counts = (struct cgroup_counts){PROC_MISSING, PROC_MISSING, PROC_MISSING, PROC_MISSING, PROC_MISSING,
+                                               PROC_MISSING, PROC_MISSING, PROC_MISSING, PROC_MISSING};
+    group_write(rows->builder, group, &now, (double)(ns - group->read_ns) / 1e9);
+    group->counts = now;
+    group->read_ns = ns;
+}
+
+static int groups_sample(struct collector_run *run, struct section *out) {
+    struct cgroups_rows *rows = run->state;
+    cgroups_list_due(&rows->cgroups, LIST_SHARE, cgroups_rows_drop, group_limits, rows);
+    size_t n = rows->cgroups.count, most = n < READ_MAX ? n : READ_MAX;
+    for (size_t i = 0; i < most; i++)
+        group_sample(rows, &rows->cgroups.groups[rows->turn++ % n]);
+    rows->turn = n ? rows->turn % n : 0;
+    section_table(out, table_builder_seal(rows->builder));
+    section_set_state(out, SECTION_OK);
+    if (n > READ_MAX)
+        section_note(out, SEVERITY_INFO, "cpu_pressure_pct",
+                     "there are many control groups: each is read every few frames, over the time since it was", NULL);
+    if (rows->cgroups.left_out)
+        section_note(out, SEVERITY_WARNING, "cpu_pressure_pct", "there are more control groups than are looked at",
+                     NULL);
+    if (rows->cgroups.fds[CGROUP_V2] < 0)
+        section_note(out, SEVERITY_INFO, "cpu_pressure_pct", "pressure of control groups is known of cgroup v2 only",
+                     "mount -t cgroup2 none /sys/fs/cgroup/unified");
+    return 0;
+}
+
+static void groups_check(struct check_report *report) {
+    struct check check = {.capability = "control groups"};
+    struct cgroups cgroups;
+    check.works = !cgroups_open(&cgroups, "");
+    snprintf(check.detail, sizeof(check.detail), "%s",
+             !check.works                     ? "no hierarchy is mounted that this user may see"
+             : cgroups.fds[CGROUP_V2] < 0     ? "v1 only: throttling, limits and memory, no pressure"
+             : cgroups.fds[CGROUP_V1_CPU] < 0 ? "v2: pressure, throttling, limits and memory"
+                                              : "v1 with v2 beside it: pressure, throttling, limits and memory");
+    snprintf(check.fix, sizeof(check.fix), "%s", check.works ? "" : "mount -t cgroup2 none /sys/fs/cgroup");
+    cgroups_close(&cgroups);
+    report->add(report, &check);
+}
+
+static const struct table_def *const tables[] = {&stats_table, NULL};
+
+const struct collector collector_cgroups = {
+    .name = "cgroups",
+    .help = "Pressure, throttling, limits and memory of control groups, v1 and v2: some eight small files a group, of "
+            "at most 400 groups a frame.",
+    .tables = tables,
+    .open = groups_open,
+    .sample = groups_sample,
+    .close = cgroups_rows_close,
+    .check = groups_check,
+};

@@ -1,0 +1,239 @@
+// What cannot be measured, and why: the notes of a frame, and the lines of --doctor. A counter that is missing, stays
+// at zero or never runs is told apart, by the CPUs that it concerns.
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collectors/counters/cpu_counters.h"
+
+#define NAMES_SIZE 400
+#define LIST_SIZE 48
+
+static const char watchdog_fix[] = "sysctl kernel.nmi_watchdog=0 (CPUs that hang are then no longer reported)";
+static const char holder_fix[] = "stop the other profiler, or the virtual machine that has a PMU";
+
+static size_t text_add(char *out, size_t size, size_t at, const char *text) {
+    int n = at < size ? snprintf(out + at, size - at, "%s", text) : 0;
+    return n < 0 ? at : at + (size_t)n < size ? at + (size_t)n : size - 1;
+}
+
+static bool concerns(const struct cpu_counters *cpu, unsigned event, enum counter_state state) {
+    return cpu->online && cpu->state[event] == state;
+}
+
+// "0-3,8": the CPUs on which the event is in that state. "" when it is so on all of them, and on none: *n.
+static void cpus_text(const struct counters *counters, unsigned event, enum counter_state state, char out[LIST_SIZE],
+                      int *n) {
+    int online = 0;
+    size_t at = 0;
+    *n = 0;
+    out[0] = '\0';
+    for (int cpu = 0; cpu < counters->n_cpus; cpu++) {
+        int last = cpu;
+        online += counters->cpus[cpu].online;
+        if (!concerns(&counters->cpus[cpu], event, state))
+            continue;
+        while (last + 1 < counters->n_cpus && concerns(&counters->cpus[last + 1], event, state))
+            last++;
+        char range[32];
+        snprintf(range, sizeof range, last > cpu ? "%s%d-%d" : "%s%d", at ? "," : "", cpu, last);
+        if (at + strlen(range) + 4 < LIST_SIZE)
+            at = text_add(out, LIST_SIZE, at, range);
+        else if (at && out[at - 1] != '.')
+            at = text_add(out, LIST_SIZE, at, ",…");
+        *n += last - cpu + 1;
+        online += last - cpu;
+        cpu = last;
+    }
+    if (*n == online)
+        out[0] = '\0';
+}
+
+// "branches, slots on CPUs 8-15": the events from..below `to` in that state. Returns how many.
+static int names_text(const struct counters *counters, enum counter_state state, unsigned from, unsigned to,
+                      char out[NAMES_SIZE]) {
+    size_t at = strlen(out);
+    int found = 0;
+    for (unsigned i = from; i < to; i++) {
+        char list[LIST_SIZE];
+        int n;
+        cpus_text(counters, i, state, list, &n);
+        if (!n)
+            continue;
+        found++;
+        at = text_add(out, NAMES_SIZE, at, at ? ", " : "");
+        at = text_add(out, NAMES_SIZE, at, hardware_events[i].name);
+        if (list[0]) {
+            at = text_add(out, NAMES_SIZE, at, n > 1 ? " on CPUs " : " on CPU ");
+            at = text_add(out, NAMES_SIZE, at, list);
+        }
+    }
+    return found;
+}
+
+static void missing_note(const struct counters *counters, struct section *out) {
+    char names[NAMES_SIZE] = "", text[NAMES_SIZE + 64];
+    int basic = names_text(counters, COUNTER_MISSING, CYCLES, N_BASIC, names);
+    names_text(counters, COUNTER_MISSING, N_BASIC, N_GENERIC, names);
+    int n;
+    char list[LIST_SIZE];
+    cpus_text(counters, TOPDOWN_RETIRING, COUNTER_MISSING, list, &n);
+    if (n) // one word for the four
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%stop-down%s%s", names[0] ? ", " : "",
+                 list[0] ? " on CPUs " : "", list);
+    if (!names[0])
+        return;
+    snprintf(text, sizeof text, "this PMU does not count %s", names);
+    section_note(out, SEVERITY_INFO, basic ? NULL : "stalled_backend_pct", text,
+                 "nothing to do: the machine does not have it");
+    if (basic)
+        section_set_state(out, SECTION_DEGRADED);
+}
+
+static void zero_note(const struct counters *counters, struct section *out) {
+    char names[NAMES_SIZE] = "", text[NAMES_SIZE + 64];
+    int basic = names_text(counters, COUNTER_ZERO, CYCLES, N_BASIC, names);
+    int all = basic + names_text(counters, COUNTER_ZERO, N_BASIC, N_HARDWARE, names);
+    if (!all)
+        return;
+    snprintf(text, sizeof text, "opened, but stayed at 0 while the CPU worked, so not counted: %s", names);
+    section_note(out, basic ? SEVERITY_WARNING : SEVERITY_INFO, basic ? NULL : "stalled_backend_pct", text,
+                 "the PMU, or who emulates it, does not implement the event: nothing to do in this machine");
+    if (basic)
+        section_set_state(out, SECTION_DEGRADED);
+}
+
+static void starved_note(const struct counters *counters, struct section *out) {
+    char names[NAMES_SIZE] = "", text[NAMES_SIZE + 96];
+    const char *who = counters->watchdog ? "the NMI watchdog keeps a hardware counter for itself"
+                                         : "somebody else holds hardware counters";
+    const char *fix = counters->watchdog ? watchdog_fix : holder_fix;
+    if (names_text(counters, COUNTER_STARVED, CYCLES, N_HARDWARE, names)) {
+        snprintf(text, sizeof text, "%s: never ran: %s", who, names);
+        section_note(out, SEVERITY_WARNING, "counted_pct", text, fix);
+        section_set_state(out, SECTION_DEGRADED);
+    } else if (counters->squeezed) {
+        snprintf(text, sizeof text, "%s: the others are counted in smaller groups, in turn", who);
+        section_note(out, SEVERITY_INFO, "counted_pct", text, fix);
+    }
+}
+
+static void no_hardware_note(const struct counters *counters, struct section *out) {
+    char reason[256], fix[256];
+    int error = -ENODEV;
+    for (int cpu = counters->n_cpus; cpu-- > 0;)
+        if (counters->cpus[cpu].online)
+            error = counters->cpus[cpu].missing[CYCLES];
+    perf_explain(error, true, reason, sizeof reason, fix, sizeof fix);
+    if (error == -EBUSY && counters_watchdog()) {
+        snprintf(reason, sizeof reason, "the NMI watchdog keeps the hardware counter for itself");
+        snprintf(fix, sizeof fix, "%s", watchdog_fix);
+    }
+    section_note(out, SEVERITY_WARNING, "ipc", reason, fix);
+    section_set_state(out, SECTION_DEGRADED);
+}
+
+void counters_notes(const struct counters *counters, struct section *out) {
+    if (!counters->has_hardware) {
+        no_hardware_note(counters, out);
+        return;
+    }
+    starved_note(counters, out);
+    zero_note(counters, out);
+    missing_note(counters, out);
+}
+
+// ---- --doctor ----
+
+// Opens it CPU-wide on the CPU at hand and looks whether it moves while there is work. 0, or -errno; *moved.
+static int event_try(const struct perf_event *event, bool *moved) {
+    int cpu = sched_getcpu();
+    struct perf_reading before, after;
+    uint64_t words[4];
+    int fd = perf_open(event, cpu < 0 ? 0 : cpu, -1);
+    if (fd < 0)
+        return fd;
+    ssize_t n = read(fd, words, sizeof words);
+    bool ok = n > 0 && perf_decode(words, (size_t)n, 1, &before);
+    const struct timespec pause = {.tv_nsec = 1000 * 1000};
+    for (int i = 0; i < 5; i++) { // a sleep is a context switch; the loop is cycles and instructions
+        nanosleep(&pause, NULL);
+        for (int spin = 0; spin < 20000; spin++)
+            __asm__("" ::: "memory"); // so that the compiler leaves it
+    }
+    n = read(fd, words, sizeof words);
+    ok = ok && n > 0 && perf_decode(words, (size_t)n, 1, &after);
+    close(fd);
+    *moved = ok && after.values[0] > before.values[0];
+    return 0;
+}
+
+static void check_hardware(struct check_report *report) {
+    struct check check = {.capability = "hardware counters"};
+    size_t at = 0;
+    int error = 0, works = 0;
+    for (unsigned i = 0; i < N_BASIC; i++) {
+        bool moved = false;
+        int failed = event_try(&hardware_events[i], &moved);
+        error = error ? error : failed;
+        works += !failed && moved;
+        at += (size_t)snprintf(check.detail + at, sizeof check.detail - at, "%s%s%s", at ? ", " : "",
+                               hardware_events[i].name,
+                               failed   ? " (missing)"
+                               : !moved ? " (opens, but stays 0)"
+                                        : "");
+    }
+    check.works = works > 0;
+    if (!works && error)
+        perf_explain(error, true, check.detail, sizeof check.detail, check.fix, sizeof check.fix);
+    else if (!works)
+        snprintf(check.fix, sizeof check.fix, "%s", counters_watchdog() ? watchdog_fix : holder_fix);
+    report->add(report, &check);
+}
+
+// What the derived columns beyond IPC and misses take.
+static void check_more(struct check_report *report) {
+    struct check check = {.capability = "stalls, top-down, active frequency"};
+    struct counter_facts facts;
+    int cpu = sched_getcpu(), works = 0;
+    size_t at = 0;
+    cpu = cpu < 0 ? 0 : cpu;
+    counters_facts_load(&facts, cpu + 1);
+    const struct counter_kind *kind = &facts.kinds[counters_kind_of(&facts, cpu)];
+    static const uint8_t events[] = {STALLED_FRONTEND, STALLED_BACKEND, TOPDOWN_RETIRING, REF_CYCLES, APERF};
+    for (unsigned i = 0; i < sizeof events; i++) {
+        unsigned event = events[i], leader = event == TOPDOWN_RETIRING && kind->has[SLOTS] ? SLOTS : event;
+        int fd = kind->has[event] ? perf_open(&kind->events[leader], cpu, -1) : -ENOENT;
+        if (fd >= 0)
+            close(fd);
+        works += fd >= 0;
+        at += (size_t)snprintf(check.detail + at, sizeof check.detail - at, "%s%s%s", at ? ", " : "",
+                               event == TOPDOWN_RETIRING ? "top-down"
+                               : event == APERF          ? "aperf and mperf"
+                                                         : hardware_events[event].name,
+                               fd < 0 ? " (missing)" : "");
+    }
+    counters_facts_free(&facts);
+    check.works = works > 0;
+    if (!works)
+        snprintf(check.fix, sizeof check.fix,
+                 "a processor that has them, and a kernel that is not in a virtual machine");
+    report->add(report, &check);
+}
+
+void counters_check(struct check_report *report) {
+    check_hardware(report);
+    check_more(report);
+    struct check check = {.capability = "software counters of whole CPUs"};
+    bool moved = false;
+    int error = event_try(&software_events[CONTEXT_SWITCHES], &moved);
+    check.works = !error;
+    if (error)
+        perf_explain(error, false, check.detail, sizeof check.detail, check.fix, sizeof check.fix);
+    else
+        snprintf(check.detail, sizeof check.detail, "context switches, migrations, page faults");
+    report->add(report, &check);
+}

@@ -1,0 +1,408 @@
+// The counters of each CPU: what is open, and reading it. One system call per group and CPU and tick; nothing between
+// ticks.
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "collectors/counters/cpu_counters.h"
+#include "model/mem.h"
+
+#define CPUS_MAX 8192 // NR_CPUS of the largest configuration
+#define SPARE_FILES 256
+#define RETRY_FIRST 300 // reads until larger groups are tried again, twice as many each time
+#define RETRY_MOST 9600
+
+const struct perf_event software_events[N_SOFTWARE] = {
+    [CONTEXT_SWITCHES] = {"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
+    [MIGRATIONS] = {"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
+    [PAGE_FAULTS] = {"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+    [MINOR_FAULTS] = {"minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN},
+    [MAJOR_FAULTS] = {"major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ},
+};
+
+static const uint8_t all_software[] = {CONTEXT_SWITCHES, MIGRATIONS, PAGE_FAULTS, MINOR_FAULTS, MAJOR_FAULTS};
+
+// The groups of each level. What a ratio is made of stays together as long as possible.
+struct level {
+    uint8_t n;
+    struct {
+        uint8_t n, which[PERF_GROUP_MAX];
+    } groups[N_GENERIC];
+};
+static const struct level levels[COUNTER_LEVELS] = {
+    {1,
+     {{9,
+       {CYCLES, INSTRUCTIONS, CACHE_REFERENCES, CACHE_MISSES, BRANCHES, BRANCH_MISSES, REF_CYCLES, STALLED_FRONTEND,
+        STALLED_BACKEND}}}},
+    {2,
+     {{6, {CYCLES, INSTRUCTIONS, CACHE_REFERENCES, CACHE_MISSES, BRANCHES, BRANCH_MISSES}},
+      {4, {CYCLES, REF_CYCLES, STALLED_FRONTEND, STALLED_BACKEND}}}},
+    {3,
+     {{4, {CYCLES, INSTRUCTIONS, CACHE_REFERENCES, CACHE_MISSES}},
+      {4, {CYCLES, INSTRUCTIONS, BRANCHES, BRANCH_MISSES}},
+      {4, {CYCLES, REF_CYCLES, STALLED_FRONTEND, STALLED_BACKEND}}}},
+    {6,
+     {{2, {CYCLES, INSTRUCTIONS}},
+      {3, {INSTRUCTIONS, CACHE_REFERENCES, CACHE_MISSES}},
+      {2, {BRANCHES, BRANCH_MISSES}},
+      {2, {CYCLES, REF_CYCLES}},
+      {2, {CYCLES, STALLED_FRONTEND}},
+      {2, {CYCLES, STALLED_BACKEND}}}},
+    {9,
+     {{1, {CYCLES}},
+      {1, {INSTRUCTIONS}},
+      {1, {CACHE_REFERENCES}},
+      {1, {CACHE_MISSES}},
+      {1, {BRANCHES}},
+      {1, {BRANCH_MISSES}},
+      {1, {REF_CYCLES}},
+      {1, {STALLED_FRONTEND}},
+      {1, {STALLED_BACKEND}}}},
+};
+// The slots must lead: the hardware gives the four shares only together with them.
+static const uint8_t topdown[] = {SLOTS, TOPDOWN_RETIRING, TOPDOWN_BAD_SPECULATION, TOPDOWN_FRONTEND, TOPDOWN_BACKEND};
+// Not of the PMU: they take no counter, and always run.
+static const uint8_t clocks[] = {APERF, MPERF, TSC};
+
+static void online_read(struct counters *counters) {
+    char text[4096];
+    memset(counters->online, 0, (size_t)counters->n_cpus);
+    int fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    if (cpu_list_parse(text, counters->online, counters->n_cpus) == 0) // no sysfs: then as the library counts them
+        for (int cpu = 0; cpu < counters->n_cpus && cpu < (int)sysconf(_SC_NPROCESSORS_ONLN); cpu++)
+            counters->online[cpu] = true;
+}
+
+// The limit that a login has is often 1,024; a large machine needs eleven descriptors for each CPU.
+static void files_allow(int n_cpus) {
+    struct rlimit limit;
+    rlim_t wanted = (rlim_t)n_cpus * (N_HARDWARE + N_SOFTWARE) + SPARE_FILES;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    setrlimit(RLIMIT_NOFILE, &limit); // what is still too few shows when a counter cannot be opened
+}
+
+static void rates_clear(struct cpu_counters *cpu) {
+    for (unsigned i = 0; i < N_SOFTWARE; i++)
+        cpu->software_per_s[i] = NAN;
+    for (unsigned i = 0; i < N_HARDWARE; i++)
+        cpu->hardware_per_s[i] = NAN;
+    cpu->counted_pct = NAN;
+}
+
+static void hardware_close(struct cpu_counters *cpu) {
+    while (cpu->n_groups)
+        perf_group_close(&cpu->groups[--cpu->n_groups]);
+}
+
+static bool has_event(const struct cpu_counters *cpu, unsigned event) {
+    for (unsigned g = 0; g < cpu->n_groups; g++)
+        for (unsigned i = 0; i < cpu->groups[g].n; i++)
+            if (cpu->groups[g].which[i] == event)
+                return true;
+    return false;
+}
+
+// Opens what the kind of CPU has of it. -E2BIG: the PMU cannot count them together.
+static int group_add(struct counters *counters, int number, const uint8_t *which, unsigned n) {
+    struct cpu_counters *cpu = &counters->cpus[number];
+    const struct counter_kind *kind = &counters->facts.kinds[cpu->kind];
+    struct perf_group *group = &cpu->groups[cpu->n_groups];
+    uint8_t wanted[PERF_GROUP_MAX];
+    unsigned n_wanted = 0;
+    for (unsigned i = 0; i < n; i++)
+        if (kind->has[which[i]])
+            wanted[n_wanted++] = which[i];
+        else
+            cpu->missing[which[i]] = -ENOENT;
+    int error = perf_group_open(group, kind->events, wanted, n_wanted, number, cpu->missing);
+    if (error)
+        return error;
+    bool any_new = false; // else only what others were to be compared with, and those are missing
+    for (unsigned i = 0; i < group->n; i++)
+        any_new |= !has_event(cpu, group->which[i]);
+    if (any_new)
+        cpu->n_groups++;
+    else
+        perf_group_close(group);
+    return 0;
+}
+
+// -E2BIG: not at this level.
+static int hardware_open_level(struct counters *counters, int number) {
+    struct cpu_counters *cpu = &counters->cpus[number];
+    const struct level *level = &levels[counters->level];
+    memset(cpu->missing, 0, sizeof cpu->missing);
+    for (unsigned i = 0; i < level->n; i++) {
+        int error = group_add(counters, number, level->groups[i].which, level->groups[i].n);
+        if (error) {
+            hardware_close(cpu);
+            return error;
+        }
+    }
+    if (cpu->n_groups) {
+        counters->has_hardware = true;
+        group_add(counters, number, topdown, sizeof topdown);
+    }
+    const struct counter_kind *kind = &counters->facts.kinds[cpu->kind];
+    if (kind->has[APERF] || (kind->has[TSC] && has_event(cpu, REF_CYCLES)))
+        group_add(counters, number, clocks, sizeof clocks);
+    for (unsigned i = 0; i < N_HARDWARE; i++) // what starved in other groups does so until these have run
+        if (!has_event(cpu, i))
+            cpu->state[i] = COUNTER_MISSING;
+        else if (cpu->state[i] == COUNTER_MISSING)
+            cpu->state[i] = COUNTER_COUNTS;
+    return 0;
+}
+
+static void hardware_open_all(struct counters *counters);
+
+// All CPUs are at the same level, so that their numbers compare: when it does not fit this one, begin again.
+static bool hardware_open_one(struct counters *counters, int number) {
+    hardware_close(&counters->cpus[number]);
+    if (hardware_open_level(counters, number) != -E2BIG || counters->level + 1 == COUNTER_LEVELS)
+        return true;
+    counters->level++;
+    hardware_open_all(counters);
+    return false;
+}
+
+static void hardware_open_all(struct counters *counters) {
+    counters->starved = 0;
+    counters->has_hardware = false;
+    for (int cpu = 0; cpu < counters->n_cpus; cpu++)
+        if (counters->cpus[cpu].online && !hardware_open_one(counters, cpu))
+            return;
+}
+
+static void cpu_close(struct cpu_counters *cpu) {
+    perf_group_close(&cpu->software);
+    hardware_close(cpu);
+    cpu->online = false;
+}
+
+static int cpu_open(struct counters *counters, int number) {
+    struct cpu_counters *cpu = &counters->cpus[number];
+    int missing[N_SOFTWARE] = {0};
+    rates_clear(cpu);
+    cpu->kind = (uint8_t)counters_kind_of(&counters->facts, number);
+    cpu->base_hz = counters_base_hz(number);
+    perf_group_open(&cpu->software, software_events, all_software, N_SOFTWARE, number, missing);
+    if (!cpu->software.n)
+        return missing[0];
+    memset(cpu->state, 0, sizeof cpu->state);
+    cpu->online = true;
+    counters->changed = true;
+    return 0;
+}
+
+int counters_open(struct counters *counters) {
+    *counters = (struct counters){0};
+    long configured = sysconf(_SC_NPROCESSORS_CONF);
+    counters->n_cpus = configured < 1 ? 1 : configured > CPUS_MAX ? CPUS_MAX : (int)configured;
+    bool possible[CPUS_MAX] = {false};
+    char text[4096] = "";
+    int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) { // numbers may have gaps
+        ssize_t n = read(fd, text, sizeof text - 1);
+        text[n > 0 ? n : 0] = '\0';
+        close(fd);
+        int top = cpu_list_parse(text, possible, CPUS_MAX);
+        counters->n_cpus = top > counters->n_cpus ? top : counters->n_cpus;
+    }
+    counters->cpus = xcalloc((size_t)counters->n_cpus, sizeof *counters->cpus);
+    counters->online = xcalloc((size_t)counters->n_cpus, sizeof *counters->online);
+    counters_facts_load(&counters->facts, counters->n_cpus);
+    counters->retry = RETRY_FIRST;
+    online_read(counters);
+    int n_online = 0, opened = 0, error = -ENODEV;
+    for (int cpu = 0; cpu < counters->n_cpus; cpu++)
+        n_online += counters->online[cpu];
+    files_allow(n_online);
+    for (int cpu = 0; cpu < counters->n_cpus; cpu++) {
+        if (!counters->online[cpu])
+            continue;
+        int failed = cpu_open(counters, cpu);
+        opened += !failed;
+        error = failed ? failed : error;
+    }
+    if (!opened) {
+        counters_close(counters);
+        return error;
+    }
+    hardware_open_all(counters);
+    return 0;
+}
+
+void counters_close(struct counters *counters) {
+    for (int cpu = 0; cpu < counters->n_cpus; cpu++)
+        cpu_close(&counters->cpus[cpu]);
+    free(counters->cpus);
+    free(counters->online);
+    counters_facts_free(&counters->facts);
+    *counters = (struct counters){0};
+}
+
+static void hotplug_follow(struct counters *counters) {
+    online_read(counters);
+    for (int cpu = 0; cpu < counters->n_cpus; cpu++) {
+        if (counters->cpus[cpu].online && !counters->online[cpu]) {
+            cpu_close(&counters->cpus[cpu]);
+            counters->changed = true;
+        } else if (!counters->cpus[cpu].online && counters->online[cpu] && !cpu_open(counters, cpu)) {
+            hardware_open_one(counters, cpu);
+        }
+    }
+}
+
+static bool of_pmu(unsigned event) {
+    return event < APERF;
+}
+
+void counters_merge(struct cpu_counters *cpu, unsigned g) {
+    const struct perf_group *group = &cpu->groups[g];
+    const struct perf_rates *rates = &cpu->rates[g];
+    for (unsigned i = 0; i < group->n; i++)
+        if (isnan(cpu->hardware_per_s[group->which[i]]))
+            cpu->hardware_per_s[group->which[i]] = rates->per_s[i];
+    if (group->n && of_pmu(group->which[0]) && !isnan(rates->counted_pct) && !(rates->counted_pct >= cpu->counted_pct))
+        cpu->counted_pct = rates->counted_pct;
+}
+
+bool counters_starved(const struct perf_group *group, const struct perf_rates *rates) {
+    return group->n > 0 && rates->counted_pct == 0;
+}
+
+// A CPU that went away and came back between two ticks has counters that count no more: a read that says so, or time
+// that stands still.
+static void software_read(struct counters *counters, int number) {
+    struct cpu_counters *cpu = &counters->cpus[number];
+    struct perf_rates rates;
+    bool had_before = cpu->software.has_before;
+    if (perf_group_read(&cpu->software, &rates) || (had_before && isnan(rates.counted_pct))) {
+        cpu_close(cpu);
+        if (!cpu_open(counters, number)) {
+            hardware_open_one(counters, number);
+            perf_group_read(&cpu->software, &rates);
+        }
+        return;
+    }
+    for (unsigned i = 0; i < cpu->software.n; i++)
+        cpu->software_per_s[cpu->software.which[i]] = rates.per_s[i];
+}
+
+static bool hardware_read(struct cpu_counters *cpu) {
+    bool starved = false;
+    for (unsigned g = 0; g < cpu->n_groups; g++) {
+        if (perf_group_read(&cpu->groups[g], &cpu->rates[g])) {
+            for (unsigned i = 0; i < PERF_GROUP_MAX; i++)
+                cpu->rates[g].per_s[i] = NAN;
+            cpu->rates[g].counted_pct = NAN;
+            continue;
+        }
+        counters_merge(cpu, g);
+        starved |= counters_starved(&cpu->groups[g], &cpu->rates[g]);
+    }
+    return starved;
+}
+
+// A CPU works when cycles pass; without a count of them, when tasks take turns on it.
+static bool works(const struct cpu_counters *cpu, double cycles) {
+    return cpu->hardware_per_s[CYCLES] > 0 ? cpu->hardware_per_s[CYCLES] >= cycles
+                                           : cpu->software_per_s[CONTEXT_SWITCHES] >= 10;
+}
+
+// No CPU works without instructions, branches, slots and reference cycles. The other events may rest on a CPU (all of
+// its data may be in its cache), but not from the start on all CPUs of a kind.
+static bool stays_zero(const struct counter_kind *kind, const struct cpu_counters *cpu, unsigned event) {
+    if (event == INSTRUCTIONS || event == BRANCHES || event == REF_CYCLES || event == SLOTS)
+        return works(cpu, 1e6);
+    if (event == CYCLES || event >= APERF)
+        return cpu->software_per_s[CONTEXT_SWITCHES] >= 10;
+    return !kind->seen[event] && works(cpu, 1e7);
+}
+
+// The most that a group with the event ran; NAN: that is not known yet.
+static double ran_pct(const struct cpu_counters *cpu, unsigned event) {
+    double most = NAN;
+    for (unsigned g = 0; g < cpu->n_groups; g++)
+        for (unsigned i = 0; i < cpu->groups[g].n; i++)
+            if (cpu->groups[g].which[i] == event && (isnan(most) || cpu->rates[g].counted_pct > most))
+                most = cpu->rates[g].counted_pct;
+    return most;
+}
+
+void counters_judge(struct counters *counters) {
+    for (int number = 0; number < counters->n_cpus; number++) {
+        const struct cpu_counters *cpu = &counters->cpus[number];
+        for (unsigned i = 0; cpu->online && i < N_HARDWARE; i++)
+            if (cpu->hardware_per_s[i] > 0)
+                counters->facts.kinds[cpu->kind].seen[i] = true;
+    }
+    for (int number = 0; number < counters->n_cpus; number++) {
+        struct cpu_counters *cpu = &counters->cpus[number];
+        const struct counter_kind *kind = &counters->facts.kinds[cpu->kind];
+        for (unsigned i = N_HARDWARE; cpu->online && i-- > 0;) { // the cycles last: the others look at them
+            double value = cpu->hardware_per_s[i], ran = ran_pct(cpu, i);
+            if (cpu->state[i] == COUNTER_MISSING)
+                continue;
+            if (ran == 0)
+                cpu->state[i] = COUNTER_STARVED;
+            else if (value > 0 || (ran > 0 && cpu->state[i] == COUNTER_STARVED))
+                cpu->state[i] = COUNTER_COUNTS;
+            if (value == 0 && stays_zero(kind, cpu, i))
+                cpu->state[i] = COUNTER_ZERO;
+            if (cpu->state[i] != COUNTER_COUNTS)
+                cpu->hardware_per_s[i] = NAN;
+        }
+    }
+}
+
+// A group that never gets the PMU (the NMI watchdog holds a counter of it) may get it in smaller pieces. Larger ones
+// are tried again when the watchdog is off, else now and then: whoever held the PMU may be gone.
+static void level_follow(struct counters *counters, bool starved) {
+    counters->starved = starved ? counters->starved + 1 : 0;
+    if (counters->starved >= 2) {
+        counters->watchdog = counters_watchdog();
+        if (counters->level + 1 == COUNTER_LEVELS)
+            return;
+        counters->squeezed = true;
+        counters->retry_in = counters->retry;
+        counters->level++;
+        hardware_open_all(counters);
+    } else if (counters->squeezed && !starved) {
+        bool gone = counters->watchdog && !counters_watchdog();
+        if (!gone && (counters->watchdog || --counters->retry_in > 0))
+            return;
+        counters->retry = counters->retry * 2 > RETRY_MOST ? RETRY_MOST : counters->retry * 2;
+        counters->squeezed = counters->watchdog = false;
+        counters->level = 0;
+        hardware_open_all(counters);
+    }
+}
+
+void counters_read(struct counters *counters) {
+    bool starved = false;
+    hotplug_follow(counters);
+    for (int cpu = 0; cpu < counters->n_cpus; cpu++)
+        if (counters->cpus[cpu].online)
+            rates_clear(&counters->cpus[cpu]);
+    for (int cpu = 0; cpu < counters->n_cpus; cpu++)
+        if (counters->cpus[cpu].online)
+            software_read(counters, cpu);
+    for (int cpu = 0; cpu < counters->n_cpus; cpu++)
+        if (counters->cpus[cpu].online)
+            starved |= hardware_read(&counters->cpus[cpu]);
+    counters_judge(counters);
+    level_follow(counters, starved);
+}

@@ -1,0 +1,48 @@
+// Counters of the busiest threads, by a group of descriptors for each: for machines that switch so often that being
+// told of each switch costs too much. Ends when the thread ends; a thread that is not among the busiest is not counted.
+#ifndef COLLECTORS_PERTASK_BUSY_H
+#define COLLECTORS_PERTASK_BUSY_H
+
+#include "collectors/counters/task_counters.h"
+
+#define BUSY_FILES 96 // descriptors in all
+#define BUSY_MAX (BUSY_FILES / 2)
+#define BUSY_PMUS 4 // kinds of cores
+
+struct busy_group {
+    int fds[1 + PERTASK_EVENTS_MAX], n_fds;
+    uint8_t which[PERTASK_EVENTS_MAX];
+    struct switch_mark before;
+};
+
+struct busy_thread {
+    pid_t pid, tid;
+    struct busy_group groups[BUSY_PMUS];
+    bool wanted;
+};
+
+struct busy_process {
+    pid_t pid;
+    uint64_t cpu_ns; // of all of its threads, at the last reading; 0: not known
+};
+
+struct busy {
+    const struct pertask_events *events;
+    uint32_t pmus[BUSY_PMUS]; // types of the core PMUs of a hybrid machine; one of 0 else
+    unsigned n_pmus;
+    struct busy_thread threads[BUSY_MAX];
+    unsigned n;
+    struct busy_process processes[BUSY_MAX];
+    unsigned n_processes;
+};
+
+void busy_init(struct busy *busy, const struct pertask_events *events);
+void busy_close(struct busy *busy);
+// The ones that ran longest in `sums` are counted from now on. When nobody ran it stays as it is.
+void busy_choose(struct busy *busy, struct task_sums *sums);
+// Adds what each has counted since the last reading, or since it was chosen.
+void busy_read(struct busy *busy, struct task_sums *sums);
+// CPU time of the process since the last call, all of its threads; 0: not known.
+uint64_t busy_process_ns(struct busy *busy, pid_t pid);
+
+#endif

@@ -1,0 +1,305 @@
+// Opening the events of -e on each CPU, and reading them: one system call per group and CPU and frame.
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "collectors/counters/user_events.h"
+#include "collectors/kernel/perf/perf.h"
+#include "model/mem.h"
+
+#define CPUS_MAX 8192
+#define READ_FORMAT (PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+#define FILES_MORE 1024
+#define BUSY_S 0.5 // so much work without a single count is no accident
+
+static int cpus_read(const char *path, bool *set, int max) {
+    char text[4096];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return cpu_list_parse(text, set, max);
+}
+
+// ---- opening ----
+
+// The limit that a login has is often 1,024: raised when it is met, as far as it may be.
+static bool files_more(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
+        return false;
+    limit.rlim_cur = limit.rlim_max - limit.rlim_cur < FILES_MORE ? limit.rlim_max : limit.rlim_cur + FILES_MORE;
+    return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+static int counter_open(const struct perf_spec_event *event, int cpu, int leader) {
+    int fd;
+    do
+        fd = perf_spec_open(event, READ_FORMAT, -1, cpu, leader);
+    while (fd == -EMFILE && files_more());
+    return fd;
+}
+
+static void counters_shut(struct extra_counter *counters, size_t n) {
+    for (size_t i = n; i-- > 0;) { // members before their leader
+        if (counters[i].fd >= 0)
+            close(counters[i].fd);
+        counters[i].fd = -1;
+    }
+}
+
+// Whether an event that was refused as a member would open alone: then it is the group that the kernel does not take.
+static bool opens_alone(const struct perf_spec_event *event, int cpu) {
+    int fd = counter_open(event, cpu, -1);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+// False: a member cannot be counted with the others, but could alone.
+static bool set_open(const struct extra *extra, struct extra_counter *counters, size_t n, int cpu) {
+    int leader = -1;
+    bool together = true;
+    for (size_t i = 0; i < n; i++) {
+        const struct perf_spec_event *event = &extra->spec->events[counters[i].event];
+        int fd = counter_open(event, cpu, leader);
+        counters[i].fd = fd < 0 ? -1 : fd;
+        counters[i].error = fd < 0 ? fd : 0;
+        counters[i].led = fd < 0 && leader >= 0 && opens_alone(event, cpu);
+        together &= !counters[i].led;
+        leader = leader < 0 && fd >= 0 ? fd : leader;
+    }
+    return together;
+}
+
+static void set_add(struct extra_cpu *cpu, size_t first, size_t n) {
+    cpu->sets[cpu->n_sets++] = (struct extra_set){.first = first, .n = n};
+}
+
+// The counters from `first` on are of one group of the spec.
+static void group_open(struct extra *extra, int number, size_t first, size_t n) {
+    struct extra_cpu *cpu = &extra->cpus[number];
+    struct extra_counter *counters = cpu->counters + first;
+    if (set_open(extra, counters, n, number) || !extra->spec->events[counters->event].weak) {
+        set_add(cpu, first, n);
+        return;
+    }
+    counters_shut(counters, n); // a weak group: each alone
+    for (size_t i = 0; i < n; i++) {
+        set_open(extra, counters + i, 1, number);
+        set_add(cpu, first + i, 1);
+    }
+}
+
+static void cpu_close(struct extra_cpu *cpu) {
+    counters_shut(cpu->counters, cpu->n_counters);
+    cpu->n_counters = cpu->n_sets = 0;
+    cpu->online = false;
+}
+
+static void cpu_open(struct extra *extra, int number) {
+    const struct perf_spec *spec = extra->spec;
+    struct extra_cpu *cpu = &extra->cpus[number];
+    if (!cpu->counters) {
+        cpu->counters = xcalloc(spec->n + 1, sizeof *cpu->counters);
+        cpu->sets = xcalloc(spec->n + 1, sizeof *cpu->sets);
+    }
+    for (size_t i = 0; i < spec->n; i++)
+        if (perf_spec_on_cpu(&spec->events[i], number))
+            cpu->counters[cpu->n_counters++] =
+                (struct extra_counter){.event = i, .fd = -1, .value = NAN, .per_s = NAN, .counted_pct = NAN};
+    for (size_t i = 0, n; i < cpu->n_counters; i += n) {
+        unsigned group = spec->events[cpu->counters[i].event].group;
+        for (n = 1; i + n < cpu->n_counters && spec->events[cpu->counters[i + n].event].group == group;)
+            n++;
+        group_open(extra, number, i, n);
+    }
+    cpu->busy_user_s = cpu->busy_system_s = 0;
+    cpu->user_s = cpu->system_s = NAN;
+    cpu->online = true;
+    extra->changed = true;
+}
+
+static void hotplug_follow(struct extra *extra) {
+    memset(extra->online, 0, (size_t)extra->n_cpus);
+    if (!cpus_read("/sys/devices/system/cpu/online", extra->online, extra->n_cpus))
+        for (int cpu = 0; cpu < extra->n_cpus && cpu < (int)sysconf(_SC_NPROCESSORS_ONLN); cpu++)
+            extra->online[cpu] = true; // no sysfs: then as the library counts them
+    for (int cpu = 0; cpu < extra->n_cpus; cpu++) {
+        if (extra->cpus[cpu].online && !extra->online[cpu]) {
+            cpu_close(&extra->cpus[cpu]);
+            extra->changed = true;
+        } else if (!extra->cpus[cpu].online && extra->online[cpu]) {
+            cpu_open(extra, cpu);
+        }
+    }
+}
+
+void extra_open(struct extra *extra, const struct perf_spec *spec) {
+    bool possible[CPUS_MAX] = {false};
+    long configured = sysconf(_SC_NPROCESSORS_CONF);
+    int top = cpus_read("/sys/devices/system/cpu/possible", possible, CPUS_MAX); // numbers may have gaps
+    *extra = (struct extra){.spec = spec};
+    extra->n_cpus = top > configured ? top : configured < 1 ? 1 : configured > CPUS_MAX ? CPUS_MAX : (int)configured;
+    extra->cpus = xcalloc((size_t)extra->n_cpus, sizeof *extra->cpus);
+    extra->online = xcalloc((size_t)extra->n_cpus, sizeof *extra->online);
+    extra->words = xcalloc(3 + spec->n, sizeof *extra->words);
+    hotplug_follow(extra);
+}
+
+void extra_close(struct extra *extra) {
+    for (int cpu = 0; cpu < extra->n_cpus; cpu++) {
+        cpu_close(&extra->cpus[cpu]);
+        free(extra->cpus[cpu].counters);
+        free(extra->cpus[cpu].sets);
+    }
+    free(extra->cpus);
+    free(extra->online);
+    free(extra->words);
+    *extra = (struct extra){0};
+}
+
+// ---- reading ----
+
+// A count over part of the time stands for the whole: value * enabled / running. A counter that went back was not
+// measured.
+static void counter_take(struct extra_counter *counter, uint64_t now, double scale, double share, double seconds) {
+    uint64_t counted = now - counter->before;
+    counter->value = counter->per_s = NAN;
+    if (now >= counter->before && share > 0) {
+        counter->total += counted;
+        counter->value = (double)counted / share * scale;
+        counter->per_s = counter->value / seconds;
+    }
+    counter->counted_pct = 100 * share;
+}
+
+static void set_forget(struct extra_cpu *cpu, const struct extra_set *set) {
+    for (size_t i = set->first; i < set->first + set->n; i++)
+        cpu->counters[i].value = cpu->counters[i].per_s = cpu->counters[i].counted_pct = NAN;
+}
+
+bool extra_set_read(struct extra_cpu *cpu, struct extra_set *set, const uint64_t *words, size_t n_words,
+                    const struct perf_spec *spec) {
+    size_t open = 0, at = 3;
+    set_forget(cpu, set);
+    for (size_t i = set->first; i < set->first + set->n; i++)
+        open += cpu->counters[i].fd >= 0;
+    if (n_words < 3 + open || words[0] != open)
+        return false;
+    uint64_t enabled = words[1] - set->enabled, running = words[2] - set->running;
+    bool measured = set->has_before && words[1] > set->enabled && words[2] >= set->running;
+    double share = !measured ? 0 : running >= enabled ? 1 : (double)running / (double)enabled;
+    for (size_t i = set->first; i < set->first + set->n; i++) {
+        struct extra_counter *counter = &cpu->counters[i];
+        if (counter->fd < 0)
+            continue;
+        if (measured)
+            counter_take(counter, words[at], spec->events[counter->event].scale, share, (double)enabled / 1e9);
+        counter->before = words[at++];
+    }
+    set->all_enabled += measured ? enabled : 0;
+    set->all_running += measured ? running : 0;
+    set->has_before = true;
+    set->enabled = words[1];
+    set->running = words[2];
+    return true;
+}
+
+static bool is_hardware(const struct perf_spec_event *event) {
+    uint32_t type = event->attr.type;
+    return type != PERF_TYPE_SOFTWARE && type != PERF_TYPE_TRACEPOINT && type != PERF_TYPE_BREAKPOINT && !event->target;
+}
+
+// False: its CPU went away in between, or came back: what is open counts no more.
+static bool set_read(struct extra *extra, int number, struct extra_set *set, bool *stands) {
+    struct extra_cpu *cpu = &extra->cpus[number];
+    size_t leader = set->first;
+    while (leader < set->first + set->n && cpu->counters[leader].fd < 0)
+        leader++;
+    if (leader == set->first + set->n)
+        return true;
+    ssize_t size = read(cpu->counters[leader].fd, extra->words, (3 + extra->spec->n) * sizeof *extra->words);
+    uint64_t enabled = set->enabled;
+    bool had_before = set->has_before, good = size >= (ssize_t)(3 * sizeof *extra->words);
+    good = good && extra_set_read(cpu, set, extra->words, (size_t)size / sizeof *extra->words, extra->spec);
+    if (!good) // a pinned group that lost its turn reads as nothing, and so does one whose CPU is gone
+        set_forget(cpu, set);
+    for (size_t i = leader; i < set->first + set->n; i++)
+        *stands |= cpu->counters[i].fd >= 0 && !cpu->counters[i].total &&
+                   is_hardware(&extra->spec->events[cpu->counters[i].event]);
+    return !good || !had_before || set->enabled > enabled;
+}
+
+// How busy the CPUs were, from /proc/stat: asked only while a hardware event stands at 0.
+static void busy_look(struct extra *extra) {
+    FILE *in = fopen("/proc/stat", "re");
+    char line[512];
+    double tick = (double)sysconf(_SC_CLK_TCK);
+    while (in && fgets(line, sizeof line, in)) {
+        unsigned long long user, nice, system, idle, iowait, irq, softirq;
+        int number;
+        if (sscanf(line, "cpu%d %llu %llu %llu %llu %llu %llu %llu", &number, &user, &nice, &system, &idle, &iowait,
+                   &irq, &softirq) != 8 ||
+            number < 0 || number >= extra->n_cpus)
+            continue;
+        struct extra_cpu *cpu = &extra->cpus[number];
+        double in_user = (double)(user + nice) / tick, in_system = (double)(system + irq + softirq) / tick;
+        if (in_user >= cpu->user_s) // false while that is NAN
+            cpu->busy_user_s += in_user - cpu->user_s;
+        if (in_system >= cpu->system_s)
+            cpu->busy_system_s += in_system - cpu->system_s;
+        cpu->user_s = in_user;
+        cpu->system_s = in_system;
+    }
+    if (in)
+        fclose(in);
+}
+
+void extra_read(struct extra *extra) {
+    bool stands = false;
+    hotplug_follow(extra);
+    for (int number = 0; number < extra->n_cpus; number++) {
+        struct extra_cpu *cpu = &extra->cpus[number];
+        bool alive = true;
+        for (size_t i = 0; cpu->online && i < cpu->n_sets; i++)
+            alive &= set_read(extra, number, &cpu->sets[i], &stands);
+        if (cpu->online && !alive) {
+            cpu_close(cpu);
+            cpu_open(extra, number);
+        }
+    }
+    if (stands)
+        busy_look(extra);
+}
+
+// ---- states ----
+
+const char *extra_state_name(enum extra_state state) {
+    static const char *const names[] = {"starts", "counts", "shared", "no turn", "stays 0", "refused"};
+    return names[state];
+}
+
+enum extra_state extra_counter_state(const struct extra *extra, const struct extra_cpu *cpu,
+                                     const struct extra_set *set, const struct extra_counter *counter) {
+    const struct perf_spec_event *event = &extra->spec->events[counter->event];
+    double busy =
+        (event->attr.exclude_user ? 0 : cpu->busy_user_s) + (event->attr.exclude_kernel ? 0 : cpu->busy_system_s);
+    if (counter->fd < 0)
+        return EXTRA_REFUSED;
+    if (set->all_enabled && !set->all_running)
+        return EXTRA_NO_TURN;
+    if (isnan(counter->counted_pct))
+        return set->all_enabled ? EXTRA_NO_TURN : EXTRA_WAITS;
+    if (counter->counted_pct == 0)
+        return EXTRA_NO_TURN;
+    if (is_hardware(event) && !counter->total && busy > BUSY_S)
+        return EXTRA_STAYS_0;
+    return counter->counted_pct < 99.95 ? EXTRA_SHARED : EXTRA_COUNTS;
+}

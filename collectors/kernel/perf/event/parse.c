@@ -1,0 +1,311 @@
+// The grammar above single events: commas, groups in braces, modifiers; and opening what came out of it.
+#include "collectors/kernel/perf/event/parse.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collectors/kernel/perf/event/private.h"
+#include "collectors/kernel/perf/perf.h"
+#include "model/mem.h"
+
+#define EVENTS_MAX 8192 // "*:*" is about two thousand
+#define CPUS_MAX 8192
+#define MODIFIERS "ukhGHIpPSDWeb"
+
+int parse_wrong(struct parse *parse, const char *format, ...) {
+    va_list args;
+    if (*parse->error)
+        return -EINVAL;
+    va_start(args, format);
+    vsnprintf(parse->error, PERF_SPEC_ERROR, format, args);
+    va_end(args);
+    return -EINVAL;
+}
+
+const char *parse_devices(const struct perf_spec_roots *roots) {
+    return roots->devices ? roots->devices : "/sys/bus/event_source/devices";
+}
+
+struct perf_spec_event *parse_add(struct parse *parse, uint32_t type, uint64_t config, const char *name) {
+    struct perf_spec *spec = parse->spec;
+    spec->events = xrealloc(spec->events, (spec->n + 1) * sizeof *spec->events);
+    struct perf_spec_event *event = &spec->events[spec->n++];
+    *event = (struct perf_spec_event){
+        .attr = {.size = sizeof event->attr, .type = type, .config = config, .exclude_guest = 1},
+        .name = xstrdup(name),
+        .scale = 1,
+        .group = spec->n_groups++,
+    };
+    return event;
+}
+
+static void event_free(struct perf_spec_event *event) {
+    free(event->name);
+    free(event->unit);
+    free(event->cpus);
+    free(event->target);
+}
+
+void perf_spec_free(struct perf_spec *spec) {
+    for (size_t i = 0; i < spec->n; i++)
+        event_free(&spec->events[i]);
+    free(spec->events);
+    *spec = (struct perf_spec){0};
+}
+
+// ---- modifiers ----
+
+// The first of u, k and h leaves the other two out, as the first of G and H does. Guests are left out with u and p
+// only, as perf does it (and by default, without any modifier).
+static void modifier_apply(struct perf_spec_event *event, char letter, bool *privileges) {
+    struct perf_event_attr *attr = &event->attr;
+    if (strchr("ukh", letter) && !*privileges) {
+        *privileges = true;
+        attr->exclude_user = attr->exclude_kernel = attr->exclude_hv = 1;
+    }
+    if (strchr("GH", letter) && !event->guests) {
+        event->guests = true;
+        attr->exclude_guest = attr->exclude_host = 1;
+    }
+    if (strchr("up", letter) && !event->guests)
+        attr->exclude_guest = 1;
+    switch (letter) {
+    case 'u':
+        attr->exclude_user = 0;
+        break;
+    case 'k':
+        attr->exclude_kernel = 0;
+        break;
+    case 'h':
+        attr->exclude_hv = 0;
+        break;
+    case 'G':
+        attr->exclude_guest = 0;
+        break;
+    case 'H':
+        attr->exclude_host = 0;
+        break;
+    case 'I':
+        attr->exclude_idle = 1;
+        break;
+    case 'p':
+        attr->precise_ip++;
+        break;
+    case 'D':
+        attr->pinned = 1;
+        break;
+    case 'e':
+        attr->exclusive = 1;
+        break;
+    case 'W':
+        event->weak = true;
+        break;
+    default: // P and S are of sampling, b of who counts: nothing to set for a counter
+        break;
+    }
+}
+
+static int modifiers_check(struct parse *parse, const char *of, const char *letters) {
+    for (const char *p = letters; *p; p++) {
+        if (!strchr(MODIFIERS, *p))
+            return parse_wrong(parse, "'%c' after '%s' is no modifier: these are u k h G H I p P S D W e b", *p, of);
+        if (*p != 'p' && strchr(p + 1, *p))
+            return parse_wrong(parse, "the modifier '%c' of '%s' stands there twice: once is enough", *p, of);
+    }
+    return 0;
+}
+
+int parse_modifiers(struct parse *parse, const char *of, const char *letters, size_t first, bool of_group) {
+    unsigned precise = 0;
+    if (modifiers_check(parse, of, letters))
+        return -EINVAL;
+    for (const char *p = letters; *p; p++)
+        precise += *p == 'p';
+    for (size_t i = first; i < parse->spec->n; i++) {
+        struct perf_spec_event *event = &parse->spec->events[i];
+        struct perf_event_attr *attr = &event->attr;
+        // An event's own modifiers come first; a group's add to them.
+        bool privileges = attr->exclude_user || attr->exclude_kernel || attr->exclude_hv;
+        if (*letters && !of_group)
+            attr->exclude_guest = 0;
+        if (precise + attr->precise_ip > 3)
+            return parse_wrong(parse, "'%s' has more than three p: ppp is the most precise", of);
+        for (const char *p = letters; *p; p++)
+            if (!of_group || i == first || !strchr("De", *p)) // these two are the leader's
+                modifier_apply(event, *p, &privileges);
+    }
+    return 0;
+}
+
+// ---- events, groups, lists ----
+
+// How long the event at text is: up to a comma or brace outside of its slashes. Addresses and file names have slashes
+// of their own.
+static size_t event_length(const char *text) {
+    static const char *const own[] = {"mem:", "uprobe:", "uretprobe:", "kprobe:", "kretprobe:"};
+    const char *at = text + strspn(text, " \t\n");
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (!strncmp(at, own[i], strlen(own[i])))
+            return strcspn(text, ",{}");
+    size_t n = strcspn(text, ",{}/");
+    if (text[n] != '/')
+        return n;
+    const char *end = strchr(text + n + 1, '/');
+    if (!end)
+        return strlen(text); // no second slash: the event's parser says so
+    return (size_t)(end - text) + 1 + strcspn(end + 1, ",{}");
+}
+
+static char *cut(const char *text, size_t length) { // without blanks at its ends
+    while (length && isspace((unsigned char)*text))
+        text++, length--;
+    while (length && isspace((unsigned char)text[length - 1]))
+        length--;
+    char *out = xmalloc(length + 1);
+    memcpy(out, text, length);
+    out[length] = '\0';
+    return out;
+}
+
+static int one_event(struct parse *parse, const char **text) {
+    size_t length = event_length(*text);
+    char *event = cut(*text, length);
+    int error;
+    if (!*event && (*text)[length] == '{')
+        error = parse_wrong(parse, "a group within a group at '%.40s': one level of braces is all there is",
+                            *text + length);
+    else if (!*event)
+        error = parse_wrong(parse,
+                            (*text)[length] ? "an event is missing before '%.20s'" : "an event is missing at the end%s",
+                            *text + length);
+    else if (parse->spec->n >= EVENTS_MAX)
+        error = parse_wrong(parse, "'%s' is one event too many: %d are the most", event, EVENTS_MAX);
+    else
+        error = parse_event(parse, event);
+    free(event);
+    *text += length;
+    return error;
+}
+
+// A name for a group says nothing; an event before a brace is one without its comma.
+static int group_name_check(struct parse *parse, const char *word) {
+    uint64_t config;
+    for (const char *p = word; *p; p++)
+        if ((!isalnum((unsigned char)*p) && !strchr("_.", *p)) || isdigit((unsigned char)*word))
+            return parse_wrong(parse, "'%s' before a { is no name for a group", word);
+    if (generic_find(word) || cache_config(word, &config))
+        return parse_wrong(parse, "a comma is missing between the event '%s' and the { of a group", word);
+    return 0;
+}
+
+// *text is at the "{". The members get one number in the order in which they stand.
+static int one_group(struct parse *parse, const char **text) {
+    size_t first = parse->spec->n;
+    unsigned group = parse->spec->n_groups;
+    for (++*text;; ++*text) {
+        int error = one_event(parse, text);
+        if (error)
+            return error;
+        if (**text != ',')
+            break;
+    }
+    if (**text != '}')
+        return parse_wrong(parse, "the group has no end: a } is missing");
+    ++*text;
+    size_t length = strcspn(*text, ",");
+    char *modifiers = cut(*text, length);
+    int error = 0;
+    if (*modifiers == ':' && modifiers[1])
+        error = parse_modifiers(parse, "{...}", modifiers + 1, first, true);
+    else if (*modifiers)
+        error = parse_wrong(parse, "'%s' after a group: only :MODIFIERS or a comma may follow a }", modifiers);
+    free(modifiers);
+    *text += length;
+    for (size_t i = first; i < parse->spec->n; i++)
+        parse->spec->events[i].group = group;
+    parse->spec->n_groups = group + 1;
+    return error;
+}
+
+static int list(struct parse *parse, const char *text) {
+    for (;;) {
+        size_t name = strcspn(text, "{},/:");
+        int error;
+        if (text[name] == '{') {
+            char *word = cut(text, name);
+            error = group_name_check(parse, word);
+            free(word);
+            text += name;
+            error = error ? error : one_group(parse, &text);
+        } else {
+            error = one_event(parse, &text);
+        }
+        if (error || !*text)
+            return error;
+        if (*text != ',')
+            return parse_wrong(parse, "'%.40s' stands where a comma should: separate events with commas", text);
+        text++;
+    }
+}
+
+int perf_spec_parse(struct perf_spec *spec, const char *text, const struct perf_spec_roots *roots,
+                    char error[PERF_SPEC_ERROR]) {
+    static const struct perf_spec_roots machine = {0};
+    struct parse parse = {.spec = spec, .roots = roots ? roots : &machine, .error = error};
+    size_t n = spec->n;
+    unsigned n_groups = spec->n_groups;
+    *error = '\0';
+    int failed = list(&parse, text);
+    while (failed && spec->n > n) // all or nothing
+        event_free(&spec->events[--spec->n]);
+    spec->n_groups = failed ? n_groups : spec->n_groups;
+    return failed;
+}
+
+// ---- opening ----
+
+int perf_spec_open(const struct perf_spec_event *event, uint64_t read_format, int pid, int cpu, int group_fd) {
+    struct perf_event_attr attr = event->attr;
+    attr.read_format = read_format;
+    if (group_fd >= 0) // only a leader may have these
+        attr.pinned = attr.exclusive = 0;
+    long fd = syscall(SYS_perf_event_open, &attr, pid, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0 && errno == EINVAL && attr.exclude_guest && !attr.exclude_host) {
+        attr.exclude_guest = 0; // what every event gets, but PMUs that can leave nothing out (msr, uncore) do not take
+        fd = syscall(SYS_perf_event_open, &attr, pid, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
+    }
+    return fd < 0 ? -errno : (int)fd;
+}
+
+const char *perf_spec_refusal(int error) {
+    switch (-error) {
+    case ENOENT:
+    case ENODEV:
+    case ENXIO:
+    case EOPNOTSUPP:
+        return "not in this machine's hardware or kernel";
+    case EINVAL:
+        return "the kernel does not take its numbers or modifiers";
+    case EACCES:
+    case EPERM:
+        return "not allowed to this user (run as root)";
+    case EBUSY:
+        return "somebody else holds the hardware";
+    default:
+        return strerror(-error);
+    }
+}
+
+bool perf_spec_on_cpu(const struct perf_spec_event *event, int cpu) {
+    bool set[CPUS_MAX] = {false};
+    if (!event->cpus)
+        return true;
+    cpu_list_parse(event->cpus, set, CPUS_MAX);
+    return cpu >= 0 && cpu < CPUS_MAX && set[cpu];
+}

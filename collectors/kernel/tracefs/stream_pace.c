@@ -1,0 +1,59 @@
+// The rules: above the budget in two windows in a row, or anything lost: sample, as much as brings the cost well below
+// it. Half of the sampling would still fit with some room, for a while: go half the way back.
+#include "collectors/kernel/tracefs/stream_pace.h"
+
+#define OVER_WINDOWS 2
+#define AIM 0.8  // of the budget, when sampling begins
+#define CALM 0.7 // of the budget, for what twice as much would cost
+#define PATIENCE 6
+#define PATIENCE_MAX 96
+#define SOON 6 // above again so few windows after a try: the next one comes later
+
+void stream_pace_init(struct stream_pace *pace, double budget) {
+    *pace = (struct stream_pace){.budget = budget, .ratio = 1, .patience = PATIENCE};
+}
+
+static bool pace_to(struct stream_pace *pace, uint32_t ratio) {
+    bool changed = ratio != pace->ratio;
+    pace->ratio = ratio;
+    pace->over = pace->calm = pace->since = 0;
+    return changed;
+}
+
+static bool pace_down(struct stream_pace *pace, double share, uint64_t lost) {
+    uint32_t ratio = pace->ratio;
+    double cost = share;
+    do {
+        ratio *= 2;
+        cost /= 2;
+    } while (cost > AIM * pace->budget && ratio < STREAM_RATIO_MAX);
+    if (pace->since <= SOON && pace->patience < PATIENCE_MAX)
+        pace->patience *= 2;
+    pace->share = share;
+    pace->lost = lost;
+    return pace_to(pace, ratio < STREAM_RATIO_MAX ? ratio : STREAM_RATIO_MAX);
+}
+
+bool stream_pace_window(struct stream_pace *pace, double share, uint64_t lost) {
+    bool over = share > pace->budget;
+    pace->since++;
+    pace->over = over ? pace->over + 1 : 0;
+    pace->calm = !lost && 2 * share < CALM * pace->budget ? pace->calm + 1 : 0;
+    if ((lost || pace->over >= OVER_WINDOWS) && pace->ratio < STREAM_RATIO_MAX)
+        return pace_down(pace, share, lost);
+    if (pace->ratio == 1) {
+        if (pace->since > PATIENCE_MAX)
+            pace->patience = PATIENCE;
+        return false;
+    }
+    return pace->calm >= pace->patience && pace_to(pace, pace->ratio / 2);
+}
+
+bool stream_torrent_window(struct stream_torrent *torrent, double per_s, bool sampled) {
+    if (sampled)
+        return torrent->on;
+    torrent->calm = torrent->on && per_s < STREAM_TORRENT_UNTIL ? torrent->calm + 1 : 0;
+    if (per_s >= STREAM_TORRENT_FROM || torrent->calm >= STREAM_TORRENT_CALM)
+        torrent->on = per_s >= STREAM_TORRENT_FROM;
+    return torrent->on;
+}

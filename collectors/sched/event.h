@@ -1,0 +1,126 @@
+// Scheduler events: what the kernel's sched tracepoints say, decoded from raw records with offsets resolved once.
+// Kernel source: include/trace/events/sched.h, include/linux/trace_events.h (common_flags). No state, no allocation:
+// any thread.
+#ifndef COLLECTORS_SCHED_EVENT_H
+#define COLLECTORS_SCHED_EVENT_H
+
+#include "collectors/kernel/tracefs/format.h"
+
+enum sched_kind {
+    SCHED_SWITCH, // sched_switch: a CPU goes from one task to another
+    SCHED_WAKEUP, // sched_wakeup: the task is runnable on target_cpu; told by that CPU, which is not always the waker's
+    SCHED_WAKEUP_NEW, // the same of a task that was just made
+    SCHED_WAKING,     // sched_waking: told by the waker, before it chooses a CPU: target_cpu is where the task was last
+    SCHED_MIGRATE,    // sched_migrate_task: it belongs to another CPU's queue now
+    SCHED_KINDS,
+};
+extern const char *const sched_event_names[SCHED_KINDS];
+
+#define SCHED_COMM 16 // TASK_COMM_LEN
+
+// prev_state of a switch, as the kernel has reported it since 4.14.
+enum {
+    SCHED_STATE_S = 0x01,
+    SCHED_STATE_D = 0x02,
+    SCHED_STATE_STOPPED = 0x04 | 0x08, // T, t
+    SCHED_STATE_ENDED = 0x10 | 0x20,   // X, Z
+    SCHED_STATE_REPORTED = 0xff,       // with P (parked) and I (idle kernel threads); 0: it could have gone on
+};
+// common_flags.
+enum { SCHED_FLAG_HARDIRQ = 0x08, SCHED_FLAG_SOFTIRQ = 0x10, SCHED_FLAG_NMI = 0x40 };
+
+struct sched_event {
+    uint64_t ts;
+    uint32_t cpu; // that recorded it
+    uint8_t kind, flags;
+    int32_t current;              // the task that ran
+    int32_t tid, prio;            // whom it is about; of a switch the one that leaves
+    uint32_t state;               // of a switch: why it leaves
+    int32_t target;               // CPU: of a wakeup, or where it migrates to
+    int32_t next, next_prio;      // of a switch: the one that comes
+    const char *comm, *next_comm; // in the record, SCHED_COMM bytes; NULL where the event has none that is plain
+};
+
+struct sched_layout {
+    bool present;
+    uint16_t id, end;                                                             // a shorter record is damaged
+    uint16_t current, tid, prio, state, target, next, next_prio, comm, next_comm; // offsets; comm 0: none
+};
+struct sched_formats {
+    struct sched_layout kinds[SCHED_KINDS];
+    uint16_t low_id;
+    uint8_t by_id[64]; // kind + 1; the events of one system stand close together
+    bool usual;        // switches and sched_waking have the two layouts below
+};
+
+static const struct sched_layout sched_usual_switch = {.present = true,
+                                                       .end = 64,
+                                                       .current = 4,
+                                                       .tid = 24,
+                                                       .prio = 28,
+                                                       .state = 32,
+                                                       .next = 56,
+                                                       .next_prio = 60,
+                                                       .comm = 8,
+                                                       .next_comm = 40};
+static const struct sched_layout sched_usual_waking = {
+    .present = true, .end = 36, .current = 4, .tid = 24, .prio = 28, .target = 32, .comm = 8};
+
+#define SCHED_FIELDS 8
+// The fields that an event of that kind must have, for whoever reads its format. Returns how many.
+size_t sched_event_fields(enum sched_kind kind, struct format_field fields[SCHED_FIELDS]);
+// The fields as the format has them. 0; -EPROTO when one has not the size that all known kernels give it (*missing
+// tells which; may be NULL).
+int sched_format_take(struct sched_formats *formats, enum sched_kind kind, const struct format_field *fields,
+                      uint16_t id, const char **missing);
+// After the formats are there: the table of ids, and whether they are the usual ones. -ERANGE when they lie too far
+// apart.
+int sched_formats_index(struct sched_formats *formats);
+
+static inline int32_t sched_load(const uint8_t *record, uint16_t offset) {
+    int32_t value;
+    memcpy(&value, record + offset, sizeof(value));
+    return value;
+}
+
+// Inline, as it runs for every switch and wakeup of the machine. The record is long enough (layout->end).
+static inline __attribute__((always_inline)) void sched_decode(const struct sched_layout *layout, enum sched_kind kind,
+                                                               uint64_t ts, uint32_t cpu, const uint8_t *record,
+                                                               struct sched_event *out) {
+    out->ts = ts;
+    out->cpu = cpu;
+    out->kind = (uint8_t)kind;
+    out->flags = record[2];
+    out->current = sched_load(record, layout->current);
+    out->tid = sched_load(record, layout->tid);
+    out->prio = sched_load(record, layout->prio);
+    out->comm = layout->comm ? (const char *)record + layout->comm : NULL;
+    if (kind == SCHED_SWITCH) {
+        out->state = (uint32_t)sched_load(record, layout->state); // little endian: the low half of a long
+        out->next = sched_load(record, layout->next);
+        out->next_prio = sched_load(record, layout->next_prio);
+        out->next_comm = layout->next_comm ? (const char *)record + layout->next_comm : NULL;
+    } else {
+        out->target = sched_load(record, layout->target);
+    }
+}
+
+// Any event. False when the record is none of ours or too short.
+static inline bool sched_event_decode(const struct sched_formats *formats, uint64_t ts, uint32_t cpu,
+                                      const uint8_t *record, uint32_t size, struct sched_event *out) {
+    uint16_t id;
+    if (size < 8)
+        return false;
+    memcpy(&id, record, 2);
+    uint16_t at = (uint16_t)(id - formats->low_id);
+    if (at >= sizeof(formats->by_id) || !formats->by_id[at])
+        return false;
+    enum sched_kind kind = (enum sched_kind)(formats->by_id[at] - 1);
+    const struct sched_layout *layout = &formats->kinds[kind];
+    if (size < layout->end)
+        return false;
+    sched_decode(layout, kind, ts, cpu, record, out);
+    return true;
+}
+
+#endif

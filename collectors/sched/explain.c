@@ -1,0 +1,477 @@
+// Reading what one thread waits for. The order matters: first what cannot hang, then what helps most.
+#include "collectors/sched/explain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "collectors/kernel/proc/thread_status.h"
+#include "collectors/kernel/tracefs/format.h"
+#include "collectors/sched/holder.h"
+#include "model/live.h"
+
+const char *const sched_why_names[SCHED_WHYS] = {
+    [SCHED_WHY_UNINTERRUPTIBLE] = "uninterruptible",
+    [SCHED_WHY_SERVER] = "server",
+    [SCHED_WHY_LOCK] = "lock",
+    [SCHED_WHY_THROTTLED] = "throttled",
+    [SCHED_WHY_REALTIME] = "realtime",
+    [SCHED_WHY_CPU] = "cpu",
+};
+
+struct call {
+    int64_t nr;
+    uint64_t args[6];
+    bool short_words; // of a 32-bit program: its numbers are of another table
+    bool runs;        // it does not wait
+};
+
+static long task_file(const char *proc, int32_t tid, const char *file, char *out, size_t size) {
+    char path[192];
+    snprintf(path, sizeof(path), "%s/%d/%s", proc, tid, file);
+    long n = format_file(path, out, size);
+    if (n < 0)
+        out[0] = 0;
+    return n;
+}
+
+static void comm_of(const char *proc, int32_t tid, char *out, size_t size) {
+    if (task_file(proc, tid, "comm", out, size) <= 0)
+        snprintf(out, size, "?");
+    out[strcspn(out, "\n")] = 0;
+}
+
+// ---- the kernel stack ----
+
+void sched_stack_join(const char *text, char *out, unsigned size) {
+    size_t n = 0;
+    out[0] = 0;
+    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *name = strchr(line, ']');
+        const char *end = line + strcspn(line, "\n");
+        if (!name || name > end)
+            continue;
+        name += 1 + strspn(name + 1, " ");
+        size_t length = strcspn(name, "+ \n");
+        if (!strncmp(name, "entry_SYSCALL", 13) || !strncmp(name, "do_syscall_64", length) ||
+            !strncmp(name, "el0", 3) || !strncmp(name, "invoke_syscall", 14) || n + length + 4 > size)
+            break; // how every stack ends, or no more room
+        n += (size_t)snprintf(out + n, size - n, "%s%.*s", n ? " < " : "", (int)length, name);
+    }
+}
+
+const char *sched_stack_means(const char *stack) {
+    // The first that is found counts: what is nearer to the cause stands before what it goes through.
+    static const struct {
+        const char *function, *means;
+    } known[] = {
+        {"fuse_", "an answer of a FUSE file system's program"},
+        {"request_wait_answer", "an answer of a FUSE file system's program"},
+        {"nfs", "an answer of an NFS server"},
+        {"rpc_wait", "an answer of an NFS server"},
+        {"cifs_", "an answer of an SMB server"},
+        {"ceph_", "an answer of a Ceph server"},
+        {"p9_", "an answer of a 9p server"},
+        {"balance_dirty_pages", "writeback: too many dirty pages"},
+        {"blk_throtl", "its control group's I/O limit"},
+        {"rq_qos_wait", "its turn: the disk's writeback limit"},
+        {"blk_mq_get_tag", "a free slot in the disk's queue"},
+        {"jbd2_", "the journal of the file system"},
+        {"xlog_", "the journal of the file system"},
+        {"xfs_log", "the journal of the file system"},
+        {"refrigerator", "thawing: it is frozen"},
+        {"do_freezer_trap", "thawing: its control group is frozen"},
+        {"mem_cgroup_handle_over_high", "memory: its control group is over its high limit"},
+        {"mem_cgroup_oom", "memory: its control group is out of it"},
+        {"shrink_", "memory: it must free some itself"},
+        {"wait_for_vfork_done", "a child made by vfork"},
+        {"kernel_clone", "a child made by vfork"},
+        {"coredump", "a core dump"},
+        {"rwsem_down_read", "a read-write lock of the kernel, to read"},
+        {"rwsem_down_write", "a read-write lock of the kernel, to write"},
+        {"mutex_lock", "a mutex of the kernel"},
+        {"__down", "a semaphore of the kernel"},
+        {"synchronize_rcu", "a grace period of RCU"},
+        {"__wait_rcu_gp", "a grace period of RCU"},
+        {"io_schedule", "a disk"},
+        {"blk_", "a disk"},
+        {"submit_bio", "a disk"},
+        {"wait_on_buffer", "a disk"},
+        {"folio_wait", "a page that a disk or a file system reads or writes"},
+        {"wait_on_page", "a page that a disk or a file system reads or writes"},
+        {"lock_page", "a page that somebody else reads or writes"},
+        {"folio_lock", "a page that somebody else reads or writes"},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strstr(stack, known[i].function))
+            return known[i].means;
+    return NULL;
+}
+
+// ---- files ----
+
+struct mount {
+    char type[64], source[128], point[128];
+    unsigned minor; // of its device
+};
+
+// Whether the path is the folder or lies below it. The longest such mount point is the path's.
+static size_t lies_below(const char *path, const char *point) {
+    size_t length = strcmp(point, "/") ? strlen(point) : 0;
+    return !strncmp(path, point, length) && (path[length] == '/' || !path[length]) ? length + 1 : 0;
+}
+
+// The mount with that number, or, 0, the one that the path is on.
+static bool mount_of(const char *proc, int32_t tid, long id, const char *of_path, struct mount *out) {
+    static const size_t room = 256 * 1024;
+    char *text = malloc(room);
+    size_t best = 0;
+    if (!text)
+        return false;
+    if (task_file(proc, tid, "mountinfo", text, room) > 0)
+        for (char *line = text, *end; line && *line; line = end) {
+            struct mount mount;
+            long number;
+            end = strchr(line, '\n');
+            if (end)
+                *end++ = 0;
+            const char *fields = strstr(line, " - ");
+            if (!fields || sscanf(fields, " - %63s %127s", mount.type, mount.source) != 2 ||
+                sscanf(line, "%ld %*d %*u:%u %*s %127s", &number, &mount.minor, mount.point) != 3)
+                continue;
+            size_t fits = id ? number == id : lies_below(of_path, mount.point);
+            if (!fits || fits < best)
+                continue;
+            best = fits; // of two at one point the later one is on top
+            *out = mount;
+        }
+    free(text);
+    return best > 0;
+}
+
+static bool link_read(const char *proc, int32_t tid, uint64_t fd, char *out, size_t size) {
+    char link[192];
+    snprintf(link, sizeof(link), "%s/%d/fd/%u", proc, tid, (uint32_t)fd);
+    ssize_t n = readlink(link, out, size - 1);
+    out[n > 0 ? n : 0] = 0;
+    return n > 0;
+}
+
+// "PATH (ext4 from /dev/vda1)". The path is what the kernel has in memory: nothing is looked up on the file system.
+static bool file_of(const char *proc, int32_t tid, uint64_t fd, char *out, size_t size, struct mount *mount) {
+    char path[128], info[1024], file[32];
+    if (!link_read(proc, tid, fd, path, sizeof(path)))
+        return false;
+    snprintf(file, sizeof(file), "fdinfo/%u", (uint32_t)fd);
+    task_file(proc, tid, file, info, sizeof(info));
+    const char *id = strstr(info, "mnt_id:");
+    if (path[0] == '/' && id && mount_of(proc, tid, strtol(id + 7, NULL, 10), "", mount))
+        return snprintf(out, size, "%s (%.24s from %.48s)", path, mount->type, mount->source) > 0;
+    return snprintf(out, size, "%s", path) > 0;
+}
+
+static bool memory_read(int32_t tid, uint64_t address, void *out, size_t size) {
+    struct iovec here = {out, size}, there = {(void *)(uintptr_t)address, size};
+    return process_vm_readv(tid, &here, 1, &there, 1, 0) == (ssize_t)size;
+}
+
+static bool string_read(int32_t tid, uint64_t address, char *out, size_t size) {
+    size_t first = 4096 - address % 4096; // the page behind it may not be there
+    if (first > size - 1)
+        first = size - 1;
+    memset(out, 0, size);
+    if (!memory_read(tid, address, out, first))
+        return false;
+    if (!memchr(out, 0, first) && first < size - 1)
+        memory_read(tid, address + first, out + first, size - 1 - first);
+    out[size - 1] = 0;
+    return out[0] != 0;
+}
+
+// Which argument of the call is a descriptor (1) or a path (2), and which.
+static int file_argument(int64_t nr, int *kind) {
+    static const struct {
+        short nr, kind, argument;
+    } calls[] = {
+        {SYS_read, 1, 0},
+        {SYS_write, 1, 0},
+        {SYS_pread64, 1, 0},
+        {SYS_pwrite64, 1, 0},
+        {SYS_readv, 1, 0},
+        {SYS_writev, 1, 0},
+        {SYS_preadv, 1, 0},
+        {SYS_pwritev, 1, 0},
+        {SYS_preadv2, 1, 0},
+        {SYS_pwritev2, 1, 0},
+        {SYS_fsync, 1, 0},
+        {SYS_fdatasync, 1, 0},
+        {SYS_ioctl, 1, 0},
+        {SYS_getdents64, 1, 0},
+        {SYS_fstat, 1, 0},
+        {SYS_ftruncate, 1, 0},
+        {SYS_fallocate, 1, 0},
+        {SYS_flock, 1, 0},
+        {SYS_fcntl, 1, 0},
+        {SYS_connect, 1, 0},
+        {SYS_accept, 1, 0},
+        {SYS_accept4, 1, 0},
+        {SYS_recvfrom, 1, 0},
+        {SYS_sendto, 1, 0},
+        {SYS_recvmsg, 1, 0},
+        {SYS_sendmsg, 1, 0},
+        {SYS_lseek, 1, 0},
+        {SYS_syncfs, 1, 0},
+        {SYS_sync_file_range, 1, 0},
+        {SYS_close, 1, 0},
+        {SYS_copy_file_range, 1, 0},
+        {SYS_sendfile, 1, 1},
+        {SYS_openat, 2, 1},
+        {SYS_newfstatat, 2, 1},
+        {SYS_statx, 2, 1},
+        {SYS_unlinkat, 2, 1},
+        {SYS_mkdirat, 2, 1},
+        {SYS_renameat2, 2, 1},
+        {SYS_faccessat, 2, 1},
+        {SYS_readlinkat, 2, 1},
+        {SYS_execve, 2, 0},
+        {SYS_statfs, 2, 0},
+        {SYS_chdir, 2, 0},
+        {SYS_truncate, 2, 0},
+        {SYS_umount2, 2, 0},
+        {SYS_mount, 2, 1},
+        {SYS_getxattr, 2, 0},
+        {SYS_lgetxattr, 2, 0},
+#ifdef SYS_open
+        {SYS_open, 2, 0},
+        {SYS_stat, 2, 0},
+        {SYS_lstat, 2, 0},
+        {SYS_unlink, 2, 0},
+        {SYS_mkdir, 2, 0},
+        {SYS_rmdir, 2, 0},
+        {SYS_rename, 2, 0},
+        {SYS_access, 2, 0},
+        {SYS_readlink, 2, 0},
+#endif
+    };
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+        if (calls[i].nr == nr) {
+            *kind = calls[i].kind;
+            return calls[i].argument;
+        }
+    return -1;
+}
+
+// "" when the call is about no file, or none that can be told. mount: the file's; type "" when it is not known.
+static void call_file(const char *proc, int32_t tid, const struct call *call, char *out, size_t size,
+                      struct mount *mount) {
+    int kind = 0, argument = file_argument(call->nr, &kind);
+    out[0] = mount->type[0] = 0;
+    if (argument >= 0 && kind == 1)
+        file_of(proc, tid, call->args[argument], out, size, mount);
+    else if (argument >= 0 && string_read(tid, call->args[argument], out, size < 160 ? size : 160) && out[0] == '/')
+        mount_of(proc, tid, 0, out, mount);
+}
+
+// ---- locks ----
+
+int32_t sched_lock_holder(const char *locks, int32_t waiter) {
+    int32_t holder = 0;
+    for (const char *line = locks; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        char class[16], mode[16], access[16];
+        int32_t pid;
+        bool blocked = sscanf(line, "%*s -> %15s %15s %15s %d", class, mode, access, &pid) == 4;
+        if (!blocked && sscanf(line, "%*s %15s %15s %15s %d", class, mode, access, &pid) == 4)
+            holder = pid; // the lines after it are of those who wait for it
+        else if (blocked && pid == waiter)
+            return holder;
+    }
+    return 0;
+}
+
+static int32_t process_of(const char *proc, int32_t tid) {
+    char text[4096];
+    task_file(proc, tid, "status", text, sizeof(text));
+    const char *at = strstr(text, "\nTgid:");
+    return at && atoi(at + 6) > 0 ? atoi(at + 6) : tid;
+}
+
+static bool explain_file_lock(const char *proc, const struct call *call, struct sched_told *out) {
+    static const size_t room = 512 * 1024;
+    bool sets = call->nr == SYS_fcntl && (call->args[1] == F_SETLKW || call->args[1] == F_OFD_SETLKW);
+    struct mount mount;
+    char path[256], file[224], comm[32], *locks = call->nr == SYS_flock || sets ? malloc(room) : NULL;
+    if (!locks)
+        return false;
+    int32_t tid = out->ask.tid, holder = 0;
+    snprintf(path, sizeof(path), "%s/locks", proc);
+    if (format_file(path, locks, room) > 0)
+        holder = sched_lock_holder(locks, process_of(proc, tid));
+    free(locks);
+    call_file(proc, tid, call, file, sizeof(file), &mount);
+    out->why = SCHED_WHY_LOCK;
+    snprintf(path, sizeof(path), "%s/%d/comm", proc, holder);
+    int32_t keeper = holder;
+    if (holder && (holder < 0 || access(path, F_OK))) // it has ended: who has its file holds it
+        keeper = link_read(proc, tid, call->args[0], path, sizeof(path)) ? sched_lock_keeper(proc, path, holder) : 0;
+    if (keeper > 0) {
+        comm_of(proc, keeper, comm, sizeof(comm));
+        snprintf(out->waits_for, sizeof(out->waits_for), "%s (%d) holds the lock of %s", comm, keeper, file);
+    } else if (holder > 0) {
+        snprintf(out->waits_for, sizeof(out->waits_for),
+                 "who has the file of %d, which took the lock of %s and has ended", holder, file);
+    } else {
+        snprintf(out->waits_for, sizeof(out->waits_for), "the lock of %s", file);
+    }
+    return true;
+}
+
+#ifndef FUTEX_LOCK_PI
+enum { FUTEX_WAIT = 0, FUTEX_LOCK_PI = 6, FUTEX_WAIT_BITSET = 9, FUTEX_LOCK_PI2 = 13 };
+#endif
+
+// Whether that number is a thread that could hold a lock of tid's: one of the same process, or, `shared`, of any.
+static bool could_hold(const char *proc, int32_t tid, int32_t holder, bool shared) {
+    char path[192];
+    if (holder <= 0 || holder == tid)
+        return false;
+    if (shared)
+        snprintf(path, sizeof(path), "%s/%d/comm", proc, holder);
+    else
+        snprintf(path, sizeof(path), "%s/%d/task/%d/comm", proc, tid, holder);
+    return !access(path, F_OK);
+}
+
+// Mutexes of glibc ({lock = 2, count, owner}), of musl and every PI or robust one (the word is the owner's number and
+// flags). Another futex is no lock whose holder can be told (a condition variable, a worker without work).
+static bool explain_futex(const char *proc, const struct call *call, struct sched_told *out) {
+    enum { OWNER = 0x3fffffff, PRIVATE = 128 };
+    uint32_t words[3] = {0}, op = (uint32_t)call->args[1] & 127;
+    int32_t tid = out->ask.tid, holder;
+    bool waits = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET, pi = op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2;
+    bool shared = !(call->args[1] & PRIVATE);
+    if ((!waits && !pi) || !memory_read(tid, call->args[0], words, sizeof(words[0])))
+        return false;
+    holder = (int32_t)(words[0] & OWNER);
+    if (!(words[0] & ~(uint32_t)OWNER) || !could_hold(proc, tid, holder, shared)) {
+        if (words[0] != 2 || (uint32_t)call->args[2] != 2 || !memory_read(tid, call->args[0], words, sizeof(words)))
+            return false;
+        holder = (int32_t)words[2];
+        if (!could_hold(proc, tid, holder, shared))
+            return false;
+    }
+    char comm[32];
+    comm_of(proc, holder, comm, sizeof(comm));
+    out->why = SCHED_WHY_LOCK;
+    snprintf(out->waits_for, sizeof(out->waits_for), "%s (%d) holds the mutex at 0x%llx", comm, holder,
+             (unsigned long long)call->args[0]);
+    return true;
+}
+
+// ---- all together ----
+
+static void read_call(const char *proc, int32_t tid, struct call *call) {
+    char text[256];
+    uint64_t at_stack, at_code;
+    *call = (struct call){.nr = SCHED_NO_SYSCALL};
+    long n = task_file(proc, tid, "syscall", text, sizeof(text));
+    call->runs = n > 0 && text[0] == 'r'; // "running"
+    if (n <= 0 || text[0] < '0' || text[0] > '9')
+        return; // "-1 SP PC" outside of a call, or not allowed
+    char *at = text;
+    call->nr = strtoll(at, &at, 10);
+    for (int i = 0; i < 6; i++)
+        call->args[i] = strtoull(at, &at, 16);
+    at_stack = strtoull(at, &at, 16);
+    at_code = strtoull(at, &at, 16);
+    if (!at_stack && !at_code)
+        call->nr = SCHED_NO_SYSCALL; // a thread of the kernel: it has no program that could have made a call
+    // Only a 32-bit program has both its stack and its code below 4 GiB.
+    call->short_words = at_stack && at_stack <= UINT32_MAX && at_code <= UINT32_MAX;
+}
+
+static void read_stack(const char *proc, int32_t tid, struct sched_told *out) {
+    char text[4096];
+    if (!out->stack[0] && task_file(proc, tid, "stack", text, sizeof(text)) > 0)
+        sched_stack_join(text, out->stack, sizeof(out->stack));
+}
+
+// wchan; on kernels that cannot tell it (x86 before 5.16: it took frame pointers) the innermost function of the stack.
+static void read_where(const char *proc, int32_t tid, const struct call *call, struct sched_told *out) {
+    if (out->where[0] == '0') // it runs, or the kernel does not tell
+        out->where[0] = 0;
+    if (out->where[0] || call->runs)
+        return;
+    read_stack(proc, tid, out);
+    size_t n = strcspn(out->stack, " ");
+    snprintf(out->where, sizeof(out->where), "%.*s", (int)(n < 60 ? n : 60), out->stack);
+}
+
+// A program that has to answer before the thread goes on, when it can be found: "slowfs (250) to answer".
+static bool fuse_server(const char *proc, const struct mount *mount, char *out, size_t size) {
+    char comm[32];
+    int32_t pid = strncmp(mount->type, "fuse", 4) ? 0 : sched_fuse_server(proc, mount->minor, mount->point);
+    if (!pid)
+        return false;
+    comm_of(proc, pid, comm, sizeof(comm));
+    snprintf(out, size, "%s (%d) to answer", comm, pid);
+    return true;
+}
+
+static void explain_deeply(const char *proc, const struct call *call, struct sched_told *out) {
+    char file[224] = "", server[80];
+    struct mount mount = {.type = ""};
+    int32_t tid = out->ask.tid;
+    read_stack(proc, tid, out);
+    if (!call->short_words)
+        call_file(proc, tid, call, file, sizeof(file), &mount);
+    const char *stack = out->stack[0] ? out->stack : out->where, *means = sched_stack_means(stack);
+    if (means && strstr(means, "FUSE") && fuse_server(proc, &mount, server, sizeof(server)))
+        means = server;
+    snprintf(out->waits_for, sizeof(out->waits_for), "%s%s%s", means ? means : "", means && file[0] ? ": " : "", file);
+}
+
+static void read_state(const char *proc, struct sched_told *out) {
+    char text[1024];
+    long n = task_file(proc, out->ask.tid, "stat", text, sizeof(text));
+    out->gone = n == -ENOENT || n == -ESRCH;
+    const char *close = n > 0 ? strrchr(text, ')') : NULL;
+    if (close && close[1] == ' ')
+        out->state = close[2];
+}
+
+void sched_explain(const char *proc, const struct sched_ask *ask, struct sched_told *out) {
+    struct call call;
+    *out = (struct sched_told){.ask = *ask, .syscall = SCHED_NO_SYSCALL, .read_ns = now_ns()};
+    bool with_state = ask->deep || ask->state == SCHED_ASK_RUNNABLE;
+    if (with_state)
+        read_state(proc, out);
+    if (ask->state == SCHED_ASK_RUNNABLE) {
+        thread_cgroup(proc, ask->tid, "cpu", out->cgroup, sizeof(out->cgroup));
+        return;
+    }
+    // Kernels without CONFIG_KALLSYMS have no wchan: only stat tells that a thread is gone.
+    if (task_file(proc, ask->tid, "wchan", out->where, sizeof(out->where)) < 0 && !with_state)
+        read_state(proc, out);
+    if (out->gone)
+        return;
+    read_call(proc, ask->tid, &call);
+    read_where(proc, ask->tid, &call, out);
+    out->syscall = call.nr;
+    out->short_words = call.short_words;
+    bool remote = strstr(out->where, "request_wait_answer") || strstr(out->where, "rpc_wait");
+    if (ask->deep && (ask->state == SCHED_ASK_DISK || remote)) {
+        out->why = ask->state == SCHED_ASK_DISK ? SCHED_WHY_UNINTERRUPTIBLE : SCHED_WHY_SERVER;
+        explain_deeply(proc, &call, out);
+    } else if (call.short_words) {
+        return;
+    } else if (ask->deep && call.nr == SYS_futex ? !explain_futex(proc, &call, out)
+                                                 : !ask->deep || !explain_file_lock(proc, &call, out)) {
+        return;
+    }
+    thread_cgroup(proc, ask->tid, "cpu", out->cgroup, sizeof(out->cgroup));
+}

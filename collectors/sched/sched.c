@@ -1,0 +1,313 @@
+// The sched collector: how long every thread waits for a CPU and for what else, from the scheduler's own events in a
+// stream of its own. It runs only while somebody looks: a scheduler event costs the kernel about 0.2 us.
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "collectors/collector.h"
+#include "collectors/kernel/tracefs/stream.h"
+#include "collectors/kernel/tracefs/sweep.h"
+#include "collectors/kernel/tracefs/tracefs.h"
+#include "collectors/sched/fill.h"
+#include "collectors/sched/seed.h"
+#include "model/live.h"
+#include "model/mem.h"
+
+#define SETTLE_NS 5000000ull        // what is younger, stream_drain leaves for the next time
+#define LOOK_NS 100000000ull        // between two rounds of questions
+#define SEED_STEP 200               // threads of /proc in one drain: some ms
+#define SEED_AGAIN_NS 5000000000ull // after losses, /proc is not listed more often
+#define RESOLVE_STEP 64
+// So few events are read more rarely: each look costs as much as a thousand of them, if only for the sub-buffers that
+// are copied whole. Where CPUs are few their buffers are large, and outlast a torrent that begins meanwhile.
+#define FEW_PER_MS 1000
+#define DRAIN_MS 10 // stream_drain's own
+#define DRAIN_QUIET_MS 40
+
+struct sched {
+    struct format_field fields[SCHED_KINDS][SCHED_FIELDS];
+    struct stream_event events[SCHED_KINDS];
+    uint8_t kinds[SCHED_KINDS]; // of the events
+    struct stream *stream;
+    struct sched_machine *machine;
+    struct sched_who *who;
+    struct sched_look *look;
+    struct sched_seed *seed; // NULL: /proc was listed whole
+    const char *proc;        // NULL: in this PID namespace it is about others than the events are
+    struct table_builder *rows, *limit_rows;
+    uint64_t seeded_ns, looked_ns;
+    uint32_t drain_ms; // since the last look
+    bool seed_due, has_waking;
+};
+
+static uint64_t on_run(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit) {
+    struct sched *sched = ctx;
+    return sched_machine_run(sched->machine, cpu, page, limit);
+}
+
+static uint64_t stream_now(void *ctx) {
+    const struct sched *sched = ctx;
+    return stream_time(sched->stream, now_ns());
+}
+
+static void on_gap(void *ctx) {
+    struct sched *sched = ctx;
+    sched_machine_lost(sched->machine, stream_now(sched));
+    sched->seed_due = true;
+}
+
+// ---- opening ----
+
+// The event that tells of wakeups, and of switches, are what all stands on. Without the others less is known.
+static bool needed(const struct sched *sched, enum sched_kind kind) {
+    return kind == SCHED_SWITCH || kind == SCHED_WAKING || (kind == SCHED_WAKEUP && !sched->has_waking);
+}
+
+static bool kernel_has(const char *event) {
+    const char *reason, *fix, *root = tracefs_where(&reason, &fix);
+    char path[512];
+    snprintf(path, sizeof(path), "%s/events/sched/%s", root ? root : "", event);
+    return root && !access(path, F_OK);
+}
+
+static size_t event_add(struct sched *sched, size_t n, enum sched_kind kind) {
+    sched->kinds[n] = (uint8_t)kind;
+    sched->events[n] = (struct stream_event){
+        .system = "sched",
+        .name = sched_event_names[kind],
+        .optional = !needed(sched, kind),
+        .fields = sched->fields[kind],
+        .n_fields = sched_event_fields(kind, sched->fields[kind]),
+    };
+    return n + 1;
+}
+
+// Every event costs the traced programs some 0.1 us, so sched_wakeup is recorded only where it is needed: on kernels
+// without sched_waking, and with --pid, where migrations by other tasks are not told.
+static struct stream_config config_of(struct sched *sched, const struct collect_options *options) {
+    size_t n = 0;
+    sched->has_waking = kernel_has("sched_waking");
+    if (sched->has_waking)
+        n = event_add(sched, n, SCHED_WAKING);
+    if (!sched->has_waking || (options && options->pids))
+        n = event_add(sched, n, SCHED_WAKEUP);
+    n = event_add(sched, n, SCHED_WAKEUP_NEW);
+    n = event_add(sched, n, SCHED_MIGRATE);
+    n = event_add(sched, n, SCHED_SWITCH);
+    return (struct stream_config){
+        .name = "sched",
+        .what = "scheduler events",
+        .by_number = "what threads wait for, and which of them are ktop's own",
+        .events = sched->events,
+        .n_events = n,
+        .options = options,
+        .only_pids = true,
+        .with_self = true,
+        .torrent = true, // a burst must outlast a busy machine: 1 MiB is full in 20 ms
+        .on_run = on_run,
+        .on_gap = on_gap,
+        .ctx = sched,
+    };
+}
+
+static int take_formats(struct sched *sched, struct collector_run *run) {
+    for (size_t i = 0; i < SCHED_KINDS && sched->events[i].name; i++) {
+        const struct stream_event *event = &sched->events[i];
+        enum sched_kind kind = (enum sched_kind)sched->kinds[i];
+        const char *missing = NULL;
+        if (!event->present || !sched_format_take(&sched->machine->formats, kind, event->fields, event->id, &missing))
+            continue;
+        if (!needed(sched, kind))
+            continue;
+        snprintf(run->reason, sizeof(run->reason),
+                 "no scheduler events: %s of this kernel has another %s than ktop knows", event->name, missing);
+        snprintf(run->fix, sizeof(run->fix), "use a newer ktop");
+        return -EPROTO;
+    }
+    return sched_formats_index(&sched->machine->formats);
+}
+
+static void seed_start(struct sched *sched) {
+    sched_seed_free(sched->seed);
+    sched->seed = sched->proc ? sched_seed_new(sched->proc) : NULL;
+    sched->seeded_ns = now_ns();
+    sched->seed_due = false;
+}
+
+static int sched_open(struct collector_run *run) {
+    struct sched *sched = xcalloc(1, sizeof(*sched));
+    run->state = sched;
+    const struct stream_config config = config_of(sched, run->options);
+    sched->machine = sched_machine_new((uint32_t)sysconf(_SC_NPROCESSORS_CONF));
+    sched->machine->partial = run->options && run->options->pids;
+    sched->machine->old_wakeups = !sched->has_waking;
+    int error = stream_open(&config, run, &sched->stream);
+    if (!error)
+        error = take_formats(sched, run);
+    if (error)
+        return error;
+    sched->machine->begin = stream_now(sched);
+    sched_machine_lost(sched->machine, sched->machine->begin); // times begin now
+    sched->proc = ktop_numbers_differ() ? NULL : "/proc";
+    sched->look = sched->proc ? sched_look_new(sched->proc, sched_explain) : NULL;
+    sched->who = sched_who_new(sched->proc, run->options, sched->look);
+    sched->machine->filtered = sched_who_filters(sched->who);
+    sched->rows = table_builder_new(&sched_tasks_table);
+    sched->limit_rows = table_builder_new(&sched_cgroups_table);
+    seed_start(sched);
+    return 0;
+}
+
+static void sched_close(struct collector_run *run) {
+    struct sched *sched = run->state;
+    if (!sched)
+        return;
+    stream_close(sched->stream);
+    sched_seed_free(sched->seed);
+    sched_look_free(sched->look);
+    sched_who_free(sched->who);
+    table_builder_free(sched->rows);
+    table_builder_free(sched->limit_rows);
+    sched_machine_free(sched->machine);
+    free(sched);
+    run->state = NULL;
+}
+
+// ---- between frames ----
+
+static void look_around(struct sched *sched, uint32_t threads) {
+    if (sched->seed_due && !sched->seed && now_ns() - sched->seeded_ns >= SEED_AGAIN_NS)
+        seed_start(sched);
+    if (sched->seed && !sched_seed_step(sched->seed, sched->machine, sched->who, threads, stream_now, sched)) {
+        sched_seed_free(sched->seed);
+        sched->seed = NULL;
+    }
+    sched_who_resolve(sched->who, sched->machine, RESOLVE_STEP);
+    uint64_t now = now_ns();
+    if (now - sched->looked_ns < LOOK_NS)
+        return;
+    sched->looked_ns = now;
+    sched_who_look(sched->who, sched->machine, stream_now(sched));
+}
+
+static void sched_drain(struct collector_run *run) {
+    struct sched *sched = run->state;
+    sched_machine_grow(sched->machine);
+    uint64_t events = stream_drain(sched->stream, run);
+    bool between_slices = run->drain_ms < DRAIN_MS || !events;
+    bool few = events < (uint64_t)FEW_PER_MS * (sched->drain_ms ? sched->drain_ms : DRAIN_MS);
+    if (!between_slices && few && sched->machine->n_cpus <= 16 && run->drain_ms < DRAIN_QUIET_MS)
+        run->drain_ms = DRAIN_QUIET_MS;
+    sched->drain_ms = run->drain_ms;
+    look_around(sched, SEED_STEP);
+}
+
+// ---- frames ----
+
+static void put_notes(struct sched *sched, const struct stream_frame *frame, const struct sched_fill *fill,
+                      struct section *out) {
+    char text[256];
+    stream_notes(sched->stream, frame, out);
+    if (!sched->has_waking)
+        section_note(out, SEVERITY_INFO, "waker",
+                     "who woke a task is not known, and run-queue latency begins at sched_wakeup: this kernel has no "
+                     "sched_waking event",
+                     "use Linux 4.3 or later");
+    if (sched->machine->partial)
+        section_note(out, SEVERITY_INFO, "run_queue",
+                     "with --pid the kernel tells of these processes only: the length of run queues is not known",
+                     NULL);
+    if (sched->proc && !sched->look)
+        section_note(out, SEVERITY_WARNING, "blocked_in", "what tasks wait for is not known: no thread could be made",
+                     "raise the limit on tasks (ulimit -u, pids.max)");
+    if (frame->ratio > 1)
+        section_note(out, SEVERITY_INFO, "since_us",
+                     "threads are not followed from one slice to the next: who is stuck is not known",
+                     "allow more CPU with --budget, or look at one process (--pid)");
+    if (sched->machine->counts.left_out) {
+        snprintf(text, sizeof(text), "%llu events of threads that came too fast are in no row",
+                 (unsigned long long)sched->machine->counts.left_out);
+        section_note(out, SEVERITY_WARNING, NULL, text, NULL);
+    }
+    sched_fill_unseen(fill, out);
+    if (cgroups_limited_left_out(fill->groups)) {
+        snprintf(text, sizeof(text), "%zu control groups were not searched for limits: there are too many",
+                 cgroups_limited_left_out(fill->groups));
+        section_note(out, SEVERITY_INFO, "throttled_per_s", text, NULL);
+    }
+}
+
+static int sched_sample(struct collector_run *run, struct section *out) {
+    struct sched *sched = run->state;
+    struct sched_machine *machine = sched->machine;
+    struct stream_frame frame;
+    double values[SCHED_S_ALL];
+    sched_machine_grow(machine);
+    uint64_t end = stream_time(sched->stream, now_ns() - SETTLE_NS);
+    stream_drain(sched->stream, run);
+    look_around(sched, run->first ? SEED_STEP : 0);
+    stream_frame(sched->stream, run, &frame);
+    bool whole = frame.ratio == 1 && frame.scale == 1;
+    if (!whole && machine->last_ts < end) // it may be between two slices, of which nothing is known
+        end = machine->last_ts > machine->begin ? machine->last_ts : machine->begin;
+    const struct cgroups_limited *groups = cgroups_limited_get();
+    sched_who_throttled(sched->who, machine, groups);
+    sched_machine_flush(machine, end);
+    double recorded = (double)frame.on_ns / 1e9;
+    if (whole && end > machine->begin)
+        recorded = (double)(end - machine->begin) / 1e9; // exactly what was added up
+    const struct sched_fill fill = {
+        .machine = machine,
+        .who = sched->who,
+        .groups = groups,
+        .rows = sched->rows,
+        .limit_rows = sched->limit_rows,
+        .end = end,
+        .seconds = run->first || recorded <= 0 ? NAN : recorded,
+    };
+    sched_fill_tasks(&fill, out);
+    sched_fill_cpus(&fill, out);
+    sched_fill_stuck(&fill, out);
+    sched_fill_cgroups(&fill, out);
+    sched_fill_hists(&fill, out);
+    sched_fill_series(&fill, values);
+    values[SCHED_S_SAMPLED] = 100 / frame.scale;
+    values[SCHED_S_LOST] = (double)frame.lost;
+    for (int i = 0; i < SCHED_S_ALL; i++)
+        section_series(out, &sched_series[i], run->first ? NAN : values[i]);
+    put_notes(sched, &frame, &fill, out);
+    cgroups_limited_unref(groups);
+    section_events(out, frame.events, frame.lost);
+    sched_machine_next(machine, end);
+    return 0;
+}
+
+static void sched_check(struct check_report *report) {
+    struct sched *sched = xcalloc(1, sizeof(*sched));
+    const struct stream_config config = config_of(sched, NULL);
+    stream_check(&config, "scheduler events", report);
+    free(sched);
+}
+
+static const struct table_def *const tables[] = {&sched_tasks_table, &sched_cpus_table, &sched_stuck_table,
+                                                 &sched_cgroups_table, NULL};
+static const struct hist_def *const hists[] = {&sched_queue_hist, &sched_off_hist, &sched_queue_process_hist, NULL};
+
+const struct collector collector_sched = {
+    .name = "sched",
+    .help =
+        "Every context switch and wakeup from the kernel's scheduler events: run-queue latency, off-CPU time, and what "
+        "stuck threads wait for. Costs the kernel about 0.2 us an event; runs only while it is looked at.",
+    .always = false,
+    .series = sched_series,
+    .n_series = SCHED_S_ALL,
+    .tables = tables,
+    .hists = hists,
+    .open = sched_open,
+    .drain = sched_drain,
+    .sample = sched_sample,
+    .close = sched_close,
+    .check = sched_check,
+};

@@ -1,0 +1,200 @@
+// Who does not get on, and why: threads that wait for long, joined with what was found when they were looked at.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "collectors/kernel/proc/self.h"
+#include "collectors/sched/fill.h"
+#include "model/mem.h"
+
+#define ROWS_MAX 64
+#define REALTIME_BELOW 100 // priorities of the kernel; 0 is the highest, -1 a deadline
+#define UNANSWERED_NS 500000000ull
+#define HELD_BACK 0.3 // a share of the interval in which it wanted to run and was not let
+
+struct stuck {
+    uint32_t slot;
+    uint8_t why;
+    uint64_t age;
+    char waits_for[320]; // "": what the look at it found
+};
+
+static uint64_t age_of(const struct sched_fill *fill, const struct sched_task *task) {
+    return fill->end > task->since ? fill->end - task->since : 0;
+}
+
+// Whom the user does not want to see as the cause of anything: ktop itself.
+static bool is_own(const struct sched_fill *fill, uint32_t slot) {
+    const struct sched_person *person = sched_who_of(fill->who, fill->machine, slot);
+    return !person->wanted && self_process(person->pid);
+}
+
+// The two tasks that ran most on a CPU in the interval, of all and of the real-time ones: one of them may be the one
+// that waits. Who runs there at its end says little: that is often ktop, which looks, or anybody whom the kernel let in
+// between.
+struct busiest {
+    uint32_t all[2], realtime[2]; // slots; 0: nobody
+};
+
+static void rank(const struct sched_fill *fill, uint32_t slot, uint32_t best[2]) {
+    const struct sched_task *tasks = fill->machine->tasks;
+    uint64_t ran = tasks[slot].ns[SCHED_RUNNING];
+    if (ran <= (best[1] ? tasks[best[1]].ns[SCHED_RUNNING] : 0) || is_own(fill, slot))
+        return;
+    bool first = ran > (best[0] ? tasks[best[0]].ns[SCHED_RUNNING] : 0);
+    best[1] = first ? best[0] : slot;
+    best[0] = first ? slot : best[0];
+}
+
+// By CPU; the caller frees it.
+static struct busiest *busiest_find(const struct sched_fill *fill) {
+    const struct sched_machine *machine = fill->machine;
+    struct busiest *out = xcalloc(machine->n_cpus + 1, sizeof(*out));
+    for (uint32_t i = 1; i < machine->n; i++) {
+        const struct sched_task *task = &machine->tasks[i];
+        if (!task->tid || !task->ns[SCHED_RUNNING] || task->cpu >= machine->n_cpus)
+            continue;
+        rank(fill, i, out[task->cpu].all);
+        if (task->prio != SCHED_PRIO_NONE && task->prio < REALTIME_BELOW)
+            rank(fill, i, out[task->cpu].realtime);
+    }
+    return out;
+}
+
+static const struct sched_task *other_of(const struct sched_fill *fill, const uint32_t best[2],
+                                         const struct sched_task *task) {
+    const struct sched_task *tasks = fill->machine->tasks;
+    uint32_t slot = &tasks[best[0]] == task ? best[1] : best[0];
+    return slot ? &tasks[slot] : NULL;
+}
+
+// One that took a good part of the interval.
+static const struct sched_task *realtime_on(const struct sched_fill *fill, const struct busiest *busiest,
+                                            const struct sched_task *task) {
+    const struct sched_task *most = other_of(fill, busiest->realtime, task);
+    return most && (double)most->ns[SCHED_RUNNING] / 1e9 > HELD_BACK * fill->seconds ? most : NULL;
+}
+
+// Of a task that wants to run: what keeps it from that. The cause comes first: a narrow screen shows the begin.
+static void explain_runnable(const struct sched_fill *fill, const struct busiest *busiest,
+                             const struct sched_task *task, const struct sched_person *person,
+                             const struct cgroup_limited *group, struct stuck *out) {
+    const struct sched_machine *machine = fill->machine;
+    uint32_t number = task->cpu < machine->n_cpus ? task->cpu : machine->n_cpus; // the last has nobody
+    const struct sched_task *hog = task->prio >= REALTIME_BELOW ? realtime_on(fill, &busiest[number], task) : NULL;
+    // Some kernels leave out switches: who waits for long is asked, and is stuck when that is known, or nobody answers.
+    bool waits = sched_waits(task->state) && !sched_may_run(machine, task, fill->end) &&
+                 (person->runnable_ns >= task->since || out->age >= UNANSWERED_NS);
+    if (hog && hog->prio < 0) {
+        out->why = SCHED_WHY_REALTIME;
+        snprintf(out->waits_for, sizeof(out->waits_for), "%.16s (%d) has CPU %u, with a deadline", hog->comm, hog->tid,
+                 task->cpu);
+    } else if (hog) {
+        out->why = SCHED_WHY_REALTIME;
+        snprintf(out->waits_for, sizeof(out->waits_for), "%.16s (%d) has CPU %u, real-time priority %d", hog->comm,
+                 hog->tid, task->cpu, REALTIME_BELOW - 1 - hog->prio);
+    } else if (group) {
+        out->why = SCHED_WHY_THROTTLED;
+        snprintf(out->waits_for, sizeof(out->waits_for),
+                 "limit %.4g %% of control group %.160s: throttled in %llu of %llu periods", group->limit_pct,
+                 group->path, (unsigned long long)group->stops.throttled, (unsigned long long)group->stops.periods);
+    } else if (waits && out->age >= SCHED_STUCK_NS) {
+        out->why = SCHED_WHY_CPU;
+        const struct sched_task *other = other_of(fill, busiest[number].all, task);
+        if (other)
+            snprintf(out->waits_for, sizeof(out->waits_for), "%.16s (%d) has CPU %u, %u want it", other->comm,
+                     other->tid, task->cpu, machine->cpus[number].length);
+        else
+            snprintf(out->waits_for, sizeof(out->waits_for), "CPU %u", task->cpu);
+    }
+}
+
+// The share of the interval in which it wanted to run and did not. Where switches are left out, it ran or waited, and
+// can have run no longer than its group's limit allows: twice that, for the limit's periods are not the intervals.
+static double held_back(const struct sched_fill *fill, const struct sched_task *task,
+                        const struct cgroup_limited *group) {
+    double waited = (double)(task->ns[SCHED_WOKEN] + task->ns[SCHED_PREEMPTED]) / 1e9 / fill->seconds;
+    double either = (double)task->ns[SCHED_RUNNABLE] / 1e9 / fill->seconds;
+    return waited + (group ? fmax(0, either - 2 * group->limit_pct / 100) : 0);
+}
+
+static bool is_stuck(const struct sched_fill *fill, const struct busiest *busiest, uint32_t slot, struct stuck *out) {
+    const struct sched_task *task = &fill->machine->tasks[slot];
+    const struct sched_person *person = sched_who_of(fill->who, fill->machine, slot);
+    *out = (struct stuck){.slot = slot, .age = age_of(fill, task)};
+    if (!person->wanted || !task->listed)
+        return false;
+    bool answer = person->answered && person->wait == task->waits_all;
+    bool old = out->age >= SCHED_STUCK_NS;
+    if (task->state == SCHED_DISK) {
+        out->why = old ? SCHED_WHY_UNINTERRUPTIBLE : SCHED_WHY_NONE;
+    } else if (task->state == SCHED_SLEEPING) {
+        out->why = old && answer ? person->why : SCHED_WHY_NONE;
+    } else if (sched_counts(task->state) || task->state == SCHED_UNKNOWN) {
+        const struct cgroup_limited *group =
+            person->cgroup ? cgroups_limited_stopped(fill->groups, text_bytes(person->cgroup)) : NULL;
+        if ((sched_waits(task->state) && old) || held_back(fill, task, group) > HELD_BACK)
+            explain_runnable(fill, busiest, task, person, group, out);
+    }
+    return out->why != SCHED_WHY_NONE;
+}
+
+// Of a crowd that wants a CPU, or is throttled, a few say all: they give way to the others.
+static int older(const void *left, const void *right) {
+    const struct stuck *a = left, *b = right;
+    bool a_wants = a->why == SCHED_WHY_THROTTLED || a->why == SCHED_WHY_CPU;
+    bool b_wants = b->why == SCHED_WHY_THROTTLED || b->why == SCHED_WHY_CPU;
+    if (a_wants != b_wants)
+        return a_wants - b_wants;
+    return a->age > b->age ? -1 : a->age < b->age;
+}
+
+static void fill_row(const struct sched_fill *fill, const struct stuck *stuck, struct table_builder *builder) {
+    const struct sched_task *task = &fill->machine->tasks[stuck->slot];
+    const struct sched_person *person = sched_who_of(fill->who, fill->machine, stuck->slot);
+    bool off = task->state >= SCHED_SLEEPING, answer = off && person->answered && person->wait == task->waits_all;
+    uint32_t row = table_builder_add(builder);
+    table_builder_set_num(builder, row, SCHED_W_PID, person->pid);
+    table_builder_set_num(builder, row, SCHED_W_TID, task->tid);
+    table_builder_set_text(builder, row, SCHED_W_COMM, sched_comm_text(task));
+    table_builder_set_text(builder, row, SCHED_W_STATE, sched_state_text(task->state));
+    table_builder_set_text(builder, row, SCHED_W_KIND, text_from(sched_why_names[stuck->why]));
+    if (sched_waits(task->state) || off) {
+        table_builder_set_num(builder, row, SCHED_W_SINCE, (double)stuck->age / 1e3);
+        table_builder_set_num(builder, row, SCHED_W_AT_LEAST, !task->exact);
+    }
+    if (stuck->waits_for[0])
+        table_builder_set_text(builder, row, SCHED_W_WAITS_FOR, text_from(stuck->waits_for));
+    table_builder_set_text(builder, row, SCHED_W_CGROUP, text_ref(person->cgroup));
+    if (!answer)
+        return;
+    table_builder_set_text(builder, row, SCHED_W_BLOCKED_IN, text_ref(person->where));
+    table_builder_set_text(builder, row, SCHED_W_SYSCALL, text_ref(person->syscall));
+    table_builder_set_text(builder, row, SCHED_W_WAITS_FOR, text_ref(person->waits_for));
+    table_builder_set_text(builder, row, SCHED_W_STACK, text_ref(person->stack));
+}
+
+void sched_fill_stuck(const struct sched_fill *fill, struct section *out) {
+    const struct sched_machine *machine = fill->machine;
+    struct stuck *all = xcalloc(machine->n, sizeof(*all));
+    struct busiest *busiest = busiest_find(fill);
+    struct table_builder *builder = table_builder_new(&sched_stuck_table);
+    uint32_t n = 0;
+    for (uint32_t i = 1; i < machine->n; i++)
+        if (machine->tasks[i].tid && is_stuck(fill, busiest, i, &all[n]))
+            n++;
+    qsort(all, n, sizeof(*all), older);
+    for (uint32_t i = 0; i < n && i < ROWS_MAX; i++)
+        fill_row(fill, &all[i], builder);
+    if (n > ROWS_MAX) {
+        char text[128];
+        snprintf(text, sizeof(text),
+                 "%u threads more are stuck: the longest are shown, first those that do not wait for a CPU",
+                 n - ROWS_MAX);
+        section_note(out, SEVERITY_INFO, NULL, text, NULL);
+    }
+    section_table(out, table_builder_seal(builder));
+    table_builder_free(builder);
+    free(busiest);
+    free(all);
+}

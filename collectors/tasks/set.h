@@ -1,0 +1,85 @@
+// The tasks that are known: by key (a process by its PID, a thread by its negative TID: the
+// main thread has the number of its process), and in lists: the ones that move, the ones that do not, the
+// ones that are over. One thread owns a set.
+#ifndef COLLECTORS_TASKS_SET_H
+#define COLLECTORS_TASKS_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collectors/tasks/names.h"
+
+#define TASK_NO_SLOT UINT32_MAX
+
+// What of the counters could be read.
+enum {
+    HAVE_CPU = 1,      // cpu_ns
+    HAVE_SWITCHES = 2, // switches
+    HAVE_DELAY = 4,    // run_delay_ns
+    HAVE_IO = 8,       // read_bytes, write_bytes
+    HAVE_FAULTS = 16,  // minflt, majflt
+    HAVE_TICKS = 32,   // utime, stime
+    HAVE_MIGRATIONS = 64,
+};
+
+// All since the task's start.
+struct task_counters {
+    uint64_t utime, stime; // clock ticks
+    uint64_t children;     // clock ticks of those that it has waited for
+    uint64_t cpu_ns, run_delay_ns, switches, minflt, majflt, read_bytes, write_bytes, migrations;
+    uint8_t have;
+};
+
+enum task_list { TASKS_ACTIVE, TASKS_IDLE, TASKS_ENDED, TASK_LISTS };
+
+// What the kernel said when a task ended.
+struct task_end {
+    struct task_counters counters;
+    uint64_t begin_s; // wall clock
+    uint32_t exit_code;
+};
+
+struct task {
+    pid_t key, pid, tid, ppid;
+    uid_t uid;
+    uint32_t slot;        // of its row; TASK_NO_SLOT: not shown
+    struct task *process; // of a thread; NULL: it is a process
+    uint32_t members;     // of a process: how many of its threads are known one by one
+    uint32_t threads;
+    uint64_t start;    // clock ticks since boot; 0: not known
+    uint64_t read_ns;  // when its counters were last known, CLOCK_MONOTONIC; 0: not yet
+    uint64_t carry_ns; // CPU time that is known but not shown yet
+    struct task_counters counters;
+    struct task_end *end; // not NULL: the kernel told its end; it may still be there as a zombie
+    struct name *comm, *command, *cgroup, *user;
+    uint32_t index;      // in its list
+    uint32_t seen;       // the listing that had it last
+    uint32_t read_frame; // the frame that read its stat last
+    uint8_t list;
+    uint8_t still;     // polls in a row that found it unmoved, up to 255
+    uint8_t refreshes; // how often its names were read, up to 255
+    char state;        // of /proc/PID/stat; '\0': not read yet
+    bool settled;      // names and first counters were read
+    bool kthread;
+    bool grouped; // it had more than one thread once
+    bool born;    // within the interval that is being measured: its counters began at 0
+    bool barred;  // its I/O may not be read (another user's)
+    bool ran;     // the switches of this interval have it
+    bool mobile;  // it has been seen to run
+    bool calm;    // its row shows rates of 0
+};
+
+struct tasks_set;
+
+struct tasks_set *tasks_set_new(struct names *names);
+void tasks_set_free(struct tasks_set *set);
+struct task *tasks_set_find(const struct tasks_set *set, pid_t key);
+struct task *tasks_set_add(struct tasks_set *set, pid_t key);                       // active; the key must be new
+void tasks_set_move(struct tasks_set *set, struct task *task, enum task_list list); // ENDED: no longer found
+void tasks_set_drop(struct tasks_set *set, struct task *task);                      // frees it
+size_t tasks_set_count(const struct tasks_set *set, enum task_list list);
+struct task *tasks_set_at(const struct tasks_set *set, enum task_list list, size_t i);
+
+#endif

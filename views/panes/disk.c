@@ -1,0 +1,273 @@
+// The pane `disk`: how busy each device is, how long I/Os take and when, who issues them. Only data.
+#include <string.h>
+
+#include "views/hist/part_heat.h"
+#include "views/hist/part_hist.h"
+#include "views/part_table.h"
+#include "views/row/part_row.h"
+
+static enum role device_role(const struct join *join, size_t row, const struct column *column, union cell value) {
+    (void)join;
+    (void)row;
+    if (column->type != COLUMN_NUMBER)
+        return ROLE_TEXT;
+    if (!strcmp(column->name, "util_pct"))
+        return value.num >= 95 ? ROLE_CRITICAL : value.num >= 80 ? ROLE_WARNING : ROLE_TEXT;
+    if (!strcmp(column->name, "errors_per_s") || !strcmp(column->name, "timeouts_per_s"))
+        return value.num > 0 ? ROLE_CRITICAL : ROLE_DIM;
+    return value.num == 0 ? ROLE_DIM : ROLE_TEXT;
+}
+
+static const struct table_spec devices = {
+    .source = {.tables = {"devices", "block_devices"}, .sort = "util_pct"},
+    .shown = "device util_pct total_us queue_us service_us reads_per_s writes_per_s errors_per_s in_flight "
+             "oldest_us read_bytes_per_s write_bytes_per_s read_p99_us write_p99_us read_size_bytes write_size_bytes "
+             "last_error last_error_sector "
+             "timeouts_per_s "
+             "queue_length requeues_per_s sequential_pct read_p50_us read_p999_us write_p50_us flushes_per_s "
+             "discards_per_s read_merges_per_s write_merges_per_s model",
+    .legend = "TOTAL for programs: QUEUE before, SERVICE in the disk",
+    .opens = "device",
+    .chooses = "device",
+    .role = device_role,
+    .empty = "no block device",
+};
+
+static const struct row_spec device = {
+    .source = {.tables = {"devices", "block_devices"}},
+    .heading = "device",
+    .shown = "util_pct total_us queue_us service_us reads_per_s writes_per_s read_bytes_per_s write_bytes_per_s "
+             "read_size_bytes write_size_bytes in_flight queue_length oldest_us errors_per_s read_p99_us write_p99_us "
+             "sequential_pct timeouts_per_s "
+             "requeues_per_s flushes_per_s discards_per_s read_merges_per_s write_merges_per_s",
+};
+
+#define SETS_BY                                                                                                        \
+    "io_latency_by_process", "io_queue_by_process", "io_total_by_process", "io_latency_by_cgroup",                     \
+        "io_queue_by_cgroup", "io_total_by_cgroup"
+static const char *const sets[] = {"io_latency",        "io_queue",  "io_total", "io_size",
+                                   "io_size_by_device", "io_offset", SETS_BY,    NULL};
+static const char *const heat_sets[] = {"io_latency", "io_queue", "io_total", "io_size", "io_size_by_device",
+                                        "io_offset",  "util_pct", SETS_BY,    NULL};
+
+static const struct column util_keys[] = {
+    {.name = "device", .title = "DEVICE", .help = "Kernel name of the disk.", .type = COLUMN_TEXT, .width = 10},
+};
+static const struct hist_def util = {
+    .name = "util_pct",
+    .title = "utilisation",
+    .help = "Share of an interval in which the device was busy: one value a device and interval.",
+    .unit_name = "pct",
+    .divisor = 1,
+    .unit = UNIT_PCT,
+    .keys = util_keys,
+    .n_keys = 1,
+};
+
+static const struct hist_measure measures[] = {
+    {.set = "io_latency", .column = "latency_us"},
+    {.set = "io_queue", .column = "queue_us"},
+    {.set = "io_total", .column = "total_us"},
+    {.set = "io_size", .column = "bytes"},
+    {.set = "io_size_by_device", .column = "bytes"},
+    {.set = "io_offset", .column = "offset_pct", .linear = 64},
+    {.set = "util_pct", .linear = 100, .table = "devices", .def = &util, .better = "block_devices"},
+    {.set = "io_latency_by_process", .column = "latency_us"},
+    {.set = "io_queue_by_process", .column = "queue_us"},
+    {.set = "io_total_by_process", .column = "total_us"},
+    {.set = "io_latency_by_cgroup", .column = "latency_us"},
+    {.set = "io_queue_by_cgroup", .column = "queue_us"},
+    {.set = "io_total_by_cgroup", .column = "total_us"},
+    {0},
+};
+static const struct hist_spec hists = {.sets = sets, .measures = measures, .busiest = "util_pct", .list = "events"};
+static const struct hist_spec heat = {.sets = heat_sets, .measures = measures, .busiest = "util_pct", .list = "events"};
+
+static const struct table_spec by_process = {
+    .source = {.tables = {"by_process"}, .sort = "total_us_per_s", .then = "bytes_per_s"},
+    .shown = "pid comm op total_us_per_s total_us total_p99_us ios_per_s bytes_per_s device latency_us latency_p99_us "
+             "avg_bytes sequential_pct cgroup",
+    .opens = "events",
+    .empty = "no process did I/O",
+};
+
+static const struct table_spec by_cgroup = {
+    .source = {.tables = {"by_cgroup"}, .sort = "total_us_per_s", .then = "bytes_per_s"},
+    .shown = "device op total_us_per_s total_us ios_per_s bytes_per_s latency_us cgroup",
+    .rest = "cgroup",
+    .opens = "events",
+    .optional = true,
+    .empty = "no group did I/O",
+};
+
+static const struct table_spec errors = {
+    .source = {.tables = {"io_errors"}, .sort = "errors_per_s"},
+    .shown = "device op error errors errors_per_s sector",
+    .opens = "events",
+    .optional = true,
+    .empty = "no I/O failed",
+};
+
+static enum role waiting_role(const struct join *join, size_t row, const struct column *column, union cell value) {
+    (void)join;
+    (void)row;
+    return strcmp(column->name, "age_us") != 0 ? ROLE_TEXT : value.num >= 5e6 ? ROLE_CRITICAL : ROLE_WARNING;
+}
+
+static const struct table_spec waiting = {
+    .source = {.tables = {"io_in_flight"}, .sort = "age_us"},
+    .shown = "device age_us pid comm op state bytes sector",
+    .role = waiting_role,
+    .opens = "events",
+    .opens_by = "device pid op",
+    .opens_note = "it has not ended: the latest ones like it that did; Esc goes back",
+    .opens_none = "it has not ended, and none like it has in the frames that are kept",
+    .optional = true,
+    .empty = "no I/O is waited for longer than 0.1 s",
+};
+
+static enum role limit_role(const struct join *join, size_t row, const struct column *column, union cell value) {
+    (void)join;
+    (void)row;
+    return !strcmp(column->name, "of_limit_pct") && value.num >= 85 ? ROLE_WARNING : ROLE_TEXT;
+}
+
+static const struct table_spec limits = {
+    .source = {.tables = {"io_limits"}, .sort = "of_limit_pct"},
+    .shown = "device of_limit_pct io_wait_pct reads_per_s read_limit_per_s writes_per_s write_limit_per_s "
+             "read_bytes_per_s read_limit_bytes_per_s write_bytes_per_s write_limit_bytes_per_s cgroup",
+    .rest = "cgroup",
+    .opens = "events",
+    .opens_by = "device cgroup~", // it holds for the groups below it as well
+    .opens_none = "no I/O of that group on that device has ended in the frames that are kept",
+    .role = limit_role,
+    .optional = true,
+    .empty = "no group's I/O is limited",
+};
+
+static enum role filesystem_role(const struct join *join, size_t row, const struct column *column, union cell value) {
+    (void)join;
+    (void)row;
+    if (strcmp(column->name, "used_pct") != 0)
+        return ROLE_TEXT;
+    return value.num >= 97 ? ROLE_CRITICAL : value.num >= 90 ? ROLE_WARNING : ROLE_TEXT;
+}
+
+static const struct table_spec filesystems = {
+    .source = {.tables = {"filesystems"}, .sort = "used_pct"},
+    .shown = "used_pct available_kib size_kib device type inodes_free inodes mount",
+    .rest = "mount",
+    .opens = "events",
+    .opens_by = "device",
+    .opens_none = "no I/O of its disk is in the frames that are kept",
+    .role = filesystem_role,
+    .optional = true,
+    .empty = "no file system can be written",
+};
+
+// An I/O that failed is red as a whole: the column that names the error may be out of sight.
+static enum role event_role(const struct join *join, size_t row, const struct column *column, union cell value) {
+    int error = join_column(join, "error");
+    if (error >= 0 && join_cell(join, row, (uint16_t)error).text)
+        return ROLE_CRITICAL;
+    if (!strcmp(column->name, "op") && value.text)
+        return text_bytes(value.text)[0] == 'R' ? ROLE_READ : text_bytes(value.text)[0] == 'W' ? ROLE_WRITE : ROLE_TEXT;
+    return ROLE_TEXT;
+}
+
+static const struct table_spec events = {
+    .source = {.tables = {"io_events"}, .stream = true, .aside = "kept"},
+    .shown = "time_s total_us queue_us latency_us op bytes device comm pid error end_s sector offset_pct kept cgroup",
+    .aside = "slow/rare",
+    .opens = "one_io",
+    .role = event_role,
+    .empty = "no I/O in this interval",
+};
+
+static const struct jump_name nobody[] = {
+    {"(writeback)", "write_bytes_per_s>0", "(writeback): the kernel writes out what these wrote to files",
+     "(writeback): the kernel writes out what programs wrote to files; none does now"},
+    {"(throttled)", NULL, NULL, "(throttled): a group's limit held it back; the kernel does not tell whose it is"},
+    {0},
+};
+
+static const struct row_spec one_io = {
+    .source = {.tables = {"io_events"}, .stream = true},
+    .heading = "device op pid comm",
+    .jump = {.pane = "tasks", .columns = "pid comm", .names = nobody},
+};
+
+static const struct part parts[] = {
+    {.kind = &part_table, .name = "devices", .title = "Devices", .spec = &devices, .min_height = 3, .weight = 1},
+    {.kind = &part_table,
+     .name = "by_process",
+     .title = "By process",
+     .spec = &by_process,
+     .min_height = 3,
+     .weight = 1},
+    {.kind = &part_table,
+     .name = "io_in_flight",
+     .title = "Not ended yet",
+     .spec = &waiting,
+     .min_height = 3,
+     .weight = 1,
+     .tight_height = 2},
+    {.kind = &part_table,
+     .name = "io_errors",
+     .title = "Errors",
+     .spec = &errors,
+     .min_height = 4,
+     .weight = 1,
+     .tight_height = 2},
+    {.kind = &part_heat,
+     .name = "io_latency",
+     .title = "Over time",
+     .spec = &heat,
+     .min_height = 9,
+     .weight = 3,
+     .tight_height = 4},
+    {.kind = &part_hist, .name = "io_latency", .title = "How long", .spec = &hists, .min_height = 5, .weight = 2},
+    {.kind = &part_table, .name = "by_cgroup", .title = "By group", .spec = &by_cgroup, .min_height = 3, .weight = 1},
+    {.kind = &part_table, .name = "io_limits", .title = "Limits", .spec = &limits, .min_height = 2, .weight = 1},
+    {.kind = &part_table,
+     .name = "filesystems",
+     .title = "File systems",
+     .spec = &filesystems,
+     .min_height = 2,
+     .weight = 1},
+    {.kind = &part_table,
+     .name = "events",
+     .title = "I/Os, newest first",
+     .spec = &events,
+     .min_height = 5,
+     .weight = 2},
+    {.kind = &part_row, .name = "device", .title = "One device", .spec = &device},
+    {.kind = &part_row, .name = "one_io", .title = "One I/O", .spec = &one_io},
+};
+
+// Wide: the histogram beside the heat map. No table is beside another: a wide screen must not leave out columns that a
+// narrow one has.
+static const uint8_t columns[] = {0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0};
+static const char *const needs[] = {"system", "block", "mounts", NULL};
+
+static const struct view_term terms[] = {
+    {"WAIT/s",
+     "TOTAL of all I/Os of a process or group, added up, per second: who makes the others wait, and who waits"},
+    {"TOTAL", "the time that a program waits: from the arrival of its I/O in the block layer to its completion"},
+    {"QUEUE", "the part before the disk: from arrival to issue; it waits for its turn, the scheduler's or the disk's"},
+    {"SERVICE", "the part in the disk: from issue to the driver to completion (latency_us, io_latency in files)"},
+    {0},
+};
+
+const struct view view_disk = {
+    .name = "disk",
+    .key = '5',
+    .title = "Disk",
+    .question = "Which device is slow, how slow, since when, and who keeps it busy?",
+    .terms = terms,
+    .needs = needs,
+    .parts = parts,
+    .n_parts = sizeof parts / sizeof *parts,
+    .wide_from = 110,
+    .columns = columns,
+};
