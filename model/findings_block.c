@@ -1,5 +1,5 @@
-// Rules about disks from the block layer's own events: I/Os that failed and where, time-outs and retries, and I/O that
-// waits although the disk does not.
+// Rules about disks from block layer events: failed I/Os, time-outs and retries, and I/O that is throttled before
+// issue.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,17 +8,16 @@
 
 // ---- errors ----
 
-// What the block layer's error names say of the disk; what is not here stands for itself.
+// The block layer's error names that differ from errno's usual meaning (blk_errors[] in block/blk-core.c).
 static const struct {
     const char *name, *meaning;
 } meanings[] = {
-    {"ENODATA", "medium error"},      {"EREMOTEIO", "error of the target"},
-    {"ETIMEDOUT", "time-out"},        {"ENOLINK", "transport error"},
-    {"ENODEV", "the device is gone"}, {"EILSEQ", "wrong checksum"},
-    {"ENOSPC", "no space"},           {"EIO", "I/O error"},
+    {"ENODATA", "medium error"},    {"EREMOTEIO", "target error"}, {"ETIMEDOUT", "timeout"},
+    {"ENOLINK", "transport error"}, {"ENODEV", "device gone"},     {"EILSEQ", "checksum error"},
+    {"ENOSPC", "no space"},         {"EIO", "I/O error"},
 };
 
-// Answers of a healthy disk: it cannot do that, or not without waiting.
+// Errors of a healthy disk: not supported, or it would block.
 static bool is_harmless(const struct text *error) {
     static const char *const names[] = {"EOPNOTSUPP", "EAGAIN", "ENOMEDIUM"};
     for (size_t i = 0; error && i < sizeof(names) / sizeof(names[0]); i++)
@@ -28,11 +27,11 @@ static bool is_harmless(const struct text *error) {
 }
 
 struct error_sum {
-    bool known;      // there is a table of errors by name
-    double count;    // in the frame, harmless ones left out
-    double harmless; // and those
-    double most;     // of the most frequent one
-    double sector;   // its last; NAN: not known
+    bool known;   // the table of errors by name has rows of the device
+    double count; // in the frame, without harmless ones
+    double harmless;
+    double most;   // of the most frequent error
+    double sector; // of its last occurrence; NAN: unknown
     const struct text *name;
 };
 
@@ -65,7 +64,7 @@ static struct error_sum errors_of(struct rule_ctx *ctx, const struct text *devic
     return sum;
 }
 
-// ", the last with ENODATA (medium error) at sector 2048", as far as it is known.
+// " with ENODATA (medium error), the last at sector 2048", as far as known.
 static void error_words(const struct error_sum *sum, bool several, char *out, size_t size) {
     const char *meaning = NULL;
     char sector[48] = "";
@@ -107,7 +106,7 @@ static void check_disk_errors(struct rule_ctx *ctx) {
             continue;
         char words[160];
         error_words(&sum, n >= 1.5, words, sizeof(words));
-        // One may be a retry that went well afterwards; ten in one interval are a disk or a path that fails.
+        // One may be a retry that succeeded; ten in one interval are a failing disk or path.
         ctx_report(ctx, n >= 9.5 ? SEVERITY_CRITICAL : SEVERITY_WARNING, text_bytes(culprit.device), &culprit,
                    "%.0f %s failed on %s in %.1f s%s", n, n < 1.5 ? "I/O" : "I/Os", text_bytes(culprit.device),
                    ctx->interval_s, words);
@@ -119,7 +118,7 @@ const struct rule rule_disk_errors = {
 
 // ---- time-outs and retries ----
 
-// Reads and writes that the device completed per second, NAN when not known.
+// Reads and writes completed per second; NAN: unknown.
 static double completed_per_s(struct rule_ctx *ctx, const struct text *device) {
     const struct table *table = ctx_table(ctx, IN(tables, devices));
     if (!table)
@@ -146,30 +145,29 @@ static void check_disk_timeouts(struct rule_ctx *ctx) {
         double late = num_at(row, timeouts) * ctx->interval_s, again = num_at(row, requeues);
         if (!culprit.device)
             continue;
-        // A full queue sends requests back as well: only when more goes back than gets done it does not get on.
+        // A full queue requeues as well: it is a problem only if more is requeued than completed.
         bool retries = again >= 5 && again > 2 * completed_per_s(ctx, culprit.device);
         if (late >= 0.5)
             ctx_report(ctx, SEVERITY_CRITICAL, text_bytes(culprit.device), &culprit,
                        "%.0f %s on %s timed out in %.1f s%s%s", late, late < 1.5 ? "I/O" : "I/Os",
-                       text_bytes(culprit.device), ctx->interval_s, again > 0 ? ", requeued/s: " : "",
+                       text_bytes(culprit.device), ctx->interval_s, again > 0 ? "; requeues/s: " : "",
                        again > 0 ? ctx_format(ctx, UNIT_PER_S, again) : "");
         else if (retries)
-            ctx_report(
-                ctx, SEVERITY_WARNING, text_bytes(culprit.device), &culprit,
-                "%s sends %s requests/s back to the queue, more than it completes: it is retried or refuses work",
-                text_bytes(culprit.device), ctx_format(ctx, UNIT_PER_S, again));
+            ctx_report(ctx, SEVERITY_WARNING, text_bytes(culprit.device), &culprit,
+                       "%s requeues %s requests/s, more than it completes: retries, or it rejects requests",
+                       text_bytes(culprit.device), ctx_format(ctx, UNIT_PER_S, again));
     }
 }
 
 const struct rule rule_disk_timeouts = {
     .kind = "disk_timeouts", .resource = "disk", .pane = "disk", .is_event = true, .check = check_disk_timeouts};
 
-// ---- waiting before the issue ----
+// ---- waiting before issue ----
 
-#define WAIT_IOS 20       // so many must have waited, or it is an accident
-#define WAIT_GROUP_IOS 10 // of one control group
-#define WAIT_MIN_US 10000 // less is a queue that any busy disk has
-#define WAIT_TIMES 4      // and what the disk itself takes is small beside it
+#define WAIT_IOS 20       // fewer I/Os are an accident
+#define WAIT_GROUP_IOS 10 // of one cgroup
+#define WAIT_MIN_US 10000 // any busy disk has a shorter queue
+#define WAIT_TIMES 4      // times the disk's own latency
 
 static bool waits(double total_us, double own_us) {
     return total_us - own_us >= WAIT_MIN_US && total_us >= WAIT_TIMES * own_us;
@@ -179,7 +177,7 @@ static const char *verb_of(const char *op) {
     return op[0] == 'R' ? "reads" : op[0] == 'W' ? "writes" : op[0] == 'D' ? "discards" : NULL;
 }
 
-// The median of a device's I/Os of that kind, whatever their flags; NAN where there are less than `least`.
+// The p50 of a device's I/Os of that operation, with any flags; NAN for fewer than `least`.
 static double median_us(struct rule_ctx *ctx, const char *name, const struct text *device, char op, uint64_t least) {
     const struct hist_set *set = frame_hists(ctx->frame, name);
     const struct hist *list[64];
@@ -198,14 +196,14 @@ static double median_us(struct rule_ctx *ctx, const char *name, const struct tex
     return median;
 }
 
-// What the device itself makes of it: queue and service. A device without a queue time has none.
+// Queue and service time. A bio-based device has no queue time.
 static double own_us(struct rule_ctx *ctx, const struct text *device, char op) {
     double queue = median_us(ctx, IN(hists, io_queue), device, op, 1),
            service = median_us(ctx, IN(hists, io_latency), device, op, 1);
     return service + (isnan(queue) ? 0 : queue);
 }
 
-// Control groups whose I/O waits; a group may be throttled while others on the same disk are not.
+// Cgroups whose I/O waits; one may be throttled while others on the same disk are not.
 static bool check_groups(struct rule_ctx *ctx) {
     const struct table *table = ctx_table(ctx, IN(tables, by_cgroup));
     bool any = false;
@@ -230,19 +228,17 @@ static bool check_groups(struct rule_ctx *ctx) {
         snprintf(key, sizeof(key), "%c %.16s %s", text_bytes(kind)[0], text_bytes(culprit.device),
                  path_tail(text_bytes(name), 28));
         any = true;
-        ctx_report(
-            ctx, SEVERITY_WARNING, key, &culprit,
-            "%s of the group %s on %s wait %s before they are issued, the disk takes %s: throttled, or the queue "
-            "is full",
-            verb, text_bytes(name), text_bytes(culprit.device), ctx_format(ctx, UNIT_US, num_at(row, total) - own),
-            ctx_format(ctx, UNIT_US, own));
+        ctx_report(ctx, SEVERITY_WARNING, key, &culprit,
+                   "%s of cgroup %s on %s wait %s before issue, disk latency %s: throttled, or the queue is full", verb,
+                   text_bytes(name), text_bytes(culprit.device), ctx_format(ctx, UNIT_US, num_at(row, total) - own),
+                   ctx_format(ctx, UNIT_US, own));
     }
     return any;
 }
 
-#define LIMIT_PCT 85 // the kernel's clock for limits and a frame do not fit: less than all of it is full
+#define LIMIT_PCT 85 // below 100: the kernel's throttling periods and a frame are not aligned
 
-// Groups that are held to a limit of theirs. On a whole disk no latency shows it: what they do is all there is to see.
+// Cgroups at their I/O limit. On a whole disk throttling is in no latency, so only the rates show it.
 static void check_limits(struct rule_ctx *ctx) {
     static const struct {
         const char *did, *most, *what;
@@ -250,8 +246,8 @@ static void check_limits(struct rule_ctx *ctx) {
     } kinds[] = {
         {IN(io_limits, reads_per_s), IN(io_limits, read_limit_per_s), "reads/s", UNIT_PER_S},
         {IN(io_limits, writes_per_s), IN(io_limits, write_limit_per_s), "writes/s", UNIT_PER_S},
-        {IN(io_limits, read_bytes_per_s), IN(io_limits, read_limit_bytes_per_s), "read per second", UNIT_BYTES},
-        {IN(io_limits, write_bytes_per_s), IN(io_limits, write_limit_bytes_per_s), "written per second", UNIT_BYTES},
+        {IN(io_limits, read_bytes_per_s), IN(io_limits, read_limit_bytes_per_s), "read/s", UNIT_BYTES},
+        {IN(io_limits, write_bytes_per_s), IN(io_limits, write_limit_bytes_per_s), "written/s", UNIT_BYTES},
     };
     const struct table *table = ctx_table(ctx, IN(tables, io_limits));
     const struct table_def *def = table ? table_def(table) : NULL;
@@ -268,10 +264,9 @@ static void check_limits(struct rule_ctx *ctx) {
             char key[48], waited[64] = "";
             snprintf(key, sizeof(key), "%zu %.16s %s", i, text_bytes(culprit.device), path_tail(text_bytes(group), 28));
             if (!isnan(wait))
-                snprintf(waited, sizeof(waited), ", and its tasks waited for I/O %.0f %% of the time", wait);
+                snprintf(waited, sizeof(waited), ", tasks stalled on I/O %.0f %% of the time", wait);
             ctx_report(ctx, SEVERITY_WARNING, key, &culprit,
-                       "the group %s is held to its limit on %s: %s of %s %s%s. The wait for it is in no latency of a "
-                       "whole disk",
+                       "cgroup %s is at its I/O limit on %s: %s of %s %s%s; whole-disk latencies exclude this wait",
                        text_bytes(group), text_bytes(culprit.device), ctx_format(ctx, kinds[i].unit, did),
                        ctx_format(ctx, kinds[i].unit, most), kinds[i].what, waited);
         }
@@ -298,7 +293,7 @@ static void check_io_throttled(struct rule_ctx *ctx) {
             continue;
         snprintf(key, sizeof(key), "%s %c", text_bytes(culprit.device), op);
         ctx_report(ctx, SEVERITY_WARNING, key, &culprit,
-                   "%s on %s wait %s before they are issued, the disk takes %s: throttled, or the queue is full", verb,
+                   "%s on %s wait %s before issue, disk latency %s: throttled, or the queue is full", verb,
                    text_bytes(culprit.device), ctx_format(ctx, UNIT_US, total - own), ctx_format(ctx, UNIT_US, own));
     }
 }

@@ -1,5 +1,5 @@
-// Rules about how well the CPUs run, from their counters: held below their frequency, waiting for memory. Both must
-// hold in the frame before as well, and say nothing where the machine does not count.
+// Rules about CPU efficiency, from hardware counters: throttled frequency, memory-bound code. Both must hold in the
+// previous frame as well.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ struct frequency {
     double hz, base_hz;  // mean of the slow ones
 };
 
-// Rows of `cpus` and `cpu_counters` stand in the same order nearly always: the search begins where it ended.
+// `cpus` and `cpu_counters` nearly always have the same order: start where the last search ended.
 static const union cell *row_of(const struct table *table, double cpu, size_t *cursor) {
     for (int round = 0; round < 2; round++) {
         for (const union cell *row; (row = table_next(table, cursor));)
@@ -27,8 +27,7 @@ static double busy_pct(const union cell *row, int idle, int iowait, int steal) {
     return 100 - num_at(row, idle) - (isnan(waits) ? 0 : waits) - (isnan(stolen) ? 0 : stolen);
 }
 
-// Far below: turbo off and heat by itself cost less than four tenths. What the CPU does when it has little to do is its
-// own affair.
+// Busy CPUs below 60 % of base frequency: turbo off or ordinary heat costs less. Idle CPUs may run slowly.
 static struct frequency frequency_of(const struct table *cpus, const struct table *counters) {
     struct frequency found = {0};
     if (!cpus || !counters)
@@ -64,8 +63,8 @@ static void check_cpu_throttled(struct rule_ctx *ctx) {
     if (!then.slow || then.slow * 2 < then.busy)
         return;
     ctx_report(ctx, SEVERITY_WARNING, "", &NO_CULPRIT,
-               "%u of %u busy CPUs run at %s, %.0f %% of the frequency they are sold with: heat, a power limit, or a "
-               "limit set by hand",
+               "%u of %u busy CPUs run at %s, %.0f %% of base frequency: thermal throttling, a power limit, or a "
+               "frequency cap",
                now.slow, now.busy, ctx_format(ctx, UNIT_HZ, now.hz), 100 * now.hz / now.base_hz);
 }
 
@@ -97,7 +96,7 @@ static bool mostly_memory(struct bound bound, double ipc) {
     return bound.memory && bound.memory * 4 >= bound.working * 3 && ipc < 0.8;
 }
 
-// Worth a line only when half of the machine works, and nearly all of that waits.
+// Reported only if half of the CPUs are busy and most of those are memory-bound.
 static void check_memory_bound(struct rule_ctx *ctx) {
     const struct frame *before = ctx->previous;
     double ipc = ctx_series(ctx, IN(series, ipc)), mpki = ctx_series(ctx, IN(series, cache_mpki));
@@ -111,12 +110,11 @@ static void check_memory_bound(struct rule_ctx *ctx) {
     char name[64] = "", cause[96] = "";
     if (!isnan(culprit.pid)) {
         culprit_name(&culprit, name, sizeof(name));
-        snprintf(cause, sizeof(cause), "%s does most: ", name);
+        snprintf(cause, sizeof(cause), "%s uses most CPU time: ", name);
     }
     ctx_report(ctx, SEVERITY_INFO, "", &culprit,
-               "%sthe CPUs wait for memory: %u of %u that work are memory-bound, %.2f instructions a cycle, %.0f "
-               "cache misses per 1,000 instructions",
-               cause, now.memory, now.working, ipc, mpki);
+               "%s%u of %u active CPUs are memory-bound: IPC %.2f, %.0f cache misses per 1,000 instructions", cause,
+               now.memory, now.working, ipc, mpki);
 }
 
 const struct rule rule_memory_bound = {

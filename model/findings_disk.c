@@ -1,17 +1,17 @@
-// Rules about disks: saturation, waiting, latency; with the process that makes most of the I/O.
+// Rules about disks: saturation, I/O pressure, latency; with the process that does most of the I/O.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "model/findings_private.h"
 
-// "fio (pid 12) makes most of the I/O: ", or "".
+// "fio (pid 12) does most of the I/O: ", or "".
 static struct culprit io_culprit(struct rule_ctx *ctx, const struct text *device, char *out, size_t size) {
     struct heaviest top = ctx_io_heaviest(ctx, device);
     char name[64];
     out[0] = 0;
     if (!isnan(top.value))
-        snprintf(out, size, "%s makes most of the I/O: ", culprit_name(&top.culprit, name, sizeof(name)));
+        snprintf(out, size, "%s does most of the I/O: ", culprit_name(&top.culprit, name, sizeof(name)));
     top.culprit.device = device;
     return top.culprit;
 }
@@ -28,7 +28,7 @@ static struct device_columns device_columns(const struct table_def *def) {
     };
 }
 
-// Queue and device together, of the reads and writes that ended; NAN: not known.
+// Queue and service time of the completed reads and writes; NAN: unknown.
 static double average_wait_us(const union cell *row, const struct device_columns *at) {
     double reads = num_at(row, at->reads), writes = num_at(row, at->writes);
     double read_us = reads > 0 ? reads * num_at(row, at->read_wait) : 0;
@@ -36,15 +36,15 @@ static double average_wait_us(const union cell *row, const struct device_columns
     return reads + writes > 0 ? (read_us + write_us) / (reads + writes) : NAN;
 }
 
-// Always busy is not saturated on a disk that works in parallel: somebody must wait for it as well. Tasks that wait
-// show in the pressure, or without it in the CPUs' waiting; what is asked for and not waited for (aio, io_uring) shows
-// in how long it takes: 20 ms is the longest that one I/O takes on a healthy disk, 50 ms are a queue.
+// A parallel disk that is always busy is not yet saturated: something must wait for it. Waiting tasks show in the I/O
+// pressure, or without it in iowait; asynchronous I/O (aio, io_uring) shows in its latency. A healthy disk needs 20 ms
+// for one I/O at most; 50 ms mean a queue.
 #define LONG_US 20000
 #define QUEUE_US 50000
 
 struct io_waits {
     double some, full; // pressure
-    bool tasks;        // wait so much that it can be felt
+    bool tasks;        // wait noticeably
 };
 
 static void check_device(struct rule_ctx *ctx, const union cell *row, const struct device_columns *at,
@@ -58,18 +58,17 @@ static void check_device(struct rule_ctx *ctx, const union cell *row, const stru
     char cause[128], felt[64] = "", average[64] = "";
     struct culprit culprit = io_culprit(ctx, device, cause, sizeof(cause));
     if (!isnan(waits->some) && waits->tasks)
-        snprintf(felt, sizeof(felt), ", tasks waited for I/O %.0f %% of the time", waits->some);
+        snprintf(felt, sizeof(felt), "; tasks stalled on I/O %.0f %% of the time (PSI some)", waits->some);
     if (each >= LONG_US)
-        snprintf(average, sizeof(average), ", each takes %s on average", ctx_format(ctx, UNIT_US, each));
-    // All tasks that are not idle wait for most of the time: nothing gets on.
+        snprintf(average, sizeof(average), ", average latency %s", ctx_format(ctx, UNIT_US, each));
+    // All non-idle tasks stall most of the time.
     bool critical = busy >= 97 && waits->full >= 60;
     ctx_report(ctx,
                critical                           ? SEVERITY_CRITICAL
                : waits->tasks || each >= QUEUE_US ? SEVERITY_WARNING
                                                   : SEVERITY_INFO,
-               text_bytes(device), &culprit,
-               "%s%s is busy %.0f %% of the time with %s reads/s and %s writes/s, %.0f in flight%s%s", cause,
-               text_bytes(device), busy, ctx_format(ctx, UNIT_PER_S, num_at(row, at->reads)),
+               text_bytes(device), &culprit, "%s%s is %.0f %% busy with %s reads/s and %s writes/s, %.0f in flight%s%s",
+               cause, text_bytes(device), busy, ctx_format(ctx, UNIT_PER_S, num_at(row, at->reads)),
                ctx_format(ctx, UNIT_PER_S, num_at(row, at->writes)), fmax(0, num_at(row, at->flight)), average, felt);
 }
 
@@ -103,8 +102,8 @@ static bool any_busy_disk(struct rule_ctx *ctx) {
 
 static void check_io_pressure(struct rule_ctx *ctx) {
     double some = ctx_series(ctx, IN(series, io_some_pct)), full = ctx_series(ctx, IN(series, io_full_pct));
-    // Waiting with no disk that is busy: a network file system, a throttled group, or single slow I/Os one by one. 30 %
-    // of the time is more than a look into a cold cache makes.
+    // Stalls although no disk is busy: a network file system, a throttled cgroup, or slow I/Os one at a time. Reading a
+    // cold cache causes less than 30 %.
     if (!(full >= 30) || any_busy_disk(ctx))
         return;
     char cause[160] = "", name[64];
@@ -118,19 +117,19 @@ static void check_io_pressure(struct rule_ctx *ctx) {
         snprintf(cause, sizeof(cause), "%s waits longest for I/O, on %s: ", culprit_name(&culprit, name, sizeof(name)),
                  text_bytes(culprit.device));
     } else {
-        where = ", and the disks' I/Os did not take so long: a limit, or a network file system?";
+        where = "; disk latencies do not explain it: an I/O limit or a network file system?";
     }
-    ctx_report(ctx, SEVERITY_WARNING, "", &culprit,
-               "%stasks waited for I/O %.0f %% of the time, all of them at once %.0f %%, though no disk is busy%s",
-               cause, some, full, where);
+    ctx_report(
+        ctx, SEVERITY_WARNING, "", &culprit,
+        "%stasks stalled on I/O %.0f %% of the time (PSI some), all tasks %.0f %% (PSI full), but no disk is busy%s",
+        cause, some, full, where);
 }
 
 const struct rule rule_io_pressure = {
     .kind = "io_pressure", .resource = "disk", .pane = "disk", .check = check_io_pressure};
 
-// What an operation may take, in ms, before a person should know. A read or write of the slowest healthy disk takes 10
-// to 20 ms: 100 ms are a queue, a retry or a throttle, 500 ms hurt whatever waits. A flush empties a cache, a discard
-// may run a while by nature.
+// A read or write of the slowest healthy disk takes 10 to 20 ms: 100 ms are a queue, a retry or a throttle, 500 ms hurt
+// every program. A flush empties a cache, and a discard may run for a while.
 struct limit {
     char op;
     const char *verb;
@@ -139,9 +138,9 @@ struct limit {
 static const struct limit limits[] = {
     {'R', "reads", 100, 500}, {'W', "writes", 100, 500}, {'F', "flushes", 500, 2000}, {'D', "discards", 2000, 10000}};
 
-// The quantile that so many I/Os can bear: one slow I/O among few is no finding, but all of few are.
+// One slow I/O among few is no finding, but all of few are.
 static double telling_quantile(uint64_t count, const char **name) {
-    *name = count >= 100 ? "p99" : count >= 10 ? "p90" : "the fastest";
+    *name = count >= 100 ? "p99" : count >= 10 ? "p90" : "min";
     return count >= 100 ? 0.99 : count >= 10 ? 0.9 : 0;
 }
 
@@ -160,8 +159,8 @@ static void check_latency(struct rule_ctx *ctx, const struct hist *hist, double 
         char key[48], cause[128];
         snprintf(key, sizeof(key), "%s %c", text_bytes(device), op[0]);
         struct culprit culprit = io_culprit(ctx, device, cause, sizeof(cause));
-        ctx_report(ctx, severity, key, &culprit, "%s%s of %llu %s on %s took %s (median %s, longest %s)", cause,
-                   quantile, (unsigned long long)hist->count, limits[i].verb, text_bytes(device),
+        ctx_report(ctx, severity, key, &culprit, "%s%s of %llu %s on %s: %s (p50 %s, max %s)", cause, quantile,
+                   (unsigned long long)hist->count, limits[i].verb, text_bytes(device),
                    ctx_format(ctx, UNIT_US, slow_us), ctx_format(ctx, UNIT_US, hist_quantile(hist, 0.5) / divisor),
                    ctx_format(ctx, UNIT_US, (double)hist->max / divisor));
         return;
@@ -172,8 +171,7 @@ static bool is_same_kind(const union cell *a, const union cell *b) {
     return !text_compare(a[0].text, b[0].text) && text_bytes(a[1].text)[0] == text_bytes(b[1].text)[0];
 }
 
-// The histograms of that device and operation with all flags as one; NULL where an earlier one of the set stands for
-// it.
+// The sum of the histograms of that device and operation over all flags; NULL if an earlier histogram stands for them.
 static struct hist *all_flags(const struct hist_set *set, size_t at) {
     const struct hist *list[64];
     const union cell *mine, *keys;

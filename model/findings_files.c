@@ -1,20 +1,20 @@
-// Rules about file systems: no room left for data, or for files.
+// Rules about file systems: no space or no inodes left.
 #include <math.h>
 #include <stdio.h>
 
 #include "model/findings_private.h"
 
-// Of a large disk a share of a few percent is room for weeks; of a small one little is left by nature.
+// A few percent of a large disk last for weeks; a small one has little space anyway.
 #define LITTLE_PCT 2
 #define LITTLE_KIB (2.0 * 1024 * 1024)
-#define SMALL_KIB 16384 // the tmpfs of one file, say: full by nature
+#define SMALL_KIB 16384 // a tmpfs for a single file, for example: always full
 #define NONE_KIB 1024
 
 struct filesystem_columns {
     int mount, device, size, available, inodes, free;
 };
 
-// Of the room, in whatever it counts.
+// For KiB and inodes.
 static bool is_short(double left, double of, double little, double none, enum severity *severity) {
     if (!(of > 0) || isnan(left))
         return false;
@@ -35,7 +35,7 @@ static void check_one(struct rule_ctx *ctx, const struct filesystem_columns *at,
         snprintf(what, sizeof(what), "%s of %s left (%.1f %%)", ctx_format(ctx, UNIT_KIB, available),
                  ctx_format(ctx, UNIT_KIB, size), 100 * available / size);
     else if (is_short(left, inodes, INFINITY, 1, &severity))
-        snprintf(what, sizeof(what), "%.0f of %.0f inodes left, whatever room there is: too many files", left, inodes);
+        snprintf(what, sizeof(what), "%.0f of %.0f inodes left: too many files", left, inodes);
     else
         return;
     struct culprit culprit = {.pid = NAN, .device = device};
@@ -45,12 +45,12 @@ static void check_one(struct rule_ctx *ctx, const struct filesystem_columns *at,
     if (!isnan(top.value)) {
         culprit = top.culprit;
         culprit.device = device;
-        snprintf(cause, sizeof(cause), "; %s makes most of the writes on %s",
-                 culprit_name(&culprit, name, sizeof(name)), text_bytes(device));
+        snprintf(cause, sizeof(cause), "; %s writes most on %s", culprit_name(&culprit, name, sizeof(name)),
+                 text_bytes(device));
     }
     ctx_report(ctx, severity, path_tail(text_bytes(mount), 47), &culprit, "the file system on %s is %sfull: %s%s%s",
                path_tail(text_bytes(mount), 80), severity == SEVERITY_CRITICAL ? "" : "nearly ", what,
-               severity == SEVERITY_CRITICAL ? ", writing to it fails" : "", cause);
+               severity == SEVERITY_CRITICAL ? ", writes fail" : "", cause);
 }
 
 static void check_filesystem_full(struct rule_ctx *ctx) {

@@ -1,5 +1,5 @@
-// Rules about what does not end: I/O in flight on a disk, and a task in an uninterruptible wait. Who is named is who
-// was seen to wait for it, never who happens to do other I/O.
+// Rules about hangs: I/O in flight on a disk that does not complete, and tasks blocked in state D. The culprit is a
+// task known to wait for it, never one that happens to do other I/O.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,13 +8,13 @@
 
 // ---- disks ----
 
-// An I/O takes a second on no healthy disk that does nothing else; five are a hang. While others end it may be one that
-// is passed over, or a discard: that is told later, when the disk's own time-out (30 s) is near or over.
-// A discard of a whole disk may run for a while by nature.
+// No healthy disk needs 1 s for an I/O if it completes nothing else; 5 s are a hang. While others complete, an I/O may
+// be starved by the disk's scheduling, so it is critical only at the SCSI time-out of 30 s. A discard of a whole disk
+// may run for a while.
 #define STOPPED_S 1
 #define STOPPED_CRITICAL_S 5
-#define PASSED_OVER_S 5
-#define PASSED_OVER_CRITICAL_S 30
+#define STARVED_S 5
+#define STARVED_CRITICAL_S 30
 #define DISCARD_S 10
 #define DISCARD_CRITICAL_S 60
 
@@ -23,16 +23,16 @@ static double ended_per_s(const struct table_def *def, const union cell *row) {
                              *const more[] = {IN(devices, discards_per_s), IN(devices, flushes_per_s)};
     double sum = 0;
     for (int i = 0; i < 2; i++) {
-        double other = num_at(row, table_column(def, more[i])); // newer kernels only
+        double other = num_at(row, table_column(def, more[i])); // since Linux 4.18 and 5.5
         sum += num_at(row, table_column(def, least[i])) + (isnan(other) ? 0 : other);
     }
     return sum;
 }
 
-// Of the I/Os in flight on the device.
+// The oldest I/O in flight on a device.
 struct oldest {
-    double age_s; // NAN: not known
-    char op;      // R W F D; 0: not known
+    double age_s; // NAN: unknown
+    char op;      // R W F D; 0: unknown
     struct culprit culprit;
 };
 
@@ -75,13 +75,13 @@ static struct oldest oldest_of(struct rule_ctx *ctx, const struct table_def *def
     return oldest;
 }
 
-// A flush of the disk's cache before or after a write is none that the kernel counts as in flight.
+// The kernel does not count a cache flush before or after a write as in flight.
 bool is_disk_stopped(struct rule_ctx *ctx, const struct table_def *def, const union cell *row) {
     return ended_per_s(def, row) == 0 &&
            (num_at(row, COL(def, devices, in_flight)) >= 1 || oldest_of(ctx, def, row).age_s > 0);
 }
 
-// stopped_s: for so long none has ended; 0: others do.
+// stopped_s: time without a completion on the device; 0: others complete.
 static void check_oldest(struct rule_ctx *ctx, const struct oldest *oldest, double stopped_s, double ended) {
     const char *device = text_bytes(oldest->culprit.device);
     char name[64], whose[80] = "";
@@ -91,21 +91,20 @@ static void check_oldest(struct rule_ctx *ctx, const struct oldest *oldest, doub
                        : oldest->op == 'D' ? "a discard"
                                            : "an I/O";
     bool stopped = stopped_s > 0, discard = oldest->op == 'D';
-    double least_s = discard ? DISCARD_S : stopped ? STOPPED_S : PASSED_OVER_S;
-    double critical_s = discard ? DISCARD_CRITICAL_S : stopped ? STOPPED_CRITICAL_S : PASSED_OVER_CRITICAL_S;
+    double least_s = discard ? DISCARD_S : stopped ? STOPPED_S : STARVED_S;
+    double critical_s = discard ? DISCARD_CRITICAL_S : stopped ? STOPPED_CRITICAL_S : STARVED_CRITICAL_S;
     enum severity severity;
     if (!is_above(oldest->age_s, least_s, critical_s, &severity))
         return;
     if (!isnan(oldest->culprit.pid) || oldest->culprit.comm)
-        snprintf(whose, sizeof(whose), " of %s", culprit_name(&oldest->culprit, name, sizeof(name)));
+        snprintf(whose, sizeof(whose), " by %s", culprit_name(&oldest->culprit, name, sizeof(name)));
     if (!isnan(oldest->culprit.pid) && ctx->n_hung < HOGS_MAX)
         ctx->hung[ctx->n_hung++] = oldest->culprit.pid;
     if (stopped)
-        ctx_report(ctx, severity, device, &oldest->culprit,
-                   "%s: %s%s has not ended for %.1f s; none ended in the last %.1f s", device, what, whose,
-                   oldest->age_s, fmin(stopped_s, oldest->age_s));
+        ctx_report(ctx, severity, device, &oldest->culprit, "%s: %s%s in flight for %.1f s; no completion for %.1f s",
+                   device, what, whose, oldest->age_s, fmin(stopped_s, oldest->age_s));
     else
-        ctx_report(ctx, severity, device, &oldest->culprit, "%s: %s%s has not ended for %.1f s, though %s others/s do",
+        ctx_report(ctx, severity, device, &oldest->culprit, "%s: %s%s in flight for %.1f s while %s others/s complete",
                    device, what, whose, oldest->age_s, ctx_format(ctx, UNIT_PER_S, ended));
 }
 
@@ -122,7 +121,7 @@ static void check_disk_hung(struct rule_ctx *ctx) {
             check_oldest(ctx, &oldest, stopped_s, ended_per_s(def, row));
         else if (is_above(stopped_s, 2 * STOPPED_S, STOPPED_CRITICAL_S, &severity))
             ctx_report(ctx, severity, device, &oldest.culprit,
-                       "%s: %.0f in flight, and none has ended for %.1f s; whose they are is not known", device,
+                       "%s: %.0f I/Os in flight, no completion for %.1f s; submitter unknown", device,
                        num_at(row, COL(def, devices, in_flight)), stopped_s);
     }
 }
@@ -131,8 +130,8 @@ const struct rule rule_disk_hung = {.kind = "disk_hung", .resource = "disk", .pa
 
 // ---- tasks ----
 
-#define STUCK_S 10           // a disk that is slow, but works, lets a task go on at times
-#define STUCK_CRITICAL_S 120 // what the kernel itself warns of (hung_task_timeout_secs)
+#define STUCK_S 10           // with a slow but working disk a task runs now and then
+#define STUCK_CRITICAL_S 120 // the kernel's own hung_task_timeout_secs
 
 struct stuck {
     double longest_s;
@@ -148,7 +147,7 @@ static bool is_hung(const struct rule_ctx *ctx, double pid) {
     return false;
 }
 
-// In state D, and it did not run in the whole interval: one and the same wait.
+// In state D without a context switch in the interval: still the same wait.
 static void stuck_take(struct rule_ctx *ctx, const struct table_def *def, const union cell *row, struct stuck *stuck) {
     struct culprit culprit = {num_at(row, COL(def, tasks, pid)), text_at(row, COL(def, tasks, comm)), NULL};
     int tid = COL(def, tasks, tid), switches = COL(def, tasks, context_switches_per_s);
@@ -172,7 +171,7 @@ static void stuck_take(struct rule_ctx *ctx, const struct table_def *def, const 
     }
 }
 
-// ", for FILE, in FUNCTION", as far as somebody looked that up.
+// ", waiting for FILE, in FUNCTION", as far as the sched collector found out.
 static void waits_for(struct rule_ctx *ctx, double tid, char *out, size_t size) {
     const struct table *table = ctx_table(ctx, IN(tables, sched_stuck));
     const struct table_def *def = table ? table_def(table) : NULL;
@@ -181,11 +180,11 @@ static void waits_for(struct rule_ctx *ctx, double tid, char *out, size_t size) 
     for (const union cell *row; table && (row = table_next(table, &cursor));) {
         const struct text *state = text_at(row, COL(def, sched_stuck, state));
         if (num_at(row, COL(def, sched_stuck, tid)) != tid || !state || text_bytes(state)[0] != 'D')
-            continue; // in a PID namespace the scheduler's numbers are not those of the tasks
+            continue; // in a PID namespace sched_stuck has host TIDs, which do not match
         const struct text *what = text_at(row, COL(def, sched_stuck, waits_for));
         const struct text *where = text_at(row, COL(def, sched_stuck, blocked_in));
-        snprintf(out, size, "%s%s%s%s", what ? ", for " : "", what ? text_bytes(what) : "", where ? ", in " : "",
-                 where ? text_bytes(where) : "");
+        snprintf(out, size, "%s%s%s%s", what ? ", waiting for " : "", what ? text_bytes(what) : "",
+                 where ? ", in " : "", where ? text_bytes(where) : "");
         return;
     }
 }
@@ -207,8 +206,7 @@ static void check_stuck_task(struct rule_ctx *ctx) {
     if (stuck.n > 1)
         snprintf(more, sizeof(more), "; %u more for over %d s", stuck.n - 1, STUCK_S);
     ctx_report(ctx, stuck.longest_s >= STUCK_CRITICAL_S ? SEVERITY_CRITICAL : SEVERITY_WARNING, "", &stuck.culprit,
-               "%s has waited uninterruptibly (state D) for %.0f s without a moment of running%s%s", name,
-               stuck.longest_s, what, more);
+               "%s is uninterruptible (state D) for %.0f s without running%s%s", name, stuck.longest_s, what, more);
 }
 
 const struct rule rule_stuck_task = {

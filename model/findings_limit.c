@@ -1,26 +1,25 @@
-// The rule about limits on CPU time: control groups that their own limit stops, whatever the machine has to spare.
+// The rule about CPU limits: cgroups that their own limit throttles, however idle the machine is.
 #include <math.h>
 #include <stdio.h>
 
 #include "model/findings_private.h"
 #include "model/groups.h"
 
-#define STOPPED_PCT 25    // of the periods; less is a burst that a limit is there to cut
-#define STOPPED_US 100000 // a tenth of a CPU; a short stop in every period costs next to nothing
-#define EXPLAINS_PCT 50   // so often stopped, a group explains that tasks wait for a CPU
-#define LIMITS_TOLD 4     // groups, the most stopped ones; a pod and what is in it stop together
+#define STOPPED_PCT 25    // of the periods; less is a burst, which the limit is meant to cut
+#define STOPPED_US 100000 // per second: a tenth of a CPU; less costs next to nothing
+#define EXPLAINS_PCT 50   // of the periods: this explains cpu_pressure
+#define LIMITS_MAX 4      // the most throttled cgroups; a pod and its containers are throttled together
 
 struct limit_columns {
     int group, limit, pct, us, processes, pid;
 };
 
 struct members {
-    struct culprit culprit; // the only one, or the one that waits most
-    double others;          // NAN: not known
+    struct culprit culprit; // the only process, or the one that waits most
+    double others;          // NAN: unknown
 };
 
-// Of a group with more than one process, from the tasks that are known with a group: a task's group is that of the
-// limit, or one below it. What a task waits for a CPU has the time for which its group is stopped.
+// The tasks in the cgroup and below. Run-queue time includes the time for which the cgroup is throttled.
 static struct members limited_tasks(struct rule_ctx *ctx, const struct text *group, double processes, double only) {
     const struct table *table = frame_table(ctx->frame, IN(tables, tasks));
     struct members found = {.culprit.pid = only, .others = NAN};
@@ -45,7 +44,7 @@ static struct members limited_tasks(struct rule_ctx *ctx, const struct text *gro
         }
     }
     if (isnan(only) && !isnan(found.culprit.pid))
-        found.others = fmax(fmax(count, processes) - 1, 0); // processes: of the group itself only
+        found.others = fmax(fmax(count, processes) - 1, 0); // `processes` excludes child cgroups
     return found;
 }
 
@@ -53,25 +52,24 @@ static void report_limit(struct rule_ctx *ctx, const struct limit_columns *at, c
     const struct text *group = text_at(row, at->group);
     double processes = num_at(row, at->processes);
     struct members members = limited_tasks(ctx, group, processes, num_at(row, at->pid));
-    char cause[128] = "the group", name[64], others[48] = "";
+    char cause[128] = "cgroup", name[64], others[48] = "";
     if (members.others > 0)
         snprintf(others, sizeof(others), " and %.0f other%s", members.others, members.others > 1 ? "s" : "");
     if (!isnan(members.culprit.pid))
-        snprintf(cause, sizeof(cause), "%s%s in the group", culprit_name(&members.culprit, name, sizeof(name)), others);
+        snprintf(cause, sizeof(cause), "%s%s in cgroup", culprit_name(&members.culprit, name, sizeof(name)), others);
     else if (processes > 1)
-        snprintf(cause, sizeof(cause), "%.0f processes in the group", processes);
+        snprintf(cause, sizeof(cause), "%.0f processes in cgroup", processes);
     ctx_report(ctx, SEVERITY_WARNING, path_tail(text_bytes(group), 47), &members.culprit,
-               "%s %s: held to the group's limit of %.0f %% of one CPU, stopped in %.0f %% of the periods, for %s each "
-               "second",
-               cause, text_bytes(group), num_at(row, at->limit), num_at(row, at->pct),
-               ctx_format(ctx, UNIT_US, num_at(row, at->us)));
+               "%s %s: throttled in %.0f %% of the periods, %s per second, by its limit of %.0f %% of one CPU", cause,
+               text_bytes(group), num_at(row, at->pct), ctx_format(ctx, UNIT_US, num_at(row, at->us)),
+               num_at(row, at->limit));
     if (num_at(row, at->pct) >= EXPLAINS_PCT)
         ctx->cpu_limited = true;
 }
 
 static void check_cpu_limit(struct rule_ctx *ctx) {
     const struct table *table = ctx_table(ctx, IN(tables, cpu_limits));
-    const union cell *worst[LIMITS_TOLD] = {NULL};
+    const union cell *worst[LIMITS_MAX] = {NULL};
     size_t cursor = 0, n = 0;
     if (!table)
         return;
@@ -85,11 +83,11 @@ static void check_cpu_limit(struct rule_ctx *ctx) {
         double us = num_at(row, at.us);
         if (!text_at(row, at.group) || !(num_at(row, at.pct) >= STOPPED_PCT) || !(us >= STOPPED_US))
             continue;
-        size_t i = n < LIMITS_TOLD ? n++ : LIMITS_TOLD;
+        size_t i = n < LIMITS_MAX ? n++ : LIMITS_MAX;
         for (; i && us > num_at(worst[i - 1], at.us); i--)
-            if (i < LIMITS_TOLD)
+            if (i < LIMITS_MAX)
                 worst[i] = worst[i - 1];
-        if (i < LIMITS_TOLD)
+        if (i < LIMITS_MAX)
             worst[i] = row;
     }
     for (size_t i = 0; i < n; i++)

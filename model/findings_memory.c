@@ -1,4 +1,4 @@
-// Rules about memory: OOM kills, little left, pressure, swapping, storms of major faults.
+// Rules about memory: OOM kills, little available, pressure, swapping, major faults.
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -6,21 +6,21 @@
 
 #include "model/findings_private.h"
 
-#define KILLED_MAX 64 // tasks that ended with SIGKILL in one frame; of more, the others are not looked at
+#define KILLED_MAX 64 // tasks killed in one frame that are considered
 
-// "mysqld (pid 12) holds most, 5.1G: ", or "": who it is comes first, for what does not fit is cut off at the end.
+// "mysqld (pid 12) uses most memory, 5.1G: ", or "". The culprit comes first, since the end is cut on a narrow screen.
 static struct culprit rss_culprit(struct rule_ctx *ctx, char *out, size_t size) {
     const struct heaviest *top = &ctx_tasks(ctx)->rss;
     char name[64];
     out[0] = 0;
     if (isnan(top->value))
         return NO_CULPRIT;
-    snprintf(out, size, "%s holds most, %s: ", culprit_name(&top->culprit, name, sizeof(name)),
+    snprintf(out, size, "%s uses most memory, %s: ", culprit_name(&top->culprit, name, sizeof(name)),
              ctx_format(ctx, UNIT_KIB, top->value));
     return top->culprit;
 }
 
-// Who waits for pages from a disk, or else who holds most (or nobody).
+// The task with most major faults; without one, if or_holds, the task with most memory.
 static struct culprit fault_culprit(struct rule_ctx *ctx, bool or_holds, char *out, size_t size) {
     const struct heaviest *top = &ctx_tasks(ctx)->faults;
     char name[64];
@@ -32,7 +32,7 @@ static struct culprit fault_culprit(struct rule_ctx *ctx, bool or_holds, char *o
     return top->culprit;
 }
 
-// The value of the table `memory` in that frame, also when it stood there before.
+// From the single row of `memory`, also of a repeated section.
 static double memory_value(const struct frame *frame, const char *name) {
     const struct table *table = frame ? frame_table(frame, IN(tables, memory)) : NULL;
     size_t cursor = 0;
@@ -40,9 +40,9 @@ static double memory_value(const struct frame *frame, const char *name) {
     return row ? num_at(row, table_column(table_def(table), name)) : NAN;
 }
 
-// The machine had memory, and nobody had to free some of its before getting any: what ran out is what a control group
-// may have. (What a group has to free of its own is not counted there.) False: not known.
-static bool is_group_short(const struct rule_ctx *ctx) {
+// The machine had available memory and did not reclaim any, so a cgroup reached its limit. (Reclaim within a cgroup is
+// not counted there.) False also if unknown.
+static bool is_cgroup_short(const struct rule_ctx *ctx) {
     static const char *const reclaims[] = {IN(memory, allocation_stalls_per_s), IN(memory, kswapd_scans_per_s)};
     const struct frame *frames[] = {ctx->frame, ctx->previous};
     for (size_t i = 0; i < 2; i++) {
@@ -54,40 +54,43 @@ static bool is_group_short(const struct rule_ctx *ctx) {
     return true;
 }
 
-// NULL: it is not there.
 static const struct table *tasks_of(const struct frame *frame) {
     return frame ? frame_table(frame, IN(tables, tasks)) : NULL;
 }
 
 static bool is_sigkill(double exit_code) {
-    return ((unsigned)exit_code & 0x7f) == SIGKILL;
+    return !isnan(exit_code) && ((unsigned)exit_code & 0x7f) == SIGKILL;
 }
 
 struct killed {
-    size_t n; // tasks that a SIGKILL ended
-    // Of these the one that held most before (value: KiB; NAN: not known, and it is the only one); nobody: which one is
-    // not known.
+    size_t n;       // tasks that a SIGKILL ended
+    size_t zombies; // killed zombies that may be older than the frame
+    // The one of n with the largest RSS before (value: KiB; NAN: unknown). Several of unknown RSS: no culprit.
     struct heaviest top;
-    const struct text *group; // its control group, or NULL
-    bool late;                // the kill was told in the frame before
+    const struct text *group; // its cgroup, or NULL
+    bool late;                // the kill was counted in the previous frame
 };
 
-// What a SIGKILL ended in the frame of `now`; before: what stood there in the frame before, or NULL.
+// Tasks killed in the frame of `now`: ended rows, and zombies that had no exit code in `before`, the frame before it
+// (NULL: unknown, so zombies are only counted).
 static struct killed killed_tasks(const struct table *now, const struct table *before) {
     struct killed killed = {.top = {.value = NAN, .culprit = NO_CULPRIT}};
     if (!now)
         return killed;
     const struct table_def *def = table_def(now);
     int pid = COL(def, tasks, pid), exit_code = COL(def, tasks, exit_code), rss = COL(def, tasks, rss_kib);
-    int comm = COL(def, tasks, comm), cgroup = COL(def, tasks, cgroup);
+    int comm = COL(def, tasks, comm), cgroup = COL(def, tasks, cgroup), state = COL(def, tasks, state);
     size_t cursor = 0;
     for (const union cell *row, *old; killed.n < KILLED_MAX && (row = table_next(now, &cursor));) {
-        double code = num_at(row, exit_code);
-        if (isnan(code) || !is_sigkill(code))
+        if (!is_sigkill(num_at(row, exit_code)))
             continue;
         old = before ? task_row(before, num_at(row, pid)) : NULL;
+        if (text_bytes(text_at(row, state))[0] == 'Z' && (!before || (old && !isnan(num_at(old, exit_code))))) {
+            killed.zombies += !before;
+            continue;
+        }
         double kib = old ? num_at(old, rss) : NAN;
-        if (++killed.n > 1 && (!(kib > 0) || kib <= killed.top.value)) // a top of NAN loses to anything
+        if (++killed.n > 1 && (!(kib > 0) || kib <= killed.top.value)) // <= is false for a top of NAN
             continue;
         killed.top.value = kib > 0 ? kib : NAN;
         killed.top.culprit = (struct culprit){num_at(row, pid), text_at(row, comm), NULL};
@@ -100,8 +103,8 @@ static struct killed killed_tasks(const struct table *now, const struct table *b
     return killed;
 }
 
-// The task that held most in the frame before and now holds less than half of it, or is gone. A large one takes its
-// time to let go of its memory: its end may be in a later frame than the kill.
+// The task that used most memory in the previous frame and now uses less than half of that, or is gone. A large task
+// needs time to free its memory: its end may be in a later frame than the kill.
 static struct heaviest shrunk_task(const struct rule_ctx *ctx) {
     struct heaviest top = {.value = NAN, .culprit = NO_CULPRIT};
     const struct table *now = tasks_of(ctx->frame), *before = tasks_of(ctx->previous);
@@ -115,7 +118,7 @@ static struct heaviest shrunk_task(const struct rule_ctx *ctx) {
         if (!(kib > 0) || kib <= top.value)
             continue;
         row = task_row(now, num_at(old, pid));
-        double code = row ? num_at(row, exit_code) : NAN; // one that ended otherwise was not killed
+        double code = row ? num_at(row, exit_code) : NAN; // a task that exited otherwise was not killed
         if (row && ((!isnan(code) && !is_sigkill(code)) || !(num_at(row, rss) < kib / 2)))
             continue;
         top = (struct heaviest){.value = kib, .culprit = {num_at(old, pid), text_at(old, COL(def, tasks, comm)), NULL}};
@@ -123,9 +126,9 @@ static struct heaviest shrunk_task(const struct rule_ctx *ctx) {
     return top;
 }
 
-// How many were killed, and who. The kernel counts a kill before its task ends, and the count and the tasks are not
-// read at one moment: who it was may be told in the frame before or in the one after that. Then what it held is not
-// known, or what was left of it when that was read.
+// How many tasks were killed, and which. The kernel counts a kill before the task ends, and ktop does not read the
+// count and the tasks at the same moment: the end may be in the frame before or after the count. Then the RSS is
+// unknown or partly freed.
 static double oom_killed(const struct rule_ctx *ctx, struct killed *killed) {
     double kills = ctx_series(ctx, IN(series, oom_kills_per_s)) * ctx->interval_s;
     bool counted = kills >= 0.5;
@@ -142,7 +145,7 @@ static double oom_killed(const struct rule_ctx *ctx, struct killed *killed) {
         return kills;
     killed->top.value = NAN;
     killed->late = true;
-    return earlier.n || isnan(killed->top.culprit.pid) ? 0 : kills;
+    return earlier.n || earlier.zombies || isnan(killed->top.culprit.pid) ? 0 : kills;
 }
 
 static void check_oom_kill(struct rule_ctx *ctx) {
@@ -150,36 +153,35 @@ static void check_oom_kill(struct rule_ctx *ctx) {
     double kills = oom_killed(ctx, &killed);
     if (!(kills >= 0.5))
         return;
-    bool group = is_group_short(ctx);
-    char why[256] = "memory ran out";
-    if (group && killed.group && strcmp(text_bytes(killed.group), "/") != 0) // its own limit, or that of one above it
-        snprintf(why, sizeof(why), "control group %s reached a memory limit (the machine itself has memory)",
+    bool group = is_cgroup_short(ctx);
+    char why[256] = "out of memory";
+    if (group && killed.group && strcmp(text_bytes(killed.group), "/") != 0) // its own limit, or that of a parent
+        snprintf(why, sizeof(why), "cgroup %s reached a memory limit (the machine has free memory)",
                  text_bytes(killed.group));
     else if (group)
-        snprintf(why, sizeof(why), "a control group reached its memory limit (the machine itself has memory)");
-    char cause[128] = "", name[64], more[32] = "", held[48] = "";
+        snprintf(why, sizeof(why), "a cgroup reached its memory limit (the machine has free memory)");
+    char cause[128] = "", name[64], more[32] = "", rss[48] = "";
     const struct heaviest shrunk = shrunk_task(ctx);
-    // Of the machine's tasks a large one that lets go of its memory is more likely than one of which nothing is known.
+    // Machine-wide, a large task that freed its memory is more likely the victim than a killed one of unknown RSS.
     if (!isnan(killed.top.culprit.pid) && (killed.late || group || !isnan(killed.top.value) || isnan(shrunk.value))) {
         if (kills >= 1.5)
             snprintf(more, sizeof(more), ", and %.0f more", kills - 1);
         if (!isnan(killed.top.value))
-            snprintf(held, sizeof(held), ", which held %s", ctx_format(ctx, UNIT_KIB, killed.top.value));
-        ctx_report(ctx, SEVERITY_CRITICAL, "", &killed.top.culprit, "the kernel killed %s%s%s: %s",
-                   culprit_name(&killed.top.culprit, name, sizeof(name)), held, more, why);
+            snprintf(rss, sizeof(rss), ", RSS %s", ctx_format(ctx, UNIT_KIB, killed.top.value));
+        ctx_report(ctx, SEVERITY_CRITICAL, "", &killed.top.culprit, "the OOM killer killed %s%s%s: %s",
+                   culprit_name(&killed.top.culprit, name, sizeof(name)), rss, more, why);
         return;
     }
     struct culprit culprit = NO_CULPRIT;
     if (!group && !isnan(shrunk.value)) {
         culprit = shrunk.culprit;
-        snprintf(cause, sizeof(cause), "%s held %s and no longer does: ", culprit_name(&culprit, name, sizeof(name)),
+        snprintf(cause, sizeof(cause), "%s released %s: ", culprit_name(&culprit, name, sizeof(name)),
                  ctx_format(ctx, UNIT_KIB, shrunk.value));
     } else if (!group) {
         culprit = rss_culprit(ctx, cause, sizeof(cause));
-        snprintf(more, sizeof(more), "%s", cause[0] ? " before" : "");
     }
-    ctx_report(ctx, SEVERITY_CRITICAL, "", &culprit, "%s%s%s, the kernel killed %.0f %s (dmesg names it)", cause, why,
-               more, kills, kills < 1.5 ? "process" : "processes");
+    ctx_report(ctx, SEVERITY_CRITICAL, "", &culprit, "%s%s; the OOM killer killed %.0f %s (see dmesg)", cause, why,
+               kills, kills < 1.5 ? "process" : "processes");
 }
 
 const struct rule rule_oom_kill = {
@@ -191,8 +193,8 @@ static void check_memory_low(struct rule_ctx *ctx) {
     if (!(total > 0) || isnan(available))
         return;
     double pct = 100 * available / total;
-    // Below 10 % the page cache shrinks to what is being used; below 4 % reclaim works on every allocation.
-    // MemAvailable counts what can be reclaimed already.
+    // MemAvailable includes reclaimable memory. Below 10 % the page cache shrinks to its working set; below 4 % every
+    // allocation reclaims.
     if (pct >= 10)
         return;
     char cause[128];
@@ -208,21 +210,20 @@ const struct rule rule_memory_low = {
 static void check_memory_pressure(struct rule_ctx *ctx) {
     double full = ctx_series(ctx, IN(series, memory_full_pct)), some = ctx_series(ctx, IN(series, memory_some_pct));
     enum severity severity;
-    // Full: nothing but waiting for memory happens in that share of the time. A twentieth is felt, a quarter is
-    // thrashing. Some: single tasks wait.
+    // Full: all non-idle tasks stall. 5 % is noticeable, 25 % is thrashing. Some: single tasks stall.
     if (!is_above(full, 5, 25, &severity)) {
         if (!(some >= 20))
             return;
         severity = SEVERITY_WARNING;
     }
-    // Who holds most of the machine's memory has no part in a group that is short of its own.
-    bool group = is_group_short(ctx);
+    // The machine's largest task is not the cause in another cgroup that is short of memory.
+    bool group = is_cgroup_short(ctx);
     char cause[128];
     struct culprit culprit = fault_culprit(ctx, !group, cause, sizeof(cause));
-    ctx_report(
-        ctx, severity, "", &culprit, "%stasks waited for memory %.0f %% of the time, all of them at once %.0f %%%s",
-        cause, some, isnan(full) ? 0 : full,
-        group ? ", though the machine had to free none: a control group at its limit? (c in the pane tasks)" : "");
+    ctx_report(ctx, severity, "", &culprit,
+               "%stasks stalled on memory %.0f %% of the time (PSI some), all tasks %.0f %% (PSI full)%s", cause, some,
+               isnan(full) ? 0 : full,
+               group ? "; no machine-wide reclaim: a cgroup at its limit? (c in the tasks pane)" : "");
 }
 
 const struct rule rule_memory_pressure = {
@@ -233,8 +234,8 @@ static void check_swapping(struct rule_ctx *ctx) {
     if (isnan(in) || isnan(out))
         return;
     enum severity severity;
-    // Pages coming back were needed: each is a wait for a disk, so 100 a second hurt somebody and 2000 keep a disk
-    // busy. Pages going out alone hurt less: 1000 a second (4 MB) say that memory is short.
+    // Each page swapped in is a wait for a disk: 100/s slow some task down, 2000/s keep a disk busy. Swapping out alone
+    // hurts less: 1000/s (4 MB/s) mean that memory is short.
     if (!is_above(in, 100, 2000, &severity)) {
         if (out < 1000)
             return;
@@ -242,7 +243,7 @@ static void check_swapping(struct rule_ctx *ctx) {
     }
     char cause[128];
     struct culprit culprit = fault_culprit(ctx, true, cause, sizeof(cause));
-    ctx_report(ctx, severity, "", &culprit, "%s%s pages/s come back from swap and %s pages/s go out", cause,
+    ctx_report(ctx, severity, "", &culprit, "%sswap-in %s pages/s, swap-out %s pages/s", cause,
                ctx_format(ctx, UNIT_PER_S, in), ctx_format(ctx, UNIT_PER_S, out));
 }
 
@@ -251,12 +252,12 @@ const struct rule rule_swapping = {.kind = "swapping", .resource = "memory", .pa
 static void check_major_faults(struct rule_ctx *ctx) {
     double faults = ctx_series(ctx, IN(series, major_faults_per_s));
     enum severity severity;
-    // Each waits for a disk, 0.1 to 10 ms: from 500 a second on tasks are slowed down beyond a start of a program.
+    // Each waits 0.1 to 10 ms for a disk. The start of a program causes fewer than 500/s.
     if (!is_above(faults, 500, 10000, &severity))
         return;
     char cause[128];
     struct culprit culprit = fault_culprit(ctx, true, cause, sizeof(cause));
-    ctx_report(ctx, severity, "", &culprit, "%s%s page faults/s wait for a disk", cause,
+    ctx_report(ctx, severity, "", &culprit, "%s%s major faults/s on the machine", cause,
                ctx_format(ctx, UNIT_PER_S, faults));
 }
 

@@ -4,7 +4,7 @@
 
 #include "model/findings_private.h"
 
-// A value of the one row of the table tcp, or udp.
+// From the single row of the table.
 static double row_value(const struct rule_ctx *ctx, const char *of, const char *name) {
     const struct table *table = ctx_table(ctx, of);
     size_t cursor = 0;
@@ -25,11 +25,11 @@ static void check_tcp_retransmits(struct rule_ctx *ctx) {
     if (isnan(pct) && sent > 0)
         pct = 100 * again / sent;
     enum severity severity;
-    // Ten a second at least, or one lost segment on a quiet machine would be a high share. From 1 % on the throughput
-    // of a long path collapses; from 10 % on every connection stalls.
+    // At least 10/s, or one lost segment on a quiet machine would be a high share. From 1 % on throughput collapses on
+    // long paths; from 10 % on every connection stalls.
     if (!(again >= 10) || !is_above(pct, 1, 10, &severity))
         return;
-    ctx_report(ctx, severity, "", &NO_CULPRIT, "%s TCP segments/s are sent again, %.1f %% of what is sent",
+    ctx_report(ctx, severity, "", &NO_CULPRIT, "%s TCP segments/s retransmitted, %.1f %% of those sent",
                ctx_format(ctx, UNIT_PER_S, again), fmin(pct, 100));
 }
 
@@ -41,12 +41,10 @@ static void check_listen_drops(struct rule_ctx *ctx) {
            overflows = tcp_value(ctx, IN(tcp, listen_overflows_per_s));
     double rate = fmax(drops, overflows); // an overflow is a drop as well
     enum severity severity;
-    // Each is a client that waits a second or more for its next try: even one a second is a server that does not keep
-    // up with accept().
+    // Each is a client that retries after a second or more: even 1/s means that accept() does not keep up.
     if (is_above(rate, 1, 100, &severity))
         ctx_report(ctx, severity, "", &NO_CULPRIT,
-                   "%s new TCP connections/s are dropped because a listening program does not accept them in time "
-                   "(ss -ltn shows whose queue is full)",
+                   "%s TCP connections/s dropped: a listener does not accept() in time (ss -ltn shows the full queue)",
                    ctx_format(ctx, UNIT_PER_S, rate));
 }
 
@@ -56,13 +54,11 @@ const struct rule rule_listen_drops = {
 static void check_tcp_resets(struct rule_ctx *ctx) {
     double in = tcp_value(ctx, IN(tcp, resets_in_per_s)), out = tcp_value(ctx, IN(tcp, resets_out_per_s));
     double rate = fmax(in, out);
-    // Scanners and impatient clients make a few all the time; a hundred a second are a service that refuses or is cut
-    // off.
+    // Scanners and impatient clients cause a few all the time; 100/s mean that a service refuses or is cut off.
     if (rate >= 100)
         ctx_report(ctx, SEVERITY_WARNING, "", &NO_CULPRIT,
-                   "TCP connections are reset: %s/s by this machine, %s/s by others. No source here says whose: "
-                   "`perf trace -e tcp:tcp_%s_reset` shows the addresses and ports of each, `ss -tlnp` who listens "
-                   "there",
+                   "TCP resets: %s/s sent, %s/s received; `perf trace -e tcp:tcp_%s_reset` shows addresses and ports, "
+                   "`ss -tlnp` the listeners",
                    ctx_format(ctx, UNIT_PER_S, out), ctx_format(ctx, UNIT_PER_S, in), out >= in ? "send" : "receive");
 }
 
@@ -73,11 +69,11 @@ static void check_udp_drops(struct rule_ctx *ctx) {
     double drops = row_value(ctx, IN(tables, udp), IN(udp, receive_buffer_errors_per_s));
     double in = row_value(ctx, IN(tables, udp), IN(udp, datagrams_in_per_s)), pct = 100 * drops / (drops + fmax(0, in));
     enum severity severity;
-    // UDP may lose a few; from ten a second and a hundredth on, names are looked up twice and logs have holes.
+    // UDP may lose a few. From 10/s and 1 % on, DNS look-ups are repeated and logs have gaps.
     if (drops >= 10 && is_above(pct, 1, 10, &severity))
         ctx_report(ctx, severity, "", &NO_CULPRIT,
-                   "%s UDP datagrams/s are dropped because a program does not read them in time, %.0f %% of those "
-                   "that arrive (ss -uanp shows whose Recv-Q is full)",
+                   "%s UDP datagrams/s dropped, %.0f %% of those received: a program does not read in time (ss -uanp "
+                   "shows its Recv-Q)",
                    ctx_format(ctx, UNIT_PER_S, drops), pct);
 }
 
@@ -104,7 +100,7 @@ static void check_interface_errors(struct rule_ctx *ctx) {
         double rx = num_at(row, at.rx), tx = num_at(row, at.tx);
         struct culprit culprit = {NAN, NULL, text_at(row, at.name)};
         enum severity severity;
-        // A healthy link has none for days: one a second is a cable, a duplex mismatch or a driver.
+        // A healthy link has none for days. 1/s: a cable, a duplex mismatch or a driver.
         if (is_above(fmax(rx, tx), 1, 100, &severity))
             ctx_report(ctx, severity, text_bytes(culprit.device), &culprit,
                        "%s has %s receive and %s transmit errors/s", text_bytes(culprit.device),
@@ -129,8 +125,7 @@ static void check_interface_drops(struct rule_ctx *ctx) {
         double pct = packets > 0 ? 100 * drops / packets : NAN;
         struct culprit culprit = {NAN, NULL, text_at(row, at.name)};
         enum severity severity;
-        // Frames of protocols that nobody here speaks are counted as drops too, a few a second on any LAN: it takes ten
-        // a second and a share of the traffic that TCP feels.
+        // Frames of unknown protocols count as drops too, a few per second on any LAN. 10/s and 0.5 % affect TCP.
         if (drops >= 10 && is_above(pct, 0.5, 10, &severity))
             ctx_report(ctx, severity, text_bytes(culprit.device), &culprit,
                        "%s drops %s received and %s sent packets/s, %.1f %% of its traffic", text_bytes(culprit.device),

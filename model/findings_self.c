@@ -1,4 +1,4 @@
-// Rules about ktop's own sources: what it cannot see is said as plainly as what it sees.
+// Rules about ktop's own collectors: what is missing from the data.
 #include <math.h>
 #include <stdio.h>
 
@@ -12,8 +12,8 @@ static void check_lost_events(struct rule_ctx *ctx) {
         unsigned long long n = lost, of = lost + seen;
         if (lost)
             ctx_report(ctx, SEVERITY_WARNING, section_collector(section), &NO_CULPRIT,
-                       "the kernel lost %llu of %llu events of the %s collector: its counts are too low", n, of,
-                       section_collector(section));
+                       "collector %s: %llu of %llu events lost, its counts are too low", section_collector(section), n,
+                       of);
     }
 }
 
@@ -26,10 +26,10 @@ static void check_collector_stale(struct rule_ctx *ctx) {
         double age_s = (double)frame->stale_ns[i] / 1e9;
         if (age_s <= 0)
             continue;
-        // Ten seconds are no hiccup of a busy machine any more: a read in the kernel hangs.
+        // After 10 s it is not the load of the machine: a read in the kernel blocks.
         ctx_report(ctx, age_s >= 10 ? SEVERITY_WARNING : SEVERITY_INFO, section_collector(frame->sections[i]),
-                   &NO_CULPRIT, "the %s collector does not answer: what it shows is %.1f s old",
-                   section_collector(frame->sections[i]), age_s);
+                   &NO_CULPRIT, "collector %s is stale: its data is %.1f s old", section_collector(frame->sections[i]),
+                   age_s);
     }
 }
 
@@ -42,8 +42,8 @@ static void check_collector_unavailable(struct rule_ctx *ctx) {
         const struct section *section = frame->sections[i];
         if (section_state(section) != SECTION_UNAVAILABLE)
             continue;
-        const char *reason = section_notes(section) ? section_note_at(section, 0)->text : "no reason is known";
-        ctx_report(ctx, SEVERITY_INFO, section_collector(section), &NO_CULPRIT, "the %s collector cannot work here: %s",
+        const char *reason = section_notes(section) ? section_note_at(section, 0)->text : "unknown reason";
+        ctx_report(ctx, SEVERITY_INFO, section_collector(section), &NO_CULPRIT, "collector %s unavailable: %s",
                    section_collector(section), reason);
     }
 }

@@ -1,4 +1,4 @@
-// Rules about tasks: stuck ones, zombies, storms of new ones.
+// Rules about tasks: blocked tasks, zombies, fork storms.
 #include <math.h>
 #include <stdio.h>
 
@@ -10,22 +10,22 @@ static void check_blocked_tasks(struct rule_ctx *ctx) {
         blocked = ctx_series(ctx, IN(series, procs_blocked));
     double cpus = ctx->cpus >= 1 ? ctx->cpus : 1;
     enum severity severity;
-    // A few wait for a disk at any moment; as many as two per CPU (and 4 at least), frame after frame, wait for
-    // something that does not keep up. Eight per CPU (and 32): it hangs.
+    // A few tasks wait for a disk at any moment. Two per CPU (at least 4) in every frame: something does not keep up.
+    // Eight per CPU (at least 32): it hangs.
     if (!is_above(blocked, fmax(4, 2 * cpus), fmax(32, 8 * cpus), &severity))
         return;
     const struct heaviest *top = &ctx_tasks(ctx)->uninterruptible;
     char name[64];
-    // Who has waited longest is nearest to what they all wait for. A wait that began in this interval tells nothing.
+    // The task that has waited longest is nearest to the cause. A wait that began in this interval says nothing.
     if (ctx->longest_blocked_s > ctx->interval_s * 1.5)
         ctx_report(ctx, severity, "", &ctx->longest_blocked,
-                   "%s for %.0f s, the longest, and %.0f more tasks wait uninterruptibly (state D)",
+                   "%s (longest, %.0f s) and %.0f more tasks are uninterruptible (state D)",
                    culprit_name(&ctx->longest_blocked, name, sizeof(name)), ctx->longest_blocked_s,
                    fmax(0, blocked - 1));
     else if (isnan(top->value))
-        ctx_report(ctx, severity, "", &NO_CULPRIT, "%.0f tasks wait uninterruptibly (state D)", blocked);
+        ctx_report(ctx, severity, "", &NO_CULPRIT, "%.0f tasks are uninterruptible (state D)", blocked);
     else
-        ctx_report(ctx, severity, "", &top->culprit, "%s and %.0f more tasks wait uninterruptibly (state D)",
+        ctx_report(ctx, severity, "", &top->culprit, "%s and %.0f more tasks are uninterruptible (state D)",
                    culprit_name(&top->culprit, name, sizeof(name)), fmax(0, blocked - 1));
 }
 
@@ -34,18 +34,17 @@ const struct rule rule_blocked_tasks = {
 
 static void check_zombies(struct rule_ctx *ctx) {
     double zombies = ctx_series(ctx, IN(series, tasks_zombie));
-    // A zombie costs a PID and nothing else; ten that nobody fetches are a bug worth to know, hundreds will run out of
-    // PIDs one day.
+    // A zombie costs only a PID. Ten that are not reaped are a bug worth knowing; hundreds may exhaust the PIDs.
     if (!(zombies >= 10))
         return;
     const struct heaviest *parent = &ctx_tasks(ctx)->zombies;
     char cause[128] = "", name[64];
     if (!isnan(parent->value))
         snprintf(cause, sizeof(cause),
-                 "%s does not wait for %.0f of its children: ", culprit_name(&parent->culprit, name, sizeof(name)),
+                 "%s has not reaped %.0f of its children: ", culprit_name(&parent->culprit, name, sizeof(name)),
                  parent->value);
-    ctx_report(ctx, zombies >= 200 ? SEVERITY_WARNING : SEVERITY_INFO, "", &parent->culprit,
-               "%s%.0f ended processes are zombies", cause, zombies);
+    ctx_report(ctx, zombies >= 200 ? SEVERITY_WARNING : SEVERITY_INFO, "", &parent->culprit, "%s%.0f zombie processes",
+               cause, zombies);
 }
 
 const struct rule rule_zombies = {.kind = "zombies", .resource = "process", .pane = "tasks", .check = check_zombies};
@@ -53,21 +52,19 @@ const struct rule rule_zombies = {.kind = "zombies", .resource = "process", .pan
 static void check_fork_storm(struct rule_ctx *ctx) {
     double forks = ctx_series(ctx, IN(series, forks_per_s));
     enum severity severity;
-    // A fork and its end cost about a millisecond of CPU in all: 300 a second are a third of a CPU, and more than a
-    // build on a small machine makes; 3000 keep several CPUs busy.
+    // A fork and exit cost about 1 ms of CPU: 300/s use a third of a CPU, more than a build on a small machine does.
     if (!is_above(forks, 300, 3000, &severity))
         return;
     const struct heaviest *parent = &ctx_tasks(ctx)->ended;
     char cause[160] = "", name[64];
     struct culprit culprit = NO_CULPRIT;
-    // The parent must have made a good share of what ended, or it is just one of many.
+    // Otherwise the parent is just one of many.
     if (!isnan(parent->value) && parent->value >= 10) {
         culprit = parent->culprit;
-        snprintf(cause, sizeof(cause),
-                 "%s is the parent of %.0f that ended in this interval: ", culprit_name(&culprit, name, sizeof(name)),
-                 parent->value);
+        snprintf(cause, sizeof(cause), "%s is the parent of %.0f tasks that exited in this interval: ",
+                 culprit_name(&culprit, name, sizeof(name)), parent->value);
     }
-    ctx_report(ctx, severity, "", &culprit, "%s%.0f processes and threads are created a second", cause, forks);
+    ctx_report(ctx, severity, "", &culprit, "%s%.0f processes and threads created per second", cause, forks);
 }
 
 const struct rule rule_fork_storm = {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# needs: root, cgroup memory controller (v1 or v2); a process killed at its group's limit is told of, and the machine's largest process is not blamed
-"""A group that may have 48 MiB, in which a process takes 32, and then more than it may have; beside it a process that holds far more than that,
-outside of the group. The finding must be the group's."""
+# needs: root, cgroup memory controller (v1 or v2); a process killed at its cgroup's limit is named, and the machine's largest process is not blamed
+"""A cgroup limited to 48 MiB in which a process allocates until it is killed; beside it a process outside of the cgroup that uses far more. The finding
+must name the cgroup and the killed process, also if its parent leaves it as a zombie."""
 from disks import *
 
 HOLDER = """
@@ -40,6 +40,29 @@ def holder(mib, then, path=None):
     return process
 
 
+def zombie_is_named():
+    """The killed process is not reaped until the finding has been read."""
+    path = group()
+    small = holder(HELD_MIB, "grow", path)
+    ktop = subprocess.Popen([KTOP, "--batch", "--pane", "triage", "--format", "json", "-d", "0.5"], stdout=subprocess.PIPE, text=True)
+    undo.append(lambda: (ktop.terminate(), ktop.wait()))
+    for _ in range(3):
+        ktop.stdout.readline()
+    small.stdin.write("\n")
+    small.stdin.flush()
+    deadline = time.monotonic() + 30
+    while open(f"/proc/{small.pid}/stat").read().rsplit(")", 1)[1].split()[0] != "Z" and time.monotonic() < deadline:
+        time.sleep(0.02)
+    found = []
+    for _ in range(6):  # the culprit may follow a frame after the count
+        frame = json.loads(ktop.stdout.readline())
+        found = [f for f in frame["tables"]["findings"] if f["kind"] == "oom_kill"] or found
+        if found and found[0]["culprit_pid"]:
+            break
+    check(found and found[0]["culprit_pid"] == small.pid, f"the killed zombie {small.pid} is named: {found[0]['evidence'] if found else found}")
+    check(small.wait(30) == -signal.SIGKILL, "it was killed")
+
+
 def main():
     need()
     if "oom_kill " not in read("/proc/vmstat"):
@@ -62,10 +85,13 @@ def main():
             break
     if not check(len(found) == 1, f"the kill is found: {len(found)}"):
         return
-    told = found[0]
-    check(told["severity"] == "critical" and told["resource"] == "memory" and "control group" in told["evidence"], told["evidence"])
-    check(told["culprit_pid"] in (small.pid, None) and told["culprit_pid"] != large.pid, f"{told['culprit_pid']} is blamed: killed {small.pid}, largest {large.pid}")
-    check(os.path.basename(path) in told["evidence"], f"the group is named: {os.path.basename(path)}")
+    oom = found[0]
+    check(oom["severity"] == "critical" and oom["resource"] == "memory" and "cgroup" in oom["evidence"], oom["evidence"])
+    check(oom["culprit_pid"] in (small.pid, None) and oom["culprit_pid"] != large.pid, f"{oom['culprit_pid']} is the culprit: killed {small.pid}, largest {large.pid}")
+    check(os.path.basename(path) in oom["evidence"], f"the cgroup is named: {os.path.basename(path)}")
+    ktop.terminate()
+    ktop.wait()
+    zombie_is_named()
 
 
 ending(main)

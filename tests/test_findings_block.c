@@ -118,8 +118,9 @@ static void errors(void **state) {
         .errors = {"device=sda|op=R|error=ENODATA|errors_per_s=2|sector=123456",
                    "device=sda|op=W|error=EIO|errors_per_s=1|sector=9", "device=sdb|op=R|error=EIO|errors_per_s=0"},
     };
-    assert_string_equal(told(&scene), "warning disk_errors: 3 I/Os failed on sda in 1.0 s with ENODATA (medium error), "
-                                      "the last at sector 123456\n");
+    assert_string_equal(
+        told(&scene),
+        "warning disk_errors: 3 I/Os failed on sda in 1.0 s with ENODATA (medium error), the last at sector 123456\n");
     // Without the table the device's own last one; an error that nobody explains.
     scene = (struct scene){.blocks = {"device=sda|errors_per_s=1|last_error=EXDEV|last_error_sector=77"}};
     assert_string_equal(told(&scene), "warning disk_errors: 1 I/O failed on sda in 1.0 s with EXDEV at sector 77\n");
@@ -139,11 +140,12 @@ static void errors(void **state) {
 static void timeouts(void **state) {
     (void)state;
     struct scene scene = {.blocks = {"device=sda|errors_per_s=0|timeouts_per_s=2|requeues_per_s=4"}};
-    assert_string_equal(told(&scene), "critical disk_timeouts: 2 I/Os on sda timed out in 1.0 s, requeued/s: 4.0\n");
+    assert_string_equal(told(&scene), "critical disk_timeouts: 2 I/Os on sda timed out in 1.0 s; requeues/s: 4.0\n");
     scene = (struct scene){.blocks = {"device=sda|errors_per_s=0|timeouts_per_s=0|requeues_per_s=40"},
                            .devices = {"device=sda|reads_per_s=3|writes_per_s=0"}};
-    assert_string_equal(told(&scene), "warning disk_timeouts: sda sends 40 requests/s back to the queue, more than it "
-                                      "completes: it is retried or refuses work\n");
+    assert_string_equal(
+        told(&scene),
+        "warning disk_timeouts: sda requeues 40 requests/s, more than it completes: retries, or it rejects requests\n");
     // A full queue on a fast disk.
     scene.devices[0] = "device=sda|reads_per_s=30000|writes_per_s=0";
     assert_string_equal(told(&scene), "");
@@ -158,8 +160,8 @@ static void throttled(void **state) {
         .queue = {{"vda", "R", 20, 2}, {"vda", "RA", 10, 2}},
         .total = {{"vda", "R", 20, 45000}, {"vda", "RA", 10, 45000}},
     };
-    assert_string_equal(told(&scene), "warning io_throttled: reads on vda wait 45.0ms before they are issued, the disk "
-                                      "takes 45us: throttled, or the queue is full\n");
+    assert_string_equal(told(&scene), "warning io_throttled: reads on vda wait 45.0ms before issue, disk latency 45us: "
+                                      "throttled, or the queue is full\n");
     // One group of the disk.
     struct scene group = {
         .groups = {"cgroup=/a|device=vda|op=R|ios_per_s=9000|latency_us=43|total_us=50",
@@ -169,7 +171,7 @@ static void throttled(void **state) {
         .total = {{"vda", "R", 8978, 50}, {"vda", "R", 22, 45000}},
     };
     char *text = told(&group);
-    assert_non_null(strstr(text, "warning io_throttled: reads of the group /b on vda wait 4"));
+    assert_non_null(strstr(text, "warning io_throttled: reads of cgroup /b on vda wait 4"));
     assert_null(strstr(text, "/a"));
     // Too few; a disk that is slow itself; a queue that any busy disk has; waiting in the scheduler's queue; a device
     // without requests, whose I/Os have the same time by both measures.
@@ -187,20 +189,18 @@ static void throttled(void **state) {
         assert_string_equal(told(&healthy[i]), "");
 }
 
-// What a group does under its limit is nothing to tell; at the limit it is, of each of its limits.
+// I/O below a limit is no finding; I/O at a limit is one, for each limit.
 static void held_to_a_limit(void **state) {
     (void)state;
-    struct scene held = {
-        .limits = {"cgroup=/b|device=vda|reads_per_s=18|read_limit_per_s=20|writes_per_s=500|write_bytes_per_s=1048576|"
-                   "write_limit_bytes_per_s=1048576",
-                   "cgroup=/c|device=vdb|writes_per_s=10|write_limit_per_s=10|io_wait_pct=97",
-                   "cgroup=/d|device=vda|reads_per_s=10|read_limit_per_s=20|io_wait_pct=50"}};
+    struct scene held = {.limits = {"cgroup=/b|device=vda|reads_per_s=18|read_limit_per_s=20|writes_per_s=500|"
+                                    "write_bytes_per_s=1048576|write_limit_bytes_per_s=1048576",
+                                    "cgroup=/c|device=vdb|writes_per_s=10|write_limit_per_s=10|io_wait_pct=97",
+                                    "cgroup=/d|device=vda|reads_per_s=10|read_limit_per_s=20|io_wait_pct=50"}};
     char *text = told(&held);
-    assert_non_null(strstr(text, "warning io_throttled: the group /b is held to its limit on vda: 18 of 20 reads/s. "));
-    assert_non_null(strstr(text, "the group /b is held to its limit on vda: 1.0M of 1.0M written per second. "));
-    assert_non_null(strstr(text,
-                           "the group /c is held to its limit on vdb: 10 of 10 writes/s, and its tasks waited for "
-                           "I/O 97 % of the time. "));
+    assert_non_null(strstr(text, "warning io_throttled: cgroup /b is at its I/O limit on vda: 18 of 20 reads/s; "));
+    assert_non_null(strstr(text, "cgroup /b is at its I/O limit on vda: 1.0M of 1.0M written/s; "));
+    assert_non_null(strstr(
+        text, "cgroup /c is at its I/O limit on vdb: 10 of 10 writes/s, tasks stalled on I/O 97 % of the time; "));
     assert_null(strstr(text, "/d"));
     struct scene idle = {.limits = {"cgroup=/b|device=vda|reads_per_s=0|read_limit_per_s=0"}};
     assert_string_equal(told(&idle), "");
@@ -211,8 +211,8 @@ static void held_to_a_limit(void **state) {
                          .groups = {POD "3|device=vda|op=R|ios_per_s=50|latency_us=43|total_us=45000",
                                     POD "4|device=vda|op=R|ios_per_s=50|latency_us=43|total_us=45000"}};
     text = told(&pods);
-    assert_non_null(strstr(text, "pod1 is held to its limit"));
-    assert_non_null(strstr(text, "pod2 is held to its limit"));
+    assert_non_null(strstr(text, "pod1 is at its I/O limit"));
+    assert_non_null(strstr(text, "pod2 is at its I/O limit"));
     assert_non_null(strstr(text, "pod3 on vda wait"));
     assert_non_null(strstr(text, "pod4 on vda wait"));
 }

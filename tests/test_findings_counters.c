@@ -93,8 +93,8 @@ static void throttled(void **state) {
     const struct scene slow = {
         .n = 4, .busy_pct = 75, .cpus = {{2, 0.4, NULL}, {1, 0.5, NULL}, {5, 0.45, NULL}, {95, 0.3, NULL}}};
     assert_string_equal(always(slow, "cpu_throttled"),
-                        "warning: 3 of 3 busy CPUs run at 1.1GHz, 45 % of the frequency they are sold with: heat, a "
-                        "power limit, or a limit set by hand");
+                        "warning: 3 of 3 busy CPUs run at 1.1GHz, 45 % of base frequency: thermal throttling, a power "
+                        "limit, or a frequency cap");
     // A moment of it is not told.
     struct scene fast = slow;
     for (int i = 0; i < 4; i++)
@@ -131,16 +131,13 @@ static const struct scene waits = {
 
 static void memory_bound(void **state) {
     (void)state;
-    assert_string_equal(
-        always(waits, "memory_bound"),
-        "info: mcf (pid 77) does most: the CPUs wait for memory: 3 of 3 that work are memory-bound, 0.31 instructions "
-        "a cycle, 28 cache misses per 1,000 instructions");
+    assert_string_equal(always(waits, "memory_bound"),
+                        "info: mcf (pid 77) uses most CPU time: 3 of 3 active CPUs are memory-bound: IPC 0.31, 28 "
+                        "cache misses per 1,000 instructions");
     struct scene nobody = waits;
     nobody.task = NULL;
-    assert_string_equal(
-        always(nobody, "memory_bound"),
-        "info: the CPUs wait for memory: 3 of 3 that work are memory-bound, 0.31 instructions a cycle, 28 "
-        "cache misses per 1,000 instructions");
+    assert_string_equal(always(nobody, "memory_bound"),
+                        "info: 3 of 3 active CPUs are memory-bound: IPC 0.31, 28 cache misses per 1,000 instructions");
     struct scene good = waits;
     good.ipc = 2;
     struct scene passing[] = {good, good, waits, waits};

@@ -98,12 +98,12 @@ static void blames(const char *kind, double pid, const char *words) {
 
 static void cpu_of_a_crowd(void **state) {
     (void)state;
-    blames("cpu_saturated", 1150, "200 tasks named worker use 240 % of one CPU, most of it worker (pid 1150)");
+    blames("cpu_saturated", 1150, "200 tasks named worker use 240 % of one CPU, most of it by worker (pid 1150)");
 }
 
 static void disk_of_a_crowd(void **state) {
     (void)state;
-    blames("disk_saturated", 4242, "hog (pid 4242) makes most of the I/O");
+    blames("disk_saturated", 4242, "hog (pid 4242) does most of the I/O");
 }
 
 static void zombies_of_a_crowd(void **state) {

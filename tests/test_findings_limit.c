@@ -71,9 +71,8 @@ static void one_process(void **state) {
         .pressure = 80,
         .limits = {"cgroup=/quota" HELD "|processes=1|pid=12"},
         .tasks = {"pid=3|tid=3|comm=other|cpu_pct=80|cgroup=/", "pid=12|tid=12|comm=burn|cpu_pct=20|cgroup=/"}};
-    assert_string_equal(told(&scene),
-                        "warning cpu_limit sched: burn (pid 12) in the group /quota: held to the group's limit of 20 % "
-                        "of one CPU, stopped in 100 % of the periods, for 790ms each second\n");
+    assert_string_equal(told(&scene), "warning cpu_limit sched: burn (pid 12) in cgroup /quota: throttled in 100 % of "
+                                      "the periods, 790ms per second, by its limit of 20 % of one CPU\n");
     assert_string_equal(culprit, "12 burn");
 }
 
@@ -88,21 +87,21 @@ static void several_processes(void **state) {
                                     "pid=3|tid=6|comm=c2|run_queue_us=600000|cgroup=/pod/main",
                                     "pid=4|tid=4|comm=d|run_queue_us=990000",
                                     "pid=5|tid=5|comm=e|run_queue_us=10|state=X|cgroup=/pod"}};
-    assert_non_null(strstr(told(&scene), "cpu_limit sched: c (pid 3) and 1 other in the group /pod: held"));
+    assert_non_null(strstr(told(&scene), "cpu_limit sched: c (pid 3) and 1 other in cgroup /pod: throttled"));
     assert_string_equal(culprit, "3 c");
     // More than the tasks that are looked at.
     scene.limits[0] = "cgroup=/pod" HELD "|processes=5";
-    assert_non_null(strstr(told(&scene), "cpu_limit sched: c (pid 3) and 4 others in the group /pod: held"));
-    // Who waits is not known: nobody, rather than somebody.
+    assert_non_null(strstr(told(&scene), "cpu_limit sched: c (pid 3) and 4 others in cgroup /pod: throttled"));
+    // The waiting process is unknown: no culprit rather than a wrong one.
     scene.limits[0] = "cgroup=/x" HELD "|processes=5";
-    assert_non_null(strstr(told(&scene), "cpu_limit sched: 5 processes in the group /x: held"));
+    assert_non_null(strstr(told(&scene), "cpu_limit sched: 5 processes in cgroup /x: throttled"));
     assert_string_equal(culprit, "nan -");
     scene.limits[0] = "cgroup=/x" HELD;
-    assert_non_null(strstr(told(&scene), "cpu_limit sched: the group /x: held"));
+    assert_non_null(strstr(told(&scene), "cpu_limit sched: cgroup /x: throttled"));
     // A whole container's group is its root.
     scene.limits[0] = "cgroup=/" HELD "|processes=5";
     scene.tasks[4] = NULL;
-    assert_non_null(strstr(told(&scene), "cpu_limit sched: a (pid 1) and 4 others in the group /: held"));
+    assert_non_null(strstr(told(&scene), "cpu_limit sched: a (pid 1) and 4 others in cgroup /: throttled"));
 }
 
 static void no_harm(void **state) {
@@ -125,7 +124,7 @@ static void many_groups(void **state) {
     const char *text = told(&scene);
     for (int i = 1; i <= 5; i++) {
         char name[16];
-        snprintf(name, sizeof(name), "pod%d: held", i);
+        snprintf(name, sizeof(name), "pod%d: throttled", i);
         assert_int_equal(strstr(text, name) != NULL, i != 1);
     }
 }
@@ -134,9 +133,8 @@ static void many_groups(void **state) {
 static void pressure_is_explained(void **state) {
     (void)state;
     struct scene scene = {.pressure = 80, .tasks = {"pid=12|comm=burn|cpu_pct=90"}};
-    assert_string_equal(told(&scene),
-                        "warning cpu_pressure tasks: burn (pid 12) uses 90 % of one CPU: tasks waited for a "
-                        "CPU 80 % of the time although only 1.0 of 2 CPUs were busy (pinned tasks?)\n");
+    assert_string_equal(told(&scene), "warning cpu_pressure tasks: burn (pid 12) uses 90 % of one CPU: tasks stalled "
+                                      "on CPU 80 % of the time with only 1.0 of 2 CPUs busy (pinned tasks?)\n");
     scene.no_limits = true;
     assert_non_null(strstr(told(&scene), "(pinned tasks or a CPU limit?)"));
     scene.no_limits = false;

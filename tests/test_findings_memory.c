@@ -79,25 +79,22 @@ static void who_was_killed(void **state) {
                          .tasks = {DATABASE, "pid=7|comm=worker|state=X|rss_kib=0|ended_s=1|exit_code=9",
                                    "pid=8|comm=sh|state=X|rss_kib=0|ended_s=1|exit_code=9",
                                    "pid=9|comm=big|state=X|rss_kib=0|ended_s=1|exit_code=256"}};
-    assert_string_equal(told(&before, &now),
-                        "7 worker: the kernel killed worker (pid 7), which held 200M: a control group reached its "
-                        "memory limit (the machine itself has memory)");
+    assert_string_equal(told(&before, &now), "7 worker: the OOM killer killed worker (pid 7), RSS 200M: a cgroup "
+                                             "reached its memory limit (the machine has free memory)");
     // Its group is said, as it was before; the one at the root has no limit of its own.
     before.tasks[1] = "pid=7|comm=worker|rss_kib=204800|cgroup=/shop/db";
-    assert_string_equal(told(&before, &now),
-                        "7 worker: the kernel killed worker (pid 7), which held 200M: control group /shop/db reached a "
-                        "memory limit (the machine itself has memory)");
+    assert_string_equal(told(&before, &now), "7 worker: the OOM killer killed worker (pid 7), RSS 200M: cgroup "
+                                             "/shop/db reached a memory limit (the machine has free memory)");
     before.tasks[1] = "pid=7|comm=worker|rss_kib=204800|cgroup=/";
-    assert_non_null(strstr(told(&before, &now), "held 200M: a control group reached its memory limit"));
+    assert_non_null(strstr(told(&before, &now), "RSS 200M: a cgroup reached its memory limit"));
     // When the machine is short, its group is not what ran out.
     before.tasks[1] = "pid=7|comm=worker|rss_kib=204800|cgroup=/shop/db";
     now.memory = SHORT;
-    assert_string_equal(told(&before, &now),
-                        "7 worker: the kernel killed worker (pid 7), which held 200M: memory ran out");
+    assert_string_equal(told(&before, &now), "7 worker: the OOM killer killed worker (pid 7), RSS 200M: out of memory");
     now.kills = 3;
     now.memory = SHORT;
-    assert_string_equal(told(&before, &now), "7 worker: the kernel killed worker (pid 7), which held 200M, and 2 more: "
-                                             "memory ran out");
+    assert_string_equal(told(&before, &now),
+                        "7 worker: the OOM killer killed worker (pid 7), RSS 200M, and 2 more: out of memory");
 }
 
 // Who holds most of the machine's memory is nobody to blame for the limit of a group.
@@ -105,11 +102,11 @@ static void killed_is_not_known(void **state) {
     (void)state;
     struct moment before = {.memory = PLENTY, .tasks = {DATABASE}};
     struct moment now = {.kills = 1, .memory = PLENTY, .tasks = {DATABASE}};
-    assert_string_equal(told(&before, &now), "nan -: a control group reached its memory limit (the machine itself has "
-                                             "memory), the kernel killed 1 process (dmesg names it)");
+    assert_string_equal(told(&before, &now), "nan -: a cgroup reached its memory limit (the machine has free memory); "
+                                             "the OOM killer killed 1 process (see dmesg)");
     // Short a moment ago, or it is not known: the machine.
-    const char *machine = "20 mysqld: mysqld (pid 20) holds most, 5.1G: memory ran out before, the kernel killed 1 "
-                          "process (dmesg names it)";
+    const char *machine =
+        "20 mysqld: mysqld (pid 20) uses most memory, 5.1G: out of memory; the OOM killer killed 1 process (see dmesg)";
     before.memory = SHORT;
     assert_string_equal(told(&before, &now), machine);
     before.memory = PLENTY;
@@ -122,8 +119,8 @@ static void killed_is_not_known(void **state) {
     before.memory = PLENTY "|total_kib=1000000|available_kib=9000";
     assert_string_equal(told(&before, &now), machine);
     // It may still be letting go of its memory, or be gone, and nobody told how it ended.
-    const char *dying = "7 worker: worker (pid 7) held 200M and no longer does: memory ran out, the kernel killed 1 "
-                        "process (dmesg names it)";
+    const char *dying =
+        "7 worker: worker (pid 7) released 200M: out of memory; the OOM killer killed 1 process (see dmesg)";
     before.tasks[1] = "pid=7|comm=worker|rss_kib=204800";
     before.tasks[2] = "pid=8|comm=sh|rss_kib=900";
     now.tasks[1] = "pid=7|comm=worker|rss_kib=100000";
@@ -142,7 +139,7 @@ static void killed_is_not_known(void **state) {
     // What a group's limit costs is not who lost most of all the machine's.
     now.tasks[1] = NULL;
     now.memory = before.memory = PLENTY;
-    assert_non_null(strstr(told(&before, &now), "nan -: a control group reached"));
+    assert_non_null(strstr(told(&before, &now), "nan -: a cgroup reached"));
 }
 
 // The kernel counts a kill before its task ends, and the count and the tasks are not read at one moment.
@@ -156,8 +153,8 @@ static void end_is_told_beside(void **state) {
                                      "pid=7|comm=worker|state=X|rss_kib=0|ended_s=1|exit_code=9|cgroup=/shop/db",
                                      "pid=8|comm=sh|rss_kib=900"}};
     struct moment counted = {.kills = 1, .memory = PLENTY, .tasks = {DATABASE}};
-    const char *who = "7 worker: the kernel killed worker (pid 7): control group /shop/db reached a memory limit (the "
-                      "machine itself has memory)";
+    const char *who = "7 worker: the OOM killer killed worker (pid 7): cgroup /shop/db reached a memory limit (the "
+                      "machine has free memory)";
     // Before.
     assert_string_equal(told(&ended, &counted), who);
     // After: until then nobody is named, then it takes the place of that.
@@ -166,9 +163,9 @@ static void end_is_told_beside(void **state) {
     // Of several nobody knows which one, unless it is known what they held.
     ended.tasks[2] = "pid=8|comm=sh|state=X|rss_kib=0|ended_s=1|exit_code=9";
     assert_string_equal(told(&alive, &ended), who);
-    assert_non_null(strstr(told(&ended, &counted), "nan -: a control group reached"));
+    assert_non_null(strstr(told(&ended, &counted), "nan -: a cgroup reached"));
     alive.tasks[1] = alive.tasks[2] = NULL;
-    assert_non_null(strstr(told(&alive, &ended), "nan -: a control group reached"));
+    assert_non_null(strstr(told(&alive, &ended), "nan -: a cgroup reached"));
     // One was told in time: what is killed later is another matter. So is what ended by itself.
     struct moment killed = ended;
     ended.kills = 1;
@@ -179,28 +176,55 @@ static void end_is_told_beside(void **state) {
     alive.tasks[1] = "pid=7|comm=worker|rss_kib=204800";
     ended.kills = 0;
     ended.tasks[1] = "pid=7|comm=worker|state=X|rss_kib=0|ended_s=1|exit_code=256";
-    assert_non_null(strstr(told(&alive, &ended), "nan -: a control group reached"));
+    assert_non_null(strstr(told(&alive, &ended), "nan -: a cgroup reached"));
+}
+
+// A killed task whose parent does not reap it: the row of a zombie, with its exit code from then on.
+static void killed_and_a_zombie(void **state) {
+    (void)state;
+    struct moment alive = {
+        .memory = PLENTY,
+        .tasks = {DATABASE, "pid=7|comm=worker|state=S|rss_kib=204800|cgroup=/shop/db", "pid=8|comm=sh|rss_kib=900"}};
+    struct moment zombie = {.kills = 1,
+                            .memory = PLENTY,
+                            .tasks = {DATABASE, "pid=7|comm=worker|state=Z|rss_kib=0|exit_code=9|cgroup=/shop/db",
+                                      "pid=8|comm=sh|rss_kib=900"}};
+    assert_string_equal(told(&alive, &zombie), "7 worker: the OOM killer killed worker (pid 7), RSS 200M: cgroup "
+                                               "/shop/db reached a memory limit (the machine has free memory)");
+    // The end shows a frame after the count.
+    alive.kills = 1;
+    zombie.kills = 0;
+    assert_non_null(strstr(told(&alive, &zombie), "7 worker: the OOM killer killed worker (pid 7): cgroup /shop/db"));
+    // An older zombie is not what was killed now.
+    struct moment later = {.kills = 1, .memory = PLENTY, .tasks = {DATABASE, zombie.tasks[1]}};
+    assert_non_null(strstr(told(&zombie, &later), "nan -: a cgroup reached"));
+    later.tasks[2] = "pid=8|comm=sh|state=Z|rss_kib=0|exit_code=9";
+    assert_non_null(strstr(told(&zombie, &later), "8 sh: the OOM killer killed sh (pid 8), RSS 900K: a cgroup"));
+    // A zombie that exited by itself was not killed.
+    alive.kills = 0;
+    zombie.kills = 1;
+    zombie.tasks[1] = "pid=7|comm=worker|state=Z|rss_kib=0|exit_code=256|cgroup=/shop/db";
+    assert_non_null(strstr(told(&alive, &zombie), "nan -: a cgroup reached"));
 }
 
 static void pressure(void **state) {
     (void)state;
     struct moment now = {.some = 62, .full = 11, .memory = SHORT, .tasks = {DATABASE}};
-    assert_string_equal(told(&now, &now), "20 mysqld: mysqld (pid 20) holds most, 5.1G: tasks waited for memory 62 % "
-                                          "of the time, all of them at once 11 %");
+    assert_string_equal(told(&now, &now), "20 mysqld: mysqld (pid 20) uses most memory, 5.1G: tasks stalled on memory "
+                                          "62 % of the time (PSI some), all tasks 11 % (PSI full)");
     now.memory = PLENTY;
     assert_string_equal(told(&now, &now),
-                        "nan -: tasks waited for memory 62 % of the time, all of them at once 11 %, though the machine "
-                        "had to free none: a control group at its limit? (c in the pane tasks)");
+                        "nan -: tasks stalled on memory 62 % of the time (PSI some), all tasks 11 % (PSI full); no "
+                        "machine-wide reclaim: a cgroup at its limit? (c in the tasks pane)");
     // Who waits for pages is somebody to look at in any case.
     now.tasks[1] = "pid=7|comm=worker|major_faults_per_s=812";
-    assert_non_null(strstr(told(&now, &now), "7 worker: worker (pid 7) has 812 major faults/s: tasks waited"));
+    assert_non_null(strstr(told(&now, &now), "7 worker: worker (pid 7) has 812 major faults/s: tasks stalled"));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_was_killed),
-        cmocka_unit_test(killed_is_not_known),
-        cmocka_unit_test(end_is_told_beside),
+        cmocka_unit_test(who_was_killed),     cmocka_unit_test(killed_is_not_known),
+        cmocka_unit_test(end_is_told_beside), cmocka_unit_test(killed_and_a_zombie),
         cmocka_unit_test(pressure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,8 +36,8 @@ static const char *told(const char *udp) {
 static void udp_drops(void **state) {
     (void)state;
     assert_string_equal(told("datagrams_in_per_s=9700|receive_buffer_errors_per_s=300"),
-                        "warning network udp_drops: 300 UDP datagrams/s are dropped because a program does not read "
-                        "them in time, 3 % of those that arrive (ss -uanp shows whose Recv-Q is full)");
+                        "warning network udp_drops: 300 UDP datagrams/s dropped, 3 % of those received: a program does "
+                        "not read in time (ss -uanp shows its Recv-Q)");
     // Also where none at all gets through.
     assert_int_equal(strncmp(told("datagrams_in_per_s=0|receive_buffer_errors_per_s=300"), "critical network", 16), 0);
     assert_string_equal(told("datagrams_in_per_s=9|receive_buffer_errors_per_s=5"), "");

@@ -54,7 +54,7 @@ static struct told pressure(const char *const *rows) {
     return told_of("io_pressure", rows);
 }
 
-#define TASKS "tasks waited for I/O 50 % of the time, all of them at once 43 %, though no disk is busy"
+#define TASKS "tasks stalled on I/O 50 % of the time (PSI some), all tasks 43 % (PSI full), but no disk is busy"
 #define FIO                                                                                                            \
     "pid=19|comm=fio|device=loop0|op=R|ios_per_s=2000|bytes_per_s=8e6|latency_us=20|total_us=22|total_us_per_s=44e3"
 
@@ -86,7 +86,7 @@ static void nobody_who_waits_for_a_disk(void **state) {
     for (int i = 0; i < 2; i++) {
         const struct told told = pressure(cases[i]);
         assert_string_equal(told.evidence,
-                            TASKS ", and the disks' I/Os did not take so long: a limit, or a network file system?");
+                            TASKS "; disk latencies do not explain it: an I/O limit or a network file system?");
         assert_string_equal(told.device, "");
         assert_true(isnan(told.pid));
     }
@@ -94,14 +94,14 @@ static void nobody_who_waits_for_a_disk(void **state) {
 
 static void without_the_disks_account(void **state) {
     (void)state;
-    assert_string_equal(pressure(NULL).evidence, "fio (pid 19) makes most of the I/O: " TASKS);
+    assert_string_equal(pressure(NULL).evidence, "fio (pid 19) does most of the I/O: " TASKS);
 }
 
 // The kernel's threads work for others: a program comes first, wherever it stands among them.
 static void who_waits_uninterruptibly(void **state) {
     (void)state;
     const struct told told = told_of("blocked_tasks", NULL);
-    assert_string_equal(told.evidence, "mailer (pid 83) and 3 more tasks wait uninterruptibly (state D)");
+    assert_string_equal(told.evidence, "mailer (pid 83) and 3 more tasks are uninterruptible (state D)");
     assert_true(told.pid == 83);
 }
 

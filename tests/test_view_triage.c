@@ -199,18 +199,16 @@ static void trouble(void **state) {
         frame_unref(frames[i]);
 }
 
-// What the rules write begins with who it is: that is read where the rest of the sentence is cut off.
+// Evidence starts with the culprit, so that a narrow screen cuts off the rest of the sentence.
 static void the_culprit_is_not_cut_off(void **state) {
     (void)state;
     static const char found[] =
-        "critical|disk|disk_hung|30|dd|loop2|loop2: an I/O of dd (pid 30) has not ended for 5.2 s; none ended in the "
-        "last "
+        "critical|disk|disk_hung|30|dd|loop2|loop2: an I/O by dd (pid 30) in flight for 5.2 s; no completion for "
         "5.0 s|disk|12\n"
-        "warning|disk|disk_saturated|51|fio|vda|fio (pid 51) makes most of the I/O: vda is busy 99 % of the time with "
-        "812 reads/s and 3.0 writes/s, 32 in flight, tasks waited for I/O 50 % of the time|disk|12\n"
+        "warning|disk|disk_saturated|51|fio|vda|fio (pid 51) does most of the I/O: vda is 99 % busy with "
+        "812 reads/s and 3.0 writes/s, 32 in flight; tasks stalled on I/O 50 % of the time (PSI some)|disk|12\n"
         "warning|cpu|cpu_saturated|-|exp4|-|6 short-lived tasks named exp4 use 198 % of one CPU: 2.0 of 2 CPUs busy "
-        "and "
-        "14 tasks waiting, somebody waited 98 % of the time|tasks|3";
+        "and 14 tasks waiting; tasks stalled on CPU 98 % of the time (PSI some)|tasks|3";
     const struct frame *frame = make(1, busy, busy_tasks, found);
     struct look look;
     struct pane *pane = pane_new(&view_triage);
@@ -218,18 +216,18 @@ static void the_culprit_is_not_cut_off(void **state) {
     forge_look(&look, &frame, 1);
     forge_expect(pane, &look, 80, 8, true,
                  "- > Findings --------------------------------------------------------------- 3 -\n"
-                 "!! disk       loop2: an I/O of dd (pid 30) has not ended for 5.2 s;    > disk\n"
-                 "              none ended in the last 5.0 s (for 12s)\n"
-                 "!  disk       fio (pid 51) makes most of the I/O: vda is busy 99 % of  > disk\n"
-                 "              the time with 812 reads/s and 3.0 writes/s, 32 in\n"
-                 "              flight, tasks waited for I/O 50 % of the time (for 12s)\n"
+                 "!! disk       loop2: an I/O by dd (pid 30) in flight for 5.2 s; no     > disk\n"
+                 "              completion for 5.0 s (for 12s)\n"
+                 "!  disk       fio (pid 51) does most of the I/O: vda is 99 % busy with > disk\n"
+                 "              812 reads/s and 3.0 writes/s, 32 in flight; tasks\n"
+                 "              stalled on I/O 50 % of the time (PSI some) (for 12s)\n"
                  "!  cpu        6 short-lived tasks named exp4 use 198 % of one CPU: 2.0 > tasks\n"
-                 "              of 2 CPUs busy and 14 tasks waiting, somebody waited 98.\n");
+                 "              of 2 CPUs busy and 14 tasks waiting; tasks stalled on  .\n");
     forge_expect(pane, &look, 80, 5, true,
                  "- > Findings --------------------------------------------------------------- 3 -\n"
-                 "!! disk       loop2: an I/O of dd (pid 30) has not ended for 5.2 s;    > disk\n"
-                 "              none ended in the last 5.0 s (for 12s)\n"
-                 "!  disk       fio (pid 51) makes most of the I/O: vda is busy 99 % of. > disk\n"
+                 "!! disk       loop2: an I/O by dd (pid 30) in flight for 5.2 s; no     > disk\n"
+                 "              completion for 5.0 s (for 12s)\n"
+                 "!  disk       fio (pid 51) does most of the I/O: vda is 99 % busy wit. > disk\n"
                  "!  cpu        6 short-lived tasks named exp4 use 198 % of one CPU: 2.. > tasks\n");
     // Short-lived ones are gone from the next frame on: their name is what finds the next of them.
     pane_draw(pane, &look, grid_area(grid));

@@ -175,7 +175,8 @@ static const struct column columns[COLUMNS] = {
               .title = "EXIT",
               .unit = UNIT_ID,
               .width = 5,
-              .help = "of an ended task: exit status times 256, plus the signal that killed it"},
+              .help =
+                  "Wait status of an ended task or a zombie: exit status times 256 plus the signal that killed it."},
 };
 
 const struct table_def tasks_table = {
@@ -271,6 +272,7 @@ void tasks_row_stat(struct table_builder *builder, const struct task *task, cons
     table_builder_set_num(builder, slot, PRIORITY, stat->priority);
     table_builder_set_num(builder, slot, NICE, stat->nice);
     table_builder_set_num(builder, slot, STARTED, (double)boot_s + (double)stat->start / hz);
+    table_builder_set_num(builder, slot, EXIT, task->end && task->state == 'Z' ? task->end->exit_code : NAN);
 }
 
 void tasks_row_names(struct table_builder *builder, const struct task *task) {
