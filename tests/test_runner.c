@@ -113,7 +113,7 @@ static const struct collector collector_bad = {.name = "bad",
                                                .close = bad_close};
 
 // ---- dear: only while wanted ----
-static atomic_int dear_opens, dear_closes;
+static atomic_int dear_opens, dear_closes, dear_inputs, dear_strange_inputs;
 static int dear_fd = -1; // where there is one, opening waits for it
 static int dear_open(struct collector_run *run) {
     uint64_t count;
@@ -124,7 +124,13 @@ static int dear_open(struct collector_run *run) {
     return 0;
 }
 static int dear_sample(struct collector_run *run, struct section *out) {
-    (void)run, (void)out;
+    const struct series_def *def;
+    (void)out;
+    if (!run->input)
+        return 0;
+    bool good = !strcmp(section_collector(run->input), "good") && section_n_series(run->input) == 2 &&
+                section_series_at(run->input, 0, &def) == 42;
+    atomic_fetch_add(good ? &dear_inputs : &dear_strange_inputs, 1);
     return 0;
 }
 static void dear_close(struct collector_run *run) {
@@ -132,7 +138,7 @@ static void dear_close(struct collector_run *run) {
     atomic_fetch_add(&dear_closes, 1);
 }
 static const struct collector collector_dear = {
-    .name = "dear", .open = dear_open, .sample = dear_sample, .close = dear_close};
+    .name = "dear", .input = "good", .open = dear_open, .sample = dear_sample, .close = dear_close};
 
 // ---- hangs: blocks in its second sample until the test lets it go ----
 static atomic_bool hang_armed;
@@ -303,6 +309,8 @@ static void attention(void **state) {
     frame_unref(frame);
     runner_want(runner, dear);
     wait_for(&dear_opens, 2);
+    wait_for(&dear_inputs, 2);
+    assert_int_equal(dear_strange_inputs, 0);
     assert_int_equal(runner_stop(runner, 20000), 0);
     assert_int_equal(dear_closes, 2);
     live_stop(live);

@@ -86,47 +86,6 @@ static void unseen_by_the_idle_task(void **state) {
     assert_false(says("is not known"));
 }
 
-// Rows of control groups are those of the newest list; frames share the rows that stay the same.
-static void limits(void **state) {
-    (void)state;
-    enum { GROUPS = 300, GONE = 5 };
-    static char names[GROUPS][16];
-    const char *paths[GROUPS];
-    uint64_t throttled[GROUPS] = {0};
-    for (int i = 0; i < GROUPS; i++) {
-        snprintf(names[i], sizeof(names[i]), "/%03d", i);
-        paths[i] = names[i];
-    }
-    limit(GROUPS, paths, throttled);
-    frame(1000000);
-    struct section *before = section;
-    section = NULL; // kept for what follows
-    throttled[0] = 4;
-    limit(GROUPS, paths, throttled);
-    frame(2000000);
-    const struct table *old = section_find_table(before, "sched_cgroups"),
-                       *new = section_find_table(section, "sched_cgroups");
-    size_t shared = 0, cursors[2] = {0};
-    for (const union cell *row; (row = table_next(old, &cursors[0]));)
-        shared += row == table_next(new, &cursors[1]);
-    assert_int_equal(shared, GROUPS - TABLE_CHUNK_ROWS);
-    cursors[0] = cursors[1] = 0;
-    IS(table_next(old, &cursors[0])[SCHED_G_THROTTLED_PCT].num, 0);
-    IS(table_next(new, &cursors[1])[SCHED_G_THROTTLED_PCT].num, 40);
-    section_unref(before);
-    limit(GROUPS - GONE, paths + GONE, throttled + GONE); // the first ones were removed
-    for (int i = 0; i < 2; i++) {
-        frame((uint64_t)(3 + i) * 1000000);
-        size_t cursor = 0, n = 0;
-        for (const union cell *row; (row = table_next(section_find_table(section, "sched_cgroups"), &cursor)); n++) {
-            assert_string_equal(text_bytes(row[SCHED_G_CGROUP].text), names[n + (i ? 0 : GONE)]);
-            IS(row[SCHED_G_THROTTLED].num, i && !n ? 4 : 0);
-        }
-        assert_int_equal(n, i ? GROUPS : GROUPS - GONE);
-        limit(GROUPS, paths, throttled);
-    }
-}
-
 static void unseen_by_the_first_process(void **state) {
     (void)state;
     switches(0, 0, 0, 0, 7);
@@ -261,7 +220,6 @@ int main(void) {
         cmocka_unit_test_setup_teardown(unseen_by_the_idle_task, begin, end),
         cmocka_unit_test_setup_teardown(unseen_by_the_first_process, begin, end),
         cmocka_unit_test_setup_teardown(busy_after_a_loss, begin, end),
-        cmocka_unit_test_setup_teardown(limits, begin, end),
         cmocka_unit_test_setup_teardown(threads_of_proc, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -220,13 +220,14 @@ static void take(struct sched_who *who, struct sched_machine *machine, const str
         text_set(&person->waits_for, "/proc does not answer about it: it hangs within the kernel's locks");
 }
 
-void sched_who_throttled(struct sched_who *who, struct sched_machine *machine, const struct cgroups_limited *groups) {
+void sched_who_throttled(struct sched_who *who, struct sched_machine *machine, const struct sched_limits *limits) {
+    struct sched_limit limit;
     for (uint32_t i = 1; i < machine->n; i++) {
         struct sched_task *task = &machine->tasks[i];
         if (!task->tid || !sched_waits(task->state))
             continue;
         const struct text *cgroup = sched_who_of(who, machine, i)->cgroup;
-        task->throttled = cgroup && cgroups_limited_stopped(groups, text_bytes(cgroup));
+        task->throttled = cgroup && sched_limits_find(limits, text_bytes(cgroup), &limit);
     }
 }
 
