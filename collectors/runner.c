@@ -255,7 +255,7 @@ static void worker_pause(struct worker *worker) {
 
 static void *worker_main(void *argument) {
     struct worker *worker = argument;
-    char name[16]; // the kernel's limit
+    char name[16]; // the kernel keeps 15 bytes: a longer name is cut off, as in ktop-filesystem
     snprintf(name, sizeof name, "ktop-%s", worker->collector->name);
     pthread_setname_np(pthread_self(), name);
     prctl(PR_SET_TIMERSLACK, SLACK_NS);

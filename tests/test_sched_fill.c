@@ -185,14 +185,17 @@ static void threads_of_proc(void **state) {
     folder("20/task/20");
     folder("20/task/21");
     folder("30");
+    folder("30/task");
+    folder("30/task/30");
     folder("self");
     // Field 20 is the number of threads, field 39 the CPU.
-    put_file("20/stat", "20 (a ) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 2 18 19 20 21 22 23 24 25 26 27 28 "
-                        "29 30 31 32 33 34 35 1 37");
+    put_file("20/task/20/stat",
+             "20 (a ) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 2 18 19 20 21 22 23 24 25 26 27 28 "
+             "29 30 31 32 33 34 35 1 37");
     put_file("20/task/21/stat",
              "21 (second) D 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 2 18 19 20 21 22 23 24 25 26 27 28 29 "
              "30 31 32 33 34 35 0 37");
-    put_file("30/stat", "cut off");
+    put_file("30/task/30/stat", "cut off");
     struct sched_seed *seed = sched_seed_new(proc);
     int steps = 0;
     while (sched_seed_step(seed, machine, who, 1, at_500, NULL))

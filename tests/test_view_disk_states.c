@@ -257,7 +257,7 @@ static void file_systems(void **state) {
     static const struct table_def def = {.name = "filesystems", .columns = columns, .n_columns = 4, .n_keys = 1},
                                   ios = {.name = "io_events", .columns = io_columns, .n_columns = 1, .n_keys = 0};
     struct frame *frame = forge_frame(1);
-    struct section *section = forge_section("mounts", 1), *block = forge_section("block", 1);
+    struct section *section = forge_section("filesystems", 1), *block = forge_section("block", 1);
     struct look look;
     struct pane *pane = pane_new(&view_disk);
     const struct frame *list[] = {frame};

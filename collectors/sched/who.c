@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "collectors/kernel/proc/self.h"
-#include "collectors/kernel/proc/thread_status.h"
-#include "collectors/syscalls/names.h"
+#include "collectors/kernel/proc/syscall_names.h"
+#include "collectors/task_identity.h"
 #include "model/live.h"
 #include "model/mem.h"
 
@@ -105,12 +105,10 @@ static bool is_own(const struct sched_who *who, int32_t pid) {
 }
 
 static void look_up(const struct sched_who *who, struct sched_person *person, int32_t tid) {
-    struct thread_status status;
+    const struct task_identity identity = task_identify(who->proc, who->options, tid);
     person->known = true;
-    if (!who->proc || !thread_status_read(who->proc, tid, &status))
-        return;
-    person->pid = status.pid;
-    person->wanted = !is_own(who, status.pid) && thread_wanted(who->proc, who->options, &status);
+    person->pid = identity.status.pid;
+    person->wanted = identity.wanted;
 }
 
 void sched_who_resolve(struct sched_who *who, struct sched_machine *machine, uint32_t most) {
