@@ -1,5 +1,5 @@
-// How the values of columns are shown and ordered by default. Locale-independent, and never longer than about ten
-// cells: what needs more has its own format function.
+// The default formats and orders of values. Independent of the locale, and at most about ten cells long: a column that
+// needs more has its own format function.
 #include "model/column.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ bool cells_equal(enum column_type type, union cell a, union cell b) {
     return text_compare(a.text, b.text) == 0;
 }
 
-// snprintf that answers what was really written.
+// snprintf that returns the length really written.
 static size_t __attribute__((format(printf, 3, 4))) put(char *out, size_t size, const char *format, ...) {
     if (!size)
         return 0;
@@ -40,7 +40,7 @@ static size_t scaled(double value, const char *suffix, char *out, size_t size) {
     return fabs(value) < 99.95 ? put(out, size, "%.1f%s", value, suffix) : put(out, size, "%.0f%s", value, suffix);
 }
 
-// Steps down by `step` until the number is small enough to read; suffixes[0] is for the first step.
+// Divides by `step` until the number is below it; suffixes[0] is for the first division.
 static size_t stepped(double value, double step, const char *const *suffixes, size_t n, char *out, size_t size) {
     size_t i = 0;
     value /= step;

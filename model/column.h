@@ -18,9 +18,9 @@ enum unit {
     UNIT_BYTES,       // 4.0K, 1.2G (powers of 1024)
     UNIT_BYTES_PER_S, // the same, per second
     UNIT_KIB,         // KiB: shown like bytes
-    UNIT_PCT,         // 0 to 100 per CPU or of the whole: the help of the column says which
+    UNIT_PCT,         // percent of one CPU or of the whole: see the column's help
     UNIT_US,          // microseconds: shown as 12us, 3.4ms, 1.2s
-    UNIT_US_PER_S,    // microseconds within each second
+    UNIT_US_PER_S,    // microseconds per second: shown as a time
     UNIT_S,           // seconds: a time of day, a duration
     UNIT_HZ,          // 3.2GHz
     UNIT_RATIO,       // 1.25
@@ -36,20 +36,19 @@ union cell {
 struct column {
     const char *name;  // the contract's name, snake_case with the unit: "cpu_pct"
     const char *title; // what heads it on a screen: "CPU%"
-    const char *help;  // one sentence: what it is, of what, per what, where it comes from
+    const char *help;  // one sentence: what it measures, per what, from which source
     enum column_type type;
     enum unit unit;
     uint8_t width;  // cells on a screen; for the last text column 0: the rest of the line
-    bool ascending; // the order that a person wants first (names, IDs); numbers are wanted largest first
-    // What is shown when the default for the unit will not do; returns the length, writes at most size - 1 bytes.
+    bool ascending; // the default sort order: names and IDs ascending, quantities descending
+    // Replaces the format of the unit; returns the length, writes at most size - 1 bytes and a NUL.
     size_t (*format)(union cell value, char *out, size_t size);
-    // < 0, 0, > 0 when the default for the type will not do. Not measured is handled before: it always sorts last.
+    // Replaces the order of the type: < 0, 0, > 0. Never called for a value that is not measured: it sorts last.
     int (*compare)(union cell a, union cell b);
-    // The column of that name in another table measures the same less well: where the two are side by side, this one's
-    // value is shown there too when there is one.
+    // This column measures the same more exactly than the column of that name in another table: where the two tables
+    // are joined, its value is shown in that column.
     const char *better;
-    // A number column of the same table: where it is above 0, this one's value is only a lower bound, and is shown with
-    // ">" before it.
+    // A number column of the same table: where it is above 0, this column's value is a lower bound, shown as ">12ms".
     const char *at_least;
 };
 
@@ -58,21 +57,21 @@ static inline union cell cell_null(enum column_type type) {
 }
 bool cell_is_null(const struct column *column, union cell value);
 
-// For times since 1970 that lie closer together than the millisecond to which they are shown else.
+// For times of day that need microseconds; the default shows milliseconds.
 size_t column_format_clock_us(union cell value, char *out, size_t size);
 
-// What a person reads: "812", "3.4ms", "-" when not measured. A text is copied as it is (escape it before it is shown).
+// "812", "3.4ms", or "-" when not measured. A text is copied unchanged: escape it before it is shown.
 // Returns the length; never writes more than size - 1 bytes and a NUL.
 size_t column_format(const struct column *column, union cell value, char *out, size_t size);
 size_t unit_format(enum unit unit, double value, char *out, size_t size);
-// The value no more exact than it is shown, for orders on a screen: rows that look alike must not change places over
-// digits that nobody sees. Only what is measured is rounded, never identifiers, times of day or counts.
+// The value rounded as it is shown, for sorting on a screen: rows that look equal must not swap places. Identifiers,
+// times of day and counts are not rounded.
 double unit_round(enum unit unit, double value);
 
-// NAN equals NAN and no text no text: "the same value as before".
+// NAN equals NAN, and NULL equals NULL.
 bool cells_equal(enum column_type type, union cell a, union cell b);
 
-// Ascending order by the column; not measured sorts after everything whatever the direction: see column_compare_sorted.
+// Ascending order. Not measured sorts last, in column_compare_sorted() for both directions.
 int column_compare(const struct column *column, union cell a, union cell b);
 int column_compare_sorted(const struct column *column, union cell a, union cell b, bool descending);
 

@@ -1,5 +1,5 @@
-// Sums by control group (see the header). Rows of tasks that did not change stand in the same chunk as in the frame
-// before: its sums are kept, so ten thousand idle tasks cost a look at six hundred pointers.
+// Sums by cgroup. Unchanged rows share a chunk with the previous frame, and the sums of a chunk are cached: ten
+// thousand idle tasks cost a comparison of about six hundred pointers.
 #include "model/groups.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "model/mem.h"
 #include "model/table_private.h"
 
-// What is summed, in the order of the columns. From the tasks: all; from their counters: the last ones.
+// What is summed, in the order of the columns: from `tasks`, and from CYCLES on from `task_counters`.
 enum {
     CPU,
     USER,
@@ -28,7 +28,7 @@ enum {
     BRANCH_MISSES,
     SUMS
 };
-#define FROM_COUNTERS CYCLES // and the ones behind it
+#define FROM_COUNTERS CYCLES
 
 enum { CGROUP, TASKS, IPC, FIRST_SUM, COLUMNS = FIRST_SUM + SUMS };
 
@@ -67,11 +67,11 @@ const struct table_def groups_table = {
 };
 
 struct sums {
-    double values[SUMS]; // NAN: none was measured
+    double values[SUMS]; // NAN: not measured
     uint32_t tasks;
 };
 
-static const struct sums nothing = {.values = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}};
+static const struct sums no_sums = {.values = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}};
 
 static void sum_add(double *sum, double value) {
     if (!isnan(value))
@@ -84,17 +84,17 @@ static void sums_add(struct sums *to, const struct sums *more) {
     to->tasks += more->tasks;
 }
 
-// A chunk of the table of tasks, and what its rows are together. Names live as long as the section that is held.
+// The sums of one chunk of `tasks`, by cgroup. The names live as long as struct groups holds their section.
 struct part_of_group {
     const struct text *name;
     struct sums sums;
 };
 struct chunk_sums {
-    const struct chunk *chunk; // NULL: nothing is known
+    const struct chunk *chunk; // NULL: not summed
     uint8_t n, room;
     uint8_t group[TABLE_CHUNK_ROWS]; // of each row
     uint32_t ids[TABLE_CHUNK_ROWS][2];
-    struct part_of_group *groups; // most often one
+    struct part_of_group *groups; // usually one
 };
 
 struct group {
@@ -105,14 +105,14 @@ struct group {
 };
 
 struct groups {
-    const struct section *section; // the one that the chunks are of: as long as it is held they cannot become others
+    const struct section *section; // of the chunks: while it is held their addresses are not reused
     const struct table_def *def;
     int at[SUMS], pid, tid, state, cgroup; // columns of the tasks
     struct chunk_sums *chunks;
     size_t n_chunks;
     struct group *groups;
     size_t count, room;
-    uint32_t *index; // by name: the group's place + 1; open addressing, a power of two
+    uint32_t *index; // by name: index into groups + 1; open addressing, a power of two
     size_t index_size;
     struct table_builder *builder;
 };
@@ -182,12 +182,12 @@ static struct group *group_get(struct groups *groups, const struct text *name) {
         groups->groups = xrealloc(groups->groups, groups->room * sizeof(*groups->groups));
     }
     struct group *group = &groups->groups[groups->count++];
-    *group = (struct group){.name = text_ref(name), .slot = table_builder_add(groups->builder), .sums = nothing};
+    *group = (struct group){.name = text_ref(name), .slot = table_builder_add(groups->builder), .sums = no_sums};
     groups->index[at] = (uint32_t)groups->count;
     return group;
 }
 
-// Those that no task is in any more.
+// Drops groups without tasks.
 static void groups_prune(struct groups *groups) {
     size_t kept = 0;
     for (size_t i = 0; i < groups->count; i++) {
@@ -211,38 +211,38 @@ static double cell_of(const union cell *row, int column) {
     return column < 0 ? NAN : row[column].num;
 }
 
-static void row_add(const struct groups *groups, struct chunk_sums *known, uint32_t i, const union cell *row) {
+static void row_add(const struct groups *groups, struct chunk_sums *cached, uint32_t i, const union cell *row) {
     const struct text *name = groups->cgroup < 0 ? NULL : row[groups->cgroup].text;
     uint8_t at = 0;
-    while (at < known->n && !name_is(known->groups[at].name, name))
+    while (at < cached->n && !name_is(cached->groups[at].name, name))
         at++;
-    if (at == known->room) {
-        known->room = known->room ? known->room * 2 : 1;
-        known->groups = xrealloc(known->groups, known->room * sizeof(*known->groups));
+    if (at == cached->room) {
+        cached->room = cached->room ? cached->room * 2 : 1;
+        cached->groups = xrealloc(cached->groups, cached->room * sizeof(*cached->groups));
     }
-    if (at == known->n)
-        known->groups[known->n++] = (struct part_of_group){.name = name, .sums = nothing};
-    struct sums *sums = &known->groups[at].sums;
+    if (at == cached->n)
+        cached->groups[cached->n++] = (struct part_of_group){.name = name, .sums = no_sums};
+    struct sums *sums = &cached->groups[at].sums;
     double pid = cell_of(row, groups->pid), tid = cell_of(row, groups->tid);
-    known->group[i] = at;
-    known->ids[i][0] = (uint32_t)pid;
-    known->ids[i][1] = (uint32_t)tid;
+    cached->group[i] = at;
+    cached->ids[i][0] = (uint32_t)pid;
+    cached->ids[i][1] = (uint32_t)tid;
     for (int k = 0; k < FROM_COUNTERS; k++)
-        if (k != RSS || pid == tid) // the threads of a process have one memory
+        if (k != RSS || pid == tid) // threads share their process's memory
             sum_add(&sums->values[k], cell_of(row, groups->at[k]));
     const struct text *state = groups->state < 0 ? NULL : row[groups->state].text;
     sums->tasks += pid == tid && text_bytes(state)[0] != 'X';
 }
 
 static void chunk_sum(const struct groups *groups, const struct table *table, struct chunk *chunk,
-                      struct chunk_sums *known) {
-    if (known->chunk == chunk)
+                      struct chunk_sums *cached) {
+    if (cached->chunk == chunk)
         return;
-    known->chunk = chunk;
-    known->n = 0;
+    cached->chunk = chunk;
+    cached->n = 0;
     for (uint32_t i = 0; chunk && i < TABLE_CHUNK_ROWS; i++)
         if (chunk->live & (1u << i))
-            row_add(groups, known, i, chunk_row(table->def, chunk, i));
+            row_add(groups, cached, i, chunk_row(table->def, chunk, i));
 }
 
 static void columns_find(struct groups *groups, const struct table_def *def) {
@@ -264,12 +264,12 @@ static void tasks_sum(struct groups *groups, const struct table *table) {
         groups->n_chunks = table->n_chunks;
     }
     for (size_t i = 0; i < table->n_chunks; i++) {
-        struct chunk_sums *known = &groups->chunks[i];
-        chunk_sum(groups, table, table->chunks[i], known);
-        for (uint8_t k = 0; table->chunks[i] && k < known->n; k++) {
-            struct group *group = group_get(groups, known->groups[k].name);
+        struct chunk_sums *cached = &groups->chunks[i];
+        chunk_sum(groups, table, table->chunks[i], cached);
+        for (uint8_t k = 0; table->chunks[i] && k < cached->n; k++) {
+            struct group *group = group_get(groups, cached->groups[k].name);
             group->used = true;
-            sums_add(&group->sums, &known->groups[k].sums);
+            sums_add(&group->sums, &cached->groups[k].sums);
         }
     }
 }
@@ -290,7 +290,7 @@ static size_t counted_slot(const struct counted *counted, uint32_t pid, uint32_t
     return at;
 }
 
-// Counters are kept by task; which group a task is in, the tasks know.
+// The cgroup of a counter's task is found in `tasks`.
 static void counters_sum(struct groups *groups, const struct table *tasks, const struct table *counters) {
     const struct table_def *def = table_def(counters);
     struct counted counted = {.mask = 63, .pid = table_column(def, "pid"), .tid = table_column(def, "tid")};
@@ -306,12 +306,12 @@ static void counters_sum(struct groups *groups, const struct table *tasks, const
     for (const union cell *row; (row = table_next(counters, &cursor));)
         counted.slots[counted_slot(&counted, (uint32_t)row[counted.pid].num, (uint32_t)row[counted.tid].num)] = row;
     for (size_t i = 0; i < tasks->n_chunks; i++) {
-        const struct chunk_sums *known = &groups->chunks[i];
+        const struct chunk_sums *cached = &groups->chunks[i];
         for (uint32_t k = 0; tasks->chunks[i] && k < TABLE_CHUNK_ROWS; k++) {
             const union cell *row = tasks->chunks[i]->live & (1u << k)
-                                        ? counted.slots[counted_slot(&counted, known->ids[k][0], known->ids[k][1])]
+                                        ? counted.slots[counted_slot(&counted, cached->ids[k][0], cached->ids[k][1])]
                                         : NULL;
-            struct group *group = row ? group_get(groups, known->groups[known->group[k]].name) : NULL;
+            struct group *group = row ? group_get(groups, cached->groups[cached->group[k]].name) : NULL;
             for (int s = FROM_COUNTERS; row && s < SUMS; s++)
                 sum_add(&group->sums.values[s], cell_of(row, at[s]));
         }
@@ -337,7 +337,7 @@ struct section *groups_section(struct groups *groups, const struct frame *frame)
     const struct table *tasks = frame_table(frame, "tasks"), *counters = frame_table(frame, "task_counters");
     for (size_t i = 0; i < groups->count; i++) {
         groups->groups[i].used = false;
-        groups->groups[i].sums = nothing;
+        groups->groups[i].sums = no_sums;
     }
     if (tasks)
         tasks_sum(groups, tasks);
@@ -346,14 +346,14 @@ struct section *groups_section(struct groups *groups, const struct frame *frame)
     groups_prune(groups);
     for (size_t i = 0; i < groups->count; i++)
         group_write(groups, &groups->groups[i]);
-    // From now on the chunks of this frame are the known ones.
+    // Hold the section whose chunks are cached.
     const struct section *before = groups->section;
     groups->section = NULL;
     for (uint16_t i = 0; tasks && i < frame->n_sections && !groups->section; i++)
         if (section_find_table(frame->sections[i], "tasks") == tasks)
             groups->section = section_ref(frame->sections[i]);
     for (size_t i = groups->section ? tasks->n_chunks : 0; i < groups->n_chunks; i++)
-        groups->chunks[i].chunk = NULL; // nothing is held of it any more
+        groups->chunks[i].chunk = NULL; // no longer held
     if (before)
         section_unref(before);
     section_table(section, table_builder_seal(groups->builder));

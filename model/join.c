@@ -1,12 +1,11 @@
-// Joining tables of several sources side by side, for what is drawn or written: a hash per further table, so that the
-// cost grows with the rows, not with their product.
+// Hash join of tables by their keys, for parts and files: the cost grows with the sum of the rows.
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/mem.h"
 #include "model/table_private.h"
 
-// The rows of one further table by their keys.
+// A hash index of one further table.
 struct index {
     const struct table_def *def;
     int outer[16]; // per key column: the column of that name in the first table
@@ -30,7 +29,7 @@ static uint64_t hash_cell(uint64_t hash, enum column_type type, union cell value
     return hash ^ (hash >> 29);
 }
 
-// Where the row with these keys is, or would be. `row` is of the index' table (outer false) or of the first one.
+// The slot of the row with these keys, or the free slot for it. `row` is of the index's table or (outer) of the first.
 static size_t index_slot(const struct index *index, const union cell *row, bool outer) {
     const struct table_def *def = index->def;
     uint64_t hash = 0xcbf29ce484222325ull;
@@ -66,7 +65,7 @@ static bool index_build(struct index *index, const struct table *table, const st
     size_t cursor = 0;
     for (const union cell *row; (row = table_next(table, &cursor));) {
         size_t slot = index_slot(index, row, false);
-        if (!index->slots[slot]) // of equal keys the first one counts, as in table_find
+        if (!index->slots[slot]) // the first of equal keys counts, as in table_find()
             index->slots[slot] = row;
     }
     return true;
@@ -86,7 +85,7 @@ static void join_columns(struct join *join) {
                 join->at[worse].better_table = (uint8_t)t;
                 join->at[worse].better = c;
             }
-            if (t > 0 && join_column(join, column->name) >= 0) // a key, or what an earlier table has already
+            if (t > 0 && join_column(join, column->name) >= 0) // a key, or a column that an earlier table has
                 continue;
             join->columns[join->n_columns] = column;
             join->at[join->n_columns].table = (uint8_t)t;

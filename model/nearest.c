@@ -1,4 +1,4 @@
-// The distance between names, and the least of them.
+// Nearest name by edit distance.
 #include "model/nearest.h"
 
 #include <ctype.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-// The smallest number of letters to change, add, drop or swap.
+// Damerau-Levenshtein distance (optimal string alignment), case ignored. The second name counts up to 63 bytes.
 static size_t edit_distance(const char *a, const char *b) {
     size_t n = strnlen(b, 63), before[64], row[64], last[64];
     for (size_t j = 0; j <= n; j++)
@@ -34,7 +34,7 @@ const char *name_nearest(const char *word, const char *const *names) {
     if (!length)
         return NULL;
     for (; *names; names++) {
-        // "cpu" for "cpu_pct", "task" for "tasks": the beginning of a name counts as near.
+        // A prefix counts as near: "cpu" for "cpu_pct", "task" for "tasks".
         size_t distance = !strncasecmp(word, *names, length) ? 1 : 2 * edit_distance(word, *names);
         if (distance < best)
             best = distance, nearest = *names;

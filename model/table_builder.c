@@ -1,6 +1,5 @@
-// Building tables across frames. A chunk that a sealed table shares is copied at the first real difference, so what
-// did not change costs a frame one pointer per TABLE_CHUNK_ROWS rows. One thread per builder; sealed tables may be
-// dropped by any.
+// Building tables across frames. A chunk that a sealed table shares is copied at its first change, so unchanged rows
+// cost a frame one pointer per TABLE_CHUNK_ROWS rows. One thread per builder; any thread may drop a sealed table.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +37,7 @@ void table_builder_clear(struct table_builder *builder) {
     builder->n_chunks = builder->n_rows = builder->first_free = 0;
 }
 
-// The chunk, the builder's alone. Acquire: the last reads by a dropped table (release in chunk_unref) are over.
+// The chunk, shared with no table. Acquire: pairs with the release in chunk_unref() of a dropped table's last reads.
 static struct chunk *chunk_own(struct table_builder *builder, uint32_t index) {
     const struct table_def *def = builder->def;
     struct chunk *chunk = builder->chunks[index];
@@ -147,7 +146,7 @@ struct table *table_builder_seal(struct table_builder *builder) {
     table->n_chunks = builder->n_chunks;
     for (uint32_t i = 0; i < builder->n_chunks; i++) {
         struct chunk *chunk = builder->chunks[i];
-        // Relaxed: the builder holds a reference, and the table is handed on by somebody's lock.
+        // Relaxed: the builder holds a reference, and the caller hands the table on under a lock.
         if (chunk)
             atomic_fetch_add_explicit(&chunk->refs, 1, memory_order_relaxed);
         table->chunks[i] = chunk;

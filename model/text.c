@@ -1,4 +1,4 @@
-// Immutable reference-counted strings. Never interprets the bytes: NULs in the middle count as bytes.
+// Immutable reference-counted strings. The bytes are never interpreted; NUL is a byte like others.
 #include "model/text.h"
 
 #include <stdarg.h>
@@ -57,14 +57,14 @@ const struct text *text_printf(const char *format, ...) {
 }
 
 const struct text *text_ref(const struct text *text) {
-    // Relaxed: who takes a reference holds one already, so the text cannot go away meanwhile.
+    // Relaxed: the caller already holds a reference.
     if (text)
         atomic_fetch_add_explicit(&((struct text *)text)->refs, 1, memory_order_relaxed);
     return text;
 }
 
 void text_unref(const struct text *text) {
-    // Release gives up this thread's reads; acquire, by the last one, sees them all done before the memory goes.
+    // Release: this thread's reads are done; acquire by the last thread, which frees.
     if (text && atomic_fetch_sub_explicit(&((struct text *)text)->refs, 1, memory_order_acq_rel) == 1)
         mem_free((struct text *)text, sizeof(*text) + text->length + 1);
 }

@@ -1,7 +1,7 @@
 // Text: an immutable, reference-counted string, so that rows of many frames can share one name.
 //
-// The bytes are the kernel's own: they may be invalid UTF-8 or hold control characters. Nothing prints them raw;
-// views/escape.h makes them fit for a screen or a file. Any thread may hold, take and drop references.
+// The bytes come from the kernel and may be invalid UTF-8 or contain control characters: never print them raw, use
+// views/escape.h. Any thread may hold, take and drop references.
 #ifndef MODEL_TEXT_H
 #define MODEL_TEXT_H
 
