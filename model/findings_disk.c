@@ -82,7 +82,7 @@ static void check_disk_saturated(struct rule_ctx *ctx) {
     waits.tasks = waits.some >= 20 || (isnan(waits.some) && ctx_series(ctx, IN(series, cpu_iowait_pct)) >= 10);
     size_t cursor = 0;
     for (const union cell *row; at.name >= 0 && (row = table_next(table, &cursor));)
-        if (!is_disk_stopped(ctx, def, row)) // that is worse, and told by another rule
+        if (!is_disk_stopped(ctx, def, row)) // reported by disk_hung
             check_device(ctx, row, &at, &waits);
 }
 

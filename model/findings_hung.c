@@ -84,7 +84,7 @@ bool is_disk_stopped(struct rule_ctx *ctx, const struct table_def *def, const un
 // stopped_s: time without a completion on the device; 0: others complete.
 static void check_oldest(struct rule_ctx *ctx, const struct oldest *oldest, double stopped_s, double ended) {
     const char *device = text_bytes(oldest->culprit.device);
-    char name[64], whose[80] = "";
+    char name[64], submitter[80] = "";
     const char *what = oldest->op == 'R'   ? "a read"
                        : oldest->op == 'W' ? "a write"
                        : oldest->op == 'F' ? "a flush"
@@ -97,15 +97,15 @@ static void check_oldest(struct rule_ctx *ctx, const struct oldest *oldest, doub
     if (!is_above(oldest->age_s, least_s, critical_s, &severity))
         return;
     if (!isnan(oldest->culprit.pid) || oldest->culprit.comm)
-        snprintf(whose, sizeof(whose), " by %s", culprit_name(&oldest->culprit, name, sizeof(name)));
+        snprintf(submitter, sizeof(submitter), " by %s", culprit_name(&oldest->culprit, name, sizeof(name)));
     if (!isnan(oldest->culprit.pid) && ctx->n_hung < HOGS_MAX)
         ctx->hung[ctx->n_hung++] = oldest->culprit.pid;
     if (stopped)
         ctx_report(ctx, severity, device, &oldest->culprit, "%s: %s%s in flight for %.1f s; no completion for %.1f s",
-                   device, what, whose, oldest->age_s, fmin(stopped_s, oldest->age_s));
+                   device, what, submitter, oldest->age_s, fmin(stopped_s, oldest->age_s));
     else
         ctx_report(ctx, severity, device, &oldest->culprit, "%s: %s%s in flight for %.1f s while %s others/s complete",
-                   device, what, whose, oldest->age_s, ctx_format(ctx, UNIT_PER_S, ended));
+                   device, what, submitter, oldest->age_s, ctx_format(ctx, UNIT_PER_S, ended));
 }
 
 static void check_disk_hung(struct rule_ctx *ctx) {

@@ -123,7 +123,7 @@ static struct frame *forge_frame(uint64_t number, struct section *take) {
 
 typedef void (*fill_fn)(struct section *section);
 
-struct told {
+struct reported {
     size_t n;
     char severity[16], resource[16], kind[32], comm[32], device[32], evidence[512], pane[16];
     double pid, since_s;
@@ -133,59 +133,59 @@ static void copy_cell(char *out, size_t size, const union cell *cells, const cha
     snprintf(out, size, "%s", text_bytes(cells[table_column(&findings_table, column)].text));
 }
 
-static struct told read_findings(const struct section *section, const char *kind) {
+static struct reported read_findings(const struct section *section, const char *kind) {
     const struct table *table = section_find_table(section, "findings");
-    struct told told = {0};
+    struct reported reported = {0};
     size_t cursor = 0;
     for (const union cell *cells; (cells = table_next(table, &cursor));) {
         char found[32];
         copy_cell(found, sizeof(found), cells, "kind");
         if (kind && strcmp(kind, found))
             continue;
-        if (told.n++)
+        if (reported.n++)
             continue;
-        strcpy(told.kind, found);
-        copy_cell(told.severity, sizeof(told.severity), cells, "severity");
-        copy_cell(told.resource, sizeof(told.resource), cells, "resource");
-        copy_cell(told.comm, sizeof(told.comm), cells, "culprit_comm");
-        copy_cell(told.device, sizeof(told.device), cells, "culprit_device");
-        copy_cell(told.evidence, sizeof(told.evidence), cells, "evidence");
-        copy_cell(told.pane, sizeof(told.pane), cells, "pane");
-        told.pid = cells[table_column(&findings_table, "culprit_pid")].num;
-        told.since_s = cells[table_column(&findings_table, "since_s")].num;
+        strcpy(reported.kind, found);
+        copy_cell(reported.severity, sizeof(reported.severity), cells, "severity");
+        copy_cell(reported.resource, sizeof(reported.resource), cells, "resource");
+        copy_cell(reported.comm, sizeof(reported.comm), cells, "culprit_comm");
+        copy_cell(reported.device, sizeof(reported.device), cells, "culprit_device");
+        copy_cell(reported.evidence, sizeof(reported.evidence), cells, "evidence");
+        copy_cell(reported.pane, sizeof(reported.pane), cells, "pane");
+        reported.pid = cells[table_column(&findings_table, "culprit_pid")].num;
+        reported.since_s = cells[table_column(&findings_table, "since_s")].num;
     }
-    return told;
+    return reported;
 }
 
-static struct told ask(struct findings *findings, const struct frame *frame, const char *kind) {
+static struct reported ask(struct findings *findings, const struct frame *frame, const char *kind) {
     struct section *section = findings_section(findings, frame, NULL);
-    struct told told = read_findings(section, kind);
+    struct reported reported = read_findings(section, kind);
     section_unref(section);
-    return told;
+    return reported;
 }
 
-static struct told step(struct findings *findings, uint64_t number, const struct value *values, fill_fn fill,
-                        const char *kind) {
+static struct reported step(struct findings *findings, uint64_t number, const struct value *values, fill_fn fill,
+                            const char *kind) {
     struct section *section = forge_section(number, values);
     if (fill)
         fill(section);
     struct frame *frame = forge_frame(number, section);
-    struct told told = ask(findings, frame, kind);
+    struct reported reported = ask(findings, frame, kind);
     frame_unref(frame);
-    return told;
+    return reported;
 }
 
-// Two frames alike, so that levels appear; what the second one tells of the kind.
-static struct told twice(const struct value *values, fill_fn fill, const char *kind) {
+// Two equal frames, so that levels appear; the finding of the kind in the second one.
+static struct reported twice(const struct value *values, fill_fn fill, const char *kind) {
     size_t before = mem_used();
     struct findings *findings = findings_new();
     step(findings, 1, values, fill, kind);
-    struct told told = step(findings, 2, values, fill, kind);
+    struct reported reported = step(findings, 2, values, fill, kind);
     findings_free(findings);
     assert_int_equal(mem_used(), before);
-    if (told.n)
-        assert_non_null(told.evidence);
-    return told;
+    if (reported.n)
+        assert_non_null(reported.evidence);
+    return reported;
 }
 
 #define IDLE_CPU                                                                                                       \
@@ -197,18 +197,18 @@ static struct told twice(const struct value *values, fill_fn fill, const char *k
         "cpu_iowait_pct", 0                                                                                            \
     }
 
-static void expect(struct told told, const char *severity, const char *resource, const char *evidence) {
-    if (!told.n || strcmp(told.evidence, evidence))
-        print_message("%zu: %s\n", told.n, told.evidence);
-    assert_int_equal(told.n, 1);
-    assert_string_equal(told.severity, severity);
-    assert_string_equal(told.resource, resource);
-    assert_string_equal(told.evidence, evidence);
+static void expect(struct reported reported, const char *severity, const char *resource, const char *evidence) {
+    if (!reported.n || strcmp(reported.evidence, evidence))
+        print_message("%zu: %s\n", reported.n, reported.evidence);
+    assert_int_equal(reported.n, 1);
+    assert_string_equal(reported.severity, severity);
+    assert_string_equal(reported.resource, resource);
+    assert_string_equal(reported.evidence, evidence);
 }
 
-static void expect_nobody(struct told told) {
-    assert_true(isnan(told.pid));
-    assert_string_equal(told.comm, "");
+static void expect_no_culprit(struct reported reported) {
+    assert_true(isnan(reported.pid));
+    assert_string_equal(reported.comm, "");
 }
 
 // ---- tables of a troubled machine ----
@@ -347,15 +347,15 @@ static void nothing_measured(void **state) {
 static void cpu_saturated(void **state) {
     (void)state;
     const struct value values[] = {BUSY_CPU, {"procs_running", 16}, {"cpu_some_pct", 98}, {NULL, 0}};
-    struct told told = twice(values, fill_tasks, "cpu_saturated");
-    expect(told, "critical", "cpu",
+    struct reported reported = twice(values, fill_tasks, "cpu_saturated");
+    expect(reported, "critical", "cpu",
            "2 tasks named stress-ng use 198 % of one CPU, most of it by stress-ng (pid 12): 2.0 of 2 CPUs busy and 14 "
            "tasks waiting; tasks stalled on CPU 98 % of the time (PSI some)");
-    assert_number(told.pid, 12);
-    assert_string_equal(told.comm, "stress-ng");
-    assert_string_equal(told.pane, "tasks");
+    assert_number(reported.pid, 12);
+    assert_string_equal(reported.comm, "stress-ng");
+    assert_string_equal(reported.pane, "tasks");
     assert_int_equal(twice(values, fill_tasks, "runaway_task").n, 0); // said once
-    // Busy, but nobody waits.
+    // Busy, but no task waits.
     const struct value fine[] = {BUSY_CPU, {"procs_running", 5}, {"cpu_some_pct", 3}, {NULL, 0}};
     assert_int_equal(twice(fine, fill_tasks, "cpu_saturated").n, 0);
     // Without pressure figures the queue must be long.
@@ -380,9 +380,9 @@ static void cpu_saturated(void **state) {
     struct frame *long_queue = forge_frame(2, forge_section(2, values));
     assert_int_equal(ask(findings, short_queue, "cpu_saturated").n, 0);
     struct section *section = findings_section(findings, long_queue, short_queue);
-    told = read_findings(section, "cpu_saturated");
-    assert_string_equal(told.severity, "critical");
-    assert_non_null(strstr(told.evidence, "and 14 tasks waiting"));
+    reported = read_findings(section, "cpu_saturated");
+    assert_string_equal(reported.severity, "critical");
+    assert_non_null(strstr(reported.evidence, "and 14 tasks waiting"));
     section_unref(section);
     frame_unref(short_queue);
     frame_unref(long_queue);
@@ -395,26 +395,27 @@ static void cpu_others(void **state) {
                                    {"cpu_some_pct", 80}, {"procs_running", 3}, {NULL, 0}};
     assert_string_equal(twice(pinned, fill_tasks, "cpu_pressure").severity, "warning");
     const struct value steal[] = {IDLE_CPU, {"cpu_steal_pct", 31}, {NULL, 0}};
-    struct told told = twice(steal, NULL, "cpu_steal");
-    expect(told, "critical", "cpu", "the hypervisor stole 31.0 % of the CPU time for other guests");
-    expect_nobody(told);
+    struct reported reported = twice(steal, NULL, "cpu_steal");
+    expect(reported, "critical", "cpu", "the hypervisor stole 31.0 % of the CPU time for other guests");
+    expect_no_culprit(reported);
     const struct value idle[] = {IDLE_CPU, {NULL, 0}};
     expect(twice(idle, fill_interrupts, "interrupt_load"), "warning", "kernel",
            "CPU 1 spends 86 % of its time in interrupts");
     const struct value one[] = {
         {"cpus_online", 4}, {"cpu_idle_pct", 50}, {"cpu_iowait_pct", 0}, {"cpu_some_pct", 1}, {NULL, 0}};
-    told = twice(one, fill_tasks, "runaway_task");
-    assert_int_equal(told.n, 2); // two tasks, a finding each
-    assert_string_equal(told.severity, "info");
-    assert_string_equal(told.evidence, "stress-ng (pid 12) uses 100 % of one CPU");
+    reported = twice(one, fill_tasks, "runaway_task");
+    assert_int_equal(reported.n, 2); // two tasks, a finding each
+    assert_string_equal(reported.severity, "info");
+    assert_string_equal(reported.evidence, "stress-ng (pid 12) uses 100 % of one CPU");
 }
 
 static void memory(void **state) {
     (void)state;
     const struct value low[] = {IDLE_CPU, {"mem_total_kib", 8388608}, {"mem_available_kib", 421888}, {NULL, 0}};
-    struct told told = twice(low, fill_tasks, "memory_low");
-    expect(told, "warning", "memory", "mysqld (pid 20) uses most memory, 5.1G: 412M of 8.0G memory available (5.0 %)");
-    assert_number(told.pid, 20);
+    struct reported reported = twice(low, fill_tasks, "memory_low");
+    expect(reported, "warning", "memory",
+           "mysqld (pid 20) uses most memory, 5.1G: 412M of 8.0G memory available (5.0 %)");
+    assert_number(reported.pid, 20);
     const struct value pressure[] = {IDLE_CPU, {"memory_full_pct", 30}, {"memory_some_pct", 60}, {NULL, 0}};
     expect(twice(pressure, fill_tasks, "memory_pressure"), "critical", "memory",
            "mysqld (pid 20) has 812 major faults/s: tasks stalled on memory 60 % of the time (PSI some), all tasks 30 "
@@ -431,28 +432,28 @@ static void memory(void **state) {
 static void disks(void **state) {
     (void)state;
     const struct value busy[] = {IDLE_CPU, {"io_some_pct", 70}, {"io_full_pct", 65}, {NULL, 0}};
-    struct told told = twice(busy, fill_disks, "disk_saturated");
-    expect(told, "critical", "disk",
+    struct reported reported = twice(busy, fill_disks, "disk_saturated");
+    expect(reported, "critical", "disk",
            "fio (pid 51) does most of the I/O: vda is 99 % busy with 812 reads/s and 3.0 writes/s, 32 in flight; tasks "
            "stalled on I/O 70 % of the time (PSI some)");
-    assert_number(told.pid, 51);
-    assert_string_equal(told.device, "vda");
+    assert_number(reported.pid, 51);
+    assert_string_equal(reported.device, "vda");
     assert_int_equal(twice(busy, fill_disks, "io_pressure").n, 0);
-    // A parallel disk that nobody waits for.
+    // A parallel disk that no task waits for.
     const struct value calm[] = {IDLE_CPU, {"io_some_pct", 2}, {"io_full_pct", 1}, {NULL, 0}};
     assert_int_equal(twice(calm, fill_disks, NULL).n, 0);
-    told = twice(busy, fill_tasks, "io_pressure"); // no disk that is busy
-    assert_string_equal(told.severity, "warning");
-    assert_string_equal(told.comm, "dd"); // from the tasks
-    told = twice(calm, fill_latency, "disk_latency");
-    assert_int_equal(told.n, 1);
-    assert_string_equal(told.severity, "critical");
-    assert_string_equal(told.device, "vdb");
-    assert_string_equal(told.comm, "other");
-    assert_non_null(strstr(told.evidence, "other (pid 53) does most of the I/O: p99 of 200 writes on vdb: 6"));
-    told = twice(calm, fill_errors, "disk_errors");
-    expect(told, "critical", "disk", "12 I/Os failed on sdb in 1.0 s");
-    assert_string_equal(told.device, "sdb");
+    reported = twice(busy, fill_tasks, "io_pressure"); // no disk that is busy
+    assert_string_equal(reported.severity, "warning");
+    assert_string_equal(reported.comm, "dd"); // from the tasks
+    reported = twice(calm, fill_latency, "disk_latency");
+    assert_int_equal(reported.n, 1);
+    assert_string_equal(reported.severity, "critical");
+    assert_string_equal(reported.device, "vdb");
+    assert_string_equal(reported.comm, "other");
+    assert_non_null(strstr(reported.evidence, "other (pid 53) does most of the I/O: p99 of 200 writes on vdb: 6"));
+    reported = twice(calm, fill_errors, "disk_errors");
+    expect(reported, "critical", "disk", "12 I/Os failed on sdb in 1.0 s");
+    assert_string_equal(reported.device, "sdb");
 }
 
 static void network(void **state) {
@@ -464,9 +465,9 @@ static void network(void **state) {
     expect(twice(values, fill_hot_network, "tcp_resets"), "warning", "network",
            "TCP resets: 250/s sent, 10/s received; `perf trace -e tcp:tcp_send_reset` shows addresses and ports, `ss "
            "-tlnp` the listeners");
-    struct told told = twice(values, fill_hot_network, "interface_errors");
-    expect(told, "warning", "network", "eth0 has 2.0 receive and 0 transmit errors/s");
-    assert_string_equal(told.device, "eth0");
+    struct reported reported = twice(values, fill_hot_network, "interface_errors");
+    expect(reported, "warning", "network", "eth0 has 2.0 receive and 0 transmit errors/s");
+    assert_string_equal(reported.device, "eth0");
     expect(twice(values, fill_hot_network, "interface_drops"), "warning", "network",
            "eth0 drops 40 received and 10 sent packets/s, 2.6 % of its traffic");
 }
@@ -475,15 +476,15 @@ static void tasks(void **state) {
     (void)state;
     const struct value values[] = {
         IDLE_CPU, {"tasks_uninterruptible", 6}, {"tasks_zombie", 11}, {"forks_per_s", 900}, {NULL, 0}};
-    struct told told = twice(values, fill_tasks, "blocked_tasks");
-    expect(told, "warning", "process", "dd (pid 30) and 5 more tasks are uninterruptible (state D)");
-    told = twice(values, fill_tasks, "zombies");
-    expect(told, "info", "process", "mysqld (pid 20) has not reaped 11 of its children: 11 zombie processes");
-    told = twice(values, fill_tasks, "fork_storm");
-    expect(told, "warning", "process",
+    struct reported reported = twice(values, fill_tasks, "blocked_tasks");
+    expect(reported, "warning", "process", "dd (pid 30) and 5 more tasks are uninterruptible (state D)");
+    reported = twice(values, fill_tasks, "zombies");
+    expect(reported, "info", "process", "mysqld (pid 20) has not reaped 11 of its children: 11 zombie processes");
+    reported = twice(values, fill_tasks, "fork_storm");
+    expect(reported, "warning", "process",
            "make (pid 40) is the parent of 12 tasks that exited in this interval: 900 processes and threads created "
            "per second");
-    assert_number(told.pid, 40);
+    assert_number(reported.pid, 40);
 }
 
 static void own_sources(void **state) {
@@ -499,7 +500,7 @@ static void own_sources(void **state) {
         frame_add_section(frame, none, 0);
         frame_add_section(frame, section_new("tasks", 0, 1), number * SECOND);
         struct section *section = findings_section(findings, frame, NULL);
-        if (number == 1) { // lost events are told at once
+        if (number == 1) { // lost events are an event rule
             assert_int_equal(read_findings(section, NULL).n, 1);
             expect(read_findings(section, "lost_events"), "warning", "kernel",
                    "collector block: 100 of 1000 events lost, its counts are too low");
@@ -529,18 +530,18 @@ static void no_flicker(void **state) {
         assert_int_equal(step(findings, n++, good, NULL, NULL).n, 0);
     }
     assert_int_equal(step(findings, n++, bad, NULL, NULL).n, 0);
-    struct told told = step(findings, n++, bad, NULL, NULL);
-    assert_int_equal(told.n, 1);
-    assert_number(told.since_s, 2);
-    told = step(findings, n++, worse, NULL, NULL); // worse at once
-    assert_string_equal(told.severity, "critical");
+    struct reported reported = step(findings, n++, bad, NULL, NULL);
+    assert_int_equal(reported.n, 1);
+    assert_number(reported.since_s, 2);
+    reported = step(findings, n++, worse, NULL, NULL); // worse at once
+    assert_string_equal(reported.severity, "critical");
     assert_string_equal(step(findings, n++, bad, NULL, NULL).severity, "critical"); // better later
     assert_string_equal(step(findings, n++, bad, NULL, NULL).severity, "critical");
     assert_string_equal(step(findings, n++, bad, NULL, NULL).severity, "warning");
     for (int i = 0; i < 3; i++) {
-        told = step(findings, n++, good, NULL, NULL);
-        assert_int_equal(told.n, 1);
-        assert_number(told.since_s, 7 + i);
+        reported = step(findings, n++, good, NULL, NULL);
+        assert_int_equal(reported.n, 1);
+        assert_number(reported.since_s, 7 + i);
     }
     assert_int_equal(step(findings, n++, good, NULL, NULL).n, 0);
     // A provisional frame says nothing and forgets nothing.
@@ -557,8 +558,8 @@ static void events_stay_longer(void **state) {
     const struct value kill[] = {IDLE_CPU, {"oom_kills_per_s", 1}, {NULL, 0}};
     const struct value good[] = {IDLE_CPU, {"oom_kills_per_s", 0}, {NULL, 0}};
     struct findings *findings = findings_new();
-    struct told told = step(findings, 1, kill, fill_tasks, "oom_kill");
-    expect(told, "critical", "memory",
+    struct reported reported = step(findings, 1, kill, fill_tasks, "oom_kill");
+    expect(reported, "critical", "memory",
            "mysqld (pid 20) uses most memory, 5.1G: out of memory; the OOM killer killed 1 process (see dmesg)");
     assert_int_equal(step(findings, 20, good, NULL, "oom_kill").n, 1);
     for (uint64_t n = 21; n < 31; n++)

@@ -1,5 +1,5 @@
 // Findings from block events: errors with their names and places, time-outs, and I/O that waits while the disk does
-// not; and what is healthy is not told.
+// not; and what is healthy is not reported.
 #include "tests/forge.h"
 
 #include <math.h>
@@ -77,8 +77,8 @@ static struct hist_set *hists(const struct hist_def *def, const struct io *ios) 
     return set;
 }
 
-// What is told of the second of two frames alike: "severity kind: evidence" a line.
-static char *told(const struct scene *scene) {
+// The findings in the second of two equal frames: "severity kind: evidence" a line.
+static char *reported(const struct scene *scene) {
     static char out[2048];
     struct findings *findings = findings_new();
     out[0] = '\0';
@@ -119,38 +119,40 @@ static void errors(void **state) {
                    "device=sda|op=W|error=EIO|errors_per_s=1|sector=9", "device=sdb|op=R|error=EIO|errors_per_s=0"},
     };
     assert_string_equal(
-        told(&scene),
+        reported(&scene),
         "warning disk_errors: 3 I/Os failed on sda in 1.0 s with ENODATA (medium error), the last at sector 123456\n");
-    // Without the table the device's own last one; an error that nobody explains.
+    // Without the table, the device's last error; an error without an explanation.
     scene = (struct scene){.blocks = {"device=sda|errors_per_s=1|last_error=EXDEV|last_error_sector=77"}};
-    assert_string_equal(told(&scene), "warning disk_errors: 1 I/O failed on sda in 1.0 s with EXDEV at sector 77\n");
+    assert_string_equal(reported(&scene),
+                        "warning disk_errors: 1 I/O failed on sda in 1.0 s with EXDEV at sector 77\n");
     scene = (struct scene){.blocks = {"device=sda|errors_per_s=12"}};
-    assert_string_equal(told(&scene), "critical disk_errors: 12 I/Os failed on sda in 1.0 s\n");
+    assert_string_equal(reported(&scene), "critical disk_errors: 12 I/Os failed on sda in 1.0 s\n");
     // A discard that the device does not know is no fault of it.
     scene = (struct scene){.blocks = {"device=sda|errors_per_s=50|last_error=EOPNOTSUPP"}};
-    assert_string_equal(told(&scene), "");
+    assert_string_equal(reported(&scene), "");
     scene.errors[0] = "device=sda|op=D|error=EOPNOTSUPP|errors_per_s=50|sector=1";
-    assert_string_equal(told(&scene), "");
+    assert_string_equal(reported(&scene), "");
     scene.blocks[0] = "device=sda|errors_per_s=51";
     scene.errors[1] = "device=sda|op=W|error=ENOLINK|errors_per_s=1";
-    assert_string_equal(told(&scene),
+    assert_string_equal(reported(&scene),
                         "warning disk_errors: 1 I/O failed on sda in 1.0 s with ENOLINK (transport error)\n");
 }
 
 static void timeouts(void **state) {
     (void)state;
     struct scene scene = {.blocks = {"device=sda|errors_per_s=0|timeouts_per_s=2|requeues_per_s=4"}};
-    assert_string_equal(told(&scene), "critical disk_timeouts: 2 I/Os on sda timed out in 1.0 s; requeues/s: 4.0\n");
+    assert_string_equal(reported(&scene),
+                        "critical disk_timeouts: 2 I/Os on sda timed out in 1.0 s; requeues/s: 4.0\n");
     scene = (struct scene){.blocks = {"device=sda|errors_per_s=0|timeouts_per_s=0|requeues_per_s=40"},
                            .devices = {"device=sda|reads_per_s=3|writes_per_s=0"}};
     assert_string_equal(
-        told(&scene),
+        reported(&scene),
         "warning disk_timeouts: sda requeues 40 requests/s, more than it completes: retries, or it rejects requests\n");
     // A full queue on a fast disk.
     scene.devices[0] = "device=sda|reads_per_s=30000|writes_per_s=0";
-    assert_string_equal(told(&scene), "");
-    scene.devices[0] = NULL; // and what is not known is not judged
-    assert_string_equal(told(&scene), "");
+    assert_string_equal(reported(&scene), "");
+    scene.devices[0] = NULL; // unknown: no finding
+    assert_string_equal(reported(&scene), "");
 }
 
 static void throttled(void **state) {
@@ -160,8 +162,9 @@ static void throttled(void **state) {
         .queue = {{"vda", "R", 20, 2}, {"vda", "RA", 10, 2}},
         .total = {{"vda", "R", 20, 45000}, {"vda", "RA", 10, 45000}},
     };
-    assert_string_equal(told(&scene), "warning io_throttled: reads on vda wait 45.0ms before issue, disk latency 45us: "
-                                      "throttled, or the queue is full\n");
+    assert_string_equal(reported(&scene),
+                        "warning io_throttled: reads on vda wait 45.0ms before issue, disk latency 45us: "
+                        "throttled, or the queue is full\n");
     // One group of the disk.
     struct scene group = {
         .groups = {"cgroup=/a|device=vda|op=R|ios_per_s=9000|latency_us=43|total_us=50",
@@ -170,7 +173,7 @@ static void throttled(void **state) {
         .queue = {{"vda", "R", 9000, 2}},
         .total = {{"vda", "R", 8978, 50}, {"vda", "R", 22, 45000}},
     };
-    char *text = told(&group);
+    char *text = reported(&group);
     assert_non_null(strstr(text, "warning io_throttled: reads of cgroup /b on vda wait 4"));
     assert_null(strstr(text, "/a"));
     // Too few; a disk that is slow itself; a queue that any busy disk has; waiting in the scheduler's queue; a device
@@ -186,7 +189,7 @@ static void throttled(void **state) {
         {.groups = {"cgroup=/b|device=vda|op=R|ios_per_s=50|latency_us=43"}},
     };
     for (size_t i = 0; i < sizeof(healthy) / sizeof(healthy[0]); i++)
-        assert_string_equal(told(&healthy[i]), "");
+        assert_string_equal(reported(&healthy[i]), "");
 }
 
 // I/O below a limit is no finding; I/O at a limit is one, for each limit.
@@ -196,21 +199,21 @@ static void held_to_a_limit(void **state) {
                                     "write_bytes_per_s=1048576|write_limit_bytes_per_s=1048576",
                                     "cgroup=/c|device=vdb|writes_per_s=10|write_limit_per_s=10|io_wait_pct=97",
                                     "cgroup=/d|device=vda|reads_per_s=10|read_limit_per_s=20|io_wait_pct=50"}};
-    char *text = told(&held);
+    char *text = reported(&held);
     assert_non_null(strstr(text, "warning io_throttled: cgroup /b is at its I/O limit on vda: 18 of 20 reads/s; "));
     assert_non_null(strstr(text, "cgroup /b is at its I/O limit on vda: 1.0M of 1.0M written/s; "));
     assert_non_null(strstr(
         text, "cgroup /c is at its I/O limit on vdb: 10 of 10 writes/s, tasks stalled on I/O 97 % of the time; "));
     assert_null(strstr(text, "/d"));
     struct scene idle = {.limits = {"cgroup=/b|device=vda|reads_per_s=0|read_limit_per_s=0"}};
-    assert_string_equal(told(&idle), "");
+    assert_string_equal(reported(&idle), "");
     // Long names that begin alike are of two groups.
 #define POD "cgroup=/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod"
     struct scene pods = {.limits = {POD "1|device=vda|reads_per_s=20|read_limit_per_s=20",
                                     POD "2|device=vda|reads_per_s=30|read_limit_per_s=30"},
                          .groups = {POD "3|device=vda|op=R|ios_per_s=50|latency_us=43|total_us=45000",
                                     POD "4|device=vda|op=R|ios_per_s=50|latency_us=43|total_us=45000"}};
-    text = told(&pods);
+    text = reported(&pods);
     assert_non_null(strstr(text, "pod1 is at its I/O limit"));
     assert_non_null(strstr(text, "pod2 is at its I/O limit"));
     assert_non_null(strstr(text, "pod3 on vda wait"));
@@ -221,7 +224,7 @@ static void held_to_a_limit(void **state) {
 static void flags_are_one_operation(void **state) {
     (void)state;
     struct scene scene = {.latency = {{"vda", "R", 500, 200}, {"vda", "RM", 2, 300000}}};
-    assert_string_equal(told(&scene), "");
+    assert_string_equal(reported(&scene), "");
 }
 
 int main(void) {

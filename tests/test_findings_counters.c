@@ -1,5 +1,5 @@
-// Findings from the CPUs' counters on forged frames: what is told, and that the healthy, the unmeasured, the idle and
-// the passing are not.
+// Findings from the CPUs' counters on forged frames: what is reported, and that the healthy, the unmeasured, the idle
+// and the passing are not.
 #include "tests/forge_machine.h"
 
 #include "model/findings.h"
@@ -58,7 +58,7 @@ static const struct frame *forge(uint64_t number, const struct scene *scene) {
 
 // The scenes follow each other, a frame each (the last one stays). What the last frame tells of the kind; "" for
 // nothing.
-static const char *told(const struct scene *scenes, int n, const char *kind) {
+static const char *reported(const struct scene *scenes, int n, const char *kind) {
     static char evidence[512];
     struct findings *findings = findings_new();
     const struct frame *before = NULL;
@@ -85,7 +85,7 @@ static const char *told(const struct scene *scenes, int n, const char *kind) {
 
 static const char *always(struct scene scene, const char *kind) {
     struct scene scenes[4] = {scene, scene, scene, scene};
-    return told(scenes, 4, kind);
+    return reported(scenes, 4, kind);
 }
 
 static void throttled(void **state) {
@@ -95,14 +95,14 @@ static void throttled(void **state) {
     assert_string_equal(always(slow, "cpu_throttled"),
                         "warning: 3 of 3 busy CPUs run at 1.1GHz, 45 % of base frequency: thermal throttling, a power "
                         "limit, or a frequency cap");
-    // A moment of it is not told.
+    // A moment of it is not reported.
     struct scene fast = slow;
     for (int i = 0; i < 4; i++)
         fast.cpus[i].turbo = 1.1;
     struct scene passing[] = {fast, fast, slow, slow};
-    assert_string_equal(told(passing, 4, "cpu_throttled"), "");
+    assert_string_equal(reported(passing, 4, "cpu_throttled"), "");
     struct scene flicker[] = {slow, fast, slow, fast, slow, fast, slow};
-    assert_string_equal(told(flicker, 7, "cpu_throttled"), "");
+    assert_string_equal(reported(flicker, 7, "cpu_throttled"), "");
 }
 
 static void not_throttled(void **state) {
@@ -141,7 +141,7 @@ static void memory_bound(void **state) {
     struct scene good = waits;
     good.ipc = 2;
     struct scene passing[] = {good, good, waits, waits};
-    assert_string_equal(told(passing, 4, "memory_bound"), "");
+    assert_string_equal(reported(passing, 4, "memory_bound"), "");
 }
 
 static void not_memory_bound(void **state) {

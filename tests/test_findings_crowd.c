@@ -1,4 +1,4 @@
-// Whom a finding blames in a crowd: whoever does most may come after hundreds of others who do little.
+// The culprit among many tasks: the heaviest may come after hundreds of light ones.
 #include "tests/forge_machine.h"
 
 #include "model/findings.h"
@@ -74,7 +74,7 @@ static const struct frame *forge(uint64_t number) {
 
 static void blames(const char *kind, double pid, const char *words) {
     struct findings *findings = findings_new();
-    bool told = false;
+    bool reported = false;
     for (uint64_t number = 1; number <= 2; number++) {
         const struct frame *frame = forge(number);
         struct section *section = findings_section(findings, frame, NULL);
@@ -84,7 +84,7 @@ static void blames(const char *kind, double pid, const char *words) {
             if (strcmp(text_bytes(row[table_column(table_def(table), "kind")].text), kind))
                 continue;
             const char *evidence = text_bytes(row[table_column(table_def(table), "evidence")].text);
-            told = true;
+            reported = true;
             if (!strstr(evidence, words))
                 fail_msg("%s: %s", kind, evidence);
             assert_true(row[table_column(table_def(table), "culprit_pid")].num == pid);
@@ -93,7 +93,7 @@ static void blames(const char *kind, double pid, const char *words) {
         frame_unref(frame);
     }
     findings_free(findings);
-    assert_true(told);
+    assert_true(reported);
 }
 
 static void cpu_of_a_crowd(void **state) {

@@ -23,7 +23,7 @@ static const struct column task_columns[] = {
     {.name = "pid"}, {.name = "comm", .type = COLUMN_TEXT}, {.name = "write_bytes_per_s"}};
 static const struct table_def tasks_def = {"tasks", "", task_columns, 3, 1};
 
-// What is told of the second of two frames alike: "severity resource pid: evidence" a line.
+// The findings in the second of two equal frames: "severity resource pid: evidence" a line.
 static const char *told_with(const char *const *files, bool accounted) {
     static char out[2048];
     static const char *const ios[] = {"pid=11|comm=reader|device=vda|op=R|ios_per_s=9|bytes_per_s=9000",
@@ -56,22 +56,23 @@ static const char *told_with(const char *const *files, bool accounted) {
     return out;
 }
 
-static const char *told(const char *const *files) {
+static const char *reported(const char *const *files) {
     return told_with(files, true);
 }
 
 static void no_room(void **state) {
     (void)state;
-    assert_string_equal(told((const char *const[]){"mount=/var|device=vda|size_kib=20971520|available_kib=0", NULL}),
-                        "critical filesystem 12: the file system on /var is full: 0 of 20.0G left (0.0 %), writes "
-                        "fail; logger (pid 12) writes most on vda\n");
-    assert_string_equal(told((const char *const[]){"mount=/tmp|size_kib=1048576|available_kib=12288", NULL}),
+    assert_string_equal(
+        reported((const char *const[]){"mount=/var|device=vda|size_kib=20971520|available_kib=0", NULL}),
+        "critical filesystem 12: the file system on /var is full: 0 of 20.0G left (0.0 %), writes "
+        "fail; logger (pid 12) writes most on vda\n");
+    assert_string_equal(reported((const char *const[]){"mount=/tmp|size_kib=1048576|available_kib=12288", NULL}),
                         "warning filesystem nan: the file system on /tmp is nearly full: 12.0M of 1.0G left (1.2 %)\n");
 }
 
 static void no_files(void **state) {
     (void)state;
-    assert_string_equal(told((const char *const[]){
+    assert_string_equal(reported((const char *const[]){
                             "mount=/a|size_kib=1048576|available_kib=1000000|inodes=65536|inodes_free=0",
                             "mount=/b|size_kib=1048576|available_kib=1000000|inodes=65536|inodes_free=900", NULL}),
                         "critical filesystem nan: the file system on /a is full: 0 of 65536 inodes left: too many "
@@ -79,8 +80,8 @@ static void no_files(void **state) {
                         "65536 inodes left: too many files\n");
 }
 
-// Who writes to all disks may write to others: nobody is named.
-static void nobody(void **state) {
+// A task that writes to other disks is no culprit.
+static void no_culprit(void **state) {
     (void)state;
     assert_string_equal(
         told_with((const char *const[]){"mount=/var|device=vda|size_kib=20971520|available_kib=0", NULL}, false),
@@ -91,9 +92,9 @@ static void nobody(void **state) {
 static void share(void **state) {
     (void)state;
     assert_string_equal(
-        told((const char *const[]){"mount=/a|size_kib=4294967296|available_kib=1992294",
-                                   "mount=/b|size_kib=4294967296|available_kib=4e9|inodes=65000000|inodes_free=60000",
-                                   NULL}),
+        reported((const char *const[]){
+            "mount=/a|size_kib=4294967296|available_kib=1992294",
+            "mount=/b|size_kib=4294967296|available_kib=4e9|inodes=65000000|inodes_free=60000", NULL}),
         "warning filesystem nan: the file system on /a is nearly full: 1.9G of 4.0T left (0.0 %)\nwarning filesystem "
         "nan: the file system on /b is nearly full: 60000 of 65000000 inodes left: too many files\n");
 }
@@ -101,16 +102,16 @@ static void share(void **state) {
 // Much is left of a large one, a small one is full by nature, and what was not measured is not full.
 static void room(void **state) {
     (void)state;
-    assert_string_equal(told((const char *const[]){"mount=/big|size_kib=1e9|available_kib=9e6",
-                                                   "mount=/half|size_kib=1e6|available_kib=30000",
-                                                   "mount=/one|size_kib=4|available_kib=0", "mount=/x|size_kib=1e9",
-                                                   "mount=/y", "size_kib=1e9|available_kib=0", NULL}),
+    assert_string_equal(reported((const char *const[]){"mount=/big|size_kib=1e9|available_kib=9e6",
+                                                       "mount=/half|size_kib=1e6|available_kib=30000",
+                                                       "mount=/one|size_kib=4|available_kib=0", "mount=/x|size_kib=1e9",
+                                                       "mount=/y", "size_kib=1e9|available_kib=0", NULL}),
                         "");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_room), cmocka_unit_test(no_files), cmocka_unit_test(nobody),
+        cmocka_unit_test(no_room), cmocka_unit_test(no_files), cmocka_unit_test(no_culprit),
         cmocka_unit_test(share),   cmocka_unit_test(room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-// Findings about what does not end and who has to be named: I/O in flight, a slow disk that nobody seems to wait for,
+// Findings about hangs and their culprits: I/O in flight, a slow disk without a waiting task,
 // tasks stuck in D, tasks that live for a moment, and real-time hogs.
 #include "tests/forge.h"
 
@@ -111,7 +111,7 @@ static const char *step(const struct scene *scene) {
     return out;
 }
 
-// So many frames alike; what the last one tells.
+// n equal frames; the findings in the last one.
 static const char *steps(const struct scene *scene, int n) {
     while (--n > 0)
         step(scene);
@@ -234,7 +234,7 @@ static void a_flush_that_does_not_end(void **state) {
 }
 
 // What other devices' I/O is made by is no answer; only where the disks have no account at all the tasks' own is.
-static void nobody_rather_than_somebody_else(void **state) {
+static void no_culprit_rather_than_a_wrong_one(void **state) {
     (void)state;
     struct scene scene = {.series = "io_some_pct=50",
                           .devices = {"device=loop2|reads_per_s=1|writes_per_s=0|in_flight=1|util_pct=100"},
@@ -282,7 +282,7 @@ static void stuck_task(void **state) {
     assert_string_equal(steps(&scene, 2),
                         "warning stuck_task: dd (pid 30) is uninterruptible (state D) for 11 s without running\n");
     assert_string_equal(culprit, "30 dd -");
-    scene.stuck[0] = "pid=30|tid=30|state=waiting|waits_for=burner (7) has CPU 0, 2 want it"; // somebody else
+    scene.stuck[0] = "pid=30|tid=30|state=waiting|waits_for=burner (7) has CPU 0, 2 want it"; // another wait
     scene.stuck[1] = "pid=30|tid=30|state=D|waits_for=/mnt/slow (loop2)|blocked_in=folio_wait_bit";
     scene.tasks[1] = "pid=31|tid=31|comm=cp|state=D|context_switches_per_s=0";
     assert_string_equal(step(&scene), "warning stuck_task: dd (pid 30) is uninterruptible (state D) for 12 s without "
@@ -291,13 +291,13 @@ static void stuck_task(void **state) {
         strstr(steps(&scene, 9),
                "21 s without running, waiting for /mnt/slow (loop2), in folio_wait_bit; 1 more for over 10 s\n"));
     assert_non_null(strstr(steps(&scene, 99), "critical stuck_task: dd (pid 30)"));
-    // It ran in between: not one wait. And what is not known to have waited is not told.
+    // It ran in between: not one wait. And what is not known to have waited is not reported.
     scene.tasks[0] = "pid=30|tid=30|comm=dd|state=D|context_switches_per_s=3";
     scene.tasks[1] = "pid=31|tid=31|comm=cp|state=D";
     assert_string_equal(steps(&scene, 30), "");
 }
 
-// Whoever stands first in the table need not be who has waited longest.
+// The first row of the table need not be the longest wait.
 static void the_longest_blocked_is_named(void **state) {
     (void)state;
     struct scene scene = {.series = "tasks_uninterruptible=6",
@@ -318,7 +318,7 @@ static void the_longest_blocked_is_named(void **state) {
     assert_non_null(strstr(step(&scene), "cp (pid 7) and 5 more tasks are uninterruptible"));
 }
 
-static void a_hang_is_told_once(void **state) {
+static void a_hang_is_reported_once(void **state) {
     (void)state;
     struct scene scene = {.series = "tasks_uninterruptible=1",
                           .devices = {HUNG},
@@ -377,7 +377,7 @@ static void real_time_hog(void **state) {
         "of the time with only 1.0 of 2 CPUs busy (a real-time task starves the others on its CPU)\n");
 }
 
-// Behind a crowd that uses more, who takes a CPU by his priority is told all the same, and once.
+// A real-time task that takes a CPU is reported once, also behind many tasks that use more.
 static void real_time_hog_in_a_crowd(void **state) {
     (void)state;
     struct scene scene = {.series = "cpus_online=2 cpu_idle_pct=0 cpu_iowait_pct=0 procs_running=3 cpu_some_pct=62",
@@ -401,12 +401,12 @@ int main(void) {
         TEST(hung_disk_without_ages_names_nobody),
         TEST(one_io_that_others_pass),
         TEST(a_flush_that_does_not_end),
-        TEST(nobody_rather_than_somebody_else),
+        TEST(no_culprit_rather_than_a_wrong_one),
         TEST(slow_disk_that_no_task_waits_for),
         TEST(stuck_task),
         TEST(kinds_of_io),
         TEST(the_longest_blocked_is_named),
-        TEST(a_hang_is_told_once),
+        TEST(a_hang_is_reported_once),
         TEST(short_lived_tasks_have_no_pid),
         TEST(real_time_hog),
         TEST(real_time_hog_in_a_crowd),

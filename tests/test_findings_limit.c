@@ -26,8 +26,8 @@ struct scene {
 
 static char culprit[64]; // of the last finding
 
-// What is told of the second of two frames alike: "severity kind pane: evidence" a line.
-static const char *told(const struct scene *scene) {
+// The findings in the second of two equal frames: "severity kind pane: evidence" a line.
+static const char *reported(const struct scene *scene) {
     static char out[2048];
     static const struct series_def defs[] = {
         {.name = "cpus_online"}, {.name = "cpu_idle_pct"}, {.name = "cpu_iowait_pct"}, {.name = "cpu_some_pct"}};
@@ -71,8 +71,9 @@ static void one_process(void **state) {
         .pressure = 80,
         .limits = {"cgroup=/quota" HELD "|processes=1|pid=12"},
         .tasks = {"pid=3|tid=3|comm=other|cpu_pct=80|cgroup=/", "pid=12|tid=12|comm=burn|cpu_pct=20|cgroup=/"}};
-    assert_string_equal(told(&scene), "warning cpu_limit sched: burn (pid 12) in cgroup /quota: throttled in 100 % of "
-                                      "the periods, 790ms per second, by its limit of 20 % of one CPU\n");
+    assert_string_equal(reported(&scene),
+                        "warning cpu_limit sched: burn (pid 12) in cgroup /quota: throttled in 100 % of "
+                        "the periods, 790ms per second, by its limit of 20 % of one CPU\n");
     assert_string_equal(culprit, "12 burn");
 }
 
@@ -87,21 +88,21 @@ static void several_processes(void **state) {
                                     "pid=3|tid=6|comm=c2|run_queue_us=600000|cgroup=/pod/main",
                                     "pid=4|tid=4|comm=d|run_queue_us=990000",
                                     "pid=5|tid=5|comm=e|run_queue_us=10|state=X|cgroup=/pod"}};
-    assert_non_null(strstr(told(&scene), "cpu_limit sched: c (pid 3) and 1 other in cgroup /pod: throttled"));
+    assert_non_null(strstr(reported(&scene), "cpu_limit sched: c (pid 3) and 1 other in cgroup /pod: throttled"));
     assert_string_equal(culprit, "3 c");
     // More than the tasks that are looked at.
     scene.limits[0] = "cgroup=/pod" HELD "|processes=5";
-    assert_non_null(strstr(told(&scene), "cpu_limit sched: c (pid 3) and 4 others in cgroup /pod: throttled"));
+    assert_non_null(strstr(reported(&scene), "cpu_limit sched: c (pid 3) and 4 others in cgroup /pod: throttled"));
     // The waiting process is unknown: no culprit rather than a wrong one.
     scene.limits[0] = "cgroup=/x" HELD "|processes=5";
-    assert_non_null(strstr(told(&scene), "cpu_limit sched: 5 processes in cgroup /x: throttled"));
+    assert_non_null(strstr(reported(&scene), "cpu_limit sched: 5 processes in cgroup /x: throttled"));
     assert_string_equal(culprit, "nan -");
     scene.limits[0] = "cgroup=/x" HELD;
-    assert_non_null(strstr(told(&scene), "cpu_limit sched: cgroup /x: throttled"));
+    assert_non_null(strstr(reported(&scene), "cpu_limit sched: cgroup /x: throttled"));
     // A whole container's group is its root.
     scene.limits[0] = "cgroup=/" HELD "|processes=5";
     scene.tasks[4] = NULL;
-    assert_non_null(strstr(told(&scene), "cpu_limit sched: a (pid 1) and 4 others in cgroup /: throttled"));
+    assert_non_null(strstr(reported(&scene), "cpu_limit sched: a (pid 1) and 4 others in cgroup /: throttled"));
 }
 
 static void no_harm(void **state) {
@@ -111,7 +112,7 @@ static void no_harm(void **state) {
         .limits = {"cgroup=/a|cpu_limit_pct=20|throttled_pct=24|throttled_us_per_s=790000|processes=1|pid=12",
                    "cgroup=/b|cpu_limit_pct=20|throttled_pct=100|throttled_us_per_s=90000|processes=1|pid=12",
                    "cgroup=/c|cpu_limit_pct=20", "throttled_pct=100|throttled_us_per_s=790000"}};
-    assert_string_equal(told(&scene), "");
+    assert_string_equal(reported(&scene), "");
 }
 
 // The most stopped ones only, each under a key of its own although their names begin alike.
@@ -121,7 +122,7 @@ static void many_groups(void **state) {
 #define STOPPED "|cpu_limit_pct=50|throttled_pct=60|processes=3|throttled_us_per_s="
     struct scene scene = {.limits = {SLICE "1" STOPPED "100000", SLICE "2" STOPPED "500000", SLICE "3" STOPPED "200000",
                                      SLICE "4" STOPPED "400000", SLICE "5" STOPPED "300000"}};
-    const char *text = told(&scene);
+    const char *text = reported(&scene);
     for (int i = 1; i <= 5; i++) {
         char name[16];
         snprintf(name, sizeof(name), "pod%d: throttled", i);
@@ -129,19 +130,20 @@ static void many_groups(void **state) {
     }
 }
 
-// Tasks that wait for a CPU while CPUs are idle: who knows why does not guess.
+// Stalls on CPU while CPUs are idle: no guess if the cause is known.
 static void pressure_is_explained(void **state) {
     (void)state;
     struct scene scene = {.pressure = 80, .tasks = {"pid=12|comm=burn|cpu_pct=90"}};
-    assert_string_equal(told(&scene), "warning cpu_pressure tasks: burn (pid 12) uses 90 % of one CPU: tasks stalled "
-                                      "on CPU 80 % of the time with only 1.0 of 2 CPUs busy (pinned tasks?)\n");
+    assert_string_equal(reported(&scene),
+                        "warning cpu_pressure tasks: burn (pid 12) uses 90 % of one CPU: tasks stalled "
+                        "on CPU 80 % of the time with only 1.0 of 2 CPUs busy (pinned tasks?)\n");
     scene.no_limits = true;
-    assert_non_null(strstr(told(&scene), "(pinned tasks or a CPU limit?)"));
+    assert_non_null(strstr(reported(&scene), "(pinned tasks or a CPU limit?)"));
     scene.no_limits = false;
     scene.limits[0] = "cgroup=/a|cpu_limit_pct=20|throttled_pct=40|throttled_us_per_s=200000|processes=1|pid=9";
-    assert_non_null(strstr(told(&scene), "cpu_pressure"));
+    assert_non_null(strstr(reported(&scene), "cpu_pressure"));
     scene.limits[0] = "cgroup=/a" HELD "|processes=1|pid=9";
-    assert_null(strstr(told(&scene), "cpu_pressure"));
+    assert_null(strstr(reported(&scene), "cpu_pressure"));
 }
 
 int main(void) {

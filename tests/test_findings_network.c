@@ -1,4 +1,4 @@
-// The finding about UDP datagrams that nobody reads in time.
+// The finding about UDP datagrams that are not read in time.
 #include "tests/forge.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@
 static const struct column udp_columns[] = {{.name = "datagrams_in_per_s"}, {.name = "receive_buffer_errors_per_s"}};
 static const struct table_def udp_def = {"udp", "", udp_columns, 2, 0};
 
-// What is told of the second of two frames alike: "severity resource kind: evidence", "" for nothing.
-static const char *told(const char *udp) {
+// The finding in the second of two equal frames: "severity resource kind: evidence", or "".
+static const char *reported(const char *udp) {
     static char out[512];
     struct findings *findings = findings_new();
     out[0] = '\0';
@@ -35,14 +35,15 @@ static const char *told(const char *udp) {
 
 static void udp_drops(void **state) {
     (void)state;
-    assert_string_equal(told("datagrams_in_per_s=9700|receive_buffer_errors_per_s=300"),
+    assert_string_equal(reported("datagrams_in_per_s=9700|receive_buffer_errors_per_s=300"),
                         "warning network udp_drops: 300 UDP datagrams/s dropped, 3 % of those received: a program does "
                         "not read in time (ss -uanp shows its Recv-Q)");
     // Also where none at all gets through.
-    assert_int_equal(strncmp(told("datagrams_in_per_s=0|receive_buffer_errors_per_s=300"), "critical network", 16), 0);
-    assert_string_equal(told("datagrams_in_per_s=9|receive_buffer_errors_per_s=5"), "");
-    assert_string_equal(told("datagrams_in_per_s=1e6|receive_buffer_errors_per_s=20"), "");
-    assert_string_equal(told("datagrams_in_per_s=1e6"), "");
+    assert_int_equal(strncmp(reported("datagrams_in_per_s=0|receive_buffer_errors_per_s=300"), "critical network", 16),
+                     0);
+    assert_string_equal(reported("datagrams_in_per_s=9|receive_buffer_errors_per_s=5"), "");
+    assert_string_equal(reported("datagrams_in_per_s=1e6|receive_buffer_errors_per_s=20"), "");
+    assert_string_equal(reported("datagrams_in_per_s=1e6"), "");
 }
 
 int main(void) {

@@ -4,15 +4,15 @@
 #include "collectors/block/table.h"
 #include "model/findings.h"
 
-struct told {
+struct reported {
     char evidence[256], device[16];
     double pid;
 };
 
 // Of the second of two frames alike; rows: of by_process, or NULL for a machine without the disks' own account.
-static struct told told_of(const char *kind, const char *const *rows) {
+static struct reported told_of(const char *kind, const char *const *rows) {
     struct findings *findings = findings_new();
-    struct told told = {.evidence = ""};
+    struct reported reported = {.evidence = ""};
     for (uint64_t number = 1; number <= 2; number++) {
         struct frame *frame = forge_frame(number);
         struct section *system = forge_section("system", number);
@@ -39,18 +39,20 @@ static struct told told_of(const char *kind, const char *const *rows) {
         for (const union cell *row; number == 2 && (row = table_next(table, &cursor));) {
             if (strcmp(text_bytes(row[table_column(def, "kind")].text), kind))
                 continue;
-            snprintf(told.evidence, sizeof(told.evidence), "%s", text_bytes(row[table_column(def, "evidence")].text));
-            snprintf(told.device, sizeof(told.device), "%s", text_bytes(row[table_column(def, "culprit_device")].text));
-            told.pid = row[table_column(def, "culprit_pid")].num;
+            snprintf(reported.evidence, sizeof(reported.evidence), "%s",
+                     text_bytes(row[table_column(def, "evidence")].text));
+            snprintf(reported.device, sizeof(reported.device), "%s",
+                     text_bytes(row[table_column(def, "culprit_device")].text));
+            reported.pid = row[table_column(def, "culprit_pid")].num;
         }
         section_unref(section);
         frame_unref(frame);
     }
     findings_free(findings);
-    return told;
+    return reported;
 }
 
-static struct told pressure(const char *const *rows) {
+static struct reported pressure(const char *const *rows) {
     return told_of("io_pressure", rows);
 }
 
@@ -60,23 +62,23 @@ static struct told pressure(const char *const *rows) {
 
 static void who_waits(void **state) {
     (void)state;
-    const struct told told = pressure(
+    const struct reported reported = pressure(
         ROWS(FIO, "pid=78|comm=jbd2/loop2-8|device=loop2|op=W|ios_per_s=153|total_us=2604|total_us_per_s=1.5e6",
              "pid=0|comm=(writeback)|device=loop2|op=W|ios_per_s=10|total_us=40000|total_us_per_s=9e5",
              "pid=83|comm=mailer|device=loop2|op=W|ios_per_s=114|total_us=2435|total_us_per_s=277e3",
              "pid=83|comm=mailer|device=loop2|op=F|ios_per_s=38|total_us=2071|total_us_per_s=79e3"));
-    assert_string_equal(told.evidence, "mailer (pid 83) waits longest for I/O, on loop2: " TASKS);
-    assert_string_equal(told.device, "loop2");
-    assert_true(told.pid == 83);
+    assert_string_equal(reported.evidence, "mailer (pid 83) waits longest for I/O, on loop2: " TASKS);
+    assert_string_equal(reported.device, "loop2");
+    assert_true(reported.pid == 83);
 }
 
 static void kernels_threads_alone(void **state) {
     (void)state;
-    const struct told told =
+    const struct reported reported =
         pressure(ROWS(FIO, "pid=0|comm=(writeback)|device=loop2|op=W|ios_per_s=10|total_us=40000|total_us_per_s=9e5",
                       "pid=78|comm=jbd2/loop2-8|device=loop2|op=W|ios_per_s=153|total_us=2604|total_us_per_s=1.5e6"));
-    assert_string_equal(told.evidence, "jbd2/loop2-8 (pid 78) waits longest for I/O, on loop2: " TASKS);
-    assert_true(told.pid == 78);
+    assert_string_equal(reported.evidence, "jbd2/loop2-8 (pid 78) waits longest for I/O, on loop2: " TASKS);
+    assert_true(reported.pid == 78);
 }
 
 // A server of files that does not answer: what the disks do does not explain it.
@@ -84,11 +86,11 @@ static void nobody_who_waits_for_a_disk(void **state) {
     (void)state;
     const char *const none[] = {NULL}, *const * cases[] = {ROWS(FIO), none};
     for (int i = 0; i < 2; i++) {
-        const struct told told = pressure(cases[i]);
-        assert_string_equal(told.evidence,
+        const struct reported reported = pressure(cases[i]);
+        assert_string_equal(reported.evidence,
                             TASKS "; disk latencies do not explain it: an I/O limit or a network file system?");
-        assert_string_equal(told.device, "");
-        assert_true(isnan(told.pid));
+        assert_string_equal(reported.device, "");
+        assert_true(isnan(reported.pid));
     }
 }
 
@@ -100,9 +102,9 @@ static void without_the_disks_account(void **state) {
 // The kernel's threads work for others: a program comes first, wherever it stands among them.
 static void who_waits_uninterruptibly(void **state) {
     (void)state;
-    const struct told told = told_of("blocked_tasks", NULL);
-    assert_string_equal(told.evidence, "mailer (pid 83) and 3 more tasks are uninterruptible (state D)");
-    assert_true(told.pid == 83);
+    const struct reported reported = told_of("blocked_tasks", NULL);
+    assert_string_equal(reported.evidence, "mailer (pid 83) and 3 more tasks are uninterruptible (state D)");
+    assert_true(reported.pid == 83);
 }
 
 int main(void) {
