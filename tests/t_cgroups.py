@@ -199,7 +199,7 @@ def found(path, loops):
         else:
             assert rows[-1]["processes"] == loops and rows[-1]["pid"] is None, rows
             assert told[0]["culprit_pid"] in [p.pid for p in group.loops], told
-            assert f" and {loops - 1} others in the group /{NAME}: " in told[0]["evidence"], told
+            assert f" and {loops - 1} others in cgroup /{NAME}: " in told[0]["evidence"], told
             scheduled(group)
     finally:
         group.end()
