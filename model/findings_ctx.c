@@ -67,8 +67,7 @@ const char *culprit_name(const struct culprit *culprit, char *out, size_t size) 
 }
 
 const char *realtime_words(double priority, char *out, size_t size) {
-    // /proc/PID/stat: 0 to 39 fair, -2 to -100 real time (-1 minus the priority of sched_setscheduler(2)), -101
-    // deadline.
+    // As in /proc/PID/stat: 0 to 39 fair, -2 to -100 real time (-1 minus sched_priority), -101 deadline.
     if (!(priority < 0))
         out[0] = 0;
     else if (priority <= -101)
@@ -237,8 +236,7 @@ static void cpu_task_add(struct task_summary *tasks, struct sums *sums, const st
         sum->fresh = wall_s - num_at(row, at->started) < SHORT_LIVED_S;
         sum->ended = !isnan(num_at(row, at->ended));
     }
-    // 95 %: a whole CPU, less interrupts and short wake-ups of others. Real-time throttling leaves a real-time task 95
-    // %.
+    // A whole CPU, less interrupts and short wake-ups of others. Real-time throttling limits a real-time task to 95 %.
     if (cpu >= (priority < 0 ? 90 : 95) && tasks->n_hogs < HOGS_MAX) {
         tasks->hogs[tasks->n_hogs].cpu_pct = cpu;
         tasks->hogs[tasks->n_hogs].system_pct = num_at(row, at->system);

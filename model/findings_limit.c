@@ -5,10 +5,10 @@
 #include "model/findings_private.h"
 #include "model/groups.h"
 
-#define STOPPED_PCT 25    // of the periods; less is a burst, which the limit is meant to cut
-#define STOPPED_US 100000 // per second: a tenth of a CPU; less costs next to nothing
-#define EXPLAINS_PCT 50   // of the periods: this explains cpu_pressure
-#define LIMITS_MAX 4      // the most throttled cgroups; a pod and its containers are throttled together
+#define THROTTLED_PCT 25    // of the periods; less is a burst, which the limit is meant to cut
+#define THROTTLED_US 100000 // per second: a tenth of a CPU; less costs next to nothing
+#define EXPLAINS_PCT 50     // of the periods: this explains cpu_pressure
+#define LIMITS_MAX 4        // the most throttled cgroups; a pod and its containers are throttled together
 
 struct limit_columns {
     int group, limit, pct, us, processes, pid;
@@ -81,7 +81,7 @@ static void check_cpu_limit(struct rule_ctx *ctx) {
     };
     for (const union cell *row; (row = table_next(table, &cursor));) {
         double us = num_at(row, at.us);
-        if (!text_at(row, at.group) || !(num_at(row, at.pct) >= STOPPED_PCT) || !(us >= STOPPED_US))
+        if (!text_at(row, at.group) || !(num_at(row, at.pct) >= THROTTLED_PCT) || !(us >= THROTTLED_US))
             continue;
         size_t i = n < LIMITS_MAX ? n++ : LIMITS_MAX;
         for (; i && us > num_at(worst[i - 1], at.us); i--)
