@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, cgroup memory controller (v1 or v2); a process killed at its group's limit is told of, and the machine's largest process is not blamed
+# needs: root, cgroup memory controller (v1 or v2) (beside); a process killed at its group's limit is told of, and the machine's largest process is not blamed
 """A group that may have 48 MiB, in which a process takes 32, and then more than it may have; beside it a process that holds far more than that,
 outside of the group. The finding must be the group's."""
 from disks import *
