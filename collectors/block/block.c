@@ -11,7 +11,7 @@
 #include "collectors/block/table.h"
 #include "collectors/block/who.h"
 #include "collectors/collector.h"
-#include "collectors/kernel/proc/tid_tree.h"
+#include "collectors/kernel/proc/self.h"
 #include "collectors/kernel/tracefs/stream.h"
 #include "collectors/kernel/tracefs/sweep.h"
 #include "model/live.h"
@@ -209,8 +209,8 @@ static void block_drain(struct collector_run *run) {
 // ktop's own threads, which come and go with what it looks at.
 static void refresh_own(struct block *block, const struct collect_options *options) {
     block->own.n = 0;
-    if (!ktop_numbers_differ() && !(options && options->show_self))
-        tids_list("/proc/self/task", &block->own);
+    if (!(options && options->show_self))
+        self_threads(&block->own);
     block_match_own(block->match, block->own.at, block->own.n);
 }
 
