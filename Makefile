@@ -20,7 +20,7 @@ B ?= build$(if $(FLAVOUR),/$(FLAVOUR))
 PKGS := ncursesw libtracefs libtraceevent libelf json-c
 PKG_CONFIG ?= pkg-config
 # A sanitizer's build is compiled often and measured never; warnings are told by the others, whose optimiser sees more.
-CFLAGS ?= $(if $(SAN),-O1 -w,-O2) -g
+CFLAGS ?= $(if $(SAN),-O1 -w -g1,-O2 -g)
 ALL_CFLAGS = -std=gnu17 -Wall -Wextra -Werror -D_GNU_SOURCE -DKTOP_VERSION='"$(VERSION)"' -I. -I$(B) -MMD -MP \
 	$(CFLAGS) $(PKG_CFLAGS) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS))

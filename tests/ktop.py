@@ -46,7 +46,7 @@ def tries(what, most, once):
         held = once()
         if held or held is None:
             break
-    print(f"tries: {n} of {most}: {what}", flush=True)
+    print(f"tries: {n} of {most}: {what}{'' if held else ' (it never held)'}", flush=True)
     return bool(held)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root (CAP_SYS_NICE); with a hundred tasks that want the CPUs batch writes its frames in time
+# needs: root (CAP_SYS_NICE, loud); with a hundred tasks that want the CPUs batch writes its frames in time
 """Two ktops beside a hundred busy loops: one as it is, the other with the thread that writes put back among all others. How late is a line,
 after the end of its frame? The second one shows what the crowd does to a writer without a place of its own."""
 import select

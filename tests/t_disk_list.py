@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, fio, loop devices, FUSE, cc; beside a flood the list of I/Os has the slow ones, those of small processes, other operations and devices
+# needs: root, fio, loop devices, FUSE, cc (loud); beside a flood the list of I/Os has the slow ones, those of small processes, other operations and devices
 """One device is read as fast as it can; beside it 20 reads of 20 ms from another one, 50 reads of a small process from a third, 50 from the
 flooded one, and 10 discards there, all long before the end of a frame. Each filter must find exactly its own."""
 import fcntl, struct

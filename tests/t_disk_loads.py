@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, fio, loop devices; loads of every kind are counted to the last I/O, also a million; who waits how long; hotplug, filters, lost events and a reader that cannot keep up
+# needs: root, fio, loop devices (loud, brief: loads); loads of every kind are counted to the last I/O, also a million; who waits how long; hotplug, filters, lost events and a reader that cannot keep up
 """Arguments choose: t_disk_loads.py [loads] [million] [hotplug] [filter] [waits] [lost] [zram]."""
 import fcntl, json, os, signal, subprocess, sys, time
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, fio, tracefs, loop devices; loads of every kind on several disks at once, against a second trace instance, I/O by I/O
+# needs: root, fio, tracefs, loop devices (loud, brief: sequential); loads of every kind on several disks at once, against a second trace instance, I/O by I/O
 """What ktop says of each load - random, sequential, mixed, flushed, discarded; depths 1 to 64; several jobs; two loop devices and
 the disk at once; merged and split - is held against the text of the very records that it takes, paired in another way
 (tests/block_truth.py): every histogram of queue, service and total latency by disk, operation and flags, of latency by process, of

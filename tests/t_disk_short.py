@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, cc, losetup, dd; programs that live for less than a tick of ktop's are each told by their own number and name, and so are threads that do
+# needs: root, cc, losetup, dd (beside); programs that live for less than a tick of ktop's are each told by their own number and name, and so are threads that do
 """200 dd's in a row, each of which writes 4 KiB and ends; then a program whose threads write once and end while it goes on."""
 import collections
 import os

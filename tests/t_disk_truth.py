@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, fio, a C compiler, FUSE, loop devices; the latency histograms of the disk pane against three independent truths
+# needs: root, fio, a C compiler, FUSE, loop devices (loud, brief: text); the latency histograms of the disk pane against three independent truths
 """text: a second tracefs instance, whose events are read as text (tests/block_truth.py), while ktop runs beside it: percentiles and counts;
 delay: a disk of known delay (tests/slowfuse.c): the latency is that delay, for each operation, at depths 1 to 64, of several jobs,
 on two such disks at once;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: the program (beside); the man page and the README name every option, pane, column, key and series, and no other options
+# needs: the program (beside, once); the man page and the README name every option, pane, column, key and series, and no other options
 import json
 import os
 import re

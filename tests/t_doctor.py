@@ -105,14 +105,14 @@ def as_root():
         assert probes == (trace.read("dynamic_events"), trace.read("uprobe_events"), trace.read("kprobe_events"))
         refused = doctor(*trace.inside, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program=public(KTOP))[1]
         assert "root" in refused["tracefs"][1], refused
-        lacks = doctor("unshare", "-m", "--propagation", "private", "sh", "-c", "mount -t tracefs nodev /sys/kernel/tracing && "
-                       'mount -o remount,bind,ro /sys/kernel/tracing && exec "$0" "$@"')[1]
+        lacks = doctor("unshare", "-m", "--propagation", "private", "sh", "-c", "mountpoint -q /sys/kernel/tracing || "
+                       'mount -t tracefs nodev /sys/kernel/tracing; mount -o remount,bind,ro /sys/kernel/tracing && exec "$0" "$@"')[1]
         for what in "trace instances", "block events":
             assert "mounted read-only" in lacks[what][0] and "remount,bind,rw" in lacks[what][1], lacks[what]
     finally:
         trace.close()
-    if "/san-" not in KTOP:  # sanitizers want /proc themselves
-        lacks = doctor("unshare", "-m", "--propagation", "private", "sh", "-c", 'umount -l /proc && exec "$0" "$@"')[1]
+    if "/san-" not in KTOP:  # sanitizers need /proc themselves; a mounted tracefs is found without /proc
+        lacks = doctor("unshare", "-m", "--propagation", "private", "sh", "-c", 'umount -l /sys/kernel/tracing 2>/dev/null; umount -l /proc && exec "$0" "$@"')[1]
         assert "/proc is not mounted" in lacks["tracefs"][0] and "mount" in lacks["tracefs"][1], lacks
 
 

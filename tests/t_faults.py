@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, cc; page faults by mapping are what a program did there: exact while all are looked at, within the shown error in a storm
+# needs: root, cc (loud); page faults by mapping are what a program did there: exact while all are looked at, within the shown error in a storm
 import os
 import shutil
 import subprocess

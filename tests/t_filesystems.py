@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root; (san) file systems that are full are named, also one mounted meanwhile; figures as df(1) has them
+# needs: root (san beside); file systems that are full are named, also one mounted meanwhile; figures as df(1) has them
 import ctypes
 import json
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, cgroup memory controller (v1 or v2); a process killed at its cgroup's limit is named, and the machine's largest process is not blamed
+# needs: root, cgroup memory controller (v1 or v2) (beside); a process killed at its cgroup's limit is named, and the machine's largest process is not blamed
 """A cgroup limited to 48 MiB in which a process allocates until it is killed; beside it a process outside of the cgroup that uses far more. The finding
 must name the cgroup and the killed process, also if its parent leaves it as a zombie."""
 from disks import *

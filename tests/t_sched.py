@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, cc, FUSE, a cpu cgroup; CPUs as busy as /proc/stat says, switches and wakeups of a known ping-pong to the count, latencies equal to a second trace instance's text, stuck threads named rightly
+# needs: root, cc, FUSE, a cpu cgroup (loud, brief: counts); CPUs as busy as /proc/stat says, switches and wakeups of a known ping-pong to the count, latencies equal to a second trace instance's text, stuck threads named rightly
 """Truths of the sched pane.
 
 busy      BUSY% of every CPU against /proc/stat, on a machine that is idle at times and one CPU of which works in spells

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# needs: apt for the arm64 libraries (beside); the static binaries of both architectures build, need nothing of the machine, and run
+# needs: apt for the arm64 libraries (beside, once); the static binaries of both architectures build, need nothing of the machine, and run
 set -eu
 cd "$(dirname "$0")/.."
 if ! command -v apt-get >/dev/null; then

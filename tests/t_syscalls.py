@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, cc, tracefs; the syscalls pane against programs that know their calls, and against a second tracer's text
+# needs: root, cc, tracefs (loud, brief: mix); the syscalls pane against programs that know their calls, and against a second tracer's text
 """Arguments choose: t_syscalls.py [mix] [signals] [threads] [spin] [latency] [syscount] [progress] [failing] [self] [i386] [sampled] [lost] [torrent]."""
 import json
 import os

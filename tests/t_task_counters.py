@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, perf, a C compiler; what the tasks pane counts for each task is what perf stat counts for it; 5,000 threads cost no descriptors
+# needs: root, perf, a C compiler (loud); what the tasks pane counts for each task is what perf stat counts for it; 5,000 threads cost no descriptors
 import atexit
 import json
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: cc; the task table against the kernel's own figures: CPU, faults, I/O, waking sleepers, short lives, threads
+# needs: cc (loud, brief: root); the task table against the kernel's own figures: CPU, faults, I/O, waking sleepers, short lives, threads
 """The program in batch JSON beside loads whose truth is known. As root with taskstats, and again as an ordinary user
 from the files alone. Arguments choose: t_tasks.py [root] [user]."""
 import datetime

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root for an idle machine (a PID namespace); bytes to the terminal per refresh at 200x50: under 4 KiB for every pane, fewer than htop in tasks
+# needs: root for an idle machine (a PID namespace, loud); bytes to the terminal per refresh at 200x50: under 4 KiB for every pane, fewer than htop in tasks
 """t_tui_bytes.py: every pane beside htop, all at the same time, so that what the neighbours do hits all of them.
 
 In a PID namespace with 60 sleeping processes the table is that of an idle machine, and limits hold. The meters and disks are the

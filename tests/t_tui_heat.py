@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root; a filter that cannot be meant; from a cell of the heat map to the list of its I/Os and back, the map as an SVG file, the hint that there is more, in a terminal
+# needs: root (beside); a filter that cannot be meant; from a cell of the heat map to the list of its I/Os and back, the map as an SVG file, the hint that there is more, in a terminal
 import os
 import re
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# needs: tmux, san; the panes, keys, prompts, rewind, resize, Ctrl-Z and files of the real program in a real terminal
+# needs: tmux (san beside); the panes, keys, prompts, rewind, resize, Ctrl-Z and files of the real program in a real terminal
 set -u
 cd "$(dirname "$0")/.."
 KTOP=$(realpath "${KTOP:-build/ktop}")

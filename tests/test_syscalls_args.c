@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/syscalls/args.h"
 #include "collectors/kernel/proc/memory.h"
+#include "collectors/syscalls/args.h"
 
 static struct syscalls_args *args;
 
