@@ -355,7 +355,7 @@ def slow_file(work, seconds=8):
 def slow_reader(ktop, slow, server, frames):
     """A dd that waits for that file, first in S, then in D."""
     reader = start("dd", f"if={slow}", "of=/dev/null", "bs=4096", "count=1", stderr=subprocess.DEVNULL)
-    fuse = lambda r: r["tid"] == reader.pid and f"slowfuse ({server}) to answer: {slow}" in (r["waits_for"] or "") and r["stack"] and r["comm"] == "dd"
+    fuse = lambda r: r["tid"] == reader.pid and f"slowfuse ({server}) to reply: {slow}" in (r["waits_for"] or "") and r["stack"] and r["comm"] == "dd"
     for what, kind, state in ("a slow FUSE file", "server", "S"), ("a slow FUSE file, in D", "uninterruptible", "D"):
         told(what, ktop.until(what, lambda frame: [r for r in frame["tables"]["stuck"] if fuse(r) and (r["kind"], r["state"]) == (kind, state)], frames))
         reader.send_signal(signal.SIGUSR1)  # dd would tell how far it is: the kernel waits on, now in D
@@ -375,7 +375,7 @@ def stuck():
     want = {}  # tid -> (what, check of a row of `stuck`)
     holder, waiter = load("flock", f"{work}/the lock").pids
     want[waiter] = ("a file's lock", lambda r: r["kind"] == "lock" and f"{work}/the lock" in (r["waits_for"] or "") and
-                    f"holder ({holder}) holds the lock of" in r["waits_for"] and r["state"] == "S" and r["comm"] == "waiter")
+                    f"holder ({holder}) holds the lock on" in r["waits_for"] and r["state"] == "S" and r["comm"] == "waiter")
     mutex_holder, mutex_waiter = load("mutex").pids
     want[mutex_waiter] = ("a mutex", lambda r: r["kind"] == "lock" and f"holder ({mutex_holder}) holds the mutex" in (r["waits_for"] or "") and
                           r["pid"] == mutex_holder and "futex" in (r["blocked_in"] or ""))
