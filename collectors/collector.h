@@ -53,7 +53,8 @@ struct collector_run {
     uint32_t priority_pct;      // set in open: of one CPU, up to which the thread goes before others; 0: PRIORITY_PCT
     // Set in open, where it may wait for the kernel: for what (a static text; other threads read it). NULL: nothing.
     _Atomic(const char *) waits_for;
-    uint32_t drain_ms;           // set in open: drain at least this often between ticks; 0: never
+    uint32_t drain_ms;  // set in open, sample or drain: drain at least this often between ticks; 0: never
+    atomic_bool detail; // a part that needs "NAME.detail" is shown: read at every sample also what else is read rarely
     const struct section *input; // sample: the last section of collector.input; NULL: none yet
     // May be called in sample and drain: hands over a section early, before the whole is there (a long first scan).
     void (*publish)(struct collector_run *run, struct section *take);

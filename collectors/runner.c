@@ -422,9 +422,15 @@ int runner_start(struct runner *runner) {
 void runner_want(struct runner *runner, const char *const *names) {
     for (size_t i = 0; i < runner->n; i++) {
         struct worker *worker = &runner->workers[i];
-        bool wanted = worker->collector->always;
-        for (const char *const *name = names; name && *name && !wanted; name++)
-            wanted = !strcmp(*name, worker->collector->name);
+        const char *own = worker->collector->name;
+        size_t length = strlen(own);
+        bool wanted = worker->collector->always, detail = false;
+        for (const char *const *name = names; name && *name; name++) {
+            bool same = !strncmp(*name, own, length);
+            wanted |= same && !(*name)[length];
+            detail |= same && !strcmp(*name + length, RUNNER_DETAIL);
+        }
+        atomic_store(&worker->run.detail, detail);
         if (atomic_exchange(&worker->wanted, wanted) != wanted)
             event_raise(worker->wake_fd);
     }
