@@ -281,7 +281,7 @@ def runqlat():
     out, now = peer.stdout.read(), time.time_ns()
     while frame_ns(ktop.frames[-1]) < now:
         ktop.frame()
-    for process in loads + [ktop.process]:
+    for process in loads + [ktop]:
         process.end()
     hists = [h for f in ktop.frames[begin:] for h in f["histograms"]["run_queue_latency"]]
     ours = {k: n for k, n in powers((low, n) for h in hists for low, _, n in h["buckets"]).items() if k >= 10}

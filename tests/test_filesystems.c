@@ -70,15 +70,16 @@ static void hidden(void **state) {
     assert_string_equal(chosen("22 21 0:9 / /a rw - fuse.x x rw\n21 20 8:2 / /a rw - ext4 /dev/sda2 rw\n" ROOT), "/");
     assert_string_equal(chosen(ROOT "21 20 8:2 / /a rw - ext4 /dev/sda2 rw\n22 20 0:9 / /a rw - nfs4 s:/ rw\n"), "/");
     assert_string_equal(chosen(ROOT "21 20 8:2 / /a rw - ext4 /dev/sda2 rw\n22 21 8:3 / /a rw - xfs /dev/sda3 rw\n"
-                                   "23 22 8:4 / /a/b rw - xfs /dev/sda4 rw\n"),
+                                    "23 22 8:4 / /a/b rw - xfs /dev/sda4 rw\n"),
                         "/, /a, /a/b");
     // Over a directory on the way, and on the way to what it is mounted in; not over one whose name begins alike.
-    assert_string_equal(chosen(ROOT "21 20 8:2 / /a/b rw - ext4 /dev/sda2 rw\n22 21 8:3 / /a/b/c rw - xfs /dev/sda3 rw\n"
-                                   "23 20 0:9 / /a rw - tmpfs x rw\n24 20 8:4 / /ab rw - xfs /dev/sda4 rw\n"),
+    assert_string_equal(chosen(ROOT
+                               "21 20 8:2 / /a/b rw - ext4 /dev/sda2 rw\n22 21 8:3 / /a/b/c rw - xfs /dev/sda3 rw\n"
+                               "23 20 0:9 / /a rw - tmpfs x rw\n24 20 8:4 / /ab rw - xfs /dev/sda4 rw\n"),
                         "/, /ab, /a");
     // Whoever has a root keeps it.
     assert_string_equal(chosen(ROOT "21 20 8:2 / /a rw - ext4 /dev/sda2 rw\n22 20 8:3 / / rw - ext4 /dev/sda3 rw\n"
-                                   "23 22 8:4 / /b rw - ext4 /dev/sda4 rw\n"),
+                                    "23 22 8:4 / /b rw - ext4 /dev/sda4 rw\n"),
                         "/, /a");
 }
 
@@ -88,8 +89,8 @@ static void way(void **state) {
     assert_string_equal(chosen(ROOT "21 20 0:8 / /a rw - autofs systemd-1 rw\n22 21 8:2 / /a rw - ext4 /dev/sda2 rw\n"),
                         "/");
     assert_string_equal(chosen(ROOT
-                              "21 20 0:8 / /a rw - autofs auto.a rw\n22 21 8:2 / /a/b rw - ext4 /dev/sda2 rw\n"
-                              "23 22 8:3 / /a/b/c rw - ext4 /dev/sda3 rw\n24 20 8:4 / /c rw - ext4 /dev/sda4 rw\n"),
+                               "21 20 0:8 / /a rw - autofs auto.a rw\n22 21 8:2 / /a/b rw - ext4 /dev/sda2 rw\n"
+                               "23 22 8:3 / /a/b/c rw - ext4 /dev/sda3 rw\n24 20 8:4 / /c rw - ext4 /dev/sda4 rw\n"),
                         "/, /c");
     assert_string_equal(chosen(ROOT "21 20 0:8 / /a rw - nfs4 s:/ rw\n22 21 8:2 / /a/b rw - ext4 /dev/sda2 rw\n"), "/");
     assert_string_equal(chosen(ROOT "21 20 0:8 / /dev rw - devtmpfs udev rw\n22 21 0:9 / /dev/shm rw - tmpfs x rw\n"),
@@ -102,16 +103,16 @@ static void way(void **state) {
 static void once(void **state) {
     (void)state;
     assert_string_equal(chosen("20 1 0:9 / / rw - overlay overlay rw\n21 20 8:1 /x/resolv.conf /etc/resolv.conf rw - "
-                              "ext4 /dev/sda1 rw\n22 20 8:1 /x/hosts /etc/hosts rw - ext4 /dev/sda1 rw\n"),
+                               "ext4 /dev/sda1 rw\n22 20 8:1 /x/hosts /etc/hosts rw - ext4 /dev/sda1 rw\n"),
                         "/");
     assert_string_equal(chosen("21 1 8:1 /x/hosts /etc/hosts rw - ext4 /dev/sda1 rw\n"
-                              "22 1 8:1 /volumes/1 /var/lib/data rw - ext4 /dev/sda1 rw\n"),
+                               "22 1 8:1 /volumes/1 /var/lib/data rw - ext4 /dev/sda1 rw\n"),
                         "/var/lib/data");
 #define RUN ROOT "21 20 0:9 /snapd/ns /run/ns rw - tmpfs t rw\n22 20 0:9 / /run/whole rw - tmpfs t rw\n"
     assert_string_equal(chosen(RUN "24 20 8:1 /x /x rw - ext4 /dev/sda1 rw\n"), "/, /run/whole");
     assert_string_equal(chosen(RUN "23 20 0:9 / /run rw - tmpfs t rw\n"), "/, /run");
     assert_string_equal(chosen("21 1 0:9 / /tank/home rw - zfs tank/home rw\n22 1 0:8 / /tank rw - zfs tank rw\n"
-                              "23 1 0:7 / /tan rw - zfs tan/k rw\n"),
+                               "23 1 0:7 / /tan rw - zfs tan/k rw\n"),
                         "/tank, /tan");
 }
 

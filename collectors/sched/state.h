@@ -3,13 +3,13 @@
 // owns it. All times are ns of the trace clock (CLOCK_MONOTONIC). A wait that spans intervals adds its part to each of
 // them (ns[]), and its whole length to the histograms once, where it ends. Only waits whose start was traced are in
 // histograms.
-// A wakeup is a sched_waking event (kernel/sched/core.c, try_to_wake_up): each wakeup has one, in the waker's context, and
-// run-queue latency starts there. sched_wakeup comes late and without the waker where another CPU completes the wakeup:
-// it is needed only before 4.3, and where migrations are not recorded. Between the two the kernel waits until the task
-// has left its CPU: a task that is woken on its way to sleep may switch out after its sched_waking.
-// Some kernels silently omit switches (out of the idle task, out of PID 1's threads). That shows later: the previous
-// task of a switch is not the last one that switched in, or the next task runs elsewhere, or a task waits at an idle
-// CPU. The time since the last consistent event is then unknown, for the CPU and for the tasks, and is in no sum.
+// A wakeup is a sched_waking event (kernel/sched/core.c, try_to_wake_up): each wakeup has one, in the waker's context,
+// and run-queue latency starts there. sched_wakeup comes late and without the waker where another CPU completes the
+// wakeup: it is needed only before 4.3, and where migrations are not recorded. Between the two the kernel waits until
+// the task has left its CPU: a task that is woken on its way to sleep may switch out after its sched_waking. Some
+// kernels silently omit switches (out of the idle task, out of PID 1's threads). That shows later: the previous task of
+// a switch is not the last one that switched in, or the next task runs elsewhere, or a task waits at an idle CPU. The
+// time since the last consistent event is then unknown, for the CPU and for the tasks, and is in no sum.
 #ifndef COLLECTORS_SCHED_STATE_H
 #define COLLECTORS_SCHED_STATE_H
 
