@@ -10,7 +10,7 @@ runqlat   the same power-of-two buckets as runqlat's, where that is there and ru
 stuck     threads that wait for a slow FUSE file (in D), a file's lock, a mutex, a pipe, a child by vfork, their control group's
           limit, and a real-time hog: each is named rightly
 crowd     the same of a thread in D, while 100 threads a CPU want to run
-sampled   what is told when only slices of time are recorded
+sampled   the notes when only time slices are recorded
 Arguments choose: t_sched.py [busy] [counts] [text] [runqlat] [stuck] [crowd] [sampled].
 """
 import os, re, shutil, signal, subprocess, sys, tempfile, time
@@ -122,7 +122,7 @@ def busy():
     for cpu, all_of in sorted(sums.items()):
         ours, truth, unknown = (sum(values) / len(all_of) for values in zip(*all_of))
         check(abs(ours - truth) <= 2 + unknown, f"busy: CPU {cpu}: {ours:.1f} % in the mean of {len(all_of)} frames, /proc/stat says {truth:.1f} %; "
-              f"{unknown:.1f} % not known")
+              f"{unknown:.1f} % unknown")
         check(unknown < 20 and len(all_of) > 8, f"busy: CPU {cpu}: most of it is known")
     check(len(sums) == len(before), f"busy: {len(sums)} of {len(before)} CPUs")
 
@@ -417,7 +417,7 @@ def sampled():
     ktop = Ktop(0.5, "--budget", "1", "--test", "buffer_kib=16")
     frame = ktop.until("slices", lambda frame: (frame["series"]["sched_sampled_pct"] or 100) < 100 and frame, 60)
     notes = [n["text"] for n in frame["notes"]] if frame else []
-    check(any("who is stuck is not known" in n for n in notes), f"sampled: {notes}")
+    check(any("stuck threads are unknown" in n for n in notes), f"sampled: {notes}")
     ktop.end()
 
 
