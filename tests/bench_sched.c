@@ -1,5 +1,5 @@
 // What an event of the sched collector costs, from memory: sub-buffers that are made here, of pairs of tasks that wake
-// each other in turns on two CPUs, are read again and again.
+// each other in candidates on two CPUs, are read again and again.
 //
 //     bench_sched [PAIRS [ROUNDS]]     prints nanoseconds an event for each step
 #include <stdio.h>

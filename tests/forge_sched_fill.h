@@ -13,7 +13,7 @@
 #include "collectors/sched/fill.h"
 #include "tests/forge_limits.h"
 
-static struct sched_who *who;
+static struct sched_threads *threads;
 static struct table_builder *rows;
 static const struct section *limits; // of the collector "cpu_limits"
 static struct section *section;
@@ -39,7 +39,7 @@ static inline int begin(void **state) {
     set_up(state);
     snprintf(proc, sizeof(proc), "/tmp/ktop-fill-XXXXXX");
     assert_non_null(mkdtemp(proc));
-    who = sched_who_new(proc, NULL, NULL);
+    threads = sched_threads_new(proc, NULL, NULL);
     rows = table_builder_new(&sched_tasks_table);
     limits = NULL;
     section = NULL;
@@ -53,7 +53,7 @@ static inline int end(void **state) {
     section_unref(section);
     table_builder_free(rows);
     section_unref(limits);
-    sched_who_free(who);
+    sched_threads_free(threads);
     tear_down(state);
     return system(command);
 }
@@ -61,10 +61,10 @@ static inline int end(void **state) {
 // The frame up to that time, in us.
 static inline void frame(uint64_t us) {
     const struct sched_limits found = sched_limits_of(limits);
-    sched_who_throttled(who, machine, &found);
+    sched_threads_mark_throttled(threads, machine, &found);
     sched_machine_flush(machine, us * US);
     const struct sched_fill fill = {.machine = machine,
-                                    .who = who,
+                                    .threads = threads,
                                     .limits = &found,
                                     .rows = rows,
                                     .end = us * US,
@@ -118,7 +118,7 @@ static inline void limit(size_t n, const struct forged_limit *groups) {
 }
 
 static inline void is_in(int32_t tid, const char *cgroup) {
-    sched_who_of(who, machine, sched_slot(machine, tid))->cgroup = text_from(cgroup);
+    sched_threads_get(threads, machine, sched_slot(machine, tid))->cgroup = text_from(cgroup);
 }
 
 #define IS(value, expected) assert_true(fabs((value) - (expected)) < 1e-6)

@@ -102,7 +102,7 @@ def usage_us(path):
 
 
 def busy(v2):
-    """More loops than CPUs in a v2 group: their time is the kernel's, and somebody always waits for a CPU."""
+    """More loops than CPUs in a v2 group: their time is the kernel's, and tasks always stall on CPU."""
     loops = os.cpu_count() + 1
     group = Group([v2], loops)
     try:
@@ -119,7 +119,7 @@ def busy(v2):
         if os.path.exists(os.path.join(group.paths[0], "cpu.pressure")):
             pressure = max(sums(x)["/" + NAME]["cpu_pressure_pct"] for x in last)
             print(f"cpu pressure {pressure:.1f} %")
-            assert pressure > 30, "more loops than CPUs, and nobody waits?"
+            assert pressure > 30, "more loops than CPUs, and no pressure?"
     finally:
         group.end()
 
@@ -165,7 +165,7 @@ def scheduled(group):
     finally:
         kill(fillers)
     if not last["tables"].get("cpus"):
-        print("no scheduler events here: whom the limit stops is not tested")
+        print("no scheduler events here: throttled threads are not tested")
         return
     rows = [r for r in last["tables"]["cgroups"] if r["cgroup"] == "/" + NAME]
     assert len(rows) == 1 and rows[0]["cpu_limit_pct"] == 20 and 5 < rows[0]["periods_per_s"] < 15, rows
@@ -253,7 +253,7 @@ def hostile_frames(shown, loops):
     long = [name for name in own if len(name) > 200]
     assert len(long) == 1 and limits[long[0]]["throttled_pct"] > 0, long
     if "stuck" in last["sched"]:  # also where the kernel leaves out the switches to them
-        assert set(throttled) >= {p.pid for p in loops}, ("nobody of these groups is stopped?", throttled)
+        assert set(throttled) >= {p.pid for p in loops}, ("no process of these groups is throttled?", throttled)
 
 
 def hostile_screens():

@@ -13,7 +13,7 @@ from ktop import KTOP, skip
 if os.geteuid() != 0:
     skip("needs root")
 libc = ctypes.CDLL(None, use_errno=True)
-if libc.unshare(0x20000):  # CLONE_NEWNS: what is mounted here is nobody else's, and goes with this process
+if libc.unshare(0x20000):  # CLONE_NEWNS: what is mounted here is private and goes away with this process
     skip("no mount namespace of its own")
 subprocess.run(["mount", "--make-rprivate", "/"], check=True)
 
@@ -59,7 +59,7 @@ def found(tables, path):
 
 
 def local(path):
-    """Whether it is one that can fill up and always answers: no other is asked."""
+    """Whether it is a file system that can fill up and never blocks: only these are read."""
     with open("/proc/self/mounts") as f:
         mounts = [line.split()[:4] for line in f]
     return any((source.startswith("/dev/") or kind in ("tmpfs", "zfs", "overlay")) and not kind.startswith("fuse")

@@ -10,7 +10,7 @@ runqlat   the same power-of-two buckets as runqlat's, where that is there and ru
 stuck     threads that wait for a slow FUSE file (in D), a file's lock, a mutex, a pipe, a child by vfork, their control group's
           limit, and a real-time hog: each is named rightly
 crowd     the same of a thread in D, while 100 threads a CPU want to run
-sampled   what is told when only slices of time are recorded
+sampled   the notes when only time slices are recorded
 Arguments choose: t_sched.py [busy] [counts] [text] [runqlat] [stuck] [crowd] [sampled].
 """
 import os, re, shutil, signal, subprocess, sys, tempfile, time
@@ -122,7 +122,7 @@ def busy():
     for cpu, all_of in sorted(sums.items()):
         ours, truth, unknown = (sum(values) / len(all_of) for values in zip(*all_of))
         check(abs(ours - truth) <= 2 + unknown, f"busy: CPU {cpu}: {ours:.1f} % in the mean of {len(all_of)} frames, /proc/stat says {truth:.1f} %; "
-              f"{unknown:.1f} % not known")
+              f"{unknown:.1f} % unknown")
         check(unknown < 20 and len(all_of) > 8, f"busy: CPU {cpu}: most of it is known")
     check(len(sums) == len(before), f"busy: {len(sums)} of {len(before)} CPUs")
 
@@ -281,7 +281,7 @@ def runqlat():
     out, now = peer.stdout.read(), time.time_ns()
     while frame_ns(ktop.frames[-1]) < now:
         ktop.frame()
-    for process in loads + [ktop.process]:
+    for process in loads + [ktop]:
         process.end()
     hists = [h for f in ktop.frames[begin:] for h in f["histograms"]["run_queue_latency"]]
     ours = {k: n for k, n in powers((low, n) for h in hists for low, _, n in h["buckets"]).items() if k >= 10}
@@ -342,7 +342,7 @@ def slow_file(work, seconds=8):
 def slow_reader(ktop, slow, server, frames):
     """A dd that waits for that file, first in S, then in D."""
     reader = start("dd", f"if={slow}", "of=/dev/null", "bs=4096", "count=1", stderr=subprocess.DEVNULL)
-    fuse = lambda r: r["tid"] == reader.pid and f"slowfuse ({server}) to answer: {slow}" in (r["waits_for"] or "") and r["stack"] and r["comm"] == "dd"
+    fuse = lambda r: r["tid"] == reader.pid and f"slowfuse ({server}) to reply: {slow}" in (r["waits_for"] or "") and r["stack"] and r["comm"] == "dd"
     for what, kind, state in ("a slow FUSE file", "server", "S"), ("a slow FUSE file, in D", "uninterruptible", "D"):
         told(what, ktop.until(what, lambda frame: [r for r in frame["tables"]["stuck"] if fuse(r) and (r["kind"], r["state"]) == (kind, state)], frames))
         reader.send_signal(signal.SIGUSR1)  # dd would tell how far it is: the kernel waits on, now in D
@@ -362,7 +362,7 @@ def stuck():
     want = {}  # tid -> (what, check of a row of `stuck`)
     holder, waiter = load("flock", f"{work}/the lock").pids
     want[waiter] = ("a file's lock", lambda r: r["kind"] == "lock" and f"{work}/the lock" in (r["waits_for"] or "") and
-                    f"holder ({holder}) holds the lock of" in r["waits_for"] and r["state"] == "S" and r["comm"] == "waiter")
+                    f"holder ({holder}) holds the lock on" in r["waits_for"] and r["state"] == "S" and r["comm"] == "waiter")
     mutex_holder, mutex_waiter = load("mutex").pids
     want[mutex_waiter] = ("a mutex", lambda r: r["kind"] == "lock" and f"holder ({mutex_holder}) holds the mutex" in (r["waits_for"] or "") and
                           r["pid"] == mutex_holder and "futex" in (r["blocked_in"] or ""))
@@ -417,7 +417,7 @@ def sampled():
     ktop = Ktop(0.5, "--budget", "1", "--test", "buffer_kib=16")
     frame = ktop.until("slices", lambda frame: (frame["series"]["sched_sampled_pct"] or 100) < 100 and frame, 60)
     notes = [n["text"] for n in frame["notes"]] if frame else []
-    check(any("who is stuck is not known" in n for n in notes), f"sampled: {notes}")
+    check(any("stuck threads are unknown" in n for n in notes), f"sampled: {notes}")
     ktop.end()
 
 

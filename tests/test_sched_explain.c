@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collectors/sched/look.h"
+#include "collectors/sched/prober.h"
 #include "model/live.h"
 
 static char proc[64];
@@ -59,12 +59,12 @@ static int tear_down(void **state) {
     return system(command);
 }
 
-static struct sched_told told;
+static struct blocked_reply reply;
 static void look(uint8_t state, bool deep) {
-    const struct sched_ask ask = {.tid = 50, .slot = 4, .wait = 9, .state = state, .deep = deep};
-    sched_explain(proc, &ask, &told);
-    assert_int_equal(told.ask.slot, 4);
-    assert_int_equal(told.ask.wait, 9);
+    const struct blocked_query ask = {.tid = 50, .slot = 4, .wait = 9, .state = state, .deep = deep};
+    blocked_explain(proc, &ask, &reply);
+    assert_int_equal(reply.query.slot, 4);
+    assert_int_equal(reply.query.wait, 9);
 }
 
 static void a_file_on_a_server(void **state) {
@@ -75,23 +75,23 @@ static void a_file_on_a_server(void **state) {
     put("50/syscall", call);
     put("50/stack", "[<0>] rpc_wait_bit_killable+0x1e/0xa0\n[<0>] nfs_file_read+0x74/0xf0\n[<0>] ksys_read+0x6/0x9\n"
                     "[<0>] do_syscall_64+0x71/0x280\n[<0>] entry_SYSCALL_64_after_hwframe+0x76/0x7e\n");
-    look(SCHED_ASK_DISK, true);
-    assert_int_equal(told.why, SCHED_WHY_UNINTERRUPTIBLE);
-    assert_int_equal(told.state, 'D');
-    assert_int_equal(told.syscall, SYS_read);
-    assert_string_equal(told.where, "rpc_wait_bit_killable");
-    assert_string_equal(told.waits_for, "an answer of an NFS server: /mnt/a file (nfs4 from box:/export)");
-    assert_string_equal(told.stack, "rpc_wait_bit_killable < nfs_file_read < ksys_read");
-    assert_string_equal(told.cgroup, "/jobs/one");
-    look(SCHED_ASK_SLEEPING, true);
-    assert_int_equal(told.why, SCHED_WHY_SERVER);
-    look(SCHED_ASK_DISK, false); // a short wait: only where
-    assert_int_equal(told.why, SCHED_WHY_NONE);
-    assert_string_equal(told.where, "rpc_wait_bit_killable");
-    assert_string_equal(told.stack, "");
-    look(SCHED_ASK_RUNNABLE, false);
-    assert_string_equal(told.cgroup, "/jobs/one");
-    assert_string_equal(told.where, "");
+    look(BLOCKED_DISK, true);
+    assert_int_equal(reply.why, BLOCKED_BY_UNINTERRUPTIBLE);
+    assert_int_equal(reply.state, 'D');
+    assert_int_equal(reply.syscall, SYS_read);
+    assert_string_equal(reply.where, "rpc_wait_bit_killable");
+    assert_string_equal(reply.waits_for, "an NFS server's reply: /mnt/a file (nfs4 from box:/export)");
+    assert_string_equal(reply.stack, "rpc_wait_bit_killable < nfs_file_read < ksys_read");
+    assert_string_equal(reply.cgroup, "/jobs/one");
+    look(BLOCKED_SLEEPING, true);
+    assert_int_equal(reply.why, BLOCKED_BY_SERVER);
+    look(BLOCKED_DISK, false); // a short wait: only where
+    assert_int_equal(reply.why, BLOCKED_BY_NONE);
+    assert_string_equal(reply.where, "rpc_wait_bit_killable");
+    assert_string_equal(reply.stack, "");
+    look(BLOCKED_RUNNABLE, false);
+    assert_string_equal(reply.cgroup, "/jobs/one");
+    assert_string_equal(reply.where, "");
 }
 
 static void opens(const char *pid, const char *file) {
@@ -110,26 +110,25 @@ static void a_lock_of_a_file(void **state) {
     put("50/syscall", call);
     put("locks", "1: FLOCK  ADVISORY  WRITE 70 fe:00:1 0 EOF\n2: FLOCK  ADVISORY  WRITE 60 fe:00:2 0 EOF\n"
                  "2: -> FLOCK  ADVISORY  WRITE 49 fe:00:2 0 EOF\n2: -> FLOCK  ADVISORY  WRITE 50 fe:00:2 0 EOF\n");
-    look(SCHED_ASK_SLEEPING, true);
-    assert_int_equal(told.why, SCHED_WHY_LOCK);
-    assert_string_equal(told.waits_for, "keeper (60) holds the lock of /mnt/a file (nfs4 from box:/export)");
+    look(BLOCKED_SLEEPING, true);
+    assert_int_equal(reply.why, BLOCKED_BY_LOCK);
+    assert_string_equal(reply.waits_for, "keeper (60) holds the lock on /mnt/a file (nfs4 from box:/export)");
     put("locks", "1: FLOCK  ADVISORY  WRITE 61 fe:00:2 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 50 fe:00:2 0 EOF\n");
-    look(SCHED_ASK_SLEEPING, true);
-    assert_string_equal(told.waits_for, "who has the file of 61, which took the lock of /mnt/a file (nfs4 from "
-                                        "box:/export) and has ended");
-    // Who has inherited its descriptor.
+    look(BLOCKED_SLEEPING, true);
+    assert_string_equal(reply.waits_for, "the lock on /mnt/a file (nfs4 from box:/export), taken by exited PID 61");
+    // A process that inherited its descriptor.
     folder("62");
     folder("62/fdinfo");
     put("62/comm", "heir\n");
     opens("62", "/mnt/a file");
     put("62/fdinfo/7", "pos:\t0\nlock:\t1: FLOCK  ADVISORY  WRITE 63 fe:00:2 0 EOF\n");
     put("locks", "1: FLOCK  ADVISORY  WRITE 63 fe:00:2 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 50 fe:00:2 0 EOF\n");
-    look(SCHED_ASK_SLEEPING, true);
-    assert_string_equal(told.waits_for, "heir (62) holds the lock of /mnt/a file (nfs4 from box:/export)");
+    look(BLOCKED_SLEEPING, true);
+    assert_string_equal(reply.waits_for, "heir (62) holds the lock on /mnt/a file (nfs4 from box:/export)");
     put("62/fdinfo/7", "pos:\t0\nlock:\t1: OFDLCK ADVISORY  WRITE -1 fe:00:2 0 EOF\n");
     put("locks", "1: OFDLCK ADVISORY  WRITE -1 fe:00:2 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 50 fe:00:2 0 EOF\n");
-    look(SCHED_ASK_SLEEPING, true);
-    assert_string_equal(told.waits_for, "heir (62) holds the lock of /mnt/a file (nfs4 from box:/export)");
+    look(BLOCKED_SLEEPING, true);
+    assert_string_equal(reply.waits_for, "heir (62) holds the lock on /mnt/a file (nfs4 from box:/export)");
     assert_int_equal(sched_lock_holder("", 5), 0);
     assert_int_equal(sched_lock_holder("1: POSIX  ADVISORY  WRITE 5 fe:00:2 0 EOF\nbroken\n", 5), 0);
 }
@@ -139,7 +138,7 @@ static void a_mutex(void **state) {
     (void)state;
     static uint32_t words[3];
     char file[64], text[160];
-    const struct sched_ask ask = {.tid = getpid(), .state = SCHED_ASK_SLEEPING, .deep = true};
+    const struct blocked_query ask = {.tid = getpid(), .state = BLOCKED_SLEEPING, .deep = true};
     words[0] = 2;
     words[2] = 60;
     snprintf(file, sizeof(file), "%d", getpid());
@@ -152,10 +151,10 @@ static void a_mutex(void **state) {
     snprintf(text, sizeof(text), "%d 0x%llx 0x0 0x2 0x0 0x0 0x0 0x7ffe01234567 0x7f7f01234567\n", SYS_futex,
              (unsigned long long)(uintptr_t)words);
     put(file, text);
-    sched_explain(proc, &ask, &told);
+    blocked_explain(proc, &ask, &reply);
     snprintf(text, sizeof(text), "keeper (60) holds the mutex at 0x%llx", (unsigned long long)(uintptr_t)words);
-    assert_string_equal(told.waits_for, text);
-    assert_int_equal(told.why, SCHED_WHY_LOCK);
+    assert_string_equal(reply.waits_for, text);
+    assert_int_equal(reply.why, BLOCKED_BY_LOCK);
 }
 
 // The server is told by its descriptor; where the kernel does not tell, by being the only one, or the only one that
@@ -168,21 +167,21 @@ static void a_file_of_a_program(void **state) {
     put("50/syscall", call);
     put("50/stack", "[<0>] request_wait_answer+0x1e/0xa0\n[<0>] __fuse_simple_request+0x74/0xf0\n");
     put("50/mountinfo", "21 1 253:0 / / rw - ext4 /dev/vda rw\n36 21 0:41 / /mnt rw - fuse.slow one rw\n");
-    look(SCHED_ASK_SLEEPING, true);
-    assert_string_equal(told.waits_for, "an answer of a FUSE file system's program: /mnt/a file (fuse.slow from one)");
-    assert_int_equal(told.why, SCHED_WHY_SERVER);
+    look(BLOCKED_SLEEPING, true);
+    assert_string_equal(reply.waits_for, "a FUSE server's reply: /mnt/a file (fuse.slow from one)");
+    assert_int_equal(reply.why, BLOCKED_BY_SERVER);
 
     opens("60", "/dev/fuse");
     put("50/mountinfo", "36 21 0:42 / /mnt rw - fuse.slow one rw\n"); // nothing is kept of this one
-    look(SCHED_ASK_SLEEPING, true);
-    assert_string_equal(told.waits_for, "keeper (60) to answer: /mnt/a file (fuse.slow from one)");
+    look(BLOCKED_SLEEPING, true);
+    assert_string_equal(reply.waits_for, "keeper (60) to reply: /mnt/a file (fuse.slow from one)");
 
     folder("61");
     put("61/comm", "other\n");
     opens("61", "/dev/fuse");
     put("50/mountinfo", "36 21 0:43 / /mnt rw - fuse.slow one rw\n");
-    look(SCHED_ASK_SLEEPING, true); // two of them
-    assert_memory_equal(told.waits_for, "an answer of", 12);
+    look(BLOCKED_SLEEPING, true); // two of them
+    assert_memory_equal(reply.waits_for, "a FUSE serve", 12);
 
     put("61/cmdline", "other");
     char path[160];
@@ -191,21 +190,21 @@ static void a_file_of_a_program(void **state) {
     fwrite("other\0-o\0/mnt/", 1, 15, out);
     fclose(out);
     put("50/mountinfo", "36 21 0:44 / /mnt rw - fuse.slow one rw\n");
-    look(SCHED_ASK_SLEEPING, true);
-    assert_memory_equal(told.waits_for, "other (61) to answer", 20);
+    look(BLOCKED_SLEEPING, true);
+    assert_memory_equal(reply.waits_for, "other (61) to reply", 19);
 
     folder("60/fdinfo");
     put("60/fdinfo/7", "pos:\t0\nfuse_connection:\t45\n");
     put("50/mountinfo", "36 21 0:45 / /mnt rw - fuse.slow one rw\n");
-    look(SCHED_ASK_SLEEPING, true);
-    assert_memory_equal(told.waits_for, "keeper (60) to answer", 21);
+    look(BLOCKED_SLEEPING, true);
+    assert_memory_equal(reply.waits_for, "keeper (60) to reply", 20);
 }
 
 // By a path of the program: the mount is the one that is deepest, and of two at one place the later one.
 static void a_path_of_a_program(void **state) {
     (void)state;
     static const char name[] = "/mnt/deep/x";
-    const struct sched_ask ask = {.tid = getpid(), .state = SCHED_ASK_DISK, .deep = true};
+    const struct blocked_query ask = {.tid = getpid(), .state = BLOCKED_DISK, .deep = true};
     char file[64], text[192];
     snprintf(file, sizeof(file), "%d", getpid());
     folder(file);
@@ -223,8 +222,8 @@ static void a_path_of_a_program(void **state) {
     opens("60", "/dev/fuse");
     folder("60/fdinfo");
     put("60/fdinfo/7", "fuse_connection:\t61\n");
-    sched_explain(proc, &ask, &told);
-    assert_string_equal(told.waits_for, "keeper (60) to answer: /mnt/deep/x");
+    blocked_explain(proc, &ask, &reply);
+    assert_string_equal(reply.waits_for, "keeper (60) to reply: /mnt/deep/x");
 }
 
 // A thread of the kernel has a system call in /proc that is all zeros: the number of read.
@@ -232,39 +231,39 @@ static void a_thread_of_the_kernel(void **state) {
     (void)state;
     put("50/wchan", "worker_thread");
     put("50/syscall", "0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0\n");
-    look(SCHED_ASK_SLEEPING, false);
-    assert_int_equal(told.syscall, SCHED_NO_SYSCALL);
-    assert_string_equal(told.where, "worker_thread");
-    look(SCHED_ASK_DISK, true);
-    assert_int_equal(told.syscall, SCHED_NO_SYSCALL);
-    assert_int_equal(told.why, SCHED_WHY_UNINTERRUPTIBLE);
+    look(BLOCKED_SLEEPING, false);
+    assert_int_equal(reply.syscall, BLOCKED_NO_SYSCALL);
+    assert_string_equal(reply.where, "worker_thread");
+    look(BLOCKED_DISK, true);
+    assert_int_equal(reply.syscall, BLOCKED_NO_SYSCALL);
+    assert_int_equal(reply.why, BLOCKED_BY_UNINTERRUPTIBLE);
 }
 
 static void nothing_special(void **state) {
     (void)state;
     put("50/wchan", "0");
     put("50/syscall", "running\n");
-    look(SCHED_ASK_SLEEPING, true);
-    assert_false(told.gone);
-    assert_int_equal(told.why, SCHED_WHY_NONE);
-    assert_int_equal(told.syscall, SCHED_NO_SYSCALL);
-    assert_string_equal(told.where, "");
+    look(BLOCKED_SLEEPING, true);
+    assert_false(reply.gone);
+    assert_int_equal(reply.why, BLOCKED_BY_NONE);
+    assert_int_equal(reply.syscall, BLOCKED_NO_SYSCALL);
+    assert_string_equal(reply.where, "");
     put("50/wchan", "do_epoll_wait");
     put("50/syscall", "-1 0x7ffe01234567 0x7f7f01234567\n");
-    look(SCHED_ASK_SLEEPING, true);
-    assert_int_equal(told.why, SCHED_WHY_NONE);
+    look(BLOCKED_SLEEPING, true);
+    assert_int_equal(reply.why, BLOCKED_BY_NONE);
     char wchan[160];
     snprintf(wchan, sizeof(wchan), "%s/50/wchan", proc); // without CONFIG_KALLSYMS there is none
     assert_int_equal(unlink(wchan), 0);
     for (int deep = 0; deep < 2; deep++) {
-        const struct sched_ask gone = {.tid = 51, .deep = deep}, runs = {.tid = 51, .state = SCHED_ASK_RUNNABLE};
-        look(SCHED_ASK_SLEEPING, deep);
-        assert_false(told.gone);
-        assert_int_equal(told.state, 'D');
-        sched_explain(proc, &gone, &told);
-        assert_true(told.gone);
-        sched_explain(proc, &runs, &told);
-        assert_true(told.gone);
+        const struct blocked_query gone = {.tid = 51, .deep = deep}, runs = {.tid = 51, .state = BLOCKED_RUNNABLE};
+        look(BLOCKED_SLEEPING, deep);
+        assert_false(reply.gone);
+        assert_int_equal(reply.state, 'D');
+        blocked_explain(proc, &gone, &reply);
+        assert_true(reply.gone);
+        blocked_explain(proc, &runs, &reply);
+        assert_true(reply.gone);
     }
 }
 
@@ -274,50 +273,50 @@ static void other_kernels_and_programs(void **state) {
     put("50/wchan", "0");
     put("50/syscall", "3 0x3 0x2 0x0 0x0 0x0 0x0 0xffe01234 0xf7f01234\n");
     put("50/stack", "[<0>] pipe_read+0x1e/0xa0\n[<0>] new_sync_read+0x74/0xf0\n");
-    look(SCHED_ASK_SLEEPING, false);
-    assert_string_equal(told.where, "pipe_read");
-    assert_true(told.short_words);
-    assert_int_equal(told.syscall, 3);
+    look(BLOCKED_SLEEPING, false);
+    assert_string_equal(reply.where, "pipe_read");
+    assert_true(reply.is_32);
+    assert_int_equal(reply.syscall, 3);
     put("50/syscall", "3 0x3 0x2 0x0 0x0 0x0 0x0 0x7ffe01234567 0x7f7f01234567\n");
-    look(SCHED_ASK_SLEEPING, false);
-    assert_false(told.short_words);
+    look(BLOCKED_SLEEPING, false);
+    assert_false(reply.is_32);
     put("50/syscall", "running\n");
-    look(SCHED_ASK_SLEEPING, false);
-    assert_string_equal(told.where, "");
+    look(BLOCKED_SLEEPING, false);
+    assert_string_equal(reply.where, "");
 }
 
 static void stacks(void **state) {
     (void)state;
     char out[40];
-    sched_stack_join("[<0>] one+0x1/0x2\n[<0>] a_function_with_a_long_name+0x1/0x2\n[<0>] three+0x1/0x2\n", out,
-                     sizeof(out));
+    kernel_stack_join("[<0>] one+0x1/0x2\n[<0>] a_function_with_a_long_name+0x1/0x2\n[<0>] three+0x1/0x2\n", out,
+                      sizeof(out));
     assert_string_equal(out, "one < a_function_with_a_long_name"); // no more room
-    sched_stack_join("", out, sizeof(out));
+    kernel_stack_join("", out, sizeof(out));
     assert_string_equal(out, "");
-    sched_stack_join("no bracket\n[<0>] \n", out, sizeof(out));
-    assert_string_equal(sched_stack_means("folio_wait_bit_common < filemap_read < nfs_file_read"),
-                        "an answer of an NFS server");
-    assert_string_equal(sched_stack_means("wait_on_buffer < ext4_bread"), "a disk");
-    assert_null(sched_stack_means("hrtimer_nanosleep < common_nsleep"));
+    kernel_stack_join("no bracket\n[<0>] \n", out, sizeof(out));
+    assert_string_equal(kernel_stack_meaning("folio_wait_bit_common < filemap_read < nfs_file_read"),
+                        "an NFS server's reply");
+    assert_string_equal(kernel_stack_meaning("wait_on_buffer < ext4_bread"), "a disk");
+    assert_null(kernel_stack_meaning("hrtimer_nanosleep < common_nsleep"));
 }
 
-// ---- lookers ----
+// ---- workers ----
 
 static sem_t hanging, release;
 
-static void explain(const char *path, const struct sched_ask *ask, struct sched_told *out) {
+static void explain(const char *path, const struct blocked_query *query, struct blocked_reply *out) {
     (void)path;
-    if (ask->tid < 100) {
+    if (query->tid < 100) {
         sem_post(&hanging);
         sem_wait(&release);
     }
-    *out = (struct sched_told){.ask = *ask, .syscall = 7};
+    *out = (struct blocked_reply){.query = *query, .syscall = 7};
 }
 
-static size_t take_all(struct sched_look *look, struct sched_told *out, size_t n) {
+static size_t take_all(struct blocked_prober *prober, struct blocked_reply *out, size_t n) {
     size_t have = 0;
     for (int i = 0; i < 5000 && have < n; i++) {
-        have += sched_look_take(look, out + have, n - have, now_ns());
+        have += blocked_prober_take(prober, out + have, n - have, now_ns());
         usleep(1000);
     }
     return have;
@@ -325,43 +324,43 @@ static size_t take_all(struct sched_look *look, struct sched_told *out, size_t n
 
 static void a_look_that_hangs(void **state) {
     (void)state;
-    static struct sched_told out[8];
-    const struct sched_ask asks[] = {{.tid = 1}, {.tid = 200, .wait = 5}};
+    static struct blocked_reply out[8];
+    const struct blocked_query queries[] = {{.tid = 1}, {.tid = 200, .wait = 5}};
     sem_init(&hanging, 0, 0);
     sem_init(&release, 0, 0);
-    struct sched_look *look = sched_look_new("/proc", explain);
-    assert_non_null(look);
-    assert_int_equal(sched_look_room(look), SCHED_ASKS_MAX);
-    sched_look_ask(look, asks, 2);
+    struct blocked_prober *prober = blocked_prober_new("/proc", explain);
+    assert_non_null(prober);
+    assert_int_equal(blocked_prober_room(prober), BLOCKED_QUERIES_MAX);
+    blocked_prober_query(prober, queries, 2);
     sem_wait(&hanging);
-    assert_int_equal(sched_look_take(look, out, 8, now_ns()), 0);
+    assert_int_equal(blocked_prober_take(prober, out, 8, now_ns()), 0);
     // Somebody else goes on after a second, here by the clock that the taker says.
-    assert_int_equal(sched_look_take(look, out, 8, now_ns() + 2000000000ull), 1);
+    assert_int_equal(blocked_prober_take(prober, out, 8, now_ns() + 2000000000ull), 1);
     assert_true(out[0].hangs);
-    assert_int_equal(out[0].ask.tid, 1);
-    assert_int_equal(take_all(look, out, 1), 1);
-    assert_int_equal(out[0].ask.tid, 200);
-    assert_int_equal(out[0].ask.wait, 5);
+    assert_int_equal(out[0].query.tid, 1);
+    assert_int_equal(take_all(prober, out, 1), 1);
+    assert_int_equal(out[0].query.tid, 200);
+    assert_int_equal(out[0].query.wait, 5);
     assert_int_equal(out[0].syscall, 7);
-    sched_look_free(look); // does not wait for the one that hangs
+    blocked_prober_free(prober); // does not wait for the one that hangs
     sem_post(&release);
 }
 
 static void too_much_is_asked(void **state) {
     (void)state;
-    static struct sched_ask asks[2 * SCHED_ASKS_MAX];
-    static struct sched_told out[SCHED_ASKS_MAX];
-    for (int i = 0; i < 2 * SCHED_ASKS_MAX; i++)
-        asks[i].tid = 1000 + i;
-    struct sched_look *look = sched_look_new("/proc", explain);
-    sched_look_ask(look, asks, SCHED_ASKS_MAX);
-    assert_int_equal(take_all(look, out, SCHED_ASKS_MAX), SCHED_ASKS_MAX);
-    for (int i = 0; i < SCHED_ASKS_MAX; i++)
-        assert_int_equal(out[i].ask.tid, 1000 + i);
-    sched_look_ask(look, asks, 2 * SCHED_ASKS_MAX); // no harm
-    assert_true(take_all(look, out, SCHED_ASKS_MAX) >= 1);
-    sched_look_free(look);
-    sched_look_free(NULL);
+    static struct blocked_query queries[2 * BLOCKED_QUERIES_MAX];
+    static struct blocked_reply out[BLOCKED_QUERIES_MAX];
+    for (int i = 0; i < 2 * BLOCKED_QUERIES_MAX; i++)
+        queries[i].tid = 1000 + i;
+    struct blocked_prober *prober = blocked_prober_new("/proc", explain);
+    blocked_prober_query(prober, queries, BLOCKED_QUERIES_MAX);
+    assert_int_equal(take_all(prober, out, BLOCKED_QUERIES_MAX), BLOCKED_QUERIES_MAX);
+    for (int i = 0; i < BLOCKED_QUERIES_MAX; i++)
+        assert_int_equal(out[i].query.tid, 1000 + i);
+    blocked_prober_query(prober, queries, 2 * BLOCKED_QUERIES_MAX); // no harm
+    assert_true(take_all(prober, out, BLOCKED_QUERIES_MAX) >= 1);
+    blocked_prober_free(prober);
+    blocked_prober_free(NULL);
 }
 
 int main(void) {

@@ -31,7 +31,7 @@ static void rows_of_tasks(void **state) {
     row = row_of("sched_stuck", 8); // half a second in the queue
     assert_non_null(row);
     assert_string_equal(text_bytes(row[SCHED_W_KIND].text), "cpu");
-    assert_non_null(strstr(text_bytes(row[SCHED_W_WAITS_FOR].text), "t7 (7) has CPU 0, 2 want it"));
+    assert_non_null(strstr(text_bytes(row[SCHED_W_WAITS_FOR].text), "t7 (7) uses CPU 0, run queue 2"));
     const struct table *cpus = section_find_table(section, "sched_cpus");
     assert_int_equal(table_rows(cpus), 1);
     size_t cursor = 0;
@@ -60,8 +60,8 @@ static void unseen_by_the_idle_task(void **state) {
     IS(row[SCHED_T_SLEEP].num, 300000);
     assert_int_equal(count_rows("sched_stuck"), 0);
     IS(cpu[SCHED_C_UNKNOWN].num, 60);
-    assert_true(says("what CPU 0 did is not known for 60 % of the time"));
-    assert_false(says("left out"));            // that many it must have been shows only later
+    assert_true(says("CPU 0: activity unknown for 60 % of the time"));
+    assert_false(says("did not report"));      // that many it must have been shows only later
     assert_true(isnan(cpu[SCHED_C_BUSY].num)); // most of it is not known
     assert_true(isnan(cpu[SCHED_C_LENGTH].num));
     // It leaves: of the time before nothing is known, of the time after all.
@@ -70,7 +70,7 @@ static void unseen_by_the_idle_task(void **state) {
     row = row_of("sched_tasks", 7);
     cpu = row_of_cpu(0);
     IS(cpu[SCHED_C_UNKNOWN].num, 20);
-    assert_true(says("of the time: the kernel left out 1 switch on all CPUs"));
+    assert_true(says("of the time: the kernel did not report 1 switch (all CPUs)"));
     IS(cpu[SCHED_C_BUSY].num, 0);
     IS(cpu[SCHED_C_LENGTH].num, 0.2); // it waited, or it ran
     IS(row[SCHED_T_SLEEP].num, 800000);
@@ -83,7 +83,7 @@ static void unseen_by_the_idle_task(void **state) {
     frame(3000000);
     IS(row_of_cpu(0)[SCHED_C_UNKNOWN].num, 0);
     IS(row_of_cpu(0)[SCHED_C_BUSY].num, 25);
-    assert_false(says("is not known"));
+    assert_false(says("unknown"));
 }
 
 static void unseen_by_the_first_process(void **state) {
@@ -122,7 +122,7 @@ static void unseen_by_the_first_process(void **state) {
     IS(row_of_cpu(1)[SCHED_C_BUSY].num, 100); // all of the time that is known
 }
 
-// Events are lost for a quarter of a second: the share of the rest is told, where that is enough.
+// Events are lost for a quarter of a second: the share of the rest is reported, where that is enough.
 static void busy_after_a_loss(void **state) {
     (void)state;
     switches(0, 0, 0, 0, 7);
@@ -198,7 +198,7 @@ static void threads_of_proc(void **state) {
     put_file("30/task/30/stat", "cut off");
     struct sched_seed *seed = sched_seed_new(proc);
     int steps = 0;
-    while (sched_seed_step(seed, machine, who, 1, at_500, NULL))
+    while (sched_seed_step(seed, machine, threads, 1, at_500, NULL))
         assert_true(++steps < 50);
     sched_seed_free(seed);
     frame(1000000);

@@ -1,4 +1,4 @@
-// Who is stuck, and why, from a state machine fed by hand and lookers that answer as told.
+// Stuck threads and their causes, from a state machine fed by hand and workers with prepared replies.
 #include "tests/forge_sched_fill.h"
 
 #include <stdatomic.h>
@@ -69,19 +69,19 @@ static void throttled_unseen(void **state) {
 
 static atomic_int proc_says; // of thread 7; the other one runs
 
-static void say(const char *where, const struct sched_ask *ask, struct sched_told *told) {
+static void say(const char *where, const struct blocked_query *query, struct blocked_reply *reply) {
     (void)where;
-    char state = ask->tid == 7 ? (char)atomic_load(&proc_says) : 'R';
-    *told = (struct sched_told){.ask = *ask, .state = state, .gone = !state, .read_ns = now_ns() - 100000000};
+    char state = query->tid == 7 ? (char)atomic_load(&proc_says) : 'R';
+    *reply = (struct blocked_reply){.query = *query, .state = state, .gone = !state, .read_ns = now_ns() - 100000000};
 }
 
 // A CPU that is busy, and a thread that waits for it, or so it seems: it ran, which was not recorded. It is stuck when
 // it was asked, or when nobody answers for long; and it is asked anew in each wait.
 static void who_waits_is_asked(void **state) {
     (void)state;
-    sched_who_free(who);
-    struct sched_look *questions = sched_look_new(proc, say);
-    who = sched_who_new(proc, NULL, questions);
+    sched_threads_free(threads);
+    struct blocked_prober *questions = blocked_prober_new(proc, say);
+    threads = sched_threads_new(proc, NULL, questions);
     switches(0, 0, 0, 0, 8);
     for (uint64_t us = 100000; us < 3000000; us += 1000000) {
         wakes(us, 8, 7, 0);
@@ -90,7 +90,7 @@ static void who_waits_is_asked(void **state) {
         atomic_store(&proc_says, 'S');
         int lost = 0;
         for (int i = 0; i < 2000 && !lost; i++) {
-            sched_who_look(who, machine, (us + 260000) * US);
+            sched_threads_probe(threads, machine, (us + 260000) * US);
             lost = task(7)->state == SCHED_UNKNOWN;
             usleep(1000);
         }
@@ -100,8 +100,9 @@ static void who_waits_is_asked(void **state) {
     atomic_store(&proc_says, 'R');
     frame(4200000);
     assert_int_equal(count_rows("sched_stuck"), 0);
-    for (int i = 0; i < 2000 && sched_who_of(who, machine, sched_slot(machine, 7))->runnable_ns < 4000000 * US; i++) {
-        sched_who_look(who, machine, 4210000 * US);
+    for (int i = 0; i < 2000 && sched_threads_get(threads, machine, sched_slot(machine, 7))->runnable_ns < 4000000 * US;
+         i++) {
+        sched_threads_probe(threads, machine, 4210000 * US);
         usleep(1000);
     }
     frame(4300000);
@@ -118,16 +119,16 @@ static void who_waits_is_asked(void **state) {
     // It has ended, which was not recorded either.
     atomic_store(&proc_says, 0);
     for (int i = 0; i < 2000 && sched_slot(machine, 7); i++) {
-        sched_who_look(who, machine, 5510000 * US);
+        sched_threads_probe(threads, machine, 5510000 * US);
         usleep(1000);
     }
     frame(6000000);
     assert_null(row_of("sched_tasks", 7));
     assert_int_equal(count_rows("sched_stuck"), 0);
     IS(row_of_cpu(0)[SCHED_C_LENGTH].num, 1);
-    sched_who_free(who);
-    sched_look_free(questions);
-    who = sched_who_new(proc, NULL, NULL);
+    sched_threads_free(threads);
+    blocked_prober_free(questions);
+    threads = sched_threads_new(proc, NULL, NULL);
 }
 
 static void realtime_hogs(void **state) {
@@ -146,7 +147,7 @@ static void realtime_hogs(void **state) {
     const union cell *row = row_of("sched_stuck", 7);
     assert_non_null(row);
     assert_string_equal(text_bytes(row[SCHED_W_KIND].text), "realtime");
-    assert_string_equal(text_bytes(row[SCHED_W_WAITS_FOR].text), "hog (9) has CPU 1, real-time priority 10");
+    assert_string_equal(text_bytes(row[SCHED_W_WAITS_FOR].text), "hog (9) uses CPU 1, real-time priority 10");
     assert_true(row[SCHED_W_SINCE].num == 999000);
     assert_null(row_of("sched_stuck", 9));
     event = (struct sched_event){.ts = 1990000 * US,
@@ -170,12 +171,12 @@ static void ktop_is_no_cause(void **state) {
     switches(0, 0, 0, 0, 7);
     switches(100000, 0, 7, 0x100, 8);  // 7 waits from here on
     switches(700000, 0, 8, 0x100, 30); // ktop: more than 8 had
-    sched_who_tell(who, machine, sched_slot(machine, 30), getpid());
+    sched_threads_set_pid(threads, machine, sched_slot(machine, 30), getpid());
     frame(1900000);
     const union cell *row = row_of("sched_stuck", 7);
-    assert_string_equal(text_bytes(row[SCHED_W_WAITS_FOR].text), "t8 (8) has CPU 0, 3 want it");
+    assert_string_equal(text_bytes(row[SCHED_W_WAITS_FOR].text), "t8 (8) uses CPU 0, run queue 3");
     row = row_of("sched_stuck", 8); // it ran most itself
-    assert_string_equal(text_bytes(row[SCHED_W_WAITS_FOR].text), "t7 (7) has CPU 0, 3 want it");
+    assert_string_equal(text_bytes(row[SCHED_W_WAITS_FOR].text), "t7 (7) uses CPU 0, run queue 3");
     assert_null(row_of("sched_tasks", 30));
     frame(2900000); // only ktop ran
     assert_string_equal(text_bytes(row_of("sched_stuck", 7)[SCHED_W_WAITS_FOR].text), "CPU 0");
@@ -184,14 +185,15 @@ static void ktop_is_no_cause(void **state) {
 static void ktop_shows_itself(void **state) {
     (void)state;
     const struct collect_options options = {.show_self = true};
-    sched_who_free(who);
-    who = sched_who_new(proc, &options, NULL);
+    sched_threads_free(threads);
+    threads = sched_threads_new(proc, &options, NULL);
     switches(0, 0, 0, 0, 7);
     switches(100000, 0, 7, 0x100, 8);
     switches(700000, 0, 8, 0x100, 30);
-    sched_who_tell(who, machine, sched_slot(machine, 30), getpid());
+    sched_threads_set_pid(threads, machine, sched_slot(machine, 30), getpid());
     frame(1900000);
-    assert_string_equal(text_bytes(row_of("sched_stuck", 7)[SCHED_W_WAITS_FOR].text), "t30 (30) has CPU 0, 3 want it");
+    assert_string_equal(text_bytes(row_of("sched_stuck", 7)[SCHED_W_WAITS_FOR].text),
+                        "t30 (30) uses CPU 0, run queue 3");
 }
 
 static void in_d(void **state) {

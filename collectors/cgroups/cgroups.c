@@ -1,13 +1,12 @@
-// The collector "cgroups": pressure, throttling, limits and memory of control groups, by the kernel's own accounts.
-// Runs only while a pane shows it: a machine may have thousands of groups. What their tasks use together is not read
-// here: model/groups.c sums it.
+// The collector "cgroups": pressure, throttling, limits and memory of cgroups, as the kernel accounts them. Runs only
+// while a pane needs it: a machine may have thousands of cgroups. What their tasks use is summed in model/groups.c.
 #include "collectors/cgroups/rows.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#define READ_MAX 400   // groups that are read in one frame; the others have their turn in the next
-#define LIST_SHARE 100 // of the time it takes to look which groups there are, and at their limits
+#define READ_MAX 400   // cgroups read in one frame, in rotation
+#define LIST_SHARE 100 // the search takes at most 1/100 of the time
 
 enum {
     CGROUP,
@@ -28,69 +27,64 @@ enum {
 static const struct column columns[COLUMNS] = {
     [CGROUP] = {.name = "cgroup",
                 .title = "CGROUP",
-                .help = "Control group",
+                .help = "Path of the control group.",
                 .type = COLUMN_TEXT,
                 .width = 24,
                 .ascending = true},
     [USAGE] = {.name = "usage_pct",
                .title = "USAGE%",
-               .help =
-                   "CPU time by the kernel's account of the group, the groups below it included, in percent of one CPU",
+               .help = "CPU time of the cgroup and its descendants, in percent of one CPU.",
                .unit = UNIT_PCT,
                .width = 6},
     [THROTTLED_PCT] = {.name = "throttled_pct",
                        .title = "THROT%",
-                       .help = "Share of the periods of its CPU quota in which it was stopped for having used it up",
+                       .help = "Share of the CPU limit's periods in which the cgroup was throttled.",
                        .unit = UNIT_PCT,
                        .width = 6},
-    [THROTTLED_US] =
-        {.name = "throttled_us_per_s",
-         .title = "THROT/s",
-         .help = "Time that it was stopped for having used up its CPU quota, added up over the CPUs, per second",
-         .unit = UNIT_US_PER_S,
-         .width = 7},
+    [THROTTLED_US] = {.name = "throttled_us_per_s",
+                      .title = "THROTTLED",
+                      .help = "Throttled time, summed over all CPUs, per second.",
+                      .unit = UNIT_US_PER_S,
+                      .width = 7},
     [CPU_LIMIT] = {.name = "cpu_limit_pct",
                    .title = "CPUMAX%",
-                   .help = "Its CPU quota, in percent of one CPU (cpu.max; v1: cpu.cfs_quota_us)",
+                   .help = "CPU limit in percent of one CPU (cpu.max; v1: cpu.cfs_quota_us).",
                    .unit = UNIT_PCT,
                    .width = 7},
-    [CPU_PRESSURE] =
-        {.name = "cpu_pressure_pct",
-         .title = "PSICPU%",
-         .help = "Share of the interval in which a task of it, or of a group below, waited for a CPU (pressure: some)",
-         .unit = UNIT_PCT,
-         .width = 7},
-    [IO_PRESSURE] =
-        {.name = "io_pressure_pct",
-         .title = "PSIIO%",
-         .help = "Share of the interval in which a task of it, or of a group below, waited for I/O (pressure: some)",
-         .unit = UNIT_PCT,
-         .width = 6},
-    [MEMORY_PRESSURE] =
-        {.name = "memory_pressure_pct",
-         .title = "PSIMEM%",
-         .help = "Share of the interval in which a task of it, or of a group below, waited for memory (pressure: some)",
-         .unit = UNIT_PCT,
-         .width = 7},
-    [MEMORY_FULL] =
-        {.name = "memory_full_pct",
-         .title = "PSIFULL%",
-         .help = "Share of the interval in which all its tasks that had work waited for memory (pressure: full)",
-         .unit = UNIT_PCT,
-         .width = 8},
+    [CPU_PRESSURE] = {.name = "cpu_pressure_pct",
+                      .title = "PSICPU%",
+                      .help = "Share of the interval in which tasks stalled on CPU (PSI some), descendants included.",
+                      .unit = UNIT_PCT,
+                      .width = 7},
+    [IO_PRESSURE] = {.name = "io_pressure_pct",
+                     .title = "PSIIO%",
+                     .help = "Share of the interval in which tasks stalled on I/O (PSI some), descendants included.",
+                     .unit = UNIT_PCT,
+                     .width = 6},
+    [MEMORY_PRESSURE] = {.name = "memory_pressure_pct",
+                         .title = "PSIMEM%",
+                         .help =
+                             "Share of the interval in which tasks stalled on memory (PSI some), descendants included.",
+                         .unit = UNIT_PCT,
+                         .width = 7},
+    [MEMORY_FULL] = {.name = "memory_full_pct",
+                     .title = "PSIFULL%",
+                     .help = "Share of the interval in which all non-idle tasks stalled on memory (PSI full).",
+                     .unit = UNIT_PCT,
+                     .width = 8},
     [MEMORY] = {.name = "memory_bytes",
                 .title = "MEM",
-                .help = "Memory that is charged to it, page cache and the groups below it included",
+                .help = "Memory charged to the cgroup, page cache and descendants included.",
                 .unit = UNIT_BYTES,
                 .width = 6},
     [MEMORY_LIMIT] = {.name = "memory_limit_bytes",
                       .title = "MEMMAX",
-                      .help = "How much memory it may use (memory.max; v1: memory.limit_in_bytes)",
+                      .help = "Memory limit (memory.max; v1: memory.limit_in_bytes).",
                       .unit = UNIT_BYTES,
                       .width = 6},
     [MEMORY_USED] = {.name = "memory_used_pct",
                      .title = "MEM%",
-                     .help = "Memory that is charged to it, in percent of its limit",
+                     .help = "Charged memory in percent of the memory limit.",
                      .unit = UNIT_PCT,
                      .width = 5},
 };
@@ -106,8 +100,7 @@ static const struct table_def stats_table = {
 };
 
 static int groups_open(struct collector_run *run) {
-    return cgroups_rows_open(run, &stats_table, false,
-                             "no hierarchy of control groups is mounted that this user may see");
+    return cgroups_rows_open(run, &stats_table, false, "no cgroup hierarchy is mounted that this user can read");
 }
 
 static void group_limits(void *context, struct cgroup *group) {
@@ -163,12 +156,11 @@ static int groups_sample(struct collector_run *run, struct section *out) {
     section_set_state(out, SECTION_OK);
     if (n > READ_MAX)
         section_note(out, SEVERITY_INFO, "cpu_pressure_pct",
-                     "there are many control groups: each is read every few frames, over the time since it was", NULL);
+                     "many cgroups: each is read every few frames, and its rates cover that time", NULL);
     if (rows->cgroups.left_out)
-        section_note(out, SEVERITY_WARNING, "cpu_pressure_pct", "there are more control groups than are looked at",
-                     NULL);
+        section_note(out, SEVERITY_WARNING, "cpu_pressure_pct", "too many cgroups: some are not shown", NULL);
     if (rows->cgroups.fds[CGROUP_V2] < 0)
-        section_note(out, SEVERITY_INFO, "cpu_pressure_pct", "pressure of control groups is known of cgroup v2 only",
+        section_note(out, SEVERITY_INFO, "cpu_pressure_pct", "no pressure of cgroups: cgroup v2 is not mounted",
                      "mount -t cgroup2 none /sys/fs/cgroup/unified");
     return 0;
 }
@@ -178,10 +170,10 @@ static void groups_check(struct check_report *report) {
     struct cgroups cgroups;
     check.works = !cgroups_open(&cgroups, "");
     snprintf(check.detail, sizeof(check.detail), "%s",
-             !check.works                     ? "no hierarchy is mounted that this user may see"
+             !check.works                     ? "no hierarchy is mounted that this user can read"
              : cgroups.fds[CGROUP_V2] < 0     ? "v1 only: throttling, limits and memory, no pressure"
              : cgroups.fds[CGROUP_V1_CPU] < 0 ? "v2: pressure, throttling, limits and memory"
-                                              : "v1 with v2 beside it: pressure, throttling, limits and memory");
+                                              : "v1 and v2: pressure, throttling, limits and memory");
     snprintf(check.fix, sizeof(check.fix), "%s", check.works ? "" : "mount -t cgroup2 none /sys/fs/cgroup");
     cgroups_close(&cgroups);
     report->add(report, &check);
@@ -191,8 +183,9 @@ static const struct table_def *const tables[] = {&stats_table, NULL};
 
 const struct collector collector_cgroups = {
     .name = "cgroups",
-    .help = "Pressure, throttling, limits and memory of control groups, v1 and v2: some eight small files a group, of "
-            "at most 400 groups a frame.",
+    .help =
+        "Pressure, throttling, limits and memory of cgroups, v1 and v2: about eight small files a cgroup, of at most "
+        "400 cgroups a frame.",
     .tables = tables,
     .open = groups_open,
     .sample = groups_sample,

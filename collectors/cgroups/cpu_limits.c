@@ -128,8 +128,9 @@ static const struct table_def *const tables[] = {&limits_table, NULL};
 
 const struct collector collector_cpu_limits = {
     .name = "cpu_limits",
-    .help = "Which control groups are stopped by a limit on CPU time: a small file of each group that has one, at most "
-            "100 a frame; the search for them takes 0.5 % of a CPU at most.",
+    .help = "cgroups that are throttled by a CPU limit: one small file of each cgroup with a limit, at most 100 a "
+            "frame; the "
+            "search for them takes at most 0.5 % of a CPU.",
     .always = true,
     .tables = tables,
     .open = limits_open,

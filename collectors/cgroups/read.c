@@ -1,5 +1,5 @@
-// Hierarchies of control groups, what is in them, and the files of one group. Each file is opened, read and closed:
-// thousands of groups would not fit under the limit of open files.
+// cgroup hierarchies, their cgroups, and the files of one cgroup. Each file is opened, read and closed: thousands of
+// cgroups would exceed the limit of open files.
 #include "collectors/cgroups/cgroups.h"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@
 #define GROUPS_MAX 4096
 #define DEPTH_MAX 32
 #define FILE_MAX_BYTES 8192
-#define LIST_NS 2000000000ull // at least between two lists
+#define LIST_NS 2000000000ull // shortest time between listings
 
 // ---- mounts ----
 
@@ -30,7 +30,7 @@ static bool has_word(const char *list, const char *word) {
     return false;
 }
 
-// Paths hold blanks and backslashes as three octal digits.
+// Blanks and backslashes in paths are escaped as three octal digits.
 static void unescape(const char *from, char *out, size_t size) {
     size_t n = 0;
     for (; *from && n + 1 < size; n++) {
@@ -156,7 +156,7 @@ void cgroups_close(struct cgroups *cgroups) {
     proc_buffer_free(&cgroups->buffer);
 }
 
-// ---- which groups there are ----
+// ---- listing ----
 
 static struct cgroup *group_get(struct cgroups *cgroups, const char *path) {
     size_t low = 0, high = cgroups->count;
@@ -184,7 +184,7 @@ static struct cgroup *group_get(struct cgroups *cgroups, const char *path) {
     return &cgroups->groups[low];
 }
 
-// `path` is below the mount; `name` the same in the hierarchy. Both are put back.
+// `path` is relative to the mount; `name` is the same in the hierarchy. Both are restored.
 static void walk(struct cgroups *cgroups, int hierarchy, int dir, char *path, size_t size, int depth) {
     size_t length = strlen(path);
     struct cgroup *group = group_get(cgroups, length ? path : "/");
@@ -220,7 +220,7 @@ void cgroups_list(struct cgroups *cgroups, void (*gone)(void *context, struct cg
     }
     for (int i = 0; i < CGROUP_HIERARCHIES; i++) {
         char path[4096];
-        // Where a container's group is mounted, its tasks' paths begin with that group, or with the namespace's root.
+        // Where a container's cgroup is mounted, its tasks' paths begin with that cgroup, or with the namespace's root.
         snprintf(path, sizeof(path), "%s", strcmp(cgroups->mounts[i].root, "/") ? cgroups->mounts[i].root : "");
         int dir = cgroups->fds[i] < 0 ? -1 : openat(cgroups->fds[i], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (dir >= 0)
@@ -237,7 +237,7 @@ void cgroups_list(struct cgroups *cgroups, void (*gone)(void *context, struct cg
     cgroups->count = kept;
 }
 
-// ---- one group ----
+// ---- one cgroup ----
 
 static bool group_file(struct cgroups *cgroups, const struct cgroup *group, int hierarchy, const char *file) {
     char path[4352];
@@ -282,7 +282,7 @@ void cgroup_read_throttling(struct cgroups *cgroups, const struct cgroup *group,
     uint64_t values[5] = {PROC_MISSING, PROC_MISSING, PROC_MISSING, PROC_MISSING, PROC_MISSING}, old[5];
     if (group_file(cgroups, group, CGROUP_V2, "cpu.stat"))
         proc_pairs(&cgroups->buffer, names, 5, values);
-    // Beside v1, v2 has a cpu.stat without the controller: the one that has it knows of throttling.
+    // With both v1 and v2, v2 has a cpu.stat without the controller: throttling is where the controller is.
     if (values[1] == PROC_MISSING && group_file(cgroups, group, CGROUP_V1_CPU, "cpu.stat")) {
         proc_pairs(&cgroups->buffer, names, 5, old);
         memcpy(&values[1], &old[1], sizeof(old) - sizeof(old[0]));
@@ -329,7 +329,7 @@ double cgroup_read_processes(struct cgroups *cgroups, const struct cgroup *group
     double n = 0;
     *pid = NAN;
     if (!group_file(cgroups, group, hierarchy, "cgroup.procs") || buffer->length >= FILE_MAX_BYTES - 1)
-        return NAN; // threads in groups of their own, or too many to count
+        return NAN; // threaded cgroups, or too many to count
     for (const char *at = buffer->bytes; (at = strchr(at, '\n')); at++)
         n++;
     if (n == 1)
@@ -342,7 +342,7 @@ void cgroup_read_limits(struct cgroups *cgroups, const struct cgroup *group, str
     uint64_t memory = number_read(cgroups, group, CGROUP_V2, "memory.max");
     if (memory == PROC_MISSING)
         memory = number_read(cgroups, group, CGROUP_V1_MEMORY, "memory.limit_in_bytes");
-    if (memory < (1ull << 60)) // v1 has the largest number of pages for none
+    if (memory < (1ull << 60)) // v1 shows "no limit" as the largest number of pages
         out->memory_bytes = (double)memory;
 }
 

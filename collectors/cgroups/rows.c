@@ -1,4 +1,4 @@
-// Opening and closing what the collectors of control groups have, and the rows that come and go with the groups.
+// Opens and closes the shared state, and adds and removes rows with their cgroups.
 #include "collectors/cgroups/rows.h"
 
 #include <stdio.h>

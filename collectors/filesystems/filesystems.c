@@ -1,5 +1,5 @@
-// The collector "filesystems": how full the mounted file systems are, from statvfs(3) of each; the list of them anew
-// only when the kernel says that it changed. It must never ask one that may not answer (filesystems_choose).
+// The collector "filesystems": space and inodes of the mounted file systems, from statvfs(3). The list of mounts is
+// read again only when the kernel reports a change. Must never call statvfs where it may block (filesystems_choose).
 #include "collectors/filesystems/filesystems.h"
 
 #include <errno.h>
@@ -25,45 +25,44 @@ enum { MOUNT, TYPE, DEVICE, SIZE, AVAILABLE, USED_PCT, INODES, INODES_FREE, COLU
 static const struct column columns[COLUMNS] = {
     [MOUNT] = {.name = "mount",
                .title = "MOUNT",
-               .help = "Where the file system is mounted (the shortest path)",
+               .help = "Mount point (the shortest path).",
                .type = COLUMN_TEXT,
                .width = 24,
                .ascending = true},
     [TYPE] = {.name = "type",
               .title = "TYPE",
-              .help = "Kind of file system: ext4, xfs, tmpfs and so on",
+              .help = "Type of file system: ext4, xfs, tmpfs and so on.",
               .type = COLUMN_TEXT,
               .width = 8,
               .ascending = true},
     [DEVICE] = {.name = "device",
                 .title = "DEVICE",
-                .help = "The disk that it is on",
+                .help = "Block device that it is on.",
                 .type = COLUMN_TEXT,
                 .width = 8,
                 .ascending = true},
-    [SIZE] = {.name = "size_kib", .title = "SIZE", .help = "Its size", .unit = UNIT_KIB, .width = 7},
+    [SIZE] = {.name = "size_kib", .title = "SIZE", .help = "Size.", .unit = UNIT_KIB, .width = 7},
     [AVAILABLE] = {.name = "available_kib",
                    .title = "AVAIL",
-                   .help = "What programs that are not root's may still write to it",
+                   .help = "Free space for users other than root.",
                    .unit = UNIT_KIB,
                    .width = 7},
     [USED_PCT] = {.name = "used_pct",
                   .title = "USED%",
-                  .help = "Used, in percent of used and available, as df(1) has it",
+                  .help = "Used space in percent of used and available space, as in df(1).",
                   .unit = UNIT_PCT,
                   .width = 6},
     [INODES] = {.name = "inodes",
                 .title = "INODES",
-                .help = "Files and directories that it has room for; not known where it makes room as they come",
+                .help = "Inodes in all; none where the file system allocates them dynamically.",
                 .unit = UNIT_COUNT,
                 .width = 7},
-    [INODES_FREE] =
-        {.name = "inodes_free", .title = "IFREE", .help = "How many more can be made", .unit = UNIT_COUNT, .width = 7},
+    [INODES_FREE] = {.name = "inodes_free", .title = "IFREE", .help = "Free inodes.", .unit = UNIT_COUNT, .width = 7},
 };
 
 static const struct table_def filesystems_table = {
     .name = "filesystems",
-    .help = "How full the file systems are: those of this machine that can be written.",
+    .help = "Space and inodes of the local, writable file systems.",
     .columns = columns,
     .n_columns = COLUMNS,
     .n_keys = 1,
@@ -75,8 +74,8 @@ struct mounted {
 };
 
 struct filesystems {
-    struct proc_file list; // an error to poll(2) when it changed
-    bool changed;          // and was not read yet
+    struct proc_file list; // poll(2) reports an error when it changed
+    bool changed;          // and has not been read yet
     struct proc_buffer buffer;
     struct table_builder *builder;
     struct mounted mounted[MOUNTS_MAX];
@@ -104,7 +103,7 @@ static const struct text *device_of(const struct filesystem_mount *mount) {
     char path[128], link[512], name[64];
     dev_t device = makedev(mount->major, mount->minor);
     if (!mount->major && mount->source[0] == '/' && stat(mount->source, &source) == 0 && S_ISBLK(source.st_mode))
-        device = source.st_rdev; // a file system on several disks has a number of its own: the first of them
+        device = source.st_rdev; // a file system on several disks has its own device number: take the first disk
     snprintf(path, sizeof path, "/sys/dev/block/%u:%u", major(device), minor(device));
     ssize_t n = readlink(path, link, sizeof link - 1);
     if (n <= 0)
@@ -127,7 +126,7 @@ static bool is_directory(const char *path) {
     return stat(path, &is) == 0 && S_ISDIR(is.st_mode);
 }
 
-// When it cannot be read what is known stays, until it can.
+// While the list cannot be read, the last one stays.
 static int mounts_list(struct filesystems *all) {
     struct filesystem_mount mounts[MOUNTS_MAX];
     int error = proc_file_read(&all->list, &all->buffer);
@@ -171,7 +170,7 @@ static int filesystems_open(struct collector_run *run) {
     all->list = PROC_FILE(MOUNTS);
     if (mounts_list(all) == 0)
         return 0;
-    snprintf(run->reason, sizeof run->reason, "file systems are not known: " MOUNTS " is not readable");
+    snprintf(run->reason, sizeof run->reason, "no file systems: " MOUNTS " is not readable");
     snprintf(run->fix, sizeof run->fix, "mount /proc");
     return -ENOENT;
 }
@@ -180,13 +179,13 @@ static int filesystems_sample(struct collector_run *run, struct section *out) {
     struct filesystems *all = run->state;
     struct pollfd changed = {.fd = all->list.fd, .events = POLLPRI};
     if (poll(&changed, 1, 0) > 0)
-        all->changed = true; // the kernel says so once
+        all->changed = true; // the kernel reports it once
     if (all->changed)
         all->changed = mounts_list(all) < 0;
     for (size_t i = 0; i < all->n; i++)
         mounted_sample(all, &all->mounted[i]);
     if (all->left_out)
-        section_note(out, SEVERITY_INFO, "used_pct", "there are more file systems than are looked at", NULL);
+        section_note(out, SEVERITY_INFO, "used_pct", "too many file systems: some are not shown", NULL);
     section_table(out, table_builder_seal(all->builder));
     return 0;
 }
@@ -207,7 +206,7 @@ static const struct table_def *const tables[] = {&filesystems_table, NULL};
 
 const struct collector collector_filesystems = {
     .name = "filesystems",
-    .help = "How full the file systems of this machine are: a question to the kernel for each, a few microseconds.",
+    .help = "Space and inodes of the local file systems: one statvfs(3) each, a few microseconds.",
     .always = true,
     .tables = tables,
     .open = filesystems_open,

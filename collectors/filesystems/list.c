@@ -1,6 +1,6 @@
-// Which mounts to ask how full they are, from the text of mountinfo; see the header. Kernel document:
-// Documentation/filesystems/proc.rst, 3.5. The parents in it tell what a path leads to and over, whatever the order of
-// the lines: what is mounted over a path, or over a directory on the way to it, hides what was there.
+// Chooses mounts from the text of mountinfo; see the header. Kernel document: Documentation/filesystems/proc.rst, 3.5.
+// The parent IDs show what a path crosses, whatever the order of the lines: a mount over a path, or over a directory on
+// the way to it, hides what was there.
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +17,8 @@ static bool is_read_only(const char *options) {
     return !strncmp(options, "ro", 2) && (options[2] == ',' || options[2] == '\0');
 }
 
-// "36 35 98:0 /root /path rw,noatime master:1 - ext3 /dev/root rw,errors=continue": fields that are not always there
-// end at the dash; a source may be empty.
+// "36 35 98:0 /root /path rw,noatime master:1 - ext3 /dev/root rw,errors=continue": optional fields end at the dash;
+// the source may be empty.
 static bool mount_parse(char *line, struct filesystem_mount *mount) {
     uint64_t numbers[3], minor;
     const char *at = line;
@@ -48,19 +48,18 @@ static bool is_type(const struct filesystem_mount *mount, const char *type) {
     return !strcmp(mount->type, type);
 }
 
-// Of this machine. One of the network, or of a program (FUSE), may never answer.
+// Local: statvfs of a network or FUSE file system may block.
 static bool is_local(const struct filesystem_mount *mount) {
     return (!strncmp(mount->source, "/dev/", 5) && strncmp(mount->type, "fuse", 4) != 0) || is_type(mount, "tmpfs") ||
            is_type(mount, "zfs") || is_type(mount, "overlay");
 }
 
-// Read-only ones are always full; an overlay is what a container has, and shows the figures of what it is over.
+// Read-only ones are always full. An overlay is a container's root, and has the figures of the file system below it.
 static bool is_wanted(const struct filesystem_mount *mount) {
     return is_local(mount) && !mount->read_only && (!is_type(mount, "overlay") || !strcmp(mount->path, "/"));
 }
 
-// Whether a path may lead over it: not over autofs, which a look mounts again, nor what may never answer. Over the root
-// every path leads, also ktop's own.
+// Whether a path may cross it: not autofs, which mounts on access, nor what may block. Every path crosses the root.
 static bool is_passable(const struct filesystem_mount *mount) {
     return is_local(mount) || !strcmp(mount->path, "/") || is_type(mount, "devtmpfs") || is_type(mount, "ramfs") ||
            is_type(mount, "proc") || is_type(mount, "sysfs");
@@ -71,13 +70,13 @@ static bool is_below(const char *path, const char *directory) {
     return !strncmp(path, directory, length) && path[length] == '/';
 }
 
-// Whether `over` hides what the mount is mounted on, or was mounted there after it.
+// Whether `over` hides the mount's directory, or was mounted over it later.
 static bool hides(const struct filesystem_mount *over, const struct filesystem_mount *mount) {
-    return over->parent == mount->parent && strcmp(over->path, "/") != 0 && // whoever has a root keeps it
+    return over->parent == mount->parent && strcmp(over->path, "/") != 0 && // a process keeps its root
            (is_below(mount->path, over->path) || (over > mount && !strcmp(over->path, mount->path)));
 }
 
-// Whether one finds another in its place.
+// Whether another mount is at its path.
 static bool is_covered(const struct filesystem_mount *all, size_t n, const struct filesystem_mount *mount) {
     for (size_t i = 0; i < n && strcmp(mount->path, "/") != 0; i++)
         if (all[i].parent == mount->id && &all[i] != mount && !strcmp(all[i].path, mount->path))
@@ -85,7 +84,7 @@ static bool is_covered(const struct filesystem_mount *all, size_t n, const struc
     return false;
 }
 
-// Whether its path leads to where it is mounted, and over nothing that must not be asked.
+// Whether its path leads to it, and crosses nothing that may block.
 static bool is_reached(struct filesystem_mount *all, size_t n, struct filesystem_mount *mount) {
     struct filesystem_mount *parent = NULL;
     if (mount->looked_at)
@@ -103,7 +102,7 @@ static bool is_reached(struct filesystem_mount *all, size_t n, struct filesystem
     return mount->reached;
 }
 
-// One file system may be mounted many times, and the file systems of a pool share its room.
+// A file system may be mounted many times; file systems of a zfs pool share its space.
 static bool is_same(const struct filesystem_mount *one, const struct filesystem_mount *other) {
     if (is_type(one, "zfs") && is_type(other, "zfs")) {
         size_t length = strcspn(one->source, "/");

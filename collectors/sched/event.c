@@ -30,7 +30,7 @@ size_t sched_event_fields(enum sched_kind kind, struct format_field fields[SCHED
     return switches ? F_SWITCH_ALL : F_ALL;
 }
 
-// A name that is an array in the record; elsewhere (6.18's sched_migrate_task) it is not worth its cost.
+// A name stored as an array; a dynamic one (6.18's sched_migrate_task) is not worth its cost.
 static uint16_t comm_of(const struct format_field *field) {
     return field->size == SCHED_COMM && !field->is_dynamic ? field->offset : 0;
 }

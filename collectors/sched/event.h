@@ -1,4 +1,4 @@
-// Scheduler events: what the kernel's sched tracepoints say, decoded from raw records with offsets resolved once.
+// Scheduler events, decoded from raw records of the sched tracepoints with offsets resolved once.
 // Kernel source: include/trace/events/sched.h, include/linux/trace_events.h (common_flags). No state, no allocation:
 // any thread.
 #ifndef COLLECTORS_SCHED_EVENT_H
@@ -7,11 +7,11 @@
 #include "collectors/kernel/tracefs/format.h"
 
 enum sched_kind {
-    SCHED_SWITCH, // sched_switch: a CPU goes from one task to another
-    SCHED_WAKEUP, // sched_wakeup: the task is runnable on target_cpu; told by that CPU, which is not always the waker's
-    SCHED_WAKEUP_NEW, // the same of a task that was just made
-    SCHED_WAKING,     // sched_waking: told by the waker, before it chooses a CPU: target_cpu is where the task was last
-    SCHED_MIGRATE,    // sched_migrate_task: it belongs to another CPU's queue now
+    SCHED_SWITCH,     // sched_switch: a CPU goes from one task to another
+    SCHED_WAKEUP,     // sched_wakeup: the task is runnable on target_cpu; recorded by that CPU, not always the waker's
+    SCHED_WAKEUP_NEW, // the same for a new task
+    SCHED_WAKING,     // sched_waking: recorded by the waker before a CPU is chosen; target_cpu is the task's last one
+    SCHED_MIGRATE,    // sched_migrate_task: the task moves to another CPU's queue
     SCHED_KINDS,
 };
 extern const char *const sched_event_names[SCHED_KINDS];
@@ -24,7 +24,7 @@ enum {
     SCHED_STATE_D = 0x02,
     SCHED_STATE_STOPPED = 0x04 | 0x08, // T, t
     SCHED_STATE_ENDED = 0x10 | 0x20,   // X, Z
-    SCHED_STATE_REPORTED = 0xff,       // with P (parked) and I (idle kernel threads); 0: it could have gone on
+    SCHED_STATE_REPORTED = 0xff,       // with P (parked) and I (idle kernel threads); 0: preempted or yielded
 };
 // common_flags.
 enum { SCHED_FLAG_HARDIRQ = 0x08, SCHED_FLAG_SOFTIRQ = 0x10, SCHED_FLAG_NMI = 0x40 };
@@ -34,11 +34,11 @@ struct sched_event {
     uint32_t cpu; // that recorded it
     uint8_t kind, flags;
     int32_t current;              // the task that ran
-    int32_t tid, prio;            // whom it is about; of a switch the one that leaves
-    uint32_t state;               // of a switch: why it leaves
-    int32_t target;               // CPU: of a wakeup, or where it migrates to
-    int32_t next, next_prio;      // of a switch: the one that comes
-    const char *comm, *next_comm; // in the record, SCHED_COMM bytes; NULL where the event has none that is plain
+    int32_t tid, prio;            // the event's task; of a switch the previous one
+    uint32_t state;               // of a switch: state of the previous task
+    int32_t target;               // CPU of a wakeup or a migration
+    int32_t next, next_prio;      // of a switch: the next task
+    const char *comm, *next_comm; // in the record, SCHED_COMM bytes; NULL: none, or not a plain array
 };
 
 struct sched_layout {
@@ -49,8 +49,8 @@ struct sched_layout {
 struct sched_formats {
     struct sched_layout kinds[SCHED_KINDS];
     uint16_t low_id;
-    uint8_t by_id[64]; // kind + 1; the events of one system stand close together
-    bool usual;        // switches and sched_waking have the two layouts below
+    uint8_t by_id[64]; // kind + 1; the IDs of one system are close together
+    bool usual;        // sched_switch and sched_waking have the two layouts below
 };
 
 static const struct sched_layout sched_usual_switch = {.present = true,
@@ -67,14 +67,12 @@ static const struct sched_layout sched_usual_waking = {
     .present = true, .end = 36, .current = 4, .tid = 24, .prio = 28, .target = 32, .comm = 8};
 
 #define SCHED_FIELDS 8
-// The fields that an event of that kind must have, for whoever reads its format. Returns how many.
+// The fields of that kind of event, for format_read. Returns how many.
 size_t sched_event_fields(enum sched_kind kind, struct format_field fields[SCHED_FIELDS]);
-// The fields as the format has them. 0; -EPROTO when one has not the size that all known kernels give it (*missing
-// tells which; may be NULL).
+// Takes the fields of a format. 0; -EPROTO when one has an unexpected size (*missing is its name; may be NULL).
 int sched_format_take(struct sched_formats *formats, enum sched_kind kind, const struct format_field *fields,
                       uint16_t id, const char **missing);
-// After the formats are there: the table of ids, and whether they are the usual ones. -ERANGE when they lie too far
-// apart.
+// After all formats: builds the table of IDs and recognises the usual layouts. -ERANGE when the IDs are too far apart.
 int sched_formats_index(struct sched_formats *formats);
 
 static inline int32_t sched_load(const uint8_t *record, uint16_t offset) {
@@ -105,7 +103,7 @@ static inline __attribute__((always_inline)) void sched_decode(const struct sche
     }
 }
 
-// Any event. False when the record is none of ours or too short.
+// Any event. False when the record is of another kind, or too short.
 static inline bool sched_event_decode(const struct sched_formats *formats, uint64_t ts, uint32_t cpu,
                                       const uint8_t *record, uint32_t size, struct sched_event *out) {
     uint16_t id;

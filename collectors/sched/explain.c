@@ -1,4 +1,4 @@
-// Reading what one thread waits for. The order matters: first what cannot hang, then what helps most.
+// The order of reading matters: first what cannot block, then what helps most.
 #include "collectors/sched/explain.h"
 
 #include <errno.h>
@@ -18,13 +18,13 @@
 #include "collectors/sched/holder.h"
 #include "model/live.h"
 
-const char *const sched_why_names[SCHED_WHYS] = {
-    [SCHED_WHY_UNINTERRUPTIBLE] = "uninterruptible",
-    [SCHED_WHY_SERVER] = "server",
-    [SCHED_WHY_LOCK] = "lock",
-    [SCHED_WHY_THROTTLED] = "throttled",
-    [SCHED_WHY_REALTIME] = "realtime",
-    [SCHED_WHY_CPU] = "cpu",
+const char *const blocked_by_names[BLOCKED_BYS] = {
+    [BLOCKED_BY_UNINTERRUPTIBLE] = "uninterruptible",
+    [BLOCKED_BY_SERVER] = "server",
+    [BLOCKED_BY_LOCK] = "lock",
+    [BLOCKED_BY_THROTTLED] = "throttled",
+    [BLOCKED_BY_REALTIME] = "realtime",
+    [BLOCKED_BY_CPU] = "cpu",
 };
 
 static long task_file(const char *proc, int32_t tid, const char *file, char *out, size_t size) {
@@ -44,7 +44,7 @@ static void comm_of(const char *proc, int32_t tid, char *out, size_t size) {
 
 // ---- the kernel stack ----
 
-void sched_stack_join(const char *text, char *out, unsigned size) {
+void kernel_stack_join(const char *text, char *out, unsigned size) {
     size_t n = 0;
     out[0] = 0;
     for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
@@ -56,52 +56,52 @@ void sched_stack_join(const char *text, char *out, unsigned size) {
         size_t length = strcspn(name, "+ \n");
         if (!strncmp(name, "entry_SYSCALL", 13) || !strncmp(name, "do_syscall_64", length) ||
             !strncmp(name, "el0", 3) || !strncmp(name, "invoke_syscall", 14) || n + length + 4 > size)
-            break; // how every stack ends, or no more room
+            break; // the end of every stack, or no more room
         n += (size_t)snprintf(out + n, size - n, "%s%.*s", n ? " < " : "", (int)length, name);
     }
 }
 
-const char *sched_stack_means(const char *stack) {
-    // The first that is found counts: what is nearer to the cause stands before what it goes through.
+const char *kernel_stack_meaning(const char *stack) {
+    // First match wins; order from cause to mechanism.
     static const struct {
         const char *function, *means;
     } known[] = {
-        {"fuse_", "an answer of a FUSE file system's program"},
-        {"request_wait_answer", "an answer of a FUSE file system's program"},
-        {"nfs", "an answer of an NFS server"},
-        {"rpc_wait", "an answer of an NFS server"},
-        {"cifs_", "an answer of an SMB server"},
-        {"ceph_", "an answer of a Ceph server"},
-        {"p9_", "an answer of a 9p server"},
+        {"fuse_", "a FUSE server's reply"},
+        {"request_wait_answer", "a FUSE server's reply"},
+        {"nfs", "an NFS server's reply"},
+        {"rpc_wait", "an NFS server's reply"},
+        {"cifs_", "an SMB server's reply"},
+        {"ceph_", "a Ceph server's reply"},
+        {"p9_", "a 9p server's reply"},
         {"balance_dirty_pages", "writeback: too many dirty pages"},
-        {"blk_throtl", "its control group's I/O limit"},
-        {"rq_qos_wait", "its turn: the disk's writeback limit"},
-        {"blk_mq_get_tag", "a free slot in the disk's queue"},
-        {"jbd2_", "the journal of the file system"},
-        {"xlog_", "the journal of the file system"},
-        {"xfs_log", "the journal of the file system"},
-        {"refrigerator", "thawing: it is frozen"},
-        {"do_freezer_trap", "thawing: its control group is frozen"},
-        {"mem_cgroup_handle_over_high", "memory: its control group is over its high limit"},
-        {"mem_cgroup_oom", "memory: its control group is out of it"},
-        {"shrink_", "memory: it must free some itself"},
-        {"wait_for_vfork_done", "a child made by vfork"},
-        {"kernel_clone", "a child made by vfork"},
+        {"blk_throtl", "the I/O limit of its cgroup"},
+        {"rq_qos_wait", "writeback throttling (rq-qos)"},
+        {"blk_mq_get_tag", "a free tag in the disk's queue"},
+        {"jbd2_", "the file system's journal"},
+        {"xlog_", "the file system's journal"},
+        {"xfs_log", "the file system's journal"},
+        {"refrigerator", "thaw: the task is frozen"},
+        {"do_freezer_trap", "thaw: its cgroup is frozen"},
+        {"mem_cgroup_handle_over_high", "memory: its cgroup is above memory.high"},
+        {"mem_cgroup_oom", "memory: its cgroup is out of memory"},
+        {"shrink_", "memory: direct reclaim"},
+        {"wait_for_vfork_done", "a vfork child"},
+        {"kernel_clone", "a vfork child"},
         {"coredump", "a core dump"},
-        {"rwsem_down_read", "a read-write lock of the kernel, to read"},
-        {"rwsem_down_write", "a read-write lock of the kernel, to write"},
-        {"mutex_lock", "a mutex of the kernel"},
-        {"__down", "a semaphore of the kernel"},
-        {"synchronize_rcu", "a grace period of RCU"},
-        {"__wait_rcu_gp", "a grace period of RCU"},
+        {"rwsem_down_read", "a kernel rwsem (read)"},
+        {"rwsem_down_write", "a kernel rwsem (write)"},
+        {"mutex_lock", "a kernel mutex"},
+        {"__down", "a kernel semaphore"},
+        {"synchronize_rcu", "an RCU grace period"},
+        {"__wait_rcu_gp", "an RCU grace period"},
         {"io_schedule", "a disk"},
         {"blk_", "a disk"},
         {"submit_bio", "a disk"},
         {"wait_on_buffer", "a disk"},
-        {"folio_wait", "a page that a disk or a file system reads or writes"},
-        {"wait_on_page", "a page that a disk or a file system reads or writes"},
-        {"lock_page", "a page that somebody else reads or writes"},
-        {"folio_lock", "a page that somebody else reads or writes"},
+        {"folio_wait", "a page under I/O"},
+        {"wait_on_page", "a page under I/O"},
+        {"lock_page", "a page lock"},
+        {"folio_lock", "a page lock"},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strstr(stack, known[i].function))
@@ -116,13 +116,13 @@ struct mount {
     unsigned minor; // of its device
 };
 
-// Whether the path is the folder or lies below it. The longest such mount point is the path's.
+// Whether the path is at or below the mount point; the longest match is the path's mount.
 static size_t lies_below(const char *path, const char *point) {
     size_t length = strcmp(point, "/") ? strlen(point) : 0;
     return !strncmp(path, point, length) && (path[length] == '/' || !path[length]) ? length + 1 : 0;
 }
 
-// The mount with that number, or, 0, the one that the path is on.
+// The mount with that ID, or, with 0, the mount of the path.
 static bool mount_of(const char *proc, int32_t tid, long id, const char *of_path, struct mount *out) {
     static const size_t room = 256 * 1024;
     char *text = malloc(room);
@@ -143,7 +143,7 @@ static bool mount_of(const char *proc, int32_t tid, long id, const char *of_path
             size_t fits = id ? number == id : lies_below(of_path, mount.point);
             if (!fits || fits < best)
                 continue;
-            best = fits; // of two at one point the later one is on top
+            best = fits; // of two at one mount point the later one is on top
             *out = mount;
         }
     free(text);
@@ -158,7 +158,7 @@ static bool link_read(const char *proc, int32_t tid, uint64_t fd, char *out, siz
     return n > 0;
 }
 
-// "PATH (ext4 from /dev/vda1)". The path is what the kernel has in memory: nothing is looked up on the file system.
+// "PATH (ext4 from /dev/vda1)". The path comes from the dentry cache: the file system itself is not accessed.
 static bool file_of(const char *proc, int32_t tid, uint64_t fd, char *out, size_t size, struct mount *mount) {
     char path[128], info[1024], file[32];
     if (!link_read(proc, tid, fd, path, sizeof(path)))
@@ -203,40 +203,39 @@ int32_t sched_lock_holder(const char *locks, int32_t waiter) {
         int32_t pid;
         bool blocked = sscanf(line, "%*s -> %15s %15s %15s %d", class, mode, access, &pid) == 4;
         if (!blocked && sscanf(line, "%*s %15s %15s %15s %d", class, mode, access, &pid) == 4)
-            holder = pid; // the lines after it are of those who wait for it
+            holder = pid; // the lines after it are its waiters
         else if (blocked && pid == waiter)
             return holder;
     }
     return 0;
 }
 
-static bool explain_file_lock(const char *proc, const struct proc_syscall *call, struct sched_told *out) {
+static bool explain_file_lock(const char *proc, const struct proc_syscall *call, struct blocked_reply *out) {
     static const size_t room = 512 * 1024;
     bool sets = call->nr == SYS_fcntl && (call->args[1] == F_SETLKW || call->args[1] == F_OFD_SETLKW);
     struct mount mount;
     char path[256], file[224], comm[32], *locks = call->nr == SYS_flock || sets ? malloc(room) : NULL;
     if (!locks)
         return false;
-    int32_t tid = out->ask.tid, holder = 0;
+    int32_t tid = out->query.tid, holder = 0;
     struct thread_status status;
     snprintf(path, sizeof(path), "%s/locks", proc);
     if (format_file(path, locks, room) > 0)
         holder = sched_lock_holder(locks, thread_status_read(proc, tid, &status) ? status.pid : tid);
     free(locks);
     call_file(proc, tid, call, file, sizeof(file), &mount);
-    out->why = SCHED_WHY_LOCK;
+    out->why = BLOCKED_BY_LOCK;
     snprintf(path, sizeof(path), "%s/%d/comm", proc, holder);
     int32_t keeper = holder;
-    if (holder && (holder < 0 || access(path, F_OK))) // it has ended: who has its file holds it
+    if (holder && (holder < 0 || access(path, F_OK))) // the taker exited: a process that inherited the file holds it
         keeper = link_read(proc, tid, call->args[0], path, sizeof(path)) ? sched_lock_keeper(proc, path, holder) : 0;
     if (keeper > 0) {
         comm_of(proc, keeper, comm, sizeof(comm));
-        snprintf(out->waits_for, sizeof(out->waits_for), "%s (%d) holds the lock of %s", comm, keeper, file);
+        snprintf(out->waits_for, sizeof(out->waits_for), "%s (%d) holds the lock on %s", comm, keeper, file);
     } else if (holder > 0) {
-        snprintf(out->waits_for, sizeof(out->waits_for),
-                 "who has the file of %d, which took the lock of %s and has ended", holder, file);
+        snprintf(out->waits_for, sizeof(out->waits_for), "the lock on %s, taken by exited PID %d", file, holder);
     } else {
-        snprintf(out->waits_for, sizeof(out->waits_for), "the lock of %s", file);
+        snprintf(out->waits_for, sizeof(out->waits_for), "the lock on %s", file);
     }
     return true;
 }
@@ -245,7 +244,7 @@ static bool explain_file_lock(const char *proc, const struct proc_syscall *call,
 enum { FUTEX_WAIT = 0, FUTEX_LOCK_PI = 6, FUTEX_WAIT_BITSET = 9, FUTEX_LOCK_PI2 = 13 };
 #endif
 
-// Whether that number is a thread that could hold a lock of tid's: one of the same process, or, `shared`, of any.
+// Whether that ID is a thread that can hold a lock of tid: one of the same process, or, with `shared`, of any.
 static bool could_hold(const char *proc, int32_t tid, int32_t holder, bool shared) {
     char path[192];
     if (holder <= 0 || holder == tid)
@@ -257,12 +256,12 @@ static bool could_hold(const char *proc, int32_t tid, int32_t holder, bool share
     return !access(path, F_OK);
 }
 
-// Mutexes of glibc ({lock = 2, count, owner}), of musl and every PI or robust one (the word is the owner's number and
-// flags). Another futex is no lock whose holder can be told (a condition variable, a worker without work).
-static bool explain_futex(const char *proc, const struct proc_syscall *call, struct sched_told *out) {
+// Recognises mutexes of glibc ({lock = 2, count, owner}) and of musl, and every PI or robust one (the word is the
+// owner's TID and flags). Other futexes have no holder (condition variables, idle workers).
+static bool explain_futex(const char *proc, const struct proc_syscall *call, struct blocked_reply *out) {
     enum { OWNER = 0x3fffffff, PRIVATE = 128 };
     uint32_t words[3] = {0}, op = (uint32_t)call->args[1] & 127;
-    int32_t tid = out->ask.tid, holder;
+    int32_t tid = out->query.tid, holder;
     bool waits = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET, pi = op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2;
     bool shared = !(call->args[1] & PRIVATE);
     if ((!waits && !pi) || !memory_read(tid, call->args[0], words, sizeof(words[0])))
@@ -277,23 +276,23 @@ static bool explain_futex(const char *proc, const struct proc_syscall *call, str
     }
     char comm[32];
     comm_of(proc, holder, comm, sizeof(comm));
-    out->why = SCHED_WHY_LOCK;
+    out->why = BLOCKED_BY_LOCK;
     snprintf(out->waits_for, sizeof(out->waits_for), "%s (%d) holds the mutex at 0x%llx", comm, holder,
              (unsigned long long)call->args[0]);
     return true;
 }
 
-// ---- all together ----
+// ---- the whole ----
 
-static void read_stack(const char *proc, int32_t tid, struct sched_told *out) {
+static void read_stack(const char *proc, int32_t tid, struct blocked_reply *out) {
     char text[4096];
     if (!out->stack[0] && task_file(proc, tid, "stack", text, sizeof(text)) > 0)
-        sched_stack_join(text, out->stack, sizeof(out->stack));
+        kernel_stack_join(text, out->stack, sizeof(out->stack));
 }
 
-// wchan; on kernels that cannot tell it (x86 before 5.16: it took frame pointers) the innermost function of the stack.
-static void read_where(const char *proc, int32_t tid, const struct proc_syscall *call, struct sched_told *out) {
-    if (out->where[0] == '0') // it runs, or the kernel does not tell
+// wchan; where it needs frame pointers (x86 before 5.16), the innermost function of the stack.
+static void read_where(const char *proc, int32_t tid, const struct proc_syscall *call, struct blocked_reply *out) {
+    if (out->where[0] == '0') // it runs, or wchan is unavailable
         out->where[0] = 0;
     if (out->where[0] || call->running)
         return;
@@ -302,67 +301,67 @@ static void read_where(const char *proc, int32_t tid, const struct proc_syscall 
     snprintf(out->where, sizeof(out->where), "%.*s", (int)(n < 60 ? n : 60), out->stack);
 }
 
-// A program that has to answer before the thread goes on, when it can be found: "slowfs (250) to answer".
+// The FUSE server that has to reply, if it can be found: "slowfs (250) to reply".
 static bool fuse_server(const char *proc, const struct mount *mount, char *out, size_t size) {
     char comm[32];
     int32_t pid = strncmp(mount->type, "fuse", 4) ? 0 : sched_fuse_server(proc, mount->minor, mount->point);
     if (!pid)
         return false;
     comm_of(proc, pid, comm, sizeof(comm));
-    snprintf(out, size, "%s (%d) to answer", comm, pid);
+    snprintf(out, size, "%s (%d) to reply", comm, pid);
     return true;
 }
 
-static void explain_deeply(const char *proc, const struct proc_syscall *call, struct sched_told *out) {
+static void explain_deep(const char *proc, const struct proc_syscall *call, struct blocked_reply *out) {
     char file[224] = "", server[80];
     struct mount mount = {.type = ""};
-    int32_t tid = out->ask.tid;
+    int32_t tid = out->query.tid;
     read_stack(proc, tid, out);
     if (!call->is_32)
         call_file(proc, tid, call, file, sizeof(file), &mount);
-    const char *stack = out->stack[0] ? out->stack : out->where, *means = sched_stack_means(stack);
+    const char *stack = out->stack[0] ? out->stack : out->where, *means = kernel_stack_meaning(stack);
     if (means && strstr(means, "FUSE") && fuse_server(proc, &mount, server, sizeof(server)))
         means = server;
     snprintf(out->waits_for, sizeof(out->waits_for), "%s%s%s", means ? means : "", means && file[0] ? ": " : "", file);
 }
 
-static void read_state(const char *proc, struct sched_told *out) {
+static void read_state(const char *proc, struct blocked_reply *out) {
     char text[1024];
-    long n = task_file(proc, out->ask.tid, "stat", text, sizeof(text));
+    long n = task_file(proc, out->query.tid, "stat", text, sizeof(text));
     out->gone = n == -ENOENT || n == -ESRCH;
     const char *close = n > 0 ? strrchr(text, ')') : NULL;
     if (close && close[1] == ' ')
         out->state = close[2];
 }
 
-void sched_explain(const char *proc, const struct sched_ask *ask, struct sched_told *out) {
+void blocked_explain(const char *proc, const struct blocked_query *query, struct blocked_reply *out) {
     struct proc_syscall call;
-    *out = (struct sched_told){.ask = *ask, .syscall = SCHED_NO_SYSCALL, .read_ns = now_ns()};
-    bool with_state = ask->deep || ask->state == SCHED_ASK_RUNNABLE;
+    *out = (struct blocked_reply){.query = *query, .syscall = BLOCKED_NO_SYSCALL, .read_ns = now_ns()};
+    bool with_state = query->deep || query->state == BLOCKED_RUNNABLE;
     if (with_state)
         read_state(proc, out);
-    if (ask->state == SCHED_ASK_RUNNABLE) {
-        thread_cgroup(proc, ask->tid, "cpu", out->cgroup, sizeof(out->cgroup));
+    if (query->state == BLOCKED_RUNNABLE) {
+        thread_cgroup(proc, query->tid, "cpu", out->cgroup, sizeof(out->cgroup));
         return;
     }
-    // Kernels without CONFIG_KALLSYMS have no wchan: only stat tells that a thread is gone.
-    if (task_file(proc, ask->tid, "wchan", out->where, sizeof(out->where)) < 0 && !with_state)
+    // Kernels without CONFIG_KALLSYMS have no wchan: only stat shows that a thread is gone.
+    if (task_file(proc, query->tid, "wchan", out->where, sizeof(out->where)) < 0 && !with_state)
         read_state(proc, out);
     if (out->gone)
         return;
-    proc_syscall_read(proc, ask->tid, &call);
-    read_where(proc, ask->tid, &call, out);
+    proc_syscall_read(proc, query->tid, &call);
+    read_where(proc, query->tid, &call, out);
     out->syscall = call.nr;
-    out->short_words = call.is_32;
+    out->is_32 = call.is_32;
     bool remote = strstr(out->where, "request_wait_answer") || strstr(out->where, "rpc_wait");
-    if (ask->deep && (ask->state == SCHED_ASK_DISK || remote)) {
-        out->why = ask->state == SCHED_ASK_DISK ? SCHED_WHY_UNINTERRUPTIBLE : SCHED_WHY_SERVER;
-        explain_deeply(proc, &call, out);
+    if (query->deep && (query->state == BLOCKED_DISK || remote)) {
+        out->why = query->state == BLOCKED_DISK ? BLOCKED_BY_UNINTERRUPTIBLE : BLOCKED_BY_SERVER;
+        explain_deep(proc, &call, out);
     } else if (call.is_32) {
         return;
-    } else if (ask->deep && call.nr == SYS_futex ? !explain_futex(proc, &call, out)
-                                                 : !ask->deep || !explain_file_lock(proc, &call, out)) {
+    } else if (query->deep && call.nr == SYS_futex ? !explain_futex(proc, &call, out)
+                                                   : !query->deep || !explain_file_lock(proc, &call, out)) {
         return;
     }
-    thread_cgroup(proc, ask->tid, "cpu", out->cgroup, sizeof(out->cgroup));
+    thread_cgroup(proc, query->tid, "cpu", out->cgroup, sizeof(out->cgroup));
 }

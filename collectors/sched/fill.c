@@ -1,5 +1,5 @@
-// Filling a frame. Rows of tasks stay in their builder: a task that slept through the interval, as most do, costs a
-// look at its state and nothing else, and its row is shared by all frames that show it.
+// Rows of tasks stay in their builder: a task that slept through the interval, as most do, costs one check of its
+// state, and its row is shared by all frames that show it.
 #include "collectors/sched/fill.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ const struct text *sched_state_text(uint8_t state) {
 }
 
 static double us_per_s(uint64_t ns, double seconds) {
-    return round((double)ns / 100 / seconds) / 10; // a tenth of a us: rows of sleepers stay the same bit by bit
+    return round((double)ns / 100 / seconds) / 10; // rounded to 0.1 us, so that rows of sleeping tasks stay identical
 }
 
 // ---- tasks ----
@@ -72,19 +72,19 @@ static void fill_queue(const struct sched_fill *fill, const struct sched_task *t
     put(row, SCHED_T_QUEUE_MAX, task->queued || so_far ? (double)most / 1e3 : NAN);
 }
 
-static void fill_task(const struct sched_fill *fill, const struct sched_task *task, struct sched_person *person,
+static void fill_task(const struct sched_fill *fill, const struct sched_task *task, struct sched_thread *thread,
                       const struct row *row) {
     double seconds = fill->seconds;
     uint8_t state = sched_may_run(fill->machine, task, fill->end) ? SCHED_RUNNABLE : task->state;
     char name[SCHED_COMM + 1] = "";
     memcpy(name, task->comm, SCHED_COMM);
-    if (name[0] && (!person->comm || strcmp(text_bytes(person->comm), name) != 0)) {
-        text_unref(person->comm);
-        person->comm = text_from(name);
+    if (name[0] && (!thread->comm || strcmp(text_bytes(thread->comm), name) != 0)) {
+        text_unref(thread->comm);
+        thread->comm = text_from(name);
     }
-    put(row, SCHED_T_PID, person->pid);
+    put(row, SCHED_T_PID, thread->pid);
     put(row, SCHED_T_TID, task->tid);
-    put_text(row, SCHED_T_COMM, text_ref(person->comm));
+    put_text(row, SCHED_T_COMM, text_ref(thread->comm));
     put_text(row, SCHED_T_STATE, sched_state_text(state));
     put(row, SCHED_T_SWITCHES, ((double)task->voluntary + task->involuntary) / seconds);
     put(row, SCHED_T_VOLUNTARY, task->voluntary / seconds);
@@ -99,26 +99,26 @@ static void fill_task(const struct sched_fill *fill, const struct sched_task *ta
     put(row, SCHED_T_DISK, us_per_s(task->ns[SCHED_DISK], seconds));
     put(row, SCHED_T_STOPPED, us_per_s(task->ns[SCHED_STOPPED], seconds));
     put(row, SCHED_T_PREEMPTED, us_per_s(task->ns[SCHED_PREEMPTED], seconds));
-    put_text(row, SCHED_T_BLOCKED_IN, text_ref(person->where));
-    put_text(row, SCHED_T_SYSCALL, text_ref(person->syscall));
+    put_text(row, SCHED_T_BLOCKED_IN, text_ref(thread->where));
+    put_text(row, SCHED_T_SYSCALL, text_ref(thread->syscall));
     if (task->woken_by && (task->wakeups || !table_builder_row(row->builder, row->at)[SCHED_T_WAKER].text))
         put_text(row, SCHED_T_WAKER, waker_text(fill->machine, task));
     put(row, SCHED_T_CPU, task->cpu);
     put(row, SCHED_T_PRIORITY, task->prio == SCHED_PRIO_NONE ? NAN : task->prio);
     put(row, SCHED_T_SWITCHES_ALL, task->waits_all);
     put(row, SCHED_T_WAKEUPS_ALL, task->wakeups_all);
-    bool told = state != SCHED_SLEEPING && state != SCHED_UNKNOWN && state != SCHED_ENDED;
-    put(row, SCHED_T_SINCE, told && fill->end > task->since ? (double)(fill->end - task->since) / 1e3 : NAN);
+    bool timed = state != SCHED_SLEEPING && state != SCHED_UNKNOWN && state != SCHED_ENDED;
+    put(row, SCHED_T_SINCE, timed && fill->end > task->since ? (double)(fill->end - task->since) / 1e3 : NAN);
 }
 
-// Nothing happened to it in the interval: it slept, and its row says so already.
-static bool still_idle(const struct sched_fill *fill, const struct sched_task *task, struct sched_person *person) {
+// It slept through the interval, and its row already says so.
+static bool still_idle(const struct sched_fill *fill, const struct sched_task *task, struct sched_thread *thread) {
     bool idle = task->state == SCHED_SLEEPING && task->since <= fill->machine->begin &&
                 !(task->voluntary | task->involuntary | task->wakeups | task->migrations | task->queued) &&
                 !isnan(fill->seconds);
-    bool was = person->idle;
-    person->idle = idle;
-    return idle && was && person->row;
+    bool was = thread->idle;
+    thread->idle = idle;
+    return idle && was && thread->row;
 }
 
 void sched_fill_tasks(const struct sched_fill *fill, struct section *out) {
@@ -127,25 +127,25 @@ void sched_fill_tasks(const struct sched_fill *fill, struct section *out) {
         const struct sched_task *task = &machine->tasks[i];
         if (!task->tid)
             continue;
-        struct sched_person *person = sched_who_of(fill->who, machine, i);
-        bool shown = person->wanted && (task->state != SCHED_UNKNOWN || task->voluntary || task->wakeups);
+        struct sched_thread *thread = sched_threads_get(fill->threads, machine, i);
+        bool shown = thread->wanted && (task->state != SCHED_UNKNOWN || task->voluntary || task->wakeups);
         if (!shown) {
-            if (person->row)
-                table_builder_remove(fill->rows, person->row - 1);
-            person->row = 0;
+            if (thread->row)
+                table_builder_remove(fill->rows, thread->row - 1);
+            thread->row = 0;
             continue;
         }
-        if (still_idle(fill, task, person))
+        if (still_idle(fill, task, thread))
             continue;
-        if (!person->row)
-            person->row = table_builder_add(fill->rows) + 1;
-        fill_task(fill, task, person, &(struct row){fill->rows, person->row - 1});
+        if (!thread->row)
+            thread->row = table_builder_add(fill->rows) + 1;
+        fill_task(fill, task, thread, &(struct row){fill->rows, thread->row - 1});
     }
     section_table(out, table_builder_seal(fill->rows));
-    // Ended ones are in this frame only; their slots go to others.
+    // Ended tasks are in this frame only; their slots are reused.
     for (uint32_t i = 1; i < machine->n; i++)
         if (machine->tasks[i].tid && !machine->tasks[i].listed) {
-            uint32_t row = sched_who_drop(fill->who, i);
+            uint32_t row = sched_threads_drop(fill->threads, i);
             if (row)
                 table_builder_remove(fill->rows, row - 1);
         }
@@ -153,13 +153,13 @@ void sched_fill_tasks(const struct sched_fill *fill, struct section *out) {
 
 // ---- CPUs ----
 
-// The share of the interval in which it is not known what it did.
+// Share of the interval in which the CPU's activity is unknown.
 static double cpu_unknown(const struct sched_fill *fill, const struct sched_cpu *cpu) {
     double all = fill->seconds * 1e9, unknown = (all - (double)cpu->covered_ns) / all;
     return unknown < 0 ? 0 : unknown; // NAN stays
 }
 
-// What is known of less says little of the rest.
+// Half of the interval is the least that represents the whole.
 static bool cpu_is_known(const struct sched_fill *fill, const struct sched_cpu *cpu) {
     return cpu_unknown(fill, cpu) <= 0.5;
 }
@@ -168,7 +168,7 @@ static void fill_busy(const struct sched_fill *fill, const struct sched_cpu *cpu
     put(row, SCHED_C_UNKNOWN, 100 * cpu_unknown(fill, cpu));
     if (cpu_is_known(fill, cpu))
         put(row, SCHED_C_BUSY, 100 * fmin(1, (double)cpu->busy_ns / (double)cpu->covered_ns));
-    if (!cpu->known || cpu->current == SCHED_NOBODY)
+    if (!cpu->known || cpu->current == SCHED_TASK_UNKNOWN)
         return;
     put(row, SCHED_C_TID, cpu->current);
     uint32_t slot = sched_slot(fill->machine, cpu->current);
@@ -201,7 +201,7 @@ static void fill_cpu(const struct sched_fill *fill, uint32_t number, const struc
     hist_free(hist);
 }
 
-// A CPU that is offline, or was never there, has no events.
+// An offline or absent CPU has no events.
 static bool cpu_seen(const struct sched_cpu *cpu) {
     return cpu->known || cpu->length || cpu->area || cpu->max || cpu->wakeups || cpu->idle_switches || cpu->voluntary;
 }
@@ -215,7 +215,7 @@ void sched_fill_cpus(const struct sched_fill *fill, struct section *out) {
     table_builder_free(builder);
 }
 
-// A share of the interval of which it is told that it is not known: less than that is in a column.
+// A larger unknown share gets a note; the column has every share.
 #define UNSEEN_MUCH 0.2
 
 void sched_fill_unseen(const struct sched_fill *fill, struct section *out) {
@@ -225,7 +225,7 @@ void sched_fill_unseen(const struct sched_fill *fill, struct section *out) {
     uint32_t worst = 0;
     for (uint32_t i = 0; i < machine->n_cpus && !machine->partial; i++) {
         const struct sched_cpu *cpu = &machine->cpus[i];
-        bool switches = cpu->known || machine->counts.unseen; // one may run the same thread for ever
+        bool switches = cpu->known || machine->counts.unseen; // a CPU may run one thread forever
         double unknown = switches && cpu_seen(cpu) ? cpu_unknown(fill, cpu) : 0;
         worst = unknown > most ? i : worst;
         most = fmax(most, unknown);
@@ -233,16 +233,16 @@ void sched_fill_unseen(const struct sched_fill *fill, struct section *out) {
     if (!(most >= UNSEEN_MUCH))
         return;
     if (machine->counts.unseen)
-        snprintf(unseen, sizeof(unseen), ": the kernel left out %llu switch%s on all CPUs",
+        snprintf(unseen, sizeof(unseen), ": the kernel did not report %llu switch%s (all CPUs)",
                  (unsigned long long)machine->counts.unseen, machine->counts.unseen > 1 ? "es" : "");
-    snprintf(text, sizeof(text), "what CPU %u did is not known for %.0f %% of the time%s", worst, 100 * fmin(1, most),
+    snprintf(text, sizeof(text), "CPU %u: activity unknown for %.0f %% of the time%s", worst, 100 * fmin(1, most),
              unseen);
     section_note(out, SEVERITY_INFO, "busy_pct", text, NULL);
 }
 
 // ---- histograms ----
 
-// The others: threads that have no histogram of their own, and those that are not shown (ktop's own).
+// "(others)": threads without a histogram of their own, and ktop's own threads.
 static void fill_others(struct hist_set *set, const struct hist **hists, size_t n) {
     struct hist *all = hist_merge(hists, n);
     if (all->count) {
@@ -262,17 +262,17 @@ static void fill_process_hists(const struct sched_fill *fill, struct section *ou
         if (!machine->slots[i].count)
             continue;
         uint32_t slot = i == SCHED_SLOTS ? 0 : machine->slot_tasks[i];
-        const struct sched_person *person = slot ? sched_who_of(fill->who, machine, slot) : NULL;
+        const struct sched_thread *thread = slot ? sched_threads_get(fill->threads, machine, slot) : NULL;
         struct hist *hist = hist_seal(&machine->slots[i]);
-        if (!person || !person->wanted) {
+        if (!thread || !thread->wanted) {
             others[n_others++] = hist;
             continue;
         }
         const struct sched_task *task = &machine->tasks[slot];
-        const union cell keys[3] = {{.num = person->pid}, {.num = task->tid}, {.text = sched_comm_text(task)}};
+        const union cell keys[3] = {{.num = thread->pid}, {.num = task->tid}, {.text = sched_comm_text(task)}};
         hist_set_add(set, keys, hist);
     }
-    if (!sched_who_filters(fill->who))
+    if (!sched_threads_filters(fill->threads))
         fill_others(set, others, n_others);
     while (n_others)
         hist_free((struct hist *)others[--n_others]);

@@ -1,8 +1,8 @@
-// Following the events: what runs for every switch and wakeup of the machine. Switches and wakeups are decoded right
-// where they are followed, so that an event never goes through memory; everything else goes by sched_machine_event.
+// The event path: runs for every switch and wakeup of the machine. These are decoded where they are handled, so that a
+// decoded event stays in registers; all other events go through sched_machine_event.
 #include "collectors/sched/state_private.h"
 
-#define PLACING_NS 20000 // from waking a task to having moved it to the CPU that was chosen for it
+#define PLACING_NS 20000 // from sched_waking to the migration to the chosen CPU
 
 SCHED_INLINE void comm_take(struct sched_task *task, const char *comm) {
     if (comm)
@@ -21,12 +21,12 @@ SCHED_INLINE uint8_t state_of(uint32_t reported) {
 
 // ---- switches ----
 
-// Nobody was seen to leave this CPU before: the task had it since something was known.
-static void leaves_first(const struct sched_machine *machine, struct sched_task *task, const struct sched_cpu *cpu,
-                         uint64_t ts) {
+// The CPU's first switch: the previous task has run since anything is known.
+static void ran_from_start(const struct sched_machine *machine, struct sched_task *task, const struct sched_cpu *cpu,
+                           uint64_t ts) {
     if (task->state != SCHED_UNKNOWN && task->state != SCHED_RUNNABLE)
         return;
-    task->ns[task->state] += task_from(machine, task); // it was never in that
+    task->ns[task->state] += task_from(machine, task); // it was never in that state
     task->ns[SCHED_RUNNING] += span(cpu->since, ts);
     task->since = ts;
     task->ns[task->state] -= ts;
@@ -34,8 +34,8 @@ static void leaves_first(const struct sched_machine *machine, struct sched_task 
 
 #define NOWHERE UINT32_MAX
 
-// It runs on that CPU now, or has just ceased to. Where it was believed to run on another one, its leaving that was not
-// recorded, and whatever came there after it.
+// The task runs on CPU `number`, or has just left it. If it was recorded as running elsewhere, its switch-out there is
+// missing, and so is what ran there after it.
 static void ran_elsewhere(struct sched_machine *machine, struct sched_task *task, uint32_t slot, uint32_t number,
                           uint64_t ts) {
     if (task->state != SCHED_RUNNING || task->cpu == number || machine->partial)
@@ -46,14 +46,14 @@ static void ran_elsewhere(struct sched_machine *machine, struct sched_task *task
     task_lose(machine, task, ts);
 }
 
-// Of a task that leaves, although it was not seen to come. To sleep meanwhile, one that waits would have had to leave.
-static uint8_t ran_or(const struct sched_task *task) {
+// The state of a task whose switch-in is missing. A waiting task cannot have slept without a switch-out.
+static uint8_t ran_or_unknown(const struct sched_task *task) {
     return sched_waits(task->state) ? SCHED_RUNNABLE : SCHED_UNKNOWN;
 }
 
-// Another one leaves than the one that came: a switch between them was not recorded. When it was, nobody knows. An idle
-// CPU was idle at least until the one that leaves was woken.
-static void stranger(struct sched_machine *machine, struct sched_cpu *cpu, uint32_t slot, uint64_t ts) {
+// The previous task is not the last one that switched in: a switch in between is missing, at an unknown time. An idle
+// CPU was idle at least until the previous task was woken.
+static void missed_switch(struct sched_machine *machine, struct sched_cpu *cpu, uint32_t slot, uint64_t ts) {
     uint32_t number = (uint32_t)(cpu - machine->cpus);
     struct sched_task *task = slot ? &machine->tasks[slot] : NULL;
     struct sched_task *came = cpu->current_slot ? &machine->tasks[cpu->current_slot] : NULL;
@@ -65,44 +65,44 @@ static void stranger(struct sched_machine *machine, struct sched_cpu *cpu, uint3
     if (!task)
         return;
     ran_elsewhere(machine, task, slot, number, ts);
-    task_void(machine, task, ts, ran_or(task));
+    task_void(machine, task, ts, ran_or_unknown(task));
 }
 
-// Nobody was seen to leave this CPU before.
-static void who_leaves_first(struct sched_machine *machine, struct sched_cpu *cpu, uint32_t slot, uint64_t ts) {
+// The CPU's first switch.
+static void first_switch_out(struct sched_machine *machine, struct sched_cpu *cpu, uint32_t slot, uint64_t ts) {
     struct sched_task *task = &machine->tasks[slot];
-    // It was seen to wait or to sleep since: it did not have the CPU all the time, and when it came is not known.
+    // It was seen to wait or sleep since, so it did not run the whole time; its switch-in is missing.
     if (slot && task->state != SCHED_UNKNOWN && task->state != SCHED_RUNNABLE && !machine->partial) {
         machine->counts.unseen++;
         cpu_void(machine, cpu, 0, ts);
         cpu->busy -= ts;
         ran_elsewhere(machine, task, slot, (uint32_t)(cpu - machine->cpus), ts);
-        task_void(machine, task, ts, ran_or(task));
+        task_void(machine, task, ts, ran_or_unknown(task));
         return;
     }
     cpu->busy -= cpu->since;
     if (slot)
-        leaves_first(machine, task, cpu, ts);
+        ran_from_start(machine, task, cpu, ts);
 }
 
-// The one that leaves, where it is not the one that came last. (Without the event: were its address known to anybody,
-// it would have to be in memory.)
-static uint32_t who_leaves(struct sched_machine *machine, struct sched_cpu *cpu, int32_t tid, uint64_t ts) {
+// The previous task, where it is not the last one that switched in. Does not take the event itself: passing its address
+// would force it into memory.
+static uint32_t unexpected_prev(struct sched_machine *machine, struct sched_cpu *cpu, int32_t tid, uint64_t ts) {
     uint32_t slot = tid ? slot_of(machine, tid, ts) : 0;
     if (cpu->known && cpu->current != tid && !machine->partial) {
-        stranger(machine, cpu, slot, ts);
+        missed_switch(machine, cpu, slot, ts);
         if (cpu->current <= 0 && tid)
             cpu->busy -= ts;
         else if (cpu->current > 0 && !tid)
             cpu->busy += ts;
     } else if (!cpu->known && tid) {
-        who_leaves_first(machine, cpu, slot, ts);
+        first_switch_out(machine, cpu, slot, ts);
     }
     return slot;
 }
 
-SCHED_INLINE void leaves(struct sched_machine *machine, struct sched_cpu *cpu, uint32_t slot,
-                         const struct sched_event *event) {
+SCHED_INLINE void switch_out(struct sched_machine *machine, struct sched_cpu *cpu, uint32_t slot,
+                             const struct sched_event *event) {
     struct sched_task *task = &machine->tasks[slot];
     uint8_t state = state_of(event->state);
     bool voluntary = state != SCHED_PREEMPTED;
@@ -116,7 +116,7 @@ SCHED_INLINE void leaves(struct sched_machine *machine, struct sched_cpu *cpu, u
     }
     task->waits_all++;
     task->prio = (int16_t)event->prio;
-    comm_take(task, event->comm); // the newest: it may have given itself another
+    comm_take(task, event->comm); // the newest: a task may rename itself
     bool plain = task->state == SCHED_RUNNING && task->cpu == event->cpu;
     if (voluntary) {
         task->voluntary++;
@@ -124,7 +124,7 @@ SCHED_INLINE void leaves(struct sched_machine *machine, struct sched_cpu *cpu, u
             queue_shrink(cpu, event->ts);
     } else {
         task->involuntary++;
-        task->nudged = false;
+        task->woken_early = false;
     }
     if (unlikely(!plain))
         task_set(machine, task, event->ts, state, event->cpu);
@@ -134,12 +134,12 @@ SCHED_INLINE void leaves(struct sched_machine *machine, struct sched_cpu *cpu, u
         task_unlist(machine, task);
 }
 
-SCHED_INLINE void comes(struct sched_machine *machine, struct sched_cpu *cpu, struct sched_task *task,
-                        const struct sched_event *event) {
+SCHED_INLINE void switch_in(struct sched_machine *machine, struct sched_cpu *cpu, struct sched_task *task,
+                            const struct sched_event *event) {
     if (unlikely(!task->comm[0]))
         comm_take(task, event->next_comm);
     task->prio = (int16_t)event->next_prio;
-    task->nudged = false;
+    task->woken_early = false;
     if (unlikely(task->state != SCHED_WOKEN && task->state != SCHED_PREEMPTED)) {
         ran_elsewhere(machine, task, (uint32_t)(task - machine->tasks), event->cpu, event->ts);
         task_set(machine, task, event->ts, SCHED_RUNNING, event->cpu);
@@ -171,16 +171,16 @@ SCHED_INLINE void on_switch(struct sched_machine *machine, struct sched_cpu *cpu
         next = slot_of(machine, event->next, event->ts);
         if (unlikely(!next))
             machine->counts.left_out++;
-        else if (unlikely(machine->tasks[next].nudged) && sleeps(machine->tasks[next].state))
-            sched_task_was_awake(machine, &machine->tasks[next]); // before the other leaves: both were in the queue
+        else if (unlikely(machine->tasks[next].woken_early) && sleeps(machine->tasks[next].state))
+            sched_task_was_awake(machine, &machine->tasks[next]); // before the switch-out: both were in the run queue
     } else {
         cpu->busy += event->ts;
     }
-    // Of one without a slot only the CPU knows the number.
+    // Without a slot only the CPU has the TID.
     if (unlikely(cpu->current != event->tid || machine->tasks[prev].tid != event->tid))
-        prev = who_leaves(machine, cpu, event->tid, event->ts);
+        prev = unexpected_prev(machine, cpu, event->tid, event->ts);
     if (event->tid) {
-        leaves(machine, cpu, prev, event);
+        switch_out(machine, cpu, prev, event);
     } else {
         cpu->busy -= event->ts;
         cpu->idle_switches++;
@@ -193,12 +193,13 @@ SCHED_INLINE void on_switch(struct sched_machine *machine, struct sched_cpu *cpu
     }
     cpu->last = event->ts;
     if (next)
-        comes(machine, cpu, &machine->tasks[next], event);
+        switch_in(machine, cpu, &machine->tasks[next], event);
 }
 
 // ---- wakeups ----
 
-// Only who sleeps, or is about to, is woken: one that was woken before has run since, and waits anew, or still runs.
+// Only a sleeping task, or one about to sleep, is woken: a task that was woken before has run since, and sleeps again
+// or still runs.
 static void ran_unseen(struct sched_machine *machine, struct sched_task *task, uint64_t ts) {
     machine->counts.unseen++;
     if (task->cpu < machine->n_cpus && !machine->partial && !machine->cpus[task->cpu].current)
@@ -229,9 +230,9 @@ SCHED_INLINE void on_waking(struct sched_machine *machine, uint32_t slot, const 
     if (unlikely(ran))
         ran_unseen(machine, task, event->ts);
     bool counts = sched_counts(task->state);
-    task->nudged = ran || (counts && task->state != SCHED_RUNNABLE);
-    if (unlikely(counts)) { // it had not left its CPU, or was in a queue already: it did not wait for that
-        if (!task->nudged)
+    task->woken_early = ran || (counts && task->state != SCHED_RUNNABLE);
+    if (unlikely(counts)) { // it had not left its CPU, or was queued already: no wait ends here
+        if (!task->woken_early)
             task_set(machine, task, event->ts, SCHED_WOKEN, target);
         return;
     }
@@ -245,9 +246,9 @@ SCHED_INLINE void on_waking(struct sched_machine *machine, uint32_t slot, const 
 static void on_new(struct sched_machine *machine, const struct sched_event *event) {
     uint32_t slot = slot_of(machine, event->tid, event->ts);
     struct sched_task *task = &machine->tasks[slot];
-    if (slot && task->state != SCHED_UNKNOWN) { // the number is used again
+    if (slot && task->state != SCHED_UNKNOWN) { // the TID is reused
         if (task->state == SCHED_RUNNING && task->cpu < machine->n_cpus)
-            machine->cpus[task->cpu].current_slot = 0; // it is not the one that will be seen to leave
+            machine->cpus[task->cpu].current_slot = 0; // the next switch's previous task is another one
         task_set(machine, task, event->ts, SCHED_ENDED, task->cpu);
         task_unlist(machine, task);
         slot = sched_task_make(machine, event->tid, event->ts);
@@ -255,7 +256,7 @@ static void on_new(struct sched_machine *machine, const struct sched_event *even
     on_waking(machine, slot, event);
 }
 
-// The waker has chosen another CPU for it, and there it counts as woken.
+// The waker chose another CPU: the wakeup counts there.
 static void place(struct sched_machine *machine, const struct sched_task *task, uint32_t target) {
     if (task->cpu >= machine->n_cpus || target >= machine->n_cpus || !machine->cpus[task->cpu].wakeups)
         return;
@@ -271,13 +272,13 @@ static void move(struct sched_machine *machine, struct sched_task *task, uint64_
     task->cpu = (uint16_t)target;
 }
 
-// After sched_waking has told of the wakeup: it tells the CPU.
+// Follows sched_waking, and has the chosen CPU.
 static void on_woken(struct sched_machine *machine, const struct sched_event *event) {
     uint32_t slot = sched_slot(machine, event->tid);
     struct sched_task *task = &machine->tasks[slot];
     if (!slot)
         return;
-    if (task->nudged && sleeps(task->state))
+    if (task->woken_early && sleeps(task->state))
         sched_task_was_awake(machine, task);
     if (task->state != SCHED_WOKEN || task->cpu == (uint32_t)event->target)
         return;
@@ -295,9 +296,9 @@ static void on_migrate(struct sched_machine *machine, const struct sched_event *
         machine->counts.left_out++;
         return;
     }
-    if (task->nudged && sleeps(task->state))
-        sched_task_was_awake(machine, task);                // one that sleeps is moved only by who wakes it
-    ran_elsewhere(machine, task, slot, NOWHERE, event->ts); // one that runs is not moved
+    if (task->woken_early && sleeps(task->state))
+        sched_task_was_awake(machine, task);                // a sleeping task is migrated only by its waker
+    ran_elsewhere(machine, task, slot, NOWHERE, event->ts); // a running task is not migrated
     if (task->state == SCHED_WOKEN && task->woken_by && event->current == task->waker &&
         span(task->since, event->ts) < PLACING_NS)
         place(machine, task, target);
@@ -331,13 +332,13 @@ static void other_record(struct sched_machine *machine, uint32_t cpu, uint64_t t
 
 SCHED_INLINE uint64_t run(struct sched_machine *machine, uint32_t cpu, struct ring_page *page, uint64_t limit,
                           const struct sched_layout *switches, const struct sched_layout *waking) {
-    // No record has the number -1.
+    // No record has the ID -1.
     const int32_t switch_id =
         machine->formats.kinds[SCHED_SWITCH].present ? machine->formats.kinds[SCHED_SWITCH].id : -1;
     const int32_t waking_id =
         machine->formats.kinds[SCHED_WAKING].present ? machine->formats.kinds[SCHED_WAKING].id : -1;
     struct sched_cpu *here = cpu < machine->n_cpus ? &machine->cpus[cpu] : NULL;
-    struct ring_page at = *page; // a copy that nobody else can reach stays in registers
+    struct ring_page at = *page; // a local copy without an alias stays in registers
     uint64_t n = 0, last = machine->last_ts;
     do {
         uint16_t id;
@@ -364,7 +365,7 @@ SCHED_INLINE uint64_t run(struct sched_machine *machine, uint32_t cpu, struct ri
 
 uint64_t sched_machine_run(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit) {
     struct sched_machine *machine = ctx;
-    // The same code twice: with offsets that the compiler knows, as all kernels since 5.14 have them, and with any.
+    // The same code twice: with constant offsets, as in all kernels since 5.14, and with any.
     if (machine->formats.usual)
         return run(machine, cpu, page, limit, &sched_usual_switch, &sched_usual_waking);
     return run(machine, cpu, page, limit, &machine->formats.kinds[SCHED_SWITCH], &machine->formats.kinds[SCHED_WAKING]);

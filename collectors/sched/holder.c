@@ -1,4 +1,4 @@
-// Looking through the descriptors of all processes, at most FILES_MAX of them, and once in KEEP_NS for the same.
+// Searches at most FILES_MAX descriptors, and once in KEEP_NS for the same key.
 #include "collectors/sched/holder.h"
 
 #include <dirent.h>
@@ -19,19 +19,19 @@
 #define KEPT 16
 
 struct search {
-    const char *proc, *path; // of the file that is open
-    // 1: the descriptor, by its fdinfo, is the one; 0: it is another; -1: the kernel does not say.
-    int (*says)(const struct search *search, const char *info);
+    const char *proc, *path; // of the open file
+    // By its fdinfo, 1: the descriptor matches; 0: it does not; -1: the kernel does not report it.
+    int (*matches)(const struct search *search, const char *info);
     uint32_t connection;     // of FUSE
-    const char *mount_point; // NULL: who does not say is nobody
+    const char *mount_point; // NULL: descriptors without an answer do not count
     int32_t taker;           // of the lock
-    unsigned files;          // looked at
-    int32_t exact;           // whose descriptor says that it is the one
+    unsigned files;          // read
+    int32_t exact;           // whose descriptor matches
     int32_t any, by_name;
-    unsigned n_any, n_by_name; // processes whose descriptors do not say
+    unsigned n_any, n_by_name; // processes whose descriptors have no answer
 };
 
-// The last argument that is the mount point, with a slash behind it or without.
+// Whether an argument is the mount point, with or without a trailing slash.
 static bool names_mount(const struct search *search, int32_t pid) {
     char path[192], text[4096];
     size_t length = strlen(search->mount_point);
@@ -43,12 +43,12 @@ static bool names_mount(const struct search *search, int32_t pid) {
     return false;
 }
 
-static int says_connection(const struct search *search, const char *info) {
+static int matches_connection(const struct search *search, const char *info) {
     const char *at = strstr(info, "fuse_connection:");
     return at ? strtoul(at + strlen("fuse_connection:"), NULL, 10) == search->connection : -1;
 }
 
-static int says_lock(const struct search *search, const char *info) {
+static int matches_lock(const struct search *search, const char *info) {
     int32_t pid;
     for (const char *at = info; (at = strstr(at, "lock:")); at++)
         if (sscanf(at, "lock: %*s %*s %*s %*s %d", &pid) == 1 && pid == search->taker)
@@ -70,10 +70,10 @@ static void look_at_process(struct search *search, int32_t pid) {
         if (strcmp(link, search->path) != 0)
             continue;
         snprintf(path, sizeof(path), "%s/%d/fdinfo/%d", search->proc, pid, fd);
-        int says = search->says(search, format_file(path, info, sizeof(info)) > 0 ? info : "");
-        if (says > 0)
+        int match = search->matches(search, format_file(path, info, sizeof(info)) > 0 ? info : "");
+        if (match > 0)
             search->exact = pid;
-        silent |= says < 0;
+        silent |= match < 0;
     }
     if (folder)
         closedir(folder);
@@ -96,11 +96,11 @@ static int32_t find(struct search *search) {
         closedir(processes);
     if (search->exact)
         return search->exact;
-    bool all = search->files < FILES_MAX; // else there may be others
+    bool all = search->files < FILES_MAX; // else there may be more
     return search->n_by_name == 1 ? search->by_name : all && search->n_any == 1 ? search->any : 0;
 }
 
-// What was found under that key not long ago, else what is found now.
+// The cached result for the key, else a new search.
 static int32_t find_once(struct search *search, const char *key) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static struct {
@@ -120,7 +120,7 @@ static int32_t find_once(struct search *search, const char *key) {
         if (kept[i].at_ns < kept[oldest].at_ns)
             oldest = i;
     }
-    pthread_mutex_unlock(&lock); // the search can take long: it keeps nobody waiting
+    pthread_mutex_unlock(&lock); // the search can take long
     int32_t pid = find(search);
     pthread_mutex_lock(&lock);
     snprintf(kept[oldest].key, sizeof(kept[oldest].key), "%s", key);
@@ -134,7 +134,7 @@ int32_t sched_fuse_server(const char *proc, uint32_t connection, const char *mou
     char key[384];
     struct search search = {.proc = proc,
                             .path = "/dev/fuse",
-                            .says = says_connection,
+                            .matches = matches_connection,
                             .connection = connection,
                             .mount_point = mount_point};
     snprintf(key, sizeof(key), "%s fuse %u", proc, connection);
@@ -143,7 +143,7 @@ int32_t sched_fuse_server(const char *proc, uint32_t connection, const char *mou
 
 int32_t sched_lock_keeper(const char *proc, const char *path, int32_t taker) {
     char key[384];
-    struct search search = {.proc = proc, .path = path, .says = says_lock, .taker = taker};
+    struct search search = {.proc = proc, .path = path, .matches = matches_lock, .taker = taker};
     snprintf(key, sizeof(key), "%s lock %d %s", proc, taker, path);
     return find_once(&search, key);
 }

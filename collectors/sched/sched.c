@@ -1,5 +1,5 @@
-// The sched collector: how long every thread waits for a CPU and for what else, from the scheduler's own events in a
-// stream of its own. It runs only while somebody looks: a scheduler event costs the kernel about 0.2 us.
+// The sched collector: run-queue latency and off-CPU time of every thread, from the kernel's scheduler events. It runs
+// only while a pane needs it: an event costs the kernel about 0.2 us.
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,13 +15,13 @@
 #include "model/live.h"
 #include "model/mem.h"
 
-#define SETTLE_NS 5000000ull        // what is younger, stream_drain leaves for the next time
-#define LOOK_NS 100000000ull        // between two rounds of questions
+#define SETTLE_NS 5000000ull        // stream_drain leaves younger events for the next drain
+#define LOOK_NS 100000000ull        // between two rounds of queries
 #define SEED_STEP 200               // threads of /proc in one drain: some ms
-#define SEED_AGAIN_NS 5000000000ull // after losses, /proc is not listed more often
+#define SEED_AGAIN_NS 5000000000ull // shortest time between listings of /proc after losses
 #define RESOLVE_STEP 64
-// So few events are read more rarely: each look costs as much as a thousand of them, if only for the sub-buffers that
-// are copied whole. Where CPUs are few their buffers are large, and outlast a torrent that begins meanwhile.
+// Below this rate the drain interval grows: a drain costs as much as a thousand events, as it copies whole sub-buffers.
+// With few CPUs their buffers are large enough for a burst that begins meanwhile.
 #define FEW_PER_MS 1000
 #define DRAIN_MS 10 // stream_drain's own
 #define DRAIN_QUIET_MS 40
@@ -32,13 +32,13 @@ struct sched {
     uint8_t kinds[SCHED_KINDS]; // of the events
     struct stream *stream;
     struct sched_machine *machine;
-    struct sched_who *who;
-    struct sched_look *look;
-    struct sched_seed *seed; // NULL: /proc was listed whole
-    const char *proc;        // NULL: in this PID namespace it is about others than the events are
+    struct sched_threads *threads;
+    struct blocked_prober *prober;
+    struct sched_seed *seed; // NULL: /proc has been listed
+    const char *proc;        // NULL: in this PID namespace it has other IDs than the events
     struct table_builder *rows;
     uint64_t seeded_ns, looked_ns;
-    uint32_t drain_ms; // since the last look
+    uint32_t drain_ms; // at the last drain
     bool seed_due, has_waking;
 };
 
@@ -60,7 +60,7 @@ static void on_gap(void *ctx) {
 
 // ---- opening ----
 
-// The event that tells of wakeups, and of switches, are what all stands on. Without the others less is known.
+// Switches and wakeups are required; without the other events less is known.
 static bool needed(const struct sched *sched, enum sched_kind kind) {
     return kind == SCHED_SWITCH || kind == SCHED_WAKING || (kind == SCHED_WAKEUP && !sched->has_waking);
 }
@@ -84,8 +84,8 @@ static size_t event_add(struct sched *sched, size_t n, enum sched_kind kind) {
     return n + 1;
 }
 
-// Every event costs the traced programs some 0.1 us, so sched_wakeup is recorded only where it is needed: on kernels
-// without sched_waking, and with --pid, where migrations by other tasks are not told.
+// Every event costs the traced programs about 0.1 us, so sched_wakeup is recorded only where it is needed: on kernels
+// without sched_waking, and with --pid, where migrations by other tasks are not recorded.
 static struct stream_config config_of(struct sched *sched, const struct collect_options *options) {
     size_t n = 0;
     sched->has_waking = kernel_has("sched_waking");
@@ -105,7 +105,7 @@ static struct stream_config config_of(struct sched *sched, const struct collect_
         .options = options,
         .only_pids = true,
         .with_self = true,
-        .torrent = true, // a burst must outlast a busy machine: 1 MiB is full in 20 ms
+        .torrent = true, // 1 MiB is full in 20 ms
         .on_run = on_run,
         .on_gap = on_gap,
         .ctx = sched,
@@ -121,8 +121,8 @@ static int take_formats(struct sched *sched, struct collector_run *run) {
             continue;
         if (!needed(sched, kind))
             continue;
-        snprintf(run->reason, sizeof(run->reason),
-                 "no scheduler events: %s of this kernel has another %s than ktop knows", event->name, missing);
+        snprintf(run->reason, sizeof(run->reason), "unsupported scheduler event: field %s of %s differs on this kernel",
+                 missing, event->name);
         snprintf(run->fix, sizeof(run->fix), "use a newer ktop");
         return -EPROTO;
     }
@@ -151,9 +151,9 @@ static int sched_open(struct collector_run *run) {
     sched->machine->begin = stream_now(sched);
     sched_machine_lost(sched->machine, sched->machine->begin); // times begin now
     sched->proc = ktop_numbers_differ() ? NULL : "/proc";
-    sched->look = sched->proc ? sched_look_new(sched->proc, sched_explain) : NULL;
-    sched->who = sched_who_new(sched->proc, run->options, sched->look);
-    sched->machine->filtered = sched_who_filters(sched->who);
+    sched->prober = sched->proc ? blocked_prober_new(sched->proc, blocked_explain) : NULL;
+    sched->threads = sched_threads_new(sched->proc, run->options, sched->prober);
+    sched->machine->filtered = sched_threads_filters(sched->threads);
     sched->rows = table_builder_new(&sched_tasks_table);
     seed_start(sched);
     return 0;
@@ -165,8 +165,8 @@ static void sched_close(struct collector_run *run) {
         return;
     stream_close(sched->stream);
     sched_seed_free(sched->seed);
-    sched_look_free(sched->look);
-    sched_who_free(sched->who);
+    blocked_prober_free(sched->prober);
+    sched_threads_free(sched->threads);
     table_builder_free(sched->rows);
     sched_machine_free(sched->machine);
     free(sched);
@@ -175,19 +175,19 @@ static void sched_close(struct collector_run *run) {
 
 // ---- between frames ----
 
-static void look_around(struct sched *sched, uint32_t threads) {
+static void update_threads(struct sched *sched, uint32_t threads) {
     if (sched->seed_due && !sched->seed && now_ns() - sched->seeded_ns >= SEED_AGAIN_NS)
         seed_start(sched);
-    if (sched->seed && !sched_seed_step(sched->seed, sched->machine, sched->who, threads, stream_now, sched)) {
+    if (sched->seed && !sched_seed_step(sched->seed, sched->machine, sched->threads, threads, stream_now, sched)) {
         sched_seed_free(sched->seed);
         sched->seed = NULL;
     }
-    sched_who_resolve(sched->who, sched->machine, RESOLVE_STEP);
+    sched_threads_resolve(sched->threads, sched->machine, RESOLVE_STEP);
     uint64_t now = now_ns();
     if (now - sched->looked_ns < LOOK_NS)
         return;
     sched->looked_ns = now;
-    sched_who_look(sched->who, sched->machine, stream_now(sched));
+    sched_threads_probe(sched->threads, sched->machine, stream_now(sched));
 }
 
 static void sched_drain(struct collector_run *run) {
@@ -199,7 +199,7 @@ static void sched_drain(struct collector_run *run) {
     if (!between_slices && few && sched->machine->n_cpus <= 16 && run->drain_ms < DRAIN_QUIET_MS)
         run->drain_ms = DRAIN_QUIET_MS;
     sched->drain_ms = run->drain_ms;
-    look_around(sched, SEED_STEP);
+    update_threads(sched, SEED_STEP);
 }
 
 // ---- frames ----
@@ -209,23 +209,22 @@ static void put_notes(struct sched *sched, const struct stream_frame *frame, con
     char text[256];
     stream_notes(sched->stream, frame, out);
     if (!sched->has_waking)
-        section_note(out, SEVERITY_INFO, "waker",
-                     "who woke a task is not known, and run-queue latency begins at sched_wakeup: this kernel has no "
-                     "sched_waking event",
-                     "use Linux 4.3 or later");
+        section_note(
+            out, SEVERITY_INFO, "waker",
+            "wakers are unknown and run-queue latency starts at sched_wakeup: this kernel has no sched_waking event",
+            "use Linux 4.3 or later");
     if (sched->machine->partial)
         section_note(out, SEVERITY_INFO, "run_queue",
-                     "with --pid the kernel tells of these processes only: the length of run queues is not known",
-                     NULL);
-    if (sched->proc && !sched->look)
-        section_note(out, SEVERITY_WARNING, "blocked_in", "what tasks wait for is not known: no thread could be made",
+                     "run-queue lengths are unknown: with --pid only events of these processes are recorded", NULL);
+    if (sched->proc && !sched->prober)
+        section_note(out, SEVERITY_WARNING, "blocked_in", "waits are not explained: no thread could be created",
                      "raise the limit on tasks (ulimit -u, pids.max)");
     if (frame->ratio > 1)
         section_note(out, SEVERITY_INFO, "since_us",
-                     "threads are not followed from one slice to the next: who is stuck is not known",
+                     "stuck threads are unknown: events are recorded in time slices only",
                      "allow more CPU with --budget, or look at one process (--pid)");
     if (sched->machine->counts.left_out) {
-        snprintf(text, sizeof(text), "%llu events of threads that came too fast are in no row",
+        snprintf(text, sizeof(text), "%llu events dropped: thread table full",
                  (unsigned long long)sched->machine->counts.left_out);
         section_note(out, SEVERITY_WARNING, NULL, text, NULL);
     }
@@ -240,20 +239,20 @@ static int sched_sample(struct collector_run *run, struct section *out) {
     sched_machine_grow(machine);
     uint64_t end = stream_time(sched->stream, now_ns() - SETTLE_NS);
     stream_drain(sched->stream, run);
-    look_around(sched, run->first ? SEED_STEP : 0);
+    update_threads(sched, run->first ? SEED_STEP : 0);
     stream_frame(sched->stream, run, &frame);
     bool whole = frame.ratio == 1 && frame.scale == 1;
-    if (!whole && machine->last_ts < end) // it may be between two slices, of which nothing is known
+    if (!whole && machine->last_ts < end) // the end may lie between two slices
         end = machine->last_ts > machine->begin ? machine->last_ts : machine->begin;
     const struct sched_limits limits = sched_limits_of(run->input);
-    sched_who_throttled(sched->who, machine, &limits);
+    sched_threads_mark_throttled(sched->threads, machine, &limits);
     sched_machine_flush(machine, end);
     double recorded = (double)frame.on_ns / 1e9;
     if (whole && end > machine->begin)
-        recorded = (double)(end - machine->begin) / 1e9; // exactly what was added up
+        recorded = (double)(end - machine->begin) / 1e9; // exactly the time that was summed
     const struct sched_fill fill = {
         .machine = machine,
-        .who = sched->who,
+        .threads = sched->threads,
         .limits = &limits,
         .rows = sched->rows,
         .end = end,
@@ -287,9 +286,9 @@ static const struct hist_def *const hists[] = {&sched_queue_hist, &sched_off_his
 const struct collector collector_sched = {
     .name = "sched",
     .input = "cpu_limits",
-    .help =
-        "Every context switch and wakeup from the kernel's scheduler events: run-queue latency, off-CPU time, and what "
-        "stuck threads wait for. Costs the kernel about 0.2 us an event; runs only while it is looked at.",
+    .help = "Run-queue latency, off-CPU time and stuck threads, from every context switch and wakeup. Costs the kernel "
+            "about "
+            "0.2 us an event; runs only while a pane needs it.",
     .always = false,
     .series = sched_series,
     .n_series = SCHED_S_ALL,

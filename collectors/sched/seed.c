@@ -31,11 +31,11 @@ void sched_seed_free(struct sched_seed *seed) {
     free(seed);
 }
 
-bool sched_seed_step(struct sched_seed *seed, struct sched_machine *machine, struct sched_who *who, uint32_t threads,
-                     uint64_t (*now)(void *ctx), void *ctx) {
+bool sched_seed_step(struct sched_seed *seed, struct sched_machine *machine, struct sched_threads *threads,
+                     uint32_t most, uint64_t (*now)(void *ctx), void *ctx) {
     char path[192], text[2048];
     struct task_stat stat;
-    for (uint32_t done = 0; done < threads; done++) {
+    for (uint32_t done = 0; done < most; done++) {
         int32_t pid, tid = thread_walk_next(seed->walk, &pid);
         if (!tid)
             return false;
@@ -48,7 +48,7 @@ bool sched_seed_step(struct sched_seed *seed, struct sched_machine *machine, str
         sched_machine_grow(machine);
         uint32_t slot = sched_machine_seed(machine, tid, stat.state, (uint32_t)stat.cpu, stat.comm, now(ctx));
         if (slot)
-            sched_who_tell(who, machine, slot, pid);
+            sched_threads_set_pid(threads, machine, slot, pid);
     }
     return true;
 }

@@ -1,15 +1,15 @@
-// The threads that were there before the tracing: /proc read once, a piece at a time, so that the events are drained
-// meanwhile. One thread owns it.
+// Seeds the state machine with the threads that existed before tracing began: /proc is read once, a piece at a time, so
+// that events are drained meanwhile. One thread owns it.
 #ifndef COLLECTORS_SCHED_SEED_H
 #define COLLECTORS_SCHED_SEED_H
 
-#include "collectors/sched/who.h"
+#include "collectors/sched/threads.h"
 
 struct sched_seed;
-struct sched_seed *sched_seed_new(const char *proc); // begins at once; NULL when /proc cannot be listed
+struct sched_seed *sched_seed_new(const char *proc); // NULL when /proc cannot be listed
 void sched_seed_free(struct sched_seed *seed);
-// Reads some threads and tells the machine; false when all have been read. now: of the machine's clock.
-bool sched_seed_step(struct sched_seed *seed, struct sched_machine *machine, struct sched_who *who, uint32_t threads,
-                     uint64_t (*now)(void *ctx), void *ctx);
+// Reads up to `most` threads; false when all have been read. now: of the machine's clock.
+bool sched_seed_step(struct sched_seed *seed, struct sched_machine *machine, struct sched_threads *threads,
+                     uint32_t most, uint64_t (*now)(void *ctx), void *ctx);
 
 #endif

@@ -1,6 +1,5 @@
-// The state machine without the events, which collectors/sched/follow.c follows. A task is found by its number in a
-// flat array (16 MiB of address space, of which only the pages of numbers in use are ever touched): one load, where a
-// hash table has a search.
+// The state machine except for the event path (follow.c). Tasks are found by TID in a flat array: one load instead of a
+// hash lookup. It takes 16 MiB of address space, but only pages with TIDs in use are touched.
 #include "collectors/sched/state_private.h"
 
 #include <stdlib.h>
@@ -73,7 +72,7 @@ void sched_task_was_awake(struct sched_machine *machine, struct sched_task *task
     off_add(machine, task, since);
     task_enter(task, from, SCHED_WOKEN);
     task->since = since;
-    task->nudged = false;
+    task->woken_early = false;
     queue_enter(machine, task->cpu, from);
 }
 
@@ -103,13 +102,13 @@ uint32_t sched_machine_seed(struct sched_machine *machine, int32_t tid, char sta
 
 void sched_machine_doubt(struct sched_machine *machine, uint32_t slot, char state, uint64_t now) {
     struct sched_task *task = &machine->tasks[slot];
-    if (state == 'R' && task->nudged && sleeps(task->state)) {
+    if (state == 'R' && task->woken_early && sleeps(task->state)) {
         sched_task_was_awake(machine, task);
         return;
     }
     if (task->cpu < machine->n_cpus && !machine->partial) {
         struct sched_cpu *cpu = &machine->cpus[task->cpu];
-        uint64_t known = machine->last_ts < now ? machine->last_ts : now; // events up to now may be still to come
+        uint64_t known = machine->last_ts < now ? machine->last_ts : now; // events up to now may still come
         known = known > machine->begin ? known : machine->begin;
         if (cpu->current_slot == slot)
             cpu_lose(machine, cpu, known);
@@ -125,7 +124,7 @@ void sched_machine_gone(struct sched_machine *machine, uint32_t slot, uint64_t n
     task_unlist(machine, &machine->tasks[slot]);
 }
 
-// From waking to running on an idle CPU it takes far less.
+// A wakeup on an idle CPU takes far less.
 #define IDLE_WAIT_NS 1000000ull
 
 bool sched_may_run(const struct sched_machine *machine, const struct sched_task *task, uint64_t now) {
@@ -144,13 +143,13 @@ void sched_machine_lost(struct sched_machine *machine, uint64_t now) {
         if (!task->tid || task->state == SCHED_ENDED)
             continue;
         task_enter(task, known, SCHED_UNKNOWN);
-        task->exact = task->woken_by = task->nudged = false;
+        task->exact = task->woken_by = task->woken_early = false;
         task->since = now;
     }
     for (uint32_t i = 0; i < machine->n_cpus; i++) {
         struct sched_cpu *cpu = &machine->cpus[i];
-        cpu->weight += cpu->length * known; // what it was up to then
-        if (cpu->known && cpu->current == SCHED_NOBODY)
+        cpu->weight += cpu->length * known; // the integral up to then
+        if (cpu->known && cpu->current == SCHED_TASK_UNKNOWN)
             cpu_void(machine, cpu, 0, known);
         if (cpu_runs(cpu))
             cpu->busy += known;
@@ -166,21 +165,21 @@ void sched_machine_lost(struct sched_machine *machine, uint64_t now) {
 
 // ---- frames ----
 
-// A little may be missing from nothing: what is later than the end may have been followed already.
+// Events after the end may have been handled already, so that a difference can be slightly negative.
 static uint64_t least_0(uint64_t difference) {
     return (int64_t)difference > 0 ? difference : 0;
 }
 
 static void cpu_flush(struct sched_machine *machine, struct sched_cpu *cpu, uint64_t end) {
     struct sched_counts *counts = &machine->counts;
-    bool nobody = cpu->current == SCHED_NOBODY;
-    if (cpu->known && (nobody || cpu->waited))
-        cpu_void(machine, cpu, nobody ? 0 : cpu->waited, end);
+    bool is_unknown = cpu->current == SCHED_TASK_UNKNOWN;
+    if (cpu->known && (is_unknown || cpu->waited))
+        cpu_void(machine, cpu, is_unknown ? 0 : cpu->waited, end);
     cpu->waited = 0;
     cpu->area = cpu->weight + cpu->length * end;
     cpu->busy_ns = cpu->busy + (cpu_runs(cpu) ? end : 0);
     cpu->covered_ns = cpu->covered + (cpu->known ? end : 0);
-    // The next interval begins here, with what is missing from this one.
+    // The next interval starts with what this one lacks.
     cpu->weight = cpu->area - least_0(cpu->area) - cpu->length * end;
     cpu->busy = cpu->busy_ns - least_0(cpu->busy_ns) - (cpu_runs(cpu) ? end : 0);
     cpu->covered = cpu->covered_ns - least_0(cpu->covered_ns) - (cpu->known ? end : 0);
@@ -196,7 +195,7 @@ static void cpu_flush(struct sched_machine *machine, struct sched_cpu *cpu, uint
     counts->migrations += cpu->migrations;
 }
 
-// It runs, or it has slept again already: what its CPU does is not known, and that it is in the queue neither.
+// It runs, or sleeps again: the CPU's activity is unknown, and whether the task is still queued.
 static void waits_for_idle(struct sched_machine *machine, struct sched_task *task, uint64_t end) {
     struct sched_cpu *cpu = &machine->cpus[task->cpu];
     cpu->waited = !cpu->waited || task->since < cpu->waited ? task->since : cpu->waited;
@@ -227,7 +226,7 @@ static int rank_compare(const void *left, const void *right) {
     return a->waits > b->waits ? -1 : a->waits < b->waits;
 }
 
-// The tasks that waited most often in the interval have histograms of their own in the next one.
+// The tasks with the most waits in this interval get histograms of their own in the next one.
 static void slots_give(struct sched_machine *machine) {
     struct rank *ranks = xcalloc(machine->n, sizeof(*ranks));
     uint32_t n = 0;

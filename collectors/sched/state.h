@@ -1,19 +1,15 @@
-// The state machine of the scheduler: what every thread does between its events, and how long. Fed with events in the
-// order of time; sums of the interval are read and cleared once per frame. Nothing is allocated per event. One thread
-// owns it. All times are ns of the trace clock (CLOCK_MONOTONIC).
-//
-// A wait that goes on over the end of an interval counts in each interval with its part (ns[]), and once, where it ends
-// and with its whole length, in the histograms. Only a wait whose begin was seen comes into a histogram.
-//
-// A wakeup is what sched_waking tells (kernel/sched/core.c, try_to_wake_up): every wakeup has one, in the waker's own
-// context, and run-queue latency begins there. sched_wakeup, which is late and without its waker where the wakeup is
-// handed to another CPU, is needed before 4.3 only, and where migrations are not told. Between waking and waking up the
-// kernel waits until the task has left its CPU: a task that is woken on its way to sleep may yet be seen to leave.
-//
-// Some kernels leave out switches now and then (out of the idle task, out of PID 1's threads), without a sign. It shows
-// later: another task leaves a CPU than the one that came, or somebody comes who runs elsewhere, or waits at an idle
-// CPU. What lies between the last thing that was seen and that moment is then not known, of the CPU and of the tasks,
-// and is in no sum.
+// The scheduler's state machine: which state every thread is in between its events, and for how long. Fed with events
+// in time order; sums of the interval are read and cleared once per frame. Nothing is allocated per event. One thread
+// owns it. All times are ns of the trace clock (CLOCK_MONOTONIC). A wait that spans intervals adds its part to each of
+// them (ns[]), and its whole length to the histograms once, where it ends. Only waits whose start was traced are in
+// histograms.
+// A wakeup is a sched_waking event (kernel/sched/core.c, try_to_wake_up): each wakeup has one, in the waker's context,
+// and run-queue latency starts there. sched_wakeup comes late and without the waker where another CPU completes the
+// wakeup: it is needed only before 4.3, and where migrations are not recorded. Between the two the kernel waits until
+// the task has left its CPU: a task that is woken on its way to sleep may switch out after its sched_waking. Some
+// kernels silently omit switches (out of the idle task, out of PID 1's threads). That shows later: the previous task of
+// a switch is not the last one that switched in, or the next task runs elsewhere, or a task waits at an idle CPU. The
+// time since the last consistent event is then unknown, for the CPU and for the tasks, and is in no sum.
 #ifndef COLLECTORS_SCHED_STATE_H
 #define COLLECTORS_SCHED_STATE_H
 
@@ -22,93 +18,93 @@
 #include "model/hist.h"
 
 enum sched_state {
-    SCHED_UNKNOWN, // nothing was seen of it, or events were lost
+    SCHED_UNKNOWN, // no event yet, or events were lost
     SCHED_RUNNING,
     SCHED_WOKEN,     // runnable since a wakeup
-    SCHED_PREEMPTED, // runnable since it lost its CPU (preempted, yielded, throttled)
-    SCHED_RUNNABLE,  // it runs or it waits: /proc said R, and no event since; or it came unseen while it waited
+    SCHED_PREEMPTED, // runnable since a switch away (preempted, yielded, throttled)
+    SCHED_RUNNABLE,  // running or waiting: R in /proc and no event since, or a switch-in is missing
     SCHED_SLEEPING,
     SCHED_DISK,
     SCHED_STOPPED,
     SCHED_ENDED,
     SCHED_STATES,
 };
-static inline bool sched_counts(uint8_t state) { // in a run queue, the task that runs included
+static inline bool sched_counts(uint8_t state) { // in a run queue, or running
     return state >= SCHED_RUNNING && state <= SCHED_RUNNABLE;
 }
 
-// What a wait was for; kinds of the off-CPU histogram.
+// Kinds of the off-CPU histogram.
 enum sched_off { SCHED_OFF_SLEEP, SCHED_OFF_DISK, SCHED_OFF_STOPPED, SCHED_OFF_PREEMPTED, SCHED_OFF_KINDS };
 extern const char *const sched_off_names[SCHED_OFF_KINDS];
 
 #define SCHED_PIDS (4u << 20) // PID_MAX_LIMIT
-#define SCHED_SLOTS 64        // threads with a histogram of their own; SCHED_SLOTS itself is that of the others
+#define SCHED_SLOTS 64        // threads with a histogram of their own; slot SCHED_SLOTS is for all others
 #define SCHED_PRIO_NONE INT16_MIN
 
 struct sched_task {
-    uint64_t since; // when its state began
+    uint64_t since; // start of its state
     int32_t tid, waker;
     uint8_t state, waker_flags, slot;
-    bool exact;    // since is the true begin; always so of what runs, was woken or was preempted
-    bool listed;   // the number is its own: not ended and used again
-    bool woken_by; // waker is known
-    bool hidden;   // not wanted by the user: in no histogram
-    bool nudged;   // woken while it ran: it did not leave for that, or on its way to sleep
-    // Before a flush, of one that waits: its control group was throttled, so that it may wait at an idle CPU.
+    bool exact;       // `since` is the traced start; always true for RUNNING, WOKEN and PREEMPTED
+    bool listed;      // its TID still belongs to it
+    bool woken_by;    // waker is known
+    bool hidden;      // unwanted: in no histogram
+    bool woken_early; // woken while running, perhaps on its way to sleep
+    // Set before a flush, for a waiting task: its cgroup was throttled, so that it may wait at an idle CPU.
     bool throttled;
     uint16_t cpu;
     int16_t prio;
-    uint32_t birth;     // tells a task from the one that had its slot before
-    uint32_t waits_all; // switches away from a CPU since it is known: tells one wait from the next
+    uint32_t birth;     // distinguishes it from previous owners of the slot
+    uint32_t waits_all; // switches away from a CPU since it is known: numbers its waits
     uint32_t wakeups_all;
     // ---- of the interval ----
     uint32_t voluntary, involuntary, wakeups, migrations, queued;
-    uint64_t queue_ns, queue_max; // of the waits for a CPU that ended: `queued` of them
-    char comm[SCHED_COMM];        // no NUL at the end when it is full; comm[0] == 0: not known
-    // The time in each state, after a flush. Else, modulo 2^64, without the end of the state it is in: entering a state
-    // takes the time away, leaving it adds the time, so that neither needs to know the other. UNKNOWN's is void.
+    uint64_t queue_ns, queue_max; // of the `queued` waits for a CPU that ended
+    char comm[SCHED_COMM];        // no NUL at the end if full; comm[0] == 0: unknown
+    // Time in each state, after a flush. Before it, modulo 2^64: entering a state subtracts the timestamp, leaving it
+    // adds the timestamp, so that neither needs the other's. UNKNOWN's is meaningless.
     uint64_t ns[SCHED_STATES];
 };
 
-#define SCHED_NOBODY (-1)
+#define SCHED_TASK_UNKNOWN (-1)
 struct sched_cpu {
-    int32_t current;       // the task that runs; 0: idle; SCHED_NOBODY: it is not known who
-    uint32_t current_slot; // where it was when it began to; 0: not known
+    int32_t current;       // the running task; 0: idle; or SCHED_TASK_UNKNOWN
+    uint32_t current_slot; // its slot when it switched in; 0: unknown
     bool known;            // a switch was seen
     uint32_t length, max;  // tasks in its run queue; the most in the interval
-    uint64_t weight;       // weight + length * t (modulo 2^64) is the length added up over the interval to the time t
-    uint64_t busy;         // the same for the time in which a task ran: begins taken away, ends added
-    uint64_t covered;      // and for the time of which it is known what the CPU did
-    uint64_t since;        // nothing is known of it from before
-    uint64_t last;         // up to here it is in the sums: its last switch, or later
-    uint64_t waited;       // within a flush: since when it seems idle although somebody waits for it; 0: it does not
+    uint64_t weight;       // weight + length * t (modulo 2^64) is the length integrated over the interval up to t
+    uint64_t busy;         // the same for the time in which a task ran: starts subtracted, ends added
+    uint64_t covered;      // and for the time in which the CPU's activity is known
+    uint64_t since;        // nothing is known before
+    uint64_t last;         // the sums cover it up to here: its last switch, or later
+    uint64_t waited;       // within a flush: since when it seems idle although a task waits for it; 0: it does not
     uint64_t voluntary, involuntary, idle_switches, wakeups, migrations;
-    uint64_t area, busy_ns, covered_ns; // of the interval: after a flush
+    uint64_t area, busy_ns, covered_ns; // of the interval, after a flush
     struct hist_acc queue;
 };
 
 struct sched_counts {
     uint64_t switches, voluntary, involuntary, wakeups, migrations; // after a flush
-    uint64_t left_out;                                              // events of tasks for which there was no room
-    uint64_t unseen; // switches that the kernel must have left out, as far as that shows
+    uint64_t left_out;                                              // events dropped: task table full
+    uint64_t unseen; // switches that the kernel omitted, as far as that shows
 };
 
 struct sched_machine {
-    struct sched_formats formats; // the caller's to fill in, for sched_machine_run
-    struct sched_task *tasks;     // used slots are [1, n); 0 is nobody
+    struct sched_formats formats; // filled in by the caller, for sched_machine_run
+    struct sched_task *tasks;     // used slots are [1, n); 0 is none
     uint32_t n, capacity;
-    uint32_t *by_tid; // SCHED_PIDS slots; 0: not known
+    uint32_t *by_tid; // SCHED_PIDS slots; 0: unknown
     uint32_t *free_slots, n_free;
     struct sched_cpu *cpus;
     uint32_t n_cpus;
-    uint64_t begin;         // of the interval
-    uint64_t last_ts;       // of the newest event
-    bool partial;           // only the events of some tasks come: a CPU's queue is not known
-    bool old_wakeups;       // there is no sched_waking: a wakeup is what sched_wakeup tells
-    bool filtered;          // only some tasks are wanted: a new one is hidden until it is known to be one of them
-    struct hist_acc *off;   // SCHED_OFF_KINDS
-    struct hist_acc *slots; // SCHED_SLOTS + 1
-    uint32_t slot_tasks[SCHED_SLOTS]; // whose they are; 0: nobody's
+    uint64_t begin;                   // of the interval
+    uint64_t last_ts;                 // of the newest event
+    bool partial;                     // only events of some tasks are recorded: run queues are unknown
+    bool old_wakeups;                 // no sched_waking: wakeups are sched_wakeup events
+    bool filtered;                    // a filter is set: a new task is hidden until it is known to match
+    struct hist_acc *off;             // SCHED_OFF_KINDS
+    struct hist_acc *slots;           // SCHED_SLOTS + 1
+    uint32_t slot_tasks[SCHED_SLOTS]; // their tasks; 0: none
     uint32_t births;
     struct sched_counts counts; // of the interval
 };
@@ -121,27 +117,27 @@ void sched_machine_event(struct sched_machine *machine, const struct sched_event
 // A run of a CPU's events (ring_run_fn; ctx: the machine). Between CPUs they must come in order: no slack.
 uint64_t sched_machine_run(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit);
 
-// What /proc says of a task of which nothing is known yet; state is the letter. Returns its slot; 0: no room.
+// Sets the state of a task without events from /proc; state is the letter there. Returns its slot; 0: no room.
 uint32_t sched_machine_seed(struct sched_machine *machine, int32_t tid, char state, uint32_t cpu, const char *comm,
                             uint64_t now);
-// Whether a task that is in a run queue by its events may run all the same: its CPU seems to be idle.
+// Whether a task that waits by its events may be running instead: its CPU seems to be idle.
 bool sched_may_run(const struct sched_machine *machine, const struct sched_task *task, uint64_t now);
-// /proc says that the task does what its events do not tell (state is its letter). It was woken on its way to sleep, or
-// nothing is known of it from now on.
+// /proc contradicts the task's events (state is the letter there). It was woken on its way to sleep, or its state is
+// unknown from now on.
 void sched_machine_doubt(struct sched_machine *machine, uint32_t slot, char state, uint64_t now);
-// /proc says that there is no such task, though its end was not recorded.
+// The task is gone from /proc, but its exit was not recorded.
 void sched_machine_gone(struct sched_machine *machine, uint32_t slot, uint64_t now);
-// Events were lost, or none was recorded up to `now`: nobody's state is known any more, and the waits that went on are
-// in no histogram. Times add up to the newest event before.
+// Events were lost, or none was recorded up to `now`: all states become unknown, and current waits are in no histogram.
+// Sums end at the newest event before.
 void sched_machine_lost(struct sched_machine *machine, uint64_t now);
 
-// The end of an interval: adds up what is going on, so that ns, area, busy_ns and counts are whole. No event may follow
-// before sched_machine_next.
+// The end of an interval: adds the current states, so that ns, area, busy_ns and counts are complete. No event may
+// follow before sched_machine_next.
 void sched_machine_flush(struct sched_machine *machine, uint64_t end);
-// After the frame was filled: forgets tasks that ended, clears the sums, gives histograms to the tasks that waited most
-// often. The next interval begins at `end`.
+// After the frame was filled: forgets ended tasks, clears the sums, assigns histograms to the tasks with the most
+// waits. The next interval begins at `end`.
 void sched_machine_next(struct sched_machine *machine, uint64_t end);
-// Between drains: makes room for more tasks. Pointers to tasks are then no longer good; slots are.
+// Between drains: makes room for more tasks. Invalidates pointers to tasks; slots stay valid.
 void sched_machine_grow(struct sched_machine *machine);
 
 static inline bool sched_waits(uint8_t state) { // for a CPU

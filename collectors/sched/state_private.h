@@ -1,5 +1,4 @@
-// What the two halves of the state machine share: tasks by number, the lengths of run queues, and going from one state
-// to another. Only for collectors/sched/state.c and collectors/sched/follow.c.
+// Shared by the two halves of the state machine, state.c and follow.c: tasks by TID, run-queue lengths, state changes.
 #ifndef COLLECTORS_SCHED_STATE_PRIVATE_H
 #define COLLECTORS_SCHED_STATE_PRIVATE_H
 
@@ -10,14 +9,14 @@
 
 // Its slot; 0: no room.
 uint32_t sched_task_make(struct sched_machine *machine, int32_t tid, uint64_t ts);
-// Of a task that is believed asleep: it was woken before it had left its CPU, so it has been waiting ever since.
+// For a task recorded as asleep: it was woken before it left its CPU, so it has been waiting since.
 void sched_task_was_awake(struct sched_machine *machine, struct sched_task *task);
 
 SCHED_INLINE uint64_t span(uint64_t from, uint64_t to) {
-    return to > from ? to - from : 0; // an event that came late never makes a huge time
+    return to > from ? to - from : 0; // a late event never gives a huge time
 }
 
-// The same of one that may be known.
+// The slot of a TID, made if it is new.
 SCHED_INLINE uint32_t slot_of(struct sched_machine *machine, int32_t tid, uint64_t ts) {
     if (unlikely((uint32_t)tid >= SCHED_PIDS))
         return 0;
@@ -25,7 +24,7 @@ SCHED_INLINE uint32_t slot_of(struct sched_machine *machine, int32_t tid, uint64
     return unlikely(!slot) ? sched_task_make(machine, tid, ts) : slot;
 }
 
-// Somebody else has the number from now on; the row of the old one is still of this interval.
+// The TID may be reused from now on; the old task's row stays in this interval.
 static inline void task_unlist(struct sched_machine *machine, struct sched_task *task) {
     task->listed = false;
     machine->by_tid[task->tid] = 0;
@@ -53,7 +52,7 @@ static inline void queue_leave(struct sched_machine *machine, uint32_t cpu, uint
         queue_shrink(&machine->cpus[cpu], ts);
 }
 
-// The begin of its state, or of the interval.
+// Start of its state, or of the interval if later.
 static inline uint64_t task_from(const struct sched_machine *machine, const struct sched_task *task) {
     return task->since > machine->begin ? task->since : machine->begin;
 }
@@ -62,7 +61,7 @@ SCHED_INLINE bool cpu_runs(const struct sched_cpu *cpu) {
     return cpu->known && cpu->current > 0;
 }
 
-// What the CPU did between then and ts is not known. It goes on from ts as it was believed to do.
+// The CPU's activity between `from` and ts is unknown; from ts on it continues as recorded.
 static inline void cpu_void(const struct sched_machine *machine, struct sched_cpu *cpu, uint64_t from, uint64_t ts) {
     from = from > cpu->last ? from : cpu->last;
     from = from > machine->begin ? from : machine->begin;
@@ -74,16 +73,16 @@ static inline void cpu_void(const struct sched_machine *machine, struct sched_cp
     cpu->last = ts;
 }
 
-// It is not even known who runs there now. The next who leaves is not the one who came.
+// The running task is unknown as well: the next switch's previous task will not match.
 static inline void cpu_lose(struct sched_machine *machine, struct sched_cpu *cpu, uint64_t ts) {
     cpu_void(machine, cpu, 0, ts);
     if (cpu_runs(cpu))
         cpu->busy += ts;
-    cpu->current = SCHED_NOBODY;
+    cpu->current = SCHED_TASK_UNKNOWN;
     cpu->current_slot = 0;
 }
 
-// What the task did since its state began is not what it was believed to do, though the state ends at ts only.
+// The task was not in its recorded state until ts, but in `instead`.
 static inline void task_void(const struct sched_machine *machine, struct sched_task *task, uint64_t ts,
                              uint8_t instead) {
     uint64_t from = task_from(machine, task);
@@ -93,7 +92,7 @@ static inline void task_void(const struct sched_machine *machine, struct sched_t
     task->ns[instead] += ts - from;
 }
 
-// It ceases to be in any state that is known, and was not in the one that it was believed to be in.
+// The task's state becomes unknown, and its recorded state since the last event is void.
 static inline void task_lose(struct sched_machine *machine, struct sched_task *task, uint64_t ts) {
     uint64_t from = task_from(machine, task);
     if (sched_counts(task->state))
@@ -102,10 +101,10 @@ static inline void task_lose(struct sched_machine *machine, struct sched_task *t
     task->ns[SCHED_UNKNOWN] -= from;
     task->state = SCHED_UNKNOWN;
     task->since = ts;
-    task->exact = task->nudged = false;
+    task->exact = task->woken_early = false;
 }
 
-// Goes on in that state, from ts on.
+// Changes the state at ts.
 SCHED_INLINE void task_enter(struct sched_task *task, uint64_t ts, uint8_t state) {
     task->ns[task->state] += ts;
     task->ns[state] -= ts;
@@ -113,7 +112,7 @@ SCHED_INLINE void task_enter(struct sched_task *task, uint64_t ts, uint8_t state
     task->state = state;
 }
 
-// The same with its place in the run queues.
+// The same, and updates the run queues.
 static inline void task_set(struct sched_machine *machine, struct sched_task *task, uint64_t ts, uint8_t state,
                             uint32_t cpu) {
     bool was = sched_counts(task->state), is = sched_counts(state);
@@ -130,7 +129,7 @@ SCHED_INLINE bool sleeps(uint8_t state) {
     return state >= SCHED_SLEEPING && state <= SCHED_STOPPED;
 }
 
-// It ceases to sleep.
+// The end of a sleep.
 SCHED_INLINE void off_add(struct sched_machine *machine, const struct sched_task *task, uint64_t ts) {
     if (task->exact && !task->hidden && sleeps(task->state))
         hist_acc_add(&machine->off[task->state - SCHED_SLEEPING + SCHED_OFF_SLEEP], span(task->since, ts));

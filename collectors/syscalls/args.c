@@ -1,5 +1,5 @@
-// Decoding arguments. A kind is one letter: see kind_text. Nothing here may block for long: memory is read with
-// process_vm_readv, descriptors with readlink.
+// Decodes arguments by kind (collectors/kernel/proc/syscall_args.h). Nothing here may block for long: memory is read
+// with process_vm_readv, descriptors with readlink.
 #include "collectors/syscalls/args.h"
 
 #include <ctype.h>
@@ -22,7 +22,7 @@
 
 struct syscalls_args {
     char tracefs[512], proc[128];
-    char *learned[SYSCALLS_NUMBERS]; // of this kernel's own table, from the tracepoints; "" : not there
+    char *learned[SYSCALLS_NUMBERS]; // of the native ABI, from the tracepoints; "?": unknown
 };
 
 // ---- one argument ----
@@ -111,7 +111,7 @@ static void put_futex(struct out *out, uint64_t value) {
         put(out, "_PRIVATE");
 }
 
-// The memory is read some time after the call was made: where it is no path any more, it is none.
+// The memory is read some time after the call: it may hold no path any more.
 static bool is_path(const char *path, size_t length, bool may_be_empty) {
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)path[i] < ' ' || path[i] == 127)
@@ -119,7 +119,7 @@ static bool is_path(const char *path, size_t length, bool may_be_empty) {
     return length || may_be_empty;
 }
 
-// What it says is what the call got, if the call goes on, or if the program cannot have written there since.
+// The path is what the call got if the call is in progress, or if the program cannot have written there since.
 static void put_path(const struct call *call, struct out *out, uint64_t address, bool may_be_empty) {
     char path[PATH_SHOWN + 1];
     if (!address) {
@@ -137,7 +137,7 @@ static void put_path(const struct call *call, struct out *out, uint64_t address,
             (int)(length < PATH_SHOWN ? length : PATH_SHOWN), path, length > PATH_SHOWN ? "..." : "");
 }
 
-// A time of the clock has ten digits before the point.
+// An absolute time has ten digits before the point.
 static void put_seconds(struct out *out, double seconds) {
     put(out, seconds >= 1e5 || seconds <= -1e5 ? "%.3fs" : "%gs", seconds);
 }
@@ -230,7 +230,7 @@ static void put_kind(const struct call *call, struct out *out, char kind, uint64
     }
 }
 
-// ---- which kinds ----
+// ---- kinds from tracepoints ----
 
 static char kind_of_field(const char *type, const char *name) {
     bool text = strstr(type, "char *"), pointer = strchr(type, '*');
@@ -250,7 +250,7 @@ static char kind_of_field(const char *type, const char *name) {
     return !pointer && (!strcmp(type, "int") || strstr(type, "pid_t")) && !strstr(name, "flag") ? 'i' : 'x';
 }
 
-// "\tfield:const char * filename;\toffset:24;..." of a format file, those behind the number.
+// "\tfield:const char * filename;\toffset:24;...": the fields of a format file after the syscall number.
 static void learn(const struct syscalls_args *args, const char *name, char *kinds) {
     char path[640], text[8192];
     size_t n = 0;
@@ -273,7 +273,7 @@ static void learn(const struct syscalls_args *args, const char *name, char *kind
     kinds[n] = 0;
 }
 
-// NULL when nothing is known.
+// NULL: unknown.
 static const char *kinds_of(struct syscalls_args *args, enum syscalls_abi abi, uint32_t number) {
     const char *name = syscalls_plain_name(abi, number);
     const char *usual = name ? syscall_arg_kinds(name) : NULL;
@@ -313,7 +313,7 @@ const struct text *syscalls_args_text(struct syscalls_args *args, int32_t pid, e
     for (size_t i = 0; kinds ? kinds[i] != 0 : i < 6; i++) {
         uint64_t value = call.is_64 ? values[i] : values[i] & UINT32_MAX;
         put(&out, "%s", i ? ", " : "");
-        // "" means the descriptor before it (AT_EMPTY_PATH).
+        // "" refers to the descriptor before it (AT_EMPTY_PATH).
         if (kinds && kinds[i] == 'p' && i && kinds[i - 1] == 'd' && (int32_t)values[i - 1] != AT_FDCWD) {
             put_path(&call, &out, value, true);
             continue;
@@ -334,7 +334,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t n) {
     return false;
 }
 
-// "3</dev/pts/0>, ...": a terminal, or what somebody else must write to first.
+// "3</dev/pts/0>, ...": a terminal, or a file whose data another program must produce.
 static bool reads_idly(const char *text) {
     static const char *const there[] = {"</dev/tty",
                                         "</dev/pts/",

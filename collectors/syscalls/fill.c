@@ -1,4 +1,4 @@
-// Adding threads up by process and by call, once per frame; names and texts are made here.
+// Sums threads by process and by call, once per frame; names and texts are made here.
 #include "collectors/syscalls/fill.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #define PROGRESS_ROWS 1024
 #define ERROR_NAMES 6 // in a row
 
-// What several threads or calls did together.
+// The sums of several threads or calls.
 struct sums {
     uint64_t calls, untimed, errors, total_ns, min_ns, max_ns;
 };
@@ -40,7 +40,7 @@ struct filler {
     const struct text **names; // of calls
 };
 
-// ---- putting in order ----
+// ---- sorting ----
 
 static int item_compare(const void *left, const void *right) {
     const struct item *a = left, *b = right;
@@ -114,7 +114,7 @@ static void put_in_order(struct filler *filler) {
 
 // ---- cells of rows ----
 
-// "ENOENT 12, EAGAIN 3": of n items in which an error may stand several times; they are put into another order.
+// "ENOENT 12, EAGAIN 3" from n items, in which an error may occur several times; reorders them.
 static const struct text *error_names(struct error_item *items, size_t n) {
     char text[256] = "", name[32];
     size_t kinds = 0, used = 0;
@@ -245,7 +245,7 @@ static struct hist *hist_of(const struct syscalls_call *call, const struct sums 
     return hist_seal(acc);
 }
 
-// And the histograms. The errors are put into the order of calls.
+// And the histograms. Sorts the errors by call.
 static void fill_calls(struct filler *filler, struct section *out) {
     const struct syscalls_pair *pair = filler->pair;
     struct table_builder *builder = table_builder_new(&syscalls_table);
@@ -309,7 +309,7 @@ void syscalls_kept_free(struct syscalls_kept *kept) {
     free(kept);
 }
 
-// The arguments of a call that goes on do not change.
+// The arguments of a call in progress do not change.
 static const struct text *kept_args(struct filler *filler, uint32_t index, int32_t id) {
     const struct syscalls_thread *thread = &filler->pair->threads[index];
     typeof(&filler->fill->kept->at[0]) kept = &filler->fill->kept->at[index];
@@ -326,7 +326,7 @@ static const struct text *kept_args(struct filler *filler, uint32_t index, int32
     return text_ref(kept->text);
 }
 
-// The call that the thread is in, or -1. What was before a gap is asked for once.
+// The thread's current call, or -1. A call from before a gap is checked once in /proc.
 static int32_t call_now(const struct filler *filler, struct syscalls_thread *thread) {
     if (!thread->tid || thread->id == SYSCALLS_UNWANTED)
         return -1;
@@ -380,14 +380,14 @@ static void fill_progress(struct filler *filler, struct section *out) {
         const struct text *args = kept_args(filler, all[i].index, all[i].id);
         uint32_t number;
         enum syscalls_abi abi = syscalls_call_of(thread, all[i].id, &number);
-        bool at_least = thread->id < 0 && thread->id != SYSCALLS_RESTARTED; // its entry was not seen
+        bool at_least = thread->id < 0 && thread->id != SYSCALLS_RESTARTED; // its entry was not recorded
         table_builder_set_num(builder, row, SYSCALLS_I_AT_LEAST, at_least);
         table_builder_set_num(builder, row, SYSCALLS_I_IDLE, syscalls_args_idle(abi, number, thread->args, args));
         table_builder_set_text(builder, row, SYSCALLS_I_ARGS, args);
     }
     if (n > PROGRESS_ROWS) {
         char text[128];
-        snprintf(text, sizeof(text), "%u threads are in system calls: the %d that are longest in theirs are shown", n,
+        snprintf(text, sizeof(text), "%u threads are in system calls; the %d longest calls are shown", n,
                  PROGRESS_ROWS);
         section_note(out, SEVERITY_INFO, "since_us", text, NULL);
     }

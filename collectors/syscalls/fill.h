@@ -1,4 +1,4 @@
-// The rows of a frame from what was paired and added up.
+// Fills a frame's rows from the sums of the pairing.
 #ifndef COLLECTORS_SYSCALLS_FILL_H
 #define COLLECTORS_SYSCALLS_FILL_H
 
@@ -8,7 +8,7 @@
 #include "collectors/syscalls/process.h"
 #include "collectors/syscalls/table.h"
 
-// Texts of calls in progress, kept as long as the call goes on; by index of the thread. Owned by the collector.
+// Texts of calls in progress, kept for the duration of the call; by index of the thread. Owned by the collector.
 struct syscalls_kept;
 struct syscalls_kept *syscalls_kept_new(void);
 void syscalls_kept_free(struct syscalls_kept *kept);
@@ -18,7 +18,7 @@ struct syscalls_fill {
     struct syscalls_args *args;
     const struct syscalls_procfs *procfs;
     struct syscalls_kept *kept;
-    double seconds;         // of the interval; 0: nothing is measured yet
+    double seconds;         // of the interval; 0: none yet
     double scale;           // for counts
     uint64_t upto_ts;       // the stream's clock: events up to it are counted
     int64_t wall_offset_ns; // CLOCK_REALTIME - the stream's clock

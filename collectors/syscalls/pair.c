@@ -1,4 +1,4 @@
-// The hot path first, then what happens rarely: interrupted calls, returns without an entry, the slowest.
+// The event path first, then rare cases: interrupted calls, returns without an entry, the slowest calls.
 #include <errno.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "model/text.h"
 
 #define ERROR_MAX 4095
-// Of the kernel, never seen by programs: what a call returns that a signal interrupted.
+// Kernel-internal results of calls that a signal interrupted; programs never see them.
 #define ERESTART_FIRST 512
 #define ERESTART_LAST 516
 #define ERESTART_NOT 515 // ENOIOCTLCMD, in between
@@ -119,7 +119,7 @@ static struct syscalls_call *call_get(struct syscalls_pair *pair, const struct s
     uint32_t number;
     enum syscalls_abi abi = syscalls_call_of(thread, id, &number);
     if (number >= SYSCALLS_NUMBERS)
-        number = SYSCALLS_NUMBERS - 1; // a program that tries numbers that there are not
+        number = SYSCALLS_NUMBERS - 1; // no such system call
     uint16_t *at = &pair->call_at[abi][number];
     if (!*at && pair->n_calls == SYSCALLS_CALLS_MAX)
         return NULL;
@@ -186,7 +186,7 @@ static struct syscalls_error *error_count(struct syscalls_pair *pair, struct sys
     return &pair->errors[cell->error_at];
 }
 
-// ---- entries and returns that are not plain ----
+// ---- irregular entries and returns ----
 
 static bool is_sigreturn(const struct syscalls_pair *pair, const struct syscalls_thread *thread, int32_t id) {
     uint32_t abi = syscalls_thread_abi(thread);
@@ -219,7 +219,7 @@ static bool is_restart(int64_t ret) {
     return ret <= -ERESTART_FIRST && ret >= -ERESTART_LAST && ret != -ERESTART_NOT;
 }
 
-// A call that returned an error. True when it is none that a program sees: then it is not counted now.
+// A call that returned an error. True when the program does not see it: the call is not over.
 static bool failed(struct syscalls_pair *pair, struct syscalls_thread *thread, struct syscalls_cell *cell, int64_t ret,
                    uint64_t ts) {
     if (!is_restart(ret)) {
@@ -242,7 +242,7 @@ static void enter_rare(struct syscalls_pair *pair, struct syscalls_thread *threa
         pair->own += thread->process == SYSCALLS_OWN;
         return;
     }
-    if (syscalls_is_exit(pair, thread, thread->id)) // the number is used again, by a thread whose making was not told
+    if (syscalls_is_exit(pair, thread, thread->id)) // the TID is reused, by a thread whose creation was not recorded
         syscalls_count_untimed(pair, thread, thread->id, 0);
     else if (thread->id >= 0)
         pair->unpaired++;
@@ -255,12 +255,12 @@ static void enter_rare(struct syscalls_pair *pair, struct syscalls_thread *threa
     if (id == pair->special[syscalls_thread_abi(thread)].restart) {
         thread->id = SYSCALLS_RESTARTED;
     } else if (id == thread->interrupted && !memcmp(thread->args, thread->interrupted_args, sizeof(thread->args))) {
-        thread->enter_ts = thread->interrupted_ts; // begun again: still the same call
+        thread->enter_ts = thread->interrupted_ts; // restarted: still the same call
         thread->interrupted = SYSCALLS_NONE;
-    } // else a signal's handler: its sigreturn tells what became of the interrupted call
+    } // else a signal handler: its sigreturn shows the fate of the interrupted call
 }
 
-// What became of an interrupted call: the handler returns into it, or with EINTR into the program.
+// The fate of an interrupted call: the handler returns into it, or with EINTR into the program.
 static void handler_returns(struct syscalls_pair *pair, struct syscalls_thread *thread, int64_t ret) {
     if (thread->interrupted < 0)
         return;
@@ -285,7 +285,7 @@ static void exit_rare(struct syscalls_pair *pair, struct syscalls_thread *thread
     }
     thread->id = SYSCALLS_NONE;
     if (is_sigreturn(pair, thread, was) && id < 0) {
-        done(pair, thread, was, 0, ts); // what it returns is a register of the interrupted program
+        done(pair, thread, was, 0, ts); // its result is a register of the interrupted program
         handler_returns(pair, thread, ret);
         return;
     }
@@ -298,7 +298,7 @@ static void exit_rare(struct syscalls_pair *pair, struct syscalls_thread *thread
         return;
     }
     if (ret == 0 && is_exec(pair, syscalls_thread_abi(thread), was) &&
-        is_exec(pair, syscalls_thread_abi(thread) ^ SYSCALLS_ABI_32, id)) { // now with the other table's numbers
+        is_exec(pair, syscalls_thread_abi(thread) ^ SYSCALLS_ABI_32, id)) { // from now on with the other ABI
         done(pair, thread, was, ret, ts);
         pair->processes[thread->process].abi = syscalls_thread_abi(thread) ^ SYSCALLS_ABI_32;
         thread->owner ^= (uint32_t)SYSCALLS_ABI_32 << 30;
@@ -311,7 +311,7 @@ static void exit_rare(struct syscalls_pair *pair, struct syscalls_thread *thread
     thread->unsure = SYSCALLS_NONE;
 }
 
-// ---- single calls: the slowest, the latest that failed ----
+// ---- single calls: the slowest, the latest failed ----
 
 static void keep(struct syscalls_single *out, const struct syscalls_thread *thread, uint64_t latency, int64_t ret) {
     *out = (struct syscalls_single){.begin_ts = thread->enter_ts,
@@ -354,11 +354,11 @@ static struct syscalls_failures *failures_of(struct syscalls_pair *pair, struct 
     return &pair->failures[error->failures - 1];
 }
 
-// The first few of each window, so that a torrent of errors costs no more than a look at the time.
+// Only the first few of each window, so that at high error rates each costs only a comparison of times.
 static void keep_failed(struct syscalls_pair *pair, struct syscalls_error *error, const struct syscalls_thread *thread,
                         uint64_t ts) {
     uint64_t window = ts >> SYSCALLS_FAILED_WINDOW_BITS;
-    if (window > pair->failed_window) { // CPUs are not quite in step
+    if (window > pair->failed_window) { // CPUs are slightly out of step
         pair->failed_window = window;
         pair->failed_in_window = 0;
     }
@@ -371,7 +371,7 @@ static void keep_failed(struct syscalls_pair *pair, struct syscalls_error *error
         failures->window = window;
         failures->in_window = 0;
     }
-    // What has some already leaves half to what has none.
+    // Keys with kept calls leave half of the window to new keys.
     if (failures->in_window == SYSCALLS_FAILED_WINDOW ||
         (failures->n && pair->failed_in_window >= SYSCALLS_FAILED_WINDOW_ALL / 2))
         return;

@@ -1,5 +1,4 @@
-// What the two halves of pairing share: the hot path (pair.c), and threads, processes and frames
-// (thread.c).
+// Shared by the two halves of pairing: the event path (pair.c), and threads, processes and frames (thread.c).
 #ifndef COLLECTORS_SYSCALLS_PAIR_PRIVATE_H
 #define COLLECTORS_SYSCALLS_PAIR_PRIVATE_H
 
@@ -31,7 +30,7 @@ static inline int64_t load64(const uint8_t *at) {
     return value;
 }
 
-// thread.c: of a thread that may be new; NULL when there is no room.
+// thread.c: the thread, made if it is new; NULL: no room.
 struct syscalls_thread *syscalls_thread_get(struct syscalls_pair *pair, int32_t tid);
 void syscalls_other_event(struct syscalls_pair *pair, const uint8_t *record, uint32_t size);
 

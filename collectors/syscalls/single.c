@@ -1,4 +1,4 @@
-// Which calls stand alone in a frame, and what they were called with (see the header).
+// Selects the single calls of a frame and reads their arguments (see the header).
 #include "collectors/syscalls/single.h"
 
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 
 #define SLOW_ROWS 128
 #define FAILED_ROWS 256
-#define LOOK_NS 1000000ull // slower than that: worth a look before the frame ends
-#define LOOKS 16           // per drain, and as many at those that failed
+#define LOOK_NS 1000000ull // arguments of slower calls are read before the frame ends
+#define LOOKS 16           // per drain, and as many for failed calls
 
 // ---- their arguments ----
 
@@ -22,7 +22,7 @@ static void look(const struct syscalls_pair *pair, struct syscalls_args *args, c
                                       call->number, single->args, true);
 }
 
-// The newest first: the others' memory has waited already.
+// The newest first: memory of the others has probably changed already.
 static void look_at_failed(struct syscalls_pair *pair, struct syscalls_args *args) {
     for (int looks = LOOKS; pair->n_unread && looks; looks--) {
         pair->n_unread--;
@@ -57,7 +57,7 @@ static struct item item_of(struct syscalls_single *single, const struct syscalls
     return (struct item){single, call, idle};
 }
 
-// The idle ones behind the others.
+// Idle calls come last.
 static int by_latency(const void *left, const void *right) {
     const struct item *a = left, *b = right;
     if (a->idle != b->idle)
@@ -69,12 +69,12 @@ static int by_time(const void *left, const void *right) {
     const struct item *a = left, *b = right;
     if (a->single->begin_ts != b->single->begin_ts)
         return a->single->begin_ts < b->single->begin_ts ? -1 : 1;
-    if (a->single->tid != b->single->tid) // that those of one call stand side by side
+    if (a->single->tid != b->single->tid) // entries of the same call become neighbours
         return a->single->tid < b->single->tid ? -1 : 1;
     return a->single < b->single ? -1 : a->single > b->single;
 }
 
-// One call that is among the slowest and failed, too.
+// A call may be both among the slowest and among the failed.
 static bool is_same(const struct item *a, const struct item *b) {
     return a->single->begin_ts == b->single->begin_ts && a->single->tid == b->single->tid;
 }
@@ -111,7 +111,7 @@ static size_t slow_items(struct syscalls_pair *pair, struct item *out) {
     return n < SLOW_ROWS ? n : SLOW_ROWS;
 }
 
-// The newest of each, as many as have room.
+// The newest of each, as many as fit.
 static size_t failed_items(struct syscalls_pair *pair, struct item *out) {
     uint32_t most = SYSCALLS_FAILED * 2, all;
     size_t n = 0;

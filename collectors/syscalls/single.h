@@ -1,12 +1,12 @@
-// Single calls of an interval as rows: the slowest of each system call, and the latest that failed of each thread, call
-// and error, with their arguments.
+// Rows of single calls: the slowest of each system call, and the latest failed ones of each (thread, call, error), with
+// their arguments.
 #ifndef COLLECTORS_SYSCALLS_SINGLE_H
 #define COLLECTORS_SYSCALLS_SINGLE_H
 
 #include "collectors/syscalls/fill.h"
 #include "model/text.h"
 
-// Soon after a drain: looks at the arguments of those that were kept so far while they are likely still there.
+// Soon after a drain: reads the arguments of the calls kept so far, while they are probably unchanged.
 void syscalls_single_look(struct syscalls_pair *pair, struct syscalls_args *args);
 // names: of the pair's calls. fill->calls is read.
 void syscalls_single_fill(const struct syscalls_fill *fill, const struct text *const *names, struct section *out);

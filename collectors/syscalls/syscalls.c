@@ -1,5 +1,5 @@
-// The syscalls collector: every system call of the machine, from the kernel's raw_syscalls events: how often, how long,
-// with which errors, who, and who is in one now. It runs only while somebody looks.
+// The syscalls collector: every system call of the machine, from the kernel's raw_syscalls events: counts, latencies,
+// errors, by call and process, and calls in progress. It runs only while a pane needs it.
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -22,7 +22,7 @@
 #include "model/mem.h"
 
 #define SCAN_THREADS 100 // per drain
-#define ALIVE_FRAMES 5   // threads that are silent are looked after every so many frames
+#define ALIVE_FRAMES 5   // silent threads are checked once in this many frames
 
 enum { E_ENTER, E_EXIT, E_NEWTASK, E_RENAME, E_ALL };
 enum { F_ENTER_TID, F_ENTER_NR, F_ENTER_ARGS, F_ENTER_ALL };
@@ -52,7 +52,7 @@ static void events_wanted(struct events *events) {
         .enter = {{.name = "common_pid"}, {.name = "id"}, {.name = "args"}},
         .exit = {{.name = "common_pid"}, {.name = "id"}, {.name = "ret"}},
         .newtask = {{.name = "common_pid"}, {.name = "pid"}, {.name = "clone_flags"}},
-        // Some kernels leave the pid out: a thread nearly always renames itself.
+        // Some kernels omit the pid: a thread nearly always renames itself.
         .rename = {{.name = "common_pid"}, {.name = "pid", .optional = true}, {.name = "newcomm"}},
     };
     events->all[E_ENTER] = (struct stream_event){
@@ -110,7 +110,7 @@ static void on_gap(void *ctx) {
     syscalls_pair_gap(syscalls->pair, stream_time(syscalls->stream, now_ns()));
 }
 
-// None was seen before the pairing was made.
+// No event comes before the pairing exists.
 static void on_own(void *ctx, pid_t tid) {
     struct syscalls *syscalls = ctx;
     if (syscalls->pair)
@@ -122,7 +122,7 @@ static struct stream_config config_of(struct syscalls *syscalls, const struct co
     return (struct stream_config){
         .name = "syscalls",
         .what = "syscall events",
-        .by_number = "the names of those that were there before, their calls in progress then, paths and files",
+        .by_number = "names of earlier threads, their calls in progress, paths and files",
         .events = syscalls->events.all,
         .n_events = E_ALL,
         .options = options,
@@ -144,11 +144,11 @@ static int syscalls_open(struct collector_run *run) {
     if (error)
         return error;
     if (!layout_of(&syscalls->events, &layout)) {
-        snprintf(run->reason, sizeof(run->reason), "no syscall events: this kernel's numbers are not 8 bytes long");
+        snprintf(run->reason, sizeof(run->reason), "unsupported syscall events: this kernel's longs are not 8 bytes");
         snprintf(run->fix, sizeof(run->fix), "use a 64-bit kernel");
         return -ENOTSUP;
     }
-    const char *proc = ktop_numbers_differ() ? NULL : "/proc"; // else it is about others than the events are
+    const char *proc = ktop_numbers_differ() ? NULL : "/proc"; // NULL: it has other IDs than the events
     syscalls->procfs = (struct syscalls_procfs){.proc = proc, .options = run->options};
     const struct syscalls_hooks hooks = {
         .identify = proc ? syscalls_process_identify : NULL,
@@ -223,11 +223,9 @@ static void put_notes(const struct syscalls *syscalls, const struct stream_frame
     stream_notes(syscalls->stream, frame, out);
     if (frame->ratio > 1)
         section_note(out, SEVERITY_INFO, "avg_us",
-                     "calls that last longer than a slice (3 to 48 ms) are counted, but their times are not known",
-                     NULL);
+                     "sampled: calls longer than a time slice (3 to 48 ms) are counted without a latency", NULL);
     if (syscalls->pair->left_out) {
-        snprintf(text, sizeof(text),
-                 "%llu syscall events are in no row: too many threads made too many different calls",
+        snprintf(text, sizeof(text), "%llu syscall events dropped: call table full",
                  (unsigned long long)syscalls->pair->left_out);
         section_note(out, SEVERITY_WARNING, "calls_per_s", text, NULL);
     }
@@ -251,7 +249,7 @@ static int syscalls_sample(struct collector_run *run, struct section *out) {
         .upto_ts = stream_time(syscalls->stream, frame.upto_ns),
         .wall_offset_ns = wall.tv_sec * 1000000000ll + wall.tv_nsec - (int64_t)stream_time(syscalls->stream, now),
     };
-    if (!run->first) { // what came before the first interval began belongs to none
+    if (!run->first) { // calls before the first interval do not count
         syscalls_fill_section(&fill, out);
         put_series(syscalls, &fill, &frame, out);
         put_notes(syscalls, &frame, out);
@@ -277,7 +275,7 @@ static const struct table_def *const streams[] = {&syscalls_slow_table, NULL};
 const struct collector collector_syscalls = {
     .name = "syscalls",
     .help = "Every system call from the kernel's raw events: counts, errors, latencies, by call and process. Runs only "
-            "while a pane shows it; costs about 40 ns per event in the traced program, and 20 ns of ktop's.",
+            "while a pane needs it; an event costs the traced program about 40 ns, and ktop 20 ns.",
     .always = false,
     .series = syscalls_series,
     .n_series = SYSCALLS_SERIES,

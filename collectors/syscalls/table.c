@@ -1,215 +1,115 @@
 // The syscalls collector's definitions: tables, histogram, series and the stream. Data only.
 #include "collectors/syscalls/table.h"
 
+#include "model/columns.h"
+
 #define COUNT(array_) (sizeof(array_) / sizeof((array_)[0]))
 
-#define PID_COLUMN                                                                                                     \
-    { .name = "pid", .title = "PID", .unit = UNIT_ID, .width = 7, .ascending = true, .help = "The process." }
-#define COMM_COLUMN                                                                                                    \
-    {                                                                                                                  \
-        .name = "comm", .title = "COMMAND", .type = COLUMN_TEXT, .width = 15, .ascending = true,                       \
-        .help = "Name of the process (of the thread, where single calls are listed)."                                  \
-    }
+#define PROCESS_COLUMNS COLUMN_PID(.help = HELP_PID), COLUMN_COMM(.help = "Name of the process.")
+#define THREAD_COMM_COLUMN COLUMN_COMM(.help = HELP_COMM)
 #define SYSCALL_COLUMN                                                                                                 \
-    {                                                                                                                  \
-        .name = "syscall", .title = "SYSCALL", .type = COLUMN_TEXT, .width = 16, .ascending = true,                    \
-        .help =                                                                                                        \
-            "Name of the system call; i386:NAME when a 32-bit program made it, #NUMBER when the number has no name."   \
-    }
+    COLUMN_SYSCALL(16, .help = "System call; i386:NAME if made by a 32-bit program, #NUMBER if the name is unknown.")
 #define MEASURES                                                                                                       \
-    {.name = "calls_per_s",                                                                                            \
-     .title = "CALLS/s",                                                                                               \
-     .unit = UNIT_PER_S,                                                                                               \
-     .width = 8,                                                                                                       \
-     .help = "Calls that returned, per second (exit and exit_group: that began)."},                                    \
-        {.name = "errors_per_s",                                                                                       \
-         .title = "ERR/s",                                                                                             \
-         .unit = UNIT_PER_S,                                                                                           \
-         .width = 7,                                                                                                   \
-         .help = "Calls that returned an error, per second."},                                                         \
-        {.name = "avg_us",                                                                                             \
-         .title = "AVG",                                                                                               \
-         .unit = UNIT_US,                                                                                              \
-         .width = 7,                                                                                                   \
-         .help = "Average time from entry to return, in us, of the calls whose entry was seen."},                      \
-        {.name = "max_us",                                                                                             \
-         .title = "MAX",                                                                                               \
-         .unit = UNIT_US,                                                                                              \
-         .width = 7,                                                                                                   \
-         .help = "Longest time from entry to return, in us."},                                                         \
-        {.name = "total_us_per_s",                                                                                     \
-         .title = "TOTAL/s",                                                                                           \
-         .unit = UNIT_US_PER_S,                                                                                        \
-         .width = 8,                                                                                                   \
-         .help = "Time spent in the calls that returned, waiting included, of all threads together, in us per "        \
-                 "second."},                                                                                           \
-        {.name = "share_pct",                                                                                          \
-         .title = "WALL%",                                                                                             \
-         .unit = UNIT_PCT,                                                                                             \
-         .width = 6,                                                                                                   \
-         .help = "The same as a share of wall time: 100 is one thread that was in these calls all the time."},         \
-    {                                                                                                                  \
-        .name = "error_names", .title = "ERRORS", .type = COLUMN_TEXT, .width = 24, .ascending = true,                 \
-        .help = "The errors that were returned, by name, with how many of each in the interval, the most frequent "    \
-                "first."                                                                                               \
-    }
-#define COUNT_COLUMN                                                                                                   \
-    {                                                                                                                  \
-        .name = "calls", .title = "CALLS", .unit = UNIT_COUNT, .width = 8,                                             \
-        .help = "The calls as a number, in the interval."                                                              \
-    }
+    NUMBER_COLUMN("calls_per_s", "CALLS/s", UNIT_PER_S, 8,                                                             \
+                  .help = "Returned calls per second (exit and exit_group count at entry)."),                          \
+        COLUMN_ERRORS_PER_S(.help = "Failed calls per second."),                                                       \
+        NUMBER_COLUMN("avg_us", "AVG", UNIT_US, 7, .help = "Average latency, entry to return."),                       \
+        NUMBER_COLUMN("max_us", "MAX", UNIT_US, 7, .help = "Longest latency, entry to return."),                       \
+        COLUMN_TOTAL_US_PER_S(.help = "Time in returned calls, waits included, summed over threads, per second."),     \
+        COLUMN_WALL_PCT(.help = "The same in percent of wall time: 100 is one thread always in these calls."),         \
+        TEXT_COLUMN("error_names", "ERRORS", 24, .help = "Returned errors and their counts, most frequent first.")
+#define CALLS_COLUMN NUMBER_COLUMN("calls", "CALLS", UNIT_COUNT, 8, .help = "Calls in the interval.")
 
 static const struct column syscall_columns[] = {
     SYSCALL_COLUMN,
     MEASURES,
-    {.name = "p50_us",
-     .title = "p50",
-     .unit = UNIT_US,
-     .width = 7,
-     .help = "Half of the calls took at most so long, in us."},
-    {.name = "p99_us",
-     .title = "p99",
-     .unit = UNIT_US,
-     .width = 7,
-     .help = "99 % of the calls took at most so long, in us."},
-    COUNT_COLUMN,
+    NUMBER_COLUMN("p50_us", "p50", UNIT_US, 7, .help = "Median latency."),
+    NUMBER_COLUMN("p99_us", "p99", UNIT_US, 7, .help = "99th percentile of latency."),
+    CALLS_COLUMN,
 };
 const struct table_def syscalls_table = {
     .name = "syscalls",
-    .help = "Every system call that was made in the interval.",
+    .help = "System calls by name.",
     .columns = syscall_columns,
     .n_columns = COUNT(syscall_columns),
     .n_keys = 1,
 };
 
-static const struct column process_columns[] = {PID_COLUMN, COMM_COLUMN, MEASURES, COUNT_COLUMN};
+static const struct column process_columns[] = {PROCESS_COLUMNS, MEASURES, CALLS_COLUMN};
 const struct table_def syscalls_process_table = {
     .name = "syscalls_processes",
-    .help = "Who makes system calls, all of a process together.",
+    .help = "System calls by process.",
     .columns = process_columns,
     .n_columns = COUNT(process_columns),
     .n_keys = 2,
 };
 
-static const struct column both_columns[] = {PID_COLUMN, COMM_COLUMN, SYSCALL_COLUMN, MEASURES, COUNT_COLUMN};
+static const struct column both_columns[] = {PROCESS_COLUMNS, SYSCALL_COLUMN, MEASURES, CALLS_COLUMN};
 const struct table_def syscalls_both_table = {
     .name = "syscalls_by_process",
-    .help = "Who makes which system call.",
+    .help = "System calls by process and name.",
     .columns = both_columns,
     .n_columns = COUNT(both_columns),
     .n_keys = 3,
 };
 
 static const struct column error_columns[] = {
-    PID_COLUMN,
+    COLUMN_PID(.help = HELP_PID),
     SYSCALL_COLUMN,
-    {.name = "error",
-     .title = "ERROR",
-     .type = COLUMN_TEXT,
-     .width = 14,
-     .ascending = true,
-     .help = "Name of the error."},
-    COMM_COLUMN,
-    {.name = "errors_per_s",
-     .title = "ERR/s",
-     .unit = UNIT_PER_S,
-     .width = 7,
-     .help = "Calls that returned this error, per second."},
-    {.name = "errors",
-     .title = "ERRORS",
-     .unit = UNIT_COUNT,
-     .width = 7,
-     .help = "The same as a number, in the interval."},
+    COLUMN_ERROR(14, .help = "Name of the error."),
+    COLUMN_COMM(.help = "Name of the process."),
+    COLUMN_ERRORS_PER_S(.help = "Calls that failed with this error, per second."),
+    COLUMN_ERRORS(.help = "Calls that failed with this error in the interval."),
 };
 const struct table_def syscalls_errors_table = {
     .name = "syscall_errors",
-    .help = "Who gets which error from which system call.",
+    .help = "Failed system calls by process, name and error.",
     .columns = error_columns,
     .n_columns = COUNT(error_columns),
-    .n_keys = 3, // a single call names its thread, not the process
+    .n_keys = 3, // comm: a single call has its thread's, a row the process's
 };
 
 #define IDLE_COLUMN                                                                                                    \
-    {                                                                                                                  \
-        .name = "idle", .title = "IDLE", .unit = UNIT_ID, .width = 4, .ascending = true,                               \
-        .help = "1: a wait that is idle by nature (for events, a child, a signal, a connection, a futex, a terminal, " \
-                "a pipe, "                                                                                             \
-                "a time); such stand behind the others; 0: any other call."                                            \
-    }
-#define TID_COLUMN                                                                                                     \
-    { .name = "tid", .title = "TID", .unit = UNIT_ID, .width = 7, .ascending = true, .help = "The thread." }
+    ID_COLUMN("idle", "IDLE", 4,                                                                                       \
+              .help = "1: idle by nature (waits for events, a child, a signal, a connection, a futex, a terminal, a "  \
+                      "pipe or a time); listed last. 0: any other call.")
 
 static const struct column progress_columns[] = {
-    TID_COLUMN,
-    PID_COLUMN,
-    COMM_COLUMN,
+    COLUMN_TID(.help = HELP_TID),
+    COLUMN_PID(.help = HELP_PID),
+    THREAD_COMM_COLUMN,
     SYSCALL_COLUMN,
-    {.name = "since_us",
-     .title = "SINCE",
-     .unit = UNIT_US,
-     .width = 8,
-     .at_least = "since_at_least",
-     .help = "How long the thread has been in the call, in us; > when the call began before ktop looked at system "
-             "calls: at least so long."},
-    {.name = "args",
-     .title = "ARGUMENTS",
-     .type = COLUMN_TEXT,
-     .width = 0,
-     .ascending = true,
-     .help = "The arguments: paths in quotes, descriptors with what is open there in angle brackets, flags by name."},
-    {.name = "since_at_least",
-     .title = "LEAST",
-     .unit = UNIT_ID,
-     .width = 5,
-     .help = "1: since_us is only a lower bound, for the call began before ktop looked; 0: it is the whole time."},
+    COLUMN_SINCE_US(.at_least = "since_at_least", .help = "Time in the call so far; > if it began before tracing."),
+    COLUMN_ARGS(.help = HELP_ARGS),
+    COLUMN_SINCE_AT_LEAST(.help = HELP_SINCE_AT_LEAST),
     IDLE_COLUMN,
 };
 const struct table_def syscalls_progress_table = {
     .name = "in_progress",
-    .help = "Threads that were in a system call at the end of the interval, and for how long.",
+    .help = "Threads in a system call at the end of the interval.",
     .columns = progress_columns,
     .n_columns = COUNT(progress_columns),
     .n_keys = 1,
 };
 
 static const struct column slow_columns[] = {
-    {.name = "time_s",
-     .title = "TIME",
-     .unit = UNIT_S,
-     .width = 12,
-     .ascending = true,
-     .help = "When the call began: seconds since 1970."},
-    PID_COLUMN,
-    TID_COLUMN,
-    COMM_COLUMN,
+    COLUMN_TIME_S(.help = "Entry of the call, in seconds since 1970."),
+    COLUMN_PID(.help = HELP_PID),
+    COLUMN_TID(.help = HELP_TID),
+    THREAD_COMM_COLUMN,
     SYSCALL_COLUMN,
-    {.name = "latency_us", .title = "LATENCY", .unit = UNIT_US, .width = 8, .help = "From entry to return, in us."},
-    {.name = "result",
-     .title = "RESULT",
-     .unit = UNIT_ID,
-     .width = 8,
-     .help = "What the call returned, when no error."},
-    {.name = "error",
-     .title = "ERROR",
-     .type = COLUMN_TEXT,
-     .width = 10,
-     .ascending = true,
-     .help = "Name of the error when it failed."},
-    {.name = "args",
-     .title = "ARGUMENTS",
-     .type = COLUMN_TEXT,
-     .width = 0,
-     .ascending = true,
-     .help = "The arguments: paths in quotes, descriptors with what is open there in angle brackets, flags by name. "
-             "Paths and descriptors are looked at some ms after the call: ~ stands before a path that the program may "
-             "have written over by then (before Linux 6.11 before every path), ? where a path had gone, an address "
-             "where memory had."},
+    COLUMN_LATENCY_US(.help = "From entry to return."),
+    NUMBER_COLUMN("result", "RESULT", UNIT_ID, 8, .help = "Return value, if the call succeeded."),
+    COLUMN_ERROR(10, .help = "Name of the error, if the call failed."),
+    COLUMN_ARGS(.help = "Arguments: paths in quotes, open files of descriptors in angle brackets, flags by name. They "
+                        "are read some ms after the call: ~ marks a path that the program may have overwritten by then "
+                        "(before Linux 6.11 every path), ? a path that is gone, an address memory that is gone."),
     IDLE_COLUMN,
 };
 const struct table_def syscalls_slow_table = {
     .name = "slow_syscalls",
-    .help = "The slowest calls of the interval, a few of each system call, and the latest that failed, a few of each "
-            "thread, call and error; in the order of their beginning.",
+    .help = "The slowest calls of each system call, and the latest failed ones of each thread, call and error, in the "
+            "order of their entry.",
     .columns = slow_columns,
     .n_columns = COUNT(slow_columns),
 };
@@ -218,7 +118,7 @@ static const struct column hist_keys[] = {SYSCALL_COLUMN};
 const struct hist_def syscalls_latency_hist = {
     .name = "syscall_latency",
     .title = "System call latency",
-    .help = "Time from entry to return of each system call; of what was recorded, when the stream is sampled.",
+    .help = "Time from entry to return of each system call; of recorded calls only, if sampled.",
     .unit_name = "us",
     .divisor = 1000,
     .unit = UNIT_US,
@@ -228,23 +128,20 @@ const struct hist_def syscalls_latency_hist = {
 
 const struct series_def syscalls_series[SYSCALLS_SERIES] = {
     [SYSCALLS_CALLS] = {"syscalls_per_s", "Syscalls/s", "System calls of all processes per second.", UNIT_PER_S},
-    [SYSCALLS_ERRORS] = {"syscall_errors_per_s", "Errors/s", "System calls that returned an error, per second.",
-                         UNIT_PER_S},
+    [SYSCALLS_ERRORS] = {"syscall_errors_per_s", "Errors/s", "Failed system calls per second.", UNIT_PER_S},
     [SYSCALLS_IN_PROGRESS] = {"syscalls_in_progress", "In progress",
-                              "Threads that were in a system call at the end of the interval.", UNIT_COUNT},
-    [SYSCALLS_SAMPLED] = {"syscalls_sampled", "Sampled 1:",
-                          "1: every system call was recorded; n: only one time slice in n, and counts are scaled, "
-                          "and too low for programs that do little but system calls.",
-                          UNIT_COUNT},
+                              "Threads in a system call at the end of the interval.", UNIT_COUNT},
+    [SYSCALLS_SAMPLED] =
+        {"syscalls_sampled", "Sampled 1:",
+         "1: every call was recorded; n: one time slice in n, and counts are scaled (too low for programs "
+         "that do little but system calls).",
+         UNIT_COUNT},
     [SYSCALLS_RECORDED] = {"syscalls_recorded_pct", "Recorded",
-                           "Share of the time in which system calls were recorded: 100 unless they are sampled.",
-                           UNIT_PCT},
+                           "Share of the time in which calls were recorded; below 100 if sampled.", UNIT_PCT},
     [SYSCALLS_UNPAIRED] =
         {"syscalls_unpaired", "Unpaired",
-         "Returns in the interval whose entry was not seen (it was before ktop looked, or lost): they "
-         "count as calls, without a time.",
+         "Returns without a recorded entry (before tracing, or lost): counted as calls, without a latency.",
          UNIT_COUNT},
-    [SYSCALLS_LOST] = {"syscalls_lost_events", "Lost events",
-                       "Events of system calls that were lost in the interval because the kernel's buffer was full.",
+    [SYSCALLS_LOST] = {"syscalls_lost_events", "Lost events", "Events dropped because the kernel's buffer was full.",
                        UNIT_COUNT},
 };

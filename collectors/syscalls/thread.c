@@ -1,4 +1,4 @@
-// Threads and processes of the pairing: who they are, those that come, change their program, and go; gaps and frames.
+// Threads and processes of the pairing: creation, exec, exit; gaps and frames.
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define PROCESSES 16384
 #define PROCESS_PLACES (PROCESSES * 2)
-#define SEEN 2 // intervals: what a thread did at its end may be read only after the end of one
+#define SEEN 2 // intervals: a thread's last events may be read only after its last interval
 
 static uint32_t thread_place(int32_t tid) {
     return ((uint32_t)tid * 2654435761u) >> 16;
@@ -77,7 +77,7 @@ struct syscalls_thread *syscalls_thread_get(struct syscalls_pair *pair, int32_t 
     return thread;
 }
 
-// task_newtask, told by the parent before the child runs: who it is without a look into /proc.
+// task_newtask, recorded by the parent before the child runs: identifies it without reading /proc.
 static void new_task(struct syscalls_pair *pair, int32_t parent_tid, int32_t tid, uint64_t flags) {
     uint32_t place;
     struct syscalls_thread *parent = syscalls_thread_get(pair, parent_tid), *thread = thread_find(pair, tid, &place);
@@ -86,7 +86,7 @@ static void new_task(struct syscalls_pair *pair, int32_t parent_tid, int32_t tid
     pair->own += parent->process == SYSCALLS_OWN;
     if (thread && syscalls_is_exit(pair, thread, thread->id))
         syscalls_count_untimed(pair, thread, thread->id, 0);
-    if (thread) // the number is used again: what it was is over
+    if (thread) // the TID is reused
         thread->interrupted = thread->unsure = SYSCALLS_NONE, thread->ended = false;
     else if (!(thread = thread_add(pair, tid, place)))
         return;
@@ -104,7 +104,7 @@ static void new_task(struct syscalls_pair *pair, int32_t parent_tid, int32_t tid
     thread_is(pair, thread, process);
 }
 
-// task_rename: prctl, or an exec, after which the program may be one of the other table.
+// task_rename: prctl, or an exec, after which the ABI may differ.
 static void rename_task(struct syscalls_pair *pair, int32_t tid, const char *comm) {
     struct syscalls_thread *thread = syscalls_thread_get(pair, tid);
     if (!thread)
@@ -117,15 +117,16 @@ static void rename_task(struct syscalls_pair *pair, int32_t tid, const char *com
         memcpy(process->comm, comm, SYSCALLS_COMM);
     bool exec =
         thread->id >= 0 && (thread->id == pair->special[abi].execve || thread->id == pair->special[abi].execveat);
-    // x86 tells of the new table itself, at the return: see pair.c.
+    // On x86 the return shows the new ABI: see pair.c.
     if (!exec || !pair->hooks.abi || SYSCALLS_MACHINE == SYSCALLS_X86_64)
         return;
-    struct syscalls_cell *cell = syscalls_cell_get(pair, thread, thread->id); // the exec itself is of the old table
+    struct syscalls_cell *cell = syscalls_cell_get(pair, thread, thread->id); // the exec itself has the old ABI
     process->abi = (uint8_t)pair->hooks.abi(pair->hooks.ctx, process->pid);
     thread->owner = (uint32_t)(thread - pair->threads) | (uint32_t)process->abi << 30;
     if (process->abi == abi || cell == &pair->no_cell)
         return;
-    cell->owner = thread->owner; // found at its return; the id of the new table has a cell of its own no more: rare
+    cell->owner =
+        thread->owner; // found at its return; that ID of the new ABI has no cell of its own any more, which is rare
 }
 
 void syscalls_other_event(struct syscalls_pair *pair, const uint8_t *record, uint32_t size) {
@@ -218,7 +219,7 @@ void syscalls_pair_clear(struct syscalls_pair *pair) {
     pair->unpaired = pair->left_out = pair->damaged = 0;
 }
 
-// Threads and processes that are left, found anew.
+// Rebuilds the index of the remaining threads and processes.
 static void index_again(struct syscalls_pair *pair) {
     uint32_t *moved = xcalloc(pair->n_processes, sizeof(*moved)), n = SYSCALLS_FIXED, place;
     for (uint32_t i = 0; i < pair->n_threads; i++)
@@ -270,7 +271,7 @@ void syscalls_pair_tidy(struct syscalls_pair *pair, bool (*alive)(void *ctx, int
     }
 }
 
-// ---- making ----
+// ---- creation ----
 
 static void special_numbers(struct syscalls_pair *pair, int abi, enum syscalls_machine machine) {
     pair->special[abi].exit = syscalls_number_of(machine, "exit");
@@ -295,7 +296,7 @@ struct syscalls_pair *syscalls_pair_new(const struct syscalls_layout *layout, co
     pair->last = xcalloc(n_cpus, sizeof(*pair->last));
     for (uint32_t cpu = 0; cpu < n_cpus; cpu++)
         pair->last[cpu].tid = -1;
-    // Large, and touched only as far as they are used.
+    // Large, but only the used part is ever touched.
     size_t bytes = SYSCALLS_THREADS * sizeof(*pair->threads);
     pair->threads = aligned_alloc(64, bytes);
     if (!pair->threads)

@@ -1,5 +1,4 @@
-// Reading another process's memory, and asking the kernel about one of its mappings: a few microseconds each, for the
-// few calls that are shown.
+// Each read takes a few microseconds.
 #include "collectors/kernel/proc/memory.h"
 
 #include <fcntl.h>
@@ -21,7 +20,7 @@ struct mapping_query {
 
 _Static_assert(sizeof(struct mapping_query) == 104, "as the kernel's");
 
-// Up to the end of a page, so that what lies behind does not make it fail.
+// Split at the page end, so that an unmapped next page does not make the read fail.
 size_t process_memory_read(int32_t pid, uint64_t address, void *out, size_t size) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), first = page - address % page;
     struct iovec to = {out, size};

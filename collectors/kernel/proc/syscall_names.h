@@ -5,15 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Which numbers a program uses. Raw events of system calls do not tell: it is the program's file that does.
+// The table of system calls that a program uses. Raw syscall events do not carry it; it follows from the executable.
 enum syscalls_abi {
-    SYSCALLS_ABI_NATIVE, // the kernel's own
+    SYSCALLS_ABI_NATIVE, // the kernel's native table
     SYSCALLS_ABI_32,     // of a 32-bit program on a 64-bit kernel: i386, or 32-bit ARM (numbers only)
     SYSCALLS_ABI_X32,    // of x86-64, with bit 30 set
     SYSCALLS_ABIS
 };
 #define SYSCALLS_X32_BIT 0x40000000
-#define SYSCALLS_NUMBERS 512 // per table; the last one stands for all that are higher: "unknown"
+#define SYSCALLS_NUMBERS 512 // per table; the last one is for all higher ones: "unknown"
 
 enum syscalls_machine { SYSCALLS_X86_64, SYSCALLS_I386, SYSCALLS_ARM64, SYSCALLS_MACHINES };
 #ifdef __aarch64__
@@ -22,15 +22,15 @@ enum syscalls_machine { SYSCALLS_X86_64, SYSCALLS_I386, SYSCALLS_ARM64, SYSCALLS
 #define SYSCALLS_MACHINE SYSCALLS_X86_64
 #endif
 
-// NULL when the number has no name there.
+// NULL: no name there.
 const char *syscalls_name_of(enum syscalls_machine machine, uint32_t number);
-// -1 when there is none.
+// -1: none.
 int32_t syscalls_number_of(enum syscalls_machine machine, const char *name);
-// What a person reads, as a program of this machine's kernel calls it: "openat", "i386:open", "#600".
+// The name as shown: "openat", "i386:open", "#600".
 void syscalls_name(enum syscalls_abi abi, uint32_t number, char *out, size_t size);
-// The name without the table's, or NULL.
+// The name without its table, or NULL.
 const char *syscalls_plain_name(enum syscalls_abi abi, uint32_t number);
-// "ENOENT"; a number when it has no name.
+// "ENOENT"; a number if it has no name.
 void syscalls_error_name(uint32_t error, char *out, size_t size);
 
 #endif
