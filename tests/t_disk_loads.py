@@ -194,7 +194,7 @@ def lost(work):
     loop = Loop(work, 32)
     load = ["--direct=1", "--bs=4k", "--size=32M", "--norandommap", "--rw=randread", "--ioengine=libaio", "--iodepth=32", "--name=lost",
             f"--filename={loop.path}", "--time_based"]
-    small = {"KTOP_TEST_BLOCK_BUFFER_KIB": "64"}
+    small = {"KTOP_TEST_STREAM_BUFFER_KIB": "64"}
     ktop = Ktop(env=small, delay=0.3)
     before = diskstats(loop.name)
     ktop.process.send_signal(signal.SIGSTOP)
@@ -206,7 +206,7 @@ def lost(work):
     check(ktop.lost() > 0 and "lost" in ktop.notes(), f"stopped: {ktop.lost()} events lost, and a note")
     check(ours < theirs <= ours + ktop.lost(), f"stopped: {ours} of {theirs} counted, and no more missing than was lost")
     check(max((h["max"] for h in ktop.hists("io_latency", device=loop.name)), default=0) < 3e6, "stopped: no latency that never was")
-    ktop = Ktop(env={"KTOP_TEST_BLOCK_BUFFER_KIB": "8"}, delay=0.2)
+    ktop = Ktop(env={"KTOP_TEST_STREAM_BUFFER_KIB": "8"}, delay=0.2)
     fio(*load, "--runtime=4")
     ktop.finish(0.2)
     notes = ktop.notes()
