@@ -59,10 +59,10 @@ static int read_formats(struct capture *capture, struct capture_step *failed) {
 int capture_open(struct capture *capture, const struct stream_config *config, const char *clock,
                  const struct capture_size *size, struct capture_step *failed) {
     char name[64];
-    *capture = (struct capture){.config = config};
+    *capture = (struct capture){.config = config, .second = size->second};
     failed->step = "making a tracefs instance";
     waits_for(config, "its tracefs instance");
-    snprintf(name, sizeof(name), "%s%s", config->name, size->next ? "-next" : "");
+    snprintf(name, sizeof(name), "%s%s", config->name, size->second ? "-2" : "");
     int error = instance_create(name, capture->dir, sizeof(capture->dir));
     if (error) {
         capture->dir[0] = '\0';

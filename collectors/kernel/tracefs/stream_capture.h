@@ -10,6 +10,7 @@
 struct capture {
     const struct stream_config *config; // must outlive the capture
     char dir[256];                      // of the instance; "": none
+    bool second;                        // of its two names
     struct ring_pipe *pipe;
     struct ring *ring;
     struct stream_self *self;
@@ -24,7 +25,8 @@ struct capture_step {
 
 struct capture_size {
     const uint32_t *cpu_kib; // buffers to begin with, of each CPU; NULL: according to the machine
-    bool next;               // beside the one that there is: under another name, and without a self filter
+    bool next;               // beside one that there is: without a self filter
+    bool second;             // under the other one of the two names
 };
 
 // Makes the instance with its buffers and filters. No event is enabled. 0 or -errno; close it in either case.

@@ -11,15 +11,10 @@
 static void make(void *ctx) {
     struct stream_grow *grow = ctx;
     struct capture_step failed;
-    const struct capture_size size = {.cpu_kib = grow->cpu_kib, .next = true};
+    const struct capture_size size = {.cpu_kib = grow->cpu_kib, .next = true, .second = grow->next.second};
     grow->error = capture_open(&grow->next, grow->next.config, grow->clock, &size, &failed);
-    if (!grow->error) {
+    if (!grow->error)
         grow->error = capture_switch(&grow->next, grow->events, false, &failed);
-        return;
-    }
-    const struct stream_config *config = grow->next.config;
-    capture_close(&grow->next);
-    grow->next.config = config;
 }
 
 static void take_away(void *ctx) {
@@ -38,7 +33,7 @@ void stream_grow_look(struct stream_grow *grow, struct capture *now, const char 
     if (grow->state != GROW_IDLE || (grow->failed_ns && now_ns() - grow->failed_ns < RETRY_NS) ||
         !ring_pipe_wanted(now->pipe, now->ring, &grow->cpu_kib))
         return;
-    grow->next = (struct capture){.config = now->config};
+    grow->next = (struct capture){.config = now->config, .second = !now->second};
     grow->clock = clock;
     grow->events = now->enabled;
     grow->state = stream_side_start(&grow->side, "ktop-buffers", make, grow) ? GROW_MAKE : GROW_IDLE;
