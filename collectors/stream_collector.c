@@ -2,11 +2,10 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "collectors/kernel/proc/thread_status.h"
 #include "collectors/kernel/tracefs/sweep.h"
+#include "collectors/task_identity.h"
 
 #define PRIORITY_MOST_PCT 50 // of one CPU, that it may take before others whatever the user allows
 // A slice measures programs at the speed that they have in it.
@@ -17,10 +16,10 @@ int stream_collector_open(const struct stream_config *config, bool only_pids, st
     const struct collect_options *options = run->options;
     struct stream_config own = *config;
     struct stream_failure failure = {.reason = ""};
-    const char *fixed = getenv("KTOP_TEST_STREAM_BUFFER_KIB"), *clock = getenv("KTOP_TEST_STREAM_CLOCK");
-    if (fixed && atoi(fixed) > 0)
-        own.buffer_kib = own.max_kib = (uint32_t)atoi(fixed);
-    own.mono = clock && !strcmp(clock, "mono");
+    if (options) {
+        own.buffer_kib = own.max_kib = options->test.buffer_kib;
+        own.mono = options->test.clock_mono;
+    }
     own.waits_for = &run->waits_for;
     if (options && options->show_self)
         own.on_self = NULL;

@@ -279,6 +279,9 @@ static int block_sample(struct collector_run *run, struct section *out) {
     refresh_own(block, run->options);
     struct stream_frame frame;
     drain_until(block, run->end_ns - STREAM_SETTLE_NS, 0, 0);
+    // An idle stream is drained here only.
+    block_who_resolve(block->who, block->stat, now_ns());
+    starts_decide(block);
     stream_collector_next(block->stream, run, DRAIN_MOST_MS);
     stream_frame(block->stream, &frame);
     uint64_t lost = frame.lost;

@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collectors/kernel/proc/syscall_names.h"
 #include "collectors/kernel/tracefs/format.h"
 #include "collectors/kernel/tracefs/ring_page.h"
 #include "collectors/kernel/tracefs/trace_clock.h"
-#include "collectors/syscalls/names.h"
 #include "model/hist.h"
 
 #define SYSCALLS_COMM 16
