@@ -9,7 +9,7 @@ from disks import *
 
 
 def once(loop, ios, wait):
-    ktop = Ktop("-n", "1000", env=None)
+    ktop = Ktop()
     time.sleep(wait)
     before, begin = diskstats(loop.name), time.monotonic()
     fio("--direct=1", "--bs=4k", "--size=32M", "--norandommap", "--rw=randread", "--ioengine=libaio", "--iodepth=32",

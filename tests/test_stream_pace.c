@@ -5,7 +5,6 @@
 
 #include <cmocka.h>
 
-#include "collectors/kernel/tracefs/stream_clock.h"
 #include "collectors/kernel/tracefs/stream_pace.h"
 
 static void begins(void **state) {
@@ -81,57 +80,32 @@ static void patience(void **state) {
     assert_true(sampled > 2900);
 }
 
-static void torrent(void **state) {
+static void high_rate(void **state) {
     (void)state;
-    struct stream_torrent torrent = {0};
+    struct stream_rate high_rate = {0};
     for (int i = 0; i < 100; i++)
-        assert_false(stream_torrent_window(&torrent, STREAM_TORRENT_FROM - 1, false));
-    assert_false(stream_torrent_window(&torrent, 9e6, true)); // nothing is begun while it samples
-    assert_true(stream_torrent_window(&torrent, STREAM_TORRENT_FROM, false));
+        assert_false(stream_rate_window(&high_rate, STREAM_RATE_HIGH - 1, false));
+    assert_false(stream_rate_window(&high_rate, 9e6, true)); // nothing is begun while it samples
+    assert_true(stream_rate_window(&high_rate, STREAM_RATE_HIGH, false));
     for (int i = 0; i < 100; i++)
-        assert_true(stream_torrent_window(&torrent, STREAM_TORRENT_UNTIL, false)); // less, but not little
+        assert_true(stream_rate_window(&high_rate, STREAM_RATE_CALM, false)); // less, but not little
     for (int i = 0; i < 100; i++)
-        assert_true(stream_torrent_window(&torrent, 0, true)); // nor ended
-    for (int round = 0; round < 10; round++) {                 // little, but not for long
-        for (int i = 1; i < STREAM_TORRENT_CALM; i++)
-            assert_true(stream_torrent_window(&torrent, 10, false));
-        assert_true(stream_torrent_window(&torrent, round % 2 ? 9e6 : STREAM_TORRENT_UNTIL, false));
+        assert_true(stream_rate_window(&high_rate, 0, true)); // nor ended
+    for (int round = 0; round < 10; round++) {                // little, but not for long
+        for (int i = 1; i < STREAM_RATE_WINDOWS; i++)
+            assert_true(stream_rate_window(&high_rate, 10, false));
+        assert_true(stream_rate_window(&high_rate, round % 2 ? 9e6 : STREAM_RATE_CALM, false));
     }
-    for (int i = 1; i < STREAM_TORRENT_CALM; i++)
-        assert_true(stream_torrent_window(&torrent, 10, false));
-    assert_false(stream_torrent_window(&torrent, 10, false));
-    assert_false(stream_torrent_window(&torrent, STREAM_TORRENT_UNTIL, false));
-    assert_true(stream_torrent_window(&torrent, 9e6, false)); // the next one
-}
-
-// The stream's clock is 1 s behind, and shows whole microseconds.
-static void clock_stands(void **state) {
-    (void)state;
-    const uint64_t s = 1000000000, us = 1000;
-    struct stream_clock clock = {0};
-    stream_clock_reading(&clock, 5 * s, 4000010, 5 * s + 30 * us); // read 10 us after the first
-    assert_in_range(clock.offset_ns, s - 20 * us, s + 20 * us);
-    // 100 ms on one side of it, then on the other: the middle would be 50 ms off.
-    stream_clock_reading(&clock, 6 * s, 5000010, 6 * s + 100000 * us);
-    assert_in_range(clock.offset_ns, s - 20 * us, s + 20 * us);
-    stream_clock_reading(&clock, 7 * s, 6099990, 7 * s + 100000 * us);
-    assert_in_range(clock.offset_ns, s - 20 * us, s + 20 * us);
-    // They drift apart: it follows, as far as it must.
-    for (uint64_t i = 0; i < 1000; i++)
-        stream_clock_reading(&clock, (8 + i) * s, (7 + i) * 1000000 + 10 - i, (8 + i) * s + 30 * us);
-    assert_in_range(clock.offset_ns, s + 999 * us - 20 * us, s + 999 * us + 20 * us);
-    // One that began badly is put right by the first good one.
-    clock = (struct stream_clock){0};
-    stream_clock_reading(&clock, 5 * s, 4000010, 5 * s + 100000 * us);
-    assert_true(clock.offset_ns > (int64_t)(s + 40000 * us));
-    stream_clock_reading(&clock, 6 * s, 5000010, 6 * s + 30 * us);
-    assert_in_range(clock.offset_ns, s - 20 * us, s + 20 * us);
+    for (int i = 1; i < STREAM_RATE_WINDOWS; i++)
+        assert_true(stream_rate_window(&high_rate, 10, false));
+    assert_false(stream_rate_window(&high_rate, 10, false));
+    assert_false(stream_rate_window(&high_rate, STREAM_RATE_CALM, false));
+    assert_true(stream_rate_window(&high_rate, 9e6, false)); // the next one
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(begins),      cmocka_unit_test(jumps),
-                                       cmocka_unit_test(loss),        cmocka_unit_test(comes_back),
-                                       cmocka_unit_test(patience),    cmocka_unit_test(torrent),
-                                       cmocka_unit_test(clock_stands)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(begins),   cmocka_unit_test(jumps),
+                                       cmocka_unit_test(loss),     cmocka_unit_test(comes_back),
+                                       cmocka_unit_test(patience), cmocka_unit_test(high_rate)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,34 +1,30 @@
-// The block collector: what the disks do, request by request, from a tracefs instance of ktop's own. It opens the
-// instance, drains the raw buffers every 10 to 25 ms while there is I/O, matches issue and completion, and delivers the
-// sums once per frame. It never writes to the top-level buffer, and touches no tracing that is not its own.
+// The block collector: what the disks do, request by request, from a stream of block events. It drains them every 10 to
+// 25 ms while there is I/O, matches issue and completion, and delivers the sums once per frame.
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "collectors/block/limit.h"
 #include "collectors/block/pace.h"
-#include "collectors/block/source.h"
 #include "collectors/block/table.h"
 #include "collectors/block/who.h"
-#include "collectors/collector.h"
 #include "collectors/kernel/proc/self.h"
-#include "collectors/kernel/tracefs/stream.h"
 #include "collectors/kernel/tracefs/sweep.h"
+#include "collectors/stream_collector.h"
 #include "model/live.h"
 #include "model/mem.h"
 
-#define DRAIN_MS 10         // at least: by then a third of the buffer may be full
-#define DRAIN_MOST_MS 25    // while there is I/O: who did it is looked up then
-#define DRAIN_TORRENT_MS 50 // each drain takes the CPU from the load, and who does it is known by then
-#define DRAIN_IDLE_MS 30    // no I/O: the buffer holds more than 30 ms of any burst
-// Events this young wait for the next drain: an event whose writer was interrupted hides the ones after it on its CPU
-// until it is finished, and the end of an I/O must not be seen before its issue. Frames begin and end so much earlier.
-#define SETTLE_NS 5000000ull
+#define DRAIN_MOST_MS 25      // while there is I/O: its processes are looked up then
+#define DRAIN_HIGH_RATE_MS 50 // each drain takes the CPU from the load, and its processes are known by then
 #define FLIGHTS 8192
+#define BY_HOST_PID "the control group of an I/O, and which I/O is ktop's own"
 
 struct block {
-    struct block_source source;
-    struct ring *ring;
+    struct stream_event events[BLOCK_KINDS];
+    struct format_field fields[BLOCK_KINDS][BLOCK_FIELDS];
+    struct block_formats formats; // of the events that are there
+    struct stream *stream;
     struct block_match *match;
     struct tids own; // ktop's threads
     struct block_stat *stat;
@@ -39,12 +35,9 @@ struct block {
     uint64_t counted;           // completions that were only counted, in this frame
     struct block_counts before; // at the last frame
     uint64_t drained_ns;        // the events before it are
-    double ios_per_ns;          // that ended, in the last drain
-    uint64_t lost_before, gaps; // gaps: of the sub-buffers, at the last drain
-    uint32_t grown;             // buffers that were enlarged when this interval began
+    double ios_per_ns;          // completed, in the last drain
     struct block_starts starts; // whether BLOCK_START is recorded beside the bios
     bool starts_gap;            // events are missing since that was looked at last
-    bool grow_due;              // looked for after the sample, in the next drain
 };
 
 static void on_done(void *ctx, const struct block_io *io) {
@@ -52,43 +45,38 @@ static void on_done(void *ctx, const struct block_io *io) {
     block_stat_io(block->stat, io);
 }
 
-static uint64_t gaps_in_all(const struct block *block) {
-    const struct ring_stats *stats = ring_stats(block->ring);
-    return stats->missed + stats->missed_unknown + stats->damaged;
-}
-
-// Until then some events were not recorded, or not read.
-static void lost_until(struct block *block, uint64_t ts) {
-    block_match_lost(block->match, ts);
+// Until then some events were not recorded, or not read. What was in flight before may have completed meanwhile: it
+// gives way from now on.
+static void on_gap(void *ctx, uint64_t until_ns) {
+    struct block *block = ctx;
     block->starts_gap = true;
+    if (block->match)
+        block_match_lost(block->match, until_ns);
 }
 
-// What is under way from before a gap may have ended in it: it gives way from now on, not only to what the next drain
-// brings. Of the other CPUs there may be more from before the gap's end.
-static void gap_check(struct block *block) {
-    uint64_t gaps = gaps_in_all(block);
-    if (__builtin_expect(gaps == block->gaps, 1))
-        return;
-    block->gaps = gaps;
-    lost_until(block, trace_clock_mono(&block->source.clock, ring_stats(block->ring)->gap_ts));
-}
-
-static uint64_t on_pages(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
-    struct block *block = ctx;
-    gap_check(block);
-    return block_match_pages(block->match, &block->source.formats, &block->source.clock, pages, limit);
-}
-
-// When it only counts.
-static void on_end(void *ctx, const struct ring_event *raw) {
-    struct block *block = ctx;
+// At BLOCK_COUNT.
+static void count_run(struct block *block, struct ring_page *page, uint64_t limit, uint64_t *n) {
     struct block_event event;
-    if (!block_event_decode(&block->source.formats, raw->ts, raw->data, raw->size, &event))
-        return;
-    if (event.kind == BLOCK_COMPLETE && (event.sectors || block_op_of(event.rwbs) == BLOCK_FLUSH)) {
-        block_stat_count(block->stat, &event);
-        block->counted++;
+    for (; page->data && page->ts < limit; ring_page_next(page)) {
+        ++*n;
+        if (!block_event_decode(&block->formats, trace_clock_mono(stream_clock(block->stream), page->ts), page->data,
+                                page->size, &event))
+            continue;
+        if (event.kind == BLOCK_COMPLETE && (event.sectors || block_op_of(event.rwbs) == BLOCK_FLUSH)) {
+            block_stat_count(block->stat, &event);
+            block->counted++;
+        }
     }
+}
+
+static uint64_t on_pair(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
+    struct block *block = ctx;
+    uint64_t n = 0;
+    if (block->pace.level != BLOCK_COUNT)
+        return block_match_pages(block->match, &block->formats, stream_clock(block->stream), pages, limit);
+    count_run(block, pages[0], limit, &n);
+    count_run(block, pages[1], limit, &n);
+    return n;
 }
 
 // ---- opening ----
@@ -103,17 +91,42 @@ static bool event_wanted(const struct block *block, int kind) {
     return kind != BLOCK_START || !block->starts.without;
 }
 
+static struct stream_config config_of(struct block *block) {
+    for (int kind = 0; kind < BLOCK_KINDS; kind++) {
+        block_format_fields((enum block_kind)kind, block->fields[kind]);
+        block->events[kind] = (struct stream_event){
+            .system = block_event_systems[kind],
+            .name = block_event_names[kind],
+            .optional = !block_event_needed((enum block_kind)kind),
+            .fields = block->fields[kind],
+            .n_fields = BLOCK_FIELDS,
+        };
+    }
+    // Programs that only fork pay nothing for it.
+    _Static_assert(CLONE_THREAD == 65536, "the flag of the filter");
+    block->events[BLOCK_THREAD].filter = "clone_flags & 65536";
+    return (struct stream_config){
+        .name = "block",
+        .what = "block events",
+        .events = block->events,
+        .n_events = BLOCK_KINDS,
+        .with_self = true, // the matcher leaves them out
+        .on_pair = on_pair,
+        .on_gap = on_gap,
+        .ctx = block,
+    };
+}
+
 static int block_open(struct collector_run *run) {
     struct block *block = run->state = xcalloc(1, sizeof(*block));
-    const char *step = "";
-    char detail[96] = "";
-    int error = block_source_open(&block->source, "block", &run->options->test, &step, detail, sizeof(detail));
-    if (error) {
-        block_source_explain(error, step, detail, run->reason, sizeof(run->reason), run->fix, sizeof(run->fix));
+    const struct stream_config config = config_of(block);
+    int error = stream_collector_open(&config, false, run, &block->stream);
+    if (error)
         return error;
-    }
-    const struct ring_source source = ring_pipe_source(block->source.pipe);
-    block->ring = ring_new(&source);
+    for (int kind = 0; kind < BLOCK_KINDS; kind++)
+        if (block->events[kind].present)
+            block_format_take(&block->formats.kinds[kind], block->fields[kind], block->events[kind].id);
+    block_formats_index(&block->formats);
     block->match = block_match_new(FLIGHTS, on_done, block);
     block->stat = block_stat_new();
     block->names = block_names_new("/sys/block");
@@ -124,7 +137,6 @@ static int block_open(struct collector_run *run) {
     block_who_threads(block->who, block->match);
     block_who_filter(block->who, block->stat);
     block_fill_disks(block->names, block->stat, block->match, now_ns());
-    run->drain_ms = DRAIN_MS;
     return 0;
 }
 
@@ -132,8 +144,7 @@ static void block_close(struct collector_run *run) {
     struct block *block = run->state;
     if (!block)
         return;
-    ring_free(block->ring);
-    block_source_close(&block->source);
+    stream_close(block->stream);
     block_match_free(block->match);
     free(block->own.at);
     block_stat_free(block->stat);
@@ -146,34 +157,17 @@ static void block_close(struct collector_run *run) {
 
 // ---- events ----
 
-// What leave_ns allows to wait (see ring_leave), is left. Returns whether there was anything.
-static bool drain_until(struct block *block, uint64_t horizon, uint64_t due, uint64_t leave_ns) {
-    const struct trace_clock *clock = &block->source.clock;
-    if (!trace_clock_read(&block->source.clock, ring_reached(block->ring)))
-        lost_until(block, now_ns());
-    uint64_t begin = now_ns(), ended = block->stat->n_recent, until = trace_clock_time(clock, horizon);
+// What leave_ns allows to wait (see ring_leave) is left.
+static void drain_until(struct block *block, uint64_t horizon, uint64_t due, uint64_t leave_ns) {
+    uint64_t begin = now_ns(), completed = block->stat->n_recent;
     block->stat->recent_from = block_pace_recent(horizon, due, block->ios_per_ns, BLOCK_EVENTS_KEPT);
-    ring_leave(block->ring, trace_clock_span(clock, leave_ns));
-    uint64_t n = block->pace.level == BLOCK_COUNT ? ring_drain(block->ring, until, on_end, block)
-                                                  : ring_drain_pairs(block->ring, until, on_pages, block);
-    bool left = ring_reached(block->ring) < until;
-    uint64_t reached = trace_clock_mono(clock, ring_reached(block->ring));
+    stream_drain_until(block->stream, horizon, leave_ns);
+    uint64_t reached = stream_reached(block->stream);
     if (reached > block->drained_ns) {
-        block->ios_per_ns = (double)(block->stat->n_recent - ended) / (double)(reached - block->drained_ns);
+        block->ios_per_ns = (double)(block->stat->n_recent - completed) / (double)(reached - block->drained_ns);
         block->drained_ns = reached;
     }
     block->pace.busy_ns += now_ns() - begin;
-    return n || left;
-}
-
-// Takes the kernel a tenth of a second or more: not in sample, where a frame waits for what was counted.
-static void grow_when_due(struct block *block) {
-    if (!block->grow_due)
-        return;
-    block->grow_due = false;
-    block->grown = ring_pipe_grow(block->source.pipe, block->ring);
-    if (block->grown)
-        lost_until(block, now_ns());
 }
 
 // The start of a request parts what waits for a request (a full queue, a control group's share) from what waits in the
@@ -181,27 +175,25 @@ static void grow_when_due(struct block *block) {
 // begins with the bio.
 static void starts_decide(struct block *block) {
     const struct block_counts *counts = block_match_counts(block->match);
-    const struct block_formats *formats = &block->source.formats;
+    const struct block_formats *formats = &block->formats;
     if (!formats->kinds[BLOCK_START].present || !formats->kinds[BLOCK_BIO_QUEUE].present ||
         block->pace.level != BLOCK_FULL)
         return;
     bool gap = block->starts_gap;
     block->starts_gap = false;
     if (block_starts_drained(&block->starts, block->drained_ns, counts->issued, counts->unannounced, gap))
-        block_source_switch(&block->source, BLOCK_START, !block->starts.without);
+        stream_event_switch(block->stream, BLOCK_START, !block->starts.without);
 }
 
 static void block_drain(struct collector_run *run) {
     struct block *block = run->state;
+    uint64_t due = run->due_ns > STREAM_SETTLE_NS ? run->due_ns - STREAM_SETTLE_NS : 0;
     // By half a drain: then the buffer holds what is left as well.
-    bool any = drain_until(block, now_ns() - SETTLE_NS, run->due_ns > SETTLE_NS ? run->due_ns - SETTLE_NS : 0,
-                           run->drain_ms * 1000000ull / 2);
+    uint64_t leave_ns = (run->drain_ms < DRAIN_HIGH_RATE_MS ? run->drain_ms : DRAIN_HIGH_RATE_MS) * 1000000ull / 2;
+    drain_until(block, now_ns() - STREAM_SETTLE_NS, due, leave_ns);
     block_who_resolve(block->who, block->stat, now_ns()); // soon, before short-lived processes are gone
-    uint32_t most = block->starts.without ? DRAIN_TORRENT_MS : DRAIN_MOST_MS;
-    run->drain_ms =
-        any ? ring_pipe_pace(block->source.pipe, block->ring, run->drain_ms, DRAIN_MS, most) : DRAIN_IDLE_MS;
+    stream_collector_next(block->stream, run, block->starts.without ? DRAIN_HIGH_RATE_MS : DRAIN_MOST_MS);
     starts_decide(block);
-    grow_when_due(block);
 }
 
 // ---- frames ----
@@ -235,43 +227,30 @@ static void put_series(struct block *block, struct section *out, double seconds,
 // Switches on what the level records, and off what it does not.
 static void apply_level(struct block *block) {
     for (int kind = 0; kind < BLOCK_KINDS; kind++)
-        if (block->source.formats.kinds[kind].present)
-            block_source_switch(&block->source, kind, event_wanted(block, kind));
-    lost_until(block, now_ns());
+        if (block->formats.kinds[kind].present)
+            stream_event_switch(block->stream, (size_t)kind, event_wanted(block, kind));
+    on_gap(block, now_ns());
 }
 
-static void put_notes(struct block *block, struct section *out, uint64_t lost) {
+static void put_notes(struct block *block, struct section *out) {
     char text[256];
     const struct block_counts *now = block_match_counts(block->match), *was = &block->before;
-    if (!block->source.formats.kinds[BLOCK_START].present)
+    if (!block->formats.kinds[BLOCK_START].present)
         section_note(out, SEVERITY_INFO, "queue_us",
-                     block->source.formats.kinds[BLOCK_INSERT].present
-                         ? "queue times begin at the arrival of the bio: this kernel has no block_io_start event"
-                         : "queue times begin at the arrival of the bio: this kernel tells no other",
+                     "queue time starts at bio arrival: this kernel has no block_io_start event",
                      "use Linux 6.5 or later");
     else if (block->starts.without)
         section_note(out, SEVERITY_INFO, "queue_us",
-                     "queue times begin at the arrival of the bio while there are so many I/Os: block_io_start is off",
-                     NULL);
-    if (lost) {
-        snprintf(text, sizeof(text), "%llu block events were lost: the kernel's buffer was full before ktop came to it",
-                 (unsigned long long)lost);
-        section_note(out, SEVERITY_WARNING, NULL, text, "the buffer grows by itself, up to 16 MiB per CPU");
-    }
+                     "queue time starts at bio arrival at this I/O rate: block_io_start is off", NULL);
     if (block->pace.level != BLOCK_FULL) {
         block_pace_text(&block->pace, text, sizeof(text));
-        section_note(out, SEVERITY_WARNING, NULL, text, "none: ktop tries again when it is quieter");
+        section_note(out, SEVERITY_WARNING, NULL, text, "none: ktop tries again when the I/O rate is lower");
         section_set_state(out, SECTION_DEGRADED);
     }
     if (now->unmatched_completions != was->unmatched_completions) {
-        snprintf(text, sizeof(text), "%llu I/Os are not counted: they completed, and their issue was not recorded",
+        snprintf(text, sizeof(text), "%llu I/Os are not counted: they completed, but their issue was not recorded",
                  (unsigned long long)(now->unmatched_completions - was->unmatched_completions));
         section_note(out, SEVERITY_INFO, "unmatched_completions", text, NULL);
-    }
-    if (block->grown) {
-        snprintf(text, sizeof(text), "the trace buffers of %u CPUs were enlarged: the kernel saw no I/O meanwhile",
-                 block->grown);
-        section_note(out, SEVERITY_WARNING, "unmatched_completions", text, "none: it happens when the rate jumps");
     }
     if (now->table_full != was->table_full) {
         snprintf(text, sizeof(text), "%llu I/Os were not followed: too many were in flight at once",
@@ -285,17 +264,7 @@ static void put_notes(struct block *block, struct section *out, uint64_t lost) {
     }
 }
 
-static uint64_t lost_in_all(struct block *block) {
-    struct ring_pipe_stats pipe;
-    const struct ring_stats *ring = ring_stats(block->ring);
-    ring_pipe_refresh(block->source.pipe);
-    ring_pipe_stats(block->source.pipe, &pipe);
-    // The kernel's counters and the sub-buffers' marks tell of the same events.
-    uint64_t marked = ring->missed + ring->missed_unknown + ring->damaged, counted = pipe.overrun + pipe.dropped;
-    return marked > counted ? marked : counted;
-}
-
-// How busy each disk was, from horizon to horizon. With a gap in the events nobody knows.
+// How busy each disk was, from horizon to horizon. With a gap in the events it is unknown.
 static void busy_take(struct block *block, uint64_t horizon, bool whole) {
     for (uint32_t i = 0; i < block->stat->n_devices; i++) {
         struct block_device *device = &block->stat->devices[i];
@@ -308,9 +277,14 @@ static int block_sample(struct collector_run *run, struct section *out) {
     struct block *block = run->state;
     struct timespec wall, mono;
     refresh_own(block, run->options);
-    drain_until(block, run->end_ns - SETTLE_NS, 0, 0);
-    uint64_t lost_total = lost_in_all(block), lost = lost_total - block->lost_before;
-    block->lost_before = lost_total;
+    struct stream_frame frame;
+    drain_until(block, run->end_ns - STREAM_SETTLE_NS, 0, 0);
+    // An idle stream is drained here only.
+    block_who_resolve(block->who, block->stat, now_ns());
+    starts_decide(block);
+    stream_collector_next(block->stream, run, DRAIN_MOST_MS);
+    stream_frame(block->stream, &frame);
+    uint64_t lost = frame.lost;
     if (run->first) { // what came before the first interval began belongs to none
         block_stat_clear(block->stat);
         block_who_tidy(block->who, run->end_ns);
@@ -331,14 +305,13 @@ static int block_sample(struct collector_run *run, struct section *out) {
         .n_waiting = n_waiting,
     };
     block_fill_disks(block->names, block->stat, block->match, run->end_ns);
-    busy_take(block, run->end_ns - SETTLE_NS, !lost && !block->grown);
+    busy_take(block, run->end_ns - STREAM_SETTLE_NS, !lost);
     block_limits_read(block->limits, now_ns());
     block_fill_section(&fill, out);
     block_limits_fill(block->limits, block->names, run->end_ns, out);
     put_series(block, out, (double)(run->end_ns - run->begin_ns) / 1e9, lost);
-    put_notes(block, out, lost);
-    if (ktop_numbers_differ())
-        stream_note_numbers("its control group, and which I/O is ktop's own", run->options, out);
+    put_notes(block, out);
+    stream_collector_notes(block->stream, &frame, BY_HOST_PID, run->options, out);
     const struct block_counts *counts = block_match_counts(block->match);
     section_events(out, counts->events - block->before.events + block->counted, lost);
     block->counted = 0;
@@ -346,8 +319,7 @@ static int block_sample(struct collector_run *run, struct section *out) {
     block_stat_clear(block->stat);
     block_who_tidy(block->who, run->end_ns);
     block_match_tidy(block->match, run->end_ns);
-    block->grow_due = true;
-    if (!run->first && block_pace_frame(&block->pace, run->end_ns - run->begin_ns, block->grown ? 0 : lost))
+    if (!run->first && block_pace_frame(&block->pace, run->end_ns - run->begin_ns, frame.growing ? 0 : lost))
         apply_level(block);
     return 0;
 }
@@ -355,24 +327,10 @@ static int block_sample(struct collector_run *run, struct section *out) {
 // ---- the doctor ----
 
 static void block_check(struct check_report *report) {
-    struct block_source *source = xcalloc(1, sizeof(*source));
-    struct check check = {.capability = "block events"};
-    const char *step = "";
-    char detail[96] = "";
-    int error = block_source_open(source, "doctor-block", &(struct test_options){0}, &step, detail, sizeof(detail));
-    check.works = !error;
-    if (error) {
-        block_source_explain(error, step, detail, check.detail, sizeof(check.detail), check.fix, sizeof(check.fix));
-    } else {
-        size_t at = (size_t)snprintf(check.detail, sizeof(check.detail), "clock %s, sub-buffers of %u KiB;",
-                                     source->clock.name, ring_pipe_source(source->pipe).page_size / 1024);
-        for (int kind = 0; kind < BLOCK_KINDS && at < sizeof(check.detail); kind++)
-            if (source->formats.kinds[kind].present)
-                at += (size_t)snprintf(check.detail + at, sizeof(check.detail) - at, " %s", block_event_names[kind]);
-    }
-    block_source_close(source);
-    free(source);
-    report->add(report, &check);
+    struct block *block = xcalloc(1, sizeof(*block));
+    const struct stream_config config = config_of(block);
+    stream_collector_check(&config, "block events", report);
+    free(block);
 }
 
 static const struct table_def *const tables[] = {&block_devices_table,

@@ -30,6 +30,7 @@ bool block_event_needed(enum block_kind kind) {
 }
 
 enum { F_TID, F_DEV, F_SECTOR, F_SECTORS, F_RWBS, F_BYTES, F_ERROR, F_COMM, F_CGROUP, F_OLD_DEV, F_OLD_SECTOR, F_ALL };
+_Static_assert(F_ALL == BLOCK_FIELDS, "room for the fields of an event");
 static const struct format_field wanted[F_ALL] = {
     [F_TID] = {.name = "common_pid"},
     [F_DEV] = {.name = "dev"},
@@ -44,8 +45,7 @@ static const struct format_field wanted[F_ALL] = {
     [F_OLD_SECTOR] = {.name = "old_sector", .optional = true},
 };
 
-// The fields that an event of that kind must have.
-static void wanted_of(enum block_kind kind, struct format_field *fields) {
+void block_format_fields(enum block_kind kind, struct format_field fields[BLOCK_FIELDS]) {
     memcpy(fields, wanted, sizeof(wanted));
     if (kind == BLOCK_SPLIT)
         fields[F_SECTORS].name = "new_sector"; // made a length by the decoder
@@ -60,7 +60,7 @@ static void wanted_of(enum block_kind kind, struct format_field *fields) {
         fields[F_CGROUP] = (struct format_field){.name = "cgroup_ino"};
 }
 
-static void format_take(struct block_format *format, const struct format_field *fields, uint16_t id) {
+void block_format_take(struct block_format *format, const struct format_field *fields, uint16_t id) {
     format->present = true;
     format->id = id;
     format->end = format_end(fields, F_ALL);
@@ -86,20 +86,10 @@ int block_format_parse(struct block_format *format, enum block_kind kind, const 
                        const char **missing) {
     struct format_field fields[F_ALL];
     uint16_t id;
-    wanted_of(kind, fields);
+    block_format_fields(kind, fields);
     int error = format_parse(text, length, block_event_systems[kind], fields, F_ALL, &id, missing);
     if (!error)
-        format_take(format, fields, id);
-    return error;
-}
-
-int block_format_read(struct block_format *format, enum block_kind kind, const char *dir, const char **missing) {
-    struct format_field fields[F_ALL];
-    uint16_t id;
-    wanted_of(kind, fields);
-    int error = format_read(dir, block_event_systems[kind], block_event_names[kind], fields, F_ALL, &id, missing);
-    if (!error)
-        format_take(format, fields, id);
+        block_format_take(format, fields, id);
     return error;
 }
 

@@ -70,10 +70,13 @@ struct block_formats {
     uint8_t by_id[1 << 16];                       // kind, by common_type; BLOCK_KINDS: none of ours
 };
 
-// From the text of a format file; the second reads it from tracefs. 0, or -errno as in format_parse.
+#define BLOCK_FIELDS 11
+// The fields that are wanted of such an event, for format_read; and what they say once they are found.
+void block_format_fields(enum block_kind kind, struct format_field fields[BLOCK_FIELDS]);
+void block_format_take(struct block_format *format, const struct format_field *fields, uint16_t id);
+// From the text of a format file. 0, or -errno as in format_parse.
 int block_format_parse(struct block_format *format, enum block_kind kind, const char *text, size_t length,
                        const char **missing);
-int block_format_read(struct block_format *format, enum block_kind kind, const char *dir, const char **missing);
 // After the formats are there: the table of ids, and the layouts.
 void block_formats_index(struct block_formats *formats);
 

@@ -338,23 +338,25 @@ SCHED_INLINE uint64_t run(struct sched_machine *machine, uint32_t cpu, struct ri
     const int32_t waking_id =
         machine->formats.kinds[SCHED_WAKING].present ? machine->formats.kinds[SCHED_WAKING].id : -1;
     struct sched_cpu *here = cpu < machine->n_cpus ? &machine->cpus[cpu] : NULL;
-    struct ring_page at = *page; // a local copy without an alias stays in registers
+    struct ring_page at = *page; // copies that nothing else can reach stay in registers
+    const struct trace_clock clock = *machine->clock;
     uint64_t n = 0, last = machine->last_ts;
     do {
         uint16_t id;
+        uint64_t ts = trace_clock_mono(&clock, at.ts);
         memcpy(&id, at.data, sizeof(id));
         n++;
-        last = at.ts > last ? at.ts : last;
+        last = ts > last ? ts : last;
         if (id == switch_id && here && at.size >= switches->end) {
             struct sched_event event;
-            sched_decode(switches, SCHED_SWITCH, at.ts, cpu, at.data, &event);
+            sched_decode(switches, SCHED_SWITCH, ts, cpu, at.data, &event);
             on_switch(machine, here, &event);
         } else if (id == waking_id && at.size >= waking->end) {
             struct sched_event event;
-            sched_decode(waking, SCHED_WAKING, at.ts, cpu, at.data, &event);
+            sched_decode(waking, SCHED_WAKING, ts, cpu, at.data, &event);
             on_waking(machine, slot_of(machine, event.tid, event.ts), &event);
         } else {
-            other_record(machine, cpu, at.ts, at.data, at.size);
+            other_record(machine, cpu, ts, at.data, at.size);
         }
     } while (ring_page_next(&at) && at.ts < limit);
     if (last > machine->last_ts)

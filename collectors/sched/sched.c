@@ -7,15 +7,14 @@
 #include <unistd.h>
 
 #include "collectors/collector.h"
-#include "collectors/kernel/tracefs/stream.h"
 #include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/kernel/tracefs/tracefs.h"
 #include "collectors/sched/fill.h"
 #include "collectors/sched/seed.h"
+#include "collectors/stream_collector.h"
 #include "model/live.h"
 #include "model/mem.h"
 
-#define SETTLE_NS 5000000ull        // stream_drain leaves younger events for the next drain
 #define LOOK_NS 100000000ull        // between two rounds of queries
 #define SEED_STEP 200               // threads of /proc in one drain: some ms
 #define SEED_AGAIN_NS 5000000000ull // shortest time between listings of /proc after losses
@@ -23,8 +22,8 @@
 // Below this rate the drain interval grows: a drain costs as much as a thousand events, as it copies whole sub-buffers.
 // With few CPUs their buffers are large enough for a burst that begins meanwhile.
 #define FEW_PER_MS 1000
-#define DRAIN_MS 10 // stream_drain's own
 #define DRAIN_QUIET_MS 40
+#define BY_HOST_PID "what threads wait for, and which of them are ktop's own"
 
 struct sched {
     struct format_field fields[SCHED_KINDS][SCHED_FIELDS];
@@ -47,14 +46,15 @@ static uint64_t on_run(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t
     return sched_machine_run(sched->machine, cpu, page, limit);
 }
 
-static uint64_t stream_now(void *ctx) {
-    const struct sched *sched = ctx;
-    return stream_time(sched->stream, now_ns());
+static uint64_t seed_now(void *ctx) {
+    (void)ctx;
+    return now_ns();
 }
 
-static void on_gap(void *ctx) {
+static void on_gap(void *ctx, uint64_t until_ns) {
     struct sched *sched = ctx;
-    sched_machine_lost(sched->machine, stream_now(sched));
+    (void)until_ns;
+    sched_machine_lost(sched->machine, now_ns());
     sched->seed_due = true;
 }
 
@@ -99,13 +99,11 @@ static struct stream_config config_of(struct sched *sched, const struct collect_
     return (struct stream_config){
         .name = "sched",
         .what = "scheduler events",
-        .by_number = "what threads wait for, and which of them are ktop's own",
         .events = sched->events,
         .n_events = n,
-        .options = options,
-        .only_pids = true,
-        .with_self = true,
-        .torrent = true, // 1 MiB is full in 20 ms
+        .budget_pct = STREAM_BUDGET_PCT,
+        .with_self = true, // the CPUs cannot be followed without. The decoder hides them
+        .high_rate = true, // a burst must outlast a busy machine: 1 MiB is full in 20 ms
         .on_run = on_run,
         .on_gap = on_gap,
         .ctx = sched,
@@ -143,12 +141,13 @@ static int sched_open(struct collector_run *run) {
     sched->machine = sched_machine_new((uint32_t)sysconf(_SC_NPROCESSORS_CONF));
     sched->machine->partial = run->options && run->options->pids;
     sched->machine->old_wakeups = !sched->has_waking;
-    int error = stream_open(&config, run, &sched->stream);
+    int error = stream_collector_open(&config, true, run, &sched->stream);
     if (!error)
         error = take_formats(sched, run);
     if (error)
         return error;
-    sched->machine->begin = stream_now(sched);
+    sched->machine->clock = stream_clock(sched->stream);
+    sched->machine->begin = now_ns();
     sched_machine_lost(sched->machine, sched->machine->begin); // times begin now
     sched->proc = ktop_numbers_differ() ? NULL : "/proc";
     sched->prober = sched->proc ? blocked_prober_new(sched->proc, blocked_explain) : NULL;
@@ -178,7 +177,7 @@ static void sched_close(struct collector_run *run) {
 static void update_threads(struct sched *sched, uint32_t threads) {
     if (sched->seed_due && !sched->seed && now_ns() - sched->seeded_ns >= SEED_AGAIN_NS)
         seed_start(sched);
-    if (sched->seed && !sched_seed_step(sched->seed, sched->machine, sched->threads, threads, stream_now, sched)) {
+    if (sched->seed && !sched_seed_step(sched->seed, sched->machine, sched->threads, threads, seed_now, NULL)) {
         sched_seed_free(sched->seed);
         sched->seed = NULL;
     }
@@ -187,27 +186,25 @@ static void update_threads(struct sched *sched, uint32_t threads) {
     if (now - sched->looked_ns < LOOK_NS)
         return;
     sched->looked_ns = now;
-    sched_threads_probe(sched->threads, sched->machine, stream_now(sched));
+    sched_threads_probe(sched->threads, sched->machine, now);
 }
 
 static void sched_drain(struct collector_run *run) {
     struct sched *sched = run->state;
     sched_machine_grow(sched->machine);
-    uint64_t events = stream_drain(sched->stream, run);
-    bool between_slices = run->drain_ms < DRAIN_MS || !events;
-    bool few = events < (uint64_t)FEW_PER_MS * (sched->drain_ms ? sched->drain_ms : DRAIN_MS);
-    if (!between_slices && few && sched->machine->n_cpus <= 16 && run->drain_ms < DRAIN_QUIET_MS)
-        run->drain_ms = DRAIN_QUIET_MS;
+    uint64_t events = stream_drain(sched->stream);
+    bool few = events < (uint64_t)FEW_PER_MS * (sched->drain_ms ? sched->drain_ms : STREAM_BUSY_MS);
+    stream_collector_next(sched->stream, run, few && sched->machine->n_cpus <= 16 ? DRAIN_QUIET_MS : STREAM_BUSY_MS);
     sched->drain_ms = run->drain_ms;
     update_threads(sched, SEED_STEP);
 }
 
 // ---- frames ----
 
-static void put_notes(struct sched *sched, const struct stream_frame *frame, const struct sched_fill *fill,
-                      struct section *out) {
+static void put_notes(struct sched *sched, const struct collect_options *options, const struct stream_frame *frame,
+                      const struct sched_fill *fill, struct section *out) {
     char text[256];
-    stream_notes(sched->stream, frame, out);
+    stream_collector_notes(sched->stream, frame, BY_HOST_PID, options, out);
     if (!sched->has_waking)
         section_note(
             out, SEVERITY_INFO, "waker",
@@ -237,10 +234,10 @@ static int sched_sample(struct collector_run *run, struct section *out) {
     struct stream_frame frame;
     double values[SCHED_S_ALL];
     sched_machine_grow(machine);
-    uint64_t end = stream_time(sched->stream, now_ns() - SETTLE_NS);
-    stream_drain(sched->stream, run);
+    uint64_t end = now_ns() - STREAM_SETTLE_NS;
+    stream_collector_drain(sched->stream, run, STREAM_BUSY_MS);
     update_threads(sched, run->first ? SEED_STEP : 0);
-    stream_frame(sched->stream, run, &frame);
+    stream_frame(sched->stream, &frame);
     bool whole = frame.ratio == 1 && frame.scale == 1;
     if (!whole && machine->last_ts < end) // the end may lie between two slices
         end = machine->last_ts > machine->begin ? machine->last_ts : machine->begin;
@@ -267,7 +264,7 @@ static int sched_sample(struct collector_run *run, struct section *out) {
     values[SCHED_S_LOST] = (double)frame.lost;
     for (int i = 0; i < SCHED_S_ALL; i++)
         section_series(out, &sched_series[i], run->first ? NAN : values[i]);
-    put_notes(sched, &frame, &fill, out);
+    put_notes(sched, run->options, &frame, &fill, out);
     section_events(out, frame.events, frame.lost);
     sched_machine_next(machine, end);
     return 0;
@@ -276,7 +273,7 @@ static int sched_sample(struct collector_run *run, struct section *out) {
 static void sched_check(struct check_report *report) {
     struct sched *sched = xcalloc(1, sizeof(*sched));
     const struct stream_config config = config_of(sched, NULL);
-    stream_check(&config, "scheduler events", report);
+    stream_collector_check(&config, "scheduler events", report);
     free(sched);
 }
 

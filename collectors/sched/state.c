@@ -12,6 +12,7 @@
 const char *const sched_off_names[SCHED_OFF_KINDS] = {"sleep", "disk", "stopped", "preempted"};
 
 struct sched_machine *sched_machine_new(uint32_t n_cpus) {
+    static const struct trace_clock mono = TRACE_CLOCK_MONO;
     struct sched_machine *machine = xcalloc(1, sizeof(*machine));
     machine->capacity = TASKS_START;
     machine->n = 1;
@@ -19,6 +20,7 @@ struct sched_machine *sched_machine_new(uint32_t n_cpus) {
     machine->free_slots = xcalloc(machine->capacity, sizeof(*machine->free_slots));
     machine->by_tid = xcalloc(SCHED_PIDS, sizeof(*machine->by_tid));
     machine->n_cpus = n_cpus;
+    machine->clock = &mono;
     machine->cpus = xcalloc(n_cpus, sizeof(*machine->cpus));
     machine->off = xcalloc(SCHED_OFF_KINDS, sizeof(*machine->off));
     machine->slots = xcalloc(SCHED_SLOTS + 1, sizeof(*machine->slots));

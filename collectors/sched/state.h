@@ -14,6 +14,7 @@
 #define COLLECTORS_SCHED_STATE_H
 
 #include "collectors/kernel/tracefs/ring_page.h"
+#include "collectors/kernel/tracefs/trace_clock.h"
 #include "collectors/sched/event.h"
 #include "model/hist.h"
 
@@ -90,8 +91,9 @@ struct sched_counts {
 };
 
 struct sched_machine {
-    struct sched_formats formats; // filled in by the caller, for sched_machine_run
-    struct sched_task *tasks;     // used slots are [1, n); 0 is none
+    struct sched_formats formats;    // the caller's to fill in, for sched_machine_run
+    const struct trace_clock *clock; // of its pages, not of its events: those have CLOCK_MONOTONIC's times
+    struct sched_task *tasks;        // used slots are [1, n); 0 is none
     uint32_t n, capacity;
     uint32_t *by_tid; // SCHED_PIDS slots; 0: unknown
     uint32_t *free_slots, n_free;

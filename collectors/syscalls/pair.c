@@ -51,6 +51,7 @@ static inline void done(struct syscalls_pair *pair, struct syscalls_thread *thre
 uint64_t syscalls_pair_run(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit) {
     struct syscalls_pair *pair = ctx;
     const struct syscalls_layout layout = pair->layout;
+    const struct trace_clock clock = *pair->clock;
     struct ring_page at = *page;
     struct syscalls_thread *thread = pair->last[cpu].thread;
     int32_t last = pair->last[cpu].tid;
@@ -73,21 +74,23 @@ uint64_t syscalls_pair_run(void *ctx, uint32_t cpu, struct ring_page *page, uint
             pair->left_out++;
         } else if (type == layout.enter_id) {
             int32_t id = load32(record + layout.enter_nr);
+            uint64_t ts = trace_clock_mono(&clock, at.ts);
             if (unlikely(thread->id != SYSCALLS_NONE)) {
-                enter_rare(pair, thread, id, at.ts, record + layout.enter_args);
+                enter_rare(pair, thread, id, ts, record + layout.enter_args);
             } else {
                 thread->id = id;
-                thread->enter_ts = at.ts;
+                thread->enter_ts = ts;
                 memcpy(thread->args, record + layout.enter_args, sizeof(thread->args));
             }
         } else {
             int32_t id = load32(record + layout.exit_nr);
             int64_t ret = load64(record + layout.exit_ret);
+            uint64_t ts = trace_clock_mono(&clock, at.ts);
             if (unlikely(thread->id != id || id < 0)) {
-                exit_rare(pair, thread, id, ret, at.ts);
+                exit_rare(pair, thread, id, ret, ts);
             } else {
                 thread->id = SYSCALLS_NONE;
-                done(pair, thread, id, ret, at.ts);
+                done(pair, thread, id, ret, ts);
             }
         }
     } while (ring_page_next(&at) && at.ts < limit);

@@ -14,6 +14,7 @@
 #include "collectors/kernel/proc/syscall_names.h"
 #include "collectors/kernel/tracefs/format.h"
 #include "collectors/kernel/tracefs/ring_page.h"
+#include "collectors/kernel/tracefs/trace_clock.h"
 #include "model/hist.h"
 
 #define SYSCALLS_COMM 16
@@ -125,6 +126,7 @@ struct syscalls_hooks {
 
 struct syscalls_pair {
     struct syscalls_layout layout;
+    const struct trace_clock *clock; // of the pages; all other times are CLOCK_MONOTONIC's
     struct syscalls_hooks hooks;
     struct syscalls_thread *threads;
     uint32_t n_threads, n_free, *free_threads, *thread_at;

@@ -11,16 +11,16 @@
 
 #include "collectors/kernel/proc/syscall.h"
 #include "collectors/kernel/proc/thread_walk.h"
-#include "collectors/kernel/tracefs/ring_pipe.h"
-#include "collectors/kernel/tracefs/stream.h"
 #include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/kernel/tracefs/tracefs.h"
+#include "collectors/stream_collector.h"
 #include "collectors/syscalls/fill.h"
 #include "collectors/syscalls/single.h"
 #include "collectors/task_identity.h"
 #include "model/live.h"
 #include "model/mem.h"
 
+#define BY_HOST_PID "names of threads from before ktop, their calls in progress then, paths and files"
 #define SCAN_THREADS 100 // per drain
 #define ALIVE_FRAMES 5   // silent threads are checked once in this many frames
 
@@ -62,7 +62,7 @@ static void events_wanted(struct events *events) {
     events->all[E_NEWTASK] = (struct stream_event){.system = "task",
                                                    .name = "task_newtask",
                                                    .optional = true,
-                                                   .own_too = true,
+                                                   .with_self = true,
                                                    .fields = events->newtask,
                                                    .n_fields = F_NEW_ALL};
     events->all[E_RENAME] = (struct stream_event){
@@ -105,42 +105,41 @@ static uint64_t on_run(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t
     return syscalls_pair_run(syscalls->pair, cpu, page, limit);
 }
 
-static void on_gap(void *ctx) {
+static void on_gap(void *ctx, uint64_t until_ns) {
     struct syscalls *syscalls = ctx;
-    syscalls_pair_gap(syscalls->pair, stream_time(syscalls->stream, now_ns()));
+    (void)until_ns;
+    syscalls_pair_gap(syscalls->pair, now_ns());
 }
 
-// No event comes before the pairing exists.
-static void on_own(void *ctx, pid_t tid) {
+// None was seen before the pairing was made.
+static void on_self(void *ctx, pid_t tid) {
     struct syscalls *syscalls = ctx;
     if (syscalls->pair)
         syscalls_pair_own(syscalls->pair, tid);
 }
 
-static struct stream_config config_of(struct syscalls *syscalls, const struct collect_options *options) {
+static struct stream_config config_of(struct syscalls *syscalls) {
     events_wanted(&syscalls->events);
     return (struct stream_config){
         .name = "syscalls",
         .what = "syscall events",
-        .by_number = "names of earlier threads, their calls in progress, paths and files",
         .events = syscalls->events.all,
         .n_events = E_ALL,
-        .options = options,
-        .only_pids = true,
-        .torrent = true,
+        .budget_pct = STREAM_BUDGET_PCT,
+        .high_rate = true,
         .on_run = on_run,
         .slack_ns = STREAM_THREAD_SLACK_NS,
         .on_gap = on_gap,
-        .on_own = on_own,
+        .on_self = on_self,
         .ctx = syscalls,
     };
 }
 
 static int syscalls_open(struct collector_run *run) {
     struct syscalls *syscalls = run->state = xcalloc(1, sizeof(*syscalls));
-    const struct stream_config config = config_of(syscalls, run->options);
+    const struct stream_config config = config_of(syscalls);
     struct syscalls_layout layout;
-    int error = stream_open(&config, run, &syscalls->stream);
+    int error = stream_collector_open(&config, true, run, &syscalls->stream);
     if (error)
         return error;
     if (!layout_of(&syscalls->events, &layout)) {
@@ -158,10 +157,11 @@ static int syscalls_open(struct collector_run *run) {
         .filters = thread_filters(run->options),
     };
     syscalls->pair = syscalls_pair_new(&layout, &hooks, stream_cpus(syscalls->stream));
+    syscalls->pair->clock = stream_clock(syscalls->stream);
     syscalls->args = syscalls_args_new(tracefs_where(NULL, NULL), proc);
     syscalls->kept = syscalls_kept_new();
     syscalls->walk = proc ? thread_walk_new(proc) : NULL;
-    syscalls->opened_ts = stream_time(syscalls->stream, now_ns());
+    syscalls->opened_ts = now_ns();
     return 0;
 }
 
@@ -194,7 +194,7 @@ static void find_earlier_calls(struct syscalls *syscalls) {
 
 static void syscalls_drain(struct collector_run *run) {
     struct syscalls *syscalls = run->state;
-    stream_drain(syscalls->stream, run);
+    stream_collector_drain(syscalls->stream, run, STREAM_BUSY_MS);
     syscalls_single_look(syscalls->pair, syscalls->args);
     if (!run->first)
         find_earlier_calls(syscalls);
@@ -220,7 +220,7 @@ static void put_series(const struct syscalls *syscalls, const struct syscalls_fi
 
 static void put_notes(const struct syscalls *syscalls, const struct stream_frame *frame, struct section *out) {
     char text[192];
-    stream_notes(syscalls->stream, frame, out);
+    stream_collector_notes(syscalls->stream, frame, BY_HOST_PID, syscalls->procfs.options, out);
     if (frame->ratio > 1)
         section_note(out, SEVERITY_INFO, "avg_us",
                      "sampled: calls longer than a time slice (3 to 48 ms) are counted without a latency", NULL);
@@ -235,8 +235,8 @@ static int syscalls_sample(struct collector_run *run, struct section *out) {
     struct syscalls *syscalls = run->state;
     struct stream_frame frame;
     struct timespec wall;
-    stream_drain(syscalls->stream, run);
-    stream_frame(syscalls->stream, run, &frame);
+    stream_collector_drain(syscalls->stream, run, STREAM_BUSY_MS);
+    stream_frame(syscalls->stream, &frame);
     clock_gettime(CLOCK_REALTIME, &wall);
     uint64_t now = now_ns();
     struct syscalls_fill fill = {
@@ -246,8 +246,8 @@ static int syscalls_sample(struct collector_run *run, struct section *out) {
         .kept = syscalls->kept,
         .seconds = (double)(run->end_ns - run->begin_ns) / 1e9,
         .scale = frame.scale,
-        .upto_ts = stream_time(syscalls->stream, frame.upto_ns),
-        .wall_offset_ns = wall.tv_sec * 1000000000ll + wall.tv_nsec - (int64_t)stream_time(syscalls->stream, now),
+        .upto_ts = frame.upto_ns,
+        .wall_offset_ns = wall.tv_sec * 1000000000ll + wall.tv_nsec - (int64_t)now,
     };
     if (!run->first) { // calls before the first interval do not count
         syscalls_fill_section(&fill, out);
@@ -262,8 +262,8 @@ static int syscalls_sample(struct collector_run *run, struct section *out) {
 
 static void syscalls_check(struct check_report *report) {
     struct syscalls *syscalls = xcalloc(1, sizeof(*syscalls));
-    const struct stream_config config = config_of(syscalls, NULL);
-    stream_check(&config, "syscall events", report);
+    const struct stream_config config = config_of(syscalls);
+    stream_collector_check(&config, "syscall events", report);
     free(syscalls);
 }
 

@@ -289,8 +289,10 @@ static void special_numbers(struct syscalls_pair *pair, int abi, enum syscalls_m
 
 struct syscalls_pair *syscalls_pair_new(const struct syscalls_layout *layout, const struct syscalls_hooks *hooks,
                                         uint32_t n_cpus) {
+    static const struct trace_clock mono = TRACE_CLOCK_MONO;
     struct syscalls_pair *pair = xcalloc(1, sizeof(*pair));
     pair->layout = *layout;
+    pair->clock = &mono;
     pair->hooks = *hooks;
     pair->n_cpus = n_cpus;
     pair->last = xcalloc(n_cpus, sizeof(*pair->last));

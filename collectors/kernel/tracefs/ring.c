@@ -5,15 +5,18 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/mem.h"
 
-#define EVENT_MOST 256 // bytes: a sub-buffer with less room than that counts as full
+#define TWICE_WITHIN (1u << 19) // of the trace clock, 0.1 ms or more: between recording an event in two buffers
+#define EVENT_MOST 256          // bytes: a sub-buffer with less room than that counts as full
 
 struct ring_cpu {
     struct ring_page page; // page.data != NULL: the next event to hand out
     uint8_t *bytes;        // one sub-buffer; touched only once the CPU has events
-    uint64_t taken, peak;
+    uint32_t length;       // of what was read into it
+    uint64_t taken;
     uint32_t filled;    // bytes of the kernel's sub-buffer that were read, 0 when the next one is untouched
     uint64_t begin, ns; // when it was begun; how long the last full one took
     uint32_t damaged;   // sub-buffers since the last sound one: where that begins, their gap ends
@@ -117,6 +120,7 @@ static bool cpu_next(struct ring *ring, uint32_t cpu) {
         if (n <= 0)
             return false;
         int64_t missed;
+        c->length = (uint32_t)n;
         ring_page_load(&c->page, c->bytes, (uint32_t)n, ring->source.page_header, &missed);
         ring->stats.pages++;
         uint64_t size = (uint64_t)(c->page.end - c->page.next);
@@ -200,18 +204,11 @@ static void run_done(struct ring *ring, bool more) {
         heap_down(ring, 0);
 }
 
-static void peaks_update(struct ring *ring) {
-    for (uint32_t cpu = 0; cpu < ring->source.n_cpus; cpu++)
-        if (ring->cpus[cpu].taken > ring->cpus[cpu].peak)
-            ring->cpus[cpu].peak = ring->cpus[cpu].taken;
-}
-
 uint64_t ring_drain(struct ring *ring, uint64_t horizon, ring_event_fn fn, void *ctx) {
     uint64_t before = ring->stats.events;
     heap_build(ring, horizon);
     while (ring->n_heap && heap_ts(ring, 0) < ring->reached)
         run_done(ring, cpu_run(ring, ring->heap[0], run_limit(ring, 0), fn, ctx));
-    peaks_update(ring);
     return ring->stats.events - before;
 }
 
@@ -229,7 +226,6 @@ uint64_t ring_drain_runs(struct ring *ring, uint64_t horizon, uint64_t slack_ns,
         }
         run_done(ring, more);
     }
-    peaks_update(ring);
     return ring->stats.events - before;
 }
 
@@ -253,12 +249,42 @@ uint64_t ring_drain_pairs(struct ring *ring, uint64_t horizon, ring_pair_fn fn, 
         if (pair && more_other)
             heap_push(ring, other);
     }
-    peaks_update(ring);
     return ring->stats.events - before;
+}
+
+static void dropped(void *ctx, const struct ring_event *event) {
+    (void)ctx;
+    (void)event;
+}
+
+// The last event before the cut, when it is in the sub-buffer in hand.
+static struct ring_page last_before(const struct ring *ring, const struct ring_cpu *c, uint64_t cut) {
+    struct ring_page page, last = {0};
+    int64_t missed;
+    ring_page_load(&page, c->bytes, c->length, ring->source.page_header, &missed);
+    while (c->length && ring_page_next(&page) && page.ts < cut)
+        last = page;
+    return last;
+}
+
+void ring_follow(struct ring *ring, const struct ring *old, uint64_t cut) {
+    ring_drain(ring, cut, dropped, NULL);
+    for (uint32_t cpu = 0; cpu < ring->source.n_cpus && cut; cpu++) {
+        struct ring_cpu *c = &ring->cpus[cpu];
+        struct ring_page last = last_before(old, &old->cpus[cpu], cut);
+        if (last.data && c->page.data && c->page.size == last.size && c->page.ts - last.ts < TWICE_WITHIN &&
+            !memcmp(c->page.data, last.data, last.size))
+            cpu_next(ring, cpu);
+    }
+    ring->stats = (struct ring_stats){0};
 }
 
 void ring_leave(struct ring *ring, uint64_t within) {
     ring->leave = within;
+}
+
+bool ring_holds(const struct ring *ring) {
+    return ring->n_heap > 0;
 }
 
 uint64_t ring_reached(const struct ring *ring) {
@@ -271,10 +297,4 @@ const struct ring_stats *ring_stats(const struct ring *ring) {
 
 uint64_t ring_taken(const struct ring *ring, uint32_t cpu) {
     return ring->cpus[cpu].taken;
-}
-
-uint64_t ring_peak(struct ring *ring, uint32_t cpu) {
-    uint64_t peak = ring->cpus[cpu].peak;
-    ring->cpus[cpu].peak = 0;
-    return peak;
 }

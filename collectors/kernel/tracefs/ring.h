@@ -50,6 +50,9 @@ void ring_leave(struct ring *ring, uint64_t within);
 // before what the drain before reached.
 uint64_t ring_reached(const struct ring *ring);
 
+// Whether the last drain left events in hand, at or past its horizon.
+bool ring_holds(const struct ring *ring);
+
 // Hands out everything before `horizon` (trace clock; not later than the time of the call), oldest first. Returns the
 // number of events.
 uint64_t ring_drain(struct ring *ring, uint64_t horizon, ring_event_fn fn, void *ctx);
@@ -67,10 +70,13 @@ uint64_t ring_drain_runs(struct ring *ring, uint64_t horizon, uint64_t slack_ns,
 typedef uint64_t (*ring_pair_fn)(void *ctx, struct ring_page *const pages[2], uint64_t limit);
 uint64_t ring_drain_pairs(struct ring *ring, uint64_t horizon, ring_pair_fn fn, void *ctx);
 
+// A ring that was not drained yet goes on where `old` ends, which was drained up to `cut` and reads another buffer of
+// the same events: what is before is dropped. An event that was being recorded at the cut may be in both: it is handed
+// out once.
+void ring_follow(struct ring *ring, const struct ring *old, uint64_t cut);
+
 const struct ring_stats *ring_stats(const struct ring *ring);
 // Bytes that the last drain took from that CPU.
 uint64_t ring_taken(const struct ring *ring, uint32_t cpu);
-// The most bytes that one drain took from that CPU since the last call.
-uint64_t ring_peak(struct ring *ring, uint32_t cpu);
 
 #endif

@@ -1,11 +1,11 @@
-// Opening and sizing the raw pipes of an instance. The buffers start small, since the kernel takes the memory at once
-// on every CPU, and grow when a drain finds one more than half full.
+// Opening and sizing the raw pipes of an instance.
 #include "collectors/kernel/tracefs/ring_pipe.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "collectors/kernel/proc/file.h"
@@ -14,7 +14,7 @@
 #include "collectors/priority.h"
 #include "model/mem.h"
 
-#define GROWTH 4 // few steps: each one is a gap
+#define GROWTH 4
 // To open a file of tracefs waits for a lock that other tracers hold while they start, end or enlarge their buffers; to
 // read one that is open does not. With more CPUs than that descriptors are dearer.
 #define STATS_KEPT 64
@@ -32,7 +32,8 @@ struct ring_pipe {
     char instance[256], online[512]; // online: the list as it was read last
     struct proc_file online_file;
     uint32_t n_cpus, page_size, page_header, buffer_kib, max_kib;
-    bool grown; // some are larger than buffer_kib
+    bool differ; // in size
+    int poll_fd;
     struct pipe_cpu *cpus;
     struct proc_buffer text;
 };
@@ -95,7 +96,7 @@ const char *ring_pipe_stats_text(struct ring_pipe *pipe, uint32_t cpu) {
     return error || !pipe->text.length ? NULL : pipe->text.bytes;
 }
 
-static int pipe_open_cpu(struct ring_pipe *pipe, uint32_t cpu) {
+static int pipe_open_cpu(struct ring_pipe *pipe, uint32_t cpu, bool cpu_late) {
     char path[512];
     struct pipe_cpu *c = &pipe->cpus[cpu];
     if (c->fd >= 0)
@@ -105,16 +106,22 @@ static int pipe_open_cpu(struct ring_pipe *pipe, uint32_t cpu) {
     if (c->fd < 0)
         return -errno;
     long kib = pipe_kib(pipe, cpu);
-    // When the others' sizes differ, one that comes gets two pages, and what stands in the file is not so.
-    if (pipe->grown && !pipe_size(pipe, cpu, pipe->buffer_kib))
+    // A CPU that comes online while the others' sizes differ gets two pages, and the file says otherwise.
+    if (pipe->differ && cpu_late && !pipe_size(pipe, cpu, pipe->buffer_kib))
         kib = pipe_kib(pipe, cpu);
     c->buffer_kib = kib > 0 ? (uint32_t)kib : 0;
     ring_pipe_stats_text(pipe, cpu); // opens it
+    struct epoll_event readable = {.events = EPOLLIN};
+    if (pipe->poll_fd >= 0 && epoll_ctl(pipe->poll_fd, EPOLL_CTL_ADD, c->fd, &readable)) {
+        close(pipe->poll_fd);
+        pipe->poll_fd = -1;
+    }
     return 0;
 }
 
 // Opens the CPUs that /sys/devices/system/cpu/online lists ("0-3,5"), if the list is another one than last time.
 static int pipe_open_online(struct ring_pipe *pipe) {
+    bool late = pipe->online[0];
     char list[sizeof(pipe->online)];
     if (!proc_file_read(&pipe->online_file, &pipe->text) && pipe->text.length)
         snprintf(list, sizeof(list), "%s", pipe->text.bytes);
@@ -127,7 +134,7 @@ static int pipe_open_online(struct ring_pipe *pipe) {
         if (*at == '-')
             to = strtoul(at + 1, &at, 10);
         for (; from <= to && from < pipe->n_cpus; from++) {
-            int error = pipe_open_cpu(pipe, (uint32_t)from);
+            int error = pipe_open_cpu(pipe, (uint32_t)from, late);
             if (error)
                 return error;
         }
@@ -167,7 +174,7 @@ static int pipe_configure(struct ring_pipe *pipe, const struct ring_pipe_config 
     pipe->page_size = kib > 0 ? (uint32_t)kib * 1024 : (uint32_t)sysconf(_SC_PAGESIZE);
     *step = "setting the buffer's size";
     for (uint32_t i = 0; i < pipe->n_cpus && !error; i++) {
-        error = pipe_size(pipe, i, config->buffer_kib);
+        error = pipe_size(pipe, i, config->cpu_kib ? config->cpu_kib[i] : config->buffer_kib);
         if (error == -ENOENT) // numbers of CPUs may have gaps
             error = 0;
     }
@@ -189,6 +196,9 @@ int ring_pipe_open(const struct ring_pipe_config *config, struct ring_pipe **out
     snprintf(pipe->instance, sizeof(pipe->instance), "%s", config->instance);
     pipe->buffer_kib = config->buffer_kib;
     pipe->max_kib = config->max_kib;
+    pipe->differ = config->cpu_kib;
+    pipe->poll_fd = epoll_create1(EPOLL_CLOEXEC);
+    instance_write(config->instance, "buffer_percent", "0"); // readable from the first event on
     pipe->online_file = PROC_FILE("/sys/devices/system/cpu/online");
     pipe->n_cpus = pipe_possible_cpus();
     pipe->cpus = xcalloc(pipe->n_cpus, sizeof(*pipe->cpus));
@@ -219,6 +229,8 @@ void ring_pipe_free(struct ring_pipe *pipe) {
             close(pipe->cpus[i].fd);
         proc_file_close(&pipe->cpus[i].stats);
     }
+    if (pipe->poll_fd >= 0)
+        close(pipe->poll_fd);
     proc_file_close(&pipe->online_file);
     proc_buffer_free(&pipe->text);
     free(pipe->cpus);
@@ -253,22 +265,26 @@ void ring_pipe_refresh(struct ring_pipe *pipe) {
     }
 }
 
-uint32_t ring_pipe_grow(struct ring_pipe *pipe, struct ring *ring) {
-    uint32_t grown = 0;
-    for (uint32_t i = 0; i < pipe->n_cpus; i++) {
-        struct pipe_cpu *c = &pipe->cpus[i];
-        uint32_t wanted = c->buffer_kib * GROWTH < pipe->max_kib ? c->buffer_kib * GROWTH : pipe->max_kib;
-        if (ring_peak(ring, i) <= c->buffer_kib * 1024ull / 2 || wanted <= c->buffer_kib)
-            continue;
-        if (pipe_size(pipe, i, wanted))
-            continue;
-        long kib = pipe_kib(pipe, i);
-        if (kib > (long)c->buffer_kib)
-            c->buffer_kib = (uint32_t)kib;
-        pipe->grown = true;
-        grown++;
+bool ring_pipe_wanted(const struct ring_pipe *pipe, const struct ring *ring, uint32_t **cpu_kib) {
+    bool wanted = false;
+    for (uint32_t i = 0; i < pipe->n_cpus && pipe->buffer_kib < pipe->max_kib; i++) {
+        const struct pipe_cpu *c = &pipe->cpus[i];
+        wanted |= ring_taken(ring, i) > c->buffer_kib * 1024ull / 2 && c->buffer_kib < pipe->max_kib && c->fd >= 0;
     }
-    return grown;
+    if (!wanted)
+        return false;
+    *cpu_kib = xrealloc(*cpu_kib, pipe->n_cpus * sizeof(**cpu_kib));
+    for (uint32_t i = 0; i < pipe->n_cpus; i++) {
+        const struct pipe_cpu *c = &pipe->cpus[i];
+        bool full = c->fd >= 0 && ring_taken(ring, i) > c->buffer_kib * 1024ull / 4;
+        uint32_t kib = (c->buffer_kib ? c->buffer_kib : pipe->buffer_kib) * (full ? GROWTH : 1);
+        (*cpu_kib)[i] = kib < pipe->max_kib ? kib : pipe->max_kib;
+    }
+    return true;
+}
+
+int ring_pipe_poll_fd(const struct ring_pipe *pipe) {
+    return pipe->poll_fd;
 }
 
 uint32_t ring_pipe_pace(const struct ring_pipe *pipe, const struct ring *ring, uint32_t waited_ms, uint32_t least_ms,

@@ -1,6 +1,8 @@
 // The kernel's side of the raw reader: the per_cpu/cpuN/trace_pipe_raw files of one tracefs instance, their buffers'
-// sizes and their loss counters. CPUs that come online are looked for whenever a drain begins: what one does before the
-// drain's horizon is read in that drain. Kernel document: Documentation/trace/ftrace.rst. One thread owns a ring_pipe.
+// sizes and their loss counters. Opening goes to each CPU to ask for its buffer (priority_on_cpu): a kernel worker that
+// cannot run there must not keep ktop from beginning. CPUs that come online are opened when a drain begins: what one
+// does before the drain's horizon is read in that drain. Kernel document: Documentation/trace/ftrace.rst. One thread
+// owns a ring_pipe.
 #ifndef COLLECTORS_RING_PIPE_H
 #define COLLECTORS_RING_PIPE_H
 
@@ -9,11 +11,12 @@
 struct ring_pipe;
 
 struct ring_pipe_config {
-    const char *instance; // its directory
-    const char *clock;    // written to trace_clock
-    uint32_t buffer_kib;  // per CPU, to start with
-    uint32_t max_kib;     // per CPU, as far as ring_pipe_grow goes
-    uint32_t subbuf_kib;  // sub-buffers of that size where the kernel can (6.8 and later), else pages
+    const char *instance;    // its directory
+    const char *clock;       // written to trace_clock
+    uint32_t buffer_kib;     // per CPU
+    const uint32_t *cpu_kib; // of each CPU instead; NULL: all the same
+    uint32_t max_kib;        // per CPU, the most that ring_pipe_wanted asks for
+    uint32_t subbuf_kib;     // sub-buffers of that size where the kernel can (6.8 and later), else pages
 };
 // 0 or -errno; *step (static text) then says what failed: "setting the clock", ...
 int ring_pipe_open(const struct ring_pipe_config *config, struct ring_pipe **out, const char **step);
@@ -25,10 +28,11 @@ void ring_pipe_refresh(struct ring_pipe *pipe);
 // What per_cpu/cpuN/stats says now, of a CPU that there may be; NULL: it cannot be read. Until the next call. Does not
 // wait for other tracers.
 const char *ring_pipe_stats_text(struct ring_pipe *pipe, uint32_t cpu);
-// Enlarges the buffers that one drain of `ring` found more than half full, up to max_kib. Returns how many grew. The
-// kernel stops recording while it does so (some 20 ms), and counts no loss. Opening and growing go to each CPU to ask
-// for its buffer (priority_on_cpu): a kernel's worker who cannot run there must not keep ktop from beginning.
-uint32_t ring_pipe_grow(struct ring_pipe *pipe, struct ring *ring);
+// Whether the last drain of `ring` found a buffer more than half full that may still grow. *cpu_kib
+// then has the size that each CPU's should have; it is (re)allocated, and the caller's.
+bool ring_pipe_wanted(const struct ring_pipe *pipe, const struct ring *ring, uint32_t **cpu_kib);
+// A descriptor that is readable while any buffer holds something; -1: none could be made.
+int ring_pipe_poll_fd(const struct ring_pipe *pipe);
 
 // How long to wait before the next drain of `ring`, in ms, when the last one came after `waited_ms`: so that it finds
 // about a third of the fullest buffer, within the limits. What is waited for costs nothing, and each drain costs cold

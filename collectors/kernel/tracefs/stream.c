@@ -2,216 +2,100 @@
 // no tracing that is not its own.
 #include "collectors/kernel/tracefs/stream.h"
 
-#include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "collectors/kernel/tracefs/ring_pipe.h"
-#include "collectors/kernel/tracefs/stream_clock.h"
+#include "collectors/kernel/tracefs/stream_capture.h"
+#include "collectors/kernel/tracefs/stream_grow.h"
 #include "collectors/kernel/tracefs/stream_pace.h"
-#include "collectors/kernel/tracefs/stream_self.h"
 #include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/kernel/tracefs/tracefs.h"
-#include "collectors/task_identity.h"
 #include "model/live.h"
 #include "model/mem.h"
 
 #define NS_PER_MS 1000000ull
-#define DRAIN_MS 10
-#define PRIORITY_MOST_PCT 50 // of one CPU, that it may take before others whatever the user allows
-#define DRAIN_IDLE_MS 30
-// Events this young wait for the next drain: one whose writer was interrupted hides the ones after it on its CPU, and
-// CPUs are not read at the same moment.
-#define SETTLE_NS (5 * NS_PER_MS)
-#define CLOCK_NEAR_NS 200000 // a reading of the stream's clock takes 20 to 60 us
-#define CLOCK_TRIES 3
+#define IDLE_MS 30                  // between two drains of a stream that has no events, and no poll_fd
 #define WINDOW_NS (300 * NS_PER_MS) // for the budget
-// A slice measures programs at the speed that they have in it.
-#define SCALED "scaled, and may be several times too low for programs that do little else: recording slows them down"
-#define PERIOD_NS (96 * NS_PER_MS) // of slices: each holds one, at a place of its own
+#define PERIOD_NS (96 * NS_PER_MS)  // of slices: each holds one, at a random place
 
 struct stream {
     struct stream_config config;
-    char instance[256];
-    bool created;
-    struct ring_pipe *pipe;
-    struct ring *ring;
-    struct stream_own *own;
-    struct stream_clock clock;
+    struct trace_clock clock;
+    struct capture capture;
+    struct stream_grow grow;
     struct stream_pace pace;
-    struct stream_torrent torrent;
-    uint64_t window_ns, window_busy_ns, window_lost; // since when; CPU time; marks of lost events at its begin
+    struct stream_rate rate;
+    uint32_t wanted;                                 // events: a bit each
+    uint64_t window_ns, window_busy_ns, window_lost; // begin; CPU time; marks of lost events at the begin
     uint64_t window_events;
     bool on;
-    uint64_t mark_ns;           // since when `on` is not accounted yet
-    uint64_t slice_ns, next_ns; // end of the slice or of the pause; begin of the next period
-    uint64_t on_ns, off_ns;     // of the frame
-    uint64_t busy_ns, events;   // of the frame
-    uint64_t lost_before, gaps; // at the last frame; marks at the last drain
-    uint32_t ratio_most, grown; // of the frame
-    uint32_t refused;           // of the frame: how often the kernel did not switch on or off
-    int refused_error;          // the last
+    uint64_t mark_ns;            // since when `on` is not accounted yet
+    uint64_t slice_ns, next_ns;  // end of the slice or of the pause; begin of the next period
+    uint64_t on_ns, off_ns;      // of the frame
+    uint64_t events;             // of the frame
+    uint32_t drain_ms;           // interval to the next drain
+    bool any;                    // the last drain found something
+    bool idle;                   // the first event wakes the owner
+    uint64_t lost_of_old;        // of instances that were replaced
+    uint64_t lost_before, marks; // at the last frame; marks at the last look
+    uint32_t ratio_most;         // of the frame
+    bool growing;                // in the frame
+    uint32_t refused;            // of the frame: how often the kernel did not switch on or off
+    int refused_error;           // the last
     uint32_t random;
 };
 
 // ---- opening ----
 
-// The scheduler's clock costs 13 ns less an event. It is the same on all CPUs where it is the TSC, or ARM's timer.
-static const char *clock_of(const struct stream_config *config) {
-    char source[64];
-    if (config->exact_clock || (config->options && config->options->test.clock_mono))
-        return "mono";
-#ifdef __aarch64__
-    return "local";
-#endif
-    if (format_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source)) <= 0)
-        return "mono";
-    return strcmp(source, "tsc\n") ? "mono" : "local";
-}
-
-static uint32_t least(uint64_t a, uint64_t b) {
-    return (uint32_t)(a < b ? a : b);
-}
-
-// Small machines get room for a torrent at once, for growing makes a gap; many CPUs share what they need little of
-// each.
-static struct ring_pipe_config pipe_config(const struct stream_config *config, const char *instance) {
-    uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t ram_kib = (uint64_t)sysconf(_SC_PHYS_PAGES) * ((uint64_t)sysconf(_SC_PAGESIZE) / 1024);
-    uint64_t start = config->torrent ? least(65536, ram_kib / 64) / cpus : 0;
-    uint32_t small = cpus <= 16 ? 1024 : 512;
-    uint32_t fixed = config->options ? config->options->test.buffer_kib : 0;
-    struct ring_pipe_config out = {.instance = instance, .clock = clock_of(config), .subbuf_kib = cpus <= 16 ? 64 : 16};
-    if (fixed) {
-        out.buffer_kib = out.max_kib = fixed;
-        out.subbuf_kib = 4;
-        return out;
-    }
-    out.buffer_kib = start < small ? small : least(start, 16384);
-    out.max_kib = least(ram_kib / 32 / cpus, 16384);
-    if (out.max_kib < out.buffer_kib)
-        out.max_kib = out.buffer_kib;
-    return out;
-}
-
-static int read_formats(struct stream *stream, const char **step, char *detail, size_t size) {
-    for (size_t i = 0; i < stream->config.n_events; i++) {
-        struct stream_event *event = &stream->config.events[i];
-        const char *missing = NULL;
-        int error = format_read(stream->instance, event->system, event->name, event->fields, event->n_fields,
-                                &event->id, &missing);
-        event->present = !error;
-        if (!error || event->optional)
-            continue;
-        *step = "reading the format of the event";
-        snprintf(detail, size, "%s:%s%s%s", event->system, event->name, missing ? " has no field " : "",
-                 missing ? missing : "");
-        return error;
-    }
-    return 0;
-}
-
-// The last step of both is the quick one, so that slices have sharp edges. An error: it is not as it was wanted to be;
-// either of the two keeps everything from being recorded.
-static int events_switch(struct stream *stream, bool on, char *detail, size_t size) {
-    int result = 0;
-    bool stopped = !on && !instance_write(stream->instance, "tracing_on", "0");
-    for (size_t i = 0; i < stream->config.n_events; i++) {
-        const struct stream_event *event = &stream->config.events[i];
-        char file[160];
-        snprintf(file, sizeof(file), "events/%s/%s/enable", event->system, event->name);
-        int error = event->present ? instance_write(stream->instance, file, on ? "1" : "0") : 0;
-        if (!error || event->optional || result)
-            continue;
-        snprintf(detail, size, "%s:%s", event->system, event->name);
-        result = error;
-    }
-    if (on && !result) {
-        snprintf(detail, size, "tracing_on");
-        result = instance_write(stream->instance, "tracing_on", "1");
-    }
-    return stopped ? 0 : result;
-}
-
-// The statistics tell the stream's time. False: not a reading, or one that took long.
-static bool clock_compare(struct stream *stream) {
-    uint64_t before = now_ns();
-    const char *text = ring_pipe_stats_text(stream->pipe, 0);
-    if (!text)
-        return false;
-    uint64_t after = now_ns();
-    const char *at = strstr(text, "\nnow ts:");
-    unsigned long long seconds = 0, us = 0;
-    if (!at || sscanf(at + 8, " %llu.%llu", &seconds, &us) != 2)
-        return false;
-    stream_clock_reading(&stream->clock, before, seconds * 1000000 + us, after);
-    return after - before < CLOCK_NEAR_NS;
-}
-
-static void clock_keep(struct stream *stream) {
-    for (int i = 0; i < CLOCK_TRIES && !stream->config.exact_clock && !clock_compare(stream); i++)
-        ;
-}
-
-static int set_up(struct stream *stream, struct collector_run *run, const char **step, char *detail, size_t size) {
-    *step = "making a tracefs instance";
-    atomic_store(&run->waits_for, "a tracefs instance of its own");
-    int error = instance_create(stream->config.name, stream->instance, sizeof(stream->instance));
+static int set_up(struct stream *stream, struct capture_step *failed) {
+    const struct stream_config *config = &stream->config;
+    const struct capture_size size = {0};
+    stream->clock = config->mono ? TRACE_CLOCK_MONO : trace_clock_choose();
+    int error = capture_open(&stream->capture, config, stream->clock.name, &size, failed);
     if (error)
         return error;
-    stream->created = true;
-    const struct ring_pipe_config config = pipe_config(&stream->config, stream->instance);
-    error = read_formats(stream, step, detail, size);
-    atomic_store(&run->waits_for, "its trace buffers");
-    if (!error)
-        error = ring_pipe_open(&config, &stream->pipe, step);
-    atomic_store(&run->waits_for, "the filters of its events");
-    if (!error)
-        error = stream_own_new(&stream->config, stream->instance, &stream->own, step);
-    if (error)
-        return error;
-    clock_keep(stream);
-    *step = "switching on the event";
-    atomic_store(&run->waits_for, "its events to be switched on");
-    return events_switch(stream, true, detail, size);
+    failed->step = "enabling the event";
+    if (config->waits_for)
+        atomic_store(config->waits_for, "its events to be enabled");
+    stream->wanted = (uint32_t)((1ull << config->n_events) - 1);
+    error = capture_switch(&stream->capture, stream->wanted, true, failed);
+    for (size_t i = 0; i < config->n_events && !error; i++)
+        config->events[i].present &= stream->capture.enabled >> i & 1;
+    trace_clock_read(&stream->clock, 0);
+    return error;
 }
 
-static void explain(const struct stream_config *config, int error, const char *step, const char *detail,
-                    struct collector_run *run) {
-    char built_with[80];
-    const struct tracefs_failure failure = {
-        .events = config->what, .error = error, .step = step, .detail = detail, .built_with = built_with};
-    snprintf(built_with, sizeof(built_with), "CONFIG_EVENT_TRACING and its %.40s", detail);
-    tracefs_explain_events(&failure, run->reason, sizeof(run->reason), run->fix, sizeof(run->fix));
+static void explain(const struct stream_config *config, int error, const struct capture_step *failed,
+                    struct stream_failure *out) {
+    char built_with[160];
+    const struct tracefs_failure failure = {.events = config->what,
+                                            .error = error,
+                                            .step = failed->step,
+                                            .detail = failed->detail,
+                                            .built_with = built_with};
+    snprintf(built_with, sizeof(built_with), "CONFIG_EVENT_TRACING and its %.90s", failed->detail);
+    tracefs_explain_events(&failure, out->reason, sizeof(out->reason), out->fix, sizeof(out->fix));
 }
 
-int stream_open(const struct stream_config *config, struct collector_run *run, struct stream **out) {
+int stream_open(const struct stream_config *config, struct stream_failure *failure, struct stream **out) {
     struct stream *stream = xcalloc(1, sizeof(*stream));
-    const char *step = "";
-    char detail[96] = "";
+    struct capture_step failed = {.step = ""};
     *out = NULL;
     stream->config = *config;
-    int error = set_up(stream, run, &step, detail, sizeof(detail));
+    int error = set_up(stream, &failed);
     if (error) {
-        explain(config, error, step, detail, run);
+        explain(config, error, &failed, failure);
         stream_close(stream);
         return error;
     }
-    const struct ring_source source = ring_pipe_source(stream->pipe);
-    const struct collect_options *options = config->options;
-    stream->ring = ring_new(&source);
-    uint32_t budget_pct = options && options->budget_pct ? options->budget_pct : STREAM_BUDGET_PCT;
-    stream_pace_init(&stream->pace, budget_pct / 100.0);
-    // Sampling bounds it; behind others' turns of 50 ms the buffers of a torrent would overflow.
-    run->priority_pct = budget_pct * 5 / 4 < PRIORITY_MOST_PCT ? budget_pct * 5 / 4 : PRIORITY_MOST_PCT;
+    stream_pace_init(&stream->pace, config->budget_pct / 100.0);
     stream->on = true;
     stream->ratio_most = 1;
     stream->mark_ns = stream->window_ns = now_ns();
     stream->random = (uint32_t)stream->mark_ns | 1;
-    run->drain_ms = DRAIN_MS;
+    stream->drain_ms = STREAM_BUSY_MS;
     *out = stream;
     return 0;
 }
@@ -219,53 +103,81 @@ int stream_open(const struct stream_config *config, struct collector_run *run, s
 void stream_close(struct stream *stream) {
     if (!stream)
         return;
-    ring_free(stream->ring);
-    ring_pipe_free(stream->pipe); // open pipes keep the instance busy
-    stream_own_free(stream->own);
-    if (stream->created)
-        instance_remove(stream->instance);
+    stream_grow_end(&stream->grow);
+    capture_close(&stream->capture);
     free(stream);
 }
 
-uint64_t stream_mono(const struct stream *stream, uint64_t ts) {
-    return ts + (uint64_t)stream->clock.offset_ns;
-}
-
-uint64_t stream_time(const struct stream *stream, uint64_t mono_ns) {
-    return mono_ns - (uint64_t)stream->clock.offset_ns;
+const struct trace_clock *stream_clock(const struct stream *stream) {
+    return &stream->clock;
 }
 
 uint32_t stream_cpus(const struct stream *stream) {
-    return ring_pipe_source(stream->pipe).n_cpus;
+    return ring_pipe_source(stream->capture.pipe).n_cpus;
+}
+
+const char *stream_what(const struct stream *stream) {
+    return stream->config.what;
 }
 
 // ---- draining ----
 
-static uint64_t marks_of_loss(const struct stream *stream) {
-    const struct ring_stats *stats = ring_stats(stream->ring);
-    return stats->missed + stats->missed_unknown + stats->damaged;
+static void gap(struct stream *stream, uint64_t until_ns) {
+    if (stream->config.on_gap)
+        stream->config.on_gap(stream->config.ctx, until_ns);
 }
 
-static void gap(struct stream *stream) {
-    if (stream->config.on_gap)
-        stream->config.on_gap(stream->config.ctx);
+static void gap_check(struct stream *stream) {
+    uint64_t marks = capture_marks(&stream->capture);
+    if (__builtin_expect(marks == stream->marks, 1))
+        return;
+    stream->marks = marks;
+    gap(stream, trace_clock_mono(&stream->clock, ring_stats(stream->capture.ring)->gap_ts));
+}
+
+// Before what follows the gap is decoded: two CPUs' runs are long, and this costs nothing.
+static uint64_t on_pair(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
+    struct stream *stream = ctx;
+    gap_check(stream);
+    return stream->config.on_pair(stream->config.ctx, pages, limit);
+}
+
+static uint64_t drain_ring(struct stream *stream, uint64_t until) {
+    const struct stream_config *config = &stream->config;
+    struct ring *ring = stream->capture.ring;
+    uint64_t n = config->on_pair  ? ring_drain_pairs(ring, until, on_pair, stream)
+                 : config->on_run ? ring_drain_runs(ring, until, config->slack_ns, config->on_run, config->ctx)
+                                  : ring_drain(ring, until, config->on_event, config->ctx);
+    gap_check(stream);
+    return n;
 }
 
 // The horizon is from before the call, or events are off: then the threads of ktop that wrote these events are known.
-static uint64_t drain_until(struct stream *stream, uint64_t horizon) {
-    const struct stream_config *config = &stream->config;
-    stream_own_poll(stream->own);
-    uint64_t before = thread_cpu_ns();
-    uint64_t n = config->on_run ? ring_drain_runs(stream->ring, horizon, config->slack_ns, config->on_run, config->ctx)
-                                : ring_drain(stream->ring, horizon, config->on_event, config->ctx);
-    uint64_t marks = marks_of_loss(stream);
-    if (marks != stream->gaps)
-        gap(stream);
-    stream->gaps = marks;
+static uint64_t drain_all(struct stream *stream, uint64_t horizon_ns, uint64_t leave_ns) {
+    struct trace_clock *clock = &stream->clock;
+    struct capture *capture = &stream->capture;
+    bool filters_change = stream_self_poll(capture->self);
+    uint64_t before = stream->config.budget_pct ? thread_cpu_ns() : 0, n = 0;
+    uint64_t reached = ring_reached(capture->ring);
+    if (!trace_clock_read(clock, reached == UINT64_MAX ? 0 : reached)) // all of a slice was read
+        gap(stream, now_ns());
+    if (stream_grow_due(&stream->grow, capture, stream->on, clock, horizon_ns)) {
+        ring_leave(capture->ring, 0);
+        n = drain_ring(stream, stream->grow.cut);
+        stream->lost_of_old += stream_grow_hand_over(&stream->grow, capture);
+        stream->marks = stream->window_lost = 0;
+    }
+    ring_leave(capture->ring, trace_clock_span(clock, leave_ns));
+    uint64_t until = horizon_ns == UINT64_MAX ? UINT64_MAX : trace_clock_time(clock, horizon_ns);
+    n += drain_ring(stream, until);
+    if (stream->pace.ratio == 1 && !filters_change)
+        stream_grow_look(&stream->grow, capture, clock->name);
+    stream->growing |= stream->grow.state == GROW_MAKE || stream->grow.state == GROW_CUT;
+    stream->any = n || ring_reached(capture->ring) < until;
     stream->events += n;
     stream->window_events += n;
     // Without what slices themselves cost: that ends when the sampling does.
-    stream->window_busy_ns += thread_cpu_ns() - before;
+    stream->window_busy_ns += stream->config.budget_pct ? thread_cpu_ns() - before : 0;
     return n;
 }
 
@@ -280,19 +192,19 @@ static void account(struct stream *stream, uint64_t until) {
 
 // When the kernel refuses, it stays as it was, which is what is accounted; the next drain tries again.
 static void switch_to(struct stream *stream, bool on) {
-    char detail[96];
+    struct capture_step failed;
     if (on == stream->on)
         return;
     if (on)
-        gap(stream);
-    int error = events_switch(stream, on, detail, sizeof(detail));
+        gap(stream, now_ns());
+    int error = capture_switch(&stream->capture, on ? stream->wanted : 0, on, &failed);
     account(stream, now_ns());
     if (!error) {
         stream->on = on;
         return;
     }
     if (on)
-        events_switch(stream, false, detail, sizeof(detail)); // not even some of the events
+        capture_switch(&stream->capture, 0, false, &failed); // not even some of the events
     stream->refused++;
     stream->refused_error = -error;
     stream->slice_ns = 0;
@@ -301,6 +213,8 @@ static void switch_to(struct stream *stream, bool on) {
 // Opens and closes slices, when their time has come.
 static uint64_t slices(struct stream *stream) {
     uint64_t now = now_ns(), n = 0;
+    if (stream->grow.state == GROW_CUT && stream->grow.cut) // two instances record: soon it is one
+        return 0;
     if (stream->pace.ratio == 1) {
         switch_to(stream, true);
         stream->slice_ns = stream->next_ns = 0;
@@ -313,8 +227,8 @@ static uint64_t slices(struct stream *stream) {
         switch_to(stream, false);
         if (stream->on)
             return 0;
-        n = drain_until(stream, UINT64_MAX);
-        // Somewhere in the next period, so that nothing periodic keeps step with the slices.
+        n = drain_all(stream, UINT64_MAX, 0);
+        // At a random place of the next period, so that nothing periodic keeps step with the slices.
         stream->random = stream->random * 1664525u + 1013904223u;
         uint64_t begin = stream->next_ns > now ? stream->next_ns : now;
         stream->slice_ns = begin + (stream->random >> 8) % (PERIOD_NS - length + 1);
@@ -328,25 +242,19 @@ static uint64_t slices(struct stream *stream) {
 }
 
 // Within a window as soon as enough has come for all of it.
-static void keep_lists(struct stream *stream, uint64_t now) {
+static void keep_filters(struct stream *stream, uint64_t now) {
     uint64_t length = now - stream->window_ns;
     double per_s = 1e9 * (double)stream->window_events / (double)(length < WINDOW_NS ? WINDOW_NS : length);
     bool sampled = !stream->on || stream->pace.ratio > 1;
-    if (length >= WINDOW_NS || per_s >= STREAM_TORRENT_FROM)
-        stream_own_torrent(stream->own, stream_torrent_window(&stream->torrent, per_s, sampled));
+    if ((length >= WINDOW_NS || per_s >= STREAM_RATE_HIGH) && stream->grow.state == GROW_IDLE)
+        stream_self_rate(stream->capture.self, stream_rate_window(&stream->rate, per_s, sampled));
 }
 
 static void keep_budget(struct stream *stream, uint64_t now) {
-    keep_lists(stream, now);
+    keep_filters(stream, now);
     if (now - stream->window_ns < WINDOW_NS)
         return;
-    uint64_t marks = marks_of_loss(stream), lost = marks - stream->window_lost;
-    uint32_t grown = stream->on ? ring_pipe_grow(stream->pipe, stream->ring) : 0;
-    stream->grown += grown;
-    if (grown) {
-        gap(stream);
-        lost = 0;
-    }
+    uint64_t marks = capture_marks(&stream->capture), lost = stream->growing ? 0 : marks - stream->window_lost;
     double share = (double)stream->window_busy_ns / (double)(now - stream->window_ns);
     stream_pace_window(&stream->pace, share, lost);
     if (stream->pace.ratio > stream->ratio_most)
@@ -356,44 +264,73 @@ static void keep_budget(struct stream *stream, uint64_t now) {
     stream->window_lost = marks;
 }
 
-static uint32_t next_drain_ms(const struct stream *stream, uint64_t events) {
-    uint64_t now = now_ns();
-    uint32_t ms = !stream->on ? UINT32_MAX : events ? DRAIN_MS : DRAIN_IDLE_MS;
-    if (!stream->slice_ns)
-        return stream->on ? ms : DRAIN_IDLE_MS;
-    uint64_t left = stream->slice_ns > now ? (stream->slice_ns - now + NS_PER_MS / 2) / NS_PER_MS : 0;
-    return left < 1 ? 1 : left < ms ? (uint32_t)left : ms;
+uint64_t stream_drain_until(struct stream *stream, uint64_t horizon_ns, uint64_t leave_ns) {
+    return drain_all(stream, horizon_ns, leave_ns);
 }
 
-uint64_t stream_drain(struct stream *stream, struct collector_run *run) {
-    uint64_t before = thread_cpu_ns(), n = 0;
+uint64_t stream_drain(struct stream *stream) {
+    uint64_t n = 0;
     if (stream->on)
-        n = drain_until(stream, stream_time(stream, now_ns() - SETTLE_NS));
+        n = stream_drain_until(stream, now_ns() - STREAM_SETTLE_NS, 0);
     n += slices(stream);
-    stream->busy_ns += thread_cpu_ns() - before;
-    keep_budget(stream, now_ns());
-    run->drain_ms = next_drain_ms(stream, n);
+    if (stream->config.budget_pct)
+        keep_budget(stream, now_ns());
     return n;
+}
+
+uint64_t stream_reached(const struct stream *stream) {
+    return trace_clock_mono(&stream->clock, ring_reached(stream->capture.ring));
+}
+
+// Of a stream that samples: the end of the slice or of the pause.
+static uint32_t slice_ms(const struct stream *stream, uint32_t most_ms) {
+    uint64_t now = now_ns();
+    uint64_t left = stream->slice_ns > now ? (stream->slice_ns - now + NS_PER_MS / 2) / NS_PER_MS : 0;
+    return left < 1 ? 1 : left < most_ms ? (uint32_t)left : most_ms;
+}
+
+// Nothing is recorded that is too young yet.
+static bool is_empty(const struct stream *stream) {
+    struct pollfd fd = {.fd = ring_pipe_poll_fd(stream->capture.pipe), .events = POLLIN};
+    return !stream->any && !ring_holds(stream->capture.ring) && fd.fd >= 0 && poll(&fd, 1, 0) == 0;
+}
+
+uint32_t stream_next_ms(struct stream *stream, uint32_t most_ms) {
+    const struct capture *capture = &stream->capture;
+    bool changes = stream->grow.side.running || stream->grow.state == GROW_CUT || stream_self_poll(capture->self);
+    stream->idle = stream->on && !stream->slice_ns && !changes && is_empty(stream);
+    if (stream->slice_ns || !stream->on)
+        stream->drain_ms = slice_ms(stream, stream->on ? STREAM_BUSY_MS : IDLE_MS);
+    else if (stream->idle)
+        stream->drain_ms = STREAM_IDLE_MS;
+    else if (stream->any)
+        stream->drain_ms = ring_pipe_pace(capture->pipe, capture->ring, stream->drain_ms, STREAM_BUSY_MS, most_ms);
+    else
+        stream->drain_ms = ring_pipe_poll_fd(capture->pipe) < 0 ? IDLE_MS : STREAM_BUSY_MS;
+    return stream->drain_ms;
+}
+
+int stream_poll_fd(const struct stream *stream) {
+    return stream->idle ? ring_pipe_poll_fd(stream->capture.pipe) : -1;
+}
+
+void stream_event_switch(struct stream *stream, size_t event, bool on) {
+    struct capture_step failed;
+    stream->wanted = on ? stream->wanted | 1u << event : stream->wanted & ~(1u << event);
+    if (!stream->on)
+        return;
+    capture_switch(&stream->capture, stream->wanted, true, &failed);
+    if (stream->grow.state == GROW_CUT)
+        capture_switch(&stream->grow.next, stream->wanted, true, &failed);
 }
 
 // ---- frames ----
 
-static uint64_t lost_in_all(struct stream *stream) {
-    struct ring_pipe_stats pipe;
-    ring_pipe_refresh(stream->pipe);
-    ring_pipe_stats(stream->pipe, &pipe);
-    // The kernel's counters and the sub-buffers' marks tell of the same events.
-    uint64_t marked = marks_of_loss(stream), counted = pipe.overrun + pipe.dropped;
-    return marked > counted ? marked : counted;
-}
-
-void stream_frame(struct stream *stream, struct collector_run *run, struct stream_frame *out) {
-    uint64_t lost = lost_in_all(stream), now = now_ns();
-    stream_own_refresh(stream->own);
-    clock_keep(stream);
+void stream_frame(struct stream *stream, struct stream_frame *out) {
+    uint64_t lost = stream->lost_of_old + capture_lost(&stream->capture), now = now_ns();
+    stream_self_refresh(stream->capture.self);
     // What is not drained yet belongs to the next frame.
-    account(stream, stream->on ? now - SETTLE_NS : now);
-    uint64_t length = run->end_ns - run->begin_ns;
+    account(stream, stream->on ? now - STREAM_SETTLE_NS : now);
     *out = (struct stream_frame){
         .events = stream->events,
         .lost = lost - stream->lost_before,
@@ -402,99 +339,37 @@ void stream_frame(struct stream *stream, struct collector_run *run, struct strea
                  : stream->on_ns ? 1 + (double)stream->off_ns / (double)stream->on_ns
                                  : NAN,
         .on_ns = stream->on_ns,
-        .upto_ns = stream->on ? now - SETTLE_NS : stream->mark_ns,
-        .grown = stream->grown,
+        .upto_ns = stream->on ? now - STREAM_SETTLE_NS : stream->mark_ns,
+        .growing = stream->growing,
         .refused = stream->refused,
         .refused_error = stream->refused_error,
-        .cpu_pct = length ? 100.0 * (double)stream->busy_ns / (double)length : 0,
-        .sees_self = !stream_own_excluded(stream->own),
+        .sees_self = stream->config.on_self && !stream->config.with_self && ktop_numbers_differ(),
         .reason_lost = stream->pace.lost,
         .reason_pct = 100 * stream->pace.share,
     };
     stream->lost_before = lost;
-    stream->events = stream->on_ns = stream->off_ns = stream->busy_ns = 0;
-    stream->grown = stream->refused = 0;
+    stream->events = stream->on_ns = stream->off_ns = 0;
+    stream->refused = 0;
+    stream->growing = false;
     stream->ratio_most = stream->pace.ratio;
-}
-
-void stream_note_numbers(const char *by_number, const struct collect_options *options, struct section *out) {
-    static const char fix[] = "run ktop in the first PID namespace (containers: --pid=host)";
-    char text[256];
-    snprintf(text, sizeof(text),
-             "threads have the numbers of the kernel's events, which are not those of this PID namespace: to which "
-             "process they belong is not known, nor %s",
-             by_number);
-    section_note(out, SEVERITY_INFO, "pid", text, fix);
-    if (thread_filters(options))
-        section_note(out, SEVERITY_WARNING, "pid",
-                     "nobody is shown: whom --pid and --user mean is not known among the kernel's events", fix);
-}
-
-void stream_notes(const struct stream *stream, const struct stream_frame *frame, struct section *out) {
-    const char *what = stream->config.what;
-    char text[256];
-    if (frame->ratio > 1) {
-        if (frame->reason_lost)
-            snprintf(text, sizeof(text), "sampled 1:%u: %s came faster than they could be read; counts are " SCALED,
-                     frame->ratio, what);
-        else
-            snprintf(text, sizeof(text), "sampled 1:%u: reading all %s took %.0f %% of a CPU; counts are " SCALED,
-                     frame->ratio, what, frame->reason_pct);
-        section_note(out, SEVERITY_WARNING, NULL, text, "allow more CPU with --budget, or look at one process (--pid)");
-        section_set_state(out, SECTION_DEGRADED);
-    }
-    if (frame->lost) {
-        snprintf(text, sizeof(text), "%llu %s were lost: the kernel's buffer was full before ktop came to it",
-                 (unsigned long long)frame->lost, what);
-        section_note(out, SEVERITY_WARNING, NULL, text, "none: ktop samples when it goes on");
-    }
-    if (frame->refused) {
-        snprintf(text, sizeof(text),
-                 "recording %s could not be switched on or off %u time%s (%s): %.0f %% of the interval is recorded",
-                 what, frame->refused, frame->refused > 1 ? "s" : "", strerror(frame->refused_error),
-                 isnan(frame->scale) ? 0 : 100 / frame->scale);
-        section_note(out, SEVERITY_WARNING, NULL, text, "see the kernel's log (dmesg)");
-        section_set_state(out, SECTION_DEGRADED);
-    }
-    if (frame->grown) {
-        snprintf(text, sizeof(text), "the trace buffers of %u CPUs were enlarged: the kernel recorded no %s meanwhile",
-                 frame->grown, what);
-        section_note(out, SEVERITY_WARNING, NULL, text, "none: it happens when the rate jumps");
-    }
-    if (ktop_numbers_differ())
-        stream_note_numbers(stream->config.by_number, stream->config.options, out);
-    if (frame->sees_self) {
-        snprintf(text, sizeof(text), "ktop's own %s are among these: the kernel could not be told to leave them out",
-                 what);
-        section_note(out, SEVERITY_INFO, NULL, text, NULL);
-    }
 }
 
 // ---- the doctor ----
 
-void stream_check(const struct stream_config *config, const char *capability, struct check_report *report) {
-    struct stream *stream = xcalloc(1, sizeof(*stream));
-    struct collector_run run = {0};
-    struct check check = {.capability = capability};
-    const char *step = "";
-    char detail[96] = "", name[64];
+int stream_try(const struct stream_config *config, struct stream_failure *failure, char *text, size_t size) {
+    char name[64];
+    struct stream *stream;
+    struct stream_config own = *config;
     snprintf(name, sizeof(name), "doctor-%s", config->name);
-    stream->config = *config;
-    stream->config.name = name;
-    int error = set_up(stream, &run, &step, detail, sizeof(detail));
-    check.works = !error;
-    if (error) {
-        explain(config, error, step, detail, &run);
-        memcpy(check.detail, run.reason, sizeof(check.detail));
-        memcpy(check.fix, run.fix, sizeof(check.fix));
-    } else {
-        size_t at = (size_t)snprintf(check.detail, sizeof(check.detail), "clock %s, sub-buffers of %u KiB%s;",
-                                     clock_of(config), ring_pipe_source(stream->pipe).page_size / 1024,
-                                     stream_own_excluded(stream->own) ? "" : ", with ktop's own");
-        for (size_t i = 0; i < config->n_events && at < sizeof(check.detail); i++)
-            if (config->events[i].present)
-                at += (size_t)snprintf(check.detail + at, sizeof(check.detail) - at, " %s", config->events[i].name);
-    }
+    own.name = name;
+    int error = stream_open(&own, failure, &stream);
+    if (error)
+        return error;
+    size_t at = (size_t)snprintf(text, size, "clock %s, sub-buffers of %u KiB;", stream->clock.name,
+                                 ring_pipe_source(stream->capture.pipe).page_size / 1024);
+    for (size_t i = 0; i < config->n_events && at < size; i++)
+        if (config->events[i].present)
+            at += (size_t)snprintf(text + at, size - at, " %s", config->events[i].name);
     stream_close(stream);
-    report->add(report, &check);
+    return 0;
 }

@@ -1,25 +1,32 @@
-// What every collector of kernel events needs around the raw reader: a tracefs instance of its own with its clock and
-// buffers, the formats, filters in the kernel, draining about every 10 ms, counting what was lost, and the budget: when
-// reading costs more CPU than the user allows (--budget), or events were lost, the stream records time slices only, one
-// in 2, 4, ... 32, and says so; counts are then to be scaled. Between slices the events are switched off, not only
-// tracing, so that the traced programs have their peace.
+// A stream of kernel events: what every collector of events needs around the raw reader. It owns a tracefs instance
+// with its clock and buffers, resolves formats, sets filters, drains, and counts losses. It enlarges its buffers
+// without a gap (stream_grow.h). With a CPU budget, it records time slices only, 1:2 to 1:32, while reading costs more
+// than the budget or events are lost; counts must then be scaled. Between slices the events are disabled, not only
+// tracing, so that the traced programs run at full speed.
 //
-// A collector calls stream_open in open, stream_drain in drain, stream_drain, stream_frame and stream_notes in sample,
-// stream_close in close. One thread owns a stream. Kernel document: Documentation/trace/events.rst.
+// A collector calls stream_open in open, stream_drain in drain and sample, stream_frame in sample, stream_close in
+// close. One thread owns a stream. Kernel document: Documentation/trace/events.rst.
 #ifndef COLLECTORS_STREAM_H
 #define COLLECTORS_STREAM_H
 
-#include "collectors/collector.h"
+#include <stdatomic.h>
+
 #include "collectors/kernel/tracefs/format.h"
 #include "collectors/kernel/tracefs/ring.h"
+#include "collectors/kernel/tracefs/trace_clock.h"
 
-#define STREAM_BUDGET_PCT 25 // of one CPU, when the user says nothing
+#define STREAM_EVENTS_MAX 32
+// Events this young wait for the next drain: an event whose writer was interrupted hides the later ones of its CPU, and
+// CPUs are not read at the same moment.
+#define STREAM_SETTLE_NS 5000000ull
+#define STREAM_BUSY_MS 10   // between two drains while there are events
+#define STREAM_IDLE_MS 1000 // and while there are none, where the first event wakes the owner (poll_fd)
 
 struct stream_event {
     const char *system, *name; // of the tracepoint
     bool optional;             // the stream opens without it
     const char *filter;        // in the syntax of its filter file, or NULL
-    bool own_too;              // ktop's own threads' as well: tells the decoder of those that they make
+    bool with_self; // ktop's own threads are recorded as well: for the decoder, which must know their children
     struct format_field *fields;
     size_t n_fields; // names are the caller's, the rest is filled in by stream_open
     bool present;    // filled in by stream_open, like the id
@@ -30,67 +37,81 @@ struct stream_event {
 #define STREAM_THREAD_SLACK_NS 500
 
 struct stream_config {
-    const char *name;            // of the collector, and of the instance
-    const char *what;            // "syscall events": for reasons and notes
-    const char *by_number;       // what /proc is asked for by the events' numbers of threads: for a note
+    const char *name;            // of the instance
+    const char *what;            // "syscall events": for reasons
     struct stream_event *events; // the caller's; must outlive the stream
     size_t n_events;
-    const struct collect_options *options; // may be NULL; must outlive the stream
-    bool exact_clock; // times must be CLOCK_MONOTONIC's; else a cheaper clock of ns, with stream_mono to convert
-    bool only_pids;   // push --pid into the kernel
-    bool with_self;   // ktop's own threads come too: who follows the CPUs must see all of them. The decoder hides them
-    bool torrent;     // millions of events a second may come: large buffers from the start where memory allows
-    // One of the two. Every event in order of time, or runs of a CPU (ring_drain_runs) that overlap by slack_ns: the
-    // second may leave events of ktop's own out of what it says it took.
+    const pid_t *pids; // the kernel records these processes only (n_pids 0: all); must outlive the stream
+    size_t n_pids;
+    bool children;                // and their descendants
+    uint32_t budget_pct;          // of one CPU, for reading; 0: no limit, it never samples
+    uint32_t buffer_kib, max_kib; // per CPU, to begin with and at most: for tests; 0: according to the machine
+    bool mono;                    // the kernel's CLOCK_MONOTONIC instead of the cheapest clock
+    bool with_self;               // ktop's own threads are not filtered: the decoder needs them, or leaves them out
+    bool high_rate; // millions of events a second may come: large buffers from the start where memory allows
+    _Atomic(const char *) *waits_for; // set, while opening waits for the kernel, to what it waits for (static); or NULL
+    // One of the three. Every event in order of time; runs of a CPU (ring_drain_runs) that overlap by slack_ns; or two
+    // CPUs at a time (ring_drain_pairs). The last two may leave ktop's own events out of the number that they return.
+    // Times are of stream_clock.
     ring_event_fn on_event;
     ring_run_fn on_run;
+    ring_pair_fn on_pair;
     uint64_t slack_ns;
-    // Events before it and after it do not belong together: something was lost, or a slice began.
-    void (*on_gap)(void *ctx);
-    // A thread of ktop's own or its guard's: what it does is not to be counted from now on, nor what its children do
-    // (told again and again). With it the kernel need not leave them out, and in a torrent does not: asking that of
-    // every event costs all programs 17 to 54 ns each time. May be NULL.
-    void (*on_own)(void *ctx, pid_t tid);
+    // Events before and after this time do not belong together: events were lost, or a slice begins. May be NULL.
+    void (*on_gap)(void *ctx, uint64_t until_ns);
+    // A thread of ktop or its guard: the decoder must ignore it and its children from now on (called repeatedly). With
+    // it and without with_self the kernel leaves them out too, except at a high event rate: that filter costs every
+    // traced program 17 to 54 ns an event. May be NULL.
+    void (*on_self)(void *ctx, pid_t tid);
     void *ctx;
 };
 
 struct stream;
-// 0, or -errno with run->reason and run->fix; nothing is left in the kernel then. Sets run->drain_ms.
-int stream_open(const struct stream_config *config, struct collector_run *run, struct stream **out);
+struct stream_failure {
+    char reason[256], fix[256];
+};
+// 0, or -errno with the reason and the fix; nothing is left in the kernel then.
+int stream_open(const struct stream_config *config, struct stream_failure *failure, struct stream **out);
 void stream_close(struct stream *stream); // NULL is allowed
-// Hands out what is settled, opens and closes slices, keeps the budget. Sets run->drain_ms. Returns the events.
-uint64_t stream_drain(struct stream *stream, struct collector_run *run);
+
+// Hands out what is settled, opens and closes slices, keeps the budget, enlarges buffers. Returns the events.
+uint64_t stream_drain(struct stream *stream);
+// The same up to that time only, CLOCK_MONOTONIC. leave_ns: see ring_leave.
+uint64_t stream_drain_until(struct stream *stream, uint64_t horizon_ns, uint64_t leave_ns);
+// After a drain: when the next one is due, in ms, and the descriptor that is readable earlier when events come to a
+// stream that had none (-1: none does). most_ms: the longest interval while there are events; the buffers' fill
+// shortens it.
+uint32_t stream_next_ms(struct stream *stream, uint32_t most_ms);
+int stream_poll_fd(const struct stream *stream);
+// CLOCK_MONOTONIC: all events before were handed out.
+uint64_t stream_reached(const struct stream *stream);
+
+// Records that event of the config from now on, or no longer.
+void stream_event_switch(struct stream *stream, size_t event, bool on);
 
 struct stream_frame {
     uint64_t events, lost;
     uint32_t ratio;   // 1: everything was recorded; n: one slice in n (the largest of the frame)
     double scale;     // counts of the frame are to be multiplied by it (1: nothing left out); NAN: nothing was recorded
-    uint64_t on_ns;   // recorded for so long
+    uint64_t on_ns;   // time recorded
     uint64_t upto_ns; // CLOCK_MONOTONIC up to which events were handed out
-    uint32_t grown;   // buffers that were enlarged: the kernel recorded nothing meanwhile
+    bool growing;     // larger buffers were being made: a loss does not say that reading is too slow
     uint32_t refused; // times that the kernel did not switch recording on or off for a slice: then it stayed as it was
     int refused_error;
-    double cpu_pct;       // of one CPU, for reading, in this frame
-    bool sees_self;       // nobody leaves ktop's own threads out: the kernel cannot, and there is no on_own
+    bool sees_self;       // ktop's own threads are recorded: they cannot be named in this PID namespace
     uint64_t reason_lost; // why it samples: events that were lost, or
     double reason_pct;    // the CPU time that reading took
 };
-// Once per frame, in sample, after stream_drain: the figures since the last call. The first call forgets what was
-// before.
-void stream_frame(struct stream *stream, struct collector_run *run, struct stream_frame *out);
-// What a person should know about the frame, as notes; sets SECTION_DEGRADED while it samples.
-void stream_notes(const struct stream *stream, const struct stream_frame *frame, struct section *out);
-// Of a collector whose threads have other numbers than /proc's here: what it does not ask /proc for, therefore.
-void stream_note_numbers(const char *by_number, const struct collect_options *options, struct section *out);
+// Once per frame, after stream_drain: the figures since the last call. The first call forgets what was before.
+void stream_frame(struct stream *stream, struct stream_frame *out);
 
-// CLOCK_MONOTONIC of a time of the stream's clock (exact with exact_clock, else within about 20 us), and back.
-uint64_t stream_mono(const struct stream *stream, uint64_t ts);
-uint64_t stream_time(const struct stream *stream, uint64_t mono_ns);
-
-// CPU numbers are below.
+// Of the events' times. The line bends between drains; the pointer stays good until stream_close.
+const struct trace_clock *stream_clock(const struct stream *stream);
+// CPU IDs are below.
 uint32_t stream_cpus(const struct stream *stream);
+const char *stream_what(const struct stream *stream);
 
-// The line of --doctor: opens it, looks, closes it.
-void stream_check(const struct stream_config *config, const char *capability, struct check_report *report);
+// For --doctor: opens it, describes it in text, closes it. 0, or -errno with the reason and the fix.
+int stream_try(const struct stream_config *config, struct stream_failure *failure, char *text, size_t size);
 
 #endif

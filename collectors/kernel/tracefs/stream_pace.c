@@ -49,11 +49,11 @@ bool stream_pace_window(struct stream_pace *pace, double share, uint64_t lost) {
     return pace->calm >= pace->patience && pace_to(pace, pace->ratio / 2);
 }
 
-bool stream_torrent_window(struct stream_torrent *torrent, double per_s, bool sampled) {
+bool stream_rate_window(struct stream_rate *rate, double per_s, bool sampled) {
     if (sampled)
-        return torrent->on;
-    torrent->calm = torrent->on && per_s < STREAM_TORRENT_UNTIL ? torrent->calm + 1 : 0;
-    if (per_s >= STREAM_TORRENT_FROM || torrent->calm >= STREAM_TORRENT_CALM)
-        torrent->on = per_s >= STREAM_TORRENT_FROM;
-    return torrent->on;
+        return rate->on;
+    rate->calm = rate->on && per_s < STREAM_RATE_CALM ? rate->calm + 1 : 0;
+    if (per_s >= STREAM_RATE_HIGH || rate->calm >= STREAM_RATE_WINDOWS)
+        rate->on = per_s >= STREAM_RATE_HIGH;
+    return rate->on;
 }

@@ -29,17 +29,17 @@ bool stream_pace_window(struct stream_pace *pace, double share, uint64_t lost);
 // 54 ns an event, which is 0.5 to 1.6 % of a CPU at the first limit; an event of ktop's own costs 200 to 230 ns to
 // record, and 6 to read. There the limit is as dear as 25,000 to 70,000 events of ktop's own a second: it makes 6,000
 // beside few tasks, and 95,000 with a table of 10,000.
-#define STREAM_TORRENT_FROM 300000.0
-#define STREAM_TORRENT_UNTIL (STREAM_TORRENT_FROM / 3)
-#define STREAM_TORRENT_CALM 7 // windows in a row below, before it is over: each turn costs the kernel some work
+#define STREAM_RATE_HIGH 300000.0
+#define STREAM_RATE_CALM (STREAM_RATE_HIGH / 3)
+#define STREAM_RATE_WINDOWS 7 // windows in a row below, before it is over: each turn costs the kernel some work
 
-struct stream_torrent {
+struct stream_rate {
     bool on;
     uint32_t calm; // windows in a row
 };
 
 // After a window in which so many events came a second; sampled: not all were recorded, which decides nothing. Returns
 // whether there is a torrent.
-bool stream_torrent_window(struct stream_torrent *torrent, double per_s, bool sampled);
+bool stream_rate_window(struct stream_rate *rate, double per_s, bool sampled);
 
 #endif
