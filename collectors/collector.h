@@ -18,6 +18,14 @@
 
 struct perf_spec;
 
+// What a test forces, from the hidden option --test NAME=VALUE (repeatable); zero: nothing is forced.
+struct test_options {
+    uint32_t buffer_kib;     // per-CPU trace buffers of exactly this size: too small, or never too small
+    bool clock_mono;         // clock=mono: trace events carry CLOCK_MONOTONIC
+    double task_bound_pct;   // cost of the counters of all tasks in % of a CPU, above which only busy ones are counted
+    const char *task_events; // NAME=TYPE:CONFIG,...: perf events in place of the hardware events of those names
+};
+
 // The command line, as far as collectors need it. Fixed before the threads start; live changes are requests.
 struct collect_options {
     bool threads;      // tasks: threads instead of processes
@@ -29,6 +37,7 @@ struct collect_options {
     bool show_self;                 // do not leave ktop's own I/O and syscalls out
     const struct perf_spec *events; // extra: what --event names; NULL: nothing. Belongs to the caller
     uint32_t budget_pct; // of one CPU, that reading one stream of events may take before it samples; 0: the default
+    struct test_options test;
 };
 
 // What every callback gets.

@@ -427,7 +427,7 @@ def crowd():
 def sampled():
     """With a buffer that is too small: the threads that wait for a lock are not seen, and are not told to be none."""
     start(LOAD, "pingpong", "1000000000", "0")
-    ktop = Ktop(0.5, "--budget", "1", env=dict(os.environ, KTOP_TEST_STREAM_BUFFER_KIB="16"))
+    ktop = Ktop(0.5, "--budget", "1", "--test", "buffer_kib=16")
     frame = ktop.until("slices", lambda frame: (frame["series"]["sched_sampled_pct"] or 100) < 100 and frame, 60)
     notes = [n["text"] for n in frame["notes"]] if frame else []
     check(any("who is stuck is not known" in n for n in notes), f"sampled: {notes}")

@@ -30,13 +30,13 @@ def check(ok, what):
 class Ktop:
     """Batch JSON of the pane; its frames are read as they come."""
 
-    def __init__(self, *args, delay="0.5", env=None, quiet=False, only=()):
+    def __init__(self, *args, delay="0.5", quiet=False, only=()):
         """only: PIDs of others that are counted; then ktop's own is among those that are asked for, too."""
         command = [KTOP, "--batch", "--pane", "syscalls", "--format", "json", "-d", delay, *args]
         if only:  # the shell becomes ktop
             command = ["sh", "-c", 'exec "$@" "$$"', "sh", *command, "--children", *(a for pid in only for a in ("--pid", str(pid))), "--pid"]
         self.p = subprocess.Popen(command, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True, env=env)
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
         started.append(self.p.pid)
         undo.append(self.end)
         self.frames = []
@@ -378,7 +378,7 @@ def sampled():
 def small_buffer():
     """A buffer that cannot hold it: what is lost is told, then it samples."""
     load, pids = busy_load()
-    ktop = Ktop("--budget", "100", *pids, quiet=True, env=dict(os.environ, KTOP_TEST_STREAM_BUFFER_KIB="64"))
+    ktop = Ktop("--budget", "100", "--test", "buffer_kib=64", *pids, quiet=True)
     load.go()
     wait_for("loss that is told", 20 * SLOW, lambda: any(f["lost_events"] for f in ktop.frames))
     wait_for("sampling", 20 * SLOW, lambda: any((f["series"]["syscalls_sampled"] or 1) > 1 for f in ktop.frames))

@@ -90,9 +90,10 @@ def stand_ins():
     return f"cycles={tsc},instructions=1:1,cache-misses=1:2", "task-clock,page-faults,msr/tsc/"
 
 
-def ktop(frames, delay, *options, **environment):
-    return subprocess.Popen([KTOP, "--batch", "--pane", "tasks,health", "--format", "json", "-n", str(frames), "-d", str(delay), *options],
-                            stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=dict(os.environ, KTOP_TEST_TASK_EVENTS=stand_ins()[0], **environment))
+def ktop(frames, delay, *options):
+    return subprocess.Popen([KTOP, "--batch", "--pane", "tasks,health", "--format", "json", "-n", str(frames), "-d", str(delay),
+                             "--test", f"task_events={stand_ins()[0]}", *options],
+                            stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
 
 
 def perf_counts(text):
@@ -188,7 +189,7 @@ def frame(p):
 
 def switches_without_end(work):
     """Above the bound only the busiest are counted, each by descriptors of its own; when it is calm all are again."""
-    p = ktop(1000, 0.4, KTOP_TEST_TASK_BOUND_PCT="0.2")
+    p = ktop(1000, 0.4, "--test", "task_bound_pct=0.2")
     load = [subprocess.Popen([work, "3000", "1", "0", "1", "1", "0"]), subprocess.Popen([work, "swap", "30"], start_new_session=True)]
     try:
         until = time.monotonic() + 25 * SLOW

@@ -204,14 +204,13 @@ static void try_open(struct collector_run *run) {
 
 static int pertask_open(struct collector_run *run) {
     struct state *state = xcalloc(1, sizeof(*state));
-    const char *test = getenv("KTOP_TEST_TASK_EVENTS");
+    const struct test_options *test = &run->options->test;
     run->state = state;
     state->events = hardware;
     state->threads = run->options->threads;
-    if (test)
-        test_events(state, test);
-    const char *bound = getenv("KTOP_TEST_TASK_BOUND_PCT"); // for tests of what happens above it
-    state->bound = (bound ? atof(bound) : BOUND_PCT) / 100;
+    if (test->task_events)
+        test_events(state, test->task_events);
+    state->bound = (test->task_bound_pct > 0 ? test->task_bound_pct : BOUND_PCT) / 100;
     columns_resolve(state);
     busy_init(&state->busy, &state->events);
     state->totals.sums = task_sums_new();

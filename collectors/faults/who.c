@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "collectors/faults/maps.h"
+#include "collectors/kernel/proc/self.h"
 #include "collectors/tasks/read.h"
 #include "model/mem.h"
 
@@ -176,7 +177,7 @@ static bool process_wanted(struct faults_who *who, pid_t pid) {
     struct task_stat task;
     struct stat st;
     char path[16];
-    if (pid <= 0 || (!options->show_self && pid == getpid()))
+    if (pid <= 0 || (!options->show_self && self_process(pid)))
         return false;
     snprintf(path, sizeof(path), "%d", (int)pid);
     if (options->has_user && (fstatat(who->proc.fd, path, &st, 0) || st.st_uid != options->user))

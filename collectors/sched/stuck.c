@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectors/kernel/tracefs/sweep.h"
+#include "collectors/kernel/proc/self.h"
 #include "collectors/sched/fill.h"
 #include "model/mem.h"
 
@@ -26,7 +26,7 @@ static uint64_t age_of(const struct sched_fill *fill, const struct sched_task *t
 // Whom the user does not want to see as the cause of anything: ktop itself.
 static bool is_own(const struct sched_fill *fill, uint32_t slot) {
     const struct sched_person *person = sched_who_of(fill->who, fill->machine, slot);
-    return !person->wanted && person->pid == ktop_id_self()->pid;
+    return !person->wanted && self_process(person->pid);
 }
 
 // The two tasks that ran most on a CPU in the interval, of all and of the real-time ones: one of them may be the one

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "collectors/kernel/proc/self.h"
 #include "collectors/kernel/proc/thread_status.h"
-#include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/syscalls/names.h"
 #include "model/live.h"
 #include "model/mem.h"
@@ -23,7 +23,6 @@ enum urgency { URGENT_NOT, URGENT_SHORT, URGENT_LONG, URGENT_RUNS, URGENT_QUEUED
 struct sched_who {
     const char *proc; // NULL: the events' numbers are not its
     const struct collect_options *options;
-    int32_t self; // ktop's own process
     struct sched_look *look;
     struct sched_person *persons;
     uint32_t capacity;
@@ -36,7 +35,6 @@ struct sched_who *sched_who_new(const char *proc, const struct collect_options *
     struct sched_who *who = xcalloc(1, sizeof(*who));
     who->proc = proc;
     who->options = options;
-    who->self = ktop_id_self()->pid;
     who->look = look;
     who->told = xcalloc(SCHED_ASKS_MAX, sizeof(*who->told));
     return who;
@@ -103,7 +101,7 @@ uint32_t sched_who_drop(struct sched_who *who, uint32_t slot) {
 // ---- processes ----
 
 static bool is_own(const struct sched_who *who, int32_t pid) {
-    return pid == who->self && !(who->options && who->options->show_self);
+    return self_process(pid) && !(who->options && who->options->show_self);
 }
 
 static void look_up(const struct sched_who *who, struct sched_person *person, int32_t tid) {

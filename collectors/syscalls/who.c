@@ -9,10 +9,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "collectors/kernel/proc/self.h"
 #include "collectors/kernel/proc/thread_status.h"
 #include "collectors/kernel/tracefs/format.h"
-#include "collectors/kernel/tracefs/guard.h"
-#include "collectors/kernel/tracefs/sweep.h"
 #include "model/mem.h"
 
 bool syscalls_who_filters(const struct syscalls_who *who) {
@@ -20,8 +19,7 @@ bool syscalls_who_filters(const struct syscalls_who *who) {
 }
 
 static bool is_wanted(const struct syscalls_who *who, const struct thread_status *status) {
-    if (who->options && !who->options->show_self &&
-        (status->pid == ktop_id_self()->pid || status->pid == guard_process()))
+    if (who->options && !who->options->show_self && self_process(status->pid))
         return false;
     return thread_wanted(who->proc, who->options, status);
 }
