@@ -496,7 +496,7 @@ static void own_sources(void **state) {
     for (uint64_t number = 1; number < 3; number++) {
         struct section *lossy = section_new("block", number * SECOND, (number + 1) * SECOND);
         section_events(lossy, 900, 100);
-        struct section *none = section_new("counters", 0, 0);
+        struct section *none = section_new("cpu_counters", 0, 0);
         section_set_state(none, SECTION_UNAVAILABLE);
         section_note(none, SEVERITY_INFO, NULL, "no hardware PMU", NULL);
         struct frame *frame = forge_frame(number, lossy);
@@ -511,7 +511,7 @@ static void own_sources(void **state) {
             expect(read_findings(section, "collector_stale"), "info", "kernel",
                    "the tasks collector does not answer: what it shows is 2.0 s old");
             expect(read_findings(section, "collector_unavailable"), "info", "kernel",
-                   "the counters collector cannot work here: no hardware PMU");
+                   "the cpu_counters collector cannot work here: no hardware PMU");
             assert_string_equal(read_findings(section, NULL).kind, "lost_events"); // the worst first
         }
         section_unref(section);

@@ -18,7 +18,7 @@ struct scene {
 
 static const struct frame *forge(uint64_t number, const struct scene *scene) {
     struct frame *frame = forge_frame(number);
-    struct section *system = forge_section("system", number), *counters = forge_section("counters", number),
+    struct section *system = forge_section("system", number), *counters = forge_section("cpu_counters", number),
                    *tasks = forge_section("tasks", number);
     char row[256];
     snprintf(row, sizeof(row), "cpus_online=%d|cpu_idle_pct=%g|cpu_iowait_pct=0|procs_running=1", scene->n,
@@ -39,7 +39,7 @@ static const struct frame *forge(uint64_t number, const struct scene *scene) {
     }
     if (scene->ipc > 0) {
         snprintf(row, sizeof(row), "ipc=%g|cache_mpki=%g", scene->ipc, scene->mpki);
-        add_series(counters, "counters", row);
+        add_series(counters, "cpu_counters", row);
     }
     if (scene->task) {
         snprintf(row, sizeof(row), "pid=77|tid=77|ppid=1|comm=%s|state=R|cpu_pct=%g|system_pct=0", scene->task,

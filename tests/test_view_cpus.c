@@ -60,7 +60,7 @@ static double busy_of(int cpu, uint64_t number, int n) {
 
 static const struct frame *many(uint64_t number, int n) {
     struct frame *frame = forge_frame(number);
-    struct section *system = forge_section("system", number), *counters = forge_section("counters", number);
+    struct section *system = forge_section("system", number), *counters = forge_section("cpu_counters", number);
     struct table_builder *cpus = table_builder_new(def_of("cpus")), *counts = table_builder_new(def_of("cpu_counters"));
     for (int cpu = 0; cpu < n; cpu++) {
         char row[256];

@@ -185,16 +185,16 @@ static const struct series_def series[] = {
 };
 
 struct state {
-    struct counters counters;
+    struct cpu_counters counters;
     struct table_builder *rows;
     uint32_t *slots; // by CPU; valid for the ones online
     const struct text *words[N_BOUND];
 };
 
-static int counters_collector_open(struct collector_run *run) {
+static int collector_open(struct collector_run *run) {
     struct state *state = xcalloc(1, sizeof *state);
     run->state = state;
-    int error = counters_open(&state->counters);
+    int error = cpu_counters_open(&state->counters);
     if (error) {
         perf_explain(error, false, run->reason, sizeof run->reason, run->fix, sizeof run->fix);
         return error;
@@ -206,12 +206,12 @@ static int counters_collector_open(struct collector_run *run) {
     return 0;
 }
 
-static void counters_collector_close(struct collector_run *run) {
+static void collector_close(struct collector_run *run) {
     struct state *state = run->state;
     run->state = NULL;
     if (!state)
         return;
-    counters_close(&state->counters);
+    cpu_counters_close(&state->counters);
     if (state->rows)
         table_builder_free(state->rows);
     for (unsigned i = 0; i < N_BOUND; i++)
@@ -221,10 +221,10 @@ static void counters_collector_close(struct collector_run *run) {
 }
 
 static void row_fill(struct state *state, int number) {
-    const struct counters *counters = &state->counters;
-    const struct cpu_counters *cpu = &counters->cpus[number];
+    const struct cpu_counters *counters = &state->counters;
+    const struct counter_cpu *cpu = &counters->cpus[number];
     struct cpu_derived derived;
-    counters_derive(cpu, &derived);
+    cpu_counters_derive(cpu, &derived);
     const double values[N_COLUMNS] = {
         [CPU] = number,
         [IPC] = derived.ipc,
@@ -254,15 +254,15 @@ static void row_fill(struct state *state, int number) {
     for (uint16_t i = 0; i < N_COLUMNS; i++)
         if (columns[i].type == COLUMN_NUMBER)
             table_builder_set_num(state->rows, state->slots[number], i, values[i]);
-    const struct text *word = state->words[counters_bound(&derived, counters->facts.last_level)];
+    const struct text *word = state->words[cpu_counters_bound(&derived, counters->facts.last_level)];
     table_builder_set_text(state->rows, state->slots[number], BOUND, word ? text_ref(word) : NULL);
 }
 
-static int counters_collector_sample(struct collector_run *run, struct section *out) {
+static int collector_sample(struct collector_run *run, struct section *out) {
     struct state *state = run->state;
-    struct counters *counters = &state->counters;
+    struct cpu_counters *counters = &state->counters;
     section_set_state(out, SECTION_OK);
-    counters_read(counters);
+    cpu_counters_read(counters);
     if (counters->set.changed) { // in the order of CPUs, so from the start
         counters->set.changed = false;
         table_builder_clear(state->rows);
@@ -274,26 +274,26 @@ static int counters_collector_sample(struct collector_run *run, struct section *
         if (counters->cpus[cpu].online)
             row_fill(state, cpu);
     section_table(out, table_builder_seal(state->rows));
-    section_series(out, &series[0], counters_ratio_all(counters, INSTRUCTIONS, CYCLES));
-    section_series(out, &series[1], 100 * counters_ratio_all(counters, CACHE_MISSES, CACHE_REFERENCES));
-    section_series(out, &series[2], 1000 * counters_ratio_all(counters, CACHE_MISSES, INSTRUCTIONS));
-    section_series(out, &series[3], 100 * counters_ratio_all(counters, BRANCH_MISSES, BRANCHES));
-    counters_notes(counters, out);
+    section_series(out, &series[0], cpu_counters_ratio_all(counters, INSTRUCTIONS, CYCLES));
+    section_series(out, &series[1], 100 * cpu_counters_ratio_all(counters, CACHE_MISSES, CACHE_REFERENCES));
+    section_series(out, &series[2], 1000 * cpu_counters_ratio_all(counters, CACHE_MISSES, INSTRUCTIONS));
+    section_series(out, &series[3], 100 * cpu_counters_ratio_all(counters, BRANCH_MISSES, BRANCHES));
+    cpu_counters_notes(counters, out);
     return 0;
 }
 
 static const struct table_def *const tables[] = {&cpu_table, NULL};
 
-const struct collector collector_counters = {
-    .name = "counters",
+const struct collector collector_cpu_counters = {
+    .name = "cpu_counters",
     .help = "Performance counters of each CPU through perf_event_open, hardware and software: two reads per CPU and "
             "frame.",
     .always = true,
     .series = series,
     .n_series = sizeof series / sizeof *series,
     .tables = tables,
-    .open = counters_collector_open,
-    .sample = counters_collector_sample,
-    .close = counters_collector_close,
-    .check = counters_check,
+    .open = collector_open,
+    .sample = collector_sample,
+    .close = collector_close,
+    .check = cpu_counters_check,
 };

@@ -20,13 +20,13 @@ static size_t text_add(char *out, size_t size, size_t at, const char *text) {
     return n < 0 ? at : at + (size_t)n < size ? at + (size_t)n : size - 1;
 }
 
-static bool concerns(const struct cpu_counters *cpu, unsigned event, enum counter_state state) {
+static bool concerns(const struct counter_cpu *cpu, unsigned event, enum counter_state state) {
     return cpu->online && cpu->state[event] == state;
 }
 
 // "0-3,8": the CPUs on which the event is in that state. "" when it is so on all of them, and on none: *n.
-static void cpus_text(const struct counters *counters, unsigned event, enum counter_state state, char out[LIST_SIZE],
-                      int *n) {
+static void cpus_text(const struct cpu_counters *counters, unsigned event, enum counter_state state,
+                      char out[LIST_SIZE], int *n) {
     int online = 0;
     size_t at = 0;
     *n = 0;
@@ -53,7 +53,7 @@ static void cpus_text(const struct counters *counters, unsigned event, enum coun
 }
 
 // "branches, slots on CPUs 8-15": the events from..below `to` in that state. Returns how many.
-static int names_text(const struct counters *counters, enum counter_state state, unsigned from, unsigned to,
+static int names_text(const struct cpu_counters *counters, enum counter_state state, unsigned from, unsigned to,
                       char out[NAMES_SIZE]) {
     size_t at = strlen(out);
     int found = 0;
@@ -74,7 +74,7 @@ static int names_text(const struct counters *counters, enum counter_state state,
     return found;
 }
 
-static void missing_note(const struct counters *counters, struct section *out) {
+static void missing_note(const struct cpu_counters *counters, struct section *out) {
     char names[NAMES_SIZE] = "", text[NAMES_SIZE + 64];
     int basic = names_text(counters, COUNTER_MISSING, CYCLES, N_BASIC, names);
     names_text(counters, COUNTER_MISSING, N_BASIC, N_GENERIC, names);
@@ -93,7 +93,7 @@ static void missing_note(const struct counters *counters, struct section *out) {
         section_set_state(out, SECTION_DEGRADED);
 }
 
-static void zero_note(const struct counters *counters, struct section *out) {
+static void zero_note(const struct cpu_counters *counters, struct section *out) {
     char names[NAMES_SIZE] = "", text[NAMES_SIZE + 64];
     int basic = names_text(counters, COUNTER_ZERO, CYCLES, N_BASIC, names);
     int all = basic + names_text(counters, COUNTER_ZERO, N_BASIC, N_HARDWARE, names);
@@ -106,7 +106,7 @@ static void zero_note(const struct counters *counters, struct section *out) {
         section_set_state(out, SECTION_DEGRADED);
 }
 
-static void starved_note(const struct counters *counters, struct section *out) {
+static void starved_note(const struct cpu_counters *counters, struct section *out) {
     char names[NAMES_SIZE] = "", text[NAMES_SIZE + 96];
     const char *who = counters->watchdog ? "the NMI watchdog keeps a hardware counter for itself"
                                          : "somebody else holds hardware counters";
@@ -121,14 +121,14 @@ static void starved_note(const struct counters *counters, struct section *out) {
     }
 }
 
-static void no_hardware_note(const struct counters *counters, struct section *out) {
+static void no_hardware_note(const struct cpu_counters *counters, struct section *out) {
     char reason[256], fix[256];
     int error = -ENODEV;
     for (int cpu = counters->n_cpus; cpu-- > 0;)
         if (counters->cpus[cpu].online)
             error = counters->cpus[cpu].missing[CYCLES];
     perf_explain(error, true, reason, sizeof reason, fix, sizeof fix);
-    if (error == -EBUSY && counters_watchdog()) {
+    if (error == -EBUSY && cpu_counters_watchdog()) {
         snprintf(reason, sizeof reason, "the NMI watchdog keeps the hardware counter for itself");
         snprintf(fix, sizeof fix, "%s", watchdog_fix);
     }
@@ -136,7 +136,7 @@ static void no_hardware_note(const struct counters *counters, struct section *ou
     section_set_state(out, SECTION_DEGRADED);
 }
 
-void counters_notes(const struct counters *counters, struct section *out) {
+void cpu_counters_notes(const struct cpu_counters *counters, struct section *out) {
     if (!counters->has_hardware) {
         no_hardware_note(counters, out);
         return;
@@ -190,7 +190,7 @@ static void check_hardware(struct check_report *report) {
     if (!works && error)
         perf_explain(error, true, check.detail, sizeof check.detail, check.fix, sizeof check.fix);
     else if (!works)
-        snprintf(check.fix, sizeof check.fix, "%s", counters_watchdog() ? watchdog_fix : holder_fix);
+        snprintf(check.fix, sizeof check.fix, "%s", cpu_counters_watchdog() ? watchdog_fix : holder_fix);
     report->add(report, &check);
 }
 
@@ -201,8 +201,8 @@ static void check_more(struct check_report *report) {
     int cpu = sched_getcpu(), works = 0;
     size_t at = 0;
     cpu = cpu < 0 ? 0 : cpu;
-    counters_facts_load(&facts, cpu + 1);
-    const struct counter_kind *kind = &facts.kinds[counters_kind_of(&facts, cpu)];
+    cpu_counters_facts_load(&facts, cpu + 1);
+    const struct counter_kind *kind = &facts.kinds[cpu_counters_kind_of(&facts, cpu)];
     static const uint8_t events[] = {STALLED_FRONTEND, STALLED_BACKEND, TOPDOWN_RETIRING, REF_CYCLES, APERF};
     for (unsigned i = 0; i < sizeof events; i++) {
         unsigned event = events[i], leader = event == TOPDOWN_RETIRING && kind->has[SLOTS] ? SLOTS : event;
@@ -216,7 +216,7 @@ static void check_more(struct check_report *report) {
                                                          : hardware_events[event].name,
                                fd < 0 ? " (missing)" : "");
     }
-    counters_facts_free(&facts);
+    cpu_counters_facts_free(&facts);
     check.works = works > 0;
     if (!works)
         snprintf(check.fix, sizeof check.fix,
@@ -224,7 +224,7 @@ static void check_more(struct check_report *report) {
     report->add(report, &check);
 }
 
-void counters_check(struct check_report *report) {
+void cpu_counters_check(struct check_report *report) {
     check_hardware(report);
     check_more(report);
     struct check check = {.capability = "software counters of whole CPUs"};

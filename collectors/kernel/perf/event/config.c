@@ -161,7 +161,7 @@ static int build(struct parse *parse, const struct pmu *pmu, const struct terms 
 }
 
 static void event_add(struct parse *parse, const struct pmu *pmu, const struct built *built, const char *name) {
-    struct perf_spec_event *event = parse_add(parse, pmu->type, built->attr.config, built->name ? built->name : name);
+    struct perf_parsed_event *event = parse_add(parse, pmu->type, built->attr.config, built->name ? built->name : name);
     event->attr.config1 = built->attr.config1;
     event->attr.config2 = built->attr.config2;
     event->uncore = pmu->uncore;

@@ -86,7 +86,7 @@ static int generic_add(struct parse *parse, const char *whole, const char *word,
         char *name = NULL;
         if (n && asprintf(&name, "%s/%s/%s", hybrid[i]->name, given ? given : word, given ? "" : modifiers) < 0)
             abort();
-        struct perf_spec_event *event = parse_add(parse, attr->type, attr->config, n ? name : given ? given : whole);
+        struct perf_parsed_event *event = parse_add(parse, attr->type, attr->config, n ? name : given ? given : whole);
         event->attr.config1 = attr->config1;
         event->attr.config2 = attr->config2;
         if (attr->type == PERF_TYPE_SOFTWARE && attr->config <= PERF_COUNT_SW_TASK_CLOCK)

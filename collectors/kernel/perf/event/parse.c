@@ -22,20 +22,20 @@ int parse_wrong(struct parse *parse, const char *format, ...) {
     if (*parse->error)
         return -EINVAL;
     va_start(args, format);
-    vsnprintf(parse->error, PERF_SPEC_ERROR, format, args);
+    vsnprintf(parse->error, PERF_EVENT_ERROR, format, args);
     va_end(args);
     return -EINVAL;
 }
 
-const char *parse_devices(const struct perf_spec_roots *roots) {
+const char *parse_devices(const struct perf_event_roots *roots) {
     return roots->devices ? roots->devices : "/sys/bus/event_source/devices";
 }
 
-struct perf_spec_event *parse_add(struct parse *parse, uint32_t type, uint64_t config, const char *name) {
-    struct perf_spec *spec = parse->spec;
+struct perf_parsed_event *parse_add(struct parse *parse, uint32_t type, uint64_t config, const char *name) {
+    struct perf_event_list *spec = parse->spec;
     spec->events = xrealloc(spec->events, (spec->n + 1) * sizeof *spec->events);
-    struct perf_spec_event *event = &spec->events[spec->n++];
-    *event = (struct perf_spec_event){
+    struct perf_parsed_event *event = &spec->events[spec->n++];
+    *event = (struct perf_parsed_event){
         .attr = {.size = sizeof event->attr, .type = type, .config = config, .exclude_guest = 1},
         .name = xstrdup(name),
         .scale = 1,
@@ -44,25 +44,25 @@ struct perf_spec_event *parse_add(struct parse *parse, uint32_t type, uint64_t c
     return event;
 }
 
-static void event_free(struct perf_spec_event *event) {
+static void event_free(struct perf_parsed_event *event) {
     free(event->name);
     free(event->unit);
     free(event->cpus);
     free(event->target);
 }
 
-void perf_spec_free(struct perf_spec *spec) {
+void perf_event_list_free(struct perf_event_list *spec) {
     for (size_t i = 0; i < spec->n; i++)
         event_free(&spec->events[i]);
     free(spec->events);
-    *spec = (struct perf_spec){0};
+    *spec = (struct perf_event_list){0};
 }
 
 // ---- modifiers ----
 
 // The first of u, k and h leaves the other two out, as the first of G and H does. Guests are left out with u and p
 // only, as perf does it (and by default, without any modifier).
-static void modifier_apply(struct perf_spec_event *event, char letter, bool *privileges) {
+static void modifier_apply(struct perf_parsed_event *event, char letter, bool *privileges) {
     struct perf_event_attr *attr = &event->attr;
     if (strchr("ukh", letter) && !*privileges) {
         *privileges = true;
@@ -127,7 +127,7 @@ int parse_modifiers(struct parse *parse, const char *of, const char *letters, si
     for (const char *p = letters; *p; p++)
         precise += *p == 'p';
     for (size_t i = first; i < parse->spec->n; i++) {
-        struct perf_spec_event *event = &parse->spec->events[i];
+        struct perf_parsed_event *event = &parse->spec->events[i];
         struct perf_event_attr *attr = &event->attr;
         // An event's own modifiers come first; a group's add to them.
         bool privileges = attr->exclude_user || attr->exclude_kernel || attr->exclude_hv;
@@ -253,9 +253,9 @@ static int list(struct parse *parse, const char *text) {
     }
 }
 
-int perf_spec_parse(struct perf_spec *spec, const char *text, const struct perf_spec_roots *roots,
-                    char error[PERF_SPEC_ERROR]) {
-    static const struct perf_spec_roots machine = {0};
+int perf_event_parse(struct perf_event_list *spec, const char *text, const struct perf_event_roots *roots,
+                     char error[PERF_EVENT_ERROR]) {
+    static const struct perf_event_roots machine = {0};
     struct parse parse = {.spec = spec, .roots = roots ? roots : &machine, .error = error};
     size_t n = spec->n;
     unsigned n_groups = spec->n_groups;
@@ -269,7 +269,7 @@ int perf_spec_parse(struct perf_spec *spec, const char *text, const struct perf_
 
 // ---- opening ----
 
-int perf_spec_open(const struct perf_spec_event *event, uint64_t read_format, int pid, int cpu, int group_fd) {
+int perf_parsed_open(const struct perf_parsed_event *event, uint64_t read_format, int pid, int cpu, int group_fd) {
     struct perf_event_attr attr = event->attr;
     attr.read_format = read_format;
     if (group_fd >= 0) // only a leader may have these
@@ -277,7 +277,7 @@ int perf_spec_open(const struct perf_spec_event *event, uint64_t read_format, in
     return perf_open_attr(&attr, pid, cpu, group_fd);
 }
 
-const char *perf_spec_refusal(int error) {
+const char *perf_event_refusal(int error) {
     switch (-error) {
     case ENOENT:
     case ENODEV:
@@ -296,7 +296,7 @@ const char *perf_spec_refusal(int error) {
     }
 }
 
-bool perf_spec_on_cpu(const struct perf_spec_event *event, int cpu) {
+bool perf_parsed_on_cpu(const struct perf_parsed_event *event, int cpu) {
     bool set[CPUS_MAX] = {false};
     if (!event->cpus)
         return true;

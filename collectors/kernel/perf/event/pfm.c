@@ -43,7 +43,7 @@ int pfm_event(struct parse *parse, const char *text) {
     }
     attr.size = sizeof attr;
     attr.disabled = attr.inherit = attr.enable_on_exec = 0;
-    struct perf_spec_event *event = parse_add(parse, attr.type, attr.config, text);
+    struct perf_parsed_event *event = parse_add(parse, attr.type, attr.config, text);
     event->attr = attr;
     return 1;
 }

@@ -102,7 +102,7 @@ static int probe_add(struct parse *parse, const char *whole, const char *pmu_nam
     } else {
         pmu_details(parse->roots, &pmus.items[0]);
         const struct pmu_format *format = pmu_format_find(&pmus.items[0], "retprobe");
-        struct perf_spec_event *event =
+        struct perf_parsed_event *event =
             parse_add(parse, pmus.items[0].type, at_return ? format ? format->bits : 1 : 0, whole);
         event->target = xstrdup(target);
         event->attr.config1 = (uint64_t)(uintptr_t)event->target;

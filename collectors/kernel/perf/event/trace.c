@@ -13,7 +13,7 @@
 #include "collectors/kernel/tracefs/tracefs.h"
 #include "model/mem.h"
 
-static const char *trace_root(const struct perf_spec_roots *roots, const char **reason, const char **fix) {
+static const char *trace_root(const struct perf_event_roots *roots, const char **reason, const char **fix) {
     return roots->tracefs ? roots->tracefs : tracefs_where(reason, fix);
 }
 
@@ -121,7 +121,7 @@ static int name_give(void *context, const char *system, const char *event) {
     return 1;
 }
 
-int trace_names(const struct perf_spec_roots *roots, void (*each)(void *context, const char *name), void *context,
+int trace_names(const struct perf_event_roots *roots, void (*each)(void *context, const char *name), void *context,
                 const char **reason) {
     const char *fix = "", *root = trace_root(roots, reason, &fix);
     struct naming naming = {root, each, context};
@@ -178,7 +178,7 @@ int breakpoint_event(struct parse *parse, const char *text, const char **modifie
     if (*p && *p != ':')
         return parse_wrong(parse, "'%s' in '%s' is neither an access (r, w, x) nor a modifier after a colon", p, text);
     *modifiers = *p ? p + 1 : p;
-    struct perf_spec_event *event = parse_add(parse, PERF_TYPE_BREAKPOINT, 0, text);
+    struct perf_parsed_event *event = parse_add(parse, PERF_TYPE_BREAKPOINT, 0, text);
     event->attr.bp_addr = address;
     event->attr.bp_type = type ? type : HW_BREAKPOINT_RW;
     // As perf has it: code is as long as a pointer, data four bytes.
