@@ -7,18 +7,13 @@ import sys
 import time
 
 import tracing
+from ktop import KTOP, skip
 from terminal import Terminal
 
-KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
 SUMS = ("cpu_pct", "user_pct", "system_pct", "run_queue_us", "context_switches_per_s", "minor_faults_per_s", "major_faults_per_s",
         "read_bytes_per_s", "write_bytes_per_s", "rss_kib")
 COUNTERS = ("cycles_per_s", "instructions_per_s", "cache_misses_per_s", "branch_misses_per_s")
 NAME = f"ktop-test-{os.getpid()}"
-
-
-def skip(reason):
-    print(reason)
-    sys.exit(77)
 
 
 def mounts():
