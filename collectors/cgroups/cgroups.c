@@ -2,6 +2,7 @@
 // Runs only while a pane shows it: a machine may have thousands of groups. What their tasks use together is not read
 // here: model/groups.c sums it.
 #include "collectors/cgroups/rows.h"
+#include "model/clock.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -142,7 +143,7 @@ static void group_write(struct table_builder *builder, const struct cgroup *grou
 
 static void group_sample(struct cgroups_rows *rows, struct cgroup *group) {
     struct cgroup_counts now;
-    uint64_t ns = cgroup_clock_ns();
+    uint64_t ns = now_ns();
     cgroup_read(&rows->cgroups, group, &now);
     if (cgroups_rows_add(rows, group))
         group->counts = (struct cgroup_counts){PROC_MISSING, PROC_MISSING, PROC_MISSING, PROC_MISSING, PROC_MISSING,

@@ -75,7 +75,6 @@ void cgroups_list_due(struct cgroups *cgroups, uint64_t share, cgroup_fn *gone, 
 double cgroup_throttled_pct(const struct cgroup_counts *before, const struct cgroup_counts *now);
 struct cgroup_stops cgroup_stops_between(const struct cgroup_counts *before, const struct cgroup_counts *now,
                                          double seconds);
-uint64_t cgroup_clock_ns(void); // CLOCK_MONOTONIC
 void cgroup_read(struct cgroups *cgroups, const struct cgroup *group, struct cgroup_counts *out);
 void cgroup_read_limits(struct cgroups *cgroups, const struct cgroup *group, struct cgroup_limits *out);
 // One or two small files each: usage_us and the throttling, as far as cpu.stat has it; the limit on CPU time, NAN:

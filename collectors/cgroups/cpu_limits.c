@@ -5,6 +5,7 @@
 
 #include "collectors/cgroups/limited.h"
 #include "collectors/cgroups/rows.h"
+#include "model/clock.h"
 
 #define READ_MAX 100   // groups that are read in one frame; the others have their turn in the next
 #define LIST_SHARE 200 // of the time it takes to look which groups have a limit
@@ -69,7 +70,7 @@ static void group_limit(void *context, struct cgroup *group) {
 static void group_sample(struct cgroups_rows *rows, struct cgroup *group) {
     struct cgroup_counts now, *before = &group->counts;
     struct table_builder *builder = rows->builder;
-    uint64_t ns = cgroup_clock_ns();
+    uint64_t ns = now_ns();
     double seconds = (double)(ns - group->read_ns) / 1e9, processes = NAN, pid = NAN;
     cgroup_read_throttling(&rows->cgroups, group, &now);
     if (cgroups_rows_add(rows, group))

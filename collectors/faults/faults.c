@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "collectors/collector.h"
 #include "collectors/faults/who.h"
 #include "collectors/kernel/perf/perf.h"
+#include "model/clock.h"
 #include "model/mem.h"
 
 #define DRAIN_MS 100 // a process that ends sooner after its faults has no mappings any more
@@ -113,11 +113,8 @@ static void exec_take(void *context, pid_t pid, const char *comm, size_t length)
 
 static void faults_drain(struct collector_run *run) {
     struct state *state = run->state;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
     struct faults_handler handler = {fault_take, exec_take, state};
-    state->lost +=
-        faults_ring_drain(state->ring, (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec, &handler);
+    state->lost += faults_ring_drain(state->ring, now_ns(), &handler);
     faults_who_settle(state->who);
 }
 

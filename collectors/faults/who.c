@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collectors/faults/maps.h"
 #include "collectors/kernel/proc/self.h"
 #include "collectors/tasks/read.h"
+#include "model/clock.h"
 #include "model/mem.h"
 
 #define PENDING_MAX 8192
@@ -63,12 +63,6 @@ struct faults_who {
     struct process **table; // open addressing, a power of two, at most half full
     size_t capacity, count;
 };
-
-static uint64_t clock_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
 
 struct faults_who *faults_who_new(const char *proc_path, const struct collect_options *options) {
     struct faults_who *who = xcalloc(1, sizeof(*who));
@@ -201,7 +195,7 @@ static bool older(const struct process *process, uint64_t now_ns, uint64_t least
 
 static void maps_read(struct faults_who *who, struct process *process) {
     char path[32];
-    uint64_t begin = clock_ns();
+    uint64_t begin = now_ns();
     snprintf(path, sizeof(path), "%d/maps", (int)process->pid);
     int fd = openat(who->proc.fd, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -209,7 +203,7 @@ static void maps_read(struct faults_who *who, struct process *process) {
     struct fault_maps fresh = {0};
     int rc = fault_maps_read(&fresh, fd, MAPS_MOST);
     close(fd);
-    process->read_ns = clock_ns();
+    process->read_ns = now_ns();
     process->cost_ns = process->read_ns - begin;
     if (rc || !fresh.count) { // it ends just now
         fault_maps_free(&fresh);
@@ -242,13 +236,13 @@ static void process_look(struct faults_who *who, struct process *process) {
         process->start = task.start;
         comm_set(process, task.comm, task.comm_len);
     }
-    if (older(process, clock_ns(), LIFETIME_NS))
+    if (older(process, now_ns(), LIFETIME_NS))
         maps_read(who, process);
 }
 
 static const struct fault_map *map_of(struct faults_who *who, struct process *process, uint64_t address) {
     const struct fault_map *map = fault_maps_find(&process->maps, address);
-    if (map || !process->looked || !older(process, clock_ns(), MISS_NS))
+    if (map || !process->looked || !older(process, now_ns(), MISS_NS))
         return map;
     maps_read(who, process);
     return fault_maps_find(&process->maps, address);
@@ -340,7 +334,7 @@ static size_t groups_make(struct faults_who *who) {
 }
 
 void faults_who_settle(struct faults_who *who) {
-    who->settling_ns = clock_ns();
+    who->settling_ns = now_ns();
     size_t n = groups_make(who), looked = 0;
     for (size_t i = 0; i < n; i++) {
         struct process *process = who->groups[i].process;

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collectors/kernel/tracefs/ring_pipe.h"
@@ -233,10 +232,8 @@ static void put_notes(const struct syscalls *syscalls, const struct stream_frame
 static int syscalls_sample(struct collector_run *run, struct section *out) {
     struct syscalls *syscalls = run->state;
     struct stream_frame frame;
-    struct timespec wall;
     stream_drain(syscalls->stream, run);
     stream_frame(syscalls->stream, run, &frame);
-    clock_gettime(CLOCK_REALTIME, &wall);
     uint64_t now = now_ns();
     struct syscalls_fill fill = {
         .pair = syscalls->pair,
@@ -246,7 +243,7 @@ static int syscalls_sample(struct collector_run *run, struct section *out) {
         .seconds = (double)(run->end_ns - run->begin_ns) / 1e9,
         .scale = frame.scale,
         .upto_ts = stream_time(syscalls->stream, frame.upto_ns),
-        .wall_offset_ns = wall.tv_sec * 1000000000ll + wall.tv_nsec - (int64_t)stream_time(syscalls->stream, now),
+        .wall_offset_ns = wall_offset_ns() + (int64_t)(now - stream_time(syscalls->stream, now)),
     };
     if (!run->first) { // what came before the first interval began belongs to none
         syscalls_fill_section(&fill, out);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "model/clock.h"
 #include "model/mem.h"
 
 // Pressure first: the memory table shows it as well.
@@ -23,12 +23,6 @@ struct system {
     struct proc_buffer buffer;
     void *states[PARTS];
 };
-
-static uint64_t system_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static int system_open(struct collector_run *run) {
     char first[8];
@@ -63,7 +57,7 @@ static int system_sample(struct collector_run *run, struct section *out) {
         .out = out,
         .series = series,
         .buffer = &system->buffer,
-        .now = system_now,
+        .now = now_ns,
         .pressure = {NAN, NAN, NAN, NAN},
     };
     for (size_t i = 0; i < PARTS; i++)

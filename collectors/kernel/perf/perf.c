@@ -16,9 +16,6 @@
 #include "collectors/kernel/perf/caps.h"
 #include "collectors/kernel/perf/cpus.h"
 
-#ifndef CAP_PERFMON // 5.8
-#define CAP_PERFMON 38
-#endif
 #define SPARE_FILES 256 // descriptors left to the rest of the program
 #define FILES_MORE 1024
 #define HYBRID_SHIFT 32 // PERF_PMU_TYPE_SHIFT, 5.13: which PMU of a hybrid CPU a generic event is for
