@@ -3,8 +3,8 @@
 //
 // The runner (collectors/runner.h) calls open, then sample at every tick and drain between ticks, all in the
 // collector's thread, and close at the end. A collector accumulates privately, fills a section in sample, and never
-// draws, waits for a screen, or calls another collector. A source that is missing is a state with a reason, never an
-// exit.
+// draws, waits for a screen, or calls another collector: what it needs of one, it reads in that one's last section. A
+// source that is missing is a state with a reason, never an exit.
 #ifndef COLLECTORS_COLLECTOR_H
 #define COLLECTORS_COLLECTOR_H
 
@@ -53,7 +53,9 @@ struct collector_run {
     uint32_t priority_pct;      // set in open: of one CPU, up to which the thread goes before others; 0: PRIORITY_PCT
     // Set in open, where it may wait for the kernel: for what (a static text; other threads read it). NULL: nothing.
     _Atomic(const char *) waits_for;
-    uint32_t drain_ms; // set in open: drain at least this often between ticks; 0: never
+    uint32_t drain_ms;  // set in open, sample or drain: drain at least this often between ticks; 0: never
+    atomic_bool detail; // a part that needs "NAME.detail" is shown: read at every sample also what else is read rarely
+    const struct section *input; // sample: the last section of collector.input; NULL: none yet
     // May be called in sample and drain: hands over a section early, before the whole is there (a long first scan).
     void (*publish)(struct collector_run *run, struct section *take);
 };
@@ -73,8 +75,9 @@ struct collector {
     // "block": of the section, the table and the file, the tracefs instance, and the thread ktop-block, which the
     // kernel cuts to 15 characters (ktop-cpu_counte)
     const char *name;
-    const char *help; // one sentence: what it reads, and what that costs
-    bool always;      // cheap: runs all the time. Else only while a visible, pinned or recorded pane needs it
+    const char *help;  // one sentence: what it reads, and what that costs
+    const char *input; // of another collector, whose last section sample gets (run->input); NULL: of none
+    bool always;       // cheap: runs all the time. Else only while a visible, pinned or recorded pane needs it
     // What it can put into a section, for --list columns, help and the man page; NULL-terminated arrays, or NULL.
     const struct series_def *series;
     size_t n_series;

@@ -20,7 +20,10 @@ struct runner *runner_new(struct live *live, const struct collect_options *optio
 int runner_start(struct runner *runner); // 0 or -errno
 // What to do about an error of live_start or runner_start.
 const char *runner_start_fix(int error);
-// Which collectors a visible or pinned pane needs now, by name (NULL-terminated); the `always` ones run anyway.
+// Which collectors a visible or pinned pane needs now, by name (NULL-terminated); the `always` ones run anyway. A name
+// that ends in RUNNER_DETAIL ("system.detail") does not start the collector: it makes it read everything at each
+// sample.
+#define RUNNER_DETAIL ".detail"
 void runner_want(struct runner *runner, const char *const *names);
 // Sends a request to a collector (NULL: to every one that accepts this kind); see collectors/request.h. Returns its
 // version, which each answer carries; 0: no such collector, or it does not accept the kind.

@@ -388,7 +388,7 @@ def stuck():
     check(not [r for r in ktop.frames[-1]["tables"]["stuck"] if r["tid"] == pipe_reader], "stuck: a reader of an empty pipe is not stuck")
     if group:
         rows = [r for f in ktop.frames for r in f["tables"]["cgroups"] if r["cgroup"].endswith(os.path.basename(group)) and r["throttled_per_s"]]
-        check(rows and abs(rows[-1]["quota_pct"] - 10) < 0.01 and max(r["throttled_per_s"] for r in rows) > 2,
+        check(rows and abs(rows[-1]["cpu_limit_pct"] - 10) < 0.01 and max(r["throttled_per_s"] for r in rows) > 2,
               f"cgroups: {rows[-1] if rows else None}")
     realtime(ktop)
     ktop.end()

@@ -246,7 +246,7 @@ static void a_part_of_a_flood(void **state) {
 // How full they are, and from one to what its disk does.
 static void file_systems(void **state) {
     struct frame *frame = forge_frame(1);
-    struct section *section = forge_section("mounts", 1), *block = forge_section("block", 1);
+    struct section *section = forge_section("filesystems", 1), *block = forge_section("block", 1);
     struct look look;
     struct pane *pane = pane_new(&view_disk);
     const struct frame *list[] = {frame};
