@@ -18,6 +18,7 @@
 
 #include "collectors/collector.h"
 #include "collectors/counters/task_busy.h"
+#include "model/columns.h"
 #include "model/live.h"
 #include "model/mem.h"
 
@@ -46,49 +47,17 @@ enum {
 };
 
 static const struct column columns[N_COLUMNS] = {
-    [PID] = {.name = "pid", .title = "PID", .help = "process ID", .unit = UNIT_ID, .width = 7, .ascending = true},
-    [TID] = {.name = "tid",
-             .title = "TID",
-             .help = "thread ID; the PID in a row that stands for a whole process",
-             .unit = UNIT_ID,
-             .width = 7,
-             .ascending = true},
-    [IPC] = {.name = "ipc",
-             .title = "IPC",
-             .help = "instructions per cycle, in user code and kernel; not measured for one that did not run",
-             .unit = UNIT_RATIO,
-             .width = 5},
-    [CYCLES_PER_S] = {.name = "cycles_per_s", .title = "CYC/s", .help = "CPU cycles", .unit = UNIT_PER_S, .width = 6},
-    [INSTRUCTIONS_PER_S] = {.name = "instructions_per_s",
-                            .title = "INS/s",
-                            .help = "instructions retired",
-                            .unit = UNIT_PER_S,
-                            .width = 6},
-    [CACHE_REFERENCES_PER_S] = {.name = "cache_references_per_s",
-                                .title = "REF/s",
-                                .help = "references to the last-level cache",
-                                .unit = UNIT_PER_S,
-                                .width = 6},
-    [CACHE_MISSES_PER_S] = {.name = "cache_misses_per_s",
-                            .title = "MISS/s",
-                            .help = "misses of the last-level cache",
-                            .unit = UNIT_PER_S,
-                            .width = 6},
-    [CACHE_MISS_PCT] = {.name = "cache_miss_pct",
-                        .title = "MISS%",
-                        .help = "share of the references to the last-level cache that missed",
-                        .unit = UNIT_PCT,
-                        .width = 5},
-    [BRANCH_MISSES_PER_S] = {.name = "branch_misses_per_s",
-                             .title = "BRM/s",
-                             .help = "mispredicted branches",
-                             .unit = UNIT_PER_S,
-                             .width = 6},
-    [COUNTED_PCT] = {.name = "counted_pct",
-                     .title = "CNT%",
-                     .help = "share of its CPU time in which its counters ran; below 100 the numbers are scaled up",
-                     .unit = UNIT_PCT,
-                     .width = 5},
+    [PID] = COLUMN_PID(.help = HELP_PID),
+    [TID] = COLUMN_TID(.help = "Thread ID; the PID in the row of a whole process."),
+    [IPC] = COLUMN_IPC(.help = "Instructions per cycle, user code and kernel; unknown while the task does not run."),
+    [CYCLES_PER_S] = COLUMN_CYCLES_PER_S(.help = "CPU cycles per second."),
+    [INSTRUCTIONS_PER_S] = COLUMN_INSTRUCTIONS_PER_S(.help = "Instructions retired per second."),
+    [CACHE_REFERENCES_PER_S] = COLUMN_CACHE_REFERENCES_PER_S(.help = "References to the last-level cache per second."),
+    [CACHE_MISSES_PER_S] = COLUMN_CACHE_MISSES_PER_S(.help = "Misses of the last-level cache per second."),
+    [CACHE_MISS_PCT] = COLUMN_CACHE_MISS_PCT(.help = "Share of the references to the last-level cache that missed."),
+    [BRANCH_MISSES_PER_S] = COLUMN_BRANCH_MISSES_PER_S(.help = "Mispredicted branches per second."),
+    [COUNTED_PCT] =
+        COLUMN_COUNTED_PCT(.help = "Share of its CPU time in which its counters ran; below 100 counts are scaled up."),
 };
 
 static const struct table_def counters_table = {

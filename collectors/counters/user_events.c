@@ -1,5 +1,5 @@
 // The collector "user_events": the events of -e on every CPU, as the table `counters`. Without -e nothing is open and
-// nothing is read. Counts whole CPUs, whatever --pid says.
+// nothing is read. Counts whole CPUs: --pid has no effect.
 #include "collectors/counters/user_events.h"
 
 #include <errno.h>
@@ -11,60 +11,30 @@
 
 #include "collectors/collector.h"
 #include "collectors/kernel/perf/perf.h"
+#include "model/columns.h"
 #include "model/mem.h"
 
 enum { EVENT, CPU, VALUE, UNIT, PER_S, COUNTED_PCT, STATE, N_COLUMNS };
 
 static const struct column columns[N_COLUMNS] = {
-    [EVENT] = {.name = "event",
-               .title = "EVENT",
-               .help = "The event as --event has it, or its name= term",
-               .type = COLUMN_TEXT,
-               .width = 28,
-               .ascending = true},
-    [CPU] = {.name = "cpu",
-             .title = "CPU",
-             .help = "Number of the CPU that it was counted on; of a PMU for a whole package the one that reads it",
-             .unit = UNIT_ID,
-             .width = 4,
-             .ascending = true},
-    [VALUE] = {.name = "value",
-               .title = "VALUE",
-               .help = "What was counted in the interval, scaled up for the time in which it was not, in `unit`",
-               .unit = UNIT_COUNT,
-               .width = 9},
-    [UNIT] = {.name = "unit",
-              .title = "UNIT",
-              .help =
-                  "What value counts where the PMU says it (Joules, MiB; ns for clocks); else nothing: plain events",
-              .type = COLUMN_TEXT,
-              .width = 7,
-              .ascending = true},
-    [PER_S] = {.name = "per_s",
-               .title = "PER/s",
-               .help = "The same per second; of Joules this is Watts",
-               .unit = UNIT_PER_S,
-               .width = 9},
-    [COUNTED_PCT] = {.name = "counted_pct",
-                     .title = "COUNTED%",
-                     .help = "Share of the interval in which it counted; below 100 the PMU was shared and the value is "
-                             "scaled up",
-                     .unit = UNIT_PCT,
-                     .width = 8},
-    [STATE] = {.name = "state",
-               .title = "STATE",
-               .help =
-                   "counts; shared: part of the time only, scaled; no turn: the PMU was never free for it; stays 0: "
-                   "opened, but never moved while its CPU was busy; refused: the kernel does not open it (the notes "
-                   "say why)",
-               .type = COLUMN_TEXT,
-               .width = 8,
-               .ascending = true},
+    [EVENT] = TEXT_COLUMN("event", "EVENT", 28, .help = "The event as given to --event, or its name= term."),
+    [CPU] = COLUMN_CPU(.help = "CPU that counted it; for a PMU of a whole package, the CPU that reads it."),
+    [VALUE] = NUMBER_COLUMN("value", "VALUE", UNIT_COUNT, 9,
+                            .help = "Count in the interval, in `unit`, scaled up for the time without a counter."),
+    [UNIT] = TEXT_COLUMN("unit", "UNIT", 7,
+                         .help = "Unit of value where the PMU names one (Joules, MiB; ns for clocks); empty: events."),
+    [PER_S] = COLUMN_PER_S(.help = "The same per second; Joules per second are watts."),
+    [COUNTED_PCT] = COLUMN_COUNTED_PCT(
+            .help = "Share of the interval in which it counted; below 100 the PMU was shared and the value is scaled "
+                    "up."),
+    [STATE] = COLUMN_STATE(
+        8, .help = "counts; shared: counted part of the time, scaled; no turn: the PMU was never free for it; stays 0: "
+                   "opened, but at 0 while its CPU was busy; refused: the kernel does not open it (see the notes)."),
 };
 
 static const struct table_def counters_table = {
     .name = "counters",
-    .help = "The events of --event on each CPU",
+    .help = "The events of --event on each CPU.",
     .columns = columns,
     .n_columns = N_COLUMNS,
     .n_keys = 2,
@@ -117,7 +87,7 @@ static void collector_close(struct collector_run *run) {
     free(state);
 }
 
-// Rows stand by event, then by CPU, and are made anew when CPUs come or go.
+// Rows in the order of events, then CPUs; rebuilt at CPU hot-plug.
 static void rows_make(struct state *state) {
     struct user_events *events = &state->events;
     table_builder_clear(state->rows);
