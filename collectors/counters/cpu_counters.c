@@ -202,8 +202,7 @@ static const struct table_def *const tables[] = {&cpu_table, NULL};
 
 const struct collector collector_cpu_counters = {
     .name = "cpu_counters",
-    .help = "Performance counters of each CPU through perf_event_open, hardware and software: two reads per CPU and "
-            "frame.",
+    .help = "Hardware and software counters of each CPU through perf_event_open: two reads per CPU and frame.",
     .always = true,
     .series = series,
     .n_series = sizeof series / sizeof *series,

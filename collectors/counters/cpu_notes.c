@@ -12,8 +12,8 @@
 #define NAMES_SIZE 400
 #define LIST_SIZE 48
 
-static const char watchdog_fix[] = "sysctl kernel.nmi_watchdog=0 (CPUs that hang are then no longer reported)";
-static const char holder_fix[] = "stop the other profiler, or the virtual machine that has a PMU";
+static const char watchdog_fix[] = "sysctl kernel.nmi_watchdog=0 (hard lockups are then not reported)";
+static const char holder_fix[] = "stop the other profiler, or the virtual machine that uses the PMU";
 
 static size_t text_add(char *out, size_t size, size_t at, const char *text) {
     int n = at < size ? snprintf(out + at, size - at, "%s", text) : 0;
@@ -87,8 +87,7 @@ static void missing_note(const struct cpu_counters *counters, struct section *ou
     if (!names[0])
         return;
     snprintf(text, sizeof text, "this PMU does not count %s", names);
-    section_note(out, SEVERITY_INFO, basic ? NULL : "stalled_backend_pct", text,
-                 "nothing to do: the machine does not have it");
+    section_note(out, SEVERITY_INFO, basic ? NULL : "stalled_backend_pct", text, "none: this machine lacks it");
     if (basic)
         section_set_state(out, SECTION_DEGRADED);
 }
@@ -99,24 +98,24 @@ static void zero_note(const struct cpu_counters *counters, struct section *out) 
     int all = basic + names_text(counters, COUNTER_ZERO, N_BASIC, N_HARDWARE, names);
     if (!all)
         return;
-    snprintf(text, sizeof text, "opened, but stayed at 0 while the CPU worked, so not counted: %s", names);
+    snprintf(text, sizeof text, "opened, but at 0 while the CPU was busy, so unknown: %s", names);
     section_note(out, basic ? SEVERITY_WARNING : SEVERITY_INFO, basic ? NULL : "stalled_backend_pct", text,
-                 "the PMU, or who emulates it, does not implement the event: nothing to do in this machine");
+                 "none: this PMU, or its emulation, does not implement the event");
     if (basic)
         section_set_state(out, SECTION_DEGRADED);
 }
 
 static void starved_note(const struct cpu_counters *counters, struct section *out) {
     char names[NAMES_SIZE] = "", text[NAMES_SIZE + 96];
-    const char *who = counters->watchdog ? "the NMI watchdog keeps a hardware counter for itself"
-                                         : "somebody else holds hardware counters";
+    const char *who =
+        counters->watchdog ? "the NMI watchdog holds a hardware counter" : "another process holds hardware counters";
     const char *fix = counters->watchdog ? watchdog_fix : holder_fix;
     if (names_text(counters, COUNTER_STARVED, CYCLES, N_HARDWARE, names)) {
-        snprintf(text, sizeof text, "%s: never ran: %s", who, names);
+        snprintf(text, sizeof text, "%s; these never ran: %s", who, names);
         section_note(out, SEVERITY_WARNING, "counted_pct", text, fix);
         section_set_state(out, SECTION_DEGRADED);
     } else if (counters->squeezed) {
-        snprintf(text, sizeof text, "%s: the others are counted in smaller groups, in turn", who);
+        snprintf(text, sizeof text, "%s; the others are counted in turn, in smaller groups", who);
         section_note(out, SEVERITY_INFO, "counted_pct", text, fix);
     }
 }
@@ -129,7 +128,7 @@ static void no_hardware_note(const struct cpu_counters *counters, struct section
             error = counters->cpus[cpu].missing[CYCLES];
     perf_explain(error, true, reason, sizeof reason, fix, sizeof fix);
     if (error == -EBUSY && cpu_counters_watchdog()) {
-        snprintf(reason, sizeof reason, "the NMI watchdog keeps the hardware counter for itself");
+        snprintf(reason, sizeof reason, "the NMI watchdog holds the hardware counter");
         snprintf(fix, sizeof fix, "%s", watchdog_fix);
     }
     section_note(out, SEVERITY_WARNING, "ipc", reason, fix);
@@ -219,8 +218,7 @@ static void check_more(struct check_report *report) {
     cpu_counters_facts_free(&facts);
     check.works = works > 0;
     if (!works)
-        snprintf(check.fix, sizeof check.fix,
-                 "a processor that has them, and a kernel that is not in a virtual machine");
+        snprintf(check.fix, sizeof check.fix, "use a processor that has them, outside a virtual machine");
     report->add(report, &check);
 }
 

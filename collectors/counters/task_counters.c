@@ -72,7 +72,7 @@ enum { UNATTRIBUTED_PCT, N_SERIES };
 
 static const struct series_def series[N_SERIES] = {
     [UNATTRIBUTED_PCT] = {"unattributed_pct", "unattributed",
-                          "Share of the CPU time whose counts belong to no task known, since records were lost",
+                          "Share of CPU time whose counts are not attributed to a task, because records were lost.",
                           UNIT_PCT},
 };
 
@@ -303,10 +303,10 @@ static void notes_add(struct state *state, struct section *out, double unattribu
     char text[320], fix[256], names[160] = "";
     if (state->sparse) {
         snprintf(text, sizeof(text),
-                 "only the %u busiest threads are counted: to be told of every context switch cost ktop %.1f %% of a "
-                 "CPU (now %.0f switches a second)",
+                 "only the %u busiest threads are counted: recording every context switch cost ktop %.1f %% of a CPU "
+                 "(now %.0f switches/s)",
                  state->busy.n, 100 * state->dear_share, state->switches_per_s);
-        section_note(out, SEVERITY_WARNING, "ipc", text, "nothing to do: all are counted again when it is calmer");
+        section_note(out, SEVERITY_WARNING, "ipc", text, "none: all threads are counted again at a lower switch rate");
         section_set_state(out, SECTION_DEGRADED);
     }
     for (unsigned i = 0; i < state->events.n; i++)
@@ -316,21 +316,19 @@ static void notes_add(struct state *state, struct section *out, double unattribu
     if (names[0]) {
         snprintf(text, sizeof(text), "this PMU does not count %s for each task", names);
         section_note(out, SEVERITY_INFO, "ipc", text,
-                     "nothing to do, unless another profiler or the NMI watchdog "
-                     "(sysctl kernel.nmi_watchdog=0) holds counters");
+                     "none, unless another profiler or the NMI watchdog (sysctl kernel.nmi_watchdog=0) holds counters");
         section_set_state(out, SECTION_DEGRADED);
     }
     if (state->cpus.n_starved) {
-        section_note(out, SEVERITY_WARNING, "counted_pct",
-                     "the counters of the tasks did not run at all: somebody else holds the PMU",
+        section_note(out, SEVERITY_WARNING, "counted_pct", "task counters did not run: another process holds the PMU",
                      "stop the other profiler, or: sysctl kernel.nmi_watchdog=0");
         section_set_state(out, SECTION_DEGRADED);
     }
     if (!state->sparse && state->totals.lost && unattributed > 0) {
         snprintf(text, sizeof(text),
-                 "%llu records of switches were lost: the counters of %.1f %% of the CPU time belong to no task known",
+                 "%llu switch records were lost: counts of %.1f %% of the CPU time are not attributed to a task",
                  (unsigned long long)state->totals.lost, unattributed);
-        snprintf(fix, sizeof(fix), "a machine that is less busy, or a shorter delay (d)");
+        snprintf(fix, sizeof(fix), "shorten the delay (d), or reduce the load");
         section_note(out, SEVERITY_WARNING, "ipc", text, fix);
     }
 }
@@ -491,9 +489,9 @@ static void task_counters_check(struct check_report *report) {
         task_cpus_cut(&cpus);
         check.works = totals.seen > 0;
         snprintf(check.detail, sizeof(check.detail), "%s",
-                 totals.seen ? "told at each context switch, without a descriptor for each task"
-                             : "the groups open, but no switch is told");
-        snprintf(check.fix, sizeof(check.fix), "%s", totals.seen ? "" : "look for another profiler that holds the PMU");
+                 totals.seen ? "read at each context switch, without a descriptor per task"
+                             : "the groups open, but no switch is recorded");
+        snprintf(check.fix, sizeof(check.fix), "%s", totals.seen ? "" : "stop the profiler that holds the PMU");
         task_cpus_close(&cpus);
     }
     task_sums_free(totals.sums);
@@ -504,8 +502,8 @@ static const struct table_def *const tables[] = {&counters_table, NULL};
 
 const struct collector collector_task_counters = {
     .name = "task_counters",
-    .help = "Hardware counters of each task: a perf_event group on every CPU that tells at each context switch, about "
-            "a microsecond for those who switch; only while a pane shows them.",
+    .help = "Hardware counters of each task: a perf_event group on every CPU, sampled at each context switch, which "
+            "costs the switch about 1 us; only while a pane shows them.",
     .series = series,
     .n_series = N_SERIES,
     .tables = tables,

@@ -152,22 +152,18 @@ static bool pmu_present(void) {
 static void refusal_word(int error, bool in_group, bool generic, char *reason, size_t reason_size, char *fix,
                          size_t fix_size) {
     if (in_group) {
-        snprintf(reason, reason_size, "the kernel cannot count it in one group with the event before it");
-        snprintf(fix, fix_size, "leave out the braces, or end them with :W, so that each counts alone where it must");
+        snprintf(reason, reason_size, "the kernel cannot count it in a group with the preceding event");
+        snprintf(fix, fix_size, "drop the braces, or end the group with :W to let events count separately");
     } else if (error == -EINVAL) {
-        snprintf(reason, reason_size,
-                 "the kernel refuses it as it is written: a modifier or number that this event "
-                 "does not take");
-        snprintf(fix, fix_size,
-                 "leave out its modifiers, or look at its numbers: `ktop --list events` has those that "
-                 "open here");
+        snprintf(reason, reason_size, "the kernel rejects it: an invalid modifier or number for this event");
+        snprintf(fix, fix_size, "drop its modifiers or check its numbers; `ktop --list events` shows what opens here");
     } else if (error == -ENOENT || error == -EOPNOTSUPP || error == -ENXIO || error == -ENODEV) {
         bool none = generic && !pmu_present();
         if (none)
             perf_explain(error, true, reason, reason_size, fix, fix_size);
         else {
-            snprintf(reason, reason_size, "this machine's hardware or kernel does not have it");
-            snprintf(fix, fix_size, "`ktop --list events` has those that open here");
+            snprintf(reason, reason_size, "this hardware or kernel does not have it");
+            snprintf(fix, fix_size, "`ktop --list events` shows what opens here");
         }
     } else {
         perf_explain(error, generic, reason, reason_size, fix, fix_size);
@@ -211,8 +207,8 @@ static void note_word(const struct state *state, const struct found *found, cons
     const struct user_counter *counter = found->counter;
     char reason[256], fix[256];
     if (found->state == USER_STAYS_0) {
-        about_note(about, out, "opens, but has stayed at 0 while its CPU was busy: it does not count here",
-                   "take another event, or look for who holds the counters (the NMI watchdog, a hypervisor)");
+        about_note(about, out, "opens, but stays at 0 while its CPU is busy: it does not count here",
+                   "use another event, or free the counters (NMI watchdog, hypervisor)");
     } else if (found->state == USER_NO_TURN) {
         about_note(about, out, "opens, but the PMU was never free for it",
                    "fewer events, smaller groups or :W; or: sysctl kernel.nmi_watchdog=0");
@@ -297,8 +293,8 @@ static const struct table_def *const tables[] = {&counters_table, NULL};
 
 const struct collector collector_user_events = {
     .name = "user_events",
-    .help = "The events of --event on each CPU through perf_event_open: one read per group, CPU and frame; nothing "
-            "without --event.",
+    .help = "The events of --event on each CPU through perf_event_open: one read per group, CPU and frame; off without "
+            "--event.",
     .always = true,
     .tables = tables,
     .open = collector_open,

@@ -65,7 +65,7 @@ static void give_pmus(const struct perf_event_roots *roots, struct giving *givin
         for (size_t j = 0; j < pmu->n_formats && at < sizeof name - 64; j++)
             at += (size_t)snprintf(name + at, sizeof name - at, "%s%.40s=N", j ? "," : "", pmu->formats[j].name);
         if (pmu->n_formats)
-            strcat(name, "/"), give_form(giving, "raw", name, "the terms that this PMU has", NULL, NULL);
+            strcat(name, "/"), give_form(giving, "raw", name, "terms of this PMU", NULL, NULL);
     }
     pmus_free(&pmus);
 }
@@ -88,8 +88,8 @@ void perf_event_names(const struct perf_event_roots *given,
     give_pmus(roots, &giving);
     if (!roots->no_pfm)
         pfm_names(give_pfm, &giving);
-    give_form(&giving, "raw", "rNNN", "a number of the processor's manual, hexadecimal", "r0", NULL);
-    give_form(&giving, "raw", "TYPE:CONFIG", "the numbers of perf_event_open(2)", "1:0", NULL);
+    give_form(&giving, "raw", "rNNN", "raw event code of the processor's manual, hexadecimal", "r0", NULL);
+    give_form(&giving, "raw", "TYPE:CONFIG", "type and config of perf_event_open(2)", "1:0", NULL);
     give_form(&giving, "breakpoint", "mem:ADDRESS[/LENGTH][:rwx]", "accesses to an address: read, write, execute",
               "mem:0x1000:w", NULL);
     give_form(&giving, "probe", "uprobe:FILE:SYMBOL[+OFFSET]", "calls of a function of a file; uretprobe: returns",

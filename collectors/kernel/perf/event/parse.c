@@ -113,9 +113,10 @@ static void modifier_apply(struct perf_parsed_event *event, char letter, bool *p
 static int modifiers_check(struct parse *parse, const char *of, const char *letters) {
     for (const char *p = letters; *p; p++) {
         if (!strchr(MODIFIERS, *p))
-            return parse_wrong(parse, "'%c' after '%s' is no modifier: these are u k h G H I p P S D W e b", *p, of);
+            return parse_wrong(parse, "'%c' after '%s' is not a modifier: modifiers are u k h G H I p P S D W e b", *p,
+                               of);
         if (*p != 'p' && strchr(p + 1, *p))
-            return parse_wrong(parse, "the modifier '%c' of '%s' stands there twice: once is enough", *p, of);
+            return parse_wrong(parse, "the modifier '%c' of '%s' is repeated", *p, of);
     }
     return 0;
 }
@@ -134,7 +135,7 @@ int parse_modifiers(struct parse *parse, const char *of, const char *letters, si
         if (*letters && !of_group)
             attr->exclude_guest = 0;
         if (precise + attr->precise_ip > 3)
-            return parse_wrong(parse, "'%s' has more than three p: ppp is the most precise", of);
+            return parse_wrong(parse, "'%s' has more than three p: at most ppp", of);
         for (const char *p = letters; *p; p++)
             if (!of_group || i == first || !strchr("De", *p)) // these two are the leader's
                 modifier_apply(event, *p, &privileges);
@@ -177,14 +178,13 @@ static int one_event(struct parse *parse, const char **text) {
     char *event = cut(*text, length);
     int error;
     if (!*event && (*text)[length] == '{')
-        error = parse_wrong(parse, "a group within a group at '%.40s': one level of braces is all there is",
-                            *text + length);
+        error = parse_wrong(parse, "a group within a group at '%.40s': groups do not nest", *text + length);
     else if (!*event)
         error = parse_wrong(parse,
                             (*text)[length] ? "an event is missing before '%.20s'" : "an event is missing at the end%s",
                             *text + length);
     else if (parse->spec->n >= EVENTS_MAX)
-        error = parse_wrong(parse, "'%s' is one event too many: %d are the most", event, EVENTS_MAX);
+        error = parse_wrong(parse, "'%s' is one event too many: at most %d", event, EVENTS_MAX);
     else
         error = parse_event(parse, event);
     free(event);
@@ -197,7 +197,7 @@ static int group_name_check(struct parse *parse, const char *word) {
     uint64_t config;
     for (const char *p = word; *p; p++)
         if ((!isalnum((unsigned char)*p) && !strchr("_.", *p)) || isdigit((unsigned char)*word))
-            return parse_wrong(parse, "'%s' before a { is no name for a group", word);
+            return parse_wrong(parse, "'%s' before a { is not a group name", word);
     if (generic_find(word) || cache_config(word, &config))
         return parse_wrong(parse, "a comma is missing between the event '%s' and the { of a group", word);
     return 0;
@@ -215,7 +215,7 @@ static int one_group(struct parse *parse, const char **text) {
             break;
     }
     if (**text != '}')
-        return parse_wrong(parse, "the group has no end: a } is missing");
+        return parse_wrong(parse, "the group is not closed: a } is missing");
     ++*text;
     size_t length = strcspn(*text, ",");
     char *modifiers = cut(*text, length);
@@ -248,7 +248,7 @@ static int list(struct parse *parse, const char *text) {
         if (error || !*text)
             return error;
         if (*text != ',')
-            return parse_wrong(parse, "'%.40s' stands where a comma should: separate events with commas", text);
+            return parse_wrong(parse, "expected a comma at '%.40s'", text);
         text++;
     }
 }
@@ -283,14 +283,14 @@ const char *perf_event_refusal(int error) {
     case ENODEV:
     case ENXIO:
     case EOPNOTSUPP:
-        return "not in this machine's hardware or kernel";
+        return "not in this hardware or kernel";
     case EINVAL:
-        return "the kernel does not take its numbers or modifiers";
+        return "the kernel rejects its numbers or modifiers";
     case EACCES:
     case EPERM:
-        return "not allowed to this user (run as root)";
+        return "permission denied (run as root)";
     case EBUSY:
-        return "somebody else holds the hardware";
+        return "another process holds the hardware";
     default:
         return strerror(-error);
     }

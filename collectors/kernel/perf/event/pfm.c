@@ -37,7 +37,7 @@ int pfm_event(struct parse *parse, const char *text) {
     case PFM_ERR_ATTR_SET:
     case PFM_ERR_UMASK:
     case PFM_ERR_FEATCOMB:
-        return parse_wrong(parse, "'%s': libpfm4 knows this event, but not so: %s", text, pfm_strerror(error));
+        return parse_wrong(parse, "'%s': libpfm4 has this event, but rejects this form: %s", text, pfm_strerror(error));
     default:
         return 0;
     }
