@@ -16,7 +16,7 @@
 #include "collectors/request.h"
 #include "model/section.h"
 
-struct perf_spec;
+struct perf_event_list;
 
 // What a test forces, from the hidden option --test NAME=VALUE (repeatable); zero: nothing is forced.
 struct test_options {
@@ -33,9 +33,9 @@ struct collect_options {
     size_t n_pids;
     bool children; // and their descendants
     bool has_user;
-    uid_t user;                     // only this user's tasks
-    bool show_self;                 // do not leave ktop's own I/O and syscalls out
-    const struct perf_spec *events; // extra: what --event names; NULL: nothing. Belongs to the caller
+    uid_t user;                           // only this user's tasks
+    bool show_self;                       // do not leave ktop's own I/O and syscalls out
+    const struct perf_event_list *events; // user_events: what --event names; NULL: none. Owned by the caller
     uint32_t budget_pct; // of one CPU, that reading one stream of events may take before it samples; 0: the default
     struct test_options test;
 };
@@ -72,7 +72,9 @@ struct check_report {
 };
 
 struct collector {
-    const char *name;  // "block": of the section, the thread (ktop-block) and the tracefs instance
+    // "block": of the section, the table and the file, the tracefs instance, and the thread ktop-block, which the
+    // kernel cuts to 15 characters (ktop-cpu_counte)
+    const char *name;
     const char *help;  // one sentence: what it reads, and what that costs
     const char *input; // of another collector, whose last section sample gets (run->input); NULL: of none
     bool always;       // cheap: runs all the time. Else only while a visible, pinned or recorded pane needs it

@@ -14,10 +14,6 @@
 #include "collectors/doctor_trace.h"
 #include "collectors/kernel/perf/caps.h"
 
-#ifndef CAP_PERFMON // 5.8
-#define CAP_PERFMON 38
-#endif
-
 #define SAY(field_, ...) snprintf((field_), sizeof(field_), __VA_ARGS__)
 
 static int text_read(const char *path, char *text, size_t size) {

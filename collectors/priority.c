@@ -8,8 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collectors/kernel/perf/cpus.h"
+
 #define SLICE_NS 100000
-#define CPUS_MAX 8192 // of a kernel; the width of its masks
 
 // struct sched_attr of the kernel (include/uapi/linux/sched/types.h), first version; not in every C library.
 struct attributes {

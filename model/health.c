@@ -10,7 +10,7 @@
 enum { COLLECTOR, STATE, CPU_PCT, EVENTS_PER_S, LOST, DETAIL, N_COLLECTOR_COLUMNS };
 
 static const struct column collector_columns[N_COLLECTOR_COLUMNS] = {
-    [COLLECTOR] = TEXT_COLUMN("collector", "COLLECTOR", 10,
+    [COLLECTOR] = TEXT_COLUMN("collector", "COLLECTOR", 13,
                               .help = "Data source, one thread each; frames: the thread that builds frames."),
     [STATE] = COLUMN_STATE(11, .help = "ok, degraded (partial data), unavailable, starting, off (no shown pane needs "
                                        "it), stale (missed the deadline)."),

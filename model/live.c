@@ -63,18 +63,6 @@ struct live {
     atomic_uint_fast64_t cpu_ns;
 };
 
-uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
-
-uint64_t thread_cpu_ns(void) {
-    struct timespec used;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * 1000000000ull + (uint64_t)used.tv_nsec;
-}
-
 static uint64_t delay_clamp(uint64_t delay_ns) {
     return delay_ns < LIVE_DELAY_MIN_NS   ? LIVE_DELAY_MIN_NS
            : delay_ns > LIVE_DELAY_MAX_NS ? LIVE_DELAY_MAX_NS
@@ -293,9 +281,7 @@ static void cut_take(struct live *live, struct cut *cut, bool provisional) {
 }
 
 static struct timespec wall_at(uint64_t when_ns) {
-    struct timespec wall;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    int64_t ns = (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - (int64_t)(now_ns() - when_ns);
+    int64_t ns = wall_offset_ns() + (int64_t)when_ns;
     return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 }
 

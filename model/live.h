@@ -11,6 +11,7 @@
 #ifndef MODEL_LIVE_H
 #define MODEL_LIVE_H
 
+#include "model/clock.h"
 #include "model/findings.h"
 #include "model/history.h"
 
@@ -21,8 +22,6 @@ struct live;
 
 struct live *live_new(uint64_t delay_ns, size_t history_bytes);
 void live_free(struct live *live); // after live_stop and after all collector threads ended or were given up
-uint64_t now_ns(void);             // CLOCK_MONOTONIC
-uint64_t thread_cpu_ns(void);      // that the calling thread has used
 
 // What the frames thread calls: when it begins, when the first interval does, which moves the ticks, and when it is
 // about to cut a frame. NULL: nothing.

@@ -10,14 +10,14 @@
 #include "collectors/kernel/perf/event/parse.h"
 #include "collectors/kernel/perf/perf.h"
 
-static int cpu_of(const struct perf_spec_event *event) {
+static int cpu_of(const struct perf_parsed_event *event) {
     for (int cpu = 0; cpu < 4096; cpu++)
-        if (perf_spec_on_cpu(event, cpu))
+        if (perf_parsed_on_cpu(event, cpu))
             return cpu;
     return 0;
 }
 
-static void show(const struct perf_spec_event *event, int opened) {
+static void show(const struct perf_parsed_event *event, int opened) {
     const struct perf_event_attr *a = &event->attr;
     printf("%s\tgroup=%u type=%u config=%#" PRIx64 " config1=%#" PRIx64 " config2=%#" PRIx64 " bp_type=%u eu=%d ek=%d "
            "eh=%d eH=%d eG=%d eI=%d precise=%d pinned=%d exclusive=%d weak=%d scale=%.17g unit=%s cpus=%s open=%s\n",
@@ -31,9 +31,9 @@ static void show(const struct perf_spec_event *event, int opened) {
 int main(int argc, char **argv) {
     int status = 0;
     for (int i = 1; i < argc; i++) {
-        struct perf_spec spec = {0};
-        char error[PERF_SPEC_ERROR];
-        if (perf_spec_parse(&spec, argv[i], NULL, error)) {
+        struct perf_event_list spec = {0};
+        char error[PERF_EVENT_ERROR];
+        if (perf_event_parse(&spec, argv[i], NULL, error)) {
             fflush(stdout);
             fprintf(stderr, "%s\n", error);
             status = 2;
@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
         for (size_t j = 0; j < spec.n; j++) {
             if (!j || spec.events[j].group != spec.events[j - 1].group)
                 leader = -1;
-            fds[j] = perf_spec_open(&spec.events[j], PERF_FORMAT_GROUP, -1, cpu_of(&spec.events[j]), leader);
+            fds[j] = perf_parsed_open(&spec.events[j], PERF_FORMAT_GROUP, -1, cpu_of(&spec.events[j]), leader);
             leader = leader < 0 ? fds[j] : leader;
             show(&spec.events[j], fds[j]);
         }
@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
             if (fds[j] >= 0)
                 close(fds[j]);
         free(fds);
-        perf_spec_free(&spec);
+        perf_event_list_free(&spec);
     }
     return status;
 }

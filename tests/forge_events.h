@@ -15,7 +15,7 @@
 
 struct forged {
     char root[64], devices[96], tracefs[96];
-    struct perf_spec_roots roots;
+    struct perf_event_roots roots;
 };
 
 static inline void forge_put(const struct forged *forged, const char *path, const char *text) {
@@ -41,7 +41,7 @@ static inline void forge_begin(struct forged *forged) {
         abort();
     snprintf(forged->devices, sizeof forged->devices, "%s/devices", forged->root);
     snprintf(forged->tracefs, sizeof forged->tracefs, "%s/tracefs", forged->root);
-    forged->roots = (struct perf_spec_roots){.devices = forged->devices, .tracefs = forged->tracefs, .no_pfm = true};
+    forged->roots = (struct perf_event_roots){.devices = forged->devices, .tracefs = forged->tracefs, .no_pfm = true};
     forge_pmu(forged, "software", (const char *const[][2]){{"type", "1"}, {NULL, NULL}});
     forge_pmu(forged, "tracepoint", (const char *const[][2]){{"type", "2"}, {NULL, NULL}});
     forge_pmu(forged, "breakpoint", (const char *const[][2]){{"type", "5"}, {NULL, NULL}});

@@ -98,7 +98,7 @@ static inline struct section *machine_tasks(uint64_t number) {
 }
 
 static inline struct section *machine_pertask(uint64_t number) {
-    struct section *s = forge_section("pertask", number);
+    struct section *s = forge_section("task_counters", number);
 
     add_table(s, "task_counters",
               ROWS("pid=812|tid=812|ipc=1.25|cycles_per_s=3000000000|instructions_per_s=3750000000|"
@@ -110,7 +110,7 @@ static inline struct section *machine_pertask(uint64_t number) {
 }
 
 static inline struct section *machine_counters(uint64_t number) {
-    struct section *s = forge_section("counters", number);
+    struct section *s = forge_section("cpu_counters", number);
 
     section_set_state(s, SECTION_DEGRADED);
     add_table(s, "cpu_counters",
@@ -143,7 +143,7 @@ static inline struct section *machine_health(uint64_t number) {
     add_table(s, "collectors",
               ROWS("collector=system|state=ok|cpu_pct=0.1|events_per_s=0|lost=0",
                    "collector=tasks|state=ok|cpu_pct=0.5|events_per_s=12|lost=0",
-                   "collector=counters|state=degraded|cpu_pct=0|events_per_s=0|lost=0|detail=no hardware PMU",
+                   "collector=cpu_counters|state=degraded|cpu_pct=0|events_per_s=0|lost=0|detail=no hardware PMU",
                    "collector=block|state=stale|detail=its data is 3.2 s old", "collector=frames|state=ok|cpu_pct=0"));
     add_table(s, "history", ROWS("pid=4711|history_frames=61|history_bytes=2097152"));
     return s;

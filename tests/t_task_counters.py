@@ -118,7 +118,7 @@ def round_of(work, delay):
         if late:
             return None, []
         factors, wrong = {}, []
-        collector = next(r for r in health["tables"]["collectors"] if r["collector"] == "pertask")
+        collector = next(r for r in health["tables"]["collectors"] if r["collector"] == "task_counters")
         print("pertask:", collector, "unattributed", tasks["series"]["unattributed_pct"])
         if collector["lost"] or tasks["series"]["unattributed_pct"] > 5:
             wrong.append("records were lost")
@@ -177,7 +177,7 @@ def descriptors(work):
 def frame(p):
     tasks, health = json.loads(p.stdout.readline()), json.loads(p.stdout.readline())
     told = [n["text"] for n in tasks["notes"] if "busiest threads" in n["text"]]
-    collector = next(r for r in health["tables"]["collectors"] if r["collector"] == "pertask")
+    collector = next(r for r in health["tables"]["collectors"] if r["collector"] == "task_counters")
     return tasks, told, collector
 
 

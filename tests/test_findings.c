@@ -493,7 +493,7 @@ static void own_sources(void **state) {
     for (uint64_t number = 1; number < 3; number++) {
         struct section *lossy = section_new("block", number * SECOND, (number + 1) * SECOND);
         section_events(lossy, 900, 100);
-        struct section *none = section_new("counters", 0, 0);
+        struct section *none = section_new("cpu_counters", 0, 0);
         section_set_state(none, SECTION_UNAVAILABLE);
         section_note(none, SEVERITY_INFO, NULL, "no hardware PMU", NULL);
         struct frame *frame = forge_frame(number, lossy);
@@ -508,7 +508,7 @@ static void own_sources(void **state) {
             expect(read_findings(section, "collector_stale"), "info", "kernel",
                    "collector tasks is stale: its data is 2.0 s old");
             expect(read_findings(section, "collector_unavailable"), "info", "kernel",
-                   "collector counters unavailable: no hardware PMU");
+                   "collector cpu_counters unavailable: no hardware PMU");
             assert_string_equal(read_findings(section, NULL).kind, "lost_events"); // the worst first
         }
         section_unref(section);

@@ -18,7 +18,7 @@ struct scene {
 
 static const struct frame *forge(uint64_t number, const struct scene *scene) {
     struct frame *frame = forge_frame(number);
-    struct section *system = forge_section("system", number), *counters = forge_section("counters", number),
+    struct section *system = forge_section("system", number), *counters = forge_section("cpu_counters", number),
                    *tasks = forge_section("tasks", number);
     char row[256];
     snprintf(row, sizeof(row), "cpus_online=%d|cpu_idle_pct=%g|cpu_iowait_pct=0|procs_running=1", scene->n,

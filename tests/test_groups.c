@@ -40,7 +40,7 @@ static const struct frame *frame_of(const char *const *counters) {
     section_table(section, table_builder_seal(tasks));
     frame_add_section(frame, section, 0);
     if (counters) {
-        section = forge_section("pertask", number);
+        section = forge_section("task_counters", number);
         section_table(section, forge_table(&counters_table, counters));
         frame_add_section(frame, section, 0);
     }

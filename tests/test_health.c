@@ -26,7 +26,7 @@ static void rows(void **state) {
     section_cost(block, 20000000);
     frame_add_section(frame, block, 0);
     frame_add_section(frame, section_new("tasks", 0, 1), 2500000000);
-    frame_add_section(frame, section_new("counters", 5, 5), 0);
+    frame_add_section(frame, section_new("cpu_counters", 5, 5), 0);
     frame_add_section(frame, section_new("sched", 2000000000, 2000000000), 0);
     struct section *waits = section_new("faults", 5, 5);
     section_note(waits, SEVERITY_WARNING, NULL, "it waits", NULL);
@@ -48,9 +48,10 @@ static void rows(void **state) {
     assert_text(cell(table, "tasks", "state").text, "stale");
     assert_text(cell(table, "tasks", "detail").text, "its data is 2.5 s old");
     assert_true(isnan(cell(table, "tasks", "cpu_pct").num));
-    assert_text(cell(table, "counters", "state").text, "off");
-    assert_text(cell(table, "counters", "detail").text, "runs only while a pane that needs it is shown or pinned (p)");
-    assert_true(isnan(cell(table, "counters", "lost").num));
+    assert_text(cell(table, "cpu_counters", "state").text, "off");
+    assert_text(cell(table, "cpu_counters", "detail").text,
+                "runs only while a pane that needs it is shown or pinned (p)");
+    assert_true(isnan(cell(table, "cpu_counters", "lost").num));
     assert_number(cell(table, "frames", "cpu_pct").num, 0.1);
     table = section_find_table(health, "history");
     size_t cursor = 0;

@@ -39,12 +39,12 @@ static void test_events(void **state) {
     assert_ptr_equal(o.collect.events, &o.events);
     assert_int_equal(o.events.n, 5);
     assert_int_equal(o.events.n_groups, 4);
-    perf_spec_free(&o.events);
+    perf_event_list_free(&o.events);
     assert_true(parse(&o, "-e|cs,cycels\nx"));
     assert_int_equal(events_resolve(&o), 2);
     assert_non_null(strstr(o.error, "--event: unknown event 'cycels"));
     assert_null(strchr(o.error, '\n'));
-    perf_spec_free(&o.events);
+    perf_event_list_free(&o.events);
     assert_false(parse(&o, "-e"));
     assert_non_null(strstr(o.error, "--event needs SPEC"));
 }

@@ -151,8 +151,8 @@ static void refusals(void **state) {
     (void)state;
     says((struct perf_refusal){.error = -EACCES, .paranoid = 2}, "perf_event_paranoid is 2", "cap_perfmon");
     says((struct perf_refusal){.error = -EPERM, .paranoid = 1}, "perf_event_paranoid is 1", "sysctl");
-    says((struct perf_refusal){.error = -EACCES, .paranoid = 3}, "without CAP_SYS_ADMIN", "root");
-    says((struct perf_refusal){.error = -EACCES, .paranoid = 3, .perfmon = true}, "even with CAP_PERFMON", "root");
+    says((struct perf_refusal){.error = -EACCES, .paranoid = 3}, "requires CAP_SYS_ADMIN", "root");
+    says((struct perf_refusal){.error = -EACCES, .paranoid = 3, .perfmon = true}, "CAP_PERFMON is not enough", "root");
     says((struct perf_refusal){.error = -EACCES, .paranoid = 4, .sys_admin = true}, "seccomp", "container");
     says((struct perf_refusal){.error = -EPERM, .paranoid = 2, .perfmon = true}, "seccomp", "container");
     says((struct perf_refusal){.error = -EPERM, .paranoid = 0}, "seccomp", "container");
@@ -160,7 +160,7 @@ static void refusals(void **state) {
     says((struct perf_refusal){.error = -ENOENT, .hardware = true}, "no hardware PMU", "bare metal");
     says((struct perf_refusal){.error = -ENOENT}, "No such file", "dmesg");
     says((struct perf_refusal){.error = -EMFILE}, "descriptors", "ulimit");
-    says((struct perf_refusal){.error = -EBUSY, .hardware = true}, "somebody else", "profiler");
+    says((struct perf_refusal){.error = -EBUSY, .hardware = true}, "another process", "profiler");
 }
 
 int main(void) {

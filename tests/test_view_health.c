@@ -10,12 +10,12 @@ static void test_screens(void **state) {
                "CPU, % of one        0.8  threads                6  history             2.0M\n"
                "memory              9.0M  frames kept           61  PID                 4711\n"
                "─ ▸ Collectors ─────────────────────────────────────────────────────────────────\n"
-               "COLLECTOR  STATE         CPU% EVENTS/s   LOST DETAIL\n"
-               "system     ok             0.1        0      0 -\n"
-               "tasks      ok             0.5       12      0 -\n"
-               "counters   degraded       0.0        0      0 no hardware PMU\n"
-               "block      stale            -        -      - its data is 3.2 s old\n"
-               "frames     ok             0.0        -      - -\n"
+               "COLLECTOR     STATE         CPU% EVENTS/s   LOST DETAIL\n"
+               "system        ok             0.1        0      0 -\n"
+               "tasks         ok             0.5       12      0 -\n"
+               "cpu_counters  degraded       0.0        0      0 no hardware PMU\n"
+               "block         stale            -        -      - its data is 3.2 s old\n"
+               "frames        ok             0.0        -      - -\n"
                "─ Threads of ktop ──────────────────────────────────────────────────────────────\n"
                "    TID THREAD            ▼CPU%\n"
                "   4712 ktop-tasks          0.5\n"
@@ -25,11 +25,11 @@ static void test_screens(void **state) {
                "memory         9.0M  history        2.0M\n"
                "threads           6  PID            4711\n"
                "─ ▸ Collectors ────────────── 1-4 of 5 ─\n"
-               "COLLECTOR  STATE       DETAIL\n"
-               "system     ok          -\n"
-               "tasks      ok          -\n"
-               "counters   degraded    no hardware PMU\n"
-               "block      stale       its data is 3.2 …\n",
+               "COLLECTOR     STATE       DETAIL\n"
+               "system        ok          -\n"
+               "tasks         ok          -\n"
+               "cpu_counters  degraded    no hardware P…\n"
+               "block         stale       its data is 3…\n",
                (const char *const[]){"collectors", "process", NULL});
 }
 

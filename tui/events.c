@@ -7,8 +7,8 @@
 
 int events_resolve(struct options *options) {
     for (size_t i = 0; i < options->n_event_texts; i++) {
-        char error[PERF_SPEC_ERROR], shown[PERF_SPEC_ERROR];
-        int failed = perf_spec_parse(&options->events, options->event_texts[i], NULL, error);
+        char error[PERF_EVENT_ERROR], shown[PERF_EVENT_ERROR];
+        int failed = perf_event_parse(&options->events, options->event_texts[i], NULL, error);
         if (!failed)
             continue;
         escape_text(error, strlen(error), shown, sizeof shown);

@@ -11,26 +11,26 @@ struct listing {
     int tracepoint;
 };
 
-static int first_cpu(const struct perf_spec_event *event) {
+static int first_cpu(const struct perf_parsed_event *event) {
     int cpu = 0;
-    while (cpu < 8192 && !perf_spec_on_cpu(event, cpu))
+    while (cpu < 8192 && !perf_parsed_on_cpu(event, cpu))
         cpu++;
     return cpu;
 }
 
 static int event_try(const char *text) {
-    struct perf_spec spec = {0};
-    char error[PERF_SPEC_ERROR];
-    int fd = perf_spec_parse(&spec, text, NULL, error);
+    struct perf_event_list spec = {0};
+    char error[PERF_EVENT_ERROR];
+    int fd = perf_event_parse(&spec, text, NULL, error);
     if (!fd)
-        fd = perf_spec_open(&spec.events[0], 0, -1, first_cpu(&spec.events[0]), -1);
+        fd = perf_parsed_open(&spec.events[0], 0, -1, first_cpu(&spec.events[0]), -1);
     if (fd >= 0)
         close(fd);
-    perf_spec_free(&spec);
+    perf_event_list_free(&spec);
     return fd < 0 ? fd : 0;
 }
 
-static void event_list(void *context, const struct perf_spec_name *name) {
+static void event_list(void *context, const struct perf_event_name *name) {
     struct listing *listing = context;
     char shown[512], help[512], why[128] = "";
     int failed = 0;
@@ -43,7 +43,7 @@ static void event_list(void *context, const struct perf_spec_name *name) {
         failed = event_try(name->example);
     }
     if (failed)
-        snprintf(why, sizeof why, "%s", perf_spec_refusal(failed));
+        snprintf(why, sizeof why, "%s", perf_event_refusal(failed));
     else if (name->missing)
         snprintf(why, sizeof why, "%s", name->missing);
     escape_text(name->name, strlen(name->name), shown, sizeof shown);
@@ -57,5 +57,5 @@ static void event_list(void *context, const struct perf_spec_name *name) {
 
 void list_events_each(void) {
     struct listing listing = {0};
-    perf_spec_names(NULL, event_list, &listing);
+    perf_event_names(NULL, event_list, &listing);
 }

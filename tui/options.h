@@ -38,7 +38,7 @@ struct options {
     struct collect_options collect;             // its pids point into this struct
     const char *event_texts[OPTION_EVENTS_MAX]; // as given; events_resolve makes events of them
     size_t n_event_texts;
-    struct perf_spec events;
+    struct perf_event_list events;
     const char *sort, *filter; // NULL: not given
     char filter_note[200];     // what of the filter may not be meant; "": nothing
     size_t history_bytes;

@@ -3,7 +3,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "collectors/block/limit.h"
 #include "collectors/block/pace.h"
@@ -275,7 +274,6 @@ static void busy_take(struct block *block, uint64_t horizon, bool whole) {
 
 static int block_sample(struct collector_run *run, struct section *out) {
     struct block *block = run->state;
-    struct timespec wall, mono;
     refresh_own(block, run->options);
     struct stream_frame frame;
     drain_until(block, run->end_ns - STREAM_SETTLE_NS, 0, 0);
@@ -289,8 +287,6 @@ static int block_sample(struct collector_run *run, struct section *out) {
         block_stat_clear(block->stat);
         block_who_tidy(block->who, run->end_ns);
     }
-    clock_gettime(CLOCK_MONOTONIC, &mono);
-    clock_gettime(CLOCK_REALTIME, &wall);
     struct block_waiting waiting[BLOCK_WAITING_MAX];
     size_t n_waiting = block_waiting_find(block->match, run->end_ns - BLOCK_WAITING_NS, waiting, BLOCK_WAITING_MAX);
     block_waiting_resolve(waiting, n_waiting, block->who);
@@ -299,7 +295,7 @@ static int block_sample(struct collector_run *run, struct section *out) {
         .names = block->names,
         .begin_ns = run->begin_ns,
         .end_ns = run->end_ns,
-        .wall_offset_ns = (wall.tv_sec - mono.tv_sec) * 1000000000ll + (wall.tv_nsec - mono.tv_nsec),
+        .wall_offset_ns = wall_offset_ns(),
         .who = block->who,
         .waiting = waiting,
         .n_waiting = n_waiting,

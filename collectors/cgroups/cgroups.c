@@ -1,6 +1,7 @@
 // The collector "cgroups": pressure, throttling, limits and memory of cgroups, as the kernel accounts them. Runs only
 // while a pane needs it: a machine may have thousands of cgroups. What their tasks use is summed in model/groups.c.
 #include "collectors/cgroups/rows.h"
+#include "model/clock.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -135,7 +136,7 @@ static void group_write(struct table_builder *builder, const struct cgroup *grou
 
 static void group_sample(struct cgroups_rows *rows, struct cgroup *group) {
     struct cgroup_counts now;
-    uint64_t ns = cgroup_clock_ns();
+    uint64_t ns = now_ns();
     cgroup_read(&rows->cgroups, group, &now);
     if (cgroups_rows_add(rows, group))
         group->counts = (struct cgroup_counts){PROC_MISSING, PROC_MISSING, PROC_MISSING, PROC_MISSING, PROC_MISSING,

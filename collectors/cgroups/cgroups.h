@@ -64,7 +64,6 @@ typedef void cgroup_fn(void *context, struct cgroup *group);
 void cgroups_list_due(struct cgroups *cgroups, uint64_t share, cgroup_fn *gone, cgroup_fn *each, void *context);
 // Share of the periods between the two in which it was throttled, in percent; NAN: unknown.
 double cgroup_throttled_pct(const struct cgroup_counts *before, const struct cgroup_counts *now);
-uint64_t cgroup_clock_ns(void); // CLOCK_MONOTONIC
 void cgroup_read(struct cgroups *cgroups, const struct cgroup *group, struct cgroup_counts *out);
 void cgroup_read_limits(struct cgroups *cgroups, const struct cgroup *group, struct cgroup_limits *out);
 // One or two small files each: usage_us and throttling, as far as cpu.stat has them; the CPU limit, NAN: none.

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "collectors/cgroups/rows.h"
+#include "model/clock.h"
 
 #define READ_MAX 100   // cgroups read in one frame, in rotation
 #define LIST_SHARE 200 // the search takes at most 1/200 of the time
@@ -77,7 +78,7 @@ static void group_limit(void *context, struct cgroup *group) {
 static void group_sample(struct cgroups_rows *rows, struct cgroup *group) {
     struct cgroup_counts now, *before = &group->counts;
     struct table_builder *builder = rows->builder;
-    uint64_t ns = cgroup_clock_ns();
+    uint64_t ns = now_ns();
     double seconds = (double)(ns - group->read_ns) / 1e9, processes = NAN, pid = NAN;
     cgroup_read_throttling(&rows->cgroups, group, &now);
     if (cgroups_rows_add(rows, group))

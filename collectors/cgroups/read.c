@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "model/clock.h"
 #include "model/mem.h"
 
 #define GROUPS_MAX 4096
@@ -346,20 +346,14 @@ void cgroup_read_limits(struct cgroups *cgroups, const struct cgroup *group, str
         out->memory_bytes = (double)memory;
 }
 
-uint64_t cgroup_clock_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
-
 void cgroups_list_due(struct cgroups *cgroups, uint64_t share, cgroup_fn *gone, cgroup_fn *each, void *context) {
-    uint64_t now = cgroup_clock_ns(), wait = cgroups->list_cost_ns * share;
+    uint64_t now = now_ns(), wait = cgroups->list_cost_ns * share;
     if (cgroups->listed_ns && now - cgroups->listed_ns < (wait > LIST_NS ? wait : LIST_NS))
         return;
     cgroups_list(cgroups, gone, context);
     for (size_t i = 0; i < cgroups->count; i++)
         each(context, &cgroups->groups[i]);
-    cgroups->listed_ns = cgroup_clock_ns();
+    cgroups->listed_ns = now_ns();
     cgroups->list_cost_ns = cgroups->listed_ns - now;
 }
 

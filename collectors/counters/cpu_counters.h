@@ -1,6 +1,6 @@
 // The counters collector's parts: what the machine has (cpu_pmu.c), what is open on each CPU and reading it
 // (cpu_open.c), what follows from the values (cpu_derive.c), what cannot be measured and why
-// (cpu_notes.c), and the section made of it (counters.c). All of it runs in the collector's thread.
+// (cpu_notes.c), and the section made of it (cpu_counters.c). All of it runs in the collector's thread.
 #ifndef COLLECTORS_COUNTERS_H
 #define COLLECTORS_COUNTERS_H
 
@@ -51,13 +51,13 @@ struct counter_facts {
     unsigned n_kinds;
     bool last_level; // cache-misses are those of the last level, so go to memory (Intel); else of L2 or L1
 };
-void counters_facts_load(struct counter_facts *facts, int n_cpus);
-void counters_facts_free(struct counter_facts *facts);
-unsigned counters_kind_of(const struct counter_facts *facts, int cpu);
-double counters_base_hz(int cpu); // the frequency that the CPU is sold with; NAN: not known
-bool counters_watchdog(void);     // the NMI watchdog is on: it keeps a hardware counter for itself
+void cpu_counters_facts_load(struct counter_facts *facts, int n_cpus);
+void cpu_counters_facts_free(struct counter_facts *facts);
+unsigned cpu_counters_kind_of(const struct counter_facts *facts, int cpu);
+double cpu_counters_base_hz(int cpu); // the frequency that the CPU is sold with; NAN: not known
+bool cpu_counters_watchdog(void);     // the NMI watchdog is on: it keeps a hardware counter for itself
 // "event=0x00,umask=0x81" as the kernel writes it: event in bits 0-7, umask in 8-15. False: something else.
-bool counters_event_parse(const char *text, uint64_t *config);
+bool cpu_counters_event_parse(const char *text, uint64_t *config);
 
 // ---- what is open (cpu_open.c) ----
 
@@ -73,7 +73,7 @@ enum counter_state {
     COUNTER_STARVED, // opens, but never runs: somebody else has the PMU
 };
 
-struct cpu_counters {
+struct counter_cpu {
     bool online;
     uint8_t kind;
     uint8_t n_groups;
@@ -87,10 +87,10 @@ struct cpu_counters {
     uint8_t state[N_HARDWARE];               // enum counter_state
 };
 
-struct counters {
+struct cpu_counters {
     struct counter_facts facts;
     int n_cpus; // slots: one more than the highest possible CPU
-    struct cpu_counters *cpus;
+    struct counter_cpu *cpus;
     struct perf_cpus set; // which of them are open
     int level;            // of grouping, for all CPUs
     int starved;          // reads in a row in which a group did not run at all
@@ -101,22 +101,22 @@ struct counters {
 };
 
 // 0, or the -errno of the software counters, without which there is nothing.
-int counters_open(struct counters *counters);
-void counters_close(struct counters *counters);
+int cpu_counters_open(struct cpu_counters *counters);
+void cpu_counters_close(struct cpu_counters *counters);
 // Follows CPUs that come and go, then reads all.
-void counters_read(struct counters *counters);
+void cpu_counters_read(struct cpu_counters *counters);
 
 // The pure parts, for tests.
-void counters_merge(struct cpu_counters *cpu, unsigned group);
-bool counters_starved(const struct perf_group *group, const struct perf_rates *rates);
-void counters_judge(struct counters *counters); // sets states; what does not count becomes NAN
+void cpu_counters_merge(struct counter_cpu *cpu, unsigned group);
+bool cpu_counters_starved(const struct perf_group *group, const struct perf_rates *rates);
+void cpu_counters_judge(struct cpu_counters *counters); // sets states; what does not count becomes NAN
 
 // ---- what follows (cpu_derive.c) ----
 
 // Of two counters of one group, so that both are of the same moments. NAN: not measured together.
-double counters_ratio(const struct cpu_counters *cpu, unsigned part, unsigned whole);
-double counters_ratio_all(const struct counters *counters, unsigned part, unsigned whole); // of all CPUs
-double ratio_of(double part, double whole);                                                // NAN when it has no meaning
+double cpu_counters_ratio(const struct counter_cpu *cpu, unsigned part, unsigned whole);
+double cpu_counters_ratio_all(const struct cpu_counters *counters, unsigned part, unsigned whole); // of all CPUs
+double ratio_of(double part, double whole); // NAN when it has no meaning
 
 enum counter_bound {
     BOUND_UNKNOWN,
@@ -137,12 +137,12 @@ struct cpu_derived { // NAN: not measured
     double retiring, bad_speculation, frontend, backend; // of slots, 0 to 1
     double cache_misses_per_cycle, branch_misses_per_cycle, cycles_per_s;
 };
-void counters_derive(const struct cpu_counters *cpu, struct cpu_derived *out);
-enum counter_bound counters_bound(const struct cpu_derived *cpu, bool last_level);
+void cpu_counters_derive(const struct counter_cpu *cpu, struct cpu_derived *out);
+enum counter_bound cpu_counters_bound(const struct cpu_derived *cpu, bool last_level);
 
 // ---- what cannot be measured (cpu_notes.c) ----
 
-void counters_notes(const struct counters *counters, struct section *out); // notes, and the section's state
-void counters_check(struct check_report *report);
+void cpu_counters_notes(const struct cpu_counters *counters, struct section *out); // notes, and the section's state
+void cpu_counters_check(struct check_report *report);
 
 #endif

@@ -37,7 +37,7 @@ static int place_in(const struct perf_group *group, unsigned event) {
 }
 
 // The rates of both in the first group that measured them together.
-static bool pair_find(const struct cpu_counters *cpu, unsigned a, unsigned b, double *a_per_s, double *b_per_s) {
+static bool pair_find(const struct counter_cpu *cpu, unsigned a, unsigned b, double *a_per_s, double *b_per_s) {
     if (cpu->state[a] != COUNTER_COUNTS || cpu->state[b] != COUNTER_COUNTS)
         return false;
     for (unsigned g = 0; g < cpu->n_groups; g++) {
@@ -52,12 +52,12 @@ static bool pair_find(const struct cpu_counters *cpu, unsigned a, unsigned b, do
     return false;
 }
 
-double counters_ratio(const struct cpu_counters *cpu, unsigned part, unsigned whole) {
+double cpu_counters_ratio(const struct counter_cpu *cpu, unsigned part, unsigned whole) {
     double a, b;
     return pair_find(cpu, part, whole, &a, &b) ? ratio_of(a, b) : NAN;
 }
 
-double counters_ratio_all(const struct counters *counters, unsigned part, unsigned whole) {
+double cpu_counters_ratio_all(const struct cpu_counters *counters, unsigned part, unsigned whole) {
     double parts = 0, wholes = 0, a, b;
     for (int cpu = 0; cpu < counters->n_cpus; cpu++)
         if (counters->cpus[cpu].online && pair_find(&counters->cpus[cpu], part, whole, &a, &b)) {
@@ -69,7 +69,7 @@ double counters_ratio_all(const struct counters *counters, unsigned part, unsign
 
 // Shares of the slots. Their sum, not the count of slots: the kernel makes the four from the hardware's eighths of
 // permille, which do not add up to it exactly, and small cores have no event for it.
-static void derive_topdown(const struct cpu_counters *cpu, struct cpu_derived *out) {
+static void derive_topdown(const struct counter_cpu *cpu, struct cpu_derived *out) {
     out->retiring = out->bad_speculation = out->frontend = out->backend = NAN;
     for (unsigned g = 0; g < cpu->n_groups; g++) {
         double value[4], sum = 0;
@@ -93,31 +93,31 @@ static void derive_topdown(const struct cpu_counters *cpu, struct cpu_derived *o
 
 // Cycles per second of the time in which the CPU did not sleep. Both ways measure that time by a clock that runs at the
 // rate of the time stamp counter, but only while the CPU does.
-static double derive_active_hz(const struct cpu_counters *cpu) {
-    double tsc_hz = cpu->hardware_per_s[TSC], share = counters_ratio(cpu, APERF, MPERF);
+static double derive_active_hz(const struct counter_cpu *cpu) {
+    double tsc_hz = cpu->hardware_per_s[TSC], share = cpu_counters_ratio(cpu, APERF, MPERF);
     if (isnan(share))
-        share = counters_ratio(cpu, CYCLES, REF_CYCLES);
+        share = cpu_counters_ratio(cpu, CYCLES, REF_CYCLES);
     return share * (isnan(tsc_hz) ? cpu->base_hz : tsc_hz);
 }
 
-void counters_derive(const struct cpu_counters *cpu, struct cpu_derived *out) {
+void cpu_counters_derive(const struct counter_cpu *cpu, struct cpu_derived *out) {
     double base_hz = isnan(cpu->base_hz) ? cpu->hardware_per_s[TSC] : cpu->base_hz;
     out->cycles_per_s = cpu->hardware_per_s[CYCLES];
-    out->ipc = counters_ratio(cpu, INSTRUCTIONS, CYCLES);
+    out->ipc = cpu_counters_ratio(cpu, INSTRUCTIONS, CYCLES);
     out->active_hz = derive_active_hz(cpu);
     out->turbo_ratio = ratio_of(out->active_hz, base_hz);
-    out->cache_miss_ratio = counters_ratio(cpu, CACHE_MISSES, CACHE_REFERENCES);
-    out->cache_mpki = counters_ratio(cpu, CACHE_MISSES, INSTRUCTIONS) * 1000;
-    out->branch_miss_ratio = counters_ratio(cpu, BRANCH_MISSES, BRANCHES);
-    out->stalled_frontend = counters_ratio(cpu, STALLED_FRONTEND, CYCLES);
-    out->stalled_backend = counters_ratio(cpu, STALLED_BACKEND, CYCLES);
-    out->cache_misses_per_cycle = counters_ratio(cpu, CACHE_MISSES, CYCLES);
-    out->branch_misses_per_cycle = counters_ratio(cpu, BRANCH_MISSES, CYCLES);
+    out->cache_miss_ratio = cpu_counters_ratio(cpu, CACHE_MISSES, CACHE_REFERENCES);
+    out->cache_mpki = cpu_counters_ratio(cpu, CACHE_MISSES, INSTRUCTIONS) * 1000;
+    out->branch_miss_ratio = cpu_counters_ratio(cpu, BRANCH_MISSES, BRANCHES);
+    out->stalled_frontend = cpu_counters_ratio(cpu, STALLED_FRONTEND, CYCLES);
+    out->stalled_backend = cpu_counters_ratio(cpu, STALLED_BACKEND, CYCLES);
+    out->cache_misses_per_cycle = cpu_counters_ratio(cpu, CACHE_MISSES, CYCLES);
+    out->branch_misses_per_cycle = cpu_counters_ratio(cpu, BRANCH_MISSES, CYCLES);
     derive_topdown(cpu, out);
 }
 
 // The rules of counter_bound_help. Comparisons with NAN are false: what is not measured decides nothing.
-enum counter_bound counters_bound(const struct cpu_derived *cpu, bool last_level) {
+enum counter_bound cpu_counters_bound(const struct cpu_derived *cpu, bool last_level) {
     bool to_memory = last_level && cpu->cache_misses_per_cycle * MISS_CYCLES >= 0.5;
     if (cpu->cycles_per_s < IDLE_CYCLES)
         return BOUND_IDLE;

@@ -12,21 +12,21 @@
 #define NAMES_SIZE 400
 #define LIST_SIZE 48
 
-static const char watchdog_fix[] = "sysctl kernel.nmi_watchdog=0 (CPUs that hang are then no longer reported)";
-static const char holder_fix[] = "stop the other profiler, or the virtual machine that has a PMU";
+static const char watchdog_fix[] = "sysctl kernel.nmi_watchdog=0 (hard lockups are then not reported)";
+static const char holder_fix[] = "stop the other profiler, or the virtual machine that uses the PMU";
 
 static size_t text_add(char *out, size_t size, size_t at, const char *text) {
     int n = at < size ? snprintf(out + at, size - at, "%s", text) : 0;
     return n < 0 ? at : at + (size_t)n < size ? at + (size_t)n : size - 1;
 }
 
-static bool concerns(const struct cpu_counters *cpu, unsigned event, enum counter_state state) {
+static bool concerns(const struct counter_cpu *cpu, unsigned event, enum counter_state state) {
     return cpu->online && cpu->state[event] == state;
 }
 
 // "0-3,8": the CPUs on which the event is in that state. "" when it is so on all of them, and on none: *n.
-static void cpus_text(const struct counters *counters, unsigned event, enum counter_state state, char out[LIST_SIZE],
-                      int *n) {
+static void cpus_text(const struct cpu_counters *counters, unsigned event, enum counter_state state,
+                      char out[LIST_SIZE], int *n) {
     int online = 0;
     size_t at = 0;
     *n = 0;
@@ -53,7 +53,7 @@ static void cpus_text(const struct counters *counters, unsigned event, enum coun
 }
 
 // "branches, slots on CPUs 8-15": the events from..below `to` in that state. Returns how many.
-static int names_text(const struct counters *counters, enum counter_state state, unsigned from, unsigned to,
+static int names_text(const struct cpu_counters *counters, enum counter_state state, unsigned from, unsigned to,
                       char out[NAMES_SIZE]) {
     size_t at = strlen(out);
     int found = 0;
@@ -74,7 +74,7 @@ static int names_text(const struct counters *counters, enum counter_state state,
     return found;
 }
 
-static void missing_note(const struct counters *counters, struct section *out) {
+static void missing_note(const struct cpu_counters *counters, struct section *out) {
     char names[NAMES_SIZE] = "", text[NAMES_SIZE + 64];
     int basic = names_text(counters, COUNTER_MISSING, CYCLES, N_BASIC, names);
     names_text(counters, COUNTER_MISSING, N_BASIC, N_GENERIC, names);
@@ -87,56 +87,55 @@ static void missing_note(const struct counters *counters, struct section *out) {
     if (!names[0])
         return;
     snprintf(text, sizeof text, "this PMU does not count %s", names);
-    section_note(out, SEVERITY_INFO, basic ? NULL : "stalled_backend_pct", text,
-                 "nothing to do: the machine does not have it");
+    section_note(out, SEVERITY_INFO, basic ? NULL : "stalled_backend_pct", text, "none: this machine lacks it");
     if (basic)
         section_set_state(out, SECTION_DEGRADED);
 }
 
-static void zero_note(const struct counters *counters, struct section *out) {
+static void zero_note(const struct cpu_counters *counters, struct section *out) {
     char names[NAMES_SIZE] = "", text[NAMES_SIZE + 64];
     int basic = names_text(counters, COUNTER_ZERO, CYCLES, N_BASIC, names);
     int all = basic + names_text(counters, COUNTER_ZERO, N_BASIC, N_HARDWARE, names);
     if (!all)
         return;
-    snprintf(text, sizeof text, "opened, but stayed at 0 while the CPU worked, so not counted: %s", names);
+    snprintf(text, sizeof text, "opened, but at 0 while the CPU was busy, so unknown: %s", names);
     section_note(out, basic ? SEVERITY_WARNING : SEVERITY_INFO, basic ? NULL : "stalled_backend_pct", text,
-                 "the PMU, or who emulates it, does not implement the event: nothing to do in this machine");
+                 "none: this PMU, or its emulation, does not implement the event");
     if (basic)
         section_set_state(out, SECTION_DEGRADED);
 }
 
-static void starved_note(const struct counters *counters, struct section *out) {
+static void starved_note(const struct cpu_counters *counters, struct section *out) {
     char names[NAMES_SIZE] = "", text[NAMES_SIZE + 96];
-    const char *who = counters->watchdog ? "the NMI watchdog keeps a hardware counter for itself"
-                                         : "somebody else holds hardware counters";
+    const char *who =
+        counters->watchdog ? "the NMI watchdog holds a hardware counter" : "another process holds hardware counters";
     const char *fix = counters->watchdog ? watchdog_fix : holder_fix;
     if (names_text(counters, COUNTER_STARVED, CYCLES, N_HARDWARE, names)) {
-        snprintf(text, sizeof text, "%s: never ran: %s", who, names);
+        snprintf(text, sizeof text, "%s; these never ran: %s", who, names);
         section_note(out, SEVERITY_WARNING, "counted_pct", text, fix);
         section_set_state(out, SECTION_DEGRADED);
     } else if (counters->squeezed) {
-        snprintf(text, sizeof text, "%s: the others are counted in smaller groups, in turn", who);
+        snprintf(text, sizeof text, "%s; the others are counted in turn, in smaller groups", who);
         section_note(out, SEVERITY_INFO, "counted_pct", text, fix);
     }
 }
 
-static void no_hardware_note(const struct counters *counters, struct section *out) {
+static void no_hardware_note(const struct cpu_counters *counters, struct section *out) {
     char reason[256], fix[256];
     int error = -ENODEV;
     for (int cpu = counters->n_cpus; cpu-- > 0;)
         if (counters->cpus[cpu].online)
             error = counters->cpus[cpu].missing[CYCLES];
     perf_explain(error, true, reason, sizeof reason, fix, sizeof fix);
-    if (error == -EBUSY && counters_watchdog()) {
-        snprintf(reason, sizeof reason, "the NMI watchdog keeps the hardware counter for itself");
+    if (error == -EBUSY && cpu_counters_watchdog()) {
+        snprintf(reason, sizeof reason, "the NMI watchdog holds the hardware counter");
         snprintf(fix, sizeof fix, "%s", watchdog_fix);
     }
     section_note(out, SEVERITY_WARNING, "ipc", reason, fix);
     section_set_state(out, SECTION_DEGRADED);
 }
 
-void counters_notes(const struct counters *counters, struct section *out) {
+void cpu_counters_notes(const struct cpu_counters *counters, struct section *out) {
     if (!counters->has_hardware) {
         no_hardware_note(counters, out);
         return;
@@ -190,7 +189,7 @@ static void check_hardware(struct check_report *report) {
     if (!works && error)
         perf_explain(error, true, check.detail, sizeof check.detail, check.fix, sizeof check.fix);
     else if (!works)
-        snprintf(check.fix, sizeof check.fix, "%s", counters_watchdog() ? watchdog_fix : holder_fix);
+        snprintf(check.fix, sizeof check.fix, "%s", cpu_counters_watchdog() ? watchdog_fix : holder_fix);
     report->add(report, &check);
 }
 
@@ -201,8 +200,8 @@ static void check_more(struct check_report *report) {
     int cpu = sched_getcpu(), works = 0;
     size_t at = 0;
     cpu = cpu < 0 ? 0 : cpu;
-    counters_facts_load(&facts, cpu + 1);
-    const struct counter_kind *kind = &facts.kinds[counters_kind_of(&facts, cpu)];
+    cpu_counters_facts_load(&facts, cpu + 1);
+    const struct counter_kind *kind = &facts.kinds[cpu_counters_kind_of(&facts, cpu)];
     static const uint8_t events[] = {STALLED_FRONTEND, STALLED_BACKEND, TOPDOWN_RETIRING, REF_CYCLES, APERF};
     for (unsigned i = 0; i < sizeof events; i++) {
         unsigned event = events[i], leader = event == TOPDOWN_RETIRING && kind->has[SLOTS] ? SLOTS : event;
@@ -216,15 +215,14 @@ static void check_more(struct check_report *report) {
                                                          : hardware_events[event].name,
                                fd < 0 ? " (missing)" : "");
     }
-    counters_facts_free(&facts);
+    cpu_counters_facts_free(&facts);
     check.works = works > 0;
     if (!works)
-        snprintf(check.fix, sizeof check.fix,
-                 "a processor that has them, and a kernel that is not in a virtual machine");
+        snprintf(check.fix, sizeof check.fix, "use a processor that has them, outside a virtual machine");
     report->add(report, &check);
 }
 
-void counters_check(struct check_report *report) {
+void cpu_counters_check(struct check_report *report) {
     check_hardware(report);
     check_more(report);
     struct check check = {.capability = "software counters of whole CPUs"};

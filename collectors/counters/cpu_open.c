@@ -64,7 +64,7 @@ static const uint8_t topdown[] = {SLOTS, TOPDOWN_RETIRING, TOPDOWN_BAD_SPECULATI
 // Not of the PMU: they take no counter, and always run.
 static const uint8_t clocks[] = {APERF, MPERF, TSC};
 
-static void rates_clear(struct cpu_counters *cpu) {
+static void rates_clear(struct counter_cpu *cpu) {
     for (unsigned i = 0; i < N_SOFTWARE; i++)
         cpu->software_per_s[i] = NAN;
     for (unsigned i = 0; i < N_HARDWARE; i++)
@@ -72,12 +72,12 @@ static void rates_clear(struct cpu_counters *cpu) {
     cpu->counted_pct = NAN;
 }
 
-static void hardware_close(struct cpu_counters *cpu) {
+static void hardware_close(struct counter_cpu *cpu) {
     while (cpu->n_groups)
         perf_group_close(&cpu->groups[--cpu->n_groups]);
 }
 
-static bool has_event(const struct cpu_counters *cpu, unsigned event) {
+static bool has_event(const struct counter_cpu *cpu, unsigned event) {
     for (unsigned g = 0; g < cpu->n_groups; g++)
         for (unsigned i = 0; i < cpu->groups[g].n; i++)
             if (cpu->groups[g].which[i] == event)
@@ -86,8 +86,8 @@ static bool has_event(const struct cpu_counters *cpu, unsigned event) {
 }
 
 // Opens what the kind of CPU has of it. -E2BIG: the PMU cannot count them together.
-static int group_add(struct counters *counters, int number, const uint8_t *which, unsigned n) {
-    struct cpu_counters *cpu = &counters->cpus[number];
+static int group_add(struct cpu_counters *counters, int number, const uint8_t *which, unsigned n) {
+    struct counter_cpu *cpu = &counters->cpus[number];
     const struct counter_kind *kind = &counters->facts.kinds[cpu->kind];
     struct perf_group *group = &cpu->groups[cpu->n_groups];
     uint8_t wanted[PERF_GROUP_MAX];
@@ -111,8 +111,8 @@ static int group_add(struct counters *counters, int number, const uint8_t *which
 }
 
 // -E2BIG: not at this level.
-static int hardware_open_level(struct counters *counters, int number) {
-    struct cpu_counters *cpu = &counters->cpus[number];
+static int hardware_open_level(struct cpu_counters *counters, int number) {
+    struct counter_cpu *cpu = &counters->cpus[number];
     const struct level *level = &levels[counters->level];
     memset(cpu->missing, 0, sizeof cpu->missing);
     for (unsigned i = 0; i < level->n; i++) {
@@ -137,10 +137,10 @@ static int hardware_open_level(struct counters *counters, int number) {
     return 0;
 }
 
-static void hardware_open_all(struct counters *counters);
+static void hardware_open_all(struct cpu_counters *counters);
 
 // All CPUs are at the same level, so that their numbers compare: when it does not fit this one, begin again.
-static bool hardware_open_one(struct counters *counters, int number) {
+static bool hardware_open_one(struct cpu_counters *counters, int number) {
     hardware_close(&counters->cpus[number]);
     if (hardware_open_level(counters, number) != -E2BIG || counters->level + 1 == COUNTER_LEVELS)
         return true;
@@ -149,7 +149,7 @@ static bool hardware_open_one(struct counters *counters, int number) {
     return false;
 }
 
-static void hardware_open_all(struct counters *counters) {
+static void hardware_open_all(struct cpu_counters *counters) {
     counters->starved = 0;
     counters->has_hardware = false;
     for (int cpu = 0; cpu < counters->n_cpus; cpu++)
@@ -158,20 +158,20 @@ static void hardware_open_all(struct counters *counters) {
 }
 
 static void cpu_close(void *context, int number) {
-    struct counters *counters = context;
-    struct cpu_counters *cpu = &counters->cpus[number];
+    struct cpu_counters *counters = context;
+    struct counter_cpu *cpu = &counters->cpus[number];
     perf_group_close(&cpu->software);
     hardware_close(cpu);
     cpu->online = false;
 }
 
 static int cpu_open(void *context, int number) {
-    struct counters *counters = context;
-    struct cpu_counters *cpu = &counters->cpus[number];
+    struct cpu_counters *counters = context;
+    struct counter_cpu *cpu = &counters->cpus[number];
     int missing[N_SOFTWARE] = {0};
     rates_clear(cpu);
-    cpu->kind = (uint8_t)counters_kind_of(&counters->facts, number);
-    cpu->base_hz = counters_base_hz(number);
+    cpu->kind = (uint8_t)cpu_counters_kind_of(&counters->facts, number);
+    cpu->base_hz = cpu_counters_base_hz(number);
     perf_group_open(&cpu->software, software_events, all_software, N_SOFTWARE, number, missing);
     if (!cpu->software.n)
         return missing[0];
@@ -181,31 +181,31 @@ static int cpu_open(void *context, int number) {
     return 0;
 }
 
-int counters_open(struct counters *counters) {
+int cpu_counters_open(struct cpu_counters *counters) {
     static const struct perf_cpus_ops ops = {cpu_open, cpu_close};
-    *counters = (struct counters){.retry = RETRY_FIRST};
+    *counters = (struct cpu_counters){.retry = RETRY_FIRST};
     perf_cpus_init(&counters->set, &ops, counters);
     counters->n_cpus = counters->set.n;
     counters->cpus = xcalloc((size_t)counters->n_cpus, sizeof *counters->cpus);
-    counters_facts_load(&counters->facts, counters->n_cpus);
+    cpu_counters_facts_load(&counters->facts, counters->n_cpus);
     int error = perf_cpus_follow(&counters->set);
     if (error)
-        counters_close(counters);
+        cpu_counters_close(counters);
     return error;
 }
 
-void counters_close(struct counters *counters) {
+void cpu_counters_close(struct cpu_counters *counters) {
     perf_cpus_close(&counters->set);
     free(counters->cpus);
-    counters_facts_free(&counters->facts);
-    *counters = (struct counters){0};
+    cpu_counters_facts_free(&counters->facts);
+    *counters = (struct cpu_counters){0};
 }
 
 static bool of_pmu(unsigned event) {
     return event < APERF;
 }
 
-void counters_merge(struct cpu_counters *cpu, unsigned g) {
+void cpu_counters_merge(struct counter_cpu *cpu, unsigned g) {
     const struct perf_group *group = &cpu->groups[g];
     const struct perf_rates *rates = &cpu->rates[g];
     for (unsigned i = 0; i < group->n; i++)
@@ -215,14 +215,14 @@ void counters_merge(struct cpu_counters *cpu, unsigned g) {
         cpu->counted_pct = rates->counted_pct;
 }
 
-bool counters_starved(const struct perf_group *group, const struct perf_rates *rates) {
+bool cpu_counters_starved(const struct perf_group *group, const struct perf_rates *rates) {
     return group->n > 0 && rates->counted_pct == 0;
 }
 
 // A CPU that went away and came back between two ticks has counters that count no more: a read that says so, or time
 // that stands still.
-static void software_read(struct counters *counters, int number) {
-    struct cpu_counters *cpu = &counters->cpus[number];
+static void software_read(struct cpu_counters *counters, int number) {
+    struct counter_cpu *cpu = &counters->cpus[number];
     struct perf_rates rates;
     bool had_before = cpu->software.has_before;
     if (perf_group_read(&cpu->software, &rates) || (had_before && isnan(rates.counted_pct))) {
@@ -235,7 +235,7 @@ static void software_read(struct counters *counters, int number) {
         cpu->software_per_s[cpu->software.which[i]] = rates.per_s[i];
 }
 
-static bool hardware_read(struct cpu_counters *cpu) {
+static bool hardware_read(struct counter_cpu *cpu) {
     bool starved = false;
     for (unsigned g = 0; g < cpu->n_groups; g++) {
         if (perf_group_read(&cpu->groups[g], &cpu->rates[g])) {
@@ -244,21 +244,21 @@ static bool hardware_read(struct cpu_counters *cpu) {
             cpu->rates[g].counted_pct = NAN;
             continue;
         }
-        counters_merge(cpu, g);
-        starved |= counters_starved(&cpu->groups[g], &cpu->rates[g]);
+        cpu_counters_merge(cpu, g);
+        starved |= cpu_counters_starved(&cpu->groups[g], &cpu->rates[g]);
     }
     return starved;
 }
 
 // A CPU works when cycles pass; without a count of them, when tasks take turns on it.
-static bool works(const struct cpu_counters *cpu, double cycles) {
+static bool works(const struct counter_cpu *cpu, double cycles) {
     return cpu->hardware_per_s[CYCLES] > 0 ? cpu->hardware_per_s[CYCLES] >= cycles
                                            : cpu->software_per_s[CONTEXT_SWITCHES] >= 10;
 }
 
 // No CPU works without instructions, branches, slots and reference cycles. The other events may rest on a CPU (all of
 // its data may be in its cache), but not from the start on all CPUs of a kind.
-static bool stays_zero(const struct counter_kind *kind, const struct cpu_counters *cpu, unsigned event) {
+static bool stays_zero(const struct counter_kind *kind, const struct counter_cpu *cpu, unsigned event) {
     if (event == INSTRUCTIONS || event == BRANCHES || event == REF_CYCLES || event == SLOTS)
         return works(cpu, 1e6);
     if (event == CYCLES || event >= APERF)
@@ -267,7 +267,7 @@ static bool stays_zero(const struct counter_kind *kind, const struct cpu_counter
 }
 
 // The most that a group with the event ran; NAN: that is not known yet.
-static double ran_pct(const struct cpu_counters *cpu, unsigned event) {
+static double ran_pct(const struct counter_cpu *cpu, unsigned event) {
     double most = NAN;
     for (unsigned g = 0; g < cpu->n_groups; g++)
         for (unsigned i = 0; i < cpu->groups[g].n; i++)
@@ -276,15 +276,15 @@ static double ran_pct(const struct cpu_counters *cpu, unsigned event) {
     return most;
 }
 
-void counters_judge(struct counters *counters) {
+void cpu_counters_judge(struct cpu_counters *counters) {
     for (int number = 0; number < counters->n_cpus; number++) {
-        const struct cpu_counters *cpu = &counters->cpus[number];
+        const struct counter_cpu *cpu = &counters->cpus[number];
         for (unsigned i = 0; cpu->online && i < N_HARDWARE; i++)
             if (cpu->hardware_per_s[i] > 0)
                 counters->facts.kinds[cpu->kind].seen[i] = true;
     }
     for (int number = 0; number < counters->n_cpus; number++) {
-        struct cpu_counters *cpu = &counters->cpus[number];
+        struct counter_cpu *cpu = &counters->cpus[number];
         const struct counter_kind *kind = &counters->facts.kinds[cpu->kind];
         for (unsigned i = N_HARDWARE; cpu->online && i-- > 0;) { // the cycles last: the others look at them
             double value = cpu->hardware_per_s[i], ran = ran_pct(cpu, i);
@@ -304,10 +304,10 @@ void counters_judge(struct counters *counters) {
 
 // A group that never gets the PMU (the NMI watchdog holds a counter of it) may get it in smaller pieces. Larger ones
 // are tried again when the watchdog is off, else now and then: whoever held the PMU may be gone.
-static void level_follow(struct counters *counters, bool starved) {
+static void level_follow(struct cpu_counters *counters, bool starved) {
     counters->starved = starved ? counters->starved + 1 : 0;
     if (counters->starved >= 2) {
-        counters->watchdog = counters_watchdog();
+        counters->watchdog = cpu_counters_watchdog();
         if (counters->level + 1 == COUNTER_LEVELS)
             return;
         counters->squeezed = true;
@@ -315,7 +315,7 @@ static void level_follow(struct counters *counters, bool starved) {
         counters->level++;
         hardware_open_all(counters);
     } else if (counters->squeezed && !starved) {
-        bool gone = counters->watchdog && !counters_watchdog();
+        bool gone = counters->watchdog && !cpu_counters_watchdog();
         if (!gone && (counters->watchdog || --counters->retry_in > 0))
             return;
         counters->retry = counters->retry * 2 > RETRY_MOST ? RETRY_MOST : counters->retry * 2;
@@ -325,7 +325,7 @@ static void level_follow(struct counters *counters, bool starved) {
     }
 }
 
-void counters_read(struct counters *counters) {
+void cpu_counters_read(struct cpu_counters *counters) {
     bool starved = false;
     perf_cpus_follow(&counters->set);
     for (int cpu = 0; cpu < counters->n_cpus; cpu++)
@@ -337,6 +337,6 @@ void counters_read(struct counters *counters) {
     for (int cpu = 0; cpu < counters->n_cpus; cpu++)
         if (counters->cpus[cpu].online)
             starved |= hardware_read(&counters->cpus[cpu]);
-    counters_judge(counters);
+    cpu_counters_judge(counters);
     level_follow(counters, starved);
 }

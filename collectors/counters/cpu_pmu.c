@@ -34,7 +34,7 @@ const struct perf_event hardware_events[N_HARDWARE] = {
     [TSC] = {.name = "tsc"},
 };
 
-bool counters_event_parse(const char *text, uint64_t *config) {
+bool cpu_counters_event_parse(const char *text, uint64_t *config) {
     *config = 0;
     for (;;) {
         char *end;
@@ -70,7 +70,8 @@ static void named_events(struct counter_kind *kind, const char *device, unsigned
     for (unsigned i = from; i <= to; i++) {
         char path[128], text[128];
         snprintf(path, sizeof path, DEVICES "%s/events/%s", device, hardware_events[i].name);
-        kind->has[i] = !proc_read_line(path, text, sizeof text) && counters_event_parse(text, &kind->events[i].config);
+        kind->has[i] =
+            !proc_read_line(path, text, sizeof text) && cpu_counters_event_parse(text, &kind->events[i].config);
         kind->events[i].type = (uint32_t)type;
     }
 }
@@ -106,7 +107,7 @@ static void kind_hybrid(struct counter_facts *facts, const char *device, int n_c
     cpu_list_parse(text, kind->cpus, n_cpus);
 }
 
-void counters_facts_load(struct counter_facts *facts, int n_cpus) {
+void cpu_counters_facts_load(struct counter_facts *facts, int n_cpus) {
     static const char *const hybrids[] = {"cpu_core", "cpu_atom", "cpu_lowpower"};
     *facts = (struct counter_facts){0};
     for (size_t i = 0; i < sizeof hybrids / sizeof *hybrids; i++)
@@ -121,20 +122,20 @@ void counters_facts_load(struct counter_facts *facts, int n_cpus) {
     proc_buffer_free(&buffer);
 }
 
-void counters_facts_free(struct counter_facts *facts) {
+void cpu_counters_facts_free(struct counter_facts *facts) {
     for (unsigned i = 0; i < facts->n_kinds; i++)
         free(facts->kinds[i].cpus);
     *facts = (struct counter_facts){0};
 }
 
-unsigned counters_kind_of(const struct counter_facts *facts, int cpu) {
+unsigned cpu_counters_kind_of(const struct counter_facts *facts, int cpu) {
     for (unsigned i = 0; i < facts->n_kinds; i++)
         if (facts->kinds[i].cpus && facts->kinds[i].cpus[cpu])
             return i;
     return 0;
 }
 
-double counters_base_hz(int cpu) {
+double cpu_counters_base_hz(int cpu) {
     char path[128];
     uint64_t value;
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cpufreq/base_frequency", cpu);
@@ -144,7 +145,7 @@ double counters_base_hz(int cpu) {
     return proc_read_number(path, &value) && value ? (double)value * 1e6 : NAN;
 }
 
-bool counters_watchdog(void) {
+bool cpu_counters_watchdog(void) {
     uint64_t value;
     return proc_read_number("/proc/sys/kernel/nmi_watchdog", &value) && value;
 }

@@ -35,7 +35,7 @@ static unsigned core_pmus(uint32_t *types) {
     return n;
 }
 
-void busy_init(struct busy *busy, const struct pertask_events *events) {
+void busy_init(struct busy *busy, const struct task_events *events) {
     *busy = (struct busy){.events = events};
     busy->n_pmus = core_pmus(busy->pmus);
     if (busy->n_pmus < 2) {
@@ -57,7 +57,7 @@ static int thread_event(const struct perf_event *event, uint32_t pmu, pid_t tid,
     return perf_open_attr(&attr, tid, -1, group);
 }
 
-static void group_open(struct busy_group *group, const struct pertask_events *events, uint32_t pmu, pid_t tid) {
+static void group_open(struct busy_group *group, const struct task_events *events, uint32_t pmu, pid_t tid) {
     static const struct perf_event leader = {"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK};
     *group = (struct busy_group){0};
     int fd = thread_event(&leader, 0, tid, -1);
@@ -147,7 +147,7 @@ void busy_choose(struct busy *busy, struct task_sums *sums) {
 }
 
 static bool group_read(struct busy_group *group, struct task_counts *counts) {
-    uint64_t words[4 + PERTASK_EVENTS_MAX];
+    uint64_t words[4 + TASK_EVENTS_MAX];
     struct switch_mark now, *before = &group->before;
     unsigned n = group->n_fds ? (unsigned)group->n_fds - 1 : 0;
     ssize_t size = n ? read(group->fds[0], words, sizeof(words)) : 0;

@@ -1,7 +1,7 @@
 // Counters of the busiest threads, by a group of descriptors for each: for machines that switch so often that being
 // told of each switch costs too much. Ends when the thread ends; a thread that is not among the busiest is not counted.
-#ifndef COLLECTORS_PERTASK_BUSY_H
-#define COLLECTORS_PERTASK_BUSY_H
+#ifndef COLLECTORS_COUNTERS_TASK_BUSY_H
+#define COLLECTORS_COUNTERS_TASK_BUSY_H
 
 #include "collectors/counters/task_counters.h"
 
@@ -10,8 +10,8 @@
 #define BUSY_PMUS 4 // kinds of cores
 
 struct busy_group {
-    int fds[1 + PERTASK_EVENTS_MAX], n_fds;
-    uint8_t which[PERTASK_EVENTS_MAX];
+    int fds[1 + TASK_EVENTS_MAX], n_fds;
+    uint8_t which[TASK_EVENTS_MAX];
     struct switch_mark before;
 };
 
@@ -27,7 +27,7 @@ struct busy_process {
 };
 
 struct busy {
-    const struct pertask_events *events;
+    const struct task_events *events;
     uint32_t pmus[BUSY_PMUS]; // types of the core PMUs of a hybrid machine; one of 0 else
     unsigned n_pmus;
     struct busy_thread threads[BUSY_MAX];
@@ -36,7 +36,7 @@ struct busy {
     unsigned n_processes;
 };
 
-void busy_init(struct busy *busy, const struct pertask_events *events);
+void busy_init(struct busy *busy, const struct task_events *events);
 void busy_close(struct busy *busy);
 // The ones that ran longest in `sums` are counted from now on. When nobody ran it stays as it is.
 void busy_choose(struct busy *busy, struct task_sums *sums);

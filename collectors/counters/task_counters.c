@@ -1,5 +1,5 @@
-// The collector "pertask": hardware counters of each thread, or process, without a descriptor for each: groups on every
-// CPU that say at each switch what was counted (task_switch.h has the rules, and the known error). A row for each
+// The collector "task_counters": hardware counters of each thread, or process, without a descriptor for each: groups on
+// every CPU that say at each switch what was counted (task_switch.h has the rules, and the known error). A row for each
 // one that ran in the interval; the table extends the one of the tasks by pid and tid.
 //
 // It costs those who switch: three records each time. So it runs only while a pane shows its columns. Where ktop's own
@@ -18,6 +18,7 @@
 
 #include "collectors/collector.h"
 #include "collectors/counters/task_busy.h"
+#include "model/columns.h"
 #include "model/live.h"
 #include "model/mem.h"
 
@@ -46,49 +47,17 @@ enum {
 };
 
 static const struct column columns[N_COLUMNS] = {
-    [PID] = {.name = "pid", .title = "PID", .help = "process ID", .unit = UNIT_ID, .width = 7, .ascending = true},
-    [TID] = {.name = "tid",
-             .title = "TID",
-             .help = "thread ID; the PID in a row that stands for a whole process",
-             .unit = UNIT_ID,
-             .width = 7,
-             .ascending = true},
-    [IPC] = {.name = "ipc",
-             .title = "IPC",
-             .help = "instructions per cycle, in user code and kernel; not measured for one that did not run",
-             .unit = UNIT_RATIO,
-             .width = 5},
-    [CYCLES_PER_S] = {.name = "cycles_per_s", .title = "CYC/s", .help = "CPU cycles", .unit = UNIT_PER_S, .width = 6},
-    [INSTRUCTIONS_PER_S] = {.name = "instructions_per_s",
-                            .title = "INS/s",
-                            .help = "instructions retired",
-                            .unit = UNIT_PER_S,
-                            .width = 6},
-    [CACHE_REFERENCES_PER_S] = {.name = "cache_references_per_s",
-                                .title = "REF/s",
-                                .help = "references to the last-level cache",
-                                .unit = UNIT_PER_S,
-                                .width = 6},
-    [CACHE_MISSES_PER_S] = {.name = "cache_misses_per_s",
-                            .title = "MISS/s",
-                            .help = "misses of the last-level cache",
-                            .unit = UNIT_PER_S,
-                            .width = 6},
-    [CACHE_MISS_PCT] = {.name = "cache_miss_pct",
-                        .title = "MISS%",
-                        .help = "share of the references to the last-level cache that missed",
-                        .unit = UNIT_PCT,
-                        .width = 5},
-    [BRANCH_MISSES_PER_S] = {.name = "branch_misses_per_s",
-                             .title = "BRM/s",
-                             .help = "mispredicted branches",
-                             .unit = UNIT_PER_S,
-                             .width = 6},
-    [COUNTED_PCT] = {.name = "counted_pct",
-                     .title = "CNT%",
-                     .help = "share of its CPU time in which its counters ran; below 100 the numbers are scaled up",
-                     .unit = UNIT_PCT,
-                     .width = 5},
+    [PID] = COLUMN_PID(.help = HELP_PID),
+    [TID] = COLUMN_TID(.help = "Thread ID; the PID in the row of a whole process."),
+    [IPC] = COLUMN_IPC(.help = "Instructions per cycle, user code and kernel; unknown while the task does not run."),
+    [CYCLES_PER_S] = COLUMN_CYCLES_PER_S(.help = "CPU cycles per second."),
+    [INSTRUCTIONS_PER_S] = COLUMN_INSTRUCTIONS_PER_S(.help = "Instructions retired per second."),
+    [CACHE_REFERENCES_PER_S] = COLUMN_CACHE_REFERENCES_PER_S(.help = "References to the last-level cache per second."),
+    [CACHE_MISSES_PER_S] = COLUMN_CACHE_MISSES_PER_S(.help = "Misses of the last-level cache per second."),
+    [CACHE_MISS_PCT] = COLUMN_CACHE_MISS_PCT(.help = "Share of the references to the last-level cache that missed."),
+    [BRANCH_MISSES_PER_S] = COLUMN_BRANCH_MISSES_PER_S(.help = "Mispredicted branches per second."),
+    [COUNTED_PCT] =
+        COLUMN_COUNTED_PCT(.help = "Share of its CPU time in which its counters ran; below 100 counts are scaled up."),
 };
 
 static const struct table_def counters_table = {
@@ -103,12 +72,12 @@ enum { UNATTRIBUTED_PCT, N_SERIES };
 
 static const struct series_def series[N_SERIES] = {
     [UNATTRIBUTED_PCT] = {"unattributed_pct", "unattributed",
-                          "Share of the CPU time whose counts belong to no task known, since records were lost",
+                          "Share of CPU time whose counts are not attributed to a task, because records were lost.",
                           UNIT_PCT},
 };
 
 // What is counted, and where it is shown.
-static const struct pertask_events hardware = {
+static const struct task_events hardware = {
     .list = {{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
              {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
              {"cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
@@ -138,10 +107,10 @@ static const struct {
 #define N_RATIOS (sizeof(ratios) / sizeof(*ratios))
 
 struct state {
-    struct pertask_events events;
+    struct task_events events;
     int rate_event[N_RATES];                         // index of the event; -1: not counted
     int ratio_part[N_RATIOS], ratio_whole[N_RATIOS]; // the same
-    struct pertask_cpus cpus;
+    struct task_cpus cpus;
     struct switch_totals totals;
     struct task_sums *processes; // of the frame, folded
     struct task_sums *counted;   // sparse: by thread
@@ -149,7 +118,7 @@ struct state {
     bool threads;      // rows are threads
     int error;         // why nothing is open; 0: it is
     uint64_t tried_ns; // when it was tried last
-    bool dead[PERTASK_EVENTS_MAX];
+    bool dead[TASK_EVENTS_MAX];
     // ---- what it costs ----
     double bound;         // share of a CPU
     uint64_t cpu_ns;      // of this thread, at the last frame
@@ -160,10 +129,10 @@ struct state {
     double switches_per_s; // at the last look
     double dear_share;     // of a CPU, that was too much
     struct busy busy;
-    char test_names[PERTASK_EVENTS_MAX][24];
+    char test_names[TASK_EVENTS_MAX][24];
 };
 
-static int event_find(const struct pertask_events *events, const char *name) {
+static int event_find(const struct task_events *events, const char *name) {
     for (unsigned i = 0; i < events->n; i++)
         if (!strcmp(events->list[i].name, name))
             return (int)i;
@@ -172,9 +141,9 @@ static int event_find(const struct pertask_events *events, const char *name) {
 
 // For tests on machines without a PMU: "cycles=TYPE:CONFIG,...", other events under the names of these.
 static void test_events(struct state *state, const char *text) {
-    struct pertask_events *events = &state->events;
+    struct task_events *events = &state->events;
     int used;
-    for (events->n = 0; events->n < PERTASK_EVENTS_MAX; events->n++, text += used + (text[used] == ',')) {
+    for (events->n = 0; events->n < TASK_EVENTS_MAX; events->n++, text += used + (text[used] == ',')) {
         struct perf_event *event = &events->list[events->n];
         char *name = state->test_names[events->n];
         unsigned type;
@@ -196,13 +165,13 @@ static void columns_resolve(struct state *state) {
 
 static void try_open(struct collector_run *run) {
     struct state *state = run->state;
-    state->error = pertask_cpus_open(&state->cpus, &state->events, &state->totals);
+    state->error = task_cpus_open(&state->cpus, &state->events, &state->totals);
     state->tried_ns = run->end_ns;
     run->poll_fd = state->cpus.set.poll_fd;
     run->drain_ms = state->error ? 0 : FIRST_DRAIN_MS;
 }
 
-static int pertask_open(struct collector_run *run) {
+static int task_counters_open(struct collector_run *run) {
     struct state *state = xcalloc(1, sizeof(*state));
     const struct test_options *test = &run->options->test;
     run->state = state;
@@ -221,14 +190,14 @@ static int pertask_open(struct collector_run *run) {
     return 0;
 }
 
-static void pertask_close(struct collector_run *run) {
+static void task_counters_close(struct collector_run *run) {
     struct state *state = run->state;
     run->state = NULL;
     if (!state)
         return;
     busy_close(&state->busy);
     if (!state->error)
-        pertask_cpus_close(&state->cpus);
+        task_cpus_close(&state->cpus);
     task_sums_free(state->totals.sums);
     task_sums_free(state->processes);
     task_sums_free(state->counted);
@@ -236,21 +205,21 @@ static void pertask_close(struct collector_run *run) {
     free(state);
 }
 
-static void pertask_drain(struct collector_run *run) {
+static void task_counters_drain(struct collector_run *run) {
     struct state *state = run->state;
     if (state->error)
         return;
     if (state->looking) { // a ring is half full, or the time is over
-        state->switches_per_s = pertask_cpus_stop(&state->cpus);
+        state->switches_per_s = task_cpus_stop(&state->cpus);
         state->looking = false;
         run->drain_ms = 0;
     }
     if (state->sparse)
         return;
     if (run->drain_ms == FIRST_DRAIN_MS)
-        pertask_cpus_ask(&state->cpus);
+        task_cpus_ask(&state->cpus);
     run->drain_ms = DRAIN_MS;
-    pertask_cpus_drain(&state->cpus);
+    task_cpus_drain(&state->cpus);
 }
 
 // ---- the frame ----
@@ -334,10 +303,10 @@ static void notes_add(struct state *state, struct section *out, double unattribu
     char text[320], fix[256], names[160] = "";
     if (state->sparse) {
         snprintf(text, sizeof(text),
-                 "only the %u busiest threads are counted: to be told of every context switch cost ktop %.1f %% of a "
-                 "CPU (now %.0f switches a second)",
+                 "only the %u busiest threads are counted: recording every context switch cost ktop %.1f %% of a CPU "
+                 "(now %.0f switches/s)",
                  state->busy.n, 100 * state->dear_share, state->switches_per_s);
-        section_note(out, SEVERITY_WARNING, "ipc", text, "nothing to do: all are counted again when it is calmer");
+        section_note(out, SEVERITY_WARNING, "ipc", text, "none: all threads are counted again at a lower switch rate");
         section_set_state(out, SECTION_DEGRADED);
     }
     for (unsigned i = 0; i < state->events.n; i++)
@@ -347,21 +316,19 @@ static void notes_add(struct state *state, struct section *out, double unattribu
     if (names[0]) {
         snprintf(text, sizeof(text), "this PMU does not count %s for each task", names);
         section_note(out, SEVERITY_INFO, "ipc", text,
-                     "nothing to do, unless another profiler or the NMI watchdog "
-                     "(sysctl kernel.nmi_watchdog=0) holds counters");
+                     "none, unless another profiler or the NMI watchdog (sysctl kernel.nmi_watchdog=0) holds counters");
         section_set_state(out, SECTION_DEGRADED);
     }
     if (state->cpus.n_starved) {
-        section_note(out, SEVERITY_WARNING, "counted_pct",
-                     "the counters of the tasks did not run at all: somebody else holds the PMU",
+        section_note(out, SEVERITY_WARNING, "counted_pct", "task counters did not run: another process holds the PMU",
                      "stop the other profiler, or: sysctl kernel.nmi_watchdog=0");
         section_set_state(out, SECTION_DEGRADED);
     }
     if (!state->sparse && state->totals.lost && unattributed > 0) {
         snprintf(text, sizeof(text),
-                 "%llu records of switches were lost: the counters of %.1f %% of the CPU time belong to no task known",
+                 "%llu switch records were lost: counts of %.1f %% of the CPU time are not attributed to a task",
                  (unsigned long long)state->totals.lost, unattributed);
-        snprintf(fix, sizeof(fix), "a machine that is less busy, or a shorter delay (d)");
+        snprintf(fix, sizeof(fix), "shorten the delay (d), or reduce the load");
         section_note(out, SEVERITY_WARNING, "ipc", text, fix);
     }
 }
@@ -383,7 +350,7 @@ static void totals_clear(struct state *state) {
 // ---- what it costs ----
 
 static void look_begin(struct state *state, struct collector_run *run) {
-    pertask_cpus_start(&state->cpus);
+    task_cpus_start(&state->cpus);
     state->looking = true;
     run->drain_ms = LOOK_MS;
 }
@@ -405,7 +372,7 @@ static void cost_judge(struct state *state, struct collector_run *run) {
     state->dear_share = share;
     state->n_over = state->n_calm = 0;
     state->switches_per_s = (double)state->totals.seen * 1e9 / (double)(run->end_ns - run->begin_ns);
-    pertask_cpus_stop(&state->cpus);
+    task_cpus_stop(&state->cpus);
     busy_choose(&state->busy, state->totals.sums);
 }
 
@@ -438,7 +405,7 @@ static void sparse_sample(struct state *state, struct collector_run *run, bool t
     double seconds = (double)(run->end_ns - run->begin_ns) / 1e9;
     struct task_counts none = {0};
     if (state->looking)
-        state->switches_per_s = pertask_cpus_stop(&state->cpus);
+        state->switches_per_s = task_cpus_stop(&state->cpus);
     state->looking = false;
     task_sums_clear(state->counted);
     task_sums_clear(state->processes);
@@ -467,20 +434,20 @@ static void sparse_sample(struct state *state, struct collector_run *run, bool t
         return;
     }
     busy_close(&state->busy);
-    pertask_cpus_start(&state->cpus);
+    task_cpus_start(&state->cpus);
     state->sparse = false;
     state->cpu_ns = 0;
     run->drain_ms = DRAIN_MS;
 }
 
-static int pertask_request(struct collector_run *run, const struct request *request, struct answer *answer) {
+static int task_counters_request(struct collector_run *run, const struct request *request, struct answer *answer) {
     struct state *state = run->state;
     (void)answer; // the rows that show it are those of the tasks
     state->threads = request->on;
     return 0;
 }
 
-static int pertask_sample(struct collector_run *run, struct section *out) {
+static int task_counters_sample(struct collector_run *run, struct section *out) {
     struct state *state = run->state;
     // What the machine does not have it will not have later; a limit or a right may change.
     if (state->error && state->error != -ENOENT && run->end_ns > state->tried_ns + RETRY_NS)
@@ -494,7 +461,7 @@ static int pertask_sample(struct collector_run *run, struct section *out) {
         sparse_sample(state, run, state->threads, out);
         return 0;
     }
-    pertask_cpus_cut(&state->cpus);
+    task_cpus_cut(&state->cpus);
     if (!run->first) { // else the first interval begins now, not when the first group was opened
         struct task_counts all = rows_make(state, state->threads, (double)state->cpus.span_ns / 1e9);
         section_finish(state, out, &all);
@@ -508,24 +475,24 @@ static int pertask_sample(struct collector_run *run, struct section *out) {
 
 // ---- --doctor ----
 
-static void pertask_check(struct check_report *report) {
+static void task_counters_check(struct check_report *report) {
     struct check check = {.capability = "hardware counters of each task"};
     struct switch_totals totals = {.sums = task_sums_new()};
-    struct pertask_cpus cpus;
-    int error = pertask_cpus_open(&cpus, &hardware, &totals);
+    struct task_cpus cpus;
+    int error = task_cpus_open(&cpus, &hardware, &totals);
     check.works = !error;
     if (error) {
         perf_explain(error, true, check.detail, sizeof(check.detail), check.fix, sizeof(check.fix));
     } else {
         const struct timespec pause = {.tv_nsec = 1000 * 1000}; // a sleep is a switch
         nanosleep(&pause, NULL);
-        pertask_cpus_cut(&cpus);
+        task_cpus_cut(&cpus);
         check.works = totals.seen > 0;
         snprintf(check.detail, sizeof(check.detail), "%s",
-                 totals.seen ? "told at each context switch, without a descriptor for each task"
-                             : "the groups open, but no switch is told");
-        snprintf(check.fix, sizeof(check.fix), "%s", totals.seen ? "" : "look for another profiler that holds the PMU");
-        pertask_cpus_close(&cpus);
+                 totals.seen ? "read at each context switch, without a descriptor per task"
+                             : "the groups open, but no switch is recorded");
+        snprintf(check.fix, sizeof(check.fix), "%s", totals.seen ? "" : "stop the profiler that holds the PMU");
+        task_cpus_close(&cpus);
     }
     task_sums_free(totals.sums);
     report->add(report, &check);
@@ -533,18 +500,18 @@ static void pertask_check(struct check_report *report) {
 
 static const struct table_def *const tables[] = {&counters_table, NULL};
 
-const struct collector collector_pertask = {
-    .name = "pertask",
-    .help = "Hardware counters of each task: a perf_event group on every CPU that tells at each context switch, about "
-            "a microsecond for those who switch; only while a pane shows them.",
+const struct collector collector_task_counters = {
+    .name = "task_counters",
+    .help = "Hardware counters of each task: a perf_event group on every CPU, sampled at each context switch, which "
+            "costs the switch about 1 us; only while a pane shows them.",
     .series = series,
     .n_series = N_SERIES,
     .tables = tables,
-    .open = pertask_open,
-    .drain = pertask_drain,
+    .open = task_counters_open,
+    .drain = task_counters_drain,
     .requests = 1u << REQUEST_THREADS,
-    .request = pertask_request,
-    .sample = pertask_sample,
-    .close = pertask_close,
-    .check = pertask_check,
+    .request = task_counters_request,
+    .sample = task_counters_sample,
+    .close = task_counters_close,
+    .check = task_counters_check,
 };

@@ -34,15 +34,15 @@ static int leader_open(int cpu) {
 }
 
 static void cpu_close(void *context, int number) {
-    struct pertask_cpu *cpu = &((struct pertask_cpus *)context)->cpus[number];
+    struct task_cpu *cpu = &((struct task_cpus *)context)->cpus[number];
     perf_ring_unmap(&cpu->ring);
     while (cpu->n_fds)
         close(cpu->fds[--cpu->n_fds]);
     cpu->online = false;
 }
 
-static void members_open(struct pertask_cpus *cpus, int number) {
-    struct pertask_cpu *cpu = &cpus->cpus[number];
+static void members_open(struct task_cpus *cpus, int number) {
+    struct task_cpu *cpu = &cpus->cpus[number];
     struct switches *switches = &cpu->switches;
     for (unsigned i = 0; i < cpus->n_wanted; i++) {
         int fd = perf_open(&cpus->events->list[i], number, cpu->fds[0]);
@@ -55,16 +55,16 @@ static void members_open(struct pertask_cpus *cpus, int number) {
     }
 }
 
-static bool group_read(struct pertask_cpu *cpu, struct switch_mark *out) {
-    uint64_t words[4 + PERTASK_EVENTS_MAX];
+static bool group_read(struct task_cpu *cpu, struct switch_mark *out) {
+    uint64_t words[4 + TASK_EVENTS_MAX];
     ssize_t size = read(cpu->fds[0], words, sizeof(words));
     return size > 0 && switch_mark_decode(words, (size_t)size, cpu->switches.n_values, out);
 }
 
 static int cpu_open(void *context, int number) {
-    struct pertask_cpus *cpus = context;
-    struct pertask_cpu *cpu = &cpus->cpus[number];
-    *cpu = (struct pertask_cpu){.switches.totals = cpus->totals};
+    struct task_cpus *cpus = context;
+    struct task_cpu *cpu = &cpus->cpus[number];
+    *cpu = (struct task_cpu){.switches.totals = cpus->totals};
     int fd = leader_open(number);
     if (fd < 0)
         return fd;
@@ -89,31 +89,31 @@ static int cpu_open(void *context, int number) {
     return 0;
 }
 
-int pertask_cpus_open(struct pertask_cpus *cpus, const struct pertask_events *events, struct switch_totals *totals) {
+int task_cpus_open(struct task_cpus *cpus, const struct task_events *events, struct switch_totals *totals) {
     static const struct perf_cpus_ops ops = {cpu_open, cpu_close};
-    *cpus = (struct pertask_cpus){.events = events, .n_wanted = events->n, .totals = totals};
+    *cpus = (struct task_cpus){.events = events, .n_wanted = events->n, .totals = totals};
     perf_cpus_init(&cpus->set, &ops, cpus);
     cpus->n_cpus = cpus->set.n;
     cpus->cpus = xcalloc((size_t)cpus->n_cpus, sizeof(*cpus->cpus));
     int error = perf_cpus_follow(&cpus->set);
     if (error)
-        pertask_cpus_close(cpus);
+        task_cpus_close(cpus);
     return error;
 }
 
-void pertask_cpus_close(struct pertask_cpus *cpus) {
+void task_cpus_close(struct task_cpus *cpus) {
     perf_cpus_close(&cpus->set);
     free(cpus->cpus);
-    *cpus = (struct pertask_cpus){.set.poll_fd = -1};
+    *cpus = (struct task_cpus){.set.poll_fd = -1};
 }
 
-static void ring_drain(struct pertask_cpus *cpus, struct pertask_cpu *cpu) {
+static void ring_drain(struct task_cpus *cpus, struct task_cpu *cpu) {
     task_sums_reserve(cpus->totals->sums, perf_ring_waiting(&cpu->ring) / RECORD_MIN);
     if (!perf_ring_drain(&cpu->ring, switches_record, &cpu->switches))
         switches_forget(&cpu->switches);
 }
 
-void pertask_cpus_drain(struct pertask_cpus *cpus) {
+void task_cpus_drain(struct task_cpus *cpus) {
     for (int cpu = 0; cpu < cpus->n_cpus; cpu++)
         if (cpus->cpus[cpu].online)
             ring_drain(cpus, &cpus->cpus[cpu]);
@@ -121,8 +121,8 @@ void pertask_cpus_drain(struct pertask_cpus *cpus) {
 }
 
 // A CPU that went away and came back between two frames has a group that counts no more: its time stands still.
-static void cpu_cut(struct pertask_cpus *cpus, int number) {
-    struct pertask_cpu *cpu = &cpus->cpus[number];
+static void cpu_cut(struct task_cpus *cpus, int number) {
+    struct task_cpu *cpu = &cpus->cpus[number];
     if (!group_read(cpu, &cpu->reading) || cpu->reading.enabled <= cpu->switches.cut_at) {
         perf_cpus_reopen(&cpus->set, number);
         return;
@@ -135,7 +135,7 @@ static void cpu_cut(struct pertask_cpus *cpus, int number) {
     cpu->running_ns = cpu->reading.running;
 }
 
-void pertask_cpus_cut(struct pertask_cpus *cpus) {
+void task_cpus_cut(struct task_cpus *cpus) {
     bool starved = false;
     cpus->span_ns = 0;
     perf_cpus_follow(&cpus->set);
@@ -155,10 +155,10 @@ void pertask_cpus_cut(struct pertask_cpus *cpus) {
     }
 }
 
-double pertask_cpus_stop(struct pertask_cpus *cpus) {
+double task_cpus_stop(struct task_cpus *cpus) {
     double per_s = 0;
     for (int number = 0; number < cpus->n_cpus; number++) {
-        struct pertask_cpu *cpu = &cpus->cpus[number];
+        struct task_cpu *cpu = &cpus->cpus[number];
         if (!cpu->online)
             continue;
         ioctl(cpu->fds[0], PERF_EVENT_IOC_DISABLE, 0);
@@ -173,10 +173,10 @@ double pertask_cpus_stop(struct pertask_cpus *cpus) {
     return per_s;
 }
 
-void pertask_cpus_start(struct pertask_cpus *cpus) {
+void task_cpus_start(struct task_cpus *cpus) {
     perf_cpus_follow(&cpus->set);
     for (int number = 0; number < cpus->n_cpus; number++) {
-        struct pertask_cpu *cpu = &cpus->cpus[number];
+        struct task_cpu *cpu = &cpus->cpus[number];
         if (!cpu->online)
             continue;
         switches_restart(&cpu->switches);
@@ -189,11 +189,11 @@ void pertask_cpus_start(struct pertask_cpus *cpus) {
     }
 }
 
-void pertask_cpus_ask(struct pertask_cpus *cpus) {
+void task_cpus_ask(struct task_cpus *cpus) {
     cpu_set_t *before = CPU_ALLOC(CPUS_MAX), *one = CPU_ALLOC(CPUS_MAX);
     size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
     bool moved = false;
-    pertask_cpus_drain(cpus);
+    task_cpus_drain(cpus);
     if (before && one && !sched_getaffinity(0, size, before)) {
         for (int cpu = 0; cpu < cpus->n_cpus; cpu++) {
             if (!cpus->cpus[cpu].online || cpus->cpus[cpu].switches.has_clock)

@@ -21,7 +21,7 @@ struct task_sums {
 void task_counts_add(struct task_counts *to, const struct task_counts *more) {
     to->time_ns += more->time_ns;
     to->running_ns += more->running_ns;
-    for (size_t i = 0; i < PERTASK_EVENTS_MAX; i++)
+    for (size_t i = 0; i < TASK_EVENTS_MAX; i++)
         to->values[i] += more->values[i];
 }
 

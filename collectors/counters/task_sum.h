@@ -1,6 +1,6 @@
 // Counts by thread: what was counted in an interval while each one ran. One thread owns the sums.
-#ifndef COLLECTORS_PERTASK_SUM_H
-#define COLLECTORS_PERTASK_SUM_H
+#ifndef COLLECTORS_COUNTERS_TASK_SUM_H
+#define COLLECTORS_COUNTERS_TASK_SUM_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,12 +9,12 @@
 
 #include "collectors/kernel/perf/perf.h"
 
-#define PERTASK_EVENTS_MAX (PERF_GROUP_MAX - 1) // one of the group leads it
+#define TASK_EVENTS_MAX (PERF_GROUP_MAX - 1) // one of the group leads it
 
 struct task_counts {
-    uint64_t time_ns;                    // on a CPU
-    uint64_t running_ns;                 // of it, while the counters ran
-    uint64_t values[PERTASK_EVENTS_MAX]; // what they counted meanwhile
+    uint64_t time_ns;                 // on a CPU
+    uint64_t running_ns;              // of it, while the counters ran
+    uint64_t values[TASK_EVENTS_MAX]; // what they counted meanwhile
 };
 void task_counts_add(struct task_counts *to, const struct task_counts *more);
 

@@ -7,7 +7,7 @@
 struct sample { // without header
     uint32_t pid, tid;
     uint64_t time;
-    uint64_t n, enabled, running, values[1 + PERTASK_EVENTS_MAX]; // the leader's first
+    uint64_t n, enabled, running, values[1 + TASK_EVENTS_MAX]; // the leader's first
 };
 #define SAMPLE_FIXED offsetof(struct sample, values)
 
@@ -22,8 +22,8 @@ struct fork_record {
 };
 
 bool switch_mark_decode(const void *bytes, size_t size, unsigned n, struct switch_mark *out) {
-    uint64_t words[4 + PERTASK_EVENTS_MAX]; // count, enabled, running, the leader's, the members'
-    if (n > PERTASK_EVENTS_MAX || size != (4 + (size_t)n) * sizeof(*words))
+    uint64_t words[4 + TASK_EVENTS_MAX]; // count, enabled, running, the leader's, the members'
+    if (n > TASK_EVENTS_MAX || size != (4 + (size_t)n) * sizeof(*words))
         return false;
     memcpy(words, bytes, size);
     if (words[0] != 1 + n)

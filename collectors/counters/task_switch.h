@@ -19,8 +19,8 @@
 // The known error: what the kernel does for the switch itself, after the sample, is counted to the thread that comes.
 // In an emulated machine that is some 500 cycles a switch, below 0.3 % for a thread that is busy. Nothing is
 // subtracted.
-#ifndef COLLECTORS_PERTASK_SWITCH_H
-#define COLLECTORS_PERTASK_SWITCH_H
+#ifndef COLLECTORS_COUNTERS_TASK_SWITCH_H
+#define COLLECTORS_COUNTERS_TASK_SWITCH_H
 
 #include "collectors/counters/task_sum.h"
 
@@ -30,7 +30,7 @@ struct perf_event_header;
 struct switch_mark {
     uint64_t enabled, running; // ns since the group was switched on, and of it on the PMU
     uint64_t switches;         // the leader's own count
-    uint64_t values[PERTASK_EVENTS_MAX];
+    uint64_t values[TASK_EVENTS_MAX];
 };
 // The bytes of a read of the group (PERF_FORMAT_GROUP, both times), with n members beside the leader. False: not that.
 bool switch_mark_decode(const void *bytes, size_t size, unsigned n, struct switch_mark *out);
@@ -45,8 +45,8 @@ struct switch_totals {
 struct switches {
     struct switch_totals *totals;
     unsigned n_values;
-    uint8_t which[PERTASK_EVENTS_MAX]; // value i of the group is the counter which[i] of the sums
-    const struct switch_mark *until;   // walk no further than this reading; NULL: as far as there are records
+    uint8_t which[TASK_EVENTS_MAX];  // value i of the group is the counter which[i] of the sums
+    const struct switch_mark *until; // walk no further than this reading; NULL: as far as there are records
     // ---- its own ----
     struct switch_mark mark; // up to here everything is handed out
     uint64_t since;          // enabled time from which on the one that runs now has not been given its time

@@ -14,11 +14,11 @@
 
 // ---- opening ----
 
-static int counter_open(const struct perf_spec_event *event, int cpu, int leader) {
-    return perf_spec_open(event, READ_FORMAT, -1, cpu, leader);
+static int counter_open(const struct perf_parsed_event *event, int cpu, int leader) {
+    return perf_parsed_open(event, READ_FORMAT, -1, cpu, leader);
 }
 
-static void counters_shut(struct extra_counter *counters, size_t n) {
+static void counters_shut(struct user_counter *counters, size_t n) {
     for (size_t i = n; i-- > 0;) { // members before their leader
         if (counters[i].fd >= 0)
             close(counters[i].fd);
@@ -27,7 +27,7 @@ static void counters_shut(struct extra_counter *counters, size_t n) {
 }
 
 // Whether an event that was refused as a member would open alone: then it is the group that the kernel does not take.
-static bool opens_alone(const struct perf_spec_event *event, int cpu) {
+static bool opens_alone(const struct perf_parsed_event *event, int cpu) {
     int fd = counter_open(event, cpu, -1);
     if (fd >= 0)
         close(fd);
@@ -35,11 +35,11 @@ static bool opens_alone(const struct perf_spec_event *event, int cpu) {
 }
 
 // False: a member cannot be counted with the others, but could alone.
-static bool set_open(const struct extra *extra, struct extra_counter *counters, size_t n, int cpu) {
+static bool set_open(const struct user_events *events, struct user_counter *counters, size_t n, int cpu) {
     int leader = -1;
     bool together = true;
     for (size_t i = 0; i < n; i++) {
-        const struct perf_spec_event *event = &extra->spec->events[counters[i].event];
+        const struct perf_parsed_event *event = &events->spec->events[counters[i].event];
         int fd = counter_open(event, cpu, leader);
         counters[i].fd = fd < 0 ? -1 : fd;
         counters[i].error = fd < 0 ? fd : 0;
@@ -50,50 +50,50 @@ static bool set_open(const struct extra *extra, struct extra_counter *counters, 
     return together;
 }
 
-static void set_add(struct extra_cpu *cpu, size_t first, size_t n) {
-    cpu->sets[cpu->n_sets++] = (struct extra_set){.first = first, .n = n};
+static void set_add(struct user_cpu *cpu, size_t first, size_t n) {
+    cpu->sets[cpu->n_sets++] = (struct user_set){.first = first, .n = n};
 }
 
 // The counters from `first` on are of one group of the spec.
-static void group_open(struct extra *extra, int number, size_t first, size_t n) {
-    struct extra_cpu *cpu = &extra->cpus[number];
-    struct extra_counter *counters = cpu->counters + first;
-    if (set_open(extra, counters, n, number) || !extra->spec->events[counters->event].weak) {
+static void group_open(struct user_events *events, int number, size_t first, size_t n) {
+    struct user_cpu *cpu = &events->cpus[number];
+    struct user_counter *counters = cpu->counters + first;
+    if (set_open(events, counters, n, number) || !events->spec->events[counters->event].weak) {
         set_add(cpu, first, n);
         return;
     }
     counters_shut(counters, n); // a weak group: each alone
     for (size_t i = 0; i < n; i++) {
-        set_open(extra, counters + i, 1, number);
+        set_open(events, counters + i, 1, number);
         set_add(cpu, first + i, 1);
     }
 }
 
 static void cpu_close(void *context, int number) {
-    struct extra *extra = context;
-    struct extra_cpu *cpu = &extra->cpus[number];
+    struct user_events *events = context;
+    struct user_cpu *cpu = &events->cpus[number];
     counters_shut(cpu->counters, cpu->n_counters);
     cpu->n_counters = cpu->n_sets = 0;
     cpu->online = false;
 }
 
 static int cpu_open(void *context, int number) {
-    struct extra *extra = context;
-    const struct perf_spec *spec = extra->spec;
-    struct extra_cpu *cpu = &extra->cpus[number];
+    struct user_events *events = context;
+    const struct perf_event_list *spec = events->spec;
+    struct user_cpu *cpu = &events->cpus[number];
     if (!cpu->counters) {
         cpu->counters = xcalloc(spec->n + 1, sizeof *cpu->counters);
         cpu->sets = xcalloc(spec->n + 1, sizeof *cpu->sets);
     }
     for (size_t i = 0; i < spec->n; i++)
-        if (perf_spec_on_cpu(&spec->events[i], number))
+        if (perf_parsed_on_cpu(&spec->events[i], number))
             cpu->counters[cpu->n_counters++] =
-                (struct extra_counter){.event = i, .fd = -1, .value = NAN, .per_s = NAN, .counted_pct = NAN};
+                (struct user_counter){.event = i, .fd = -1, .value = NAN, .per_s = NAN, .counted_pct = NAN};
     for (size_t i = 0, n; i < cpu->n_counters; i += n) {
         unsigned group = spec->events[cpu->counters[i].event].group;
         for (n = 1; i + n < cpu->n_counters && spec->events[cpu->counters[i + n].event].group == group;)
             n++;
-        group_open(extra, number, i, n);
+        group_open(events, number, i, n);
     }
     cpu->busy_user_s = cpu->busy_system_s = 0;
     cpu->user_s = cpu->system_s = NAN;
@@ -101,32 +101,32 @@ static int cpu_open(void *context, int number) {
     return 0;
 }
 
-void extra_open(struct extra *extra, const struct perf_spec *spec) {
+void user_events_open(struct user_events *events, const struct perf_event_list *spec) {
     static const struct perf_cpus_ops ops = {cpu_open, cpu_close};
-    *extra = (struct extra){.spec = spec};
-    perf_cpus_init(&extra->set, &ops, extra);
-    extra->n_cpus = extra->set.n;
-    extra->cpus = xcalloc((size_t)extra->n_cpus, sizeof *extra->cpus);
-    extra->words = xcalloc(3 + spec->n, sizeof *extra->words);
-    perf_cpus_follow(&extra->set);
+    *events = (struct user_events){.spec = spec};
+    perf_cpus_init(&events->set, &ops, events);
+    events->n_cpus = events->set.n;
+    events->cpus = xcalloc((size_t)events->n_cpus, sizeof *events->cpus);
+    events->words = xcalloc(3 + spec->n, sizeof *events->words);
+    perf_cpus_follow(&events->set);
 }
 
-void extra_close(struct extra *extra) {
-    perf_cpus_close(&extra->set);
-    for (int cpu = 0; cpu < extra->n_cpus; cpu++) {
-        free(extra->cpus[cpu].counters);
-        free(extra->cpus[cpu].sets);
+void user_events_close(struct user_events *events) {
+    perf_cpus_close(&events->set);
+    for (int cpu = 0; cpu < events->n_cpus; cpu++) {
+        free(events->cpus[cpu].counters);
+        free(events->cpus[cpu].sets);
     }
-    free(extra->cpus);
-    free(extra->words);
-    *extra = (struct extra){0};
+    free(events->cpus);
+    free(events->words);
+    *events = (struct user_events){0};
 }
 
 // ---- reading ----
 
 // A count over part of the time stands for the whole: value * enabled / running. A counter that went back was not
 // measured.
-static void counter_take(struct extra_counter *counter, uint64_t now, double scale, double share, double seconds) {
+static void counter_take(struct user_counter *counter, uint64_t now, double scale, double share, double seconds) {
     uint64_t counted = now - counter->before;
     counter->value = counter->per_s = NAN;
     if (now >= counter->before && share > 0) {
@@ -137,13 +137,13 @@ static void counter_take(struct extra_counter *counter, uint64_t now, double sca
     counter->counted_pct = 100 * share;
 }
 
-static void set_forget(struct extra_cpu *cpu, const struct extra_set *set) {
+static void set_forget(struct user_cpu *cpu, const struct user_set *set) {
     for (size_t i = set->first; i < set->first + set->n; i++)
         cpu->counters[i].value = cpu->counters[i].per_s = cpu->counters[i].counted_pct = NAN;
 }
 
-bool extra_set_read(struct extra_cpu *cpu, struct extra_set *set, const uint64_t *words, size_t n_words,
-                    const struct perf_spec *spec) {
+bool user_set_read(struct user_cpu *cpu, struct user_set *set, const uint64_t *words, size_t n_words,
+                   const struct perf_event_list *spec) {
     size_t open = 0, at = 3;
     set_forget(cpu, set);
     for (size_t i = set->first; i < set->first + set->n; i++)
@@ -154,7 +154,7 @@ bool extra_set_read(struct extra_cpu *cpu, struct extra_set *set, const uint64_t
     bool measured = set->has_before && words[1] > set->enabled && words[2] >= set->running;
     double share = !measured ? 0 : running >= enabled ? 1 : (double)running / (double)enabled;
     for (size_t i = set->first; i < set->first + set->n; i++) {
-        struct extra_counter *counter = &cpu->counters[i];
+        struct user_counter *counter = &cpu->counters[i];
         if (counter->fd < 0)
             continue;
         if (measured)
@@ -169,33 +169,33 @@ bool extra_set_read(struct extra_cpu *cpu, struct extra_set *set, const uint64_t
     return true;
 }
 
-static bool is_hardware(const struct perf_spec_event *event) {
+static bool is_hardware(const struct perf_parsed_event *event) {
     uint32_t type = event->attr.type;
     return type != PERF_TYPE_SOFTWARE && type != PERF_TYPE_TRACEPOINT && type != PERF_TYPE_BREAKPOINT && !event->target;
 }
 
 // False: its CPU went away in between, or came back: what is open counts no more.
-static bool set_read(struct extra *extra, int number, struct extra_set *set, bool *stands) {
-    struct extra_cpu *cpu = &extra->cpus[number];
+static bool set_read(struct user_events *events, int number, struct user_set *set, bool *stands) {
+    struct user_cpu *cpu = &events->cpus[number];
     size_t leader = set->first;
     while (leader < set->first + set->n && cpu->counters[leader].fd < 0)
         leader++;
     if (leader == set->first + set->n)
         return true;
-    ssize_t size = read(cpu->counters[leader].fd, extra->words, (3 + extra->spec->n) * sizeof *extra->words);
+    ssize_t size = read(cpu->counters[leader].fd, events->words, (3 + events->spec->n) * sizeof *events->words);
     uint64_t enabled = set->enabled;
-    bool had_before = set->has_before, good = size >= (ssize_t)(3 * sizeof *extra->words);
-    good = good && extra_set_read(cpu, set, extra->words, (size_t)size / sizeof *extra->words, extra->spec);
+    bool had_before = set->has_before, good = size >= (ssize_t)(3 * sizeof *events->words);
+    good = good && user_set_read(cpu, set, events->words, (size_t)size / sizeof *events->words, events->spec);
     if (!good) // a pinned group that lost its turn reads as nothing, and so does one whose CPU is gone
         set_forget(cpu, set);
     for (size_t i = leader; i < set->first + set->n; i++)
         *stands |= cpu->counters[i].fd >= 0 && !cpu->counters[i].total &&
-                   is_hardware(&extra->spec->events[cpu->counters[i].event]);
+                   is_hardware(&events->spec->events[cpu->counters[i].event]);
     return !good || !had_before || set->enabled > enabled;
 }
 
 // How busy the CPUs were, from /proc/stat: asked only while a hardware event stands at 0.
-static void busy_look(struct extra *extra) {
+static void busy_look(struct user_events *events) {
     FILE *in = fopen("/proc/stat", "re");
     char line[512];
     double tick = (double)sysconf(_SC_CLK_TCK);
@@ -204,9 +204,9 @@ static void busy_look(struct extra *extra) {
         int number;
         if (sscanf(line, "cpu%d %llu %llu %llu %llu %llu %llu %llu", &number, &user, &nice, &system, &idle, &iowait,
                    &irq, &softirq) != 8 ||
-            number < 0 || number >= extra->n_cpus)
+            number < 0 || number >= events->n_cpus)
             continue;
-        struct extra_cpu *cpu = &extra->cpus[number];
+        struct user_cpu *cpu = &events->cpus[number];
         double in_user = (double)(user + nice) / tick, in_system = (double)(system + irq + softirq) / tick;
         if (in_user >= cpu->user_s) // false while that is NAN
             cpu->busy_user_s += in_user - cpu->user_s;
@@ -219,42 +219,42 @@ static void busy_look(struct extra *extra) {
         fclose(in);
 }
 
-void extra_read(struct extra *extra) {
+void user_events_read(struct user_events *events) {
     bool stands = false;
-    perf_cpus_follow(&extra->set);
-    for (int number = 0; number < extra->n_cpus; number++) {
-        struct extra_cpu *cpu = &extra->cpus[number];
+    perf_cpus_follow(&events->set);
+    for (int number = 0; number < events->n_cpus; number++) {
+        struct user_cpu *cpu = &events->cpus[number];
         bool alive = true;
         for (size_t i = 0; cpu->online && i < cpu->n_sets; i++)
-            alive &= set_read(extra, number, &cpu->sets[i], &stands);
+            alive &= set_read(events, number, &cpu->sets[i], &stands);
         if (cpu->online && !alive)
-            perf_cpus_reopen(&extra->set, number);
+            perf_cpus_reopen(&events->set, number);
     }
     if (stands)
-        busy_look(extra);
+        busy_look(events);
 }
 
 // ---- states ----
 
-const char *extra_state_name(enum extra_state state) {
+const char *user_state_name(enum user_state state) {
     static const char *const names[] = {"starts", "counts", "shared", "no turn", "stays 0", "refused"};
     return names[state];
 }
 
-enum extra_state extra_counter_state(const struct extra *extra, const struct extra_cpu *cpu,
-                                     const struct extra_set *set, const struct extra_counter *counter) {
-    const struct perf_spec_event *event = &extra->spec->events[counter->event];
+enum user_state user_counter_state(const struct user_events *events, const struct user_cpu *cpu,
+                                   const struct user_set *set, const struct user_counter *counter) {
+    const struct perf_parsed_event *event = &events->spec->events[counter->event];
     double busy =
         (event->attr.exclude_user ? 0 : cpu->busy_user_s) + (event->attr.exclude_kernel ? 0 : cpu->busy_system_s);
     if (counter->fd < 0)
-        return EXTRA_REFUSED;
+        return USER_REFUSED;
     if (set->all_enabled && !set->all_running)
-        return EXTRA_NO_TURN;
+        return USER_NO_TURN;
     if (isnan(counter->counted_pct))
-        return set->all_enabled ? EXTRA_NO_TURN : EXTRA_WAITS;
+        return set->all_enabled ? USER_NO_TURN : USER_WAITS;
     if (counter->counted_pct == 0)
-        return EXTRA_NO_TURN;
+        return USER_NO_TURN;
     if (is_hardware(event) && !counter->total && busy > BUSY_S)
-        return EXTRA_STAYS_0;
-    return counter->counted_pct < 99.95 ? EXTRA_SHARED : EXTRA_COUNTS;
+        return USER_STAYS_0;
+    return counter->counted_pct < 99.95 ? USER_SHARED : USER_COUNTS;
 }

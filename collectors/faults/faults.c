@@ -1,92 +1,46 @@
-// The collector "faults": where the processes that fault most do it, by mapping. Runs only while a pane shows it. On a
-// quiet machine it sees each fault; above FAULTS_BUDGET a second and CPU every n-th, so that its cost is bounded
-// whatever the machine does.
+// The collector "faults": page faults by mapping, of the processes with most faults. Runs only while a pane shows it.
+// At a low rate every fault is recorded; above FAULTS_BUDGET a second and CPU every n-th, so that the cost is bounded.
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "collectors/collector.h"
 #include "collectors/faults/who.h"
 #include "collectors/kernel/perf/perf.h"
+#include "model/clock.h"
+#include "model/columns.h"
 #include "model/mem.h"
 
-#define DRAIN_MS 100 // a process that ends sooner after its faults has no mappings any more
+#define DRAIN_MS 100 // the mappings of a process that ends sooner after its faults cannot be read
 
 enum { PID, MAPPING, KIND, COMM, MINOR, MAJOR, SHARE, KERNEL, CODE, SAMPLES, ERROR, COLUMNS };
 
 static const struct column columns[COLUMNS] = {
-    [PID] = {.name = "pid", .title = "PID", .unit = UNIT_ID, .width = 7, .ascending = true, .help = "Process ID"},
+    [PID] = COLUMN_PID(.help = HELP_PID),
     [MAPPING] =
-        {.name = "mapping",
-         .title = "MAPPING",
-         .type = COLUMN_TEXT,
-         .width = 32,
-         .ascending = true,
-         .help =
-             "What the faulting address belongs to: a file, [heap], [stack], [anon], ...; [unmapped]: memory that was "
-             "given back before it could be looked up; - when the process was gone by then, or has too many"},
-    [KIND] = {.name = "kind",
-              .title = "KIND",
-              .type = COLUMN_TEXT,
-              .width = 6,
-              .ascending = true,
-              .help = "file, heap, stack, anon (memory without a name), shared (memory of several processes), device, "
-                      "kernel, gone"},
-    [COMM] = {.name = "comm",
-              .title = "COMM",
-              .type = COLUMN_TEXT,
-              .width = 15,
-              .ascending = true,
-              .help = "Name of the process"},
-    [MINOR] = {.name = "minor_faults_per_s",
-               .title = "MINF/s",
-               .unit = UNIT_PER_S,
-               .width = 7,
-               .help = "Page faults there that needed no I/O, per second"},
-    [MAJOR] = {.name = "major_faults_per_s",
-               .title = "MAJF/s",
-               .unit = UNIT_PER_S,
-               .width = 7,
-               .help = "Page faults there that had to wait for I/O, per second"},
-    [SHARE] = {.name = "share_pct",
-               .title = "SHARE%",
-               .unit = UNIT_PCT,
-               .width = 6,
-               .help = "Share of the faults of its process"},
-    [KERNEL] =
-        {.name = "kernel_pct",
-         .title = "KERN%",
-         .unit = UNIT_PCT,
-         .width = 5,
-         .help = "Share of these faults that the kernel took on behalf of the process, as in read(2) into new memory"},
-    [CODE] = {.name = "code",
-              .title = "CODE",
-              .type = COLUMN_TEXT,
-              .width = 24,
-              .ascending = true,
-              .help = "Where the instructions are that caused most of them: a file, or [kernel]"},
-    [SAMPLES] = {.name = "samples",
-                 .title = "SEEN",
-                 .unit = UNIT_COUNT,
-                 .width = 6,
-                 .help = "Faults that were looked at in this interval"},
-    [ERROR] =
-        {.name = "error_pct",
-         .title = "ERR%",
-         .unit = UNIT_PCT,
-         .width = 5,
-         .help =
-             "How far the rates may be off by sampling, in percent of them (with 95 % confidence); 0 when each fault "
-             "was looked at"},
+        TEXT_COLUMN("mapping", "MAPPING", 32,
+                    .help = "Mapping of the faulting address: a file, [heap], [stack], [anon], ...; [unmapped]: "
+                            "unmapped before it was looked up; -: the process ended first, or has too many."),
+    [KIND] = COLUMN_KIND(6, .help = "file, heap, stack, anon (unnamed memory), shared, device, kernel, gone."),
+    [COMM] = COLUMN_COMM(.help = "Name of the process."),
+    [MINOR] = COLUMN_MINOR_FAULTS_PER_S(.help = "Page faults without I/O, per second."),
+    [MAJOR] = COLUMN_MAJOR_FAULTS_PER_S(.help = "Page faults that waited for I/O, per second."),
+    [SHARE] = COLUMN_SHARE_PCT(.help = "Share of the faults of its process."),
+    [KERNEL] = NUMBER_COLUMN("kernel_pct", "KERN%", UNIT_PCT, 5,
+                             .help = "Share of these faults taken in the kernel, as by read(2) into new memory."),
+    [CODE] = TEXT_COLUMN("code", "CODE", 24,
+                         .help = "File of the instructions that caused most of these faults, or [kernel]."),
+    [SAMPLES] = NUMBER_COLUMN("samples", "SAMPLES", UNIT_COUNT, 7, .help = "Faults sampled in this interval."),
+    [ERROR] = NUMBER_COLUMN("error_pct", "ERR%", UNIT_PCT, 5,
+                            .help = "Sampling error of the rates, in percent of them (95 % confidence); 0: every fault "
+                                    "was recorded."),
 };
 
 static const struct table_def mappings_table = {
     .name = "fault_mappings",
-    .help = "Page faults of the processes that fault most, by the mapping of the faulting address; measured while the "
-            "pane is visible or pinned.",
+    .help = "Page faults by mapping, of the processes with most faults; only while a pane shows it.",
     .columns = columns,
     .n_columns = COLUMNS,
     .n_keys = 3,
@@ -113,11 +67,8 @@ static void exec_take(void *context, pid_t pid, const char *comm, size_t length)
 
 static void faults_drain(struct collector_run *run) {
     struct state *state = run->state;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
     struct faults_handler handler = {fault_take, exec_take, state};
-    state->lost +=
-        faults_ring_drain(state->ring, (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec, &handler);
+    state->lost += faults_ring_drain(state->ring, now_ns(), &handler);
     faults_who_settle(state->who);
 }
 
@@ -169,7 +120,7 @@ static void row_write(void *context, const struct faults_row *row) {
     table_builder_set_num(rows, slot, KERNEL, 100 * (double)row->kernel / (double)all);
     table_builder_set_text(rows, slot, CODE, text_ref(row->code));
     table_builder_set_num(rows, slot, SAMPLES, (double)row->samples);
-    // The faults between two samples fell here or there by chance: the standard deviation of the sum.
+    // 1.96 standard deviations: the faults between two samples belong to this mapping only with its probability.
     table_builder_set_num(rows, slot, ERROR, 196 * sqrt(row->squares) / (double)all);
 }
 
@@ -205,8 +156,8 @@ static const struct table_def *const tables[] = {&mappings_table, NULL};
 
 const struct collector collector_faults = {
     .name = "faults",
-    .help = "Page faults with their addresses, sampled by perf_event_open, and /proc/PID/maps of the processes that "
-            "fault most: at most 5,000 samples per second and CPU of each kind.",
+    .help = "Page faults with addresses, sampled by perf_event_open, and /proc/PID/maps of the processes with most "
+            "faults: at most 5,000 samples per second and CPU of each kind.",
     .tables = tables,
     .open = faults_open,
     .drain = faults_drain,

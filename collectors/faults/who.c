@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collectors/faults/maps.h"
 #include "collectors/kernel/proc/task_parse.h"
 #include "collectors/kernel/tracefs/format.h"
 #include "collectors/task_identity.h"
+#include "model/clock.h"
 #include "model/mem.h"
 
 #define PENDING_MAX 8192
@@ -61,12 +61,6 @@ struct faults_who {
     struct process **table; // open addressing, a power of two, at most half full
     size_t capacity, count;
 };
-
-static uint64_t clock_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
 
 struct faults_who *faults_who_new(const char *proc_path, const struct collect_options *options) {
     if (access(proc_path, R_OK))
@@ -166,7 +160,7 @@ static bool older(const struct process *process, uint64_t now_ns, uint64_t least
 
 static void maps_read(const struct faults_who *who, struct process *process) {
     char path[160];
-    uint64_t begin = clock_ns();
+    uint64_t begin = now_ns();
     snprintf(path, sizeof(path), "%s/%d/maps", who->proc, (int)process->pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -174,7 +168,7 @@ static void maps_read(const struct faults_who *who, struct process *process) {
     struct fault_maps fresh = {0};
     int rc = fault_maps_read(&fresh, fd, MAPS_MOST);
     close(fd);
-    process->read_ns = clock_ns();
+    process->read_ns = now_ns();
     process->cost_ns = process->read_ns - begin;
     if (rc || !fresh.count) { // it ends just now
         fault_maps_free(&fresh);
@@ -207,13 +201,13 @@ static void process_look(struct faults_who *who, struct process *process) {
         process->start = task.start;
         comm_set(process, task.comm, task.comm_len);
     }
-    if (older(process, clock_ns(), LIFETIME_NS))
+    if (older(process, now_ns(), LIFETIME_NS))
         maps_read(who, process);
 }
 
 static const struct fault_map *map_of(struct faults_who *who, struct process *process, uint64_t address) {
     const struct fault_map *map = fault_maps_find(&process->maps, address);
-    if (map || !process->looked || !older(process, clock_ns(), MISS_NS))
+    if (map || !process->looked || !older(process, now_ns(), MISS_NS))
         return map;
     maps_read(who, process);
     return fault_maps_find(&process->maps, address);
@@ -305,7 +299,7 @@ static size_t groups_make(struct faults_who *who) {
 }
 
 void faults_who_settle(struct faults_who *who) {
-    who->settling_ns = clock_ns();
+    who->settling_ns = now_ns();
     size_t n = groups_make(who), looked = 0;
     for (size_t i = 0; i < n; i++) {
         struct process *process = who->groups[i].process;

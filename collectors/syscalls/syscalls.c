@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collectors/kernel/proc/syscall.h"
@@ -234,10 +233,8 @@ static void put_notes(const struct syscalls *syscalls, const struct stream_frame
 static int syscalls_sample(struct collector_run *run, struct section *out) {
     struct syscalls *syscalls = run->state;
     struct stream_frame frame;
-    struct timespec wall;
     stream_collector_drain(syscalls->stream, run, STREAM_BUSY_MS);
     stream_frame(syscalls->stream, &frame);
-    clock_gettime(CLOCK_REALTIME, &wall);
     uint64_t now = now_ns();
     struct syscalls_fill fill = {
         .pair = syscalls->pair,
@@ -247,7 +244,7 @@ static int syscalls_sample(struct collector_run *run, struct section *out) {
         .seconds = (double)(run->end_ns - run->begin_ns) / 1e9,
         .scale = frame.scale,
         .upto_ts = frame.upto_ns,
-        .wall_offset_ns = wall.tv_sec * 1000000000ll + wall.tv_nsec - (int64_t)now,
+        .wall_offset_ns = wall_offset_ns(),
     };
     if (!run->first) { // calls before the first interval do not count
         syscalls_fill_section(&fill, out);

@@ -8,9 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "collectors/kernel/perf/cpus.h"
 #include "model/mem.h"
-
-#define CPUS_MAX 8192 // NR_CPUS of the largest kernels; a number past it is no CPU
 
 enum {
     TIME_USER,

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "model/clock.h"
 #include "model/mem.h"
 
 // Pressure first: the memory table shows it as well.
@@ -31,12 +31,6 @@ struct system {
     uint64_t all_ns; // when all was read last
     bool idle;       // in the last interval
 };
-
-static uint64_t system_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static int system_open(struct collector_run *run) {
     char first[8];
@@ -65,7 +59,7 @@ static void system_look(struct collector_run *run) {
 // On an idle machine most of what the files say stays the same. While no pane shows the details, they are read rarely;
 // their rates are over the time between the readings.
 static bool is_all_due(struct system *system, const struct collector_run *run) {
-    uint64_t now = system_now();
+    uint64_t now = now_ns();
     if (system->idle && !atomic_load(&run->detail) && now < system->all_ns + ALL_NS)
         return false;
     system->all_ns = now;
@@ -81,7 +75,7 @@ static int system_sample(struct collector_run *run, struct section *out) {
         .out = out,
         .series = series,
         .buffer = &system->buffer,
-        .now = system_now,
+        .now = now_ns,
         .pressure = {NAN, NAN, NAN, NAN},
         .all = is_all_due(system, run),
     };

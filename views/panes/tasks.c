@@ -140,7 +140,7 @@ const struct view view_tasks = {
     .key = '2',
     .title = "Tasks",
     .question = "Which processes or threads use CPU, memory and disk, wait for a CPU, or are stuck?",
-    .needs = (const char *const[]){"tasks", "pertask", NULL},
+    .needs = (const char *const[]){"tasks", "task_counters", NULL},
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),
 };

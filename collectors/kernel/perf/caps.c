@@ -6,10 +6,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef CAP_PERFMON // 5.8
-#define CAP_PERFMON 38
-#endif
-
 bool cap_have(int cap) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2] = {0};

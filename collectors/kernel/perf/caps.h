@@ -2,7 +2,12 @@
 #ifndef COLLECTORS_CAPS_H
 #define COLLECTORS_CAPS_H
 
+#include <linux/capability.h>
 #include <stdbool.h>
+
+#ifndef CAP_PERFMON // 5.8
+#define CAP_PERFMON 38
+#endif
 
 // Whether the effective set has it: CAP_SYS_ADMIN and the like of linux/capability.h.
 bool cap_have(int cap);

@@ -16,9 +16,6 @@
 #include "collectors/kernel/perf/caps.h"
 #include "collectors/kernel/perf/cpus.h"
 
-#ifndef CAP_PERFMON // 5.8
-#define CAP_PERFMON 38
-#endif
 #define SPARE_FILES 256 // descriptors left to the rest of the program
 #define FILES_MORE 1024
 #define HYBRID_SHIFT 32 // PERF_PMU_TYPE_SHIFT, 5.13: which PMU of a hybrid CPU a generic event is for
@@ -181,15 +178,14 @@ static void word_permission(const struct perf_refusal *refusal, char *reason, si
     bool may = refusal->sys_admin || (refusal->perfmon && refusal->paranoid < 3) || refusal->paranoid <= 0;
     if (may) {
         snprintf(reason, reason_size,
-                 "perf_event_open is refused although the rights are there: a seccomp filter of a container, or a "
+                 "perf_event_open is refused despite sufficient privileges: by a container's seccomp filter or a "
                  "security module");
         snprintf(fix, fix_size,
-                 "run ktop outside of the container, or let it call perf_event_open (Docker: --cap-add PERFMON and a "
-                 "seccomp profile that allows it)");
+                 "run ktop outside the container, or allow perf_event_open (Docker: --cap-add PERFMON and a seccomp "
+                 "profile that allows it)");
     } else if (refusal->paranoid >= 3) {
-        snprintf(reason, reason_size,
-                 "perf_event_paranoid is %d: this kernel then refuses everybody without CAP_SYS_ADMIN%s",
-                 refusal->paranoid, refusal->perfmon ? ", even with CAP_PERFMON" : "");
+        snprintf(reason, reason_size, "perf_event_paranoid is %d: this kernel requires CAP_SYS_ADMIN%s",
+                 refusal->paranoid, refusal->perfmon ? "; CAP_PERFMON is not enough" : "");
         snprintf(fix, fix_size, "run ktop as root, or: sysctl kernel.perf_event_paranoid=0");
     } else {
         snprintf(reason, reason_size, "perf_event_paranoid is %d: counting a whole CPU needs CAP_PERFMON",
@@ -207,7 +203,7 @@ void perf_word(const struct perf_refusal *refusal, char *reason, size_t reason_s
         return;
     case ENOSYS:
         snprintf(reason, reason_size, "this kernel has no perf events (CONFIG_PERF_EVENTS is off)");
-        snprintf(fix, fix_size, "use a kernel that was built with CONFIG_PERF_EVENTS");
+        snprintf(fix, fix_size, "use a kernel built with CONFIG_PERF_EVENTS");
         return;
     case EMFILE:
     case ENFILE:
@@ -220,19 +216,18 @@ void perf_word(const struct perf_refusal *refusal, char *reason, size_t reason_s
     case EOPNOTSUPP:
         if (!refusal->hardware)
             break;
-        snprintf(reason, reason_size,
-                 "no hardware PMU: the machine (most often a virtual one) offers the kernel no hardware counters");
+        snprintf(reason, reason_size, "no hardware PMU: the machine (often a virtual one) has no hardware counters");
         snprintf(fix, fix_size, "run on bare metal, or give the virtual machine a PMU (QEMU: -cpu host,pmu=on)");
         return;
     case EBUSY:
-        snprintf(reason, reason_size, "somebody else holds the hardware counters for himself");
-        snprintf(fix, fix_size, "look for another profiler, or for a host that keeps the counters from its guests");
+        snprintf(reason, reason_size, "another process holds the hardware counters");
+        snprintf(fix, fix_size, "stop the other profiler; in a guest, the host may hold the counters");
         return;
     default:
         break;
     }
     snprintf(reason, reason_size, "perf_event_open failed: %s", strerror(-refusal->error));
-    snprintf(fix, fix_size, "look into the kernel's log (dmesg)");
+    snprintf(fix, fix_size, "see the kernel log (dmesg)");
 }
 
 void perf_explain(int error, bool hardware, char *reason, size_t reason_size, char *fix, size_t fix_size) {

@@ -66,9 +66,9 @@ static int term_unknown(struct parse *parse, const struct pmu *pmu, const char *
     char known[128];
     names_join(names, known, sizeof known);
     if (nearest)
-        parse_wrong(parse, "'%s' is no event or term of the PMU '%s': did you mean %s?", name, pmu->name, nearest);
+        parse_wrong(parse, "'%s' is not an event or term of the PMU '%s': did you mean %s?", name, pmu->name, nearest);
     else
-        parse_wrong(parse, "'%s' is no event or term of the PMU '%s'%s%s", name, pmu->name,
+        parse_wrong(parse, "'%s' is not an event or term of the PMU '%s'%s%s", name, pmu->name,
                     n ? ": it has " : ": it has none by name, only config=", known);
     free(names);
     return -EINVAL;
@@ -92,8 +92,8 @@ static int term_format(struct parse *parse, const struct pmu *pmu, const struct 
         return term_unknown(parse, pmu, term->name);
     if (term->text && !strcmp(term->text, "?")) {
         if (!parameter_find(given, term->name, &value))
-            return parse_wrong(parse, "the PMU '%s' wants a value for '%s' with this event: add %s=NUMBER", pmu->name,
-                               term->name, term->name);
+            return parse_wrong(parse, "the PMU '%s' requires a value for '%s' with this event: add %s=NUMBER",
+                               pmu->name, term->name, term->name);
     } else if (term->text) {
         return parse_wrong(parse, "'%s' in '%s=%s' is neither a number nor an event of the PMU '%s'", term->text,
                            term->name, term->text, pmu->name);
@@ -161,7 +161,7 @@ static int build(struct parse *parse, const struct pmu *pmu, const struct terms 
 }
 
 static void event_add(struct parse *parse, const struct pmu *pmu, const struct built *built, const char *name) {
-    struct perf_spec_event *event = parse_add(parse, pmu->type, built->attr.config, built->name ? built->name : name);
+    struct perf_parsed_event *event = parse_add(parse, pmu->type, built->attr.config, built->name ? built->name : name);
     event->attr.config1 = built->attr.config1;
     event->attr.config2 = built->attr.config2;
     event->uncore = pmu->uncore;

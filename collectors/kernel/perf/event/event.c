@@ -48,7 +48,7 @@ static int generic_parse(struct parse *parse, const char *word, uint32_t *type, 
     }
     found = raw_parse(word, config);
     if (found < 0)
-        return parse_wrong(parse, "the raw event '%s' is too long: 16 hexadecimal digits are the most", word);
+        return parse_wrong(parse, "the raw event '%s' is too long: at most 16 hexadecimal digits", word);
     *type = PERF_TYPE_RAW;
     return found;
 }
@@ -64,7 +64,7 @@ static int terms_apply(struct parse *parse, const char *text, const char *of, st
     for (size_t i = 0; !error && i < terms.n; i++) {
         int done = term_common(parse, &terms.items[i], attr, &named);
         if (done <= 0)
-            error = parse_wrong(parse, "'%s' is no term of '%s': config, config1, config2, name and period are",
+            error = parse_wrong(parse, "'%s' is not a term of '%s': config, config1, config2, name and period are",
                                 terms.items[i].name, of);
     }
     *name = !error && named ? xstrdup(named) : NULL;
@@ -86,7 +86,7 @@ static int generic_add(struct parse *parse, const char *whole, const char *word,
         char *name = NULL;
         if (n && asprintf(&name, "%s/%s/%s", hybrid[i]->name, given ? given : word, given ? "" : modifiers) < 0)
             abort();
-        struct perf_spec_event *event = parse_add(parse, attr->type, attr->config, n ? name : given ? given : whole);
+        struct perf_parsed_event *event = parse_add(parse, attr->type, attr->config, n ? name : given ? given : whole);
         event->attr.config1 = attr->config1;
         event->attr.config2 = attr->config2;
         if (attr->type == PERF_TYPE_SOFTWARE && attr->config <= PERF_COUNT_SW_TASK_CLOCK)
@@ -118,15 +118,15 @@ static int slashed(struct parse *parse, const char *whole, char *text) {
     uint64_t config = 0, numeric = 0;
     *terms++ = '\0';
     if (terms > end)
-        return parse_wrong(parse, "'%s' has no second /: terms stand between two", whole);
+        return parse_wrong(parse, "'%s' has no closing /: terms go between two slashes", whole);
     *end = '\0';
     const char *modifiers = end + 1;
     if (strchr(terms, '/'))
-        return parse_wrong(parse, "'%s' has more than two /: terms stand between two, modifiers after them", whole);
+        return parse_wrong(parse, "'%s' has more than two slashes: terms go between them, modifiers after them", whole);
     for (size_t n = strlen(text); n && isspace((unsigned char)text[n - 1]);)
         text[--n] = '\0';
     if (!*text)
-        return parse_wrong(parse, "'%s' begins with a /: the name of a PMU or event is missing before it", whole);
+        return parse_wrong(parse, "'%s' starts with a /: the name of a PMU or event is missing", whole);
     if (*modifiers == ':')
         return parse_wrong(parse, "'%s': modifiers follow the last / without a colon: '%s'", whole, modifiers + 1);
     char *colon = strchr(text, ':');
@@ -139,7 +139,7 @@ static int slashed(struct parse *parse, const char *whole, char *text) {
         type = (uint32_t)numeric;
         *colon = ':';
         if (!found)
-            return parse_wrong(parse, "'%s': a tracepoint takes no terms when it is counted", whole);
+            return parse_wrong(parse, "'%s': a counted tracepoint takes no terms", whole);
     }
     if (!found)
         return pmu_events(parse, whole, text, terms, modifiers);
@@ -162,7 +162,7 @@ static int coloned(struct parse *parse, const char *whole, char *text, char *res
         *modifiers++ = '\0';
     if (number_parse(text, &type)) {
         if (!number_parse(rest, &config) || type > UINT32_MAX)
-            return parse_wrong(parse, "'%s': after the number of a type a config is wanted, such as 1:3", whole);
+            return parse_wrong(parse, "'%s': expected a config after the type, such as 1:3", whole);
         parse_add(parse, (uint32_t)type, config, whole);
         error = 0;
     } else {
@@ -178,7 +178,7 @@ static int plain(struct parse *parse, const char *whole, char *text) {
     if (colon)
         *colon = '\0';
     if (!*text)
-        return parse_wrong(parse, "'%s' begins with a colon: the name of an event is missing before it", whole);
+        return parse_wrong(parse, "'%s' starts with a colon: the name of an event is missing", whole);
     int found = generic_parse(parse, text, &type, &config);
     if (found > 0)
         return generic_add(parse, whole, text, &(struct perf_event_attr){.type = type, .config = config}, rest, NULL);
@@ -189,11 +189,11 @@ static int plain(struct parse *parse, const char *whole, char *text) {
     if (!parse->roots->no_pfm && (found = pfm_event(parse, whole)))
         return found < 0 ? found : 0;
     if (*rest == ':')
-        return parse_wrong(parse, "'%s': libpfm4 knows no such event of this machine's processors", whole);
+        return parse_wrong(parse, "'%s': libpfm4 has no such event for this processor", whole);
     if (*rest)
         return coloned(parse, whole, text, rest);
     if (colon || text[strspn(text, NUMBER_DIGITS)] == '\0')
-        return parse_wrong(parse, "'%s' ends where a second part is wanted: SYSTEM:EVENT or TYPE:CONFIG", whole);
+        return parse_wrong(parse, "'%s' is incomplete: expected SYSTEM:EVENT or TYPE:CONFIG", whole);
     return unknown(parse, text);
 }
 
@@ -203,7 +203,7 @@ int parse_event(struct parse *parse, const char *whole) {
     size_t first = parse->spec->n;
     for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++)
         if (!strcmp(whole, clocks[i]))
-            return parse_wrong(parse, "'%s' is a clock of perf itself, no event of the kernel: take cpu-clock", whole);
+            return parse_wrong(parse, "'%s' is a clock of perf(1), not a kernel event: use cpu-clock", whole);
     int found = breakpoint_event(parse, whole, &modifiers);
     if (!found)
         found = probe_event(parse, whole, &modifiers);

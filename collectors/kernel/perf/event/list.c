@@ -8,17 +8,17 @@
 #include "model/nearest.h"
 
 struct giving {
-    void (*each)(void *context, const struct perf_spec_name *name);
+    void (*each)(void *context, const struct perf_event_name *name);
     void *context;
 };
 
 static void give(struct giving *giving, const char *kind, const char *name, const char *help) {
-    giving->each(giving->context, &(struct perf_spec_name){.kind = kind, .name = name, .help = help, .example = name});
+    giving->each(giving->context, &(struct perf_event_name){.kind = kind, .name = name, .help = help, .example = name});
 }
 
 static void give_form(struct giving *giving, const char *kind, const char *name, const char *help, const char *example,
                       const char *missing) {
-    giving->each(giving->context, &(struct perf_spec_name){kind, name, help, example, missing});
+    giving->each(giving->context, &(struct perf_event_name){kind, name, help, example, missing});
 }
 
 static void give_pfm(void *context, const char *name, const char *help) {
@@ -45,7 +45,7 @@ static void give_generic(struct giving *giving) {
         give(giving, "cache", name, "");
 }
 
-static void give_pmus(const struct perf_spec_roots *roots, struct giving *giving) {
+static void give_pmus(const struct perf_event_roots *roots, struct giving *giving) {
     struct pmus pmus;
     pmus_load(roots, "", &pmus);
     for (size_t i = 0; i < pmus.n; i++) {
@@ -65,12 +65,12 @@ static void give_pmus(const struct perf_spec_roots *roots, struct giving *giving
         for (size_t j = 0; j < pmu->n_formats && at < sizeof name - 64; j++)
             at += (size_t)snprintf(name + at, sizeof name - at, "%s%.40s=N", j ? "," : "", pmu->formats[j].name);
         if (pmu->n_formats)
-            strcat(name, "/"), give_form(giving, "raw", name, "the terms that this PMU has", NULL, NULL);
+            strcat(name, "/"), give_form(giving, "raw", name, "terms of this PMU", NULL, NULL);
     }
     pmus_free(&pmus);
 }
 
-static bool pmu_has(const struct perf_spec_roots *roots, const char *name) {
+static bool pmu_has(const struct perf_event_roots *roots, const char *name) {
     struct pmus pmus;
     pmus_load(roots, name, &pmus);
     bool has = pmus.n > 0;
@@ -78,18 +78,18 @@ static bool pmu_has(const struct perf_spec_roots *roots, const char *name) {
     return has;
 }
 
-void perf_spec_names(const struct perf_spec_roots *given,
-                     void (*each)(void *context, const struct perf_spec_name *name), void *context) {
-    static const struct perf_spec_roots machine = {0};
-    const struct perf_spec_roots *roots = given ? given : &machine;
+void perf_event_names(const struct perf_event_roots *given,
+                      void (*each)(void *context, const struct perf_event_name *name), void *context) {
+    static const struct perf_event_roots machine = {0};
+    const struct perf_event_roots *roots = given ? given : &machine;
     struct giving giving = {.each = each, .context = context};
     const char *reason;
     give_generic(&giving);
     give_pmus(roots, &giving);
     if (!roots->no_pfm)
         pfm_names(give_pfm, &giving);
-    give_form(&giving, "raw", "rNNN", "a number of the processor's manual, hexadecimal", "r0", NULL);
-    give_form(&giving, "raw", "TYPE:CONFIG", "the numbers of perf_event_open(2)", "1:0", NULL);
+    give_form(&giving, "raw", "rNNN", "raw event code of the processor's manual, hexadecimal", "r0", NULL);
+    give_form(&giving, "raw", "TYPE:CONFIG", "type and config of perf_event_open(2)", "1:0", NULL);
     give_form(&giving, "breakpoint", "mem:ADDRESS[/LENGTH][:rwx]", "accesses to an address: read, write, execute",
               "mem:0x1000:w", NULL);
     give_form(&giving, "probe", "uprobe:FILE:SYMBOL[+OFFSET]", "calls of a function of a file; uretprobe: returns",
@@ -115,7 +115,7 @@ static void word_keep(struct words *words, const char *name) {
     words->names[words->n] = NULL;
 }
 
-static void name_collect(void *context, const struct perf_spec_name *name) {
+static void name_collect(void *context, const struct perf_event_name *name) {
     struct words *words = context;
     if (!name->example || strcmp(name->example, name->name) != 0)
         return; // a form
@@ -134,7 +134,7 @@ static void name_collect(void *context, const struct perf_spec_name *name) {
 const char *near_name(const struct parse *parse, const char *word) {
     static char nearest[256];
     struct words words = {0};
-    perf_spec_names(parse->roots, name_collect, &words);
+    perf_event_names(parse->roots, name_collect, &words);
     const char *found = words.n ? name_nearest(word, (const char *const *)words.names) : NULL;
     if (found)
         snprintf(nearest, sizeof nearest, "%s", found);

@@ -22,20 +22,20 @@ int parse_wrong(struct parse *parse, const char *format, ...) {
     if (*parse->error)
         return -EINVAL;
     va_start(args, format);
-    vsnprintf(parse->error, PERF_SPEC_ERROR, format, args);
+    vsnprintf(parse->error, PERF_EVENT_ERROR, format, args);
     va_end(args);
     return -EINVAL;
 }
 
-const char *parse_devices(const struct perf_spec_roots *roots) {
+const char *parse_devices(const struct perf_event_roots *roots) {
     return roots->devices ? roots->devices : "/sys/bus/event_source/devices";
 }
 
-struct perf_spec_event *parse_add(struct parse *parse, uint32_t type, uint64_t config, const char *name) {
-    struct perf_spec *spec = parse->spec;
+struct perf_parsed_event *parse_add(struct parse *parse, uint32_t type, uint64_t config, const char *name) {
+    struct perf_event_list *spec = parse->spec;
     spec->events = xrealloc(spec->events, (spec->n + 1) * sizeof *spec->events);
-    struct perf_spec_event *event = &spec->events[spec->n++];
-    *event = (struct perf_spec_event){
+    struct perf_parsed_event *event = &spec->events[spec->n++];
+    *event = (struct perf_parsed_event){
         .attr = {.size = sizeof event->attr, .type = type, .config = config, .exclude_guest = 1},
         .name = xstrdup(name),
         .scale = 1,
@@ -44,25 +44,25 @@ struct perf_spec_event *parse_add(struct parse *parse, uint32_t type, uint64_t c
     return event;
 }
 
-static void event_free(struct perf_spec_event *event) {
+static void event_free(struct perf_parsed_event *event) {
     free(event->name);
     free(event->unit);
     free(event->cpus);
     free(event->target);
 }
 
-void perf_spec_free(struct perf_spec *spec) {
+void perf_event_list_free(struct perf_event_list *spec) {
     for (size_t i = 0; i < spec->n; i++)
         event_free(&spec->events[i]);
     free(spec->events);
-    *spec = (struct perf_spec){0};
+    *spec = (struct perf_event_list){0};
 }
 
 // ---- modifiers ----
 
 // The first of u, k and h leaves the other two out, as the first of G and H does. Guests are left out with u and p
 // only, as perf does it (and by default, without any modifier).
-static void modifier_apply(struct perf_spec_event *event, char letter, bool *privileges) {
+static void modifier_apply(struct perf_parsed_event *event, char letter, bool *privileges) {
     struct perf_event_attr *attr = &event->attr;
     if (strchr("ukh", letter) && !*privileges) {
         *privileges = true;
@@ -113,9 +113,10 @@ static void modifier_apply(struct perf_spec_event *event, char letter, bool *pri
 static int modifiers_check(struct parse *parse, const char *of, const char *letters) {
     for (const char *p = letters; *p; p++) {
         if (!strchr(MODIFIERS, *p))
-            return parse_wrong(parse, "'%c' after '%s' is no modifier: these are u k h G H I p P S D W e b", *p, of);
+            return parse_wrong(parse, "'%c' after '%s' is not a modifier: modifiers are u k h G H I p P S D W e b", *p,
+                               of);
         if (*p != 'p' && strchr(p + 1, *p))
-            return parse_wrong(parse, "the modifier '%c' of '%s' stands there twice: once is enough", *p, of);
+            return parse_wrong(parse, "the modifier '%c' of '%s' is repeated", *p, of);
     }
     return 0;
 }
@@ -127,14 +128,14 @@ int parse_modifiers(struct parse *parse, const char *of, const char *letters, si
     for (const char *p = letters; *p; p++)
         precise += *p == 'p';
     for (size_t i = first; i < parse->spec->n; i++) {
-        struct perf_spec_event *event = &parse->spec->events[i];
+        struct perf_parsed_event *event = &parse->spec->events[i];
         struct perf_event_attr *attr = &event->attr;
         // An event's own modifiers come first; a group's add to them.
         bool privileges = attr->exclude_user || attr->exclude_kernel || attr->exclude_hv;
         if (*letters && !of_group)
             attr->exclude_guest = 0;
         if (precise + attr->precise_ip > 3)
-            return parse_wrong(parse, "'%s' has more than three p: ppp is the most precise", of);
+            return parse_wrong(parse, "'%s' has more than three p: at most ppp", of);
         for (const char *p = letters; *p; p++)
             if (!of_group || i == first || !strchr("De", *p)) // these two are the leader's
                 modifier_apply(event, *p, &privileges);
@@ -177,14 +178,13 @@ static int one_event(struct parse *parse, const char **text) {
     char *event = cut(*text, length);
     int error;
     if (!*event && (*text)[length] == '{')
-        error = parse_wrong(parse, "a group within a group at '%.40s': one level of braces is all there is",
-                            *text + length);
+        error = parse_wrong(parse, "a group within a group at '%.40s': groups do not nest", *text + length);
     else if (!*event)
         error = parse_wrong(parse,
                             (*text)[length] ? "an event is missing before '%.20s'" : "an event is missing at the end%s",
                             *text + length);
     else if (parse->spec->n >= EVENTS_MAX)
-        error = parse_wrong(parse, "'%s' is one event too many: %d are the most", event, EVENTS_MAX);
+        error = parse_wrong(parse, "'%s' is one event too many: at most %d", event, EVENTS_MAX);
     else
         error = parse_event(parse, event);
     free(event);
@@ -197,7 +197,7 @@ static int group_name_check(struct parse *parse, const char *word) {
     uint64_t config;
     for (const char *p = word; *p; p++)
         if ((!isalnum((unsigned char)*p) && !strchr("_.", *p)) || isdigit((unsigned char)*word))
-            return parse_wrong(parse, "'%s' before a { is no name for a group", word);
+            return parse_wrong(parse, "'%s' before a { is not a group name", word);
     if (generic_find(word) || cache_config(word, &config))
         return parse_wrong(parse, "a comma is missing between the event '%s' and the { of a group", word);
     return 0;
@@ -215,7 +215,7 @@ static int one_group(struct parse *parse, const char **text) {
             break;
     }
     if (**text != '}')
-        return parse_wrong(parse, "the group has no end: a } is missing");
+        return parse_wrong(parse, "the group is not closed: a } is missing");
     ++*text;
     size_t length = strcspn(*text, ",");
     char *modifiers = cut(*text, length);
@@ -248,14 +248,14 @@ static int list(struct parse *parse, const char *text) {
         if (error || !*text)
             return error;
         if (*text != ',')
-            return parse_wrong(parse, "'%.40s' stands where a comma should: separate events with commas", text);
+            return parse_wrong(parse, "expected a comma at '%.40s'", text);
         text++;
     }
 }
 
-int perf_spec_parse(struct perf_spec *spec, const char *text, const struct perf_spec_roots *roots,
-                    char error[PERF_SPEC_ERROR]) {
-    static const struct perf_spec_roots machine = {0};
+int perf_event_parse(struct perf_event_list *spec, const char *text, const struct perf_event_roots *roots,
+                     char error[PERF_EVENT_ERROR]) {
+    static const struct perf_event_roots machine = {0};
     struct parse parse = {.spec = spec, .roots = roots ? roots : &machine, .error = error};
     size_t n = spec->n;
     unsigned n_groups = spec->n_groups;
@@ -269,7 +269,7 @@ int perf_spec_parse(struct perf_spec *spec, const char *text, const struct perf_
 
 // ---- opening ----
 
-int perf_spec_open(const struct perf_spec_event *event, uint64_t read_format, int pid, int cpu, int group_fd) {
+int perf_parsed_open(const struct perf_parsed_event *event, uint64_t read_format, int pid, int cpu, int group_fd) {
     struct perf_event_attr attr = event->attr;
     attr.read_format = read_format;
     if (group_fd >= 0) // only a leader may have these
@@ -277,26 +277,26 @@ int perf_spec_open(const struct perf_spec_event *event, uint64_t read_format, in
     return perf_open_attr(&attr, pid, cpu, group_fd);
 }
 
-const char *perf_spec_refusal(int error) {
+const char *perf_event_refusal(int error) {
     switch (-error) {
     case ENOENT:
     case ENODEV:
     case ENXIO:
     case EOPNOTSUPP:
-        return "not in this machine's hardware or kernel";
+        return "not in this hardware or kernel";
     case EINVAL:
-        return "the kernel does not take its numbers or modifiers";
+        return "the kernel rejects its numbers or modifiers";
     case EACCES:
     case EPERM:
-        return "not allowed to this user (run as root)";
+        return "permission denied (run as root)";
     case EBUSY:
-        return "somebody else holds the hardware";
+        return "another process holds the hardware";
     default:
         return strerror(-error);
     }
 }
 
-bool perf_spec_on_cpu(const struct perf_spec_event *event, int cpu) {
+bool perf_parsed_on_cpu(const struct perf_parsed_event *event, int cpu) {
     bool set[CPUS_MAX] = {false};
     if (!event->cpus)
         return true;

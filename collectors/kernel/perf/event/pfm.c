@@ -37,13 +37,13 @@ int pfm_event(struct parse *parse, const char *text) {
     case PFM_ERR_ATTR_SET:
     case PFM_ERR_UMASK:
     case PFM_ERR_FEATCOMB:
-        return parse_wrong(parse, "'%s': libpfm4 knows this event, but not so: %s", text, pfm_strerror(error));
+        return parse_wrong(parse, "'%s': libpfm4 has this event, but rejects this form: %s", text, pfm_strerror(error));
     default:
         return 0;
     }
     attr.size = sizeof attr;
     attr.disabled = attr.inherit = attr.enable_on_exec = 0;
-    struct perf_spec_event *event = parse_add(parse, attr.type, attr.config, text);
+    struct perf_parsed_event *event = parse_add(parse, attr.type, attr.config, text);
     event->attr = attr;
     return 1;
 }

@@ -106,7 +106,7 @@ static void each_file(struct pmu *pmu, const char *path, void (*add)(struct pmu 
         free(names);
 }
 
-void pmu_details(const struct perf_spec_roots *roots, struct pmu *pmu) {
+void pmu_details(const struct perf_event_roots *roots, struct pmu *pmu) {
     char path[768];
     if (pmu->n_formats || pmu->n_aliases)
         return;
@@ -116,7 +116,7 @@ void pmu_details(const struct perf_spec_roots *roots, struct pmu *pmu) {
     each_file(pmu, path, alias_add);
 }
 
-void pmus_load(const struct perf_spec_roots *roots, const char *prefix, struct pmus *out) {
+void pmus_load(const struct perf_event_roots *roots, const char *prefix, struct pmus *out) {
     struct dirent **names;
     *out = (struct pmus){0};
     int n = scandir(parse_devices(roots), &names, NULL, alphasort);

@@ -1,23 +1,23 @@
 // The parts of the parser of event strings: the grammar (parse.c), one event of it (event.c), its terms
 // (terms.c), PMUs (pmu.c), tables of names (names.c), tracepoints and probes
-// (trace.c), libpfm4 (pfm.c), and what was meant (perf_spec_near.c). For them and their tests only.
-#ifndef COLLECTORS_PERF_SPEC_PRIVATE_H
-#define COLLECTORS_PERF_SPEC_PRIVATE_H
+// (trace.c), libpfm4 (pfm.c), and what was meant (perf_event_near.c). For them and their tests only.
+#ifndef COLLECTORS_PERF_EVENT_PRIVATE_H
+#define COLLECTORS_PERF_EVENT_PRIVATE_H
 
 #include "collectors/kernel/perf/event/parse.h"
 
 // One parse of one string.
 struct parse {
-    struct perf_spec *spec;
-    const struct perf_spec_roots *roots; // never NULL
-    char *error;                         // PERF_SPEC_ERROR bytes
+    struct perf_event_list *spec;
+    const struct perf_event_roots *roots; // never NULL
+    char *error;                          // PERF_EVENT_ERROR bytes
 };
 // Words the error; the first one stays. Returns -EINVAL.
 int parse_wrong(struct parse *parse, const char *format, ...) __attribute__((format(printf, 2, 3)));
-const char *parse_devices(const struct perf_spec_roots *roots);
+const char *parse_devices(const struct perf_event_roots *roots);
 
 // A new event at the end, with what perf stat gives every event (size, exclude_guest); its name is copied.
-struct perf_spec_event *parse_add(struct parse *parse, uint32_t type, uint64_t config, const char *name);
+struct perf_parsed_event *parse_add(struct parse *parse, uint32_t type, uint64_t config, const char *name);
 // One event as it stands between two commas; "cycles:u", "cpu/event=0x3c/u". 0 or an error. Adds one event or more.
 int parse_event(struct parse *parse, const char *text);
 
@@ -67,8 +67,8 @@ struct pmus {
     size_t n;
 };
 // The PMUs of the machine whose names begin with the prefix, sorted by name; without formats and aliases.
-void pmus_load(const struct perf_spec_roots *roots, const char *prefix, struct pmus *out);
-void pmu_details(const struct perf_spec_roots *roots, struct pmu *pmu); // reads formats and aliases, once
+void pmus_load(const struct perf_event_roots *roots, const char *prefix, struct pmus *out);
+void pmu_details(const struct perf_event_roots *roots, struct pmu *pmu); // reads formats and aliases, once
 void pmus_free(struct pmus *pmus);
 const struct pmu_alias *pmu_alias_find(const struct pmu *pmu, const char *name);
 const struct pmu_format *pmu_format_find(const struct pmu *pmu, const char *name);
@@ -104,7 +104,7 @@ int trace_events(struct parse *parse, const char *system, const char *event); //
 int breakpoint_event(struct parse *parse, const char *text, const char **modifiers);
 int probe_event(struct parse *parse, const char *text, const char **modifiers);
 // Calls each for all tracepoints ("sched:sched_switch"), sorted. 0, or why there are none.
-int trace_names(const struct perf_spec_roots *roots, void (*each)(void *context, const char *name), void *context,
+int trace_names(const struct perf_event_roots *roots, void (*each)(void *context, const char *name), void *context,
                 const char **reason);
 
 // ---- libpfm4 ----

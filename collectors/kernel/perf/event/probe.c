@@ -72,18 +72,18 @@ static int symbol_offset(struct parse *parse, const char *file, const char *symb
     uint64_t address = 0;
     int error = 0, fd = open(file, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return parse_wrong(parse, "the file '%s' of a uprobe cannot be opened: %s", file, strerror(errno));
+        return parse_wrong(parse, "the uprobe's file '%s' cannot be opened: %s", file, strerror(errno));
     elf_version(EV_CURRENT);
     Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
     if (!elf || elf_kind(elf) != ELF_K_ELF) {
-        error = parse_wrong(parse, "the file '%s' of a uprobe is no ELF program or library", file);
+        error = parse_wrong(parse, "the uprobe's file '%s' is not an ELF program or library", file);
     } else if (!symbol_find(elf, symbol, &address, &all)) {
         const char *nearest = all.n ? name_nearest(symbol, all.names) : NULL;
         error = parse_wrong(parse, "'%s' has no function '%s'%s%s%s", file, symbol, nearest ? ": did you mean " : "",
-                            nearest ? nearest : ": strip took it, or it has another name; an offset 0x... will do",
+                            nearest ? nearest : ": stripped, or another name; an offset 0x... works as well",
                             nearest ? "?" : "");
     } else if (!file_offset(elf, address, offset)) {
-        error = parse_wrong(parse, "the function '%s' of '%s' has no place in the file", symbol, file);
+        error = parse_wrong(parse, "the function '%s' of '%s' has no offset in the file", symbol, file);
     }
     free(all.names);
     elf_end(elf);
@@ -102,7 +102,7 @@ static int probe_add(struct parse *parse, const char *whole, const char *pmu_nam
     } else {
         pmu_details(parse->roots, &pmus.items[0]);
         const struct pmu_format *format = pmu_format_find(&pmus.items[0], "retprobe");
-        struct perf_spec_event *event =
+        struct perf_parsed_event *event =
             parse_add(parse, pmus.items[0].type, at_return ? format ? format->bits : 1 : 0, whole);
         event->target = xstrdup(target);
         event->attr.config1 = (uint64_t)(uintptr_t)event->target;
@@ -123,7 +123,7 @@ static int place_parse(struct parse *parse, char *place, uint64_t *offset) {
     errno = 0;
     *offset = strtoull(number, &end, 0);
     if (*end || end == number || errno)
-        return parse_wrong(parse, "'%s' is no offset: a number is wanted, such as 0x40", number);
+        return parse_wrong(parse, "'%s' is not an offset: expected a number such as 0x40", number);
     if (!plus)
         *place = '\0';
     return 0;
@@ -145,7 +145,7 @@ int probe_event(struct parse *parse, const char *text, const char **modifiers) {
     bool user = kinds[kind].pmu[0] == 'u';
     const char *rest = text + strlen(kinds[kind].prefix), *file_end = user ? strchr(rest, ':') : rest;
     if (!file_end || (user && (file_end == rest || !file_end[1])) || !*rest)
-        return parse_wrong(parse, "'%s': %s is wanted", text,
+        return parse_wrong(parse, "'%s': expected %s", text,
                            user ? "uprobe:FILE:SYMBOL[+OFFSET]" : "kprobe:FUNCTION[+OFFSET]");
     char *file = user ? strndup(rest, (size_t)(file_end - rest)) : NULL;
     const char *begin = user ? file_end + 1 : rest;

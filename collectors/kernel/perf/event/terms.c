@@ -51,7 +51,7 @@ static int value_parse(struct parse *parse, struct term *term, char *value) {
         bool hex = value[0] == '0' && value[1] == 'x';
         const char *digits = hex ? value + 2 : value;
         if (!*digits || digits[strspn(digits, hex ? HEX_DIGITS : "0123456789")])
-            return parse_wrong(parse, "'%s' in '%s=%s' is no number: decimal, or hexadecimal with 0x", value,
+            return parse_wrong(parse, "'%s' in '%s=%s' is not a number: decimal, or hexadecimal with 0x", value,
                                term->name, value);
         errno = 0;
         term->number = strtoull(digits, NULL, hex ? 16 : 10);
@@ -78,7 +78,7 @@ static int term_parse(struct parse *parse, char *item, struct terms *out) {
         return parse_wrong(parse, "a term is missing between the slashes or commas%s%s", value ? " before =" : "",
                            value ? value : "");
     if (!name_valid(term.name))
-        return parse_wrong(parse, "'%s' is no name of a term", term.name);
+        return parse_wrong(parse, "'%s' is not a term", term.name);
     if (value) {
         int error = value_parse(parse, &term, trimmed(value));
         if (error)
@@ -123,10 +123,10 @@ int term_common(struct parse *parse, const struct term *term, struct perf_event_
     static const char *const numbers[] = {"config", "config1", "config2", "period", "percore"};
     for (size_t i = 0; i < sizeof sampling / sizeof *sampling; i++)
         if (!strcmp(term->name, sampling[i]))
-            return parse_wrong(parse, "the term '%s' is for sampling: a counter does not take it", term->name);
+            return parse_wrong(parse, "the term '%s' is for sampling, not for counting", term->name);
     if (!strcmp(term->name, "name") || !strcmp(term->name, "metric-id")) {
         if (!term->text)
-            return parse_wrong(parse, "'%s=' wants a name, such as name=loads", term->name);
+            return parse_wrong(parse, "'%s=' requires a name, such as name=loads", term->name);
         if (name && !strcmp(term->name, "name"))
             *name = term->text;
         return 1;
@@ -135,7 +135,7 @@ int term_common(struct parse *parse, const struct term *term, struct perf_event_
         if (strcmp(term->name, numbers[i]))
             continue;
         if (term->text)
-            return parse_wrong(parse, "'%s' in '%s=%s' is no number", term->text, term->name, term->text);
+            return parse_wrong(parse, "'%s' in '%s=%s' is not a number", term->text, term->name, term->text);
         if (i == 0)
             attr->config = term->number;
         else if (i == 1)

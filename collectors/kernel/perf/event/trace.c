@@ -13,7 +13,7 @@
 #include "collectors/kernel/tracefs/tracefs.h"
 #include "model/mem.h"
 
-static const char *trace_root(const struct perf_spec_roots *roots, const char **reason, const char **fix) {
+static const char *trace_root(const struct perf_event_roots *roots, const char **reason, const char **fix) {
     return roots->tracefs ? roots->tracefs : tracefs_where(reason, fix);
 }
 
@@ -81,9 +81,9 @@ int trace_events(struct parse *parse, const char *system, const char *event) {
     snprintf(word, sizeof word, "%s:%s", system, event);
     for (const char *p = word; *p; p++)
         if (!isalnum((unsigned char)*p) && !strchr("_:*?.[]!-", *p))
-            return parse_wrong(parse, "'%c' in '%s' belongs to no tracepoint: SYSTEM:EVENT is wanted", *p, word);
+            return parse_wrong(parse, "'%c' in '%s' is not valid in a tracepoint: expected SYSTEM:EVENT", *p, word);
     if (!*event)
-        return parse_wrong(parse, "'%s' ends where the name of a tracepoint is wanted: SYSTEM:EVENT", word);
+        return parse_wrong(parse, "'%s' has no tracepoint name: expected SYSTEM:EVENT", word);
     if (!root) {
         parse_wrong(parse, "the tracepoint '%s' cannot be looked up: %s: %s", word, reason, fix);
         return -EACCES;
@@ -91,8 +91,8 @@ int trace_events(struct parse *parse, const char *system, const char *event) {
     struct adding adding = {parse, root};
     int found = match_each(root, system, event, event_add, &adding);
     if (found == -EACCES || found == -EPERM) {
-        parse_wrong(parse, "the tracepoint '%s' cannot be looked up: %s/events may not be read: run ktop as root", word,
-                    root);
+        parse_wrong(parse, "the tracepoint '%s' cannot be looked up: no permission to read %s/events: run ktop as root",
+                    word, root);
         return found;
     }
     if (found > 0)
@@ -121,13 +121,13 @@ static int name_give(void *context, const char *system, const char *event) {
     return 1;
 }
 
-int trace_names(const struct perf_spec_roots *roots, void (*each)(void *context, const char *name), void *context,
+int trace_names(const struct perf_event_roots *roots, void (*each)(void *context, const char *name), void *context,
                 const char **reason) {
     const char *fix = "", *root = trace_root(roots, reason, &fix);
     struct naming naming = {root, each, context};
     int found = root ? match_each(root, "*", "*", name_give, &naming) : -ENOENT;
     if (root && found < 0)
-        *reason = "tracefs may not be read: run as root";
+        *reason = "no permission to read tracefs: run as root";
     return found < 0 ? found : 0;
 }
 
@@ -155,7 +155,7 @@ static int access_parse(struct parse *parse, const char *whole, const char **tex
     for (p++; *p && strchr(letters, *p); p++) {
         unsigned bit = bits[strchr(letters, *p) - letters];
         if (*type & bit)
-            return parse_wrong(parse, "'%s': the access '%c' stands there twice", whole, *p);
+            return parse_wrong(parse, "'%s': the access '%c' is repeated", whole, *p);
         *type |= bit;
     }
     *text = p;
@@ -169,7 +169,7 @@ int breakpoint_event(struct parse *parse, const char *text, const char **modifie
         return 0;
     const char *p = text + 4;
     if (!address_parse(&p, &address))
-        return parse_wrong(parse, "'%s' has no address: mem:0x1000[/LENGTH][:rwx] is wanted", text);
+        return parse_wrong(parse, "'%s' has no address: expected mem:0x1000[/LENGTH][:rwx]", text);
     if (*p == '/' && (p++, !address_parse(&p, &length)))
         return parse_wrong(parse, "'%s' has no length after the /: 1, 2, 4 or 8 bytes", text);
     int error = access_parse(parse, text, &p, &type);
@@ -178,7 +178,7 @@ int breakpoint_event(struct parse *parse, const char *text, const char **modifie
     if (*p && *p != ':')
         return parse_wrong(parse, "'%s' in '%s' is neither an access (r, w, x) nor a modifier after a colon", p, text);
     *modifiers = *p ? p + 1 : p;
-    struct perf_spec_event *event = parse_add(parse, PERF_TYPE_BREAKPOINT, 0, text);
+    struct perf_parsed_event *event = parse_add(parse, PERF_TYPE_BREAKPOINT, 0, text);
     event->attr.bp_addr = address;
     event->attr.bp_type = type ? type : HW_BREAKPOINT_RW;
     // As perf has it: code is as long as a pointer, data four bytes.

@@ -18,11 +18,11 @@
 #include "model/live.h"
 #include "tests/system_root.h"
 
-extern const struct collector collector_counters;
+extern const struct collector collector_cpu_counters;
 
 // A CPU whose groups are forged: the rates that a read would have given.
-static void blank_cpu(struct cpu_counters *cpu) {
-    *cpu = (struct cpu_counters){.online = true, .counted_pct = NAN, .base_hz = NAN};
+static void blank_cpu(struct counter_cpu *cpu) {
+    *cpu = (struct counter_cpu){.online = true, .counted_pct = NAN, .base_hz = NAN};
     for (unsigned i = 0; i < N_HARDWARE; i++) {
         cpu->hardware_per_s[i] = NAN;
         cpu->state[i] = COUNTER_MISSING;
@@ -38,7 +38,7 @@ struct forged {
     uint8_t event;
     double per_s;
 };
-static void add_group(struct cpu_counters *cpu, double counted_pct, const struct forged *events, size_t n) {
+static void add_group(struct counter_cpu *cpu, double counted_pct, const struct forged *events, size_t n) {
     struct perf_group *group = &cpu->groups[cpu->n_groups];
     struct perf_rates *rates = &cpu->rates[cpu->n_groups];
     for (size_t i = 0; i < n; i++) {
@@ -49,12 +49,12 @@ static void add_group(struct cpu_counters *cpu, double counted_pct, const struct
     }
     group->n = (uint8_t)n;
     rates->counted_pct = counted_pct;
-    counters_merge(cpu, cpu->n_groups++);
+    cpu_counters_merge(cpu, cpu->n_groups++);
 }
 
 static void merge(void **state) {
     (void)state;
-    struct cpu_counters cpu;
+    struct counter_cpu cpu;
     blank_cpu(&cpu);
     GROUP(&cpu, 80, {CYCLES, 2e9}, {INSTRUCTIONS, 1e9});
     assert_float_equal(cpu.hardware_per_s[INSTRUCTIONS], 1e9, 0);
@@ -74,23 +74,23 @@ static void starving(void **state) {
     (void)state;
     const struct perf_group group = {.n = 1}, empty = {.n = 0};
     const struct perf_rates never = {.counted_pct = 0}, some = {.counted_pct = 1}, unknown = {.counted_pct = NAN};
-    assert_true(counters_starved(&group, &never));
-    assert_false(counters_starved(&group, &some));
-    assert_false(counters_starved(&group, &unknown));
-    assert_false(counters_starved(&empty, &never));
+    assert_true(cpu_counters_starved(&group, &never));
+    assert_false(cpu_counters_starved(&group, &some));
+    assert_false(cpu_counters_starved(&group, &unknown));
+    assert_false(cpu_counters_starved(&empty, &never));
 }
 
-static void judge_one(struct cpu_counters *cpus, int n, struct counters *counters) {
-    *counters = (struct counters){
+static void judge_one(struct counter_cpu *cpus, int n, struct cpu_counters *counters) {
+    *counters = (struct cpu_counters){
         .n_cpus = n, .cpus = cpus, .has_hardware = true, .facts = counters->facts, .watchdog = counters->watchdog};
     counters->facts.n_kinds = 1;
-    counters_judge(counters);
+    cpu_counters_judge(counters);
 }
 
 static void opened_is_not_counts(void **state) {
     (void)state;
-    struct cpu_counters cpus[3];
-    struct counters counters = {0};
+    struct counter_cpu cpus[3];
+    struct cpu_counters counters = {0};
     for (int i = 0; i < 3; i++)
         blank_cpu(&cpus[i]);
     GROUP(&cpus[0], 100, {CYCLES, 3e9}, {INSTRUCTIONS, 0}, {CACHE_MISSES, 0}, {BRANCH_MISSES, 0});
@@ -100,7 +100,7 @@ static void opened_is_not_counts(void **state) {
     // By CPU: its neighbour counts, it does not.
     assert_int_equal(cpus[0].state[INSTRUCTIONS], COUNTER_ZERO);
     assert_true(isnan(cpus[0].hardware_per_s[INSTRUCTIONS]));
-    assert_true(isnan(counters_ratio(&cpus[0], INSTRUCTIONS, CYCLES)));
+    assert_true(isnan(cpu_counters_ratio(&cpus[0], INSTRUCTIONS, CYCLES)));
     assert_int_equal(cpus[1].state[INSTRUCTIONS], COUNTER_COUNTS);
     // No misses on one CPU may be so when another one has some; none on any is not.
     assert_int_equal(cpus[0].state[CACHE_MISSES], COUNTER_COUNTS);
@@ -113,93 +113,93 @@ static void opened_is_not_counts(void **state) {
     assert_int_equal(cpus[0].state[BRANCHES], COUNTER_MISSING);
     // It counts after all: then it does.
     cpus[0].hardware_per_s[BRANCH_MISSES] = 7;
-    counters_judge(&counters);
+    cpu_counters_judge(&counters);
     assert_int_equal(cpus[0].state[BRANCH_MISSES], COUNTER_COUNTS);
     // The mark stays while the CPU rests.
     cpus[0].hardware_per_s[CYCLES] = cpus[0].hardware_per_s[INSTRUCTIONS] = 0;
     cpus[0].software_per_s[CONTEXT_SWITCHES] = 1;
-    counters_judge(&counters);
+    cpu_counters_judge(&counters);
     assert_int_equal(cpus[0].state[INSTRUCTIONS], COUNTER_ZERO);
     assert_int_equal(cpus[0].state[CYCLES], COUNTER_COUNTS);
     // Tasks take turns, and no cycle passes: the cycles are not counted.
     cpus[0].hardware_per_s[CYCLES] = 0;
     cpus[0].software_per_s[CONTEXT_SWITCHES] = 300;
-    counters_judge(&counters);
+    cpu_counters_judge(&counters);
     assert_int_equal(cpus[0].state[CYCLES], COUNTER_ZERO);
     assert_true(isnan(cpus[0].hardware_per_s[CYCLES]));
 }
 
 static void never_ran_is_starved(void **state) {
     (void)state;
-    struct cpu_counters cpu;
-    struct counters counters = {0};
+    struct counter_cpu cpu;
+    struct cpu_counters counters = {0};
     blank_cpu(&cpu);
     GROUP(&cpu, 0, {CYCLES, 0}, {BRANCHES, 0});
     GROUP(&cpu, 60, {CYCLES, 1e9}, {INSTRUCTIONS, 1e9});
     judge_one(&cpu, 1, &counters);
     assert_int_equal(cpu.state[BRANCHES], COUNTER_STARVED);
     assert_int_equal(cpu.state[CYCLES], COUNTER_COUNTS); // its other group ran
-    assert_true(isnan(counters_ratio(&cpu, BRANCHES, CYCLES)));
-    assert_float_equal(counters_ratio(&cpu, INSTRUCTIONS, CYCLES), 1, 0);
+    assert_true(isnan(cpu_counters_ratio(&cpu, BRANCHES, CYCLES)));
+    assert_float_equal(cpu_counters_ratio(&cpu, INSTRUCTIONS, CYCLES), 1, 0);
     cpu.rates[0] = (struct perf_rates){.per_s = {1e9, 5e8}, .counted_pct = 40};
     cpu.hardware_per_s[BRANCHES] = 5e8;
-    counters_judge(&counters);
+    cpu_counters_judge(&counters);
     assert_int_equal(cpu.state[BRANCHES], COUNTER_COUNTS);
 }
 
 static void ratios_of_one_group(void **state) {
     (void)state;
-    struct cpu_counters cpus[2];
+    struct counter_cpu cpus[2];
     for (int i = 0; i < 2; i++)
         blank_cpu(&cpus[i]);
-    struct counters counters = {.n_cpus = 2, .cpus = cpus};
+    struct cpu_counters counters = {.n_cpus = 2, .cpus = cpus};
     GROUP(&cpus[0], 50, {CYCLES, 2e9}, {INSTRUCTIONS, 1e9});
     GROUP(&cpus[0], 50, {CACHE_MISSES, 1e6});
     GROUP(&cpus[0], 50, {CYCLES, 4e9}, {STALLED_BACKEND, 1e9});
-    assert_float_equal(counters_ratio(&cpus[0], INSTRUCTIONS, CYCLES), 0.5, 0);
-    assert_true(isnan(counters_ratio(&cpus[0], CACHE_MISSES, INSTRUCTIONS)));       // at different times
-    assert_float_equal(counters_ratio(&cpus[0], STALLED_BACKEND, CYCLES), 0.25, 0); // its own cycles
-    assert_true(isnan(counters_ratio(&cpus[1], INSTRUCTIONS, CYCLES)));
+    assert_float_equal(cpu_counters_ratio(&cpus[0], INSTRUCTIONS, CYCLES), 0.5, 0);
+    assert_true(isnan(cpu_counters_ratio(&cpus[0], CACHE_MISSES, INSTRUCTIONS)));       // at different times
+    assert_float_equal(cpu_counters_ratio(&cpus[0], STALLED_BACKEND, CYCLES), 0.25, 0); // its own cycles
+    assert_true(isnan(cpu_counters_ratio(&cpus[1], INSTRUCTIONS, CYCLES)));
     GROUP(&cpus[1], 100, {CYCLES, 2e9}, {INSTRUCTIONS, 3e9});
-    assert_float_equal(counters_ratio_all(&counters, INSTRUCTIONS, CYCLES), 1, 0);
-    assert_true(isnan(counters_ratio_all(&counters, BRANCH_MISSES, BRANCHES)));
+    assert_float_equal(cpu_counters_ratio_all(&counters, INSTRUCTIONS, CYCLES), 1, 0);
+    assert_true(isnan(cpu_counters_ratio_all(&counters, BRANCH_MISSES, BRANCHES)));
     cpus[1].online = false;
-    assert_float_equal(counters_ratio_all(&counters, INSTRUCTIONS, CYCLES), 0.5, 0);
+    assert_float_equal(cpu_counters_ratio_all(&counters, INSTRUCTIONS, CYCLES), 0.5, 0);
     assert_true(isnan(ratio_of(1, 0)) && isnan(ratio_of(NAN, 1)) && isnan(ratio_of(1, NAN)) && isnan(ratio_of(0, 0)));
 }
 
 static void frequency(void **state) {
     (void)state;
-    struct cpu_counters cpu;
+    struct counter_cpu cpu;
     struct cpu_derived derived;
     blank_cpu(&cpu);
     GROUP(&cpu, 100, {CYCLES, 1.5e9}, {REF_CYCLES, 1e9});
-    counters_derive(&cpu, &derived);
+    cpu_counters_derive(&cpu, &derived);
     assert_true(isnan(derived.active_hz) && isnan(derived.turbo_ratio)); // of what rate is not known
     cpu.base_hz = 2e9;
-    counters_derive(&cpu, &derived);
+    cpu_counters_derive(&cpu, &derived);
     assert_float_equal(derived.active_hz, 3e9, 1); // half asleep, and at 3 GHz while awake
     assert_float_equal(derived.turbo_ratio, 1.5, 1e-9);
     GROUP(&cpu, 100, {APERF, 4e8}, {MPERF, 8e8}, {TSC, 2.4e9}); // goes first, and its clock is exact
-    counters_derive(&cpu, &derived);
+    cpu_counters_derive(&cpu, &derived);
     assert_float_equal(derived.active_hz, 1.2e9, 1);
     assert_float_equal(derived.turbo_ratio, 0.6, 1e-9);
     cpu.base_hz = NAN;
-    counters_derive(&cpu, &derived);
+    cpu_counters_derive(&cpu, &derived);
     assert_float_equal(derived.turbo_ratio, 0.5, 1e-9);
 }
 
 static void topdown_shares(void **state) {
     (void)state;
-    struct cpu_counters cpu;
+    struct counter_cpu cpu;
     struct cpu_derived derived;
     blank_cpu(&cpu);
     GROUP(&cpu, 100, {CYCLES, 2e9}, {INSTRUCTIONS, 2e9});
-    counters_derive(&cpu, &derived);
+    cpu_counters_derive(&cpu, &derived);
     assert_true(isnan(derived.retiring) && isnan(derived.backend));
     GROUP(&cpu, 100, {SLOTS, 99e8}, {TOPDOWN_RETIRING, 3e9}, {TOPDOWN_BAD_SPECULATION, 1e9}, {TOPDOWN_FRONTEND, 2e9},
           {TOPDOWN_BACKEND, 4e9});
-    counters_derive(&cpu, &derived);
+    cpu_counters_derive(&cpu, &derived);
     assert_float_equal(derived.retiring, 0.3, 1e-9);
     assert_float_equal(derived.bad_speculation, 0.1, 1e-9);
     assert_float_equal(derived.frontend, 0.2, 1e-9);
@@ -217,37 +217,38 @@ static struct cpu_derived busy(void) {
 static void words(void **state) {
     (void)state;
     struct cpu_derived d = busy();
-    assert_int_equal(counters_bound(&d, true), BOUND_UNKNOWN);
+    assert_int_equal(cpu_counters_bound(&d, true), BOUND_UNKNOWN);
     assert_null(counter_bound_words[BOUND_UNKNOWN]);
     d.cycles_per_s = NAN;
-    assert_int_equal(counters_bound(&d, true), BOUND_UNKNOWN);
+    assert_int_equal(cpu_counters_bound(&d, true), BOUND_UNKNOWN);
     d.cycles_per_s = 1e6;
-    assert_int_equal(counters_bound(&d, true), BOUND_IDLE);
+    assert_int_equal(cpu_counters_bound(&d, true), BOUND_IDLE);
     d = busy();
     d.ipc = 0.4;
-    assert_int_equal(counters_bound(&d, true), BOUND_UNKNOWN); // slow, and nothing says why
+    assert_int_equal(cpu_counters_bound(&d, true), BOUND_UNKNOWN); // slow, and nothing says why
     d.cache_misses_per_cycle = 0.0051;
-    assert_int_equal(counters_bound(&d, true), BOUND_MEMORY);
-    assert_int_equal(counters_bound(&d, false), BOUND_UNKNOWN); // those misses may have been found in the next cache
+    assert_int_equal(cpu_counters_bound(&d, true), BOUND_MEMORY);
+    assert_int_equal(cpu_counters_bound(&d, false),
+                     BOUND_UNKNOWN); // those misses may have been found in the next cache
     d.ipc = 1.2;
-    assert_int_equal(counters_bound(&d, true), BOUND_UNKNOWN);
+    assert_int_equal(cpu_counters_bound(&d, true), BOUND_UNKNOWN);
     d = busy();
     d.branch_misses_per_cycle = 0.02;
-    assert_int_equal(counters_bound(&d, true), BOUND_BRANCHES);
+    assert_int_equal(cpu_counters_bound(&d, true), BOUND_BRANCHES);
     d = busy();
     d.stalled_backend = 0.7;
-    assert_int_equal(counters_bound(&d, true), BOUND_BACKEND);
+    assert_int_equal(cpu_counters_bound(&d, true), BOUND_BACKEND);
     d = busy();
     d.ipc = 2.5;
-    assert_int_equal(counters_bound(&d, true), BOUND_COMPUTE);
+    assert_int_equal(cpu_counters_bound(&d, true), BOUND_COMPUTE);
     d.retiring = 0.1, d.bad_speculation = 0.1, d.frontend = 0.1, d.backend = 0.7; // top-down decides
-    assert_int_equal(counters_bound(&d, true), BOUND_BACKEND);
+    assert_int_equal(cpu_counters_bound(&d, true), BOUND_BACKEND);
     d.cache_misses_per_cycle = 0.01;
-    assert_int_equal(counters_bound(&d, true), BOUND_MEMORY);
+    assert_int_equal(cpu_counters_bound(&d, true), BOUND_MEMORY);
     d.retiring = 0.6, d.backend = 0.2;
-    assert_int_equal(counters_bound(&d, true), BOUND_COMPUTE);
+    assert_int_equal(cpu_counters_bound(&d, true), BOUND_COMPUTE);
     d.retiring = 0.45, d.backend = 0.25;
-    assert_int_equal(counters_bound(&d, true), BOUND_UNKNOWN);
+    assert_int_equal(cpu_counters_bound(&d, true), BOUND_UNKNOWN);
 }
 
 // ---- what the kernel offers, from a forged /sys ----
@@ -255,15 +256,15 @@ static void words(void **state) {
 static void event_texts(void **state) {
     (void)state;
     uint64_t config;
-    assert_true(counters_event_parse("event=0x00,umask=0x81", &config));
+    assert_true(cpu_counters_event_parse("event=0x00,umask=0x81", &config));
     assert_int_equal(config, 0x8100);
-    assert_true(counters_event_parse("event=0x3c", &config));
+    assert_true(cpu_counters_event_parse("event=0x3c", &config));
     assert_int_equal(config, 0x3c);
-    assert_true(counters_event_parse("umask=0x4,event=0x0", &config));
+    assert_true(cpu_counters_event_parse("umask=0x4,event=0x0", &config));
     assert_int_equal(config, 0x400);
     static const char *const bad[] = {"", "event", "event=", "event=x", "event=0x1,", "event=0x1,any=1", "event=0x100"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_false(counters_event_parse(bad[i], &config));
+        assert_false(cpu_counters_event_parse(bad[i], &config));
 }
 
 #define PMU "/sys/bus/event_source/devices/"
@@ -275,25 +276,25 @@ static void facts_plain(void **state) {
     root_write(PMU "cpu/type", "4\n");
     root_write(PMU "msr/type", "9\n");
     root_write(PMU "msr/events/tsc", "event=0x00\n");
-    counters_facts_load(&facts, 4);
+    cpu_counters_facts_load(&facts, 4);
     assert_int_equal(facts.n_kinds, 1);
     assert_false(facts.last_level);
     assert_true(facts.kinds[0].has[CYCLES] && facts.kinds[0].has[TSC]);
     assert_false(facts.kinds[0].has[SLOTS] || facts.kinds[0].has[TOPDOWN_RETIRING] || facts.kinds[0].has[APERF]);
     assert_int_equal(facts.kinds[0].events[TSC].type, 9);
     assert_int_equal(facts.kinds[0].events[CYCLES].config, hardware_events[CYCLES].config);
-    assert_int_equal(counters_kind_of(&facts, 3), 0);
-    counters_facts_free(&facts);
-    assert_true(isnan(counters_base_hz(2)));
-    assert_false(counters_watchdog());
+    assert_int_equal(cpu_counters_kind_of(&facts, 3), 0);
+    cpu_counters_facts_free(&facts);
+    assert_true(isnan(cpu_counters_base_hz(2)));
+    assert_false(cpu_counters_watchdog());
     root_write("/sys/devices/system/cpu/cpu2/acpi_cppc/nominal_freq", "2400\n");
-    assert_float_equal(counters_base_hz(2), 2.4e9, 0);
+    assert_float_equal(cpu_counters_base_hz(2), 2.4e9, 0);
     root_write("/sys/devices/system/cpu/cpu2/cpufreq/base_frequency", "2600000\n");
-    assert_float_equal(counters_base_hz(2), 2.6e9, 0);
+    assert_float_equal(cpu_counters_base_hz(2), 2.6e9, 0);
     root_write("/proc/sys/kernel/nmi_watchdog", "0\n");
-    assert_false(counters_watchdog());
+    assert_false(cpu_counters_watchdog());
     root_write("/proc/sys/kernel/nmi_watchdog", "1\n");
-    assert_true(counters_watchdog());
+    assert_true(cpu_counters_watchdog());
 }
 
 static void forge_topdown(const char *device) {
@@ -322,11 +323,11 @@ static void facts_hybrid(void **state) {
     root_write(PMU "msr/type", "9\n");
     root_write(PMU "msr/events/aperf", "event=0x01\n");
     root_write(PMU "msr/events/mperf", "event=0x02\n");
-    counters_facts_load(&facts, 8);
+    cpu_counters_facts_load(&facts, 8);
     assert_int_equal(facts.n_kinds, 2);
     assert_true(facts.last_level);
-    assert_int_equal(counters_kind_of(&facts, 3), 0);
-    assert_int_equal(counters_kind_of(&facts, 4), 1);
+    assert_int_equal(cpu_counters_kind_of(&facts, 3), 0);
+    assert_int_equal(cpu_counters_kind_of(&facts, 4), 1);
     const struct counter_kind *core = &facts.kinds[0], *atom = &facts.kinds[1];
     assert_string_equal(atom->name, "cpu_atom");
     // PERF_PMU_TYPE_SHIFT: the kernel would take a plain one for the big cores.
@@ -339,7 +340,7 @@ static void facts_hybrid(void **state) {
     assert_int_equal(core->events[SLOTS].type, 4);
     assert_false(atom->has[SLOTS] || atom->has[TOPDOWN_RETIRING]);
     assert_true(atom->has[APERF] && atom->has[MPERF] && !atom->has[TSC]);
-    counters_facts_free(&facts);
+    cpu_counters_facts_free(&facts);
 }
 
 // ---- the notes ----
@@ -353,18 +354,18 @@ static const struct note *note_about(const struct section *section, const char *
 
 static void notes(void **state) {
     (void)state;
-    struct cpu_counters cpus[4];
-    struct counters counters = {0};
+    struct counter_cpu cpus[4];
+    struct cpu_counters counters = {0};
     for (int i = 0; i < 4; i++) {
         blank_cpu(&cpus[i]);
         GROUP(&cpus[i], 100, {CYCLES, 3e9}, {INSTRUCTIONS, 1e9}, {CACHE_REFERENCES, 5}, {CACHE_MISSES, 5},
               {BRANCHES, i < 2 ? 0 : 7}, {BRANCH_MISSES, 3});
     }
     judge_one(cpus, 4, &counters);
-    struct section *section = section_new("counters", 1, 2);
+    struct section *section = section_new("cpu_counters", 1, 2);
     section_set_state(section, SECTION_OK);
-    counters_notes(&counters, section);
-    const struct note *note = note_about(section, "stayed at 0");
+    cpu_counters_notes(&counters, section);
+    const struct note *note = note_about(section, "at 0 while");
     assert_non_null(note);
     assert_non_null(strstr(note->text, ": branches on CPUs 0-1"));
     assert_true(note->fix && *note->fix);
@@ -385,9 +386,9 @@ static void notes(void **state) {
         }
         counters.watchdog = watchdog;
         judge_one(cpus, 4, &counters);
-        section = section_new("counters", 1, 2);
-        counters_notes(&counters, section);
-        note = note_about(section, "never ran: branches on CPU 3, branch-misses on CPU 3");
+        section = section_new("cpu_counters", 1, 2);
+        cpu_counters_notes(&counters, section);
+        note = note_about(section, "these never ran: branches on CPU 3, branch-misses on CPU 3");
         assert_non_null(note);
         assert_int_equal(note->severity, SEVERITY_WARNING);
         assert_int_equal(strstr(note->text, "NMI watchdog") != NULL, watchdog);
@@ -401,13 +402,13 @@ static void machine(void **state) {
     (void)state;
     struct collect_options options = {0};
     struct collector_run run = {.options = &options, .poll_fd = -1};
-    if (collector_counters.open(&run)) {
+    if (collector_cpu_counters.open(&run)) {
         assert_true(run.reason[0] && run.fix[0]);
-        collector_counters.close(&run);
+        collector_cpu_counters.close(&run);
         return;
     }
-    struct section *first = section_new("counters", 1, 1), *second = section_new("counters", 1, 2);
-    assert_int_equal(collector_counters.sample(&run, first), 0);
+    struct section *first = section_new("cpu_counters", 1, 1), *second = section_new("cpu_counters", 1, 2);
+    assert_int_equal(collector_cpu_counters.sample(&run, first), 0);
     const struct table *table = section_find_table(first, "cpu_counters");
     int csw = table_column(table_def(table), "context_switches_per_s");
     size_t cursor = 0, rows = 0;
@@ -416,7 +417,7 @@ static void machine(void **state) {
     assert_true(rows >= 1);
     for (int i = 0; i < 20; i++)
         usleep(1000);
-    assert_int_equal(collector_counters.sample(&run, second), 0);
+    assert_int_equal(collector_cpu_counters.sample(&run, second), 0);
     table = section_find_table(second, "cpu_counters");
     double total = 0;
     cursor = 0;
@@ -434,7 +435,7 @@ static void machine(void **state) {
     }
     section_unref(first);
     section_unref(second);
-    collector_counters.close(&run);
+    collector_cpu_counters.close(&run);
 }
 
 int main(void) {

@@ -32,10 +32,10 @@ static unsigned flags_of(const struct perf_event_attr *attr) {
                       attr->exclusive * EXCLUSIVE);
 }
 
-static struct perf_spec parsed(const char *text) {
-    struct perf_spec spec = {0};
-    char error[PERF_SPEC_ERROR];
-    if (perf_spec_parse(&spec, text, &forged.roots, error))
+static struct perf_event_list parsed(const char *text) {
+    struct perf_event_list spec = {0};
+    char error[PERF_EVENT_ERROR];
+    if (perf_event_parse(&spec, text, &forged.roots, error))
         fail_msg("'%s': %s", text, error);
     return spec;
 }
@@ -52,7 +52,7 @@ struct want {
 static void check(const struct want *wanted, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const struct want *want = &wanted[i];
-        struct perf_spec spec = parsed(want->text);
+        struct perf_event_list spec = parsed(want->text);
         const struct perf_event_attr *attr = &spec.events[0].attr;
         unsigned flags = want->flags == NOTHING ? 0 : want->flags ? want->flags : EXCLUDE_GUEST;
         if (spec.n != 1 || attr->type != want->type || attr->config != want->config || attr->config1 != want->config1 ||
@@ -62,7 +62,7 @@ static void check(const struct want *wanted, size_t n) {
                      want->text, spec.n, attr->type, (unsigned long long)attr->config,
                      (unsigned long long)attr->config1, (unsigned long long)attr->config2, flags_of(attr),
                      attr->precise_ip);
-        perf_spec_free(&spec);
+        perf_event_list_free(&spec);
     }
 }
 
@@ -113,9 +113,9 @@ static void modifiers(void **state) {
           {"cycles:P", 0, 0, 0, 0, NOTHING}, {"cycles:S", 0, 0, 0, 0, NOTHING}, {"cycles:b", 0, 0, 0, 0, NOTHING},
           {"cycles:W", 0, 0, 0, 0, NOTHING}, {"cycles:D", 0, 0, 0, 0, PINNED}, {"cycles:e", 0, 0, 0, 0, EXCLUSIVE},
           {"cycles:ukhppPSDeWb", 0, 0, 0, 0, EXCLUDE_GUEST | PINNED | EXCLUSIVE, 2}, {"msr/tsc/D", 9, 0, 0, 0, PINNED});
-    struct perf_spec spec = parsed("cycles:GH");
+    struct perf_event_list spec = parsed("cycles:GH");
     assert_false(spec.events[0].attr.exclude_guest || spec.events[0].attr.exclude_host);
-    perf_spec_free(&spec);
+    perf_event_list_free(&spec);
     forge_end(&forged);
 }
 
@@ -145,15 +145,15 @@ static void units_and_cpus(void **state) {
     (void)state;
     forge_begin(&forged);
     forge_intel(&forged);
-    struct perf_spec spec =
+    struct perf_event_list spec =
         parsed("power/energy-pkg/,imc/data_reads/,cpu/event=1,name='my event'/,uncore_imc*/event=1/u,cs");
     assert_int_equal(spec.n, 7);
     assert_string_equal(spec.events[0].unit, "Joules");
     assert_true(spec.events[0].scale == 2.3283064365386962890625e-10);
     assert_string_equal(spec.events[0].cpus, "0,18");
     assert_true(spec.events[0].uncore);
-    assert_true(perf_spec_on_cpu(&spec.events[0], 0) && perf_spec_on_cpu(&spec.events[0], 18));
-    assert_false(perf_spec_on_cpu(&spec.events[0], 1) || perf_spec_on_cpu(&spec.events[0], -1));
+    assert_true(perf_parsed_on_cpu(&spec.events[0], 0) && perf_parsed_on_cpu(&spec.events[0], 18));
+    assert_false(perf_parsed_on_cpu(&spec.events[0], 1) || perf_parsed_on_cpu(&spec.events[0], -1));
     assert_string_equal(spec.events[1].name, "uncore_imc_0/data_reads/");
     assert_string_equal(spec.events[2].name, "uncore_imc_1/data_reads/");
     assert_string_equal(spec.events[2].unit, "MiB");
@@ -165,13 +165,13 @@ static void units_and_cpus(void **state) {
     assert_string_equal(spec.events[4].name, "uncore_imc_0/event=1/u");
     assert_int_equal(spec.events[5].attr.type, 21);
     assert_true(spec.events[6].scale == 1);
-    struct perf_spec alias = parsed("data_reads:u,tsc:D");
+    struct perf_event_list alias = parsed("data_reads:u,tsc:D");
     assert_int_equal(alias.n, 3);
     assert_string_equal(alias.events[1].name, "uncore_imc_1/data_reads/u");
     assert_string_equal(alias.events[2].name, "tsc:D");
-    perf_spec_free(&alias);
-    assert_true(perf_spec_on_cpu(&spec.events[6], 4000));
-    perf_spec_free(&spec);
+    perf_event_list_free(&alias);
+    assert_true(perf_parsed_on_cpu(&spec.events[6], 4000));
+    perf_event_list_free(&spec);
     forge_end(&forged);
 }
 
@@ -179,7 +179,7 @@ static void hybrid(void **state) {
     (void)state;
     forge_begin(&forged);
     forge_hybrid(&forged);
-    struct perf_spec spec = parsed("{cycles,LLC-loads}:u,r3c,cpu_atom/event=0x3c/,cs,slots");
+    struct perf_event_list spec = parsed("{cycles,LLC-loads}:u,r3c,cpu_atom/event=0x3c/,cs,slots");
     assert_int_equal(spec.n, 9);
     assert_int_equal(spec.n_groups, 6); // r3c twice, the two kinds of cores apart
     for (size_t i = 0; i < 4; i++)
@@ -196,11 +196,11 @@ static void hybrid(void **state) {
     assert_string_equal(spec.events[6].cpus, "8-15");
     assert_null(spec.events[7].cpus);
     assert_string_equal(spec.events[8].name, "slots");
-    perf_spec_free(&spec);
+    perf_event_list_free(&spec);
     spec = parsed("cycles:u,cycles/name=mine/");
     assert_string_equal(spec.events[1].name, "cpu_atom/cycles/u");
     assert_string_equal(spec.events[3].name, "cpu_atom/mine/");
-    perf_spec_free(&spec);
+    perf_event_list_free(&spec);
     forge_end(&forged);
 }
 
@@ -211,7 +211,7 @@ static void arm(void **state) {
     CHECK({"armv8_pmuv3/cpu_cycles/", 8, 0x11}, {"armv8_pmuv3/event=0x11,long=1/k", 8, 0x11, 1, 0, KERNEL_ONLY},
           {"l1d_cache_refill", 8, 3}, {"armv8_pmuv3/r11/", 8, 0x11}, {"armv8_pmuv3/event=0x11,long,rdpmc/", 8, 0x11, 3},
           {"r11", 4, 0x11}, {"cycles", 0, 0}, {"uprobe/retprobe,ref_ctr_offset=2/", 7, 0x200000001});
-    struct perf_spec spec =
+    struct perf_event_list spec =
         parsed("armv8_pmuv3/cpu_cycles/,kprobe:vfs_read+0x10:u,kretprobe:vfs_read,kprobe:0xffff0000");
     assert_string_equal(spec.events[0].cpus, "0-3");
     assert_false(spec.events[0].uncore);
@@ -223,7 +223,7 @@ static void arm(void **state) {
     assert_int_equal(spec.events[2].attr.config, 1);
     assert_string_equal((const char *)(uintptr_t)spec.events[3].attr.config1, "");
     assert_int_equal(spec.events[3].attr.config2, 0xffff0000);
-    perf_spec_free(&spec);
+    perf_event_list_free(&spec);
     forge_end(&forged);
 }
 
@@ -232,13 +232,13 @@ static void tracepoints_and_breakpoints(void **state) {
     forge_begin(&forged);
     CHECK({"sched:sched_switch", 2, 316}, {"sched:sched_switch:u", 2, 316, 0, 0, USER_ONLY}, {"irq:soft*", 2, 150},
           {"*:softirq_entry", 2, 150}, {"sched:sched_w?keup", 2, 318}, {"ir[pq]:*", 2, 150});
-    struct perf_spec spec = parsed("sched:*,*:*:k");
+    struct perf_event_list spec = parsed("sched:*,*:*:k");
     assert_int_equal(spec.n, 5); // without ftrace:function
     assert_string_equal(spec.events[0].name, "sched:sched_switch");
     assert_string_equal(spec.events[1].name, "sched:sched_wakeup");
     assert_string_equal(spec.events[2].name, "irq:softirq_entry");
     assert_int_equal(flags_of(&spec.events[4].attr), KERNEL_ONLY);
-    perf_spec_free(&spec);
+    perf_event_list_free(&spec);
     // bp_addr is config1, bp_len is config2
     CHECK({"mem:0x1000", 5, 0, 0x1000, 4}, {"mem:0x1000:w", 5, 0, 0x1000, 4}, {"mem:4096/8:rw", 5, 0, 4096, 8},
           {"mem:0xffffffff81000000:x", 5, 0, 0xffffffff81000000, sizeof(long)},
@@ -248,14 +248,14 @@ static void tracepoints_and_breakpoints(void **state) {
     assert_int_equal(spec.events[0].attr.bp_type, 3);
     assert_int_equal(spec.events[1].attr.bp_type, 1);
     assert_int_equal(spec.events[2].attr.bp_type, 6);
-    perf_spec_free(&spec);
+    perf_event_list_free(&spec);
     forge_end(&forged);
 }
 
 static void groups(void **state) {
     (void)state;
     forge_begin(&forged);
-    struct perf_spec spec = parsed("cs,{cycles:u,instructions}:kD, mine{cs , cpu-clock:e}:W ,{dummy},r1");
+    struct perf_event_list spec = parsed("cs,{cycles:u,instructions}:kD, mine{cs , cpu-clock:e}:W ,{dummy},r1");
     static const unsigned want[] = {0, 1, 1, 2, 2, 3, 4};
     assert_int_equal(spec.n, 7);
     assert_int_equal(spec.n_groups, 5);
@@ -266,13 +266,13 @@ static void groups(void **state) {
     assert_int_equal(flags_of(&spec.events[2].attr), KERNEL_ONLY | EXCLUDE_GUEST);
     assert_true(spec.events[3].weak && spec.events[4].weak && !spec.events[1].weak);
     // more of them, later, in further groups
-    char error[PERF_SPEC_ERROR];
-    assert_int_equal(perf_spec_parse(&spec, "{cs,cs}", &forged.roots, error), 0);
+    char error[PERF_EVENT_ERROR];
+    assert_int_equal(perf_event_parse(&spec, "{cs,cs}", &forged.roots, error), 0);
     assert_int_equal(spec.events[8].group, 5);
-    assert_int_equal(perf_spec_parse(&spec, "{cs,cs},nix", &forged.roots, error), -EINVAL); // all or nothing
+    assert_int_equal(perf_event_parse(&spec, "{cs,cs},nix", &forged.roots, error), -EINVAL); // all or nothing
     assert_int_equal(spec.n, 9);
     assert_int_equal(spec.n_groups, 6);
-    perf_spec_free(&spec);
+    perf_event_list_free(&spec);
     assert_int_equal(spec.n, 0);
     forge_end(&forged);
 }
@@ -293,45 +293,45 @@ static void wrong(void **state) {
         {"cs,,cs", "an event is missing before ',cs'"},
         {"{}", "an event is missing before '}'"},
         {"{cs", "a } is missing"},
-        {"cs}", "'}' stands where a comma should"},
+        {"cs}", "expected a comma at '}'"},
         {"{cs,{cs}}", "a group within a group"},
         {"{cs}u", "'u' after a group"},
         {"{cs}:", "':' after a group"},
-        {"{cs}:Z", "'Z' after '{...}' is no modifier"},
+        {"{cs}:Z", "'Z' after '{...}' is not a modifier"},
         {"{cs}{cs}", "'{cs}' after a group"},
         {"1x{cs}", "'1x' before a {"},
         {"cs{cs}", "a comma is missing"},
-        {"cs:Z", "'Z' after 'cs' is no modifier"},
-        {"cs:uu", "the modifier 'u' of 'cs' stands there twice"},
+        {"cs:Z", "'Z' after 'cs' is not a modifier"},
+        {"cs:uu", "the modifier 'u' of 'cs' is repeated"},
         {"cs:pppp", "more than three p"},
         {"{cs:pp}:pp", "more than three p"},
-        {"cs:u:k", "':' after 'cs' is no modifier"},
-        {":u", "begins with a colon"},
-        {"cs/", "no second /"},
-        {"cs/foo/", "'foo' is no term of 'cs'"},
-        {"cs/config=zz/", "'zz' in 'config=zz' is no number"},
-        {"cs/freq=100/", "'freq' is for sampling"},
+        {"cs:u:k", "':' after 'cs' is not a modifier"},
+        {":u", "starts with a colon"},
+        {"cs/", "no closing /"},
+        {"cs/foo/", "'foo' is not a term of 'cs'"},
+        {"cs/config=zz/", "'zz' in 'config=zz' is not a number"},
+        {"cs/freq=100/", "'freq' is for sampling, not for counting"},
         {"cs/name=/", "'name=' has no value"},
-        {"cs/name=7/", "wants a name"},
-        {"cpu/tsc/", "no event or term of the PMU 'cpu'"},
+        {"cs/name=7/", "requires a name"},
+        {"cpu/tsc/", "not an event or term of the PMU 'cpu'"},
         {"cpu/cpu-cyclse/", "did you mean cpu-cycles?"},
         {"cpu/event=0x100/", "at most 255"},
         {"cpu/edge=2/", "at most 1"},
         {"cpu/umask/", "needs a value"},
         {"cpu/umask=foo/", "neither a number nor an event"},
         {"cpu/event=1,,umask=1/", "a term is missing"},
-        {"cpu/event=12ab/", "'12ab' in 'event=12ab' is no number"},
-        {"cpu/event=0x/", "is no number"},
+        {"cpu/event=12ab/", "'12ab' in 'event=12ab' is not a number"},
+        {"cpu/event=0x/", "is not a number"},
         {"cpu/event=0x1ffffffffffffffff/", "too large for 64 bits"},
         {"cpu/=1/", "a term is missing"},
         {"cpu/with-param/", "add umask=NUMBER"},
-        {"cpu/event=1/Z", "'Z' after 'cpu' is no modifier"},
+        {"cpu/event=1/Z", "'Z' after 'cpu' is not a modifier"},
         {"cpu/event=1/:u", "without a colon"},
-        {"cpu/event=1/u/", "more than two /"},
-        {"cpu/event=1", "no second /"},
+        {"cpu/event=1/u/", "more than two slashes"},
+        {"cpu/event=1", "no closing /"},
         {"cpp/event=1/", "this machine has no PMU 'cpp': did you mean cpu?"},
         {"xyzzy/event=1/", "this machine has no PMU 'xyzzy': it has "},
-        {"/tsc/", "begins with a /"},
+        {"/tsc/", "starts with a /"},
         {"iTLB-stores", "no such operation"},
         {"L1-dcache-foo", "unknown event"},
         {"LLC-loads-misses-refs", "unknown event"},
@@ -339,35 +339,35 @@ static void wrong(void **state) {
         {"r12345678123456789", "too long"},
         {"1", "SYSTEM:EVENT or TYPE:CONFIG"},
         {"1:", "SYSTEM:EVENT or TYPE:CONFIG"},
-        {"1:x", "a config is wanted"},
-        {"99999999999:1", "a config is wanted"},
+        {"1:x", "expected a config"},
+        {"99999999999:1", "expected a config"},
         {"sched:", "SYSTEM:EVENT or TYPE:CONFIG"},
         {"sched:nix*", "no tracepoint matches 'sched:nix*'"},
-        {"sched:sched_switch/name=a/", "a tracepoint takes no terms"},
+        {"sched:sched_switch/name=a/", "a counted tracepoint takes no terms"},
         {"mem:", "no address"},
         {"mem:zz", "no address"},
         {"mem:0x1000/", "no length"},
-        {"mem:0x1000:rr", "stands there twice"},
-        {"mem:0x1000:q", "'q' after 'mem:0x1000:q' is no modifier"},
+        {"mem:0x1000:rr", "is repeated"},
+        {"mem:0x1000:q", "'q' after 'mem:0x1000:q' is not a modifier"},
         {"mem:0x1000z", "neither an access"},
         {"uprobe:/nowhere:f", "cannot be opened"},
         {"uprobe:", "uprobe:FILE:SYMBOL"},
         {"kprobe:", "kprobe:FUNCTION"},
         {"kprobe:f", "no PMU 'kprobe'"},
-        {"duration_time", "a clock of perf itself"},
+        {"duration_time", "a clock of perf(1)"},
         {"skl::UOPS", "libpfm4"},
     };
     (void)state;
     forge_begin(&forged);
     forge_intel(&forged);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct perf_spec spec = {0};
-        char error[PERF_SPEC_ERROR];
-        if (perf_spec_parse(&spec, rows[i][0], &forged.roots, error) != -EINVAL || spec.n)
+        struct perf_event_list spec = {0};
+        char error[PERF_EVENT_ERROR];
+        if (perf_event_parse(&spec, rows[i][0], &forged.roots, error) != -EINVAL || spec.n)
             fail_msg("'%s' was taken", rows[i][0]);
         if (!strstr(error, rows[i][1]) || strchr(error, '\n'))
             fail_msg("'%s' is said to be wrong so: %s", rows[i][0], error);
-        perf_spec_free(&spec);
+        perf_event_list_free(&spec);
     }
     forge_end(&forged);
 }
@@ -384,18 +384,18 @@ static void any_bytes(void **state) {
     for (size_t i = 0; i < 2; i++)
         for (size_t at = 0; at <= strlen(rows[i]); at++)
             for (size_t j = 0; j < sizeof letters; j++) {
-                struct perf_spec spec = {0};
-                char text[256], error[PERF_SPEC_ERROR];
+                struct perf_event_list spec = {0};
+                char text[256], error[PERF_EVENT_ERROR];
                 snprintf(text, sizeof text, "%.*s%.1s%s", (int)at, rows[i], letters + j,
                          letters[j] ? rows[i] + at : "");
-                int failed = perf_spec_parse(&spec, text, &forged.roots, error);
+                int failed = perf_event_parse(&spec, text, &forged.roots, error);
                 assert_true(failed ? !spec.n && *error : spec.n > 0);
-                perf_spec_free(&spec);
+                perf_event_list_free(&spec);
             }
     forge_end(&forged);
 }
 
-static void name_seen(void *context, const struct perf_spec_name *name) {
+static void name_seen(void *context, const struct perf_event_name *name) {
     char(*seen)[512] = context;
     static const char *const looked_for[] = {"cycles", "LLC-load-misses", "power/energy-pkg/", "sched:sched_switch",
                                              "rNNN"};
@@ -403,11 +403,11 @@ static void name_seen(void *context, const struct perf_spec_name *name) {
         if (!strcmp(name->name, looked_for[i]))
             snprintf(seen[i], sizeof seen[i], "%s", name->kind);
     if (name->example) { // what is listed can be given
-        struct perf_spec spec = {0};
-        char error[PERF_SPEC_ERROR];
-        if (perf_spec_parse(&spec, name->example, &forged.roots, error) && !strstr(error, "NUMBER"))
+        struct perf_event_list spec = {0};
+        char error[PERF_EVENT_ERROR];
+        if (perf_event_parse(&spec, name->example, &forged.roots, error) && !strstr(error, "NUMBER"))
             fail_msg("%s is listed, but: %s", name->example, error);
-        perf_spec_free(&spec);
+        perf_event_list_free(&spec);
     }
 }
 
@@ -416,7 +416,7 @@ static void names(void **state) {
     (void)state;
     forge_begin(&forged);
     forge_intel(&forged);
-    perf_spec_names(&forged.roots, name_seen, seen);
+    perf_event_names(&forged.roots, name_seen, seen);
     assert_string_equal(seen[0], "hardware");
     assert_string_equal(seen[1], "cache");
     assert_string_equal(seen[2], "PMU");
@@ -432,8 +432,8 @@ static void libpfm4(void **state) {
     setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
     forge_begin(&forged);
     forged.roots.no_pfm = false;
-    struct perf_spec spec = parsed("INST_RETIRED:ANY_P:u,skl::UOPS_ISSUED:ANY,"
-                                   "skl::OFFCORE_RESPONSE_0:DMND_DATA_RD:L3_HIT:SNP_ANY,cs");
+    struct perf_event_list spec = parsed("INST_RETIRED:ANY_P:u,skl::UOPS_ISSUED:ANY,"
+                                         "skl::OFFCORE_RESPONSE_0:DMND_DATA_RD:L3_HIT:SNP_ANY,cs");
     assert_int_equal(spec.n, 4);
     assert_int_equal(spec.events[0].attr.type, PERF_TYPE_RAW);
     assert_int_equal(spec.events[0].attr.config & 0xffff, 0xc0);
@@ -444,13 +444,13 @@ static void libpfm4(void **state) {
     assert_true(spec.events[2].attr.config1 != 0); // the second word is filled
     assert_int_equal(spec.events[2].attr.size, sizeof spec.events[2].attr);
     assert_int_equal(spec.events[3].attr.type, PERF_TYPE_SOFTWARE);
-    perf_spec_free(&spec);
-    static const char *const rows[][2] = {{"INST_RETIRED:NIX", "libpfm4 knows this event, but not so"},
-                                          {"skl::NIX", "libpfm4 knows no such event"},
+    perf_event_list_free(&spec);
+    static const char *const rows[][2] = {{"INST_RETIRED:NIX", "libpfm4 has this event, but rejects this form"},
+                                          {"skl::NIX", "libpfm4 has no such event"},
                                           {"UOPS_ISUED:ANY", "UOPS_ISSUED:ANY"}};
     for (size_t i = 0; i < 3; i++) {
-        char error[PERF_SPEC_ERROR];
-        assert_int_equal(perf_spec_parse(&spec, rows[i][0], &forged.roots, error), -EINVAL);
+        char error[PERF_EVENT_ERROR];
+        assert_int_equal(perf_event_parse(&spec, rows[i][0], &forged.roots, error), -EINVAL);
         if (!strstr(error, rows[i][1]))
             fail_msg("'%s' is said to be wrong so: %s", rows[i][0], error);
     }

@@ -515,7 +515,7 @@ static void readings(void **state) {
     assert_int_equal(mark.values[1], 9);
     assert_false(switch_mark_decode(words, sizeof(words) - 8, 2, &mark));
     assert_false(switch_mark_decode(words, sizeof(words) - 8, 1, &mark)); // says 3, has 2
-    assert_false(switch_mark_decode(words, sizeof(words), PERTASK_EVENTS_MAX + 1, &mark));
+    assert_false(switch_mark_decode(words, sizeof(words), TASK_EVENTS_MAX + 1, &mark));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
