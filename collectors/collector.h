@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collectors/request.h"
 #include "model/section.h"
 
 struct perf_spec;
@@ -25,10 +26,10 @@ struct test_options {
     const char *task_events; // NAME=TYPE:CONFIG,...: perf events in place of the hardware events of those names
 };
 
-// What the user asked for that collectors need to know. Set before the threads start; the atomics may change live.
+// The command line, as far as collectors need it. Fixed before the threads start; live changes are requests.
 struct collect_options {
-    atomic_bool threads; // tasks: threads instead of processes
-    const pid_t *pids;   // only these processes (NULL: all)
+    bool threads;      // tasks: threads instead of processes
+    const pid_t *pids; // only these processes (NULL: all)
     size_t n_pids;
     bool children; // and their descendants
     bool has_user;
@@ -82,6 +83,10 @@ struct collector {
 
     int (*open)(struct collector_run *run);   // 0 or -errno with reason and fix; may be tried again later
     void (*drain)(struct collector_run *run); // may be NULL
+    // What it accepts of requests (1u << REQUEST_...). Between open and close, before the first sample or between two:
+    // 0, or -errno with a sentence and a place in the answer; then nothing has changed.
+    uint32_t requests;
+    int (*request)(struct collector_run *run, const struct request *request, struct answer *answer);
     int (*sample)(struct collector_run *run, struct section *out); // fills out; 0, or -errno: then the source is gone
     void (*close)(struct collector_run *run);   // also after a failed open; leaves nothing in the kernel
     void (*check)(struct check_report *report); // tries it for real, leaves nothing behind

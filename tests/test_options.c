@@ -75,7 +75,7 @@ static void test_values(void **state) {
     assert_int_equal(o.format, FORMAT_JSON);
     assert_int_equal(o.iterations, 3);
     assert_int_equal(o.delay_ns, 500000000);
-    assert_true(atomic_load(&o.collect.threads));
+    assert_true(o.collect.threads);
     assert_string_equal(o.sort, "-pid");
     assert_string_equal(o.filter, "x y");
     assert_int_equal(o.collect.n_pids, 2);

@@ -129,7 +129,7 @@ static bool parse_children(struct options *options, const char *value) {
 
 static bool parse_threads(struct options *options, const char *value) {
     (void)value;
-    atomic_store(&options->collect.threads, true);
+    options->collect.threads = true;
     return true;
 }
 
