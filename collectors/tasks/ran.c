@@ -2,14 +2,15 @@
 // records is always there; the other's are PERF_RECORD_SWITCH_CPU_WIDE (who left a CPU, and for whom). These take some
 // 0.6 us of the programs that switch, so it is opened and closed rather than enabled and disabled: a closed one leaves
 // nothing on their path. A ring holds what a CPU switches in 100 ms at 27,000 switches a second; long before that
-// asking the tasks is cheaper, so rings are small and an overflow is no error. Nothing here waits: the rings are
-// drained by a clock, never by a wake-up per event, which would be a switch and an event in itself.
+// asking the tasks is cheaper, so rings are small and an overflow is no error. Rings are drained by a clock, or when
+// one is half full, never by a wake-up per event, which would be a switch and an event in itself.
 #include "collectors/tasks/ran.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@ struct cpu_ring {
 struct tasks_ran {
     struct cpu_ring *rings;
     int n_rings, online;
+    int epoll_fd; // of the rings' descriptors
 };
 
 static int event_open(int cpu, bool switches) {
@@ -53,11 +55,20 @@ static int ring_open(int cpu, struct cpu_ring *ring) {
     return ring->fd < 0 ? ring->fd : perf_ring_map(&ring->ring, ring->fd, RING_PAGES);
 }
 
+// Edge-triggered: a CPU that goes offline hangs up, and must not make the collector spin until it is looked for.
+static int ring_watch(const struct tasks_ran *ran, int fd) {
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+    return epoll_ctl(ran->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
 int tasks_ran_open(struct tasks_ran **out) {
     struct tasks_ran *ran = xcalloc(1, sizeof(*ran));
     int configured = (int)sysconf(_SC_NPROCESSORS_CONF), rc = 0;
     ran->online = (int)sysconf(_SC_NPROCESSORS_ONLN);
     ran->rings = xcalloc((size_t)configured, sizeof(*ran->rings));
+    ran->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (ran->epoll_fd < 0)
+        rc = -errno;
     for (int cpu = 0; cpu < configured && !rc; cpu++) {
         struct cpu_ring *ring = &ran->rings[ran->n_rings];
         rc = ring_open(cpu, ring);
@@ -65,6 +76,8 @@ int tasks_ran_open(struct tasks_ran **out) {
             rc = 0;
         else
             ran->n_rings++;
+        if (!rc && ring->fd >= 0)
+            rc = ring_watch(ran, ring->fd);
     }
     if (rc) {
         tasks_ran_close(ran);
@@ -84,6 +97,8 @@ void tasks_ran_close(struct tasks_ran *ran) {
         if (ran->rings[i].fd >= 0)
             close(ran->rings[i].fd);
     }
+    if (ran->epoll_fd >= 0)
+        close(ran->epoll_fd);
     free(ran->rings);
     free(ran);
 }
@@ -166,8 +181,15 @@ void tasks_ran_records(const uint8_t *ring, uint64_t size, uint64_t tail, uint64
     seen_add(seen, &walk);
 }
 
+int tasks_ran_fd(const struct tasks_ran *ran) {
+    return ran->epoll_fd;
+}
+
 struct tasks_ran_seen tasks_ran_drain(struct tasks_ran *ran, tasks_ran_fn *fn, void *context) {
     struct tasks_ran_seen seen = {0};
+    struct epoll_event events[64];
+    while (epoll_wait(ran->epoll_fd, events, 64, 0) == 64)
+        ; // all rings are drained, whichever woke
     for (int i = 0; i < ran->n_rings; i++) {
         struct walk walk = {.fn = fn, .context = context};
         walk.lost += !perf_ring_drain(&ran->rings[i].ring, record_handle, &walk);

@@ -19,6 +19,9 @@ void tasks_ran_close(struct tasks_ran *ran);
 // Switches on or off: 0 or -errno, then they are off. Off costs the machine nothing.
 int tasks_ran_switches(struct tasks_ran *ran, bool on);
 
+// Readable when a ring is half full: drain then.
+int tasks_ran_fd(const struct tasks_ran *ran);
+
 struct tasks_ran_seen {
     uint64_t switches, most; // of all CPUs; of the one that has most
     uint64_t lost;           // records: not 0: it is not known who ran since the last call

@@ -28,6 +28,7 @@
 #include "model/mem.h"
 
 #define DRAIN_MS 100
+#define DRAIN_CALM_MS 350           // while the switch records are on: a ring that fills up wakes the collector before
 #define SETTLE_FIRST_NS 40000000ull // names of some 3,000 tasks before the first whole section
 #define SETTLE_DRAIN_NS 15000000ull
 #define MISSING_NAMED 8 // processes, in a note
@@ -285,8 +286,16 @@ static int collector_open(struct collector_run *run) {
     return 0;
 }
 
+static void drain_plan(struct collector_run *run) {
+    const struct tasks *tasks = run->state;
+    bool calm = tasks->ran && tasks->worth.on && !tasks->unsettled.count;
+    run->drain_ms = calm ? DRAIN_CALM_MS : DRAIN_MS;
+    run->poll_fd = tasks->ran ? tasks_ran_fd(tasks->ran) : -1;
+}
+
 static void collector_drain(struct collector_run *run) {
     tasks_drain(run->state);
+    drain_plan(run);
 }
 
 static int collector_request(struct collector_run *run, const struct request *request, struct answer *answer) {
@@ -306,6 +315,7 @@ static int collector_sample(struct collector_run *run, struct section *out) {
     }
     section_fill(tasks, out, run->first ? 0 : (double)(run->end_ns - run->begin_ns) / 1e9);
     tasks->seen = tasks->lost = 0;
+    drain_plan(run);
     return 0;
 }
 
