@@ -3,8 +3,8 @@
 //
 // The runner (collectors/runner.h) calls open, then sample at every tick and drain between ticks, all in the
 // collector's thread, and close at the end. A collector accumulates privately, fills a section in sample, and never
-// draws, waits for a screen, or calls another collector. A source that is missing is a state with a reason, never an
-// exit.
+// draws, waits for a screen, or calls another collector: what it needs of one, it reads in that one's last section. A
+// source that is missing is a state with a reason, never an exit.
 #ifndef COLLECTORS_COLLECTOR_H
 #define COLLECTORS_COLLECTOR_H
 
@@ -55,6 +55,7 @@ struct collector_run {
     _Atomic(const char *) waits_for;
     uint32_t drain_ms;  // set in open, sample or drain: drain at least this often between ticks; 0: never
     atomic_bool detail; // a part that needs "NAME.detail" is shown: read at every sample also what else is read rarely
+    const struct section *input; // sample: the last section of collector.input; NULL: none yet
     // May be called in sample and drain: hands over a section early, before the whole is there (a long first scan).
     void (*publish)(struct collector_run *run, struct section *take);
 };
@@ -71,9 +72,10 @@ struct check_report {
 };
 
 struct collector {
-    const char *name; // "block": of the section, the thread (ktop-block) and the tracefs instance
-    const char *help; // one sentence: what it reads, and what that costs
-    bool always;      // cheap: runs all the time. Else only while a visible, pinned or recorded pane needs it
+    const char *name;  // "block": of the section, the thread (ktop-block) and the tracefs instance
+    const char *help;  // one sentence: what it reads, and what that costs
+    const char *input; // of another collector, whose last section sample gets (run->input); NULL: of none
+    bool always;       // cheap: runs all the time. Else only while a visible, pinned or recorded pane needs it
     // What it can put into a section, for --list columns, help and the man page; NULL-terminated arrays, or NULL.
     const struct series_def *series;
     size_t n_series;

@@ -38,7 +38,9 @@ struct worker {
     uint64_t opened_at_ns; // last try
     struct priority_budget priority;
     struct request_box requests;
-    pthread_mutex_t lock; // of `opening_ns`, and of what goes to the live model before there is data
+    bool is_input;                // some collector reads its sections
+    const struct section *newest; // of one that is_input; under `lock`
+    pthread_mutex_t lock; // of `opening_ns` and `newest`, and of what goes to the live model before there is data
     uint64_t opening_ns;  // since when it tries to deliver something for the first time; 0: it does not
 };
 
@@ -75,10 +77,40 @@ static void opening_set(struct worker *worker, uint64_t since_ns) {
     pthread_mutex_unlock(&worker->lock);
 }
 
+// Keeps a section for the collectors that read it.
+static void newest_set(struct worker *worker, const struct section *newest) {
+    if (!worker->is_input)
+        return;
+    pthread_mutex_lock(&worker->lock);
+    const struct section *old = worker->newest;
+    worker->newest = section_ref(newest);
+    pthread_mutex_unlock(&worker->lock);
+    section_unref(old);
+}
+
+static struct worker *worker_find(struct runner *runner, const char *name) {
+    for (size_t i = 0; name && i < runner->n; i++)
+        if (!strcmp(runner->workers[i].collector->name, name))
+            return &runner->workers[i];
+    return NULL;
+}
+
+// A reference to the last section that the worker's collector reads, or NULL.
+static const struct section *input_get(struct worker *worker) {
+    struct worker *source = worker_find(worker->runner, worker->collector->input);
+    if (!source)
+        return NULL;
+    pthread_mutex_lock(&source->lock);
+    const struct section *input = source->newest ? section_ref(source->newest) : NULL;
+    pthread_mutex_unlock(&source->lock);
+    return input;
+}
+
 // A thread that comes back after it was given up must not touch the live model, which may be gone.
 static void hand_over(struct worker *worker, struct section *take, bool whole) {
     opening_set(worker, 0);
     section_cost(take, thread_cpu_ns() - worker->cpu_ns);
+    newest_set(worker, take);
     if (stopping(worker))
         section_unref(take);
     else if (whole)
@@ -128,7 +160,10 @@ static void worker_sample(struct worker *worker) {
     run->end_ns = now;
     run->begin_ns = run->first ? now : worker->sampled_ns;
     struct section *section = section_new(worker->collector->name, run->begin_ns, run->end_ns);
+    run->input = input_get(worker);
     int error = worker->collector->sample(run, section);
+    section_unref(run->input);
+    run->input = NULL;
     if (error) {
         section_unref(section);
         worker_fail(worker, error, "stopped");
@@ -247,7 +282,7 @@ static void worker_pause(struct worker *worker) {
 
 static void *worker_main(void *argument) {
     struct worker *worker = argument;
-    char name[16]; // the kernel's limit
+    char name[16]; // the kernel keeps 15 bytes: a longer name is cut off, as in ktop-filesystem
     snprintf(name, sizeof name, "ktop-%s", worker->collector->name);
     pthread_setname_np(pthread_self(), name);
     prctl(PR_SET_TIMERSLACK, SLACK_NS);
@@ -349,6 +384,11 @@ struct runner *runner_new(struct live *live, const struct collect_options *optio
         live_put(live, worker->slot, blank);
         if (!collectors[i]->always)
             live_pause(live, worker->slot, true);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct worker *source = worker_find(runner, collectors[i]->input);
+        if (source)
+            source->is_input = true;
     }
     return runner;
 }
@@ -458,6 +498,7 @@ void runner_free(struct runner *runner) {
     for (size_t i = 0; i < runner->n; i++) {
         if (runner->workers[i].wake_fd >= 0)
             close(runner->workers[i].wake_fd);
+        section_unref(runner->workers[i].newest);
         pthread_mutex_destroy(&runner->workers[i].lock);
         requests_close(&runner->workers[i].requests);
     }

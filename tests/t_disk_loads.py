@@ -88,7 +88,7 @@ def zram(_):
     """A disk without requests: its I/Os are known from its bios."""
     sizes = "/sys/block/zram0/disksize"
     if not os.path.exists(sizes) or read(sizes).strip() != "0":
-        print("     no free zram0: left out")
+        skip_part("zram: no free zram0")
         return
     undo.append(lambda: write("/sys/block/zram0/reset", "1"))
     write(sizes, "16M")

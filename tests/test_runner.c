@@ -114,7 +114,7 @@ static const struct collector collector_bad = {.name = "bad",
                                                .close = bad_close};
 
 // ---- dear: only while wanted; accepts requests ----
-static atomic_int dear_opens, dear_closes;
+static atomic_int dear_opens, dear_closes, dear_inputs, dear_strange_inputs;
 static char dear_events[64]; // in force, of the collector's thread; lost when it closes
 static atomic_uint dear_hz, dear_threads, dear_pids, dear_in_force;
 static int dear_fd = -1; // where there is one, opening waits for it
@@ -127,7 +127,13 @@ static int dear_open(struct collector_run *run) {
     return 0;
 }
 static int dear_sample(struct collector_run *run, struct section *out) {
-    (void)run, (void)out;
+    const struct series_def *def;
+    (void)out;
+    if (!run->input)
+        return 0;
+    bool good = !strcmp(section_collector(run->input), "good") && section_n_series(run->input) == 2 &&
+                section_series_at(run->input, 0, &def) == 42;
+    atomic_fetch_add(good ? &dear_inputs : &dear_strange_inputs, 1);
     return 0;
 }
 static void dear_close(struct collector_run *run) {
@@ -165,6 +171,7 @@ static int dear_request(struct collector_run *run, const struct request *request
     return 0;
 }
 static const struct collector collector_dear = {.name = "dear",
+                                                .input = "good",
                                                 .open = dear_open,
                                                 .sample = dear_sample,
                                                 .requests = 1u << REQUEST_EVENTS | 1u << REQUEST_FREQUENCY |
@@ -352,6 +359,8 @@ static void attention(void **state) {
     frame_unref(frame);
     runner_want(runner, dear);
     wait_for(&dear_opens, 2);
+    wait_for(&dear_inputs, 2);
+    assert_int_equal(dear_strange_inputs, 0);
     assert_int_equal(runner_stop(runner, 20000), 0);
     assert_int_equal(dear_closes, 2);
     live_stop(live);

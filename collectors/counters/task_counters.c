@@ -198,7 +198,7 @@ static void try_open(struct collector_run *run) {
     struct state *state = run->state;
     state->error = pertask_cpus_open(&state->cpus, &state->events, &state->totals);
     state->tried_ns = run->end_ns;
-    run->poll_fd = state->cpus.poll_fd;
+    run->poll_fd = state->cpus.set.poll_fd;
     run->drain_ms = state->error ? 0 : FIRST_DRAIN_MS;
 }
 

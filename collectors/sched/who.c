@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "collectors/kernel/proc/self.h"
-#include "collectors/kernel/proc/thread_status.h"
-#include "collectors/syscalls/names.h"
+#include "collectors/kernel/proc/syscall_names.h"
+#include "collectors/task_identity.h"
 #include "model/live.h"
 #include "model/mem.h"
 
@@ -105,12 +105,10 @@ static bool is_own(const struct sched_who *who, int32_t pid) {
 }
 
 static void look_up(const struct sched_who *who, struct sched_person *person, int32_t tid) {
-    struct thread_status status;
+    const struct task_identity identity = task_identify(who->proc, who->options, tid);
     person->known = true;
-    if (!who->proc || !thread_status_read(who->proc, tid, &status))
-        return;
-    person->pid = status.pid;
-    person->wanted = !is_own(who, status.pid) && thread_wanted(who->proc, who->options, &status);
+    person->pid = identity.status.pid;
+    person->wanted = identity.wanted;
 }
 
 void sched_who_resolve(struct sched_who *who, struct sched_machine *machine, uint32_t most) {
@@ -220,13 +218,14 @@ static void take(struct sched_who *who, struct sched_machine *machine, const str
         text_set(&person->waits_for, "/proc does not answer about it: it hangs within the kernel's locks");
 }
 
-void sched_who_throttled(struct sched_who *who, struct sched_machine *machine, const struct cgroups_limited *groups) {
+void sched_who_throttled(struct sched_who *who, struct sched_machine *machine, const struct sched_limits *limits) {
+    struct sched_limit limit;
     for (uint32_t i = 1; i < machine->n; i++) {
         struct sched_task *task = &machine->tasks[i];
         if (!task->tid || !sched_waits(task->state))
             continue;
         const struct text *cgroup = sched_who_of(who, machine, i)->cgroup;
-        task->throttled = cgroup && cgroups_limited_stopped(groups, text_bytes(cgroup));
+        task->throttled = cgroup && sched_limits_find(limits, text_bytes(cgroup), &limit);
     }
 }
 

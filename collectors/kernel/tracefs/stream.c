@@ -9,13 +9,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/kernel/proc/thread_status.h"
 #include "collectors/kernel/tracefs/ring_pipe.h"
 #include "collectors/kernel/tracefs/stream_clock.h"
 #include "collectors/kernel/tracefs/stream_pace.h"
 #include "collectors/kernel/tracefs/stream_self.h"
 #include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/kernel/tracefs/tracefs.h"
+#include "collectors/task_identity.h"
 #include "model/live.h"
 #include "model/mem.h"
 
