@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/columns.h"
 #include "model/mem.h"
 
 #define DISK_NAME_MAX 64
@@ -61,55 +62,40 @@ enum {
     D_MODEL,
     D_COLUMNS
 };
-#define NUMBER(name_, title_, unit_, width_, help_)                                                                    \
-    { .name = (name_), .title = (title_), .help = (help_), .unit = (unit_), .width = (width_) }
+#define SINCE_4_18 " (Linux 4.18 and later)."
+#define SINCE_5_5 " (Linux 5.5 and later)."
 
 static const struct column disk_columns[D_COLUMNS] = {
-    [D_DEVICE] = {.name = "device",
-                  .title = "DEVICE",
-                  .help = "Name of the block device, as the kernel has it in /proc/diskstats",
-                  .type = COLUMN_TEXT,
-                  .width = 10,
-                  .ascending = true},
-    [D_READS] = NUMBER("reads_per_s", "R/s", UNIT_PER_S, 7, "Reads completed per second"),
-    [D_WRITES] = NUMBER("writes_per_s", "W/s", UNIT_PER_S, 7, "Writes completed per second"),
-    [D_READ_BYTES] = NUMBER("read_bytes_per_s", "RBYTES/s", UNIT_BYTES_PER_S, 8, "Bytes read per second"),
-    [D_WRITE_BYTES] = NUMBER("write_bytes_per_s", "WBYTES/s", UNIT_BYTES_PER_S, 8, "Bytes written per second"),
-    [D_IN_FLIGHT] =
-        NUMBER("in_flight", "INFLT", UNIT_COUNT, 5, "Requests given to the device and not complete at this moment"),
-    [D_UTIL] = NUMBER("util_pct", "UTIL%", UNIT_PCT, 6,
-                      "Share of the interval with at least one request in flight; a device that serves many at once is "
-                      "not full at 100"),
-    [D_QUEUE_LENGTH] = NUMBER("queue_length", "QLEN", UNIT_RATIO, 6, "Requests in flight on average over the interval"),
-    [D_READ_WAIT] = NUMBER(
-        "read_wait_us", "RWAIT", UNIT_US, 8,
-        "Average time of a read that completed, in the queue and in the device, to 1 ms for the sum (/proc/diskstats)"),
-    [D_WRITE_WAIT] = NUMBER("write_wait_us", "WWAIT", UNIT_US, 8,
-                            "Average time of a write that completed, in the queue and in the device, to 1 ms for the "
-                            "sum (/proc/diskstats)"),
-    [D_READ_MERGES] = NUMBER("read_merges_per_s", "RMRG/s", UNIT_PER_S, 7,
-                             "Reads per second that were joined to a request beside them"),
-    [D_WRITE_MERGES] = NUMBER("write_merges_per_s", "WMRG/s", UNIT_PER_S, 7,
-                              "Writes per second that were joined to a request beside them"),
-    [D_DISCARDS] = NUMBER("discards_per_s", "DISC/s", UNIT_PER_S, 7,
-                          "Discards (TRIM) completed per second (Linux 4.18 and later)"),
-    [D_DISCARD_BYTES] = NUMBER("discard_bytes_per_s", "DBYTES/s", UNIT_BYTES_PER_S, 8,
-                               "Bytes discarded per second (Linux 4.18 and later)"),
-    [D_DISCARD_WAIT] = NUMBER("discard_wait_us", "DWAIT", UNIT_US, 8,
-                              "Average time of a discard that completed (Linux 4.18 and later)"),
-    [D_FLUSHES] =
-        NUMBER("flushes_per_s", "FLUSH/s", UNIT_PER_S, 7, "Cache flushes completed per second (Linux 5.5 and later)"),
-    [D_FLUSH_WAIT] = NUMBER("flush_wait_us", "FWAIT", UNIT_US, 8,
-                            "Average time of a cache flush that completed (Linux 5.5 and later)"),
-    [D_READ_SIZE] = NUMBER("read_size_bytes", "R SIZE", UNIT_BYTES, 7, "Average length of a read that completed"),
-    [D_WRITE_SIZE] = NUMBER("write_size_bytes", "W SIZE", UNIT_BYTES, 7, "Average length of a write that completed"),
-    [D_SIZE] = NUMBER("size_bytes", "SIZE", UNIT_BYTES, 8, "Size of the device"),
-    [D_MODEL] = {.name = "model",
-                 .title = "MODEL",
-                 .help = "Vendor and model that the device gives itself (/sys/block)",
-                 .type = COLUMN_TEXT,
-                 .width = 16,
-                 .ascending = true},
+    [D_DEVICE] = COLUMN_DEVICE(.help = HELP_DEVICE),
+    [D_READS] = COLUMN_READS_PER_S(.help = "Reads completed per second."),
+    [D_WRITES] = COLUMN_WRITES_PER_S(.help = "Writes completed per second."),
+    [D_READ_BYTES] = COLUMN_READ_BYTES_PER_S(.help = "Bytes read per second."),
+    [D_WRITE_BYTES] = COLUMN_WRITE_BYTES_PER_S(.help = "Bytes written per second."),
+    [D_IN_FLIGHT] = NUMBER_COLUMN("in_flight", "INFLT", UNIT_COUNT, 5, .help = "Requests in flight now."),
+    [D_UTIL] =
+        COLUMN_UTIL_PCT(.help = "Time with requests in flight; a device that serves many at once is not full at 100."),
+    [D_QUEUE_LENGTH] =
+        NUMBER_COLUMN("queue_length", "QLEN", UNIT_RATIO, 6, .help = "Average number of requests in flight."),
+    [D_READ_WAIT] = NUMBER_COLUMN("read_wait_us", "RWAIT", UNIT_US, 8,
+                                  .help = "Average latency of reads, queue and device (/proc/diskstats, 1 ms ticks)."),
+    [D_WRITE_WAIT] =
+        NUMBER_COLUMN("write_wait_us", "WWAIT", UNIT_US, 8,
+                      .help = "Average latency of writes, queue and device (/proc/diskstats, 1 ms ticks)."),
+    [D_READ_MERGES] = NUMBER_COLUMN("read_merges_per_s", "RMRG/s", UNIT_PER_S, 7, .help = "Reads merged per second."),
+    [D_WRITE_MERGES] =
+        NUMBER_COLUMN("write_merges_per_s", "WMRG/s", UNIT_PER_S, 7, .help = "Writes merged per second."),
+    [D_DISCARDS] = COLUMN_DISCARDS_PER_S(.help = "Discards (TRIM) completed per second" SINCE_4_18),
+    [D_DISCARD_BYTES] = NUMBER_COLUMN("discard_bytes_per_s", "DBYTES/s", UNIT_BYTES_PER_S, 8,
+                                      .help = "Bytes discarded per second" SINCE_4_18),
+    [D_DISCARD_WAIT] =
+        NUMBER_COLUMN("discard_wait_us", "DWAIT", UNIT_US, 8, .help = "Average latency of discards" SINCE_4_18),
+    [D_FLUSHES] = COLUMN_FLUSHES_PER_S(.help = "Cache flushes completed per second" SINCE_5_5),
+    [D_FLUSH_WAIT] =
+        NUMBER_COLUMN("flush_wait_us", "FWAIT", UNIT_US, 8, .help = "Average latency of cache flushes" SINCE_5_5),
+    [D_READ_SIZE] = NUMBER_COLUMN("read_size_bytes", "R SIZE", UNIT_BYTES, 7, .help = "Average read size."),
+    [D_WRITE_SIZE] = NUMBER_COLUMN("write_size_bytes", "W SIZE", UNIT_BYTES, 7, .help = "Average write size."),
+    [D_SIZE] = NUMBER_COLUMN("size_bytes", "SIZE", UNIT_BYTES, 8, .help = "Size of the device."),
+    [D_MODEL] = TEXT_COLUMN("model", "MODEL", 16, .help = "Vendor and model (/sys/block/*/device)."),
 };
 
 const struct table_def system_devices_table = {

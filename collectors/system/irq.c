@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/columns.h"
 #include "model/live.h"
 #include "model/mem.h"
 
@@ -33,26 +34,10 @@ static int irq_compare(union cell a, union cell b) {
 }
 
 static const struct column interrupt_columns[] = {
-    {.name = "irq",
-     .title = "IRQ",
-     .help = "Number of the interrupt, or the kernel's short name of one that has none",
-     .type = COLUMN_TEXT,
-     .width = 6,
-     .ascending = true,
-     .compare = irq_compare},
-    {.name = "name",
-     .title = "NAME",
-     .help = "The devices that use the interrupt, or what it is for",
-     .type = COLUMN_TEXT,
-     .width = 28,
-     .ascending = true},
-    {.name = "cpu",
-     .title = "CPU",
-     .help = "The CPU that took it; none: counted for the whole machine",
-     .unit = UNIT_ID,
-     .width = 4,
-     .ascending = true},
-    {.name = "per_s", .title = "PER/s", .help = "How often per second on this CPU", .unit = UNIT_PER_S, .width = 8},
+    TEXT_COLUMN("irq", "IRQ", 6, .help = "Interrupt number, or the kernel's short name.", .compare = irq_compare),
+    COLUMN_NAME(28, .help = "Devices that use the interrupt, or its purpose."),
+    COLUMN_CPU(.help = "CPU that handled it; none: counted for the whole machine."),
+    COLUMN_PER_S(.help = "Interrupts per second on this CPU."),
 };
 const struct table_def system_interrupts_table = {
     .name = "interrupts",
@@ -63,14 +48,9 @@ const struct table_def system_interrupts_table = {
 };
 
 static const struct column softirq_columns[] = {
-    {.name = "name",
-     .title = "SOFTIRQ",
-     .help = "The kernel's name of the soft interrupt: TIMER, NET_RX, BLOCK, SCHED, RCU, …",
-     .type = COLUMN_TEXT,
-     .width = 10,
-     .ascending = true},
-    {.name = "cpu", .title = "CPU", .help = "The CPU that ran it", .unit = UNIT_ID, .width = 4, .ascending = true},
-    {.name = "per_s", .title = "PER/s", .help = "How often per second on this CPU", .unit = UNIT_PER_S, .width = 8},
+    COLUMN_NAME(10, .help = "Soft interrupt: TIMER, NET_RX, BLOCK, SCHED, RCU, …"),
+    COLUMN_CPU(.help = "CPU that handled it."),
+    COLUMN_PER_S(.help = "Soft interrupts per second on this CPU."),
 };
 const struct table_def system_softirqs_table = {
     .name = "softirqs",
