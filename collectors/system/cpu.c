@@ -293,8 +293,8 @@ static void cpus_sample(void *state, struct system_sample *sample) {
     int error = proc_file_read(&cpus->stat, sample->buffer);
     double seconds = system_elapsed(&cpus->last_ns, sample->now());
     if (error < 0)
-        section_note(sample->out, SEVERITY_WARNING, "cpu_user_pct",
-                     "CPU times are not known: /proc/stat is not readable", "mount /proc");
+        section_note(sample->out, SEVERITY_WARNING, "cpu_user_pct", "no CPU times: /proc/stat is not readable",
+                     "mount /proc");
     stat_parse(cpus, sample, seconds);
     running_take(cpus, &sample->series[SYS_PROCS_RUNNING]);
     size_t n_online = cpus_settle(cpus);

@@ -1,5 +1,5 @@
 // Block devices: /proc/diskstats, whole devices that ever did I/O (as iostat shows them). What is fixed about a device
-// (model, what it stands on) is read once, when it is first seen.
+// (model, whether it is stacked) is read once, when it is first seen.
 // Kernel documents: Documentation/admin-guide/iostats.rst, Documentation/block/stat.rst.
 #include "collectors/system/system.h"
 
@@ -110,7 +110,7 @@ struct disk {
     char name[DISK_NAME_MAX];
     bool seen;   // was in this reading
     bool whole;  // not a partition
-    bool summed; // counts for the machine's totals: stands on no other device
+    bool summed; // counts for the machine's totals: not stacked on other devices
     bool shown;  // has a row
     bool empty;  // has no size (a loop device with no file): not shown until it does I/O again
     bool moved;  // did something in the last interval
@@ -150,8 +150,8 @@ static void disk_path(char *path, const char *name, const char *attribute) {
     snprintf(path + at, (size_t)(DISK_PATH_SIZE - at), "%s", attribute);
 }
 
-// Loop, ram, dm and md devices pass on what others do; a hidden device is one path of a multipath one.
-static bool disk_stands_on_others(const char *name) {
+// Loop, ram, dm and md devices repeat the I/O of others; a hidden device is one path of a multipath device.
+static bool disk_is_stacked(const char *name) {
     static const char *const stacked[] = {"loop", "ram", "zram", "dm-", "md"};
     for (size_t i = 0; i < sizeof stacked / sizeof *stacked; i++)
         if (strncmp(name, stacked[i], strlen(stacked[i])) == 0)
@@ -175,7 +175,7 @@ static struct disk *disk_new(struct disks *disks, const char *name, size_t lengt
     char path[DISK_PATH_SIZE];
     disk_path(path, disk->name, "");
     disk->whole = proc_exists(path);
-    disk->summed = disk->whole && !disk_stands_on_others(disk->name);
+    disk->summed = disk->whole && !disk_is_stacked(disk->name);
     return disk;
 }
 
@@ -223,7 +223,7 @@ static void disk_show(struct disks *disks, struct disk *disk) {
         return;
     disk_path(path, disk->name, "/device/vendor");
     if (proc_read_line(path, vendor, sizeof vendor) < 0 || strncmp(vendor, "0x", 2) == 0)
-        vendor[0] = '\0'; // a PCI number says nothing to a person
+        vendor[0] = '\0'; // a PCI vendor ID is no name
     int vendor_length = (int)strcspn(vendor, " "), model_length = (int)strlen(model);
     while (model_length && model[model_length - 1] == ' ')
         model_length--;
@@ -327,8 +327,8 @@ static void disks_sample(void *state, struct system_sample *sample) {
     int error = proc_file_read(&disks->file, sample->buffer);
     double seconds = system_elapsed(&disks->last_ns, sample->now());
     if (error < 0)
-        section_note(sample->out, SEVERITY_WARNING, "reads_per_s",
-                     "block devices are not known: /proc/diskstats is not readable", "mount /proc; CONFIG_BLOCK");
+        section_note(sample->out, SEVERITY_WARNING, "reads_per_s", "no block devices: /proc/diskstats is not readable",
+                     "mount /proc; CONFIG_BLOCK");
     else if (seconds > 0)
         sample->series[SYS_DISK_READ] = sample->series[SYS_DISK_WRITE] = 0;
     for (size_t i = 0; i < disks->n; i++)
@@ -343,9 +343,9 @@ static void disks_sample(void *state, struct system_sample *sample) {
     bool any_whole = false;
     for (size_t i = 0; i < disks->n && !any_whole; i++)
         any_whole = disks->disks[i].whole;
-    if (disks->n && !any_whole && !proc_exists("/sys/block")) { // what is a disk and what a part of one, nobody says
-        section_note(sample->out, SEVERITY_WARNING, "reads_per_s",
-                     "block devices are not known: there is no /sys/block", "mount -t sysfs sysfs /sys");
+    if (disks->n && !any_whole && !proc_exists("/sys/block")) { // disks and partitions cannot be told apart
+        section_note(sample->out, SEVERITY_WARNING, "reads_per_s", "no block devices: /sys is not mounted",
+                     "mount -t sysfs sysfs /sys");
         sample->series[SYS_DISK_READ] = sample->series[SYS_DISK_WRITE] = NAN;
     }
     if (disks->n && sample->all)

@@ -1,4 +1,4 @@
-// Memory: /proc/meminfo as it stands, and what moved in /proc/vmstat. One row, and the series of it.
+// Memory: the values of /proc/meminfo and the rates of /proc/vmstat. One row, and its series.
 // Kernel documents: Documentation/filesystems/proc.rst (meminfo), mm/vmstat.c (names of the counters).
 #include "collectors/system/system.h"
 
@@ -261,7 +261,7 @@ const struct table_def system_memory_table = {
     .n_keys = 0,
 };
 
-// Columns that are a field or a rate as it stands.
+// Columns that are a field or a rate without conversion.
 static const struct {
     uint8_t column, field;
 } meminfo_columns[] = {
@@ -393,7 +393,7 @@ static void memory_sample(void *state, struct system_sample *sample) {
     for (size_t i = 0; i < MEM_COLUMNS; i++)
         row[i] = NAN;
     if (meminfo_sample(memory, sample, row) < 0)
-        section_note(sample->out, SEVERITY_WARNING, "total_kib", "memory is not known: /proc/meminfo is not readable",
+        section_note(sample->out, SEVERITY_WARNING, "total_kib", "no memory figures: /proc/meminfo is not readable",
                      "mount /proc");
     vmstat_sample(memory, sample, row);
     row[MEM_SOME_AVG10] = sample->pressure.memory_some_avg10;

@@ -141,7 +141,7 @@ static void interface_look(struct net *net, struct interface *interface) {
     char path[NET_PATH_SIZE], state[32];
     uint64_t mbit;
     snprintf(path, sizeof path, "/sys/class/net/%s/speed", interface->name);
-    // -1 and 2^32 - 1 both mean "not known".
+    // -1 and 2^32 - 1 both mean unknown.
     interface->mbit = proc_read_number(path, &mbit) && mbit && mbit < INT32_MAX ? (double)mbit : NAN;
     table_builder_set_num(net->builder, interface->slot, N_SPEED, interface->mbit);
     snprintf(path, sizeof path, "/sys/class/net/%s/operstate", interface->name);
@@ -239,7 +239,7 @@ static void net_sample(void *state, struct system_sample *sample) {
     double seconds = system_elapsed(&net->last_ns, sample->now());
     if (error < 0)
         section_note(sample->out, SEVERITY_WARNING, "rx_bytes_per_s",
-                     "network interfaces are not known: /proc/net/dev is not readable", "mount /proc; CONFIG_NET");
+                     "no network interfaces: /proc/net/dev is not readable", "mount /proc; CONFIG_NET");
     for (size_t i = 0; i < net->n; i++)
         net->interfaces[i].seen = false;
     const char *end = sample->buffer->bytes + sample->buffer->length;

@@ -111,8 +111,7 @@ static const struct column tcp_columns[T_COLUMNS] = {
                         "Segments dropped per second because the socket's backlog was full (TCPBacklogDrop)"),
     [T_PRUNED] = PER_S("prunes_per_s", "PRUNE/s", "Receive queues pruned per second for lack of memory (PruneCalled)"),
     [T_ZERO_WINDOW] = PER_S("zero_windows_per_s", "ZWIN/s",
-                            "Times per second that a connection told the other side to stop: the program here reads "
-                            "too slowly (TCPToZeroWindowAdv)"),
+                            "Zero windows sent per second: a local program reads too slowly (TCPToZeroWindowAdv)"),
     [T_COOKIES] = PER_S("syn_cookies_per_s", "COOKIE/s",
                         "SYN cookies sent per second: the queue of half-open connections is full (SyncookiesSent)"),
     [T_TIME_WAIT] = COUNT("time_wait", "TIMEWT", "Sockets in TIME-WAIT now (/proc/net/sockstat)"),
@@ -276,7 +275,7 @@ static void tcp_sample(void *state, struct system_sample *sample) {
     rates_take(tcp->udp4, udp4, U_FIELDS, seconds, rates4);
     if (error < 0)
         section_note(sample->out, SEVERITY_WARNING, "retransmits_per_s",
-                     "TCP counters are not known: /proc/net/snmp is not readable", "mount /proc; CONFIG_INET");
+                     "no TCP counters: /proc/net/snmp is not readable", "mount /proc; CONFIG_INET");
     proc_file_read(&tcp->netstat, sample->buffer);
     seconds = system_elapsed(&tcp->netstat_ns, sample->now());
     proc_headed_pairs(sample->buffer, "TcpExt", ext_names, TE_FIELDS, now);

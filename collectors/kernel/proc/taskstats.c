@@ -321,7 +321,7 @@ static void answer_keep(void *context, const struct task_account *account) {
     *(struct task_account *)context = *account;
 }
 
-// The first of the answers' sequence numbers tells which question each belongs to. -EPERM when all are refused.
+// Sequence numbers match answers to queries. -EPERM when all are refused.
 static int answers_read(struct taskstats_link *link, uint32_t first, size_t n, taskstats_answer_fn *fn, void *context) {
     size_t answered = 0;
     int rc = 0;

@@ -1,10 +1,10 @@
-// Who ran, from perf_event_open(2): two dummy events per CPU that write into one ring. The one whose output are exec
-// records is always there; the other's are PERF_RECORD_SWITCH_CPU_WIDE (who left a CPU, and for whom). These take some
-// 0.6 us of the programs that switch, so it is opened and closed rather than enabled and disabled: a closed one leaves
-// nothing on their path. A ring holds what a CPU switches in 100 ms at 27,000 switches a second; long before that
-// asking the tasks is cheaper, so rings are small and an overflow is no error. Rings are drained by a clock, or when
-// one is half full, never by a wake-up per event, which would be a switch and an event in itself.
-#include "collectors/tasks/ran.h"
+// Two dummy perf events per CPU write into one ring. One emits exec records and is always open. The other emits
+// PERF_RECORD_SWITCH_CPU_WIDE (previous and next thread) and costs 0.6 us a switch; it is closed rather than disabled,
+// since a disabled event still costs the switch path. A ring holds what a CPU switches in 100 ms at 27,000 switches a
+// second; long before that asking the tasks is cheaper, so rings are small and an overflow is no error. Rings are
+// drained by a clock, or when one is half full, never by a wake-up per event, which would be a switch and an event in
+// itself.
+#include "collectors/tasks/switch_records.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -27,7 +27,7 @@ struct cpu_ring {
     struct perf_ring ring;
 };
 
-struct tasks_ran {
+struct switch_records {
     struct cpu_ring *rings;
     int n_rings, online;
     int epoll_fd; // of the rings' descriptors
@@ -56,51 +56,51 @@ static int ring_open(int cpu, struct cpu_ring *ring) {
 }
 
 // Edge-triggered: a CPU that goes offline hangs up, and must not make the collector spin until it is looked for.
-static int ring_watch(const struct tasks_ran *ran, int fd) {
+static int ring_watch(const struct switch_records *records, int fd) {
     struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-    return epoll_ctl(ran->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+    return epoll_ctl(records->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-int tasks_ran_open(struct tasks_ran **out) {
-    struct tasks_ran *ran = xcalloc(1, sizeof(*ran));
+int switch_records_open(struct switch_records **out) {
+    struct switch_records *records = xcalloc(1, sizeof(*records));
     int configured = (int)sysconf(_SC_NPROCESSORS_CONF), rc = 0;
-    ran->online = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    ran->rings = xcalloc((size_t)configured, sizeof(*ran->rings));
-    ran->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (ran->epoll_fd < 0)
+    records->online = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    records->rings = xcalloc((size_t)configured, sizeof(*records->rings));
+    records->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (records->epoll_fd < 0)
         rc = -errno;
     for (int cpu = 0; cpu < configured && !rc; cpu++) {
-        struct cpu_ring *ring = &ran->rings[ran->n_rings];
+        struct cpu_ring *ring = &records->rings[records->n_rings];
         rc = ring_open(cpu, ring);
         if (rc == -ENODEV) // offline
             rc = 0;
         else
-            ran->n_rings++;
+            records->n_rings++;
         if (!rc && ring->fd >= 0)
-            rc = ring_watch(ran, ring->fd);
+            rc = ring_watch(records, ring->fd);
     }
     if (rc) {
-        tasks_ran_close(ran);
-        ran = NULL;
+        switch_records_close(records);
+        records = NULL;
     }
-    *out = ran;
+    *out = records;
     return rc;
 }
 
-void tasks_ran_close(struct tasks_ran *ran) {
-    if (!ran)
+void switch_records_close(struct switch_records *records) {
+    if (!records)
         return;
-    for (int i = 0; i < ran->n_rings; i++) {
-        if (ran->rings[i].switch_fd >= 0)
-            close(ran->rings[i].switch_fd);
-        perf_ring_unmap(&ran->rings[i].ring);
-        if (ran->rings[i].fd >= 0)
-            close(ran->rings[i].fd);
+    for (int i = 0; i < records->n_rings; i++) {
+        if (records->rings[i].switch_fd >= 0)
+            close(records->rings[i].switch_fd);
+        perf_ring_unmap(&records->rings[i].ring);
+        if (records->rings[i].fd >= 0)
+            close(records->rings[i].fd);
     }
-    if (ran->epoll_fd >= 0)
-        close(ran->epoll_fd);
-    free(ran->rings);
-    free(ran);
+    if (records->epoll_fd >= 0)
+        close(records->epoll_fd);
+    free(records->rings);
+    free(records);
 }
 
 static int switches_open(struct cpu_ring *ring) {
@@ -110,21 +110,21 @@ static int switches_open(struct cpu_ring *ring) {
     return ioctl(ring->switch_fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0 ? -errno : 0;
 }
 
-int tasks_ran_switches(struct tasks_ran *ran, bool on) {
+int switch_records_enable(struct switch_records *records, bool on) {
     int rc = 0;
-    for (int i = 0; on && i < ran->n_rings && !rc; i++)
-        if (ran->rings[i].switch_fd < 0)
-            rc = switches_open(&ran->rings[i]);
-    for (int i = 0; (!on || rc) && i < ran->n_rings; i++) {
-        if (ran->rings[i].switch_fd >= 0)
-            close(ran->rings[i].switch_fd);
-        ran->rings[i].switch_fd = -1;
+    for (int i = 0; on && i < records->n_rings && !rc; i++)
+        if (records->rings[i].switch_fd < 0)
+            rc = switches_open(&records->rings[i]);
+    for (int i = 0; (!on || rc) && i < records->n_rings; i++) {
+        if (records->rings[i].switch_fd >= 0)
+            close(records->rings[i].switch_fd);
+        records->rings[i].switch_fd = -1;
     }
     return rc;
 }
 
 struct walk {
-    tasks_ran_fn *fn;
+    switch_records_fn *fn;
     void *context;
     uint64_t switches, lost;
 };
@@ -145,7 +145,7 @@ static bool record_handle(void *context, const struct perf_event_header *header)
     }
     switch (header->type) {
     case PERF_RECORD_SWITCH_CPU_WIDE:
-        // Each switch gives a record of who leaves and one of who comes; either names both.
+        // A switch emits two records, out and in; each names both threads.
         if (!(header->misc & PERF_RECORD_MISC_SWITCH_OUT))
             return true;
         walk->switches++;
@@ -166,38 +166,38 @@ static bool record_handle(void *context, const struct perf_event_header *header)
     }
 }
 
-static void seen_add(struct tasks_ran_seen *seen, const struct walk *walk) {
+static void seen_add(struct switch_records_read *seen, const struct walk *walk) {
     seen->switches += walk->switches;
     seen->lost += walk->lost;
     if (walk->switches > seen->most)
         seen->most = walk->switches;
 }
 
-void tasks_ran_records(const uint8_t *ring, uint64_t size, uint64_t tail, uint64_t head, tasks_ran_fn *fn,
-                       void *context, struct tasks_ran_seen *seen) {
+void switch_records_parse(const uint8_t *ring, uint64_t size, uint64_t tail, uint64_t head, switch_records_fn *fn,
+                          void *context, struct switch_records_read *seen) {
     struct walk walk = {.fn = fn, .context = context};
     if (!perf_ring_walk(ring, size, &tail, head, record_handle, &walk))
         walk.lost++; // the ring is not what it should be: nothing more in it is trusted
     seen_add(seen, &walk);
 }
 
-int tasks_ran_fd(const struct tasks_ran *ran) {
-    return ran->epoll_fd;
+int switch_records_fd(const struct switch_records *records) {
+    return records->epoll_fd;
 }
 
-struct tasks_ran_seen tasks_ran_drain(struct tasks_ran *ran, tasks_ran_fn *fn, void *context) {
-    struct tasks_ran_seen seen = {0};
+struct switch_records_read switch_records_drain(struct switch_records *records, switch_records_fn *fn, void *context) {
+    struct switch_records_read seen = {0};
     struct epoll_event events[64];
-    while (epoll_wait(ran->epoll_fd, events, 64, 0) == 64)
+    while (epoll_wait(records->epoll_fd, events, 64, 0) == 64)
         ; // all rings are drained, whichever woke
-    for (int i = 0; i < ran->n_rings; i++) {
+    for (int i = 0; i < records->n_rings; i++) {
         struct walk walk = {.fn = fn, .context = context};
-        walk.lost += !perf_ring_drain(&ran->rings[i].ring, record_handle, &walk);
+        walk.lost += !perf_ring_drain(&records->rings[i].ring, record_handle, &walk);
         seen_add(&seen, &walk);
     }
     return seen;
 }
 
-bool tasks_ran_whole(const struct tasks_ran *ran) {
-    return ran->online == (int)sysconf(_SC_NPROCESSORS_ONLN);
+bool switch_records_cover_cpus(const struct switch_records *records) {
+    return records->online == (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
