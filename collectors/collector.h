@@ -49,7 +49,7 @@ struct collector_run {
     uint64_t due_ns;            // drain: when the next sample is to be; it may come earlier, or later
     bool first;                 // sample: the provisional one, wanted as soon as possible (first paint)
     char reason[256], fix[256]; // open: why it failed and what to do, one plain sentence each
-    int poll_fd;                // set in open to be drained when it is readable; -1: none
+    int poll_fd;                // set in open, sample or drain: drain when it is readable; -1: none
     uint32_t priority_pct;      // set in open: of one CPU, up to which the thread goes before others; 0: PRIORITY_PCT
     // Set in open, where it may wait for the kernel: for what (a static text; other threads read it). NULL: nothing.
     _Atomic(const char *) waits_for;

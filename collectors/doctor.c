@@ -50,10 +50,10 @@ static void check_rights(struct check_report *report) {
     }
     check.works = !lacks[0];
     if (check.works) {
-        SAY(check.detail, "uid %u with all capabilities that ktop can use", geteuid());
+        SAY(check.detail, "UID %u with all capabilities that ktop uses", geteuid());
     } else {
-        SAY(check.detail, "uid %u lacks %s", geteuid(), lacks);
-        SAY(check.fix, "run ktop as root; what works without is below");
+        SAY(check.detail, "UID %u lacks %s", geteuid(), lacks);
+        SAY(check.fix, "run ktop as root; the lines below show what works without");
     }
     report->add(report, &check);
 }
@@ -83,12 +83,12 @@ static void check_sysctl(struct check_report *report, const char *capability, co
     if (check.works) {
         SAY(check.detail, "%s is %s", name, text);
     } else if (!error) {
-        SAY(check.detail, "%s is 0: switched off, as it is by default", name);
+        SAY(check.detail, "%s is 0 (the default): off", name);
         SAY(check.fix, "sysctl %s=1", name);
     } else {
         SAY(check.detail, "this kernel has no %s (%s is off%s)", name, config,
             !strcmp(config, "CONFIG_TASK_DELAY_ACCT") ? ", or older than 5.14" : "");
-        SAY(check.fix, "use a kernel that was built with %s", config);
+        SAY(check.fix, "use a kernel built with %s", config);
     }
     report->add(report, &check);
 }

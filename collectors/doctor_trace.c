@@ -1,4 +1,4 @@
-// Tries tracing for real, in an instance of its own: "listed" is not "works", so each tracer and probe must deliver an
+// Tests tracing in an instance of ktop's own: a listed tracer may not work, so each tracer and probe must deliver an
 // event that the doctor itself causes. Leaves no instance and no probe behind, whatever fails on the way.
 #include "collectors/doctor_trace.h"
 
@@ -78,20 +78,19 @@ static int function_try(const char *instance) {
 static void check_function(struct check_report *report, const char *where, const char *instance) {
     struct check check = {.capability = "function tracer"};
     if (!lists(where, "available_tracers", "function")) {
-        SAY(check.detail, "this kernel has none (CONFIG_FUNCTION_TRACER is off)");
-        SAY(check.fix, "use a kernel that was built with CONFIG_FUNCTION_TRACER and CONFIG_DYNAMIC_FTRACE");
+        SAY(check.detail, "not in this kernel (CONFIG_FUNCTION_TRACER is off)");
+        SAY(check.fix, "use a kernel built with CONFIG_FUNCTION_TRACER and CONFIG_DYNAMIC_FTRACE");
     } else {
         int result = function_try(instance);
         check.works = result == 1;
         if (check.works) {
-            SAY(check.detail, "delivers calls of kernel functions");
+            SAY(check.detail, "records calls of kernel functions");
         } else if (result == 0) {
-            SAY(check.detail, "switched on, but it delivers nothing");
-            SAY(check.fix, "check that kernel.ftrace_enabled is 1, and the kernel's log (dmesg)");
+            SAY(check.detail, "enabled, but no call is recorded");
+            SAY(check.fix, "check kernel.ftrace_enabled (must be 1) and the kernel log (dmesg)");
         } else {
             SAY(check.detail, "listed in available_tracers, but the kernel refuses it: %s", strerror(-result));
-            SAY(check.fix, "use another kernel: this one was built, or is locked down, so that its functions cannot be "
-                           "traced");
+            SAY(check.fix, "use another kernel: this one is built or locked down without function tracing");
         }
     }
     report->add(report, &check);
@@ -124,13 +123,13 @@ static void check_probe(struct check_report *report, const char *where, const ch
     int result = place[0] ? probe_try(where, instance, file, place, cause) : -ENOEXEC;
     check.works = result == 1;
     if (check.works) {
-        SAY(check.detail, "a probe was put in, hit and removed");
+        SAY(check.detail, "a probe was inserted, hit and removed");
     } else if (result == -ENOENT) {
         SAY(check.detail, "this kernel has no %s (%s is off)", file, config);
-        SAY(check.fix, "use a kernel that was built with %s", config);
+        SAY(check.fix, "use a kernel built with %s", config);
     } else if (result == 0) {
-        SAY(check.detail, "a probe was put in, but its hit was not recorded");
-        SAY(check.fix, "look into the kernel's log (dmesg)");
+        SAY(check.detail, "a probe was inserted, but its hit was not recorded");
+        SAY(check.fix, "check the kernel log (dmesg)");
     } else {
         SAY(check.detail, "the kernel refuses a probe: %s", strerror(-result));
         SAY(check.fix, "a locked-down kernel or a security module forbids probes: boot without lockdown");
@@ -181,7 +180,7 @@ void doctor_trace(struct check_report *report) {
     }
     struct check check = {.capability = "tracefs", .works = true};
     if (tracefs_fd() >= 0)
-        SAY(check.detail, "not mounted; ktop mounts it for itself alone");
+        SAY(check.detail, "not mounted; ktop mounts it in a private mount namespace");
     else
         SAY(check.detail, "mounted at %s", where);
     report->add(report, &check);
@@ -193,7 +192,7 @@ void doctor_trace(struct check_report *report) {
     }
     instance_write(instance, "tracing_on", "1");
     check = (struct check){.capability = "trace instances", .works = true};
-    SAY(check.detail, "an instance of ktop's own was made and will be removed");
+    SAY(check.detail, "an instance was created and will be removed");
     report->add(report, &check);
     check_function(report, where, instance);
     check_probe(report, where, instance, "kprobes", "kprobe_events", "CONFIG_KPROBE_EVENTS", KERNEL_FUNCTION,

@@ -28,7 +28,7 @@ struct priority_budget {
     bool asked, modest;
 };
 #define PRIORITY_PCT 8
-// After a stretch of work that took cpu_ns in interval_ns of time (0: not known yet), in that thread.
+// After a stretch of work that took cpu_ns in interval_ns of time (0: unknown yet), in that thread.
 void priority_budget(struct priority_budget *budget, uint64_t cpu_ns, uint64_t interval_ns);
 
 #endif

@@ -46,6 +46,8 @@ struct live {
     uint64_t delay_ns, base_ns; // ticks are base + n * delay, n > 0; base 0: nobody asked yet
     uint64_t grid;              // rises with every change of the grid
     bool stop, provisional_due;
+    bool whole;            // a frame was cut: there are no provisional ones any more
+    uint64_t awaited_tick; // whose sections the frames thread waits for; 0: none
     const struct frame *latest;
 
     // The frames thread's own (before and after it: the owner's).
@@ -172,49 +174,6 @@ void live_set_delay(struct live *live, uint64_t delay_ns) {
 
 // ---- the collectors' side ----
 
-static bool is_measured(const struct section *section) {
-    return section_end(section) > section_begin(section) &&
-           (section_state(section) == SECTION_OK || section_state(section) == SECTION_DEGRADED);
-}
-
-static void slot_put(struct live *live, int slot, struct section *take, bool whole) {
-    struct slot *own = &live->slots[slot];
-    pthread_mutex_lock(&live->lock);
-    const struct section *before = own->pending;
-    own->pending = NULL;
-    pthread_mutex_unlock(&live->lock);
-    // What no frame has shown yet (this collector was late, or a frame was) goes in with what came after it. One that
-    // overlaps was handed over early and is part of the new one already.
-    if (before && is_measured(before) && is_measured(take) && section_end(before) <= section_begin(take))
-        section_absorb(take, before);
-    pthread_mutex_lock(&live->lock);
-    own->pending = take;
-    own->missed = false;
-    own->begun |= whole && section_state(take) != SECTION_STARTING;
-    live->provisional_due = true;
-    pthread_mutex_unlock(&live->lock);
-    pthread_cond_signal(&live->wake);
-    section_unref(before);
-}
-
-void live_put(struct live *live, int slot, struct section *take) {
-    slot_put(live, slot, take, true);
-}
-
-void live_put_early(struct live *live, int slot, struct section *take) {
-    slot_put(live, slot, take, false);
-}
-
-void live_pause(struct live *live, int slot, bool paused) {
-    pthread_mutex_lock(&live->lock);
-    live->slots[slot].paused = paused;
-    live->slots[slot].missed = false;
-    pthread_mutex_unlock(&live->lock);
-    pthread_cond_signal(&live->wake);
-}
-
-// ---- the frames thread ----
-
 // Timers may fire a little early or late of each other; what was sampled this close before a tick is the tick's.
 static uint64_t slack_ns(const struct live *live) {
     uint64_t tenth = live->delay_ns / 10;
@@ -238,6 +197,52 @@ static bool any_awaited(const struct live *live, uint64_t tick) {
             return true;
     return false;
 }
+
+static bool is_measured(const struct section *section) {
+    return section_end(section) > section_begin(section) &&
+           (section_state(section) == SECTION_OK || section_state(section) == SECTION_DEGRADED);
+}
+
+static void slot_put(struct live *live, int slot, struct section *take, bool whole) {
+    struct slot *own = &live->slots[slot];
+    pthread_mutex_lock(&live->lock);
+    const struct section *before = own->pending;
+    own->pending = NULL;
+    pthread_mutex_unlock(&live->lock);
+    // What no frame has shown yet (this collector was late, or a frame was) goes in with what came after it. One that
+    // overlaps was handed over early and is part of the new one already.
+    if (before && is_measured(before) && is_measured(take) && section_end(before) <= section_begin(take))
+        section_absorb(take, before);
+    pthread_mutex_lock(&live->lock);
+    own->pending = take;
+    own->missed = false;
+    own->begun |= whole && section_state(take) != SECTION_STARTING;
+    live->provisional_due = true;
+    // The frames thread is woken by the last section that it waits for, not by each.
+    bool wake = !live->whole || (live->awaited_tick && !any_awaited(live, live->awaited_tick));
+    pthread_mutex_unlock(&live->lock);
+    if (wake)
+        pthread_cond_signal(&live->wake);
+    section_unref(before);
+}
+
+void live_put(struct live *live, int slot, struct section *take) {
+    slot_put(live, slot, take, true);
+}
+
+void live_put_early(struct live *live, int slot, struct section *take) {
+    slot_put(live, slot, take, false);
+}
+
+void live_pause(struct live *live, int slot, bool paused) {
+    pthread_mutex_lock(&live->lock);
+    live->slots[slot].paused = paused;
+    live->slots[slot].missed = false;
+    pthread_mutex_unlock(&live->lock);
+    pthread_cond_signal(&live->wake);
+}
+
+// ---- the frames thread ----
 
 // Waits (the lock is given up meanwhile) for a wake-up or the time.
 static void wait_until(struct live *live, uint64_t when) {
@@ -367,8 +372,10 @@ static void wait_for_sections(struct live *live, uint64_t tick) {
         grace = GRACE_MAX_NS;
     // Who was stopped with us wakes up with us: then the tick is long over, and the time to answer only begins.
     uint64_t end = (now > tick + grace ? now : tick) + grace;
+    live->awaited_tick = tick;
     while (!live->stop && any_awaited(live, tick) && now_ns() < end)
         wait_until(live, end);
+    live->awaited_tick = 0;
 }
 
 static bool all_begun(const struct live *live) {
@@ -426,6 +433,7 @@ static void *frames_thread(void *argument) {
         frame_finish(live, &cut, ++live->number, live->cut_ns);
         pthread_mutex_lock(&live->lock);
         live->cut_ns = cut.end_ns;
+        live->whole = true;
     }
     pthread_mutex_unlock(&live->lock);
     return NULL;

@@ -82,7 +82,7 @@ def probes_checked(trace, works, broken):
         print(f"{name}: {'none here' if hits is None else 'recorded' if hits else 'not recorded'}; {works.get(name) or broken[name][0]}")
         assert (name in works) == bool(hits), (name, hits, works, broken)
         if hits:
-            assert works[name] == "a probe was put in, hit and removed"
+            assert works[name] == "a probe was inserted, hit and removed"
         elif hits is not None:
             assert "not recorded" in broken[name][0], broken
 
@@ -99,7 +99,7 @@ def as_root():
             if not os.path.exists(f"{trace.path}/kprobe_events"):
                 assert "CONFIG_KPROBE_EVENTS" in broken["kprobes"][0]
             if "function tracer" in broken and "function" in trace.read("available_tracers").split():
-                assert "listed" in broken["function tracer"][0] or "delivers nothing" in broken["function tracer"][0], broken
+                assert "listed" in broken["function tracer"][0] or "no call is recorded" in broken["function tracer"][0], broken
         left = {name for name in set(trace.instances()) - instances if name.endswith("-doctor")}
         assert not left, left
         assert probes == (trace.read("dynamic_events"), trace.read("uprobe_events"), trace.read("kprobe_events"))

@@ -111,7 +111,7 @@ static void told(int pid, const char *comm) {
     struct task_account account = {.pid = pid, .tgid = pid, .ppid = 10, .has_tgid = true, .has_all = true};
     account.cpu_ns = 3000000, account.elapsed_us = 100000;
     snprintf(account.comm, sizeof(account.comm), "%s", comm);
-    tasks_ending(tasks, &account);
+    tasks_exit_add(tasks, &account);
 }
 
 // The kernel tells of an end while the task is still on its way out: no other task has taken its number.

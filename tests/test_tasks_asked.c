@@ -83,18 +83,18 @@ static void all_are_asked_while_it_is_not_known_who_ran(void **state) {
     struct fake f;
     put_sleepers(&f, 1300);
     for (int i = 0; i < 8; i++) {
-        tasks->watches = i % 2;
+        tasks->wants_switches = i % 2;
         f.pid = 1399 - 150 * i;
         f.cpu_ns = 1000000 + 300000;
         put_task(&f); // the host does not say
         uint64_t reads = tasks->n_reads;
         frame();
-        assert_true(tasks->watches ? tasks->n_reads - reads >= 1300 : tasks->n_reads - reads < 700);
-        if (tasks->watches)
+        assert_true(tasks->wants_switches ? tasks->n_reads - reads >= 1300 : tasks->n_reads - reads < 700);
+        if (tasks->wants_switches)
             assert_true(fabs(num(f.pid, "cpu_pct") - 0.03) < 0.001);
     }
     // Ten times a second that would be the load itself: in turn, and nothing is left out.
-    tasks->watches = true;
+    tasks->wants_switches = true;
     f.pid = 777, f.cpu_ns = 1000000 + 300000;
     put_task(&f);
     double shown = 0;

@@ -17,9 +17,9 @@ static void test_screens(void **state) {
                "pressure full %      5.5  dirty               1.0M  direct scans/s      1000\n"
                "major faults/s       321  writeback              0\n"
                "─ ▸ Who faults: tasks by page faults ────────────────────────────────── 2 of 5 ─\n"
-               "    PID USER      ▼MAJF/s  MINF/s    RSS   VIRT  READ/s S COMMAND\n"
-               "   4242 bob           320      21  64.0M   293M    100M D fio --name=randread -…\n"
-               "    812 anna            0    4000   512M   586M       0 R /usr/lib/gcc/cc1 -qui…\n"
+               "    PID USER     ▼MAJFLT/s MINFLT/s    RSS   VIRT RBYTES/s CMDLINE\n"
+               "   4242 bob            320       21  64.0M   293M     100M fio --name=randread …\n"
+               "    812 anna             0     4000   512M   586M        0 /usr/lib/gcc/cc1 -qu…\n"
                "─ Where they fault: by mapping ─────────────────────────────────────────────────\n"
                "    PID COMMAND        ▼MAJFLT/s MINFLT/s SHARE%  ERR% MAPPING\n"
                "   4242 fio                  320       11   97.0   0.0 /srv/data.0\n"
@@ -36,9 +36,9 @@ static void test_screens(void **state) {
                "pressure some  23.4  pressure full % 5.5\n"
                "major faults/s  321  minor faults/s 4321\n"
                "─ ▸ Who faults: tasks by page faults ───\n"
-               "    PID USER      ▼MAJF/s COMMAND\n"
-               "   4242 bob           320 fio --name=ra…\n"
-               "    812 anna            0 /usr/lib/gcc/…\n",
+               "    PID USER     ▼MAJFLT/s CMDLINE\n"
+               "   4242 bob            320 fio --name=r…\n"
+               "    812 anna             0 /usr/lib/gcc…\n",
                (const char *const[]){"memory", "numa", "top_faulters", "fault_mappings", NULL});
 }
 

@@ -7,11 +7,11 @@ extern const struct view view_tasks;
 #define GROUPS_AT_80                                                                                                                                                                                                                       \
     " not available\n"                                                                                                                                                                                                                     \
     "─ Tasks ────────────────────────────────────────────────────────────────────────\n" \
-    "    PID USER      S  ▼CPU%    RSS    RUNQ  READ/s WRITE/s COMMAND\n"                                                                                                                                                                \
-    "    812 anna      R   98.5   512M       -       -       - cc1 -O2 long.c\n"                                                                                                                                                           \
-    "    813 anna      R   30.0   1.0M       -       -       - cc1 -O2 short.c\n"                                                                                                                                                          \
-    "    900 bob       S   20.0   1.0G       -    4.0K       - db --port 1\n"                                                                                                                                                              \
-    "      1 root      S    0.0   2.0M       -       -       - /sbin/init\n"                                                                                                                                                               \
+    "    PID USER      S  ▼CPU%    RSS    RUNQ RBYTES/s WBYTES/s CMDLINE\n"                                                                                                                                                                \
+    "    812 anna      R   98.5   512M       -        -        - cc1 -O2 long.c\n"                                                                                                                                                           \
+    "    813 anna      R   30.0   1.0M       -        -        - cc1 -O2 short.c\n"                                                                                                                                                          \
+    "    900 bob       S   20.0   1.0G       -     4.0K        - db --port 1\n"                                                                                                                                                              \
+    "      1 root      S    0.0   2.0M       -        -        - /sbin/init\n"                                                                                                                                                               \
     "─ ▸ Control groups: their tasks together ───────────────────────────────────────\n"                                                                 \
     "TASKS  ▼CPU% THROT% PSICPU%    RSS PSIIO%  MEM% PSIMEM% CGROUP\n"                                                                                                                                                                   \
     "    2    128   80.0    66.5   513M    0.0     -     0.0 /system.slice/ci.service\n"                                                                                                                                                   \
@@ -24,17 +24,17 @@ static void test_screens(void **state) {
                "tasks          312  stuck in D       1  zombies          1\n"
                "running          3  threads       1204  ended/s        1.0\n"
                "─ Tasks ────────────────────────────────────────────────────────────────────────\n"
-               "    PID USER      S  ▼CPU%    RSS    RUNQ  READ/s WRITE/s COMMAND\n"
-               "    812 anna      R   98.7   512M  15.3ms       0    4.0K /usr/lib/gcc/cc1 -qui…\n"
-               "   4242 bob       D   22.5  64.0M   120us    100M       0 fio --name=randread -…\n"
-               "   5000 anna      X    0.4      -       -       -       - true\n"
-               "      1 root      S    0.0  12.0M     0us       0       0 /sbin/init splash\n"
-               "   6666 mallory   Z    0.0      0       -       -       - \\e[2J\\xff\\nevil\\u009b…\n",
+               "    PID USER      S  ▼CPU%    RSS    RUNQ RBYTES/s WBYTES/s CMDLINE\n"
+               "    812 anna      R   98.7   512M  15.3ms        0     4.0K /usr/lib/gcc/cc1 -q…\n"
+               "   4242 bob       D   22.5  64.0M   120us     100M        0 fio --name=randread…\n"
+               "   5000 anna      X    0.4      -       -        -        - true\n"
+               "      1 root      S    0.0  12.0M     0us        0        0 /sbin/init splash\n"
+               "   6666 mallory   Z    0.0      0       -        -        - \\e[2J\\xff\\nevil\\u00…\n",
                "tasks          312  threads       1204\n"
                "running          3  zombies          1\n"
                "stuck in D       1  ended/s        1.0\n"
                "─ Tasks ────────────────────────────────\n"
-               "    PID USER      S  ▼CPU% COMMAND\n"
+               "    PID USER      S  ▼CPU% CMDLINE\n"
                "    812 anna      R   98.7 /usr/lib/gcc…\n"
                "   4242 bob       D   22.5 fio --name=r…\n"
                "   5000 anna      X    0.4 true\n"

@@ -3,6 +3,7 @@
 #include "tui/screen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <ncurses.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <term.h>
 #include <termios.h>
 #include <unistd.h>
@@ -27,6 +29,10 @@
 
 static struct {
     SCREEN *terminal;
+    FILE *out;   // what ncurses writes to: the terminal, and while it draws, `drawn`
+    int drawn;   // a memory file that collects a drawing; -1: none
+    char *bytes; // of the drawing, room for n_bytes
+    size_t n_bytes;
     WINDOW *keys; // a pad: reading keys from it never draws anything
     bool ascii, taken, direct, synchronised, cursor;
     enum palette_depth depth;
@@ -142,7 +148,7 @@ static SCREEN *open_terminal(const char *type) {
         snprintf(text, sizeof text, "%d", width);
         setenv("COLUMNS", text, 1);
     }
-    SCREEN *terminal = newterm(type, stdout, stdin);
+    SCREEN *terminal = screen.out ? newterm(type, screen.out, stdin) : NULL;
     unsetenv("LINES");
     unsetenv("COLUMNS");
     return terminal;
@@ -158,6 +164,14 @@ static void take_size(void) {
     screen.shown = xcalloc((size_t)screen.width * (size_t)screen.height + 1, sizeof *screen.shown);
 }
 
+static void out_close(void) {
+    if (screen.out)
+        fclose(screen.out);
+    if (screen.drawn >= 0)
+        close(screen.drawn);
+    free(screen.bytes);
+}
+
 bool screen_open(bool want_ascii, char *why, size_t size) {
     char type[64];
     memset(&screen, 0, sizeof screen);
@@ -170,8 +184,12 @@ bool screen_open(bool want_ascii, char *why, size_t size) {
         return false;
     set_escdelay(25);
     del_curterm(cur_term); // only looked at; newterm reads its own
+    int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    screen.out = fd < 0 ? NULL : fdopen(fd, "w");
+    screen.drawn = memfd_create("ktop-drawing", MFD_CLOEXEC);
     screen.terminal = open_terminal(type);
     if (!screen.terminal) {
+        out_close();
         snprintf(why, size, "the terminal (type %s) could not be set up: use --batch, or export TERM=xterm", type);
         return false;
     }
@@ -212,6 +230,7 @@ void screen_close(void) {
     }
     delwin(screen.keys);
     delscreen(screen.terminal);
+    out_close();
     free(screen.shown);
     memset(&screen, 0, sizeof screen);
 }
@@ -454,9 +473,40 @@ static void put_row(const struct grid_cell *row, struct grid_cell *shown, int y,
     memcpy(shown, row, (size_t)width * sizeof *row);
 }
 
-static void synchronise(const char *bytes) {
-    if (screen.synchronised && write(STDOUT_FILENO, bytes, strlen(bytes)) < 0)
-        screen.synchronised = false;
+static void out_write(const char *bytes, size_t length) {
+    for (ssize_t n; length; bytes += n, length -= (size_t)n) {
+        n = write(STDOUT_FILENO, bytes, length);
+        if (n < 0 && errno == EINTR)
+            n = 0;
+        else if (n <= 0) // the terminal is gone: the signal of that ends ktop
+            return;
+    }
+}
+
+// ncurses 6.4 writes each run of cells by itself: 85 writes for a frame, each of which wakes the terminal. They go to a
+// memory file first, and from there to the terminal at once.
+static void draw_at_once(void) {
+    static const char begin[] = "\033[?2026h", end[] = "\033[?2026l";
+    size_t mark = screen.synchronised ? sizeof begin - 1 : 0;
+    int fd = fileno(screen.out);
+    if (screen.drawn < 0 || dup3(screen.drawn, fd, O_CLOEXEC) < 0) {
+        doupdate();
+        return;
+    }
+    doupdate();
+    dup3(STDOUT_FILENO, fd, O_CLOEXEC);
+    off_t drawn = lseek(screen.drawn, 0, SEEK_CUR);
+    if (drawn <= 0)
+        return;
+    size_t length = (size_t)drawn + 2 * mark;
+    if (length > screen.n_bytes)
+        screen.bytes = xrealloc(screen.bytes, screen.n_bytes = length);
+    memcpy(screen.bytes, begin, mark);
+    if (pread(screen.drawn, screen.bytes + mark, (size_t)drawn, 0) != drawn)
+        return;
+    memcpy(screen.bytes + mark + drawn, end, mark);
+    lseek(screen.drawn, 0, SEEK_SET);
+    out_write(screen.bytes, length);
 }
 
 void screen_show(const struct grid *grid, int cursor_x, int cursor_y) {
@@ -473,7 +523,5 @@ void screen_show(const struct grid *grid, int cursor_x, int cursor_y) {
     if (cursor_x >= 0)
         move(cursor_y, cursor_x);
     wnoutrefresh(stdscr);
-    synchronise("\033[?2026h");
-    doupdate();
-    synchronise("\033[?2026l");
+    draw_at_once();
 }

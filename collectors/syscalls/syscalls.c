@@ -235,7 +235,6 @@ static int syscalls_sample(struct collector_run *run, struct section *out) {
     struct stream_frame frame;
     stream_collector_drain(syscalls->stream, run, STREAM_BUSY_MS);
     stream_frame(syscalls->stream, &frame);
-    uint64_t now = now_ns();
     struct syscalls_fill fill = {
         .pair = syscalls->pair,
         .args = syscalls->args,

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "collectors/kernel/perf/cpus.h"
+#include "model/columns.h"
 #include "model/mem.h"
 
 enum {
@@ -25,40 +26,24 @@ enum {
     TIMES
 };
 
-#define SHARE(share_, name_, title_, help_)                                                                            \
-    [1 + (share_)] = {.name = (name_), .title = (title_), .help = (help_), .unit = UNIT_PCT, .width = 6}
-
 enum { CPU_ID, CPU_FREQUENCY = 1 + CPU_SHARES, CPU_NODE, CPU_COLUMNS };
 
 static const struct column cpu_columns[CPU_COLUMNS] = {
-    [CPU_ID] = {.name = "cpu",
-                .title = "CPU",
-                .help = "Number of the CPU, as the kernel counts them",
-                .unit = UNIT_ID,
-                .width = 4,
-                .ascending = true},
-    SHARE(SHARE_USER, "user_pct", "USER%",
-          "Time of this CPU in user code, guests included, in percent; the shares but guest add up to 100"),
-    SHARE(SHARE_NICE, "nice_pct", "NICE%", "Time of this CPU in user code of tasks with a nice value above 0"),
-    SHARE(SHARE_SYSTEM, "system_pct", "SYS%", "Time of this CPU in the kernel, without interrupts"),
-    SHARE(SHARE_IRQ, "irq_pct", "IRQ%", "Time of this CPU in hardware interrupts"),
-    SHARE(SHARE_SOFTIRQ, "softirq_pct", "SIRQ%", "Time of this CPU in soft interrupts"),
-    SHARE(SHARE_STEAL, "steal_pct", "STEAL%", "Time that the hypervisor gave to others while this CPU had work"),
-    SHARE(SHARE_GUEST, "guest_pct", "GUEST%",
-          "Time of this CPU running virtual machines: a part of user and nice, not beside them"),
-    SHARE(SHARE_IOWAIT, "iowait_pct", "WAIT%", "Time of this CPU idle while a task of it waited for I/O"),
-    SHARE(SHARE_IDLE, "idle_pct", "IDLE%", "Time of this CPU idle with no I/O waited for"),
-    [CPU_FREQUENCY] = {.name = "frequency_hz",
-                       .title = "FREQ",
-                       .unit = UNIT_HZ,
-                       .width = 8,
-                       .help = "Frequency of this CPU now, from cpufreq (scaling_cur_freq), else /proc/cpuinfo"},
-    [CPU_NODE] = {.name = "node",
-                  .title = "NODE",
-                  .unit = UNIT_ID,
-                  .width = 4,
-                  .ascending = true,
-                  .help = "NUMA node of this CPU"},
+    [CPU_ID] = COLUMN_CPU(.help = HELP_CPU),
+    [1 + SHARE_USER] = COLUMN_USER_PCT(.help = "User code, guests included; all shares but GUEST% add up to 100."),
+    [1 + SHARE_NICE] = NUMBER_COLUMN("nice_pct", "NICE%", UNIT_PCT, 6, .help = "User code of tasks with nice above 0."),
+    [1 + SHARE_SYSTEM] = COLUMN_SYSTEM_PCT(.help = "Kernel code, interrupts excluded."),
+    [1 + SHARE_IRQ] = NUMBER_COLUMN("irq_pct", "IRQ%", UNIT_PCT, 6, .help = "Hardware interrupts."),
+    [1 + SHARE_SOFTIRQ] = NUMBER_COLUMN("softirq_pct", "SIRQ%", UNIT_PCT, 6, .help = "Soft interrupts."),
+    [1 + SHARE_STEAL] =
+        NUMBER_COLUMN("steal_pct", "STEAL%", UNIT_PCT, 6, .help = "Runnable, but the hypervisor ran another guest."),
+    [1 + SHARE_GUEST] = NUMBER_COLUMN("guest_pct", "GUEST%", UNIT_PCT, 6,
+                                      .help = "Running virtual machines; included in USR% and NICE%."),
+    [1 + SHARE_IOWAIT] = NUMBER_COLUMN("iowait_pct", "WAIT%", UNIT_PCT, 6, .help = "Idle with I/O outstanding."),
+    [1 + SHARE_IDLE] = NUMBER_COLUMN("idle_pct", "IDLE%", UNIT_PCT, 6, .help = "Idle with no I/O outstanding."),
+    [CPU_FREQUENCY] = NUMBER_COLUMN("frequency_hz", "FREQ", UNIT_HZ, 8,
+                                    .help = "Current frequency, from cpufreq (scaling_cur_freq) or /proc/cpuinfo."),
+    [CPU_NODE] = COLUMN_NODE(.help = "NUMA node."),
 };
 
 const struct table_def system_cpus_table = {
@@ -307,8 +292,8 @@ static void cpus_sample(void *state, struct system_sample *sample) {
     int error = proc_file_read(&cpus->stat, sample->buffer);
     double seconds = system_elapsed(&cpus->last_ns, sample->now());
     if (error < 0)
-        section_note(sample->out, SEVERITY_WARNING, "cpu_user_pct",
-                     "CPU times are not known: /proc/stat is not readable", "mount /proc");
+        section_note(sample->out, SEVERITY_WARNING, "cpu_user_pct", "no CPU times: /proc/stat is not readable",
+                     "mount /proc");
     stat_parse(cpus, sample, seconds);
     running_take(cpus, &sample->series[SYS_PROCS_RUNNING]);
     size_t n_online = cpus_settle(cpus);

@@ -1,5 +1,5 @@
 // Block devices: /proc/diskstats, whole devices that ever did I/O (as iostat shows them). What is fixed about a device
-// (model, what it stands on) is read once, when it is first seen.
+// (model, whether it is stacked) is read once, when it is first seen.
 // Kernel documents: Documentation/admin-guide/iostats.rst, Documentation/block/stat.rst.
 #include "collectors/system/system.h"
 
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/columns.h"
 #include "model/mem.h"
 
 #define DISK_NAME_MAX 64
@@ -61,55 +62,40 @@ enum {
     D_MODEL,
     D_COLUMNS
 };
-#define NUMBER(name_, title_, unit_, width_, help_)                                                                    \
-    { .name = (name_), .title = (title_), .help = (help_), .unit = (unit_), .width = (width_) }
+#define SINCE_4_18 " (Linux 4.18 and later)."
+#define SINCE_5_5 " (Linux 5.5 and later)."
 
 static const struct column disk_columns[D_COLUMNS] = {
-    [D_DEVICE] = {.name = "device",
-                  .title = "DEVICE",
-                  .help = "Name of the block device, as the kernel has it in /proc/diskstats",
-                  .type = COLUMN_TEXT,
-                  .width = 10,
-                  .ascending = true},
-    [D_READS] = NUMBER("reads_per_s", "R/s", UNIT_PER_S, 7, "Reads completed per second"),
-    [D_WRITES] = NUMBER("writes_per_s", "W/s", UNIT_PER_S, 7, "Writes completed per second"),
-    [D_READ_BYTES] = NUMBER("read_bytes_per_s", "RBYTES/s", UNIT_BYTES_PER_S, 8, "Bytes read per second"),
-    [D_WRITE_BYTES] = NUMBER("write_bytes_per_s", "WBYTES/s", UNIT_BYTES_PER_S, 8, "Bytes written per second"),
-    [D_IN_FLIGHT] =
-        NUMBER("in_flight", "INFLT", UNIT_COUNT, 5, "Requests given to the device and not complete at this moment"),
-    [D_UTIL] = NUMBER("util_pct", "UTIL%", UNIT_PCT, 6,
-                      "Share of the interval with at least one request in flight; a device that serves many at once is "
-                      "not full at 100"),
-    [D_QUEUE_LENGTH] = NUMBER("queue_length", "QLEN", UNIT_RATIO, 6, "Requests in flight on average over the interval"),
-    [D_READ_WAIT] = NUMBER(
-        "read_wait_us", "RWAIT", UNIT_US, 8,
-        "Average time of a read that completed, in the queue and in the device, to 1 ms for the sum (/proc/diskstats)"),
-    [D_WRITE_WAIT] = NUMBER("write_wait_us", "WWAIT", UNIT_US, 8,
-                            "Average time of a write that completed, in the queue and in the device, to 1 ms for the "
-                            "sum (/proc/diskstats)"),
-    [D_READ_MERGES] = NUMBER("read_merges_per_s", "RMRG/s", UNIT_PER_S, 7,
-                             "Reads per second that were joined to a request beside them"),
-    [D_WRITE_MERGES] = NUMBER("write_merges_per_s", "WMRG/s", UNIT_PER_S, 7,
-                              "Writes per second that were joined to a request beside them"),
-    [D_DISCARDS] = NUMBER("discards_per_s", "DISC/s", UNIT_PER_S, 7,
-                          "Discards (TRIM) completed per second (Linux 4.18 and later)"),
-    [D_DISCARD_BYTES] = NUMBER("discard_bytes_per_s", "DBYTES/s", UNIT_BYTES_PER_S, 8,
-                               "Bytes discarded per second (Linux 4.18 and later)"),
-    [D_DISCARD_WAIT] = NUMBER("discard_wait_us", "DWAIT", UNIT_US, 8,
-                              "Average time of a discard that completed (Linux 4.18 and later)"),
-    [D_FLUSHES] =
-        NUMBER("flushes_per_s", "FLUSH/s", UNIT_PER_S, 7, "Cache flushes completed per second (Linux 5.5 and later)"),
-    [D_FLUSH_WAIT] = NUMBER("flush_wait_us", "FWAIT", UNIT_US, 8,
-                            "Average time of a cache flush that completed (Linux 5.5 and later)"),
-    [D_READ_SIZE] = NUMBER("read_size_bytes", "R SIZE", UNIT_BYTES, 7, "Average length of a read that completed"),
-    [D_WRITE_SIZE] = NUMBER("write_size_bytes", "W SIZE", UNIT_BYTES, 7, "Average length of a write that completed"),
-    [D_SIZE] = NUMBER("size_bytes", "SIZE", UNIT_BYTES, 8, "Size of the device"),
-    [D_MODEL] = {.name = "model",
-                 .title = "MODEL",
-                 .help = "Vendor and model that the device gives itself (/sys/block)",
-                 .type = COLUMN_TEXT,
-                 .width = 16,
-                 .ascending = true},
+    [D_DEVICE] = COLUMN_DEVICE(.help = HELP_DEVICE),
+    [D_READS] = COLUMN_READS_PER_S(.help = "Reads completed per second."),
+    [D_WRITES] = COLUMN_WRITES_PER_S(.help = "Writes completed per second."),
+    [D_READ_BYTES] = COLUMN_READ_BYTES_PER_S(.help = "Bytes read per second."),
+    [D_WRITE_BYTES] = COLUMN_WRITE_BYTES_PER_S(.help = "Bytes written per second."),
+    [D_IN_FLIGHT] = NUMBER_COLUMN("in_flight", "INFLT", UNIT_COUNT, 5, .help = "Requests in flight now."),
+    [D_UTIL] =
+        COLUMN_UTIL_PCT(.help = "Time with requests in flight; a device that serves many at once is not full at 100."),
+    [D_QUEUE_LENGTH] =
+        NUMBER_COLUMN("queue_length", "QLEN", UNIT_RATIO, 6, .help = "Average number of requests in flight."),
+    [D_READ_WAIT] = NUMBER_COLUMN("read_wait_us", "RWAIT", UNIT_US, 8,
+                                  .help = "Average latency of reads, queue and device (/proc/diskstats, 1 ms ticks)."),
+    [D_WRITE_WAIT] =
+        NUMBER_COLUMN("write_wait_us", "WWAIT", UNIT_US, 8,
+                      .help = "Average latency of writes, queue and device (/proc/diskstats, 1 ms ticks)."),
+    [D_READ_MERGES] = NUMBER_COLUMN("read_merges_per_s", "RMRG/s", UNIT_PER_S, 7, .help = "Reads merged per second."),
+    [D_WRITE_MERGES] =
+        NUMBER_COLUMN("write_merges_per_s", "WMRG/s", UNIT_PER_S, 7, .help = "Writes merged per second."),
+    [D_DISCARDS] = COLUMN_DISCARDS_PER_S(.help = "Discards (TRIM) completed per second" SINCE_4_18),
+    [D_DISCARD_BYTES] = NUMBER_COLUMN("discard_bytes_per_s", "DBYTES/s", UNIT_BYTES_PER_S, 8,
+                                      .help = "Bytes discarded per second" SINCE_4_18),
+    [D_DISCARD_WAIT] =
+        NUMBER_COLUMN("discard_wait_us", "DWAIT", UNIT_US, 8, .help = "Average latency of discards" SINCE_4_18),
+    [D_FLUSHES] = COLUMN_FLUSHES_PER_S(.help = "Cache flushes completed per second" SINCE_5_5),
+    [D_FLUSH_WAIT] =
+        NUMBER_COLUMN("flush_wait_us", "FWAIT", UNIT_US, 8, .help = "Average latency of cache flushes" SINCE_5_5),
+    [D_READ_SIZE] = NUMBER_COLUMN("read_size_bytes", "R SIZE", UNIT_BYTES, 7, .help = "Average read size."),
+    [D_WRITE_SIZE] = NUMBER_COLUMN("write_size_bytes", "W SIZE", UNIT_BYTES, 7, .help = "Average write size."),
+    [D_SIZE] = NUMBER_COLUMN("size_bytes", "SIZE", UNIT_BYTES, 8, .help = "Size of the device."),
+    [D_MODEL] = TEXT_COLUMN("model", "MODEL", 16, .help = "Vendor and model (/sys/block/*/device)."),
 };
 
 const struct table_def system_devices_table = {
@@ -124,7 +110,7 @@ struct disk {
     char name[DISK_NAME_MAX];
     bool seen;   // was in this reading
     bool whole;  // not a partition
-    bool summed; // counts for the machine's totals: stands on no other device
+    bool summed; // counts for the machine's totals: not stacked on other devices
     bool shown;  // has a row
     bool empty;  // has no size (a loop device with no file): not shown until it does I/O again
     bool moved;  // did something in the last interval
@@ -164,8 +150,8 @@ static void disk_path(char *path, const char *name, const char *attribute) {
     snprintf(path + at, (size_t)(DISK_PATH_SIZE - at), "%s", attribute);
 }
 
-// Loop, ram, dm and md devices pass on what others do; a hidden device is one path of a multipath one.
-static bool disk_stands_on_others(const char *name) {
+// Loop, ram, dm and md devices repeat the I/O of others; a hidden device is one path of a multipath device.
+static bool disk_is_stacked(const char *name) {
     static const char *const stacked[] = {"loop", "ram", "zram", "dm-", "md"};
     for (size_t i = 0; i < sizeof stacked / sizeof *stacked; i++)
         if (strncmp(name, stacked[i], strlen(stacked[i])) == 0)
@@ -189,7 +175,7 @@ static struct disk *disk_new(struct disks *disks, const char *name, size_t lengt
     char path[DISK_PATH_SIZE];
     disk_path(path, disk->name, "");
     disk->whole = proc_exists(path);
-    disk->summed = disk->whole && !disk_stands_on_others(disk->name);
+    disk->summed = disk->whole && !disk_is_stacked(disk->name);
     return disk;
 }
 
@@ -237,7 +223,7 @@ static void disk_show(struct disks *disks, struct disk *disk) {
         return;
     disk_path(path, disk->name, "/device/vendor");
     if (proc_read_line(path, vendor, sizeof vendor) < 0 || strncmp(vendor, "0x", 2) == 0)
-        vendor[0] = '\0'; // a PCI number says nothing to a person
+        vendor[0] = '\0'; // a PCI vendor ID is no name
     int vendor_length = (int)strcspn(vendor, " "), model_length = (int)strlen(model);
     while (model_length && model[model_length - 1] == ' ')
         model_length--;
@@ -341,8 +327,8 @@ static void disks_sample(void *state, struct system_sample *sample) {
     int error = proc_file_read(&disks->file, sample->buffer);
     double seconds = system_elapsed(&disks->last_ns, sample->now());
     if (error < 0)
-        section_note(sample->out, SEVERITY_WARNING, "reads_per_s",
-                     "block devices are not known: /proc/diskstats is not readable", "mount /proc; CONFIG_BLOCK");
+        section_note(sample->out, SEVERITY_WARNING, "reads_per_s", "no block devices: /proc/diskstats is not readable",
+                     "mount /proc; CONFIG_BLOCK");
     else if (seconds > 0)
         sample->series[SYS_DISK_READ] = sample->series[SYS_DISK_WRITE] = 0;
     for (size_t i = 0; i < disks->n; i++)
@@ -357,9 +343,9 @@ static void disks_sample(void *state, struct system_sample *sample) {
     bool any_whole = false;
     for (size_t i = 0; i < disks->n && !any_whole; i++)
         any_whole = disks->disks[i].whole;
-    if (disks->n && !any_whole && !proc_exists("/sys/block")) { // what is a disk and what a part of one, nobody says
-        section_note(sample->out, SEVERITY_WARNING, "reads_per_s",
-                     "block devices are not known: there is no /sys/block", "mount -t sysfs sysfs /sys");
+    if (disks->n && !any_whole && !proc_exists("/sys/block")) { // disks and partitions cannot be told apart
+        section_note(sample->out, SEVERITY_WARNING, "reads_per_s", "no block devices: /sys is not mounted",
+                     "mount -t sysfs sysfs /sys");
         sample->series[SYS_DISK_READ] = sample->series[SYS_DISK_WRITE] = NAN;
     }
     if (disks->n && sample->all)

@@ -1,6 +1,6 @@
-// The frequency of each CPU: cpufreq's scaling_cur_freq, else the "cpu MHz" of /proc/cpuinfo, else not known. Either
-// can be dear (older kernels interrupt each busy CPU and sleep 10 ms for its answer; /proc/cpuinfo of hundreds of CPUs
-// is long), so both have a budget: what does not fit keeps its last value until its turn comes. Kernel document:
+// The frequency of each CPU: cpufreq's scaling_cur_freq, else the "cpu MHz" of /proc/cpuinfo, else unknown. Either
+// can be expensive (older kernels interrupt each busy CPU and sleep 10 ms for its answer; /proc/cpuinfo of hundreds of
+// CPUs is long), so both have a budget: what does not fit keeps its last value until its turn comes. Kernel document:
 // Documentation/admin-guide/pm/cpufreq.rst.
 #include "collectors/system/system.h"
 
@@ -126,8 +126,8 @@ void system_freq_sample(struct system_freq *freq, struct system_sample *sample, 
         cpuinfo_sample(freq, sample, hz, n);
     if (freq->source == FREQ_NONE)
         section_note(sample->out, SEVERITY_INFO, "frequency_hz",
-                     "the CPUs' frequency is not known: no cpufreq driver, and no frequency in /proc/cpuinfo",
-                     "load a cpufreq driver; in a virtual machine the host keeps it to itself");
+                     "no CPU frequency: no cpufreq driver, and no frequency in /proc/cpuinfo",
+                     "load a cpufreq driver; a virtual machine usually has none");
 }
 
 void system_freq_check(struct check_report *report) {
@@ -143,8 +143,7 @@ void system_freq_check(struct check_report *report) {
     } else {
         check.works = false;
         snprintf(check.detail, sizeof check.detail, "no cpufreq driver, and no frequency in /proc/cpuinfo");
-        snprintf(check.fix, sizeof check.fix,
-                 "load a cpufreq driver; in a virtual machine the host keeps it to itself");
+        snprintf(check.fix, sizeof check.fix, "load a cpufreq driver; a virtual machine usually has none");
     }
     report->add(report, &check);
     proc_buffer_free(&buffer);

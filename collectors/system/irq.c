@@ -1,6 +1,6 @@
 // Interrupts and soft interrupts by CPU: /proc/interrupts and /proc/softirqs, which have the same shape: a heading
 // of CPUs, then a line per source. Only what ticks has a row. The files of big machines are megabytes, so a reading
-// that is dear is not repeated before a hundred times its cost has passed, or 10 s; rates are over what was really
+// that is expensive is not repeated before a hundred times its cost has passed, or 10 s; rates are over what was really
 // measured.
 // Kernel document: Documentation/filesystems/proc.rst, 1.2.
 #include "collectors/system/system.h"
@@ -11,14 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/columns.h"
 #include "model/live.h"
 #include "model/mem.h"
 
 #define IRQ_KEY_MAX 32
 #define IRQ_TAIL_MAX 160
-#define IRQ_QUIET_SAMPLES 10           // a row that has been at 0 for so long goes
+#define IRQ_QUIET_SAMPLES 10           // samples at 0 after which a row is removed
 #define IRQ_CHEAP_NS 5000000ull        // a reading that takes less CPU time is made at every sample
-#define IRQ_SHARE 100                  // a dearer one after a hundred times what it took
+#define IRQ_SHARE 100                  // a more expensive one after a hundred times its cost
 #define IRQ_WAIT_MAX_NS 10000000000ull // but not later than this
 #define IRQ_CPUS_MAX 8192
 
@@ -33,26 +34,10 @@ static int irq_compare(union cell a, union cell b) {
 }
 
 static const struct column interrupt_columns[] = {
-    {.name = "irq",
-     .title = "IRQ",
-     .help = "Number of the interrupt, or the kernel's short name of one that has none",
-     .type = COLUMN_TEXT,
-     .width = 6,
-     .ascending = true,
-     .compare = irq_compare},
-    {.name = "name",
-     .title = "NAME",
-     .help = "The devices that use the interrupt, or what it is for",
-     .type = COLUMN_TEXT,
-     .width = 28,
-     .ascending = true},
-    {.name = "cpu",
-     .title = "CPU",
-     .help = "The CPU that took it; none: counted for the whole machine",
-     .unit = UNIT_ID,
-     .width = 4,
-     .ascending = true},
-    {.name = "per_s", .title = "PER/s", .help = "How often per second on this CPU", .unit = UNIT_PER_S, .width = 8},
+    TEXT_COLUMN("irq", "IRQ", 6, .help = "Interrupt number, or the kernel's short name.", .compare = irq_compare),
+    COLUMN_NAME(28, .help = "Devices that use the interrupt, or its purpose."),
+    COLUMN_CPU(.help = "CPU that handled it; none: counted for the whole machine."),
+    COLUMN_PER_S(.help = "Interrupts per second on this CPU."),
 };
 const struct table_def system_interrupts_table = {
     .name = "interrupts",
@@ -63,14 +48,9 @@ const struct table_def system_interrupts_table = {
 };
 
 static const struct column softirq_columns[] = {
-    {.name = "name",
-     .title = "SOFTIRQ",
-     .help = "The kernel's name of the soft interrupt: TIMER, NET_RX, BLOCK, SCHED, RCU, …",
-     .type = COLUMN_TEXT,
-     .width = 10,
-     .ascending = true},
-    {.name = "cpu", .title = "CPU", .help = "The CPU that ran it", .unit = UNIT_ID, .width = 4, .ascending = true},
-    {.name = "per_s", .title = "PER/s", .help = "How often per second on this CPU", .unit = UNIT_PER_S, .width = 8},
+    COLUMN_NAME(10, .help = "Soft interrupt: TIMER, NET_RX, BLOCK, SCHED, RCU, …"),
+    COLUMN_CPU(.help = "CPU that handled it."),
+    COLUMN_PER_S(.help = "Soft interrupts per second on this CPU."),
 };
 const struct table_def system_softirqs_table = {
     .name = "softirqs",
@@ -177,7 +157,7 @@ static void heading_parse(struct irq_file *irqs, const char *heading, size_t len
     }
 }
 
-// What a person knows the interrupt by. The tail of a numbered one is "IO-APIC   4-edge      ttyS0, other" or
+// The name of the interrupt's users. The tail of a numbered one is "IO-APIC   4-edge      ttyS0, other" or
 // "GICv3  27 Level     arch_timer": the users stand last, after two blanks; without users the whole is shown.
 static const struct text *irq_name(const char *key, const char *tail) {
     size_t length = strlen(tail);
@@ -218,7 +198,7 @@ static struct irq_line *line_find(struct irq_file *irqs, const char *key, size_t
     return line;
 }
 
-// An interrupt that was given to another device is another one: its rows and counts start anew.
+// An interrupt that was reassigned to another device: its rows and counts start anew.
 static void line_name(struct irq_file *irqs, struct irq_line *line, const char *tail, size_t length) {
     length = length < IRQ_TAIL_MAX - 1 ? length : IRQ_TAIL_MAX - 1;
     if (line->name && strncmp(line->tail, tail, length) == 0 && line->tail[length] == '\0')
@@ -350,14 +330,14 @@ static void irq_file_sample(struct irq_file *irqs, struct system_sample *sample)
         irqs->due_ns = now + system_irq_wait_ns(irqs->cost_ns);
         if (error < 0) {
             char text[128];
-            snprintf(text, sizeof text, "%s are not known: %s is not readable", irqs->def->name, irqs->file.path);
+            snprintf(text, sizeof text, "no %s: %s is not readable", irqs->def->name, irqs->file.path);
             section_note(sample->out, SEVERITY_INFO, irqs->def->name, text, "mount /proc");
         }
     }
     if (irqs->cost_ns > IRQ_CHEAP_NS) {
         char text[160];
-        snprintf(text, sizeof text, "%s are read every %.1f s only: one reading takes %.0f ms of CPU time",
-                 irqs->def->name, (double)system_irq_wait_ns(irqs->cost_ns) / 1e9, (double)irqs->cost_ns / 1e6);
+        snprintf(text, sizeof text, "%s: read every %.1f s, since a reading takes %.0f ms of CPU time", irqs->def->name,
+                 (double)system_irq_wait_ns(irqs->cost_ns) / 1e9, (double)irqs->cost_ns / 1e6);
         section_note(sample->out, SEVERITY_INFO, irqs->def->name, text, NULL);
     }
     section_table(sample->out, table_builder_seal(irqs->builder));

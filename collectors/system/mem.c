@@ -1,10 +1,11 @@
-// Memory: /proc/meminfo as it stands, and what moved in /proc/vmstat. One row, and the series of it.
+// Memory: the values of /proc/meminfo and the rates of /proc/vmstat. One row, and its series.
 // Kernel documents: Documentation/filesystems/proc.rst (meminfo), mm/vmstat.c (names of the counters).
 #include "collectors/system/system.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "model/columns.h"
 #include "model/mem.h"
 
 // Fields of /proc/meminfo, in the kernel's order; KiB but for the counts of huge pages.
@@ -176,91 +177,80 @@ enum {
     MEM_OOM,
     MEM_COLUMNS
 };
-#define KIB(name_, title_, help_)                                                                                      \
-    { .name = (name_), .title = (title_), .help = (help_), .unit = UNIT_KIB, .width = 8 }
-#define COUNT(name_, title_, help_)                                                                                    \
-    { .name = (name_), .title = (title_), .help = (help_), .unit = UNIT_COUNT, .width = 8 }
-#define PCT(name_, title_, help_)                                                                                      \
-    { .name = (name_), .title = (title_), .help = (help_), .unit = UNIT_PCT, .width = 8 }
-#define PER_S(name_, title_, help_)                                                                                    \
-    { .name = (name_), .title = (title_), .help = (help_), .unit = UNIT_PER_S, .width = 8 }
+#define KIB(name_, title_, help_) NUMBER_COLUMN(name_, title_, UNIT_KIB, 8, .help = help_ ".")
+#define COUNT(name_, title_, help_) NUMBER_COLUMN(name_, title_, UNIT_COUNT, 8, .help = help_ ".")
+#define PCT(name_, title_, help_) NUMBER_COLUMN(name_, title_, UNIT_PCT, 8, .help = help_ ".")
+#define PER_S(name_, title_, help_) NUMBER_COLUMN(name_, title_, UNIT_PER_S, 8, .help = help_ ".")
 
 static const struct column mem_columns[MEM_COLUMNS] = {
-    [MEM_TOTAL] = KIB("total_kib", "TOTAL", "Memory that the kernel manages (MemTotal)"),
-    [MEM_AVAILABLE] = KIB("available_kib", "AVAIL",
-                          "What new work can get without swapping (MemAvailable, an estimate of the kernel)"),
-    [MEM_USED] = KIB("used_kib", "USED", "Total less available"),
-    [MEM_FREE] = KIB("free_kib", "FREE", "Memory that holds nothing at all (MemFree)"),
+    [MEM_TOTAL] = COLUMN_TOTAL_KIB(.help = "Memory managed by the kernel (MemTotal)."),
+    [MEM_AVAILABLE] =
+        COLUMN_AVAILABLE_KIB(.help = "Available to new work without swapping (MemAvailable, the kernel's estimate)."),
+    [MEM_USED] = COLUMN_USED_KIB(.help = "Total minus available."),
+    [MEM_FREE] = COLUMN_FREE_KIB(.help = "Unused memory (MemFree)."),
     [MEM_CACHED] = KIB("cached_kib", "CACHED", "Page cache, shared memory included (Cached)"),
     [MEM_BUFFERS] = KIB("buffers_kib", "BUFFERS", "Cache of block devices read raw (Buffers)"),
-    [MEM_SHMEM] = KIB("shmem_kib", "SHMEM", "Shared memory and tmpfs: in the cache, yet only swap can free it (Shmem)"),
-    [MEM_DIRTY] = KIB("dirty_kib", "DIRTY", "Written by programs and not yet being written to a disk (Dirty)"),
-    [MEM_WRITEBACK] = KIB("writeback_kib", "WRBACK", "On its way to a disk now (Writeback)"),
-    [MEM_ANON] = KIB("anon_kib", "ANON", "Memory of programs that no file backs: heaps and stacks (AnonPages)"),
-    [MEM_MAPPED] = KIB("mapped_kib", "MAPPED", "Page cache that programs have mapped (Mapped)"),
-    [MEM_SLAB] = KIB("slab_kib", "SLAB", "The kernel's own objects (Slab)"),
-    [MEM_RECLAIMABLE] =
-        KIB("slab_reclaimable_kib", "SLABREC", "Kernel objects that can be given up: inodes, dentries (SReclaimable)"),
-    [MEM_UNRECLAIMABLE] =
-        KIB("slab_unreclaimable_kib", "SLABUNR", "Kernel objects that cannot be given up (SUnreclaim)"),
+    [MEM_SHMEM] = COLUMN_SHMEM_KIB(.help = "Shared memory and tmpfs: in the cache, but only swap can free it (Shmem)."),
+    [MEM_DIRTY] = COLUMN_DIRTY_KIB(.help = "Dirty page cache, not yet under writeback (Dirty)."),
+    [MEM_WRITEBACK] = KIB("writeback_kib", "WRBACK", "Page cache under writeback (Writeback)"),
+    [MEM_ANON] = COLUMN_ANON_KIB(.help = "Anonymous memory: heaps and stacks (AnonPages)."),
+    [MEM_MAPPED] = COLUMN_MAPPED_KIB(.help = "Page cache mapped by processes (Mapped)."),
+    [MEM_SLAB] = COLUMN_SLAB_KIB(.help = "Kernel slab objects (Slab)."),
+    [MEM_RECLAIMABLE] = KIB("slab_reclaimable_kib", "SLABREC", "Reclaimable slab: inodes, dentries (SReclaimable)"),
+    [MEM_UNRECLAIMABLE] = KIB("slab_unreclaimable_kib", "SLABUNR", "Unreclaimable slab (SUnreclaim)"),
     [MEM_KERNEL_STACK] = KIB("kernel_stack_kib", "KSTACK", "Kernel stacks of all threads (KernelStack)"),
     [MEM_PAGE_TABLES] = KIB("page_tables_kib", "PGTABLE", "Page tables (PageTables)"),
-    [MEM_PERCPU] = KIB("percpu_kib", "PERCPU", "Memory that the kernel keeps per CPU (Percpu)"),
-    [MEM_VMALLOC] = KIB("vmalloc_kib", "VMALLOC", "Memory that the kernel mapped piecewise (VmallocUsed)"),
-    [MEM_ACTIVE] = KIB("active_kib", "ACTIVE", "Used lately: reclaimed last (Active)"),
-    [MEM_INACTIVE] = KIB("inactive_kib", "INACT", "Not used lately: reclaimed first (Inactive)"),
+    [MEM_PERCPU] = KIB("percpu_kib", "PERCPU", "Per-CPU memory of the kernel (Percpu)"),
+    [MEM_VMALLOC] = KIB("vmalloc_kib", "VMALLOC", "Memory mapped by vmalloc (VmallocUsed)"),
+    [MEM_ACTIVE] = KIB("active_kib", "ACTIVE", "Recently used: reclaimed last (Active)"),
+    [MEM_INACTIVE] = KIB("inactive_kib", "INACT", "Not recently used: reclaimed first (Inactive)"),
     [MEM_UNEVICTABLE] =
         KIB("unevictable_kib", "UNEVICT", "Cannot be reclaimed: locked, ramfs and the like (Unevictable)"),
     [MEM_MLOCKED] = KIB("mlocked_kib", "MLOCKED", "Locked by mlock (Mlocked)"),
-    [MEM_COMMITTED] = KIB("committed_kib", "COMMIT", "What programs were promised and may come to use (Committed_AS)"),
+    [MEM_COMMITTED] = KIB("committed_kib", "COMMIT", "Memory promised to processes (Committed_AS)"),
     [MEM_COMMIT_LIMIT] =
-        KIB("commit_limit_kib", "LIMIT", "Most that may be promised when overcommit is off (CommitLimit)"),
+        KIB("commit_limit_kib", "LIMIT", "Limit of committed memory when overcommit is off (CommitLimit)"),
     [MEM_SWAP_TOTAL] = KIB("swap_total_kib", "SWAP", "Size of the swap space (SwapTotal)"),
     [MEM_SWAP_USED] = KIB("swap_used_kib", "SWUSED", "Swap space in use"),
     [MEM_SWAP_FREE] = KIB("swap_free_kib", "SWFREE", "Swap space that is free (SwapFree)"),
     [MEM_SWAP_CACHED] = KIB("swap_cached_kib", "SWCACHE", "In swap and in memory at once (SwapCached)"),
     [MEM_ZSWAP] = KIB("zswap_kib", "ZSWAP", "Memory that holds compressed swap (Zswap)"),
-    [MEM_ZSWAPPED] = KIB("zswapped_kib", "ZSWAPPED", "What is held compressed there, at its full size (Zswapped)"),
+    [MEM_ZSWAPPED] = KIB("zswapped_kib", "ZSWAPPED", "Original size of the pages held compressed (Zswapped)"),
     [MEM_ANON_HUGE] = KIB("anon_huge_kib", "THP", "Anonymous memory in transparent huge pages (AnonHugePages)"),
-    [MEM_HUGE_TOTAL] = COUNT("huge_pages_total", "HUGE", "Huge pages set aside, of the default size (HugePages_Total)"),
-    [MEM_HUGE_FREE] = COUNT("huge_pages_free", "HUGEFREE", "Huge pages set aside that nobody uses (HugePages_Free)"),
+    [MEM_HUGE_TOTAL] = COLUMN_HUGE_PAGES_TOTAL(.help = "Huge pages of the default size reserved (HugePages_Total)."),
+    [MEM_HUGE_FREE] = COLUMN_HUGE_PAGES_FREE(.help = "Huge pages reserved and unused (HugePages_Free)."),
     [MEM_HUGE_RESERVED] =
         COUNT("huge_pages_reserved", "HUGERSVD", "Free huge pages that are promised (HugePages_Rsvd)"),
     [MEM_HUGE_SIZE] = KIB("huge_page_kib", "HUGESIZE", "Default size of a huge page (Hugepagesize)"),
-    [MEM_CORRUPTED] = KIB("corrupted_kib", "CORRUPT", "Taken out of use as faulty (HardwareCorrupted)"),
-    [MEM_SOME_AVG10] = PCT("some_avg10_pct", "SOME10",
-                           "Pressure: share of time in which some task waited for memory, average of 10 s"),
-    [MEM_FULL_AVG10] = PCT("full_avg10_pct", "FULL10",
-                           "Pressure: share of time in which all tasks with work waited for memory, average of 10 s"),
-    [MEM_SOME] = PCT("some_pct", "SOME%", "Pressure: share of the interval in which some task waited for memory"),
+    [MEM_CORRUPTED] = KIB("corrupted_kib", "CORRUPT", "Memory disabled as faulty (HardwareCorrupted)"),
+    [MEM_SOME_AVG10] = PCT("some_avg10_pct", "SOME10", "PSI some: time in which tasks stalled on memory, 10 s average"),
+    [MEM_FULL_AVG10] =
+        PCT("full_avg10_pct", "FULL10", "PSI full: time in which all non-idle tasks stalled on memory, 10 s average"),
+    [MEM_SOME] = PCT("some_pct", "SOME%", "PSI some: share of the interval in which tasks stalled on memory"),
     [MEM_FULL] =
-        PCT("full_pct", "FULL%", "Pressure: share of the interval in which all tasks with work waited for memory"),
-    [MEM_MINOR] = PER_S("minor_faults_per_s", "MINFLT/s",
-                        "Page faults per second that were met from memory (pgfault less pgmajfault)"),
-    [MEM_MAJOR] =
-        PER_S("major_faults_per_s", "MAJFLT/s", "Page faults per second that had to wait for a disk (pgmajfault)"),
+        PCT("full_pct", "FULL%", "PSI full: share of the interval in which all non-idle tasks stalled on memory"),
+    [MEM_MINOR] =
+        COLUMN_MINOR_FAULTS_PER_S(.help = "Page faults per second that needed no I/O (pgfault less pgmajfault)."),
+    [MEM_MAJOR] = COLUMN_MAJOR_FAULTS_PER_S(.help = "Page faults per second that waited for I/O (pgmajfault)."),
     [MEM_SWAP_IN] = PER_S("swap_in_per_s", "SWIN/s", "Pages read back from swap per second (pswpin)"),
     [MEM_SWAP_OUT] = PER_S("swap_out_per_s", "SWOUT/s", "Pages written to swap per second (pswpout)"),
     [MEM_SCAN_KSWAPD] =
-        PER_S("kswapd_scans_per_s", "KSCAN/s",
-              "Pages that kswapd looked at per second to free memory in the background (pgscan_kswapd)"),
-    [MEM_SCAN_DIRECT] = PER_S("direct_scans_per_s", "DSCAN/s",
-                              "Pages that programs themselves had to look at per second to get memory (pgscan_direct)"),
-    [MEM_STEALS] = PER_S("steals_per_s", "STEAL/s", "Pages freed per second by both (pgsteal_kswapd, pgsteal_direct)"),
-    [MEM_STALLS] = PER_S("allocation_stalls_per_s", "STALLS/s",
-                         "Times per second that a program had to free memory before it got some (allocstall)"),
-    [MEM_REFAULTS] =
-        PER_S("refaults_per_s", "REFLT/s",
-              "Pages per second that were needed again soon after they were reclaimed: thrashing (workingset_refault)"),
-    [MEM_COMPACT_STALLS] =
-        PER_S("compaction_stalls_per_s", "COMPCT/s",
-              "Times per second that a program had to wait for memory to be made contiguous (compact_stall)"),
+        PER_S("kswapd_scans_per_s", "KSCAN/s", "Pages per second scanned by kswapd in the background (pgscan_kswapd)"),
+    [MEM_SCAN_DIRECT] =
+        PER_S("direct_scans_per_s", "DSCAN/s", "Pages per second scanned in direct reclaim (pgscan_direct)"),
+    [MEM_STEALS] =
+        PER_S("steals_per_s", "STEAL/s", "Pages per second reclaimed by both (pgsteal_kswapd, pgsteal_direct)"),
+    [MEM_STALLS] =
+        PER_S("allocation_stalls_per_s", "STALLS/s", "Allocations per second that entered direct reclaim (allocstall)"),
+    [MEM_REFAULTS] = PER_S("refaults_per_s", "REFLT/s",
+                           "Pages per second faulted in again soon after reclaim: thrashing (workingset_refault)"),
+    [MEM_COMPACT_STALLS] = PER_S("compaction_stalls_per_s", "COMPCT/s",
+                                 "Allocations per second that waited for compaction (compact_stall)"),
     [MEM_THP_FAULTS] =
-        PER_S("thp_faults_per_s", "THPFLT/s", "Page faults per second that got a huge page (thp_fault_alloc)"),
-    [MEM_THP_FALLBACKS] =
-        PER_S("thp_fallbacks_per_s", "THPFBK/s",
-              "Page faults per second that got small pages for want of a huge one (thp_fault_fallback)"),
-    [MEM_OOM] = PER_S("oom_kills_per_s", "OOM/s", "Processes killed per second because memory ran out (oom_kill)"),
+        PER_S("thp_faults_per_s", "THPFLT/s", "Page faults per second served with a huge page (thp_fault_alloc)"),
+    [MEM_THP_FALLBACKS] = PER_S("thp_fallbacks_per_s", "THPFBK/s",
+                                "Page faults per second that fell back to small pages (thp_fault_fallback)"),
+    [MEM_OOM] = PER_S("oom_kills_per_s", "OOM/s", "OOM kills per second (oom_kill)"),
 };
 
 const struct table_def system_memory_table = {
@@ -271,7 +261,7 @@ const struct table_def system_memory_table = {
     .n_keys = 0,
 };
 
-// Columns that are a field or a rate as it stands.
+// Columns that are a field or a rate without conversion.
 static const struct {
     uint8_t column, field;
 } meminfo_columns[] = {
@@ -403,7 +393,7 @@ static void memory_sample(void *state, struct system_sample *sample) {
     for (size_t i = 0; i < MEM_COLUMNS; i++)
         row[i] = NAN;
     if (meminfo_sample(memory, sample, row) < 0)
-        section_note(sample->out, SEVERITY_WARNING, "total_kib", "memory is not known: /proc/meminfo is not readable",
+        section_note(sample->out, SEVERITY_WARNING, "total_kib", "no memory figures: /proc/meminfo is not readable",
                      "mount /proc");
     vmstat_sample(memory, sample, row);
     row[MEM_SOME_AVG10] = sample->pressure.memory_some_avg10;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/columns.h"
 #include "model/mem.h"
 
 #define NET_NAME_MAX 64 // IFNAMSIZ is 16; a forged file may say more
@@ -55,8 +56,7 @@ enum {
     N_CARRIER,
     N_COLUMNS
 };
-#define NUMBER(name_, title_, unit_, width_, help_)                                                                    \
-    { .name = (name_), .title = (title_), .help = (help_), .unit = (unit_), .width = (width_) }
+#define NUMBER(name_, title_, unit_, width_, help_) NUMBER_COLUMN(name_, title_, unit_, width_, .help = help_ ".")
 
 static size_t speed_format(union cell value, char *out, size_t size) {
     double mbit = value.num;
@@ -65,36 +65,21 @@ static size_t speed_format(union cell value, char *out, size_t size) {
 }
 
 static const struct column net_columns[N_COLUMNS] = {
-    [N_INTERFACE] = {.name = "interface",
-                     .title = "IFACE",
-                     .help = "Name of the network interface",
-                     .type = COLUMN_TEXT,
-                     .width = 12,
-                     .ascending = true},
+    [N_INTERFACE] = TEXT_COLUMN("interface", "IFACE", 12, .help = "Network interface."),
     [N_RX_BYTES] = NUMBER("rx_bytes_per_s", "RX/s", UNIT_BYTES_PER_S, 8, "Bytes received per second"),
     [N_TX_BYTES] = NUMBER("tx_bytes_per_s", "TX/s", UNIT_BYTES_PER_S, 8, "Bytes sent per second"),
     [N_RX_PACKETS] = NUMBER("rx_packets_per_s", "RXPKT/s", UNIT_PER_S, 8, "Packets received per second"),
     [N_TX_PACKETS] = NUMBER("tx_packets_per_s", "TXPKT/s", UNIT_PER_S, 8, "Packets sent per second"),
-    [N_RX_ERRORS] = NUMBER("rx_errors_per_s", "RXERR/s", UNIT_PER_S, 7, "Packets per second that arrived broken"),
-    [N_TX_ERRORS] =
-        NUMBER("tx_errors_per_s", "TXERR/s", UNIT_PER_S, 7, "Packets per second that could not be sent for an error"),
+    [N_RX_ERRORS] = NUMBER("rx_errors_per_s", "RXERR/s", UNIT_PER_S, 7, "Receive errors per second"),
+    [N_TX_ERRORS] = NUMBER("tx_errors_per_s", "TXERR/s", UNIT_PER_S, 7, "Transmit errors per second"),
     [N_RX_DROPS] = NUMBER("rx_drops_per_s", "RXDROP/s", UNIT_PER_S, 8,
-                          "Packets per second that arrived and were dropped: no room, or nobody wanted them"),
+                          "Received packets dropped per second: no buffer, or no protocol handler"),
     [N_TX_DROPS] =
-        NUMBER("tx_drops_per_s", "TXDROP/s", UNIT_PER_S, 8, "Packets per second that were dropped instead of sent"),
-    [N_UTIL] = NUMBER("util_pct", "UTIL%", UNIT_PCT, 6, "The busier direction in percent of the interface's speed"),
-    [N_SPEED] = {.name = "speed_mbit_per_s",
-                 .title = "SPEED",
-                 .unit = UNIT_NONE,
-                 .width = 8,
-                 .format = speed_format,
-                 .help = "Speed of the link in Mbit/s, as its driver says; virtual interfaces have none"},
-    [N_STATE] = {.name = "state",
-                 .title = "STATE",
-                 .type = COLUMN_TEXT,
-                 .width = 8,
-                 .ascending = true,
-                 .help = "State of the link: up, down, dormant, lowerlayerdown, or unknown (operstate)"},
+        NUMBER("tx_drops_per_s", "TXDROP/s", UNIT_PER_S, 8, "Packets dropped per second before transmission"),
+    [N_UTIL] = COLUMN_UTIL_PCT(.help = "The busier direction in percent of the interface's speed."),
+    [N_SPEED] = NUMBER_COLUMN("speed_mbit_per_s", "SPEED", UNIT_NONE, 8, .format = speed_format,
+                              .help = "Link speed in Mbit/s, as the driver reports it; virtual interfaces have none."),
+    [N_STATE] = COLUMN_STATE(8, .help = "Link state (operstate): up, down, dormant, lowerlayerdown, or unknown."),
     [N_MULTICAST] = NUMBER("rx_multicast_per_s", "MCAST/s", UNIT_PER_S, 7, "Multicast packets received per second"),
     [N_RX_OVERRUNS] = NUMBER("rx_overruns_per_s", "RXOVR/s", UNIT_PER_S, 7,
                              "Packets per second lost because the card's receive queue was full"),
@@ -156,7 +141,7 @@ static void interface_look(struct net *net, struct interface *interface) {
     char path[NET_PATH_SIZE], state[32];
     uint64_t mbit;
     snprintf(path, sizeof path, "/sys/class/net/%s/speed", interface->name);
-    // -1 and 2^32 - 1 both mean "not known".
+    // -1 and 2^32 - 1 both mean unknown.
     interface->mbit = proc_read_number(path, &mbit) && mbit && mbit < INT32_MAX ? (double)mbit : NAN;
     table_builder_set_num(net->builder, interface->slot, N_SPEED, interface->mbit);
     snprintf(path, sizeof path, "/sys/class/net/%s/operstate", interface->name);
@@ -254,7 +239,7 @@ static void net_sample(void *state, struct system_sample *sample) {
     double seconds = system_elapsed(&net->last_ns, sample->now());
     if (error < 0)
         section_note(sample->out, SEVERITY_WARNING, "rx_bytes_per_s",
-                     "network interfaces are not known: /proc/net/dev is not readable", "mount /proc; CONFIG_NET");
+                     "no network interfaces: /proc/net/dev is not readable", "mount /proc; CONFIG_NET");
     for (size_t i = 0; i < net->n; i++)
         net->interfaces[i].seen = false;
     const char *end = sample->buffer->bytes + sample->buffer->length;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/columns.h"
 #include "model/mem.h"
 
 #define NODES_MAX 64
@@ -44,42 +45,33 @@ static const char *const numastat_names[NS_FIELDS] = {
 };
 
 enum { NODE_ID, NODE_MEM, NODE_USED = NODE_MEM + NI_FIELDS, NODE_RATES, NODE_COLUMNS = NODE_RATES + NS_FIELDS };
-#define KIB(name_, title_, help_)                                                                                      \
-    { .name = (name_), .title = (title_), .help = (help_), .unit = UNIT_KIB, .width = 8 }
-#define COUNT(name_, title_, help_)                                                                                    \
-    { .name = (name_), .title = (title_), .help = (help_), .unit = UNIT_COUNT, .width = 8 }
-#define PER_S(name_, title_, help_)                                                                                    \
-    { .name = (name_), .title = (title_), .help = (help_), .unit = UNIT_PER_S, .width = 8 }
-
 static const struct column node_columns[NODE_COLUMNS] = {
-    [NODE_ID] = {.name = "node",
-                 .title = "NODE",
-                 .help = "Number of the NUMA node",
-                 .unit = UNIT_ID,
-                 .width = 4,
-                 .ascending = true},
-    [NODE_MEM + NI_TOTAL] = KIB("total_kib", "TOTAL", "Memory of the node"),
-    [NODE_MEM + NI_FREE] = KIB("free_kib", "FREE", "Memory of the node that holds nothing at all"),
-    [NODE_MEM + NI_DIRTY] = KIB("dirty_kib", "DIRTY", "Written by programs and not yet being written to a disk"),
-    [NODE_MEM + NI_FILE] = KIB("file_kib", "FILE", "Page cache on the node"),
-    [NODE_MEM + NI_MAPPED] = KIB("mapped_kib", "MAPPED", "Page cache on the node that programs have mapped"),
-    [NODE_MEM + NI_ANON] = KIB("anon_kib", "ANON", "Heaps and stacks of programs on the node"),
-    [NODE_MEM + NI_SHMEM] = KIB("shmem_kib", "SHMEM", "Shared memory and tmpfs on the node"),
-    [NODE_MEM + NI_SLAB] = KIB("slab_kib", "SLAB", "The kernel's own objects on the node"),
-    [NODE_MEM + NI_HUGE_TOTAL] = COUNT("huge_pages_total", "HUGE", "Huge pages set aside on the node"),
-    [NODE_MEM + NI_HUGE_FREE] = COUNT("huge_pages_free", "HUGEFREE", "Huge pages of the node that nobody uses"),
-    [NODE_USED] = KIB("used_kib", "USED", "Total less free"),
-    [NODE_RATES + NS_HIT] = PER_S("hits_per_s", "HIT/s", "Pages per second allocated on this node as was wanted"),
-    [NODE_RATES + NS_MISS] =
-        PER_S("misses_per_s", "MISS/s",
-              "Pages per second allocated here because the node that was wanted was short of memory"),
+    [NODE_ID] = COLUMN_NODE(.help = "NUMA node number."),
+    [NODE_MEM + NI_TOTAL] = COLUMN_TOTAL_KIB(.help = "Memory of the node."),
+    [NODE_MEM + NI_FREE] = COLUMN_FREE_KIB(.help = "Unused memory of the node."),
+    [NODE_MEM + NI_DIRTY] = COLUMN_DIRTY_KIB(.help = "Dirty page cache, not yet under writeback."),
+    [NODE_MEM + NI_FILE] = NUMBER_COLUMN("file_kib", "FILE", UNIT_KIB, 8, .help = "Page cache."),
+    [NODE_MEM + NI_MAPPED] = COLUMN_MAPPED_KIB(.help = "Page cache mapped by processes."),
+    [NODE_MEM + NI_ANON] = COLUMN_ANON_KIB(.help = "Anonymous memory: heaps and stacks."),
+    [NODE_MEM + NI_SHMEM] = COLUMN_SHMEM_KIB(.help = "Shared memory and tmpfs."),
+    [NODE_MEM + NI_SLAB] = COLUMN_SLAB_KIB(.help = "Kernel slab objects."),
+    [NODE_MEM + NI_HUGE_TOTAL] = COLUMN_HUGE_PAGES_TOTAL(.help = "Huge pages reserved on the node."),
+    [NODE_MEM + NI_HUGE_FREE] = COLUMN_HUGE_PAGES_FREE(.help = "Huge pages reserved and unused."),
+    [NODE_USED] = COLUMN_USED_KIB(.help = "Total minus free."),
+    [NODE_RATES + NS_HIT] = NUMBER_COLUMN("hits_per_s", "HIT/s", UNIT_PER_S, 8,
+                                          .help = "Pages per second allocated here as intended (numa_hit)."),
+    [NODE_RATES + NS_MISS] = NUMBER_COLUMN(
+        "misses_per_s", "MISS/s", UNIT_PER_S, 8,
+        .help = "Pages per second allocated here because the intended node was short of memory (numa_miss)."),
     [NODE_RATES + NS_FOREIGN] =
-        PER_S("foreign_per_s", "FORGN/s", "Pages per second wanted here and allocated elsewhere"),
-    [NODE_RATES + NS_INTERLEAVE] =
-        PER_S("interleave_per_s", "INTRLV/s", "Pages per second interleaved to this node as was wanted"),
-    [NODE_RATES + NS_LOCAL] = PER_S("local_per_s", "LOCAL/s", "Pages per second allocated here by tasks that ran here"),
-    [NODE_RATES + NS_OTHER] =
-        PER_S("other_per_s", "OTHER/s", "Pages per second allocated here by tasks that ran on another node"),
+        NUMBER_COLUMN("foreign_per_s", "FORGN/s", UNIT_PER_S, 8,
+                      .help = "Pages per second intended for this node and allocated elsewhere (numa_foreign)."),
+    [NODE_RATES + NS_INTERLEAVE] = NUMBER_COLUMN("interleave_per_s", "INTRLV/s", UNIT_PER_S, 8,
+                                                 .help = "Pages per second interleaved to this node as intended."),
+    [NODE_RATES + NS_LOCAL] = NUMBER_COLUMN("local_per_s", "LOCAL/s", UNIT_PER_S, 8,
+                                            .help = "Pages per second allocated here by tasks running here."),
+    [NODE_RATES + NS_OTHER] = NUMBER_COLUMN("other_per_s", "OTHER/s", UNIT_PER_S, 8,
+                                            .help = "Pages per second allocated here by tasks running on other nodes."),
 };
 
 const struct table_def system_numa_table = {

@@ -110,13 +110,13 @@ static void pressure_sample(void *state, struct system_sample *sample) {
     };
     if (errors[PSI_CPU] && errors[PSI_MEMORY] && errors[PSI_IO])
         section_note(sample->out, SEVERITY_WARNING, "memory_some_pct",
-                     errors[PSI_CPU] == -EOPNOTSUPP ? "pressure is not measured: PSI is switched off in this kernel"
-                                                    : "pressure is not measured: there is no readable /proc/pressure",
+                     errors[PSI_CPU] == -EOPNOTSUPP ? "no pressure: PSI is off in this kernel"
+                                                    : "no pressure: /proc/pressure is not readable",
                      "boot with psi=1 on the kernel command line (Linux 4.20 or later, CONFIG_PSI)");
     else if (errors[PSI_IRQ])
         section_note(sample->out, SEVERITY_INFO, "irq_full_pct",
-                     "interrupt pressure is not measured: there is no readable /proc/pressure/irq",
-                     "it takes Linux 6.1 or later with CONFIG_IRQ_TIME_ACCOUNTING (or PARAVIRT_TIME_ACCOUNTING)");
+                     "no interrupt pressure: /proc/pressure/irq is not readable",
+                     "needs Linux 6.1 or later with CONFIG_IRQ_TIME_ACCOUNTING (or PARAVIRT_TIME_ACCOUNTING)");
 }
 
 static void pressure_check(struct check_report *report) {

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "model/columns.h"
 #include "model/mem.h"
 
 #define THREADS_MAX 256
@@ -17,17 +18,11 @@
 
 enum { P_PID, P_CPU, P_RSS, P_THREADS, P_VSIZE, P_COLUMNS };
 static const struct column process_columns[P_COLUMNS] = {
-    [P_PID] =
-        {.name = "pid", .title = "PID", .help = "ktop's own process", .unit = UNIT_ID, .width = 7, .ascending = true},
-    [P_CPU] = {.name = "cpu_pct",
-               .title = "CPU%",
-               .unit = UNIT_PCT,
-               .width = 6,
-               .help = "CPU time of all threads of ktop in percent of one CPU"},
-    [P_RSS] =
-        {.name = "rss_kib", .title = "RSS", .help = "Memory of ktop that is resident", .unit = UNIT_KIB, .width = 8},
-    [P_THREADS] = {.name = "threads", .title = "THREADS", .help = "Threads of ktop", .unit = UNIT_COUNT, .width = 7},
-    [P_VSIZE] = {.name = "vsize_kib", .title = "VSIZE", .help = "Address space of ktop", .unit = UNIT_KIB, .width = 8},
+    [P_PID] = COLUMN_PID(.help = "Process ID of ktop."),
+    [P_CPU] = COLUMN_CPU_PCT(.help = "CPU time of all threads of ktop, in % of one CPU."),
+    [P_RSS] = COLUMN_RSS_KIB(.help = "Resident memory of ktop."),
+    [P_THREADS] = COLUMN_THREADS(.help = "Threads of ktop."),
+    [P_VSIZE] = COLUMN_VSIZE_KIB(.help = "Size of ktop's address space."),
 };
 const struct table_def system_process_table = {
     .name = "process",
@@ -39,19 +34,10 @@ const struct table_def system_process_table = {
 
 enum { T_TID, T_NAME, T_CPU, T_COLUMNS };
 static const struct column thread_columns[T_COLUMNS] = {
-    [T_TID] =
-        {.name = "tid", .title = "TID", .help = "A thread of ktop", .unit = UNIT_ID, .width = 7, .ascending = true},
-    [T_NAME] = {.name = "thread",
-                .title = "THREAD",
-                .help = "Name of the thread: ktop-COLLECTOR, frames, the screen",
-                .type = COLUMN_TEXT,
-                .width = 16,
-                .ascending = true},
-    [T_CPU] = {.name = "cpu_pct",
-               .title = "CPU%",
-               .unit = UNIT_PCT,
-               .width = 6,
-               .help = "CPU time of this thread in percent of one CPU"},
+    [T_TID] = COLUMN_TID(.help = HELP_TID),
+    [T_NAME] =
+        TEXT_COLUMN("thread", "THREAD", 16, .help = "Thread name: ktop-COLLECTOR, ktop-frames, or ktop (the screen)."),
+    [T_CPU] = COLUMN_CPU_PCT(.help = "CPU time of this thread, in % of one CPU."),
 };
 const struct table_def system_threads_table = {
     .name = "threads",

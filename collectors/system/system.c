@@ -1,5 +1,5 @@
-// The system collector: what /proc and /sys say of the whole machine, part by part (collectors/system_*.c). It opens
-// its files once and reads each at every sample; a file that is missing leaves its values unmeasured, with a note.
+// The system collector: /proc and /sys of the whole machine, in parts (collectors/system/). It opens its files once and
+// reads each at every sample; a file that is missing leaves its values unmeasured, with a note.
 #include "collectors/system/system.h"
 
 #include <errno.h>
@@ -125,9 +125,8 @@ static const struct table_def *const system_tables[] = {
 
 const struct collector collector_system = {
     .name = "system",
-    .help =
-        "The machine as /proc and /sys show it: CPUs, memory, pressure, disks, network, interrupts; well below 1 ms "
-        "of CPU time at each sample on a small machine",
+    .help = "CPUs, memory, pressure, disks, network and interrupts from /proc and /sys; below 1 ms of CPU time a "
+            "sample on a small machine",
     .always = true,
     .series = system_series,
     .n_series = SYSTEM_N_SERIES,

@@ -83,7 +83,7 @@ struct system_sample {
     struct proc_buffer *buffer;
     uint64_t (*now)(void); // CLOCK_MONOTONIC, taken right at each reading; tests set their own
     struct system_pressure pressure;
-    // Read also what no finding and no series needs and what changes rarely. False: a part may keep its last values.
+    // Read also what changes rarely and no finding or series needs. False: a part may keep its last values.
     bool all;
 };
 
@@ -115,15 +115,15 @@ static inline double system_elapsed(uint64_t *last_ns, uint64_t now_ns) {
 struct system_freq;
 struct system_freq *system_freq_new(void);
 void system_freq_free(struct system_freq *freq);
-// hz[i] of CPU i < n where online[i], kept from the last time where it was not their turn; NAN: not known.
+// hz[i] of CPU i < n where online[i], kept from the last time if not read now; NAN: unknown.
 void system_freq_sample(struct system_freq *freq, struct system_sample *sample, const bool *online, double *hz,
                         size_t n);
 void system_freq_check(struct check_report *report);
 
-// How long a table of interrupts stands after a reading that took so much CPU time (irq.c).
+// How long to wait with the next reading of interrupts after one that took cost_ns of CPU time (irq.c).
 uint64_t system_irq_wait_ns(uint64_t cost_ns);
 
-// nodes[i]: the NUMA node of CPU i < n (topology.c); NAN: not known.
+// nodes[i]: the NUMA node of CPU i < n (topology.c); NAN: unknown.
 void system_topology_load(double *nodes, size_t n);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "model/columns.h"
 #include "model/mem.h"
 
 enum {
@@ -79,58 +80,44 @@ enum {
     T_SOCKET_KIB,
     T_COLUMNS
 };
-#define PER_S(name_, title_, help_)                                                                                    \
-    { .name = (name_), .title = (title_), .help = (help_), .unit = UNIT_PER_S, .width = 8 }
-#define COUNT(name_, title_, help_)                                                                                    \
-    { .name = (name_), .title = (title_), .help = (help_), .unit = UNIT_COUNT, .width = 8 }
+#define PER_S(name_, title_, help_) NUMBER_COLUMN(name_, title_, UNIT_PER_S, 8, .help = help_ ".")
+#define COUNT(name_, title_, help_) NUMBER_COLUMN(name_, title_, UNIT_COUNT, 8, .help = help_ ".")
 
 static const struct column tcp_columns[T_COLUMNS] = {
-    [T_RETRANS] = PER_S("retransmits_per_s", "RETR/s", "Segments sent again per second (RetransSegs)"),
-    [T_RETRANS_PCT] =
-        {.name = "retransmit_pct",
-         .title = "RETR%",
-         .unit = UNIT_PCT,
-         .width = 6,
-         .help = "Segments sent again in percent of all segments sent (RetransSegs of OutSegs + RetransSegs)"},
-    [T_RESETS_IN] =
-        PER_S("resets_in_per_s", "RSTIN/s",
-              "Established connections broken off per second, mostly by a reset from the other side (EstabResets)"),
+    [T_RETRANS] = PER_S("retransmits_per_s", "RETR/s", "Segments retransmitted per second (RetransSegs)"),
+    [T_RETRANS_PCT] = NUMBER_COLUMN("retransmit_pct", "RETR%", UNIT_PCT, 6,
+                                    .help = "Share of segments sent that are retransmits (RetransSegs, OutSegs)."),
+    [T_RESETS_IN] = PER_S("resets_in_per_s", "RSTIN/s", "Established connections reset per second (EstabResets)"),
     [T_RESETS_OUT] = PER_S("resets_out_per_s", "RSTOUT/s", "Resets sent per second (OutRsts)"),
     [T_DROPS] = PER_S("listen_drops_per_s", "LDROP/s",
                       "Connection attempts dropped per second by listening sockets, for any reason (ListenDrops)"),
     [T_OVERFLOWS] = PER_S("listen_overflows_per_s", "LOVER/s",
                           "Connection attempts per second that found the accept queue full (ListenOverflows)"),
-    [T_ACTIVE] = PER_S("active_opens_per_s", "ACTIVE/s", "Connections opened per second from here (ActiveOpens)"),
+    [T_ACTIVE] = PER_S("active_opens_per_s", "ACTIVE/s", "Outgoing connections opened per second (ActiveOpens)"),
     [T_PASSIVE] = PER_S("passive_opens_per_s", "PASSIV/s", "Connections accepted per second (PassiveOpens)"),
-    [T_FAILS] = PER_S("attempt_fails_per_s", "FAILS/s",
-                      "Connection attempts that failed per second, either way (AttemptFails)"),
-    [T_ESTABLISHED] = COUNT("established", "ESTAB", "Connections that are established now (CurrEstab)"),
-    [T_TIMEOUTS] = PER_S("timeouts_per_s", "TMOUT/s", "Retransmission timeouts per second (TCPTimeouts)"),
+    [T_FAILS] =
+        PER_S("attempt_fails_per_s", "FAILS/s", "Failed connection attempts per second, in and out (AttemptFails)"),
+    [T_ESTABLISHED] = COUNT("established", "ESTAB", "Established connections (CurrEstab)"),
+    [T_TIMEOUTS] = COLUMN_TIMEOUTS_PER_S(.help = "Retransmission timeouts per second (TCPTimeouts)."),
     [T_FAST] = PER_S("fast_retransmits_per_s", "FASTR/s", "Fast retransmits per second (TCPFastRetrans)"),
     [T_SYN] = PER_S("syn_retransmits_per_s", "SYNR/s",
-                    "SYN and SYN-ACK segments sent again per second: the other side does not answer (TCPSynRetrans)"),
-    [T_LOST] =
-        PER_S("lost_retransmits_per_s", "LOSTR/s", "Retransmits per second that were lost again (TCPLostRetransmit)"),
+                    "SYN and SYN-ACK retransmits per second: the peer does not answer (TCPSynRetrans)"),
+    [T_LOST] = PER_S("lost_retransmits_per_s", "LOSTR/s", "Lost retransmits per second (TCPLostRetransmit)"),
     [T_OFO] = PER_S("out_of_order_per_s", "OOO/s", "Segments per second that arrived out of order (TCPOFOQueue)"),
     [T_IN] = PER_S("segments_in_per_s", "SEGIN/s", "Segments received per second (InSegs)"),
     [T_OUT] = PER_S("segments_out_per_s", "SEGOUT/s", "Segments sent per second, retransmits left out (OutSegs)"),
-    [T_ERRORS] = PER_S("in_errors_per_s", "INERR/s", "Segments received broken per second (InErrs)"),
+    [T_ERRORS] = COLUMN_IN_ERRORS_PER_S(.help = "Bad segments received per second (InErrs)."),
     [T_BACKLOG] = PER_S("backlog_drops_per_s", "BKLOG/s",
                         "Segments dropped per second because the socket's backlog was full (TCPBacklogDrop)"),
-    [T_PRUNED] = PER_S("prunes_per_s", "PRUNE/s",
-                       "Times per second that a socket's receive queue had to be squeezed for memory (PruneCalled)"),
+    [T_PRUNED] = PER_S("prunes_per_s", "PRUNE/s", "Receive queues pruned per second for lack of memory (PruneCalled)"),
     [T_ZERO_WINDOW] = PER_S("zero_windows_per_s", "ZWIN/s",
-                            "Times per second that a connection told the other side to stop: the program here reads "
-                            "too slowly (TCPToZeroWindowAdv)"),
+                            "Zero windows sent per second: a local program reads too slowly (TCPToZeroWindowAdv)"),
     [T_COOKIES] = PER_S("syn_cookies_per_s", "COOKIE/s",
                         "SYN cookies sent per second: the queue of half-open connections is full (SyncookiesSent)"),
     [T_TIME_WAIT] = COUNT("time_wait", "TIMEWT", "Sockets in TIME-WAIT now (/proc/net/sockstat)"),
-    [T_ORPHANS] = COUNT("orphans", "ORPHAN", "Sockets that no program holds any more (/proc/net/sockstat)"),
-    [T_SOCKET_KIB] = {.name = "socket_kib",
-                      .title = "SOCKMEM",
-                      .unit = UNIT_KIB,
-                      .width = 8,
-                      .help = "Memory of TCP's socket buffers (/proc/net/sockstat)"},
+    [T_ORPHANS] = COUNT("orphans", "ORPHAN", "Orphaned sockets: no process holds them (/proc/net/sockstat)"),
+    [T_SOCKET_KIB] = NUMBER_COLUMN("socket_kib", "SOCKMEM", UNIT_KIB, 8,
+                                   .help = "Memory of TCP socket buffers (/proc/net/sockstat)."),
 };
 static const struct {
     uint8_t column, ext, field;
@@ -168,9 +155,9 @@ const struct table_def system_tcp_table = {
 static const struct column udp_columns[U_FIELDS] = {
     [U_IN] = PER_S("datagrams_in_per_s", "IN/s", "Datagrams delivered to programs per second (InDatagrams)"),
     [U_OUT] = PER_S("datagrams_out_per_s", "OUT/s", "Datagrams sent per second (OutDatagrams)"),
-    [U_NO_PORT] = PER_S("no_port_per_s", "NOPORT/s", "Datagrams per second for a port where nobody listens (NoPorts)"),
-    [U_ERRORS] = PER_S("in_errors_per_s", "INERR/s",
-                       "Datagrams per second that could not be delivered, a full buffer included (InErrors)"),
+    [U_NO_PORT] = PER_S("no_port_per_s", "NOPORT/s", "Datagrams per second for a port without a listener (NoPorts)"),
+    [U_ERRORS] = COLUMN_IN_ERRORS_PER_S(
+            .help = "Datagrams per second that could not be delivered, a full buffer included (InErrors)."),
     [U_RCVBUF] = PER_S("receive_buffer_errors_per_s", "RCVBUF/s",
                        "Datagrams dropped per second because the receiving socket was full (RcvbufErrors)"),
     [U_SNDBUF] = PER_S("send_buffer_errors_per_s", "SNDBUF/s",
@@ -288,7 +275,7 @@ static void tcp_sample(void *state, struct system_sample *sample) {
     rates_take(tcp->udp4, udp4, U_FIELDS, seconds, rates4);
     if (error < 0)
         section_note(sample->out, SEVERITY_WARNING, "retransmits_per_s",
-                     "TCP counters are not known: /proc/net/snmp is not readable", "mount /proc; CONFIG_INET");
+                     "no TCP counters: /proc/net/snmp is not readable", "mount /proc; CONFIG_INET");
     proc_file_read(&tcp->netstat, sample->buffer);
     seconds = system_elapsed(&tcp->netstat_ns, sample->now());
     proc_headed_pairs(sample->buffer, "TcpExt", ext_names, TE_FIELDS, now);

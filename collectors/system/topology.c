@@ -1,5 +1,5 @@
 // Which NUMA node each CPU belongs to: /sys/devices/system/node/node*/cpulist. Read again only when the CPUs that are
-// online have changed. A kernel without NUMA has no nodes: not known then.
+// online have changed. NAN on a kernel without NUMA.
 #include "collectors/system/system.h"
 
 #include <math.h>

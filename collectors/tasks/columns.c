@@ -1,10 +1,11 @@
-// The columns of the task table: the contract's, in its order, then ours. A row is written only where it differs (the
-// builder sees to that), so a row of a task that did not move must come out the same in each frame: no ages, no times
-// that go on.
+// The columns of the task table: the contract's, in its order, then ours. A row that did not change is shared between
+// frames, so the row of an idle task must be the same in each frame: no ages, no elapsed times.
 #include "collectors/tasks/columns.h"
 
 #include <math.h>
 #include <unistd.h>
+
+#include "model/columns.h"
 
 enum {
     PID,
@@ -38,150 +39,46 @@ enum {
 };
 
 static const struct column columns[COLUMNS] = {
-    [PID] = {.name = "pid", .title = "PID", .unit = UNIT_ID, .width = 7, .ascending = true, .help = "process ID"},
-    [TID] = {.name = "tid",
-             .title = "TID",
-             .unit = UNIT_ID,
-             .width = 7,
-             .ascending = true,
-             .help = "thread ID; the PID in a row that stands for a whole process"},
-    [PPID] = {.name = "ppid",
-              .title = "PPID",
-              .unit = UNIT_ID,
-              .width = 7,
-              .ascending = true,
-              .help = "process ID of the parent"},
-    [USER] = {.name = "user",
-              .title = "USER",
-              .type = COLUMN_TEXT,
-              .width = 9,
-              .ascending = true,
-              .help = "effective user, from /etc/passwd; the number when it has no name there"},
-    [COMM] = {.name = "comm",
-              .title = "COMM",
-              .type = COLUMN_TEXT,
-              .width = 15,
-              .ascending = true,
-              .help = "the task's own name (at most 15 bytes, which it may change)"},
-    [COMMAND] = {.name = "command",
-                 .title = "COMMAND",
-                 .type = COLUMN_TEXT,
-                 .width = 32,
-                 .ascending = true,
-                 .help = "command line with its arguments; kernel threads in brackets"},
-    [STATE] =
-        {.name = "state",
-         .title = "S",
-         .type = COLUMN_TEXT,
-         .width = 1,
-         .ascending = true,
-         .help =
-             "R running or runnable, S sleeping, D uninterruptible wait, T stopped, t traced, Z zombie, I idle kernel "
-             "thread, X ended in this interval"},
-    [CPU_PCT] = {.name = "cpu_pct",
-                 .title = "CPU%",
-                 .unit = UNIT_PCT,
-                 .width = 6,
-                 .help = "CPU time in percent of one CPU: 100 is one CPU busy, 400 four"},
-    [USER_PCT] = {.name = "user_pct",
-                  .title = "USR%",
-                  .unit = UNIT_PCT,
-                  .width = 6,
-                  .help = "CPU time in user mode, in percent of one CPU"},
-    [SYSTEM_PCT] = {.name = "system_pct",
-                    .title = "SYS%",
-                    .unit = UNIT_PCT,
-                    .width = 6,
-                    .help = "CPU time in the kernel, in percent of one CPU"},
-    [CPU] = {.name = "cpu",
-             .title = "CPU",
-             .unit = UNIT_ID,
-             .width = 3,
-             .ascending = true,
-             .help = "the CPU that it ran on last"},
-    [THREADS] =
-        {.name = "threads", .title = "THR", .unit = UNIT_COUNT, .width = 4, .help = "number of threads of the process"},
-    [RSS] = {.name = "rss_kib",
-             .title = "RSS",
-             .unit = UNIT_KIB,
-             .width = 6,
-             .help = "resident memory, shared pages included"},
-    [VSIZE] = {.name = "vsize_kib", .title = "VIRT", .unit = UNIT_KIB, .width = 6, .help = "address space"},
-    [MINOR_FAULTS] = {.name = "minor_faults_per_s",
-                      .title = "MINF/s",
-                      .unit = UNIT_PER_S,
-                      .width = 7,
-                      .help = "page faults that needed no I/O"},
-    [MAJOR_FAULTS] = {.name = "major_faults_per_s",
-                      .title = "MAJF/s",
-                      .unit = UNIT_PER_S,
-                      .width = 7,
-                      .help = "page faults that had to wait for I/O"},
-    [SWITCHES] = {.name = "context_switches_per_s",
-                  .title = "CSW/s",
-                  .unit = UNIT_PER_S,
-                  .width = 7,
-                  .help = "how often it gave up a CPU or lost it"},
-    [MIGRATIONS] = {.name = "migrations_per_s",
-                    .title = "MIG/s",
-                    .unit = UNIT_PER_S,
-                    .width = 6,
-                    .help = "how often it was moved to another CPU"},
-    [READ_BYTES] = {.name = "read_bytes_per_s",
-                    .title = "READ/s",
-                    .unit = UNIT_BYTES_PER_S,
-                    .width = 7,
-                    .help = "bytes that it made the disks read"},
-    [WRITE_BYTES] = {.name = "write_bytes_per_s",
-                     .title = "WRITE/s",
-                     .unit = UNIT_BYTES_PER_S,
-                     .width = 7,
-                     .help = "bytes that it dirtied or wrote, to reach a disk"},
-    [RUN_QUEUE] = {.name = "run_queue_us",
-                   .title = "RUNQ",
-                   .unit = UNIT_US,
-                   .width = 7,
-                   .help = "time in this interval that it could have run and waited for a CPU"},
-    [CGROUP] = {.name = "cgroup",
-                .title = "CGROUP",
-                .type = COLUMN_TEXT,
-                .width = 24,
-                .ascending = true,
-                .help = "control group (of the unified hierarchy; with v1 of the memory controller, or the cpu "
-                        "controller's where that is another)"},
-    [PRIORITY] = {.name = "priority",
-                  .title = "PRI",
-                  .unit = UNIT_ID,
-                  .width = 4,
-                  .ascending = true,
-                  .help = "the kernel's priority: 20 is normal, below 0 is real time"},
-    [NICE] = {.name = "nice",
-              .title = "NI",
-              .unit = UNIT_ID,
-              .width = 3,
-              .ascending = true,
-              .help = "nice value, -20 to 19"},
-    [STARTED] = {.name = "started_s",
-                 .title = "STARTED",
-                 .unit = UNIT_S,
-                 .width = 10,
-                 .help = "when it started, in seconds since 1970"},
-    [ENDED] = {.name = "ended_s",
-               .title = "ENDED",
-               .unit = UNIT_S,
-               .width = 10,
-               .help = "when it was found ended, in seconds since 1970"},
-    [EXIT] = {.name = "exit_code",
-              .title = "EXIT",
-              .unit = UNIT_ID,
-              .width = 5,
-              .help =
-                  "Wait status of an ended task or a zombie: exit status times 256 plus the signal that killed it."},
+    [PID] = COLUMN_PID(.help = HELP_PID),
+    [TID] = COLUMN_TID(.help = "Thread ID; the PID in a row of a whole process."),
+    [PPID] = ID_COLUMN("ppid", "PPID", 7, .help = "Process ID of the parent."),
+    [USER] =
+        TEXT_COLUMN("user", "USER", 9, .help = "Effective user, from /etc/passwd; the UID if it has no name there."),
+    [COMM] = COLUMN_COMM(.help = "Name of the task, at most 15 bytes; the task may change it."),
+    [COMMAND] =
+        TEXT_COLUMN("command", "CMDLINE", 32, .help = "Command line with arguments; kernel threads in brackets."),
+    [STATE] = COLUMN_TASK_STATE(1, .help = "R running or runnable, S sleeping, D uninterruptible, T stopped, t traced, "
+                                           "Z zombie, I idle kernel thread, X ended in this interval."),
+    [CPU_PCT] = COLUMN_CPU_PCT(.help = "CPU time in % of one CPU: 400 is four busy CPUs."),
+    [USER_PCT] = COLUMN_USER_PCT(.help = "CPU time in user mode, in % of one CPU."),
+    [SYSTEM_PCT] = COLUMN_SYSTEM_PCT(.help = "CPU time in the kernel, in % of one CPU."),
+    [CPU] = COLUMN_CPU(.help = "CPU that it ran on last."),
+    [THREADS] = COLUMN_THREADS(.help = "Threads of the process."),
+    [RSS] = COLUMN_RSS_KIB(.help = "Resident memory, shared pages included."),
+    [VSIZE] = COLUMN_VSIZE_KIB(.help = "Size of the address space."),
+    [MINOR_FAULTS] = COLUMN_MINOR_FAULTS_PER_S(.help = "Page faults per second that needed no I/O."),
+    [MAJOR_FAULTS] = COLUMN_MAJOR_FAULTS_PER_S(.help = "Page faults per second that waited for I/O."),
+    [SWITCHES] = COLUMN_CONTEXT_SWITCHES_PER_S(.help = "Context switches per second, voluntary and involuntary."),
+    [MIGRATIONS] = COLUMN_MIGRATIONS_PER_S(.help = "Migrations to another CPU per second."),
+    [READ_BYTES] = COLUMN_READ_BYTES_PER_S(.help = "Bytes per second read from block devices for this task."),
+    [WRITE_BYTES] = COLUMN_WRITE_BYTES_PER_S(.help = "Bytes per second dirtied in the page cache or written directly."),
+    [RUN_QUEUE] = COLUMN_RUN_QUEUE_US(.help = "Time in this interval spent runnable, waiting for a CPU."),
+    [CGROUP] =
+        COLUMN_CGROUP(24, .help = "cgroup v2 path; with v1 that of the memory controller, or of the cpu controller "
+                                  "where it differs."),
+    [PRIORITY] = COLUMN_PRIORITY(.ascending = true, .help = "Kernel priority: 20 is normal, below 0 is real time."),
+    [NICE] = ID_COLUMN("nice", "NI", 3, .help = "Nice value, -20 to 19."),
+    [STARTED] = NUMBER_COLUMN("started_s", "STARTED", UNIT_S, 10, .help = "Start time, in seconds since 1970."),
+    [ENDED] =
+        NUMBER_COLUMN("ended_s", "ENDED", UNIT_S, 10, .help = "Time when its end was seen, in seconds since 1970."),
+    [EXIT] =
+        NUMBER_COLUMN("exit_code", "EXIT", UNIT_ID, 5,
+                      .help = "Wait status of an ended task or a zombie: exit status * 256 + signal that killed it."),
 };
 
 const struct table_def tasks_table = {
     .name = "tasks",
-    .help = "Every process (or thread), and in state X the ones that ended in this interval, however short they lived.",
+    .help = "Every process (or thread); those that ended in this interval are in state X, however short-lived.",
     .columns = columns,
     .n_columns = COLUMNS,
     .n_keys = 2,
@@ -193,7 +90,7 @@ static double rate(uint64_t before, uint64_t now, bool have, double seconds) {
     return have && now >= before && seconds > 0 ? (double)(now - before) / seconds : NAN;
 }
 
-// Percent of one CPU; NAN: not known.
+// Percent of one CPU; NAN: unknown.
 static double cpu_share(const struct task_counters *before, const struct task_counters *now, struct task_span *span) {
     uint8_t have = before->have & now->have;
     uint64_t used = span->carry_ns;
@@ -219,7 +116,7 @@ struct task_rates task_rates_between(const struct task_counters *before, const s
     uint8_t have = before->have & now->have;
     double seconds = span->seconds;
     r.cpu_pct = cpu_share(before, now, span);
-    // The kernel knows user and system apart only by ticks: their share of this interval, or, when it had none, of all.
+    // The kernel splits user and system time by ticks only: use their ratio in this interval, or over the task's life.
     double user = (double)now->utime, all = user + (double)now->stime;
     if (have & HAVE_TICKS && now->utime >= before->utime && now->stime >= before->stime &&
         now->utime + now->stime > before->utime + before->stime) {

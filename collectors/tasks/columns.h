@@ -8,7 +8,7 @@
 
 extern const struct table_def tasks_table;
 
-// What moved in an interval; NAN: not measured.
+// Rates of an interval; NAN: not measured.
 struct task_rates {
     double cpu_pct, user_pct, system_pct;
     double minor_faults, major_faults, switches, migrations, read_bytes, write_bytes; // per second
@@ -16,13 +16,13 @@ struct task_rates {
 };
 extern const struct task_rates task_rates_unknown;
 
-// Over which time a difference is shown. CPU time beyond what that time holds (it was used before, when nobody looked)
-// is carried: shown in the next frames, never lost and never more than is possible.
+// The time that a difference is shown over. CPU time beyond what fits into it (used earlier, not sampled then) is
+// carried into the next frames: never lost, and never above the possible maximum.
 struct task_span {
     double seconds;
     double cpus;       // that the task can use at once
     uint64_t carry_ns; // in: from the frames before; out: left for the next
-    uint64_t cpu_ns;   // out: shown now (0 when not known)
+    uint64_t cpu_ns;   // out: shown now (0: unknown)
 };
 
 // The difference of two readings. Counters that went backwards, or that one side lacks, are NAN.
@@ -33,7 +33,7 @@ void tasks_row_stat(struct table_builder *builder, const struct task *task, cons
                     uint64_t boot_s);
 void tasks_row_names(struct table_builder *builder, const struct task *task);
 void tasks_row_rates(struct table_builder *builder, const struct task *task, const struct task_rates *rates);
-// It is over: state X, nothing resident.
+// An ended task: state X, no resident memory.
 void tasks_row_ended(struct table_builder *builder, const struct task *task, uint64_t ended_s);
 
 #endif

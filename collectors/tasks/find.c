@@ -1,5 +1,5 @@
 // Finding tasks. /proc is listed whole only at the start, every 32 frames, and when something cannot be explained:
-// the kernel gives out PIDs in order, and the last one stands in /proc/loadavg, so that the new ones since the last
+// the kernel allocates PIDs in order, and /proc/loadavg has the last one, so that the new ones since the last
 // frame are looked up one by one among a handful of numbers.
 #include "collectors/tasks/tasks.h"
 
@@ -9,7 +9,7 @@
 #include "model/mem.h"
 
 #define LIST_FRAMES 32
-#define FRESH_NOW 1000 // so many new tasks are read whole at once, the rest of a fork storm later
+#define FRESH_NOW 1000 // new tasks read in full at once; the rest of a fork storm follows later
 
 void pid_list_add(struct pid_list *list, pid_t pid) {
     if (list->count == list->room) {
@@ -183,7 +183,7 @@ void tasks_find_new(struct tasks *tasks, uint64_t forks, bool ends) {
     ssize_t got = proc_read(&tasks->proc, "loadavg");
     bool has_load = got > 0 && !host_load_parse(tasks->proc.buffer, (size_t)got, &load);
     // Threads that are there no more than forks explain: without taskstats the sign that something ended.
-    if (tasks->has_load && has_load && !tasks->listening)
+    if (tasks->has_load && has_load && !tasks->hears_exits)
         ends |= tasks->load.threads + forks > load.threads;
     tasks->load = load;
     size_t known = tasks->n_processes;

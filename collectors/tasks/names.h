@@ -23,9 +23,9 @@ struct name *names_ref(struct name *name);
 void names_release(struct names *names, struct name *name);
 size_t names_count(const struct names *names);
 
-// The user's name, or the number when no name is known.
+// The user's name, or the UID if it has none.
 struct name *names_user(struct names *names, uid_t uid);
-// Reads the file of users again when it changed; `path` is /etc/passwd (a test gives its own).
+// Reads the user database again if it changed; `path` is /etc/passwd (a test gives its own).
 void names_users_refresh(struct names *names, const char *path);
 
 #endif

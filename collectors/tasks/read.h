@@ -21,7 +21,7 @@ ssize_t task_file(struct proc_root *proc, const struct task *task, const char *f
 int proc_list(struct proc_root *proc, const char *path, void (*fn)(void *context, pid_t id), void *context);
 
 int task_read_stat(struct proc_root *proc, const struct task *task, struct task_stat *out);
-// Adds to the counters what these files tell, and what they have to counters->have.
+// Fill in the counters that the file has, and set their bits in counters->have.
 void task_read_io(struct proc_root *proc, struct task *task, struct task_counters *counters);
 int task_read_schedstat(struct proc_root *proc, const struct task *task, struct task_counters *counters);
 void task_read_switches(struct proc_root *proc, const struct task *task, struct task_counters *counters);

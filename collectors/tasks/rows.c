@@ -1,4 +1,4 @@
-// Which tasks have a row: the ones that the user asked for; of a process whose threads are shown, those instead.
+// Which tasks have a row: those selected by --pid and --user; threads replace their process where threads are shown.
 #include "collectors/tasks/tasks.h"
 
 static bool pid_listed(const struct collect_options *options, pid_t pid) {
@@ -24,7 +24,7 @@ bool task_wanted(struct tasks *tasks, const struct task *task) {
         const struct task *parent = tasks_set_find(tasks->set, up);
         if (!parent || parent->ppid == up)
             return false;
-        // A parent that has a row was asked for, perhaps through an ancestor that is gone.
+        // A parent with a row was selected, perhaps through an ancestor that has ended.
         if (parent->slot != TASK_NO_SLOT)
             return true;
         up = parent->ppid;

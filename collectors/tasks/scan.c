@@ -9,12 +9,12 @@
 
 #include "model/mem.h"
 
-#define REFRESH_FRAMES 32 // an unmoved task's stat is read after so many: its memory may be taken away while it sleeps
-#define NAMES_REFRESHES 8 // and its names after so many of these: control group, user
-#define GROUP_FRAMES 16   // the control group of one that never rests is read after so many: it may be moved
-#define TURN_ASKED 1500   // idle tasks asked by taskstats in a frame, at 0.9 us each
+#define REFRESH_FRAMES 32 // between readings of an idle task's stat: its memory may be reclaimed while it sleeps
+#define NAMES_REFRESHES 8 // of these readings, one also reads names: cgroup, user
+#define GROUP_FRAMES 16   // between readings of the cgroup of a task that never idles: it may be moved
+#define TURN_ASKED 1500   // idle tasks queried by taskstats in a frame, at 0.9 us each
 #define TURN_READ 500     // read by their files, at 2.5 us
-// Where it could be known who ran, and asking is cheaper: all are asked, of that many idle ones per second.
+// Idle tasks queried per second while switch records are available but too expensive.
 #define LOOK_ASKED 10000
 #define LOOK_READ 4000
 
@@ -47,13 +47,13 @@ static bool is_zombie(const struct task *task) {
     return (task->state == 'Z' || task->state == 'X') && task->threads <= 1;
 }
 
-// On its way out, though it may still be about to run: its end is told before it is a zombie. The first thread of
-// several may be that for as long as the process runs.
+// Exiting, but perhaps not a zombie yet: the exit is reported before. The main thread of several may stay so for as
+// long as the process runs.
 static bool is_leaving(const struct task *task, const struct task_stat *stat) {
     return stat->state == 'Z' || ((stat->flags & TASK_EXITING) && (stat->threads <= 1 || task->process));
 }
 
-// The counters that stat does not tell: of a process that has several threads only taskstats knows them all.
+// The counters that are not in stat. For a process with several threads only taskstats has all of them.
 static void counters_rest(struct tasks *tasks, struct task *task, const struct task_account *account,
                           struct task_counters *now) {
     if (is_zombie(task)) {
@@ -158,8 +158,8 @@ bool task_update(struct tasks *tasks, struct task *task, const struct task_accou
     tasks->n_reads++;
     int rc = task_read_stat(&tasks->proc, task, &stat);
     if (rc == -ENOENT || rc == -ESRCH) {
-        if (!task->end) // it was told before it left the process table, but after the last look at what is told
-            tasks_hear_endings(tasks);
+        if (!task->end) // its exit was reported after the exits were read last
+            tasks_exits_read(tasks);
         task_gone(tasks, task);
         return false;
     }
@@ -212,7 +212,7 @@ static void task_still(struct tasks *tasks, struct task *task, const struct task
     if (tasks->frame - task->read_frame >= REFRESH_FRAMES + tid % REFRESH_FRAMES) {
         if ((tasks->frame / REFRESH_FRAMES + tid) % NAMES_REFRESHES == 0 && task->settled)
             task_read_names(&tasks->proc, tasks->names, task);
-        if (!task_update(tasks, task, account)) // its rates are over the time since it was asked before
+        if (!task_update(tasks, task, account)) // its rates are over the time since its last query
             return;
     } else {
         task->read_ns = account ? tasks->asked_ns : tasks->clock();
@@ -315,7 +315,7 @@ void tasks_poll(struct tasks *tasks, struct task **work, size_t n) {
 
 // CPU time of the host that no task which was read accounts for.
 static double unexplained_ns(const struct tasks *tasks) {
-    double inherited = tasks->listening || tasks->inherited_ticks < 0 ? 0 : (double)tasks->inherited_ticks;
+    double inherited = tasks->hears_exits || tasks->inherited_ticks < 0 ? 0 : (double)tasks->inherited_ticks;
     return ((double)tasks->frame_ticks - inherited) * tasks->tick_ns - (double)tasks->explained_ns;
 }
 
@@ -328,7 +328,7 @@ static double noise_ns(const struct tasks *tasks) {
     return 0.02 * 1e9 * (seconds < 1 ? 1 : seconds) + (noise < 0.5 * busy ? noise : 0.5 * busy);
 }
 
-// The active tasks that have to be looked at: all, or when it is known who ran, those (and whose row is not at rest).
+// The active tasks to query: all, or in an exact interval those that ran or whose row still shows rates.
 static size_t active_work(struct tasks *tasks, struct task **work) {
     size_t n = 0;
     for (size_t i = tasks_set_count(tasks->set, TASKS_ACTIVE); i > 0; i--) {
@@ -353,9 +353,8 @@ static void poll_idle(struct tasks *tasks, struct task **work, size_t idle, size
     tasks_poll(tasks, work, n - first);
 }
 
-// Somebody used CPU time who was not read: an idle task that woke, or one that came and went unseen. All idle ones are
-// read, once. When that explains nothing, the time is not theirs: then, as long as it does not grow, half of them in a
-// frame, so that one that wakes is right within two frames, and never unseen.
+// Unaccounted CPU time: an idle task woke, or one came and went unseen. Query all idle tasks once. If that does not
+// explain it, query half of them per frame until the gap grows, so that a task that wakes is right within two frames.
 static void tasks_scan(struct tasks *tasks, struct task **work, size_t idle, size_t turn) {
     double noise = noise_ns(tasks), before = unexplained_ns(tasks);
     if (before <= noise) {
@@ -373,12 +372,12 @@ static void tasks_scan(struct tasks *tasks, struct task **work, size_t idle, siz
 }
 
 // The idle ones in turn: as many as fit into some 2 ms, which is all of them on most machines, but each at least every
-// 16 frames. When it is known who ran, only what can change without running.
+// 16 frames. In an exact interval, only what can change without running.
 static size_t idle_turn(const struct tasks *tasks, size_t idle) {
     size_t turn = idle / 16 + (tasks->link ? TURN_ASKED : TURN_READ);
     double seconds = (double)(tasks->now_ns - tasks->begin_ns) / 1e9;
     size_t look = idle / 16 + (size_t)((tasks->link ? LOOK_ASKED : LOOK_READ) * seconds);
-    if (tasks->watches && look > turn)
+    if (tasks->wants_switches && look > turn)
         turn = look;
     if (tasks->exact)
         turn = idle / REFRESH_FRAMES + 1;
@@ -386,7 +385,7 @@ static size_t idle_turn(const struct tasks *tasks, size_t idle) {
 }
 
 void tasks_poll_all(struct tasks *tasks) {
-    tasks->exact = tasks_ran_exact(tasks);
+    tasks->exact = tasks_switches_complete(tasks);
     tasks->n_moved = 0;
     size_t active = tasks_set_count(tasks->set, TASKS_ACTIVE), idle = tasks_set_count(tasks->set, TASKS_IDLE);
     size_t all = active + idle;
@@ -400,5 +399,5 @@ void tasks_poll_all(struct tasks *tasks) {
     poll_idle(tasks, work + active, idle, turn);
     if (!tasks->exact && turn < idle)
         tasks_scan(tasks, work + active, idle, turn);
-    tasks_ran_weigh(tasks, all > tasks->n_moved ? all - tasks->n_moved : 0);
+    tasks_switches_budget(tasks, all > tasks->n_moved ? all - tasks->n_moved : 0);
 }

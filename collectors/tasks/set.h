@@ -1,6 +1,5 @@
-// The tasks that are known: by key (a process by its PID, a thread by its negative TID: the
-// main thread has the number of its process), and in lists: the ones that move, the ones that do not, the
-// ones that are over. One thread owns a set.
+// The set of tasks: found by key (PID of a process, negative TID of a thread, since a main thread has the ID of its
+// process), and in three lists: active, idle, ended. One thread owns a set.
 #ifndef COLLECTORS_TASKS_SET_H
 #define COLLECTORS_TASKS_SET_H
 
@@ -13,7 +12,7 @@
 
 #define TASK_NO_SLOT UINT32_MAX
 
-// What of the counters could be read.
+// Which counters were read.
 enum {
     HAVE_CPU = 1,      // cpu_ns
     HAVE_SWITCHES = 2, // switches
@@ -24,17 +23,17 @@ enum {
     HAVE_MIGRATIONS = 64,
 };
 
-// All since the task's start.
+// Totals since the task's start.
 struct task_counters {
     uint64_t utime, stime; // clock ticks
-    uint64_t children;     // clock ticks of those that it has waited for
+    uint64_t children;     // clock ticks of children it has waited for
     uint64_t cpu_ns, run_delay_ns, switches, minflt, majflt, read_bytes, write_bytes, migrations;
     uint8_t have;
 };
 
 enum task_list { TASKS_ACTIVE, TASKS_IDLE, TASKS_ENDED, TASK_LISTS };
 
-// What the kernel said when a task ended.
+// The kernel's account of an ended task.
 struct task_end {
     struct task_counters counters;
     uint64_t begin_s; // wall clock
@@ -46,13 +45,13 @@ struct task {
     uid_t uid;
     uint32_t slot;        // of its row; TASK_NO_SLOT: not shown
     struct task *process; // of a thread; NULL: it is a process
-    uint32_t members;     // of a process: how many of its threads are known one by one
+    uint32_t members;     // of a process: its threads that are in the set
     uint32_t threads;
-    uint64_t start;    // clock ticks since boot; 0: not known
-    uint64_t read_ns;  // when its counters were last known, CLOCK_MONOTONIC; 0: not yet
-    uint64_t carry_ns; // CPU time that is known but not shown yet
+    uint64_t start;    // clock ticks since boot; 0: unknown
+    uint64_t read_ns;  // when its counters were read last, CLOCK_MONOTONIC; 0: never
+    uint64_t carry_ns; // CPU time that is counted but not shown yet
     struct task_counters counters;
-    struct task_end *end; // not NULL: the kernel told its end; it may still be there as a zombie
+    struct task_end *end; // not NULL: its exit was reported; it may still be a zombie
     struct name *comm, *command, *cgroup, *user;
     uint32_t index;      // in its list
     uint32_t seen;       // the listing that had it last
@@ -63,11 +62,11 @@ struct task {
     char state;        // of /proc/PID/stat; '\0': not read yet
     bool settled;      // names and first counters were read
     bool kthread;
-    bool grouped; // it had more than one thread once
+    bool grouped; // it once had more than one thread
     bool born;    // within the interval that is being measured: its counters began at 0
-    bool barred;  // its I/O may not be read (another user's)
-    bool ran;     // the switches of this interval have it
-    bool mobile;  // it has been seen to run
+    bool barred;  // /proc/PID/io is not readable (another user's)
+    bool ran;     // a switch record of this interval names it
+    bool mobile;  // it ran at least once
     bool calm;    // its row shows rates of 0
 };
 

@@ -1,16 +1,16 @@
-// The tasks collector: every process, or thread, of the machine in a table that costs what moved, not what is there.
+// The tasks collector: a table of every process or thread, whose cost depends on the tasks that ran, not on their
+// number.
 //
-// The plan: do not read what has not run. Where the kernel allows it, it is known exactly who ran (ran.c), and a
-// frame costs what those cost; on a machine that switches so often that this would slow it more than it spares, all are
-// asked (worth.c). Elsewhere a task that was found unmoved twice is idle, and idle tasks are looked at in turn;
-// that somebody woke is seen by conservation: the CPU time of the host (/proc/stat) less that of the tasks that were
-// read and of those that ended. When it cannot be explained, all idle tasks are looked at within the same frame, so
-// that the table is right in that frame for everything that matters.
+// Tasks that did not run are not read. Switch records (switch_records.c) name the threads that ran, while the machine
+// switches so rarely that the records cost less than they save (switch_budget.c). Without them, a task that did not move
+// in two queries is idle, and idle tasks are queried in turn. A wake-up is detected by conservation: the CPU time of the
+// host (/proc/stat) minus that of the tasks that were read and of those that ended. If time remains, all idle tasks are
+// queried within the same frame, so that no busy task is missing from it.
 //
-// Looking is taskstats over netlink in batches where that is allowed (0.9 us a task, against 3.2 us for opening,
+// A query is taskstats over netlink in batches where that is allowed (0.9 us a task, against 3.2 us for opening,
 // reading and closing stat): it gives CPU time to the nanosecond, context switches and run-queue delay of the whole
-// process. Only a task whose account moved has its stat and io read. Without it schedstat tells the same of
-// single-threaded processes, and what cannot be known of the others stays null.
+// process. Only a task whose account moved has its stat and io read. Without taskstats, schedstat has the same for
+// single-threaded processes, and for the others these columns stay null.
 //
 // It must never read what costs without need (maps, smaps), keep a descriptor per task, or join the counters of two
 // tasks that had the same PID one after the other: PID and start time together are a task.
@@ -28,10 +28,11 @@
 #include "model/mem.h"
 
 #define DRAIN_MS 100
+#define DRAIN_CALM_MS 350           // while the switch records are on: a ring that fills up wakes the collector before
 #define SETTLE_FIRST_NS 40000000ull // names of some 3,000 tasks before the first whole section
 #define SETTLE_DRAIN_NS 15000000ull
 #define MISSING_NAMED 8 // processes, in a note
-#define PAINT_ROWS 300  // the first rows are shown when there are so many, or some and it took so long
+#define PAINT_ROWS 300  // the first rows are published at this number, or from the minimum on after PAINT_NS
 #define PAINT_ROWS_MIN 64
 #define PAINT_NS 5000000ull
 
@@ -40,10 +41,10 @@ enum { TOTAL, THREADS_TOTAL, RUNNING, UNINTERRUPTIBLE, ZOMBIES, ENDED_PER_S, SER
 static const struct series_def series[SERIES] = {
     [TOTAL] = {"tasks_total", "tasks", "processes", UNIT_COUNT},
     [THREADS_TOTAL] = {"threads_total", "threads", "threads of all processes, the main ones included", UNIT_COUNT},
-    [RUNNING] = {"tasks_running", "running", "processes in state R when they were looked at", UNIT_COUNT},
+    [RUNNING] = {"tasks_running", "running", "processes in state R when sampled", UNIT_COUNT},
     [UNINTERRUPTIBLE] = {"tasks_uninterruptible", "blocked", "processes in an uninterruptible wait (state D)",
                          UNIT_COUNT},
-    [ZOMBIES] = {"tasks_zombie", "zombies", "processes that ended and whose parent has not asked for them", UNIT_COUNT},
+    [ZOMBIES] = {"tasks_zombie", "zombies", "ended processes that their parent has not waited for", UNIT_COUNT},
     [ENDED_PER_S] = {"tasks_ended_per_s", "ended/s", "processes that ended", UNIT_PER_S},
 };
 
@@ -80,14 +81,14 @@ struct tasks *tasks_new(const struct collect_options *options, const char *proc_
     tasks->clock = tasks_clock;
     tasks->now_ns = tasks->clock();
     tasks->threads_wanted = options->threads;
-    tasks->link_reason = "not asked for";
+    tasks->link_reason = "not requested";
     if (!kernel)
         return tasks;
-    tasks->watches = true;
+    tasks->wants_switches = true;
     if (!taskstats_open(&tasks->link, &tasks->link_reason, &tasks->link_fix)) {
-        tasks->listening = !taskstats_listen(tasks->link);
-        if (!tasks->listening) {
-            tasks->link_reason = "the kernel does not tell of tasks that end";
+        tasks->hears_exits = !taskstats_listen(tasks->link);
+        if (!tasks->hears_exits) {
+            tasks->link_reason = "the kernel does not report exits";
             tasks->link_fix = "run ktop as root outside of containers";
         }
     }
@@ -98,14 +99,14 @@ void tasks_free(struct tasks *tasks) {
     if (!tasks)
         return;
     taskstats_close(tasks->link);
-    tasks_ran_close(tasks->ran);
+    switch_records_close(tasks->switch_records);
     tasks_set_free(tasks->set);
     names_free(tasks->names);
     table_builder_free(tasks->builder);
     proc_close(&tasks->proc);
     free(tasks->unsettled.pids);
     free(tasks->fresh.pids);
-    free(tasks->told.pids);
+    free(tasks->exited.pids);
     free(tasks->work);
     free(tasks);
 }
@@ -143,9 +144,9 @@ static void note_missing(struct tasks *tasks, struct section *section) {
     if (n > MISSING_NAMED)
         snprintf(text + used, sizeof(text) - used, " and %zu more", n - MISSING_NAMED);
     char whole[256];
-    snprintf(whole, sizeof(whole), "of --pid there is no process %s (any more)", text);
+    snprintf(whole, sizeof(whole), "no process has the PID %s given by --pid", text);
     if (n)
-        section_note(section, SEVERITY_WARNING, "pid", whole, "start ktop with the process that took its place");
+        section_note(section, SEVERITY_WARNING, "pid", whole, "restart ktop with the PID of its successor");
 }
 
 static void section_fill(struct tasks *tasks, struct section *section, double seconds) {
@@ -159,35 +160,34 @@ static void section_fill(struct tasks *tasks, struct section *section, double se
     section_series(section, &series[ENDED_PER_S], seconds > 0 ? (double)tasks->n_ended / seconds : NAN);
     section_events(section, tasks->seen, tasks->lost);
     note_missing(tasks, section);
-    section_set_state(section, tasks->listening ? SECTION_OK : SECTION_DEGRADED);
-    if (!tasks->listening) {
+    section_set_state(section, tasks->hears_exits ? SECTION_OK : SECTION_DEGRADED);
+    if (!tasks->hears_exits) {
         char text[320];
-        snprintf(text, sizeof(text), "tasks that begin and end between two frames are missed: %s", tasks->link_reason);
+        snprintf(text, sizeof(text), "tasks that begin and end within a frame are missing: %s", tasks->link_reason);
         section_note(section, SEVERITY_INFO, "state", text, tasks->link_fix);
     }
     if (!tasks->link) {
-        section_note(
-            section, SEVERITY_INFO, "context_switches_per_s",
-            "context switches of a process with several threads are known only from the kernel's task accounting",
-            tasks->link_fix);
+        section_note(section, SEVERITY_INFO, "context_switches_per_s",
+                     "context switches of a process with several threads need the kernel's task accounting (taskstats)",
+                     tasks->link_fix);
         section_note(section, SEVERITY_INFO, "run_queue_us",
-                     "run-queue time of a process with several threads is known only from the kernel's task accounting",
+                     "run-queue time of a process with several threads needs the kernel's task accounting (taskstats)",
                      tasks->link_fix);
     }
     section_note(section, SEVERITY_INFO, "migrations_per_s",
-                 "migrations are counted by thread: those of a process with several threads are not known",
+                 "migrations are counted per thread: not available for a process with several threads",
                  "press H, or use --threads");
     if (geteuid() != 0)
-        section_note(section, SEVERITY_INFO, "read_bytes_per_s", "the I/O of other users' tasks may not be read",
+        section_note(section, SEVERITY_INFO, "read_bytes_per_s", "the I/O of other users' tasks is not readable",
                      "run as root, or give ktop CAP_SYS_PTRACE");
     if (tasks->lost)
         section_note(section, SEVERITY_WARNING, "state",
-                     "the kernel dropped messages of ended tasks: some that lived shortly are missing", NULL);
+                     "the kernel dropped exit messages: some short-lived tasks are missing", NULL);
     if (tasks->n_ended_hidden)
-        section_note(section, SEVERITY_WARNING, "state", "more tasks ended than are shown one by one", NULL);
+        section_note(section, SEVERITY_WARNING, "state", "more tasks ended than fit in the table", NULL);
 }
 
-// The rows changed hands between processes and threads (the key H).
+// Rows change between processes and threads (key H).
 static void threads_toggle(struct tasks *tasks) {
     bool threads = tasks->threads_wanted;
     if (threads == tasks->threads)
@@ -236,16 +236,16 @@ int tasks_first(struct tasks *tasks, struct collector_run *run) {
     fresh_look(tasks, run);
     tasks->all_new = false;
     // The first of its kind on a machine takes the kernel tens of milliseconds (it waits for all CPUs), so the first
-    // rows go before it. What ran meanwhile is not known: the first frame asks all.
-    if (tasks->watches)
-        tasks_watch(tasks);
+    // rows are published before it. Switches until then are not recorded: the first frame queries all tasks.
+    if (tasks->wants_switches)
+        tasks_switches_start(tasks);
     tasks_settle(tasks, tasks->clock() + SETTLE_FIRST_NS);
     return tasks->n_processes || tasks->options->n_pids ? 0 : -ENOENT;
 }
 
 void tasks_drain(struct tasks *tasks) {
-    tasks_hear_ran(tasks);
-    tasks_hear_endings(tasks);
+    tasks_switches_read(tasks);
+    tasks_exits_read(tasks);
     if (tasks->unsettled.count)
         tasks_settle(tasks, tasks->clock() + SETTLE_DRAIN_NS);
 }
@@ -263,14 +263,14 @@ int tasks_frame(struct tasks *tasks, uint64_t begin_ns, uint64_t end_ns) {
     if (tasks->frame % 16 == 0)
         names_users_refresh(tasks->names, "/etc/passwd");
     host_read(tasks);
-    tasks_hear_ran(tasks);
-    tasks_hear_endings(tasks);
+    tasks_switches_read(tasks);
+    tasks_exits_read(tasks);
     tasks_find_new(tasks, tasks->forks, false);
-    tasks_resolve_endings(tasks);
+    tasks_exits_resolve(tasks);
     threads_toggle(tasks);
     fresh_look(tasks, NULL);
     tasks_poll_all(tasks);
-    fresh_look(tasks, NULL); // numbers that were found to have a new owner
+    fresh_look(tasks, NULL); // PIDs that were found to be reused
     return tasks->n_processes || tasks->options->n_pids ? 0 : -ENOENT;
 }
 
@@ -285,8 +285,16 @@ static int collector_open(struct collector_run *run) {
     return 0;
 }
 
+static void drain_plan(struct collector_run *run) {
+    const struct tasks *tasks = run->state;
+    bool calm = tasks->switch_records && tasks->budget.on && !tasks->unsettled.count;
+    run->drain_ms = calm ? DRAIN_CALM_MS : DRAIN_MS;
+    run->poll_fd = tasks->switch_records ? switch_records_fd(tasks->switch_records) : -1;
+}
+
 static void collector_drain(struct collector_run *run) {
     tasks_drain(run->state);
+    drain_plan(run);
 }
 
 static int collector_request(struct collector_run *run, const struct request *request, struct answer *answer) {
@@ -300,12 +308,13 @@ static int collector_sample(struct collector_run *run, struct section *out) {
     struct tasks *tasks = run->state;
     int rc = run->first ? tasks_first(tasks, run) : tasks_frame(tasks, run->begin_ns, run->end_ns);
     if (rc) {
-        snprintf(run->reason, sizeof(run->reason), "no tasks are known: /proc lists no process");
+        snprintf(run->reason, sizeof(run->reason), "no tasks: /proc lists no process");
         snprintf(run->fix, sizeof(run->fix), "mount -t proc proc /proc");
         return rc;
     }
     section_fill(tasks, out, run->first ? 0 : (double)(run->end_ns - run->begin_ns) / 1e9);
     tasks->seen = tasks->lost = 0;
+    drain_plan(run);
     return 0;
 }
 
@@ -320,25 +329,25 @@ static void collector_check(struct check_report *report) {
     check.works = !stat("/proc/self/stat", &st);
     bool hidden = check.works && stat("/proc/1", &st);
     snprintf(check.detail, sizeof(check.detail), "%s",
-             !check.works ? "/proc is not there"
+             !check.works ? "/proc is not mounted"
              : hidden     ? "/proc hides other users' processes (hidepid)"
                           : "every process can be read");
     snprintf(check.fix, sizeof(check.fix), "%s",
              !check.works ? "mount -t proc proc /proc"
-             : hidden     ? "run as root, or in the group that the mount of /proc names"
+             : hidden     ? "run as root, or in the group of the gid= mount option of /proc"
                           : "");
     report->add(report, &check);
-    check = (struct check){.capability = "ended tasks and exact CPU time (taskstats)"};
+    check = (struct check){.capability = "exits and exact CPU time (taskstats)"};
     struct taskstats_link *link;
     const char *reason, *fix;
     int rc = taskstats_open(&link, &reason, &fix);
     if (!rc && (rc = taskstats_listen(link))) {
-        reason = "the kernel does not tell of tasks that end";
+        reason = "the kernel does not report exits";
         fix = "run ktop as root outside of containers";
     }
     taskstats_close(link);
     check.works = !rc;
-    snprintf(check.detail, sizeof(check.detail), "%s", rc ? reason : "every task that ends is told, with its account");
+    snprintf(check.detail, sizeof(check.detail), "%s", rc ? reason : "exits are reported with the task's full account");
     snprintf(check.fix, sizeof(check.fix), "%s", rc ? fix : "");
     report->add(report, &check);
 }
@@ -347,7 +356,7 @@ static const struct table_def *const tables[] = {&tasks_table, NULL};
 
 const struct collector collector_tasks = {
     .name = "tasks",
-    .help = "every process or thread: /proc/PID/stat and io of those that moved, taskstats for the rest",
+    .help = "processes or threads: /proc/PID/stat and io of those that ran, taskstats for the rest",
     .always = true,
     .series = series,
     .n_series = SERIES,

@@ -6,9 +6,9 @@
 #include "collectors/collector.h"
 #include "collectors/kernel/proc/taskstats.h"
 #include "collectors/tasks/columns.h"
-#include "collectors/tasks/ran.h"
 #include "collectors/tasks/read.h"
-#include "collectors/tasks/worth.h"
+#include "collectors/tasks/switch_budget.h"
+#include "collectors/tasks/switch_records.h"
 
 struct pid_list {
     pid_t *pids;
@@ -22,13 +22,13 @@ struct tasks {
     struct names *names;
     struct tasks_set *set;
     struct table_builder *builder;
-    struct taskstats_link *link; // NULL: not allowed or not there
-    struct tasks_ran *ran;       // NULL: the same
-    struct tasks_worth worth;    // whether its switches are on
-    uint64_t ran_ns;             // when its rings were drained last
-    bool watches;                // `ran` is wanted, and may be had
-    bool ran_lost;               // not all that ran since the last frame is known
-    bool listening;              // to endings
+    struct taskstats_link *link;           // NULL: not allowed or not there
+    struct switch_records *switch_records; // NULL: the same
+    struct switch_budget budget;           // budget.on: the switch records are on
+    uint64_t drained_ns;                   // when their rings were drained last
+    bool wants_switches;                   // switch records are allowed and of use
+    bool switches_missed;                  // some of the switches since the last frame were not recorded
+    bool hears_exits;                      // taskstats reports exits
     const char *link_reason, *link_fix;
     uint64_t (*clock)(void); // CLOCK_MONOTONIC, or a test's
     uint64_t boot_s;         // wall clock at boot
@@ -39,18 +39,18 @@ struct tasks {
     uint32_t frame;
     bool threads;        // rows are threads
     bool threads_wanted; // the same from the next frame on
-    bool exact;          // who ran in this interval is known, task by task
+    bool exact;          // all switches of this interval were recorded
     uint64_t begin_ns, now_ns;
     uint64_t asked_ns;       // when taskstats answered last
     uint64_t begin_boot_ns;  // begin_ns on the clock of start times
     uint64_t forks;          // of the host
-    double switches;         // the same; below 0: not known
+    double switches;         // the same; below 0: unknown
     uint64_t frame_ticks;    // CPU time that the host's tasks spent, in clock ticks
     uint64_t explained_ns;   // the part of it that was found with tasks
     int64_t inherited_ticks; // the part of it that ended tasks left to their parents
     uint64_t n_ended, n_ended_hidden, n_reads, n_scans, n_moved;
     uint64_t seen, lost;
-    bool all_new; // nothing was known before: the first listing
+    bool all_new; // the first listing
 
     // ---- kept ----
     struct host_stat host;
@@ -58,8 +58,8 @@ struct tasks {
     bool has_host, has_load;
     uint32_t listing, listed_frame;
     uint32_t idle_cursor;
-    double foreign_ns; // CPU time in the last frame that was found with nobody, all having been asked
-    struct pid_list unsettled, fresh, told; // names to be read; PIDs to be looked at; ended ones to be looked after
+    double foreign_ns; // CPU time of the last frame that no task accounts for, after all were queried
+    struct pid_list unsettled, fresh, exited; // names to be read; PIDs to be checked; exits to be resolved
     size_t settle_at;
     struct task **work;
     size_t work_room;
@@ -83,11 +83,12 @@ void tasks_poll_all(struct tasks *tasks);
 void task_state_set(struct tasks *tasks, struct task *task, char state);
 struct task **tasks_work(struct tasks *tasks, size_t n); // room for n
 
-// ---- watch.c ----
-void tasks_watch(struct tasks *tasks);     // starts, with the switches off
-void tasks_hear_ran(struct tasks *tasks);  // who ran, from the rings
-bool tasks_ran_exact(struct tasks *tasks); // whether the switches of the whole interval are known; the next one begins
-void tasks_ran_weigh(struct tasks *tasks, size_t spared); // spared: tasks that did not move
+// ---- switches.c ----
+void tasks_switches_start(struct tasks *tasks); // opens the rings; the switch records are off
+void tasks_switches_read(struct tasks *tasks);  // marks the tasks that ran
+// Whether all switches of the interval were recorded; the next interval begins.
+bool tasks_switches_complete(struct tasks *tasks);
+void tasks_switches_budget(struct tasks *tasks, size_t spared); // spared: tasks that were not queried
 
 // ---- find.c ----
 void tasks_find_new(struct tasks *tasks, uint64_t forks, bool ends);
@@ -97,10 +98,10 @@ void task_threads_list(struct tasks *tasks, struct task *process);
 void task_threads_drop(struct tasks *tasks, struct task *process); // without a trace
 void tasks_settle(struct tasks *tasks, uint64_t until_ns);
 
-// ---- end.c ----
-void tasks_hear_endings(struct tasks *tasks);
-void tasks_ending(void *tasks, const struct task_account *account); // one of them
-void tasks_resolve_endings(struct tasks *tasks);
+// ---- exits.c ----
+void tasks_exits_read(struct tasks *tasks);
+void tasks_exit_add(void *tasks, const struct task_account *account); // one of them
+void tasks_exits_resolve(struct tasks *tasks);
 void task_gone(struct tasks *tasks, struct task *task);
 void tasks_forget_ended(struct tasks *tasks); // the ended ones of the frame before
 

@@ -62,7 +62,7 @@ size_t task_cmdline_join(char *bytes, size_t len);
 struct host_stat {
     uint64_t busy; // clock ticks of all CPUs spent in tasks: user, nice, system
     uint64_t forks;
-    uint64_t switches; // of all CPUs since boot; 0: not told
+    uint64_t switches; // of all CPUs since boot; 0: missing
 };
 int host_stat_parse(const char *bytes, size_t len, struct host_stat *out);
 

@@ -20,7 +20,7 @@
 #define AT_TGID 368    // version 12
 #define FLAG_FORKED 0x01
 #define FLAG_GROUP 0x20          // AGROUP, version 12
-#define ENDINGS_BUFFER (4 << 20) // a message takes about 1.3 KiB of it: 3,000 endings between two drains
+#define ENDINGS_BUFFER (16 << 20) // a message takes about 1.3 KiB of it: 12,000 endings between two drains
 
 struct taskstats_link {
     int ask_fd, listen_fd;
@@ -321,7 +321,7 @@ static void answer_keep(void *context, const struct task_account *account) {
     *(struct task_account *)context = *account;
 }
 
-// The first of the answers' sequence numbers tells which question each belongs to. -EPERM when all are refused.
+// Sequence numbers match answers to queries. -EPERM when all are refused.
 static int answers_read(struct taskstats_link *link, uint32_t first, size_t n, taskstats_answer_fn *fn, void *context) {
     size_t answered = 0;
     int rc = 0;

@@ -14,7 +14,7 @@ struct tids {
 void tids_add(struct tids *tids, pid_t tid);
 // The threads of a process, from its folder `task`. False: it is not readable.
 bool tids_list(const char *dir, struct tids *tids);
-// `proc` is "/proc", or a forged one in tests. False: this kernel does not tell of children.
+// `proc` is "/proc", or a forged one in tests. False: this kernel has no list of children.
 bool tids_tree(const char *proc, pid_t pid, bool children, struct tids *tids);
 
 #endif

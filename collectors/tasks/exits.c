@@ -1,8 +1,7 @@
-// Endings. taskstats tells every one, with the full account of what the task has used: of one that began and ended
-// between two frames there is no other trace. It was chosen over the process connector (which tells who, not how
-// much) and over a trace of sched_process_exit (the same, and the trace buffer is ours only while tracefs is). A task
-// stands as ended (state X) in one frame: the one in which it leaves the process table. Until its parent has asked for
-// it, it is a zombie and shown as that.
+// Exits. taskstats reports each one with the task's full account, which is the only record of a task that began and
+// ended between two frames. The process connector and the tracepoint sched_process_exit report the PID only. A task is
+// shown as ended (state X) in one frame: the one in which it leaves the process table. Until its parent has waited for
+// it, it is shown as a zombie.
 #include "collectors/tasks/tasks.h"
 
 #include <stdlib.h>
@@ -24,7 +23,7 @@ void tasks_forget_ended(struct tasks *tasks) {
     tasks->n_ended = tasks->n_ended_hidden = 0;
 }
 
-// Gives it a row when it has none yet: it was over before it could be read.
+// Gives it a row if it has none yet: it ended before it was read.
 static bool ended_row(struct tasks *tasks, struct task *task) {
     if (task->slot != TASK_NO_SLOT)
         return true;
@@ -39,14 +38,14 @@ static bool ended_row(struct tasks *tasks, struct task *task) {
 }
 
 static void ended_show(struct tasks *tasks, struct task *task) {
-    // Shared out over the frame, also when it was read a moment ago.
+    // Rates are over the whole frame, even if it was read a moment ago.
     struct task_span span = {(double)(tasks->now_ns - tasks->begin_ns) / 1e9, tasks->cpus, task->carry_ns, 0};
     struct task_rates rates = task_rates_unknown;
     if (task->end)
         rates = task_rates_between(&task->counters, &task->end->counters, &span);
     if (!task->process)
         tasks->explained_ns += span.cpu_ns;
-    // Its parent inherits the whole of its time, and most of that was seen before.
+    // Its parent inherits all of its CPU time, most of which was counted before.
     if (!task->process && (task->counters.have & HAVE_TICKS))
         tasks->inherited_ticks -= (int64_t)(task->counters.utime + task->counters.stime + task->counters.children);
     if (!ended_row(tasks, task))
@@ -71,7 +70,7 @@ void task_gone(struct tasks *tasks, struct task *task) {
     ended_show(tasks, task);
 }
 
-// What it was at last: it may have been read before it became another program, or not at all.
+// The final name: it may have called execve since it was read, or was never read.
 static void end_names(struct tasks *tasks, struct task *task, const struct task_account *account) {
     if (!task->comm)
         task->ppid = account->ppid;
@@ -107,10 +106,10 @@ static void end_keep(struct tasks *tasks, struct task *task, const struct task_a
         task->end->begin_s = account->begin_s;
         task->end->exit_code = account->exit_code;
     }
-    pid_list_add(&tasks->told, task->key);
+    pid_list_add(&tasks->exited, task->key);
 }
 
-// One that was never seen alive.
+// A task that was never seen alive.
 static struct task *end_add(struct tasks *tasks, const struct task_account *account, pid_t key) {
     struct task *task = tasks_set_add(tasks->set, key);
     task->uid = account->uid;
@@ -137,7 +136,7 @@ static void thread_ending(struct tasks *tasks, const struct task_account *accoun
         end_keep(tasks, thread, account);
 }
 
-void tasks_ending(void *context, const struct task_account *account) {
+void tasks_exit_add(void *context, const struct task_account *account) {
     struct tasks *tasks = context;
     struct task *task;
     if (account->group) { // the last thread of several is gone
@@ -155,7 +154,7 @@ void tasks_ending(void *context, const struct task_account *account) {
     if (account->has_tgid && account->tgid != account->pid)
         return;
     task = tasks_set_find(tasks->set, account->pid);
-    if (task && task->end) { // the number was used twice since the last frame
+    if (task && task->end) { // the PID was reused since the last frame
         task_gone(tasks, task);
         task = NULL;
     }
@@ -166,25 +165,25 @@ void tasks_ending(void *context, const struct task_account *account) {
         end_keep(tasks, task, account);
 }
 
-void tasks_hear_endings(struct tasks *tasks) {
-    if (!tasks->listening)
+void tasks_exits_read(struct tasks *tasks) {
+    if (!tasks->hears_exits)
         return;
-    int rc = taskstats_endings(tasks->link, tasks_ending, tasks);
+    int rc = taskstats_endings(tasks->link, tasks_exit_add, tasks);
     if (rc > 0) {
         tasks->lost += (uint64_t)rc;
         tasks->listed_frame = 0; // find out by listing
     } else if (rc < 0) {
-        tasks->listening = false;
-        tasks->link_reason = "the kernel stopped telling of tasks that end";
+        tasks->hears_exits = false;
+        tasks->link_reason = "the kernel stopped reporting exits";
         tasks->link_fix = "start ktop again";
     }
 }
 
-void tasks_resolve_endings(struct tasks *tasks) {
-    for (size_t i = 0; i < tasks->told.count; i++) {
-        struct task *task = tasks_set_find(tasks->set, tasks->told.pids[i]);
+void tasks_exits_resolve(struct tasks *tasks) {
+    for (size_t i = 0; i < tasks->exited.count; i++) {
+        struct task *task = tasks_set_find(tasks->set, tasks->exited.pids[i]);
         if (task && task->end)
             task_update(tasks, task, NULL);
     }
-    tasks->told.count = 0;
+    tasks->exited.count = 0;
 }

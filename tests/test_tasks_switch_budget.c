@@ -1,5 +1,5 @@
-// Whether knowing who ran is worth its price: rates in, on or off out, over forged time.
-#include "collectors/tasks/worth.h"
+// The budget of switch records: rates in, on or off out, over forged time.
+#include "collectors/tasks/switch_budget.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 // A machine on which the collector looks every 100 ms while on, and every second while off.
 struct machine {
-    struct tasks_worth worth;
+    struct switch_budget budget;
     unsigned cpus;
     double now_s, on_s;
     unsigned changes;
@@ -21,14 +21,14 @@ struct machine {
 static void run(struct machine *m, double seconds, double rate, double most) {
     double end = m->now_s + seconds - 1e-6;
     while (m->now_s < end) {
-        bool was = m->worth.on;
+        bool was = m->budget.on;
         double step = was ? 0.1 : 1;
-        struct tasks_worth_seen seen = {step, (uint64_t)(rate * step), (uint64_t)(rate * step * most), false};
+        struct switch_budget_sample seen = {step, (uint64_t)(rate * step), (uint64_t)(rate * step * most), false};
         // What the rings hold of it is no more than 2,730 a CPU.
         if (seen.most > 2730)
             seen.most = 2730, seen.switches = 2730 * m->cpus, seen.lost = true;
-        m->worth.on = was ? tasks_worth_keep(&m->worth, &seen) : tasks_worth_again(&m->worth, step, rate * step);
-        m->changes += m->worth.on != was;
+        m->budget.on = was ? switch_budget_keep(&m->budget, &seen) : switch_budget_retry(&m->budget, step, rate * step);
+        m->changes += m->budget.on != was;
         m->now_s += step;
         m->on_s += was ? step : 0;
     }
@@ -36,7 +36,7 @@ static void run(struct machine *m, double seconds, double rate, double most) {
 
 static struct machine begin(double spared_per_s, unsigned cpus) {
     struct machine m = {.cpus = cpus};
-    tasks_worth_limit(&m.worth, spared_per_s, 900, cpus);
+    switch_budget_limit(&m.budget, spared_per_s, 900, cpus);
     return m;
 }
 
@@ -51,18 +51,18 @@ static void the_limit_is_what_it_spares(void **state) {
         {1000000, 900, 20000, 2}, {1000000, 900, 640000, 64}, {100000, 900, 150000, 64},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct tasks_worth worth = {0};
-        tasks_worth_limit(&worth, cases[i].spared_per_s, cases[i].ask_ns, cases[i].cpus);
-        assert_float_equal(worth.limit, cases[i].limit, 1e-6);
+        struct switch_budget budget = {0};
+        switch_budget_limit(&budget, cases[i].spared_per_s, cases[i].ask_ns, cases[i].cpus);
+        assert_float_equal(budget.limit, cases[i].limit, 1e-6);
     }
 }
 
 static void it_begins_off_and_goes_on_when_it_is_calm(void **state) {
     (void)state;
     struct machine m = begin(2000, 2);
-    assert_false(m.worth.on);
+    assert_false(m.budget.on);
     run(&m, 1, 1400, 0.5); // below half of 3,000
-    assert_true(m.worth.on);
+    assert_true(m.budget.on);
     run(&m, 3600, 1400, 0.5);
     assert_int_equal(m.changes, 1);
     m = begin(2000, 2);
@@ -76,13 +76,13 @@ static void a_torrent_ends_it_at_the_first_look(void **state) {
     for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
         struct machine m = begin(2000, 2);
         run(&m, 5, 100, 0.5);
-        assert_true(m.worth.on);
+        assert_true(m.budget.on);
         run(&m, 0.1, rates[i], 1);
-        assert_false(m.worth.on);
+        assert_false(m.budget.on);
         run(&m, 600, rates[i], 1); // and is not tried again
         assert_int_equal(m.changes, 2);
         run(&m, 4, 100, 0.5);
-        assert_true(m.worth.on);
+        assert_true(m.budget.on);
     }
 }
 
@@ -91,9 +91,9 @@ static void above_the_limit_it_ends_soon_and_below_never(void **state) {
     struct machine m = begin(2000, 2);
     run(&m, 5, 100, 0.5);
     run(&m, 600, 2900, 0.5);
-    assert_true(m.worth.on);
+    assert_true(m.budget.on);
     run(&m, 1, 6000, 0.5);
-    assert_false(m.worth.on);
+    assert_false(m.budget.on);
     m = begin(2000, 2);
     run(&m, 5, 100, 0.5);
     run(&m, 60, 3300, 0.5);
@@ -108,20 +108,20 @@ static void a_burst_is_no_load(void **state) {
         run(&m, 0.1, 12000, 0.5); // 1,200 switches at once
         run(&m, 0.9, 500, 0.5);
     }
-    assert_true(m.worth.on);
+    assert_true(m.budget.on);
 }
 
 // The sum is far below the limit of 64 CPUs, and one of them is slowed by a fifth.
 static void one_cpu_does_not_pay_for_all(void **state) {
     (void)state;
     struct machine m = begin(1e6, 64);
-    assert_true(m.worth.limit > 600000);
+    assert_true(m.budget.limit > 600000);
     run(&m, 2, 10000, 0.1);
-    assert_true(m.worth.on);
+    assert_true(m.budget.on);
     run(&m, 10, 300000, 0.02);
-    assert_true(m.worth.on);
+    assert_true(m.budget.on);
     run(&m, 0.1, 26000, 1);
-    assert_false(m.worth.on);
+    assert_false(m.budget.on);
 }
 
 static void what_was_lost_is_too_much(void **state) {
@@ -129,8 +129,8 @@ static void what_was_lost_is_too_much(void **state) {
     struct machine m = begin(2000, 2);
     run(&m, 5, 100, 0.5);
     // Nobody looked for a long time: on average it is little.
-    struct tasks_worth_seen seen = {60, 2730, 2730, true};
-    assert_false(tasks_worth_keep(&m.worth, &seen));
+    struct switch_budget_sample seen = {60, 2730, 2730, true};
+    assert_false(switch_budget_keep(&m.budget, &seen));
 }
 
 // Calm for a few seconds, and again and again not: the tries become rare, and the records are on for a small part.
@@ -161,30 +161,30 @@ static void a_lasting_calm_is_trusted_again(void **state) {
         run(&m, 5, 100, 0.5);
         run(&m, 5, 300000, 0.5);
     }
-    assert_true(m.worth.hold_s >= 8);
+    assert_true(m.budget.hold_s >= 8);
     run(&m, 600, 100, 0.5);
-    assert_true(m.worth.on);
+    assert_true(m.budget.on);
     run(&m, 2, 300000, 0.5);
-    assert_false(m.worth.on);
+    assert_false(m.budget.on);
     run(&m, 4, 100, 0.5);
-    assert_true(m.worth.on);
+    assert_true(m.budget.on);
 }
 
 static void what_is_not_known_is_tried(void **state) {
     (void)state;
-    struct tasks_worth worth = {0};
-    tasks_worth_limit(&worth, 2000, 900, 2);
+    struct switch_budget budget = {0};
+    switch_budget_limit(&budget, 2000, 900, 2);
     double waited = 0, seconds = 0;
     for (int i = 0; i < 8; i++) {
-        for (seconds = 0; !tasks_worth_again(&worth, 1, seconds < 1 ? -1 : 10000); seconds++)
+        for (seconds = 0; !switch_budget_retry(&budget, 1, seconds < 1 ? -1 : 10000); seconds++)
             assert_true(seconds < 40);
         assert_true(seconds >= waited);
         waited = seconds;
-        struct tasks_worth_seen seen = {0.1, 2730, 2730, true};
-        assert_false(tasks_worth_keep(&worth, &seen));
+        struct switch_budget_sample seen = {0.1, 2730, 2730, true};
+        assert_false(switch_budget_keep(&budget, &seen));
     }
     assert_true(waited > 30);
-    assert_false(tasks_worth_again(&worth, 0, -1));
+    assert_false(switch_budget_retry(&budget, 0, -1));
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
 // perf's ring of switch records, forged: every record at every place where the ring may wrap, lost ones, and rubbish.
-#include "collectors/tasks/ran.h"
+#include "collectors/tasks/switch_records.h"
 
 #include <linux/perf_event.h>
 #include <setjmp.h>
@@ -51,12 +51,12 @@ static void say(void *context, pid_t pid, pid_t tid, bool exec) {
     strcat(said, text);
 }
 
-static struct tasks_ran_seen seen;
+static struct switch_records_read seen;
 
 static uint64_t walk(uint64_t tail) {
-    seen = (struct tasks_ran_seen){0};
+    seen = (struct switch_records_read){0};
     said[0] = '\0';
-    tasks_ran_records(ring, RING, tail, head, say, NULL, &seen);
+    switch_records_parse(ring, RING, tail, head, say, NULL, &seen);
     return seen.lost;
 }
 
@@ -78,7 +78,7 @@ static void who_left_and_who_came(void **state) {
 
 static void the_cpu_with_most_is_told(void **state) {
     (void)state;
-    seen = (struct tasks_ran_seen){0};
+    seen = (struct switch_records_read){0};
     for (int cpu = 0; cpu < 3; cpu++) {
         head = 0;
         for (int i = 0; i < (cpu == 1 ? 4 : 2); i++) {
@@ -86,7 +86,7 @@ static void the_cpu_with_most_is_told(void **state) {
             put_switch(false, 6, 5);
         }
         said[0] = '\0';
-        tasks_ran_records(ring, RING, 0, head, say, NULL, &seen);
+        switch_records_parse(ring, RING, 0, head, say, NULL, &seen);
     }
     assert_int_equal(seen.switches, 8);
     assert_int_equal(seen.most, 4);
