@@ -62,7 +62,7 @@ def to_the_map(t):
         t.raw = b""
         t.send("\x0c")
         t.pump(0.3)
-        if re.search("▸[^─]*Over time".encode(), t.raw):
+        if re.search("▸[^─]*heat map".encode(), t.raw):
             return
     fail(t, "the heat map does not get the keys")
 

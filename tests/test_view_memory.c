@@ -16,11 +16,11 @@ static void test_screens(void **state) {
                "pressure some %     23.4  shared and tmpfs   10.0M  OOM kills/s            0\n"
                "pressure full %      5.5  dirty               1.0M  direct scans/s      1000\n"
                "major faults/s       321  writeback              0\n"
-               "─ ▸ Who faults: tasks by page faults ────────────────────────────────── 2 of 5 ─\n"
+               "─ ▸ Page faults by task ─────────────────────────────────────────────── 2 of 5 ─\n"
                "    PID USER      ▼MAJF/s  MINF/s    RSS   VIRT  READ/s S COMMAND\n"
                "   4242 bob           320      21  64.0M   293M    100M D fio --name=randread -…\n"
                "    812 anna            0    4000   512M   586M       0 R /usr/lib/gcc/cc1 -qui…\n"
-               "─ Where they fault: by mapping ─────────────────────────────────────────────────\n"
+               "─ Page faults by mapping ───────────────────────────────────────────────────────\n"
                "    PID COMM            ▼MAJF/s  MINF/s SHARE%  ERR% KERN% MAPPING\n"
                "   4242 fio                 320      11   97.0   0.0   100 /srv/data.0\n"
                "    812 cc1                   0    3600   90.0  10.3   0.3 [anon]\n"
@@ -34,11 +34,11 @@ static void test_screens(void **state) {
                "free           128M  total          8.0G\n"
                "swap used      1.0G  swap           2.0G\n"
                "pressure some  23.4  pressure full % 5.5\n"
-               "major faults/s  321  minor faults/s 4321\n"
-               "─ ▸ Who faults: tasks by page faults ───\n"
+               "─ Page faults by task ───────── 2 of 5 ─\n"
                "    PID USER      ▼MAJF/s COMMAND\n"
                "   4242 bob           320 fio --name=ra…\n"
-               "    812 anna            0 /usr/lib/gcc/…\n",
+               "    812 anna            0 /usr/lib/gcc/…\n"
+               "more: Page faults by map…   NUMA nodes\n",
                (const char *const[]){"memory", "numa", "top_faulters", "fault_mappings", NULL});
 }
 

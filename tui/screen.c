@@ -60,7 +60,7 @@ static bool find_terminal(char *type, size_t size, char *why, size_t why_size) {
     int status = 0;
     if (!name || !*name) {
         snprintf(why, why_size,
-                 "TERM is not set, so the terminal's language is unknown: export TERM=xterm-256color, "
+                 "TERM is not set: export TERM=xterm-256color, "
                  "or use --batch");
         return false;
     }
@@ -70,23 +70,23 @@ static bool find_terminal(char *type, size_t size, char *why, size_t why_size) {
         const char *data = terminfo_fallback(name, &found);
         if (!data) {
             snprintf(why, why_size,
-                     "the terminal type %s is not known here: export TERM=xterm-256color (or the like), "
+                     "unknown terminal type %s: export TERM=xterm-256color (or similar), "
                      "or use --batch",
                      shown);
             return false;
         }
         setenv("TERMINFO", data, 1);
         if (strcmp(found, name))
-            snprintf(screen.note, sizeof screen.note, "terminal type %s is not known here: taken for %s", shown, found);
+            snprintf(screen.note, sizeof screen.note, "unknown terminal type %s: taken for %s", shown, found);
         snprintf(type, size, "%s", found);
         if (setupterm(type, STDOUT_FILENO, &status) == ERR) {
-            snprintf(why, why_size, "no description of the terminal type %s: install ncurses-term, or use --batch",
+            snprintf(why, why_size, "no terminfo entry for terminal type %s: install ncurses-term, or use --batch",
                      shown);
             return false;
         }
     }
     if (!cursor_address || !clear_screen) {
-        snprintf(why, why_size, "a terminal of type %s cannot move its cursor: use --batch, or export TERM=xterm",
+        snprintf(why, why_size, "terminal type %s cannot position the cursor: use --batch, or export TERM=xterm",
                  shown);
         return false;
     }
@@ -162,7 +162,7 @@ bool screen_open(bool want_ascii, char *why, size_t size) {
     char type[64];
     memset(&screen, 0, sizeof screen);
     if (!isatty(STDIN_FILENO) || tcgetattr(STDOUT_FILENO, &screen.settings)) {
-        snprintf(why, size, "standard input is not a terminal, so there are no keys: use --batch");
+        snprintf(why, size, "standard input is not a terminal: use --batch");
         return false;
     }
     screen.ascii = !wants_utf8() || want_ascii;
@@ -172,7 +172,7 @@ bool screen_open(bool want_ascii, char *why, size_t size) {
     del_curterm(cur_term); // only looked at; newterm reads its own
     screen.terminal = open_terminal(type);
     if (!screen.terminal) {
-        snprintf(why, size, "the terminal (type %s) could not be set up: use --batch, or export TERM=xterm", type);
+        snprintf(why, size, "cannot initialize the terminal (type %s): use --batch, or export TERM=xterm", type);
         return false;
     }
     set_term(screen.terminal);

@@ -65,7 +65,7 @@ static const struct table_spec stuck = {
     .opens = "stuck_row",
     .role = stuck_role,
     .optional = true,
-    .empty = "nobody is stuck",
+    .empty = "no task is stuck",
 };
 static const struct row_spec stuck_row = {
     .source = {.tables = {"sched_stuck"}},
@@ -97,7 +97,7 @@ static const struct table_spec cgroups = {
     .rest = "cgroup",
     .role = cgroup_role,
     .optional = true,
-    .empty = "no control group has a limit on CPU time",
+    .empty = "no cgroup has a CPU limit",
 };
 
 static const char *const sets[] = {"run_queue_latency", "off_cpu", "run_queue_by_process", NULL};
@@ -123,28 +123,24 @@ static const struct part parts[] = {
             },
         .min_height = 1,
     },
-    {.kind = &part_table, .name = "stuck", .title = "Stuck now", .spec = &stuck, .min_height = 5, .weight = 3},
+    {.kind = &part_table, .name = "stuck", .title = "Stuck tasks", .spec = &stuck, .min_height = 5, .weight = 3},
     {.kind = &part_table, .name = "tasks", .title = "Threads", .spec = &tasks, .min_height = 4, .weight = 3},
     {.kind = &part_heat,
      .name = "run_queue_latency",
-     .title = "Over time",
+     .title = "Heat map",
      .spec = &hists,
-     .min_height = 6,
+     .min_height = 9,
      .weight = 2},
     {.kind = &part_hist,
      .name = "run_queue_latency",
-     .title = "How long",
+     .title = "Histogram",
      .spec = &hists,
-     .min_height = 5,
-     .weight = 2},
+     .min_height = 8,
+     .weight = 2,
+     .right = true},
     {.kind = &part_table, .name = "cpus", .title = "Run queues", .spec = &cpus, .min_height = 2, .weight = 1},
-    {.kind = &part_table,
-     .name = "cgroups",
-     .title = "Limits on CPU time",
-     .spec = &cgroups,
-     .min_height = 2,
-     .weight = 1},
-    {.kind = &part_row, .name = "stuck_row", .title = "Why it is stuck", .spec = &stuck_row},
+    {.kind = &part_table, .name = "cgroups", .title = "CPU limits", .spec = &cgroups, .min_height = 2, .weight = 1},
+    {.kind = &part_row, .name = "stuck_row", .title = "Wait reason", .spec = &stuck_row},
     {.kind = &part_row, .name = "task", .title = "Thread", .spec = &task},
 };
 
@@ -152,11 +148,9 @@ const struct view view_sched = {
     .name = "sched",
     .key = '7',
     .title = "Sched",
-    .question = "Who waits for a CPU, what do the others wait for, and who wakes them?",
+    .question = "Which threads wait for a CPU, what do the others wait for, and what wakes them?",
     .needs = (const char *const[]){"sched", NULL},
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),
     .wide_from = 110,
-    // No table is beside another: a wide screen must not leave out columns that a narrow one has.
-    .columns = (const uint8_t[]){0, 0, 0, 0, 1, 0, 0, 0, 0},
 };
