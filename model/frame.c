@@ -1,15 +1,16 @@
 // Frames: made and filled by one thread, then immutable and shared. Look-ups go by the contract's names over all
-// sections, so that nothing needs to know which collector delivers what.
+// sections, so that callers need not know which collector delivers what.
 #include "model/frame.h"
 
 #include <math.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/mem.h"
 
-// The count stays out of what readers see.
+// Keeps the count out of the public struct.
 struct counted_frame {
     atomic_uint refs;
     struct frame frame;
@@ -39,18 +40,19 @@ void frame_add_section(struct frame *frame, const struct section *take, uint64_t
 }
 
 const struct frame *frame_ref(const struct frame *frame) {
-    // Relaxed: who takes a reference holds one already.
+    // Relaxed: the caller already holds a reference.
     if (frame)
         atomic_fetch_add_explicit(&counted(frame)->refs, 1, memory_order_relaxed);
     return frame;
 }
 
 void frame_unref(const struct frame *frame) {
-    // Release by all, acquire by the last: it sees everybody's reads done.
+    // Release by all, acquire by the last: all reads are complete before the memory is freed.
     if (!frame || atomic_fetch_sub_explicit(&counted(frame)->refs, 1, memory_order_acq_rel) != 1)
         return;
     for (uint16_t i = 0; i < frame->n_sections; i++)
         section_unref(frame->sections[i]);
+    origin_unref(frame->origin);
     mem_free(counted(frame), sizeof(struct counted_frame));
 }
 
@@ -65,7 +67,7 @@ double frame_interval_s(const struct frame *frame) {
 uint64_t frame_lost(const struct frame *frame) {
     uint64_t lost = 0;
     for (uint16_t i = 0; i < frame->n_sections; i++)
-        if (!frame->repeated[i]) // else the frame before has counted it
+        if (!frame->repeated[i]) // else counted in the previous frame
             lost += section_lost(frame->sections[i]);
     return lost;
 }
@@ -100,6 +102,22 @@ const struct tree *frame_tree(const struct frame *frame, const char *name) {
     for (uint16_t i = 0; !found && i < frame->n_sections; i++)
         found = section_find_tree(frame->sections[i], name);
     return found;
+}
+
+struct tree *frames_tree(const struct frame *const *frames, size_t n, uint64_t from, const char *name) {
+    const struct tree **trees = xcalloc(n, sizeof(struct tree *));
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (frames[i]->number < from)
+            continue;
+        const struct tree *tree = frame_tree(frames[i], name);
+        // A repeated section is the very section of the frame before, so its tree is the one found there.
+        if (tree && (!count || trees[count - 1] != tree))
+            trees[count++] = tree;
+    }
+    struct tree *sum = count ? tree_merge(trees, count) : NULL;
+    free(trees);
+    return sum;
 }
 
 const struct table *frame_stream(const struct frame *frame, const char *name, uint64_t *left_out) {

@@ -1,23 +1,23 @@
-// The ring of the last frames. The lock is held for pointer work only: frames are dropped, and memory is taken, outside
-// of it. One thread pushes; any thread reads.
+// The ring of the last frames. The lock is held for pointer work only: frames are dropped and memory is allocated
+// outside of it. One thread pushes; any thread reads.
 #include "model/history.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/mem.h"
-
 struct history {
     size_t max_bytes;
+    struct mem_account *account;
     pthread_mutex_t lock;
     const struct frame **ring; // the oldest at first, wraps round
     size_t first, n, capacity; // capacity is a power of two
 };
 
-struct history *history_new(size_t max_bytes) {
+struct history *history_new(size_t max_bytes, struct mem_account *take_account) {
     struct history *history = xcalloc(1, sizeof(*history));
     history->max_bytes = max_bytes;
+    history->account = take_account;
     history->capacity = 64;
     history->ring = xcalloc(history->capacity, sizeof(history->ring[0]));
     pthread_mutex_init(&history->lock, NULL);
@@ -31,6 +31,7 @@ void history_free(struct history *history) {
         frame_unref(history->ring[(history->first + i) & (history->capacity - 1)]);
     free(history->ring);
     pthread_mutex_destroy(&history->lock);
+    mem_account_close(history->account);
     free(history);
 }
 
@@ -59,19 +60,23 @@ void history_push(struct history *history, const struct frame *take) {
     pthread_mutex_lock(&history->lock);
     history->ring[(history->first + history->n++) & (history->capacity - 1)] = take;
     pthread_mutex_unlock(&history->lock);
-    while (history->n > 2 && mem_used() > history->max_bytes) {
+    while (history->n > 2 && history_bytes(history) > history->max_bytes) {
         pthread_mutex_lock(&history->lock);
         const struct frame *oldest = ring_at(history, 0);
         history->first = (history->first + 1) & (history->capacity - 1);
         history->n--;
         pthread_mutex_unlock(&history->lock);
-        // A frame that a reader holds gives nothing back yet. To go on would throw the whole history away while a heat
-        // map is being drawn; the next push carries on instead.
+        // A frame that a reader holds frees no memory yet. Evicting further would empty the whole history while a heat
+        // map is being drawn; the next push continues instead.
         bool held = frame_shared(oldest);
         frame_unref(oldest);
         if (held)
             break;
     }
+}
+
+size_t history_bytes(const struct history *history) {
+    return mem_account_used(history->account);
 }
 
 size_t history_count(const struct history *shared) {

@@ -3,10 +3,14 @@
 #define MODEL_HISTORY_H
 
 #include "model/frame.h"
+#include "model/mem.h"
 
 struct history;
 
-struct history *history_new(size_t max_bytes); // of mem_used(); at least the last two frames are always kept
+// `account` (closed by history_free; NULL: the process's own) holds what its frames are made of, and is bounded by
+// max_bytes; at least the last two frames are always kept.
+struct history *history_new(size_t max_bytes, struct mem_account *take_account);
+size_t history_bytes(const struct history *history); // now held, with what frames in the making hold
 void history_free(struct history *history);
 void history_push(struct history *history, const struct frame *take);
 size_t history_count(const struct history *history);

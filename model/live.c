@@ -54,6 +54,7 @@ struct live {
     struct groups *groups;
     const struct live_hooks *hooks;
     void *hooks_arg;
+    const struct origin *origin;
 
     struct history *history;
     int fd;
@@ -90,7 +91,7 @@ struct live *live_new(uint64_t delay_ns, size_t history_bytes) {
     pthread_condattr_destroy(&attributes);
     live->delay_ns = delay_clamp(delay_ns);
     live->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); // a failure is live_start's to tell
-    live->history = history_new(history_bytes);
+    live->history = history_new(history_bytes, NULL);
     live->findings = findings_new();
     live->groups = groups_new();
     return live;
@@ -108,6 +109,7 @@ void live_free(struct live *live) {
     history_free(live->history);
     findings_free(live->findings);
     groups_free(live->groups);
+    origin_unref(live->origin);
     if (live->fd >= 0)
         close(live->fd);
     pthread_cond_destroy(&live->wake);
@@ -125,6 +127,11 @@ int live_add(struct live *live, const char *collector) {
 void live_hook(struct live *live, const struct live_hooks *hooks, void *arg) {
     live->hooks = hooks;
     live->hooks_arg = arg;
+}
+
+void live_set_origin(struct live *live, const struct origin *take) {
+    origin_unref(live->origin);
+    live->origin = take;
 }
 
 // ---- the grid; all with the lock held ----
@@ -306,6 +313,7 @@ static void frame_publish(struct live *live, const struct frame *take) {
 // Without the lock: only this thread writes `latest`, so it may read it.
 static void frame_finish(struct live *live, struct cut *cut, uint64_t number, uint64_t begin_ns) {
     struct frame *frame = frame_new(number, begin_ns, cut->end_ns, wall_at(cut->end_ns));
+    frame->origin = origin_ref(live->origin);
     for (int i = 0; i < live->n_slots; i++) {
         const struct section *section = cut->sections[i];
         if (!section)
@@ -321,7 +329,7 @@ static void frame_finish(struct live *live, struct cut *cut, uint64_t number, ui
     uint64_t spent = thread_cpu_ns();
     struct health_self self = {.cpu_ns = spent - live->cpu_spent_ns,
                                .history_frames = history_count(live->history) + (number != 0),
-                               .history_bytes = mem_used()};
+                               .history_bytes = history_bytes(live->history)};
     struct section *groups = groups_section(live->groups, frame);
     struct section *findings = findings_section(live->findings, frame, previous);
     struct section *health = health_section(frame, &self);

@@ -32,6 +32,7 @@ struct live_hooks {
 void live_hook(struct live *live, const struct live_hooks *hooks, void *arg); // before live_start
 // Before live_start. Returns the slot. `collector` must outlive the model.
 int live_add(struct live *live, const char *collector);
+void live_set_origin(struct live *live, const struct origin *take); // before live_start: of all frames
 int live_start(struct live *live); // starts the cutter thread ("ktop-frames"); 0 or -errno
 void live_stop(struct live *live);
 

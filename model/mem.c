@@ -2,11 +2,24 @@
 #include "model/mem.h"
 
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static atomic_size_t used;
+// An account lives until its owner has closed it and its last block is freed.
+struct mem_account {
+    atomic_size_t used, refs; // refs: the owner and every block
+};
+
+// In front of each block, so that any thread can give it back to the account that it was taken from.
+union block {
+    struct mem_account *account;
+    uint64_t align;
+};
+
+static struct mem_account process = {.refs = 1};
+static _Thread_local struct mem_account *current = &process;
 static _Atomic(void (*)(void)) failure_hook;
 
 void mem_on_failure(void (*hook)(void)) {
@@ -26,23 +39,56 @@ static _Noreturn void out_of_memory(void) {
 }
 
 void *mem_alloc(size_t size) {
-    void *memory = calloc(1, size ? size : 1);
-    if (!memory)
+    union block *block = calloc(1, sizeof(*block) + size);
+    if (!block)
         out_of_memory();
-    // A plain sum that nothing is ordered by.
-    atomic_fetch_add_explicit(&used, size, memory_order_relaxed);
-    return memory;
+    block->account = current;
+    // Plain sums that nothing is ordered by: a block is freed after the owner's close or keeps the account alive.
+    atomic_fetch_add_explicit(&current->used, size, memory_order_relaxed);
+    if (current != &process)
+        atomic_fetch_add_explicit(&current->refs, 1, memory_order_relaxed);
+    return block + 1;
+}
+
+static void account_unref(struct mem_account *account) {
+    // Release by all, acquire by the last, which frees it.
+    if (account != &process && atomic_fetch_sub_explicit(&account->refs, 1, memory_order_acq_rel) == 1)
+        free(account);
 }
 
 void mem_free(void *memory, size_t size) {
     if (!memory)
         return;
-    atomic_fetch_sub_explicit(&used, size, memory_order_relaxed);
-    free(memory);
+    union block *block = (union block *)memory - 1;
+    struct mem_account *account = block->account;
+    atomic_fetch_sub_explicit(&account->used, size, memory_order_relaxed);
+    free(block);
+    account_unref(account);
 }
 
 size_t mem_used(void) {
-    return atomic_load_explicit(&used, memory_order_relaxed);
+    return mem_account_used(&process);
+}
+
+struct mem_account *mem_account_new(void) {
+    struct mem_account *account = xcalloc(1, sizeof(*account));
+    atomic_init(&account->refs, 1);
+    return account;
+}
+
+void mem_account_close(struct mem_account *account) {
+    if (account)
+        account_unref(account);
+}
+
+struct mem_account *mem_charge(struct mem_account *account) {
+    struct mem_account *before = current;
+    current = account ? account : &process;
+    return before;
+}
+
+size_t mem_account_used(const struct mem_account *account) {
+    return atomic_load_explicit(&(account ? (struct mem_account *)account : &process)->used, memory_order_relaxed);
 }
 
 void *xmalloc(size_t size) {

@@ -9,7 +9,16 @@
 void *mem_alloc(size_t size);
 void mem_free(void *memory, size_t size);
 
-// Bytes now held through mem_alloc by all threads.
+// Accounts: each history has one, so that two histories in one process (a live one and a replay, two hosts) never evict
+// each other's frames. A block belongs to the account that its thread charged when it was allocated, whichever thread
+// frees it. Threads charge the process's own account (NULL) until they choose another.
+struct mem_account;
+struct mem_account *mem_account_new(void);
+void mem_account_close(struct mem_account *account);         // blocks may outlive it
+struct mem_account *mem_charge(struct mem_account *account); // for this thread; returns the account before
+size_t mem_account_used(const struct mem_account *account);  // bytes now held, by all threads
+
+// Bytes now held in the process's own account.
 size_t mem_used(void);
 
 // Like malloc/realloc/strdup, not counted, never NULL; free with free().

@@ -33,7 +33,7 @@ static void is(const struct frame *frame, uint64_t number) {
 static void finding(void **state) {
     (void)state;
     size_t before = mem_used();
-    struct history *history = history_new(64 << 20);
+    struct history *history = history_new(64 << 20, NULL);
     const struct frame *window[300];
     assert_null(history_get(history, 0));
     assert_null(history_find(history, 1));
@@ -69,7 +69,7 @@ static void finding(void **state) {
 static void bounded(void **state) {
     (void)state;
     size_t base = mem_used(), max = base + 100000;
-    struct history *history = history_new(max);
+    struct history *history = history_new(max, NULL);
     for (uint64_t n = 1; n <= 500; n++) {
         history_push(history, frame_make(n, 500)); // about 4.5 KB each
         assert_true(mem_used() <= max);
@@ -90,7 +90,7 @@ static void bounded(void **state) {
 // Who holds frames (a heat map being drawn) keeps the memory, but must not make the whole history go.
 static void held_frames(void **state) {
     (void)state;
-    struct history *history = history_new(mem_used() + 100000);
+    struct history *history = history_new(mem_used() + 100000, NULL);
     for (uint64_t n = 1; n <= 100; n++)
         history_push(history, frame_make(n, 500));
     size_t kept = history_count(history);
@@ -105,6 +105,30 @@ static void held_frames(void **state) {
     assert_true(history_count(history) + 2 >= kept);
     assert_true(history_count(history) <= kept + 1);
     history_free(history);
+}
+
+// Two histories in one process: each is bounded by what its own frames hold.
+static void own_bytes(void **state) {
+    (void)state;
+    size_t before = mem_used();
+    struct mem_account *account = mem_account_new();
+    struct history *live = history_new(before + 100000, NULL), *replay = history_new(100000, account);
+    for (uint64_t n = 1; n <= 15; n++)
+        history_push(live, frame_make(n, 500));
+    assert_int_equal(history_count(live), 15);
+    mem_charge(account);
+    for (uint64_t n = 1; n <= 1000; n++)
+        history_push(replay, frame_make(n, 500));
+    mem_charge(NULL);
+    history_push(live, frame_make(16, 500));
+    assert_int_equal(history_count(live), 16);
+    assert_true(history_bytes(replay) <= 100000 && history_bytes(replay) > 50000);
+    assert_true(history_bytes(live) <= before + 100000);
+    const struct frame *last = history_get(replay, 0);
+    history_free(replay); // closes the account while a reader holds one of its frames
+    is(last, 1000);
+    history_free(live);
+    assert_int_equal(mem_used(), before);
 }
 
 struct reading {
@@ -134,7 +158,7 @@ static void *reader(void *argument) {
 static void readers(void **state) {
     (void)state;
     size_t before = mem_used();
-    struct reading reading = {.history = history_new(before + 50000)};
+    struct reading reading = {.history = history_new(before + 50000, NULL)};
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, reader, &reading), 0);
@@ -149,6 +173,7 @@ static void readers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(finding), cmocka_unit_test(bounded),
-                                       cmocka_unit_test(held_frames), cmocka_unit_test(readers)};
+                                       cmocka_unit_test(held_frames), cmocka_unit_test(own_bytes),
+                                       cmocka_unit_test(readers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

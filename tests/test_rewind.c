@@ -35,7 +35,7 @@ static uint64_t shown(struct rewind *rewind) {
 static void test_steps(void **state) {
     struct rewind *r = xcalloc(1, sizeof *r);
     (void)state;
-    r->history = history_new(1 << 20);
+    r->history = history_new(1 << 20, NULL);
     assert_false(rewind_step(r, -1));
     rewind_freeze(r);
     assert_true(rewind_live(r));

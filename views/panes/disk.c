@@ -238,7 +238,7 @@ static const struct part parts[] = {
     {.kind = &part_row, .name = "one_io", .title = "I/O", .spec = &one_io},
 };
 
-static const char *const needs[] = {"system", "block", "mounts", NULL};
+static const char *const needs[] = {"system", "block", "filesystems", NULL};
 
 static const struct view_term terms[] = {
     {"WAIT/s", "sum of TOTAL over all I/Os of a process or cgroup, per second"},

@@ -63,7 +63,7 @@ const struct view view_health = {
     .key = 'X',
     .title = "Health",
     .question = "Do all collectors work, are events lost, and what does ktop cost this machine?",
-    .needs = (const char *const[]){"system", NULL},
+    .needs = (const char *const[]){"system", "system.detail", NULL},
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),
 };

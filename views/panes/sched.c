@@ -92,8 +92,8 @@ static const struct table_spec cpus = {
 };
 
 static const struct table_spec cgroups = {
-    .source = {.tables = {"sched_cgroups"}, .sort = "throttled_us_per_s"},
-    .shown = "quota_pct throttled_pct throttled_us_per_s throttled_per_s periods_per_s cgroup",
+    .source = {.tables = {"cpu_limits"}, .sort = "throttled_us_per_s"},
+    .shown = "cpu_limit_pct throttled_pct throttled_us_per_s throttled_per_s periods_per_s cgroup processes pid",
     .rest = "cgroup",
     .role = cgroup_role,
     .optional = true,
@@ -149,7 +149,7 @@ const struct view view_sched = {
     .key = '7',
     .title = "Sched",
     .question = "Which threads wait for a CPU, what do the others wait for, and what wakes them?",
-    .needs = (const char *const[]){"sched", NULL},
+    .needs = (const char *const[]){"sched", "cpu_limits", NULL},
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),
     .wide_from = 110,
