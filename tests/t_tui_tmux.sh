@@ -89,7 +89,7 @@ keys q
 
 # ---- a long filter leaves what the last line says at its end ----
 start 60 12 '-P disk'
-want 'narrow: parts without room' '(more:|•).*Rec' 10
+want 'narrow: parts without room' '^more: .*Rec' 10
 keys '\'
 tm send-keys -l 'nothing has such a long name as this filter has'
 keys Enter
