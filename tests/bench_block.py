@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # needs: root, fio, loop devices; what tracing block I/O at a high rate costs the program and ktop
-"""bench_block.py [ROUNDS [SECONDS [PROGRAM...]]]: fio reads 4 KiB at random, depth 32, from a loop device over tmpfs, all the time, while in
+"""bench_block.py [ROUNDS [SECONDS [PROGRAM...]]]: fio reads 4 KiB at random, depth 32, from a loop device over tmpfs, whole history, while in
 turns nobody traces, a bare ring buffer has the same events switched on and nobody reads it, two programs copy that to nowhere, and ktop runs
 (and other builds of it). Then each ktop is stopped and continued several times a second, so that its own ring is there with nobody beside it:
 the machine is the same from one moment to the next, which tells a percent where whole rounds do not. IOPS of each phase from the device's own

@@ -40,6 +40,9 @@ static inline void forge_wider(struct pane *pane, const struct look *look, const
     for (size_t h = 0; h < sizeof(heights) / sizeof(heights[0]); h++)
         for (size_t t = 0; titles[t]; t++) {
             before = NULL;
+            for (size_t i = 0; i < pane->view->n_parts; i++) // the one with the focus is always shown
+                if (pane->view->parts[i].title && !strcmp(pane->view->parts[i].title, titles[t]))
+                    pane->focus = (int)i;
             for (size_t w = 0; w < sizeof(widths) / sizeof(widths[0]); w++) {
                 struct grid *grid = grid_new(widths[w], heights[h], false);
                 pane_draw(pane, look, grid_area(grid));

@@ -267,7 +267,7 @@ def text():
 
 
 def runqlat():
-    """Three that share a CPU wait for some milliseconds each time, all the time: so it does not matter that both begin and end at other
+    """Three that share a CPU wait for some milliseconds each time, whole history: so it does not matter that both begin and end at other
     moments. Waits of some microseconds are left out: runqlat's begin at sched_wakeup, ktop's a microsecond earlier at sched_waking, and they vary
     with what else runs."""
     if not shutil.which("runqlat"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root (beside); a filter that cannot be meant; from a cell of the heat map to the list of its I/Os and back, the map as an SVG file, the hint that there is more, in a terminal
+# needs: root (beside); a filter that cannot be meant; from a cell of the heat map to the list of its I/Os and back, the map as an SVG file, the part bar, in a terminal
 import os
 import re
 import sys
@@ -28,11 +28,11 @@ def fail(t, what):
 
 
 def small():
-    """At 80x24 the last line tells that there is more, and by which key."""
+    """At 80x24 the part bar names the parts that have no room."""
     t = Terminal([KTOP, "-P", "disk", "-d", "0.3"])
     try:
-        if not t.wait_for(b"live", 20) or not t.wait_for(b"more part", 20):
-            fail(t, "nothing tells of the parts that have no room")
+        if not t.wait_for(b"live", 20) or not t.wait_for(b"Recent I/Os", 20):
+            fail(t, "the part bar does not name the parts without room")
         t.send("q")
         if t.wait(10) != 0:
             fail(t, "the end")
@@ -63,7 +63,7 @@ def to_the_map(t):
         t.raw = b""
         t.send("\x0c")
         t.pump(0.3)
-        if re.search("▸[^─]*Over time".encode(), t.raw):
+        if re.search("▸[^─]*heat map".encode(), t.raw):
             return
     fail(t, "the heat map does not get the keys")
 

@@ -56,7 +56,7 @@ def names_are_found():
         shown, text = pids_on(t, pids.split(","), wanted)
         if shown != [wanted]:
             bad.append(f"the filter {name} shows {shown}: {text}")
-    for text, answer in ('comm="ktq', "is not closed"), ('comm="ktq"x', "stands behind a closing quote"):
+    for text, answer in ('comm="ktq', "missing closing quote"), ('comm="ktq"x', "follows a closing quote"):
         t.send(f"\\\x15{text}\r")
         if not t.wait_for(answer.encode(), 5):
             bad.append(f"{text} is not told to be wrong: {t.pump(0.1)}")

@@ -151,7 +151,7 @@ static void expect_rows(struct pane *pane, const char *name) {
             forge_key(pane, &look, KEY_VIEW_DOWN, true);
         struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
         assert_null(answer.jump_pane);
-        assert_string_equal(answer.message, "Esc goes back");
+        assert_string_equal(answer.message, "Esc: back");
         assert_int_equal(answer.go_frame, 1);
         assert_true(listed(pane) > 0);
         all += listed(pane);
@@ -209,7 +209,7 @@ static void limits_and_waiting(void **state) {
     forge_key(pane, &look, KEY_VIEW_BACK, true);
     focus(pane, "io_in_flight", NULL);
     struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
-    assert_string_equal(answer.message, "it has not ended: the latest ones like it that did; Esc goes back");
+    assert_string_equal(answer.message, "still in flight: shown are the latest completed I/Os like it; Esc: back");
     assert_string_equal(pane->filter, "device=vda pid=100 op=R");
     assert_true(listed(pane) > 0);
     pane_free(pane);
@@ -229,7 +229,7 @@ static size_t over_the_ranges(struct pane *pane, int part) {
         struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
         if (answer.go_frame) {
             size_t known = 0;
-            assert_string_equal(answer.message, "Esc goes back");
+            assert_string_equal(answer.message, "Esc: back");
             while (known < n && strcmp(seen[known], pane->filter) != 0)
                 known++;
             if (known == n) { // else the cursor stands at the end
@@ -309,7 +309,7 @@ static void add_hist(struct hist_set *set, const union cell *keys, uint64_t coun
 static char *title_of(struct pane *pane, const struct look *at) {
     struct grid *grid = grid_new(80, 30, true);
     pane_draw(pane, at, grid_area(grid));
-    char *screen = forge_screen(grid), *begin = strstr(screen, "- > Over time");
+    char *screen = forge_screen(grid), *begin = strstr(screen, "- > Latency heat map");
     assert_non_null(begin);
     char *title = strndup(begin, strcspn(begin, "\n"));
     free(screen);
@@ -349,7 +349,7 @@ static void long_names(void **state) {
         char want[100];
         forge_key(pane, &other, 'v', true);
         char *title = title_of(pane, &other);
-        snprintf(want, sizeof(want), "- > Over time  Total time by cgroup, .pod0123456789abcdef.slice/cri-%s.scope -",
+        snprintf(want, sizeof(want), "- > Latency heat map  Total time by cgroup, .456789abcdef.slice/cri-%s.scope -",
                  ends[i]);
         assert_string_equal(title, want);
         free(title);
@@ -386,7 +386,7 @@ static void what_has_no_room(void **state) {
     pane_draw(pane, &other, grid_area(grid));
     focus(pane, "by_cgroup", NULL);
     assert_string_equal(forge_key(pane, &other, KEY_VIEW_ENTER, true).message,
-                        "a part of the filter is left out; Esc goes back");
+                        "part of the filter does not apply here; Esc: back");
     assert_string_equal(pane->filter, "device=vda op=R");
     forge_key(pane, &other, KEY_VIEW_BACK, true);
     focus(pane, "io_latency", &part_heat);
@@ -401,7 +401,7 @@ static void what_has_no_room(void **state) {
         forge_key(pane, &other, i < 40 ? KEY_VIEW_UP : KEY_VIEW_DOWN, true);
         answer = forge_key(pane, &other, KEY_VIEW_ENTER, true);
     }
-    assert_string_equal(answer.message, "those of all: (others) are too many to name; Esc goes back");
+    assert_string_equal(answer.message, "all of them: (others) cannot be listed separately; Esc: back");
     assert_null(strstr(pane->filter, "cgroup"));
     grid_free(grid);
     pane_free(pane);
@@ -435,9 +435,9 @@ static void names_like_terms(void **state) {
         pane_draw(pane, &other, grid_area(grid));
         focus(pane, "by_process", NULL);
         forge_key(pane, &other, KEY_VIEW_DOWN, true);
-        assert_string_equal(forge_key(pane, &other, KEY_VIEW_ENTER, true).message, "Esc goes back");
+        assert_string_equal(forge_key(pane, &other, KEY_VIEW_ENTER, true).message, "Esc: back");
         pane_draw(pane, &other, grid_area(grid));
-        char *screen = forge_screen(grid), *title = strstr(screen, "- > I/Os, newest first");
+        char *screen = forge_screen(grid), *title = strstr(screen, "- > Recent I/Os");
         assert_non_null(title);
         assert_non_null(strstr(strtok(title, "\n"), " 1 of 10, filter"));
         assert_non_null(strstr(pane->filter, "comm="));
@@ -463,7 +463,7 @@ static void row_that_went(void **state) {
     struct pane *pane = pane_new(&view_disk);
     focus(pane, "io_in_flight", NULL);
     struct pane_answer answer = forge_key(pane, &other, KEY_VIEW_ENTER, true);
-    assert_string_equal(answer.message, "no row is there now; Space freezes");
+    assert_string_equal(answer.message, "no rows; Space: freeze");
     assert_string_equal(view_disk.parts[pane->focus].name, "io_in_flight");
     pane_free(pane);
     frame_unref(frame);
@@ -488,32 +488,35 @@ static void the_list(void **state) {
     focus(pane, "events", NULL);
     forge_key(pane, &other, KEY_VIEW_HOME, true);
     forge_expect(pane, &other, 80, 5, true,
-                 "- > I/Os, newest first --------------------------- newest 1 + 1 slow/rare of 5 -\n"
+                 "- Recent I/Os ------------------------------------ newest 1 + 1 slow/rare of 5 -\n"
                  "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
                  "14:13:20.200000       -       -   100ms FF        0 nvme0n1    jbd2/vda1-8\n"
                  "14:13:20.100000   3.4ms   900us   2.5ms WS    16.0K vda        mysqld\n"
-                 "\n");
+                 " Devices   By process   Heat map   Histogram  >Recent I/Os    o next  = enlarge\n");
     forge_expect(pane, &other, 120, 5, true,
-                 "- > I/Os, newest first "
-                 "------------------------------------------------------------------- newest 1 + 1 slow/rare of 5 -\n"
+                 "- Recent I/Os ---------------------------------------------------------------------------- newest 1 "
+                 "+ 1 slow/rare of 5 -\n"
                  "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR         "
                  "       END\n"
                  "14:13:20.200000       -       -   100ms FF        0 nvme0n1    jbd2/vda1-8         311 EIO      "
                  "14:13:20.300000\n"
                  "14:13:20.100000   3.4ms   900us   2.5ms WS    16.0K vda        mysqld             4242 -        "
                  "14:13:20.102500\n"
-                 "\n");
-    forge_expect(pane, &other, 200, 5, true,
-                 "- > I/Os, newest first "
-                 "-----------------------------------------------------------------------------------------------------"
-                 "---------------------------------------------- newest 1 + 1 slow/rare of 5 -\n"
-                 "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR         "
-                 "       END       SECTOR   AT% KEPT   CGROUP\n"
-                 "14:13:20.200000       -       -   100ms FF        0 nvme0n1    jbd2/vda1-8         311 EIO      "
-                 "14:13:20.300000            -     - -      -\n"
-                 "14:13:20.100000   3.4ms   900us   2.5ms WS    16.0K vda        mysqld             4242 -        "
-                 "14:13:20.102500      8123456  48.2 slow   /db\n"
-                 "\n");
+                 " Devices   By process   Heat map   Histogram  >Recent I/Os                                           "
+                 " o next  = enlarge\n");
+    forge_expect(
+        pane, &other, 200, 5, true,
+        "- Recent I/Os "
+        "--------------------------------------------------------------------------------------------------------------"
+        "---------------------------------------------- newest 1 + 1 slow/rare of 5 -\n"
+        "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR                "
+        "END       SECTOR   AT% KEPT   CGROUP\n"
+        "14:13:20.200000       -       -   100ms FF        0 nvme0n1    jbd2/vda1-8         311 EIO      "
+        "14:13:20.300000            -     - -      -\n"
+        "14:13:20.100000   3.4ms   900us   2.5ms WS    16.0K vda        mysqld             4242 -        "
+        "14:13:20.102500      8123456  48.2 slow   /db\n"
+        " Devices   By process   Heat map   Histogram  >Recent I/Os                                                    "
+        "                                                                        o next  = enlarge\n");
     pane_free(pane);
     frame_unref(frame);
 }

@@ -113,13 +113,13 @@ static void operations(void **state) {
     forge_key(pane, &look, 't', true); // R: of both kinds
     forge_expect(pane, &look, 80, 18, true,
 
-                 "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
+                 "- Devices -------------------- TOTAL = QUEUE (before issue) + SERVICE (device) -\n"
                  "DEVICE     vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s  R SIZE  W SIZE   QLEN\n"
                  "vda           100       -       -     -        -        -       -       -      -\n"
                  "loop0         3.0       -       -     -        -        -       -       -      -\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
-                 "- > How long ---- Service time (issue to complete), device vda (busiest), op R -\n"
+                 "- > Latency histogram --------------- Service time, device vda (busiest), op R -\n"
                  "count 60  avg 300us  p50 200us  p90 799us  p95 799us  p99 800us  p99.9 800us\n"
                  "max 800us\n"
                  " 200us - 500us  ##################################################     50  83.3%\n"
@@ -130,7 +130,7 @@ static void operations(void **state) {
                  "  10ms - 20ms                                                           0   0.0%\n"
                  "  20ms - 50ms                                                           0   0.0%\n"
                  "\n"
-                 "\n");
+                 "*Devices  *By process   Heat map  >Histogram   By cgroup   Recent I/Os\n");
     pane_free(pane);
 }
 
@@ -143,13 +143,13 @@ static void measures(void **state) {
     forge_key(pane, &look, 'l', true);
     forge_expect(pane, &look, 80, 24, true,
 
-                 "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
+                 "- Devices -------------------- TOTAL = QUEUE (before issue) + SERVICE (device) -\n"
                  "DEVICE     vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s  R SIZE  W SIZE   QLEN\n"
                  "vda           100       -       -     -        -        -       -       -      -\n"
                  "loop0         3.0       -       -     -        -        -       -       -      -\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
-                 "- > Over time ----------------------- I/O offset, device vda (busiest), op all -\n"
+                 "- > Offset heat map ----------------- I/O offset, device vda (busiest), op all -\n"
                  " 87.5%|                                                             ............\n"
                  "   75%|                                                                        @\n"
                  " 62.5%|                                                                      @@\n"
@@ -160,43 +160,43 @@ static void measures(void **state) {
                  "    0%|                                                             @\n"
                  "                                                                  -10s       now\n"
                  ".1 :2 -3 =4 +7 *10 #16 %25 @40 most 60 a cell\n"
-                 "- How long -------------------------- I/O offset, device vda (busiest), op all -\n"
-                 "count 61\n"
-                 "    0% - 25%                                                            0   0.0%\n"
-                 "   25% - 50%                                                            0   0.0%\n"
-                 "   50% - 75%                                                            0   0.0%\n"
-                 "   75% - 100%   ##################################################     61 100.0%\n"
-                 "\n");
+                 "\n"
+                 "\n"
+                 "\n"
+                 "- By cgroup --------------------------------------------------------------------\n"
+                 "DEVICE     OP  vWAIT/s    TOTAL    IO/s  BYTES/s  SERVICE CGROUP\n"
+                 "vda        R         -   45.0ms      60     240K    300us /system.slice/db\n"
+                 "*Devices  *By process  >Heat map   Histogram  *By cgroup   Recent I/Os\n");
     assert_string_equal(forge_key(pane, &look, 'm', true).message, "utilisation");
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "device all");
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "device loop0");
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "device vda");
     forge_expect(pane, &look, 80, 24, true,
 
-                 "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
+                 "- Devices -------------------- TOTAL = QUEUE (before issue) + SERVICE (device) -\n"
                  "DEVICE     vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s  R SIZE  W SIZE   QLEN\n"
                  "vda           100       -       -     -        -        -       -       -      -\n"
                  "loop0         3.0       -       -     -        -        -       -       -      -\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
-                 "- > Over time ---------------------------------------- utilisation, device vda -\n"
-                 "   80%|                                                                    55555\n"
-                 "   60%|                                                                  55\n"
-                 "   40%|                                                                55\n"
-                 "   20%|                                                              55\n"
-                 "    0%|                                                             5\n"
+                 "- > Utilisation heat map ----------------------------- utilisation, device vda -\n"
+                 "   90%|                                                                     5555\n"
+                 "   80%|                                                                    5\n"
+                 "   70%|                                                                   5\n"
+                 "   60%|                                                                  5\n"
+                 "   50%|                                                                 5\n"
+                 "   40%|                                                                5\n"
+                 "   30%|                                                               5\n"
+                 "   20%|                                                              5\n"
+                 "   10%|                                                             5\n"
+                 "    0%|\n"
                  "                                                                  -10s       now\n"
                  "@1 most 1 a cell\n"
                  "\n"
-                 "\n"
-                 "\n"
-                 "- How long -------------- Service time (issue to complete), device vda, op all -\n"
-                 "count 60  avg 300us  p50 200us  p90 799us  p99 800us  p99.9 800us  max 800us\n"
-                 " 200us - 300us  ##################################################     50  83.3%\n"
-                 " 300us - 500us                                                          0   0.0%\n"
-                 " 500us - 700us                                                          0   0.0%\n"
-                 " 700us - 1ms    ##########                                             10  16.7%\n"
-                 "\n");
+                 "- By cgroup --------------------------------------------------------------------\n"
+                 "DEVICE     OP  vWAIT/s    TOTAL    IO/s  BYTES/s  SERVICE CGROUP\n"
+                 "vda        R         -   45.0ms      60     240K    300us /system.slice/db\n"
+                 "*Devices  *By process  >Heat map   Histogram  *By cgroup   Recent I/Os\n");
     assert_string_equal(forge_key(pane, &look, 'm', true).message, "Service time by process");
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "pid 9 dd, op all");
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "pid 10 dd, op all");
@@ -213,17 +213,18 @@ static void zoom(void **state) {
     struct look look;
     forge_look(&look, frames, FRAMES);
     struct pane *pane = drawn(&look, HEAT);
-    assert_string_equal(forge_key(pane, &look, '-', true).message, "2 frames a column; Z shows all again");
-    assert_string_equal(forge_key(pane, &look, '-', true).message, "5 frames a column; Z shows all again");
+    assert_string_equal(forge_key(pane, &look, '-', true).message, "2 frames per column; Z: all");
+    assert_string_equal(forge_key(pane, &look, '-', true).message, "5 frames per column; Z: all");
     forge_expect(pane, &look, 80, 24, true,
 
-                 "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
+                 "- Devices -------------------- TOTAL = QUEUE (before issue) + SERVICE (device) -\n"
                  "DEVICE     vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s  R SIZE  W SIZE   QLEN\n"
                  "vda           100       -       -     -        -        -       -       -      -\n"
                  "loop0         3.0       -       -     -        -        -       -       -      -\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
-                 "- > Over time - Service time (issue to complete), device vda (busiest), op all -\n"
+                 "- > Latency heat map -------------- Service time, device vda (busiest), op all -\n"
+                 " 100ms|\n"
                  "  50ms|\n"
                  "  20ms|                                                                       :\n"
                  "  10ms|\n"
@@ -232,19 +233,18 @@ static void zoom(void **state) {
                  "   1ms|\n"
                  " 500us|                                                                      *#*\n"
                  " 200us|                                                                      @@@\n"
+                 " 100us|\n"
+                 "  50us|\n"
                  "                                                                             now\n"
                  ".1 :2 -4 =7 +12 *23 #41 %76 @141 most 250 a cell   p50 200us p99 800us max 800us\n"
-                 "- How long ---- Service time (issue to complete), device vda (busiest), op all -\n"
-                 "count 60  avg 300us  p50 200us  p90 799us  p99 800us  p99.9 800us  max 800us\n"
-                 " 200us - 300us  ##################################################     50  83.3%\n"
-                 " 300us - 500us                                                          0   0.0%\n"
-                 " 500us - 700us                                                          0   0.0%\n"
-                 " 700us - 1ms    ##########                                             10  16.7%\n"
-                 "\n");
-    assert_string_equal(forge_key(pane, &look, '+', true).message, "2 frames a column; Z shows all again");
-    assert_string_equal(forge_key(pane, &look, '=', true).message, "1 frame a column; Z shows all again");
-    assert_string_equal(forge_key(pane, &look, '+', true).message, "1 frame a column: as far as it goes");
-    assert_string_equal(forge_key(pane, &look, 'z', true).message, "put the cursor on a range first, by the arrows");
+                 "- By cgroup --------------------------------------------------------------------\n"
+                 "DEVICE     OP  vWAIT/s    TOTAL    IO/s  BYTES/s  SERVICE CGROUP\n"
+                 "vda        R         -   45.0ms      60     240K    300us /system.slice/db\n"
+                 "*Devices  *By process  >Heat map   Histogram  *By cgroup   Recent I/Os\n");
+    assert_string_equal(forge_key(pane, &look, '+', true).message, "2 frames per column; Z: all");
+    assert_string_equal(forge_key(pane, &look, '+', true).message, "1 frame per column; Z: all");
+    assert_string_equal(forge_key(pane, &look, '+', true).message, "1 frame per column (limit)");
+    assert_string_equal(forge_key(pane, &look, 'z', true).message, "select a range with the arrow keys first");
     forge_key(pane, &look, 'Z', true);
     struct grid *grid = grid_new(110, 44, true);
     pane_draw(pane, &look, grid_area(grid));
@@ -254,13 +254,15 @@ static void zoom(void **state) {
     forge_key(pane, &look, 'z', true);
     forge_expect(pane, &look, 80, 24, true,
 
-                 "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
+                 "- Devices -------------------- TOTAL = QUEUE (before issue) + SERVICE (device) -\n"
                  "DEVICE     vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s  R SIZE  W SIZE   QLEN\n"
                  "vda           100       -       -     -        -        -       -       -      -\n"
                  "loop0         3.0       -       -     -        -        -       -       -      -\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
-                 "- > Over time ------------- Service time, device vda (busiest), op all, zoomed -\n"
+                 "- > Latency heat map ------ Service time, device vda (busiest), op all, zoomed -\n"
+                 " 1.6ms|\n"
+                 " 1.4ms|\n"
                  " 1.2ms|\n"
                  " 1.1ms|\n"
                  "   1ms|\n"
@@ -269,28 +271,26 @@ static void zoom(void **state) {
                  " 700us|\n"
                  " 600us|\n"
                  " 560us|\n"
+                 " 500us|\n"
                  "                                                                  -10s       now\n"
                  "14:13:32  800us - 900us  10 of 60 (16.7%)  p50 200us p99 800us\n"
-                 "- How long ---- Service time (issue to complete), device vda (busiest), op all -\n"
-                 "count 60  avg 300us  p50 200us  p90 799us  p99 800us  p99.9 800us  max 800us\n"
-                 " 200us - 300us  ##################################################     50  83.3%\n"
-                 " 300us - 500us                                                          0   0.0%\n"
-                 " 500us - 700us                                                          0   0.0%\n"
-                 " 700us - 1ms    ##########                                             10  16.7%\n"
-                 "\n");
+                 "- By cgroup --------------------------------------------------------------------\n"
+                 "DEVICE     OP  vWAIT/s    TOTAL    IO/s  BYTES/s  SERVICE CGROUP\n"
+                 "vda        R         -   45.0ms      60     240K    300us /system.slice/db\n"
+                 "*Devices  *By process  >Heat map   Histogram  *By cgroup   Recent I/Os\n");
     forge_key(pane, &look, 'Z', true);
     assert_string_equal(forge_key(pane, &look, 'm', true).message, "I/O offset"); // on a linear axis too
     pane_draw(pane, &look, grid_area(grid));
     forge_key(pane, &look, 'z', true);
     forge_expect(pane, &look, 80, 24, true,
 
-                 "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
+                 "- Devices -------------------- TOTAL = QUEUE (before issue) + SERVICE (device) -\n"
                  "DEVICE     vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s  R SIZE  W SIZE   QLEN\n"
                  "vda           100       -       -     -        -        -       -       -      -\n"
                  "loop0         3.0       -       -     -        -        -       -       -      -\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
-                 "- > Over time --------------- I/O offset, device vda (busiest), op all, zoomed -\n"
+                 "- > Offset heat map --------- I/O offset, device vda (busiest), op all, zoomed -\n"
                  " 98.4%|                                                             @@@@@@@@@@@@\n"
                  " 96.9%|\n"
                  " 95.3%|\n"
@@ -301,13 +301,13 @@ static void zoom(void **state) {
                  " 87.5%|\n"
                  "                                                                  -10s       now\n"
                  "14:13:32  98.4% - 100%  1 of 61 (1.6%)\n"
-                 "- How long -------------------------- I/O offset, device vda (busiest), op all -\n"
-                 "count 61\n"
-                 "    0% - 25%                                                            0   0.0%\n"
-                 "   25% - 50%                                                            0   0.0%\n"
-                 "   50% - 75%                                                            0   0.0%\n"
-                 "   75% - 100%   ##################################################     61 100.0%\n"
-                 "\n");
+                 "\n"
+                 "\n"
+                 "\n"
+                 "- By cgroup --------------------------------------------------------------------\n"
+                 "DEVICE     OP  vWAIT/s    TOTAL    IO/s  BYTES/s  SERVICE CGROUP\n"
+                 "vda        R         -   45.0ms      60     240K    300us /system.slice/db\n"
+                 "*Devices  *By process  >Heat map   Histogram  *By cgroup   Recent I/Os\n");
     draw_sizes(pane, &look);
     grid_free(grid);
     pane_free(pane);
@@ -329,8 +329,7 @@ static void list_of_a_cell(void **state) {
         forge_key(pane, &look, KEY_VIEW_UP, true);
     for (int i = 0; i < 4; i++)
         forge_key(pane, &look, KEY_VIEW_LEFT, true);
-    assert_string_equal(forge_key(pane, &look, KEY_VIEW_ENTER, true).message,
-                        "nothing in this cell; Space freezes the map");
+    assert_string_equal(forge_key(pane, &look, KEY_VIEW_ENTER, true).message, "nothing in this cell; Space: freeze");
     struct pane_answer answer = {0};
     for (int i = 0; i < 40 && !answer.go_frame; i++) { // down to the cell of the slow ones
         forge_key(pane, &look, KEY_VIEW_DOWN, true);
@@ -344,42 +343,39 @@ static void list_of_a_cell(void **state) {
     forge_expect(
         pane, &look, 110, 24, true,
 
-        "- Devices -------------------------- TOTAL for programs: QUEUE before, SERVICE in the disk; 1 of 2, filter a "
+        "- Devices -------------------------------- TOTAL = QUEUE (before issue) + SERVICE (device); 1 of 2, filter a "
         "-\n"
         "DEVICE     vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s  R SIZE  W SIZE   QLEN FLUSH/s  DISC/s  RMRG/s\n"
         "vda          80.0       -       -     -        -        -       -       -      -       -       -       -\n"
         "- By process "
         "-------------------------------------------------------------------------------------------------\n"
         " not available\n"
-        "- Over time --------- Service time, vda, R, with \"a\" - - How long - Service time, device vda, op R, with "
+        "- Latency heat map ---------------------------- Service time (issue to complete), device vda, op R, with "
         "\"a\" -\n"
-        "  50ms|                                                count 62  avg 1.3ms  p50 200us  p90 799us  p95 799us\n"
-        "  20ms|                                              : p99 30.0ms  p99.9 30.0ms  max 30.0ms\n"
-        "  10ms|                                                 200us - 500us  #########################     50  "
-        "80.6%\n"
-        "   5ms|                                                 500us - 1ms    #####                         10  "
-        "16.1%\n"
-        "   2ms|                                                   1ms - 2ms                                   0   "
-        "0.0%\n"
-        "   1ms|                                                   2ms - 5ms                                   0   "
-        "0.0%\n"
-        " 500us|                                       ********    5ms - 10ms                                  0   "
-        "0.0%\n"
-        " 200us|                                       @@@@@@@@   10ms - 20ms                                  0   "
-        "0.0%\n"
-        " 100us|                                                  20ms - 50ms   #                              2   "
-        "3.2%\n"
-        "                                              14:13:28\n"
-        "14:13:28  20ms - 50ms  2 of 62 (3.2%)  p99 30.0ms\n"
-        "- By group ---------------------------------------------------------------------------------------- filter a "
-        "-\n"
-        "DEVICE     OP  vWAIT/s    TOTAL    IO/s  BYTES/s  SERVICE CGROUP\n"
-        "vda        R         -   45.0ms      60     240K    300us /system.slice/db\n"
-        "- > I/Os, newest first -------------------------------- 2 of 5, filter device=vda op=R latency_us=30ms..40ms "
+        " 100ms|\n"
+        "  50ms|\n"
+        "  20ms|                                                                                                      "
+        ":\n"
+        "  10ms|\n"
+        "   5ms|\n"
+        "   2ms|\n"
+        "   1ms|\n"
+        " 500us|                                                                                               "
+        "********\n"
+        " 200us|                                                                                               "
+        "@@@@@@@@\n"
+        " 100us|\n"
+        "  50us|\n"
+        "                                                                                                      "
+        "14:13:28\n"
+        "14:13:28  20ms - 50ms  2 of 62 (3.2%)  p50 200us p99 30.0ms\n"
+        "- > Recent I/Os --------------------------------------- 2 of 5, filter device=vda op=R latency_us=30ms..40ms "
         "-\n"
         "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR\n"
         "14:13:20.400000       -   3.0us  30.0ms R      4.0K vda        fio                4242 ENODATA\n"
-        "14:13:20.200000       -   3.0us  30.0ms R      4.0K vda        fio                4242 -\n");
+        "14:13:20.200000       -   3.0us  30.0ms R      4.0K vda        fio                4242 -\n"
+        "*Devices  *By process  *Heat map   Histogram   By cgroup  >Recent I/Os                      o next  = "
+        "enlarge\n");
     // The other parts keep the filter that was there.
     answer = forge_key(pane, &look, KEY_VIEW_BACK, true);
     assert_true(answer.go_live);
@@ -390,7 +386,7 @@ static void list_of_a_cell(void **state) {
     forge_key(pane, &look, '-', true);
     pane_draw(pane, &look, grid_area(grid));
     answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
-    assert_string_equal(answer.message, "the newest of 2 frames: [ shows the one before; Esc goes back");
+    assert_string_equal(answer.message, "the newest of 2 frames; [: the frame before; Esc: back");
     assert_string_equal(pane->filter, "device=vda op=R latency_us=30ms..40ms");
     grid_free(grid);
     pane_free(pane);
@@ -400,7 +396,7 @@ static void list_of_a_range(void **state) {
     (void)state;
     struct look look;
     forge_look(&look, frames, 9);
-    look.live = false; // rewound: Esc goes back there
+    look.live = false; // rewound: Esc: back there
     struct pane *pane = drawn(&look, HIST);
     struct grid *grid = grid_new(110, 44, true);
     forge_key(pane, &look, 'a', true); // all the time
@@ -408,13 +404,13 @@ static void list_of_a_range(void **state) {
     forge_key(pane, &look, KEY_VIEW_END, true);
     forge_expect(pane, &look, 80, 18, true,
 
-                 "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
+                 "- Devices -------------------- TOTAL = QUEUE (before issue) + SERVICE (device) -\n"
                  "DEVICE     vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s  R SIZE  W SIZE   QLEN\n"
                  "vda          90.0       -       -     -        -        -       -       -      -\n"
                  "loop0         3.0       -       -     -        -        -       -       -      -\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
-                 "- > How long -------- Service time, device vda (busiest), op all, all the time -\n"
+                 "- > Latency histogram ----------------------- Service time, vda, whole history -\n"
                  "count 542  avg 410us  p50 200us  p90 799us  p95 799us  p99 799us  p99.9 30.0ms\n"
                  "max 30.0ms\n"
                  " 200us - 500us  ##################################################    450  83.0%\n"
@@ -425,10 +421,10 @@ static void list_of_a_range(void **state) {
                  "  10ms - 20ms                                                           0   0.0%\n"
                  "  20ms - 50ms   .                                                       2   0.4%\n"
                  "\n"
-                 "\n");
+                 "*Devices  *By process   Heat map  >Histogram   By cgroup   Recent I/Os\n");
     struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
     assert_int_equal(answer.go_frame, 8); // the newest with one
-    assert_string_equal(answer.message, "of all the time the newest frame that has some; Esc goes back");
+    assert_string_equal(answer.message, "the newest frame with such values; Esc: back");
     assert_string_equal(pane->filter, "device=vda latency_us=20ms..50ms");
     answer = forge_key(pane, &look, KEY_VIEW_BACK, true);
     assert_int_equal(answer.go_frame, 9);
@@ -463,7 +459,7 @@ static void list_of_an_error(void **state) {
     forge_key(pane, &look, KEY_VIEW_DOWN, true); // of which none is kept: no empty list
     answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
     assert_int_equal(answer.go_frame, 0);
-    assert_string_equal(answer.message, "nothing of it is in the list of any frame that is kept");
+    assert_string_equal(answer.message, "no event of this row in any frame of the history");
     assert_string_equal(pane->filter, "");
     assert_string_equal(view_disk.parts[pane->focus].name, "io_errors");
     pane_free(pane);

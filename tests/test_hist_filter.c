@@ -98,8 +98,9 @@ static void expect(struct pane *pane, const struct look *look, const char *filte
                    const char *count) {
     pane_set_filter(pane, filter);
     for (int i = 0; i < 2; i++) { // the second time nothing is new
-        char *over = line_of(pane, look, 100, "Over time -"), *how = line_of(pane, look, 100, "How long -");
-        char *stats = line_of(pane, look, 100, "\ncount ");
+        char *over = line_of(pane, look, 108, "Latency heat map "),
+             *how = line_of(pane, look, 108, "Latency histogram ");
+        char *stats = line_of(pane, look, 108, "\ncount ");
         assert_string_equal(over, title);
         assert_string_equal(how, title);
         stats[strcspn(stats, " ")] = '\0';
@@ -131,11 +132,11 @@ static void narrowing(void **state) {
            "13");
     expect(pane, &look, "pid=77 device=vda",
            "Service time (issue to complete), device vda (filter), op all, not filtered by pid", "13");
-    char *narrow = line_of(pane, &look, 80, "Over time -");
+    char *narrow = line_of(pane, &look, 90, "Latency heat map ");
     assert_string_equal(narrow, "Service time, device vda (filter), op all, not filtered by pid");
     free(narrow);
     pane_set_filter(pane, "device=vda latency_us=20us..30us comm=fio bytes=4K.. ios_per_s>1");
-    narrow = line_of(pane, &look, 80, "Over time -"); // no room for all of it
+    narrow = line_of(pane, &look, 80, "Latency heat map "); // no room for all of it
     assert_string_equal(narrow, "Service time, vda, filtered in part");
     free(narrow);
     // A text, wherever it stands.
@@ -268,23 +269,22 @@ static void enter(const char *keys, const char *filter, int down, const char *ex
 }
 
 static void expect_list(const char *filter, int down, const char *expected, int height) {
-    enter("", filter, down, expected, height, 0, "Esc goes back");
+    enter("", filter, down, expected, height, 0, "Esc: back");
 }
 
 static void ranges(void **state) {
     (void)state;
     // 199.9 us is counted from 200 us on, so that the label is not the truth.
-    expect_list("op=R", 1, "device=vda op=R latency_us=199us..500us", 30);
+    expect_list("op=R", 1, "device=vda op=R latency_us=199us..500us", 17);
     expect_list("op=RA", 0, "device=vda op=RA latency_us=2.2ms..2.5ms", 40);
-    expect_list("comm=fio", 1, "comm=fio latency_us=199us..500us", 30);
-    expect_list("fio", 1, "comm~fio latency_us=199us..500us", 30);
-    expect_list("", 4, "device=vda latency_us=10ms..100ms", 30);
+    expect_list("comm=fio", 1, "comm=fio latency_us=199us..500us", 17);
+    expect_list("fio", 1, "comm~fio latency_us=199us..500us", 17);
+    expect_list("", 4, "device=vda latency_us=2ms..5ms", 17);
     // A device that these histograms are not kept by is one of the filter, not one that was chosen.
-    enter("M", "device=vda", 0, "device=vda latency_us=10us..100us", 30, 0, "Esc goes back");
+    enter("M", "device=vda", 0, "device=vda latency_us=10us..100us", 17, 0, "Esc: back");
     // In one column of this and in another one of that: no term says both.
-    enter("", "w", 0, "latency_us=200us..220us", 30, 2,
-          "the text of the filter does not narrow the list; Esc goes back");
-    enter("t", "w", 0, "op=R comm~w latency_us=200us..220us", 30, 2, "Esc goes back");
+    enter("", "w", 0, "latency_us=200us..220us", 17, 2, "the filter text does not apply to this list; Esc: back");
+    enter("t", "w", 0, "op=R comm~w latency_us=200us..220us", 17, 2, "Esc: back");
 }
 
 int main(void) {

@@ -61,10 +61,10 @@ static void gone(void **state) {
     assert_string_equal(answer.jump_pane, "tasks");
     assert_string_equal(answer.jump_filter, "pid=7");
     assert_int_equal(answer.go_frame, 2);
-    assert_string_equal(answer.message, "pid=7 is gone: as it was 2.0 s earlier; g goes back to live");
+    assert_string_equal(answer.message, "pid=7 is gone: shown 2.0 s earlier; g: live");
     answer = enter(rows, "8|cp"); // so short that no list ever had it
     assert_null(answer.jump_pane);
-    assert_string_equal(answer.message, "pid=8: not in the pane tasks, nor was it in a kept frame");
+    assert_string_equal(answer.message, "pid=8: not in the pane tasks, in no frame of the history");
 }
 
 static void nobody(void **state) {
@@ -75,15 +75,14 @@ static void nobody(void **state) {
     assert_string_equal(answer.jump_pane, "tasks");
     assert_string_equal(answer.jump_filter, "write_bytes_per_s>0");
     assert_int_equal(answer.go_frame, 2);
-    assert_string_equal(answer.message, "(writeback): the kernel writes out what these wrote to files, 2.0 s earlier");
+    assert_string_equal(answer.message,
+                        "(writeback): the kernel writes back pages that these processes dirtied, 2.0 s earlier");
     answer = enter(rows, "0|(throttled)");
     assert_null(answer.jump_pane);
-    assert_string_equal(answer.message,
-                        "(throttled): a group's limit held it back; the kernel does not tell whose it is");
+    assert_string_equal(answer.message, "(throttled): delayed by a cgroup limit; its submitter is unknown");
     answer = enter(idle, "-|(writeback)");
     assert_null(answer.jump_pane);
-    assert_string_equal(answer.message,
-                        "(writeback): the kernel writes out what programs wrote to files; none does now");
+    assert_string_equal(answer.message, "(writeback): the kernel writes back dirty pages; no process writes now");
 }
 
 // Nothing is known of the tasks yet: they may well be there.

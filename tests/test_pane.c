@@ -12,12 +12,14 @@ static const struct column columns[] = {
 };
 static const struct table_def left_def = {"left", "left", columns, 2, 1}, right_def = {"right", "right", columns, 2, 1};
 
-#define TABLE(name_, title_, weight_)                                                                                  \
+#define TABLE(name_, title_, weight_, ...)                                                                             \
     {                                                                                                                  \
         .kind = &part_table, .name = name_, .title = title_,                                                           \
         .spec = &(const struct table_spec){.source = {.tables = {name_}}}, .min_height = 2, .weight = weight_,         \
+        __VA_ARGS__                                                                                                    \
     }
-static const struct part parts[] = {TABLE("left", "Left", 1), TABLE("right", "Right", 1), TABLE("nowhere", NULL, 0)};
+static const struct part parts[] = {TABLE("left", "Left", 1), TABLE("right", "Right", 1, .right = true),
+                                    TABLE("nowhere", "Nowhere", 0)};
 static const struct view view = {
     .name = "test",
     .title = "Test",
@@ -26,7 +28,6 @@ static const struct view view = {
     .parts = parts,
     .n_parts = 3,
     .wide_from = 60,
-    .columns = (const uint8_t[]){0, 1, 0},
 };
 
 static struct section *section_of(const char *collector, const struct table_def *def) {
@@ -51,13 +52,13 @@ static void test_one_below_the_other(void **state) {
 
     (void)state;
     expect_screen(pane, &look, 40, 8,
-                  "─ ▸ Left ───────────────────────────────\n"
+                  "─ ▸ Left ──────────────────── 1-1 of 2 ─\n"
                   "DEVICE     READ/s\n"
                   "vda           812\n"
-                  "vdb           5.0\n"
                   "─ Right ───────────────────── 1-1 of 2 ─\n"
                   "DEVICE     READ/s\n"
                   "vda           812\n"
+                  "─ Nowhere ──────────────────────────────\n"
                   " not available\n");
     pane_free(pane);
     frame_unref(look.frame);
@@ -115,6 +116,10 @@ static void test_focus_gets_the_keys(void **state) {
     frame_unref(look.frame);
 }
 
+static int parts_hidden(const struct pane *pane) {
+    return __builtin_popcount(pane->layout->listed & ~pane->layout->drawn);
+}
+
 // The parts that a key leads to though they have no room.
 static void test_more_parts(void **state) {
     struct look look = {.frame = frame_of(section_of("one", &left_def), section_of("two", &right_def), 0)};
@@ -123,19 +128,19 @@ static void test_more_parts(void **state) {
 
     (void)state;
     free(pane_screen(pane, &look, 40, 20, false));
-    assert_int_equal(pane_more(pane), 0);
+    assert_int_equal(parts_hidden(pane), 0);
     free(pane_screen(pane, &look, 40, 6, false));
-    assert_int_equal(pane_more(pane), 1);
+    assert_int_equal(parts_hidden(pane), 1);
     free(pane_screen(pane, &look, 40, 3, false));
-    assert_int_equal(pane_more(pane), 2);
+    assert_int_equal(parts_hidden(pane), 2);
     assert_true(pane_key(pane, &look, 'o', 0, 0, &answer));
     char *screen = pane_screen(pane, &look, 40, 3, false);
     assert_non_null(strstr(screen, "Right"));
-    assert_int_equal(pane_more(pane), 2);
+    assert_int_equal(parts_hidden(pane), 2);
     free(screen);
     struct look nothing = {0};
     free(pane_screen(pane, &nothing, 40, 3, false));
-    assert_int_equal(pane_more(pane), 0);
+    assert_int_equal(parts_hidden(pane), 0);
     pane_free(pane);
     frame_unref(look.frame);
 }
@@ -222,6 +227,7 @@ static void test_stale_lost_and_notes(void **state) {
                   "DEVICE     READ/s                       DEVICE     READ/s\n"
                   "vda           812                       vda           812\n"
                   "vdb           5.0                       vdb           5.0\n"
+                  "─ Nowhere ──────────────────────────────────────────────────────────────────────\n"
                   " not available\n"
                   "\n"
                   "\n"
@@ -233,9 +239,8 @@ static void test_stale_lost_and_notes(void **state) {
                   "\n"
                   "\n"
                   "\n"
-                  "\n"
                   "! disk gone\\e[31m - plug it in\n"
-                  "! two has not answered: its data is 3.2 s old\n"
+                  "! two is stale: its data is 3.2 s old\n"
                   "! by the way\n");
     draw_all_sizes(pane, &look);
     pane_free(pane);
@@ -331,7 +336,7 @@ static void test_not_recorded_then(void **state) {
     struct pane *pane = pane_new(&view);
 
     (void)state;
-    expect_screen(pane, &look, 80, 9, " not recorded then: runs only while shown (p pins it)\n");
+    expect_screen(pane, &look, 80, 9, " not recorded then: this collector runs only while shown (p pins the pane)\n");
     draw_all_sizes(pane, &look);
     expect_screen(pane, &half, 57, 9,
                   "─ ▸ Left ────────────────────────────────────────────────\n"
@@ -340,18 +345,19 @@ static void test_not_recorded_then(void **state) {
                   "vdb           5.0\n"
                   "─ Right ───────────────────────────── not recorded then ─\n"
                   "DEVICE     READ/s\n"
-                  " not recorded then: runs only while shown (p pins it)\n"
+                  " not recorded then: this collector runs only while shown\n"
+                  "─ Nowhere ───────────────────────────────────────────────\n"
                   " not available\n");
     char *text = pane_written(pane, &look, FORMAT_TEXT);
     assert_null(strstr(text, "nothing"));
-    assert_null(strstr(text, "has not delivered anything yet"));
-    assert_non_null(strstr(text, "  not recorded then: runs only while shown (p pins it)\n"));
+    assert_null(strstr(text, "has delivered no data yet"));
+    assert_non_null(strstr(text, "  not recorded then: this collector runs only while shown (p pins the pane)\n"));
     free(text);
     look.live = true; // there it has only begun
     text = pane_screen(pane, &look, 80, 9, false);
     assert_non_null(strstr(text, " starting ─"));
     assert_non_null(strstr(text, " not measured yet\n"));
-    assert_non_null(strstr(text, "! one has not delivered anything yet"));
+    assert_non_null(strstr(text, "! one has delivered no data yet"));
     free(text);
     struct section *waits = blank_of("one", &left_def, SECTION_STARTING); // which it tells itself
     section_note(waits, SEVERITY_WARNING, NULL, "one has delivered nothing for 3 s: it waits for its trace buffers",
@@ -392,10 +398,9 @@ static void test_chooser_has_room(void **state) {
     assert_true(pane_key(pane, &look, 'o', 0, 0, &answer));
     assert_true(pane_key(pane, &look, 'f', 0, 0, &answer));
     expect_screen(pane, &look, 56, 14,
-                  "─ Left ─────────────────────────────────────────────────\n"
+                  "─ Left ────────────────────────────────────── 1-1 of 2 ─\n"
                   "DEVICE     READ/s\n"
                   "vda           812\n"
-                  "vdb           5.0\n"
                   "─ ▸ Many ───────────────────────────────────────────────\n"
                   " Columns: Space shows or hides, < > move, Enter done\n"
                   "[ 1] a                        1\n"
@@ -405,7 +410,8 @@ static void test_chooser_has_room(void **state) {
                   "[ 5] e                        5\n"
                   "[ 6] f                        6\n"
                   "[ 7] g                        7\n"
-                  "[ 8] h                        8\n");
+                  "[ 8] h                        8\n"
+                  "•Left  ▸Many   Right                  o next  = enlarge\n");
     assert_true(pane_key(pane, &look, 'f', 0, 0, &answer)); // done: the others have their room again
     char *text = pane_screen(pane, &look, 56, 14, false);
     assert_non_null(strstr(text, "─ Right ─"));
@@ -415,7 +421,7 @@ static void test_chooser_has_room(void **state) {
 }
 
 static void test_sharing_of_rows(void **state) {
-    struct need needs[] = {{3, 10, 0, 0}, {3, 100, 1, 0}, {3, 6, 3, 0}};
+    struct need needs[] = {{3, 10, 0}, {3, 100, 1}, {3, 6, 3}};
     int heights[3];
 
     (void)state;
@@ -425,7 +431,7 @@ static void test_sharing_of_rows(void **state) {
     assert_int_equal(heights[1], 24); // the rest
     layout_share(needs, 3, 7, 0, heights);
     assert_int_equal(heights[0] + heights[1], 7);
-    assert_int_equal(heights[2], 0); // the last goes first,
+    assert_int_equal(heights[2], 0); // no room for the last,
     layout_share(needs, 3, 7, 2, heights);
     assert_int_equal(heights[2], 3); // but not the one with the keys
     layout_share(needs, 3, 2, 2, heights);
@@ -434,15 +440,13 @@ static void test_sharing_of_rows(void **state) {
     layout_share(needs, 3, 0, 1, heights);
     for (int i = 0; i < 3; i++)
         assert_int_equal(heights[i], 0);
-    // One that can do with less gets less before it is left out, then those before it; what stands behind it goes
-    // first.
-    struct need tight[] = {{4, 4, 1, 3}, {8, 20, 1, 4}, {5, 5, 1, 0}};
-    static const int expected[][5] = {{17, 4, 8, 5, 9}, {13, 4, 9, 0, 9}, {12, 4, 8, 0, 9}, {10, 4, 6, 0, 9},
-                                      {8, 4, 4, 0, 9},  {7, 3, 4, 0, 9},  {6, 4, 0, 0, 9},  {2, 0, 0, 0, 9},
-                                      {7, 3, 4, 0, 1},  {8, 4, 4, 0, 0},  {6, 4, 0, 0, 0},  {5, 0, 5, 0, 1},
-                                      {10, 4, 0, 5, 2}};
+    // height, expected heights, the part to keep
+    struct need three[] = {{4, 4, 1}, {8, 20, 1}, {5, 5, 1}};
+    static const int expected[][5] = {{17, 4, 8, 5, 9}, {13, 4, 9, 0, 9},  {12, 4, 8, 0, 9}, {10, 4, 0, 5, 9},
+                                      {2, 0, 0, 0, 9},  {10, 0, 10, 0, 1}, {7, 0, 7, 0, 1},  {8, 4, 0, 0, 0},
+                                      {5, 0, 5, 0, 1},  {10, 4, 0, 5, 2}};
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
-        layout_share(tight, 3, expected[i][0], (size_t)expected[i][4], heights);
+        layout_share(three, 3, expected[i][0], (size_t)expected[i][4], heights);
         for (int k = 0; k < 3; k++)
             assert_int_equal(heights[k], expected[i][k + 1]);
     }
@@ -460,7 +464,6 @@ static void test_sharing_never_overdraws(void **state) {
             needs[i].min = rand() % 10;
             needs[i].want = needs[i].min + rand() % 30;
             needs[i].weight = rand() % 4;
-            needs[i].tight = needs[i].min ? rand() % needs[i].min : 0;
         }
         layout_share(needs, n, height, (size_t)rand() % n, heights);
         for (size_t i = 0; i < n; i++) {
@@ -486,16 +489,171 @@ static void test_parts_and_steps(void **state) {
     assert_int_equal(view_key_step('j', 10), 0);
 }
 
+static int tall(struct part_context *ctx, int width) {
+    (void)ctx, (void)width;
+    return 30;
+}
+
+static bool takes_a(struct part_context *ctx) {
+    return ctx->key == 'a';
+}
+
+static void fill(struct part_context *ctx) {
+    for (int y = 0; y < ctx->area.height; y++)
+        area_text(ctx->area, 0, y, ROLE_TEXT, ctx->part->name);
+}
+
+static const struct part_kind tall_kind = {.height = tall, .draw = fill, .key = takes_a};
+static const struct part six[] = {
+    {.kind = &tall_kind, .name = "a", .title = "Alpha", .min_height = 3, .weight = 1},
+    {.kind = &tall_kind, .name = "b", .title = "Beta", .min_height = 3, .weight = 1},
+    {.kind = &tall_kind, .name = "c", .title = "Gamma", .min_height = 3, .weight = 1},
+    {.kind = &tall_kind, .name = "d", .title = "Delta", .min_height = 3, .weight = 1, .right = true},
+    {.kind = &tall_kind, .name = "e", .title = "Epsilon", .min_height = 3, .weight = 1},
+    {.kind = &tall_kind, .name = "f", .title = "Zeta", .min_height = 3, .weight = 1},
+};
+static const struct view crowd = {
+    .name = "six", .title = "Six", .question = "?", .parts = six, .n_parts = 6, .wide_from = 100};
+
+// "abc.e." for the parts on the screen; the letter of the one with the focus is a capital.
+static void expect_drawn(struct pane *pane, const struct look *look, int width, int height, const char *expected) {
+    char got[8] = "";
+
+    free(pane_screen(pane, look, width, height, false));
+    for (size_t i = 0; i < 6; i++)
+        got[i] = !(pane->layout->drawn & 1u << i) ? '.' : (char)(((size_t)pane->focus == i ? 'A' : 'a') + i);
+    assert_string_equal(got, expected);
+}
+
+// At most four, fewer without room for them, more on a tall screen; the one with the focus always.
+static void test_four_parts(void **state) {
+    struct look look = {.frame = forge_frame(1)};
+    struct pane *pane = pane_new(&crowd);
+    struct pane_answer answer;
+
+    (void)state;
+    expect_drawn(pane, &look, 140, 40, "Abcd..");
+    expect_drawn(pane, &look, 80, 40, "Abcd..");
+    expect_drawn(pane, &look, 80, 21, "Abc...");
+    expect_drawn(pane, &look, 80, 10, "Ab....");
+    expect_drawn(pane, &look, 80, 4, "A.....");
+    expect_drawn(pane, &look, 80, 70, "Abcde.");
+    expect_drawn(pane, &look, 80, 90, "Abcdef");
+    assert_true(pane_key(pane, &look, 'O', 0, 0, &answer));
+    expect_drawn(pane, &look, 140, 40, "abc..F");
+    expect_drawn(pane, &look, 80, 10, "a....F");
+    assert_true(pane_key(pane, &look, 'O', 0, 0, &answer));
+    expect_drawn(pane, &look, 140, 40, "abc.E.");
+    pane_free(pane);
+    frame_unref(look.frame);
+}
+
+// The key = gives a part the whole pane, and takes it back; o and O then lead to the others, Esc back to all.
+static void test_enlarge(void **state) {
+    struct look look = {.frame = forge_frame(1)};
+    struct pane *pane = pane_new(&crowd);
+    struct pane_answer answer;
+
+    (void)state;
+    expect_drawn(pane, &look, 80, 40, "Abcd..");
+    assert_true(pane_key(pane, &look, '=', 0, 0, &answer));
+    expect_screen(pane, &look, 80, 5,
+                  "─ Alpha ────────────────────────────────────────────────────────────────────────\n"
+                  "a\n"
+                  "a\n"
+                  "a\n"
+                  "▸Alpha   Beta   Gamma   Delta   Epsilon   Zeta                   o next  = back\n");
+    assert_true(pane_key(pane, &look, 'o', 0, 0, &answer));
+    expect_drawn(pane, &look, 80, 40, ".B....");
+    assert_true(pane_key(pane, &look, '=', 0, 0, &answer));
+    expect_drawn(pane, &look, 80, 40, "aBcd..");
+    assert_true(pane_key(pane, &look, '=', 0, 0, &answer));
+    assert_true(pane_key(pane, &look, KEY_VIEW_BACK, 0, 0, &answer));
+    expect_drawn(pane, &look, 80, 40, "aBcd..");
+    assert_false(pane_key(pane, &look, KEY_VIEW_BACK, 0, 0, &answer));
+    draw_all_sizes(pane, &look);
+    pane_free(pane);
+    frame_unref(look.frame);
+}
+
+// The part bar names all parts, or in a narrow pane those that are not on the screen, and takes clicks.
+static void test_part_bar(void **state) {
+    struct look look = {.frame = forge_frame(1)};
+    struct pane *pane = pane_new(&crowd);
+    struct pane_answer answer;
+
+    (void)state;
+    expect_screen(pane, &look, 62, 9,
+                  "─ ▸ Alpha ────────────────────────────────────────────────────\n"
+                  "a\n"
+                  "a\n"
+                  "a\n"
+                  "─ Beta ───────────────────────────────────────────────────────\n"
+                  "b\n"
+                  "b\n"
+                  "b\n"
+                  "▸Alpha  •Beta   Gamma   Delta   Epsilon   Zeta\n");
+    expect_screen(pane, &look, 40, 5,
+                  "─ Alpha ────────────────────────────────\n"
+                  "a\n"
+                  "a\n"
+                  "a\n"
+                  "more: Beta   Gamma   Delta   Epsil…   Ze\n");
+    expect_drawn(pane, &look, 140, 40, "Abcd..");
+    assert_true(pane_key(pane, &look, KEY_VIEW_CLICK, 33, 39, &answer)); // Epsilon
+    expect_drawn(pane, &look, 140, 40, "abc.E.");
+    assert_true(pane_key(pane, &look, KEY_VIEW_CLICK, 33, 39, &answer)); // again
+    expect_drawn(pane, &look, 140, 40, "....E.");
+    assert_true(pane_key(pane, &look, KEY_VIEW_CLICK, 1, 39, &answer));
+    expect_drawn(pane, &look, 140, 40, "A.....");
+    assert_false(pane_key(pane, &look, KEY_VIEW_CLICK, 139, 39, &answer)); // between the names
+    assert_int_equal(part_bar_at(pane, 1, 38), -1);
+    pane_free(pane);
+    frame_unref(look.frame);
+}
+
+// A part without room gets no keys: it would do unseen things.
+static void test_keys_of_hidden_parts(void **state) {
+    static const struct part_kind deaf = {.height = tall, .draw = fill};
+    const struct part two[] = {{.kind = &deaf, .name = "a", .title = "A", .min_height = 3, .weight = 1},
+                               {.kind = &tall_kind, .name = "b", .title = "B", .min_height = 3, .weight = 1}};
+    const struct view deaf_view = {.name = "deaf", .title = "Deaf", .question = "?", .parts = two, .n_parts = 2};
+    struct look look = {.frame = forge_frame(1)};
+    struct pane *pane = pane_new(&deaf_view);
+    struct pane_answer answer;
+
+    (void)state;
+    pane->focus = 0; // it takes no keys: they go to the other one, while that is on the screen
+    pane->layout->settled = true;
+    free(pane_screen(pane, &look, 40, 20, false));
+    assert_true(pane_key(pane, &look, 'a', 0, 0, &answer));
+    free(pane_screen(pane, &look, 40, 5, false));
+    assert_false(pane_key(pane, &look, 'a', 0, 0, &answer));
+    pane_free(pane);
+    frame_unref(look.frame);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_below_the_other),  cmocka_unit_test(test_status_is_not_cut),
-        cmocka_unit_test(test_focus_gets_the_keys),  cmocka_unit_test(test_more_parts),
-        cmocka_unit_test(test_stale_lost_and_notes), cmocka_unit_test(test_note_of_a_series),
-        cmocka_unit_test(test_missing_source),       cmocka_unit_test(test_not_recorded_then),
-        cmocka_unit_test(test_chooser_has_room),     cmocka_unit_test(test_note_of_a_column_without_room),
-        cmocka_unit_test(test_sharing_of_rows),      cmocka_unit_test(test_sharing_never_overdraws),
-        cmocka_unit_test(test_parts_and_steps),      cmocka_unit_test(test_focus_is_in_sight),
+        cmocka_unit_test(test_one_below_the_other),
+        cmocka_unit_test(test_status_is_not_cut),
+        cmocka_unit_test(test_focus_gets_the_keys),
+        cmocka_unit_test(test_more_parts),
+        cmocka_unit_test(test_stale_lost_and_notes),
+        cmocka_unit_test(test_note_of_a_series),
+        cmocka_unit_test(test_missing_source),
+        cmocka_unit_test(test_not_recorded_then),
+        cmocka_unit_test(test_chooser_has_room),
+        cmocka_unit_test(test_note_of_a_column_without_room),
+        cmocka_unit_test(test_sharing_of_rows),
+        cmocka_unit_test(test_sharing_never_overdraws),
+        cmocka_unit_test(test_parts_and_steps),
+        cmocka_unit_test(test_focus_is_in_sight),
         cmocka_unit_test(test_optional_keeps_room),
+        cmocka_unit_test(test_four_parts),
+        cmocka_unit_test(test_enlarge),
+        cmocka_unit_test(test_part_bar),
+        cmocka_unit_test(test_keys_of_hidden_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

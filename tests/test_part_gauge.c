@@ -194,7 +194,7 @@ static void missing(void **state) {
                  "Disk      [             ]             _  -\n"
                  "\n"
                  "\n"
-                 "! system has not answered: its data is 2.0 s old\n");
+                 "! system is stale: its data is 2.0 s old\n");
     forge_look(&look, &bare, 1);
     forge_expect(pane, &look, 40, 6, true,
 
@@ -207,7 +207,7 @@ static void missing(void **state) {
     forge_look(&look, NULL, 0);
     forge_expect(pane, &look, 40, 2, true,
 
-                 " waiting for the first data\n"
+                 " waiting for the first frame\n"
                  "\n");
     pane_free(pane);
     for (int i = 0; i < 3; i++)

@@ -10,12 +10,27 @@
 static const char *const sets[] = {"io_latency", "io_size", NULL};
 static const struct hist_spec spec = {.sets = sets};
 static const struct part parts[] = {
-    {.kind = &part_heat, .name = "io_latency", .title = "Over time", .spec = &spec, .min_height = 4, .weight = 1},
+    {.kind = &part_heat,
+     .name = "io_latency",
+     .title = "Latency heat map",
+     .spec = &spec,
+     .min_height = 4,
+     .weight = 1},
 };
 static const struct view view = {.name = "t", .title = "T", .question = "?", .parts = parts, .n_parts = 1};
 static const struct part two_parts[] = {
-    {.kind = &part_heat, .name = "io_latency", .title = "Over time", .spec = &spec, .min_height = 4, .weight = 1},
-    {.kind = &part_hist, .name = "io_latency", .title = "How long", .spec = &spec, .min_height = 4, .weight = 1},
+    {.kind = &part_heat,
+     .name = "io_latency",
+     .title = "Latency heat map",
+     .spec = &spec,
+     .min_height = 4,
+     .weight = 1},
+    {.kind = &part_hist,
+     .name = "io_latency",
+     .title = "Latency histogram",
+     .spec = &spec,
+     .min_height = 4,
+     .weight = 1},
 };
 static const struct view two = {.name = "t", .title = "T", .question = "?", .parts = two_parts, .n_parts = 2};
 
@@ -60,7 +75,7 @@ static void screens(void **state) {
     forge_look(&look, frames, FRAMES);
     forge_expect(pane, &look, 60, 12, false,
 
-                 "─ Over time ───────────── Service time, device all, op all ─\n"
+                 "─ Latency heat map ────── Service time, device all, op all ─\n"
                  "  20ms│\n"
                  "  10ms│\n"
                  "   5ms│                                 ░\n"
@@ -74,7 +89,7 @@ static void screens(void **state) {
                  "░1 ▒5 ▓23 █110                 p50 100us p99 100us max 100us\n");
     forge_expect(pane, &look, 60, 12, true,
 
-                 "- Over time ------------- Service time, device all, op all -\n"
+                 "- Latency heat map ------ Service time, device all, op all -\n"
                  "  20ms|\n"
                  "  10ms|\n"
                  "   5ms|                                 .\n"
@@ -88,7 +103,7 @@ static void screens(void **state) {
                  ".1 :3 -5 =9 +17 *34 #66 %132 @267 most 512 a cell\n");
     forge_expect(pane, &look, 27, 9, true,
 
-                 "- Over time  Service time -\n"
+                 "- Latency heat map --------\n"
                  "   5ms|         .\n"
                  "   2ms|  - -  - -  -    -\n"
                  "   1ms|\n"
@@ -99,17 +114,17 @@ static void screens(void **state) {
                  ".1 :3 -5 =11 +23 *49 #104\n"); // two frames a column
     forge_expect(pane, &look, 60, 4, true,
 
-                 "- Over time ------------- Service time, device all, op all -\n"
+                 "- Latency heat map ------ Service time, device all, op all -\n"
                  "   1ms|             -    -    -    -    -    -         -\n"
                  " 100us|             ........::::----====++++****##    %%@@@@\n"
                  ".1 :3 -5 =9 +17 *34 #66 %132 @267 most 512 a cell\n");
     forge_expect(pane, &look, 60, 2, true,
 
-                 "- Over time ------------- Service time, device all, op all -\n"
+                 "- Latency heat map ------ Service time, device all, op all -\n"
                  " 100us|             -....=..::=:---=====*+++*#**##    %%@@@@\n");
     forge_expect(pane, &look, 7, 9, true,
 
-                 "- Over\n"
+                 "- Laten\n"
                  "\n"
                  "\n"
                  "\n"
@@ -121,7 +136,7 @@ static void screens(void **state) {
     look.live = false;
     forge_expect(pane, &look, 60, 7, true,
 
-                 "- Over time ------------- Service time, device all, op all -\n"
+                 "- Latency heat map ------ Service time, device all, op all -\n"
                  "   3ms|                                 .\n"
                  "   1ms|             -    -    -    -    -    -         -\n"
                  " 300us|\n"
@@ -131,7 +146,7 @@ static void screens(void **state) {
     forge_look(&look, frames, 1);
     forge_expect(pane, &look, 40, 8, false,
 
-                 "─ Over time ───────────── Service time ─\n"
+                 "─ Latency heat map ────── Service time ─\n"
                  "   2ms│                                █\n"
                  "   1ms│\n"
                  " 500us│\n"
@@ -152,7 +167,7 @@ static void cursor(void **state) {
     forge_key(pane, &look, KEY_VIEW_LEFT, true); // shows it on the newest column
     forge_expect(pane, &look, 60, 10, true,
 
-                 "- Over time ------------- Service time, device all, op all -\n"
+                 "- Latency heat map ------ Service time, device all, op all -\n"
                  "  10ms|\n"
                  "   5ms|                                 .\n"
                  "   2ms|             -    -    -    -    -    -         -\n"
@@ -167,7 +182,7 @@ static void cursor(void **state) {
     forge_key(pane, &look, KEY_VIEW_DOWN, true);
     forge_expect(pane, &look, 60, 10, true,
 
-                 "- Over time ------------- Service time, device all, op all -\n"
+                 "- Latency heat map ------ Service time, device all, op all -\n"
                  "  10ms|\n"
                  "   5ms|                                 .\n"
                  "   2ms|             -    -    -    -    -    -         -\n"
@@ -181,7 +196,7 @@ static void cursor(void **state) {
     forge_look(&look, frames, FRAMES - 1);
     forge_expect(pane, &look, 60, 10, true,
 
-                 "- Over time ------------- Service time, device all, op all -\n"
+                 "- Latency heat map ------ Service time, device all, op all -\n"
                  "  10ms|\n"
                  "   5ms|                                  .\n"
                  "   2ms|              -    -    -    -    -    -         -\n"
@@ -196,7 +211,7 @@ static void cursor(void **state) {
         forge_key(pane, &look, KEY_VIEW_LEFT, true);
     forge_expect(pane, &look, 60, 10, true,
 
-                 "- Over time ------------- Service time, device all, op all -\n"
+                 "- Latency heat map ------ Service time, device all, op all -\n"
                  "  10ms|\n"
                  "   5ms|                                  .\n"
                  "   2ms|              -    -    -    -    -    -         -\n"
@@ -209,7 +224,7 @@ static void cursor(void **state) {
     forge_look(&look, frames, FRAMES);
     forge_expect(pane, &look, 60, 10, true,
 
-                 "- Over time ------------- Service time, device all, op all -\n"
+                 "- Latency heat map ------ Service time, device all, op all -\n"
                  "  10ms|\n"
                  "   5ms|                                 .\n"
                  "   2ms|             -    -    -    -    -    -         -\n"
@@ -222,7 +237,7 @@ static void cursor(void **state) {
     forge_key(pane, &look, KEY_VIEW_HOME, true);
     forge_expect(pane, &look, 60, 10, true,
 
-                 "- Over time ------------- Service time, device all, op all -\n"
+                 "- Latency heat map ------ Service time, device all, op all -\n"
                  "  10ms|\n"
                  "   5ms|                                 .\n"
                  "   2ms|             -    -    -    -    -    -         -\n"
@@ -239,7 +254,7 @@ static void cursor(void **state) {
     forge_key(pane, &look, KEY_VIEW_RIGHT, true);
     forge_expect(pane, &look, 60, 10, true,
 
-                 "- Over time ------------- Service time, device all, op all -\n"
+                 "- Latency heat map ------ Service time, device all, op all -\n"
                  "  10ms|                                                    +\n"
                  "   5ms|                                 .\n"
                  "   2ms|             -    -    -    -    -    -         -\n"
@@ -266,7 +281,7 @@ static void click(void **state) {
     assert_true(pane_key(pane, &look, KEY_VIEW_CLICK, 39, 6, &answer));
     forge_expect(pane, &look, 60, 10, true,
 
-                 "- Over time ------------- Service time, device all, op all -\n"
+                 "- Latency heat map ------ Service time, device all, op all -\n"
                  "  10ms|\n"
                  "   5ms|                                 .\n"
                  "   2ms|             -    -    -    -    -    -         -\n"
@@ -289,7 +304,7 @@ static void choice_is_shared(void **state) {
     forge_key(pane, &look, 'v', true);
     forge_expect(pane, &look, 60, 16, true,
 
-                 "- > Over time --------- Service time, device loop0, op all -\n"
+                 "- > Latency heat map -- Service time, device loop0, op all -\n"
                  "   6ms|\n"
                  " 5.6ms|\n"
                  "   5ms|                                                    @\n"
@@ -297,7 +312,7 @@ static void choice_is_shared(void **state) {
                  "   4ms|\n"
                  "                                    -20s      -10s       now\n"
                  "@1 most 1 a cell\n"
-                 "- How long ------------ Service time, device loop0, op all -\n"
+                 "- Latency histogram --- Service time, device loop0, op all -\n"
                  "count 1  p50 5.0ms  p99 5.0ms  p99.9 5.0ms  max 5.0ms\n"
                  "   5ms - 5.6ms  ##############################      1 100.0%\n"
                  "\n"
@@ -309,7 +324,7 @@ static void choice_is_shared(void **state) {
     forge_key(pane, &look, 'v', true);
     forge_expect(pane, &look, 60, 16, true,
 
-                 "- > Over time ----------- Service time, device vda, op all -\n"
+                 "- > Latency heat map ---- Service time, device vda, op all -\n"
                  "   2ms|                                5    5    5    9    9\n"
                  "   1ms|\n"
                  " 500us|\n"
@@ -317,7 +332,7 @@ static void choice_is_shared(void **state) {
                  " 100us|                                .5555:5555=5555555555\n"
                  "                                    -20s      -10s       now\n"
                  ".1 :2 -3 =4 +5 *7 #11 %16 @23 most 32 a cell\n"
-                 "- How long -------------- Service time, device vda, op all -\n"
+                 "- Latency histogram ----- Service time, device vda, op all -\n"
                  "count 39  p50 100us  p99 2.0ms  p99.9 2.0ms  max 2.0ms\n"
                  " 100us - 200us  ##############################     32  82.1%\n"
                  " 200us - 500us                                      0   0.0%\n"
@@ -328,12 +343,12 @@ static void choice_is_shared(void **state) {
     forge_key(pane, &look, 'm', true); // a set that no frame has
     forge_expect(pane, &look, 60, 6, true,
 
-                 "- > Over time ----------- Service time, device vda, op all -\n"
+                 "- Latency heat map ------ Service time, device vda, op all -\n"
                  "   1ms|                                5    5    5    9    9\n"
                  " 300us|\n"
                  " 100us|                                .5555:5555=5555555555\n"
-                 "                                    -20s      -10s       now\n"
-                 ".1 :2 -3 =4 +5 *7 #11 %16 @23 most 32 a cell\n");
+                 ".1 :2 -3 =4 +5 *7 #11 %16 @23 most 32 a cell\n"
+                 ">Latency heat map   Latency histogram     o next  = enlarge\n");
     pane_free(pane);
 }
 
@@ -346,21 +361,21 @@ static void nothing(void **state) {
     forge_look(&look, &bare, 1);
     forge_expect(pane, &look, 40, 3, false,
 
-                 "─ Over time ────────────────────────────\n"
+                 "─ Latency heat map ─────────────────────\n"
                  "not measured\n"
                  "\n");
     forge_key(pane, &look, KEY_VIEW_LEFT, false);
     forge_look(&look, &idle, 1);
     forge_expect(pane, &look, 40, 3, false,
 
-                 "─ Over time ───────────── Service time ─\n"
-                 "none in all the time that is kept\n"
+                 "─ Latency heat map ────── Service time ─\n"
+                 "none in the whole history\n"
                  "\n");
     forge_expect(pane, &look, 0, 0, false, "");
     forge_look(&look, NULL, 0);
     forge_expect(pane, &look, 40, 3, false,
 
-                 " waiting for the first data\n"
+                 " waiting for the first frame\n"
                  "\n"
                  "\n");
     pane_free(pane);

@@ -8,7 +8,12 @@
 static const char *const sets[] = {"io_latency", "io_size", NULL};
 static const struct hist_spec spec = {.sets = sets};
 static const struct part parts[] = {
-    {.kind = &part_hist, .name = "io_latency", .title = "How long", .spec = &spec, .min_height = 4, .weight = 1},
+    {.kind = &part_hist,
+     .name = "io_latency",
+     .title = "Latency histogram",
+     .spec = &spec,
+     .min_height = 4,
+     .weight = 1},
 };
 static const struct view view = {.name = "t", .title = "T", .question = "?", .parts = parts, .n_parts = 1};
 
@@ -35,7 +40,7 @@ static void screens(void **state) {
     forge_look(&look, &frame, 1);
     forge_expect(pane, &look, 80, 14, false,
 
-                 "─ How long ────────────── Service time (issue to complete), device all, op all ─\n"
+                 "─ Latency histogram ───── Service time (issue to complete), device all, op all ─\n"
                  "count 1005  avg 522us  p50 120us  p90 120us  p95 1.3ms  p99 1.3ms  p99.9 30.0ms\n"
                  "max 30.0ms\n"
                  "   3us - 10us   ▎                                                       5   0.5%\n"
@@ -51,7 +56,7 @@ static void screens(void **state) {
                  "\n");
     forge_expect(pane, &look, 30, 10, false,
 
-                 "─ How long ──── Service time ─\n"
+                 "─ Latency histogram ──────────\n"
                  "count 1005  p50 120us\n"
                  "p99 1.3ms  max 30.0ms\n"
                  "   1us ▏              5   0.5%\n"
@@ -63,7 +68,7 @@ static void screens(void **state) {
                  "\n");
     forge_expect(pane, &look, 46, 9, true,
 
-                 "- How long  Service time, device all, op all -\n"
+                 "- Latency histogram ----------- Service time -\n"
                  "count 1005  avg 522us  p50 120us  p90 120us\n"
                  "p95 1.3ms  p99 1.3ms  p99.9 30.0ms  max 30.0ms\n"
                  "   1us - 10us   .                     5   0.5%\n"
@@ -74,12 +79,12 @@ static void screens(void **state) {
                  "\n");
     forge_expect(pane, &look, 80, 3, false,
 
-                 "─ How long ────────────── Service time (issue to complete), device all, op all ─\n"
+                 "─ Latency histogram ───── Service time (issue to complete), device all, op all ─\n"
                  "count 1005  avg 522us  p50 120us  p90 120us  p99 1.3ms  p99.9 30.0ms  max 30.0ms\n"
                  "   1us - 100s   ██████████████████████████████████████████████████   1005 100.0%\n");
     forge_expect(pane, &look, 9, 4, false,
 
-                 "─ How lon\n"
+                 "─ Latency\n"
                  "count 100\n"
                  "95  99.0%\n"
                  "10   1.0%\n");
@@ -96,7 +101,7 @@ static void choosing(void **state) {
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "device loop0, op all");
     forge_expect(pane, &look, 80, 4, false,
 
-                 "─ How long ──────────── Service time (issue to complete), device loop0, op all ─\n"
+                 "─ Latency histogram ─── Service time (issue to complete), device loop0, op all ─\n"
                  "count 5  avg 7.0us  p50 7.0us  p90 7.0us  p99 7.0us  p99.9 7.0us  max 7.0us\n"
                  "   7us - 8us    ██████████████████████████████████████████████████      5 100.0%\n"
                  "\n");
@@ -105,7 +110,7 @@ static void choosing(void **state) {
     assert_string_equal(forge_key(pane, &look, 't', true).message, "device vda, op W");
     forge_expect(pane, &look, 80, 4, true,
 
-                 "- How long ---------------- Service time (issue to complete), device vda, op W -\n"
+                 "- Latency histogram ------- Service time (issue to complete), device vda, op W -\n"
                  "count 10  avg 30.0ms  p50 30.0ms  p99 30.0ms  p99.9 30.0ms  max 30.0ms\n"
                  "  28ms - 32ms   ##################################################     10 100.0%\n"
                  "\n");
@@ -115,7 +120,7 @@ static void choosing(void **state) {
     assert_string_equal(forge_key(pane, &look, 'm', true).message, "I/O size");
     forge_expect(pane, &look, 80, 8, false,
 
-                 "─ How long ──────────────────────────────────────── I/O size, comm all, op all ─\n"
+                 "─ Latency histogram ─────────────────────────────── I/O size, comm all, op all ─\n"
                  "count 1000  avg 4.6K  p50 4.0K  p90 4.0K  p99 4.0K  p99.9 64.0K  max 64.0K\n"
                  "    4K - 8K     ██████████████████████████████████████████████████    990  99.0%\n"
                  "    8K - 16K                                                            0   0.0%\n"
@@ -126,7 +131,7 @@ static void choosing(void **state) {
     assert_string_equal(forge_key(pane, &look, 'm', true).message, "Service time: issue to complete");
     forge_expect(pane, &look, 80, 4, false,
 
-                 "─ How long ────────────── Service time (issue to complete), device vda, op all ─\n"
+                 "─ Latency histogram ───── Service time (issue to complete), device vda, op all ─\n"
                  "count 1000  avg 525us  p50 120us  p90 120us  p99 1.3ms  p99.9 30.0ms  max 30.0ms\n"
                  " 100us - 10ms   ██████████████████████████████████████████████████    990  99.0%\n"
                  "  10ms - 1s     ▌                                                      10   1.0%\n");
@@ -168,7 +173,7 @@ static void choices_have_data(void **state) {
         assert_string_equal(forge_key(pane, &look, presses[i].key, true).message, presses[i].message);
     forge_look(&look, frames + 1, 1); // where the chosen one has nothing: it stays until the next key
     forge_expect(pane, &look, 80, 2, false,
-                 "─ How long ────────────── Service time (issue to complete), device vdb, op all ─\n"
+                 "─ Latency histogram ───── Service time (issue to complete), device vdb, op all ─\n"
                  "none in this interval\n");
     assert_string_equal(forge_key(pane, &look, 'V', true).message, "device vda, op all");
     pane_free(pane);
@@ -185,19 +190,19 @@ static void whole_window(void **state) {
     forge_key(pane, &look, 'a', true);
     forge_expect(pane, &look, 80, 3, false,
 
-                 "─ How long  Service time (issue to complete), device all, op all, all the time ─\n"
+                 "─ Latency histogram ────────── Service time, device all, op all, whole history ─\n"
                  "count 2010  avg 522us  p50 120us  p90 120us  p99 1.3ms  p99.9 30.0ms  max 30.0ms\n"
                  "   1us - 100s   ██████████████████████████████████████████████████   2010 100.0%\n");
     forge_look(&look, frames, 3); // the newest has no set at all: those before say what it is
     forge_expect(pane, &look, 80, 3, false,
 
-                 "─ How long  Service time (issue to complete), device all, op all, all the time ─\n"
+                 "─ Latency histogram ────────── Service time, device all, op all, whole history ─\n"
                  "count 2010  avg 522us  p50 120us  p90 120us  p99 1.3ms  p99.9 30.0ms  max 30.0ms\n"
                  "\n");
     forge_key(pane, &look, 'a', true);
     forge_expect(pane, &look, 80, 3, false,
 
-                 "─ How long ────────────── Service time (issue to complete), device all, op all ─\n"
+                 "─ Latency histogram ───── Service time (issue to complete), device all, op all ─\n"
                  "not measured\n"
                  "\n");
     pane_free(pane);
@@ -213,7 +218,7 @@ static void nothing(void **state) {
     forge_look(&look, &frame, 1);
     forge_expect(pane, &look, 40, 4, false,
 
-                 "─ How long ─────────────────────────────\n"
+                 "─ Latency histogram ────────────────────\n"
                  "not measured\n"
                  "\n"
                  "\n");
@@ -222,7 +227,7 @@ static void nothing(void **state) {
     forge_look(&look, NULL, 0);
     forge_expect(pane, &look, 40, 2, false,
 
-                 " waiting for the first data\n"
+                 " waiting for the first frame\n"
                  "\n");
     forge_key(pane, &look, 'v', false);
     pane_free(pane);
@@ -243,7 +248,7 @@ static void huge_counts(void **state) {
     forge_look(&look, frames, 1);
     forge_expect(pane, &look, 60, 10, false,
 
-                 "─ How long ────────────── Service time, device all, op all ─\n"
+                 "─ Latency histogram ───── Service time, device all, op all ─\n"
                  "count 4.3G  avg 5.0us  p50 1.0us  p90 1.0us  p95 1.0us\n"
                  "p99 1.0us  p99.9 1.0us  max 17000s\n"
                  "   1us - 100us  ██████████████████████████████   4.3G 100.0%\n"
@@ -311,7 +316,7 @@ static void files(void **state) {
     forge_text(pane, &look, FORMAT_TEXT,
 
                "== 2026-09-21T14:13:21.000Z  t  1.000 s  h ==\n"
-               "How long\n"
+               "Latency histogram\n"
                "  io_latency device vda op R: count 990, avg 227us, p50 120us, p90 120us, p95 1.3ms, p99 1.3ms, p99.9 "
                "1.3ms, max 1.3ms\n"
                "     120us - 150us       900  90.9%\n"
@@ -341,17 +346,17 @@ static void repeated(void **state) {
     forge_look(&look, frames, 2);
     forge_expect(pane, &look, 80, 4, false,
 
-                 "─ How long ────────────── Service time (issue to complete), device all, op all ─\n"
-                 "nothing has come for this interval yet: see the frame before ([)\n"
+                 "─ Latency histogram ───── Service time (issue to complete), device all, op all ─\n"
+                 "no data for this interval yet: [ shows the frame before\n"
                  "\n"
                  "\n");
     forge_key(pane, &look, 'a', true);
     forge_expect(pane, &look, 80, 3, false,
 
-                 "─ How long  Service time (issue to complete), device all, op all, all the time ─\n"
+                 "─ Latency histogram ────────── Service time, device all, op all, whole history ─\n"
                  "count 1005  avg 522us  p50 120us  p90 120us  p99 1.3ms  p99.9 30.0ms  max 30.0ms\n"
                  "   1us - 100s   ██████████████████████████████████████████████████   1005 100.0%\n");
-    forge_text(pane, &look, FORMAT_TEXT, "== 2026-09-21T14:13:22.000Z  t  1.000 s  h ==\nHow long\n\n");
+    forge_text(pane, &look, FORMAT_TEXT, "== 2026-09-21T14:13:22.000Z  t  1.000 s  h ==\nLatency histogram\n\n");
     pane_free(pane);
     frame_unref(frames[0]);
     frame_unref(frames[1]);

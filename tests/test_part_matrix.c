@@ -84,12 +84,12 @@ static void now(void **state) {
                  "   0    -   99.0    0.0\n");
     forge_expect(pane, &look, 60, 6, true,
 
-                 "- > All ------------------------------------ 20 CPUs: busy -\n"
+                 "- All -------------------------------------- 20 CPUs: busy -\n"
                  "  0 :  1:  2:  3?  -:  5:  6:  7:  8\n"
                  "  8 :  9: 10: 11: 12- 13- 14- 15- 16\n"
                  " 16 - 17- 18- 19@100\n"
                  "busy .0 :>0 -12 =25 +38       mean 15.1  highest 100: CPU 19\n"
-                 "\n");
+                 ">All   Table                              o next  = enlarge\n");
     forge_expect(pane, &look, 14, 8, false,
 
                  "─ ▸ All ──────\n"
@@ -103,21 +103,21 @@ static void now(void **state) {
     forge_key(pane, &look, 'm', true);
     forge_expect(pane, &look, 60, 6, false,
 
-                 "─ ▸ All ───────────────────────────────────── 20 CPUs: IPC ─\n"
+                 "─ All ─────────────────────────────────────── 20 CPUs: IPC ─\n"
                  "  0 ·0.0▁0.0▁0.0▂0.0▂0.0▃0.1▃0.1▃0.1\n"
                  "  8 ▄0.1▄0.1▅0.1▅0.1▆0.1▆0.1▆0.1▇0.1\n"
                  " 16 ▇0.2█0.2█0.2█0.2\n"
                  "IPC ·0.0 ▁>0 ▂0.0 ▃0.0       mean 0.09  highest 0.19: CPU 19\n"
-                 "\n");
+                 "▸All   Table                              o next  = enlarge\n");
     forge_key(pane, &look, 'm', true);
     forge_expect(pane, &look, 60, 6, false,
 
-                 "─ ▸ All ──────────────────────────────────── 20 CPUs: none ─\n"
+                 "─ All ────────────────────────────────────── 20 CPUs: none ─\n"
                  "  0 ?  -?  -?  -?  -?  -?  -?  -?  -\n"
                  "  8 ?  -?  -?  -?  -?  -?  -?  -?  -\n"
                  " 16 ?  -?  -?  -?  -\n"
-                 "none is not measured on any CPU\n"
-                 "\n");
+                 "none: not measured on any CPU\n"
+                 "▸All   Table                              o next  = enlarge\n");
     pane_free(pane);
     frame_unref(frame);
 }
@@ -154,7 +154,7 @@ static void groups_and_holes(void **state) {
                  "^CPU NODE  IDLE%  WAIT%\n"
                  "   0    0   99.0    0.0\n");
     struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true); // to its row
-    assert_string_equal(answer.message, "Esc goes back");
+    assert_string_equal(answer.message, "Esc: back");
     assert_string_equal(pane->filter, "cpu=50");
     assert_int_equal(pane->focus, 1);
     forge_key(pane, &look, KEY_VIEW_BACK, true);
@@ -175,7 +175,7 @@ static void over_time(void **state) {
     forge_look(&look, frames, FRAMES);
     forge_expect(pane, &look, 60, 6, false, // few: the table says it all
 
-                 "─ ▸ Table ─────────────────────────────────────── 1-4 of 6 ─\n"
+                 "─ Table ───────────────────────────────────────── 1-4 of 6 ─\n"
                  "▲CPU NODE  IDLE%  WAIT%\n"
                  "   0    -   70.0    0.0\n"
                  "   1    -   69.0    0.0\n"
@@ -247,7 +247,7 @@ static void over_time(void **state) {
     forge_key(pane, &look, 'T', true);
     forge_expect(pane, &look, 60, 6, false,
 
-                 "─ ▸ Table ─────────────────────────────────────── 1-4 of 6 ─\n"
+                 "─ Table ───────────────────────────────────────── 1-4 of 6 ─\n"
                  "▲CPU NODE  IDLE%  WAIT%\n"
                  "   0    -   72.0    0.0\n"
                  "   1    -   71.0    0.0\n"

@@ -154,7 +154,7 @@ static void test_screen(void **state) {
                   " ID 7  x\\e\n"
                   " LOAD%         25.0                             █ max 25.0\n"
                   " MISS/s         500                             █ max 500\n"
-                  " 0 all the time: READ/s\n"
+                  " always 0: READ/s\n"
                   " not measured: IPC nowhere\n"
                   " TIME      LOAD%  MISS/s\n"
                   " 12:00:03   25.0     500\n"
@@ -163,7 +163,7 @@ static void test_screen(void **state) {
     draw_all_sizes(pane, &live);
     struct look nothing = {0};
     draw_all_sizes(pane, &nothing);
-    // Esc goes back, and moves nothing that the user did not ask to be moved back.
+    // Esc: back, and moves nothing that the user did not ask to be moved back.
     answer = press(pane, &back, KEY_VIEW_BACK, true);
     assert_int_equal(answer.go_frame, 0);
     assert_false(answer.go_live);
@@ -231,33 +231,33 @@ static void test_full(void **state) {
     press(pane, &live, KEY_VIEW_DOWN, true);
     press(pane, &live, KEY_VIEW_RIGHT, true);
     expect_screen(pane, &live, 62, 5,
-                  "─ One thing ───────────────────── Left: over time, Esc: back ─\n"
+                  "─ One thing ─────────────────────── Left: history, Esc: back ─\n"
                   " ID          7               BORN        9s\n"
                   " LOAD%       50.0            READ/s      20\n"
                   " MISS/s      250\n"
                   " NAME        x\\e\n");
     draw_all_sizes(pane, &live);
     expect_screen(pane, &back, 62, 3,
-                  "─ One thing ───── Left: over time, Up Down scroll, Esc: back ─\n"
+                  "─ One thing ─────── Left: history, Up Down scroll, Esc: back ─\n"
                   " ID          7               BORN        9s\n"
                   " LOAD%       100             READ/s      10\n");
     press(pane, &back, KEY_VIEW_DOWN, true);
     expect_screen(pane, &back, 62, 3,
-                  "─ One thing ───── Left: over time, Up Down scroll, Esc: back ─\n"
+                  "─ One thing ─────── Left: history, Up Down scroll, Esc: back ─\n"
                   " LOAD%       100             READ/s      10\n"
                   " MISS/s      1000\n");
     press(pane, &back, KEY_VIEW_PAGE_UP, true);
     press(pane, &back, KEY_VIEW_ENTER, false); // there is no frame to go to
     expect_screen(pane, &first, 62, 3,
-                  "─ One thing ───────────────────── Left: over time, Esc: back ─\n"
+                  "─ One thing ─────────────────────── Left: history, Esc: back ─\n"
                   " ID 7  x\\e\n"
-                  " it is not in this list at this time: Left shows when it was\n");
+                  " not in this list at this time: Left: its history\n");
     char *text = pane_written(pane, &live, FORMAT_TEXT);
     assert_non_null(strstr(text, "One thing\n  ID          7\n  NAME        x\\e\n  BORN"));
     expect_harmless(text);
     free(text);
     text = pane_written(pane, &first, FORMAT_TEXT);
-    assert_non_null(strstr(text, "it is not in this list"));
+    assert_non_null(strstr(text, "not in this list"));
     free(text);
     press(pane, &live, KEY_VIEW_LEFT, true);
     text = pane_screen(pane, &live, 62, 16, false);

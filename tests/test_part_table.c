@@ -185,7 +185,7 @@ static void test_filter_and_search(void **state) {
     expect_screen(pane, &look, 40, 4,
                   "─ Tasks ───────── 0 of 3, filter pid=2 ─\n"
                   "  PID USER    ▼CPU% COMMAND\n"
-                  " no row has pid=2\n");
+                  " no row matches pid=2\n");
     assert_true(press(pane, &look, KEY_VIEW_BACK)); // filter off
     strcpy(pane->search, "init");
     assert_true(pane_search(pane, &look, 1));
@@ -320,7 +320,7 @@ static void test_no_frame_no_table(void **state) {
     struct pane *pane = pane_new(&view);
 
     (void)state;
-    expect_screen(pane, &look, 40, 3, " waiting for the first data\n");
+    expect_screen(pane, &look, 40, 3, " waiting for the first frame\n");
     assert_false(press(pane, &look, KEY_VIEW_DOWN));
     assert_false(pane_sort(pane, &look, "pid"));
     look.frame = forge_frame(1);

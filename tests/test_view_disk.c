@@ -28,7 +28,7 @@ static void screens(void **state) {
     forge_look(&look, frames, FRAMES);
     forge_expect(pane, &look, 80, 21, false,
 
-                 "─ ▸ Devices ──────────── TOTAL for programs: QUEUE before, SERVICE in the disk ─\n"
+                 "─ ▸ Devices ────────────────── TOTAL = QUEUE (before issue) + SERVICE (device) ─\n"
                  "DEVICE     ▼UTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
                  "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
                  "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us\n"
@@ -38,48 +38,48 @@ static void screens(void **state) {
                  "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
                  "   4242 fio             W    2.5ms    82us   110us      30     120K loop0\n"
                  "     77 kworker\\e[31m   W        -       -       -     0.4     2.0K vda\n"
-                 "─ Over time ─── Service time (issue to complete), device vda (busiest), op all ─\n"
-                 "  20ms│                    ▒       ▒       ▒       ▒       ▒       ▒       ▒\n"
-                 "  10ms│\n"
-                 "   5ms│\n"
-                 "   2ms│\n"
+                 "─ Latency heat map ──────────────── Service time, device vda (busiest), op all ─\n"
+                 "  30ms│\n"
+                 "  10ms│                    ▒       ▒       ▒       ▒       ▒       ▒       ▒\n"
+                 "   3ms│\n"
                  "   1ms│\n"
-                 " 500us│\n"
-                 " 200us│             ████████████████████████████████████████████████████████████\n"
+                 " 300us│             ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓\n"
                  " 100us│             ████████████████████████████████████████████████████████████\n"
+                 "  30us│\n"
                  "                          -50s      -40s      -30s      -20s      -10s       now\n"
-                 "░1 ▒5 ▓21 █94 most 412 a cell                      p50 214us p99 330us max 330us\n");
+                 "░1 ▒6 ▓27 █139 most 700 a cell                     p50 214us p99 330us max 330us\n"
+                 "▸Devices  •By process  •Heat map   Histogram   Recent I/Os    o next  = enlarge\n");
     forge_expect(pane, &look, 80, 24, true,
 
-                 "- > Devices -- TOTAL for programs: QUEUE before, SERVICE in the disk; 1-2 of 3 -\n"
+                 "- > Devices ------------------ TOTAL = QUEUE (before issue) + SERVICE (device) -\n"
                  "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
                  "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
                  "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us\n"
-                 "- By process -------------------------------------------------------- 1-2 of 3 -\n"
+                 "vdb           0.0       -       -       -       0       0      -     0       -\n"
+                 "- By process -------------------------------------------------------------------\n"
                  "    PID COMMAND         OP vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
                  "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
                  "   4242 fio             W    2.5ms    82us   110us      30     120K loop0\n"
-                 "- Over time --- Service time (issue to complete), device vda (busiest), op all -\n"
-                 "  30ms|\n"
-                 "  10ms|                    =       =       =       =       =       =       =\n"
-                 "   3ms|\n"
+                 "     77 kworker\\e[31m   W        -       -       -     0.4     2.0K vda\n"
+                 "- Latency heat map ---------------- Service time, device vda (busiest), op all -\n"
+                 "  50ms|\n"
+                 "  20ms|                    =       =       =       =       =       =       =\n"
+                 "  10ms|\n"
+                 "   5ms|\n"
+                 "   2ms|\n"
                  "   1ms|\n"
-                 " 300us|             ############################################################\n"
+                 " 500us|\n"
+                 " 200us|             @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\n"
                  " 100us|             @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\n"
-                 "  30us|\n"
+                 "  50us|\n"
                  "                          -50s      -40s      -30s      -20s      -10s       now\n"
-                 ".1 :3 -5 =9 +19 *40 #81 %169 @353 most 700 a cell  p50 214us p99 330us max 330us\n"
-                 "- How long ---- Service time (issue to complete), device vda (busiest), op all -\n"
-                 "count 812  avg 214us  p50 214us  p90 330us  p99 330us  p99.9 330us  max 330us\n"
-                 " 150us - 200us  ##################################################    400  49.3%\n"
-                 " 200us - 250us  ######################################                300  36.9%\n"
-                 " 250us - 300us                                                          0   0.0%\n"
-                 " 300us - 400us  ##############                                        112  13.8%\n");
+                 ".1 :2 -4 =8 +15 *30 #57 %112 @220 most 412 a cell  p50 214us p99 330us max 330us\n"
+                 ">Devices  *By process  *Heat map   Histogram   Recent I/Os    o next  = enlarge\n");
     forge_expect(
         pane, &look, 120, 37, false,
 
-        "─ ▸ Devices ──────────────────────────────────────────────────── TOTAL for programs: QUEUE before, SERVICE in "
-        "the disk ─\n"
+        "─ ▸ Devices ────────────────────────────────────────────────────────── TOTAL = QUEUE (before issue) + SERVICE "
+        "(device) ─\n"
         "DEVICE     ▼UTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST RBYTES/s WBYTES/s   R p99   W "
         "p99  R SIZE\n"
         "vda          98.4   525us   310us   215us     812     0.4      0    32     0us     3.2M     2.0K   330us      "
@@ -95,54 +95,50 @@ static void screens(void **state) {
         "   4242 fio             W    2.5ms    82us   110us      30     120K loop0         80us       -       -     -\n"
         "     77 kworker\\e[31m   W        -       -       -     0.4     2.0K vda          900us       -       -     "
         "-\n"
-        "─ Over time ── Service time, device vda (busiest), op all ─ ─ How long ──── Service time, device vda "
-        "(busiest), op all ─\n"
-        "  70ms│                                                     count 812  avg 214us  p50 214us  p90 330us  p95 "
+        "─ Latency heat map ──────────────────── Service time, vda ─ ─ Latency histogram ──────────────────── Service "
+        "time, vda ─\n"
+        "  25ms│                                                     count 812  avg 214us  p50 214us  p90 330us  p95 "
         "330us\n"
-        "      │                                                     p99 330us  p99.9 330us  max 330us\n"
-        "  30ms│                                                      100us - 200us  █████████████████████████████▏    "
+        "      │                         ▒   ▒   ▒   ▒   ▒   ▒   ▒   p99 330us  p99.9 330us  max 330us\n"
+        "  15ms│                                                      100us - 200us  █████████████████████████████▏    "
         "400  49.3%\n"
-        "      │                         ▒   ▒   ▒   ▒   ▒   ▒   ▒    200us - 500us  ██████████████████████████████    "
+        "      │                                                      200us - 500us  ██████████████████████████████    "
         "412  50.7%\n"
-        "  15ms│                                                      500us - 1ms                                      "
+        "  10ms│                                                      500us - 1ms                                      "
         "  0   0.0%\n"
         "      │                                                        1ms - 2ms                                      "
         "  0   0.0%\n"
-        "   7ms│                                                        2ms - 5ms                                      "
+        "   6ms│                                                        2ms - 5ms                                      "
         "  0   0.0%\n"
         "      │                                                        5ms - 10ms                                     "
         "  0   0.0%\n"
-        "   3ms│                                                       10ms - 20ms                                     "
+        "   4ms│                                                       10ms - 20ms                                     "
         "  0   0.0%\n"
         "      │                                                       20ms - 50ms                                     "
         "  0   0.0%\n"
+        " 2.5ms│\n"
+        "      │\n"
         " 1.5ms│\n"
         "      │\n"
-        " 700us│\n"
+        "   1ms│\n"
         "      │\n"
-        " 300us│                     ▓█████████████████████████████▓\n"
+        " 600us│\n"
+        "      │\n"
+        " 400us│\n"
+        "      │                     ▓█████████████████████████████▓\n"
+        " 250us│\n"
         "      │                     ███████████████████████████████\n"
         " 150us│                     ███████████████████████████████\n"
-        "      │\n"
-        "  70us│\n"
         "                                  -40s      -20s        now\n"
         "░1 ▒6 ▓29 █154                p50 214us p99 330us max 330us\n"
-        "─ I/Os, newest first ──────────────────────────────────────────────────────────────────────────────── 7 older "
-        "not kept ─\n"
-        "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR                "
-        "END\n"
-        "14:13:20.300000    82us   2.0us    80us WS     4.0K loop0      fio                4242 -        "
-        "14:13:20.300080\n"
-        "14:13:20.200000   525us   310us   215us RA     4.0K vda        fio                4242 -        "
-        "14:13:20.200215\n"
-        "14:13:20.100000   490us   310us   180us R      4.0K vda        fio                4242 -        "
-        "14:13:20.100180\n");
+        "▸Devices  •By process  •Heat map  •Histogram   Recent I/Os                                            o next  "
+        "= enlarge\n");
     forge_expect(
         pane, &look, 200, 47, false,
 
         "─ ▸ Devices "
         "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
-        "────────────────────── TOTAL for programs: QUEUE before, SERVICE in the disk ─\n"
+        "──────────────────────────── TOTAL = QUEUE (before issue) + SERVICE (device) ─\n"
         "DEVICE     ▼UTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST RBYTES/s WBYTES/s   R p99   W "
         "p99  R SIZE  W SIZE LAST ERROR    AT SECTOR TMOUT/s   QLEN REQUE/s  SEQ%   R p50 R p99.9\n"
         "vda          98.4   525us   310us   215us     812     0.4      0    32     0us     3.2M     2.0K   330us      "
@@ -162,8 +158,8 @@ static void screens(void **state) {
         "-\n"
         "     77 kworker\\e[31m   W        -       -       -     0.4     2.0K vda          900us       -       -     - "
         "-\n"
-        "─ Over time ────────────────────── Service time (issue to complete), device vda (busiest), op all ─ ─ How "
-        "long ──────────────────────── Service time (issue to complete), device vda (busiest), op all ─\n"
+        "─ Latency heat map ─────────────── Service time (issue to complete), device vda (busiest), op all ─ ─ Latency "
+        "histogram ─────────────── Service time (issue to complete), device vda (busiest), op all ─\n"
         "      │                                                                                             count 812 "
         " avg 214us  p50 214us  p90 330us  p95 330us  p99 330us  p99.9 330us  max 330us\n"
         "  30ms│                                                                                              100us - "
@@ -203,18 +199,13 @@ static void screens(void **state) {
         "  80us│\n"
         "                                             -50s      -40s      -30s      -20s      -10s       now\n"
         "░1 ▒5 ▓21 █92 most 400 a cell                                         p50 214us p99 330us max 330us\n"
-        "─ I/Os, newest first "
-        "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
-        "────────────────────────────────────────────────── 7 older not kept ─\n"
-        "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR                "
-        "END       SECTOR   AT% KEPT   CGROUP\n"
-        "14:13:20.300000    82us   2.0us    80us WS     4.0K loop0      fio                4242 -        "
-        "14:13:20.300080            -     - -      -\n"
-        "14:13:20.200000   525us   310us   215us RA     4.0K vda        fio                4242 -        "
-        "14:13:20.200215            -     - -      -\n"
-        "14:13:20.100000   490us   310us   180us R      4.0K vda        fio                4242 -        "
-        "14:13:20.100180            -     - -      -\n"
-        "\n");
+        "\n"
+        "\n"
+        "\n"
+        "\n"
+        "\n"
+        "▸Devices  •By process  •Heat map  •Histogram   Recent I/Os                                                    "
+        "                                                                        o next  = enlarge\n");
     forge_expect(pane, &look, 40, 10, true,
 
                  "- > Devices ----------------------------\n"
@@ -222,15 +213,15 @@ static void screens(void **state) {
                  "vda          98.4   525us   310us\n"
                  "loop0         7.5    82us   2.0us\n"
                  "vdb           0.0       -       -\n"
-                 "- By process ---------------------------\n"
+                 "- By process ---------------- 1-2 of 3 -\n"
                  "    PID COMMAND         OP vWAIT/s\n"
                  "   4242 fio             R    426ms\n"
                  "   4242 fio             W    2.5ms\n"
-                 "     77 kworker\\e[31m   W        -\n");
+                 "more: Heat map   Histogram   Recent I.\n");
     forge_look(&look, frames, 1);
     forge_expect(pane, &look, 80, 21, true,
 
-                 "- > Devices ------------ TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
+                 "- > Devices ------------------ TOTAL = QUEUE (before issue) + SERVICE (device) -\n"
                  "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
                  "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
                  "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us\n"
@@ -240,7 +231,7 @@ static void screens(void **state) {
                  "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
                  "   4242 fio             W    2.5ms    82us   110us      30     120K loop0\n"
                  "     77 kworker\\e[31m   W        -       -       -     0.4     2.0K vda\n"
-                 "- Over time --- Service time (issue to complete), device vda (busiest), op all -\n"
+                 "- Latency heat map ---------------- Service time, device vda (busiest), op all -\n"
                  " 360us|\n"
                  " 320us|                                                                        %\n"
                  " 280us|\n"
@@ -248,9 +239,9 @@ static void screens(void **state) {
                  " 220us|\n"
                  " 200us|                                                                        @\n"
                  " 180us|                                                                        @\n"
-                 " 160us|\n"
                  "                                                                             now\n"
-                 ".1 :2 -4 =8 +15 *29 #56 %109 @214 most 400 a cell  p50 214us p99 330us max 330us\n");
+                 ".1 :2 -4 =8 +15 *29 #56 %109 @214 most 400 a cell  p50 214us p99 330us max 330us\n"
+                 ">Devices  *By process  *Heat map   Histogram   Recent I/Os    o next  = enlarge\n");
     pane_free(pane);
 }
 
@@ -271,14 +262,14 @@ static void who_waits(void **state) {
     forge_look(&look, &one, 1);
     forge_expect(pane, &look, 80, 8, true,
 
-                 "- > Devices ------------ TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
+                 "- > Devices ------------------ TOTAL = QUEUE (before issue) + SERVICE (device) -\n"
                  "DEVICE     vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s  R SIZE  W SIZE   QLEN\n"
                  "vda           100    3000     900    32    11.7M     900M       -       -      -\n"
-                 "- By process -------------------------------------------------------------------\n"
+                 "- By process -------------------------------------------------------- 1-2 of 3 -\n"
                  "    PID COMMAND         OP vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
                  "     60 mysqld          R    31.5s  10.5ms  41.0ms    3000    11.7M vda\n"
                  "     50 dd              W    990ms   1.1ms   2.0ms     900     900M vda\n"
-                 "     77 kworker         W        -       -       -     5.0    20.0K vda\n");
+                 ">Devices  *By process   Heat map   Histogram   Recent I/Os    o next  = enlarge\n");
     pane_free(pane);
     frame_unref(frame);
 }
@@ -299,34 +290,7 @@ static void keys(void **state) {
     forge_key(pane, &look, KEY_VIEW_LEFT, true);
     forge_expect(pane, &look, 80, 24, true,
 
-                 "- Devices ---- TOTAL for programs: QUEUE before, SERVICE in the disk; 1-2 of 3 -\n"
-                 "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
-                 "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
-                 "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us\n"
-                 "- By process -------------------------------------------------------- 1-2 of 3 -\n"
-                 "    PID COMMAND         OP vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
-                 "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
-                 "   4242 fio             W    2.5ms    82us   110us      30     120K loop0\n"
-                 "- > Over time ------------- Service time (issue to complete), device vda, op R -\n"
-                 "  30ms|\n"
-                 "  10ms|                    =       =       =       =       =       =       =\n"
-                 "   3ms|\n"
-                 "   1ms|                                                                        +\n"
-                 " 300us|             ############################################################\n"
-                 " 100us|             @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\n"
-                 "  30us|\n"
-                 "                          -50s      -40s      -30s      -20s      -10s       now\n"
-                 "14:14:20  1ms - 3ms  0 of 812 (0.0%)  p50 214us p99 330us\n"
-                 "- How long ---------------- Service time (issue to complete), device vda, op R -\n"
-                 "count 812  avg 214us  p50 214us  p90 330us  p99 330us  p99.9 330us  max 330us\n"
-                 " 150us - 200us  ##################################################    400  49.3%\n"
-                 " 200us - 250us  ######################################                300  36.9%\n"
-                 " 250us - 300us                                                          0   0.0%\n"
-                 " 300us - 400us  ##############                                        112  13.8%\n");
-    forge_key(pane, &look, 'o', true); // the histogram, for which there was no room
-    forge_expect(pane, &look, 80, 20, true,
-
-                 "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
+                 "- Devices -------------------- TOTAL = QUEUE (before issue) + SERVICE (device) -\n"
                  "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
                  "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
                  "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us\n"
@@ -336,7 +300,34 @@ static void keys(void **state) {
                  "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
                  "   4242 fio             W    2.5ms    82us   110us      30     120K loop0\n"
                  "     77 kworker\\e[31m   W        -       -       -     0.4     2.0K vda\n"
-                 "- > How long -------------- Service time (issue to complete), device vda, op R -\n"
+                 "- > Latency heat map ------ Service time (issue to complete), device vda, op R -\n"
+                 "  50ms|\n"
+                 "  20ms|                    =       =       =       =       =       =       =\n"
+                 "  10ms|\n"
+                 "   5ms|\n"
+                 "   2ms|                                                                        +\n"
+                 "   1ms|\n"
+                 " 500us|\n"
+                 " 200us|             @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\n"
+                 " 100us|             @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@\n"
+                 "  50us|\n"
+                 "                          -50s      -40s      -30s      -20s      -10s       now\n"
+                 "14:14:20  2ms - 5ms  0 of 812 (0.0%)  p50 214us p99 330us\n"
+                 "*Devices  *By process  >Heat map   Histogram   Recent I/Os    o next  = enlarge\n");
+    forge_key(pane, &look, 'o', true); // the histogram, for which there was no room
+    forge_expect(pane, &look, 80, 20, true,
+
+                 "- Devices -------------------- TOTAL = QUEUE (before issue) + SERVICE (device) -\n"
+                 "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
+                 "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
+                 "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us\n"
+                 "vdb           0.0       -       -       -       0       0      -     0       -\n"
+                 "- By process -------------------------------------------------------------------\n"
+                 "    PID COMMAND         OP vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W    2.5ms    82us   110us      30     120K loop0\n"
+                 "     77 kworker\\e[31m   W        -       -       -     0.4     2.0K vda\n"
+                 "- > Latency histogram ----- Service time (issue to complete), device vda, op R -\n"
                  "count 812  avg 214us  p50 214us  p90 330us  p95 330us  p99 330us  p99.9 330us\n"
                  "max 330us\n"
                  " 180us - 200us  ##################################################    400  49.3%\n"
@@ -345,7 +336,7 @@ static void keys(void **state) {
                  " 250us - 280us                                                          0   0.0%\n"
                  " 280us - 320us                                                          0   0.0%\n"
                  " 320us - 360us  ##############                                        112  13.8%\n"
-                 "\n");
+                 "*Devices  *By process   Heat map  >Histogram   Recent I/Os    o next  = enlarge\n");
     grid_free(grid);
     pane_free(pane);
 }
@@ -355,11 +346,12 @@ static void expect_choice(struct pane *pane, const struct look *look, const char
     struct grid *grid = grid_new(80, 24, true);
     pane_draw(pane, look, grid_area(grid));
     char *screen = forge_screen(grid), want[128];
-    snprintf(want, sizeof want, "Service time (issue to complete), %s -\n", choice);
-    char *title = strstr(screen, "Over time -");
+    snprintf(want, sizeof want, ", %s -\n", choice);
+    char *title = strstr(screen, "Latency heat map -");
     assert_non_null(title);
     assert_non_null(strchr(title, '\n'));
     title[strcspn(title, "\n") + 1] = '\0';
+    assert_non_null(strstr(title, " Service time"));
     char *end = strlen(title) > strlen(want) ? title + strlen(title) - strlen(want) : title;
     assert_string_equal(end, want);
     free(screen);
@@ -484,9 +476,9 @@ static void help(void **state) {
     FILE *out = open_memstream(&text, &size);
     pane_help(pane, &look, out);
     fclose(out);
-    const char *total = strstr(text, "\n  TOTAL        the time that a program waits: "),
-               *queue = strstr(text, "\n  QUEUE        the part before the disk: "),
-               *service = strstr(text, "\n  SERVICE      the part in the disk: "),
+    const char *total = strstr(text, "\n  TOTAL        time that the application waits: "),
+               *queue = strstr(text, "\n  QUEUE        time before the device: "),
+               *service = strstr(text, "\n  SERVICE      time in the device: "),
                *keys = strstr(text, "Keys of this pane");
     assert_true(total && queue && service && keys);
     assert_true(total < queue && queue < service && service < keys);

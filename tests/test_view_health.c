@@ -6,7 +6,7 @@ extern const struct view view_health;
 static void test_screens(void **state) {
     (void)state;
     check_pane(&view_health,
-               "─ What ktop costs ──────────────────────────────────────────────────────────────\n"
+               "─ Cost of ktop ─────────────────────────────────────────────────────────────────\n"
                "CPU, % of one        0.8  threads                6  history             2.0M\n"
                "memory              9.0M  frames kept           61  PID                 4711\n"
                "─ ▸ Collectors ─────────────────────────────────────────────────────────────────\n"
@@ -20,16 +20,16 @@ static void test_screens(void **state) {
                "    TID THREAD            ▼CPU%\n"
                "   4712 ktop-tasks          0.5\n"
                "   4711 ktop                0.3\n",
-               "─ What ktop costs ──────────────────────\n"
+               "─ Cost of ktop ─────────────────────────\n"
                "CPU, % of one   0.8  frames kept      61\n"
                "memory         9.0M  history        2.0M\n"
                "threads           6  PID            4711\n"
-               "─ ▸ Collectors ────────────── 1-4 of 5 ─\n"
-               "COLLECTOR     STATE       DETAIL\n"
-               "system        ok          -\n"
-               "tasks         ok          -\n"
-               "cpu_counters  degraded    no hardware P…\n"
-               "block         stale       its data is 3…\n",
+               "─ Collectors ──────────────── 1-3 of 5 ─\n"
+               "COLLECTOR  STATE       DETAIL\n"
+               "system     ok          -\n"
+               "tasks      ok          -\n"
+               "counters   degraded    no hardware PMU\n"
+               "more: Threads of ktop\n",
                (const char *const[]){"collectors", "process", NULL});
 }
 

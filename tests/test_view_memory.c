@@ -16,16 +16,16 @@ static void test_screens(void **state) {
                "pressure some %     23.4  shared and tmpfs   10.0M  OOM kills/s            0\n"
                "pressure full %      5.5  dirty               1.0M  direct scans/s      1000\n"
                "major faults/s       321  writeback              0\n"
-               "─ ▸ Who faults: tasks by page faults ────────────────────────────────── 2 of 5 ─\n"
-               "    PID USER     ▼MAJFLT/s MINFLT/s    RSS   VIRT RBYTES/s CMDLINE\n"
-               "   4242 bob            320       21  64.0M   293M     100M fio --name=randread …\n"
-               "    812 anna             0     4000   512M   586M        0 /usr/lib/gcc/cc1 -qu…\n"
-               "─ Where they fault: by mapping ─────────────────────────────────────────────────\n"
-               "    PID COMMAND        ▼MAJFLT/s MINFLT/s SHARE%  ERR% MAPPING\n"
-               "   4242 fio                  320       11   97.0   0.0 /srv/data.0\n"
-               "    812 cc1                    0     3600   90.0  10.3 [anon]\n"
-               "    812 cc1                    0      400   10.0  31.0 [unmapped]\n"
-               "   4242 fio                    0       10    3.0   0.0 -\n"
+               "─ ▸ Page faults by task ─────────────────────────────────────────────── 2 of 5 ─\n"
+               "    PID USER      ▼MAJF/s  MINF/s    RSS   VIRT  READ/s S COMMAND\n"
+               "   4242 bob           320      21  64.0M   293M    100M D fio --name=randread -…\n"
+               "    812 anna            0    4000   512M   586M       0 R /usr/lib/gcc/cc1 -qui…\n"
+               "─ Page faults by mapping ───────────────────────────────────────────────────────\n"
+               "    PID COMM            ▼MAJF/s  MINF/s SHARE%  ERR% KERN% MAPPING\n"
+               "   4242 fio                 320      11   97.0   0.0   100 /srv/data.0\n"
+               "    812 cc1                   0    3600   90.0  10.3   0.3 [anon]\n"
+               "    812 cc1                   0     400   10.0  31.0   0.0 [unmapped]\n"
+               "   4242 fio                   0      10    3.0   0.0   0.0 -\n"
                "─ NUMA nodes ───────────────────────────────────────────────────────────────────\n"
                "NODE    TOTAL     USED     FREE     FILE     ANON   MISS/s  OTHER/s    DIRTY\n"
                "   0     8.0G     7.9G     128M     400M     7.0G        0        0     1.0M\n",
@@ -34,11 +34,11 @@ static void test_screens(void **state) {
                "free           128M  total          8.0G\n"
                "swap used      1.0G  swap           2.0G\n"
                "pressure some  23.4  pressure full % 5.5\n"
-               "major faults/s  321  minor faults/s 4321\n"
-               "─ ▸ Who faults: tasks by page faults ───\n"
-               "    PID USER     ▼MAJFLT/s CMDLINE\n"
-               "   4242 bob            320 fio --name=r…\n"
-               "    812 anna             0 /usr/lib/gcc…\n",
+               "─ Page faults by task ───────── 2 of 5 ─\n"
+               "    PID USER      ▼MAJF/s COMMAND\n"
+               "   4242 bob           320 fio --name=ra…\n"
+               "    812 anna            0 /usr/lib/gcc/…\n"
+               "more: Page faults by map…   NUMA nodes\n",
                (const char *const[]){"memory", "numa", "top_faulters", "fault_mappings", NULL});
 }
 

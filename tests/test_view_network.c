@@ -10,7 +10,7 @@ static void test_screens(void **state) {
                "IFACE           ▼RX/s     TX/s  UTIL% RXDROP/s TXDROP/s RXERR/s TXERR/s    SPEED\n"
                "eth0             112M     2.0K   94.4       12        0       0       0    1Gb/s\n"
                "lo               100B     100B      -        0        0       0       0        -\n"
-               "─ TCP: connections and what goes wrong with them ───────────────────────────────\n"
+               "─ TCP ──────────────────────────────────────────────────────────────────────────\n"
                "retransmits/s         41  accepted/s            20  backlog drops/s        0\n"
                "retransmitted %      2.5  failed opens/s         0  prunes/s               0\n"
                "established           97  timeouts/s           4.0  SYN cookies/s          0\n"
@@ -26,12 +26,12 @@ static void test_screens(void **state) {
                "IFACE           ▼RX/s     TX/s  UTIL%\n"
                "eth0             112M     2.0K   94.4\n"
                "lo               100B     100B      -\n"
-               "─ TCP: connections and what goes wrong w\n"
+               "─ TCP ──────────────────────────────────\n"
                "retransmits/s    41  retransmitted % 2.5\n"
                "established      97  listen drops/s  3.0\n"
                "listen overflow 3.0  resets in/s     1.0\n"
                "resets out/s      0  opened/s         10\n"
-               "accepted/s       20  failed opens/s    0\n",
+               "▸Interfaces  •TCP   UDP\n",
                (const char *const[]){"interfaces", "tcp", NULL});
 }
 

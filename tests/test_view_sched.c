@@ -57,32 +57,32 @@ static void screens(void **state) {
                  "wait p99    12.0ms  in D             1  wakeups/s    39.0k\n"
                  "wait max    48.0ms  switches/s   41.2k  migrations/s   310\n"
                  "runnable      5.20  preempted/s   1200  recorded %     100\n"
-                 "─ ▸ Stuck now ──────────────────────────────────────────────────────────────────\n"
-                 "    PID COMMAND          ▼SINCE WAITS FOR\n"
-                 "    300 cp                >3.2s slowfuse (250) to reply: /mnt/slow/disk (fuse f…\n"
+                 "─ ▸ Stuck tasks ────────────────────────────────────────────────────────────────\n"
+                 "    PID COMMAND           ▼SINCE WAITS FOR\n"
+                 "    300 cp                 >3.2s slowfuse (250) to answer: /mnt/slow/disk (fuse…\n"
                  "─ Threads ──────────────────────────────────────────────────────────────────────\n"
-                 "    PID COMMAND         S       ▼RQ MAX OFFCPU/s   CSW/s BLOCKED IN\n"
-                 "    101 postgres        waiting  48.0ms    700ms     900 futex_wait_queue\n"
-                 "    200 pgbench         S         310us    890ms    1800 do_epoll_wait\n"
-                 "    300 cp              D         9.0us    990ms      40 request_wait_answer\n"
-                 "─ Over time ─────────────────────────────────────── Run-queue latency, cpu all ─\n"
-                 " 100ms│\n"
-                 "  10ms│                                           ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒\n"
-                 "   1ms│\n"
-                 " 100us│                                           ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓\n"
-                 "  10us│                                           ██████████████████████████████\n"
-                 "   1us│                                           ██████████████████████████████\n"
-                 " 100ns│\n"
-                 "                                                        -20s      -10s       now\n"
-                 "░1 ▒6 ▓31 █168 most 900 a cell                   p50 8.0us p99 12.0ms max 48.0ms\n");
+                 "    PID COMMAND         S       ▼RQ MAX   OFF/s   CSW/s BLOCKED IN\n"
+                 "    101 postgres        waiting  48.0ms   700ms     900 futex_wait_queue\n"
+                 "    200 pgbench         S         310us   890ms    1800 do_epoll_wait\n"
+                 "    300 cp              D         9.0us   990ms      40 request_wait_answer\n"
+                 "─ Latency histogram ─────────────────────────────── Run-queue latency, cpu all ─\n"
+                 "count 1501  avg 251us  p50 8.0us  p90 20us  p95 897us  p99 12.0ms  p99.9 12.0ms\n"
+                 "max 48.0ms\n"
+                 "   1us - 10us   ██████████████████████████████████████████████████    900  60.0%\n"
+                 "  10us - 100us  ███████████████████████████▊                          500  33.3%\n"
+                 " 100us - 1ms    ████▌                                                  80   5.3%\n"
+                 "   1ms - 10ms                                                           0   0.0%\n"
+                 "  10ms - 100ms  █▏                                                     21   1.4%\n"
+                 "\n"
+                 "▸Stuck tasks  •Threads   Heat map  •Histogram   Run queues   CPU limits\n");
     forge_expect(
         pane, &look, 120, 37, false,
         "wait p99    12.0ms  runnable      5.20  switches/s   41.2k  wakeups/s    39.0k  recorded %     100\n"
         "wait max    48.0ms  in D             1  preempted/s   1200  migrations/s   310\n"
-        "─ ▸ Stuck now "
-        "──────────────────────────────────────────────────────────────────────────────────────────────────────────\n"
-        "    PID COMMAND          ▼SINCE KIND            WAITS FOR\n"
-        "    300 cp                >3.2s uninterruptible slowfuse (250) to reply: /mnt/slow/disk (fuse from slow)\n"
+        "─ ▸ Stuck tasks "
+        "────────────────────────────────────────────────────────────────────────────────────────────────────────\n"
+        "    PID COMMAND           ▼SINCE KIND            WAITS FOR\n"
+        "    300 cp                 >3.2s uninterruptible slowfuse (250) to answer: /mnt/slow/disk (fuse from slow)\n"
         "─ Threads "
         "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
         "\n"
@@ -94,58 +94,57 @@ static void screens(void **state) {
         "0us   9.0ms\n"
         "    300 cp              D         9.0us    990ms      40 request_wait_answer  (softirq)            5.0us   "
         "989ms   100us\n"
-        "─ Over time ────────────────── Run-queue latency, cpu all ─ ─ How long ──────────────────── Run-queue "
+        "─ Latency heat map ─────────── Run-queue latency, cpu all ─ ─ Latency histogram ─────────── Run-queue "
         "latency, cpu all ─\n"
-        " 200ms│                                                     count 1501  avg 251us  p50 8.0us  p90 20us  p95 "
+        "  30ms│                      ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ count 1501  avg 251us  p50 8.0us  p90 20us  p95 "
         "897us\n"
         "      │                                                     p99 12.0ms  p99.9 12.0ms  max 48.0ms\n"
-        "  50ms│                                                        5us - 10us   ██████████████████████████████    "
+        "  15ms│                                                        5us - 10us   ██████████████████████████████    "
         "900  60.0%\n"
-        "      │                      ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   10us - 20us                                     "
+        "      │                      ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒   10us - 20us                                     "
         "  0   0.0%\n"
-        "  10ms│                      ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒   20us - 50us   ████████████████▋                 "
+        "   7ms│                                                       20us - 50us   ████████████████▋                 "
         "500  33.3%\n"
         "      │                                                       50us - 100us                                    "
         "  0   0.0%\n"
-        "   2ms│                                                      100us - 200us                                    "
+        "   3ms│                                                      100us - 200us                                    "
         "  0   0.0%\n"
         "      │                                                      200us - 500us                                    "
         "  0   0.0%\n"
-        " 500us│                      ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓  500us - 1ms    ██▋                               "
+        " 1.5ms│                                                      500us - 1ms    ██▋                               "
         " 80   5.3%\n"
         "      │                                                        1ms - 2ms                                      "
         "  0   0.0%\n"
-        " 100us│                                                        2ms - 5ms                                      "
+        " 700us│                      ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓    2ms - 5ms                                      "
         "  0   0.0%\n"
         "      │                                                        5ms - 10ms                                     "
         "  0   0.0%\n"
-        "  20us│                      ██████████████████████████████   10ms - 20ms   ▋                                 "
+        " 300us│                                                       10ms - 20ms   ▋                                 "
         " 20   1.3%\n"
         "      │                                                       20ms - 50ms   ▏                                 "
         "  1   0.1%\n"
-        "   5us│                      ██████████████████████████████\n"
+        " 150us│\n"
         "      │\n"
-        "   1us│\n"
+        "  70us│\n"
+        "      │\n"
+        "  30us│\n"
+        "      │                      ██████████████████████████████\n"
+        "  15us│\n"
+        "      │\n"
+        "   7us│                      ██████████████████████████████\n"
         "                                   -20s      -10s       now\n"
         "░1 ▒6 ▓31 █168              p50 8.0us p99 12.0ms max 48.0ms\n"
-        "─ Run queues "
-        "───────────────────────────────────────────────────────────────────────────────────────────────────────────\n"
-        "▲CPU   RUNQ  RQ p99  RQ MAX  BUSY%   CSW/s COMMAND          MAXQ  RQ AVG INVOL/s  WAKE/s MIGR/s     TID\n"
-        "   0   2.60   9.0ms  31.0ms   99.1   20.0k postgres            7   700us    1000   19.5k    150     101\n"
-        "   1   0.40   300us  48.0ms   35.0   21.2k idle                3    20us     200   19.5k    160       0\n"
-        "─ CPU limits "
-        "───────────────────────────────────────────────────────────────────────────────────────────────────────────\n"
-        "CPUMAX% THROT%▼THROTTLED THROT/s PERIODS/s PROCS     PID CGROUP\n"
-        "   20.0   90.0     700ms     9.0        10     -       - /batch\n");
+        "▸Stuck tasks  •Threads  •Heat map  •Histogram   Run queues   CPU limits                               o next  "
+        "= enlarge\n");
     forge_expect(pane, &look, 40, 8, true,
-                 "wait p99    12.0ms  preempted/s   1200\n"
-                 "wait max    48.0ms  wakeups/s    39.0k\n"
-                 "runnable      5.20  migrations/s   310\n"
-                 "in D             1  recorded %     100\n"
-                 "switches/s   41.2k\n"
-                 "- > Stuck now --------------------------\n"
+                 "wait p99    12.0ms  wait max    48.0ms\n"
+                 "- > Stuck tasks ------------------------\n"
                  "    PID COMMAND         WAITS FOR\n"
-                 "    300 cp              slowfuse (250) .\n");
+                 "    300 cp              slowfuse (250) .\n"
+                 "- Run queues ---------------- 1-1 of 2 -\n"
+                 "^CPU   RUNQ  RQ p99  RQ MAX  BUSY%\n"
+                 "   0   2.60   9.0ms  31.0ms   99.1\n"
+                 "more: Threa.   Heat .   Histo.   CPU l.\n");
     pane_free(pane);
 }
 
@@ -158,7 +157,7 @@ static void why(void **state) {
     forge_key(pane, &look, KEY_VIEW_ENTER, true);
     assert_string_equal(pane->filter, "");
     forge_expect(pane, &look, 80, 12, false,
-                 "─ Why it is stuck ────────────────────────────────── Up Down scroll, Esc: back ─\n"
+                 "─ Wait reason ────────────────────────────────────── Up Down scroll, Esc: back ─\n"
                  " PID         300             TID         300\n"
                  " COMMAND     cp              S           D\n"
                  " KIND        uninterruptible\n"
@@ -171,23 +170,23 @@ static void why(void **state) {
                  "             __fuse_simple_request\n"
                  "             fuse_do_readfolio\n");
     forge_expect(pane, &look, 60, 5, true,
-                 "- Why it is stuck -------------- Up Down scroll, Esc: back -\n"
+                 "- Wait reason ------------------ Up Down scroll, Esc: back -\n"
                  " PID         300             TID         300\n"
                  " COMMAND     cp              S           D\n"
                  " KIND        uninterruptible\n"
                  " SINCE       >3.2s\n");
     forge_key(pane, &look, KEY_VIEW_DOWN, true);
     forge_expect(pane, &look, 60, 5, true,
-                 "- Why it is stuck -------------- Up Down scroll, Esc: back -\n"
+                 "- Wait reason ------------------ Up Down scroll, Esc: back -\n"
                  " COMMAND     cp              S           D\n"
                  " KIND        uninterruptible\n"
                  " SINCE       >3.2s\n"
                  " BLOCKED IN  request_wait_answer\n");
     forge_look(&look, frames, 5); // before it was stuck
     forge_expect(pane, &look, 80, 4, false,
-                 "─ Why it is stuck ────────────────────────────────────────────────── Esc: back ─\n"
+                 "─ Wait reason ────────────────────────────────────────────────────── Esc: back ─\n"
                  " PID 300  TID 300  cp\n"
-                 " it is not in this list at this time\n"
+                 " not in this list at this time\n"
                  "\n");
     forge_key(pane, &look, KEY_VIEW_BACK, true);
     assert_string_equal(pane->filter, "");
@@ -196,14 +195,14 @@ static void why(void **state) {
                  "wait max    48.0ms  switches/s   41.2k  migrations/s   310\n"
                  "runnable      5.20  preempted/s   1200  recorded %     100\n"
                  "─ ▸ Threads ────────────────────────────────────────────────────────────────────\n"
-                 "    PID COMMAND         S       ▼RQ MAX OFFCPU/s   CSW/s BLOCKED IN\n"
-                 "    101 postgres        waiting  48.0ms    700ms     900 futex_wait_queue\n"
-                 "    200 pgbench         S         310us    890ms    1800 do_epoll_wait\n"
-                 "    300 cp              D         9.0us    990ms      40 request_wait_answer\n"
-                 "\n"
-                 "\n"
-                 "\n"
-                 "\n");
+                 "    PID COMMAND         S       ▼RQ MAX   OFF/s   CSW/s BLOCKED IN\n"
+                 "    101 postgres        waiting  48.0ms   700ms     900 futex_wait_queue\n"
+                 "    200 pgbench         S         310us   890ms    1800 do_epoll_wait\n"
+                 "    300 cp              D         9.0us   990ms      40 request_wait_answer\n"
+                 "─ Run queues ──────────────────────────────────────────────────────── 1-1 of 2 ─\n"
+                 "▲CPU   RUNQ  RQ p99  RQ MAX  BUSY%   CSW/s COMMAND          MAXQ  RQ AVG   INV/s\n"
+                 "   0   2.60   9.0ms  31.0ms   99.1   20.0k postgres            7   700us    1000\n"
+                 "▸Threads   Heat map   Histogram  •Run queues                  o next  = enlarge\n");
     pane_free(pane);
 }
 
@@ -241,72 +240,74 @@ static void who_holds_it(void **state) {
     forge_look(&look, &frame, 1);
     forge_expect(pane, &look, 80, 10, false,
                  " not available\n"
-                 "─ ▸ Stuck now ──────────────────────────────────────────────────────────────────\n"
-                 "    PID     TID COMMAND          ▼SINCE WAITS FOR\n"
-                 "    700     701 worker            >2.0s mxholder (700) holds the mutex at 0x55f…\n"
-                 "    700     702 worker             1.9s mxholder (700) holds the mutex at 0x55f…\n"
-                 "    700     703 worker             1.8s mxholder (700) holds the mutex at 0x55f…\n"
-                 "   9930    9930 flocker            1.0s flocker (9929) holds the lock of /tmp/e…\n"
-                 "     50      50 sync              900ms wb_wait_for_completion\n"
-                 "     40      40 burn                  - limit 20 % of cgroup /eyes: throttled i…\n"
-                 "\n");
+                 "─ ▸ Stuck tasks ───────────────────────────────────────────────────── 1-4 of 6 ─\n"
+                 "    PID     TID COMMAND           ▼SINCE WAITS FOR\n"
+                 "    700     701 worker             >2.0s mxholder (700) holds the mutex at 0x55…\n"
+                 "    700     702 worker              1.9s mxholder (700) holds the mutex at 0x55…\n"
+                 "    700     703 worker              1.8s mxholder (700) holds the mutex at 0x55…\n"
+                 "   9930    9930 flocker             1.0s flocker (9929) holds the lock of /tmp/…\n"
+                 "─ Run queues ───────────────────────────────────────────────────────────────────\n"
+                 " not available\n"
+                 "▸Stuck tasks   Threads   Heat map   Histogram  •Run queues    o next  = enlarge\n");
     forge_expect(
         pane, &look, 120, 10, false,
         " not available\n"
-        "─ ▸ Stuck now "
-        "──────────────────────────────────────────────────────────────────────────────────────────────────────────\n"
-        "    PID     TID COMMAND          ▼SINCE KIND            WAITS FOR\n"
-        "    700     701 worker            >2.0s lock            mxholder (700) holds the mutex at 0x55f1f1de9060\n"
-        "    700     702 worker             1.9s lock            mxholder (700) holds the mutex at 0x55f1f1de9060\n"
-        "    700     703 worker             1.8s lock            mxholder (700) holds the mutex at 0x55f1f1de9060\n"
-        "   9930    9930 flocker            1.0s lock            flocker (9929) holds the lock of /tmp/eyes.lock (ext4 "
-        "from /dev…\n"
-        "     50      50 sync              900ms uninterruptible wb_wait_for_completion\n"
-        "     40      40 burn                  - throttled       limit 20 % of cgroup /eyes: throttled in 90 % of "
-        "periods\n"
-        "\n");
+        "─ ▸ Stuck tasks ───────────────────────────────────────────────────────────────────────────────────────────── "
+        "1-4 of 6 ─\n"
+        "    PID     TID COMMAND           ▼SINCE KIND            WAITS FOR\n"
+        "    700     701 worker             >2.0s lock            mxholder (700) holds the mutex at 0x55f1f1de9060\n"
+        "    700     702 worker              1.9s lock            mxholder (700) holds the mutex at 0x55f1f1de9060\n"
+        "    700     703 worker              1.8s lock            mxholder (700) holds the mutex at 0x55f1f1de9060\n"
+        "   9930    9930 flocker             1.0s lock            flocker (9929) holds the lock of /tmp/eyes.lock "
+        "(ext4 from /de…\n"
+        "─ Run queues "
+        "───────────────────────────────────────────────────────────────────────────────────────────────────────────\n"
+        " not available\n"
+        "▸Stuck tasks   Threads   Heat map   Histogram  •Run queues                                            o next  "
+        "= enlarge\n");
     forge_expect(pane, &look, 80, 21, false,
                  " not available\n"
-                 "─ ▸ Stuck now ─────────────────────────────────────────────────────── 1-5 of 6 ─\n"
-                 "    PID     TID COMMAND          ▼SINCE WAITS FOR\n"
-                 "    700     701 worker            >2.0s mxholder (700) holds the mutex at 0x55f…\n"
-                 "    700     702 worker             1.9s mxholder (700) holds the mutex at 0x55f…\n"
-                 "    700     703 worker             1.8s mxholder (700) holds the mutex at 0x55f…\n"
-                 "   9930    9930 flocker            1.0s flocker (9929) holds the lock of /tmp/e…\n"
-                 "     50      50 sync              900ms wb_wait_for_completion\n"
-                 "─ Threads ─────────────────────────────────────────────────────────── 1-4 of 5 ─\n"
-                 "    PID COMMAND         S       ▼RQ MAX OFFCPU/s   CSW/s BLOCKED IN\n"
-                 "      1 a               S             -        -       - -\n"
-                 "      2 b               S             -        -       - -\n"
-                 "      3 c               S             -        -       - -\n"
-                 "      4 d               S             -        -       - -\n"
-                 "─ Over time ─────────────────────────────────────── Run-queue latency, cpu all ─\n"
-                 "  25us│\n"
-                 "  22us│\n"
-                 "  20us│                                                                        █\n"
-                 "  18us│\n"
-                 "                                                                             now\n"
-                 "░1 ▒5 ▓23 █108 most 500 a cell                        p50 20us p99 20us max 20us\n");
+                 "─ ▸ Stuck tasks ────────────────────────────────────────────────────────────────\n"
+                 "    PID     TID COMMAND           ▼SINCE WAITS FOR\n"
+                 "    700     701 worker             >2.0s mxholder (700) holds the mutex at 0x55…\n"
+                 "    700     702 worker              1.9s mxholder (700) holds the mutex at 0x55…\n"
+                 "    700     703 worker              1.8s mxholder (700) holds the mutex at 0x55…\n"
+                 "   9930    9930 flocker             1.0s flocker (9929) holds the lock of /tmp/…\n"
+                 "     50      50 sync               900ms wb_wait_for_completion\n"
+                 "     40      40 burn                   - limit 20 % of cgroup /eyes: throttled …\n"
+                 "─ Threads ──────────────────────────────────────────────────────────────────────\n"
+                 "    PID COMMAND         S       ▼RQ MAX   OFF/s   CSW/s BLOCKED IN\n"
+                 "      1 a               S             -       -       - -\n"
+                 "      2 b               S             -       -       - -\n"
+                 "      3 c               S             -       -       - -\n"
+                 "      4 d               S             -       -       - -\n"
+                 "      5 e               S             -       -       - -\n"
+                 "─ Run queues ───────────────────────────────────────────────────────────────────\n"
+                 " not available\n"
+                 "\n"
+                 "\n"
+                 "▸Stuck tasks  •Threads   Heat map   Histogram  •Run queues    o next  = enlarge\n");
     forge_expect(
         pane, &look, 160, 10, false,
         " not available\n"
-        "─ ▸ Stuck now "
+        "─ ▸ Stuck tasks "
         "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
-        "────────────────────────────────────\n"
-        "    PID     TID COMMAND          ▼SINCE KIND            BLOCKED IN           SYSCALL      S       WAITS FOR\n"
-        "    700     701 worker            >2.0s lock            futex_do_wait        futex        S       mxholder "
+        "─────────────────────── 1-4 of 6 ─\n"
+        "    PID     TID COMMAND           ▼SINCE KIND            BLOCKED IN           SYSCALL      S       WAITS FOR\n"
+        "    700     701 worker             >2.0s lock            futex_do_wait        futex        S       mxholder "
         "(700) holds the mutex at 0x55f1f1de9060\n"
         "    700     702 worker             1.9s lock            futex_do_wait        futex        S       mxholder "
         "(700) holds the mutex at 0x55f1f1de9060\n"
         "    700     703 worker             1.8s lock            futex_do_wait        futex        S       mxholder "
         "(700) holds the mutex at 0x55f1f1de9060\n"
-        "   9930    9930 flocker            1.0s lock            locks_lock_inode_wa… flock        S       flocker "
-        "(9929) holds the lock of /tmp/eyes.lock (ext4 from /d…\n"
-        "     50      50 sync              900ms uninterruptible wb_wait_for_complet… sync         D       "
-        "wb_wait_for_completion\n"
-        "     40      40 burn                  - throttled       -                    -            waiting limit 20 % "
-        "of cgroup /eyes: throttled in 90 % of periods\n"
-        "\n");
+        "   9930    9930 flocker             1.0s lock            locks_lock_inode_wa… flock        S       flocker "
+        "(9929) holds the lock of /tmp/eyes.lock (ext4 from /…\n"
+        "─ Run queues "
+        "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
+        "─────────────────────────────────────\n"
+        " not available\n"
+        "▸Stuck tasks   Threads   Heat map   Histogram  •Run queues                                                    "
+        "                                o next  = enlarge\n");
     pane_free(pane);
     frame_unref(frame);
 }
@@ -326,12 +327,12 @@ static void filtered(void **state) {
     const struct frame *one = frame;
     struct look look;
     struct pane *pane = pane_new(&view_sched);
-    struct grid *grid = grid_new(80, 40, true);
+    struct grid *grid = grid_new(100, 40, true);
     forge_look(&look, &one, 1);
     static const char *const expected[][3] = {
         {"", "- Run-queue latency, cpu all -", "count 1501 "},
         {"pid=200", "- Run-queue latency by thread, pid 200 (filter), tid all, comm all -", "count 4 "},
-        {"pgben", "- Run-queue latency by thread, with \"pgben\" -", "count 4 "},
+        {"pgben", "- Run-queue latency by thread, pid all, tid all, comm all, with \"pgben\" -", "count 4 "},
         {"cpu=1", "- Run-queue latency, cpu 1 (filter) -", "count 901 "},
     };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
@@ -350,7 +351,7 @@ static void filtered(void **state) {
 
 static void wider(void **state) {
     (void)state;
-    static const char *const titles[] = {"Stuck now", "Threads", "Run queues", "Limits on CPU time", NULL};
+    static const char *const titles[] = {"Stuck tasks", "Threads", "Run queues", "CPU limits", NULL};
     struct look look;
     struct pane *pane = forge_pane(&view_sched, &look);
     forge_wider(pane, &look, titles);
@@ -370,19 +371,19 @@ static void order(void **state) {
     struct pane *pane = pane_new(&view_sched);
     forge_look(&look, &one, 1);
     static const char by_itself[] = " not available\n"
-                                    "─ ▸ Threads ────────────────────────────────────────────────────────────────────\n"
-                                    "    PID COMMAND         S       ▼RQ MAX OFFCPU/s   CSW/s BLOCKED IN\n"
-                                    "      2 b               S         900us        -       0 -\n"
-                                    "      1 a               S          20us        -       0 -\n"
-                                    "      3 c               S             -        -       0 -\n"
-                                    "      4 d               S         190us        -       0 -\n";
+                                    "─ Threads ─────────────────────────────────────────────────────────── 1-3 of 4 ─\n"
+                                    "    PID COMMAND         S       ▼RQ MAX   OFF/s   CSW/s BLOCKED IN\n"
+                                    "      2 b               S         900us       -       0 -\n"
+                                    "      1 a               S          20us       -       0 -\n"
+                                    "      3 c               S             -       -       0 -\n"
+                                    "▸Threads   Heat map   Histogram   Run queues                  o next  = enlarge\n";
     static const char asked[] = " not available\n"
-                                "─ ▸ Threads ────────────────────────────────────────────────────────────────────\n"
-                                "    PID COMMAND         S       ▼RQ MAX OFFCPU/s   CSW/s BLOCKED IN\n"
-                                "      2 b               S         900us        -       0 -\n"
-                                "      4 d               S         190us        -       0 -\n"
-                                "      1 a               S          20us        -       0 -\n"
-                                "      3 c               S             -        -       0 -\n";
+                                "─ Threads ─────────────────────────────────────────────────────────── 1-3 of 4 ─\n"
+                                "    PID COMMAND         S       ▼RQ MAX   OFF/s   CSW/s BLOCKED IN\n"
+                                "      2 b               S         900us       -       0 -\n"
+                                "      4 d               S         190us       -       0 -\n"
+                                "      1 a               S          20us       -       0 -\n"
+                                "▸Threads   Heat map   Histogram   Run queues                  o next  = enlarge\n";
     forge_expect(pane, &look, 80, 7, false, by_itself);
     assert_true(pane_sort(pane, &look, "run_queue_us_max"));
     forge_expect(pane, &look, 80, 7, false, asked);

@@ -54,21 +54,21 @@ static void screens(void **state) {
                  "read                 800k       0   0.4us   2.0us    90us    320ms\n"
                  "futex                9600       0   2.0ms  20.0ms   990ms    19.2s\n"
                  "openat               2400    1200    12us    40us   900us   28.8ms\n"
-                 "─ Who ──────────────────────────────────────────────────────────────────────────\n"
+                 "─ By process and call ──────────────────────────────────────────────────────────\n"
                  "    PID COMMAND         SYSCALL          ▼CALLS/s   ERR/s     AVG     MAX\n"
                  "    101 dd              read                 799k       0   0.4us    80us\n"
                  "    300 java            futex                9600       0   2.0ms   990ms\n"
                  "    200 cc1             openat               2400    1200    12us   900us\n"
-                 "─ In a call now, longest first, idle waits last ────────────────────────────────\n"
-                 "    PID COMMAND           SINCE SYSCALL          ARGUMENTS\n"
-                 "    410 cp                >2.2s fsync            4</mnt/slow/new>\n"
-                 "    400 cp                 2.1s read             3</mnt/slow/disk>, 0x7ffe10, 1…\n"
-                 "    500 sshd              >900s ppoll            0x7ffc, 3, NULL\n"
-                 "    300 java               3.2s futex            0x7f1234, FUTEX_WAIT_PRIVATE, 2\n"
-                 "─ Errors ───────────────────────────────────────────────────────────────────────\n"
-                 "COMMAND         SYSCALL          ERROR           ▼ERR/s     PID  ERRORS\n"
-                 "cc1             openat           ENOENT            1200     200    1200\n"
-                 "\n");
+                 "─ Latency histogram ───────────────────────── System call latency, syscall all ─\n"
+                 "count 702k  avg 0.3us  p50 0.3us  p90 0.3us  p95 0.3us  p99 0.3us  p99.9 9.0us\n"
+                 "max 900us\n"
+                 " 100ns - 1us    ██████████████████████████████████████████████████   700k  99.7%\n"
+                 "   1us - 10us   ▏                                                    2300   0.3%\n"
+                 "  10us - 100us  ▏                                                     100   0.0%\n"
+                 " 100us - 1ms    ▏                                                       1   0.0%\n"
+                 "\n"
+                 "\n"
+                 "more: Heat map   In progress   Errors   Slow and failed   By process\n");
     forge_expect(
         pane, &look, 160, 47, false,
         "calls/s       812k  errors/s      1200  in progress    212  recorded %     100\n"
@@ -79,9 +79,9 @@ static void screens(void **state) {
         "read                 800k       0   0.4us   2.0us    90us    320ms -                          0.3us   32.0\n"
         "futex                9600       0   2.0ms  20.0ms   990ms    19.2s -                          100us   1920\n"
         "openat               2400    1200    12us    40us   900us   28.8ms ENOENT 1200                9.0us    2.9\n"
-        "─ Who "
+        "─ By process and call "
         "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
-        "────────────────────────────────────────────\n"
+        "────────────────────────────\n"
         "    PID COMMAND         SYSCALL          ▼CALLS/s   ERR/s     AVG     MAX  TOTAL/s ERRORS                    "
         "WALL%\n"
         "    101 dd              read                 799k       0   0.4us    80us    320ms -                          "
@@ -90,74 +90,65 @@ static void screens(void **state) {
         "1920\n"
         "    200 cc1             openat               2400    1200    12us   900us   28.8ms ENOENT 1200                "
         " 2.9\n"
-        "─ In a call now, longest first, idle waits last "
-        "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
-        "──\n"
-        "    PID COMMAND           SINCE SYSCALL          ARGUMENTS\n"
-        "    410 cp                >2.2s fsync            4</mnt/slow/new>\n"
-        "    400 cp                 2.1s read             3</mnt/slow/disk>, 0x7ffe10, 131072\n"
-        "    500 sshd              >900s ppoll            0x7ffc, 3, NULL\n"
-        "    300 java               3.2s futex            0x7f1234, FUTEX_WAIT_PRIVATE, 2\n"
-        "─ Errors "
-        "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
-        "─────────────────────────────────────────\n"
-        "COMMAND         SYSCALL          ERROR           ▼ERR/s     PID  ERRORS\n"
-        "cc1             openat           ENOENT            1200     200    1200\n"
-        "─ Over time ──────────────────────────────── System call latency, syscall all ─ ─ How long "
-        "────────────────────────────────── System call latency, syscall all ─\n"
+        "─ Latency heat map ───────────────────────── System call latency, syscall all ─ ─ Latency histogram "
+        "───────────────────────── System call latency, syscall all ─\n"
         "      │                                                                         count 702k  avg 0.3us  p50 "
         "0.3us  p90 0.3us  p95 0.3us  p99 0.3us  p99.9 9.0us\n"
         "   2ms│                                                                         max 900us\n"
         "      │                                                                          200ns - 500ns  "
         "██████████████████████████████████████████████████   700k  99.7%\n"
-        " 500us│                                          ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  500ns - 1us                  "
+        "   1ms│                                                                          500ns - 1us                  "
         "                                          0   0.0%\n"
-        "      │                                                                            1us - 2us                  "
+        "      │                                          ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░    1us - 2us                  "
         "                                          0   0.0%\n"
-        " 100us│                                                                            2us - 5us                  "
+        " 500us│                                                                            2us - 5us                  "
         "                                          0   0.0%\n"
         "      │                                                                            5us - 10us   ▏             "
         "                                       2300   0.3%\n"
-        "  20us│                                          ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒   10us - 20us                 "
+        " 200us│                                                                           10us - 20us                 "
         "                                          0   0.0%\n"
         "      │                                                                           20us - 50us   ▏             "
         "                                        100   0.0%\n"
-        "   5us│                                          ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓   50us - 100us                "
+        " 100us│                                                                           50us - 100us                "
         "                                          0   0.0%\n"
         "      │                                                                          100us - 200us                "
         "                                          0   0.0%\n"
-        "   1us│                                                                          200us - 500us                "
+        "  50us│                                                                          200us - 500us                "
         "                                          0   0.0%\n"
-        "      │                                                                          500us - 1ms    ▏             "
+        "      │                                          ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒  500us - 1ms    ▏             "
         "                                          1   0.0%\n"
-        " 200ns│                                          ██████████████████████████████\n"
+        "  20us│\n"
         "      │\n"
-        "  50ns│\n"
+        "  10us│\n"
+        "      │                                          ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓\n"
+        "   5us│\n"
+        "      │\n"
+        "   2us│\n"
+        "      │\n"
+        "   1us│\n"
+        "      │\n"
+        " 500ns│\n"
+        "      │                                          ██████████████████████████████\n"
+        " 200ns│\n"
+        "      │\n"
+        " 100ns│\n"
         "                                                       -20s      -10s       now\n"
         "░1 ▒30 ▓861 █25.2k most 700k a cell               p50 0.3us p99 0.3us max 900us\n"
-        "─ Slowest and failed "
-        "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
-        "──── 2 other calls not kept ─\n"
-        " LATENCY COMMAND         SYSCALL              PID ERROR        RESULT            TIME     TID ARGUMENTS\n"
-        "   900us cc1             openat               200 ENOENT            -    14:13:20.200     200 AT_FDCWD, "
-        "\"/usr/include/none.h\", O_RDONLY\n"
-        "   990ms java            futex                300 -                 0    14:13:20.100     301 0x7f1234, "
-        "FUTEX_WAIT_PRIVATE, 2\n"
-        "─ Processes, all calls together "
-        "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
-        "──────────────────\n"
-        "    PID COMMAND         ▼CALLS/s   ERR/s  TOTAL/s     AVG     MAX ERRORS                    WALL%\n"
-        "    101 dd                  799k       0    320ms   0.4us    80us -                          32.0\n"
-        "    200 cc1                 2400    1200   28.8ms    12us   900us ENOENT 1200                 2.9\n");
+        "\n"
+        "\n"
+        "\n"
+        "\n"
+        "▸System calls  •By process and call  •Heat map  •Histogram   In progress   Errors   Slow and failed   By "
+        "process                              o next  = enlarge\n");
     forge_expect(pane, &look, 40, 8, true,
                  "calls/s       812k  in progress    212\n"
                  "errors/s      1200  recorded %     100\n"
-                 "- > System calls -----------------------\n"
+                 "- System calls -------------------------\n"
                  "SYSCALL          vCALLS/s   ERR/s\n"
                  "read                 800k       0\n"
                  "futex                9600       0\n"
                  "openat               2400    1200\n"
-                 "\n");
+                 "more: By pr.   Heat .   Histo.   In pr.\n");
     pane_free(pane);
 }
 
@@ -177,25 +168,25 @@ static void ways(void **state) {
                  "read                 800k       0   0.4us   2.0us    90us    320ms\n"
                  "futex                9600       0   2.0ms  20.0ms   990ms    19.2s\n"
                  "openat               2400    1200    12us    40us   900us   28.8ms\n"
-                 "─ ▸ Who ───────────────────────────────────────── 1 of 3, filter syscall=futex ─\n"
+                 "─ ▸ By process and call ───────────────────────── 1 of 3, filter syscall=futex ─\n"
                  "    PID COMMAND         SYSCALL          ▼CALLS/s   ERR/s     AVG     MAX\n"
                  "    300 java            futex                9600       0   2.0ms   990ms\n"
-                 "─ In a call now, longest first, idle waits last ───────────────────── 1-3 of 4 ─\n"
-                 "    PID COMMAND           SINCE SYSCALL          ARGUMENTS\n"
-                 "    410 cp                >2.2s fsync            4</mnt/slow/new>\n"
-                 "    400 cp                 2.1s read             3</mnt/slow/disk>, 0x7ffe10, 1…\n"
-                 "    500 sshd              >900s ppoll            0x7ffc, 3, NULL\n");
+                 "─ In progress ─────────────────────────────────────────────────────── 1-2 of 4 ─\n"
+                 "    PID COMMAND            SINCE SYSCALL          ARGUMENTS\n"
+                 "    410 cp                 >2.2s fsync            4</mnt/slow/new>\n"
+                 "    400 cp                  2.1s read             3</mnt/slow/disk>, 0x7ffe10, …\n"
+                 "more: Heat map   Histogram   Errors   Slow and failed   By process\n");
     struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
     assert_string_equal(answer.jump_pane, "tasks");
     assert_string_equal(answer.jump_filter, "pid=300");
     forge_key(pane, &look, KEY_VIEW_BACK, true);
     assert_string_equal(pane->filter, "");
-    forge_key(pane, &look, 'o', true);
-    forge_key(pane, &look, 'o', true);
+    for (int i = 0; i < 4; i++)
+        forge_key(pane, &look, 'o', true);
     forge_key(pane, &look, KEY_VIEW_ENTER, true);
     assert_string_equal(pane->filter, "");
     forge_expect(pane, &look, 80, 6, false,
-                 "─ The call ───────────────────────────────────────────────────────── Esc: back ─\n"
+                 "─ System call ────────────────────────────────────────────────────── Esc: back ─\n"
                  " TID         410             PID         410\n"
                  " COMMAND     cp              SYSCALL     fsync\n"
                  " SINCE       >2.2s           IDLE        0\n"
@@ -211,7 +202,7 @@ static void failed_calls(void **state) {
     struct look look;
     struct pane *pane = pane_new(&view_syscalls);
     forge_look(&look, frames, FRAMES);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 5; i++)
         forge_key(pane, &look, 'o', true);
     struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
     assert_null(answer.jump_pane);
@@ -220,18 +211,19 @@ static void failed_calls(void **state) {
     look.live = false;
     forge_expect(pane, &look, 120, 5, false,
                  "calls/s       812k  errors/s      1200  in progress    212  recorded %     100\n"
-                 "─ ▸ Slowest and failed ──────────────────── 1 of 2, 2 other calls not kept, filter pid=200 "
+                 "─ Slow and failed ───────────────────────── 1 of 2, 2 other calls not kept, filter pid=200 "
                  "syscall=openat error=ENOENT ─\n"
-                 " LATENCY COMMAND         SYSCALL              PID ERROR        RESULT            TIME ARGUMENTS\n"
-                 "   900us cc1             openat               200 ENOENT            -    14:13:20.200 AT_FDCWD, "
-                 "\"/usr/include/none.h\", …\n"
-                 "\n");
+                 " LATENCY COMMAND         SYSCALL              PID ERROR        RESULT         TIME ARGUMENTS\n"
+                 "   900us cc1             openat               200 ENOENT            - 14:13:20.200 AT_FDCWD, "
+                 "\"/usr/include/none.h\", O_R…\n"
+                 " System calls   By process and call   Heat map   Histogram   In progress   Errors  ▸Slow and failed  "
+                 " By process\n");
     forge_expect(pane, &look, 80, 5, false, // of the title's right end the filter has room
                  "calls/s       812k  errors/s      1200  in progress    212  recorded %     100\n"
-                 "─ ▸ Slowest and failed ─ 1 of 2 kept of 4: pid=200 syscall=openat error=ENOENT ─\n"
+                 "─ Slow and failed ────── 1 of 2 kept of 4: pid=200 syscall=openat error=ENOENT ─\n"
                  " LATENCY COMMAND         SYSCALL              PID ARGUMENTS\n"
                  "   900us cc1             openat               200 AT_FDCWD, \"/usr/include/none.…\n"
-                 "\n");
+                 "more: System …   By proc…   Heat map   Histogr…   In prog…   Errors   By proc…\n");
     answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
     assert_int_equal(answer.go_frame, FRAMES);
     answer = forge_key(pane, &look, KEY_VIEW_BACK, true); // to the list
@@ -254,7 +246,7 @@ static void one_slow_call(void **state) {
     assert_int_equal(answer.go_frame, FRAMES);
     look.live = false;
     forge_expect(pane, &look, 80, 7, false,
-                 "─ The call ───────────────────────────────────────────────────────── Esc: back ─\n"
+                 "─ System call ────────────────────────────────────────────────────── Esc: back ─\n"
                  " TIME        14:13:20.200    PID         200\n"
                  " TID         200             COMMAND     cc1\n"
                  " SYSCALL     openat          LATENCY     900us\n"
@@ -262,7 +254,7 @@ static void one_slow_call(void **state) {
                  " ARGUMENTS   AT_FDCWD, \"/usr/include/none.h\", O_RDONLY\n"
                  "\n");
     forge_expect(pane, &look, 40, 12, false,
-                 "─ The call ───────────────── Esc: back ─\n"
+                 "─ System call ────────────── Esc: back ─\n"
                  " TIME        14:13:20.200\n"
                  " PID         200\n"
                  " TID         200\n"
@@ -281,8 +273,8 @@ static void one_slow_call(void **state) {
 
 static void wider(void **state) {
     (void)state;
-    static const char *const titles[] = {"System calls", "Who", "In a call now", "Errors", "Slowest and failed",
-                                         "Processes",    NULL};
+    static const char *const titles[] = {"System calls",    "By process and call", "In progress", "Errors",
+                                         "Slow and failed", "By process",          NULL};
     struct look look;
     struct pane *pane = forge_pane(&view_syscalls, &look);
     forge_wider(pane, &look, titles);

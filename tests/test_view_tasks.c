@@ -7,12 +7,12 @@ extern const struct view view_tasks;
 #define GROUPS_AT_80                                                                                                                                                                                                                       \
     " not available\n"                                                                                                                                                                                                                     \
     "─ Tasks ────────────────────────────────────────────────────────────────────────\n" \
-    "    PID USER      S  ▼CPU%    RSS    RUNQ RBYTES/s WBYTES/s CMDLINE\n"                                                                                                                                                                \
-    "    812 anna      R   98.5   512M       -        -        - cc1 -O2 long.c\n"                                                                                                                                                           \
-    "    813 anna      R   30.0   1.0M       -        -        - cc1 -O2 short.c\n"                                                                                                                                                          \
-    "    900 bob       S   20.0   1.0G       -     4.0K        - db --port 1\n"                                                                                                                                                              \
-    "      1 root      S    0.0   2.0M       -        -        - /sbin/init\n"                                                                                                                                                               \
-    "─ ▸ Control groups: their tasks together ───────────────────────────────────────\n"                                                                 \
+    "    PID USER      S  ▼CPU%    RSS    RUNQ  READ/s WRITE/s COMMAND\n"                                                                                                                                                                \
+    "    812 anna      R   98.5   512M       -       -       - cc1 -O2 long.c\n"                                                                                                                                                           \
+    "    813 anna      R   30.0   1.0M       -       -       - cc1 -O2 short.c\n"                                                                                                                                                          \
+    "    900 bob       S   20.0   1.0G       -    4.0K       - db --port 1\n"                                                                                                                                                              \
+    "      1 root      S    0.0   2.0M       -       -       - /sbin/init\n"                                                                                                                                                               \
+    "─ ▸ Cgroups ────────────────────────────────────────────────────────────────────\n"       \
     "TASKS  ▼CPU% THROT% PSICPU%    RSS PSIIO%  MEM% PSIMEM% CGROUP\n"                                                                                                                                                                   \
     "    2    128   80.0    66.5   513M    0.0     -     0.0 /system.slice/ci.service\n"                                                                                                                                                   \
     "    1   20.0    0.0     0.5   1.0G   12.5   100     3.0 /system.slice/db.service\n"                                                                                                                                                   \
@@ -103,17 +103,17 @@ static void test_groups(void **state) {
     struct pane_answer answer;
     char *hidden = pane_screen(pane, &look, 80, 24, false);
 
-    assert_null(strstr(hidden, "Control groups"));
+    assert_null(strstr(hidden, "Cgroups"));
     assert_int_equal(needed(pane, true), needed(pane, false) + 2);
     assert_true(pane_key(pane, &look, 'c', 0, 0, &answer));
-    assert_string_equal(answer.message, "Control groups: their tasks together: shown");
+    assert_string_equal(answer.message, "Cgroups: shown");
     assert_int_equal(needed(pane, true), needed(pane, false) + 1);
     expect_screen(pane, &look, 80, 13, GROUPS_AT_80);
     // Enter opens one over time; it needs what the table needs.
     assert_true(pane_key(pane, &look, KEY_VIEW_ENTER, 0, 0, &answer));
     assert_int_equal(needed(pane, true), needed(pane, false) + 1);
     char *opened = pane_screen(pane, &look, 80, 13, false);
-    assert_non_null(strstr(opened, "One control group "));
+    assert_non_null(strstr(opened, "Cgroup "));
     assert_non_null(strstr(opened, "CGROUP /system.slice/ci.service"));
     assert_false(pane_key(pane, &look, 'c', 0, 0, &answer)); // there is nothing behind it to be hidden
     assert_true(pane_key(pane, &look, KEY_VIEW_BACK, 0, 0, &answer));
@@ -125,7 +125,7 @@ static void test_groups(void **state) {
     assert_true(pane_key(pane, &look, KEY_VIEW_ENTER, 0, 0, &answer));
     free(opened);
     opened = pane_screen(pane, &look, 80, 13, false);
-    assert_non_null(strstr(opened, "One task "));
+    assert_non_null(strstr(opened, "Task "));
     char *json = pane_written(pane, &look, FORMAT_JSON);
     assert_non_null(strstr(json, "\"cgroups\":[{\"cgroup\":\"/system.slice/ci.service\",\"tasks\":2,"));
     free(json);

@@ -85,7 +85,8 @@ static void trouble(void **state) {
         "10.5M/s tx 2.3M/s\n"
         "─ Top tasks "
         "────────────────────────────────────────────────────────────────────────────────────────────────────────────\n"
-        "  CPU                           Memory                        I/O per second                Wait for a CPU\n"
+        "  CPU                           Memory                        I/O per second                Run-queue "
+        "latency\n"
         "   151% java \\e[2J\\xff  4242     7.7G postgres         812     195M postgres         812    903ms java "
         "\\e[2J\\xff  4242\n"
         "  98.7% postgres         812     4.0G postgres         813    77.2M java \\e[2J\\xff  4242   12.0ms postgres  "
@@ -139,7 +140,7 @@ static void trouble(void **state) {
                  "─────────────────────────────────────────────────────────────────────────────────────────────────────"
                  "───────────────────────────────────────────────────────────────────────────────────────\n"
                  "  CPU                              Memory                           I/O per second                   "
-                 "Wait for a CPU                   Major faults per second          Switches per second\n"
+                 "Run-queue latency                Major faults per second          Switches per second\n"
                  "   151% java \\e[2J\\xff     4242     7.7G postgres            812     195M postgres            812  "
                  "  903ms java \\e[2J\\xff     4242        none                             none\n"
                  "  98.7% postgres            812     4.0G postgres            813    77.2M java \\e[2J\\xff     4242  "
@@ -180,7 +181,7 @@ static void trouble(void **state) {
                  "\n"
                  "\n");
     forge_expect(pane, &look, 40, 10, true,
-                 "- > Findings ------------------ 1 of 4 -\n"
+                 "- Findings -------------------- 1 of 4 -\n"
                  "!! memory     0.4G of 15.3G available\n"
                  "              (2.5 %), 8800 pages\n"
                  "              swapped out per second:  .\n"
@@ -189,9 +190,9 @@ static void trouble(void **state) {
                  "Load      [|||||||||] 14.20 9.80 3.10\n"
                  "Run queue [|||||||||] run 11 blocked 6\n"
                  "CPU press [||||||   ] some 72.0%\n"
-                 "Memory    [|||||||||] 14.7G of 15.3G\n");
+                 ">Findings  *Resources   Top tasks\n");
     forge_expect(pane, &look, 10, 3, true,
-                 "- > Findin\n"
+                 "- Findings\n"
                  "!! memory\n"
                  "!! disk\n");
     pane_free(pane);
@@ -215,20 +216,20 @@ static void the_culprit_is_not_cut_off(void **state) {
     struct grid *grid = grid_new(80, 21, true);
     forge_look(&look, &frame, 1);
     forge_expect(pane, &look, 80, 8, true,
-                 "- > Findings --------------------------------------------------------------- 3 -\n"
-                 "!! disk       loop2: an I/O by dd (pid 30) in flight for 5.2 s; no     > disk\n"
-                 "              completion for 5.0 s (for 12s)\n"
-                 "!  disk       fio (pid 51) does most of the I/O: vda is 99 % busy with > disk\n"
-                 "              812 reads/s and 3.0 writes/s, 32 in flight; tasks\n"
-                 "              stalled on I/O 50 % of the time (PSI some) (for 12s)\n"
-                 "!  cpu        6 short-lived tasks named exp4 use 198 % of one CPU: 2.0 > tasks\n"
-                 "              of 2 CPUs busy and 14 tasks waiting; tasks stalled on  .\n");
+                 "- Findings ----------------------------------------------------------------- 3 -\n"
+                 "!! disk       loop2: an I/O of dd (pid 30) has not ended for 5.2 s;    > disk\n"
+                 "              none ended in the last 5.0 s (for 12s)\n"
+                 "!  disk       fio (pid 51) makes most of the I/O: vda is busy 99 % of  > disk\n"
+                 "              the time with 812 reads/s and 3.0 writes/s, 32 in\n"
+                 "              flight, tasks waited for I/O 50 % of the time (for 12s)\n"
+                 "!  cpu        6 short-lived tasks named exp4 use 198 % of one CPU: 2.. > tasks\n"
+                 ">Findings   Resources   Top tasks                             o next  = enlarge\n");
     forge_expect(pane, &look, 80, 5, true,
-                 "- > Findings --------------------------------------------------------------- 3 -\n"
-                 "!! disk       loop2: an I/O by dd (pid 30) in flight for 5.2 s; no     > disk\n"
-                 "              completion for 5.0 s (for 12s)\n"
-                 "!  disk       fio (pid 51) does most of the I/O: vda is 99 % busy wit. > disk\n"
-                 "!  cpu        6 short-lived tasks named exp4 use 198 % of one CPU: 2.. > tasks\n");
+                 "- Findings ------------------------------------------------------------ 2 of 3 -\n"
+                 "!! disk       loop2: an I/O of dd (pid 30) has not ended for 5.2 s;    > disk\n"
+                 "              none ended in the last 5.0 s (for 12s)\n"
+                 "!  disk       fio (pid 51) makes most of the I/O: vda is busy 99 % of. > disk\n"
+                 ">Findings   Resources   Top tasks                             o next  = enlarge\n");
     // Short-lived ones are gone from the next frame on: their name is what finds the next of them.
     pane_draw(pane, &look, grid_area(grid));
     forge_key(pane, &look, KEY_VIEW_END, true);
@@ -257,12 +258,14 @@ static void enter_goes_to_the_culprit(void **state) {
     assert_string_equal(answer.jump_pane, "health");
     assert_string_equal(answer.jump_filter, "");
     forge_key(pane, &look, KEY_VIEW_UP, true);
-    forge_expect(pane, &look, 80, 5, true,
-                 "- > Findings ---------------------------------------------------------- 3 of 4 -\n"
-                 "!! memory     0.4G of 15.3G available (2.5 %), 8800 pages swapped out. > memory\n"
-                 "!! disk       postgres (812) on vda: vda busy 99 % of the time, reads. > disk\n"
-                 "!  scheduler  java (4242): somebody waited 72 % of the time for one of > tasks\n"
-                 "              4 CPUs (for 3s)\n"); // so small that only the chosen one is whole
+    forge_expect(
+        pane, &look, 80, 5, true,
+        "- Findings ------------------------------------------------------------ 2 of 4 -\n"
+        "!! disk       postgres (812) on vda: vda busy 99 % of the time, reads. > disk\n"
+        "!  scheduler  java (4242): somebody waited 72 % of the time for one of > tasks\n"
+        "              4 CPUs (for 3s)\n"
+        ">Findings   Resources   Top tasks                             o next  = enlarge\n"); // so small that only the
+                                                                                              // chosen one is whole
     forge_key(pane, &look, KEY_VIEW_HOME, true);
     assert_true(pane_key(pane, &look, KEY_VIEW_CLICK, 20, 2, &answer));
     // The next part that takes keys: the top tasks. Second list, second row.
@@ -289,7 +292,7 @@ static void filtered(void **state) {
     forge_expect(pane, &look, 80, 21, true,
                  "- > Findings -------------------------------------------------------------------\n"
                  "Nothing wrong found. Looked at CPU, memory, pressure, disks, network interfaces,\n"
-                 "TCP, tasks. Not looked at: CPU limits, disk latency, file systems.\n"
+                 "TCP, tasks. Not checked: CPU limits, disk latency, file systems.\n"
                  "- Resources --------------------------------------------------------------------\n"
                  "CPU       [|||||##w] 88.8%               Swapping           # in 3100 out 8800\n"
                  "Load      [||||||||] 14.20 9.80 3.10     Mem press [||   ] some 41.0% full 18.0%\n"
@@ -312,7 +315,7 @@ static void filtered(void **state) {
     forge_expect(pane, &look, 80, 21, true,
                  "- > Findings -------------------------------------------------------------------\n"
                  "Nothing wrong found. Looked at CPU, memory, pressure, disks, network interfaces,\n"
-                 "TCP, tasks. Not looked at: CPU limits, disk latency, file systems.\n"
+                 "TCP, tasks. Not checked: CPU limits, disk latency, file systems.\n"
                  "- Resources --------------------------------------------------------------------\n"
                  "CPU       [|||||##w] 88.8%               Swapping           # in 3100 out 8800\n"
                  "Load      [||||||||] 14.20 9.80 3.10     Mem press [||   ] some 41.0% full 18.0%\n"
@@ -345,7 +348,7 @@ static void nothing_wrong(void **state) {
     forge_expect(pane, &look, 80, 21, false,
                  "─ ▸ Findings ───────────────────────────────────────────────────────────────────\n"
                  "Nothing wrong found. Looked at CPU, memory, pressure, disks, network interfaces,\n"
-                 "TCP, tasks. Not looked at: CPU limits, disk latency, file systems.\n"
+                 "TCP, tasks. Not checked: CPU limits, disk latency, file systems.\n"
                  "─ Resources ────────────────────────────────────────────────────────────────────\n"
                  "CPU       [▎       ] 2.3%                Swapping           ▁ in 0 out 0\n"
                  "Load      [▍       ] 0.21 0.15 0.08      Mem press [       ] some 0.0% full 0.0%\n"
@@ -367,7 +370,7 @@ static void nothing_wrong(void **state) {
     forge_look(&look, &bare, 1);
     forge_expect(pane, &look, 80, 21, false,
                  "─ ▸ Findings ───────────────────────────────────────────────────────────────────\n"
-                 "Nothing was measured. Not looked at: CPU, CPU limits, memory, pressure, disks,\n"
+                 "Nothing was measured. Not checked: CPU, CPU limits, memory, pressure, disks,\n"
                  "disk latency, network interfaces, TCP, tasks, file systems.\n"
                  "─ Resources ────────────────────────────────────────────────────────────────────\n"
                  "CPU       [        ] -                   Swapping             in - out -\n"
@@ -390,7 +393,7 @@ static void nothing_wrong(void **state) {
     forge_look(&look, &provisional, 1);
     forge_expect(pane, &look, 80, 21, false,
                  "─ ▸ Findings ───────────────────────────────────────────────────────────────────\n"
-                 "Measuring: findings come with the first whole interval.\n"
+                 "Measuring: findings need one whole interval.\n"
                  "\n"
                  "─ Resources ────────────────────────────────────────────────────────────────────\n"
                  "CPU       [        ] -                   Swapping             in - out -\n"
@@ -413,7 +416,7 @@ static void nothing_wrong(void **state) {
     forge_look(&look, &empty, 1);
     forge_expect(pane, &look, 80, 14, false,
                  "─ ▸ Findings ───────────────────────────────────────────────────────────────────\n"
-                 "Measuring: findings come with the first whole interval.\n"
+                 "Measuring: findings need one whole interval.\n"
                  "\n"
                  "─ Resources ────────────────────────────────────────────────────────────────────\n"
                  "CPU       [        ] -                   Swapping             in - out -\n"

@@ -207,7 +207,7 @@ static void test_repeated(void **state) {
     assert_non_null(strstr(json, "\"lost_events\":0"));
     assert_non_null(strstr(json, "\"events\":[]"));
     assert_non_null(strstr(json, "\"ipc\":1.25"));
-    assert_non_null(strstr(json, "b has not answered: its data is 1.0 s old"));
+    assert_non_null(strstr(json, "b is stale: its data is 1.0 s old"));
     char *csv = pane_written(pane, &look, FORMAT_CSV), *text = pane_written(pane, &look, FORMAT_TEXT);
     assert_non_null(strstr(csv, "table,time,time_s,comm\n")); // the header comes once, events may follow
     assert_null(strstr(csv, "events,"));

@@ -51,8 +51,7 @@ static void sweep_start(struct sweep *sweep) {
 static void sweep_ended(struct app *app, struct sweep *sweep) {
     int removed = 0;
     if (read(sweep->pipe[0], &removed, sizeof removed) == sizeof removed && removed > 0)
-        app_say(app, false, "removed %d thing%s that a dead ktop had left in the kernel", removed,
-                removed == 1 ? "" : "s");
+        app_say(app, false, "removed %d stale tracing instance%s", removed, removed == 1 ? "" : "s");
     sweep->pipe[0] = -1; // stays open: the thread's end is in use until the program ends
 }
 

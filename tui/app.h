@@ -37,7 +37,7 @@ struct app {
     struct rewind rewind;
     struct pane *panes[APP_PANES_MAX];
     size_t n_panes, current;
-    size_t back[APP_BACK_MAX]; // where Esc goes back to after a jump
+    size_t back[APP_BACK_MAX]; // where Esc: back to after a jump
     size_t n_back;
     struct grid *grid;
     char host[65], kernel[65];

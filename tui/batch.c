@@ -143,9 +143,9 @@ static int finish(struct batch *batch) {
     if (!batch->error || batch->error == EPIPE || (batch->error == EINTR && batch->stopping))
         return 0;
     fprintf(stderr, "ktop: cannot write to standard output: %s: %s\n", strerror(batch->error),
-            batch->error == ENOSPC  ? "make room, or write somewhere else"
-            : batch->error == EFBIG ? "raise the limit of the size of files (ulimit -f), or write to a pipe"
-                                    : "check where it leads to");
+            batch->error == ENOSPC  ? "free some space, or write to another place"
+            : batch->error == EFBIG ? "raise the file size limit (ulimit -f), or write to a pipe"
+                                    : "check its destination");
     return 1;
 }
 

@@ -78,7 +78,7 @@ static void draw_header(struct area area, const struct app *app, const struct fr
     piece(area, &x, limit, ROLE_HEADER, text);
     double cpu = own_cpu(frame);
     if (!isnan(cpu)) {
-        snprintf(text, sizeof text, "ktop itself %.1f %% CPU", cpu);
+        snprintf(text, sizeof text, "ktop %.1f %% CPU", cpu);
         piece(area, &x, limit, ROLE_HEADER, text);
     }
     if (!lost)
@@ -124,14 +124,6 @@ static void draw_hints(struct area area, const struct app *app) {
     const struct pane *pane = app->panes[app->current];
     char text[300];
     int x = 0, end = area.width;
-    size_t more = app->overlay.text ? 0 : pane_more(pane);
-    if (more) { // at the end of the screen, where they are missed
-        snprintf(text, sizeof text, "%zu more part%s", more, more > 1 ? "s" : "");
-        end -= text_width(text) + 2;
-        area_text(area, end, 0, ROLE_KEY, "o");
-        area_text(area, end + 2, 0, ROLE_TEXT, text);
-        end -= 2;
-    }
     if (pane->filter[0]) {
         char filter[260];
         escape_fit(pane->filter, end / 2 > 40 ? end / 2 : 40, filter, sizeof filter);

@@ -18,9 +18,9 @@ static void say_position(struct app *app) {
     if (rewind_live(&app->rewind))
         app_say(app, false, "live");
     else if (rewind_age_s(&app->rewind) > 0)
-        app_say(app, false, "%.1f s before the newest frame; g goes back to live", rewind_age_s(&app->rewind));
+        app_say(app, false, "%.1f s before the newest frame; g: live", rewind_age_s(&app->rewind));
     else
-        app_say(app, false, "frozen; Space or g goes back to live");
+        app_say(app, false, "frozen; Space or g: live");
 }
 
 static void key_quit(struct app *app, const struct screen_key *key) {
@@ -30,10 +30,10 @@ static void key_quit(struct app *app, const struct screen_key *key) {
 
 static const char filters_help[] =
     "\nFilters\n"
-    "  fio             rows that contain it\n"
-    "  pid=12 op=R     terms, which must all hold: a column and = != > >= < <= or ~ (contains)\n"
-    "  latency_us>=5ms as it is shown: ms, K, 14:13:20; latency_us=1ms..5ms is a range; cgroup=- is not known\n"
-    "  comm=\"a b=c\"    in quotes it is what it is; \\\" is a quote within, \\\\ a backslash\n";
+    "  fio             rows that contain this text\n"
+    "  pid=12 op=R     terms, all must match: column, operator (= != > >= < <= ~), value; ~ means contains\n"
+    "  latency_us>=5ms values with units as shown: ms, K, 14:13:20; latency_us=1ms..5ms: a range; cgroup=-: unknown\n"
+    "  comm=\"a b=c\"    quoted text is literal; write \\\" for a quote, \\\\ for a backslash\n";
 
 static void key_help(struct app *app, const struct screen_key *key) {
     (void)key;
@@ -63,7 +63,7 @@ static void search_tried(struct app *app, const char *text) {
 static void search_next(struct app *app, int direction) {
     struct pane *pane = app->panes[app->current];
     if (!pane->search[0])
-        app_say(app, true, "nothing to search for: / asks for a text");
+        app_say(app, true, "nothing to search for: press / and type a text");
     else if (!pane_search(pane, rewind_look(&app->rewind), direction)) {
         char shown[200];
         escape_fit(pane->search, 60, shown, sizeof shown);
@@ -133,7 +133,7 @@ static void key_step(struct app *app, const struct screen_key *key) {
     long frames = key->key == '[' ? -1 : key->key == ']' ? 1 : key->key == '{' ? -10 : 10;
     if (!rewind_step(&app->rewind, frames))
         app_say(app, true,
-                frames < 0 ? "this is the oldest frame that is kept (--history keeps more)"
+                frames < 0 ? "this is the oldest frame in the history (--history SIZE enlarges it)"
                            : "this is the newest frame");
     else
         say_position(app);
@@ -145,9 +145,9 @@ static void time_done(struct app *app, const char *text) {
     if (!*text)
         return;
     if (!rewind_parse_time(text, now, &wall))
-        app_say(app, true, "not a time: 12:30, 12:30:05, or -90 and -5m before now");
+        app_say(app, true, "invalid time: use 12:30, 12:30:05, -90 (seconds ago) or -5m");
     else if (!rewind_to_time(&app->rewind, wall))
-        app_say(app, true, "no frame is kept yet");
+        app_say(app, true, "the history is empty");
     else
         say_position(app);
 }
@@ -174,7 +174,7 @@ static void delay_done(struct app *app, const char *text) {
         return;
     if (end == text || *end ||
         !(seconds * 1e9 >= (double)LIVE_DELAY_MIN_NS - 0.5 && seconds * 1e9 <= (double)LIVE_DELAY_MAX_NS)) {
-        app_say(app, true, "a frame lasts 0.1 to 60 seconds");
+        app_say(app, true, "expected 0.1 to 60 seconds");
         return;
     }
     live_set_delay(app->live, (uint64_t)(seconds * 1e9 + 0.5));
@@ -207,7 +207,8 @@ static void key_pin(struct app *app, const struct screen_key *key) {
     struct pane *pane = app->panes[app->current];
     pane->pinned = !pane->pinned;
     app_want(app);
-    app_say(app, false, pane->pinned ? "pinned: its collectors go on when another pane is shown" : "not pinned");
+    app_say(app, false,
+            pane->pinned ? "pinned: its collectors keep running while another pane is shown" : "not pinned");
 }
 
 static void key_tab(struct app *app, const struct screen_key *key) {
@@ -231,17 +232,18 @@ static const struct app_key app_keys[] = {
     {'h', "h ? F1", "this help", key_help, false},
     {'?', NULL, NULL, key_help, false},
     {KEY_TUI_F1, NULL, NULL, key_help, true},
-    {'\t', "Tab Shift-Tab", "next, previous pane (or its key, or a click on its name)", key_tab, true},
+    {'\t', "Tab Shift-Tab", "next, previous pane (or press its key, or click its name)", key_tab, true},
     {KEY_TUI_BACKTAB, NULL, NULL, key_tab, true},
-    {'/', "/", "search a text in the pane", key_search, false},
-    {'n', "n N", "next, previous row that has it", key_next, false},
+    {'/', "/", "search for a text in the pane", key_search, false},
+    {'n', "n N", "next, previous match", key_next, false},
     {'N', NULL, NULL, key_next, false},
-    {'\\', "\\ F4", "show only rows that contain a text, or terms: pid=12, op=R latency_us>=10ms", key_filter, false},
+    {'\\', "\\ F4", "filter rows by a text, or by terms: pid=12, op=R latency_us>=10ms", key_filter, false},
     {KEY_TUI_F4, NULL, NULL, key_filter, true},
-    {KEY_TUI_ESCAPE, "Esc Backspace", "back: out of a selection, a filter, a pane that was jumped to", key_back, false},
+    {KEY_TUI_ESCAPE, "Esc Backspace", "back: clear the selection or the filter, return to the previous part or pane",
+     key_back, false},
     {KEY_TUI_BACKSPACE, NULL, NULL, key_back, false},
-    {' ', "Space", "freeze the screen, and live again", key_freeze, false},
-    {'[', "[ ]", "one frame back, forward: every pane goes along", key_step, true},
+    {' ', "Space", "freeze the screen; back to live", key_freeze, false},
+    {'[', "[ ]", "one frame back, forward (all panes)", key_step, true},
     {']', NULL, NULL, key_step, true},
     {'{', "{ }", "ten frames back, forward", key_step, true},
     {'}', NULL, NULL, key_step, true},
@@ -251,7 +253,7 @@ static const struct app_key app_keys[] = {
     {'w', "w", "write the screen (.txt), the pane (.csv, .json) or its heat map (.svg) to a file", key_write, false},
     {'H', "H", "threads instead of processes, and back", key_threads, false},
     {'p', "p", "pin the pane: its collectors keep running", key_pin, false},
-    {KEY_CTRL('l'), "Ctrl-L", "draw everything again", key_redraw, true},
+    {KEY_CTRL('l'), "Ctrl-L", "redraw the screen", key_redraw, true},
 };
 #define N_APP_KEYS (sizeof app_keys / sizeof app_keys[0])
 
@@ -284,7 +286,7 @@ static bool to_pane(struct app *app, int key, int x, int y) {
         }
     rewind_unlook(&app->rewind);
     if (go_frame && !rewind_to_frame(&app->rewind, go_frame))
-        app_say(app, true, "that frame is not kept any more");
+        app_say(app, true, "that frame is no longer in the history");
     if (used && answer.go_live)
         rewind_to_live(&app->rewind);
     return used;

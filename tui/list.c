@@ -37,8 +37,7 @@ static int list_columns(void) {
                 views[i]->parts[j].kind->describe(&views[i]->parts[j], blank, stdout);
     }
     // Also those that no screen shows.
-    puts("\nseries: Series: values that stand alone, in the JSON and CSV of each pane that shows something of their "
-         "source");
+    puts("\nseries: Series: single values, in the JSON and CSV of each pane that shows data of their source");
     for (size_t i = 0; i < blank->n_sections; i++)
         for (size_t k = 0; k < section_n_series(blank->sections[i]); k++) {
             const struct series_def *def;
@@ -73,13 +72,12 @@ static int list_file(const char *name, const char *what) {
         fclose(in);
     if (n)
         return ended();
-    const char *why =
-        error == ENOENT ? "this kernel was built without it"
-        : error == EPERM || error == EACCES
-            ? "the kernel does not let this user read it (run as root; a locked-down kernel refuses root too)"
-        : error ? strerror(error)
-                : "the kernel lists none";
-    fprintf(stderr, "ktop: %s cannot be listed: %s: %s; `ktop --doctor` tells more\n", what, name, why);
+    const char *why = error == ENOENT ? "not built into this kernel"
+                      : error == EPERM || error == EACCES
+                          ? "permission denied (run as root; a locked-down kernel refuses root as well)"
+                      : error ? strerror(error)
+                              : "the list is empty";
+    fprintf(stderr, "ktop: %s cannot be listed: %s: %s; see `ktop --doctor`\n", what, name, why);
     return 1;
 }
 
@@ -133,9 +131,9 @@ int list_doctor(void) {
         missing += !check->works;
     }
     if (missing)
-        printf("\n%zu of %zu do not work here; everything else does.\n", missing, doctor.n);
+        printf("\n%zu of %zu checks failed.\n", missing, doctor.n);
     else
-        printf("\nEverything works here.\n");
+        printf("\nAll checks passed.\n");
     free(doctor.checks);
     return ended();
 }
@@ -151,7 +149,7 @@ static void said(const char *line) {
 int list_cleanup(void) {
     const char *reason = NULL, *fix = NULL;
     if (!tracefs_where(&reason, &fix)) {
-        fprintf(stderr, "ktop: cannot look for what dead ktops left: %s: %s\n", reason ? reason : "no tracefs",
+        fprintf(stderr, "ktop: cannot look for stale tracing instances: %s: %s\n", reason ? reason : "no tracefs",
                 fix ? fix : "");
         return 1;
     }
@@ -161,6 +159,6 @@ int list_cleanup(void) {
         return 1;
     }
     if (!removed)
-        puts("nothing to remove: no dead ktop left anything in the kernel");
+        puts("nothing to remove: no stale tracing instance");
     return ended();
 }

@@ -22,7 +22,7 @@ static bool pids_there(const struct collect_options *collect) {
 
 static int run(struct options *options) {
     if (!pids_there(&options->collect)) {
-        fprintf(stderr, "ktop: --pid %d: there is no such process: `ktop --batch --pane tasks` lists those that are\n",
+        fprintf(stderr, "ktop: --pid %d: no such process: `ktop --batch --pane tasks` lists the processes\n",
                 options->collect.pids[0]);
         return 1;
     }
@@ -35,7 +35,7 @@ static int run(struct options *options) {
     const char *reason, *fix;
     tracefs_where(&reason, &fix);
     if (guard_start() < 0)
-        fprintf(stderr, "ktop: no guard process could be started: after a kill -9, run ktop --cleanup\n");
+        fprintf(stderr, "ktop: cannot start the guard process: after SIGKILL, run ktop --cleanup\n");
     return options->action == ACTION_BATCH ? batch_run(options) : app_run(options);
 }
 

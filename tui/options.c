@@ -53,15 +53,14 @@ static bool parse_delay(struct options *options, const char *value) {
     double seconds;
     if (!parse_number(value, &seconds) || seconds * 1e9 < (double)LIVE_DELAY_MIN_NS - 0.5 ||
         seconds * 1e9 > (double)LIVE_DELAY_MAX_NS)
-        return options_wrong(options, "--delay %s: a frame lasts 0.1 to 60 seconds, for example --delay 0.5",
-                             shown(value));
+        return options_wrong(options, "--delay %s: expected 0.1 to 60 seconds, for example --delay 0.5", shown(value));
     options->delay_ns = (uint64_t)llround(seconds * 1e9);
     return true;
 }
 
 static bool parse_iterations(struct options *options, const char *value) {
     if (!parse_count(value, &options->iterations) || !options->iterations)
-        return options_wrong(options, "--iterations %s: a whole number of frames is wanted, 1 or more", shown(value));
+        return options_wrong(options, "--iterations %s: expected an integer >= 1", shown(value));
     return true;
 }
 
@@ -76,7 +75,7 @@ static bool parse_pane(struct options *options, const char *value) {
     if (!*value)
         return options_wrong(options, "--pane needs a name: `ktop --list panes` lists them");
     if (used + strlen(value) + 2 > sizeof options->pane_names)
-        return options_wrong(options, "--pane: too many names: each pane needs to be named only once");
+        return options_wrong(options, "--pane: too many names: name each pane once");
     sprintf(options->pane_names + used, "%s%s", used ? "," : "", value);
     return true;
 }
@@ -88,7 +87,7 @@ static bool parse_format(struct options *options, const char *value) {
             options->format = (enum format)i;
             return true;
         }
-    return options_wrong(options, "--format %s: the formats are text, csv and json", shown(value));
+    return options_wrong(options, "--format %s: expected text, csv or json", shown(value));
 }
 
 static bool parse_pids(struct options *options, const char *value) {
@@ -96,10 +95,9 @@ static bool parse_pids(struct options *options, const char *value) {
         char *end;
         long pid = strtol(value, &end, 10);
         if (!isdigit((unsigned char)*value) || (*end && *end != ',') || pid < 1 || pid > INT_MAX)
-            return options_wrong(options, "--pid %s: process IDs are wanted, for example --pid 1,4242", shown(value));
+            return options_wrong(options, "--pid %s: expected process IDs, for example --pid 1,4242", shown(value));
         if (options->collect.n_pids == OPTION_PIDS_MAX)
-            return options_wrong(options, "--pid: at most %d processes can be chosen: use --children of a parent",
-                                 OPTION_PIDS_MAX);
+            return options_wrong(options, "--pid: at most %d PIDs: use --pid PARENT --children", OPTION_PIDS_MAX);
         options->pids[options->collect.n_pids++] = (pid_t)pid;
         options->collect.pids = options->pids;
         if (!*end)
@@ -114,8 +112,7 @@ static bool parse_user(struct options *options, const char *value) {
     if (entry)
         id = entry->pw_uid;
     else if (!parse_count(value, &id) || id >= UINT32_MAX)
-        return options_wrong(options, "--user %s: there is no such user here: give a name of /etc/passwd or a number",
-                             shown(value));
+        return options_wrong(options, "--user %s: no such user: expected a user name or a UID", shown(value));
     options->collect.has_user = true;
     options->collect.user = (uid_t)id;
     return true;
@@ -135,7 +132,7 @@ static bool parse_threads(struct options *options, const char *value) {
 
 static bool parse_events(struct options *options, const char *value) {
     if (options->n_event_texts == OPTION_EVENTS_MAX)
-        return options_wrong(options, "--event can be given %d times: one may hold many events, with commas between",
+        return options_wrong(options, "--event: at most %d times; one option takes several events, separated by commas",
                              OPTION_EVENTS_MAX);
     options->event_texts[options->n_event_texts++] = value;
     return true;
@@ -143,7 +140,7 @@ static bool parse_events(struct options *options, const char *value) {
 
 static bool parse_sort(struct options *options, const char *value) {
     if (!*value || !strcmp(value, "-"))
-        return options_wrong(options, "--sort needs the name of a column: `ktop --list columns` lists them");
+        return options_wrong(options, "--sort needs a column: `ktop --list columns` lists them");
     options->sort = value;
     return true;
 }
@@ -164,7 +161,7 @@ static bool parse_history(struct options *options, const char *value) {
         end += suffix ? 1 : 0;
     }
     if (!isdigit((unsigned char)*value) || *end || !(size >= 1 << 20) || size > 1e15)
-        return options_wrong(options, "--history %s: a size of 1M or more is wanted, for example 64M or 1G",
+        return options_wrong(options, "--history %s: expected a size of at least 1M, for example 64M or 1G",
                              shown(value));
     options->history_bytes = (size_t)size;
     return true;
@@ -173,7 +170,7 @@ static bool parse_history(struct options *options, const char *value) {
 static bool parse_budget(struct options *options, const char *value) {
     double pct;
     if (!parse_number(value, &pct) || pct < 1 || pct > 100)
-        return options_wrong(options, "--budget %s: 1 to 100 percent of one CPU are wanted, for example --budget 50",
+        return options_wrong(options, "--budget %s: expected 1 to 100 percent of one CPU, for example --budget 50",
                              shown(value));
     options->collect.budget_pct = (uint32_t)lround(pct);
     return true;
@@ -219,7 +216,7 @@ static bool parse_list(struct options *options, const char *value) {
             return true;
         }
     const char *nearest = name_nearest(value, names);
-    return options_wrong(options, "--list %s: panes, columns, events, tracepoints or functions can be listed%s%s%s",
+    return options_wrong(options, "--list %s: expected panes, columns, events, tracepoints or functions%s%s%s",
                          shown(value), nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
@@ -270,7 +267,7 @@ static bool unknown_option(struct options *options, int letter, const char *word
         return options_wrong(options, "unknown option -%s: `ktop --help` lists the options",
                              shown((char[]){(char)letter, '\0'}));
     if (row_of(letter))
-        return options_wrong(options, "--%s takes no value: leave out what follows the =", row_of(letter)->name);
+        return options_wrong(options, "--%s takes no value", row_of(letter)->name);
     for (const struct option_row *row = option_rows; row->name; row++)
         if (row->help)
             names[n++] = row->name;
@@ -305,7 +302,7 @@ bool options_parse(struct options *options, int argc, char **argv) {
         if (value == '?')
             return unknown_option(options, optopt, argv[at]);
         if (value == ':')
-            return options_wrong(options, "--%s needs %s: `ktop --help` tells more", row ? row->name : "?",
+            return options_wrong(options, "--%s needs %s: see `ktop --help`", row ? row->name : "?",
                                  row ? row->argument : "a value");
         if (!row->parse(options, optarg ? optarg : ""))
             return false;
@@ -314,15 +311,15 @@ bool options_parse(struct options *options, int argc, char **argv) {
         return options_wrong(options, "unexpected argument %s: options begin with -; `ktop --help` lists them",
                              shown(argv[optind]));
     if (options->collect.children && !options->collect.n_pids)
-        return options_wrong(options, "--children says nothing without --pid: add --pid PID");
+        return options_wrong(options, "--children needs --pid PID");
     return true;
 }
 
 void options_help(FILE *out) {
-    fputs(
-        "usage: ktop [OPTIONS]\n"
-        "What is wrong with this machine, and who is doing it: live, from /proc, perf counters and kernel events.\n\n",
-        out);
+    fputs("usage: ktop [OPTIONS]\n"
+          "Live analysis of a Linux machine from /proc, perf counters and kernel events: what is wrong, and what "
+          "causes it.\n\n",
+          out);
     for (const struct option_row *row = option_rows; row->name; row++) {
         char left[64];
         if (!row->help)
@@ -337,7 +334,7 @@ void options_help(FILE *out) {
             fprintf(out, "%-30s%s\n", left, row->help);
     }
     fputs("\nIn the terminal, h shows the keys and columns of each pane.\n"
-          "Exit status: 0 done; 1 it could not be done (one line says why); 2 wrong usage.\n",
+          "Exit status: 0 success; 1 failure (one line on stderr gives the reason); 2 wrong usage.\n",
           out);
 }
 
@@ -346,22 +343,22 @@ const struct option_row option_rows[] = {
     {'n', "iterations", "N", "stop after N frames", parse_iterations},
     {'b', "batch", NULL, "no screen: write each frame of the chosen panes to standard output", parse_batch},
     {'P', "pane", "NAME[,NAME]", "the pane to start with; with --batch the panes to write", parse_pane},
-    {'F', "format", "text|csv|json", "what --batch writes (default text); json is one object a line", parse_format},
+    {'F', "format", "text|csv|json", "format of --batch (default text); json: one object per line", parse_format},
     {'p', "pid", "PID[,PID]", "only these processes", parse_pids},
-    {0, "children", NULL, "with --pid: their descendants as well", parse_children},
-    {'u', "user", "USER", "only this user's tasks (a name or a number)", parse_user},
+    {0, "children", NULL, "with --pid: also their descendants", parse_children},
+    {'u', "user", "USER", "only tasks of this user (name or UID)", parse_user},
     {'H', "threads", NULL, "threads instead of processes", parse_threads},
-    {'e', "event", "SPEC[,SPEC]", "extra perf events for the pane cpus, in perf's syntax; may be repeated",
-     parse_events},
+    {'e', "event", "SPEC[,SPEC]", "extra perf events for the cpus pane, in perf's syntax; repeatable", parse_events},
     {'s', "sort", "COLUMN", "sort by this column, -COLUMN for ascending", parse_sort},
-    {0, "filter", "TEXT", "only rows that contain TEXT, or with terms: 'comm=\"a b\" latency_us>=10ms'", parse_filter},
-    {0, "history", "SIZE", "memory for the frames to go back to (default 64M)", parse_history},
-    {0, "budget", "PCT", "CPU that reading a stream of events may take before it samples (default 25)", parse_budget},
+    {0, "filter", "TEXT", "only rows that contain TEXT or match its terms: 'comm=\"a b\" latency_us>=10ms'",
+     parse_filter},
+    {0, "history", "SIZE", "memory for the rewind history (default 64M)", parse_history},
+    {0, "budget", "PCT", "CPU limit of an event stream; above it events are sampled (default 25)", parse_budget},
     {0, "test", "NAME=VALUE", NULL, parse_test},
-    {0, "ascii", NULL, "draw with plain ASCII characters only", parse_ascii},
-    {0, "doctor", NULL, "what this kernel, machine and user allow, and the fix for what they do not", parse_doctor},
-    {0, "list", "panes|columns|events|tracepoints|functions", "what can be named in the options", parse_list},
-    {0, "cleanup", NULL, "remove what dead ktops left in the kernel, say what, and exit", parse_cleanup},
+    {0, "ascii", NULL, "draw with ASCII characters only", parse_ascii},
+    {0, "doctor", NULL, "check what this kernel, machine and user allow; for what is missing, the fix", parse_doctor},
+    {0, "list", "panes|columns|events|tracepoints|functions", "list the names that options take", parse_list},
+    {0, "cleanup", NULL, "remove stale tracing instances of dead ktop processes, list them, and exit", parse_cleanup},
     {'h', "help", NULL, "this text", parse_help},
     {'V', "version", NULL, "the version", parse_version},
     {0, NULL, NULL, NULL, NULL},

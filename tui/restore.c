@@ -43,7 +43,7 @@ void restore_now(void) {
 }
 
 static void crashed(int number) {
-    static const char text[] = "ktop: crashed; the terminal and the kernel are being put back\n";
+    static const char text[] = "ktop: crashed; restoring the terminal and the kernel state\n";
     bool here = atomic_load(&armed);
     restore_now();
     if (here && write(STDERR_FILENO, text, sizeof text - 1) < 0) {

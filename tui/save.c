@@ -52,14 +52,13 @@ static void save_done(struct app *app, const char *name) {
         return;
     if (!csv && !json && !svg && !text) {
         app_say(app, true,
-                "not written: the name's end says the format: .txt (the screen), .csv or .json (the pane), "
-                ".svg (its heat map)");
+                "not written: the suffix selects the format: .txt (screen), .csv or .json (pane), .svg (heat map)");
         return;
     }
     int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0) {
         if (errno == EEXIST)
-            app_say(app, true, "not written: %s is there already: choose another name", shown);
+            app_say(app, true, "not written: %s exists: choose another name", shown);
         else
             app_say(app, true, "cannot write %s: %s", shown, strerror(errno));
         return;

@@ -66,7 +66,7 @@ static bool find_terminal(char *type, size_t size, char *why, size_t why_size) {
     int status = 0;
     if (!name || !*name) {
         snprintf(why, why_size,
-                 "TERM is not set, so the terminal's language is unknown: export TERM=xterm-256color, "
+                 "TERM is not set: export TERM=xterm-256color, "
                  "or use --batch");
         return false;
     }
@@ -76,23 +76,23 @@ static bool find_terminal(char *type, size_t size, char *why, size_t why_size) {
         const char *data = terminfo_fallback(name, &found);
         if (!data) {
             snprintf(why, why_size,
-                     "the terminal type %s is not known here: export TERM=xterm-256color (or the like), "
+                     "unknown terminal type %s: export TERM=xterm-256color (or similar), "
                      "or use --batch",
                      shown);
             return false;
         }
         setenv("TERMINFO", data, 1);
         if (strcmp(found, name))
-            snprintf(screen.note, sizeof screen.note, "terminal type %s is not known here: taken for %s", shown, found);
+            snprintf(screen.note, sizeof screen.note, "unknown terminal type %s: taken for %s", shown, found);
         snprintf(type, size, "%s", found);
         if (setupterm(type, STDOUT_FILENO, &status) == ERR) {
-            snprintf(why, why_size, "no description of the terminal type %s: install ncurses-term, or use --batch",
+            snprintf(why, why_size, "no terminfo entry for terminal type %s: install ncurses-term, or use --batch",
                      shown);
             return false;
         }
     }
     if (!cursor_address || !clear_screen) {
-        snprintf(why, why_size, "a terminal of type %s cannot move its cursor: use --batch, or export TERM=xterm",
+        snprintf(why, why_size, "terminal type %s cannot position the cursor: use --batch, or export TERM=xterm",
                  shown);
         return false;
     }
@@ -176,7 +176,7 @@ bool screen_open(bool want_ascii, char *why, size_t size) {
     char type[64];
     memset(&screen, 0, sizeof screen);
     if (!isatty(STDIN_FILENO) || tcgetattr(STDOUT_FILENO, &screen.settings)) {
-        snprintf(why, size, "standard input is not a terminal, so there are no keys: use --batch");
+        snprintf(why, size, "standard input is not a terminal: use --batch");
         return false;
     }
     screen.ascii = !wants_utf8() || want_ascii;
@@ -190,7 +190,7 @@ bool screen_open(bool want_ascii, char *why, size_t size) {
     screen.terminal = open_terminal(type);
     if (!screen.terminal) {
         out_close();
-        snprintf(why, size, "the terminal (type %s) could not be set up: use --batch, or export TERM=xterm", type);
+        snprintf(why, size, "cannot initialize the terminal (type %s): use --batch, or export TERM=xterm", type);
         return false;
     }
     set_term(screen.terminal);
@@ -334,22 +334,45 @@ static int read_utf8(int first) {
     return ch;
 }
 
-// Takes the rest of a key's sequence that the terminal's description does not have (Control and an arrow key, a mouse's
-// other format), as far as it has come, after its escape: its letters and digits are no keys. False: Escape itself.
+// The key of a sequence that the terminal's description does not have: a terminal sends arrows as CSI or as SS3 by its
+// mode, and some clients use one form only. `first` is its only parameter. 0: no key of ours.
+static int sequence_key(int final, int first) {
+    static const struct {
+        int final, first, key;
+    } map[] = {
+        {'A', 0, KEY_VIEW_UP},   {'B', 0, KEY_VIEW_DOWN},  {'C', 0, KEY_VIEW_RIGHT},   {'D', 0, KEY_VIEW_LEFT},
+        {'H', 0, KEY_VIEW_HOME}, {'F', 0, KEY_VIEW_END},   {'Z', 0, KEY_TUI_BACKTAB},  {'P', 0, KEY_TUI_F1},
+        {'S', 0, KEY_TUI_F4},    {'~', 1, KEY_VIEW_HOME},  {'~', 7, KEY_VIEW_HOME},    {'~', 4, KEY_VIEW_END},
+        {'~', 8, KEY_VIEW_END},  {'~', 3, KEY_TUI_DELETE}, {'~', 5, KEY_VIEW_PAGE_UP}, {'~', 6, KEY_VIEW_PAGE_DOWN},
+        {'~', 11, KEY_TUI_F1},   {'~', 14, KEY_TUI_F4},
+    };
+    for (size_t i = 0; i < sizeof map / sizeof map[0]; i++)
+        if (map[i].final == final && map[i].first == first)
+            return map[i].key;
+    return 0;
+}
+
+// Reads the rest of a key's sequence after its escape, as far as it has come; its letters and digits are no keys. -1:
+// it is the Escape key itself; 0: a sequence without a key of ours (Control and an arrow key, a mouse's other format).
 // ECMA-48 5.4, and 5.3 with the function keys' SS3.
-static bool skip_sequence(void) {
-    int kind = wgetch(screen.keys);
+static int read_sequence(void) {
+    int kind = wgetch(screen.keys), first = 0;
     int next = kind == '[' || kind == 'O' ? wgetch(screen.keys) : ERR;
+    bool plain = true;
     if (next == ERR) {
         if (kind != ERR)
             ungetch(kind);
-        return false;
+        return -1;
     }
-    if (kind == '[' && next == '[') // the Linux console's F1 to F5
+    if (kind == '[' && next == '[') { // the Linux console's F1 to F5
         next = wgetch(screen.keys);
-    while (next >= 0x20 && next < 0x40)
-        next = wgetch(screen.keys);
-    return true;
+        plain = false;
+    }
+    for (; next >= 0x20 && next < 0x40; next = wgetch(screen.keys)) {
+        plain &= next >= '0' && next <= '9' && first < 100;
+        first = plain ? 10 * first + next - '0' : 0;
+    }
+    return plain && next != ERR ? sequence_key(next, first) : 0;
 }
 
 int screen_read(struct screen_key *out) {
@@ -362,9 +385,10 @@ int screen_read(struct screen_key *out) {
             bool gone = ioctl(STDIN_FILENO, FIONREAD, &waiting) < 0 || errno == EIO;
             return gone ? -1 : 0;
         }
-        if (key == 27 && skip_sequence())
-            continue;
-        if (key == KEY_MOUSE)
+        int sequence = key == 27 ? read_sequence() : -1;
+        if (sequence >= 0)
+            out->key = sequence;
+        else if (key == KEY_MOUSE)
             out->key = map_mouse(out);
         else if (key >= 0x80 && key < 0x100)
             out->key = read_utf8(key);

@@ -43,7 +43,7 @@ static enum filter_doubt unknown_column(const struct frame *frame, const char *n
     if (compares)
         snprintf(out, size, "no column %s: %s`ktop --list columns` lists them", shown, meant);
     else
-        snprintf(out, size, "no column %s, taken as a text: %s`ktop --list columns` lists them", shown, meant);
+        snprintf(out, size, "no column %s, used as text: %s`ktop --list columns` lists them", shown, meant);
     return compares ? FILTER_WRONG : FILTER_NOTE;
 }
 
@@ -65,15 +65,15 @@ static const char *unit_examples(enum unit unit) {
     switch (unit) {
     case UNIT_US:
     case UNIT_US_PER_S:
-        return "a time is written 500us, 10ms or 2s";
+        return "expected a time such as 500us, 10ms or 2s";
     case UNIT_S:
-        return "a time is written 10ms, 2s or, of the clock, 14:13:20";
+        return "expected a time such as 10ms or 2s, or a clock time such as 14:13:20";
     case UNIT_BYTES:
     case UNIT_BYTES_PER_S:
     case UNIT_KIB:
-        return "a size is written 512, 64K, 3M or 2G";
+        return "expected a size such as 512, 64K, 3M or 2G";
     default:
-        return "a number is written 12, 0.5, 10k or 3M";
+        return "expected a number such as 12, 0.5, 10k or 3M";
     }
 }
 
@@ -112,10 +112,9 @@ static bool wrong_value(const struct column *column, const char *value, char *ou
     escape_fit(*value ? value : "\"\"", SHOWN, shown, sizeof(shown));
     escape_fit(rest, SHOWN, unit, sizeof(unit));
     if (strchr(rest, ':'))
-        snprintf(out, size, "%s: %s is no time: %s", column->name, shown, unit_examples(column->unit));
+        snprintf(out, size, "%s: %s is not a time: %s", column->name, shown, unit_examples(column->unit));
     else if (rest > value && *rest)
-        snprintf(out, size, "%s: %s is no unit of it in %s: %s", column->name, unit, shown,
-                 unit_examples(column->unit));
+        snprintf(out, size, "%s: invalid unit %s in %s: %s", column->name, unit, shown, unit_examples(column->unit));
     else
         snprintf(out, size, "%s: %s is not a number: %s", column->name, shown, unit_examples(column->unit));
     return true;
@@ -129,7 +128,7 @@ static bool wrong_range(const struct column *column, const char *value, const ch
 
     snprintf(low, sizeof(low), "%.*s", (int)(dots - value), value);
     if (!low[0] && !*high) {
-        snprintf(out, size, "%s: a range has a number before or behind the two dots: 1..5, 1.. or ..5", column->name);
+        snprintf(out, size, "%s: expected a range: 1..5, 1.. or ..5", column->name);
         return true;
     }
     if (low[0] && !number_of(column, low, &from))
@@ -142,11 +141,11 @@ static bool wrong_range(const struct column *column, const char *value, const ch
     escape_fit(low, SHOWN, shown_low, sizeof(shown_low));
     escape_fit(high, SHOWN, shown_high, sizeof(shown_high));
     if (from > to)
-        snprintf(out, size, "%s: %s is above %s: the lower end comes first, %s..%s", column->name, shown_low,
-                 shown_high, shown_high, shown_low);
+        snprintf(out, size, "%s: %s is above %s: write %s..%s", column->name, shown_low, shown_high, shown_high,
+                 shown_low);
     else
-        snprintf(out, size, "%s: nothing is from %s on and below %s: the higher end is left out of a range",
-                 column->name, shown_low, shown_high);
+        snprintf(out, size, "%s: empty range %s..%s: a range excludes its upper end", column->name, shown_low,
+                 shown_high);
     return true;
 }
 
@@ -185,7 +184,7 @@ static bool term_wrong(const struct filter *filter, size_t term, const struct fr
 }
 
 static enum filter_doubt one_too_many(const char *word, char *out, size_t size) {
-    snprintf(out, size, "%s is one term too many: a filter has at most %d", word, FILTER_TERMS_MAX);
+    snprintf(out, size, "too many terms at %s: a filter has at most %d", word, FILTER_TERMS_MAX);
     return FILTER_WRONG;
 }
 
@@ -217,14 +216,14 @@ static enum filter_doubt flaw_doubt(const struct filter *filter, const char *tex
     escape_fit(at, SHOWN, shown, sizeof(shown));
     snprintf(word, sizeof(word), "%.*s", (int)length, at);
     if (filter->flaw == FILTER_OPEN)
-        snprintf(out, size, "%s is not closed: it ends with a \", one within it is written \\\"", shown);
+        snprintf(out, size, "%s: missing closing quote (write \\\" for a quote inside)", shown);
     else if (at[-1] != ' ')
-        snprintf(out, size, "%s stands behind a closing quote: a quote within a value is written \\\"", shown);
+        snprintf(out, size, "%s follows a closing quote: write \\\" for a quote inside a value", shown);
     else if (!filter->n)
-        snprintf(out, size, "%s stands behind a text in quotes: a filter is one text, or terms as comm=\"a b\" pid=1",
+        snprintf(out, size, "%s follows a quoted text: a filter is one text, or terms such as comm=\"a b\" pid=1",
                  shown);
     else if (!length)
-        snprintf(out, size, "%s stands behind a value in quotes, and is no term as pid=1", shown);
+        snprintf(out, size, "%s follows a quoted value and is not a term such as pid=1", shown);
     else if (frame_has_column(frame, word))
         return one_too_many(word, out, size);
     else
@@ -238,7 +237,7 @@ enum filter_doubt filter_check(const char *text, const struct frame *frame, char
 
     out[0] = '\0';
     if (strlen(text) >= FILTER_SIZE) {
-        snprintf(out, size, "%zu bytes are too many: a filter has at most %d", strlen(text), FILTER_SIZE - 1);
+        snprintf(out, size, "filter too long: %zu bytes, at most %d", strlen(text), FILTER_SIZE - 1);
         return FILTER_WRONG;
     }
     filter_parse(text, frame, &filter);

@@ -60,15 +60,15 @@ static bool keys_told(const struct view *view, size_t i) {
 
 void pane_help(struct pane *pane, const struct look *look, FILE *out) {
     static const struct part_key own[] = {
-        {'o', "o O", "give the keys to the next or previous part (marked \u25b8)"},
-        {'n', "n N", "next or previous row with the text that was searched for"},
+        {'o', "o O", "next, previous part (\u25b8 marks the part that gets the keys)"},
+        {'n', "n N", "next, previous match of the search"},
         {0},
     };
     const struct view *view = pane->view;
 
     fprintf(out, "%s: %s\n", view->title, view->question);
     for (const struct view_term *term = view->terms; term && term->name; term++)
-        fprintf(out, "%s  %-12s %s\n", term == view->terms ? "\nIts words:\n" : "", term->name, term->help);
+        fprintf(out, "%s  %-12s %s\n", term == view->terms ? "\nTerms:\n" : "", term->name, term->help);
     fputs("\nKeys of this pane:\n", out);
     write_keys(NULL, own, out);
     for (size_t i = 0; i < view->n_parts; i++)

@@ -1,106 +1,65 @@
-// Where the parts of a pane stand: one below the other, or side by side on a wide screen. Pure arithmetic: draws
-// nothing.
+// Where the parts of a pane are: one below the other, or side by side on a wide screen. Pure arithmetic: draws nothing.
 //
-// A band is a part of column 0 with the parts of column 1 that follow it stacked at its right. Bands share the height:
-// each gets what it needs at least, then those without a weight what they want, then the others by weight. What has no
-// room even so is left out, the last first, but never the one that has the keys; one that can do with less gets less
-// before that.
+// A band is a part with the parts after it that are marked `right`, stacked at its right. Bands share the height: each
+// gets its minimum, then those without a weight what they want, then the others by weight. Without room for all,
+// those that fit in their order, and always the one with the focus.
 #include "views/pane_parts.h"
 
-static int outer_min(const struct part *part, int least) {
-    least = least > part->min_height ? least : part->min_height;
-    return (part->title ? 1 : 0) + (least > 0 ? least : 1);
-}
-
 static bool is_wide(const struct view *view, int width) {
-    return view->wide_from > 0 && width >= view->wide_from && view->columns;
+    return view->wide_from > 0 && width >= view->wide_from;
 }
 
 // The first part after the band that starts at i.
 static size_t band_end(const struct view *view, size_t i, int width) {
     size_t end = i + 1;
 
-    while (is_wide(view, width) && end < view->n_parts && view->columns[end] == 1)
+    while (is_wide(view, width) && end < view->n_parts && view->parts[end].right)
         end++;
     return end;
 }
 
-static bool has_right(const struct view *view, size_t i, size_t end) {
-    for (size_t k = i + 1; k < end; k++)
-        if (!view->parts[k].hidden)
-            return true;
-    return false;
+// The widths of the band's two columns: parts without a body leave the whole width to the others.
+static void band_widths(const struct view *view, size_t i, int width, const int *bodies, int *left, int *right) {
+    bool any = false;
+
+    for (size_t k = i + 1; k < band_end(view, i, width); k++)
+        any |= bodies[k] > 0;
+    *left = !any ? width : bodies[i] > 0 ? (width - 1) / 2 : 0;
+    *right = !any ? 0 : *left ? width - *left - 1 : width;
 }
 
-static int left_width(int width) {
-    return (width - 1) / 2;
+int layout_width(const struct view *view, size_t i, int width, const int *bodies) {
+    int left, right;
+    size_t first = i;
+
+    while (is_wide(view, width) && first > 0 && view->parts[first].right)
+        first--;
+    band_widths(view, first, width, bodies, &left, &right);
+    return first == i ? left : right;
 }
 
-int layout_width(const struct view *view, size_t i, int width) {
-    if (!is_wide(view, width))
-        return width;
-    if (i > 0 && view->columns[i] == 1)
-        return width - left_width(width) - 1;
-    return has_right(view, i, band_end(view, i, width)) ? left_width(width) : width;
-}
-
-static struct need part_need(const struct part *part, int want, int least) {
+static struct need part_need(const struct part *part, int body, int least) {
+    int title = part->title ? 1 : 0, min = least > part->min_height ? least : part->min_height;
     struct need need = {0};
 
-    if (part->hidden || want <= 0)
+    if (part->hidden || body <= 0)
         return need;
-    need.min = outer_min(part, least);
-    need.want = (part->title ? 1 : 0) + want;
-    if (need.want < need.min)
-        need.min = need.want;
+    need.want = title + body;
+    need.min = title + (min > 0 ? min : 1);
+    need.min = need.want < need.min ? need.want : need.min;
     need.weight = part->weight;
-    need.tight = part->tight_height ? (part->title ? 1 : 0) + part->tight_height : 0;
-    if (need.min < need.tight)
-        need.tight = need.min;
     return need;
-}
-
-// Takes so many rows from those of the first n that can do with less, the last first. False: they cannot.
-static bool tighten(const struct need *needs, size_t n, int rows, int *heights) {
-    int spare = 0;
-
-    for (size_t i = 0; i < n; i++)
-        spare += needs[i].tight ? heights[i] - needs[i].tight : 0;
-    if (spare < rows)
-        return false;
-    while (n-- > 0) {
-        int less = needs[n].tight ? heights[n] - needs[n].tight : 0;
-        less = less < rows ? less : rows;
-        heights[n] -= less;
-        rows -= less;
-    }
-    return true;
 }
 
 void layout_share(const struct need *needs, size_t n, int height, size_t keep, int *heights) {
     int left = height;
-    size_t last = n;
 
-    for (size_t i = 0; i < n; i++) {
-        heights[i] = needs[i].min;
-        left -= heights[i];
-    }
-    while (left < 0 && last-- > 0) {
-        // What has the keys behind it shall have the room.
-        if (needs[last].tight && (keep <= last || keep >= n) && tighten(needs, last + 1, -left, heights)) {
-            left = 0;
-            break;
-        }
-        if (last == keep)
+    for (size_t step = 0; step <= n; step++) { // the one to keep, then all in order
+        size_t i = step ? step - 1 : keep;
+        if (i >= n || (step && i == keep))
             continue;
-        left += heights[last];
-        heights[last] = 0;
-    }
-    if (left < 0 && keep < n) {
-        heights[keep] += left;
-        if (heights[keep] < 0)
-            heights[keep] = 0;
-        left = 0;
+        heights[i] = needs[i].min <= left ? needs[i].min : i == keep && left > 0 ? left : 0;
+        left -= heights[i];
     }
     for (size_t i = 0; i < n && left > 0; i++) {
         int more = needs[i].want - heights[i];
@@ -136,14 +95,14 @@ void layout_share(const struct need *needs, size_t n, int height, size_t keep, i
 }
 
 // The parts at the right of a band, stacked.
-static void place_right(const struct view *view, size_t first, size_t end, struct area area, const int *wants,
+static void place_right(const struct view *view, size_t first, size_t end, struct area area, const int *bodies,
                         const int *leasts, size_t focus, struct area *out) {
     struct need needs[PARTS_MAX] = {0};
     int heights[PARTS_MAX], y = 0;
     size_t n = end - first;
 
     for (size_t i = 0; i < n; i++)
-        needs[i] = part_need(&view->parts[first + i], wants[first + i], leasts[first + i]);
+        needs[i] = part_need(&view->parts[first + i], bodies[first + i], leasts[first + i]);
     layout_share(needs, n, area.height, focus >= first && focus < end ? focus - first : n, heights);
     for (size_t i = 0; i < n; i++) {
         out[first + i] = area_sub(area, 0, y, area.width, heights[i]);
@@ -151,30 +110,25 @@ static void place_right(const struct view *view, size_t first, size_t end, struc
     }
 }
 
-static struct need band_need(const struct view *view, size_t i, size_t end, const int *wants, const int *leasts) {
-    struct need need = part_need(&view->parts[i], wants[i], leasts[i]), right = {0};
-    int tight = need.tight ? need.tight : need.min;
-    bool can = need.tight > 0;
-
-    for (size_t k = i + 1; k < end; k++) {
-        struct need one = part_need(&view->parts[k], wants[k], leasts[k]);
-        right.min += one.min;
-        right.tight += one.tight ? one.tight : one.min;
-        can |= one.tight > 0;
-        right.want += one.want;
-        right.weight = one.weight > right.weight ? one.weight : right.weight;
-    }
-    if (right.min > need.min)
-        need.min = right.min;
-    need.tight = !can ? 0 : tight > right.tight ? tight : right.tight;
-    if (right.want > need.want)
-        need.want = right.want;
-    if (right.weight > need.weight)
-        need.weight = right.weight;
-    return need;
+static int larger(int a, int b) {
+    return a > b ? a : b;
 }
 
-void layout_parts(const struct view *view, struct area area, const int *wants, const int *leasts, size_t focus,
+static struct need band_need(const struct view *view, size_t i, size_t end, const int *bodies, const int *leasts) {
+    struct need need = part_need(&view->parts[i], bodies[i], leasts[i]), right = {0};
+
+    for (size_t k = i + 1; k < end; k++) {
+        struct need one = part_need(&view->parts[k], bodies[k], leasts[k]);
+        right.min += one.min;
+        right.want += one.want;
+        right.weight = larger(right.weight, one.weight);
+    }
+    return (struct need){.min = larger(need.min, right.min),
+                         .want = larger(need.want, right.want),
+                         .weight = larger(need.weight, right.weight)};
+}
+
+void layout_parts(const struct view *view, struct area area, const int *bodies, const int *leasts, size_t focus,
                   struct area *out) {
     struct need needs[PARTS_MAX] = {0};
     int heights[PARTS_MAX], y = 0;
@@ -183,7 +137,7 @@ void layout_parts(const struct view *view, struct area area, const int *wants, c
     for (size_t i = 0; i < view->n_parts; i = starts[n]) {
         size_t end = band_end(view, i, area.width);
         starts[n] = i;
-        needs[n] = band_need(view, i, end, wants, leasts);
+        needs[n] = band_need(view, i, end, bodies, leasts);
         if (focus >= i && focus < end)
             keep = n;
         starts[++n] = end;
@@ -192,12 +146,12 @@ void layout_parts(const struct view *view, struct area area, const int *wants, c
     for (size_t b = 0; b < n; b++) {
         size_t i = starts[b], end = starts[b + 1];
         struct area band = area_sub(area, 0, y, area.width, heights[b]);
-        int width = layout_width(view, i, area.width);
-        struct need own = part_need(&view->parts[i], wants[i], leasts[i]);
-        out[i] = area_sub(band, 0, 0, width, own.min ? band.height : 0);
-        if (end > i + 1)
-            place_right(view, i + 1, end, area_sub(band, width + 1, 0, band.width - width - 1, band.height), wants,
-                        leasts, focus, out);
+        int left, right;
+        band_widths(view, i, area.width, bodies, &left, &right);
+        out[i] = area_sub(band, 0, 0, left, bodies[i] > 0 && !view->parts[i].hidden ? band.height : 0);
+        if (right)
+            place_right(view, i + 1, end, area_sub(band, area.width - right, 0, right, band.height), bodies, leasts,
+                        focus, out);
         y += heights[b];
     }
 }

@@ -49,7 +49,7 @@ void matrix_draw_legend(struct area area, const struct matrix_spec *spec, const 
         }
     }
     if (!measured) {
-        area_printf(area, 0, y, ROLE_DIM, "%s is not measured on any %s", measure->name, spec->thing);
+        area_printf(area, 0, y, ROLE_DIM, "%s: not measured on any %s", measure->name, spec->thing);
         return;
     }
     char text[96], high[24], mean[24];

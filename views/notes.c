@@ -66,7 +66,7 @@ size_t pane_sections(const struct pane *pane, const struct frame *frame, bool al
     return n;
 }
 
-const char pane_unrecorded_text[] = "not recorded then: runs only while shown (p pins it)";
+const char pane_unrecorded_text[] = "not recorded then: this collector runs only while shown (p pins the pane)";
 
 // A collector that begins delivers before the live frame is old; in an older one it was not running at all.
 static bool was_off(const struct section *section, const struct look *look) {
@@ -139,7 +139,7 @@ static bool pane_shows(const struct pane *pane, enum notes_of of, const struct f
     bool drawn = of == NOTES_OF_DRAWN;
 
     for (size_t i = 0; i < pane->view->n_parts; i++)
-        if ((!drawn || pane_in_sight(pane, i)) &&
+        if ((!drawn || (pane_in_sight(pane, i) && pane->layout->drawn & 1u << i)) &&
             part_shows(&pane->view->parts[i], drawn ? pane->parts[i] : NULL, frame, section, column))
             return true;
     return false;
@@ -159,20 +159,19 @@ void pane_notes(const struct pane *pane, const struct look *look, enum notes_of 
                 note_add(out, note);
         }
         if (sources[i].stale_ns && section_begin(section) == section_end(section)) {
-            snprintf(out->extra[i], sizeof(out->extra[i]), "%s is still at its first reading: not everything is here",
+            snprintf(out->extra[i], sizeof(out->extra[i]), "%s is still in its first scan: the data is incomplete",
                      section_collector(section));
             note_add(out, &(struct note){.severity = SEVERITY_WARNING, .text = out->extra[i]});
         } else if (sources[i].stale_ns) {
-            snprintf(out->extra[i], sizeof(out->extra[i]), "%s has not answered: its data is %.1f s old",
+            snprintf(out->extra[i], sizeof(out->extra[i]), "%s is stale: its data is %.1f s old",
                      section_collector(section), (double)sources[i].stale_ns / 1e9);
             note_add(out, &(struct note){.severity = SEVERITY_WARNING, .text = out->extra[i]});
         } else if (section_state(section) == SECTION_STARTING && frame->number > 0 && look->live &&
                    !section_notes(section)) {
-            snprintf(out->extra[i], sizeof(out->extra[i]), "%s has not delivered anything yet",
-                     section_collector(section));
+            snprintf(out->extra[i], sizeof(out->extra[i]), "%s has delivered no data yet", section_collector(section));
             note_add(out, &(struct note){.severity = SEVERITY_WARNING, .text = out->extra[i]});
         } else if (section_state(section) == SECTION_UNAVAILABLE && !section_notes(section)) {
-            snprintf(out->extra[i], sizeof(out->extra[i]), "%s is not available here", section_collector(section));
+            snprintf(out->extra[i], sizeof(out->extra[i]), "%s is not available", section_collector(section));
             note_add(out, &(struct note){.severity = SEVERITY_WARNING, .text = out->extra[i]});
         }
     }

@@ -9,6 +9,10 @@
 #include "views/escape.h"
 #include "views/pane_parts.h"
 
+#define PARTS_SHOWN 4    // at once
+#define ROWS_PER_PART 14 // on a screen that is so tall that this allows more
+#define BAR_FROM 5       // rows of the parts from which on the part bar has one
+
 static bool takes_keys(const struct part *part) {
     return !part->hidden && part->kind->key;
 }
@@ -26,12 +30,21 @@ bool pane_in_sight(const struct pane *pane, size_t i) {
     return !part->hidden && !part->kind->open && (!part->toggle || pane->layout->toggled & (1u << i));
 }
 
+// A part without keys gets the focus only to be shown.
+static bool takes_focus(const struct pane *pane, size_t i) {
+    const struct part *part = &pane->view->parts[i];
+    bool named = part->title && !part->hidden && !(pane->layout->drawn & 1u << i);
+
+    return pane_in_sight(pane, i) && (takes_keys(part) || named);
+}
+
 struct pane *pane_new(const struct view *view) {
     struct pane *pane = xcalloc(1, sizeof(*pane));
 
     pane->view = view;
     pane->parts = xcalloc(view->n_parts + 1, sizeof(*pane->parts));
     pane->layout = xcalloc(1, sizeof(*pane->layout));
+    pane->layout->drawn = UINT32_MAX;
     pane->focus = -1;
     for (size_t i = 0; i < view->n_parts; i++) {
         const struct part *part = &view->parts[i];
@@ -70,6 +83,12 @@ struct part_context part_context(struct pane *pane, const struct look *look, siz
         .area = pane->layout->bodies[i],
         .focused = (size_t)pane->focus == i,
     };
+}
+
+void part_title(const struct part_context *ctx, char *out, size_t size) {
+    snprintf(out, size, "%s", ctx->part->title ? ctx->part->title : ctx->part->name);
+    if (ctx->part->kind->title)
+        ctx->part->kind->title(ctx, out, size);
 }
 
 // ---- drawing ----
@@ -124,7 +143,9 @@ static void draw_title(struct part_context *ctx, struct area line, bool mark) {
 
     area_fill(line, 0, 0, line.width, ROLE_DIM, 0x2500);
     x += area_text(line, 1, 0, ROLE_TITLE, mark ? " \u25b8 " : " ") + 1;
-    x += area_text(line, x, 0, ROLE_TITLE, ctx->part->title);
+    part_title(ctx, text, sizeof(text));
+    x += area_text(line, x, 0, ROLE_TITLE, text);
+    text[0] = '\0';
     x += area_text(line, x, 0, ROLE_TITLE, " ");
     end = draw_condition(ctx, line, end, x);
     ctx->room = end - x - 2;
@@ -167,48 +188,111 @@ static void focus_settle(struct pane *pane, const int *wants) {
     }
 }
 
+// The body rows that each part wants, 0: it has nothing to show; and those below which a longer one is unreadable.
+static void measure(struct pane *pane, const struct look *look, struct area area, int *bodies, int *leasts) {
+    int readable = area.height < 15 ? 0 : area.height < 24 ? area.height / 4 : 6;
+
+    for (size_t i = 0; i < pane->view->n_parts; i++)
+        bodies[i] = pane_in_sight(pane, i) ? pane->view->parts[i].min_height : 0;
+    for (size_t i = 0; i < pane->view->n_parts; i++) {
+        const struct part *part = &pane->view->parts[i];
+        struct part_context ctx = part_context(pane, look, i);
+        if (pane_in_sight(pane, i) && part->kind->height)
+            bodies[i] = part->kind->height(&ctx, layout_width(pane->view, i, area.width, bodies));
+        leasts[i] = bodies[i] > 0 && part->kind->least ? part->kind->least(&ctx) : 0;
+        leasts[i] = leasts[i] > readable ? leasts[i] : readable;
+    }
+}
+
+// Leaves the part with the focus and the first others that are not in `unfit`. An untitled line does not count.
+static void parts_limit(struct pane *pane, int height, uint32_t unfit, int *bodies) {
+    struct pane_layout *layout = pane->layout;
+    int others = height / ROWS_PER_PART > PARTS_SHOWN ? height / ROWS_PER_PART : PARTS_SHOWN;
+
+    layout->listed = layout->drawn = 0;
+    others -= pane->view->n_parts && pane->view->parts[pane->focus].title && bodies[pane->focus] > 0;
+    for (size_t i = 0; i < pane->view->n_parts; i++) {
+        bool titled = pane->view->parts[i].title, focused = (size_t)pane->focus == i;
+        if (bodies[i] <= 0 || pane->view->parts[i].hidden)
+            continue;
+        layout->listed |= titled ? 1u << i : 0;
+        if (!focused && (layout->enlarged || unfit & 1u << i || (titled && others-- <= 0)))
+            bodies[i] = 0;
+        else
+            layout->drawn |= 1u << i;
+    }
+}
+
+// Places the parts. The part bar takes the last line when it names one that is not on the screen.
+static void place(struct pane *pane, struct area area, const int *bodies, const int *leasts, struct area *areas) {
+    struct pane_layout *layout = pane->layout;
+    uint32_t chosen = layout->drawn;
+
+    for (int bar = (layout->listed & ~chosen) != 0; bar < 2; bar++) {
+        int rows = area.height - (bar && area.height >= BAR_FROM ? 1 : 0);
+        memset(areas, 0, PARTS_MAX * sizeof(*areas));
+        layout_parts(pane->view, area_sub(area, 0, 0, area.width, rows), bodies, leasts, (size_t)pane->focus, areas);
+        layout->drawn = chosen;
+        for (size_t i = 0; i < pane->view->n_parts; i++)
+            if (!areas[i].height)
+                layout->drawn &= ~(1u << i);
+        layout->bar = area_sub(area, 0, rows, area.width, area.height - rows);
+        if (!(layout->listed & ~layout->drawn))
+            return;
+    }
+}
+
+// Chooses the parts to show, and places them: one without room gives way to the next that has room.
+static void arrange(struct pane *pane, struct area area, const int *wants, const int *leasts, struct area *areas) {
+    struct pane_layout *layout = pane->layout;
+    uint32_t unfit = 0, chosen;
+
+    do {
+        int bodies[PARTS_MAX];
+        memcpy(bodies, wants, sizeof(bodies));
+        parts_limit(pane, area.height, unfit, bodies);
+        chosen = layout->drawn & ~(1u << pane->focus);
+        place(pane, area, bodies, leasts, areas);
+        unfit |= chosen & ~layout->drawn;
+    } while (chosen & ~layout->drawn);
+}
+
 void pane_draw(struct pane *pane, const struct look *look, struct area area) {
     const struct view *view = pane->view;
+    struct pane_layout *layout = pane->layout;
     struct area areas[PARTS_MAX] = {0};
     int wants[PARTS_MAX] = {0}, leasts[PARTS_MAX] = {0}, takers = 0;
     struct pane_notes notes;
 
-    memset(pane->layout->bodies, 0, sizeof(pane->layout->bodies));
-    pane->layout->more = 0;
+    memset(layout->bodies, 0, sizeof(layout->bodies));
+    layout->bar = (struct area){0};
+    layout->listed = 0;
+    layout->drawn = UINT32_MAX;
     if (!look->frame) {
-        area_text(area, 1, 0, ROLE_DIM, "waiting for the first data");
+        area_text(area, 1, 0, ROLE_DIM, "waiting for the first frame");
         return;
     }
     if (!is_opened(pane) && pane_unrecorded(pane, look)) {
         area_text(area, 1, 0, ROLE_STALE, pane_unrecorded_text);
         return;
     }
-    for (size_t i = 0; i < view->n_parts; i++) {
-        struct part_context ctx = part_context(pane, look, i);
-        const struct part *part = &view->parts[i];
-        wants[i] = !pane_in_sight(pane, i) ? 0
-                   : part->kind->height    ? part->kind->height(&ctx, layout_width(view, i, area.width))
-                                           : part->min_height;
-        leasts[i] = wants[i] > 0 && part->kind->least ? part->kind->least(&ctx) : 0;
-        takers += takes_keys(part) && pane_in_sight(pane, i);
-    }
+    measure(pane, look, area, wants, leasts);
     focus_settle(pane, wants);
+    if (!is_opened(pane))
+        arrange(pane, area, wants, leasts, areas); // for the notes: they explain what is on the screen
     pane_notes(pane, look, NOTES_OF_DRAWN, &notes);
     int note_rows = notes_height(&notes, area.height);
     struct area parts = area_sub(area, 0, 0, area.width, area.height - note_rows);
     if (is_opened(pane))
         areas[pane->focus] = parts;
     else
-        layout_parts(view, parts, wants, leasts, (size_t)pane->focus, areas);
+        arrange(pane, parts, wants, leasts, areas);
     for (size_t i = 0; i < view->n_parts; i++)
-        pane->layout->more += wants[i] > 0 && !areas[i].height && takes_keys(&view->parts[i]);
+        takers += takes_focus(pane, i) && layout->drawn & 1u << i;
     for (size_t i = 0; i < view->n_parts; i++)
         draw_part(pane, look, i, areas[i], takers > 1);
+    part_bar_draw(pane, layout->bar);
     notes_draw(&notes, area_sub(area, 0, area.height - note_rows, area.width, note_rows));
-}
-
-size_t pane_more(const struct pane *pane) {
-    return pane->layout->more;
 }
 
 // ---- keys ----
@@ -230,7 +314,7 @@ long view_key_step(int key, long page) {
                                        : 0;
 }
 
-// To a part of the same pane, with a filter and a frame of its own. From there Esc goes back to what was before.
+// To a part of the same pane, with a filter and a frame of its own. From there Esc: back to what was before.
 static void pane_go(struct pane *pane, const struct look *look, const struct part_context *ctx,
                     struct pane_answer *answer) {
     struct pane_layout *layout = pane->layout;
@@ -239,7 +323,8 @@ static void pane_go(struct pane *pane, const struct look *look, const struct par
     bool replaced = layout->n_back && pane->filter_part == ctx->go_part;
     if (!replaced && layout->n_back < BACK_MAX) {
         struct pane_back *back = &layout->back[layout->n_back++];
-        *back = (struct pane_back){.focus = pane->focus, .filter_part = pane->filter_part};
+        *back =
+            (struct pane_back){.focus = pane->focus, .enlarged = layout->enlarged, .filter_part = pane->filter_part};
         back->frame = look->live || !look->frame ? 0 : look->frame->number;
         back->moved = ctx->go_frame;
         memcpy(back->filter, pane->filter, sizeof(back->filter));
@@ -253,10 +338,15 @@ static void pane_go(struct pane *pane, const struct look *look, const struct par
 static bool pane_go_back(struct pane *pane, struct pane_answer *answer) {
     struct pane_layout *layout = pane->layout;
 
+    if (layout->enlarged && !(layout->n_back && layout->back[layout->n_back - 1].enlarged)) {
+        layout->enlarged = false;
+        return true;
+    }
     if (!layout->n_back)
         return false;
     const struct pane_back *back = &layout->back[--layout->n_back];
     pane->focus = back->focus;
+    layout->enlarged = back->enlarged;
     snprintf(pane->filter, sizeof(pane->filter), "%s", back->filter);
     pane->filter_part = back->filter_part;
     answer->go_frame = back->moved ? back->frame : 0;
@@ -268,7 +358,9 @@ static bool part_key(struct pane *pane, const struct look *look, size_t i, int k
                      struct pane_answer *answer) {
     struct part_context ctx = part_context(pane, look, i);
 
-    if (!takes_keys(ctx.part) || !pane_in_sight(pane, i))
+    // A part without room would do unseen things; one that shows nothing may be shown by its key.
+    if (!takes_keys(ctx.part) || !pane_in_sight(pane, i) ||
+        ((size_t)pane->focus != i && pane->layout->listed & ~pane->layout->drawn & 1u << i))
         return false;
     ctx.key = key;
     ctx.mouse_x = x - ctx.area.x;
@@ -290,23 +382,34 @@ static bool part_key(struct pane *pane, const struct look *look, size_t i, int k
     return true;
 }
 
+// A name in the part bar: the focus goes there; of the part that has it, as the key =.
+static bool click_bar(struct pane *pane, int i) {
+    pane->layout->enlarged ^= pane->focus == i;
+    pane->focus = i;
+    pane->layout->settled = true;
+    return true;
+}
+
 static bool click(struct pane *pane, const struct look *look, int x, int y, struct pane_answer *answer) {
+    int tab = part_bar_at(pane, x, y);
+
+    if (tab >= 0)
+        return click_bar(pane, tab);
     for (size_t i = 0; i < pane->view->n_parts; i++) {
         struct area area = pane->layout->bodies[i];
         int title = pane->view->parts[i].title ? 1 : 0;
         if (area.height + title <= 0 || !area.grid || x < area.x || x >= area.x + area.width || y < area.y - title ||
             y >= area.y + area.height)
             continue;
-        bool moved = takes_keys(&pane->view->parts[i]) && (size_t)pane->focus != i;
-        if (moved) {
+        bool moved = takes_focus(pane, i) && (size_t)pane->focus != i;
+        if (moved)
             pane->focus = (int)i;
-        }
         return (y >= area.y && part_key(pane, look, i, KEY_VIEW_CLICK, x, y, answer)) || moved;
     }
     return false;
 }
 
-// To the next part that takes keys and has something to show, be there room for it or not.
+// To the next part with something to show, whether it is on the screen or not.
 static bool focus_move(struct pane *pane, const struct look *look, int direction) {
     int n = (int)pane->view->n_parts;
 
@@ -314,8 +417,7 @@ static bool focus_move(struct pane *pane, const struct look *look, int direction
         int i = (pane->focus + direction * step + n * step) % n;
         const struct part *part = &pane->view->parts[i];
         struct part_context ctx = part_context(pane, look, (size_t)i);
-        if (!takes_keys(part) || !pane_in_sight(pane, (size_t)i) ||
-            (look->frame && part->kind->height && !part->kind->height(&ctx, 80)))
+        if (!takes_focus(pane, (size_t)i) || (look->frame && part->kind->height && !part->kind->height(&ctx, 80)))
             continue;
         pane->focus = i;
         pane->layout->settled = true;
@@ -359,6 +461,11 @@ bool pane_key(struct pane *pane, const struct look *look, int key, int mouse_x, 
         return true;
     if (key == 'o' || key == 'O')
         return focus_move(pane, look, key == 'o' ? 1 : -1);
+    if (key == '=' && !is_opened(pane)) {
+        pane->layout->enlarged = !pane->layout->enlarged;
+        pane->layout->settled = true;
+        return true;
+    }
     if ((key == 'n' || key == 'N') && pane->search[0]) {
         if (!pane_search(pane, look, key == 'n' ? 1 : -1)) {
             char shown[sizeof(answer->message) - sizeof("not found: ")];

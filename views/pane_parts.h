@@ -12,6 +12,7 @@
 // What Esc brings back after a key took the user to another part.
 struct pane_back {
     int focus;
+    bool enlarged;
     char filter[FILTER_SIZE];
     const struct part *filter_part;
     bool moved;     // to another frame
@@ -20,16 +21,30 @@ struct pane_back {
 
 struct pane_layout {
     struct area bodies[PARTS_MAX];   // of the last draw, without the title; height 0: not on the screen
-    struct pane_back back[BACK_MAX]; // the way that the user came, one behind the other
+    struct pane_back back[BACK_MAX]; // where Esc leads, the latest last
     size_t n_back;
     bool settled;     // a key was used: the focus stays where the user has it
     int automatic;    // else the part that got it by itself
-    size_t more;      // parts that take keys, have something to show, and had no room in the last draw
+    bool enlarged;    // the part with the focus has the whole pane
     uint32_t toggled; // bit per part: shown by its key
+    uint32_t listed;  // bit per part: has a title and something to show; of the last draw
+    uint32_t drawn;   // bit per part: is on the screen; of the last draw, all before it
+    struct part_tab {
+        int from, to; // cells of the part bar; 0, 0: not in it
+    } tabs[PARTS_MAX];
+    struct area bar; // height 0: not on the screen
 };
+
+// part_bar.c: the line that names all listed parts and marks those on the screen. The part at that cell of the grid, or
+// -1.
+void part_bar_draw(struct pane *pane, struct area line);
+int part_bar_at(const struct pane *pane, int x, int y);
 
 // A context for part i, for a look that may be NULL; area empty.
 struct part_context part_context(struct pane *pane, const struct look *look, size_t i);
+
+// What heads it.
+void part_title(const struct part_context *ctx, char *out, size_t size);
 
 struct source {
     const struct section *section; // lives as long as the frame
@@ -66,16 +81,16 @@ void pane_notes(const struct pane *pane, const struct look *look, enum notes_of 
 int notes_height(const struct pane_notes *notes, int height);
 void notes_draw(const struct pane_notes *notes, struct area area);
 
-// How rows are shared out. needs in, heights out; a height of 0 means: no room. `keep` is dropped last; one with a
-// `tight` (above 0) gets that before it is dropped.
+// How rows are shared out. needs in, heights out; a height of 0 means: no room. `keep` always gets room.
 struct need {
-    int min, want, weight, tight;
+    int min, want, weight;
 };
 void layout_share(const struct need *needs, size_t n, int height, size_t keep, int *heights);
-// The area of each part, title included, for the body rows that are wanted at the widths of layout_width, and those
-// that are needed at least where that is more than the part's min_height.
-void layout_parts(const struct view *view, struct area area, const int *wants, const int *leasts, size_t focus,
+// The area of each part, title included. bodies: the body rows that each part wants, 0: it is not shown; leasts: the
+// ones that it needs where that is more than its min_height.
+void layout_parts(const struct view *view, struct area area, const int *bodies, const int *leasts, size_t focus,
                   struct area *out);
-int layout_width(const struct view *view, size_t i, int width);
+// The width of part i, which depends on which of its neighbours are shown.
+int layout_width(const struct view *view, size_t i, int width, const int *bodies);
 
 #endif

@@ -166,7 +166,7 @@ static enum role nothing_text(struct part_context *ctx, const char **verdict, ch
 
     out[0] = '\0';
     if (!frame || !findings_table_of(ctx) || frame->number == 0) {
-        *verdict = "Measuring: findings come with the first whole interval.";
+        *verdict = "Measuring: findings need one whole interval.";
         return ROLE_DIM;
     }
     for (const struct findings_look *look = spec->looks; look->what; look++) {
@@ -175,7 +175,7 @@ static enum role nothing_text(struct part_context *ctx, const char **verdict, ch
         snprintf(list + used, sizeof looked - used, "%s%s", used ? ", " : "", look->what);
     }
     snprintf(out, size, "%s%s%s%s%s%s%s", looked[0] ? "Looked at " : "", looked, looked[0] ? "." : "",
-             looked[0] && missed[0] ? " " : "", missed[0] ? "Not looked at: " : "", missed, missed[0] ? "." : "");
+             looked[0] && missed[0] ? " " : "", missed[0] ? "Not checked: " : "", missed, missed[0] ? "." : "");
     *verdict = looked[0] ? "Nothing wrong found." : "Nothing was measured.";
     return looked[0] ? ROLE_GOOD : ROLE_WARNING;
 }
@@ -366,7 +366,7 @@ static bool findings_key(struct part_context *ctx) {
 }
 
 static const struct part_key keys[] = {
-    {KEY_VIEW_ENTER, "Enter", "go where the finding points, filtered to the culprit"},
+    {KEY_VIEW_ENTER, "Enter", "go to the pane of the finding, filtered to the culprit"},
     {0},
 };
 
@@ -384,7 +384,7 @@ static void findings_write_text(struct part_context *ctx, FILE *out) {
         struct finding finding;
         finding_read(table, row, &finding);
         fprintf(out, "  %s %s: %s%s%s\n", finding.severity, finding.resource, finding.text,
-                finding.pane[0] ? " - look at pane " : "", finding.pane);
+                finding.pane[0] ? " - see pane " : "", finding.pane);
     }
 }
 

@@ -298,7 +298,7 @@ static bool list_thing(struct part_context *ctx) {
         return false;
     ctx->go_frame = state->shown == MODE_TIME ? state->cursor_frame : 0;
     snprintf(ctx->go_filter, sizeof(ctx->go_filter), "%s=%d", table_def(table)->columns[0].name, state->cursor_id);
-    snprintf(ctx->message, sizeof(ctx->message), "Esc goes back");
+    snprintf(ctx->message, sizeof(ctx->message), "Esc: back");
     return true;
 }
 
@@ -382,7 +382,7 @@ static bool matrix_key(struct part_context *ctx) {
 static void matrix_describe(const struct part *part, const struct frame *schema, FILE *out) {
     const struct matrix_spec *spec = part->spec;
     (void)schema;
-    fprintf(out, "  every %s at a glance, by itself from %u on; over time: a row each, the newest at the right\n",
+    fprintf(out, "  map of every %s, shown by default from %u on; over time: one row each, newest at the right\n",
             spec->thing, spec->from);
     for (const struct matrix_measure *measure = spec->measures; measure->name; measure++)
         fprintf(out, "  %-12s %s\n", measure->name, measure->help);
@@ -412,11 +412,11 @@ static bool matrix_shows(const struct part *part, const void *state, const char 
 }
 
 static const struct part_key keys[] = {
-    {'t', "t", "all of them over time, and back to now"},
-    {'T', "T", "hide, show the map of all of them"},
+    {'t', "t", "map over time; back to now"},
+    {'T', "T", "hide, show the map"},
     {'m', "m M", "next, previous measure of the map"},
-    {KEY_VIEW_LEFT, "arrows", "the cursor reads one (Esc: no cursor)"},
-    {KEY_VIEW_ENTER, "Enter", "the row of the table of the one under the cursor (Esc: back)"},
+    {KEY_VIEW_LEFT, "arrows", "move the cursor, which reads a value (Esc: no cursor)"},
+    {KEY_VIEW_ENTER, "Enter", "select the table row under the cursor (Esc: back)"},
     {0},
 };
 

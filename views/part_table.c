@@ -202,12 +202,10 @@ static void draw_empty(struct part_context *ctx, int y) {
             asked = parsed.text; // without its quotes
         escape_text(asked, strlen(asked), filter, sizeof(filter));
         if (self->rows.left_out) // which may have it
-            area_printf(ctx->area, 1, y, ROLE_DIM,
-                        self->rows.terms ? "none of the %zu that are kept has %s"
-                                         : "none of the %zu that are kept contains \"%s\"",
-                        self->rows.n_all, filter);
+            area_printf(ctx->area, 1, y, ROLE_DIM, "no match for %s among the %zu kept events", filter,
+                        self->rows.n_all);
         else
-            area_printf(ctx->area, 1, y, ROLE_DIM, self->rows.terms ? "no row has %s" : "no row contains \"%s\"",
+            area_printf(ctx->area, 1, y, ROLE_DIM, self->rows.terms ? "no row matches %s" : "no row contains \"%s\"",
                         filter);
     } else {
         area_text(ctx->area, 1, y, ROLE_DIM, spec->empty ? spec->empty : "nothing");
@@ -284,7 +282,7 @@ static bool enter(struct part_context *ctx) {
 
     if (!self->rows.n && ctx->focused && (spec_of(ctx)->opens || spec_of(ctx)->jump.pane)) {
         // Rows come and go: the key must not open one of another table instead.
-        snprintf(ctx->message, sizeof(ctx->message), "no row is there now%s", ctx->look->live ? "; Space freezes" : "");
+        snprintf(ctx->message, sizeof(ctx->message), "no rows%s", ctx->look->live ? "; Space: freeze" : "");
         return true;
     }
     if (!self->rows.n)
@@ -450,8 +448,8 @@ static const struct part_key keys[] = {
     {'I', "I", "invert the order"},
     {'f', "f", "choose and order the columns"},
     {KEY_VIEW_LEFT, "Left Right", "scroll the columns"},
-    {KEY_VIEW_UP, "Up Down", "select a row; it stays selected while the order changes (Home: none)"},
-    {KEY_VIEW_ENTER, "Enter", "what is behind the row: its single I/Os or calls, its course, its task (Esc: back)"},
+    {KEY_VIEW_UP, "Up Down", "select a row; the selection follows the row (Home: none)"},
+    {KEY_VIEW_ENTER, "Enter", "open the row: its events, its history or its task (Esc: back)"},
     {0},
 };
 
@@ -463,7 +461,7 @@ static void write_text(struct part_context *ctx, FILE *out) {
     const char *unmeasured = part_unmeasured(ctx->part, ctx->look);
     const char *empty = unmeasured                                    ? unmeasured
                         : !filter_of(ctx)[0] || self->rows.unfiltered ? spec_of(ctx)->empty
-                        : self->rows.terms                            ? "no row has what the filter asks for"
+                        : self->rows.terms                            ? "no row matches the filter"
                                                                       : "no row contains the filter";
 
     if (loaded)

@@ -24,7 +24,7 @@ struct table_spec {
     const char *opens;
     // Columns whose values make that filter, blank between ("group~": that contain it); NULL: the keys.
     const char *opens_by;
-    const char *opens_note; // what to say then; NULL: that Esc goes back
+    const char *opens_note; // what to say then; NULL: that Esc: back
     const char *opens_none; // when no event in any frame is the row's; or NULL
     const char *chooses;    // a column: the histograms of the pane show what the selected row has there; or NULL
     struct jump jump;       // Enter: to another pane

@@ -245,7 +245,7 @@ static bool top_key(struct part_context *ctx) {
 }
 
 static const struct part_key keys[] = {
-    {KEY_VIEW_ENTER, "Enter", "the task in its own pane"},
+    {KEY_VIEW_ENTER, "Enter", "open the task in the tasks pane"},
     {0},
 };
 

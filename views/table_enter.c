@@ -65,7 +65,7 @@ static bool open_events(struct part_context *ctx, const struct part *list) {
         ctx->go_frame = frame->number;
     else
         snprintf(ctx->message, sizeof(ctx->message), "%s",
-                 spec->opens_none ? spec->opens_none : "nothing of it is in the list of any frame that is kept");
+                 spec->opens_none ? spec->opens_none : "no event of this row in any frame of the history");
     return frame != NULL;
 }
 
@@ -87,9 +87,9 @@ static bool open_row(struct part_context *ctx, const struct join *join, size_t r
         return true;
     ctx->go_part = part;
     snprintf(ctx->message, sizeof(ctx->message), "%s",
-             !whole             ? "a part of the filter is left out; Esc goes back"
+             !whole             ? "part of the filter does not apply here; Esc: back"
              : spec->opens_note ? spec->opens_note
-                                : "Esc goes back");
+                                : "Esc: back");
     return true;
 }
 

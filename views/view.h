@@ -112,6 +112,8 @@ struct part_kind {
     bool (*search)(struct part_context *ctx, int direction);
     // Optional: false when it has no such column.
     bool (*sort)(struct part_context *ctx, const char *column, bool ascending);
+    // Optional: the title on the screen, where it depends on the part's state.
+    void (*title)(const struct part_context *ctx, char *out, size_t size);
     // Optional: a few words for the right end of the title rule ("34 of 120 rows"); out is "" before, and may stay so.
     void (*status)(struct part_context *ctx, char *out, size_t size);
     // Optional: a picture as an SVG document of its own; false when there is nothing to draw.
@@ -131,8 +133,8 @@ struct part {
     const char *name;         // the contract's name of its data: "devices"
     const char *title;        // above it on the screen; NULL: none
     const void *spec;         // the kind's own: struct table_spec, hist_spec, heat_spec, ...
-    int min_height, weight;   // rows it needs at least; its share of what is left over (0: only what it wants)
-    int tight_height;         // with which it still tells something: before it is left out; 0: no less than it needs
+    int min_height, weight;   // body rows below which it is unreadable; its share of the rest (0: only what it wants)
+    bool right;               // from view.wide_from on: in the right column, beside the part before it
     bool hidden;              // in files only
     int toggle;               // key that shows and hides it; it begins hidden. 0: none
     const char *toggle_help;  // one line
@@ -153,9 +155,7 @@ struct view {
     const char *const *needs;      // collectors, NULL-terminated
     const struct part *parts;
     size_t n_parts;
-    // Two parts may stand side by side when the screen is wide: columns[i] of part i is 0 (left or whole) or 1 (right).
-    int wide_from; // width from which on; 0: never
-    const uint8_t *columns;
+    int wide_from; // width from which parts marked `right` are in a column of their own; 0: never
 };
 
 extern const struct view *const views[]; // views/table.c, NULL-terminated, in the contract's order
@@ -167,9 +167,9 @@ const struct part *view_part(const struct view *view, const char *name);
 long view_key_step(int key, long page);
 
 // ---- drawing and keys, for tui/ ----
+// A pane shows four parts at most (more on a very tall screen), and of them those that are readable in the area. The
+// part bar names the others; o, O and a click on a name lead to them.
 void pane_draw(struct pane *pane, const struct look *look, struct area area); // notes and staleness included
-// How many parts with something to show had no room in the last draw: the key o leads there.
-size_t pane_more(const struct pane *pane);
 // mouse_x/y: in cells of the grid of the last draw. True when used. Asks the focused part first, then the pane's own:
 // focus, filter, search, sort, columns.
 struct pane_answer {

@@ -48,13 +48,15 @@ static void write_part_text(struct pane *pane, const struct look *look, size_t i
     struct source sources[SOURCES_MAX];
     size_t n = part_sections(ctx.part, look->frame, sources);
     uint64_t stale_ns = 0;
+    char title[128];
 
     if (!ctx.part->kind->write_text || ctx.part->hidden || (ctx.part->kind->open && !ctx.focused))
         return;
     for (size_t k = 0; k < n; k++)
         stale_ns = sources[k].stale_ns > stale_ns ? sources[k].stale_ns : stale_ns;
+    part_title(&ctx, title, sizeof(title));
     if (ctx.part->title)
-        fprintf(out, "%s", ctx.part->title);
+        fputs(title, out);
     if (stale_ns)
         fprintf(out, " (stale %.1f s)", (double)stale_ns / 1e9);
     if (ctx.part->title || stale_ns)

@@ -163,10 +163,10 @@ bool hist_select_list(struct part_context *ctx, const struct frame *frame, const
     ctx->go_part = part;
     ctx->go_frame = frame->number;
     snprintf(ctx->message, sizeof ctx->message, "%s",
-             terms.full      ? "a part of the filter is left out; Esc goes back"
-             : terms.several ? "those of all: (others) are too many to name; Esc goes back"
-             : terms.no_text ? "the text of the filter does not narrow the list; Esc goes back"
+             terms.full      ? "part of the filter does not apply here; Esc: back"
+             : terms.several ? "all of them: (others) cannot be listed separately; Esc: back"
+             : terms.no_text ? "the filter text does not apply to this list; Esc: back"
              : column >= 0   ? back
-                             : "all of the time; Esc goes back");
+                             : "all of the history; Esc: back");
     return true;
 }

@@ -90,7 +90,7 @@ static void cursor_text(struct part_context *ctx, const struct hist_def *def, in
     hist_scale_edge(&data->scale, def, row, low);
     hist_scale_edge(&data->scale, def, row + 1, high);
     if (!frame) {
-        snprintf(out, size, "no frame is kept there, %s - %s", low, high);
+        snprintf(out, size, "no frame, %s - %s", low, high);
         return;
     }
     clock_write(frame->wall.tv_sec, clock);
@@ -156,7 +156,7 @@ static void heat_draw(struct part_context *ctx) {
     }
     if (!heat_range(ctx, &min, &max)) {
         bool measured = hist_select_measured(&state->select, ctx->part->spec, ctx->look->frame);
-        area_text(ctx->area, 0, 0, ROLE_DIM, measured ? "none in all the time that is kept" : "not measured");
+        area_text(ctx->area, 0, 0, ROLE_DIM, measured ? "none in the whole history" : "not measured");
         return;
     }
     // Below the map the times, then the legend or what the cursor reads.
@@ -203,7 +203,7 @@ static bool list_cell(struct part_context *ctx, int column, int row) {
     const struct heat_data *data = &state->data;
     const struct hist_spec *spec = ctx->part->spec;
     const struct hist_def *def = hist_select_def(&state->select, spec, ctx->look);
-    char back[96] = "Esc goes back";
+    char back[96] = "Esc: back";
     uint64_t low, high;
     if (!spec->list || !def)
         return false;
@@ -220,13 +220,12 @@ static bool list_cell(struct part_context *ctx, int column, int row) {
                 if (hist_bucket_low(bucket) < low || hist_bucket_low(bucket) >= high)
                     continue;
                 if (data->per_column > 1) // a list is of one frame
-                    snprintf(back, sizeof back, "the newest of %llu frames: [ shows the one before; Esc goes back",
+                    snprintf(back, sizeof back, "the newest of %llu frames; [: the frame before; Esc: back",
                              (unsigned long long)data->per_column);
                 return hist_select_list(ctx, frame, &data->scale, row, back);
             }
     }
-    snprintf(ctx->message, sizeof ctx->message, "nothing in this cell%s",
-             ctx->look->live ? "; Space freezes the map" : "");
+    snprintf(ctx->message, sizeof ctx->message, "nothing in this cell%s", ctx->look->live ? "; Space: freeze" : "");
     return true;
 }
 
@@ -247,8 +246,8 @@ static void zoom_time(struct part_context *ctx, bool nearer) {
         }
     }
     data->group = to;
-    snprintf(ctx->message, sizeof ctx->message, "%llu frame%s a column%s", (unsigned long long)to, to == 1 ? "" : "s",
-             to == now ? ": as far as it goes" : "; Z shows all again");
+    snprintf(ctx->message, sizeof ctx->message, "%llu frame%s per column%s", (unsigned long long)to, to == 1 ? "" : "s",
+             to == now ? " (limit)" : "; Z: all");
 }
 
 // The range of the cursor and its neighbours fills the axis.
@@ -256,7 +255,7 @@ static void zoom_value(struct part_context *ctx) {
     struct heat_state *state = ctx->state;
     struct heat_data *data = &state->data;
     if (!state->cursor || !data->rows) {
-        snprintf(ctx->message, sizeof ctx->message, "put the cursor on a range first, by the arrows");
+        snprintf(ctx->message, sizeof ctx->message, "select a range with the arrow keys first");
         return;
     }
     int row = cursor_row(state), low = row > 0 ? row - 1 : 0, high = row + 2 < data->rows ? row + 2 : data->rows;
@@ -264,14 +263,13 @@ static void zoom_value(struct part_context *ctx) {
     data->high = data->scale.edge[high];
     data->zoom = true;
     data->zoom_set = hist_select_set(&state->select, ctx->part->spec);
-    snprintf(ctx->message, sizeof ctx->message, "Z shows all again");
+    snprintf(ctx->message, sizeof ctx->message, "Z: all values");
 }
 
 static bool zoom_key(struct part_context *ctx) {
     struct heat_data *data = &((struct heat_state *)ctx->state)->data;
     switch (ctx->key) {
     case '+':
-    case '=':
     case '-':
         zoom_time(ctx, ctx->key != '-');
         return true;
@@ -281,7 +279,7 @@ static bool zoom_key(struct part_context *ctx) {
     case 'Z':
         data->group = 0;
         data->zoom = false;
-        snprintf(ctx->message, sizeof ctx->message, "all times and values");
+        snprintf(ctx->message, sizeof ctx->message, "whole history, all values");
         return true;
     default:
         return false;
@@ -336,8 +334,7 @@ static bool heat_key(struct part_context *ctx) {
 
     if (ctx->key == 'l') {
         state->marks = !state->marks;
-        snprintf(ctx->message, sizeof ctx->message,
-                 state->marks ? "5 marks the median of a column, 9 its 99th percentile" : "no marks");
+        snprintf(ctx->message, sizeof ctx->message, state->marks ? "5: p50 of each column, 9: p99" : "no marks");
         return true;
     }
     if (hist_select_key(ctx) || zoom_key(ctx))
@@ -361,6 +358,10 @@ static bool heat_write_svg(struct part_context *ctx, const struct write_info *in
     return drawn;
 }
 
+static void heat_title(const struct part_context *ctx, char *out, size_t size) {
+    hist_select_title(ctx, "heat map", out, size);
+}
+
 static void heat_status(struct part_context *ctx, char *out, size_t size) {
     const struct heat_state *state = ctx->state;
     hist_select_status(ctx, heat_is_zoomed(ctx, &state->data) ? ", zoomed" : "", out, size);
@@ -370,17 +371,17 @@ static void heat_describe(const struct part *part, const struct frame *schema, F
     const struct hist_spec *spec = part->spec;
     const struct hist_set *set = schema ? frame_hists(schema, spec->sets[0]) : NULL;
     if (set)
-        fprintf(out, "  heat map of %s: time across, newest at the right; how large, upwards; how many, by shade\n",
+        fprintf(out, "  heat map of %s: x: time, newest at the right; y: value; shade: count\n",
                 hist_set_def(set)->name);
 }
 
 static const struct part_key keys[] = {
     HIST_SELECT_PART_KEYS,
-    {'l', "l", "in the heat map: mark the median (5) and the 99th percentile (9) of each column"},
-    {KEY_VIEW_LEFT, "arrows", "in the heat map: the cursor: time, range and count of a cell (Esc: no cursor)"},
-    {KEY_VIEW_ENTER, "Enter", "in the heat map: list the single ones of the cell under the cursor (Esc: back)"},
-    {'+', "+ -", "in the heat map: fewer, more frames a column"},
-    {'z', "z Z", "in the heat map: zoom in on the range of the cursor; all times and values again"},
+    {'l', "l", "heat map: mark p50 (5) and p99 (9) of each column"},
+    {KEY_VIEW_LEFT, "arrows", "heat map: move the cursor: time, range and count of a cell (Esc: no cursor)"},
+    {KEY_VIEW_ENTER, "Enter", "heat map: list the events of the cell under the cursor (Esc: back)"},
+    {'+', "+ -", "heat map: fewer, more frames per column"},
+    {'z', "z Z", "heat map: zoom in on the range at the cursor; reset"},
     {0},
 };
 
@@ -395,6 +396,7 @@ const struct part_kind part_heat = {
     .takes = hist_select_takes,
     .describe = heat_describe,
     .write_svg = heat_write_svg,
+    .title = heat_title,
     .status = heat_status,
     .sources = hist_select_sources,
 };

@@ -201,10 +201,9 @@ static void hist_draw(struct part_context *ctx) {
         if (!hist_select_measured(&state->select, ctx->part->spec, ctx->look->frame))
             area_text(area, 0, 0, ROLE_DIM, "not measured");
         else if (!state->whole && frame_hists_repeated(ctx->look->frame, def->name))
-            area_text(area, 0, 0, ROLE_DIM, "nothing has come for this interval yet: see the frame before ([)");
+            area_text(area, 0, 0, ROLE_DIM, "no data for this interval yet: [ shows the frame before");
         else
-            area_text(area, 0, 0, ROLE_DIM,
-                      state->whole ? "none in all the time that is kept" : "none in this interval");
+            area_text(area, 0, 0, ROLE_DIM, state->whole ? "none in the whole history" : "none in this interval");
     } else {
         int max_rows = area.height >= 12 ? 3 : area.height >= 8 ? 2 : 1;
         const struct hist_measure *measure = hist_select_measure(&state->select, ctx->part->spec);
@@ -252,8 +251,7 @@ static bool list_row(struct part_context *ctx, int row) {
     }
     // A list is of one frame.
     return hist_select_list(ctx, frame, &state->scale, row,
-                            state->whole ? "of all the time the newest frame that has some; Esc goes back"
-                                         : "Esc goes back");
+                            state->whole ? "the newest frame with such values; Esc: back" : "Esc: back");
 }
 
 static bool cursor_key(struct part_context *ctx) {
@@ -305,7 +303,7 @@ static bool hist_key(struct part_context *ctx) {
     if (ctx->key == 'a') {
         state->whole = !state->whole;
         snprintf(ctx->message, sizeof ctx->message, "histogram of %s",
-                 state->whole ? "all the time that is kept" : "one interval");
+                 state->whole ? "the whole history" : "one interval");
         return true;
     }
     if (hist_select_key(ctx))
@@ -313,16 +311,19 @@ static bool hist_key(struct part_context *ctx) {
     return (ctx->focused || ctx->key == KEY_VIEW_CLICK) && cursor_key(ctx);
 }
 
+static void hist_title(const struct part_context *ctx, char *out, size_t size) {
+    hist_select_title(ctx, "histogram", out, size);
+}
+
 static void hist_status(struct part_context *ctx, char *out, size_t size) {
     const struct hist_state *state = ctx->state;
-    hist_select_status(ctx, state->whole ? ", all the time" : "", out, size);
+    hist_select_status(ctx, state->whole ? ", whole history" : "", out, size);
 }
 
 static const struct part_key keys[] = {
     HIST_SELECT_PART_KEYS,
-    {'a', "a", "in the histogram: one interval, or all the time that is kept"},
-    {KEY_VIEW_ENTER, "Enter",
-     "in the histogram: list the single ones of the range that Up and Down selected (Esc: back)"},
+    {'a', "a", "histogram: one interval, or the whole history"},
+    {KEY_VIEW_ENTER, "Enter", "histogram: list the events of the range selected with Up and Down (Esc: back)"},
     {0},
 };
 
@@ -338,6 +339,7 @@ const struct part_kind part_hist = {
     .write_csv = hist_write_csv,
     .write_json = hist_write_json,
     .describe = hist_describe,
+    .title = hist_title,
     .status = hist_status,
     .sources = hist_select_sources,
 };

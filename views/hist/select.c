@@ -263,6 +263,12 @@ void hist_select_status(struct part_context *ctx, const char *more, char *out, s
     snprintf(out, size, "%s, \u2026%s%s", def->title, tail, more);
 }
 
+void hist_select_title(const struct part_context *ctx, const char *kind, char *out, size_t size) {
+    const struct hist_measure *measure = hist_select_measure(ctx->state, ctx->part->spec);
+
+    snprintf(out, size, "%s %s", measure && measure->noun ? measure->noun : "Latency", kind);
+}
+
 // ---- keys ----
 
 static bool lies_past(const char *text, const char *mark, int direction, bool number) {

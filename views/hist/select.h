@@ -38,6 +38,7 @@ struct hist_measure {
     uint16_t linear;            // values from 0 to this on a linear axis, as shares of it; 0: a logarithmic axis
     const char *table;          // no set of the frame at all: the column `set` of this table, a value a row
     const struct hist_def *def; // with `table`: its definition; the keys are the table's
+    const char *noun;           // for the title: "Size" histogram; NULL: "Latency"
     const char *better;         // with `table`: another one with these keys that may measure it better (struct column)
 };
 
@@ -97,6 +98,8 @@ bool hist_filter_lets(const struct hist_select *select, const struct hist_def *d
 int hist_filter_term(const struct hist_select *select, const char *column);
 // ", not filtered by pid": what it asks for that these histograms are not kept by; "": nothing.
 void hist_filter_text(const struct hist_select *select, const struct hist_def *def, char *out, size_t size);
+// The title of the part: "Size heat map" for the kind "heat map".
+void hist_select_title(const struct part_context *ctx, const char *kind, char *out, size_t size);
 void hist_select_share(const struct part_context *ctx);
 // The parts of the pane show that from now on: the cell of a row that was selected. Not measured: what is busiest.
 void hist_select_choose(struct pane *pane, const struct column *column, union cell value);
@@ -105,9 +108,9 @@ void hist_select_key_text(const struct column *column, union cell value, char *o
 // The keys v V t T m M. ctx->state begins with a struct hist_select. True when used; the other parts then know too.
 bool hist_select_key(struct part_context *ctx);
 #define HIST_SELECT_PART_KEYS                                                                                          \
-    {'v', "v V", "next, previous one with data of what it is kept by: device, process, CPU, ...; then all"},           \
-        {'t', "t T", "next, previous type of operation with data: reads, with a flag, writes, ..., all"}, {            \
-        'm', "m M", "next, previous measure: service, queue, total time, size, ... what the pane has"                  \
+    {'v', "v V", "next, previous device, process, CPU, ... with data; then all"},                                      \
+        {'t', "t T", "next, previous operation with data: reads, reads with a flag, writes, ...; then all"}, {         \
+        'm', "m M", "next, previous measure: service, queue, total time, size, ..."                                    \
     }
 // Which keys do something in this part.
 bool hist_select_takes(const struct part *part, int key);

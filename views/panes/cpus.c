@@ -26,15 +26,15 @@ static const struct matrix_measure measures[] = {
     {"busy", "time not idle, %", "cpus", "idle_pct iowait_pct", .rest = true, .full = 100, .unit = UNIT_PCT},
     {"user", "time in user code, %", "cpus", "user_pct", .full = 100, .unit = UNIT_PCT},
     {"system", "time in the kernel, %", "cpus", "system_pct", .full = 100, .unit = UNIT_PCT},
-    {"softirq", "time in soft interrupts, %", "cpus", "softirq_pct", .full = 100, .unit = UNIT_PCT},
+    {"softirq", "time in softirqs, %", "cpus", "softirq_pct", .full = 100, .unit = UNIT_PCT},
     {"irq", "time in hardware interrupts, %", "cpus", "irq_pct", .full = 100, .unit = UNIT_PCT},
-    {"iowait", "idle while a task waits for I/O, %", "cpus", "iowait_pct", .full = 100, .unit = UNIT_PCT},
-    {"steal", "time that the hypervisor gave to others, %", "cpus", "steal_pct", .full = 100, .unit = UNIT_PCT},
+    {"iowait", "idle with a task waiting for I/O, %", "cpus", "iowait_pct", .full = 100, .unit = UNIT_PCT},
+    {"steal", "time that the hypervisor gave to other guests, %", "cpus", "steal_pct", .full = 100, .unit = UNIT_PCT},
     {"IPC", "instructions per cycle", "cpu_counters", "ipc", .unit = UNIT_RATIO},
     {"MPKI", "cache misses per 1,000 instructions", "cpu_counters", "cache_mpki", .unit = UNIT_NONE},
-    {"active", "frequency while it did not sleep", "cpu_counters", "active_hz", .unit = UNIT_HZ},
+    {"active", "frequency while not idle", "cpu_counters", "active_hz", .unit = UNIT_HZ},
     {"switches", "context switches per second", "cpu_counters", "context_switches_per_s", .unit = UNIT_PER_S},
-    {"migrations", "tasks that came from another CPU, per second", "cpu_counters", "migrations_per_s",
+    {"migrations", "tasks migrated from another CPU, per second", "cpu_counters", "migrations_per_s",
      .unit = UNIT_PER_S},
     {"faults", "page faults per second", "cpu_counters", "page_faults_per_s", .unit = UNIT_PER_S},
     {0},
@@ -72,7 +72,7 @@ static const struct part parts[] = {
     {
         .kind = &part_table,
         .name = "cpus",
-        .title = "CPUs: % of each CPU's time",
+        .title = "CPUs (% of time)",
         .spec =
             &(const struct table_spec){
                 .source = {.tables = {"cpus", "cpu_counters"}, .sort = "-cpu"},
@@ -91,7 +91,7 @@ static const struct part parts[] = {
     {
         .kind = &part_table,
         .name = "counters",
-        .title = "Events of --event",
+        .title = "Perf events (--event)",
         .spec =
             &(const struct table_spec){
                 .source = {.tables = {"counters"}},
@@ -110,7 +110,7 @@ static const struct part parts[] = {
                 .source = {.tables = {"interrupts"}, .sort = "per_s"},
                 .shown = "irq cpu per_s name",
                 .rest = "name",
-                .empty = "no interrupt ticked",
+                .empty = "no interrupt in this interval",
             },
         .min_height = 3,
         .weight = 2,
@@ -118,11 +118,12 @@ static const struct part parts[] = {
     {
         .kind = &part_table,
         .name = "softirqs",
-        .title = "Soft interrupts",
+        .right = true,
+        .title = "Softirqs",
         .spec =
             &(const struct table_spec){
                 .source = {.tables = {"softirqs"}, .sort = "per_s"},
-                .empty = "no soft interrupt ticked",
+                .empty = "no softirq in this interval",
             },
         .min_height = 3,
         .weight = 1,
@@ -130,7 +131,7 @@ static const struct part parts[] = {
     {
         .kind = &part_row,
         .name = "cpu",
-        .title = "One CPU",
+        .title = "CPU",
         .spec =
             &(const struct row_spec){
                 .source = {.tables = {"cpus", "cpu_counters"}},
@@ -146,10 +147,9 @@ const struct view view_cpus = {
     .name = "cpus",
     .key = '3',
     .title = "CPUs",
-    .question = "What do the CPUs spend their time on, how well do they run, and what interrupts them?",
+    .question = "What do the CPUs spend their time on, how efficient are they, and what interrupts them?",
     .needs = (const char *const[]){"system", "system.detail", "cpu_counters", "user_events", NULL},
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),
     .wide_from = 80,
-    .columns = (const uint8_t[]){0, 0, 0, 0, 0, 1, 0},
 };

@@ -26,7 +26,7 @@ static const struct table_spec devices = {
              "timeouts_per_s "
              "queue_length requeues_per_s sequential_pct read_p50_us read_p999_us write_p50_us flushes_per_s "
              "discards_per_s read_merges_per_s write_merges_per_s model",
-    .legend = "TOTAL for programs: QUEUE before, SERVICE in the disk",
+    .legend = "TOTAL = QUEUE (before issue) + SERVICE (device)",
     .opens = "device",
     .chooses = "device",
     .role = device_role,
@@ -56,7 +56,7 @@ static const struct column util_keys[] = {
 static const struct hist_def util = {
     .name = "util_pct",
     .title = "utilisation",
-    .help = "Share of an interval in which the device was busy: one value a device and interval.",
+    .help = "Share of the interval in which the device was busy: one value per device and interval.",
     .unit_name = "pct",
     .divisor = 1,
     .unit = UNIT_PCT,
@@ -68,10 +68,15 @@ static const struct hist_measure measures[] = {
     {.set = "io_latency", .column = "latency_us"},
     {.set = "io_queue", .column = "queue_us"},
     {.set = "io_total", .column = "total_us"},
-    {.set = "io_size", .column = "bytes"},
-    {.set = "io_size_by_device", .column = "bytes"},
-    {.set = "io_offset", .column = "offset_pct", .linear = 64},
-    {.set = "util_pct", .linear = 100, .table = "devices", .def = &util, .better = "block_devices"},
+    {.set = "io_size", .noun = "Size", .column = "bytes"},
+    {.set = "io_size_by_device", .noun = "Size", .column = "bytes"},
+    {.set = "io_offset", .noun = "Offset", .column = "offset_pct", .linear = 64},
+    {.set = "util_pct",
+     .noun = "Utilisation",
+     .linear = 100,
+     .table = "devices",
+     .def = &util,
+     .better = "block_devices"},
     {.set = "io_latency_by_process", .column = "latency_us"},
     {.set = "io_queue_by_process", .column = "queue_us"},
     {.set = "io_total_by_process", .column = "total_us"},
@@ -97,7 +102,7 @@ static const struct table_spec by_cgroup = {
     .rest = "cgroup",
     .opens = "events",
     .optional = true,
-    .empty = "no group did I/O",
+    .empty = "no cgroup did I/O",
 };
 
 static const struct table_spec errors = {
@@ -120,10 +125,10 @@ static const struct table_spec waiting = {
     .role = waiting_role,
     .opens = "events",
     .opens_by = "device pid op",
-    .opens_note = "it has not ended: the latest ones like it that did; Esc goes back",
-    .opens_none = "it has not ended, and none like it has in the frames that are kept",
+    .opens_note = "still in flight: shown are the latest completed I/Os like it; Esc: back",
+    .opens_none = "still in flight; no I/O like it completed in the history",
     .optional = true,
-    .empty = "no I/O is waited for longer than 0.1 s",
+    .empty = "no I/O is in flight for more than 100 ms",
 };
 
 static enum role limit_role(const struct join *join, size_t row, const struct column *column, union cell value) {
@@ -139,10 +144,10 @@ static const struct table_spec limits = {
     .rest = "cgroup",
     .opens = "events",
     .opens_by = "device cgroup~", // it holds for the groups below it as well
-    .opens_none = "no I/O of that group on that device has ended in the frames that are kept",
+    .opens_none = "no I/O of that cgroup on that device completed in the history",
     .role = limit_role,
     .optional = true,
-    .empty = "no group's I/O is limited",
+    .empty = "no cgroup has an I/O limit",
 };
 
 static enum role filesystem_role(const struct join *join, size_t row, const struct column *column, union cell value) {
@@ -159,10 +164,10 @@ static const struct table_spec filesystems = {
     .rest = "mount",
     .opens = "events",
     .opens_by = "device",
-    .opens_none = "no I/O of its disk is in the frames that are kept",
+    .opens_none = "no I/O of its disk in the history",
     .role = filesystem_role,
     .optional = true,
-    .empty = "no file system can be written",
+    .empty = "no writable file system",
 };
 
 // An I/O that failed is red as a whole: the column that names the error may be out of sight.
@@ -185,9 +190,9 @@ static const struct table_spec events = {
 };
 
 static const struct jump_name nobody[] = {
-    {"(writeback)", "write_bytes_per_s>0", "(writeback): the kernel writes out what these wrote to files",
-     "(writeback): the kernel writes out what programs wrote to files; none does now"},
-    {"(throttled)", NULL, NULL, "(throttled): a group's limit held it back; the kernel does not tell whose it is"},
+    {"(writeback)", "write_bytes_per_s>0", "(writeback): the kernel writes back pages that these processes dirtied",
+     "(writeback): the kernel writes back dirty pages; no process writes now"},
+    {"(throttled)", NULL, NULL, "(throttled): delayed by a cgroup limit; its submitter is unknown"},
     {0},
 };
 
@@ -207,55 +212,39 @@ static const struct part parts[] = {
      .weight = 1},
     {.kind = &part_table,
      .name = "io_in_flight",
-     .title = "Not ended yet",
+     .title = "In flight over 100 ms",
      .spec = &waiting,
      .min_height = 3,
-     .weight = 1,
-     .tight_height = 2},
-    {.kind = &part_table,
-     .name = "io_errors",
-     .title = "Errors",
-     .spec = &errors,
-     .min_height = 4,
-     .weight = 1,
-     .tight_height = 2},
-    {.kind = &part_heat,
+     .weight = 1},
+    {.kind = &part_table, .name = "io_errors", .title = "Errors", .spec = &errors, .min_height = 4, .weight = 1},
+    {.kind = &part_heat, .name = "io_latency", .title = "Heat map", .spec = &heat, .min_height = 9, .weight = 3},
+    {.kind = &part_hist,
      .name = "io_latency",
-     .title = "Over time",
-     .spec = &heat,
-     .min_height = 9,
-     .weight = 3,
-     .tight_height = 4},
-    {.kind = &part_hist, .name = "io_latency", .title = "How long", .spec = &hists, .min_height = 5, .weight = 2},
-    {.kind = &part_table, .name = "by_cgroup", .title = "By group", .spec = &by_cgroup, .min_height = 3, .weight = 1},
-    {.kind = &part_table, .name = "io_limits", .title = "Limits", .spec = &limits, .min_height = 2, .weight = 1},
+     .title = "Histogram",
+     .spec = &hists,
+     .min_height = 8,
+     .weight = 2,
+     .right = true},
+    {.kind = &part_table, .name = "by_cgroup", .title = "By cgroup", .spec = &by_cgroup, .min_height = 3, .weight = 1},
+    {.kind = &part_table, .name = "io_limits", .title = "I/O limits", .spec = &limits, .min_height = 2, .weight = 1},
     {.kind = &part_table,
      .name = "filesystems",
      .title = "File systems",
      .spec = &filesystems,
      .min_height = 2,
      .weight = 1},
-    {.kind = &part_table,
-     .name = "events",
-     .title = "I/Os, newest first",
-     .spec = &events,
-     .min_height = 5,
-     .weight = 2},
-    {.kind = &part_row, .name = "device", .title = "One device", .spec = &device},
-    {.kind = &part_row, .name = "one_io", .title = "One I/O", .spec = &one_io},
+    {.kind = &part_table, .name = "events", .title = "Recent I/Os", .spec = &events, .min_height = 5, .weight = 2},
+    {.kind = &part_row, .name = "device", .title = "Device", .spec = &device},
+    {.kind = &part_row, .name = "one_io", .title = "I/O", .spec = &one_io},
 };
 
-// Wide: the histogram beside the heat map. No table is beside another: a wide screen must not leave out columns that a
-// narrow one has.
-static const uint8_t columns[] = {0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0};
 static const char *const needs[] = {"system", "block", "filesystems", NULL};
 
 static const struct view_term terms[] = {
-    {"WAIT/s",
-     "TOTAL of all I/Os of a process or group, added up, per second: who makes the others wait, and who waits"},
-    {"TOTAL", "the time that a program waits: from the arrival of its I/O in the block layer to its completion"},
-    {"QUEUE", "the part before the disk: from arrival to issue; it waits for its turn, the scheduler's or the disk's"},
-    {"SERVICE", "the part in the disk: from issue to the driver to completion (latency_us, io_latency in files)"},
+    {"WAIT/s", "sum of TOTAL over all I/Os of a process or cgroup, per second"},
+    {"TOTAL", "time that the application waits: bio arrival to bio completion"},
+    {"QUEUE", "time before the device: bio arrival to issue, in the I/O scheduler or waiting for a tag"},
+    {"SERVICE", "time in the device: issue to completion (latency_us, io_latency in files)"},
     {0},
 };
 
@@ -263,11 +252,10 @@ const struct view view_disk = {
     .name = "disk",
     .key = '5',
     .title = "Disk",
-    .question = "Which device is slow, how slow, since when, and who keeps it busy?",
+    .question = "Which device is slow, how slow, since when, and which process keeps it busy?",
     .terms = terms,
     .needs = needs,
     .parts = parts,
     .n_parts = sizeof parts / sizeof *parts,
     .wide_from = 110,
-    .columns = columns,
 };

@@ -23,7 +23,7 @@ static const struct part parts[] = {
     {
         .kind = &part_fields,
         .name = "process",
-        .title = "What ktop costs",
+        .title = "Cost of ktop",
         .spec =
             &(const struct fields_spec){
                 .source = {.tables = {"process", "history"}},
@@ -62,7 +62,7 @@ const struct view view_health = {
     .name = "health",
     .key = 'X',
     .title = "Health",
-    .question = "Does ktop see everything it should, does it lose events, and what does it cost this machine?",
+    .question = "Do all collectors work, are events lost, and what does ktop cost this machine?",
     .needs = (const char *const[]){"system", "system.detail", NULL},
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),

@@ -46,7 +46,7 @@ static const struct part parts[] = {
     {
         .kind = &part_table,
         .name = "top_faulters",
-        .title = "Who faults: tasks by page faults",
+        .title = "Page faults by task",
         .spec =
             &(const struct table_spec){
                 .source = {.tables = {"tasks"},
@@ -60,7 +60,7 @@ static const struct part parts[] = {
                 .rest_or = "comm",
                 .twin = "tid",
                 .jump = {.pane = "tasks", .columns = "pid"},
-                .empty = "no task faults",
+                .empty = "no page fault",
             },
         .min_height = 4,
         .weight = 2,
@@ -68,7 +68,7 @@ static const struct part parts[] = {
     {
         .kind = &part_table,
         .name = "fault_mappings",
-        .title = "Where they fault: by mapping",
+        .title = "Page faults by mapping",
         .spec =
             &(const struct table_spec){
                 .source = {.tables = {"fault_mappings"},
@@ -102,7 +102,7 @@ const struct view view_memory = {
     .name = "memory",
     .key = '4',
     .title = "Memory",
-    .question = "How much memory is left, what takes it, does the machine reclaim or swap, and who page-faults where?",
+    .question = "How much memory is left, what uses it, does the machine reclaim or swap, and which tasks fault where?",
     .needs = (const char *const[]){"system", "system.detail", "tasks", "faults", NULL},
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),

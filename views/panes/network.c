@@ -66,7 +66,7 @@ static const struct part parts[] = {
     {
         .kind = &part_fields,
         .name = "tcp",
-        .title = "TCP: connections and what goes wrong with them",
+        .title = "TCP",
         .spec =
             &(const struct fields_spec){
                 .source = {.tables = {"tcp"}},

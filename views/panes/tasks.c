@@ -82,7 +82,7 @@ static const struct part parts[] = {
     {
         .kind = &part_row,
         .name = "task",
-        .title = "One task",
+        .title = "Task",
         .spec =
             &(const struct row_spec){
                 .source = {.tables = {"tasks", "task_counters"}},
@@ -98,7 +98,7 @@ static const struct part parts[] = {
     {
         .kind = &part_table,
         .name = "cgroups",
-        .title = "Control groups: their tasks together",
+        .title = "Cgroups",
         .spec =
             &(const struct table_spec){
                 .source = {.tables = GROUP_TABLES, .sort = "cpu_pct"},
@@ -110,18 +110,18 @@ static const struct part parts[] = {
                 .rest = "cgroup",
                 .role = group_role,
                 .opens = "cgroup",
-                .empty = "no group has a task",
+                .empty = "no cgroup has a task",
             },
         .min_height = 4,
         .weight = 1,
         .toggle = 'c',
-        .toggle_help = "show or hide the control groups: sums of their tasks, pressure, throttling, limits",
+        .toggle_help = "show or hide the cgroups: sums over their tasks, pressure, throttling, limits",
         .needs = (const char *const[]){"cgroups", NULL},
     },
     {
         .kind = &part_row,
         .name = "cgroup",
-        .title = "One control group",
+        .title = "Cgroup",
         .spec =
             &(const struct row_spec){
                 .source = {.tables = GROUP_TABLES},

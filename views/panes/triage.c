@@ -29,8 +29,7 @@ static const struct table_spec limits_in_files = {.source = {.tables = {"cpu_lim
 static const struct gauge meters[] = {
     {
         .label = "CPU",
-        .help = "share of all CPUs that was busy: user and nice, system, interrupts, stolen by the host; then waiting "
-                "for I/O",
+        .help = "busy share of all CPUs: user and nice, system, interrupts, steal; then iowait",
         .values = {{.series = "cpu_user_pct", .role = ROLE_USER, .ascii = '|'},
                    {.series = "cpu_nice_pct", .role = ROLE_NICE, .ascii = 'n'},
                    {.series = "cpu_system_pct", .role = ROLE_SYSTEM, .ascii = '#'},
@@ -54,7 +53,7 @@ static const struct gauge meters[] = {
     },
     {
         .label = "Run queue",
-        .help = "tasks that run or wait for a CPU (the bar is full at one per CPU), and tasks blocked in the kernel",
+        .help = "runnable tasks (the bar is full at one per CPU), and tasks blocked in the kernel",
         .values = {{.series = "procs_running", .name = "run", .role = ROLE_USER},
                    {.series = "procs_blocked", .name = "blocked"}},
         .of = "cpus_online",
@@ -65,7 +64,7 @@ static const struct gauge meters[] = {
     },
     {
         .label = "CPU press",
-        .help = "share of the time in which some task waited for a CPU",
+        .help = "share of the time in which some task stalled on CPU (PSI some)",
         .values = {{.series = "cpu_some_pct", .name = "some", .role = ROLE_WARNING}},
         .full = 100,
         .text = GAUGE_EACH,
@@ -75,7 +74,7 @@ static const struct gauge meters[] = {
     },
     {
         .label = "Memory",
-        .help = "memory in use, then what caches and buffers hold and give back when it is needed",
+        .help = "memory in use; then buffers and page cache, which are reclaimable",
         .values = {{.series = "mem_used_kib", .role = ROLE_USER, .ascii = '|'},
                    {.series = "mem_buffers_kib", .role = ROLE_NICE, .ascii = 'b', .quiet = true},
                    {.series = "mem_cached_kib", .role = ROLE_IOWAIT, .ascii = 'c', .quiet = true}},
@@ -100,7 +99,7 @@ static const struct gauge meters[] = {
     },
     {
         .label = "Mem press",
-        .help = "share of the time in which some task, and every task, waited for memory",
+        .help = "share of the time in which some tasks, and all tasks, stalled on memory (PSI some, full)",
         .values = {{.series = "memory_some_pct", .name = "some", .role = ROLE_WARNING},
                    {.series = "memory_full_pct", .name = "full"}},
         .full = 100,
@@ -111,7 +110,7 @@ static const struct gauge meters[] = {
     },
     {
         .label = "Busy disk",
-        .help = "the device that had I/O in flight for the largest share of the time",
+        .help = "the device with the highest utilisation",
         .values =
             {{.table = "devices", .column = "util_pct", .better = "block_devices", .largest = true, .role = ROLE_READ}},
         .full = 100,
@@ -127,7 +126,7 @@ static const struct gauge meters[] = {
     },
     {
         .label = "I/O press",
-        .help = "share of the time in which some task, and every task, waited for I/O",
+        .help = "share of the time in which some tasks, and all tasks, stalled on I/O (PSI some, full)",
         .values = {{.series = "io_some_pct", .name = "some", .role = ROLE_WARNING},
                    {.series = "io_full_pct", .name = "full"}},
         .full = 100,
@@ -151,7 +150,7 @@ static const struct top_list lists[] = {
     {"CPU", {"cpu_pct"}},
     {"Memory", {"rss_kib"}},
     {"I/O per second", {"read_bytes_per_s", "write_bytes_per_s"}},
-    {"Wait for a CPU", {"run_queue_us"}},
+    {"Run-queue latency", {"run_queue_us"}},
     {"Major faults per second", {"major_faults_per_s"}},
     {"Switches per second", {"context_switches_per_s"}},
     {0},
@@ -173,7 +172,7 @@ const struct view view_triage = {
     .name = "triage",
     .key = '1',
     .title = "Triage",
-    .question = "What is wrong, and who is doing it?",
+    .question = "What is wrong, and which task or device causes it?",
     .needs = needs,
     .parts = parts,
     .n_parts = sizeof parts / sizeof *parts,

@@ -174,7 +174,7 @@ void row_full_write(struct row_full *self, const struct rows_source *source, con
     char text[TEXT_MAX];
 
     if (row < 0)
-        fputs("  it is not in this list at this time\n", out);
+        fputs("  not in this list at this time\n", out);
     for (uint16_t c = 0; row >= 0 && c < self->rows.join->n_columns; c++) {
         const struct column *column = self->rows.join->columns[c];
         union cell cell = join_cell(self->rows.join, (size_t)row, c);

@@ -96,8 +96,8 @@ static void draw(struct part_context *ctx) {
         const char *unmeasured = part_unmeasured(ctx->part, ctx->look);
         area_text(ctx->area, 1, 1, ROLE_DIM,
                   unmeasured    ? unmeasured
-                  : spec->shown ? "it is not in this list at this time: Left shows when it was"
-                                : "it is not in this list at this time");
+                  : spec->shown ? "not in this list at this time: Left: its history"
+                                : "not in this list at this time");
         return;
     }
     load_time(ctx);
@@ -115,7 +115,7 @@ static void status(struct part_context *ctx, char *out, size_t size) {
     const struct row_spec *spec = spec_of(ctx);
 
     if (is_full(ctx))
-        snprintf(out, size, "%s%s%s%s%sEsc: back", spec->shown ? "Left: over time, " : "",
+        snprintf(out, size, "%s%s%s%s%sEsc: back", spec->shown ? "Left: history, " : "",
                  row_full_scrolls(&self->full) ? "Up Down scroll, " : "", spec->jump.pane ? "Enter: " : "",
                  spec->jump.pane ? spec->jump.pane : "", spec->jump.pane ? ", " : "");
     else
@@ -144,9 +144,9 @@ static bool takes(const struct part *part, int key) {
 }
 
 static const struct part_key keys[] = {
-    {KEY_VIEW_LEFT, "Left Right", "a row over time; the same row in full"},
-    {KEY_VIEW_ENTER, "Enter", "in a row over time: all panes go to the frame that is selected"},
-    {KEY_VIEW_UP, "Up Down", "in a row in full: scroll what does not fit (Esc: back)"},
+    {KEY_VIEW_LEFT, "Left Right", "history of the row; the row in full"},
+    {KEY_VIEW_ENTER, "Enter", "in the history of a row: all panes go to the selected frame"},
+    {KEY_VIEW_UP, "Up Down", "in a row in full: scroll (Esc: back)"},
     {0},
 };
 

@@ -1,6 +1,6 @@
 // The row part: one row of a table - a task, a CPU, a disk, a system call that does not return - alone on the screen.
 // It has up to two pages: over time (time.h) and in full (full.h). It is there only after Enter on a row of a
-// table of the same pane, whose spec names it (struct table_spec, opens), and Esc goes back there.
+// table of the same pane, whose spec names it (struct table_spec, opens), and Esc: back there.
 #ifndef VIEWS_PART_ROW_H
 #define VIEWS_PART_ROW_H
 

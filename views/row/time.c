@@ -56,7 +56,7 @@ static void draw_number(const struct row_time *self, size_t number, struct area 
     area_printf(area_sub(area, right + 1, y, VALUE_WIDTH + 4, 1), 0, 0, ROLE_DIM, "max %s", text);
 }
 
-// What there is no chart of gets a line together: "0 all the time: ERR/s TMOUT/s". Returns the rows used.
+// What there is no chart of gets a line together: "always 0: ERR/s TMOUT/s". Returns the rows used.
 static int draw_together(const struct row_time *self, struct area area, const char *what,
                          bool (*is)(const struct row_points *points, size_t number)) {
     int x = 0;
@@ -103,7 +103,7 @@ static int draw_charts(const struct row_time *self, struct area area) {
     }
     int used = (at + columns - 1) / columns * height;
     if (used < area.height - TABLE_ROWS_MIN)
-        used += draw_together(self, area_sub(area, 0, used, area.width, 1), "0 all the time:", row_points_zero);
+        used += draw_together(self, area_sub(area, 0, used, area.width, 1), "always 0:", row_points_zero);
     if (used < area.height - TABLE_ROWS_MIN)
         used += draw_together(self, area_sub(area, 0, used, area.width, 1), "not measured:", is_missing);
     return used;
