@@ -50,7 +50,7 @@ void section_stream(struct section *section, struct table *take_events, uint64_t
 void section_events(struct section *section, uint64_t seen, uint64_t lost);
 // CPU time that the collector's thread spent in the interval.
 void section_cost(struct section *section, uint64_t cpu_ns);
-// Takes in what the section before it (which no frame will show) counted: histograms, streams, events seen and lost,
+// Adds what the previous section (which no frame will show) counted: histograms, streams, events seen and lost, CPU
 // cost. The interval then begins with that one's; rates stay those of this one's own part.
 void section_absorb(struct section *section, const struct section *before);
 

@@ -20,7 +20,7 @@ struct table_builder {
 
 struct table_builder *table_builder_new(const struct table_def *def) {
     struct table_builder *builder = xcalloc(1, sizeof(*builder));
-    builder->def = def;
+    builder->def = table_def_ref(def);
     return builder;
 }
 
@@ -28,6 +28,7 @@ void table_builder_free(struct table_builder *builder) {
     if (!builder)
         return;
     table_builder_clear(builder);
+    table_def_unref(builder->def);
     free(builder->chunks);
     free(builder);
 }
@@ -38,7 +39,7 @@ void table_builder_clear(struct table_builder *builder) {
     builder->n_chunks = builder->n_rows = builder->first_free = 0;
 }
 
-// The chunk, the builder's alone. Acquire: the last reads by a dropped table (release in chunk_unref) are over.
+// The chunk, unshared. Acquire: pairs with the release in chunk_unref by a dropped table's last reader.
 static struct chunk *chunk_own(struct table_builder *builder, uint32_t index) {
     const struct table_def *def = builder->def;
     struct chunk *chunk = builder->chunks[index];
@@ -141,16 +142,9 @@ size_t table_builder_rows(const struct table_builder *builder) {
 }
 
 struct table *table_builder_seal(struct table_builder *builder) {
-    struct table *table = mem_alloc(sizeof(*table) + sizeof(table->chunks[0]) * builder->n_chunks);
-    table->def = builder->def;
+    struct table *table = table_alloc(builder->def, builder->n_chunks);
     table->n_rows = builder->n_rows;
-    table->n_chunks = builder->n_chunks;
-    for (uint32_t i = 0; i < builder->n_chunks; i++) {
-        struct chunk *chunk = builder->chunks[i];
-        // Relaxed: the builder holds a reference, and the table is handed on by somebody's lock.
-        if (chunk)
-            atomic_fetch_add_explicit(&chunk->refs, 1, memory_order_relaxed);
-        table->chunks[i] = chunk;
-    }
+    for (uint32_t i = 0; i < builder->n_chunks; i++)
+        table->chunks[i] = chunk_ref(builder->chunks[i]);
     return table;
 }
