@@ -2,6 +2,7 @@
 #include "model/record/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -77,6 +78,7 @@ bool pack_record(struct packer *packer, const struct sink *content, struct sink 
 
 struct reader {
     int fd, stop_fd;
+    int stop_pipe[2]; // reader_stop writes to it
     struct decoder *decoder;
     ZSTD_DCtx *zstd;
     struct sink packed, content;
@@ -90,6 +92,8 @@ struct reader *reader_new(int take_fd, int stop_fd, const struct frame *schema) 
     struct reader *reader = xcalloc(1, sizeof(*reader));
     reader->fd = take_fd;
     reader->stop_fd = stop_fd;
+    if (pipe2(reader->stop_pipe, O_CLOEXEC | O_NONBLOCK))
+        reader->stop_pipe[0] = reader->stop_pipe[1] = -1;
     reader->decoder = decoder_new(schema);
     reader->zstd = ZSTD_createDCtx();
     return reader;
@@ -99,11 +103,19 @@ void reader_free(struct reader *reader) {
     if (!reader)
         return;
     close(reader->fd);
+    for (int i = 0; i < 2; i++)
+        if (reader->stop_pipe[i] >= 0)
+            close(reader->stop_pipe[i]);
     decoder_free(reader->decoder);
     ZSTD_freeDCtx(reader->zstd);
     sink_free(&reader->packed);
     sink_free(&reader->content);
     free(reader);
+}
+
+void reader_stop(struct reader *reader) {
+    ssize_t ignored = write(reader->stop_pipe[1], "", 1);
+    (void)ignored;
 }
 
 const struct origin *reader_origin(const struct reader *reader) {
@@ -128,10 +140,11 @@ enum got { GOT_ALL, GOT_NONE, GOT_PART, GOT_STOPPED, GOT_ERROR };
 static enum got read_more(struct reader *reader, size_t size) {
     size_t want = size;
     while (size) {
-        struct pollfd fds[] = {{reader->fd, POLLIN, 0}, {reader->stop_fd, POLLIN, 0}};
-        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+        struct pollfd fds[] = {
+            {reader->fd, POLLIN, 0}, {reader->stop_fd, POLLIN, 0}, {reader->stop_pipe[0], POLLIN, 0}};
+        if (poll(fds, 3, -1) < 0 && errno != EINTR)
             return GOT_ERROR;
-        if (fds[1].revents)
+        if (fds[1].revents || fds[2].revents)
             return GOT_STOPPED;
         if (!fds[0].revents)
             continue;

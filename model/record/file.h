@@ -32,9 +32,10 @@ enum read_result {
     READ_STOPPED, // stop_fd became readable
 };
 
-// Reads from fd (closed by reader_free). stop_fd: read no further when it is readable; -1: none.
+// Reads from fd (closed by reader_free). stop_fd: read no further while it is readable; -1: none.
 struct reader *reader_new(int take_fd, int stop_fd, const struct frame *schema);
 void reader_free(struct reader *reader);
+void reader_stop(struct reader *reader); // from any thread: READ_STOPPED from now on
 // Reads the origin, waiting for it. False: not a recording, or READ_STOPPED: reader_problem says what.
 bool reader_open(struct reader *reader);
 const struct origin *reader_origin(const struct reader *reader); // NULL before reader_open
