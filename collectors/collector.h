@@ -3,8 +3,8 @@
 //
 // The runner (collectors/runner.h) calls open, then sample at every tick and drain between ticks, all in the
 // collector's thread, and close at the end. A collector accumulates privately, fills a section in sample, and never
-// draws, waits for a screen, or calls another collector. A source that is missing is a state with a reason, never an
-// exit.
+// draws, waits for a screen, or calls another collector: what it needs of one, it reads in that one's last section. A
+// source that is missing is a state with a reason, never an exit.
 #ifndef COLLECTORS_COLLECTOR_H
 #define COLLECTORS_COLLECTOR_H
 
@@ -13,14 +13,23 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collectors/request.h"
 #include "model/section.h"
 
 struct perf_spec;
 
-// What the user asked for that collectors need to know. Set before the threads start; the atomics may change live.
+// What a test forces, from the hidden option --test NAME=VALUE (repeatable); zero: nothing is forced.
+struct test_options {
+    uint32_t buffer_kib;     // per-CPU trace buffers of exactly this size: too small, or never too small
+    bool clock_mono;         // clock=mono: trace events carry CLOCK_MONOTONIC
+    double task_bound_pct;   // cost of the counters of all tasks in % of a CPU, above which only busy ones are counted
+    const char *task_events; // NAME=TYPE:CONFIG,...: perf events in place of the hardware events of those names
+};
+
+// The command line, as far as collectors need it. Fixed before the threads start; live changes are requests.
 struct collect_options {
-    atomic_bool threads; // tasks: threads instead of processes
-    const pid_t *pids;   // only these processes (NULL: all)
+    bool threads;      // tasks: threads instead of processes
+    const pid_t *pids; // only these processes (NULL: all)
     size_t n_pids;
     bool children; // and their descendants
     bool has_user;
@@ -28,6 +37,7 @@ struct collect_options {
     bool show_self;                 // do not leave ktop's own I/O and syscalls out
     const struct perf_spec *events; // extra: what --event names; NULL: nothing. Belongs to the caller
     uint32_t budget_pct; // of one CPU, that reading one stream of events may take before it samples; 0: the default
+    struct test_options test;
 };
 
 // What every callback gets.
@@ -43,7 +53,9 @@ struct collector_run {
     uint32_t priority_pct;      // set in open: of one CPU, up to which the thread goes before others; 0: PRIORITY_PCT
     // Set in open, where it may wait for the kernel: for what (a static text; other threads read it). NULL: nothing.
     _Atomic(const char *) waits_for;
-    uint32_t drain_ms; // set in open: drain at least this often between ticks; 0: never
+    uint32_t drain_ms;  // set in open, sample or drain: drain at least this often between ticks; 0: never
+    atomic_bool detail; // a part that needs "NAME.detail" is shown: read at every sample also what else is read rarely
+    const struct section *input; // sample: the last section of collector.input; NULL: none yet
     // May be called in sample and drain: hands over a section early, before the whole is there (a long first scan).
     void (*publish)(struct collector_run *run, struct section *take);
 };
@@ -60,9 +72,10 @@ struct check_report {
 };
 
 struct collector {
-    const char *name; // "block": of the section, the thread (ktop-block) and the tracefs instance
-    const char *help; // one sentence: what it reads, and what that costs
-    bool always;      // cheap: runs all the time. Else only while a visible, pinned or recorded pane needs it
+    const char *name;  // "block": of the section, the thread (ktop-block) and the tracefs instance
+    const char *help;  // one sentence: what it reads, and what that costs
+    const char *input; // of another collector, whose last section sample gets (run->input); NULL: of none
+    bool always;       // cheap: runs all the time. Else only while a visible, pinned or recorded pane needs it
     // What it can put into a section, for --list columns, help and the man page; NULL-terminated arrays, or NULL.
     const struct series_def *series;
     size_t n_series;
@@ -72,6 +85,10 @@ struct collector {
 
     int (*open)(struct collector_run *run);   // 0 or -errno with reason and fix; may be tried again later
     void (*drain)(struct collector_run *run); // may be NULL
+    // What it accepts of requests (1u << REQUEST_...). Between open and close, before the first sample or between two:
+    // 0, or -errno with a sentence and a place in the answer; then nothing has changed.
+    uint32_t requests;
+    int (*request)(struct collector_run *run, const struct request *request, struct answer *answer);
     int (*sample)(struct collector_run *run, struct section *out); // fills out; 0, or -errno: then the source is gone
     void (*close)(struct collector_run *run);   // also after a failed open; leaves nothing in the kernel
     void (*check)(struct check_report *report); // tries it for real, leaves nothing behind

@@ -37,13 +37,18 @@ struct worker {
     uint64_t sampled_ns;   // end of the last section
     uint64_t opened_at_ns; // last try
     struct priority_budget priority;
-    pthread_mutex_t lock; // of `opening_ns`, and of what goes to the live model before there is data
+    struct request_box requests;
+    bool is_input;                // some collector reads its sections
+    const struct section *newest; // of one that is_input; under `lock`
+    pthread_mutex_t lock; // of `opening_ns` and `newest`, and of what goes to the live model before there is data
     uint64_t opening_ns;  // since when it tries to deliver something for the first time; 0: it does not
 };
 
 struct runner {
     struct live *live;
     int ended_fd; // counts the threads that ended
+    struct answer_box answers;
+    atomic_ullong version; // of the last request
     atomic_bool stop;
     int hung;
     size_t n;
@@ -72,10 +77,40 @@ static void opening_set(struct worker *worker, uint64_t since_ns) {
     pthread_mutex_unlock(&worker->lock);
 }
 
+// Keeps a section for the collectors that read it.
+static void newest_set(struct worker *worker, const struct section *newest) {
+    if (!worker->is_input)
+        return;
+    pthread_mutex_lock(&worker->lock);
+    const struct section *old = worker->newest;
+    worker->newest = section_ref(newest);
+    pthread_mutex_unlock(&worker->lock);
+    section_unref(old);
+}
+
+static struct worker *worker_find(struct runner *runner, const char *name) {
+    for (size_t i = 0; name && i < runner->n; i++)
+        if (!strcmp(runner->workers[i].collector->name, name))
+            return &runner->workers[i];
+    return NULL;
+}
+
+// A reference to the last section that the worker's collector reads, or NULL.
+static const struct section *input_get(struct worker *worker) {
+    struct worker *source = worker_find(worker->runner, worker->collector->input);
+    if (!source)
+        return NULL;
+    pthread_mutex_lock(&source->lock);
+    const struct section *input = source->newest ? section_ref(source->newest) : NULL;
+    pthread_mutex_unlock(&source->lock);
+    return input;
+}
+
 // A thread that comes back after it was given up must not touch the live model, which may be gone.
 static void hand_over(struct worker *worker, struct section *take, bool whole) {
     opening_set(worker, 0);
     section_cost(take, thread_cpu_ns() - worker->cpu_ns);
+    newest_set(worker, take);
     if (stopping(worker))
         section_unref(take);
     else if (whole)
@@ -125,7 +160,10 @@ static void worker_sample(struct worker *worker) {
     run->end_ns = now;
     run->begin_ns = run->first ? now : worker->sampled_ns;
     struct section *section = section_new(worker->collector->name, run->begin_ns, run->end_ns);
+    run->input = input_get(worker);
     int error = worker->collector->sample(run, section);
+    section_unref(run->input);
+    run->input = NULL;
     if (error) {
         section_unref(section);
         worker_fail(worker, error, "stopped");
@@ -135,12 +173,33 @@ static void worker_sample(struct worker *worker) {
         section_set_state(section, SECTION_OK);
     section_complete(section, worker->collector);
     hand_over(worker, section, true);
+    atomic_store(&run->waits_for, NULL);
     uint64_t cpu_ns = thread_cpu_ns();
     worker->priority.pct = run->priority_pct;
     priority_budget(&worker->priority, cpu_ns - worker->cpu_ns, run->first ? 0 : now - worker->sampled_ns);
     worker->cpu_ns = cpu_ns;
     worker->sampled_ns = now;
     run->first = false;
+}
+
+static int request_pass(void *context, const struct request *request, struct answer *answer) {
+    struct worker *worker = context;
+    return worker->collector->request(&worker->run, request, answer);
+}
+
+// Requests that wait: applied where the collector is open, else kept until it is.
+static void worker_requests(struct worker *worker) {
+    char reason[300];
+    const char *name = worker->collector->name;
+    if (worker->opened) {
+        requests_apply(&worker->requests, false, request_pass, worker);
+    } else if (worker->opened_at_ns) {
+        snprintf(reason, sizeof reason, "%s is unavailable, the request is kept: %s", name, worker->run.reason);
+        requests_keep(&worker->requests, reason);
+    } else if (!atomic_load(&worker->wanted)) {
+        snprintf(reason, sizeof reason, "%s is not running; the request is kept until it starts", name);
+        requests_keep(&worker->requests, reason);
+    }
 }
 
 static void worker_open(struct worker *worker) {
@@ -159,6 +218,7 @@ static void worker_open(struct worker *worker) {
     }
     worker->opened = true;
     worker->poll_broken = false;
+    requests_apply(&worker->requests, true, request_pass, worker);
     atomic_store(&run->waits_for, "its first reading");
     worker_sample(worker);
 }
@@ -210,8 +270,10 @@ static void worker_pause(struct worker *worker) {
     worker->opened_at_ns = 0;
     put_blank(worker, SECTION_STARTING); // what it knew is old now, and must not look fresh
     live_pause(worker->runner->live, worker->slot, true);
-    while (!stopping(worker) && !atomic_load(&worker->wanted))
+    while (!stopping(worker) && !atomic_load(&worker->wanted)) {
+        worker_requests(worker);
         worker_wait(worker, 0);
+    }
     if (stopping(worker))
         return;
     live_pause(worker->runner->live, worker->slot, false);
@@ -220,7 +282,7 @@ static void worker_pause(struct worker *worker) {
 
 static void *worker_main(void *argument) {
     struct worker *worker = argument;
-    char name[16]; // the kernel's limit
+    char name[16]; // the kernel keeps 15 bytes: a longer name is cut off, as in ktop-filesystem
     snprintf(name, sizeof name, "ktop-%s", worker->collector->name);
     pthread_setname_np(pthread_self(), name);
     prctl(PR_SET_TIMERSLACK, SLACK_NS);
@@ -234,6 +296,7 @@ static void *worker_main(void *argument) {
             worker_open(worker);
             continue;
         }
+        worker_requests(worker);
         worker->run.due_ns = live_next_tick(worker->runner->live, now_ns());
         if (!worker_wait(worker, worker->run.due_ns))
             worker_tick(worker);
@@ -287,6 +350,8 @@ static void frame_comes(void *arg) {
         if (worker->opening_ns)
             tell_opening(worker, worker->opening_ns);
         pthread_mutex_unlock(&worker->lock);
+        const char *what = atomic_load(&worker->run.waits_for);
+        requests_late(&worker->requests, now_ns(), what ? what : "the kernel");
     }
 }
 
@@ -301,12 +366,14 @@ struct runner *runner_new(struct live *live, const struct collect_options *optio
     runner->n = n;
     live_hook(live, &hooks, runner);
     runner->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+    answers_open(&runner->answers);
     for (size_t i = 0; i < n; i++) {
         struct worker *worker = &runner->workers[i];
         worker->collector = collectors[i];
         worker->runner = runner;
         worker->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         pthread_mutex_init(&worker->lock, NULL);
+        requests_open(&worker->requests, collectors[i]->name, &runner->answers);
         worker->run.options = options;
         worker->run.publish = publish;
         atomic_init(&worker->wanted, collectors[i]->always);
@@ -318,6 +385,11 @@ struct runner *runner_new(struct live *live, const struct collect_options *optio
         if (!collectors[i]->always)
             live_pause(live, worker->slot, true);
     }
+    for (size_t i = 0; i < n; i++) {
+        struct worker *source = worker_find(runner, collectors[i]->input);
+        if (source)
+            source->is_input = true;
+    }
     return runner;
 }
 
@@ -327,7 +399,7 @@ const char *runner_start_fix(int error) {
 }
 
 int runner_start(struct runner *runner) {
-    if (runner->ended_fd < 0)
+    if (runner->ended_fd < 0 || runner->answers.fd < 0)
         return -EMFILE;
     sigset_t all, before;
     sigfillset(&all);
@@ -350,12 +422,43 @@ int runner_start(struct runner *runner) {
 void runner_want(struct runner *runner, const char *const *names) {
     for (size_t i = 0; i < runner->n; i++) {
         struct worker *worker = &runner->workers[i];
-        bool wanted = worker->collector->always;
-        for (const char *const *name = names; name && *name && !wanted; name++)
-            wanted = !strcmp(*name, worker->collector->name);
+        const char *own = worker->collector->name;
+        size_t length = strlen(own);
+        bool wanted = worker->collector->always, detail = false;
+        for (const char *const *name = names; name && *name; name++) {
+            bool same = !strncmp(*name, own, length);
+            wanted |= same && !(*name)[length];
+            detail |= same && !strcmp(*name + length, RUNNER_DETAIL);
+        }
+        atomic_store(&worker->run.detail, detail);
         if (atomic_exchange(&worker->wanted, wanted) != wanted)
             event_raise(worker->wake_fd);
     }
+}
+
+uint64_t runner_request(struct runner *runner, const char *collector, const struct request *request) {
+    struct request sent = *request;
+    bool accepted = false;
+    sent.version = atomic_fetch_add(&runner->version, 1) + 1;
+    sent.to_all = !collector;
+    for (size_t i = 0; i < runner->n; i++) {
+        struct worker *worker = &runner->workers[i];
+        if (!(worker->collector->requests & 1u << request->kind) ||
+            (collector && strcmp(collector, worker->collector->name)))
+            continue;
+        requests_put(&worker->requests, &sent);
+        event_raise(worker->wake_fd);
+        accepted = true;
+    }
+    return accepted ? sent.version : 0;
+}
+
+int runner_answer_fd(const struct runner *runner) {
+    return runner->answers.fd;
+}
+
+bool runner_answer(struct runner *runner, struct answer *out) {
+    return answers_take(&runner->answers, out);
 }
 
 void runner_wake(struct runner *runner) {
@@ -395,8 +498,11 @@ void runner_free(struct runner *runner) {
     for (size_t i = 0; i < runner->n; i++) {
         if (runner->workers[i].wake_fd >= 0)
             close(runner->workers[i].wake_fd);
+        section_unref(runner->workers[i].newest);
         pthread_mutex_destroy(&runner->workers[i].lock);
+        requests_close(&runner->workers[i].requests);
     }
+    answers_close(&runner->answers);
     if (runner->ended_fd >= 0)
         close(runner->ended_fd);
     free(runner);

@@ -20,9 +20,17 @@ struct runner *runner_new(struct live *live, const struct collect_options *optio
 int runner_start(struct runner *runner); // 0 or -errno
 // What to do about an error of live_start or runner_start.
 const char *runner_start_fix(int error);
-// Which collectors a visible or pinned pane needs now, by name (NULL-terminated); the `always` ones run anyway.
+// Which collectors a visible or pinned pane needs now, by name (NULL-terminated); the `always` ones run anyway. A name
+// that ends in RUNNER_DETAIL ("system.detail") does not start the collector: it makes it read everything at each
+// sample.
+#define RUNNER_DETAIL ".detail"
 void runner_want(struct runner *runner, const char *const *names);
-// Wakes the threads after live_set_delay or a change of options.
+// Sends a request to a collector (NULL: to every one that accepts this kind); see collectors/request.h. Returns its
+// version, which each answer carries; 0: no such collector, or it does not accept the kind.
+uint64_t runner_request(struct runner *runner, const char *collector, const struct request *request);
+int runner_answer_fd(const struct runner *runner);             // readable when an answer is there
+bool runner_answer(struct runner *runner, struct answer *out); // false: no more
+// Wakes the threads after live_set_delay.
 void runner_wake(struct runner *runner);
 // Asks all to stop, waits at most timeout_ms, gives up on the ones that hang (returns how many; their memory is then
 // leaked on purpose). Afterwards nothing of ktop's is left in the kernel but what a hung thread holds: the guard takes

@@ -1,5 +1,5 @@
-// Findings over time: what the rules say of each frame goes through a hysteresis, so that nothing flickers, and comes
-// out as a table. Runs in the thread that cuts frames; must never fail on a frame that lacks sources or values.
+// Findings over time: a hysteresis over what the rules report in each frame, so that nothing flickers. Runs in the
+// thread that builds frames; must never fail on a frame that lacks sources or values.
 #include "model/findings.h"
 
 #include <math.h>
@@ -8,35 +8,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/columns.h"
 #include "model/findings_private.h"
 #include "model/mem.h"
 
 #define HELD_MAX 64
-// A level must hold this many frames before it is told, or one frame that is an average of LONG_FRAME_S or more.
+// A level must hold this many frames before it is shown, or one frame that is an average of LONG_FRAME_S or more.
 #define FRAMES_TO_APPEAR 2
 #define LONG_FRAME_S 5.0
-// It is told for so many frames after it last held; an event (at_once) also for so many seconds, or who looks up from
-// the keyboard has missed it.
+// It stays for this many frames after it last held; an event also for EVENT_STAY_S, long enough to be noticed.
 #define FRAMES_TO_STAY 3
 #define EVENT_STAY_S 30.0
 
-// One finding that holds, or did a moment ago.
+// A finding that holds, or recently did.
 struct held {
     const struct rule *rule; // NULL: unused
     char key[48];
     enum severity severity;
     uint32_t frames, absent, calmer; // held in a row; not held since; held at a lower severity in a row
-    bool now, told;                  // holds in this frame; appeared
+    bool holds, shown;               // in this frame; since FRAMES_TO_APPEAR
     uint64_t since_ns, last_ns;
     struct culprit culprit; // with references
     const struct text *evidence;
 };
 
-// Something that is no finding as long as it has not lasted.
+// A condition of ctx_duration_s().
 struct lasting {
     const struct rule *rule; // NULL: unused
     char key[48];
-    bool now;
+    bool holds;
     uint64_t since_ns;
 };
 
@@ -57,60 +57,22 @@ static int compare_severity(union cell a, union cell b) {
 }
 
 static const struct column columns[N_COLUMNS] = {
-    [SEVERITY] = {.name = "severity",
-                  .title = "SEVERITY",
-                  .help = "critical: act now; warning: it hurts or soon will; info: worth to know.",
-                  .type = COLUMN_TEXT,
-                  .width = 8,
-                  .ascending = true,
-                  .compare = compare_severity},
-    [RESOURCE] = {.name = "resource",
-                  .title = "RESOURCE",
-                  .help = "What is short or broken: cpu, memory, disk, network, scheduler, kernel or process.",
-                  .type = COLUMN_TEXT,
-                  .width = 9,
-                  .ascending = true},
-    [KIND] = {.name = "kind",
-              .title = "KIND",
-              .help = "Which rule says so.",
-              .type = COLUMN_TEXT,
-              .width = 21,
-              .ascending = true},
-    [PID] = {.name = "culprit_pid",
-             .title = "PID",
-             .help = "The process that does most of it, where that is known.",
-             .unit = UNIT_ID,
-             .width = 7,
-             .ascending = true},
-    [COMM] = {.name = "culprit_comm",
-              .title = "CULPRIT",
-              .help = "The name of that process.",
-              .type = COLUMN_TEXT,
-              .width = 15,
-              .ascending = true},
-    [DEVICE] = {.name = "culprit_device",
-                .title = "DEVICE",
-                .help = "The disk or network interface, where it is about one.",
-                .type = COLUMN_TEXT,
-                .width = 8,
-                .ascending = true},
-    [EVIDENCE] = {.name = "evidence",
-                  .title = "EVIDENCE",
-                  .help = "The measured values that the finding rests on, over the last interval.",
-                  .type = COLUMN_TEXT,
-                  .ascending = true},
-    [PANE] = {.name = "pane",
-              .title = "SEE",
-              .help = "The pane to look at next.",
-              .type = COLUMN_TEXT,
-              .width = 7,
-              .ascending = true},
-    [SINCE] = {.name = "since_s", .title = "SINCE", .help = "How long it has held.", .unit = UNIT_S, .width = 7},
+    [SEVERITY] = TEXT_COLUMN("severity", "SEVERITY", 8, .compare = compare_severity,
+                             .help = "critical: act now; warning: it hurts or soon will; info: worth knowing."),
+    [RESOURCE] = TEXT_COLUMN("resource", "RESOURCE", 9,
+                             .help = "cpu, memory, disk, network, scheduler, filesystem, kernel or process."),
+    [KIND] = COLUMN_KIND(21, .help = "Name of the rule."),
+    [PID] = ID_COLUMN("culprit_pid", "PID", 7, .help = "PID of the main cause, if known."),
+    [COMM] = TEXT_COLUMN("culprit_comm", "CULPRIT", 15, .help = "Name of that process."),
+    [DEVICE] = TEXT_COLUMN("culprit_device", "DEVICE", 8, .help = "Disk or network interface, if one is affected."),
+    [EVIDENCE] = TEXT_COLUMN("evidence", "EVIDENCE", 0, .help = "Measured values of the last interval."),
+    [PANE] = TEXT_COLUMN("pane", "SEE", 7, .help = "Pane with the details."),
+    [SINCE] = NUMBER_COLUMN("since_s", "SINCE", UNIT_S, 7, .help = "How long the finding has held."),
 };
 
 const struct table_def findings_table = {
     .name = "findings",
-    .help = "What is wrong and who does it, most severe first, then the longest standing.",
+    .help = "What is wrong and which task or device causes it, most severe first, then oldest first.",
     .columns = columns,
     .n_columns = N_COLUMNS,
     .n_keys = 3,
@@ -144,32 +106,32 @@ static struct held *held_find(struct findings *findings, const struct rule *rule
         if (!held->rule && !unused)
             unused = held;
     }
-    if (unused) { // else so many hold that one more tells nobody anything
+    if (unused) { // else HELD_MAX findings hold already
         unused->rule = rule;
         snprintf(unused->key, sizeof(unused->key), "%s", key);
     }
     return unused;
 }
 
-void scan_report(struct scan *scan, enum severity severity, const char *key, const struct culprit *culprit,
-                 const char *format, ...) {
-    struct held *held = held_find(scan->findings, scan->rule, key);
-    if (!held || held->now)
+void ctx_report(struct rule_ctx *ctx, enum severity severity, const char *key, const struct culprit *culprit,
+                const char *format, ...) {
+    struct held *held = held_find(ctx->findings, ctx->rule, key);
+    if (!held || held->holds)
         return;
     char evidence[512];
     va_list args;
     va_start(args, format);
     vsnprintf(evidence, sizeof(evidence), format, args);
     va_end(args);
-    if (!held->frames && !held->told)
-        held->since_ns = scan->frame->begin_ns;
-    // Worse is told at once, better only when it stays so.
+    if (!held->frames && !held->shown)
+        held->since_ns = ctx->frame->begin_ns;
+    // A worse severity counts at once, a better one after FRAMES_TO_STAY.
     held->calmer = held->frames && severity < held->severity ? held->calmer + 1 : 0;
     if (!held->calmer || held->calmer >= FRAMES_TO_STAY)
         held->severity = severity;
     held->frames++;
-    held->now = true;
-    held->last_ns = scan->frame->end_ns;
+    held->holds = true;
+    held->last_ns = ctx->frame->end_ns;
     const struct culprit old = held->culprit;
     held->culprit = (struct culprit){culprit->pid, text_ref(culprit->comm), text_ref(culprit->device)};
     text_unref(old.comm);
@@ -178,39 +140,46 @@ void scan_report(struct scan *scan, enum severity severity, const char *key, con
     held->evidence = text_from(evidence);
 }
 
-double scan_lasts(struct scan *scan, const char *key) {
+double ctx_duration_s(struct rule_ctx *ctx, const char *key) {
     struct lasting *unused = NULL, *found = NULL;
     for (size_t i = 0; i < HELD_MAX && !found; i++) {
-        struct lasting *lasting = &scan->findings->lasting[i];
-        if (lasting->rule == scan->rule && !strncmp(lasting->key, key, sizeof(lasting->key) - 1))
+        struct lasting *lasting = &ctx->findings->lasting[i];
+        if (lasting->rule == ctx->rule && !strncmp(lasting->key, key, sizeof(lasting->key) - 1))
             found = lasting;
         if (!lasting->rule && !unused)
             unused = lasting;
     }
-    if (!found && unused) { // else so much lasts that one more tells nobody anything
+    if (!found && unused) { // else HELD_MAX conditions hold already
         found = unused;
-        found->rule = scan->rule;
-        found->since_ns = scan->frame->begin_ns;
+        found->rule = ctx->rule;
+        found->since_ns = ctx->frame->begin_ns;
         snprintf(found->key, sizeof(found->key), "%s", key);
     }
-    if (!found || scan->frame->end_ns < found->since_ns)
-        return scan->interval_s;
-    found->now = true;
-    return (double)(scan->frame->end_ns - found->since_ns) / 1e9;
+    if (!found || ctx->frame->end_ns < found->since_ns)
+        return ctx->interval_s;
+    found->holds = true;
+    return (double)(ctx->frame->end_ns - found->since_ns) / 1e9;
 }
 
 // After the rules: what appears, stays or goes.
-static void held_settle(struct held *held, const struct frame *frame) {
-    if (held->now) {
+static void held_update(struct held *held, const struct frame *frame) {
+    if (held->holds) {
         held->absent = 0;
-        if (held->frames >= FRAMES_TO_APPEAR || held->rule->at_once || frame_interval_s(frame) >= LONG_FRAME_S)
-            held->told = true;
+        if (held->frames >= FRAMES_TO_APPEAR || held->rule->is_event || frame_interval_s(frame) >= LONG_FRAME_S)
+            held->shown = true;
         return;
     }
     held->absent++;
     double age_s = frame->end_ns > held->last_ns ? (double)(frame->end_ns - held->last_ns) / 1e9 : 0;
-    if (!held->told || (held->absent > FRAMES_TO_STAY && !(held->rule->at_once && age_s < EVENT_STAY_S)))
+    if (!held->shown || (held->absent > FRAMES_TO_STAY && !(held->rule->is_event && age_s < EVENT_STAY_S)))
         held_drop(held);
+}
+
+static size_t rule_rank(const struct rule *rule) {
+    size_t rank = 0;
+    while (rules[rank] != rule)
+        rank++;
+    return rank;
 }
 
 static int compare_held(const void *a, const void *b) {
@@ -220,7 +189,7 @@ static int compare_held(const void *a, const void *b) {
     if (x->since_ns != y->since_ns)
         return x->since_ns < y->since_ns ? -1 : 1;
     if (x->rule != y->rule)
-        return x->rule < y->rule ? -1 : 1;
+        return rule_rank(x->rule) < rule_rank(y->rule) ? -1 : 1;
     return strcmp(x->key, y->key);
 }
 
@@ -238,16 +207,17 @@ static void add_row(struct table_builder *rows, const struct held *held, const s
 }
 
 static void run_rules(struct findings *findings, const struct frame *frame, const struct frame *previous) {
-    struct scan scan = {
+    struct rule_ctx ctx = {
         .frame = frame, .previous = previous, .findings = findings, .interval_s = frame_interval_s(frame)};
-    scan.cpus = frame_series(frame, "cpus_online", NULL);
-    double idle = frame_series(frame, "cpu_idle_pct", NULL), iowait = frame_series(frame, "cpu_iowait_pct", NULL);
-    scan.busy_cpus = scan.cpus * fmax(0, 100 - idle - (isnan(iowait) ? 0 : iowait)) / 100;
+    ctx.cpus = frame_series(frame, IN(series, cpus_online), NULL);
+    double idle = frame_series(frame, IN(series, cpu_idle_pct), NULL),
+           iowait = frame_series(frame, IN(series, cpu_iowait_pct), NULL);
+    ctx.busy_cpus = ctx.cpus * fmax(0, 100 - idle - (isnan(iowait) ? 0 : iowait)) / 100;
     if (isnan(idle)) // fmax takes the number of the two
-        scan.busy_cpus = NAN;
-    for (size_t i = 0; i < n_rules; i++) {
-        scan.rule = &rules[i];
-        rules[i].check(&scan);
+        ctx.busy_cpus = NAN;
+    for (size_t i = 0; rules[i]; i++) {
+        ctx.rule = rules[i];
+        rules[i]->check(&ctx);
     }
 }
 
@@ -255,26 +225,26 @@ struct section *findings_section(struct findings *findings, const struct frame *
     struct section *section = section_new("findings", frame->begin_ns, frame->end_ns);
     section_set_state(section, SECTION_OK);
     struct table_builder *rows = table_builder_new(&findings_table);
-    // A provisional frame has no rates: nothing can be said of it, and what is remembered stays as it is.
+    // A provisional frame has no rates: nothing can be concluded, and the state stays as it is.
     if (frame->number && frame->end_ns > frame->begin_ns) {
-        const struct held *told[HELD_MAX];
+        const struct held *shown[HELD_MAX];
         size_t n = 0;
         for (size_t i = 0; i < HELD_MAX; i++)
-            findings->held[i].now = findings->lasting[i].now = false;
+            findings->held[i].holds = findings->lasting[i].holds = false;
         run_rules(findings, frame, previous);
         for (size_t i = 0; i < HELD_MAX; i++)
-            if (!findings->lasting[i].now)
+            if (!findings->lasting[i].holds)
                 findings->lasting[i].rule = NULL;
         for (size_t i = 0; i < HELD_MAX; i++) {
             struct held *held = &findings->held[i];
             if (held->rule)
-                held_settle(held, frame);
-            if (held->rule && held->told)
-                told[n++] = held;
+                held_update(held, frame);
+            if (held->rule && held->shown)
+                shown[n++] = held;
         }
-        qsort(told, n, sizeof(told[0]), compare_held);
+        qsort(shown, n, sizeof(shown[0]), compare_held);
         for (size_t i = 0; i < n; i++)
-            add_row(rows, told[i], frame);
+            add_row(rows, shown[i], frame);
     }
     section_table(section, table_builder_seal(rows));
     table_builder_free(rows);

@@ -36,30 +36,30 @@ struct error_sum {
     const struct text *name;
 };
 
-static struct error_sum errors_of(struct scan *scan, const struct text *device) {
+static struct error_sum errors_of(struct rule_ctx *ctx, const struct text *device) {
     struct error_sum sum = {.sector = NAN};
-    const struct table *table = scan_table(scan, "io_errors");
+    const struct table *table = ctx_table(ctx, IN(tables, io_errors));
     if (!table)
         return sum;
     const struct table_def *def = table_def(table);
-    int name = table_column(def, "device"), error = table_column(def, "error"), sector = table_column(def, "sector");
-    int rate = table_column(def, "errors_per_s");
+    int name = COL(def, io_errors, device), error = COL(def, io_errors, error), sector = COL(def, io_errors, sector);
+    int rate = COL(def, io_errors, errors_per_s);
     size_t cursor = 0;
     for (const union cell *row; name >= 0 && (row = table_next(table, &cursor));) {
-        const struct text *of = scan_text(row, name);
-        double n = scan_num(row, rate) * scan->interval_s;
+        const struct text *of = text_at(row, name);
+        double n = num_at(row, rate) * ctx->interval_s;
         if (!of || text_compare(of, device) || !(n > 0))
             continue;
         sum.known = true;
-        if (is_harmless(scan_text(row, error))) {
+        if (is_harmless(text_at(row, error))) {
             sum.harmless += n;
             continue;
         }
         sum.count += n;
         if (n > sum.most) {
             sum.most = n;
-            sum.name = scan_text(row, error);
-            sum.sector = scan_num(row, sector);
+            sum.name = text_at(row, error);
+            sum.sector = num_at(row, sector);
         }
     }
     return sum;
@@ -81,82 +81,88 @@ static void error_words(const struct error_sum *sum, bool several, char *out, si
              meaning ? ")" : "", sector);
 }
 
-void check_disk_errors(struct scan *scan) {
-    const struct table *table = scan_table(scan, "block_devices");
+static void check_disk_errors(struct rule_ctx *ctx) {
+    const struct table *table = ctx_table(ctx, IN(tables, block_devices));
     if (!table)
         return;
     const struct table_def *def = table_def(table);
-    int name = table_column(def, "device"), errors = table_column(def, "errors_per_s");
-    int last = table_column(def, "last_error"), last_sector = table_column(def, "last_error_sector");
+    int name = COL(def, block_devices, device), errors = COL(def, block_devices, errors_per_s);
+    int last = COL(def, block_devices, last_error), last_sector = COL(def, block_devices, last_error_sector);
     size_t cursor = 0;
     for (const union cell *row; name >= 0 && (row = table_next(table, &cursor));) {
-        double n = scan_num(row, errors) * scan->interval_s;
-        struct culprit culprit = {NAN, NULL, scan_text(row, name)};
+        double n = num_at(row, errors) * ctx->interval_s;
+        struct culprit culprit = {NAN, NULL, text_at(row, name)};
         if (!(n >= 0.5) || !culprit.device)
             continue;
-        struct error_sum sum = errors_of(scan, culprit.device);
+        struct error_sum sum = errors_of(ctx, culprit.device);
         if (sum.known) {
             n -= sum.harmless;
-        } else if (is_harmless(scan_text(row, last))) {
+        } else if (is_harmless(text_at(row, last))) {
             continue;
         } else {
-            sum.name = scan_text(row, last);
-            sum.sector = scan_num(row, last_sector);
+            sum.name = text_at(row, last);
+            sum.sector = num_at(row, last_sector);
         }
         if (!(n >= 0.5))
             continue;
         char words[160];
         error_words(&sum, n >= 1.5, words, sizeof(words));
         // One may be a retry that went well afterwards; ten in one interval are a disk or a path that fails.
-        scan_report(scan, n >= 9.5 ? SEVERITY_CRITICAL : SEVERITY_WARNING, text_bytes(culprit.device), &culprit,
-                    "%.0f %s failed on %s in %.1f s%s", n, n < 1.5 ? "I/O" : "I/Os", text_bytes(culprit.device),
-                    scan->interval_s, words);
+        ctx_report(ctx, n >= 9.5 ? SEVERITY_CRITICAL : SEVERITY_WARNING, text_bytes(culprit.device), &culprit,
+                   "%.0f %s failed on %s in %.1f s%s", n, n < 1.5 ? "I/O" : "I/Os", text_bytes(culprit.device),
+                   ctx->interval_s, words);
     }
 }
+
+const struct rule rule_disk_errors = {
+    .kind = "disk_errors", .resource = "disk", .pane = "disk", .is_event = true, .check = check_disk_errors};
 
 // ---- time-outs and retries ----
 
 // Reads and writes that the device completed per second, NAN when not known.
-static double completed_per_s(struct scan *scan, const struct text *device) {
-    const struct table *table = scan_table(scan, "devices");
+static double completed_per_s(struct rule_ctx *ctx, const struct text *device) {
+    const struct table *table = ctx_table(ctx, IN(tables, devices));
     if (!table)
         return NAN;
-    int name = table_column(table_def(table), "device"), reads = table_column(table_def(table), "reads_per_s");
-    int writes = table_column(table_def(table), "writes_per_s");
+    int name = COL(table_def(table), devices, device), reads = COL(table_def(table), devices, reads_per_s);
+    int writes = COL(table_def(table), devices, writes_per_s);
     size_t cursor = 0;
     for (const union cell *row; name >= 0 && (row = table_next(table, &cursor));)
-        if (scan_text(row, name) && !text_compare(scan_text(row, name), device))
-            return scan_num(row, reads) + scan_num(row, writes);
+        if (text_at(row, name) && !text_compare(text_at(row, name), device))
+            return num_at(row, reads) + num_at(row, writes);
     return NAN;
 }
 
-void check_disk_timeouts(struct scan *scan) {
-    const struct table *table = scan_table(scan, "block_devices");
+static void check_disk_timeouts(struct rule_ctx *ctx) {
+    const struct table *table = ctx_table(ctx, IN(tables, block_devices));
     if (!table)
         return;
     const struct table_def *def = table_def(table);
-    int name = table_column(def, "device"), timeouts = table_column(def, "timeouts_per_s");
-    int requeues = table_column(def, "requeues_per_s");
+    int name = COL(def, block_devices, device), timeouts = COL(def, block_devices, timeouts_per_s);
+    int requeues = COL(def, block_devices, requeues_per_s);
     size_t cursor = 0;
     for (const union cell *row; name >= 0 && (row = table_next(table, &cursor));) {
-        struct culprit culprit = {NAN, NULL, scan_text(row, name)};
-        double late = scan_num(row, timeouts) * scan->interval_s, again = scan_num(row, requeues);
+        struct culprit culprit = {NAN, NULL, text_at(row, name)};
+        double late = num_at(row, timeouts) * ctx->interval_s, again = num_at(row, requeues);
         if (!culprit.device)
             continue;
         // A full queue sends requests back as well: only when more goes back than gets done it does not get on.
-        bool retries = again >= 5 && again > 2 * completed_per_s(scan, culprit.device);
+        bool retries = again >= 5 && again > 2 * completed_per_s(ctx, culprit.device);
         if (late >= 0.5)
-            scan_report(scan, SEVERITY_CRITICAL, text_bytes(culprit.device), &culprit,
-                        "%.0f %s on %s timed out in %.1f s%s%s", late, late < 1.5 ? "I/O" : "I/Os",
-                        text_bytes(culprit.device), scan->interval_s, again > 0 ? ", requeued/s: " : "",
-                        again > 0 ? scan_show(scan, UNIT_PER_S, again) : "");
+            ctx_report(ctx, SEVERITY_CRITICAL, text_bytes(culprit.device), &culprit,
+                       "%.0f %s on %s timed out in %.1f s%s%s", late, late < 1.5 ? "I/O" : "I/Os",
+                       text_bytes(culprit.device), ctx->interval_s, again > 0 ? ", requeued/s: " : "",
+                       again > 0 ? ctx_format(ctx, UNIT_PER_S, again) : "");
         else if (retries)
-            scan_report(
-                scan, SEVERITY_WARNING, text_bytes(culprit.device), &culprit,
+            ctx_report(
+                ctx, SEVERITY_WARNING, text_bytes(culprit.device), &culprit,
                 "%s sends %s requests/s back to the queue, more than it completes: it is retried or refuses work",
-                text_bytes(culprit.device), scan_show(scan, UNIT_PER_S, again));
+                text_bytes(culprit.device), ctx_format(ctx, UNIT_PER_S, again));
     }
 }
+
+const struct rule rule_disk_timeouts = {
+    .kind = "disk_timeouts", .resource = "disk", .pane = "disk", .is_event = true, .check = check_disk_timeouts};
 
 // ---- waiting before the issue ----
 
@@ -174,8 +180,8 @@ static const char *verb_of(const char *op) {
 }
 
 // The median of a device's I/Os of that kind, whatever their flags; NAN where there are less than `least`.
-static double median_us(struct scan *scan, const char *name, const struct text *device, char op, uint64_t least) {
-    const struct hist_set *set = frame_hists(scan->frame, name);
+static double median_us(struct rule_ctx *ctx, const char *name, const struct text *device, char op, uint64_t least) {
+    const struct hist_set *set = frame_hists(ctx->frame, name);
     const struct hist *list[64];
     size_t n = 0;
     for (size_t i = 0; set && hist_set_def(set)->n_keys == 2 && i < hist_set_count(set) && n < 64; i++) {
@@ -193,42 +199,43 @@ static double median_us(struct scan *scan, const char *name, const struct text *
 }
 
 // What the device itself makes of it: queue and service. A device without a queue time has none.
-static double own_us(struct scan *scan, const struct text *device, char op) {
-    double queue = median_us(scan, "io_queue", device, op, 1), service = median_us(scan, "io_latency", device, op, 1);
+static double own_us(struct rule_ctx *ctx, const struct text *device, char op) {
+    double queue = median_us(ctx, IN(hists, io_queue), device, op, 1),
+           service = median_us(ctx, IN(hists, io_latency), device, op, 1);
     return service + (isnan(queue) ? 0 : queue);
 }
 
 // Control groups whose I/O waits; a group may be throttled while others on the same disk are not.
-static bool check_groups(struct scan *scan) {
-    const struct table *table = scan_table(scan, "by_cgroup");
+static bool check_groups(struct rule_ctx *ctx) {
+    const struct table *table = ctx_table(ctx, IN(tables, by_cgroup));
     bool any = false;
     if (!table)
         return false;
     const struct table_def *def = table_def(table);
-    int group = table_column(def, "cgroup"), device = table_column(def, "device"), op = table_column(def, "op");
-    int ios = table_column(def, "ios_per_s"), latency = table_column(def, "latency_us");
-    int total = table_column(def, "total_us");
+    int group = COL(def, by_cgroup, cgroup), device = COL(def, by_cgroup, device), op = COL(def, by_cgroup, op);
+    int ios = COL(def, by_cgroup, ios_per_s), latency = COL(def, by_cgroup, latency_us);
+    int total = COL(def, by_cgroup, total_us);
     size_t cursor = 0;
     for (const union cell *row; group >= 0 && (row = table_next(table, &cursor));) {
-        struct culprit culprit = {NAN, NULL, scan_text(row, device)};
-        const struct text *name = scan_text(row, group), *kind = scan_text(row, op);
+        struct culprit culprit = {NAN, NULL, text_at(row, device)};
+        const struct text *name = text_at(row, group), *kind = text_at(row, op);
         const char *verb = kind ? verb_of(text_bytes(kind)) : NULL;
-        if (!name || !culprit.device || !verb || !(scan_num(row, ios) * scan->interval_s >= WAIT_GROUP_IOS))
+        if (!name || !culprit.device || !verb || !(num_at(row, ios) * ctx->interval_s >= WAIT_GROUP_IOS))
             continue;
-        double queue = median_us(scan, "io_queue", culprit.device, text_bytes(kind)[0], 1);
-        double own = scan_num(row, latency) + (isnan(queue) ? 0 : queue);
-        if (!waits(scan_num(row, total), own))
+        double queue = median_us(ctx, IN(hists, io_queue), culprit.device, text_bytes(kind)[0], 1);
+        double own = num_at(row, latency) + (isnan(queue) ? 0 : queue);
+        if (!waits(num_at(row, total), own))
             continue;
         char key[48];
         snprintf(key, sizeof(key), "%c %.16s %s", text_bytes(kind)[0], text_bytes(culprit.device),
-                 scan_tail(text_bytes(name), 28));
+                 path_tail(text_bytes(name), 28));
         any = true;
-        scan_report(
-            scan, SEVERITY_WARNING, key, &culprit,
+        ctx_report(
+            ctx, SEVERITY_WARNING, key, &culprit,
             "%s of the group %s on %s wait %s before they are issued, the disk takes %s: throttled, or the queue "
             "is full",
-            verb, text_bytes(name), text_bytes(culprit.device), scan_show(scan, UNIT_US, scan_num(row, total) - own),
-            scan_show(scan, UNIT_US, own));
+            verb, text_bytes(name), text_bytes(culprit.device), ctx_format(ctx, UNIT_US, num_at(row, total) - own),
+            ctx_format(ctx, UNIT_US, own));
     }
     return any;
 }
@@ -236,46 +243,46 @@ static bool check_groups(struct scan *scan) {
 #define LIMIT_PCT 85 // the kernel's clock for limits and a frame do not fit: less than all of it is full
 
 // Groups that are held to a limit of theirs. On a whole disk no latency shows it: what they do is all there is to see.
-static void check_limits(struct scan *scan) {
+static void check_limits(struct rule_ctx *ctx) {
     static const struct {
         const char *did, *most, *what;
         enum unit unit;
     } kinds[] = {
-        {"reads_per_s", "read_limit_per_s", "reads/s", UNIT_PER_S},
-        {"writes_per_s", "write_limit_per_s", "writes/s", UNIT_PER_S},
-        {"read_bytes_per_s", "read_limit_bytes_per_s", "read per second", UNIT_BYTES},
-        {"write_bytes_per_s", "write_limit_bytes_per_s", "written per second", UNIT_BYTES},
+        {IN(io_limits, reads_per_s), IN(io_limits, read_limit_per_s), "reads/s", UNIT_PER_S},
+        {IN(io_limits, writes_per_s), IN(io_limits, write_limit_per_s), "writes/s", UNIT_PER_S},
+        {IN(io_limits, read_bytes_per_s), IN(io_limits, read_limit_bytes_per_s), "read per second", UNIT_BYTES},
+        {IN(io_limits, write_bytes_per_s), IN(io_limits, write_limit_bytes_per_s), "written per second", UNIT_BYTES},
     };
-    const struct table *table = scan_table(scan, "io_limits");
+    const struct table *table = ctx_table(ctx, IN(tables, io_limits));
     const struct table_def *def = table ? table_def(table) : NULL;
     size_t cursor = 0;
     for (const union cell *row; table && (row = table_next(table, &cursor));) {
-        struct culprit culprit = {NAN, NULL, scan_text(row, table_column(def, "device"))};
-        const struct text *group = scan_text(row, table_column(def, "cgroup"));
-        double wait = scan_num(row, table_column(def, "io_wait_pct"));
+        struct culprit culprit = {NAN, NULL, text_at(row, COL(def, io_limits, device))};
+        const struct text *group = text_at(row, COL(def, io_limits, cgroup));
+        double wait = num_at(row, COL(def, io_limits, io_wait_pct));
         for (size_t i = 0; group && culprit.device && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-            double did = scan_num(row, table_column(def, kinds[i].did));
-            double most = scan_num(row, table_column(def, kinds[i].most));
-            if (!(did * 100 >= most * LIMIT_PCT) || !(did * scan->interval_s >= 1))
+            double did = num_at(row, table_column(def, kinds[i].did));
+            double most = num_at(row, table_column(def, kinds[i].most));
+            if (!(did * 100 >= most * LIMIT_PCT) || !(did * ctx->interval_s >= 1))
                 continue;
             char key[48], waited[64] = "";
-            snprintf(key, sizeof(key), "%zu %.16s %s", i, text_bytes(culprit.device), scan_tail(text_bytes(group), 28));
+            snprintf(key, sizeof(key), "%zu %.16s %s", i, text_bytes(culprit.device), path_tail(text_bytes(group), 28));
             if (!isnan(wait))
                 snprintf(waited, sizeof(waited), ", and its tasks waited for I/O %.0f %% of the time", wait);
-            scan_report(scan, SEVERITY_WARNING, key, &culprit,
-                        "the group %s is held to its limit on %s: %s of %s %s%s. The wait for it is in no latency of a "
-                        "whole disk",
-                        text_bytes(group), text_bytes(culprit.device), scan_show(scan, kinds[i].unit, did),
-                        scan_show(scan, kinds[i].unit, most), kinds[i].what, waited);
+            ctx_report(ctx, SEVERITY_WARNING, key, &culprit,
+                       "the group %s is held to its limit on %s: %s of %s %s%s. The wait for it is in no latency of a "
+                       "whole disk",
+                       text_bytes(group), text_bytes(culprit.device), ctx_format(ctx, kinds[i].unit, did),
+                       ctx_format(ctx, kinds[i].unit, most), kinds[i].what, waited);
         }
     }
 }
 
-void check_io_throttled(struct scan *scan) {
-    const struct hist_set *set = frame_hists(scan->frame, "io_total");
-    check_limits(scan);
-    if (check_groups(scan) || !set || hist_set_def(set)->n_keys != 2 ||
-        hist_set_def(set)->keys[0].type != COLUMN_TEXT || hist_set_def(set)->keys[1].type != COLUMN_TEXT)
+static void check_io_throttled(struct rule_ctx *ctx) {
+    const struct hist_set *set = frame_hists(ctx->frame, IN(hists, io_total));
+    check_limits(ctx);
+    if (check_groups(ctx) || !set || hist_set_def(set)->n_keys != 2 || hist_set_def(set)->keys[0].type != COLUMN_TEXT ||
+        hist_set_def(set)->keys[1].type != COLUMN_TEXT)
         return;
     for (size_t i = 0; i < hist_set_count(set); i++) {
         const union cell *keys;
@@ -285,13 +292,16 @@ void check_io_throttled(struct scan *scan) {
         if (!verb)
             continue;
         char op = text_bytes(keys[1].text)[0], key[48];
-        double total = median_us(scan, "io_total", culprit.device, op, WAIT_IOS),
-               own = own_us(scan, culprit.device, op);
+        double total = median_us(ctx, IN(hists, io_total), culprit.device, op, WAIT_IOS),
+               own = own_us(ctx, culprit.device, op);
         if (!waits(total, own))
             continue;
         snprintf(key, sizeof(key), "%s %c", text_bytes(culprit.device), op);
-        scan_report(scan, SEVERITY_WARNING, key, &culprit,
-                    "%s on %s wait %s before they are issued, the disk takes %s: throttled, or the queue is full", verb,
-                    text_bytes(culprit.device), scan_show(scan, UNIT_US, total - own), scan_show(scan, UNIT_US, own));
+        ctx_report(ctx, SEVERITY_WARNING, key, &culprit,
+                   "%s on %s wait %s before they are issued, the disk takes %s: throttled, or the queue is full", verb,
+                   text_bytes(culprit.device), ctx_format(ctx, UNIT_US, total - own), ctx_format(ctx, UNIT_US, own));
     }
 }
+
+const struct rule rule_io_throttled = {
+    .kind = "io_throttled", .resource = "disk", .pane = "disk", .check = check_io_throttled};

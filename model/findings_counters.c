@@ -23,8 +23,8 @@ static const union cell *row_of(const struct table *table, double cpu, size_t *c
 }
 
 static double busy_pct(const union cell *row, int idle, int iowait, int steal) {
-    double waits = scan_num(row, iowait), stolen = scan_num(row, steal);
-    return 100 - scan_num(row, idle) - (isnan(waits) ? 0 : waits) - (isnan(stolen) ? 0 : stolen);
+    double waits = num_at(row, iowait), stolen = num_at(row, steal);
+    return 100 - num_at(row, idle) - (isnan(waits) ? 0 : waits) - (isnan(stolen) ? 0 : stolen);
 }
 
 // Far below: turbo off and heat by itself cost less than four tenths. What the CPU does when it has little to do is its
@@ -34,20 +34,19 @@ static struct frequency frequency_of(const struct table *cpus, const struct tabl
     if (!cpus || !counters)
         return found;
     const struct table_def *def = table_def(cpus), *of = table_def(counters);
-    int idle = table_column(def, "idle_pct"), iowait = table_column(def, "iowait_pct"),
-        steal = table_column(def, "steal_pct"), hz = table_column(of, "active_hz"),
-        turbo = table_column(of, "turbo_ratio");
+    int idle = COL(def, cpus, idle_pct), iowait = COL(def, cpus, iowait_pct), steal = COL(def, cpus, steal_pct),
+        hz = COL(of, cpu_counters, active_hz), turbo = COL(of, cpu_counters, turbo_ratio);
     size_t cursor = 0, other = 0;
     for (const union cell *row; (row = table_next(counters, &cursor));) {
-        double ratio = scan_num(row, turbo);
+        double ratio = num_at(row, turbo);
         const union cell *times = isnan(ratio) ? NULL : row_of(cpus, row[0].num, &other);
         if (!times || !(busy_pct(times, idle, iowait, steal) >= 80))
             continue;
         found.busy++;
         if (!(ratio > 0 && ratio <= 0.6))
             continue;
-        found.hz += scan_num(row, hz);
-        found.base_hz += scan_num(row, hz) / ratio;
+        found.hz += num_at(row, hz);
+        found.base_hz += num_at(row, hz) / ratio;
         found.slow++;
     }
     found.hz /= found.slow ? found.slow : 1;
@@ -55,19 +54,23 @@ static struct frequency frequency_of(const struct table *cpus, const struct tabl
     return found;
 }
 
-void check_cpu_throttled(struct scan *scan) {
-    const struct frame *before = scan->previous;
-    struct frequency now = frequency_of(scan_table(scan, "cpus"), scan_table(scan, "cpu_counters"));
+static void check_cpu_throttled(struct rule_ctx *ctx) {
+    const struct frame *before = ctx->previous;
+    struct frequency now = frequency_of(ctx_table(ctx, IN(tables, cpus)), ctx_table(ctx, IN(tables, cpu_counters)));
     if (!before || !now.slow || now.slow * 2 < now.busy)
         return;
-    struct frequency then = frequency_of(frame_table(before, "cpus"), frame_table(before, "cpu_counters"));
+    struct frequency then =
+        frequency_of(frame_table(before, IN(tables, cpus)), frame_table(before, IN(tables, cpu_counters)));
     if (!then.slow || then.slow * 2 < then.busy)
         return;
-    scan_report(scan, SEVERITY_WARNING, "", &NOBODY,
-                "%u of %u busy CPUs run at %s, %.0f %% of the frequency they are sold with: heat, a power limit, or a "
-                "limit set by hand",
-                now.slow, now.busy, scan_show(scan, UNIT_HZ, now.hz), 100 * now.hz / now.base_hz);
+    ctx_report(ctx, SEVERITY_WARNING, "", &NO_CULPRIT,
+               "%u of %u busy CPUs run at %s, %.0f %% of the frequency they are sold with: heat, a power limit, or a "
+               "limit set by hand",
+               now.slow, now.busy, ctx_format(ctx, UNIT_HZ, now.hz), 100 * now.hz / now.base_hz);
 }
+
+const struct rule rule_cpu_throttled = {
+    .kind = "cpu_throttled", .resource = "cpu", .pane = "cpus", .check = check_cpu_throttled};
 
 struct bound {
     unsigned working, memory; // CPUs
@@ -77,11 +80,12 @@ static struct bound bound_of(const struct table *counters) {
     struct bound found = {0};
     if (!counters)
         return found;
-    int word = table_column(table_def(counters), "bound"), cycles = table_column(table_def(counters), "cycles_per_s");
+    int word = COL(table_def(counters), cpu_counters, bound),
+        cycles = COL(table_def(counters), cpu_counters, cycles_per_s);
     size_t cursor = 0;
     for (const union cell *row; (row = table_next(counters, &cursor));) {
-        const struct text *text = scan_text(row, word);
-        if (isnan(scan_num(row, cycles)) || (text && !strcmp(text_bytes(text), "idle")))
+        const struct text *text = text_at(row, word);
+        if (isnan(num_at(row, cycles)) || (text && !strcmp(text_bytes(text), "idle")))
             continue;
         found.working++;
         found.memory += text && !strcmp(text_bytes(text), "memory-bound");
@@ -94,22 +98,26 @@ static bool mostly_memory(struct bound bound, double ipc) {
 }
 
 // Worth a line only when half of the machine works, and nearly all of that waits.
-void check_memory_bound(struct scan *scan) {
-    const struct frame *before = scan->previous;
-    double ipc = scan_series(scan, "ipc"), mpki = scan_series(scan, "cache_mpki");
-    struct bound now = bound_of(scan_table(scan, "cpu_counters"));
-    if (!before || !(scan->busy_cpus >= 0.5 * scan->cpus) || isnan(mpki) || !mostly_memory(now, ipc) ||
-        !mostly_memory(bound_of(frame_table(before, "cpu_counters")), frame_series(before, "ipc", NULL)))
+static void check_memory_bound(struct rule_ctx *ctx) {
+    const struct frame *before = ctx->previous;
+    double ipc = ctx_series(ctx, IN(series, ipc)), mpki = ctx_series(ctx, IN(series, cache_mpki));
+    struct bound now = bound_of(ctx_table(ctx, IN(tables, cpu_counters)));
+    if (!before || !(ctx->busy_cpus >= 0.5 * ctx->cpus) || isnan(mpki) || !mostly_memory(now, ipc) ||
+        !mostly_memory(bound_of(frame_table(before, IN(tables, cpu_counters))),
+                       frame_series(before, IN(series, ipc), NULL)))
         return;
-    const struct top *top = &scan_tasks(scan)->cpu;
-    struct culprit culprit = !isnan(top->value) && top->sum >= scan->busy_cpus * 50 ? top->who : NOBODY;
-    char name[64] = "", who[96] = "";
+    const struct heaviest *top = &ctx_tasks(ctx)->cpu;
+    struct culprit culprit = !isnan(top->value) && top->sum >= ctx->busy_cpus * 50 ? top->culprit : NO_CULPRIT;
+    char name[64] = "", cause[96] = "";
     if (!isnan(culprit.pid)) {
-        scan_name(scan, &culprit, name, sizeof(name));
-        snprintf(who, sizeof(who), "%s does most: ", name);
+        culprit_name(&culprit, name, sizeof(name));
+        snprintf(cause, sizeof(cause), "%s does most: ", name);
     }
-    scan_report(scan, SEVERITY_INFO, "", &culprit,
-                "%sthe CPUs wait for memory: %u of %u that work are memory-bound, %.2f instructions a cycle, %.0f "
-                "cache misses per 1,000 instructions",
-                who, now.memory, now.working, ipc, mpki);
+    ctx_report(ctx, SEVERITY_INFO, "", &culprit,
+               "%sthe CPUs wait for memory: %u of %u that work are memory-bound, %.2f instructions a cycle, %.0f "
+               "cache misses per 1,000 instructions",
+               cause, now.memory, now.working, ipc, mpki);
 }
+
+const struct rule rule_memory_bound = {
+    .kind = "memory_bound", .resource = "cpu", .pane = "cpus", .check = check_memory_bound};

@@ -6,14 +6,14 @@
 #include "model/findings_private.h"
 
 // "fio (pid 12) makes most of the I/O: ", or "".
-static struct culprit io_culprit(struct scan *scan, const struct text *device, char *out, size_t size) {
-    struct top top = scan_io_top(scan, device);
+static struct culprit io_culprit(struct rule_ctx *ctx, const struct text *device, char *out, size_t size) {
+    struct heaviest top = ctx_io_heaviest(ctx, device);
     char name[64];
     out[0] = 0;
     if (!isnan(top.value))
-        snprintf(out, size, "%s makes most of the I/O: ", scan_name(scan, &top.who, name, sizeof(name)));
-    top.who.device = device;
-    return top.who;
+        snprintf(out, size, "%s makes most of the I/O: ", culprit_name(&top.culprit, name, sizeof(name)));
+    top.culprit.device = device;
+    return top.culprit;
 }
 
 struct device_columns {
@@ -22,17 +22,17 @@ struct device_columns {
 
 static struct device_columns device_columns(const struct table_def *def) {
     return (struct device_columns){
-        table_column(def, "device"),       table_column(def, "util_pct"),     table_column(def, "reads_per_s"),
-        table_column(def, "writes_per_s"), table_column(def, "read_wait_us"), table_column(def, "write_wait_us"),
-        table_column(def, "in_flight"),
+        COL(def, devices, device),       COL(def, devices, util_pct),     COL(def, devices, reads_per_s),
+        COL(def, devices, writes_per_s), COL(def, devices, read_wait_us), COL(def, devices, write_wait_us),
+        COL(def, devices, in_flight),
     };
 }
 
 // Queue and device together, of the reads and writes that ended; NAN: not known.
 static double average_wait_us(const union cell *row, const struct device_columns *at) {
-    double reads = scan_num(row, at->reads), writes = scan_num(row, at->writes);
-    double read_us = reads > 0 ? reads * scan_num(row, at->read_wait) : 0;
-    double write_us = writes > 0 ? writes * scan_num(row, at->write_wait) : 0;
+    double reads = num_at(row, at->reads), writes = num_at(row, at->writes);
+    double read_us = reads > 0 ? reads * num_at(row, at->read_wait) : 0;
+    double write_us = writes > 0 ? writes * num_at(row, at->write_wait) : 0;
     return reads + writes > 0 ? (read_us + write_us) / (reads + writes) : NAN;
 }
 
@@ -47,79 +47,86 @@ struct io_waits {
     bool tasks;        // wait so much that it can be felt
 };
 
-static void check_device(struct scan *scan, const union cell *row, const struct device_columns *at,
+static void check_device(struct rule_ctx *ctx, const union cell *row, const struct device_columns *at,
                          const struct io_waits *waits) {
-    double busy = table_better(scan_table(scan, "block_devices"), row, "util_pct", scan_num(row, at->util));
+    double busy =
+        table_better(ctx_table(ctx, IN(tables, block_devices)), row, IN(devices, util_pct), num_at(row, at->util));
     double each = average_wait_us(row, at);
     if (!(waits->tasks && busy >= 90) && !(each >= LONG_US && busy >= 95))
         return;
-    const struct text *device = scan_text(row, at->name);
-    char who[128], felt[64] = "", average[64] = "";
-    struct culprit culprit = io_culprit(scan, device, who, sizeof(who));
+    const struct text *device = text_at(row, at->name);
+    char cause[128], felt[64] = "", average[64] = "";
+    struct culprit culprit = io_culprit(ctx, device, cause, sizeof(cause));
     if (!isnan(waits->some) && waits->tasks)
         snprintf(felt, sizeof(felt), ", tasks waited for I/O %.0f %% of the time", waits->some);
     if (each >= LONG_US)
-        snprintf(average, sizeof(average), ", each takes %s on average", scan_show(scan, UNIT_US, each));
+        snprintf(average, sizeof(average), ", each takes %s on average", ctx_format(ctx, UNIT_US, each));
     // All tasks that are not idle wait for most of the time: nothing gets on.
     bool critical = busy >= 97 && waits->full >= 60;
-    scan_report(scan,
-                critical                           ? SEVERITY_CRITICAL
-                : waits->tasks || each >= QUEUE_US ? SEVERITY_WARNING
-                                                   : SEVERITY_INFO,
-                text_bytes(device), &culprit,
-                "%s%s is busy %.0f %% of the time with %s reads/s and %s writes/s, %.0f in flight%s%s", who,
-                text_bytes(device), busy, scan_show(scan, UNIT_PER_S, scan_num(row, at->reads)),
-                scan_show(scan, UNIT_PER_S, scan_num(row, at->writes)), fmax(0, scan_num(row, at->flight)), average,
-                felt);
+    ctx_report(ctx,
+               critical                           ? SEVERITY_CRITICAL
+               : waits->tasks || each >= QUEUE_US ? SEVERITY_WARNING
+                                                  : SEVERITY_INFO,
+               text_bytes(device), &culprit,
+               "%s%s is busy %.0f %% of the time with %s reads/s and %s writes/s, %.0f in flight%s%s", cause,
+               text_bytes(device), busy, ctx_format(ctx, UNIT_PER_S, num_at(row, at->reads)),
+               ctx_format(ctx, UNIT_PER_S, num_at(row, at->writes)), fmax(0, num_at(row, at->flight)), average, felt);
 }
 
-void check_disk_saturated(struct scan *scan) {
-    const struct table *table = scan_table(scan, "devices");
+static void check_disk_saturated(struct rule_ctx *ctx) {
+    const struct table *table = ctx_table(ctx, IN(tables, devices));
     if (!table)
         return;
     const struct table_def *def = table_def(table);
     struct device_columns at = device_columns(def);
-    struct io_waits waits = {scan_series(scan, "io_some_pct"), scan_series(scan, "io_full_pct"), false};
-    waits.tasks = waits.some >= 20 || (isnan(waits.some) && scan_series(scan, "cpu_iowait_pct") >= 10);
+    struct io_waits waits = {ctx_series(ctx, IN(series, io_some_pct)), ctx_series(ctx, IN(series, io_full_pct)), false};
+    waits.tasks = waits.some >= 20 || (isnan(waits.some) && ctx_series(ctx, IN(series, cpu_iowait_pct)) >= 10);
     size_t cursor = 0;
     for (const union cell *row; at.name >= 0 && (row = table_next(table, &cursor));)
-        if (!is_disk_stopped(scan, def, row)) // that is worse, and told by another rule
-            check_device(scan, row, &at, &waits);
+        if (!is_disk_stopped(ctx, def, row)) // that is worse, and told by another rule
+            check_device(ctx, row, &at, &waits);
 }
 
-static bool any_busy_disk(struct scan *scan) {
-    const struct table *table = scan_table(scan, "devices");
-    int util = table ? table_column(table_def(table), "util_pct") : -1;
+const struct rule rule_disk_saturated = {
+    .kind = "disk_saturated", .resource = "disk", .pane = "disk", .check = check_disk_saturated};
+
+static bool any_busy_disk(struct rule_ctx *ctx) {
+    const struct table *table = ctx_table(ctx, IN(tables, devices));
+    int util = table ? COL(table_def(table), devices, util_pct) : -1;
     size_t cursor = 0;
     for (const union cell *row; util >= 0 && (row = table_next(table, &cursor));)
-        if (table_better(scan_table(scan, "block_devices"), row, "util_pct", scan_num(row, util)) >= 90)
+        if (table_better(ctx_table(ctx, IN(tables, block_devices)), row, IN(devices, util_pct), num_at(row, util)) >=
+            90)
             return true;
     return false;
 }
 
-void check_io_pressure(struct scan *scan) {
-    double some = scan_series(scan, "io_some_pct"), full = scan_series(scan, "io_full_pct");
+static void check_io_pressure(struct rule_ctx *ctx) {
+    double some = ctx_series(ctx, IN(series, io_some_pct)), full = ctx_series(ctx, IN(series, io_full_pct));
     // Waiting with no disk that is busy: a network file system, a throttled group, or single slow I/Os one by one. 30 %
     // of the time is more than a look into a cold cache makes.
-    if (!(full >= 30) || any_busy_disk(scan))
+    if (!(full >= 30) || any_busy_disk(ctx))
         return;
-    char who[160] = "", name[64];
-    struct top top;
-    struct culprit culprit = NOBODY;
+    char cause[160] = "", name[64];
+    struct heaviest top;
+    struct culprit culprit = NO_CULPRIT;
     const char *where = "";
-    if (!scan_io_waiter(scan, &top)) {
-        culprit = io_culprit(scan, NULL, who, sizeof(who));
+    if (!ctx_io_waiter(ctx, &top)) {
+        culprit = io_culprit(ctx, NULL, cause, sizeof(cause));
     } else if (top.sum / 1e4 >= some / 2) { // us per second, percent
-        culprit = top.who;
-        snprintf(who, sizeof(who), "%s waits longest for I/O, on %s: ", scan_name(scan, &culprit, name, sizeof(name)),
+        culprit = top.culprit;
+        snprintf(cause, sizeof(cause), "%s waits longest for I/O, on %s: ", culprit_name(&culprit, name, sizeof(name)),
                  text_bytes(culprit.device));
     } else {
         where = ", and the disks' I/Os did not take so long: a limit, or a network file system?";
     }
-    scan_report(scan, SEVERITY_WARNING, "", &culprit,
-                "%stasks waited for I/O %.0f %% of the time, all of them at once %.0f %%, though no disk is busy%s",
-                who, some, full, where);
+    ctx_report(ctx, SEVERITY_WARNING, "", &culprit,
+               "%stasks waited for I/O %.0f %% of the time, all of them at once %.0f %%, though no disk is busy%s",
+               cause, some, full, where);
 }
+
+const struct rule rule_io_pressure = {
+    .kind = "io_pressure", .resource = "disk", .pane = "disk", .check = check_io_pressure};
 
 // What an operation may take, in ms, before a person should know. A read or write of the slowest healthy disk takes 10
 // to 20 ms: 100 ms are a queue, a retry or a throttle, 500 ms hurt whatever waits. A flush empties a cache, a discard
@@ -138,7 +145,7 @@ static double telling_quantile(uint64_t count, const char **name) {
     return count >= 100 ? 0.99 : count >= 10 ? 0.9 : 0;
 }
 
-static void check_latency(struct scan *scan, const struct hist *hist, double divisor, const struct text *device,
+static void check_latency(struct rule_ctx *ctx, const struct hist *hist, double divisor, const struct text *device,
                           const char *op) {
     if (!hist || !hist->count)
         return;
@@ -148,15 +155,15 @@ static void check_latency(struct scan *scan, const struct hist *hist, double div
         const char *quantile;
         double slow_us = hist_quantile(hist, telling_quantile(hist->count, &quantile)) / divisor;
         enum severity severity;
-        if (!scan_level(slow_us / 1000, limits[i].warning_ms, limits[i].critical_ms, &severity))
+        if (!is_above(slow_us / 1000, limits[i].warning_ms, limits[i].critical_ms, &severity))
             return;
-        char key[48], who[128];
+        char key[48], cause[128];
         snprintf(key, sizeof(key), "%s %c", text_bytes(device), op[0]);
-        struct culprit culprit = io_culprit(scan, device, who, sizeof(who));
-        scan_report(scan, severity, key, &culprit, "%s%s of %llu %s on %s took %s (median %s, longest %s)", who,
-                    quantile, (unsigned long long)hist->count, limits[i].verb, text_bytes(device),
-                    scan_show(scan, UNIT_US, slow_us), scan_show(scan, UNIT_US, hist_quantile(hist, 0.5) / divisor),
-                    scan_show(scan, UNIT_US, (double)hist->max / divisor));
+        struct culprit culprit = io_culprit(ctx, device, cause, sizeof(cause));
+        ctx_report(ctx, severity, key, &culprit, "%s%s of %llu %s on %s took %s (median %s, longest %s)", cause,
+                   quantile, (unsigned long long)hist->count, limits[i].verb, text_bytes(device),
+                   ctx_format(ctx, UNIT_US, slow_us), ctx_format(ctx, UNIT_US, hist_quantile(hist, 0.5) / divisor),
+                   ctx_format(ctx, UNIT_US, (double)hist->max / divisor));
         return;
     }
 }
@@ -185,8 +192,8 @@ static struct hist *all_flags(const struct hist_set *set, size_t at) {
     return hist_merge(list, n);
 }
 
-void check_disk_latency(struct scan *scan) {
-    const struct hist_set *set = frame_hists(scan->frame, "io_latency");
+static void check_disk_latency(struct rule_ctx *ctx) {
+    const struct hist_set *set = frame_hists(ctx->frame, IN(hists, io_latency));
     if (!set || hist_set_def(set)->n_keys < 2 || hist_set_def(set)->keys[0].type != COLUMN_TEXT ||
         hist_set_def(set)->keys[1].type != COLUMN_TEXT)
         return;
@@ -196,7 +203,10 @@ void check_disk_latency(struct scan *scan) {
         const union cell *keys;
         hist_set_at(set, i, &keys);
         if (hist)
-            check_latency(scan, hist, divisor, keys[0].text, text_bytes(keys[1].text));
+            check_latency(ctx, hist, divisor, keys[0].text, text_bytes(keys[1].text));
         hist_free(hist);
     }
 }
+
+const struct rule rule_disk_latency = {
+    .kind = "disk_latency", .resource = "disk", .pane = "disk", .check = check_disk_latency};

@@ -23,46 +23,49 @@ static bool is_short(double left, double of, double little, double none, enum se
     return pct < LITTLE_PCT && left < little;
 }
 
-static void check_one(struct scan *scan, const struct filesystem_columns *at, const union cell *row) {
-    const struct text *mount = scan_text(row, at->mount), *device = scan_text(row, at->device);
-    double size = scan_num(row, at->size), available = scan_num(row, at->available);
-    double inodes = scan_num(row, at->inodes), left = scan_num(row, at->free);
+static void check_one(struct rule_ctx *ctx, const struct filesystem_columns *at, const union cell *row) {
+    const struct text *mount = text_at(row, at->mount), *device = text_at(row, at->device);
+    double size = num_at(row, at->size), available = num_at(row, at->available);
+    double inodes = num_at(row, at->inodes), left = num_at(row, at->free);
     enum severity severity;
-    char what[160], who[96] = "", name[64];
+    char what[160], cause[96] = "", name[64];
     if (!mount || !(size >= SMALL_KIB))
         return;
     if (is_short(available, size, LITTLE_KIB, NONE_KIB, &severity))
-        snprintf(what, sizeof(what), "%s of %s left (%.1f %%)", scan_show(scan, UNIT_KIB, available),
-                 scan_show(scan, UNIT_KIB, size), 100 * available / size);
+        snprintf(what, sizeof(what), "%s of %s left (%.1f %%)", ctx_format(ctx, UNIT_KIB, available),
+                 ctx_format(ctx, UNIT_KIB, size), 100 * available / size);
     else if (is_short(left, inodes, INFINITY, 1, &severity))
         snprintf(what, sizeof(what), "%.0f of %.0f inodes left, whatever room there is: too many files", left, inodes);
     else
         return;
     struct culprit culprit = {.pid = NAN, .device = device};
-    struct top top = {.value = NAN};
+    struct heaviest top = {.value = NAN};
     if (device)
-        top = scan_writer(scan, device);
+        top = ctx_writer(ctx, device);
     if (!isnan(top.value)) {
-        culprit = top.who;
+        culprit = top.culprit;
         culprit.device = device;
-        snprintf(who, sizeof(who), "; %s makes most of the writes on %s", scan_name(scan, &culprit, name, sizeof(name)),
-                 text_bytes(device));
+        snprintf(cause, sizeof(cause), "; %s makes most of the writes on %s",
+                 culprit_name(&culprit, name, sizeof(name)), text_bytes(device));
     }
-    scan_report(scan, severity, scan_tail(text_bytes(mount), 47), &culprit, "the file system on %s is %sfull: %s%s%s",
-                scan_tail(text_bytes(mount), 80), severity == SEVERITY_CRITICAL ? "" : "nearly ", what,
-                severity == SEVERITY_CRITICAL ? ", writing to it fails" : "", who);
+    ctx_report(ctx, severity, path_tail(text_bytes(mount), 47), &culprit, "the file system on %s is %sfull: %s%s%s",
+               path_tail(text_bytes(mount), 80), severity == SEVERITY_CRITICAL ? "" : "nearly ", what,
+               severity == SEVERITY_CRITICAL ? ", writing to it fails" : "", cause);
 }
 
-void check_filesystem_full(struct scan *scan) {
-    const struct table *table = scan_table(scan, "filesystems");
+static void check_filesystem_full(struct rule_ctx *ctx) {
+    const struct table *table = ctx_table(ctx, IN(tables, filesystems));
     if (!table)
         return;
     const struct table_def *def = table_def(table);
     struct filesystem_columns at = {
-        table_column(def, "mount"),         table_column(def, "device"), table_column(def, "size_kib"),
-        table_column(def, "available_kib"), table_column(def, "inodes"), table_column(def, "inodes_free"),
+        COL(def, filesystems, mount),         COL(def, filesystems, device), COL(def, filesystems, size_kib),
+        COL(def, filesystems, available_kib), COL(def, filesystems, inodes), COL(def, filesystems, inodes_free),
     };
     size_t cursor = 0;
     for (const union cell *row; (row = table_next(table, &cursor));)
-        check_one(scan, &at, row);
+        check_one(ctx, &at, row);
 }
+
+const struct rule rule_filesystem_full = {
+    .kind = "filesystem_full", .resource = "filesystem", .pane = "disk", .check = check_filesystem_full};

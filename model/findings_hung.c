@@ -19,12 +19,12 @@
 #define DISCARD_CRITICAL_S 60
 
 static double ended_per_s(const struct table_def *def, const union cell *row) {
-    static const char *const least[] = {"reads_per_s", "writes_per_s"}, *const more[] = {"discards_per_s",
-                                                                                         "flushes_per_s"};
+    static const char *const least[] = {IN(devices, reads_per_s), IN(devices, writes_per_s)},
+                             *const more[] = {IN(devices, discards_per_s), IN(devices, flushes_per_s)};
     double sum = 0;
     for (int i = 0; i < 2; i++) {
-        double other = scan_num(row, table_column(def, more[i])); // newer kernels only
-        sum += scan_num(row, table_column(def, least[i])) + (isnan(other) ? 0 : other);
+        double other = num_at(row, table_column(def, more[i])); // newer kernels only
+        sum += num_at(row, table_column(def, least[i])) + (isnan(other) ? 0 : other);
     }
     return sum;
 }
@@ -33,57 +33,57 @@ static double ended_per_s(const struct table_def *def, const union cell *row) {
 struct oldest {
     double age_s; // NAN: not known
     char op;      // R W F D; 0: not known
-    struct culprit who;
+    struct culprit culprit;
 };
 
-static char oldest_op(struct scan *scan, const struct text *device) {
-    const struct table *table = scan_table(scan, "io_in_flight");
+static char oldest_op(struct rule_ctx *ctx, const struct text *device) {
+    const struct table *table = ctx_table(ctx, IN(tables, io_in_flight));
     const struct table_def *def = table ? table_def(table) : NULL;
     double most = -1;
     char op = 0;
     size_t cursor = 0;
     for (const union cell *row; table && (row = table_next(table, &cursor));) {
-        double age = scan_num(row, table_column(def, "age_us"));
-        const struct text *on = scan_text(row, table_column(def, "device"));
+        double age = num_at(row, COL(def, io_in_flight, age_us));
+        const struct text *on = text_at(row, COL(def, io_in_flight, device));
         if (!on || text_compare(on, device) || !(age > most))
             continue;
         most = age;
-        op = text_bytes(scan_text(row, table_column(def, "op")))[0];
+        op = text_bytes(text_at(row, COL(def, io_in_flight, op)))[0];
     }
     return op;
 }
 
 static bool oldest_take(const struct table_def *def, const union cell *row, struct oldest *oldest) {
-    int age = table_column(def, "oldest_us");
+    int age = COL(def, block_devices, oldest_us);
     if (age < 0)
         return false;
-    oldest->age_s = scan_num(row, age) / 1e6;
-    oldest->who.pid = scan_num(row, table_column(def, "oldest_pid"));
-    oldest->who.comm = scan_text(row, table_column(def, "oldest_comm"));
+    oldest->age_s = num_at(row, age) / 1e6;
+    oldest->culprit.pid = num_at(row, COL(def, block_devices, oldest_pid));
+    oldest->culprit.comm = text_at(row, COL(def, block_devices, oldest_comm));
     return true;
 }
 
-static struct oldest oldest_of(struct scan *scan, const struct table_def *def, const union cell *row) {
-    struct oldest oldest = {NAN, 0, NOBODY};
-    const struct table *events = scan_table(scan, "block_devices");
+static struct oldest oldest_of(struct rule_ctx *ctx, const struct table_def *def, const union cell *row) {
+    struct oldest oldest = {NAN, 0, NO_CULPRIT};
+    const struct table *events = ctx_table(ctx, IN(tables, block_devices));
     const union cell *other = events ? table_find(events, row) : NULL;
     if (!oldest_take(def, row, &oldest) && other)
         oldest_take(table_def(events), other, &oldest);
-    oldest.who.device = scan_text(row, table_column(def, "device"));
-    if (!isnan(oldest.age_s) && oldest.who.device)
-        oldest.op = oldest_op(scan, oldest.who.device);
+    oldest.culprit.device = text_at(row, COL(def, devices, device));
+    if (!isnan(oldest.age_s) && oldest.culprit.device)
+        oldest.op = oldest_op(ctx, oldest.culprit.device);
     return oldest;
 }
 
 // A flush of the disk's cache before or after a write is none that the kernel counts as in flight.
-bool is_disk_stopped(struct scan *scan, const struct table_def *def, const union cell *row) {
+bool is_disk_stopped(struct rule_ctx *ctx, const struct table_def *def, const union cell *row) {
     return ended_per_s(def, row) == 0 &&
-           (scan_num(row, table_column(def, "in_flight")) >= 1 || oldest_of(scan, def, row).age_s > 0);
+           (num_at(row, COL(def, devices, in_flight)) >= 1 || oldest_of(ctx, def, row).age_s > 0);
 }
 
 // stopped_s: for so long none has ended; 0: others do.
-static void check_oldest(struct scan *scan, const struct oldest *oldest, double stopped_s, double ended) {
-    const char *device = text_bytes(oldest->who.device);
+static void check_oldest(struct rule_ctx *ctx, const struct oldest *oldest, double stopped_s, double ended) {
+    const char *device = text_bytes(oldest->culprit.device);
     char name[64], whose[80] = "";
     const char *what = oldest->op == 'R'   ? "a read"
                        : oldest->op == 'W' ? "a write"
@@ -94,38 +94,40 @@ static void check_oldest(struct scan *scan, const struct oldest *oldest, double 
     double least_s = discard ? DISCARD_S : stopped ? STOPPED_S : PASSED_OVER_S;
     double critical_s = discard ? DISCARD_CRITICAL_S : stopped ? STOPPED_CRITICAL_S : PASSED_OVER_CRITICAL_S;
     enum severity severity;
-    if (!scan_level(oldest->age_s, least_s, critical_s, &severity))
+    if (!is_above(oldest->age_s, least_s, critical_s, &severity))
         return;
-    if (!isnan(oldest->who.pid) || oldest->who.comm)
-        snprintf(whose, sizeof(whose), " of %s", scan_name(scan, &oldest->who, name, sizeof(name)));
-    if (!isnan(oldest->who.pid) && scan->n_hung < SCAN_HOT)
-        scan->hung[scan->n_hung++] = oldest->who.pid;
+    if (!isnan(oldest->culprit.pid) || oldest->culprit.comm)
+        snprintf(whose, sizeof(whose), " of %s", culprit_name(&oldest->culprit, name, sizeof(name)));
+    if (!isnan(oldest->culprit.pid) && ctx->n_hung < HOGS_MAX)
+        ctx->hung[ctx->n_hung++] = oldest->culprit.pid;
     if (stopped)
-        scan_report(scan, severity, device, &oldest->who,
-                    "%s: %s%s has not ended for %.1f s; none ended in the last %.1f s", device, what, whose,
-                    oldest->age_s, fmin(stopped_s, oldest->age_s));
+        ctx_report(ctx, severity, device, &oldest->culprit,
+                   "%s: %s%s has not ended for %.1f s; none ended in the last %.1f s", device, what, whose,
+                   oldest->age_s, fmin(stopped_s, oldest->age_s));
     else
-        scan_report(scan, severity, device, &oldest->who, "%s: %s%s has not ended for %.1f s, though %s others/s do",
-                    device, what, whose, oldest->age_s, scan_show(scan, UNIT_PER_S, ended));
+        ctx_report(ctx, severity, device, &oldest->culprit, "%s: %s%s has not ended for %.1f s, though %s others/s do",
+                   device, what, whose, oldest->age_s, ctx_format(ctx, UNIT_PER_S, ended));
 }
 
-void check_disk_hung(struct scan *scan) {
-    const struct table *table = scan_table(scan, "devices");
+static void check_disk_hung(struct rule_ctx *ctx) {
+    const struct table *table = ctx_table(ctx, IN(tables, devices));
     const struct table_def *def = table ? table_def(table) : NULL;
     size_t cursor = 0;
-    for (const union cell *row; def && table_column(def, "device") >= 0 && (row = table_next(table, &cursor));) {
-        struct oldest oldest = oldest_of(scan, def, row);
-        const char *device = text_bytes(oldest.who.device);
-        double stopped_s = is_disk_stopped(scan, def, row) ? scan_lasts(scan, device) : 0;
+    for (const union cell *row; def && COL(def, devices, device) >= 0 && (row = table_next(table, &cursor));) {
+        struct oldest oldest = oldest_of(ctx, def, row);
+        const char *device = text_bytes(oldest.culprit.device);
+        double stopped_s = is_disk_stopped(ctx, def, row) ? ctx_duration_s(ctx, device) : 0;
         enum severity severity;
         if (oldest.age_s > 0)
-            check_oldest(scan, &oldest, stopped_s, ended_per_s(def, row));
-        else if (scan_level(stopped_s, 2 * STOPPED_S, STOPPED_CRITICAL_S, &severity))
-            scan_report(scan, severity, device, &oldest.who,
-                        "%s: %.0f in flight, and none has ended for %.1f s; whose they are is not known", device,
-                        scan_num(row, table_column(def, "in_flight")), stopped_s);
+            check_oldest(ctx, &oldest, stopped_s, ended_per_s(def, row));
+        else if (is_above(stopped_s, 2 * STOPPED_S, STOPPED_CRITICAL_S, &severity))
+            ctx_report(ctx, severity, device, &oldest.culprit,
+                       "%s: %.0f in flight, and none has ended for %.1f s; whose they are is not known", device,
+                       num_at(row, COL(def, devices, in_flight)), stopped_s);
     }
 }
+
+const struct rule rule_disk_hung = {.kind = "disk_hung", .resource = "disk", .pane = "disk", .check = check_disk_hung};
 
 // ---- tasks ----
 
@@ -135,75 +137,79 @@ void check_disk_hung(struct scan *scan) {
 struct stuck {
     double longest_s;
     uint32_t n;
-    struct culprit who;
+    struct culprit culprit;
     double tid;
 };
 
-static bool is_hung(const struct scan *scan, double pid) {
-    for (uint32_t i = 0; i < scan->n_hung; i++)
-        if (scan->hung[i] == pid)
+static bool is_hung(const struct rule_ctx *ctx, double pid) {
+    for (uint32_t i = 0; i < ctx->n_hung; i++)
+        if (ctx->hung[i] == pid)
             return true;
     return false;
 }
 
 // In state D, and it did not run in the whole interval: one and the same wait.
-static void stuck_take(struct scan *scan, const struct table_def *def, const union cell *row, struct stuck *stuck) {
-    struct culprit who = {scan_num(row, table_column(def, "pid")), scan_text(row, table_column(def, "comm")), NULL};
-    int tid = table_column(def, "tid"), switches = table_column(def, "context_switches_per_s");
-    double own = tid < 0 ? who.pid : scan_num(row, tid);
+static void stuck_take(struct rule_ctx *ctx, const struct table_def *def, const union cell *row, struct stuck *stuck) {
+    struct culprit culprit = {num_at(row, COL(def, tasks, pid)), text_at(row, COL(def, tasks, comm)), NULL};
+    int tid = COL(def, tasks, tid), switches = COL(def, tasks, context_switches_per_s);
+    double own = tid < 0 ? culprit.pid : num_at(row, tid);
     char key[32];
-    if (scan_num(row, switches) != 0 || isnan(who.pid))
+    if (num_at(row, switches) != 0 || isnan(culprit.pid))
         return;
     snprintf(key, sizeof(key), "%.0f", own);
-    double lasts_s = scan_lasts(scan, key);
-    if (lasts_s > scan->longest_blocked_s) {
-        scan->longest_blocked_s = lasts_s;
-        scan->longest_blocked = who;
+    double lasts_s = ctx_duration_s(ctx, key);
+    if (lasts_s > ctx->longest_blocked_s) {
+        ctx->longest_blocked_s = lasts_s;
+        ctx->longest_blocked = culprit;
     }
-    if (lasts_s < STUCK_S || is_hung(scan, who.pid))
+    if (lasts_s < STUCK_S || is_hung(ctx, culprit.pid))
         return;
     stuck->n++;
     if (lasts_s > stuck->longest_s) {
         stuck->longest_s = lasts_s;
-        stuck->who = who;
+        stuck->culprit = culprit;
         stuck->tid = own;
     }
 }
 
 // ", for FILE, in FUNCTION", as far as somebody looked that up.
-static void waits_for(struct scan *scan, double tid, char *out, size_t size) {
-    const struct table *table = scan_table(scan, "sched_stuck");
+static void waits_for(struct rule_ctx *ctx, double tid, char *out, size_t size) {
+    const struct table *table = ctx_table(ctx, IN(tables, sched_stuck));
     const struct table_def *def = table ? table_def(table) : NULL;
     size_t cursor = 0;
     out[0] = 0;
     for (const union cell *row; table && (row = table_next(table, &cursor));) {
-        const struct text *state = scan_text(row, table_column(def, "state"));
-        if (scan_num(row, table_column(def, "tid")) != tid || !state || text_bytes(state)[0] != 'D')
+        const struct text *state = text_at(row, COL(def, sched_stuck, state));
+        if (num_at(row, COL(def, sched_stuck, tid)) != tid || !state || text_bytes(state)[0] != 'D')
             continue; // in a PID namespace the scheduler's numbers are not those of the tasks
-        const struct text *what = scan_text(row, table_column(def, "waits_for"));
-        const struct text *where = scan_text(row, table_column(def, "blocked_in"));
+        const struct text *what = text_at(row, COL(def, sched_stuck, waits_for));
+        const struct text *where = text_at(row, COL(def, sched_stuck, blocked_in));
         snprintf(out, size, "%s%s%s%s", what ? ", for " : "", what ? text_bytes(what) : "", where ? ", in " : "",
                  where ? text_bytes(where) : "");
         return;
     }
 }
 
-void check_stuck_task(struct scan *scan) {
-    const struct table *table = scan_series(scan, "tasks_uninterruptible") >= 1 ? scan_table(scan, "tasks") : NULL;
-    int state = table ? table_column(table_def(table), "state") : -1;
-    struct stuck stuck = {.who = NOBODY};
+static void check_stuck_task(struct rule_ctx *ctx) {
+    const struct table *table =
+        ctx_series(ctx, IN(series, tasks_uninterruptible)) >= 1 ? ctx_table(ctx, IN(tables, tasks)) : NULL;
+    int state = table ? COL(table_def(table), tasks, state) : -1;
+    struct stuck stuck = {.culprit = NO_CULPRIT};
     size_t cursor = 0;
     for (const union cell *row; state >= 0 && (row = table_next(table, &cursor));)
-        if (text_bytes(scan_text(row, state))[0] == 'D')
-            stuck_take(scan, table_def(table), row, &stuck);
+        if (text_bytes(text_at(row, state))[0] == 'D')
+            stuck_take(ctx, table_def(table), row, &stuck);
     if (!stuck.n)
         return;
     char name[64], more[48] = "", what[160];
-    scan_name(scan, &stuck.who, name, sizeof(name));
-    waits_for(scan, stuck.tid, what, sizeof(what));
+    culprit_name(&stuck.culprit, name, sizeof(name));
+    waits_for(ctx, stuck.tid, what, sizeof(what));
     if (stuck.n > 1)
         snprintf(more, sizeof(more), "; %u more for over %d s", stuck.n - 1, STUCK_S);
-    scan_report(scan, stuck.longest_s >= STUCK_CRITICAL_S ? SEVERITY_CRITICAL : SEVERITY_WARNING, "", &stuck.who,
-                "%s has waited uninterruptibly (state D) for %.0f s without a moment of running%s%s", name,
-                stuck.longest_s, what, more);
+    ctx_report(ctx, stuck.longest_s >= STUCK_CRITICAL_S ? SEVERITY_CRITICAL : SEVERITY_WARNING, "", &stuck.culprit,
+               "%s has waited uninterruptibly (state D) for %.0f s without a moment of running%s%s", name,
+               stuck.longest_s, what, more);
 }
+
+const struct rule rule_stuck_task = {
+    .kind = "stuck_task", .resource = "process", .pane = "sched", .check = check_stuck_task};

@@ -15,84 +15,85 @@ struct limit_columns {
 };
 
 struct members {
-    struct culprit who; // the only one, or the one that waits most
-    double others;      // NAN: not known
+    struct culprit culprit; // the only one, or the one that waits most
+    double others;          // NAN: not known
 };
 
 // Of a group with more than one process, from the tasks that are known with a group: a task's group is that of the
 // limit, or one below it. What a task waits for a CPU has the time for which its group is stopped.
-static struct members limited_tasks(struct scan *scan, const struct text *group, double processes, double only) {
-    const struct table *table = frame_table(scan->frame, "tasks");
-    struct members found = {.who.pid = only, .others = NAN};
+static struct members limited_tasks(struct rule_ctx *ctx, const struct text *group, double processes, double only) {
+    const struct table *table = frame_table(ctx->frame, IN(tables, tasks));
+    struct members found = {.culprit.pid = only, .others = NAN};
     double longest = 0, count = 0;
     size_t cursor = 0;
     if (!table)
         return found;
     const struct table_def *def = table_def(table);
-    int pid = table_column(def, "pid"), tid = table_column(def, "tid"), comm = table_column(def, "comm");
-    int of = table_column(def, "cgroup"), run_queue = table_column(def, "run_queue_us");
-    int state = table_column(def, "state");
+    int pid = COL(def, tasks, pid), tid = COL(def, tasks, tid), comm = COL(def, tasks, comm);
+    int of = COL(def, tasks, cgroup), run_queue = COL(def, tasks, run_queue_us);
+    int state = COL(def, tasks, state);
     for (const union cell *row; (row = table_next(table, &cursor));) {
-        const struct text *its = scan_text(row, of), *letter = scan_text(row, state);
-        if (!isnan(only) ? scan_num(row, pid) != only : !its || !group_is_below(text_bytes(its), text_bytes(group)))
+        const struct text *its = text_at(row, of), *letter = text_at(row, state);
+        if (!isnan(only) ? num_at(row, pid) != only : !its || !group_is_below(text_bytes(its), text_bytes(group)))
             continue;
-        bool leads = tid < 0 || scan_num(row, tid) == scan_num(row, pid);
+        bool leads = tid < 0 || num_at(row, tid) == num_at(row, pid);
         count += leads && !(letter && text_bytes(letter)[0] == 'X');
-        double waits = isnan(only) ? scan_num(row, run_queue) : leads;
+        double waits = isnan(only) ? num_at(row, run_queue) : leads;
         if (waits > longest) {
             longest = waits;
-            found.who = (struct culprit){scan_num(row, pid), scan_text(row, comm), NULL};
+            found.culprit = (struct culprit){num_at(row, pid), text_at(row, comm), NULL};
         }
     }
-    if (isnan(only) && !isnan(found.who.pid))
+    if (isnan(only) && !isnan(found.culprit.pid))
         found.others = fmax(fmax(count, processes) - 1, 0); // processes: of the group itself only
     return found;
 }
 
-static void report_limit(struct scan *scan, const struct limit_columns *at, const union cell *row) {
-    const struct text *group = scan_text(row, at->group);
-    double processes = scan_num(row, at->processes);
-    struct members members = limited_tasks(scan, group, processes, scan_num(row, at->pid));
-    char who[128] = "the group", name[64], others[48] = "";
+static void report_limit(struct rule_ctx *ctx, const struct limit_columns *at, const union cell *row) {
+    const struct text *group = text_at(row, at->group);
+    double processes = num_at(row, at->processes);
+    struct members members = limited_tasks(ctx, group, processes, num_at(row, at->pid));
+    char cause[128] = "the group", name[64], others[48] = "";
     if (members.others > 0)
         snprintf(others, sizeof(others), " and %.0f other%s", members.others, members.others > 1 ? "s" : "");
-    if (!isnan(members.who.pid))
-        snprintf(who, sizeof(who), "%s%s in the group", scan_name(scan, &members.who, name, sizeof(name)), others);
+    if (!isnan(members.culprit.pid))
+        snprintf(cause, sizeof(cause), "%s%s in the group", culprit_name(&members.culprit, name, sizeof(name)), others);
     else if (processes > 1)
-        snprintf(who, sizeof(who), "%.0f processes in the group", processes);
-    scan_report(
-        scan, SEVERITY_WARNING, scan_tail(text_bytes(group), 47), &members.who,
-        "%s %s: held to the group's limit of %.0f %% of one CPU, stopped in %.0f %% of the periods, for %s each "
-        "second",
-        who, text_bytes(group), scan_num(row, at->limit), scan_num(row, at->pct),
-        scan_show(scan, UNIT_US, scan_num(row, at->us)));
-    if (scan_num(row, at->pct) >= EXPLAINS_PCT)
-        scan->cpu_limited = true;
+        snprintf(cause, sizeof(cause), "%.0f processes in the group", processes);
+    ctx_report(ctx, SEVERITY_WARNING, path_tail(text_bytes(group), 47), &members.culprit,
+               "%s %s: held to the group's limit of %.0f %% of one CPU, stopped in %.0f %% of the periods, for %s each "
+               "second",
+               cause, text_bytes(group), num_at(row, at->limit), num_at(row, at->pct),
+               ctx_format(ctx, UNIT_US, num_at(row, at->us)));
+    if (num_at(row, at->pct) >= EXPLAINS_PCT)
+        ctx->cpu_limited = true;
 }
 
-void check_cpu_limit(struct scan *scan) {
-    const struct table *table = scan_table(scan, "cpu_limits");
+static void check_cpu_limit(struct rule_ctx *ctx) {
+    const struct table *table = ctx_table(ctx, IN(tables, cpu_limits));
     const union cell *worst[LIMITS_TOLD] = {NULL};
     size_t cursor = 0, n = 0;
     if (!table)
         return;
     const struct table_def *def = table_def(table);
     struct limit_columns at = {
-        table_column(def, "cgroup"),        table_column(def, "cpu_limit_pct"),
-        table_column(def, "throttled_pct"), table_column(def, "throttled_us_per_s"),
-        table_column(def, "processes"),     table_column(def, "pid"),
+        COL(def, cpu_limits, cgroup),        COL(def, cpu_limits, cpu_limit_pct),
+        COL(def, cpu_limits, throttled_pct), COL(def, cpu_limits, throttled_us_per_s),
+        COL(def, cpu_limits, processes),     COL(def, cpu_limits, pid),
     };
     for (const union cell *row; (row = table_next(table, &cursor));) {
-        double us = scan_num(row, at.us);
-        if (!scan_text(row, at.group) || !(scan_num(row, at.pct) >= STOPPED_PCT) || !(us >= STOPPED_US))
+        double us = num_at(row, at.us);
+        if (!text_at(row, at.group) || !(num_at(row, at.pct) >= STOPPED_PCT) || !(us >= STOPPED_US))
             continue;
         size_t i = n < LIMITS_TOLD ? n++ : LIMITS_TOLD;
-        for (; i && us > scan_num(worst[i - 1], at.us); i--)
+        for (; i && us > num_at(worst[i - 1], at.us); i--)
             if (i < LIMITS_TOLD)
                 worst[i] = worst[i - 1];
         if (i < LIMITS_TOLD)
             worst[i] = row;
     }
     for (size_t i = 0; i < n; i++)
-        report_limit(scan, &at, worst[i]);
+        report_limit(ctx, &at, worst[i]);
 }
+
+const struct rule rule_cpu_limit = {.kind = "cpu_limit", .resource = "cpu", .pane = "sched", .check = check_cpu_limit};

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "model/mem.h"
@@ -101,6 +102,22 @@ const struct tree *frame_tree(const struct frame *frame, const char *name) {
     for (uint16_t i = 0; !found && i < frame->n_sections; i++)
         found = section_find_tree(frame->sections[i], name);
     return found;
+}
+
+struct tree *frames_tree(const struct frame *const *frames, size_t n, uint64_t from, const char *name) {
+    const struct tree **trees = xcalloc(n, sizeof(struct tree *));
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (frames[i]->number < from)
+            continue;
+        const struct tree *tree = frame_tree(frames[i], name);
+        // A repeated section is the very section of the frame before, so its tree is the one found there.
+        if (tree && (!count || trees[count - 1] != tree))
+            trees[count++] = tree;
+    }
+    struct tree *sum = count ? tree_merge(trees, count) : NULL;
+    free(trees);
+    return sum;
 }
 
 const struct table *frame_stream(const struct frame *frame, const char *name, uint64_t *left_out) {

@@ -31,6 +31,9 @@ const struct section *frame_section(const struct frame *frame, const char *colle
 const struct table *frame_table(const struct frame *frame, const char *name);
 const struct hist_set *frame_hists(const struct frame *frame, const char *name);
 const struct tree *frame_tree(const struct frame *frame, const char *name);
+// The sum of the trees of that name in n frames, oldest first, from the frame numbered `from` on; owned by the caller.
+// A section that several frames show counts once. NULL: no frame has one, or their name tables differ.
+struct tree *frames_tree(const struct frame *const *frames, size_t n, uint64_t from, const char *name);
 const struct table *frame_stream(const struct frame *frame, const char *name, uint64_t *left_out);
 double frame_series(const struct frame *frame, const char *name, const struct series_def **def);
 bool frame_has_column(const struct frame *frame, const char *name); // a table or stream has

@@ -6,49 +6,24 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "model/columns.h"
+
 enum { COLLECTOR, STATE, CPU_PCT, EVENTS_PER_S, LOST, DETAIL, N_COLLECTOR_COLUMNS };
 
 static const struct column collector_columns[N_COLLECTOR_COLUMNS] = {
-    [COLLECTOR] = {.name = "collector",
-                   .title = "COLLECTOR",
-                   .help =
-                       "The source: a collector, each in a thread of its own, or frames, the thread that cuts them.",
-                   .type = COLUMN_TEXT,
-                   .width = 10,
-                   .ascending = true},
-    [STATE] =
-        {.name = "state",
-         .title = "STATE",
-         .help = "ok, degraded (works in part), unavailable, starting, off (nothing that is shown needs it), or stale "
-                 "(did not deliver in time).",
-         .type = COLUMN_TEXT,
-         .width = 11,
-         .ascending = true},
-    [CPU_PCT] = {.name = "cpu_pct",
-                 .title = "CPU%",
-                 .help = "CPU time that its thread used, of one CPU.",
-                 .unit = UNIT_PCT,
-                 .width = 6},
-    [EVENTS_PER_S] = {.name = "events_per_s",
-                      .title = "EVENTS/s",
-                      .help = "Events of the kernel that it handled, per second.",
-                      .unit = UNIT_PER_S,
-                      .width = 8},
-    [LOST] = {.name = "lost",
-              .title = "LOST",
-              .help = "Events that the kernel says were lost in the interval before ktop could read them.",
-              .unit = UNIT_COUNT,
-              .width = 6},
-    [DETAIL] = {.name = "detail",
-                .title = "DETAIL",
-                .help = "What is missing or late, and why.",
-                .type = COLUMN_TEXT,
-                .ascending = true},
+    [COLLECTOR] = TEXT_COLUMN("collector", "COLLECTOR", 10,
+                              .help = "Data source, one thread each; frames: the thread that builds frames."),
+    [STATE] = COLUMN_STATE(11, .help = "ok, degraded (partial data), unavailable, starting, off (no shown pane needs "
+                                       "it), stale (missed the deadline)."),
+    [CPU_PCT] = COLUMN_CPU_PCT(.help = "CPU time of its thread, in percent of one CPU."),
+    [EVENTS_PER_S] = NUMBER_COLUMN("events_per_s", "EVENTS/s", UNIT_PER_S, 8, .help = "Kernel events read per second."),
+    [LOST] = NUMBER_COLUMN("lost", "LOST", UNIT_COUNT, 6, .help = "Events lost in the interval."),
+    [DETAIL] = TEXT_COLUMN("detail", "DETAIL", 0, .help = "What is missing or late, and why."),
 };
 
 const struct table_def health_collectors_table = {
     .name = "collectors",
-    .help = "How each collector does, and what it costs.",
+    .help = "State and cost of each collector.",
     .columns = collector_columns,
     .n_columns = N_COLLECTOR_COLUMNS,
     .n_keys = 1,
@@ -57,23 +32,15 @@ const struct table_def health_collectors_table = {
 enum { PID, HISTORY_FRAMES, HISTORY_BYTES, N_HISTORY_COLUMNS };
 
 static const struct column history_columns[N_HISTORY_COLUMNS] = {
-    [PID] =
-        {.name = "pid", .title = "PID", .help = "ktop's own process.", .unit = UNIT_ID, .width = 7, .ascending = true},
-    [HISTORY_FRAMES] = {.name = "history_frames",
-                        .title = "FRAMES",
-                        .help = "Frames that are kept to go back to.",
-                        .unit = UNIT_COUNT,
-                        .width = 7},
-    [HISTORY_BYTES] = {.name = "history_bytes",
-                       .title = "HISTORY",
-                       .help = "Memory that frames and what they are made from hold; --history bounds it.",
-                       .unit = UNIT_BYTES,
-                       .width = 8},
+    [PID] = COLUMN_PID(.help = "PID of ktop."),
+    [HISTORY_FRAMES] = NUMBER_COLUMN("history_frames", "FRAMES", UNIT_COUNT, 7, .help = "Frames kept for rewind."),
+    [HISTORY_BYTES] = NUMBER_COLUMN("history_bytes", "HISTORY", UNIT_BYTES, 8,
+                                    .help = "Memory of all kept frames; --history limits it."),
 };
 
 const struct table_def health_history_table = {
     .name = "history",
-    .help = "What is kept to go back to.",
+    .help = "The rewind history.",
     .columns = history_columns,
     .n_columns = N_HISTORY_COLUMNS,
     .n_keys = 1,

@@ -204,6 +204,25 @@ static struct table *rows_sum(const struct table *first, const struct table *sec
     return sum;
 }
 
+// Also a tree that only the older section has.
+static void trees_absorb(struct section *section, const struct section *before) {
+    struct tree *const *old = before->trees.items;
+    for (size_t i = 0; i < before->trees.n; i++) {
+        struct tree **trees = section->trees.items;
+        size_t at = 0;
+        while (at < section->trees.n && tree_def(trees[at]) != tree_def(old[i]))
+            at++;
+        const struct tree *both[] = {old[i], at < section->trees.n ? trees[at] : NULL};
+        struct tree *sum = tree_merge(both, both[1] ? 2 : 1);
+        if (!both[1]) {
+            section_tree(section, sum);
+        } else if (sum) {
+            tree_free(trees[at]);
+            trees[at] = sum;
+        }
+    }
+}
+
 void section_absorb(struct section *section, const struct section *before) {
     struct hist_set **hists = section->hists.items;
     for (size_t i = 0; i < section->hists.n; i++) {
@@ -226,6 +245,7 @@ void section_absorb(struct section *section, const struct section *before) {
         table_free(streams[i].events);
         streams[i].events = sum;
     }
+    trees_absorb(section, before);
     section->begin_ns = before->begin_ns;
     section->seen += before->seen;
     section->lost += before->lost;

@@ -50,8 +50,8 @@ void section_stream(struct section *section, struct table *take_events, uint64_t
 void section_events(struct section *section, uint64_t seen, uint64_t lost);
 // CPU time that the collector's thread spent in the interval.
 void section_cost(struct section *section, uint64_t cpu_ns);
-// Adds what the previous section (which no frame will show) counted: histograms, streams, events seen and lost, CPU
-// cost. The interval then begins with that one's; rates stay those of this one's own part.
+// Adds the counts of the previous section, which no frame will show: histograms, trees (of the same name table),
+// streams, events seen and lost, cost. The interval then starts with that section's; rates stay those of this section.
 void section_absorb(struct section *section, const struct section *before);
 
 // ---- reading ----

@@ -1,5 +1,5 @@
-// Trees of weighted call paths. Building hashes (parent, name), so a path costs one look-up per level; sealing sorts
-// and lays the nodes out depth-first. No recursion: a stack may be thousands of frames deep.
+// Building hashes (parent, ID), so a path costs one look-up per level; sealing sorts the nodes and lays them out
+// depth-first. No recursion: a stack may be thousands of frames deep.
 #include "model/tree.h"
 
 #include <stdlib.h>
@@ -10,14 +10,13 @@
 #define NONE UINT32_MAX
 
 struct build_node {
-    uint32_t parent, next_in_bucket;
-    uint64_t hash;
-    const struct text *name;
+    uint32_t parent, name, next_in_bucket;
     uint64_t self, total;
 };
 
 struct tree_builder {
     const struct tree_def *def;
+    struct name_table *names;
     struct build_node *nodes; // children always after their parent; 0 is the root
     uint32_t n, capacity;
     uint32_t *buckets, n_buckets; // heads of chains by hash
@@ -25,6 +24,7 @@ struct tree_builder {
 
 struct tree {
     const struct tree_def *def;
+    struct name_table *names;
     size_t n;
     struct tree_node nodes[];
 };
@@ -34,38 +34,32 @@ static void builder_start(struct tree_builder *builder) {
     builder->nodes = xcalloc(builder->capacity, sizeof(builder->nodes[0]));
     builder->n = 1;
     builder->nodes[0].parent = NONE;
+    builder->nodes[0].name = NAME_NONE;
     builder->n_buckets = 128;
     builder->buckets = xmalloc(builder->n_buckets * sizeof(builder->buckets[0]));
     memset(builder->buckets, 0xff, builder->n_buckets * sizeof(builder->buckets[0]));
 }
 
-struct tree_builder *tree_builder_new(const struct tree_def *def) {
+struct tree_builder *tree_builder_new(const struct tree_def *def, struct name_table *names) {
     struct tree_builder *builder = xcalloc(1, sizeof(*builder));
     builder->def = def;
+    builder->names = name_table_ref(names);
     builder_start(builder);
     return builder;
-}
-
-static void builder_end(struct tree_builder *builder) {
-    for (uint32_t i = 0; i < builder->n; i++)
-        text_unref(builder->nodes[i].name);
-    free(builder->nodes);
-    free(builder->buckets);
 }
 
 void tree_builder_free(struct tree_builder *builder) {
     if (!builder)
         return;
-    builder_end(builder);
+    free(builder->nodes);
+    free(builder->buckets);
+    name_table_unref(builder->names);
     free(builder);
 }
 
-static uint64_t hash_child(uint32_t parent, const struct text *name) {
-    uint64_t hash = (parent + 1) * 0x9e3779b97f4a7c15ull;
-    const char *bytes = text_bytes(name);
-    for (size_t i = 0, length = text_length(name); i < length; i++)
-        hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3ull;
-    return hash ^ (hash >> 32);
+static uint32_t *bucket_of(const struct tree_builder *builder, uint32_t parent, uint32_t name) {
+    uint64_t hash = ((uint64_t)parent << 32 | name) * 0x9e3779b97f4a7c15ull;
+    return &builder->buckets[hash >> 32 & (builder->n_buckets - 1)];
 }
 
 static void builder_grow(struct tree_builder *builder) {
@@ -78,48 +72,43 @@ static void builder_grow(struct tree_builder *builder) {
     builder->buckets = xmalloc(builder->n_buckets * sizeof(builder->buckets[0]));
     memset(builder->buckets, 0xff, builder->n_buckets * sizeof(builder->buckets[0]));
     for (uint32_t i = 1; i < builder->n; i++) {
-        uint32_t *head = &builder->buckets[builder->nodes[i].hash & (builder->n_buckets - 1)];
+        uint32_t *head = bucket_of(builder, builder->nodes[i].parent, builder->nodes[i].name);
         builder->nodes[i].next_in_bucket = *head;
         *head = i;
     }
 }
 
-static uint32_t builder_child(struct tree_builder *builder, uint32_t parent, const struct text *name) {
-    uint64_t hash = hash_child(parent, name);
-    for (uint32_t i = builder->buckets[hash & (builder->n_buckets - 1)]; i != NONE;
-         i = builder->nodes[i].next_in_bucket) {
-        const struct build_node *node = &builder->nodes[i];
-        if (node->hash == hash && node->parent == parent && !text_compare(node->name, name))
+static uint32_t builder_child(struct tree_builder *builder, uint32_t parent, uint32_t name) {
+    for (uint32_t i = *bucket_of(builder, parent, name); i != NONE; i = builder->nodes[i].next_in_bucket)
+        if (builder->nodes[i].parent == parent && builder->nodes[i].name == name)
             return i;
-    }
     builder_grow(builder);
-    uint32_t *head = &builder->buckets[hash & (builder->n_buckets - 1)];
-    builder->nodes[builder->n] =
-        (struct build_node){.parent = parent, .next_in_bucket = *head, .hash = hash, .name = text_ref(name)};
+    uint32_t *head = bucket_of(builder, parent, name);
+    builder->nodes[builder->n] = (struct build_node){.parent = parent, .name = name, .next_in_bucket = *head};
     *head = builder->n;
     return builder->n++;
 }
 
-void tree_builder_add(struct tree_builder *builder, const struct text *const *names, size_t n, uint64_t weight) {
+void tree_builder_add(struct tree_builder *builder, const uint32_t *ids, size_t n, uint64_t weight) {
     if (n > UINT16_MAX)
         n = UINT16_MAX; // depth is 16 bits; what is deeper belongs to the deepest kept
     uint32_t node = 0;
     for (size_t i = 0; i < n; i++)
-        node = builder_child(builder, node, names[i]);
+        node = builder_child(builder, node, ids[i]);
     builder->nodes[node].self += weight;
 }
 
-// Children of one parent side by side, the heaviest first, then by name so that equal trees look equal.
+// Children of one parent side by side, the heaviest first, then by ID so that equal trees look equal.
 static int compare_nodes(const void *a, const void *b) {
     const struct build_node *x = *(const struct build_node *const *)a, *y = *(const struct build_node *const *)b;
     if (x->parent != y->parent)
         return x->parent < y->parent ? -1 : 1;
     if (x->total != y->total)
         return x->total > y->total ? -1 : 1;
-    return text_compare(x->name, y->name);
+    return (x->name > y->name) - (x->name < y->name);
 }
 
-// Where a node of the builder comes to stand: right after its parent and its heavier siblings' descendants.
+// Depth-first: a node follows its parent and the descendants of its heavier siblings.
 static void builder_place(const struct tree_builder *builder, struct tree *tree) {
     uint32_t n = builder->n;
     struct build_node **sorted = xcalloc(n, sizeof(*sorted));
@@ -136,7 +125,7 @@ static void builder_place(const struct tree_builder *builder, struct tree *tree)
         first[i + 1] += first[i];
     uint32_t depth = 1;
     tree->nodes[0] = (struct tree_node){
-        .parent = 0, .n_descendants = n - 1, .self = builder->nodes[0].self, .total = builder->nodes[0].total};
+        .n_descendants = n - 1, .name = NAME_NONE, .self = builder->nodes[0].self, .total = builder->nodes[0].total};
     while (depth) {
         uint32_t node = stack[--depth];
         uint32_t at = place[node] + 1;
@@ -146,7 +135,7 @@ static void builder_place(const struct tree_builder *builder, struct tree *tree)
             tree->nodes[at] = (struct tree_node){.parent = place[node],
                                                  .n_descendants = size[child],
                                                  .depth = (uint16_t)(tree->nodes[place[node]].depth + 1),
-                                                 .name = text_ref(sorted[c]->name),
+                                                 .name = sorted[c]->name,
                                                  .self = sorted[c]->self,
                                                  .total = sorted[c]->total};
             at += size[child] + 1;
@@ -163,6 +152,7 @@ static void builder_place(const struct tree_builder *builder, struct tree *tree)
 struct tree *tree_builder_seal(struct tree_builder *builder) {
     struct tree *tree = mem_alloc(sizeof(*tree) + sizeof(tree->nodes[0]) * builder->n);
     tree->def = builder->def;
+    tree->names = name_table_ref(builder->names);
     tree->n = builder->n;
     for (uint32_t i = builder->n; i-- > 0;) {
         struct build_node *node = &builder->nodes[i];
@@ -171,16 +161,36 @@ struct tree *tree_builder_seal(struct tree_builder *builder) {
             builder->nodes[node->parent].total += node->total;
     }
     builder_place(builder, tree);
-    builder_end(builder);
+    free(builder->nodes);
+    free(builder->buckets);
     builder_start(builder);
     return tree;
+}
+
+struct tree *tree_merge(const struct tree *const *trees, size_t n) {
+    for (size_t i = 1; i < n; i++)
+        if (trees[i]->def != trees[0]->def || trees[i]->names != trees[0]->names)
+            return NULL;
+    struct tree_builder *builder = tree_builder_new(trees[0]->def, trees[0]->names);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t *to = xcalloc(trees[i]->n, sizeof(*to)); // the node in the builder; parents come before children
+        builder->nodes[0].self += trees[i]->nodes[0].self;
+        for (size_t k = 1; k < trees[i]->n; k++) {
+            const struct tree_node *node = &trees[i]->nodes[k];
+            to[k] = builder_child(builder, to[node->parent], node->name);
+            builder->nodes[to[k]].self += node->self;
+        }
+        free(to);
+    }
+    struct tree *sum = tree_builder_seal(builder);
+    tree_builder_free(builder);
+    return sum;
 }
 
 void tree_free(struct tree *tree) {
     if (!tree)
         return;
-    for (size_t i = 0; i < tree->n; i++)
-        text_unref(tree->nodes[i].name);
+    name_table_unref(tree->names);
     mem_free(tree, sizeof(*tree) + sizeof(tree->nodes[0]) * tree->n);
 }
 
@@ -194,4 +204,12 @@ size_t tree_nodes(const struct tree *tree) {
 
 const struct tree_node *tree_node(const struct tree *tree, size_t i) {
     return &tree->nodes[i];
+}
+
+struct name_table *tree_names(const struct tree *tree) {
+    return tree->names;
+}
+
+const struct text *tree_node_text(const struct tree *tree, size_t i) {
+    return name_table_text(tree->names, tree->nodes[i].name);
 }

@@ -1,13 +1,9 @@
 """For tests of the disk pane on the real kernel: loop devices over tmpfs, ktop in batch, sums over its frames."""
 import calendar, ctypes, fcntl, json, os, re, shutil, signal, struct, subprocess, sys, tempfile, time
 
-KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
+from ktop import KTOP, Batch, check, failed, skip, skip_part, tries  # noqa: F401
+
 undo = []  # called backwards at the end, whatever happens
-
-
-def skip(why):
-    print("skipped: " + why)
-    sys.exit(77)
 
 
 def write(path, text):
@@ -160,22 +156,14 @@ def seconds(frame, collector="block"):
     return frame["intervals_s"].get(collector) or 0
 
 
-class Ktop:
-    """The program in batch mode; frames are read as they come."""
+class Ktop(Batch):
+    """The pane disk; the first frame has come."""
 
     def __init__(self, *arguments, delay=0.5, env=None):
-        self.process = subprocess.Popen([KTOP, "--batch", "--pane", "disk", "--format", "json", "-d", str(delay), *arguments],
-                                        stdout=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
+        super().__init__("disk", *arguments, delay=delay, env={**os.environ, **(env or {})})
+        self.process = self.p
         undo.append(self.stop)
-        self.frames = []
         self.frame()
-
-    def frame(self):
-        line = self.process.stdout.readline()
-        if not line:
-            raise SystemExit("ktop ended early")
-        self.frames.append(json.loads(line))
-        return self.frames[-1]
 
     def finish(self, seconds=0.02):
         """All frames up to one that ends so long after now, then the end of the program."""
@@ -194,9 +182,7 @@ class Ktop:
         self.finish()
 
     def stop(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            self.process.wait(20)
+        self.end()
 
     def hists(self, name, op="", **keys):
         """The histograms of that name whose operation begins with op."""
@@ -235,16 +221,6 @@ def fio(*arguments, first=()):
     return json.loads(out[out.index("{"):])["jobs"]
 
 
-good = True
-
-
-def check(ok, what):
-    global good
-    good &= bool(ok)
-    print(("ok   " if ok else "no   ") + what, flush=True)
-    return ok
-
-
 def ending(main):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
@@ -255,4 +231,4 @@ def ending(main):
                 action()
             except Exception as problem:
                 print(f"cleaning up: {problem}")
-    sys.exit(0 if good else 1)
+    sys.exit(1 if failed else 0)

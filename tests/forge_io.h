@@ -1,34 +1,8 @@
-// Histograms of I/Os made by hand, with the definitions that the block collector uses.
+// Histograms of I/Os made by hand.
 #ifndef TESTS_FORGE_IO_H
 #define TESTS_FORGE_IO_H
 
 #include "tests/screens.h"
-
-static const struct column forge_io_keys[] = {
-    {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8},
-    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 3},
-};
-static const struct column forge_size_keys[] = {
-    {.name = "comm", .title = "COMMAND", .type = COLUMN_TEXT, .width = 16},
-    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 3},
-};
-static const struct hist_def forge_io_latency = {.name = "io_latency",
-                                                 .title = "Service time",
-                                                 .span = "issue to complete",
-                                                 .help = "issue to complete",
-                                                 .unit_name = "us",
-                                                 .divisor = 1000,
-                                                 .unit = UNIT_US,
-                                                 .keys = forge_io_keys,
-                                                 .n_keys = 2};
-__attribute__((unused)) static const struct hist_def forge_io_size = {.name = "io_size",
-                                                                      .title = "I/O size",
-                                                                      .help = "bytes of an I/O",
-                                                                      .unit_name = "bytes",
-                                                                      .divisor = 1,
-                                                                      .unit = UNIT_BYTES,
-                                                                      .keys = forge_size_keys,
-                                                                      .n_keys = 2};
 
 struct forge_run {
     uint64_t value;

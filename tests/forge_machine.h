@@ -5,43 +5,21 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "collectors/collector.h"
-#include "model/health.h"
 #include "tests/forge.h"
-
-static inline const struct table_def *def_of(const char *name) {
-    static const struct table_def *const of_model[] = {&health_collectors_table, &health_history_table, NULL};
-
-    for (size_t i = 0; of_model[i]; i++)
-        if (!strcmp(of_model[i]->name, name))
-            return of_model[i];
-    for (size_t i = 0; collectors[i]; i++)
-        for (size_t t = 0; collectors[i]->tables && collectors[i]->tables[t]; t++)
-            if (!strcmp(collectors[i]->tables[t]->name, name))
-                return collectors[i]->tables[t];
-    fail_msg("no table %s", name);
-    return NULL;
-}
+#include "tests/schema.h"
 
 static inline void add_table(struct section *section, const char *name, const char *const *rows) {
     section_table(section, forge_table(def_of(name), rows));
 }
 
 // "name=value|…"
-static inline void add_series(struct section *section, const char *collector, const char *values) {
+static inline void add_series(struct section *section, const char *values) {
     char *copy = strdup(values), *save;
 
     for (char *field = strtok_r(copy, "|", &save); field; field = strtok_r(NULL, "|", &save)) {
         char *value = strchr(field, '=');
         *value++ = '\0';
-        const struct collector *c = collector_find(collector);
-        const struct series_def *def = NULL;
-        for (size_t i = 0; i < c->n_series; i++)
-            if (!strcmp(c->series[i].name, field))
-                def = &c->series[i];
-        if (!def)
-            fail_msg("no series %s in %s", field, collector);
-        section_series(section, def, atof(value));
+        section_series(section, real_series(field), atof(value));
     }
     free(copy);
 }
@@ -55,10 +33,9 @@ static inline void add_series(struct section *section, const char *collector, co
 static inline struct section *machine_system(uint64_t number) {
     struct section *s = forge_section("system", number);
 
-    add_series(s, "system",
-               "load_1=4.25|cpu_user_pct=61.3|cpu_system_pct=12.5|cpu_iowait_pct=20|cpu_steal_pct=0|cpu_irq_pct=0.2|"
-               "cpu_softirq_pct=1|cpu_idle_pct=5|cpu_some_pct=33.3|procs_running=5|context_switches_per_s=12345|"
-               "interrupts_per_s=8200");
+    add_series(s, "load_1=4.25|cpu_user_pct=61.3|cpu_system_pct=12.5|cpu_iowait_pct=20|cpu_steal_pct=0|cpu_irq_pct=0.2|"
+                  "cpu_softirq_pct=1|cpu_idle_pct=5|cpu_some_pct=33.3|procs_running=5|context_switches_per_s=12345|"
+                  "interrupts_per_s=8200");
     add_table(s, "cpus",
               ROWS("cpu=0|user_pct=90.5|nice_pct=0|system_pct=5.5|irq_pct=0.2|softirq_pct=1.8|steal_pct=0|guest_pct=0|"
                    "iowait_pct=1|idle_pct=1|frequency_hz=3200000000",
@@ -100,9 +77,8 @@ static inline struct section *machine_system(uint64_t number) {
 static inline struct section *machine_tasks(uint64_t number) {
     struct section *s = forge_section("tasks", number);
 
-    add_series(s, "tasks",
-               "tasks_total=312|threads_total=1204|tasks_running=3|tasks_uninterruptible=1|tasks_zombie=1|"
-               "tasks_ended_per_s=1");
+    add_series(s, "tasks_total=312|threads_total=1204|tasks_running=3|tasks_uninterruptible=1|tasks_zombie=1|"
+                  "tasks_ended_per_s=1");
     add_table(
         s, "tasks",
         ROWS("pid=1|tid=1|ppid=0|user=root|comm=init|command=/sbin/init splash|state=S|cpu_pct=0|user_pct=0|"

@@ -11,10 +11,11 @@
 #include <unistd.h>
 
 #include "collectors/sched/fill.h"
+#include "tests/forge_limits.h"
 
 static struct sched_who *who;
-static struct table_builder *rows, *limit_rows;
-static const struct cgroups_limited *groups;
+static struct table_builder *rows;
+static const struct section *limits; // of the collector "cpu_limits"
 static struct section *section;
 static char proc[64];
 static uint64_t frame_begin;
@@ -40,8 +41,7 @@ static inline int begin(void **state) {
     assert_non_null(mkdtemp(proc));
     who = sched_who_new(proc, NULL, NULL);
     rows = table_builder_new(&sched_tasks_table);
-    limit_rows = table_builder_new(&sched_cgroups_table);
-    groups = NULL;
+    limits = NULL;
     section = NULL;
     frame_begin = 0;
     return 0;
@@ -52,8 +52,7 @@ static inline int end(void **state) {
     snprintf(command, sizeof(command), "rm -r %s", proc);
     section_unref(section);
     table_builder_free(rows);
-    table_builder_free(limit_rows);
-    cgroups_limited_unref(groups);
+    section_unref(limits);
     sched_who_free(who);
     tear_down(state);
     return system(command);
@@ -61,13 +60,13 @@ static inline int end(void **state) {
 
 // The frame up to that time, in us.
 static inline void frame(uint64_t us) {
-    sched_who_throttled(who, machine, groups);
+    const struct sched_limits found = sched_limits_of(limits);
+    sched_who_throttled(who, machine, &found);
     sched_machine_flush(machine, us * US);
     const struct sched_fill fill = {.machine = machine,
                                     .who = who,
-                                    .groups = groups,
+                                    .limits = &found,
                                     .rows = rows,
-                                    .limit_rows = limit_rows,
                                     .end = us * US,
                                     .seconds = (double)(us - frame_begin) / 1e6};
     section_unref(section);
@@ -75,7 +74,6 @@ static inline void frame(uint64_t us) {
     sched_fill_tasks(&fill, section);
     sched_fill_cpus(&fill, section);
     sched_fill_stuck(&fill, section);
-    sched_fill_cgroups(&fill, section);
     sched_fill_unseen(&fill, section);
     sched_fill_hists(&fill, section);
     double values[SCHED_S_ALL];
@@ -114,17 +112,9 @@ static inline bool says(const char *part) {
     return false;
 }
 
-// A new list of control groups, and how often each was throttled in 10 periods.
-static inline void limit(size_t n, const char *const *paths, const uint64_t *throttled) {
-    struct cgroups_limited *list = cgroups_limited_new(n, 0);
-    for (size_t i = 0; i < n; i++)
-        cgroups_limited_add(list, &(const struct cgroup){
-                                      .path = (char *)paths[i],
-                                      .limits.cpu_pct = 20,
-                                      .stops = {.seconds = 1, .periods = 10, .throttled = throttled[i]},
-                                  });
-    cgroups_limited_unref(groups);
-    groups = list;
+static inline void limit(size_t n, const struct forged_limit *groups) {
+    section_unref(limits);
+    limits = forge_limits(n, groups);
 }
 
 static inline void is_in(int32_t tid, const char *cgroup) {

@@ -15,6 +15,7 @@
 
 #include "model/frame.h"
 #include "model/mem.h"
+#include "tests/schema.h"
 #include "views/view.h"
 
 #define FORGE_SECOND 1000000000ull
@@ -32,15 +33,15 @@ static inline struct section *forge_section(const char *collector, uint64_t numb
     return section;
 }
 
-// Rows given as strings, a row per line, cells with '|' between; "-" is not measured.
-static inline struct table *forge_table(const struct table_def *def, const char *rows) {
+// Rows given as strings, a row per line, cells with '|' between; "-" is not measured. The cells are of these columns.
+static inline struct table *forge_rows(const struct table_def *def, const int *columns, int n, const char *rows) {
     struct table_builder *builder = table_builder_new(def);
     char *copy = xstrdup(rows), *line_save, *cell_save;
     for (char *line = strtok_r(copy, "\n", &line_save); line; line = strtok_r(NULL, "\n", &line_save)) {
         uint32_t slot = table_builder_add(builder);
-        uint16_t column = 0;
-        for (char *cell = strtok_r(line, "|", &cell_save); cell && column < def->n_columns;
-             cell = strtok_r(NULL, "|", &cell_save), column++) {
+        int i = 0;
+        for (char *cell = strtok_r(line, "|", &cell_save); cell && i < n; cell = strtok_r(NULL, "|", &cell_save), i++) {
+            uint16_t column = (uint16_t)columns[i];
             if (!strcmp(cell, "-"))
                 continue;
             if (def->columns[column].type == COLUMN_TEXT)
@@ -53,6 +54,30 @@ static inline struct table *forge_table(const struct table_def *def, const char 
     struct table *table = table_builder_seal(builder);
     table_builder_free(builder);
     return table;
+}
+
+#define FORGE_COLUMNS_MAX 64
+
+// All columns of a definition, in order.
+static inline struct table *forge_table(const struct table_def *def, const char *rows) {
+    int columns[FORGE_COLUMNS_MAX];
+    for (int i = 0; i < FORGE_COLUMNS_MAX; i++)
+        columns[i] = i;
+    return forge_rows(def, columns, def->n_columns, rows);
+}
+
+// The real table of that name; the cells are of the columns named, "device|util_pct", the others are not measured.
+static inline struct table *forge_real(const char *name, const char *titles, const char *rows) {
+    const struct table_def *def = def_of(name);
+    char *copy = xstrdup(titles), *save;
+    int columns[FORGE_COLUMNS_MAX], n = 0;
+    for (char *column = strtok_r(copy, "|", &save); column; column = strtok_r(NULL, "|", &save)) {
+        columns[n] = table_column(def, column);
+        if (columns[n++] < 0)
+            fail_msg("no column %s in %s", column, name);
+    }
+    free(copy);
+    return forge_rows(def, columns, n, rows);
 }
 
 static inline void forge_look(struct look *look, const struct frame **frames, size_t n) {

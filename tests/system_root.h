@@ -96,6 +96,7 @@ static inline void fixture_sample(struct fixture *fixture) {
                                    .series = fixture->series,
                                    .buffer = &fixture->buffer,
                                    .now = root_now,
+                                   .all = true,
                                    .pressure = fixture->pressure};
     fixture->part->sample(fixture->state, &sample);
     fixture->pressure = sample.pressure;

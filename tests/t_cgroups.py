@@ -7,18 +7,13 @@ import sys
 import time
 
 import tracing
+from ktop import KTOP, skip
 from terminal import Terminal
 
-KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
 SUMS = ("cpu_pct", "user_pct", "system_pct", "run_queue_us", "context_switches_per_s", "minor_faults_per_s", "major_faults_per_s",
         "read_bytes_per_s", "write_bytes_per_s", "rss_kib")
 COUNTERS = ("cycles_per_s", "instructions_per_s", "cache_misses_per_s", "branch_misses_per_s")
 NAME = f"ktop-test-{os.getpid()}"
-
-
-def skip(reason):
-    print(reason)
-    sys.exit(77)
 
 
 def mounts():
@@ -173,7 +168,7 @@ def scheduled(group):
         print("no scheduler events here: whom the limit stops is not tested")
         return
     rows = [r for r in last["tables"]["cgroups"] if r["cgroup"] == "/" + NAME]
-    assert len(rows) == 1 and rows[0]["quota_pct"] == 20 and 5 < rows[0]["periods_per_s"] < 15, rows
+    assert len(rows) == 1 and rows[0]["cpu_limit_pct"] == 20 and 5 < rows[0]["periods_per_s"] < 15, rows
     assert rows[0]["throttled_per_s"] > 2 and rows[0]["throttled_us_per_s"] > 1e5, rows
     stuck = [r for r in last["tables"]["stuck"] if r["kind"] == "throttled"]
     assert {r["pid"] for r in stuck} & {p.pid for p in group.loops} and all("/" + NAME in r["waits_for"] for r in stuck), stuck

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
 
 import tracing
 from tracing import KTOP, SLOW, Ktop, dead_pid, gone, start_time, wait_for

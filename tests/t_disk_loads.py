@@ -88,7 +88,7 @@ def zram(_):
     """A disk without requests: its I/Os are known from its bios."""
     sizes = "/sys/block/zram0/disksize"
     if not os.path.exists(sizes) or read(sizes).strip() != "0":
-        print("     no free zram0: left out")
+        skip_part("zram: no free zram0")
         return
     undo.append(lambda: write("/sys/block/zram0/reset", "1"))
     write(sizes, "16M")
@@ -194,8 +194,8 @@ def lost(work):
     loop = Loop(work, 32)
     load = ["--direct=1", "--bs=4k", "--size=32M", "--norandommap", "--rw=randread", "--ioengine=libaio", "--iodepth=32", "--name=lost",
             f"--filename={loop.path}", "--time_based"]
-    small = {"KTOP_TEST_BLOCK_BUFFER_KIB": "64"}
-    ktop = Ktop(env=small, delay=0.3)
+    small = ("--test", "buffer_kib=64")
+    ktop = Ktop(*small, delay=0.3)
     before = diskstats(loop.name)
     ktop.process.send_signal(signal.SIGSTOP)
     fio(*load, "--runtime=1")
@@ -206,13 +206,13 @@ def lost(work):
     check(ktop.lost() > 0 and "lost" in ktop.notes(), f"stopped: {ktop.lost()} events lost, and a note")
     check(ours < theirs <= ours + ktop.lost(), f"stopped: {ours} of {theirs} counted, and no more missing than was lost")
     check(max((h["max"] for h in ktop.hists("io_latency", device=loop.name)), default=0) < 3e6, "stopped: no latency that never was")
-    ktop = Ktop(env={"KTOP_TEST_BLOCK_BUFFER_KIB": "8"}, delay=0.2)
+    ktop = Ktop("--test", "buffer_kib=8", delay=0.2)
     fio(*load, "--runtime=4")
     ktop.finish(0.2)
     notes = ktop.notes()
     check("left out" in notes and "only counted" in notes, "too small a buffer: bios are left out, then it only counts, and says so")
     check(ktop.lost() > 0, f"too small a buffer: lost {ktop.lost()}")
-    ktop = Ktop(env=small, delay=0.1)
+    ktop = Ktop(*small, delay=0.1)
     fio(*load, "--runtime=2")
     down = None
     for _ in range(250):

@@ -10,7 +10,7 @@ SECTORS = "8m"  # so few that each is read again soon
 def main():
     need("fio")
     disk = Loop(tmpfs(), 8)
-    ktop = Ktop(env={"KTOP_TEST_BLOCK_BUFFER_KIB": "256"})
+    ktop = Ktop("--test", "buffer_kib=256")
     jobs = []
     load = threading.Thread(target=lambda: jobs.extend(fio(
         "--name=hot", "--filename=" + disk.path, "--rw=randread", "--bs=4k", "--size=" + SECTORS, "--direct=1", "--ioengine=libaio", "--iodepth=16",

@@ -196,7 +196,7 @@ def once(disks, load, exact=True):
     second instance alone says what is right."""
     result, second = Result(), Truth(disks.values())
     undo.append(second.remove)
-    ktop = Ktop(delay=0.4, env={"KTOP_TEST_BLOCK_BUFFER_KIB": "16384", **({"KTOP_TEST_BLOCK_CLOCK": "mono"} if exact else {})})
+    ktop = Ktop("--test", "buffer_kib=16384", *(("--test", "clock=mono") if exact else ()), delay=0.4)
     first = trace_of(ktop.process.pid)
     first.only(disks.values())
     ktop.process.send_signal(signal.SIGSTOP)

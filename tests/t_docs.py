@@ -62,9 +62,11 @@ def main():
     exec(compile(open(update["__file__"], encoding="utf-8").read(), update["__file__"], "exec"), update)
     listed = ("pane: Pane\ntable: What it is.\n  a_pid                      OF PID   id         The process, text of it.\n"
               "  b_pct                      OF THE LIMIT percent    How much.\n  c_per_s                    N/s      per second Its text.\n"
-              "  d                          Calls per second of all\n  e                          LLCMISS/s per second Misses.\n")
+              "  e                          LLCMISS/s per second Misses.\nother: Another.\n  c_per_s                    N/s      per second Its text.\n"
+              "\nseries: Series\n  d                          Calls per second of all\n")
     page = "".join(update["columns"](listed))
-    for line in ("OF PID (id): The process, text of it.", "OF THE LIMIT (percent): How much.", "N/s (per second): Its text.", "Calls per second of all", "LLCMISS/s (per second): Misses."):
+    for line in ("OF PID (id; table): The process, text of it.", "OF THE LIMIT (percent; table): How much.", "N/s (per second; table, other): Its text.", "Calls per second of all",
+                 "LLCMISS/s (per second; table): Misses.", "\\fItable\\fR: What it is."):
         if f"\n{line}\n" not in page:
             bad.append(f"man/update does not make {line!r} but {page!r}")
     try:

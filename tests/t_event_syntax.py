@@ -6,8 +6,8 @@ import re
 import subprocess
 import sys
 
-TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-KTOP = os.path.abspath(os.environ.get("KTOP", os.path.join(TOP, "build/ktop")))
+from ktop import KTOP, TOP, skip
+
 ATTRS = os.path.join(TOP, "build/tests/event_attrs")
 BATCH, BREAKPOINTS = 24, 3  # strings in one run of ktop; x86 has four breakpoints
 
@@ -60,11 +60,6 @@ SHARED = {"type": "type", "config": "config", "{ bp_addr, config1 }": "config1",
           "exclude_user": "eu", "exclude_kernel": "ek", "exclude_hv": "eh", "exclude_host": "eH", "exclude_guest": "eG",
           "exclude_idle": "eI", "precise_ip": "precise", "pinned": "pinned", "exclusive": "exclusive"}
 wrong = []
-
-
-def skip(reason):
-    print(reason)
-    sys.exit(77)
 
 
 def perf(text):

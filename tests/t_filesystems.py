@@ -8,15 +8,13 @@ import sys
 import tempfile
 import time
 
-from terminal import KTOP
+from ktop import KTOP, skip
 
 if os.geteuid() != 0:
-    print("needs root")
-    sys.exit(77)
+    skip("needs root")
 libc = ctypes.CDLL(None, use_errno=True)
 if libc.unshare(0x20000):  # CLONE_NEWNS: what is mounted here is nobody else's, and goes with this process
-    print("no mount namespace of its own")
-    sys.exit(77)
+    skip("no mount namespace of its own")
 subprocess.run(["mount", "--make-rprivate", "/"], check=True)
 
 bad = []

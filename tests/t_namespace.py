@@ -9,17 +9,10 @@ import subprocess
 import sys
 import tempfile
 
-from tracing import KTOP, need_root, skip, wait_for
+from ktop import HERE, KTOP, check, failed, need_root, skip
+from tracing import wait_for
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-failed = []
 undo = []  # called backwards at the end, whatever happens
-
-
-def check(ok, what):
-    print(("ok    " if ok else "FAIL  ") + what, flush=True)
-    if not ok:
-        failed.append(what)
 
 
 def comms():

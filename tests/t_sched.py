@@ -13,23 +13,14 @@ crowd     the same of a thread in D, while 100 threads a CPU want to run
 sampled   what is told when only slices of time are recorded
 Arguments choose: t_sched.py [busy] [counts] [text] [runqlat] [stuck] [crowd] [sampled].
 """
-import json, os, re, shutil, signal, subprocess, sys, tempfile, time
+import os, re, shutil, signal, subprocess, sys, tempfile, time
 
-KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
-SLOW = 4 if "san-" in KTOP else 1
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-import tracing  # noqa: E402
-from buckets import bucket, merged, quantile  # noqa: E402
-from sched_text import Text  # noqa: E402
+import tracing
+from buckets import bucket, merged, quantile
+from ktop import HERE, Batch, check, failed, tries
+from sched_text import Text
 
 undo = []  # called backwards at the end, whatever happens
-said = []  # of the part that runs
-
-
-def check(ok, what):
-    said.append((bool(ok), what))
-    print(("ok   " if ok else "no   ") + what, flush=True)
 
 
 def read(path):
@@ -55,21 +46,17 @@ def start(*command, **options):
     return process
 
 
-class Ktop:
-    gaps = []  # frames in which ktop says itself that it did not see everything
+class Ktop(Batch):
+    gaps = []  # frames in which ktop itself reports missing events
 
     def __init__(self, delay=0.5, *arguments, **options):
-        self.process = start(KTOP, "--batch", "--pane", "sched", "--format", "json", "-d", str(delay), *arguments,
-                             stderr=subprocess.DEVNULL, **options)
-        self.frames = []
+        super().__init__("sched", *arguments, delay=delay, stderr=subprocess.DEVNULL, **options)
+        self.process = self.p
+        undo.append(self.end)
         self.frame()
 
     def frame(self):
-        line = self.process.stdout.readline()
-        if not line:
-            raise SystemExit("ktop ended early")
-        frame = json.loads(line)
-        self.frames.append(frame)
+        frame = super().frame()
         recorded = frame["series"]["sched_sampled_pct"]
         if frame["lost_events"] or (recorded is not None and recorded < 100) or any("enlarged" in n["text"] for n in frame["notes"]):
             Ktop.gaps.append(f"{frame['lost_events']} events lost, {recorded} % recorded")
@@ -176,7 +163,7 @@ def counts():
         check(abs(off["off_cpu_us_per_s"] - 1e6) < 1 and off["on_cpu_us_per_s"] == 0,
               f"counts: asleep all the interval it is off the CPU for {off['off_cpu_us_per_s']} us/s")
     check(ktop.lost() == 0, f"counts: {ktop.lost()} events lost")
-    ktop.process.end()
+    ktop.end()
     only_one()
 
 
@@ -194,7 +181,7 @@ def only_one():
     # Woken while it was still on its way to sleep it may not have slept.
     check(sleeps > 1000 and abs(wakeups - sleeps) <= max(20, sleeps // 20), f"counts: with --pid: {sleeps:.0f} sleeps, {wakeups} wakeups")
     check((row["waker"] or "").endswith(")") and row["waker"] != f"ping ({pingpong.pid})", f"counts: with --pid: woken by {row['waker']}")
-    ktop.process.end()
+    ktop.end()
     pingpong.end()
 
 
@@ -257,7 +244,7 @@ def text():
     while frame_ns(ktop.frames[-1]) < now:
         ktop.frame()
     events = truth.end()
-    ktop.process.end()
+    ktop.end()
     if not events:
         check(False, "text: the second instance kept its marks")
         return
@@ -401,10 +388,10 @@ def stuck():
     check(not [r for r in ktop.frames[-1]["tables"]["stuck"] if r["tid"] == pipe_reader], "stuck: a reader of an empty pipe is not stuck")
     if group:
         rows = [r for f in ktop.frames for r in f["tables"]["cgroups"] if r["cgroup"].endswith(os.path.basename(group)) and r["throttled_per_s"]]
-        check(rows and abs(rows[-1]["quota_pct"] - 10) < 0.01 and max(r["throttled_per_s"] for r in rows) > 2,
+        check(rows and abs(rows[-1]["cpu_limit_pct"] - 10) < 0.01 and max(r["throttled_per_s"] for r in rows) > 2,
               f"cgroups: {rows[-1] if rows else None}")
     realtime(ktop)
-    ktop.process.end()
+    ktop.end()
 
 
 def crowd():
@@ -421,17 +408,17 @@ def crowd():
     slow_reader(ktop, slow, server, 60)
     rows = ktop.frames[-1]["tables"]["stuck"]
     check({r["kind"] for r in rows} >= {"uninterruptible", "cpu"}, f"crowd: {len(rows)} rows, of the crowd as well")
-    ktop.process.end()
+    ktop.end()
 
 
 def sampled():
     """With a buffer that is too small: the threads that wait for a lock are not seen, and are not told to be none."""
     start(LOAD, "pingpong", "1000000000", "0")
-    ktop = Ktop(0.5, "--budget", "1", env=dict(os.environ, KTOP_TEST_STREAM_BUFFER_KIB="16"))
+    ktop = Ktop(0.5, "--budget", "1", "--test", "buffer_kib=16")
     frame = ktop.until("slices", lambda frame: (frame["series"]["sched_sampled_pct"] or 100) < 100 and frame, 60)
     notes = [n["text"] for n in frame["notes"]] if frame else []
     check(any("who is stuck is not known" in n for n in notes), f"sampled: {notes}")
-    ktop.process.end()
+    ktop.end()
 
 
 def realtime(ktop):
@@ -452,19 +439,18 @@ def realtime(ktop):
 
 
 def attempts(name, part):
-    """Counts are exact only where nothing was lost: on a machine so busy that ktop says it lost events, the part is tried again."""
-    for _ in range(4):
-        said.clear()
+    """Counts are exact only where nothing was lost: where ktop reports lost events, the part is tried again."""
+    def once():
+        before = len(failed)
         Ktop.gaps.clear()
         part()
         while len(undo) > KEEP:
             undo.pop()()
-        if all(ok for ok, _ in said):
+        if len(failed) == before:
             return True
-        if not Ktop.gaps:
-            return False
-        print(f"     {name} again: ktop said {'; '.join(Ktop.gaps)}", flush=True)
-    return False
+        print(f"     {name}: ktop reports {'; '.join(Ktop.gaps) or 'no gap'}", flush=True)
+        return False if Ktop.gaps else None
+    return tries(f"the part {name} without lost events", 4, once)
 
 
 def main():

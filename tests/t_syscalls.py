@@ -13,30 +13,23 @@ import threading
 import time
 
 from buckets import bucket
-from tracing import KTOP, SLOW, Tracefs, guard_of, need_root, skip, wait_for
+from ktop import HERE, KTOP, SLOW, check, failed, need_root, skip, skip_part, tries
+from tracing import Tracefs, guard_of, wait_for
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-failed = []
 started = []  # ktops
 undo = []  # called backwards at the end, whatever happens
-
-
-def check(ok, what):
-    print(("ok    " if ok else "FAIL  ") + what, flush=True)
-    if not ok:
-        failed.append(what)
 
 
 class Ktop:
     """Batch JSON of the pane; its frames are read as they come."""
 
-    def __init__(self, *args, delay="0.5", env=None, quiet=False, only=()):
+    def __init__(self, *args, delay="0.5", quiet=False, only=()):
         """only: PIDs of others that are counted; then ktop's own is among those that are asked for, too."""
         command = [KTOP, "--batch", "--pane", "syscalls", "--format", "json", "-d", delay, *args]
         if only:  # the shell becomes ktop
             command = ["sh", "-c", 'exec "$@" "$$"', "sh", *command, "--children", *(a for pid in only for a in ("--pid", str(pid))), "--pid"]
         self.p = subprocess.Popen(command, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True, env=env)
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
         started.append(self.p.pid)
         undo.append(self.end)
         self.frames = []
@@ -117,16 +110,16 @@ def difference(ours, theirs):
 
 def matched(what, *load, only=None):
     """To the call. Where the machine is so crowded that ktop itself says that a frame is not whole, once more."""
-    for attempt in range(5):
+    def once():
+        nonlocal ktop, pid, ours, theirs
         ktop = Ktop("--budget", "100")
         pid, theirs = Load(*load).go().counts()
         ktop.finish()
-        ours = ktop.calls(pid)
-        if only:
-            ours = {k: v for k, v in ours.items() if k[0] in only}
-        if ktop.whole() or attempt == 4:
-            break
-        print(f"     {what}: a frame was not whole: again")
+        ours = {k: v for k, v in ktop.calls(pid).items() if not only or k[0] in only}
+        return ktop.whole()
+
+    ktop = pid = ours = theirs = None
+    tries(f"{what}, in whole frames", 5, once)
     wrong = difference(ours, theirs)
     check(ktop.whole() and not wrong, f"{what}: {sum(theirs.values())} calls of {len(theirs)} kinds, differences (ours, theirs): {wrong}")
     return ktop, pid
@@ -215,7 +208,7 @@ def latency():
 def syscount():
     """Beside syscount -L of libbpf-tools on the same process: as many calls, as long together."""
     if not shutil.which("syscount"):
-        print("     syscount is not installed: not compared")
+        skip_part("syscount is not installed")
         return
     # It begins to count when it says so, and prints its table when it is interrupted.
     peer = subprocess.Popen([*trace.inside, "stdbuf", "-oL", "syscount", "-L", "-P", "-T", "4000"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -378,7 +371,7 @@ def sampled():
 def small_buffer():
     """A buffer that cannot hold it: what is lost is told, then it samples."""
     load, pids = busy_load()
-    ktop = Ktop("--budget", "100", *pids, quiet=True, env=dict(os.environ, KTOP_TEST_STREAM_BUFFER_KIB="64"))
+    ktop = Ktop("--budget", "100", "--test", "buffer_kib=64", *pids, quiet=True)
     load.go()
     wait_for("loss that is told", 20 * SLOW, lambda: any(f["lost_events"] for f in ktop.frames))
     wait_for("sampling", 20 * SLOW, lambda: any((f["series"]["syscalls_sampled"] or 1) > 1 for f in ktop.frames))
@@ -421,11 +414,13 @@ def lists_in_torrent():
 def torrent():
     """The kernel's filter of ktop's threads is empty while a torrent lasts, and whole after it; nobody's calls get lost in the exchange, and
     ktop's are never among them."""
-    for _ in range(10):
+    def once():
+        nonlocal found
         found = lists_in_torrent()
-        if found["ktop"].whole() and found["during"]:
-            break
-        print("     torrent: a frame was not whole, or the filter not empty in time: again")
+        return found["ktop"].whole() and found["during"]
+
+    found = None
+    tries("torrent, in whole frames and with the filter empty in time", 10, once)
     ktop, seen = found["ktop"], found["seen"]
     check(str(ktop.p.pid) in found["pids"], "torrent: ktop itself is among the processes that the kernel is asked for")
     check(found["during"] and found["took"] < 2 * SLOW,

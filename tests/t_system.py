@@ -12,21 +12,11 @@ import sys
 import tempfile
 import threading
 
-KTOP = os.environ.get("KTOP", "build/ktop")
+from ktop import KTOP, check, failed, skip
+
 DELAY, FRAMES = 0.5, 7
 SLACK = 0.03  # a frame's interval and the moments of reading within it are not quite the same
 SHARES = ["user_pct", "nice_pct", "system_pct", "irq_pct", "softirq_pct", "steal_pct", "iowait_pct", "idle_pct"]
-failures = []
-
-
-def skip(reason):
-    print(reason)
-    sys.exit(77)
-
-
-def check(good, text):
-    if not good:
-        failures.append(text)
 
 
 def read_counters(device):
@@ -222,9 +212,7 @@ def main():
         if device:
             subprocess.run(["losetup", "-d", "/dev/" + device], check=False)
         shutil.rmtree(directory)
-    for failure in failures:
-        print("FAIL:", failure)
-    sys.exit(1 if failures else 0)
+    sys.exit(1 if failed else 0)
 
 
 main()

@@ -13,17 +13,10 @@ import sys
 import tempfile
 import time
 
-KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
-HERE = os.path.dirname(os.path.abspath(__file__))
+from ktop import HERE, KTOP, check, failed, skip, skip_part, tries
+
 undo = []
-failed = []
 NOBODY = 65534
-
-
-def check(ok, what):
-    print(("ok    " if ok else "FAIL  ") + what, flush=True)
-    if not ok:
-        failed.append(what)
 
 
 class Late(Exception):
@@ -48,7 +41,14 @@ class Ktop:
     """Frames one by one, as they come."""
 
     def __init__(self, user, *args, delay=1.0):
-        become = (lambda: (os.setgroups([]), os.setgid(NOBODY), os.setuid(NOBODY))) if user else None
+        def become():
+            if os.geteuid() == 0:  # ahead of the loads: a frame that waits for a CPU has no figures of its own
+                os.setpriority(os.PRIO_PROCESS, 0, -15)
+            if user:
+                os.setgroups([])
+                os.setgid(NOBODY)
+                os.setuid(NOBODY)
+
         self.p = subprocess.Popen([KTOP, "--batch", "--pane", "tasks", "--format", "json", "-d", str(delay), *args],
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=become)
         undo.append(self.end)
@@ -89,17 +89,22 @@ def close(*all):
 
 def in_time(measure, user):
     """Sums over frames are compared only where the table had figures of its own in each of them."""
-    crowded = True
-    for _ in range(4):
+    waited = []
+
+    def once():
         try:
-            return measure(user)
+            measure(user)
+            return not failed or None
         except Late as late:
             print(f"      the table was late, ktop waited for a CPU for {100 * late.args[0]:.0f} % of the time: once more", flush=True)
-            crowded &= late.args[0] > 0.1
-    if crowded:
-        print(f"      {measure.__name__}: not compared", flush=True)
-    else:
-        check(False, "the table is in time: " + measure.__name__)
+            waited.append(late.args[0])
+            return False
+
+    if not tries(f"{measure.__name__}, with the table in time", 4, once) and len(waited) == 4:
+        if min(waited) > 0.1:
+            skip_part(f"{measure.__name__}: ktop waited for a CPU for more than 10 % of the time in 4 tries")
+        else:
+            check(False, "the table is in time: " + measure.__name__)
 
 
 def cpu_s(pid):
@@ -240,7 +245,7 @@ def switching_beside(ktop, idle, ping):
             ktop.frame()
             rate = max(0.7 * rate, (host_switches() - before) / (time.monotonic() - start))
         if perf_events(ktop) != least + cpus and rate > 3000:
-            print(f"      this machine switches {rate:.0f} times a second without us: not compared")
+            skip_part(f"switching: this machine switches {rate:.0f} times a second without the test")
             return None
         check(perf_events(ktop) == least + cpus, what + f" ({perf_events(ktop)} events, {least} without)")
         return True
@@ -297,19 +302,20 @@ def stat(pid):
 def faults_and_bytes(user):
     path = os.path.join(TMP, "written")
     open(path, "w").close()
-    # Rates are over the time between two readings of the table, and are multiplied by the frame's: not quite the same.
-    for last in False, False, True:
+    def once():
         touch, write = Load("touch", 5000), Load("write", path, 8 << 20)
         ktop = Ktop(user)
         try:
-            if faults_beside(user, ktop, touch, write, path, 8 << 20, last):
-                break
+            return faults_beside(user, ktop, touch, write, path, 8 << 20)
         finally:
             close(ktop, touch, write)
-        open(path, "w").close()
+            open(path, "w").close()
+
+    # Rates are over the time between two readings of the table, and are multiplied by the frame's: not quite the same.
+    tries("faults of 5,000 pages touched", 3, once)
 
 
-def faults_beside(user, ktop, touch, write, path, size, last):
+def faults_beside(user, ktop, touch, write, path, size):
     ktop.frame()
     ktop.adds_up = True
     ktop.frame()
@@ -327,15 +333,13 @@ def faults_beside(user, ktop, touch, write, path, size, last):
         bytes_per_s = ktop.row(write.pid)["write_bytes_per_s"]
         written = None if bytes_per_s is None or written is None else written + bytes_per_s * ktop.interval
         switched += (ktop.row(write.pid)["context_switches_per_s"] or 0) * ktop.interval
-    if not 4500 < faults < 5500 and not last:
-        print(f"      5,000 pages touched, {faults:.0f} minor faults: once more", flush=True)
+    if not check(4500 < faults < 5500, f"5,000 pages touched, {faults:.0f} minor faults"):
         return False
-    check(4500 < faults < 5500, f"5,000 pages touched, {faults:.0f} minor faults")
     check(switched >= 1, f"the writer was switched away {switched:.0f} times")
     if user:
         check(written is None, "another user's I/O is null")
     elif subprocess.run(["stat", "-f", "-c", "%T", TMP], capture_output=True, text=True).stdout.strip() == "tmpfs":
-        print("      no disk under " + TMP + ": bytes not compared")
+        skip_part("bytes written: no disk under " + TMP)
     else:
         check(written is not None and abs(written - size) < 0.1 * size, f"{size} bytes written, {written} shown")
     return True
@@ -414,8 +418,7 @@ def main():
     global TMP, LOAD
     words = sys.argv[1:] or ["root", "user"]
     if not shutil.which("cc"):
-        print("skipped: no C compiler")
-        return 77
+        skip("no C compiler")
     TMP = tempfile.mkdtemp(prefix="t_tasks.", dir="/var/tmp")
     undo.append(lambda: shutil.rmtree(TMP, ignore_errors=True))
     os.chmod(TMP, 0o755)

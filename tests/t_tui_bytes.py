@@ -13,7 +13,8 @@ import sys
 import tempfile
 import time
 
-from terminal import KTOP, Terminal
+from ktop import KTOP, skip
+from terminal import Terminal
 
 PANES = "triage", "tasks", "cpus", "memory", "disk", "network", "health"
 STREAMS = "sched", "syscalls"  # they show what the other panes do: for themselves
@@ -78,8 +79,7 @@ def main():
     load = busy()
     run = subprocess.run([os.path.join(here, "idle_space"), sys.executable, os.path.abspath(__file__), "--inside"], capture_output=True, text=True)
     if run.returncode == 77:
-        print("no PID namespace may be made here: needs root")
-        return 77
+        skip("needs root: a PID namespace")
     if run.returncode:
         print(run.stdout + run.stderr)
         return 1

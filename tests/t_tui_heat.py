@@ -7,7 +7,8 @@ import tempfile
 import threading
 import xml.etree.ElementTree as ElementTree
 
-from terminal import KTOP, Terminal
+from ktop import KTOP, skip
+from terminal import Terminal
 
 SVG = "{http://www.w3.org/2000/svg}"
 stop = threading.Event()
@@ -78,8 +79,7 @@ def own_disk(t, directory):
 
 def main():
     if os.geteuid() != 0:
-        print("block events need root")
-        sys.exit(77)
+        skip("block events need root")
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
         load = threading.Thread(target=writes, args=(os.path.join(directory, "f"),), daemon=True)
         load.start()
@@ -92,8 +92,7 @@ def main():
             t.send("\x15" + picture + "\r")
             t.pump(1)
             if b"nothing was measured" in t.raw or b"not available" in t.raw:
-                print("no disk here whose I/Os the kernel tells of")
-                sys.exit(77)
+                skip("no disk here has block events")
             root = ElementTree.parse(picture).getroot()
             cells = [r for r in root.iter(SVG + "rect") if r.find(SVG + "title") is not None]
             if root.tag != SVG + "svg" or not cells:

@@ -9,8 +9,7 @@ import struct
 import termios
 import time
 
-TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-KTOP = os.environ.get("KTOP", os.path.join(TOP, "build/ktop"))
+from ktop import KTOP, TOP  # noqa: F401
 
 
 class Terminal:

@@ -252,9 +252,25 @@ static int remove_root(void **state) {
     return rmdir(root);
 }
 
+static void throttling(void **state) {
+    (void)state;
+    struct cgroup_counts before = {.periods = 100, .throttled = 40, .throttled_us = 4000000}, now = before;
+    now.periods = 110;
+    now.throttled = 49;
+    now.throttled_us = 4800000;
+    assert_true(cgroup_throttled_pct(&before, &now) == 90);
+    assert_true(counter_rate(before.periods, now.periods, 2) == 5);
+    assert_true(counter_rate(before.throttled, now.throttled, 2) == 4.5);
+    assert_true(counter_rate(before.throttled_us, now.throttled_us, 2) == 400000);
+    // Created again, or read once only: unknown.
+    assert_true(isnan(cgroup_throttled_pct(&now, &before)) && isnan(counter_rate(now.throttled, before.throttled, 2)));
+    before.periods = before.throttled = before.throttled_us = PROC_MISSING;
+    assert_true(isnan(cgroup_throttled_pct(&before, &now)) && isnan(counter_rate(before.throttled, now.throttled, 2)));
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mounts), cmocka_unit_test(test_v2),
-                                       cmocka_unit_test(test_v1_beside_v2), cmocka_unit_test(test_cpu_only),
-                                       cmocka_unit_test(test_hostile_names)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mounts),        cmocka_unit_test(test_v2),
+                                       cmocka_unit_test(test_v1_beside_v2),  cmocka_unit_test(test_cpu_only),
+                                       cmocka_unit_test(test_hostile_names), cmocka_unit_test(throttling)};
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }

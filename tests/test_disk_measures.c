@@ -6,51 +6,7 @@
 
 extern const struct view view_disk;
 
-static const struct column group_keys[] = {
-    {.name = "cgroup", .title = "CGROUP", .type = COLUMN_TEXT, .width = 24},
-    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 2},
-};
-static const struct column process_keys[] = {
-    {.name = "pid", .title = "PID", .unit = UNIT_ID, .width = 7},
-    {.name = "comm", .title = "COMMAND", .type = COLUMN_TEXT, .width = 15},
-    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 2},
-};
-static const struct hist_def offset_def = {"io_offset", "I/O offset", "which 64th",  NULL, "64ths",
-                                           1,           UNIT_NONE,    forge_io_keys, 2};
-static const struct hist_def process_def = {
-    "io_latency_by_process", "Service time by process", "by process", NULL, "us", 1000, UNIT_US, process_keys, 3};
-static const struct hist_def group_def = {
-    "io_latency_by_cgroup", "Service time by cgroup", "by group", NULL, "us", 1000, UNIT_US, group_keys, 2};
-
-static const struct column device_columns[] = {
-    {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8, .ascending = true},
-    {.name = "util_pct", .title = "UTIL%", .unit = UNIT_PCT, .width = 6},
-};
-static const struct table_def devices = {"devices", "", device_columns, 2, 1};
-static const struct column cgroup_columns[] = {
-    {.name = "cgroup", .title = "CGROUP", .type = COLUMN_TEXT, .width = 24, .ascending = true},
-    {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8, .ascending = true},
-    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 2, .ascending = true},
-    {.name = "ios_per_s", .title = "IO/s", .unit = UNIT_PER_S, .width = 7},
-    {.name = "bytes_per_s", .title = "BYTES/s", .unit = UNIT_BYTES_PER_S, .width = 8},
-    {.name = "latency_us", .title = "SERVICE", .unit = UNIT_US, .width = 8},
-    {.name = "total_us", .title = "TOTAL", .unit = UNIT_US, .width = 8},
-};
-static const struct table_def by_cgroup = {"by_cgroup", "", cgroup_columns, 7, 3};
-static const struct column event_columns[] = {
-    {.name = "time_s", .title = "START", .unit = UNIT_S, .width = 12, .ascending = true},
-    {.name = "end_s", .title = "END", .unit = UNIT_S, .width = 12, .ascending = true},
-    {.name = "comm", .title = "COMMAND", .type = COLUMN_TEXT, .width = 15, .ascending = true},
-    {.name = "pid", .title = "PID", .unit = UNIT_ID, .width = 7, .ascending = true},
-    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 4, .ascending = true},
-    {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8, .ascending = true},
-    {.name = "sector", .title = "SECTOR", .unit = UNIT_ID, .width = 12},
-    {.name = "bytes", .title = "BYTES", .unit = UNIT_BYTES, .width = 7},
-    {.name = "queue_us", .title = "QUEUE", .unit = UNIT_US, .width = 8},
-    {.name = "latency_us", .title = "SERVICE", .unit = UNIT_US, .width = 8},
-    {.name = "error", .title = "ERROR", .type = COLUMN_TEXT, .width = 10, .ascending = true},
-};
-static const struct table_def io_events = {"io_events", "", event_columns, 11, 0};
+#define IO_EVENTS "io_events", "time_s|end_s|comm|pid|op|device|sector|bytes|queue_us|latency_us|error"
 
 #define EVENT(ms, comm, pid, op, device, latency, error)                                                               \
     "1790000000." ms "|1790000000.9|" comm "|" pid "|" op "|" device "|2048|4096|3|" latency "|" error "\n"
@@ -70,10 +26,11 @@ static const struct frame *make(uint64_t number) {
     struct section *system = forge_section("system", number), *block = forge_section("block", number);
     char rows[128];
     snprintf(rows, sizeof rows, "vda|%d\nloop0|3", (int)number * 10 > 100 ? 100 : (int)number * 10);
-    section_table(system, forge_table(&devices, rows));
+    section_table(system, forge_real("devices", "device|util_pct", rows));
     frame_add_section(frame, system, 0);
-    struct hist_set *latency = hist_set_new(&forge_io_latency), *offset = hist_set_new(&offset_def),
-                    *process = hist_set_new(&process_def), *group = hist_set_new(&group_def);
+    struct hist_set *latency = hist_set_new(real_hist("io_latency")), *offset = hist_set_new(real_hist("io_offset")),
+                    *process = hist_set_new(real_hist("io_latency_by_process")),
+                    *group = hist_set_new(real_hist("io_latency_by_cgroup"));
     forge_hist(latency, "vda", "R", (struct forge_run[]){{200000, 50}, {30000000, number == 8 ? 2 : 0}, {0, 0}});
     forge_hist(latency, "vda", "RA", (struct forge_run[]){{800000, 10}, {0, 0}});
     forge_hist(latency, "loop0", "WS", (struct forge_run[]){{90000, 5}, {0, 0}});
@@ -86,15 +43,15 @@ static const struct frame *make(uint64_t number) {
     section_hists(block, offset);
     section_hists(block, process);
     section_hists(block, group);
-    section_table(block, forge_table(&by_cgroup, "/system.slice/db|vda|R|60|245760|300|45000"));
+    section_table(block, forge_real("by_cgroup", "cgroup|device|op|ios_per_s|bytes_per_s|latency_us|total_us",
+                                    "/system.slice/db|vda|R|60|245760|300|45000"));
     section_stream(block,
-                   forge_table(&io_events, number == 8
-                                               ? EVENT("1", "fio", "4242", "R", "vda", "200", "-")
-                                                     EVENT("2", "fio", "4242", "R", "vda", "30000", "-")
-                                                         EVENT("3", "fio", "4242", "RA", "vda", "800", "-")
-                                                             EVENT("4", "fio", "4242", "R", "vda", "30000", "ENODATA")
-                                                                 EVENT("5", "dd", "9", "WS", "loop0", "90", "-")
-                                               : EVENT("1", "fio", "4242", "R", "vda", "200", "-")),
+                   forge_real(IO_EVENTS, number == 8 ? EVENT("1", "fio", "4242", "R", "vda", "200",
+                                                             "-") EVENT("2", "fio", "4242", "R", "vda", "30000", "-")
+                                                           EVENT("3", "fio", "4242", "RA", "vda", "800", "-")
+                                                               EVENT("4", "fio", "4242", "R", "vda", "30000", "ENODATA")
+                                                                   EVENT("5", "dd", "9", "WS", "loop0", "90", "-")
+                                                     : EVENT("1", "fio", "4242", "R", "vda", "200", "-")),
                    0);
     frame_add_section(frame, block, 0);
     return frame;
@@ -157,9 +114,9 @@ static void operations(void **state) {
     forge_expect(pane, &look, 80, 18, true,
 
                  "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
-                 "DEVICE   vUTIL%\n"
-                 "vda         100\n"
-                 "loop0       3.0\n"
+                 "DEVICE     vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s  R SIZE  W SIZE   QLEN\n"
+                 "vda           100       -       -     -        -        -       -       -      -\n"
+                 "loop0         3.0       -       -     -        -        -       -       -      -\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
                  "- > How long ---- Service time (issue to complete), device vda (busiest), op R -\n"
@@ -187,9 +144,9 @@ static void measures(void **state) {
     forge_expect(pane, &look, 80, 24, true,
 
                  "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
-                 "DEVICE   vUTIL%\n"
-                 "vda         100\n"
-                 "loop0       3.0\n"
+                 "DEVICE     vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s  R SIZE  W SIZE   QLEN\n"
+                 "vda           100       -       -     -        -        -       -       -      -\n"
+                 "loop0         3.0       -       -     -        -        -       -       -      -\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
                  "- > Over time ----------------------- I/O offset, device vda (busiest), op all -\n"
@@ -217,9 +174,9 @@ static void measures(void **state) {
     forge_expect(pane, &look, 80, 24, true,
 
                  "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
-                 "DEVICE   vUTIL%\n"
-                 "vda         100\n"
-                 "loop0       3.0\n"
+                 "DEVICE     vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s  R SIZE  W SIZE   QLEN\n"
+                 "vda           100       -       -     -        -        -       -       -      -\n"
+                 "loop0         3.0       -       -     -        -        -       -       -      -\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
                  "- > Over time ---------------------------------------- utilisation, device vda -\n"
@@ -261,9 +218,9 @@ static void zoom(void **state) {
     forge_expect(pane, &look, 80, 24, true,
 
                  "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
-                 "DEVICE   vUTIL%\n"
-                 "vda         100\n"
-                 "loop0       3.0\n"
+                 "DEVICE     vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s  R SIZE  W SIZE   QLEN\n"
+                 "vda           100       -       -     -        -        -       -       -      -\n"
+                 "loop0         3.0       -       -     -        -        -       -       -      -\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
                  "- > Over time - Service time (issue to complete), device vda (busiest), op all -\n"
@@ -298,9 +255,9 @@ static void zoom(void **state) {
     forge_expect(pane, &look, 80, 24, true,
 
                  "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
-                 "DEVICE   vUTIL%\n"
-                 "vda         100\n"
-                 "loop0       3.0\n"
+                 "DEVICE     vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s  R SIZE  W SIZE   QLEN\n"
+                 "vda           100       -       -     -        -        -       -       -      -\n"
+                 "loop0         3.0       -       -     -        -        -       -       -      -\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
                  "- > Over time ------------- Service time, device vda (busiest), op all, zoomed -\n"
@@ -328,9 +285,9 @@ static void zoom(void **state) {
     forge_expect(pane, &look, 80, 24, true,
 
                  "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
-                 "DEVICE   vUTIL%\n"
-                 "vda         100\n"
-                 "loop0       3.0\n"
+                 "DEVICE     vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s  R SIZE  W SIZE   QLEN\n"
+                 "vda           100       -       -     -        -        -       -       -      -\n"
+                 "loop0         3.0       -       -     -        -        -       -       -      -\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
                  "- > Over time --------------- I/O offset, device vda (busiest), op all, zoomed -\n"
@@ -389,8 +346,8 @@ static void list_of_a_cell(void **state) {
 
         "- Devices -------------------------- TOTAL for programs: QUEUE before, SERVICE in the disk; 1 of 2, filter a "
         "-\n"
-        "DEVICE   vUTIL%\n"
-        "vda        80.0\n"
+        "DEVICE     vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s  R SIZE  W SIZE   QLEN FLUSH/s  DISC/s  RMRG/s\n"
+        "vda          80.0       -       -     -        -        -       -       -      -       -       -       -\n"
         "- By process "
         "-------------------------------------------------------------------------------------------------\n"
         " not available\n"
@@ -416,13 +373,13 @@ static void list_of_a_cell(void **state) {
         "14:13:28  20ms - 50ms  2 of 62 (3.2%)  p99 30.0ms\n"
         "- By group ---------------------------------------------------------------------------------------- filter a "
         "-\n"
-        "DEVICE   OP    TOTAL    IO/s  BYTES/s  SERVICE CGROUP\n"
-        "vda      R    45.0ms      60     240K    300us /system.slice/db\n"
+        "DEVICE     OP  vWAIT/s    TOTAL    IO/s  BYTES/s  SERVICE CGROUP\n"
+        "vda        R         -   45.0ms      60     240K    300us /system.slice/db\n"
         "- > I/Os, newest first -------------------------------- 2 of 5, filter device=vda op=R latency_us=30ms..40ms "
         "-\n"
-        "       START    QUEUE  SERVICE OP     BYTES DEVICE   COMMAND             PID ERROR               END\n"
-        "14:13:20.400    3.0us   30.0ms R       4.0K vda      fio                4242 ENODATA    14:13:20.900\n"
-        "14:13:20.200    3.0us   30.0ms R       4.0K vda      fio                4242 -          14:13:20.900\n");
+        "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR\n"
+        "14:13:20.400000       -   3.0us  30.0ms R      4.0K vda        fio                4242 ENODATA\n"
+        "14:13:20.200000       -   3.0us  30.0ms R      4.0K vda        fio                4242 -\n");
     // The other parts keep the filter that was there.
     answer = forge_key(pane, &look, KEY_VIEW_BACK, true);
     assert_true(answer.go_live);
@@ -452,9 +409,9 @@ static void list_of_a_range(void **state) {
     forge_expect(pane, &look, 80, 18, true,
 
                  "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
-                 "DEVICE   vUTIL%\n"
-                 "vda        90.0\n"
-                 "loop0       3.0\n"
+                 "DEVICE     vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s  R SIZE  W SIZE   QLEN\n"
+                 "vda          90.0       -       -     -        -        -       -       -      -\n"
+                 "loop0         3.0       -       -     -        -        -       -       -      -\n"
                  "- By process -------------------------------------------------------------------\n"
                  " not available\n"
                  "- > How long -------- Service time, device vda (busiest), op all, all the time -\n"
@@ -485,18 +442,12 @@ static void list_of_a_range(void **state) {
 
 // From an error to the I/Os that failed so, in the newest frame that has one.
 static void list_of_an_error(void **state) {
-    static const struct column columns[] = {
-        {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8},
-        {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 2},
-        {.name = "error", .title = "ERROR", .type = COLUMN_TEXT, .width = 10},
-    };
-    static const struct table_def io_errors = {"io_errors", "", columns, 3, 3};
     const struct frame *list[FRAMES];
     struct look look;
     memcpy(list, frames, sizeof list);
     struct frame *last = (struct frame *)make(FRAMES);
     struct section *section = forge_section("errors", FRAMES);
-    section_table(section, forge_table(&io_errors, "vda|R|ENODATA\nvda|W|EIO"));
+    section_table(section, forge_real("io_errors", "device|op|error", "vda|R|ENODATA\nvda|W|EIO"));
     frame_add_section(last, section, 0);
     list[FRAMES - 1] = last;
     forge_look(&look, list, FRAMES);

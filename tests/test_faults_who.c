@@ -35,13 +35,15 @@ static void put_process(pid_t pid, pid_t parent, const char *comm, int start, co
              "%d (%s) R %d 1 1 0 -1 0 1 0 2 0 3 4 0 0 20 0 1 0 %d 1000 10 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0\n", pid, comm,
              parent, start);
     put_file(pid, "stat", stat);
+    snprintf(stat, sizeof(stat), "Name:\t%s\nTgid:\t%d\nPPid:\t%d\nUid:\t%d\n", comm, pid, parent, (int)getuid());
+    put_file(pid, "status", stat);
     put_file(pid, "maps", maps);
 }
 
 static void remove_process(pid_t pid) {
     char path[128];
-    for (int i = 0; i < 3; i++) {
-        snprintf(path, sizeof(path), "%s/%d/%s", root, pid, i == 0 ? "stat" : i == 1 ? "maps" : "");
+    for (int i = 0; i < 4; i++) {
+        snprintf(path, sizeof(path), "%s/%d/%s", root, pid, i == 0 ? "stat" : i == 1 ? "maps" : i == 2 ? "status" : "");
         remove(path);
     }
 }

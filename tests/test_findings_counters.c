@@ -23,7 +23,7 @@ static const struct frame *forge(uint64_t number, const struct scene *scene) {
     char row[256];
     snprintf(row, sizeof(row), "cpus_online=%d|cpu_idle_pct=%g|cpu_iowait_pct=0|procs_running=1", scene->n,
              100 - scene->busy_pct);
-    add_series(system, "system", row);
+    add_series(system, row);
     struct table_builder *cpus = table_builder_new(def_of("cpus")), *counts = table_builder_new(def_of("cpu_counters"));
     for (int i = 0; i < scene->n; i++) {
         const struct cpu *cpu = &scene->cpus[i];
@@ -39,7 +39,7 @@ static const struct frame *forge(uint64_t number, const struct scene *scene) {
     }
     if (scene->ipc > 0) {
         snprintf(row, sizeof(row), "ipc=%g|cache_mpki=%g", scene->ipc, scene->mpki);
-        add_series(counters, "counters", row);
+        add_series(counters, row);
     }
     if (scene->task) {
         snprintf(row, sizeof(row), "pid=77|tid=77|ppid=1|comm=%s|state=R|cpu_pct=%g|system_pct=0", scene->task,

@@ -60,14 +60,14 @@ static struct section *crowd_of_readers(uint64_t number) {
 static const struct frame *forge(uint64_t number) {
     struct frame *frame = forge_frame(number);
     struct section *system = forge_section("system", number);
-    add_series(system, "system",
+    add_series(system,
                "cpus_online=8|cpu_idle_pct=0|cpu_iowait_pct=0|procs_running=300|cpu_some_pct=90|io_some_pct=80");
     add_table(system, "devices", ROWS("device=vda|util_pct=99|reads_per_s=20000|writes_per_s=0|in_flight=32"));
     frame_add_section(frame, system, 0);
     frame_add_section(frame, crowd_of_tasks(number), 0);
     frame_add_section(frame, crowd_of_readers(number), 0);
     struct section *more = forge_section("tasks", number);
-    add_series(more, "tasks", "tasks_zombie=350");
+    add_series(more, "tasks_zombie=350");
     frame_add_section(frame, more, 0);
     return frame;
 }

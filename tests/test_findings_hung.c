@@ -368,7 +368,7 @@ static void real_time_hog(void **state) {
     scene.series = "cpus_online=2 cpu_idle_pct=52 cpu_iowait_pct=0 procs_running=3 cpu_some_pct=90";
     scene.tasks[0] = "pid=66|tid=66|comm=hog|state=R|cpu_pct=89|priority=-101" OLD;
     assert_string_equal(steps(&scene, 2),
-                        "warning cpu_pressure: hog (pid 66) uses 89 % of one CPU, as a deadline task (SCHED_DEADLINE): "
+                        "warning cpu_pressure: hog (pid 66) uses 89 % of one CPU, as a SCHED_DEADLINE task: "
                         "tasks waited for a CPU 90 % of the time although only 1.0 of 2 CPUs were busy (a real-time "
                         "task keeps the others from its CPU)\n");
 }

@@ -16,7 +16,7 @@ static struct told told_of(const char *kind, const char *const *rows) {
     for (uint64_t number = 1; number <= 2; number++) {
         struct frame *frame = forge_frame(number);
         struct section *system = forge_section("system", number);
-        add_series(system, "system",
+        add_series(system,
                    "cpus_online=2|cpu_idle_pct=40|cpu_iowait_pct=30|io_some_pct=50|io_full_pct=43|procs_running=1|"
                    "procs_blocked=4");
         add_table(system, "devices", ROWS("device=loop2|util_pct=80|reads_per_s=0|writes_per_s=270|in_flight=1"));

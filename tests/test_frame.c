@@ -63,6 +63,43 @@ static void by_name(void **state) {
     assert_int_equal(mem_used(), before);
 }
 
+static struct section *with_tree(struct name_table *names, uint64_t weight) {
+    static const struct tree_def def = {.name = "cpu"};
+    struct section *section = section_new("profile", 1, 2);
+    struct tree_builder *builder = tree_builder_new(&def, names);
+    tree_builder_add(builder, &(uint32_t){0}, 1, weight);
+    section_tree(section, tree_builder_seal(builder));
+    tree_builder_free(builder);
+    return section;
+}
+
+static void trees_of_a_span(void **state) {
+    (void)state;
+    size_t before = mem_used();
+    struct name_table *names = name_table_new();
+    const struct frame *frames[5];
+    for (uint64_t i = 0; i < 5; i++) {
+        struct frame *frame = frame_new(i + 1, 1, 2, (struct timespec){0});
+        if (i == 3) // late: the section of the frame before stands here too
+            frame_add_section(frame, section_ref(frames[2]->sections[0]), 1);
+        else if (i != 1)
+            frame_add_section(frame, with_tree(names, 10 + i), 0);
+        frames[i] = frame;
+    }
+    struct tree *sum = frames_tree(frames, 5, 2, "cpu");
+    assert_int_equal(tree_node(sum, 0)->total, 12 + 14);
+    tree_free(sum);
+    sum = frames_tree(frames, 5, 0, "cpu");
+    assert_int_equal(tree_node(sum, 1)->self, 10 + 12 + 14);
+    tree_free(sum);
+    assert_null(frames_tree(frames, 5, 0, "offcpu"));
+    assert_null(frames_tree(frames, 5, 6, "cpu"));
+    for (int i = 0; i < 5; i++)
+        frame_unref(frames[i]);
+    name_table_unref(names);
+    assert_int_equal(mem_used(), before);
+}
+
 static void too_many_sections(void **state) {
     (void)state;
     size_t before = mem_used();
@@ -76,6 +113,7 @@ static void too_many_sections(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_name), cmocka_unit_test(too_many_sections)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_name), cmocka_unit_test(trees_of_a_span),
+                                       cmocka_unit_test(too_many_sections)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

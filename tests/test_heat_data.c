@@ -17,7 +17,7 @@ static int setup(void **state) {
     for (uint64_t i = 0; i < FRAMES; i++) {
         struct frame *frame = forge_frame(i + 1);
         struct section *section = forge_section("block", i + 1);
-        struct hist_set *latency = hist_set_new(&forge_io_latency);
+        struct hist_set *latency = hist_set_new(real_hist("io_latency"));
         forge_hist(latency, "vda", "R", (struct forge_run[]){{1000, 50}, {100000, 49}, {10000000, 1}, {0, 0}});
         section_hists(section, latency);
         frame_add_section(frame, section, 0);
@@ -38,7 +38,7 @@ static void load(struct heat_data *data, size_t n, int columns, int rows) {
     struct look look;
     forge_look(&look, frames, n);
     struct part_context ctx = {.look = &look, .part = &part, .state = &select};
-    heat_load(&ctx, data, &forge_io_latency, columns, rows);
+    heat_load(&ctx, data, real_hist("io_latency"), columns, rows);
 }
 
 static void counts(void **state) {

@@ -19,7 +19,7 @@ static int setup(void **state) {
     for (uint64_t i = 0; i < FRAMES; i++) {
         struct frame *frame = forge_frame(i + 1);
         struct section *section = forge_section("block", i + 1);
-        struct hist_set *latency = hist_set_new(&forge_io_latency);
+        struct hist_set *latency = hist_set_new(real_hist("io_latency"));
         forge_hist(latency, HOSTILE, "R", (struct forge_run[]){{200000, 50}, {30000000, i % 5 ? 0 : 2}, {0, 0}});
         section_hists(section, latency);
         frame_add_section(frame, section, 0);

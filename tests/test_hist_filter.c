@@ -7,20 +7,6 @@
 #include "views/hist/part_hist.h"
 #include "views/hist/select.h"
 
-static const struct column process_keys[] = {
-    {.name = "pid", .title = "PID", .unit = UNIT_ID, .width = 7},
-    {.name = "comm", .title = "COMMAND", .type = COLUMN_TEXT, .width = 15},
-    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 2},
-};
-static const struct hist_def by_process_hist = {.name = "io_latency_by_process",
-                                                .title = "Service time by process",
-                                                .help = "by process",
-                                                .unit_name = "us",
-                                                .divisor = 1000,
-                                                .unit = UNIT_US,
-                                                .keys = process_keys,
-                                                .n_keys = 3};
-
 static void process_hist(struct hist_set *set, double pid, const char *comm, const char *op,
                          const struct forge_run *runs) {
     union cell keys[3] = {{.num = pid}, {.text = text_from(comm)}, {.text = text_from(op)}};
@@ -32,11 +18,12 @@ static void process_hist(struct hist_set *set, double pid, const char *comm, con
 static const struct frame *one(uint64_t number, const char *busy) {
     struct frame *frame = forge_frame(number);
     struct section *system = forge_section("system", number), *block = forge_section("block", number);
-    section_table(system, forge_table(&devices, busy));
+    section_table(system, forge_real(DEVICES, busy));
     frame_add_section(frame, system, 0);
-    section_table(block, forge_table(&by_process, "4242|fio|vda|R|9|36864|900|900\n77|dd|vda|W|4|16384|30000|30000\n"
-                                                  "77|dd|loop0|W|2|8192|80|80"));
-    struct hist_set *latency = hist_set_new(&forge_io_latency), *process = hist_set_new(&by_process_hist);
+    section_table(block, forge_real(BY_PROCESS, "4242|fio|vda|R|9|36864|900|900\n77|dd|vda|W|4|16384|30000|30000\n"
+                                                "77|dd|loop0|W|2|8192|80|80"));
+    struct hist_set *latency = hist_set_new(real_hist("io_latency")),
+                    *process = hist_set_new(real_hist("io_latency_by_process"));
     forge_hist(latency, "vda", "R", (struct forge_run[]){{199900, 1}, {215000, 5}, {0, 0}});
     forge_hist(latency, "vda", "RA", (struct forge_run[]){{2200000, 3}, {0, 0}});
     forge_hist(latency, "vda", "W", (struct forge_run[]){{30000000, 4}, {0, 0}});
@@ -46,11 +33,11 @@ static const struct frame *one(uint64_t number, const char *busy) {
     section_hists(block, latency);
     section_hists(block, process);
     section_stream(block,
-                   forge_table(&io_events, "1790000000.1|1790000000.1|fio|R|vda|4096|199.9\n"
-                                           "1790000000.2|1790000000.2|fio|R|vda|4096|215\n"
-                                           "1790000000.3|1790000000.3|fio|RA|vda|4096|2200\n"
-                                           "1790000000.4|1790000000.4|dd|W|vda|4096|30000\n"
-                                           "1790000000.5|1790000000.5|dd|W|loop0|4096|80"),
+                   forge_real(IO_EVENTS, "1790000000.1|1790000000.1|fio|R|vda|4096|199.9\n"
+                                         "1790000000.2|1790000000.2|fio|R|vda|4096|215\n"
+                                         "1790000000.3|1790000000.3|fio|RA|vda|4096|2200\n"
+                                         "1790000000.4|1790000000.4|dd|W|vda|4096|30000\n"
+                                         "1790000000.5|1790000000.5|dd|W|loop0|4096|80"),
                    0);
     frame_add_section(frame, block, 0);
     return frame;
@@ -60,12 +47,12 @@ static const struct frame *one(uint64_t number, const char *busy) {
 static const struct frame *two_columns(uint64_t number) {
     struct frame *frame = forge_frame(number);
     struct section *block = forge_section("block", number);
-    struct hist_set *process = hist_set_new(&by_process_hist);
+    struct hist_set *process = hist_set_new(real_hist("io_latency_by_process"));
     process_hist(process, 7, "kworker", "R", (struct forge_run[]){{210000, 1}, {0, 0}});
     process_hist(process, 8, "dd", "R", (struct forge_run[]){{0, 0}});
     process_hist(process, 4242, "fio", "W", (struct forge_run[]){{210000, 2}, {0, 0}});
     section_hists(block, process);
-    section_stream(block, forge_table(&io_events, "1790000000.1|1790000000.1|fio|W|vda|4096|210"), 0);
+    section_stream(block, forge_real(IO_EVENTS, "1790000000.1|1790000000.1|fio|W|vda|4096|210"), 0);
     frame_add_section(frame, block, 0);
     return frame;
 }
@@ -182,7 +169,7 @@ static void later(void **state) {
     struct grid *grid = grid_new(80, 40, true);
     struct frame *idle = forge_frame(1);
     struct section *system = forge_section("system", 1);
-    section_table(system, forge_table(&devices, "vda|0|0|0|0|0|0"));
+    section_table(system, forge_real(DEVICES, "vda|0|0|0|0|0|0"));
     frame_add_section(idle, system, 0);
     const struct frame *both[] = {idle, frames[1]};
     pane_set_filter(pane, "fio");

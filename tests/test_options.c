@@ -49,6 +49,22 @@ static void test_events(void **state) {
     assert_non_null(strstr(o.error, "--event needs SPEC"));
 }
 
+static void test_hidden(void **state) {
+    struct options o;
+    (void)state;
+    assert_true(parse(
+        &o, "--test|buffer_kib=64|--test|clock=mono|--test=task_bound_pct=0.2|--test|task_events=cycles=1:2,a=3:4"));
+    assert_int_equal(o.collect.test.buffer_kib, 64);
+    assert_true(o.collect.test.clock_mono && o.collect.test.task_bound_pct == 0.2);
+    assert_string_equal(o.collect.test.task_events, "cycles=1:2,a=3:4");
+    assert_false(parse(&o, "--test|buffer_kib=0"));
+    assert_false(parse(&o, "--test|clock=local"));
+    assert_false(parse(&o, "--test|task_bound_pct"));
+    assert_false(parse(&o, "--tes=1x"));
+    assert_false(parse(&o, "--tets=1"));
+    assert_null(strstr(o.error, "did you mean --test"));
+}
+
 static void test_values(void **state) {
     struct options o;
     (void)state;
@@ -59,7 +75,7 @@ static void test_values(void **state) {
     assert_int_equal(o.format, FORMAT_JSON);
     assert_int_equal(o.iterations, 3);
     assert_int_equal(o.delay_ns, 500000000);
-    assert_true(atomic_load(&o.collect.threads));
+    assert_true(o.collect.threads);
     assert_string_equal(o.sort, "-pid");
     assert_string_equal(o.filter, "x y");
     assert_int_equal(o.collect.n_pids, 2);
@@ -136,7 +152,11 @@ static void test_help(void **state) {
     options_help(out);
     fclose(out);
     for (const struct option_row *row = option_rows; row->name; row++) {
-        snprintf(line, sizeof line, "--%s", row->name);
+        snprintf(line, sizeof line, "--%s ", row->name);
+        if (!row->help) {
+            assert_null(strstr(text, line));
+            continue;
+        }
         assert_non_null(strstr(text, line));
         assert_non_null(strstr(text, row->help));
     }
@@ -159,8 +179,9 @@ static void test_nearest(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_values), cmocka_unit_test(test_events),
-        cmocka_unit_test(test_wrong),    cmocka_unit_test(test_help),   cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_hidden), cmocka_unit_test(test_values),
+        cmocka_unit_test(test_events),   cmocka_unit_test(test_wrong),  cmocka_unit_test(test_help),
+        cmocka_unit_test(test_nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

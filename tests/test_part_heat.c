@@ -24,7 +24,7 @@ static const struct frame *frames[FRAMES];
 
 static const struct frame *io_frame(uint64_t number, const struct forge_run *reads, const struct forge_run *writes) {
     struct frame *frame = forge_frame(number);
-    struct hist_set *latency = hist_set_new(&forge_io_latency);
+    struct hist_set *latency = hist_set_new(real_hist("io_latency"));
     forge_hist(latency, "vda", "R", reads);
     forge_hist(latency, "loop0", "W", writes);
     struct section *section = forge_section("block", number);
@@ -416,7 +416,7 @@ static void drawing_is_cheap(void **state) {
     struct look look;
     for (uint64_t i = 0; i < 200; i++) {
         struct frame *frame = forge_frame(i + 1);
-        struct hist_set *latency = hist_set_new(&forge_io_latency);
+        struct hist_set *latency = hist_set_new(real_hist("io_latency"));
         for (int k = 0; k < 6; k++) {
             struct forge_run runs[161] = {{0, 0}};
             for (uint32_t r = 0; r < 160; r++)

@@ -15,7 +15,7 @@ static const struct view view = {.name = "t", .title = "T", .question = "?", .pa
 // vda: 900 reads of about 120 us, 90 of 1.3 ms, 10 writes of 30 ms; loop0: 5 reads of 7 us.
 static const struct frame *usual(uint64_t number) {
     struct frame *frame = forge_frame(number);
-    struct hist_set *latency = hist_set_new(&forge_io_latency), *size = hist_set_new(&forge_io_size);
+    struct hist_set *latency = hist_set_new(real_hist("io_latency")), *size = hist_set_new(real_hist("io_size"));
     forge_hist(latency, "vda", "R", (struct forge_run[]){{120000, 900}, {1300000, 90}, {0, 0}});
     forge_hist(latency, "vda", "W", (struct forge_run[]){{30000000, 10}, {0, 0}});
     forge_hist(latency, "loop0", "R", (struct forge_run[]){{7000, 5}, {0, 0}});
@@ -142,7 +142,7 @@ static void choices_have_data(void **state) {
     for (uint64_t number = 1; number <= 2; number++) {
         struct frame *frame = forge_frame(number);
         struct section *section = forge_section("block", number);
-        struct hist_set *latency = hist_set_new(&forge_io_latency);
+        struct hist_set *latency = hist_set_new(real_hist("io_latency"));
         forge_hist(latency, "loop3", "R", (struct forge_run[]){{0, 0}});
         forge_hist(latency, "vda", "D", (struct forge_run[]){{0, 0}});
         forge_hist(latency, "vda", "R", (struct forge_run[]){{7000, 5}, {0, 0}});
@@ -232,7 +232,7 @@ static void nothing(void **state) {
 static void huge_counts(void **state) {
     (void)state;
     struct frame *frame = forge_frame(1);
-    struct hist_set *latency = hist_set_new(&forge_io_latency);
+    struct hist_set *latency = hist_set_new(real_hist("io_latency"));
     forge_hist(latency, "vda", "R", (struct forge_run[]){{1000, 4294967295u}, {17000000000000ull, 1}, {0, 0}});
     struct section *section = forge_section("block", 1);
     section_hists(section, latency);

@@ -10,6 +10,9 @@
 #include <math.h>
 #include <string.h>
 
+#include <unistd.h>
+
+#include "collectors/kernel/perf/cpus.h"
 #include "collectors/kernel/perf/perf.h"
 
 static void decode(void **state) {
@@ -77,6 +80,66 @@ static void cpu_lists(void **state) {
     assert_int_equal(cpu_list_parse("\n", far, 4), 0);
 }
 
+// ---- sets of CPUs: open, until told to fail ----
+static int set_error, opens, closes;
+static int set_open(void *context, int cpu) {
+    ((int *)context)[cpu] += !set_error;
+    opens += !set_error;
+    return set_error;
+}
+static void set_close(void *context, int cpu) {
+    ((int *)context)[cpu]--;
+    closes++;
+}
+
+static void sets_of_cpus(void **state) {
+    (void)state;
+    static const struct perf_cpus_ops ops = {set_open, set_close};
+    static int open_sets[CPUS_MAX];
+    struct perf_cpus cpus;
+    int online = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    perf_cpus_init(&cpus, &ops, open_sets);
+    assert_true(cpus.n >= online);
+    set_error = -EACCES;
+    assert_int_equal(perf_cpus_follow(&cpus), -EACCES);
+    set_error = 0;
+    assert_int_equal(perf_cpus_follow(&cpus), 0);
+    assert_int_equal(opens, online);
+    assert_true(cpus.changed);
+    cpus.changed = false;
+    assert_int_equal(perf_cpus_follow(&cpus), 0);
+    assert_int_equal(opens, online);
+    assert_false(cpus.changed);
+    int first = 0;
+    while (!cpus.opened[first])
+        first++;
+    perf_cpus_reopen(&cpus, first);
+    assert_int_equal(open_sets[first], 1);
+    set_error = -ENODEV; // it went offline meanwhile, and comes back
+    perf_cpus_reopen(&cpus, first);
+    assert_int_equal(open_sets[first], 0);
+    assert_int_equal(perf_cpus_follow(&cpus), online > 1 ? 0 : -ENODEV);
+    set_error = 0;
+    assert_int_equal(perf_cpus_follow(&cpus), 0);
+    assert_int_equal(open_sets[first], 1);
+
+    // The descriptor of a CPU that goes offline hangs up.
+    int pipes[2];
+    assert_int_equal(pipe(pipes), 0);
+    assert_int_equal(perf_cpus_watch(&cpus, first, pipes[0]), 0);
+    perf_cpus_drop_hung_up(&cpus);
+    assert_true(cpus.opened[first]);
+    close(pipes[1]);
+    perf_cpus_drop_hung_up(&cpus);
+    assert_false(cpus.opened[first]);
+    close(pipes[0]);
+    perf_cpus_shut(&cpus);
+    assert_int_equal(opens, closes);
+    perf_cpus_follow(&cpus);
+    perf_cpus_close(&cpus);
+    assert_int_equal(opens, closes);
+}
+
 static void says(struct perf_refusal refusal, const char *reason_has, const char *fix_has) {
     char reason[256], fix[256];
     perf_word(&refusal, reason, sizeof reason, fix, sizeof fix);
@@ -107,6 +170,7 @@ int main(void) {
         cmocka_unit_test(rates_multiplexed),
         cmocka_unit_test(rates_not_measured),
         cmocka_unit_test(cpu_lists),
+        cmocka_unit_test(sets_of_cpus),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,23 +69,32 @@ static struct hist_set *hists_make(void) {
     return set;
 }
 
-static struct tree *tree_make(void) {
-    struct tree_builder *builder = tree_builder_new(&stacks_def);
-    const struct text *names[] = {text_from("main"), text_from("work"), text_from("idle")};
-    tree_builder_add(builder, names, 2, 10);
-    tree_builder_add(builder, (const struct text *[]){names[0], names[2]}, 2, 20);
-    tree_builder_add(builder, &names[2], 1, 0);
-    for (int i = 0; i < 3; i++)
-        text_unref(names[i]);
+// The name of one node is found late: with the third frame.
+static struct tree *tree_make(struct name_table *names, uint64_t number) {
+    struct tree_builder *builder = tree_builder_new(&stacks_def, names);
+    if (number == 3)
+        name_table_set(names, 1, text_from("work"));
+    tree_builder_add(builder, (const uint32_t[]){0, 1}, 2, 10);
+    tree_builder_add(builder, (const uint32_t[]){0, 2}, 2, 20);
+    tree_builder_add(builder, (const uint32_t[]){2}, 1, 0);
     struct tree *tree = tree_builder_seal(builder);
     tree_builder_free(builder);
     return tree;
+}
+
+static struct name_table *names_make(void) {
+    struct name_table *names = name_table_new();
+    name_table_add(names, text_from("main"));
+    name_table_add(names, NULL);
+    name_table_add(names, text_from("idle"));
+    return names;
 }
 
 // Rows that live over the frames, and shapes that do not.
 struct forge {
     struct table_builder *tasks;
     const struct table_def *made; // of a table defined at run time
+    struct name_table *names;
     const struct section *still;
     const struct origin *origin;
 };
@@ -97,6 +106,7 @@ static struct forge forge_new(void) {
     struct forge forge = {.tasks = table_builder_new(&tasks_def)};
     forge.made = table_def_new(
         &(struct table_def){.name = "sched_switch", .help = "", .columns = columns, .n_columns = 2, .n_keys = 1});
+    forge.names = names_make();
     forge.origin = origin_new(&(struct origin){"box", "1234", "6.18.0", "0.1.0", 8});
     for (int i = 0; i < 40; i++)
         row(forge.tasks, i, text_printf("task-%d", i), i / 3.0, i % 2 ? NAN : i);
@@ -113,6 +123,7 @@ static void forge_free(struct forge *forge) {
     table_builder_free(forge->tasks);
     table_def_unref(forge->made);
     section_unref(forge->still);
+    name_table_unref(forge->names);
     origin_unref(forge->origin);
 }
 
@@ -134,7 +145,7 @@ static struct frame *forge_frame(struct forge *forge, uint64_t number) {
     table_builder_set_num(forge->tasks, 20, 2, (double)number);
     section_table(section, table_builder_seal(forge->tasks));
     section_hists(section, hists_make());
-    section_tree(section, tree_make());
+    section_tree(section, tree_make(forge->names, number));
     struct table_builder *builder = table_builder_new(&events_def);
     row(builder, 7, text_from("event"), 0.125, NAN);
     section_stream(section, seal(builder), 99);
@@ -156,7 +167,9 @@ static struct frame *schema_make(const struct table_def *tasks) {
     section_series(still, &load_def, NAN);
     section_table(section, seal(table_builder_new(tasks)));
     section_hists(section, hist_set_new(&hist_def));
-    section_tree(section, tree_make());
+    struct name_table *names = names_make();
+    section_tree(section, tree_make(names, 0));
+    name_table_unref(names);
     section_stream(section, seal(table_builder_new(&events_def)), 0);
     frame_add_section(schema, section, 0);
     frame_add_section(schema, still, 0);
@@ -221,7 +234,7 @@ static void there_and_back(void **state) {
     struct sink bytes = recording(&forge, 150); // more than two key frames
     struct frame *schema = schema_make(&tasks_def);
     struct reader *reader = reader_of(bytes.bytes, bytes.n, schema);
-    const struct frame *frame, *last = NULL;
+    const struct frame *frame, *last = NULL, *first = NULL;
     assert_true(reader_open(reader));
     assert_string_equal(reader_origin(reader)->host, "box");
     for (uint64_t number = 1; number <= 150; number++) {
@@ -238,12 +251,22 @@ static void there_and_back(void **state) {
         frame_unref(want);
         frame_unref(last);
         last = frame;
+        const struct tree *tree = frame_tree(frame, "cpu");
+        if (number == 1)
+            first = frame_ref(frame);
+        // The late name shows in the first frame too, and trees of different key frames have the same names.
+        assert_text(tree_node_text(frame_tree(first, "cpu"), 3), number < 3 ? "" : "work");
+        struct tree *sum = tree_merge((const struct tree *[]){frame_tree(first, "cpu"), tree}, 2);
+        assert_non_null(sum);
+        assert_int_equal(tree_nodes(sum), tree_nodes(tree));
+        tree_free(sum);
     }
     assert_int_equal(reader_next(reader, &frame), READ_END);
     assert_string_equal(reader_problem(reader), "");
     assert_int_equal(reader_unknown(reader), 0);
     reader_free(reader);
-    frame_unref(last); // outlives its reader
+    frame_unref(last); // outlive their reader
+    frame_unref(first);
     frame_unref(schema);
     sink_free(&bytes);
     forge_free(&forge);

@@ -108,12 +108,15 @@ static const struct collector collector_bad = {.name = "bad",
                                                .tables = bad_tables,
                                                .hists = bad_hists,
                                                .streams = bad_streams,
+                                               .requests = 1u << REQUEST_FREQUENCY,
                                                .open = bad_open,
                                                .sample = bad_sample,
                                                .close = bad_close};
 
-// ---- dear: only while wanted ----
-static atomic_int dear_opens, dear_closes;
+// ---- dear: only while wanted; accepts requests ----
+static atomic_int dear_opens, dear_closes, dear_inputs, dear_strange_inputs;
+static char dear_events[64]; // in force, of the collector's thread; lost when it closes
+static atomic_uint dear_hz, dear_threads, dear_pids, dear_in_force;
 static int dear_fd = -1; // where there is one, opening waits for it
 static int dear_open(struct collector_run *run) {
     uint64_t count;
@@ -124,15 +127,57 @@ static int dear_open(struct collector_run *run) {
     return 0;
 }
 static int dear_sample(struct collector_run *run, struct section *out) {
-    (void)run, (void)out;
+    const struct series_def *def;
+    (void)out;
+    if (!run->input)
+        return 0;
+    bool good = !strcmp(section_collector(run->input), "good") && section_n_series(run->input) == 2 &&
+                section_series_at(run->input, 0, &def) == 42;
+    atomic_fetch_add(good ? &dear_inputs : &dear_strange_inputs, 1);
     return 0;
 }
 static void dear_close(struct collector_run *run) {
     (void)run;
+    dear_events[0] = '\0';
+    atomic_store(&dear_hz, 0);
+    atomic_store(&dear_in_force, 0);
     atomic_fetch_add(&dear_closes, 1);
 }
-static const struct collector collector_dear = {
-    .name = "dear", .open = dear_open, .sample = dear_sample, .close = dear_close};
+static int dear_request(struct collector_run *run, const struct request *request, struct answer *answer) {
+    (void)run;
+    const char *wrong = request->kind == REQUEST_EVENTS ? strchr(request->text, '!') : NULL;
+    if (wrong) {
+        snprintf(answer->sentence, sizeof answer->sentence, "no such event");
+        answer->place = (int32_t)(wrong - request->text);
+        return -EINVAL;
+    }
+    switch (request->kind) {
+    case REQUEST_EVENTS:
+        snprintf(dear_events, sizeof dear_events, "%s", request->text);
+        snprintf(answer->sentence, sizeof answer->sentence, "events: %s", dear_events);
+        break;
+    case REQUEST_FREQUENCY:
+        if (request->hz > 1000)
+            return -ERANGE;
+        atomic_store(&dear_hz, request->hz);
+        break;
+    case REQUEST_PIDS:
+        atomic_store(&dear_pids, (unsigned)request->pids.list[request->pids.n - 1]);
+        break;
+    default:
+        atomic_store(&dear_threads, request->on);
+    }
+    atomic_fetch_add(&dear_in_force, 1);
+    return 0;
+}
+static const struct collector collector_dear = {.name = "dear",
+                                                .input = "good",
+                                                .open = dear_open,
+                                                .sample = dear_sample,
+                                                .requests = 1u << REQUEST_EVENTS | 1u << REQUEST_FREQUENCY |
+                                                            1u << REQUEST_PIDS | 1u << REQUEST_THREADS,
+                                                .request = dear_request,
+                                                .close = dear_close};
 
 // ---- hangs: blocks in its second sample until the test lets it go ----
 static atomic_bool hang_armed;
@@ -155,8 +200,19 @@ static int hang_open(struct collector_run *run) {
 static void hang_close(struct collector_run *run) {
     (void)run;
 }
-static const struct collector collector_hang = {
-    .name = "hang", .always = true, .open = hang_open, .sample = hang_sample, .close = hang_close};
+static atomic_int hang_requests;
+static int hang_request(struct collector_run *run, const struct request *request, struct answer *answer) {
+    (void)run, (void)request, (void)answer;
+    atomic_fetch_add(&hang_requests, 1);
+    return 0;
+}
+static const struct collector collector_hang = {.name = "hang",
+                                                .always = true,
+                                                .open = hang_open,
+                                                .sample = hang_sample,
+                                                .requests = 1u << REQUEST_THREADS,
+                                                .request = hang_request,
+                                                .close = hang_close};
 
 const struct collector *const collectors[] = {&collector_good, &collector_bad, &collector_dear, &collector_hang, NULL};
 
@@ -303,6 +359,8 @@ static void attention(void **state) {
     frame_unref(frame);
     runner_want(runner, dear);
     wait_for(&dear_opens, 2);
+    wait_for(&dear_inputs, 2);
+    assert_int_equal(dear_strange_inputs, 0);
     assert_int_equal(runner_stop(runner, 20000), 0);
     assert_int_equal(dear_closes, 2);
     live_stop(live);
@@ -394,10 +452,184 @@ static void hanging(void **state) {
     close(hang_fd);
 }
 
+static struct answer answer_wait(struct runner *runner) {
+    struct pollfd fd = {.fd = runner_answer_fd(runner), .events = POLLIN};
+    struct answer answer;
+    assert_int_equal(poll(&fd, 1, 25000), 1);
+    assert_true(runner_answer(runner, &answer));
+    return answer;
+}
+
+static uint64_t send_text(struct runner *runner, const char *text) {
+    char local[64]; // the runner copies it
+    snprintf(local, sizeof local, "%s", text);
+    return runner_request(runner, "dear", &(struct request){.kind = REQUEST_EVENTS, .text = local});
+}
+
+static uint64_t send_hz(struct runner *runner, const char *name, uint32_t hz) {
+    return runner_request(runner, name, &(struct request){.kind = REQUEST_FREQUENCY, .hz = hz});
+}
+
+static void expect(struct runner *runner, uint64_t version, enum answer_status status, const char *sentence,
+                   int place) {
+    struct answer answer = answer_wait(runner);
+    assert_int_equal(answer.version, version);
+    assert_int_equal(answer.status, status);
+    assert_string_equal(answer.sentence, sentence);
+    assert_int_equal(answer.place, place);
+}
+
+static void requests(void **state) {
+    (void)state;
+    static const char *const dear[] = {"dear", NULL}, *const none[] = {NULL};
+    struct live *live = live_new(100000000, 1 << 20);
+    struct runner *runner = runner_new(live, &options);
+    struct answer answer;
+    live_start(live);
+    runner_start(runner);
+    frame_unref(frame_wait(live, 1));
+    assert_false(runner_answer(runner, &answer));
+    assert_int_equal(send_hz(runner, "nothing", 99), 0);
+    assert_int_equal(send_hz(runner, "good", 99), 0); // takes none
+
+    // To one that does not run: kept, and applied when it opens; only the newest of each kind.
+    uint64_t first = send_text(runner, "old"), second, third;
+    expect(runner, first, ANSWER_KEPT, "dear is not running; the request is kept until it starts", -1);
+    second = send_text(runner, "new");
+    expect(runner, first, ANSWER_SUPERSEDED, "a newer request replaced it", -1);
+    expect(runner, second, ANSWER_KEPT, "dear is not running; the request is kept until it starts", -1);
+    third = send_hz(runner, "dear", 999);
+    assert_int_equal(answer_wait(runner).status, ANSWER_KEPT);
+    atomic_store(&dear_in_force, 0);
+    runner_want(runner, dear);
+    expect(runner, second, ANSWER_DONE, "events: new", -1);
+    expect(runner, third, ANSWER_DONE, "", -1);
+    assert_int_equal(dear_hz, 999);
+    assert_int_equal(dear_in_force, 2);
+
+    // To one that runs. A refused one changes nothing.
+    first = send_text(runner, "sys:one, sys:!two");
+    expect(runner, first, ANSWER_REFUSED, "no such event", 13);
+    first = send_hz(runner, "dear", 5000);
+    expect(runner, first, ANSWER_REFUSED, "dear: Numerical result out of range", -1);
+    assert_int_equal(dear_hz, 999);
+    const pid_t pids[] = {1, 42};
+    first = runner_request(runner, "dear", &(struct request){.kind = REQUEST_PIDS, .pids = {pids, 2}});
+    expect(runner, first, ANSWER_DONE, "", -1);
+    assert_int_equal(dear_pids, 42);
+
+    // A collector that closed and opens again has what it accepted before, without an answer.
+    int opens = dear_opens, closes = dear_closes;
+    runner_want(runner, none);
+    wait_for(&dear_closes, closes + 1);
+    assert_int_equal(dear_hz, 0);
+    runner_want(runner, dear);
+    wait_for(&dear_opens, opens + 1);
+    for (int i = 0; i < 2500 && dear_in_force < 3; i++)
+        usleep(10000);
+    assert_int_equal(dear_in_force, 3);
+    assert_int_equal(dear_hz, 999);
+    assert_false(runner_answer(runner, &answer));
+
+    // To one that cannot be opened: kept, with its reason.
+    first = send_hz(runner, "bad", 1);
+    expect(runner, first, ANSWER_KEPT, "bad is unavailable, the request is kept: no such machine", -1);
+
+    // To all that accept it: each answers.
+    first = runner_request(runner, NULL, &(struct request){.kind = REQUEST_THREADS, .on = true});
+    bool from_dear = false, from_hang = false;
+    for (int i = 0; i < 2; i++) {
+        answer = answer_wait(runner);
+        assert_int_equal(answer.version, first);
+        assert_int_equal(answer.status, ANSWER_DONE);
+        from_dear |= !strcmp(answer.collector, "dear");
+        from_hang |= !strcmp(answer.collector, "hang");
+    }
+    assert_true(from_dear && from_hang && dear_threads == 1);
+    send_text(runner, "unread"); // and an answer that is read by nobody
+    assert_int_equal(runner_stop(runner, 20000), 0);
+    live_stop(live);
+    runner_free(runner);
+    live_free(live);
+}
+
+// Many in flight, from two threads: each has its final answer, and the last one stands.
+static void *send_many(void *runner) {
+    for (uint32_t i = 1; i <= 500; i++)
+        send_hz(runner, "dear", i);
+    return NULL;
+}
+
+static void requests_at_once(void **state) {
+    (void)state;
+    static const char *const dear[] = {"dear", NULL};
+    struct live *live = live_new(100000000, 1 << 20);
+    struct runner *runner = runner_new(live, &options);
+    pthread_t other;
+    unsigned finals = 0;
+    runner_want(runner, dear);
+    live_start(live);
+    runner_start(runner);
+    pthread_create(&other, NULL, send_many, runner);
+    send_many(runner);
+    pthread_join(other, NULL);
+    while (finals < 1000) {
+        struct answer answer = answer_wait(runner);
+        assert_int_not_equal(answer.status, ANSWER_REFUSED);
+        finals += answer.status == ANSWER_DONE || answer.status == ANSWER_SUPERSEDED;
+    }
+    assert_int_equal(dear_hz, 500);
+    assert_int_equal(runner_stop(runner, 20000), 0);
+    live_stop(live);
+    runner_free(runner);
+    live_free(live);
+}
+
+// One that hangs: the answer says so, and for what it waits; the final one follows when it comes back.
+static void request_to_a_hanging_one(void **state) {
+    (void)state;
+    hang_fd = eventfd(0, 0);
+    int back = hang_back;
+    atomic_store(&hang_armed, true);
+    struct live *live = live_new(100000000, 1 << 20);
+    struct runner *runner = runner_new(live, &options);
+    live_start(live);
+    runner_start(runner);
+    uint64_t stale = 0;
+    for (uint64_t number = 5; number < 200 && !stale;) {
+        const struct frame *frame = frame_wait(live, number);
+        frame_section(frame, "hang", &stale);
+        number = frame->number + 1;
+        frame_unref(frame);
+    }
+    atomic_store(&hang_requests, 0);
+    const struct request on = {.kind = REQUEST_THREADS, .on = true};
+    uint64_t first = runner_request(runner, "hang", &on), second = runner_request(runner, "hang", &on);
+    expect(runner, first, ANSWER_SUPERSEDED, "a newer request replaced it", -1);
+    struct answer answer = answer_wait(runner);
+    assert_int_equal(answer.version, second);
+    assert_int_equal(answer.status, ANSWER_LATE);
+    assert_non_null(strstr(answer.sentence, "hang has not answered for "));
+    assert_non_null(strstr(answer.sentence, " s: it waits for the kernel"));
+    assert_int_equal(hang_requests, 0);
+    atomic_store(&hang_armed, false);
+    uint64_t one = 1;
+    assert_int_equal(write(hang_fd, &one, sizeof one), sizeof one);
+    wait_for(&hang_back, back + 1);
+    expect(runner, second, ANSWER_DONE, "", -1);
+    assert_int_equal(hang_requests, 1);
+    assert_int_equal(runner_stop(runner, 20000), 0);
+    live_stop(live);
+    runner_free(runner);
+    live_free(live);
+    close(hang_fd);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs),      cmocka_unit_test(drains_by_the_clock), cmocka_unit_test(broken_poll_fd),
         cmocka_unit_test(attention), cmocka_unit_test(slow_to_open),        cmocka_unit_test(hanging),
+        cmocka_unit_test(requests),  cmocka_unit_test(requests_at_once),    cmocka_unit_test(request_to_a_hanging_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,47 +86,6 @@ static void unseen_by_the_idle_task(void **state) {
     assert_false(says("is not known"));
 }
 
-// Rows of control groups are those of the newest list; frames share the rows that stay the same.
-static void limits(void **state) {
-    (void)state;
-    enum { GROUPS = 300, GONE = 5 };
-    static char names[GROUPS][16];
-    const char *paths[GROUPS];
-    uint64_t throttled[GROUPS] = {0};
-    for (int i = 0; i < GROUPS; i++) {
-        snprintf(names[i], sizeof(names[i]), "/%03d", i);
-        paths[i] = names[i];
-    }
-    limit(GROUPS, paths, throttled);
-    frame(1000000);
-    struct section *before = section;
-    section = NULL; // kept for what follows
-    throttled[0] = 4;
-    limit(GROUPS, paths, throttled);
-    frame(2000000);
-    const struct table *old = section_find_table(before, "sched_cgroups"),
-                       *new = section_find_table(section, "sched_cgroups");
-    size_t shared = 0, cursors[2] = {0};
-    for (const union cell *row; (row = table_next(old, &cursors[0]));)
-        shared += row == table_next(new, &cursors[1]);
-    assert_int_equal(shared, GROUPS - TABLE_CHUNK_ROWS);
-    cursors[0] = cursors[1] = 0;
-    IS(table_next(old, &cursors[0])[SCHED_G_THROTTLED_PCT].num, 0);
-    IS(table_next(new, &cursors[1])[SCHED_G_THROTTLED_PCT].num, 40);
-    section_unref(before);
-    limit(GROUPS - GONE, paths + GONE, throttled + GONE); // the first ones were removed
-    for (int i = 0; i < 2; i++) {
-        frame((uint64_t)(3 + i) * 1000000);
-        size_t cursor = 0, n = 0;
-        for (const union cell *row; (row = table_next(section_find_table(section, "sched_cgroups"), &cursor)); n++) {
-            assert_string_equal(text_bytes(row[SCHED_G_CGROUP].text), names[n + (i ? 0 : GONE)]);
-            IS(row[SCHED_G_THROTTLED].num, i && !n ? 4 : 0);
-        }
-        assert_int_equal(n, i ? GROUPS : GROUPS - GONE);
-        limit(GROUPS, paths, throttled);
-    }
-}
-
 static void unseen_by_the_first_process(void **state) {
     (void)state;
     switches(0, 0, 0, 0, 7);
@@ -226,14 +185,17 @@ static void threads_of_proc(void **state) {
     folder("20/task/20");
     folder("20/task/21");
     folder("30");
+    folder("30/task");
+    folder("30/task/30");
     folder("self");
     // Field 20 is the number of threads, field 39 the CPU.
-    put_file("20/stat", "20 (a ) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 2 18 19 20 21 22 23 24 25 26 27 28 "
-                        "29 30 31 32 33 34 35 1 37");
+    put_file("20/task/20/stat",
+             "20 (a ) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 2 18 19 20 21 22 23 24 25 26 27 28 "
+             "29 30 31 32 33 34 35 1 37");
     put_file("20/task/21/stat",
              "21 (second) D 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 2 18 19 20 21 22 23 24 25 26 27 28 29 "
              "30 31 32 33 34 35 0 37");
-    put_file("30/stat", "cut off");
+    put_file("30/task/30/stat", "cut off");
     struct sched_seed *seed = sched_seed_new(proc);
     int steps = 0;
     while (sched_seed_step(seed, machine, who, 1, at_500, NULL))
@@ -261,7 +223,6 @@ int main(void) {
         cmocka_unit_test_setup_teardown(unseen_by_the_idle_task, begin, end),
         cmocka_unit_test_setup_teardown(unseen_by_the_first_process, begin, end),
         cmocka_unit_test_setup_teardown(busy_after_a_loss, begin, end),
-        cmocka_unit_test_setup_teardown(limits, begin, end),
         cmocka_unit_test_setup_teardown(threads_of_proc, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@ static void throttled_by_its_group(void **state) {
     is_in(7, "/pods/a/one");
     is_in(8, "/pods/b");
     frame(1000000);
-    limit(2, (const char *const[]){"/pods/a", "/pods/b"}, (const uint64_t[]){9, 0});
+    limit(2, (const struct forged_limit[]){{"/pods/a", 90}, {"/pods/b", 0}});
     wakes(1100000, 9, 7, 0);
     wakes(1100000, 9, 8, 1);
     frame(2000000);
@@ -27,7 +27,7 @@ static void throttled_by_its_group(void **state) {
     assert_string_equal(text_bytes(row_of("sched_stuck", 7)[SCHED_W_KIND].text), "throttled");
     assert_string_equal(text_bytes(row_of("sched_tasks", 8)[SCHED_T_STATE].text), "R");
     IS(row_of_cpu(1)[SCHED_C_UNKNOWN].num, 90);
-    limit(2, (const char *const[]){"/pods/a", "/pods/b"}, (const uint64_t[]){0, 0}); // no longer
+    limit(2, (const struct forged_limit[]){{"/pods/a", 0}, {"/pods/b", 0}}); // no longer
     frame(3000000);
     assert_string_equal(text_bytes(row_of("sched_tasks", 7)[SCHED_T_STATE].text), "R");
     IS(row_of_cpu(0)[SCHED_C_UNKNOWN].num, 100);
@@ -44,7 +44,7 @@ static void throttled_unseen(void **state) {
     is_in(7, "/pods/a");
     is_in(8, "/pods/b");
     frame(1000000);
-    limit(2, (const char *const[]){"/pods/a", "/pods/b"}, (const uint64_t[]){9, 0});
+    limit(2, (const struct forged_limit[]){{"/pods/a", 90}, {"/pods/b", 0}});
     for (uint64_t us = 1000000; us < 1900000; us += 100000) {
         switches(us + 20000, 0, 7, 0x100, 0); // it came after 0 to 20 ms
         switches(us + 20010, 1, 8, 0x100, 0);
@@ -59,7 +59,7 @@ static void throttled_unseen(void **state) {
     assert_true(isnan(row[SCHED_W_SINCE].num));
     assert_null(row_of("sched_stuck", 8)); // its group is not stopped: it may have run all the time
     // It slept: that time is none in which it waited.
-    limit(2, (const char *const[]){"/pods/a", "/pods/b"}, (const uint64_t[]){9, 9});
+    limit(2, (const struct forged_limit[]){{"/pods/a", 90}, {"/pods/b", 90}});
     switches(2400000, 0, 7, 0x100, 0);
     switches(2400000, 1, 8, SCHED_STATE_S, 0);
     switches(2900000, 1, 8, SCHED_STATE_S, 0); // woken and come unseen

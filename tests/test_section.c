@@ -13,6 +13,7 @@ static const struct table_def rows_def = {.name = "rows", .columns = event_colum
 static const struct column hist_keys[] = {{.name = "op", .type = COLUMN_TEXT}};
 static const struct hist_def hist_def = {.name = "io_latency", .divisor = 1000, .keys = hist_keys, .n_keys = 1};
 static const struct tree_def tree_def_cpu = {.name = "cpu"};
+static const struct tree_def tree_def_offcpu = {.name = "offcpu", .unit_name = "us"};
 
 static struct table *table_of(const struct table_def *def, int from, int to) {
     struct table_builder *builder = table_builder_new(def);
@@ -35,6 +36,18 @@ static void hist_into(struct hist_set *set, const char *op, uint64_t value, int 
     free(acc);
 }
 
+// One node of that name ID and weight, or none.
+static struct tree *tree_of(const struct tree_def *def, struct name_table *names, uint64_t weight) {
+    struct name_table *own = names ? NULL : name_table_new();
+    struct tree_builder *builder = tree_builder_new(def, names ? names : own);
+    if (weight)
+        tree_builder_add(builder, &(uint32_t){0}, 1, weight);
+    struct tree *tree = tree_builder_seal(builder);
+    tree_builder_free(builder);
+    name_table_unref(own);
+    return tree;
+}
+
 static void all_kinds(void **state) {
     (void)state;
     size_t before = mem_used();
@@ -51,9 +64,7 @@ static void all_kinds(void **state) {
     struct hist_set *set = hist_set_new(&hist_def);
     hist_into(set, "R", 1000, 3);
     section_hists(section, set);
-    struct tree_builder *tree = tree_builder_new(&tree_def_cpu);
-    section_tree(section, tree_builder_seal(tree));
-    tree_builder_free(tree);
+    section_tree(section, tree_of(&tree_def_cpu, NULL, 0));
     section_events(section, 1000, 7);
     section_cost(section, 55);
     memset(name, 'x', 5); // strings are copies
@@ -112,12 +123,21 @@ static void absorbing(void **state) {
     section_stream(new, table_of(&events_def, 20, 22), 1);
     section_table(old, table_of(&rows_def, 0, 9));
     section_table(new, table_of(&rows_def, 0, 3));
+    struct name_table *names = name_table_new();
+    name_table_add(names, text_from("main"));
+    section_tree(old, tree_of(&tree_def_cpu, names, 30));
+    section_tree(old, tree_of(&tree_def_offcpu, names, 7)); // the new section has none
+    section_tree(new, tree_of(&tree_def_cpu, names, 4));
+    name_table_unref(names);
     section_events(old, 25, 2);
     section_events(new, 7, 1);
     section_cost(old, 3);
     section_cost(new, 4);
     section_absorb(new, old);
     section_unref(old);
+    assert_int_equal(tree_node(section_find_tree(new, "cpu"), 1)->total, 34);
+    assert_text(tree_node_text(section_find_tree(new, "cpu"), 1), "main");
+    assert_int_equal(tree_node(section_find_tree(new, "offcpu"), 0)->total, 7);
 
     assert_int_equal(section_begin(new), 10);
     assert_int_equal(section_end(new), 30);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "collectors/syscalls/args.h"
-#include "collectors/syscalls/memory.h"
+#include "collectors/kernel/proc/memory.h"
 
 static struct syscalls_args *args;
 
@@ -89,10 +89,10 @@ static void paths_after(void **state) {
     expect_of("/proc", true, SYS_chdir, (uint64_t[6]){at("\x01")}, "?");
     strcpy(page + 4090, "/ab/c");
     assert_int_equal(mprotect(page, 4096, PROT_READ), 0);
-    bool asks = syscalls_memory_constant("/proc", getpid(), at(constant), strlen(constant));
-    assert_false(syscalls_memory_constant("/proc", getpid(), at(page) + 4090, 6)); // its end can be written
+    bool asks = process_memory_is_constant("/proc", getpid(), at(constant), strlen(constant));
+    assert_false(process_memory_is_constant("/proc", getpid(), at(page) + 4090, 6)); // its end can be written
     munmap(page, 8192);
-    assert_false(syscalls_memory_constant("/proc", getpid(), at(page), 1));
+    assert_false(process_memory_is_constant("/proc", getpid(), at(page), 1));
     if (!asks)
         skip(); // before Linux 6.11
     expect_of("/proc", true, SYS_mkdirat, (uint64_t[6]){CWD, at(constant), 0}, "AT_FDCWD, \"/etc/constant\", 00");

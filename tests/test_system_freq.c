@@ -51,7 +51,7 @@ static void a_slow_driver_keeps_to_its_budget(void **state) {
     struct system_freq *freq = system_freq_new();
     struct proc_buffer buffer = {0};
     struct section *section = section_new("system", 0, 0);
-    struct system_sample sample = {.out = section, .series = series, .buffer = &buffer, .now = slow_now};
+    struct system_sample sample = {.out = section, .series = series, .all = true, .buffer = &buffer, .now = slow_now};
     size_t known = 0;
     for (int round = 1; round <= 4; round++) {
         system_freq_sample(freq, &sample, online, hz, 8);

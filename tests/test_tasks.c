@@ -175,7 +175,7 @@ static void threads_stand_for_their_process(void **state) {
     first();
     assert_int_equal(rows(), 2);
     frame();
-    options.threads = true;
+    tasks->threads_wanted = true;
     frame();
     assert_int_equal(rows(), 3);
     assert_string_equal(text_bytes(row(21, 'S')[table_column(&tasks_table, "comm")].text), "helper");
@@ -192,7 +192,7 @@ static void threads_stand_for_their_process(void **state) {
     assert_non_null(row(21, 'X'));
     frame();
     assert_int_equal(rows(), 2);
-    options.threads = false;
+    tasks->threads_wanted = false;
     frame();
     frame();
     assert_int_equal(rows(), 2);

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/kernel/proc/thread_status.h"
+#include "collectors/task_identity.h"
 
 static char proc[] = "/tmp/ktop-status-XXXXXX";
 
@@ -86,7 +86,7 @@ static bool wanted(int tid, const struct collect_options *options) {
     return thread_wanted(proc, options, &status);
 }
 
-static void who_is_wanted(void **state) {
+static void wanted_by_options(void **state) {
     const pid_t pids[] = {20};
     struct collect_options all = {0}, by_pid = {.pids = pids, .n_pids = 1}, by_user = {.has_user = true, .user = 1000};
     (void)state;
@@ -106,11 +106,34 @@ static void who_is_wanted(void **state) {
     assert_false(wanted(31, &by_pid));
 }
 
+static void identities(void **state) {
+    const pid_t pids[] = {99};
+    struct collect_options none = {0}, gone = {.pids = pids, .n_pids = 1}, self = {.show_self = true};
+    (void)state;
+    struct task_identity identity = task_identify(proc, &none, 31);
+    assert_true(identity.found && identity.wanted);
+    assert_string_equal(identity.status.name, "worker 1");
+    assert_false(task_identify(proc, &gone, 31).wanted);
+    // Gone: its process is unknown, so that only its own ID can choose it.
+    identity = task_identify(proc, &gone, 99);
+    assert_true(!identity.found && identity.wanted && identity.status.pid == 99);
+    assert_false(task_identify(proc, &gone, 98).wanted);
+    assert_true(task_identify(proc, NULL, 98).wanted);
+    // Events with other IDs than /proc: nothing is read, and filters choose nothing.
+    assert_true(task_identify(NULL, &none, 31).wanted && !task_identify(NULL, &none, 31).found);
+    assert_false(task_identify(NULL, &gone, 99).wanted);
+    // ktop itself.
+    assert_false(task_identify("/proc", &none, getpid()).wanted);
+    assert_false(task_identify("/proc", NULL, getpid()).wanted);
+    assert_true(task_identify("/proc", &self, getpid()).wanted);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_it_says),
         cmocka_unit_test(groups),
-        cmocka_unit_test(who_is_wanted),
+        cmocka_unit_test(wanted_by_options),
+        cmocka_unit_test(identities),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

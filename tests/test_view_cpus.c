@@ -73,7 +73,7 @@ static const struct frame *many(uint64_t number, int n) {
         snprintf(row, sizeof(row), "cpu=%d|ipc=%g|context_switches_per_s=%d", cpu, busy > 50 ? 0.4 : 1.6, cpu * 10);
         forge_row(counts, def_of("cpu_counters"), row);
     }
-    add_series(system, "system", "load_1=12|cpu_user_pct=9|cpu_system_pct=0|cpu_idle_pct=91|procs_running=9");
+    add_series(system, "load_1=12|cpu_user_pct=9|cpu_system_pct=0|cpu_idle_pct=91|procs_running=9");
     section_table(system, table_builder_seal(cpus));
     section_table(counters, table_builder_seal(counts));
     table_builder_free(cpus);

@@ -29,15 +29,15 @@ static void screens(void **state) {
     forge_expect(pane, &look, 80, 21, false,
 
                  "─ ▸ Devices ──────────── TOTAL for programs: QUEUE before, SERVICE in the disk ─\n"
-                 "DEVICE   ▼UTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
-                 "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
-                 "vdb         0.0       -       -       0       0      -     0        0        0\n"
+                 "DEVICE     ▼UTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
+                 "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
+                 "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us\n"
+                 "vdb           0.0       -       -       -       0       0      -     0       -\n"
                  "─ By process ───────────────────────────────────────────────────────────────────\n"
-                 "    PID COMMAND         OP  ▼WAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
-                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
-                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
-                 "     77 kworker\\e[31m   W         -       -       -     0.4     2.0K vda\n"
+                 "    PID COMMAND         OP ▼WAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W    2.5ms    82us   110us      30     120K loop0\n"
+                 "     77 kworker\\e[31m   W        -       -       -     0.4     2.0K vda\n"
                  "─ Over time ─── Service time (issue to complete), device vda (busiest), op all ─\n"
                  "  20ms│                    ▒       ▒       ▒       ▒       ▒       ▒       ▒\n"
                  "  10ms│\n"
@@ -52,13 +52,13 @@ static void screens(void **state) {
     forge_expect(pane, &look, 80, 24, true,
 
                  "- > Devices -- TOTAL for programs: QUEUE before, SERVICE in the disk; 1-2 of 3 -\n"
-                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
-                 "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
+                 "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
+                 "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
+                 "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us\n"
                  "- By process -------------------------------------------------------- 1-2 of 3 -\n"
-                 "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
-                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
-                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
+                 "    PID COMMAND         OP vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W    2.5ms    82us   110us      30     120K loop0\n"
                  "- Over time --- Service time (issue to complete), device vda (busiest), op all -\n"
                  "  30ms|\n"
                  "  10ms|                    =       =       =       =       =       =       =\n"
@@ -80,16 +80,21 @@ static void screens(void **state) {
 
         "─ ▸ Devices ──────────────────────────────────────────────────── TOTAL for programs: QUEUE before, SERVICE in "
         "the disk ─\n"
-        "DEVICE   ▼UTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-        "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
-        "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
-        "vdb         0.0       -       -       0       0      -     0        0        0\n"
+        "DEVICE     ▼UTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST RBYTES/s WBYTES/s   R p99   W "
+        "p99  R SIZE\n"
+        "vda          98.4   525us   310us   215us     812     0.4      0    32     0us     3.2M     2.0K   330us      "
+        " -       -\n"
+        "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us        0     120K       -      "
+        " -       -\n"
+        "vdb           0.0       -       -       -       0       0      -     0       -        0        0       -      "
+        " -       -\n"
         "─ By process "
         "───────────────────────────────────────────────────────────────────────────────────────────────────────────\n"
-        "    PID COMMAND         OP  ▼WAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE   SERVICE\n"
-        "   4242 fio             R     426ms   525us   890us     812     3.2M vda        215us\n"
-        "   4242 fio             W     2.5ms    82us   110us      30     120K loop0       80us\n"
-        "     77 kworker\\e[31m   W         -       -       -     0.4     2.0K vda        900us\n"
+        "    PID COMMAND         OP ▼WAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE     SERVICE SVC p99    SIZE  SEQ%\n"
+        "   4242 fio             R    426ms   525us   890us     812     3.2M vda          215us       -       -     -\n"
+        "   4242 fio             W    2.5ms    82us   110us      30     120K loop0         80us       -       -     -\n"
+        "     77 kworker\\e[31m   W        -       -       -     0.4     2.0K vda          900us       -       -     "
+        "-\n"
         "─ Over time ── Service time, device vda (busiest), op all ─ ─ How long ──── Service time, device vda "
         "(busiest), op all ─\n"
         "  70ms│                                                     count 812  avg 214us  p50 214us  p90 330us  p95 "
@@ -124,27 +129,39 @@ static void screens(void **state) {
         "░1 ▒6 ▓29 █154                p50 214us p99 330us max 330us\n"
         "─ I/Os, newest first ──────────────────────────────────────────────────────────────────────────────── 7 older "
         "not kept ─\n"
-        "          START  SERVICE OP    BYTES DEVICE   COMMAND                     END\n"
-        "14:13:20.300000     80us WS     4.0K loop0    fio             14:13:20.300080\n"
-        "14:13:20.200000    215us RA     4.0K vda      fio             14:13:20.200215\n"
-        "14:13:20.100000    180us R      4.0K vda      fio             14:13:20.100180\n");
+        "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR                "
+        "END\n"
+        "14:13:20.300000    82us   2.0us    80us WS     4.0K loop0      fio                4242 -        "
+        "14:13:20.300080\n"
+        "14:13:20.200000   525us   310us   215us RA     4.0K vda        fio                4242 -        "
+        "14:13:20.200215\n"
+        "14:13:20.100000   490us   310us   180us R      4.0K vda        fio                4242 -        "
+        "14:13:20.100180\n");
     forge_expect(
         pane, &look, 200, 47, false,
 
         "─ ▸ Devices "
         "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
         "────────────────────── TOTAL for programs: QUEUE before, SERVICE in the disk ─\n"
-        "DEVICE   ▼UTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-        "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
-        "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
-        "vdb         0.0       -       -       0       0      -     0        0        0\n"
+        "DEVICE     ▼UTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST RBYTES/s WBYTES/s   R p99   W "
+        "p99  R SIZE  W SIZE LAST ERROR    AT SECTOR TMOUT/s   QLEN REQUE/s  SEQ%   R p50 R p99.9\n"
+        "vda          98.4   525us   310us   215us     812     0.4      0    32     0us     3.2M     2.0K   330us      "
+        " -       -       - -                     -       -      -       -     -       -       -\n"
+        "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us        0     120K       -      "
+        " -       -       - -                     -       -      -       -     -       -       -\n"
+        "vdb           0.0       -       -       -       0       0      -     0       -        0        0       -      "
+        " -       -       - -                     -       -      -       -     -       -       -\n"
         "─ By process "
         "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
         "─────────────────────────────────────────────────────────────────────────────\n"
-        "    PID COMMAND         OP  ▼WAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE   SERVICE\n"
-        "   4242 fio             R     426ms   525us   890us     812     3.2M vda        215us\n"
-        "   4242 fio             W     2.5ms    82us   110us      30     120K loop0       80us\n"
-        "     77 kworker\\e[31m   W         -       -       -     0.4     2.0K vda        900us\n"
+        "    PID COMMAND         OP ▼WAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE     SERVICE SVC p99    SIZE  SEQ% "
+        "CGROUP\n"
+        "   4242 fio             R    426ms   525us   890us     812     3.2M vda          215us       -       -     - "
+        "-\n"
+        "   4242 fio             W    2.5ms    82us   110us      30     120K loop0         80us       -       -     - "
+        "-\n"
+        "     77 kworker\\e[31m   W        -       -       -     0.4     2.0K vda          900us       -       -     - "
+        "-\n"
         "─ Over time ────────────────────── Service time (issue to complete), device vda (busiest), op all ─ ─ How "
         "long ──────────────────────── Service time (issue to complete), device vda (busiest), op all ─\n"
         "      │                                                                                             count 812 "
@@ -189,36 +206,40 @@ static void screens(void **state) {
         "─ I/Os, newest first "
         "──────────────────────────────────────────────────────────────────────────────────────────────────────────────"
         "────────────────────────────────────────────────── 7 older not kept ─\n"
-        "          START  SERVICE OP    BYTES DEVICE   COMMAND                     END\n"
-        "14:13:20.300000     80us WS     4.0K loop0    fio             14:13:20.300080\n"
-        "14:13:20.200000    215us RA     4.0K vda      fio             14:13:20.200215\n"
-        "14:13:20.100000    180us R      4.0K vda      fio             14:13:20.100180\n"
+        "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR                "
+        "END       SECTOR   AT% KEPT   CGROUP\n"
+        "14:13:20.300000    82us   2.0us    80us WS     4.0K loop0      fio                4242 -        "
+        "14:13:20.300080            -     - -      -\n"
+        "14:13:20.200000   525us   310us   215us RA     4.0K vda        fio                4242 -        "
+        "14:13:20.200215            -     - -      -\n"
+        "14:13:20.100000   490us   310us   180us R      4.0K vda        fio                4242 -        "
+        "14:13:20.100180            -     - -      -\n"
         "\n");
     forge_expect(pane, &look, 40, 10, true,
 
                  "- > Devices ----------------------------\n"
-                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s\n"
-                 "vda        98.4   310us   215us     812\n"
-                 "loop0       7.5   2.0us    80us       0\n"
-                 "vdb         0.0       -       -       0\n"
+                 "DEVICE     vUTIL%   TOTAL   QUEUE\n"
+                 "vda          98.4   525us   310us\n"
+                 "loop0         7.5    82us   2.0us\n"
+                 "vdb           0.0       -       -\n"
                  "- By process ---------------------------\n"
-                 "    PID COMMAND         OP  vWAIT/s\n"
-                 "   4242 fio             R     426ms\n"
-                 "   4242 fio             W     2.5ms\n"
-                 "     77 kworker\\e[31m   W         -\n");
+                 "    PID COMMAND         OP vWAIT/s\n"
+                 "   4242 fio             R    426ms\n"
+                 "   4242 fio             W    2.5ms\n"
+                 "     77 kworker\\e[31m   W        -\n");
     forge_look(&look, frames, 1);
     forge_expect(pane, &look, 80, 21, true,
 
                  "- > Devices ------------ TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
-                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
-                 "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
-                 "vdb         0.0       -       -       0       0      -     0        0        0\n"
+                 "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
+                 "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
+                 "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us\n"
+                 "vdb           0.0       -       -       -       0       0      -     0       -\n"
                  "- By process -------------------------------------------------------------------\n"
-                 "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
-                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
-                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
-                 "     77 kworker\\e[31m   W         -       -       -     0.4     2.0K vda\n"
+                 "    PID COMMAND         OP vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W    2.5ms    82us   110us      30     120K loop0\n"
+                 "     77 kworker\\e[31m   W        -       -       -     0.4     2.0K vda\n"
                  "- Over time --- Service time (issue to complete), device vda (busiest), op all -\n"
                  " 360us|\n"
                  " 320us|                                                                        %\n"
@@ -240,10 +261,10 @@ static void who_waits(void **state) {
     struct look look;
     struct frame *frame = forge_frame(1);
     struct section *system = forge_section("system", 1), *block = forge_section("block", 1);
-    section_table(system, forge_table(&devices, "vda|3000|900|12288000|943718400|32|100"));
-    section_table(block, forge_table(&by_process, "50|dd|vda|W|900|943718400|1000|1100|990000|2000\n"
-                                                  "77|kworker|vda|W|5|20480|900|-|-|-\n"
-                                                  "60|mysqld|vda|R|3000|12288000|900|10500|31500000|41000"));
+    section_table(system, forge_real(DEVICES, "vda|3000|900|12288000|943718400|32|100"));
+    section_table(block, forge_real(BY_PROCESS, "50|dd|vda|W|900|943718400|1000|1100|990000|2000\n"
+                                                "77|kworker|vda|W|5|20480|900|-|-|-\n"
+                                                "60|mysqld|vda|R|3000|12288000|900|10500|31500000|41000"));
     frame_add_section(frame, system, 0);
     frame_add_section(frame, block, 0);
     const struct frame *one = frame;
@@ -251,13 +272,13 @@ static void who_waits(void **state) {
     forge_expect(pane, &look, 80, 8, true,
 
                  "- > Devices ------------ TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
-                 "DEVICE   vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda         100    3000     900    32    11.7M     900M\n"
+                 "DEVICE     vUTIL%     R/s     W/s INFLT RBYTES/s WBYTES/s  R SIZE  W SIZE   QLEN\n"
+                 "vda           100    3000     900    32    11.7M     900M       -       -      -\n"
                  "- By process -------------------------------------------------------------------\n"
-                 "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
-                 "     60 mysqld          R     31.5s  10.5ms  41.0ms    3000    11.7M vda\n"
-                 "     50 dd              W     990ms   1.1ms   2.0ms     900     900M vda\n"
-                 "     77 kworker         W         -       -       -     5.0    20.0K vda\n");
+                 "    PID COMMAND         OP vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "     60 mysqld          R    31.5s  10.5ms  41.0ms    3000    11.7M vda\n"
+                 "     50 dd              W    990ms   1.1ms   2.0ms     900     900M vda\n"
+                 "     77 kworker         W        -       -       -     5.0    20.0K vda\n");
     pane_free(pane);
     frame_unref(frame);
 }
@@ -279,13 +300,13 @@ static void keys(void **state) {
     forge_expect(pane, &look, 80, 24, true,
 
                  "- Devices ---- TOTAL for programs: QUEUE before, SERVICE in the disk; 1-2 of 3 -\n"
-                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
-                 "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
+                 "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
+                 "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
+                 "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us\n"
                  "- By process -------------------------------------------------------- 1-2 of 3 -\n"
-                 "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
-                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
-                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
+                 "    PID COMMAND         OP vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W    2.5ms    82us   110us      30     120K loop0\n"
                  "- > Over time ------------- Service time (issue to complete), device vda, op R -\n"
                  "  30ms|\n"
                  "  10ms|                    =       =       =       =       =       =       =\n"
@@ -306,15 +327,15 @@ static void keys(void **state) {
     forge_expect(pane, &look, 80, 20, true,
 
                  "- Devices -------------- TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
-                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
-                 "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
-                 "vdb         0.0       -       -       0       0      -     0        0        0\n"
+                 "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
+                 "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
+                 "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us\n"
+                 "vdb           0.0       -       -       -       0       0      -     0       -\n"
                  "- By process -------------------------------------------------------------------\n"
-                 "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
-                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
-                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
-                 "     77 kworker\\e[31m   W         -       -       -     0.4     2.0K vda\n"
+                 "    PID COMMAND         OP vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W    2.5ms    82us   110us      30     120K loop0\n"
+                 "     77 kworker\\e[31m   W        -       -       -     0.4     2.0K vda\n"
                  "- > How long -------------- Service time (issue to complete), device vda, op R -\n"
                  "count 812  avg 214us  p50 214us  p90 330us  p95 330us  p99 330us  p99.9 330us\n"
                  "max 330us\n"
@@ -351,9 +372,9 @@ static const struct frame *busy_frame(uint64_t number, double vda, double loop0)
     char rows[128];
     int n = vda < 0 ? 0 : snprintf(rows, sizeof rows, "vda|0|0|0|0|0|%g\n", vda); // less than 0: it is not there
     snprintf(rows + n, sizeof rows - (size_t)n, "loop0|0|0|0|0|0|%g", loop0);
-    section_table(system, forge_table(&devices, rows));
+    section_table(system, forge_real(DEVICES, rows));
     frame_add_section(frame, system, 0);
-    struct hist_set *latency = hist_set_new(&forge_io_latency);
+    struct hist_set *latency = hist_set_new(real_hist("io_latency"));
     forge_hist(latency, "vda", "R", (struct forge_run[]){{180000, 4}, {0, 0}});
     forge_hist(latency, "loop0", "W", (struct forge_run[]){{80000, 3}, {0, 0}});
     section_hists(block, latency);

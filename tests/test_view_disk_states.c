@@ -5,13 +5,13 @@ static void no_block_events(void **state) {
     (void)state;
     struct frame *frame = forge_frame(1);
     struct section *system = forge_section("system", 1), *block = forge_section("block", 1);
-    section_table(system, forge_table(&devices, "vda|812|0.4|3325952|2048|32|98.4"));
+    section_table(system, forge_real(DEVICES, "vda|812|0.4|3325952|2048|32|98.4"));
     section_set_state(block, SECTION_UNAVAILABLE);
     section_note(block, SEVERITY_WARNING, NULL, "block events need root", "run ktop as root");
-    section_table(block, forge_table(&block_devices, ""));
-    section_table(block, forge_table(&by_process, ""));
-    section_hists(block, hist_set_new(&forge_io_latency));
-    section_stream(block, forge_table(&io_events, ""), 0);
+    section_table(block, forge_real(BLOCK_DEVICES, ""));
+    section_table(block, forge_real(BY_PROCESS, ""));
+    section_hists(block, hist_set_new(real_hist("io_latency")));
+    section_stream(block, forge_real(IO_EVENTS, ""), 0);
     frame_add_section(frame, system, 0);
     frame_add_section(frame, block, 0);
     const struct frame *list[] = {frame};
@@ -21,17 +21,17 @@ static void no_block_events(void **state) {
     forge_expect(pane, &look, 80, 21, false,
 
                  "─ ▸ Devices ──────────── TOTAL for programs: QUEUE before, SERVICE in the disk ─\n"
-                 "DEVICE   ▼UTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda        98.4       -       -     812     0.4      -    32     3.2M     2.0K\n"
+                 "DEVICE     ▼UTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
+                 "vda          98.4       -       -       -     812     0.4      -    32       -\n"
                  "─ By process ─────────────────────────────────────────────────── not available ─\n"
-                 "    PID COMMAND         OP  ▼WAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "    PID COMMAND         OP ▼WAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
                  " not measured\n"
                  "─ Over time ──────── Service time, device vda (busiest), op all  not available ─\n"
                  "not measured\n"
                  "─ How long ───────── Service time, device vda (busiest), op all  not available ─\n"
                  "not measured\n"
                  "─ I/Os, newest first ─────────────────────────────────────────── not available ─\n"
-                 "          START  SERVICE OP    BYTES DEVICE   COMMAND                     END\n"
+                 "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
                  " not measured\n"
                  "\n"
                  "\n"
@@ -44,14 +44,6 @@ static void no_block_events(void **state) {
     pane_free(pane);
     frame_unref(frame);
 }
-
-static const struct column error_columns[] = {
-    {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8},
-    {.name = "op", .title = "OP", .type = COLUMN_TEXT, .width = 2},
-    {.name = "error", .title = "ERROR", .type = COLUMN_TEXT, .width = 10},
-    {.name = "errors_per_s", .title = "ERR/s", .unit = UNIT_PER_S, .width = 7},
-};
-static const struct table_def io_errors = {.name = "io_errors", .columns = error_columns, .n_columns = 4, .n_keys = 3};
 
 // Errors stand on the smallest screen; and a list whose filter is too long for its title says that it has one.
 // What the filter asks for may be among those that had no room.
@@ -67,12 +59,12 @@ static void not_among_the_kept(void **state) {
     pane_set_filter(pane, "latency_us=300us..1ms");
     forge_expect(pane, &look, 80, 3, true,
                  "- > I/Os, newest first  0 of 3, 7 older not kept, filter latency_us=300us..1ms -\n"
-                 "          START  SERVICE OP    BYTES DEVICE   COMMAND                     END\n"
+                 "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
                  " none of the 3 that are kept has latency_us=300us..1ms\n");
     pane_set_filter(pane, "mysqld");
     forge_expect(pane, &look, 80, 3, true,
                  "- > I/Os, newest first --------------- 0 of 3, 7 older not kept, filter mysqld -\n"
-                 "          START  SERVICE OP    BYTES DEVICE   COMMAND                     END\n"
+                 "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
                  " none of the 3 that are kept contains \"mysqld\"\n");
     pane_free(pane);
     frame_unref(list[0]);
@@ -82,9 +74,8 @@ static void errors(void **state) {
     (void)state;
     struct frame *frame = (struct frame *)make(1, true);
     struct section *section = forge_section("errors", 1);
-    section_table(section, forge_table(&io_errors, "vda|W|EIO|3\nvda|R|ENODATA|0.5"));
-    static const struct series_def irq = {.name = "irq_full_pct", .title = "irq", .help = "irq", .unit = UNIT_PCT};
-    section_series(section, &irq, 0);
+    section_table(section, forge_real("io_errors", "device|op|error|errors_per_s", "vda|W|EIO|3\nvda|R|ENODATA|0.5"));
+    section_series(section, real_series("irq_full_pct"), 0);
     section_note(section, SEVERITY_INFO, "irq_full_pct", "about what no part of this pane shows", "none");
     frame_add_section(frame, section, 0);
     const struct frame *list[] = {frame};
@@ -94,17 +85,17 @@ static void errors(void **state) {
     forge_expect(pane, &look, 80, 21, true,
 
                  "- > Devices -- TOTAL for programs: QUEUE before, SERVICE in the disk; 1-2 of 3 -\n"
-                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
-                 "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
+                 "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
+                 "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
+                 "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us\n"
                  "- By process -------------------------------------------------------- 1-2 of 3 -\n"
-                 "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
-                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
-                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
+                 "    PID COMMAND         OP vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W    2.5ms    82us   110us      30     120K loop0\n"
                  "- Errors -----------------------------------------------------------------------\n"
-                 "DEVICE   OP ERROR       vERR/s\n"
-                 "vda      W  EIO            3.0\n"
-                 "vda      R  ENODATA        0.5\n"
+                 "DEVICE     OP ERROR       ERRORS  vERR/s       SECTOR\n"
+                 "vda        W  EIO              -     3.0            -\n"
+                 "vda        R  ENODATA          -     0.5            -\n"
                  "- Over time --- Service time (issue to complete), device vda (busiest), op all -\n"
                  " 320us|                                                                        %\n"
                  " 280us|\n"
@@ -118,17 +109,17 @@ static void errors(void **state) {
     forge_expect(pane, &look, 80, 18, true,
 
                  "- > Devices -- TOTAL for programs: QUEUE before, SERVICE in the disk; 1-2 of 3 -\n"
-                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
-                 "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
+                 "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
+                 "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
+                 "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us\n"
                  "- By process -------------------------------------------------------- 1-2 of 3 -\n"
-                 "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
-                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
-                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
+                 "    PID COMMAND         OP vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W    2.5ms    82us   110us      30     120K loop0\n"
                  "- Errors -----------------------------------------------------------------------\n"
-                 "DEVICE   OP ERROR       vERR/s\n"
-                 "vda      W  EIO            3.0\n"
-                 "vda      R  ENODATA        0.5\n"
+                 "DEVICE     OP ERROR       ERRORS  vERR/s       SECTOR\n"
+                 "vda        W  EIO              -     3.0            -\n"
+                 "vda        R  ENODATA          -     0.5            -\n"
                  "- Over time --- Service time (issue to complete), device vda (busiest), op all -\n"
                  " 300us|                                                                        %\n"
                  " 200us|                                                                        @\n"
@@ -138,19 +129,19 @@ static void errors(void **state) {
     forge_expect(pane, &look, 80, 15, true,
 
                  "- > Devices ------------ TOTAL for programs: QUEUE before, SERVICE in the disk -\n"
-                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
-                 "loop0       7.5   2.0us    80us       0      30    1.0     1        0     120K\n"
-                 "vdb         0.0       -       -       0       0      -     0        0        0\n"
+                 "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
+                 "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
+                 "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us\n"
+                 "vdb           0.0       -       -       -       0       0      -     0       -\n"
                  "- By process -------------------------------------------------------------------\n"
-                 "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
-                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
-                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
-                 "     77 kworker\\e[31m   W         -       -       -     0.4     2.0K vda\n"
+                 "    PID COMMAND         OP vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W    2.5ms    82us   110us      30     120K loop0\n"
+                 "     77 kworker\\e[31m   W        -       -       -     0.4     2.0K vda\n"
                  "- Errors -----------------------------------------------------------------------\n"
-                 "DEVICE   OP ERROR       vERR/s\n"
-                 "vda      W  EIO            3.0\n"
-                 "vda      R  ENODATA        0.5\n"
+                 "DEVICE     OP ERROR       ERRORS  vERR/s       SECTOR\n"
+                 "vda        W  EIO              -     3.0            -\n"
+                 "vda        R  ENODATA          -     0.5            -\n"
                  "\n");
     forge_key(pane, &look, 'O', true); // from the first to the last: the list of I/Os
     // Enter shows one of them, not the first device, and Esc leads back to the list.
@@ -161,10 +152,10 @@ static void errors(void **state) {
                  "- One I/O -------------------------------------------- Enter: tasks, Esc: back -\n"
                  " START       14:13:20.300000\n"
                  " END         14:13:20.300080\n"
-                 " COMMAND     fio             OP          WS\n"
-                 " DEVICE      loop0           BYTES       4.0K\n"
-                 " SERVICE     80us\n"
-                 "\n"
+                 " COMMAND     fio             PID         4242\n"
+                 " OP          WS              DEVICE      loop0\n"
+                 " BYTES       4.0K            QUEUE       2.0us\n"
+                 " SERVICE     80us            TOTAL       82us\n"
                  "\n"
                  "\n"
                  "\n"
@@ -175,18 +166,18 @@ static void errors(void **state) {
     forge_expect(pane, &look, 80, 21, true,
 
                  "- Devices - 1 of 3: device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us -\n"
-                 "DEVICE   vUTIL%   QUEUE SERVICE     R/s     W/s  ERR/s INFLT RBYTES/s WBYTES/s\n"
-                 "vda        98.4   310us   215us     812     0.4      0    32     3.2M     2.0K\n"
+                 "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
+                 "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
                  "- By process ------ 1 of 3: vda, fio, bytes>=4K, bytes<=64K, latency_us>=200us -\n"
-                 "    PID COMMAND         OP  vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
-                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
+                 "    PID COMMAND         OP vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
                  "- Errors --- filter device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us -\n"
-                 "DEVICE   OP ERROR       vERR/s\n"
-                 "vda      W  EIO            3.0\n"
-                 "vda      R  ENODATA        0.5\n"
+                 "DEVICE     OP ERROR       ERRORS  vERR/s       SECTOR\n"
+                 "vda        W  EIO              -     3.0            -\n"
+                 "vda        R  ENODATA          -     0.5            -\n"
                  "- > I/Os, newest first  1 of 3 kept: vda, fio, bytes>=4K, bytes<=64K, latency. -\n"
-                 "          START  SERVICE OP    BYTES DEVICE   COMMAND                     END\n"
-                 "14:13:20.200000    215us RA     4.0K vda      fio             14:13:20.200215\n"
+                 "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
+                 "14:13:20.200000   525us   310us   215us RA     4.0K vda        fio\n"
                  "\n"
                  "\n"
                  "\n"
@@ -199,11 +190,13 @@ static void errors(void **state) {
     frame_unref(frame);
 }
 
-// The end of the screen, from the rule above the list on.
-static void expect_list(struct pane *pane, const struct look *look, const char *expected) {
-    struct grid *grid = grid_new(80, 24, true);
+// The end of the screen, from the rule above the list to the last row.
+static void expect_list(struct pane *pane, const struct look *look, int width, const char *expected) {
+    struct grid *grid = grid_new(width, 24, true);
     pane_draw(pane, look, grid_area(grid));
     char *screen = forge_screen(grid), *list = strstr(screen, "- > I/Os");
+    for (size_t n = strlen(screen); n > 1 && screen[n - 2] == '\n'; n--)
+        screen[n - 1] = '\0';
     assert_string_equal(list ? list : screen, expected);
     free(screen);
     grid_free(grid);
@@ -211,12 +204,6 @@ static void expect_list(struct pane *pane, const struct look *look, const char *
 
 // A flood's list: the newest, and what is rare before them. The title says of what it is a part, with a filter too.
 static void a_part_of_a_flood(void **state) {
-    static const struct column columns[] = {
-        {.name = "sector", .title = "SECTOR", .unit = UNIT_ID, .width = 8},
-        {.name = "latency_us", .title = "SERVICE", .unit = UNIT_US, .width = 8},
-        {.name = "kept", .title = "KEPT", .type = COLUMN_TEXT, .width = 6},
-    };
-    static const struct table_def def = {.name = "io_events", .columns = columns, .n_columns = 3, .n_keys = 0};
     struct frame *frame = forge_frame(1);
     struct section *section = forge_section("block", 1);
     struct look look;
@@ -224,47 +211,51 @@ static void a_part_of_a_flood(void **state) {
     const struct frame *list[] = {frame};
 
     (void)state;
-    section_stream(section, forge_table(&def, "8|20000|slow\n16|180|rare\n800|200|-\n808|210|-\n816|190|-"), 99995);
+    section_stream(
+        section,
+        forge_real("io_events", "sector|latency_us|kept", "8|20000|slow\n16|180|rare\n800|200|-\n808|210|-\n816|190|-"),
+        99995);
     frame_add_section(frame, section, 0);
     forge_look(&look, list, 1);
     forge_key(pane, &look, 'O', true);
-    expect_list(pane, &look,
-                "- > I/Os, newest first ---------------------- newest 3 + 2 slow/rare of 100000 -\n"
-                " SERVICE   SECTOR KEPT\n"
-                "   190us      816 -\n"
-                "   210us      808 -\n"
-                "   200us      800 -\n"
-                "   180us       16 rare\n"
-                "  20.0ms        8 slow\n\n\n\n\n\n\n\n\n\n");
+    expect_list(pane, &look, 150,
+                "- > I/Os, newest first "
+                "-------------------------------------------------------------------------------------------- newest 3 "
+                "+ 2 slow/rare of 100000 -\n"
+                "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR          "
+                "      END       SECTOR   AT% KEPT\n"
+                "              -       -       -   190us -         - -          -                     - -              "
+                "        -          816     - -\n"
+                "              -       -       -   210us -         - -          -                     - -              "
+                "        -          808     - -\n"
+                "              -       -       -   200us -         - -          -                     - -              "
+                "        -          800     - -\n"
+                "              -       -       -   180us -         - -          -                     - -              "
+                "        -           16     - rare\n"
+                "              -       -       -  20.0ms -         - -          -                     - -              "
+                "        -            8     - slow\n");
     pane_set_filter(pane, "latency_us>10000");
-    expect_list(pane, &look,
+    expect_list(pane, &look, 80,
                 "- > I/Os, newest first ----------------- 1 of 5 kept of 100k: latency_us>10000 -\n"
-                " SERVICE   SECTOR KEPT\n"
-                "  20.0ms        8 slow\n\n\n\n\n\n\n\n\n\n\n\n\n\n");
+                "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
+                "              -       -       -  20.0ms -         - -          -\n");
     pane_free(pane);
     frame_unref(frame);
 }
 
 // How full they are, and from one to what its disk does.
 static void file_systems(void **state) {
-    static const struct column columns[] = {
-        {.name = "mount", .title = "MOUNT", .type = COLUMN_TEXT, .width = 0},
-        {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8},
-        {.name = "available_kib", .title = "AVAIL", .unit = UNIT_KIB, .width = 7},
-        {.name = "used_pct", .title = "USED%", .unit = UNIT_PCT, .width = 6},
-    };
-    static const struct column io_columns[] = {{.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8}};
-    static const struct table_def def = {.name = "filesystems", .columns = columns, .n_columns = 4, .n_keys = 1},
-                                  ios = {.name = "io_events", .columns = io_columns, .n_columns = 1, .n_keys = 0};
     struct frame *frame = forge_frame(1);
-    struct section *section = forge_section("mounts", 1), *block = forge_section("block", 1);
+    struct section *section = forge_section("filesystems", 1), *block = forge_section("block", 1);
     struct look look;
     struct pane *pane = pane_new(&view_disk);
     const struct frame *list[] = {frame};
 
     (void)state;
-    section_table(section, forge_table(&def, "/|vda|1048576|22.2\n/var/my data|vdb|4096|98.1\n/dev/shm|-|1024|0.5"));
-    section_stream(block, forge_table(&ios, "vda\nvdb\nvda"), 0);
+    section_table(section, forge_real("filesystems", "mount|type|device|size_kib|available_kib|used_pct",
+                                      "/|ext4|vda|1347500|1048576|22.2\n/var/my data|xfs|vdb|215579|4096|98.1\n"
+                                      "/dev/shm|tmpfs|-|1029|1024|0.5"));
+    section_stream(block, forge_real("io_events", "device", "vda\nvdb\nvda"), 0);
     frame_add_section(frame, section, 0);
     frame_add_section(frame, block, 0);
     forge_look(&look, list, 1);
@@ -274,10 +265,10 @@ static void file_systems(void **state) {
     pane_draw(pane, &look, grid_area(grid));
     char *screen = forge_screen(grid), *part = strstr(screen, "- > File systems");
     const char *expected = "- > File systems -------------------------------------------\n"
-                           "vUSED%   AVAIL DEVICE   MOUNT\n"
-                           "  98.1    4.0M vdb      /var/my data\n"
-                           "  22.2    1.0G vda      /\n"
-                           "   0.5    1.0M -        /dev/shm\n";
+                           "vUSED%   AVAIL    SIZE DEVICE   TYPE     MOUNT\n"
+                           "  98.1    4.0M    211M vdb      xfs      /var/my data\n"
+                           "  22.2    1.0G    1.3G vda      ext4     /\n"
+                           "   0.5    1.0M    1.0M -        tmpfs    /dev/shm\n";
     assert_non_null(part);
     assert_memory_equal(part, expected, strlen(expected));
     free(screen);
@@ -296,11 +287,6 @@ static void file_systems(void **state) {
 
 // What was waited for a minute ago no longer takes room.
 static void waited_for(void **state) {
-    static const struct column columns[] = {
-        {.name = "device", .title = "DEVICE", .type = COLUMN_TEXT, .width = 8},
-        {.name = "age_us", .title = "SINCE", .unit = UNIT_US, .width = 8},
-    };
-    static const struct table_def in_flight = {.name = "io_in_flight", .columns = columns, .n_columns = 2, .n_keys = 1};
     const struct frame *list[70];
     struct look look;
     struct pane *pane = pane_new(&view_disk);
@@ -309,7 +295,7 @@ static void waited_for(void **state) {
     for (uint64_t i = 0; i < 70; i++) {
         struct frame *frame = forge_frame(i + 1);
         struct section *section = forge_section("block", i + 1);
-        section_table(section, forge_table(&in_flight, i == 3 ? "vda|200000" : ""));
+        section_table(section, forge_real("io_in_flight", "device|age_us", i == 3 ? "vda|200000" : ""));
         frame_add_section(frame, section, 0);
         list[i] = frame;
     }

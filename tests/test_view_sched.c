@@ -1,7 +1,10 @@
 // The pane sched on literal screens: who waits for a CPU, and why somebody is stuck.
 #include "tests/forge_frames.h"
 
+#include "collectors/collector.h"
 #include "collectors/sched/table.h"
+
+extern const struct collector collector_cpu_limits;
 
 static const struct frame *make(uint64_t number) {
     bool stuck = number > 21;
@@ -32,7 +35,7 @@ static const struct frame *make(uint64_t number) {
                             "__fuse_simple_request < fuse_do_readfolio < filemap_read < vfs_read < "
                             "ksys_read < do_syscall_64|/user.slice/session-3.scope|1"
                           : ""));
-    section_table(section, forge_table(&sched_cgroups_table, stuck ? "/batch|20|10|9|90|700000" : ""));
+    section_table(section, forge_table(collector_cpu_limits.tables[0], stuck ? "/batch|20|90|700000|9|10|-|-" : ""));
     struct hist_set *queue = hist_set_new(&sched_queue_hist), *off = hist_set_new(&sched_off_hist);
     forge_hist_of(queue, NULL, 0, (struct forge_run[]){{20000, 500}, {900000, 80}, {12000000, 20}, {0, 0}});
     forge_hist_of(queue, NULL, 1, (struct forge_run[]){{8000, 900}, {48000000, 1}, {0, 0}});
@@ -130,10 +133,10 @@ static void screens(void **state) {
         "▲CPU   RUNQ  RQ p99  RQ MAX  BUSY%   CSW/s COMMAND          MAXQ  RQ AVG   INV/s  WAKE/s  MIG/s     TID\n"
         "   0   2.60   9.0ms  31.0ms   99.1   20.0k postgres            7   700us    1000   19.5k    150     101\n"
         "   1   0.40   300us  48.0ms   35.0   21.2k idle                3    20us     200   19.5k    160       0\n"
-        "─ Limits on CPU time "
-        "───────────────────────────────────────────────────────────────────────────────────────────────────\n"
-        " QUOTA%  THROT%▼THROT TIME  THROT/s PERIODS/s CGROUP\n"
-        "   20.0    90.0      700ms      9.0        10 /batch\n");
+        "─ CPU limits "
+        "───────────────────────────────────────────────────────────────────────────────────────────────────────────\n"
+        "CPUMAX% THROT%▼THROTTLED THROT/s PERIODS/s PROCS     PID CGROUP\n"
+        "   20.0   90.0     700ms     9.0        10     -       - /batch\n");
     forge_expect(pane, &look, 40, 8, true,
                  "wait p99    12.0ms  preempted/s   1200\n"
                  "wait max    48.0ms  wakeups/s    39.0k\n"
@@ -219,8 +222,8 @@ static const struct frame *many(void) {
                               "0x55f1f1de9060|-|/eyes|0\n"
                               "9930|9930|flocker|S|lock|1000000|locks_lock_inode_wait|flock|flocker (9929) holds the "
                               "lock of /tmp/eyes.lock (ext4 from /dev/vda)|-|/eyes|0\n"
-                              "40|40|burn|waiting|throttled|-|-|-|limit 20 % of control group /eyes: throttled in 9 "
-                              "of 10 periods|-|/eyes|-\n"
+                              "40|40|burn|waiting|throttled|-|-|-|limit 20 % of cgroup /eyes: throttled in 90 % "
+                              "of periods|-|/eyes|-\n"
                               "50|50|sync|D|uninterruptible|900000|wb_wait_for_completion|sync|-|-|/eyes|0"));
     section_table(section, forge_table(&sched_tasks_table, "1|1|a|S\n2|2|b|S\n3|3|c|S\n4|4|d|S\n5|5|e|S"));
     struct hist_set *queue = hist_set_new(&sched_queue_hist);
@@ -245,7 +248,7 @@ static void who_holds_it(void **state) {
                  "    700     703 worker              1.8s mxholder (700) holds the mutex at 0x55…\n"
                  "   9930    9930 flocker             1.0s flocker (9929) holds the lock of /tmp/…\n"
                  "     50      50 sync               900ms wb_wait_for_completion\n"
-                 "     40      40 burn                   - limit 20 % of control group /eyes: thr…\n"
+                 "     40      40 burn                   - limit 20 % of cgroup /eyes: throttled …\n"
                  "\n");
     forge_expect(
         pane, &look, 120, 10, false,
@@ -259,8 +262,8 @@ static void who_holds_it(void **state) {
         "   9930    9930 flocker             1.0s lock            flocker (9929) holds the lock of /tmp/eyes.lock "
         "(ext4 from /de…\n"
         "     50      50 sync               900ms uninterruptible wb_wait_for_completion\n"
-        "     40      40 burn                   - throttled       limit 20 % of control group /eyes: throttled in 9 of "
-        "10 periods\n"
+        "     40      40 burn                   - throttled       limit 20 % of cgroup /eyes: throttled in 90 % of "
+        "periods\n"
         "\n");
     forge_expect(pane, &look, 80, 21, false,
                  " not available\n"
@@ -302,7 +305,7 @@ static void who_holds_it(void **state) {
         "     50      50 sync               900ms uninterruptible wb_wait_for_complet… sync         D       "
         "wb_wait_for_completion\n"
         "     40      40 burn                   - throttled       -                    -            waiting limit 20 % "
-        "of control group /eyes: throttled in 9 of 10 peri…\n"
+        "of cgroup /eyes: throttled in 90 % of periods\n"
         "\n");
     pane_free(pane);
     frame_unref(frame);

@@ -141,7 +141,7 @@ static void trouble(void **state) {
                  "  CPU                              Memory                           I/O per second                   "
                  "Wait for a CPU                   Major faults per second          Switches per second\n"
                  "   151% java \\e[2J\\xff     4242     7.7G postgres            812     195M postgres            812  "
-                 "  903ms java \\e[2J\\xff     4242        -                                -\n"
+                 "  903ms java \\e[2J\\xff     4242        none                             none\n"
                  "  98.7% postgres            812     4.0G postgres            813    77.2M java \\e[2J\\xff     4242  "
                  " 12.0ms postgres            812\n"
                  "  34.5% kswapd0              77     2.0G java \\e[2J\\xff     4242     3.8M rsync                 9  "

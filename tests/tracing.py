@@ -1,23 +1,12 @@
 """For tests of what ktop does in the kernel's tracing: a tracefs that only the test sees, and ktops that are ended in time."""
 import os
 import re
-
 import subprocess
 import sys
 import time
 
-KTOP = os.path.abspath(os.environ.get("KTOP", "build/ktop"))
-SLOW = 4 if "san-" in KTOP else 1  # a sanitizer's build starts and ends more slowly
+from ktop import KTOP, SLOW, need_root, skip  # noqa: F401 (scripts take them from here)
 
-
-def skip(reason):
-    print(reason)
-    sys.exit(77)
-
-
-def need_root():
-    if os.geteuid() != 0:
-        skip("needs root: tracefs")
 
 
 def wait_for(what, seconds, condition):

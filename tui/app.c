@@ -157,6 +157,20 @@ static void frame_arrived(struct app *app) {
     app->dirty = true;
 }
 
+// What collectors answer to requests: the sentence, and where the error is in the text that was sent.
+static void answers_arrived(struct app *app) {
+    struct answer answer;
+    while (runner_answer(app->runner, &answer)) {
+        bool bad = answer.status == ANSWER_REFUSED || answer.status == ANSWER_LATE;
+        if (!answer.sentence[0] || answer.status == ANSWER_SUPERSEDED)
+            continue;
+        if (answer.place >= 0)
+            app_say(app, bad, "%s (at character %d)", answer.sentence, answer.place + 1);
+        else
+            app_say(app, bad, "%s", answer.sentence);
+    }
+}
+
 static void keys(struct app *app) {
     struct screen_key key;
     int got;
@@ -186,8 +200,9 @@ static void loop(struct app *app, int signal_fd, struct sweep *sweep) {
         struct pollfd fds[] = {{screen_fd(), POLLIN, 0},
                                {live_fd(app->live), POLLIN, 0},
                                {signal_fd, POLLIN, 0},
-                               {sweep->pipe[0], POLLIN, 0}};
-        if (poll(fds, 4, timeout_ms(app)) < 0 && errno != EINTR)
+                               {sweep->pipe[0], POLLIN, 0},
+                               {runner_answer_fd(app->runner), POLLIN, 0}};
+        if (poll(fds, sizeof fds / sizeof *fds, timeout_ms(app)) < 0 && errno != EINTR)
             return;
         if (app->message_until_ns && now_ns() >= app->message_until_ns) {
             app->message_until_ns = 0;
@@ -203,6 +218,8 @@ static void loop(struct app *app, int signal_fd, struct sweep *sweep) {
             frame_arrived(app);
         if (fds[3].revents)
             sweep_ended(app, sweep);
+        if (fds[4].revents)
+            answers_arrived(app);
     }
 }
 
@@ -230,6 +247,7 @@ int app_run(const struct options *options) {
     static struct app only; // static: collectors that hang at the end may outlive this function
     struct app *app = &only;
     app->options = options;
+    app->threads = options->collect.threads;
     int status = 1, signal_fd = signals_open((const int[]){SIGTSTP, SIGCONT, SIGWINCH, 0});
     priority_ask(PRIORITY_SCREEN); // now: the first paint is wanted under load most of all
     if (!app_panes(app)) {

@@ -44,6 +44,7 @@ struct app {
     char message[200];
     uint64_t message_until_ns; // 0: no message
     bool message_bad;
+    bool threads;                    // rows are threads: as asked for last
     const struct question *question; // NULL: no prompt
     struct prompt prompt;
     char before[PROMPT_MAX]; // the text that cancelling brings back

@@ -198,12 +198,8 @@ static void key_write(struct app *app, const struct screen_key *key) {
 
 static void key_threads(struct app *app, const struct screen_key *key) {
     (void)key;
-    // The options belong to the runner's threads too: this one is atomic for that.
-    atomic_bool *threads = (atomic_bool *)&app->options->collect.threads;
-    bool on = !atomic_load(threads);
-    atomic_store(threads, on);
-    runner_wake(app->runner);
-    app_say(app, false, on ? "threads" : "processes");
+    app->threads = !app->threads;
+    runner_request(app->runner, NULL, &(struct request){.kind = REQUEST_THREADS, .on = app->threads});
 }
 
 static void key_pin(struct app *app, const struct screen_key *key) {

@@ -129,7 +129,7 @@ static bool parse_children(struct options *options, const char *value) {
 
 static bool parse_threads(struct options *options, const char *value) {
     (void)value;
-    atomic_store(&options->collect.threads, true);
+    options->collect.threads = true;
     return true;
 }
 
@@ -177,6 +177,26 @@ static bool parse_budget(struct options *options, const char *value) {
                              shown(value));
     options->collect.budget_pct = (uint32_t)lround(pct);
     return true;
+}
+
+static bool parse_test(struct options *options, const char *value) {
+    struct test_options *test = &options->collect.test;
+    size_t length = strcspn(value, "=");
+    const char *number = value + length + (value[length] == '=');
+    uint64_t kib;
+    if (!strncmp(value, "buffer_kib=", length + 1) && parse_count(number, &kib) && kib > 0 && kib <= UINT32_MAX) {
+        test->buffer_kib = (uint32_t)kib;
+        return true;
+    }
+    if (!strcmp(value, "clock=mono"))
+        return test->clock_mono = true;
+    if (!strncmp(value, "task_bound_pct=", length + 1) && parse_number(number, &test->task_bound_pct))
+        return true;
+    if (!strncmp(value, "task_events=", length + 1)) {
+        test->task_events = number;
+        return true;
+    }
+    return options_wrong(options, "--test %s: the names and values are in collectors/collector.h", shown(value));
 }
 
 static bool parse_ascii(struct options *options, const char *value) {
@@ -251,8 +271,9 @@ static bool unknown_option(struct options *options, int letter, const char *word
                              shown((char[]){(char)letter, '\0'}));
     if (row_of(letter))
         return options_wrong(options, "--%s takes no value: leave out what follows the =", row_of(letter)->name);
-    for (; option_rows[n].name; n++)
-        names[n] = option_rows[n].name;
+    for (const struct option_row *row = option_rows; row->name; row++)
+        if (row->help)
+            names[n++] = row->name;
     names[n] = NULL;
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
@@ -304,6 +325,8 @@ void options_help(FILE *out) {
         out);
     for (const struct option_row *row = option_rows; row->name; row++) {
         char left[64];
+        if (!row->help)
+            continue;
         int n = row->letter ? snprintf(left, sizeof left, "  -%c, --%s", row->letter, row->name)
                             : snprintf(left, sizeof left, "      --%s", row->name);
         if (row->argument)
@@ -334,6 +357,7 @@ const struct option_row option_rows[] = {
     {0, "filter", "TEXT", "only rows that contain TEXT, or with terms: 'comm=\"a b\" latency_us>=10ms'", parse_filter},
     {0, "history", "SIZE", "memory for the frames to go back to (default 64M)", parse_history},
     {0, "budget", "PCT", "CPU that reading a stream of events may take before it samples (default 25)", parse_budget},
+    {0, "test", "NAME=VALUE", NULL, parse_test},
     {0, "ascii", NULL, "draw with plain ASCII characters only", parse_ascii},
     {0, "doctor", NULL, "what this kernel, machine and user allow, and the fix for what they do not", parse_doctor},
     {0, "list", "panes|columns|events|tracepoints|functions", "what can be named in the options", parse_list},

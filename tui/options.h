@@ -48,8 +48,8 @@ struct options {
 
 // One row per option. parse puts the value into options, or words options->error and returns false.
 struct option_row {
-    char letter; // 0: long only
-    const char *name, *argument, *help;
+    char letter;                        // 0: long only
+    const char *name, *argument, *help; // no help: for tests only, --help leaves it out
     bool (*parse)(struct options *options, const char *value);
 };
 extern const struct option_row option_rows[]; // ends with name NULL

@@ -39,7 +39,8 @@ struct look {
     const struct frame *frame;         // may be NULL: nothing yet
     const struct frame *const *window; // frames that end with it, oldest first (heat maps, trends)
     size_t n_window;
-    bool live; // the newest; else frozen or rewound
+    uint64_t from; // number of the first frame of the span that ends with `frame`; 0: that frame alone
+    bool live;     // the newest; else frozen or rewound
 };
 
 // What the user has set for a pane; lives as long as the session. One per view; parts keep theirs in `parts`.

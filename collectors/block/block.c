@@ -11,7 +11,7 @@
 #include "collectors/block/table.h"
 #include "collectors/block/who.h"
 #include "collectors/collector.h"
-#include "collectors/kernel/proc/tid_tree.h"
+#include "collectors/kernel/proc/self.h"
 #include "collectors/kernel/tracefs/stream.h"
 #include "collectors/kernel/tracefs/sweep.h"
 #include "model/live.h"
@@ -107,7 +107,7 @@ static int block_open(struct collector_run *run) {
     struct block *block = run->state = xcalloc(1, sizeof(*block));
     const char *step = "";
     char detail[96] = "";
-    int error = block_source_open(&block->source, "block", &step, detail, sizeof(detail));
+    int error = block_source_open(&block->source, "block", &run->options->test, &step, detail, sizeof(detail));
     if (error) {
         block_source_explain(error, step, detail, run->reason, sizeof(run->reason), run->fix, sizeof(run->fix));
         return error;
@@ -209,8 +209,8 @@ static void block_drain(struct collector_run *run) {
 // ktop's own threads, which come and go with what it looks at.
 static void refresh_own(struct block *block, const struct collect_options *options) {
     block->own.n = 0;
-    if (!ktop_numbers_differ() && !(options && options->show_self))
-        tids_list("/proc/self/task", &block->own);
+    if (!(options && options->show_self))
+        self_threads(&block->own);
     block_match_own(block->match, block->own.at, block->own.n);
 }
 
@@ -359,7 +359,7 @@ static void block_check(struct check_report *report) {
     struct check check = {.capability = "block events"};
     const char *step = "";
     char detail[96] = "";
-    int error = block_source_open(source, "doctor-block", &step, detail, sizeof(detail));
+    int error = block_source_open(source, "doctor-block", &(struct test_options){0}, &step, detail, sizeof(detail));
     check.works = !error;
     if (error) {
         block_source_explain(error, step, detail, check.detail, sizeof(check.detail), check.fix, sizeof(check.fix));

@@ -11,18 +11,14 @@
 #include "collectors/kernel/tracefs/tracefs.h"
 
 // Small machines get room for a burst at once; many CPUs share what they need little of each.
-static struct ring_pipe_config pipe_config(const char *instance, const char *clock) {
+static struct ring_pipe_config pipe_config(const char *instance, const char *clock, uint32_t fixed) {
     uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t ram_kib = (uint64_t)sysconf(_SC_PHYS_PAGES) * ((uint64_t)sysconf(_SC_PAGESIZE) / 1024);
     uint32_t start = cpus <= 8 && ram_kib > 2 << 20 ? 4096 : cpus <= 16 ? 2048 : cpus <= 64 ? 1024 : 512;
     uint64_t most = ram_kib / 32 / cpus;
-    const char *fixed = getenv("KTOP_TEST_BLOCK_BUFFER_KIB"); // for the tests of what happens when it is too small
-    if (fixed && atoi(fixed) > 0)
-        return (struct ring_pipe_config){.instance = instance,
-                                         .clock = clock,
-                                         .buffer_kib = (uint32_t)atoi(fixed),
-                                         .max_kib = (uint32_t)atoi(fixed),
-                                         .subbuf_kib = 4};
+    if (fixed)
+        return (struct ring_pipe_config){
+            .instance = instance, .clock = clock, .buffer_kib = fixed, .max_kib = fixed, .subbuf_kib = 4};
     return (struct ring_pipe_config){
         .instance = instance,
         .clock = clock,
@@ -32,11 +28,6 @@ static struct ring_pipe_config pipe_config(const char *instance, const char *clo
                                   : (uint32_t)most,
         .subbuf_kib = cpus <= 16 ? 64 : 16,
     };
-}
-
-static struct trace_clock clock_choose(void) {
-    const char *fixed = getenv("KTOP_TEST_BLOCK_CLOCK"); // for tests that know the times of the records to the last one
-    return fixed && !strcmp(fixed, "mono") ? TRACE_CLOCK_MONO : trace_clock_choose();
 }
 
 static int read_formats(struct block_source *source, const char **step, char *detail, size_t size) {
@@ -86,14 +77,15 @@ static int enable_events(struct block_source *source, const char **step, char *d
     return 0;
 }
 
-int block_source_open(struct block_source *source, const char *name, const char **step, char *detail, size_t size) {
+int block_source_open(struct block_source *source, const char *name, const struct test_options *test, const char **step,
+                      char *detail, size_t size) {
     *step = "making a tracefs instance";
     int error = instance_create(name, source->instance, sizeof(source->instance));
     if (error)
         return error;
     source->created = true;
-    source->clock = clock_choose();
-    const struct ring_pipe_config config = pipe_config(source->instance, source->clock.name);
+    source->clock = test->clock_mono ? TRACE_CLOCK_MONO : trace_clock_choose();
+    const struct ring_pipe_config config = pipe_config(source->instance, source->clock.name, test->buffer_kib);
     error = read_formats(source, step, detail, size);
     if (!error)
         error = ring_pipe_open(&config, &source->pipe, step);

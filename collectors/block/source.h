@@ -4,6 +4,7 @@
 #define COLLECTORS_BLOCK_SOURCE_H
 
 #include "collectors/block/event.h"
+#include "collectors/collector.h"
 #include "collectors/kernel/tracefs/ring_pipe.h"
 #include "collectors/kernel/tracefs/trace_clock.h"
 
@@ -17,7 +18,8 @@ struct block_source {
 
 // Everything in the kernel that the collector needs; undone by block_source_close, whatever it returns: 0, or -errno;
 // then *step, a constant, and detail say what failed. name: of the instance, after ktop's own prefix.
-int block_source_open(struct block_source *source, const char *name, const char **step, char *detail, size_t size);
+int block_source_open(struct block_source *source, const char *name, const struct test_options *test, const char **step,
+                      char *detail, size_t size);
 void block_source_close(struct block_source *source);
 // Records the events of that kind (enum block_kind), which is present, or no more.
 int block_source_switch(const struct block_source *source, int kind, bool on);

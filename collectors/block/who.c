@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectors/kernel/proc/thread_status.h"
+#include "collectors/task_identity.h"
 #include "model/mem.h"
 
 #define KEEP_NS 5000000000ull

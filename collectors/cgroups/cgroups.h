@@ -32,12 +32,6 @@ struct cgroup_limits { // NAN: none
     double memory_bytes;
 };
 
-// Between the last two looks at it; seconds are NAN before the second one, and what is not known is 0.
-struct cgroup_stops {
-    double seconds;
-    uint64_t periods, throttled, throttled_us;
-};
-
 struct cgroup {
     char *path;    // as in /proc/PID/cgroup
     uint8_t in;    // bit per hierarchy
@@ -46,7 +40,6 @@ struct cgroup {
     uint64_t read_ns;
     struct cgroup_counts counts;
     struct cgroup_limits limits;
-    struct cgroup_stops stops; // for those who look at the limits
 };
 
 struct cgroups {
@@ -73,8 +66,6 @@ typedef void cgroup_fn(void *context, struct cgroup *group);
 void cgroups_list_due(struct cgroups *cgroups, uint64_t share, cgroup_fn *gone, cgroup_fn *each, void *context);
 // Of the periods between the two in which it was throttled, in percent; NAN: not known.
 double cgroup_throttled_pct(const struct cgroup_counts *before, const struct cgroup_counts *now);
-struct cgroup_stops cgroup_stops_between(const struct cgroup_counts *before, const struct cgroup_counts *now,
-                                         double seconds);
 uint64_t cgroup_clock_ns(void); // CLOCK_MONOTONIC
 void cgroup_read(struct cgroups *cgroups, const struct cgroup *group, struct cgroup_counts *out);
 void cgroup_read_limits(struct cgroups *cgroups, const struct cgroup *group, struct cgroup_limits *out);

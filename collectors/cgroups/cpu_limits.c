@@ -1,46 +1,55 @@
-// The collector "cpu_limits": control groups with a limit on CPU time (cpu.max, v1: cpu.cfs_quota_us), and how much it
-// stops them. Runs always: few groups have a limit, only they are read in every frame, and the search for them takes a
-// two-hundredth of the time at most. What it finds it shares (limited.h).
+// The collector "cpu_limits": cgroups with a CPU limit (cpu.max, v1: cpu.cfs_quota_us), and how much it throttles them.
+// Runs always: few cgroups have a limit, only those are read in every frame, and the search for them takes at most
+// 0.5 % of the time. The collector "sched" reads its section.
 #include <math.h>
 
-#include "collectors/cgroups/limited.h"
 #include "collectors/cgroups/rows.h"
 
-#define READ_MAX 100   // groups that are read in one frame; the others have their turn in the next
-#define LIST_SHARE 200 // of the time it takes to look which groups have a limit
+#define READ_MAX 100   // cgroups read in one frame, in rotation
+#define LIST_SHARE 200 // the search takes at most 1/200 of the time
 
-enum { CGROUP, LIMIT, THROTTLED_PCT, THROTTLED_US, PROCESSES, PID, COLUMNS };
+enum { CGROUP, LIMIT, THROTTLED_PCT, THROTTLED_US, THROTTLED, PERIODS, PROCESSES, PID, COLUMNS };
 
 static const struct column columns[COLUMNS] = {
     [CGROUP] = {.name = "cgroup",
                 .title = "CGROUP",
-                .help = "Control group with a limit on CPU time, in the hierarchy of the cpu controller",
+                .help = "cgroup with a CPU limit, in the hierarchy of the cpu controller.",
                 .type = COLUMN_TEXT,
                 .width = 24,
                 .ascending = true},
     [LIMIT] = {.name = "cpu_limit_pct",
                .title = "CPUMAX%",
-               .help = "The limit, in percent of one CPU (cpu.max; v1: cpu.cfs_quota_us)",
+               .help = "CPU limit in percent of one CPU (cpu.max; v1: cpu.cfs_quota_us).",
                .unit = UNIT_PCT,
                .width = 7},
     [THROTTLED_PCT] = {.name = "throttled_pct",
                        .title = "THROT%",
-                       .help = "Share of the periods of the limit in which it was stopped for having used it up",
+                       .help = "Share of the limit's periods in which the cgroup was throttled.",
                        .unit = UNIT_PCT,
                        .width = 6},
     [THROTTLED_US] = {.name = "throttled_us_per_s",
-                      .title = "THROT/s",
-                      .help = "Time that it was stopped, added up over the CPUs, per second",
+                      .title = "THROTTLED",
+                      .help = "Throttled time, summed over all CPUs, per second.",
                       .unit = UNIT_US_PER_S,
-                      .width = 7},
+                      .width = 9},
+    [THROTTLED] = {.name = "throttled_per_s",
+                   .title = "THROT/s",
+                   .help = "Periods in which the cgroup was throttled, per second.",
+                   .unit = UNIT_PER_S,
+                   .width = 7},
+    [PERIODS] = {.name = "periods_per_s",
+                 .title = "PERIODS/s",
+                 .help = "Periods of the limit in which the cgroup ran, per second.",
+                 .unit = UNIT_PER_S,
+                 .width = 9},
     [PROCESSES] = {.name = "processes",
                    .title = "PROCS",
-                   .help = "Processes in the group itself, looked up while it is being stopped",
+                   .help = "Processes in the cgroup itself; read only while it is throttled.",
                    .unit = UNIT_COUNT,
                    .width = 5},
     [PID] = {.name = "pid",
              .title = "PID",
-             .help = "The process, when it is the only one in the group",
+             .help = "The process, if it is the only one in the cgroup.",
              .unit = UNIT_ID,
              .width = 7,
              .ascending = true},
@@ -48,15 +57,14 @@ static const struct column columns[COLUMNS] = {
 
 static const struct table_def limits_table = {
     .name = "cpu_limits",
-    .help = "Control groups with a limit on CPU time, and how much it stops them.",
+    .help = "cgroups with a CPU limit, and how often it throttles them.",
     .columns = columns,
     .n_columns = COLUMNS,
     .n_keys = 1,
 };
 
 static int limits_open(struct collector_run *run) {
-    return cgroups_rows_open(run, &limits_table, true,
-                             "no hierarchy of control groups that limits CPU time is mounted");
+    return cgroups_rows_open(run, &limits_table, true, "no cgroup hierarchy with the cpu controller is mounted");
 }
 
 static void group_limit(void *context, struct cgroup *group) {
@@ -81,19 +89,12 @@ static void group_sample(struct cgroups_rows *rows, struct cgroup *group) {
     table_builder_set_num(builder, group->slot, THROTTLED_PCT, throttled_pct);
     table_builder_set_num(builder, group->slot, THROTTLED_US,
                           counter_rate(before->throttled_us, now.throttled_us, seconds));
+    table_builder_set_num(builder, group->slot, THROTTLED, counter_rate(before->throttled, now.throttled, seconds));
+    table_builder_set_num(builder, group->slot, PERIODS, counter_rate(before->periods, now.periods, seconds));
     table_builder_set_num(builder, group->slot, PROCESSES, processes);
     table_builder_set_num(builder, group->slot, PID, pid);
-    group->stops = cgroup_stops_between(before, &now, seconds);
     group->counts = now;
     group->read_ns = ns;
-}
-
-static void limits_share(const struct cgroups *cgroups, size_t limited) {
-    struct cgroups_limited *list = cgroups_limited_new(limited, cgroups->left_out);
-    for (size_t i = 0; i < cgroups->count; i++)
-        if (!isnan(cgroups->groups[i].limits.cpu_pct))
-            cgroups_limited_add(list, &cgroups->groups[i]);
-    cgroups_limited_share(list);
 }
 
 static int limits_sample(struct collector_run *run, struct section *out) {
@@ -111,21 +112,16 @@ static int limits_sample(struct collector_run *run, struct section *out) {
         if (!--left)
             rows->turn = (rows->turn + i + 1) % n;
     }
-    limits_share(&rows->cgroups, limited);
     section_table(out, table_builder_seal(rows->builder));
     section_set_state(out, SECTION_OK);
     if (limited > READ_MAX)
         section_note(out, SEVERITY_INFO, "throttled_pct",
-                     "many control groups have a CPU limit: each is read every few frames, over the time since it was",
+                     "many cgroups have a CPU limit: each is read every few frames, and its rates cover that time",
                      NULL);
     if (rows->cgroups.left_out)
-        section_note(out, SEVERITY_WARNING, "throttled_pct", "there are more control groups than are looked at", NULL);
+        section_note(out, SEVERITY_WARNING, "throttled_pct", "too many cgroups: some were not searched for CPU limits",
+                     NULL);
     return 0;
-}
-
-static void limits_close(struct collector_run *run) {
-    cgroups_limited_share(NULL);
-    cgroups_rows_close(run);
 }
 
 static const struct table_def *const tables[] = {&limits_table, NULL};
@@ -138,5 +134,5 @@ const struct collector collector_cpu_limits = {
     .tables = tables,
     .open = limits_open,
     .sample = limits_sample,
-    .close = limits_close,
+    .close = cgroups_rows_close,
 };

@@ -179,7 +179,7 @@ static struct cgroup *group_get(struct cgroups *cgroups, const char *path) {
         cgroups->groups = xrealloc(cgroups->groups, cgroups->room * sizeof(*cgroups->groups));
     }
     memmove(&cgroups->groups[low + 1], &cgroups->groups[low], (cgroups->count - low) * sizeof(*cgroups->groups));
-    cgroups->groups[low] = (struct cgroup){.path = xstrdup(path), .slot = UINT32_MAX, .stops.seconds = NAN};
+    cgroups->groups[low] = (struct cgroup){.path = xstrdup(path), .slot = UINT32_MAX};
     cgroups->count++;
     return &cgroups->groups[low];
 }
@@ -369,19 +369,4 @@ double cgroup_throttled_pct(const struct cgroup_counts *before, const struct cgr
     if (periods == PROC_MISSING || throttled == PROC_MISSING)
         return NAN;
     return periods ? 100 * (double)throttled / (double)periods : 0;
-}
-
-static uint64_t known(uint64_t delta) {
-    return delta == PROC_MISSING ? 0 : delta;
-}
-
-struct cgroup_stops cgroup_stops_between(const struct cgroup_counts *before, const struct cgroup_counts *now,
-                                         double seconds) {
-    uint64_t periods = counter_delta(before->periods, now->periods);
-    return (struct cgroup_stops){
-        .seconds = periods == PROC_MISSING || seconds <= 0 ? NAN : seconds,
-        .periods = known(periods),
-        .throttled = known(counter_delta(before->throttled, now->throttled)),
-        .throttled_us = known(counter_delta(before->throttled_us, now->throttled_us)),
-    };
 }

@@ -263,8 +263,8 @@ static int counters_collector_sample(struct collector_run *run, struct section *
     struct counters *counters = &state->counters;
     section_set_state(out, SECTION_OK);
     counters_read(counters);
-    if (counters->changed) { // in the order of CPUs, so from the start
-        counters->changed = false;
+    if (counters->set.changed) { // in the order of CPUs, so from the start
+        counters->set.changed = false;
         table_builder_clear(state->rows);
         for (int cpu = 0; cpu < counters->n_cpus; cpu++)
             if (counters->cpus[cpu].online)

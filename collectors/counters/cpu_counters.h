@@ -5,6 +5,7 @@
 #define COLLECTORS_COUNTERS_H
 
 #include "collectors/collector.h"
+#include "collectors/kernel/perf/cpus.h"
 #include "collectors/kernel/perf/perf.h"
 
 enum {
@@ -90,13 +91,12 @@ struct counters {
     struct counter_facts facts;
     int n_cpus; // slots: one more than the highest possible CPU
     struct cpu_counters *cpus;
-    bool *online;
-    bool changed;        // which CPUs are online, since it was last looked at
-    int level;           // of grouping, for all CPUs
-    int starved;         // reads in a row in which a group did not run at all
-    bool squeezed;       // the groups are smaller than the PMU would take, because they starved
-    bool watchdog;       // and the NMI watchdog is on
-    int retry, retry_in; // reads until larger groups are tried again
+    struct perf_cpus set; // which of them are open
+    int level;            // of grouping, for all CPUs
+    int starved;          // reads in a row in which a group did not run at all
+    bool squeezed;        // the groups are smaller than the PMU would take, because they starved
+    bool watchdog;        // and the NMI watchdog is on
+    int retry, retry_in;  // reads until larger groups are tried again
     bool has_hardware;
 };
 

@@ -1,19 +1,14 @@
 // The counters of each CPU: what is open, and reading it. One system call per group and CPU and tick; nothing between
 // ticks.
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "collectors/counters/cpu_counters.h"
 #include "model/mem.h"
 
-#define CPUS_MAX 8192 // NR_CPUS of the largest configuration
-#define SPARE_FILES 256
 #define RETRY_FIRST 300 // reads until larger groups are tried again, twice as many each time
 #define RETRY_MOST 9600
 
@@ -68,29 +63,6 @@ static const struct level levels[COUNTER_LEVELS] = {
 static const uint8_t topdown[] = {SLOTS, TOPDOWN_RETIRING, TOPDOWN_BAD_SPECULATION, TOPDOWN_FRONTEND, TOPDOWN_BACKEND};
 // Not of the PMU: they take no counter, and always run.
 static const uint8_t clocks[] = {APERF, MPERF, TSC};
-
-static void online_read(struct counters *counters) {
-    char text[4096];
-    memset(counters->online, 0, (size_t)counters->n_cpus);
-    int fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    if (cpu_list_parse(text, counters->online, counters->n_cpus) == 0) // no sysfs: then as the library counts them
-        for (int cpu = 0; cpu < counters->n_cpus && cpu < (int)sysconf(_SC_NPROCESSORS_ONLN); cpu++)
-            counters->online[cpu] = true;
-}
-
-// The limit that a login has is often 1,024; a large machine needs eleven descriptors for each CPU.
-static void files_allow(int n_cpus) {
-    struct rlimit limit;
-    rlim_t wanted = (rlim_t)n_cpus * (N_HARDWARE + N_SOFTWARE) + SPARE_FILES;
-    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
-        return;
-    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-    setrlimit(RLIMIT_NOFILE, &limit); // what is still too few shows when a counter cannot be opened
-}
 
 static void rates_clear(struct cpu_counters *cpu) {
     for (unsigned i = 0; i < N_SOFTWARE; i++)
@@ -185,13 +157,16 @@ static void hardware_open_all(struct counters *counters) {
             return;
 }
 
-static void cpu_close(struct cpu_counters *cpu) {
+static void cpu_close(void *context, int number) {
+    struct counters *counters = context;
+    struct cpu_counters *cpu = &counters->cpus[number];
     perf_group_close(&cpu->software);
     hardware_close(cpu);
     cpu->online = false;
 }
 
-static int cpu_open(struct counters *counters, int number) {
+static int cpu_open(void *context, int number) {
+    struct counters *counters = context;
     struct cpu_counters *cpu = &counters->cpus[number];
     int missing[N_SOFTWARE] = {0};
     rates_clear(cpu);
@@ -202,67 +177,28 @@ static int cpu_open(struct counters *counters, int number) {
         return missing[0];
     memset(cpu->state, 0, sizeof cpu->state);
     cpu->online = true;
-    counters->changed = true;
+    hardware_open_one(counters, number);
     return 0;
 }
 
 int counters_open(struct counters *counters) {
-    *counters = (struct counters){0};
-    long configured = sysconf(_SC_NPROCESSORS_CONF);
-    counters->n_cpus = configured < 1 ? 1 : configured > CPUS_MAX ? CPUS_MAX : (int)configured;
-    bool possible[CPUS_MAX] = {false};
-    char text[4096] = "";
-    int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) { // numbers may have gaps
-        ssize_t n = read(fd, text, sizeof text - 1);
-        text[n > 0 ? n : 0] = '\0';
-        close(fd);
-        int top = cpu_list_parse(text, possible, CPUS_MAX);
-        counters->n_cpus = top > counters->n_cpus ? top : counters->n_cpus;
-    }
+    static const struct perf_cpus_ops ops = {cpu_open, cpu_close};
+    *counters = (struct counters){.retry = RETRY_FIRST};
+    perf_cpus_init(&counters->set, &ops, counters);
+    counters->n_cpus = counters->set.n;
     counters->cpus = xcalloc((size_t)counters->n_cpus, sizeof *counters->cpus);
-    counters->online = xcalloc((size_t)counters->n_cpus, sizeof *counters->online);
     counters_facts_load(&counters->facts, counters->n_cpus);
-    counters->retry = RETRY_FIRST;
-    online_read(counters);
-    int n_online = 0, opened = 0, error = -ENODEV;
-    for (int cpu = 0; cpu < counters->n_cpus; cpu++)
-        n_online += counters->online[cpu];
-    files_allow(n_online);
-    for (int cpu = 0; cpu < counters->n_cpus; cpu++) {
-        if (!counters->online[cpu])
-            continue;
-        int failed = cpu_open(counters, cpu);
-        opened += !failed;
-        error = failed ? failed : error;
-    }
-    if (!opened) {
+    int error = perf_cpus_follow(&counters->set);
+    if (error)
         counters_close(counters);
-        return error;
-    }
-    hardware_open_all(counters);
-    return 0;
+    return error;
 }
 
 void counters_close(struct counters *counters) {
-    for (int cpu = 0; cpu < counters->n_cpus; cpu++)
-        cpu_close(&counters->cpus[cpu]);
+    perf_cpus_close(&counters->set);
     free(counters->cpus);
-    free(counters->online);
     counters_facts_free(&counters->facts);
     *counters = (struct counters){0};
-}
-
-static void hotplug_follow(struct counters *counters) {
-    online_read(counters);
-    for (int cpu = 0; cpu < counters->n_cpus; cpu++) {
-        if (counters->cpus[cpu].online && !counters->online[cpu]) {
-            cpu_close(&counters->cpus[cpu]);
-            counters->changed = true;
-        } else if (!counters->cpus[cpu].online && counters->online[cpu] && !cpu_open(counters, cpu)) {
-            hardware_open_one(counters, cpu);
-        }
-    }
 }
 
 static bool of_pmu(unsigned event) {
@@ -290,11 +226,9 @@ static void software_read(struct counters *counters, int number) {
     struct perf_rates rates;
     bool had_before = cpu->software.has_before;
     if (perf_group_read(&cpu->software, &rates) || (had_before && isnan(rates.counted_pct))) {
-        cpu_close(cpu);
-        if (!cpu_open(counters, number)) {
-            hardware_open_one(counters, number);
+        perf_cpus_reopen(&counters->set, number);
+        if (cpu->online)
             perf_group_read(&cpu->software, &rates);
-        }
         return;
     }
     for (unsigned i = 0; i < cpu->software.n; i++)
@@ -393,7 +327,7 @@ static void level_follow(struct counters *counters, bool starved) {
 
 void counters_read(struct counters *counters) {
     bool starved = false;
-    hotplug_follow(counters);
+    perf_cpus_follow(&counters->set);
     for (int cpu = 0; cpu < counters->n_cpus; cpu++)
         if (counters->cpus[cpu].online)
             rates_clear(&counters->cpus[cpu]);

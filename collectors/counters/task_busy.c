@@ -3,13 +3,11 @@
 #include "collectors/counters/task_busy.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -56,12 +54,7 @@ static int thread_event(const struct perf_event *event, uint32_t pmu, pid_t tid,
     };
     if (event->type == PERF_TYPE_HARDWARE || event->type == PERF_TYPE_HW_CACHE)
         attr.config |= (uint64_t)pmu << HYBRID_SHIFT;
-    long fd = syscall(SYS_perf_event_open, &attr, tid, -1, group, PERF_FLAG_FD_CLOEXEC);
-    if (fd < 0 && errno == EINVAL) {
-        attr.exclude_guest = 0;
-        fd = syscall(SYS_perf_event_open, &attr, tid, -1, group, PERF_FLAG_FD_CLOEXEC);
-    }
-    return (int)fd;
+    return perf_open_attr(&attr, tid, -1, group);
 }
 
 static void group_open(struct busy_group *group, const struct pertask_events *events, uint32_t pmu, pid_t tid) {

@@ -146,6 +146,7 @@ struct state {
     struct task_sums *processes; // of the frame, folded
     struct task_sums *counted;   // sparse: by thread
     struct table_builder *rows;
+    bool threads;      // rows are threads
     int error;         // why nothing is open; 0: it is
     uint64_t tried_ns; // when it was tried last
     bool dead[PERTASK_EVENTS_MAX];
@@ -197,19 +198,19 @@ static void try_open(struct collector_run *run) {
     struct state *state = run->state;
     state->error = pertask_cpus_open(&state->cpus, &state->events, &state->totals);
     state->tried_ns = run->end_ns;
-    run->poll_fd = state->cpus.poll_fd;
+    run->poll_fd = state->cpus.set.poll_fd;
     run->drain_ms = state->error ? 0 : FIRST_DRAIN_MS;
 }
 
 static int pertask_open(struct collector_run *run) {
     struct state *state = xcalloc(1, sizeof(*state));
-    const char *test = getenv("KTOP_TEST_TASK_EVENTS");
+    const struct test_options *test = &run->options->test;
     run->state = state;
     state->events = hardware;
-    if (test)
-        test_events(state, test);
-    const char *bound = getenv("KTOP_TEST_TASK_BOUND_PCT"); // for tests of what happens above it
-    state->bound = (bound ? atof(bound) : BOUND_PCT) / 100;
+    state->threads = run->options->threads;
+    if (test->task_events)
+        test_events(state, test->task_events);
+    state->bound = (test->task_bound_pct > 0 ? test->task_bound_pct : BOUND_PCT) / 100;
     columns_resolve(state);
     busy_init(&state->busy, &state->events);
     state->totals.sums = task_sums_new();
@@ -472,9 +473,15 @@ static void sparse_sample(struct state *state, struct collector_run *run, bool t
     run->drain_ms = DRAIN_MS;
 }
 
+static int pertask_request(struct collector_run *run, const struct request *request, struct answer *answer) {
+    struct state *state = run->state;
+    (void)answer; // the rows that show it are those of the tasks
+    state->threads = request->on;
+    return 0;
+}
+
 static int pertask_sample(struct collector_run *run, struct section *out) {
     struct state *state = run->state;
-    bool threads = atomic_load_explicit(&run->options->threads, memory_order_relaxed);
     // What the machine does not have it will not have later; a limit or a right may change.
     if (state->error && state->error != -ENOENT && run->end_ns > state->tried_ns + RETRY_NS)
         try_open(run);
@@ -484,12 +491,12 @@ static int pertask_sample(struct collector_run *run, struct section *out) {
     }
     section_set_state(out, SECTION_OK);
     if (state->sparse) {
-        sparse_sample(state, run, threads, out);
+        sparse_sample(state, run, state->threads, out);
         return 0;
     }
     pertask_cpus_cut(&state->cpus);
     if (!run->first) { // else the first interval begins now, not when the first group was opened
-        struct task_counts all = rows_make(state, threads, (double)state->cpus.span_ns / 1e9);
+        struct task_counts all = rows_make(state, state->threads, (double)state->cpus.span_ns / 1e9);
         section_finish(state, out, &all);
         cost_judge(state, run);
     }
@@ -535,6 +542,8 @@ const struct collector collector_pertask = {
     .tables = tables,
     .open = pertask_open,
     .drain = pertask_drain,
+    .requests = 1u << REQUEST_THREADS,
+    .request = pertask_request,
     .sample = pertask_sample,
     .close = pertask_close,
     .check = pertask_check,

@@ -4,6 +4,7 @@
 #define COLLECTORS_PERTASK_H
 
 #include "collectors/counters/task_switch.h"
+#include "collectors/kernel/perf/cpus.h"
 #include "collectors/kernel/perf/ring.h"
 
 // What is counted, the most important first: a PMU that is too small for all leaves out the last ones.
@@ -29,8 +30,7 @@ struct pertask_cpus {
     struct switch_totals *totals;
     int n_cpus; // slots: one more than the highest possible CPU
     struct pertask_cpu *cpus;
-    bool *online;
-    int poll_fd;                     // readable when a ring is half full
+    struct perf_cpus set;            // which of them are open; its poll_fd is readable when a ring is half full
     int missing[PERTASK_EVENTS_MAX]; // why an event cannot be had; 0: it can
     int n_starved;                   // frames in a row in which a group never ran
     uint64_t span_ns;                // of the last frame, by perf's clock

@@ -284,9 +284,9 @@ static int extra_collector_sample(struct collector_run *run, struct section *out
         return 0;
     struct extra *extra = &state->extra;
     extra_read(extra);
-    if (extra->changed)
+    if (extra->set.changed)
         rows_make(state);
-    extra->changed = false;
+    extra->set.changed = false;
     for (int number = 0; number < extra->n_cpus; number++) {
         const struct extra_cpu *cpu = &extra->cpus[number];
         for (size_t i = 0; cpu->online && i < cpu->n_sets; i++)

@@ -2,6 +2,7 @@
 #ifndef COLLECTORS_EXTRA_H
 #define COLLECTORS_EXTRA_H
 
+#include "collectors/kernel/perf/cpus.h"
 #include "collectors/kernel/perf/event/parse.h"
 
 // One event on one CPU.
@@ -37,9 +38,8 @@ struct extra {
     const struct perf_spec *spec;
     int n_cpus; // slots
     struct extra_cpu *cpus;
-    bool *online;
-    bool changed;    // which CPUs are online, since the caller last cleared it
-    uint64_t *words; // of a read
+    struct perf_cpus set; // which of them are open
+    uint64_t *words;      // of a read
 };
 
 enum extra_state {

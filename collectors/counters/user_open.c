@@ -1,49 +1,21 @@
 // Opening the events of -e on each CPU, and reading them: one system call per group and CPU and frame.
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "collectors/counters/user_events.h"
 #include "collectors/kernel/perf/perf.h"
 #include "model/mem.h"
 
-#define CPUS_MAX 8192
 #define READ_FORMAT (PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
-#define FILES_MORE 1024
 #define BUSY_S 0.5 // so much work without a single count is no accident
-
-static int cpus_read(const char *path, bool *set, int max) {
-    char text[4096];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    return cpu_list_parse(text, set, max);
-}
 
 // ---- opening ----
 
-// The limit that a login has is often 1,024: raised when it is met, as far as it may be.
-static bool files_more(void) {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
-        return false;
-    limit.rlim_cur = limit.rlim_max - limit.rlim_cur < FILES_MORE ? limit.rlim_max : limit.rlim_cur + FILES_MORE;
-    return setrlimit(RLIMIT_NOFILE, &limit) == 0;
-}
-
 static int counter_open(const struct perf_spec_event *event, int cpu, int leader) {
-    int fd;
-    do
-        fd = perf_spec_open(event, READ_FORMAT, -1, cpu, leader);
-    while (fd == -EMFILE && files_more());
-    return fd;
+    return perf_spec_open(event, READ_FORMAT, -1, cpu, leader);
 }
 
 static void counters_shut(struct extra_counter *counters, size_t n) {
@@ -97,13 +69,16 @@ static void group_open(struct extra *extra, int number, size_t first, size_t n) 
     }
 }
 
-static void cpu_close(struct extra_cpu *cpu) {
+static void cpu_close(void *context, int number) {
+    struct extra *extra = context;
+    struct extra_cpu *cpu = &extra->cpus[number];
     counters_shut(cpu->counters, cpu->n_counters);
     cpu->n_counters = cpu->n_sets = 0;
     cpu->online = false;
 }
 
-static void cpu_open(struct extra *extra, int number) {
+static int cpu_open(void *context, int number) {
+    struct extra *extra = context;
     const struct perf_spec *spec = extra->spec;
     struct extra_cpu *cpu = &extra->cpus[number];
     if (!cpu->counters) {
@@ -123,44 +98,26 @@ static void cpu_open(struct extra *extra, int number) {
     cpu->busy_user_s = cpu->busy_system_s = 0;
     cpu->user_s = cpu->system_s = NAN;
     cpu->online = true;
-    extra->changed = true;
-}
-
-static void hotplug_follow(struct extra *extra) {
-    memset(extra->online, 0, (size_t)extra->n_cpus);
-    if (!cpus_read("/sys/devices/system/cpu/online", extra->online, extra->n_cpus))
-        for (int cpu = 0; cpu < extra->n_cpus && cpu < (int)sysconf(_SC_NPROCESSORS_ONLN); cpu++)
-            extra->online[cpu] = true; // no sysfs: then as the library counts them
-    for (int cpu = 0; cpu < extra->n_cpus; cpu++) {
-        if (extra->cpus[cpu].online && !extra->online[cpu]) {
-            cpu_close(&extra->cpus[cpu]);
-            extra->changed = true;
-        } else if (!extra->cpus[cpu].online && extra->online[cpu]) {
-            cpu_open(extra, cpu);
-        }
-    }
+    return 0;
 }
 
 void extra_open(struct extra *extra, const struct perf_spec *spec) {
-    bool possible[CPUS_MAX] = {false};
-    long configured = sysconf(_SC_NPROCESSORS_CONF);
-    int top = cpus_read("/sys/devices/system/cpu/possible", possible, CPUS_MAX); // numbers may have gaps
+    static const struct perf_cpus_ops ops = {cpu_open, cpu_close};
     *extra = (struct extra){.spec = spec};
-    extra->n_cpus = top > configured ? top : configured < 1 ? 1 : configured > CPUS_MAX ? CPUS_MAX : (int)configured;
+    perf_cpus_init(&extra->set, &ops, extra);
+    extra->n_cpus = extra->set.n;
     extra->cpus = xcalloc((size_t)extra->n_cpus, sizeof *extra->cpus);
-    extra->online = xcalloc((size_t)extra->n_cpus, sizeof *extra->online);
     extra->words = xcalloc(3 + spec->n, sizeof *extra->words);
-    hotplug_follow(extra);
+    perf_cpus_follow(&extra->set);
 }
 
 void extra_close(struct extra *extra) {
+    perf_cpus_close(&extra->set);
     for (int cpu = 0; cpu < extra->n_cpus; cpu++) {
-        cpu_close(&extra->cpus[cpu]);
         free(extra->cpus[cpu].counters);
         free(extra->cpus[cpu].sets);
     }
     free(extra->cpus);
-    free(extra->online);
     free(extra->words);
     *extra = (struct extra){0};
 }
@@ -264,16 +221,14 @@ static void busy_look(struct extra *extra) {
 
 void extra_read(struct extra *extra) {
     bool stands = false;
-    hotplug_follow(extra);
+    perf_cpus_follow(&extra->set);
     for (int number = 0; number < extra->n_cpus; number++) {
         struct extra_cpu *cpu = &extra->cpus[number];
         bool alive = true;
         for (size_t i = 0; cpu->online && i < cpu->n_sets; i++)
             alive &= set_read(extra, number, &cpu->sets[i], &stands);
-        if (cpu->online && !alive) {
-            cpu_close(cpu);
-            cpu_open(extra, number);
-        }
+        if (cpu->online && !alive)
+            perf_cpus_reopen(&extra->set, number);
     }
     if (stands)
         busy_look(extra);

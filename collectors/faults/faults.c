@@ -183,19 +183,10 @@ static int faults_sample(struct collector_run *run, struct section *out) {
     section_events(out, state->seen, state->lost);
     section_set_state(out, SECTION_OK);
     state->seen = state->lost = 0;
-    if (faults_ring_whole(state->ring))
-        return 0;
-    // CPUs came or went. What the new rings count begins at their opening.
-    struct faults_ring *ring;
-    int rc = faults_ring_open(&ring);
-    if (rc) {
+    int rc = faults_ring_follow(state->ring);
+    if (rc)
         perf_explain(rc, false, run->reason, sizeof(run->reason), run->fix, sizeof(run->fix));
-        return rc;
-    }
-    faults_ring_close(state->ring);
-    state->ring = ring;
-    run->poll_fd = faults_ring_fd(ring);
-    return 0;
+    return rc;
 }
 
 static void faults_check(struct check_report *report) {

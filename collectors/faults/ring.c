@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collectors/kernel/perf/cpus.h"
+#include "collectors/kernel/perf/perf.h"
 #include "collectors/kernel/perf/ring.h"
 #include "model/mem.h"
 
@@ -26,8 +26,8 @@ struct cpu_ring {
 };
 
 struct faults_ring {
-    struct cpu_ring *rings;
-    int n_rings, online, epoll;
+    struct perf_cpus cpus;
+    struct cpu_ring *rings; // by CPU
 };
 
 static int event_open(int kind, int cpu, size_t ring_size) {
@@ -44,8 +44,7 @@ static int event_open(int kind, int cpu, size_t ring_size) {
         .wakeup_watermark = (uint32_t)ring_size / 8,
         .exclude_guest = 1,
     };
-    long fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-    return fd < 0 ? -errno : (int)fd;
+    return perf_open_attr(&attr, -1, cpu, -1);
 }
 
 static int ring_map(struct cpu_ring *at) {
@@ -55,9 +54,15 @@ static int ring_map(struct cpu_ring *at) {
     return rc;
 }
 
-static int ring_open(struct faults_ring *ring, int cpu, struct cpu_ring *at) {
-    at->fds[FAULTS_MAJOR] = -1;
-    at->ring = (struct perf_ring){0};
+static void ring_close(void *context, int cpu) {
+    struct cpu_ring *at = &((struct faults_ring *)context)->rings[cpu];
+    perf_ring_unmap(&at->ring);
+    for (int kind = 0; kind < FAULTS_KINDS; kind++)
+        if (at->fds[kind] >= 0)
+            close(at->fds[kind]);
+}
+
+static int ring_fill(struct faults_ring *ring, int cpu, struct cpu_ring *at) {
     for (int kind = 0; kind < FAULTS_KINDS; kind++) {
         at->sources[kind] = (struct faults_source){.period = 1};
         at->fds[kind] = event_open(kind, cpu, RING_PAGES * (size_t)sysconf(_SC_PAGESIZE));
@@ -71,34 +76,25 @@ static int ring_open(struct faults_ring *ring, int cpu, struct cpu_ring *at) {
         return rc;
     if (ioctl(at->fds[FAULTS_MAJOR], PERF_EVENT_IOC_SET_OUTPUT, at->fds[FAULTS_MINOR]) < 0)
         return -errno;
-    struct epoll_event event = {.events = EPOLLIN};
-    return epoll_ctl(ring->epoll, EPOLL_CTL_ADD, at->fds[FAULTS_MINOR], &event) < 0 ? -errno : 0;
+    return perf_cpus_watch(&ring->cpus, cpu, at->fds[FAULTS_MINOR]);
 }
 
-static void cpu_close(struct cpu_ring *at) {
-    perf_ring_unmap(&at->ring);
-    for (int kind = 0; kind < FAULTS_KINDS; kind++)
-        if (at->fds[kind] >= 0)
-            close(at->fds[kind]);
+static int ring_open(void *context, int cpu) {
+    struct faults_ring *ring = context;
+    struct cpu_ring *at = &ring->rings[cpu];
+    *at = (struct cpu_ring){.fds = {-1, -1}};
+    int rc = ring_fill(ring, cpu, at);
+    if (rc)
+        ring_close(ring, cpu);
+    return rc;
 }
 
 int faults_ring_open(struct faults_ring **out) {
+    static const struct perf_cpus_ops ops = {ring_open, ring_close};
     struct faults_ring *ring = xcalloc(1, sizeof(*ring));
-    int configured = (int)sysconf(_SC_NPROCESSORS_CONF), rc = 0;
-    ring->online = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    ring->rings = xcalloc((size_t)configured, sizeof(*ring->rings));
-    ring->epoll = epoll_create1(EPOLL_CLOEXEC);
-    rc = ring->epoll < 0 ? -errno : 0;
-    for (int cpu = 0; cpu < configured && !rc; cpu++) {
-        struct cpu_ring *at = &ring->rings[ring->n_rings];
-        rc = ring_open(ring, cpu, at);
-        if (rc == -ENODEV) { // offline
-            cpu_close(at);
-            rc = 0;
-        } else {
-            ring->n_rings++;
-        }
-    }
+    perf_cpus_init(&ring->cpus, &ops, ring);
+    ring->rings = xcalloc((size_t)ring->cpus.n, sizeof(*ring->rings));
+    int rc = perf_cpus_follow(&ring->cpus);
     if (rc) {
         faults_ring_close(ring);
         ring = NULL;
@@ -110,20 +106,17 @@ int faults_ring_open(struct faults_ring **out) {
 void faults_ring_close(struct faults_ring *ring) {
     if (!ring)
         return;
-    for (int i = 0; i < ring->n_rings; i++)
-        cpu_close(&ring->rings[i]);
-    if (ring->epoll >= 0)
-        close(ring->epoll);
+    perf_cpus_close(&ring->cpus);
     free(ring->rings);
     free(ring);
 }
 
 int faults_ring_fd(const struct faults_ring *ring) {
-    return ring->epoll;
+    return ring->cpus.poll_fd;
 }
 
-bool faults_ring_whole(const struct faults_ring *ring) {
-    return ring->online == (int)sysconf(_SC_NPROCESSORS_ONLN);
+int faults_ring_follow(struct faults_ring *ring) {
+    return perf_cpus_follow(&ring->cpus);
 }
 
 int faults_ring_try(void) {
@@ -243,32 +236,19 @@ static void period_set(struct cpu_ring *at, int kind) {
     ioctl(at->fds[kind], PERF_EVENT_IOC_PERIOD, &period); // what a sample stands for does not depend on it
 }
 
-// A CPU that is gone is always readable: it would wake this thread without end.
-static void hung_up_drop(struct faults_ring *ring) {
-    struct epoll_event events[8];
-    int n = epoll_wait(ring->epoll, events, 8, 0);
-    bool gone = false;
-    for (int i = 0; i < n; i++)
-        gone |= events[i].events & (EPOLLHUP | EPOLLERR);
-    for (int i = 0; i < ring->n_rings && gone; i++) {
-        struct cpu_ring *at = &ring->rings[i];
-        char nothing[16];
-        if (read(at->fds[FAULTS_MINOR], nothing, sizeof(nothing)) == 0)
-            epoll_ctl(ring->epoll, EPOLL_CTL_DEL, at->fds[FAULTS_MINOR], NULL);
-    }
-}
-
 uint64_t faults_ring_drain(struct faults_ring *ring, uint64_t now_ns, const struct faults_handler *handler) {
     uint64_t lost = 0;
-    hung_up_drop(ring);
-    for (int i = 0; i < ring->n_rings; i++) {
-        struct cpu_ring *at = &ring->rings[i];
+    for (int cpu = 0; cpu < ring->cpus.n; cpu++) {
+        struct cpu_ring *at = &ring->rings[cpu];
+        if (!ring->cpus.opened[cpu])
+            continue;
         struct walk walk = {at->sources, handler, 0};
-        lost += !perf_ring_drain(&at->ring, record_handle, &walk); // a broken ring: nobody knows how many
+        lost += !perf_ring_drain(&at->ring, record_handle, &walk); // a broken ring: how many is unknown
         lost += walk.lost;
         for (int kind = 0; kind < FAULTS_KINDS; kind++)
             if (faults_fit(&at->sources[kind], now_ns))
                 period_set(at, kind);
     }
+    perf_cpus_drop_hung_up(&ring->cpus);
     return lost;
 }

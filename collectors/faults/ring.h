@@ -36,8 +36,8 @@ void faults_ring_close(struct faults_ring *ring);
 int faults_ring_fd(const struct faults_ring *ring); // readable when a ring fills up
 // Hands over what is in the rings and fits the period to how much that is. Returns the samples that were lost.
 uint64_t faults_ring_drain(struct faults_ring *ring, uint64_t now_ns, const struct faults_handler *handler);
-// Whether the CPUs that are there now are the ones that are watched.
-bool faults_ring_whole(const struct faults_ring *ring);
+// Follows CPU hot-plug. 0 or -errno: no CPU is watched.
+int faults_ring_follow(struct faults_ring *ring);
 // 0 when a sampled fault event of whole CPUs can be had, else -errno.
 int faults_ring_try(void);
 

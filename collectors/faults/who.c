@@ -3,17 +3,17 @@
 // and its start time: what was read of one is never used for the next with the same number, nor after an exec.
 #include "collectors/faults/who.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "collectors/faults/maps.h"
-#include "collectors/tasks/read.h"
+#include "collectors/kernel/proc/task_parse.h"
+#include "collectors/kernel/tracefs/format.h"
+#include "collectors/task_identity.h"
 #include "model/mem.h"
 
 #define PENDING_MAX 8192
@@ -24,7 +24,6 @@
 #define MISS_NS 20000000ull      // the same, when an address is in no known mapping
 #define COST_SHARE 100           // and so many times what reading it took, whichever is more
 #define MAPS_MOST (8u << 20)     // bytes of one file: some 80,000 mappings
-#define ANCESTORS_MAX 64
 
 struct hit {
     const struct text *name; // NULL: not known
@@ -54,7 +53,7 @@ struct group { // of pending samples
 
 struct faults_who {
     const struct collect_options *options;
-    struct proc_root proc;
+    char proc[128];
     struct fault *pending;
     size_t n_pending;
     uint64_t settling_ns; // when the last settling began
@@ -70,13 +69,10 @@ static uint64_t clock_ns(void) {
 }
 
 struct faults_who *faults_who_new(const char *proc_path, const struct collect_options *options) {
-    struct faults_who *who = xcalloc(1, sizeof(*who));
-    int rc = proc_open(&who->proc, proc_path);
-    if (rc) {
-        free(who);
-        errno = -rc;
+    if (access(proc_path, R_OK))
         return NULL;
-    }
+    struct faults_who *who = xcalloc(1, sizeof(*who));
+    snprintf(who->proc, sizeof(who->proc), "%s", proc_path);
     who->options = options;
     who->pending = xcalloc(PENDING_MAX, sizeof(*who->pending));
     who->groups = xcalloc(PENDING_MAX, sizeof(*who->groups));
@@ -115,7 +111,6 @@ void faults_who_free(struct faults_who *who) {
     free(who->table);
     free(who->pending);
     free(who->groups);
-    proc_close(&who->proc);
     free(who);
 }
 
@@ -155,40 +150,11 @@ static struct process *process_get(struct faults_who *who, pid_t pid) {
     return process;
 }
 
-// ---- who is wanted ----
-
-static bool stat_of(struct faults_who *who, pid_t pid, struct task_stat *out) {
-    char path[32];
-    snprintf(path, sizeof(path), "%d/stat", (int)pid);
-    ssize_t got = proc_read(&who->proc, path);
-    return got > 0 && !task_stat_parse(who->proc.buffer, (size_t)got, out);
-}
-
-static bool listed(const struct collect_options *options, pid_t pid) {
-    for (size_t i = 0; i < options->n_pids; i++)
-        if (options->pids[i] == pid)
-            return true;
-    return false;
-}
-
-static bool process_wanted(struct faults_who *who, pid_t pid) {
-    const struct collect_options *options = who->options;
-    struct task_stat task;
-    struct stat st;
-    char path[16];
-    if (pid <= 0 || (!options->show_self && pid == getpid()))
-        return false;
-    snprintf(path, sizeof(path), "%d", (int)pid);
-    if (options->has_user && (fstatat(who->proc.fd, path, &st, 0) || st.st_uid != options->user))
-        return false;
-    if (!options->n_pids || listed(options, pid))
-        return true;
-    for (int up = 0; options->children && up < ANCESTORS_MAX && stat_of(who, pid, &task); up++) {
-        if (listed(options, task.ppid))
-            return true;
-        pid = task.ppid;
-    }
-    return false;
+static bool stat_of(const struct faults_who *who, pid_t pid, struct task_stat *out) {
+    char path[160], text[1024];
+    snprintf(path, sizeof(path), "%s/%d/stat", who->proc, (int)pid);
+    long length = format_file(path, text, sizeof(text));
+    return length > 0 && !task_stat_parse(text, (size_t)length, out);
 }
 
 // ---- mappings ----
@@ -198,11 +164,11 @@ static bool older(const struct process *process, uint64_t now_ns, uint64_t least
     return !process->read_ns || now_ns - process->read_ns > (cost > least_ns ? cost : least_ns);
 }
 
-static void maps_read(struct faults_who *who, struct process *process) {
-    char path[32];
+static void maps_read(const struct faults_who *who, struct process *process) {
+    char path[160];
     uint64_t begin = clock_ns();
-    snprintf(path, sizeof(path), "%d/maps", (int)process->pid);
-    int fd = openat(who->proc.fd, path, O_RDONLY | O_CLOEXEC);
+    snprintf(path, sizeof(path), "%s/%d/maps", who->proc, (int)process->pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return; // it is gone, or not ours to see: what was known of it is the best there is
     struct fault_maps fresh = {0};
@@ -344,7 +310,7 @@ void faults_who_settle(struct faults_who *who) {
     for (size_t i = 0; i < n; i++) {
         struct process *process = who->groups[i].process;
         if (!process->judged)
-            process->wanted = process_wanted(who, process->pid);
+            process->wanted = process->pid > 0 && task_identify(who->proc, who->options, process->pid).wanted;
         process->judged = true;
         if (!process->wanted)
             continue;

@@ -1,4 +1,4 @@
-// The collector "mounts": how full the mounted file systems are, from statvfs(3) of each; the list of them anew
+// The collector "filesystems": how full the mounted file systems are, from statvfs(3) of each; the list of them anew
 // only when the kernel says that it changed. It must never ask one that may not answer (filesystems_choose).
 #include "collectors/filesystems/filesystems.h"
 
@@ -206,7 +206,7 @@ static void filesystems_close(struct collector_run *run) {
 static const struct table_def *const tables[] = {&filesystems_table, NULL};
 
 const struct collector collector_filesystems = {
-    .name = "mounts",
+    .name = "filesystems",
     .help = "How full the file systems of this machine are: a question to the kernel for each, a few microseconds.",
     .always = true,
     .tables = tables,

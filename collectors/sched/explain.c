@@ -7,9 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include "collectors/kernel/proc/memory.h"
+#include "collectors/kernel/proc/syscall.h"
+#include "collectors/kernel/proc/syscall_args.h"
+#include "collectors/kernel/proc/syscall_names.h"
 #include "collectors/kernel/proc/thread_status.h"
 #include "collectors/kernel/tracefs/format.h"
 #include "collectors/sched/holder.h"
@@ -22,13 +25,6 @@ const char *const sched_why_names[SCHED_WHYS] = {
     [SCHED_WHY_THROTTLED] = "throttled",
     [SCHED_WHY_REALTIME] = "realtime",
     [SCHED_WHY_CPU] = "cpu",
-};
-
-struct call {
-    int64_t nr;
-    uint64_t args[6];
-    bool short_words; // of a 32-bit program: its numbers are of another table
-    bool runs;        // it does not wait
 };
 
 static long task_file(const char *proc, int32_t tid, const char *file, char *out, size_t size) {
@@ -176,102 +172,23 @@ static bool file_of(const char *proc, int32_t tid, uint64_t fd, char *out, size_
 }
 
 static bool memory_read(int32_t tid, uint64_t address, void *out, size_t size) {
-    struct iovec here = {out, size}, there = {(void *)(uintptr_t)address, size};
-    return process_vm_readv(tid, &here, 1, &there, 1, 0) == (ssize_t)size;
+    return process_memory_read(tid, address, out, size) == size;
 }
 
 static bool string_read(int32_t tid, uint64_t address, char *out, size_t size) {
-    size_t first = 4096 - address % 4096; // the page behind it may not be there
-    if (first > size - 1)
-        first = size - 1;
-    memset(out, 0, size);
-    if (!memory_read(tid, address, out, first))
-        return false;
-    if (!memchr(out, 0, first) && first < size - 1)
-        memory_read(tid, address + first, out + first, size - 1 - first);
-    out[size - 1] = 0;
+    size_t n = process_memory_read(tid, address, out, size - 1);
+    out[n] = 0;
     return out[0] != 0;
 }
 
-// Which argument of the call is a descriptor (1) or a path (2), and which.
-static int file_argument(int64_t nr, int *kind) {
-    static const struct {
-        short nr, kind, argument;
-    } calls[] = {
-        {SYS_read, 1, 0},
-        {SYS_write, 1, 0},
-        {SYS_pread64, 1, 0},
-        {SYS_pwrite64, 1, 0},
-        {SYS_readv, 1, 0},
-        {SYS_writev, 1, 0},
-        {SYS_preadv, 1, 0},
-        {SYS_pwritev, 1, 0},
-        {SYS_preadv2, 1, 0},
-        {SYS_pwritev2, 1, 0},
-        {SYS_fsync, 1, 0},
-        {SYS_fdatasync, 1, 0},
-        {SYS_ioctl, 1, 0},
-        {SYS_getdents64, 1, 0},
-        {SYS_fstat, 1, 0},
-        {SYS_ftruncate, 1, 0},
-        {SYS_fallocate, 1, 0},
-        {SYS_flock, 1, 0},
-        {SYS_fcntl, 1, 0},
-        {SYS_connect, 1, 0},
-        {SYS_accept, 1, 0},
-        {SYS_accept4, 1, 0},
-        {SYS_recvfrom, 1, 0},
-        {SYS_sendto, 1, 0},
-        {SYS_recvmsg, 1, 0},
-        {SYS_sendmsg, 1, 0},
-        {SYS_lseek, 1, 0},
-        {SYS_syncfs, 1, 0},
-        {SYS_sync_file_range, 1, 0},
-        {SYS_close, 1, 0},
-        {SYS_copy_file_range, 1, 0},
-        {SYS_sendfile, 1, 1},
-        {SYS_openat, 2, 1},
-        {SYS_newfstatat, 2, 1},
-        {SYS_statx, 2, 1},
-        {SYS_unlinkat, 2, 1},
-        {SYS_mkdirat, 2, 1},
-        {SYS_renameat2, 2, 1},
-        {SYS_faccessat, 2, 1},
-        {SYS_readlinkat, 2, 1},
-        {SYS_execve, 2, 0},
-        {SYS_statfs, 2, 0},
-        {SYS_chdir, 2, 0},
-        {SYS_truncate, 2, 0},
-        {SYS_umount2, 2, 0},
-        {SYS_mount, 2, 1},
-        {SYS_getxattr, 2, 0},
-        {SYS_lgetxattr, 2, 0},
-#ifdef SYS_open
-        {SYS_open, 2, 0},
-        {SYS_stat, 2, 0},
-        {SYS_lstat, 2, 0},
-        {SYS_unlink, 2, 0},
-        {SYS_mkdir, 2, 0},
-        {SYS_rmdir, 2, 0},
-        {SYS_rename, 2, 0},
-        {SYS_access, 2, 0},
-        {SYS_readlink, 2, 0},
-#endif
-    };
-    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-        if (calls[i].nr == nr) {
-            *kind = calls[i].kind;
-            return calls[i].argument;
-        }
-    return -1;
-}
-
-// "" when the call is about no file, or none that can be told. mount: the file's; type "" when it is not known.
-static void call_file(const char *proc, int32_t tid, const struct call *call, char *out, size_t size,
+// The file that the call works on; "": none, or unknown. mount: the file's; type "" when unknown.
+static void call_file(const char *proc, int32_t tid, const struct proc_syscall *call, char *out, size_t size,
                       struct mount *mount) {
-    int kind = 0, argument = file_argument(call->nr, &kind);
+    bool is_path;
+    const char *name = call->nr < 0 ? NULL : syscalls_plain_name(SYSCALLS_ABI_NATIVE, (uint32_t)call->nr);
+    int argument = name ? syscall_file_arg(name, &is_path) : -1;
     out[0] = mount->type[0] = 0;
-    if (argument >= 0 && kind == 1)
+    if (argument >= 0 && !is_path)
         file_of(proc, tid, call->args[argument], out, size, mount);
     else if (argument >= 0 && string_read(tid, call->args[argument], out, size < 160 ? size : 160) && out[0] == '/')
         mount_of(proc, tid, 0, out, mount);
@@ -293,14 +210,7 @@ int32_t sched_lock_holder(const char *locks, int32_t waiter) {
     return 0;
 }
 
-static int32_t process_of(const char *proc, int32_t tid) {
-    char text[4096];
-    task_file(proc, tid, "status", text, sizeof(text));
-    const char *at = strstr(text, "\nTgid:");
-    return at && atoi(at + 6) > 0 ? atoi(at + 6) : tid;
-}
-
-static bool explain_file_lock(const char *proc, const struct call *call, struct sched_told *out) {
+static bool explain_file_lock(const char *proc, const struct proc_syscall *call, struct sched_told *out) {
     static const size_t room = 512 * 1024;
     bool sets = call->nr == SYS_fcntl && (call->args[1] == F_SETLKW || call->args[1] == F_OFD_SETLKW);
     struct mount mount;
@@ -308,9 +218,10 @@ static bool explain_file_lock(const char *proc, const struct call *call, struct 
     if (!locks)
         return false;
     int32_t tid = out->ask.tid, holder = 0;
+    struct thread_status status;
     snprintf(path, sizeof(path), "%s/locks", proc);
     if (format_file(path, locks, room) > 0)
-        holder = sched_lock_holder(locks, process_of(proc, tid));
+        holder = sched_lock_holder(locks, thread_status_read(proc, tid, &status) ? status.pid : tid);
     free(locks);
     call_file(proc, tid, call, file, sizeof(file), &mount);
     out->why = SCHED_WHY_LOCK;
@@ -348,7 +259,7 @@ static bool could_hold(const char *proc, int32_t tid, int32_t holder, bool share
 
 // Mutexes of glibc ({lock = 2, count, owner}), of musl and every PI or robust one (the word is the owner's number and
 // flags). Another futex is no lock whose holder can be told (a condition variable, a worker without work).
-static bool explain_futex(const char *proc, const struct call *call, struct sched_told *out) {
+static bool explain_futex(const char *proc, const struct proc_syscall *call, struct sched_told *out) {
     enum { OWNER = 0x3fffffff, PRIVATE = 128 };
     uint32_t words[3] = {0}, op = (uint32_t)call->args[1] & 127;
     int32_t tid = out->ask.tid, holder;
@@ -374,26 +285,6 @@ static bool explain_futex(const char *proc, const struct call *call, struct sche
 
 // ---- all together ----
 
-static void read_call(const char *proc, int32_t tid, struct call *call) {
-    char text[256];
-    uint64_t at_stack, at_code;
-    *call = (struct call){.nr = SCHED_NO_SYSCALL};
-    long n = task_file(proc, tid, "syscall", text, sizeof(text));
-    call->runs = n > 0 && text[0] == 'r'; // "running"
-    if (n <= 0 || text[0] < '0' || text[0] > '9')
-        return; // "-1 SP PC" outside of a call, or not allowed
-    char *at = text;
-    call->nr = strtoll(at, &at, 10);
-    for (int i = 0; i < 6; i++)
-        call->args[i] = strtoull(at, &at, 16);
-    at_stack = strtoull(at, &at, 16);
-    at_code = strtoull(at, &at, 16);
-    if (!at_stack && !at_code)
-        call->nr = SCHED_NO_SYSCALL; // a thread of the kernel: it has no program that could have made a call
-    // Only a 32-bit program has both its stack and its code below 4 GiB.
-    call->short_words = at_stack && at_stack <= UINT32_MAX && at_code <= UINT32_MAX;
-}
-
 static void read_stack(const char *proc, int32_t tid, struct sched_told *out) {
     char text[4096];
     if (!out->stack[0] && task_file(proc, tid, "stack", text, sizeof(text)) > 0)
@@ -401,10 +292,10 @@ static void read_stack(const char *proc, int32_t tid, struct sched_told *out) {
 }
 
 // wchan; on kernels that cannot tell it (x86 before 5.16: it took frame pointers) the innermost function of the stack.
-static void read_where(const char *proc, int32_t tid, const struct call *call, struct sched_told *out) {
+static void read_where(const char *proc, int32_t tid, const struct proc_syscall *call, struct sched_told *out) {
     if (out->where[0] == '0') // it runs, or the kernel does not tell
         out->where[0] = 0;
-    if (out->where[0] || call->runs)
+    if (out->where[0] || call->running)
         return;
     read_stack(proc, tid, out);
     size_t n = strcspn(out->stack, " ");
@@ -422,12 +313,12 @@ static bool fuse_server(const char *proc, const struct mount *mount, char *out, 
     return true;
 }
 
-static void explain_deeply(const char *proc, const struct call *call, struct sched_told *out) {
+static void explain_deeply(const char *proc, const struct proc_syscall *call, struct sched_told *out) {
     char file[224] = "", server[80];
     struct mount mount = {.type = ""};
     int32_t tid = out->ask.tid;
     read_stack(proc, tid, out);
-    if (!call->short_words)
+    if (!call->is_32)
         call_file(proc, tid, call, file, sizeof(file), &mount);
     const char *stack = out->stack[0] ? out->stack : out->where, *means = sched_stack_means(stack);
     if (means && strstr(means, "FUSE") && fuse_server(proc, &mount, server, sizeof(server)))
@@ -445,7 +336,7 @@ static void read_state(const char *proc, struct sched_told *out) {
 }
 
 void sched_explain(const char *proc, const struct sched_ask *ask, struct sched_told *out) {
-    struct call call;
+    struct proc_syscall call;
     *out = (struct sched_told){.ask = *ask, .syscall = SCHED_NO_SYSCALL, .read_ns = now_ns()};
     bool with_state = ask->deep || ask->state == SCHED_ASK_RUNNABLE;
     if (with_state)
@@ -459,15 +350,15 @@ void sched_explain(const char *proc, const struct sched_ask *ask, struct sched_t
         read_state(proc, out);
     if (out->gone)
         return;
-    read_call(proc, ask->tid, &call);
+    proc_syscall_read(proc, ask->tid, &call);
     read_where(proc, ask->tid, &call, out);
     out->syscall = call.nr;
-    out->short_words = call.short_words;
+    out->short_words = call.is_32;
     bool remote = strstr(out->where, "request_wait_answer") || strstr(out->where, "rpc_wait");
     if (ask->deep && (ask->state == SCHED_ASK_DISK || remote)) {
         out->why = ask->state == SCHED_ASK_DISK ? SCHED_WHY_UNINTERRUPTIBLE : SCHED_WHY_SERVER;
         explain_deeply(proc, &call, out);
-    } else if (call.short_words) {
+    } else if (call.is_32) {
         return;
     } else if (ask->deep && call.nr == SYS_futex ? !explain_futex(proc, &call, out)
                                                  : !ask->deep || !explain_file_lock(proc, &call, out)) {

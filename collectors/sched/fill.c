@@ -296,29 +296,6 @@ void sched_fill_hists(const struct sched_fill *fill, struct section *out) {
 
 // ---- the rest ----
 
-static void fill_limit(const struct cgroup_limited *group, const struct row *row) {
-    const struct cgroup_stops *stops = &group->stops;
-    put_text(row, SCHED_G_CGROUP, text_from(group->path));
-    put(row, SCHED_G_QUOTA, group->limit_pct);
-    put(row, SCHED_G_PERIODS, (double)stops->periods / stops->seconds); // NAN: looked at once only
-    put(row, SCHED_G_THROTTLED, (double)stops->throttled / stops->seconds);
-    put(row, SCHED_G_THROTTLED_PCT, stops->periods ? 100 * (double)stops->throttled / (double)stops->periods : NAN);
-    put(row, SCHED_G_THROTTLED_US, (double)stops->throttled_us / stops->seconds);
-}
-
-// There may be thousands, of which few change from one frame to the next: frames share the rows of the others.
-void sched_fill_cgroups(const struct sched_fill *fill, struct section *out) {
-    struct table_builder *builder = fill->limit_rows;
-    uint32_t n = (uint32_t)cgroups_limited_count(fill->groups), had = (uint32_t)table_builder_rows(builder);
-    for (; had > n; had--) // from the end, so that the rows stay 0 to n - 1
-        table_builder_remove(builder, had - 1);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct row row = {builder, i < had ? i : table_builder_add(builder)};
-        fill_limit(cgroups_limited_at(fill->groups, i), &row);
-    }
-    section_table(out, table_builder_seal(builder));
-}
-
 void sched_fill_series(const struct sched_fill *fill, double values[SCHED_S_ALL]) {
     const struct sched_machine *machine = fill->machine;
     const struct sched_counts *counts = &machine->counts;

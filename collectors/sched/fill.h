@@ -3,22 +3,21 @@
 #ifndef COLLECTORS_SCHED_FILL_H
 #define COLLECTORS_SCHED_FILL_H
 
-#include "collectors/cgroups/limited.h"
+#include "collectors/sched/limits.h"
 #include "collectors/sched/table.h"
 #include "collectors/sched/who.h"
 
 struct sched_fill {
     const struct sched_machine *machine; // flushed to `end`
     struct sched_who *who;
-    const struct cgroups_limited *groups;
-    struct table_builder *rows, *limit_rows; // of the tasks and of the control groups, kept from frame to frame
-    uint64_t end;                            // of the machine's clock
-    double seconds;                          // recorded in this interval; NAN: nothing to divide by yet
+    const struct sched_limits *limits;
+    struct table_builder *rows; // of the tasks, kept from frame to frame
+    uint64_t end;               // of the machine's clock
+    double seconds;             // recorded in this interval; NAN: nothing to divide by yet
 };
 void sched_fill_tasks(const struct sched_fill *fill, struct section *out);
 void sched_fill_cpus(const struct sched_fill *fill, struct section *out);
 void sched_fill_hists(const struct sched_fill *fill, struct section *out);
-void sched_fill_cgroups(const struct sched_fill *fill, struct section *out);
 // A note where much is not known of a CPU.
 void sched_fill_unseen(const struct sched_fill *fill, struct section *out);
 // Series but SCHED_S_SAMPLED and SCHED_S_LOST.

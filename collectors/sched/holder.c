@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collectors/kernel/proc/thread_walk.h"
 #include "collectors/kernel/tracefs/format.h"
 #include "model/live.h"
 
@@ -29,13 +30,6 @@ struct search {
     int32_t any, by_name;
     unsigned n_any, n_by_name; // processes whose descriptors do not say
 };
-
-static int32_t next_number(DIR *dir) {
-    for (const struct dirent *entry; (entry = readdir(dir));)
-        if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
-            return (int32_t)strtol(entry->d_name, NULL, 10);
-    return -1;
-}
 
 // The last argument that is the mount point, with a slash behind it or without.
 static bool names_mount(const struct search *search, int32_t pid) {
@@ -68,7 +62,7 @@ static void look_at_process(struct search *search, int32_t pid) {
     DIR *folder = opendir(path);
     bool silent = false;
     int32_t fd;
-    for (unsigned i = 0; folder && i < FILES_EACH && !search->exact && (fd = next_number(folder)) >= 0; i++) {
+    for (unsigned i = 0; folder && i < FILES_EACH && !search->exact && (fd = proc_next_id(folder)) >= 0; i++) {
         search->files++;
         snprintf(path, sizeof(path), "%s/%d/fd/%d", search->proc, pid, fd);
         ssize_t n = readlink(path, link, sizeof(link) - 1);
@@ -96,7 +90,7 @@ static void look_at_process(struct search *search, int32_t pid) {
 static int32_t find(struct search *search) {
     DIR *processes = opendir(search->proc);
     int32_t pid;
-    while (processes && search->files < FILES_MAX && !search->exact && (pid = next_number(processes)) >= 0)
+    while (processes && search->files < FILES_MAX && !search->exact && (pid = proc_next_id(processes)) >= 0)
         look_at_process(search, pid);
     if (processes)
         closedir(processes);

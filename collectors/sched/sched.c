@@ -36,7 +36,7 @@ struct sched {
     struct sched_look *look;
     struct sched_seed *seed; // NULL: /proc was listed whole
     const char *proc;        // NULL: in this PID namespace it is about others than the events are
-    struct table_builder *rows, *limit_rows;
+    struct table_builder *rows;
     uint64_t seeded_ns, looked_ns;
     uint32_t drain_ms; // since the last look
     bool seed_due, has_waking;
@@ -155,7 +155,6 @@ static int sched_open(struct collector_run *run) {
     sched->who = sched_who_new(sched->proc, run->options, sched->look);
     sched->machine->filtered = sched_who_filters(sched->who);
     sched->rows = table_builder_new(&sched_tasks_table);
-    sched->limit_rows = table_builder_new(&sched_cgroups_table);
     seed_start(sched);
     return 0;
 }
@@ -169,7 +168,6 @@ static void sched_close(struct collector_run *run) {
     sched_look_free(sched->look);
     sched_who_free(sched->who);
     table_builder_free(sched->rows);
-    table_builder_free(sched->limit_rows);
     sched_machine_free(sched->machine);
     free(sched);
     run->state = NULL;
@@ -232,11 +230,6 @@ static void put_notes(struct sched *sched, const struct stream_frame *frame, con
         section_note(out, SEVERITY_WARNING, NULL, text, NULL);
     }
     sched_fill_unseen(fill, out);
-    if (cgroups_limited_left_out(fill->groups)) {
-        snprintf(text, sizeof(text), "%zu control groups were not searched for limits: there are too many",
-                 cgroups_limited_left_out(fill->groups));
-        section_note(out, SEVERITY_INFO, "throttled_per_s", text, NULL);
-    }
 }
 
 static int sched_sample(struct collector_run *run, struct section *out) {
@@ -252,8 +245,8 @@ static int sched_sample(struct collector_run *run, struct section *out) {
     bool whole = frame.ratio == 1 && frame.scale == 1;
     if (!whole && machine->last_ts < end) // it may be between two slices, of which nothing is known
         end = machine->last_ts > machine->begin ? machine->last_ts : machine->begin;
-    const struct cgroups_limited *groups = cgroups_limited_get();
-    sched_who_throttled(sched->who, machine, groups);
+    const struct sched_limits limits = sched_limits_of(run->input);
+    sched_who_throttled(sched->who, machine, &limits);
     sched_machine_flush(machine, end);
     double recorded = (double)frame.on_ns / 1e9;
     if (whole && end > machine->begin)
@@ -261,16 +254,14 @@ static int sched_sample(struct collector_run *run, struct section *out) {
     const struct sched_fill fill = {
         .machine = machine,
         .who = sched->who,
-        .groups = groups,
+        .limits = &limits,
         .rows = sched->rows,
-        .limit_rows = sched->limit_rows,
         .end = end,
         .seconds = run->first || recorded <= 0 ? NAN : recorded,
     };
     sched_fill_tasks(&fill, out);
     sched_fill_cpus(&fill, out);
     sched_fill_stuck(&fill, out);
-    sched_fill_cgroups(&fill, out);
     sched_fill_hists(&fill, out);
     sched_fill_series(&fill, values);
     values[SCHED_S_SAMPLED] = 100 / frame.scale;
@@ -278,7 +269,6 @@ static int sched_sample(struct collector_run *run, struct section *out) {
     for (int i = 0; i < SCHED_S_ALL; i++)
         section_series(out, &sched_series[i], run->first ? NAN : values[i]);
     put_notes(sched, &frame, &fill, out);
-    cgroups_limited_unref(groups);
     section_events(out, frame.events, frame.lost);
     sched_machine_next(machine, end);
     return 0;
@@ -291,12 +281,12 @@ static void sched_check(struct check_report *report) {
     free(sched);
 }
 
-static const struct table_def *const tables[] = {&sched_tasks_table, &sched_cpus_table, &sched_stuck_table,
-                                                 &sched_cgroups_table, NULL};
+static const struct table_def *const tables[] = {&sched_tasks_table, &sched_cpus_table, &sched_stuck_table, NULL};
 static const struct hist_def *const hists[] = {&sched_queue_hist, &sched_off_hist, &sched_queue_process_hist, NULL};
 
 const struct collector collector_sched = {
     .name = "sched",
+    .input = "cpu_limits",
     .help =
         "Every context switch and wakeup from the kernel's scheduler events: run-queue latency, off-CPU time, and what "
         "stuck threads wait for. Costs the kernel about 0.2 us an event; runs only while it is looked at.",

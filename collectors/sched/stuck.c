@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectors/kernel/tracefs/sweep.h"
+#include "collectors/kernel/proc/self.h"
 #include "collectors/sched/fill.h"
 #include "model/mem.h"
 
@@ -26,7 +26,7 @@ static uint64_t age_of(const struct sched_fill *fill, const struct sched_task *t
 // Whom the user does not want to see as the cause of anything: ktop itself.
 static bool is_own(const struct sched_fill *fill, uint32_t slot) {
     const struct sched_person *person = sched_who_of(fill->who, fill->machine, slot);
-    return !person->wanted && person->pid == ktop_id_self()->pid;
+    return !person->wanted && self_process(person->pid);
 }
 
 // The two tasks that ran most on a CPU in the interval, of all and of the real-time ones: one of them may be the one
@@ -78,7 +78,7 @@ static const struct sched_task *realtime_on(const struct sched_fill *fill, const
 // Of a task that wants to run: what keeps it from that. The cause comes first: a narrow screen shows the begin.
 static void explain_runnable(const struct sched_fill *fill, const struct busiest *busiest,
                              const struct sched_task *task, const struct sched_person *person,
-                             const struct cgroup_limited *group, struct stuck *out) {
+                             const struct sched_limit *limit, struct stuck *out) {
     const struct sched_machine *machine = fill->machine;
     uint32_t number = task->cpu < machine->n_cpus ? task->cpu : machine->n_cpus; // the last has nobody
     const struct sched_task *hog = task->prio >= REALTIME_BELOW ? realtime_on(fill, &busiest[number], task) : NULL;
@@ -93,11 +93,11 @@ static void explain_runnable(const struct sched_fill *fill, const struct busiest
         out->why = SCHED_WHY_REALTIME;
         snprintf(out->waits_for, sizeof(out->waits_for), "%.16s (%d) has CPU %u, real-time priority %d", hog->comm,
                  hog->tid, task->cpu, REALTIME_BELOW - 1 - hog->prio);
-    } else if (group) {
+    } else if (limit) {
         out->why = SCHED_WHY_THROTTLED;
         snprintf(out->waits_for, sizeof(out->waits_for),
-                 "limit %.4g %% of control group %.160s: throttled in %llu of %llu periods", group->limit_pct,
-                 group->path, (unsigned long long)group->stops.throttled, (unsigned long long)group->stops.periods);
+                 "limit %.4g %% of cgroup %.160s: throttled in %.0f %% of periods", limit->limit_pct, limit->cgroup,
+                 limit->throttled_pct);
     } else if (waits && out->age >= SCHED_STUCK_NS) {
         out->why = SCHED_WHY_CPU;
         const struct sched_task *other = other_of(fill, busiest[number].all, task);
@@ -111,11 +111,10 @@ static void explain_runnable(const struct sched_fill *fill, const struct busiest
 
 // The share of the interval in which it wanted to run and did not. Where switches are left out, it ran or waited, and
 // can have run no longer than its group's limit allows: twice that, for the limit's periods are not the intervals.
-static double held_back(const struct sched_fill *fill, const struct sched_task *task,
-                        const struct cgroup_limited *group) {
+static double held_back(const struct sched_fill *fill, const struct sched_task *task, const struct sched_limit *limit) {
     double waited = (double)(task->ns[SCHED_WOKEN] + task->ns[SCHED_PREEMPTED]) / 1e9 / fill->seconds;
     double either = (double)task->ns[SCHED_RUNNABLE] / 1e9 / fill->seconds;
-    return waited + (group ? fmax(0, either - 2 * group->limit_pct / 100) : 0);
+    return waited + (limit ? fmax(0, either - 2 * limit->limit_pct / 100) : 0);
 }
 
 static bool is_stuck(const struct sched_fill *fill, const struct busiest *busiest, uint32_t slot, struct stuck *out) {
@@ -131,10 +130,11 @@ static bool is_stuck(const struct sched_fill *fill, const struct busiest *busies
     } else if (task->state == SCHED_SLEEPING) {
         out->why = old && answer ? person->why : SCHED_WHY_NONE;
     } else if (sched_counts(task->state) || task->state == SCHED_UNKNOWN) {
-        const struct cgroup_limited *group =
-            person->cgroup ? cgroups_limited_stopped(fill->groups, text_bytes(person->cgroup)) : NULL;
-        if ((sched_waits(task->state) && old) || held_back(fill, task, group) > HELD_BACK)
-            explain_runnable(fill, busiest, task, person, group, out);
+        struct sched_limit found;
+        bool is_limited = person->cgroup && sched_limits_find(fill->limits, text_bytes(person->cgroup), &found);
+        const struct sched_limit *limit = is_limited ? &found : NULL;
+        if ((sched_waits(task->state) && old) || held_back(fill, task, limit) > HELD_BACK)
+            explain_runnable(fill, busiest, task, person, limit, out);
     }
     return out->why != SCHED_WHY_NONE;
 }

@@ -320,44 +320,6 @@ const struct table_def sched_stuck_table = {
     .n_keys = 2,
 };
 
-static const struct column cgroups_columns[] = {
-    {.name = "cgroup",
-     .title = "CGROUP",
-     .type = COLUMN_TEXT,
-     .width = 30,
-     .ascending = true,
-     .help = "Control group with a limit on CPU time (cpu.max, or cpu.cfs_quota_us of version 1)."},
-    {.name = "quota_pct", .title = "QUOTA%", .unit = UNIT_PCT, .width = 7, .help = "The limit, in percent of one CPU."},
-    {.name = "periods_per_s",
-     .title = "PERIODS/s",
-     .unit = UNIT_PER_S,
-     .width = 9,
-     .help = "Periods of the limit in which it ran, per second."},
-    {.name = "throttled_per_s",
-     .title = "THROT/s",
-     .unit = UNIT_PER_S,
-     .width = 8,
-     .help = "Periods in which it was throttled, per second."},
-    {.name = "throttled_pct",
-     .title = "THROT%",
-     .unit = UNIT_PCT,
-     .width = 7,
-     .help = "Share of its periods in which it was throttled, in percent."},
-    {.name = "throttled_us_per_s",
-     .title = "THROT TIME",
-     .unit = UNIT_US_PER_S,
-     .width = 10,
-     .help = "Time for which its queues were throttled, added over all CPUs, per second."},
-};
-
-const struct table_def sched_cgroups_table = {
-    .name = "sched_cgroups",
-    .help = "Control groups with a limit on CPU time, and how often it stopped them.",
-    .columns = cgroups_columns,
-    .n_columns = SCHED_G_ALL,
-    .n_keys = 1,
-};
-
 static const struct column queue_keys[] = {
     {.name = "cpu",
      .title = "CPU",

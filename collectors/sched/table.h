@@ -73,17 +73,6 @@ enum {
 };
 extern const struct table_def sched_stuck_table;
 
-enum {
-    SCHED_G_CGROUP,
-    SCHED_G_QUOTA,
-    SCHED_G_PERIODS,
-    SCHED_G_THROTTLED,
-    SCHED_G_THROTTLED_PCT,
-    SCHED_G_THROTTLED_US,
-    SCHED_G_ALL
-};
-extern const struct table_def sched_cgroups_table;
-
 // run_queue_latency by `cpu`; run_queue_by_process by `pid`, `tid`, `comm` of the busiest; off_cpu by `kind`.
 extern const struct hist_def sched_queue_hist, sched_queue_process_hist, sched_off_hist;
 

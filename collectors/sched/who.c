@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "collectors/kernel/proc/thread_status.h"
-#include "collectors/kernel/tracefs/sweep.h"
-#include "collectors/syscalls/names.h"
+#include "collectors/kernel/proc/self.h"
+#include "collectors/kernel/proc/syscall_names.h"
+#include "collectors/task_identity.h"
 #include "model/live.h"
 #include "model/mem.h"
 
@@ -23,7 +23,6 @@ enum urgency { URGENT_NOT, URGENT_SHORT, URGENT_LONG, URGENT_RUNS, URGENT_QUEUED
 struct sched_who {
     const char *proc; // NULL: the events' numbers are not its
     const struct collect_options *options;
-    int32_t self; // ktop's own process
     struct sched_look *look;
     struct sched_person *persons;
     uint32_t capacity;
@@ -36,7 +35,6 @@ struct sched_who *sched_who_new(const char *proc, const struct collect_options *
     struct sched_who *who = xcalloc(1, sizeof(*who));
     who->proc = proc;
     who->options = options;
-    who->self = ktop_id_self()->pid;
     who->look = look;
     who->told = xcalloc(SCHED_ASKS_MAX, sizeof(*who->told));
     return who;
@@ -103,16 +101,14 @@ uint32_t sched_who_drop(struct sched_who *who, uint32_t slot) {
 // ---- processes ----
 
 static bool is_own(const struct sched_who *who, int32_t pid) {
-    return pid == who->self && !(who->options && who->options->show_self);
+    return self_process(pid) && !(who->options && who->options->show_self);
 }
 
 static void look_up(const struct sched_who *who, struct sched_person *person, int32_t tid) {
-    struct thread_status status;
+    const struct task_identity identity = task_identify(who->proc, who->options, tid);
     person->known = true;
-    if (!who->proc || !thread_status_read(who->proc, tid, &status))
-        return;
-    person->pid = status.pid;
-    person->wanted = !is_own(who, status.pid) && thread_wanted(who->proc, who->options, &status);
+    person->pid = identity.status.pid;
+    person->wanted = identity.wanted;
 }
 
 void sched_who_resolve(struct sched_who *who, struct sched_machine *machine, uint32_t most) {
@@ -222,13 +218,14 @@ static void take(struct sched_who *who, struct sched_machine *machine, const str
         text_set(&person->waits_for, "/proc does not answer about it: it hangs within the kernel's locks");
 }
 
-void sched_who_throttled(struct sched_who *who, struct sched_machine *machine, const struct cgroups_limited *groups) {
+void sched_who_throttled(struct sched_who *who, struct sched_machine *machine, const struct sched_limits *limits) {
+    struct sched_limit limit;
     for (uint32_t i = 1; i < machine->n; i++) {
         struct sched_task *task = &machine->tasks[i];
         if (!task->tid || !sched_waits(task->state))
             continue;
         const struct text *cgroup = sched_who_of(who, machine, i)->cgroup;
-        task->throttled = cgroup && cgroups_limited_stopped(groups, text_bytes(cgroup));
+        task->throttled = cgroup && sched_limits_find(limits, text_bytes(cgroup), &limit);
     }
 }
 

@@ -3,8 +3,8 @@
 #ifndef COLLECTORS_SCHED_WHO_H
 #define COLLECTORS_SCHED_WHO_H
 
-#include "collectors/cgroups/limited.h"
 #include "collectors/collector.h"
+#include "collectors/sched/limits.h"
 #include "collectors/sched/look.h"
 #include "collectors/sched/state.h"
 #include "model/text.h"
@@ -47,7 +47,7 @@ void sched_who_tell(struct sched_who *who, struct sched_machine *machine, uint32
 // clock.
 void sched_who_look(struct sched_who *who, struct sched_machine *machine, uint64_t now);
 // Before a flush: tells the machine of each task that waits whether its control group was stopped.
-void sched_who_throttled(struct sched_who *who, struct sched_machine *machine, const struct cgroups_limited *groups);
+void sched_who_throttled(struct sched_who *who, struct sched_machine *machine, const struct sched_limits *limits);
 // Of the task in that slot; never NULL, and of that task, not of one before it.
 struct sched_person *sched_who_of(struct sched_who *who, const struct sched_machine *machine, uint32_t slot);
 // The slot's task is gone: forgets it, and says which row it had (0: none).

@@ -12,8 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collectors/kernel/proc/memory.h"
+#include "collectors/kernel/proc/syscall_args.h"
 #include "collectors/kernel/tracefs/format.h"
-#include "collectors/syscalls/memory.h"
 #include "model/mem.h"
 
 #define ARGS_MAX 200  // bytes of text
@@ -22,130 +23,6 @@
 struct syscalls_args {
     char tracefs[512], proc[128];
     char *learned[SYSCALLS_NUMBERS]; // of this kernel's own table, from the tracepoints; "" : not there
-};
-
-// d directory's descriptor, f descriptor, p path, O open flags, o mode, i number, u size, x bits or address,
-// P protection, M map flags, F futex operation, S signal, E epoll operation, C fcntl command, T timespec, a whether the
-// T behind it is a time of the clock, W whence
-static const struct {
-    const char *name, *kinds;
-} usual[] = {
-    {"read", "fxu"},
-    {"write", "fxu"},
-    {"open", "pOo"},
-    {"openat", "dpOo"},
-    {"openat2", "dpxu"},
-    {"creat", "po"},
-    {"close", "f"},
-    {"stat", "px"},
-    {"lstat", "px"},
-    {"fstat", "fx"},
-    {"newfstatat", "dpxx"},
-    {"statx", "dpxxx"},
-    {"access", "po"},
-    {"faccessat", "dpo"},
-    {"faccessat2", "dpox"},
-    {"lseek", "fiW"},
-    {"mmap", "xuPMfx"},
-    {"mprotect", "xuP"},
-    {"munmap", "xu"},
-    {"brk", "x"},
-    {"pread64", "fxuu"},
-    {"pwrite64", "fxuu"},
-    {"readv", "fxu"},
-    {"writev", "fxu"},
-    {"preadv", "fxuu"},
-    {"pwritev", "fxuu"},
-    {"fsync", "f"},
-    {"fdatasync", "f"},
-    {"sync_file_range", "fuux"},
-    {"fallocate", "fxuu"},
-    {"ftruncate", "fu"},
-    {"truncate", "pu"},
-    {"sendfile", "ffxu"},
-    {"splice", "fxfxux"},
-    {"copy_file_range", "fxfxux"},
-    {"dup", "f"},
-    {"dup2", "ff"},
-    {"dup3", "ffO"},
-    {"fcntl", "fCx"},
-    {"flock", "fi"},
-    {"ioctl", "fxx"},
-    {"getdents", "fxu"},
-    {"getdents64", "fxu"},
-    {"readlink", "pxu"},
-    {"readlinkat", "dpxu"},
-    {"mkdir", "po"},
-    {"mkdirat", "dpo"},
-    {"rmdir", "p"},
-    {"unlink", "p"},
-    {"unlinkat", "dpx"},
-    {"rename", "pp"},
-    {"renameat", "dpdp"},
-    {"renameat2", "dpdpx"},
-    {"link", "pp"},
-    {"linkat", "dpdpx"},
-    {"symlink", "pp"},
-    {"symlinkat", "pdp"},
-    {"chmod", "po"},
-    {"fchmodat", "dpo"},
-    {"fchmod", "fo"},
-    {"chown", "pii"},
-    {"fchownat", "dpiix"},
-    {"chdir", "p"},
-    {"fchdir", "f"},
-    {"execve", "pxx"},
-    {"execveat", "dpxxx"},
-    {"mount", "pppxx"},
-    {"umount2", "px"},
-    {"statfs", "px"},
-    {"fstatfs", "fx"},
-    {"utimensat", "dpxx"},
-    {"getxattr", "ppxu"},
-    {"inotify_add_watch", "fpx"},
-    {"poll", "xui"},
-    {"ppoll", "xuT"},
-    {"select", "ixxxx"},
-    {"pselect6", "ixxxT"},
-    {"epoll_wait", "fxii"},
-    {"epoll_pwait", "fxii"},
-    {"epoll_ctl", "fEfx"},
-    {"recvfrom", "fxuxxx"},
-    {"sendto", "fxuxxx"},
-    {"recvmsg", "fxx"},
-    {"sendmsg", "fxx"},
-    {"recvmmsg", "fxuxT"},
-    {"accept", "fxx"},
-    {"accept4", "fxxx"},
-    {"connect", "fxu"},
-    {"bind", "fxu"},
-    {"listen", "fi"},
-    {"shutdown", "fi"},
-    {"setsockopt", "fiixu"},
-    {"getsockopt", "fiixx"},
-    {"futex", "xFuTxu"},
-    {"nanosleep", "Tx"},
-    {"clock_nanosleep", "iaTx"},
-    {"wait4", "ixxx"},
-    {"waitid", "iixxx"},
-    {"kill", "iS"},
-    {"tgkill", "iiS"},
-    {"rt_sigaction", "Sxxu"},
-    {"rt_sigtimedwait", "xxTu"},
-    {"pause", ""},
-    {"getpid", ""},
-    {"getppid", ""},
-    {"gettid", ""},
-    {"getuid", ""},
-    {"sched_yield", ""},
-    {"sync", ""},
-    {"exit_group", "i"},
-    {"exit", "i"},
-    {"vfork", ""},
-    {"fork", ""},
-    {"rt_sigreturn", ""},
-    {"restart_syscall", ""},
-    {"io_uring_enter", "fuuxxu"},
 };
 
 // ---- one argument ----
@@ -249,14 +126,14 @@ static void put_path(const struct call *call, struct out *out, uint64_t address,
         put(out, "NULL");
         return;
     }
-    size_t n = syscalls_memory_read(call->pid, address, path, sizeof(path)), length = strnlen(path, n);
+    size_t n = process_memory_read(call->pid, address, path, sizeof(path)), length = strnlen(path, n);
     if (!n || (length == n && n < sizeof(path)))
         put(out, "0x%llx", (unsigned long long)address);
     else if (!is_path(path, length, may_be_empty))
         put(out, "?");
     else
         put(out, "%s\"%.*s\"%s",
-            call->over && !syscalls_memory_constant(call->args->proc, call->pid, address, length) ? "~" : "",
+            call->over && !process_memory_is_constant(call->args->proc, call->pid, address, length) ? "~" : "",
             (int)(length < PATH_SHOWN ? length : PATH_SHOWN), path, length > PATH_SHOWN ? "..." : "");
 }
 
@@ -270,9 +147,9 @@ static void put_time(const struct call *call, struct out *out, uint64_t address)
     int32_t time_32[2];
     if (!address)
         put(out, "NULL");
-    else if (call->is_64 && syscalls_memory_read(call->pid, address, time, sizeof(time)) == sizeof(time))
+    else if (call->is_64 && process_memory_read(call->pid, address, time, sizeof(time)) == sizeof(time))
         put_seconds(out, (double)time[0] + (double)time[1] / 1e9);
-    else if (!call->is_64 && syscalls_memory_read(call->pid, address, time_32, sizeof(time_32)) == sizeof(time_32))
+    else if (!call->is_64 && process_memory_read(call->pid, address, time_32, sizeof(time_32)) == sizeof(time_32))
         put_seconds(out, (double)time_32[0] + (double)time_32[1] / 1e9);
     else
         put(out, "0x%llx", (unsigned long long)address);
@@ -399,9 +276,9 @@ static void learn(const struct syscalls_args *args, const char *name, char *kind
 // NULL when nothing is known.
 static const char *kinds_of(struct syscalls_args *args, enum syscalls_abi abi, uint32_t number) {
     const char *name = syscalls_plain_name(abi, number);
-    for (size_t i = 0; name && i < sizeof(usual) / sizeof(usual[0]); i++)
-        if (!strcmp(usual[i].name, name))
-            return usual[i].kinds;
+    const char *usual = name ? syscall_arg_kinds(name) : NULL;
+    if (usual)
+        return usual;
     if (!name || abi != SYSCALLS_ABI_NATIVE || number >= SYSCALLS_NUMBERS || !args->tracefs[0])
         return NULL;
     if (!args->learned[number]) {

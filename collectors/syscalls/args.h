@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "collectors/syscalls/names.h"
+#include "collectors/kernel/proc/syscall_names.h"
 #include "model/text.h"
 
 struct syscalls_args;

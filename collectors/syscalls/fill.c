@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collectors/kernel/proc/syscall.h"
 #include "collectors/syscalls/single.h"
 #include "model/mem.h"
 
@@ -335,10 +336,10 @@ static int32_t call_now(const struct filler *filler, struct syscalls_thread *thr
         return thread->interrupted;
     if (thread->unsure < 0)
         return -1;
-    int32_t id;
-    uint64_t args[6];
-    if (syscalls_who_call(filler->fill->who, thread->tid, &id, args) || id != thread->unsure ||
-        memcmp(args, thread->args, sizeof(args)) != 0)
+    const char *proc = filler->fill->procfs->proc;
+    struct proc_syscall call;
+    if (!proc || proc_syscall_read(proc, thread->tid, &call) || call.nr != thread->unsure ||
+        memcmp(call.args, thread->args, sizeof(call.args)) != 0)
         thread->unsure = SYSCALLS_NONE;
     return thread->unsure;
 }

@@ -5,8 +5,8 @@
 #include "collectors/kernel/tracefs/stream.h"
 #include "collectors/syscalls/args.h"
 #include "collectors/syscalls/pair.h"
+#include "collectors/syscalls/process.h"
 #include "collectors/syscalls/table.h"
-#include "collectors/syscalls/who.h"
 
 // Texts of calls in progress, kept as long as the call goes on; by index of the thread. Owned by the collector.
 struct syscalls_kept;
@@ -16,7 +16,7 @@ void syscalls_kept_free(struct syscalls_kept *kept);
 struct syscalls_fill {
     struct syscalls_pair *pair;
     struct syscalls_args *args;
-    const struct syscalls_who *who;
+    const struct syscalls_procfs *procfs;
     struct syscalls_kept *kept;
     double seconds;         // of the interval; 0: nothing is measured yet
     double scale;           // for counts

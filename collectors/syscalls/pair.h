@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collectors/kernel/proc/syscall_names.h"
 #include "collectors/kernel/tracefs/format.h"
 #include "collectors/kernel/tracefs/ring_page.h"
-#include "collectors/syscalls/names.h"
 #include "model/hist.h"
 
 #define SYSCALLS_COMM 16

@@ -9,12 +9,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collectors/kernel/proc/syscall.h"
+#include "collectors/kernel/proc/thread_walk.h"
 #include "collectors/kernel/tracefs/ring_pipe.h"
 #include "collectors/kernel/tracefs/stream.h"
 #include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/kernel/tracefs/tracefs.h"
 #include "collectors/syscalls/fill.h"
 #include "collectors/syscalls/single.h"
+#include "collectors/task_identity.h"
 #include "model/live.h"
 #include "model/mem.h"
 
@@ -37,9 +40,9 @@ struct syscalls {
     struct stream *stream;
     struct syscalls_pair *pair;
     struct syscalls_args *args;
-    struct syscalls_who who;
+    struct syscalls_procfs procfs;
     struct syscalls_kept *kept;
-    struct syscalls_scan *scan; // of the threads that were in a call before
+    struct thread_walk *walk; // finds threads that were in a call before the stream began
     uint64_t opened_ts;
     uint32_t frames;
 };
@@ -146,18 +149,18 @@ static int syscalls_open(struct collector_run *run) {
         return -ENOTSUP;
     }
     const char *proc = ktop_numbers_differ() ? NULL : "/proc"; // else it is about others than the events are
-    syscalls->who = (struct syscalls_who){.proc = proc, .options = run->options};
+    syscalls->procfs = (struct syscalls_procfs){.proc = proc, .options = run->options};
     const struct syscalls_hooks hooks = {
-        .identify = proc ? syscalls_who_identify : NULL,
-        .abi = proc ? syscalls_who_abi : NULL,
-        .ctx = &syscalls->who,
+        .identify = proc ? syscalls_process_identify : NULL,
+        .abi = proc ? syscalls_process_abi : NULL,
+        .ctx = &syscalls->procfs,
         .children = run->options && run->options->children,
-        .filters = syscalls_who_filters(&syscalls->who),
+        .filters = thread_filters(run->options),
     };
     syscalls->pair = syscalls_pair_new(&layout, &hooks, stream_cpus(syscalls->stream));
     syscalls->args = syscalls_args_new(tracefs_where(NULL, NULL), proc);
     syscalls->kept = syscalls_kept_new();
-    syscalls->scan = proc ? syscalls_scan_new(&syscalls->who) : NULL;
+    syscalls->walk = proc ? thread_walk_new(proc) : NULL;
     syscalls->opened_ts = stream_time(syscalls->stream, now_ns());
     return 0;
 }
@@ -170,21 +173,21 @@ static void syscalls_close(struct collector_run *run) {
     syscalls_pair_free(syscalls->pair);
     syscalls_args_free(syscalls->args);
     syscalls_kept_free(syscalls->kept);
-    syscalls_scan_free(syscalls->scan);
+    thread_walk_free(syscalls->walk);
     free(syscalls);
     run->state = NULL;
 }
 
 // Threads that were in a call before the stream began: once, a few at a time.
-static void scan(struct syscalls *syscalls) {
-    for (int i = 0; syscalls->scan && i < SCAN_THREADS; i++) {
-        int32_t tid = syscalls_scan_next(syscalls->scan), id;
-        uint64_t args[6];
+static void find_earlier_calls(struct syscalls *syscalls) {
+    struct proc_syscall call;
+    for (int i = 0; syscalls->walk && i < SCAN_THREADS; i++) {
+        int32_t pid, tid = thread_walk_next(syscalls->walk, &pid);
         if (!tid) {
-            syscalls_scan_free(syscalls->scan);
-            syscalls->scan = NULL;
-        } else if (!syscalls_who_call(&syscalls->who, tid, &id, args)) {
-            syscalls_pair_before(syscalls->pair, tid, id, args, syscalls->opened_ts);
+            thread_walk_free(syscalls->walk);
+            syscalls->walk = NULL;
+        } else if (!proc_syscall_read(syscalls->procfs.proc, tid, &call) && call.nr >= 0) {
+            syscalls_pair_before(syscalls->pair, tid, (int32_t)call.nr, call.args, syscalls->opened_ts);
         }
     }
 }
@@ -194,12 +197,12 @@ static void syscalls_drain(struct collector_run *run) {
     stream_drain(syscalls->stream, run);
     syscalls_single_look(syscalls->pair, syscalls->args);
     if (!run->first)
-        scan(syscalls);
+        find_earlier_calls(syscalls);
 }
 
 static bool alive(void *ctx, int32_t tid) {
-    const struct syscalls_who *who = ctx;
-    return who->proc && (syscall(SYS_tkill, tid, 0) == 0 || errno != ESRCH);
+    const struct syscalls_procfs *procfs = ctx;
+    return procfs->proc && (syscall(SYS_tkill, tid, 0) == 0 || errno != ESRCH);
 }
 
 static void put_series(const struct syscalls *syscalls, const struct syscalls_fill *fill,
@@ -241,7 +244,7 @@ static int syscalls_sample(struct collector_run *run, struct section *out) {
     struct syscalls_fill fill = {
         .pair = syscalls->pair,
         .args = syscalls->args,
-        .who = &syscalls->who,
+        .procfs = &syscalls->procfs,
         .kept = syscalls->kept,
         .seconds = (double)(run->end_ns - run->begin_ns) / 1e9,
         .scale = frame.scale,

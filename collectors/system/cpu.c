@@ -89,6 +89,7 @@ struct cpus {
     uint64_t all[TIMES];
     uint64_t last_ns, forks, switches, interrupts;
     uint64_t looks, running; // since the last sample, and the sum of what they found
+    double loads[3];         // of the last look
 };
 
 static void *cpus_create(void) {
@@ -261,12 +262,20 @@ static size_t cpus_settle(struct cpus *cpus) {
     return n_online;
 }
 
+static const char *loads_parse(struct cpus *cpus, const struct proc_buffer *buffer) {
+    const char *at = buffer->bytes;
+    for (size_t i = 0; i < 3; i++)
+        cpus->loads[i] = proc_decimal(&at);
+    return at;
+}
+
+// The kernel computes them every 5 s: those of the last look are new enough.
 static void load_sample(struct cpus *cpus, struct system_sample *sample) {
-    if (proc_file_read(&cpus->loadavg, sample->buffer) < 0)
+    if (!cpus->looks && proc_file_read(&cpus->loadavg, sample->buffer) < 0)
         return;
-    const char *at = sample->buffer->bytes;
-    for (size_t i = SYS_LOAD_1; i <= SYS_LOAD_15; i++)
-        sample->series[i] = proc_decimal(&at);
+    if (!cpus->looks)
+        loads_parse(cpus, sample->buffer);
+    memcpy(sample->series + SYS_LOAD_1, cpus->loads, sizeof cpus->loads);
 }
 
 // "0.20 0.18 0.12 3/80 11206": three run or wait for a CPU, one of them the thread that reads it. At the sample all of
@@ -276,9 +285,7 @@ static void cpus_look(void *state, struct proc_buffer *buffer) {
     uint64_t running;
     if (proc_file_read(&cpus->loadavg, buffer) < 0)
         return;
-    const char *at = buffer->bytes;
-    for (int i = 0; i < 3; i++)
-        proc_decimal(&at);
+    const char *at = loads_parse(cpus, buffer);
     if (!proc_number(&at, &running))
         return;
     cpus->running += running > 0 ? running - 1 : 0;

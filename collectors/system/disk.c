@@ -362,7 +362,7 @@ static void disks_sample(void *state, struct system_sample *sample) {
                      "block devices are not known: there is no /sys/block", "mount -t sysfs sysfs /sys");
         sample->series[SYS_DISK_READ] = sample->series[SYS_DISK_WRITE] = NAN;
     }
-    if (disks->n)
+    if (disks->n && sample->all)
         disk_look(disks, &disks->disks[disks->next_look++ % disks->n]);
     section_table(sample->out, table_builder_seal(disks->builder));
 }

@@ -120,9 +120,9 @@ void system_freq_sample(struct system_freq *freq, struct system_sample *sample, 
         freq->source = cpufreq_sample(freq, sample, online, hz, n) ? FREQ_CPUFREQ
                        : cpuinfo_sample(freq, sample, hz, n)       ? FREQ_CPUINFO
                                                                    : FREQ_NONE;
-    else if (freq->source == FREQ_CPUFREQ)
+    else if (freq->source == FREQ_CPUFREQ && sample->all)
         cpufreq_sample(freq, sample, online, hz, n);
-    else if (freq->source == FREQ_CPUINFO)
+    else if (freq->source == FREQ_CPUINFO && sample->all)
         cpuinfo_sample(freq, sample, hz, n);
     if (freq->source == FREQ_NONE)
         section_note(sample->out, SEVERITY_INFO, "frequency_hz",

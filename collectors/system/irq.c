@@ -339,7 +339,7 @@ uint64_t system_irq_wait_ns(uint64_t cost_ns) {
 
 static void irq_file_sample(struct irq_file *irqs, struct system_sample *sample) {
     uint64_t now = sample->now();
-    if (now >= irqs->due_ns) {
+    if (sample->all && now >= irqs->due_ns) {
         uint64_t begin = thread_cpu_ns();
         int error = proc_file_read(&irqs->file, sample->buffer);
         double seconds = system_elapsed(&irqs->last_ns, sample->now());

@@ -264,7 +264,7 @@ static void net_sample(void *state, struct system_sample *sample) {
     for (size_t i = net->n; i-- > 0;)
         if (!net->interfaces[i].seen)
             interface_forget(net, &net->interfaces[i]);
-    for (size_t i = 0; i < NET_LOOKS && i < net->n; i++)
+    for (size_t i = 0; sample->all && i < NET_LOOKS && i < net->n; i++)
         interface_look(net, &net->interfaces[net->next_look++ % net->n]);
     if (error == 0 && seconds > 0)
         net_sum(net, sample);

@@ -188,9 +188,9 @@ static void node_sample(struct numa *numa, size_t id, struct system_sample *samp
 
 static void numa_sample(void *state, struct system_sample *sample) {
     struct numa *numa = state;
-    if (numa->samples++ % NODE_LOOK_SAMPLES == 0)
+    if (sample->all && numa->samples++ % NODE_LOOK_SAMPLES == 0)
         nodes_look(numa);
-    for (size_t i = 0; i < NODES_MAX; i++)
+    for (size_t i = 0; i < NODES_MAX && sample->all; i++)
         if (numa->nodes[i].present)
             node_sample(numa, i, sample);
     section_table(sample->out, table_builder_seal(numa->builder));

@@ -29,6 +29,7 @@ struct psi {
     struct proc_file file;
     struct psi_line some, full; // of the last sample
     uint64_t last_ns;
+    int error;                 // of the last reading
     double some_pct, full_pct; // of the last interval
 };
 
@@ -75,7 +76,9 @@ static double psi_share(uint64_t before, uint64_t now, double seconds) {
 }
 
 static int psi_sample(struct psi *psi, struct system_sample *sample) {
-    int error = proc_file_read(&psi->file, sample->buffer);
+    if (psi->error && !sample->all) // not there: rarely looked for
+        return psi->error;
+    int error = psi->error = proc_file_read(&psi->file, sample->buffer);
     double seconds = system_elapsed(&psi->last_ns, sample->now());
     struct psi_line none = {.avg10 = NAN, .total = PROC_MISSING};
     struct psi_line some = error ? none : psi_parse(sample->buffer->bytes, "some ");

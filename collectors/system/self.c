@@ -195,7 +195,8 @@ static void threads_sample(struct self *self, struct system_sample *sample) {
 static void self_sample(void *state, struct system_sample *sample) {
     struct self *self = state;
     process_sample(self, sample);
-    threads_sample(self, sample);
+    if (sample->all)
+        threads_sample(self, sample);
     section_table(sample->out, table_builder_seal(self->process));
     section_table(sample->out, table_builder_seal(self->threads));
 }

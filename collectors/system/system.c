@@ -17,11 +17,19 @@ static const struct system_part *const parts[] = {
     &system_net_part,      &system_tcp_part, &system_irq_part, &system_self_part,
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
-#define LOOK_MS 70 // no divisor of a frame's length: off the moment when all collectors wake
+// Between looks at the run queue: no divisor of a frame's length, so that they miss the moment when all collectors
+// wake.
+#define LOOK_MS 70
+#define LOOK_IDLE_MS 310
+#define BUSY_RUNNING 0.5     // tasks, and
+#define BUSY_PCT 10          // CPU time, of an interval above which the machine is not idle
+#define ALL_NS 5000000000ull // on an idle machine whose details are not shown, all is read this often
 
 struct system {
     struct proc_buffer buffer;
     void *states[PARTS];
+    uint64_t all_ns; // when all was read last
+    bool idle;       // in the last interval
 };
 
 static uint64_t system_now(void) {
@@ -54,6 +62,16 @@ static void system_look(struct collector_run *run) {
             parts[i]->look(system->states[i], &system->buffer);
 }
 
+// On an idle machine most of what the files say stays the same. While no pane shows the details, they are read rarely;
+// their rates are over the time between the readings.
+static bool is_all_due(struct system *system, const struct collector_run *run) {
+    uint64_t now = system_now();
+    if (system->idle && !atomic_load(&run->detail) && now < system->all_ns + ALL_NS)
+        return false;
+    system->all_ns = now;
+    return true;
+}
+
 static int system_sample(struct collector_run *run, struct section *out) {
     struct system *system = run->state;
     double series[SYSTEM_N_SERIES];
@@ -65,11 +83,14 @@ static int system_sample(struct collector_run *run, struct section *out) {
         .buffer = &system->buffer,
         .now = system_now,
         .pressure = {NAN, NAN, NAN, NAN},
+        .all = is_all_due(system, run),
     };
     for (size_t i = 0; i < PARTS; i++)
         parts[i]->sample(system->states[i], &sample);
     for (size_t i = 0; i < SYSTEM_N_SERIES; i++)
         section_series(out, &system_series[i], series[i]);
+    system->idle = series[SYS_CPU_IDLE] > 100 - BUSY_PCT && series[SYS_PROCS_RUNNING] < BUSY_RUNNING;
+    run->drain_ms = system->idle ? LOOK_IDLE_MS : LOOK_MS;
     enum section_state state = SECTION_OK;
     for (size_t i = 0; i < section_notes(out); i++)
         if (section_note_at(out, i)->severity >= SEVERITY_WARNING)

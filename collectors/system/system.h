@@ -83,6 +83,8 @@ struct system_sample {
     struct proc_buffer *buffer;
     uint64_t (*now)(void); // CLOCK_MONOTONIC, taken right at each reading; tests set their own
     struct system_pressure pressure;
+    // Read also what no finding and no series needs and what changes rarely. False: a part may keep its last values.
+    bool all;
 };
 
 // A part: has its own files, counters of the last sample, and table builders. A file that is missing leaves its values

@@ -191,6 +191,7 @@ struct tcp {
     uint32_t tcp_row, udp_row;
     uint64_t snmp_ns, netstat_ns, snmp6_ns;
     uint64_t counters[TS_FIELDS], ext[TE_FIELDS], udp4[U_FIELDS], udp6[U_FIELDS];
+    double row[T_COLUMNS], rates6[U_FIELDS];
 };
 
 static void *tcp_create(void) {
@@ -207,6 +208,8 @@ static void *tcp_create(void) {
     memset(tcp->ext, 0xff, sizeof tcp->ext);
     memset(tcp->udp4, 0xff, sizeof tcp->udp4);
     memset(tcp->udp6, 0xff, sizeof tcp->udp6);
+    for (size_t i = 0; i < U_FIELDS; i++)
+        tcp->rates6[i] = NAN;
     return tcp;
 }
 
@@ -250,7 +253,8 @@ static void sockstat_parse(const char *text, double *row) {
     }
 }
 
-static void tcp_fill(struct tcp *tcp, const double *rates, const double *ext, uint64_t established, double *row) {
+static void tcp_fill(struct tcp *tcp, const double *rates, const double *ext, uint64_t established) {
+    double *row = tcp->row;
     for (size_t i = 0; i < sizeof tcp_rates / sizeof *tcp_rates; i++)
         row[tcp_rates[i].column] = tcp_rates[i].ext ? ext[tcp_rates[i].field] : rates[tcp_rates[i].field];
     row[T_ESTABLISHED] = counter_value(established);
@@ -261,12 +265,21 @@ static void tcp_fill(struct tcp *tcp, const double *rates, const double *ext, ui
         table_builder_set_num(tcp->tcp, tcp->tcp_row, i, row[i]);
 }
 
+static void tcp_sample_all(struct tcp *tcp, struct system_sample *sample) {
+    uint64_t udp6[U_FIELDS];
+    tcp->row[T_ORPHANS] = tcp->row[T_TIME_WAIT] = tcp->row[T_SOCKET_KIB] = NAN;
+    if (proc_file_read(&tcp->sockstat, sample->buffer) == 0)
+        sockstat_parse(sample->buffer->bytes, tcp->row);
+    proc_file_read(&tcp->snmp6, sample->buffer);
+    double seconds = system_elapsed(&tcp->snmp6_ns, sample->now());
+    proc_pairs(sample->buffer, udp6_names, U_FIELDS, udp6);
+    rates_take(tcp->udp6, udp6, U_FIELDS, seconds, tcp->rates6);
+}
+
 static void tcp_sample(void *state, struct system_sample *sample) {
     struct tcp *tcp = state;
-    uint64_t counters[TS_FIELDS], now[TE_FIELDS], udp4[U_FIELDS], udp6[U_FIELDS];
-    double rates[TS_FIELDS], ext[TE_FIELDS], rates4[U_FIELDS], rates6[U_FIELDS], row[T_COLUMNS];
-    for (size_t i = 0; i < T_COLUMNS; i++)
-        row[i] = NAN;
+    uint64_t counters[TS_FIELDS], now[TE_FIELDS], udp4[U_FIELDS];
+    double rates[TS_FIELDS], ext[TE_FIELDS], rates4[U_FIELDS];
     int error = proc_file_read(&tcp->snmp, sample->buffer);
     double seconds = system_elapsed(&tcp->snmp_ns, sample->now());
     proc_headed_pairs(sample->buffer, "Tcp", tcp_names, TS_FIELDS, counters);
@@ -280,16 +293,13 @@ static void tcp_sample(void *state, struct system_sample *sample) {
     seconds = system_elapsed(&tcp->netstat_ns, sample->now());
     proc_headed_pairs(sample->buffer, "TcpExt", ext_names, TE_FIELDS, now);
     rates_take(tcp->ext, now, TE_FIELDS, seconds, ext);
-    if (proc_file_read(&tcp->sockstat, sample->buffer) == 0)
-        sockstat_parse(sample->buffer->bytes, row);
-    tcp_fill(tcp, rates, ext, counters[TS_ESTABLISHED], row);
-    sample->series[SYS_TCP_RETRANSMITS] = row[T_RETRANS];
-    proc_file_read(&tcp->snmp6, sample->buffer);
-    seconds = system_elapsed(&tcp->snmp6_ns, sample->now());
-    proc_pairs(sample->buffer, udp6_names, U_FIELDS, udp6);
-    rates_take(tcp->udp6, udp6, U_FIELDS, seconds, rates6);
+    if (sample->all)
+        tcp_sample_all(tcp, sample);
+    tcp_fill(tcp, rates, ext, counters[TS_ESTABLISHED]);
+    sample->series[SYS_TCP_RETRANSMITS] = tcp->row[T_RETRANS];
     for (uint16_t i = 0; i < U_FIELDS; i++)
-        table_builder_set_num(tcp->udp, tcp->udp_row, i, isnan(rates6[i]) ? rates4[i] : rates4[i] + rates6[i]);
+        table_builder_set_num(tcp->udp, tcp->udp_row, i,
+                              isnan(tcp->rates6[i]) ? rates4[i] : rates4[i] + tcp->rates6[i]);
     section_table(sample->out, table_builder_seal(tcp->tcp));
     section_table(sample->out, table_builder_seal(tcp->udp));
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectors/kernel/perf/perf.h"
+#include "collectors/kernel/perf/cpus.h"
 #include "model/mem.h"
 
 #define NODES_MAX 1024 // MAX_NUMNODES of the largest configuration

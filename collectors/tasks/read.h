@@ -2,7 +2,7 @@
 #ifndef COLLECTORS_TASKS_READ_H
 #define COLLECTORS_TASKS_READ_H
 
-#include "collectors/tasks/parse.h"
+#include "collectors/kernel/proc/task_parse.h"
 #include "collectors/tasks/set.h"
 
 struct proc_root {

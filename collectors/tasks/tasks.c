@@ -79,7 +79,7 @@ struct tasks *tasks_new(const struct collect_options *options, const char *proc_
     tasks->boot_s = (clock_of(CLOCK_REALTIME) - clock_of(CLOCK_BOOTTIME)) / 1000000000ull;
     tasks->clock = tasks_clock;
     tasks->now_ns = tasks->clock();
-    tasks->threads = atomic_load_explicit(&options->threads, memory_order_relaxed);
+    tasks->threads_wanted = options->threads;
     tasks->link_reason = "not asked for";
     if (!kernel)
         return tasks;
@@ -189,7 +189,7 @@ static void section_fill(struct tasks *tasks, struct section *section, double se
 
 // The rows changed hands between processes and threads (the key H).
 static void threads_toggle(struct tasks *tasks) {
-    bool threads = atomic_load_explicit(&tasks->options->threads, memory_order_relaxed);
+    bool threads = tasks->threads_wanted;
     if (threads == tasks->threads)
         return;
     tasks->threads = threads;
@@ -231,6 +231,7 @@ int tasks_first(struct tasks *tasks, struct collector_run *run) {
     tasks->now_wall_s = (uint64_t)time(NULL);
     host_read(tasks);
     tasks->all_new = true;
+    tasks->threads = tasks->threads_wanted;
     tasks_find_new(tasks, 0, true);
     fresh_look(tasks, run);
     tasks->all_new = false;
@@ -286,6 +287,13 @@ static int collector_open(struct collector_run *run) {
 
 static void collector_drain(struct collector_run *run) {
     tasks_drain(run->state);
+}
+
+static int collector_request(struct collector_run *run, const struct request *request, struct answer *answer) {
+    struct tasks *tasks = run->state;
+    tasks->threads_wanted = request->on;
+    snprintf(answer->sentence, sizeof(answer->sentence), "%s", request->on ? "threads" : "processes");
+    return 0;
 }
 
 static int collector_sample(struct collector_run *run, struct section *out) {
@@ -346,6 +354,8 @@ const struct collector collector_tasks = {
     .tables = tables,
     .open = collector_open,
     .drain = collector_drain,
+    .requests = 1u << REQUEST_THREADS,
+    .request = collector_request,
     .sample = collector_sample,
     .close = collector_close,
     .check = collector_check,

@@ -37,8 +37,9 @@ struct tasks {
 
     // ---- of this frame ----
     uint32_t frame;
-    bool threads; // rows are threads
-    bool exact;   // who ran in this interval is known, task by task
+    bool threads;        // rows are threads
+    bool threads_wanted; // the same from the next frame on
+    bool exact;          // who ran in this interval is known, task by task
     uint64_t begin_ns, now_ns;
     uint64_t asked_ns;       // when taskstats answered last
     uint64_t begin_boot_ns;  // begin_ns on the clock of start times

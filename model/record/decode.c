@@ -14,6 +14,7 @@
 #define TEXT_MAX ((size_t)1 << 24)
 #define DEFS_MAX 65536
 #define TREE_NODES_MAX 4000000
+#define NAMES_MAX (1 << 22) // of trees
 
 // A table of the frame before, in the file's order.
 struct seen_table {
@@ -33,7 +34,10 @@ struct decoder {
     size_t n_texts, texts_room, text_bytes;
     struct file_def **defs;
     size_t n_defs, unknown;
-    uint64_t number; // of the frame before, also when that was forgotten
+    uint64_t number;          // of the frame before, also when that was forgotten
+    struct name_table *names; // of all trees; kept over key frames
+    uint32_t *name_ids;       // by their place in the recording; NAME_NONE: not yet
+    size_t n_name_ids;
     const struct frame *before;
     struct seen_section seen[FRAME_SECTIONS_MAX], next[FRAME_SECTIONS_MAX]; // of `before`, and in the making
     size_t budget; // bytes of cells and buckets that this frame may still take
@@ -62,6 +66,7 @@ static void forget(struct decoder *decoder) {
 struct decoder *decoder_new(const struct frame *schema) {
     struct decoder *decoder = xcalloc(1, sizeof(*decoder));
     decoder->schema = frame_ref(schema);
+    decoder->names = name_table_new();
     return decoder;
 }
 
@@ -71,6 +76,8 @@ void decoder_free(struct decoder *decoder) {
     forget(decoder);
     seen_clear(decoder->next);
     free(decoder->texts);
+    free(decoder->name_ids);
+    name_table_unref(decoder->names);
     free(decoder->defs);
     origin_unref(decoder->origin);
     frame_unref(decoder->schema);
@@ -275,16 +282,36 @@ static void get_hists(struct decoder *decoder, struct byte_reader *in, struct se
         section_hists(section, set);
 }
 
+static uint32_t get_name(struct decoder *decoder, struct byte_reader *in) {
+    uint64_t value = get_uint(in), place = value >> 1;
+    const struct text *text = value & 1 ? get_text(decoder, in) : NULL;
+    in->bad |= place >= NAMES_MAX || (!place && value);
+    if (in->bad || !place)
+        return NAME_NONE;
+    if (place >= decoder->n_name_ids) {
+        size_t n = place * 2;
+        decoder->name_ids = xrealloc(decoder->name_ids, n * sizeof(decoder->name_ids[0]));
+        memset(&decoder->name_ids[decoder->n_name_ids], 0xff, (n - decoder->n_name_ids) * sizeof(uint32_t));
+        decoder->n_name_ids = n;
+    }
+    uint32_t *id = &decoder->name_ids[place];
+    if (*id == NAME_NONE)
+        *id = name_table_add(decoder->names, text_ref(text));
+    else if (value & 1 && text_compare(name_table_text(decoder->names, *id), text))
+        name_table_set(decoder->names, *id, text_ref(text));
+    return *id;
+}
+
 static void get_tree(struct decoder *decoder, struct byte_reader *in, struct section *section) {
     const struct file_def *def = get_def(decoder, in, DEF_TREE);
     size_t n = get_count(in, TREE_NODES_MAX), room = 0, deepest = 0;
-    const struct text **path = NULL;
-    struct tree_builder *builder = def && def->own && !in->bad ? tree_builder_new(def->own) : NULL;
+    uint32_t *path = NULL;
+    struct tree_builder *builder = def && def->own && !in->bad ? tree_builder_new(def->own, decoder->names) : NULL;
     for (size_t i = 0; i < n && !in->bad; i++) {
         uint64_t depth = get_uint(in);
-        const struct text *name = get_text(decoder, in);
+        uint32_t name = get_name(decoder, in);
         uint64_t self = get_uint(in);
-        in->bad |= depth > deepest + (i > 0) || (i > 0) != (depth > 0) || (i && !name);
+        in->bad |= depth > deepest + (i > 0) || (i > 0) != (depth > 0);
         if (in->bad)
             break;
         if (depth > room)
@@ -292,10 +319,8 @@ static void get_tree(struct decoder *decoder, struct byte_reader *in, struct sec
         if (depth)
             path[depth - 1] = name;
         deepest = depth;
-        size_t cost = 0; // a builder goes down the whole path for each node
-        for (size_t k = 0; k < depth; k++)
-            cost += sizeof(path[0]) + text_length(path[k]);
-        if (spend(decoder, in, cost) && builder)
+        // A builder goes down the whole path for each node.
+        if (spend(decoder, in, depth * sizeof(path[0])) && builder)
             tree_builder_add(builder, path, depth, self);
     }
     free(path);

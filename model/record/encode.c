@@ -23,8 +23,18 @@ struct id_map {
     size_t n, mask;
 };
 
+// A name of a tree: its place in the recording, kept over key frames so that trees of several frames can be merged, and
+// the text that was written since the last key frame.
+struct seen_name {
+    struct name_table *table; // NULL: free
+    uint32_t name, id;
+    const struct text *text; // lives as long as the table
+};
+
 struct encoder {
     struct id_map defs, texts;
+    struct seen_name *names; // open addressing
+    size_t n_names, names_mask;
     struct sink new_defs, new_texts, body;
     size_t n_new_defs, n_new_texts, text_bytes;
     const struct frame *before; // the frame that the next one may refer to
@@ -120,7 +130,46 @@ static void put_chars(struct encoder *encoder, const char *string) {
     text_unref(text);
 }
 
+static struct seen_name *name_at(struct seen_name *names, size_t mask, const struct name_table *table, uint32_t name) {
+    size_t at = (((uintptr_t)table >> 4 ^ name) * 0x9e3779b97f4a7c15ull) >> 32 & mask;
+    while (names[at].table && (names[at].table != table || names[at].name != name))
+        at = (at + 1) & mask;
+    return &names[at];
+}
+
+static void names_grow(struct encoder *encoder) {
+    size_t size = encoder->names_mask ? (encoder->names_mask + 1) * 2 : 256;
+    struct seen_name *names = xcalloc(size, sizeof(*names));
+    for (size_t i = 0; encoder->names_mask && i <= encoder->names_mask; i++)
+        if (encoder->names[i].table)
+            *name_at(names, size - 1, encoder->names[i].table, encoder->names[i].name) = encoder->names[i];
+    free(encoder->names);
+    encoder->names = names;
+    encoder->names_mask = size - 1;
+}
+
+// 0: no name; else twice its place, from 1 on, and 1 more if its text follows: at first, and when it was replaced.
+static void put_name(struct encoder *encoder, struct name_table *table, uint32_t name) {
+    if (name == NAME_NONE) {
+        put_uint(&encoder->body, 0);
+        return;
+    }
+    if (encoder->n_names * 2 >= encoder->names_mask)
+        names_grow(encoder);
+    struct seen_name *seen = name_at(encoder->names, encoder->names_mask, table, name);
+    if (!seen->table)
+        *seen = (struct seen_name){name_table_ref(table), name, (uint32_t)++encoder->n_names, NULL};
+    const struct text *text = name_table_text(table, name);
+    put_uint(&encoder->body, (uint64_t)seen->id << 1 | (text != seen->text));
+    if (text != seen->text)
+        put_text(encoder, text);
+    seen->text = text;
+}
+
 static void forget(struct encoder *encoder) {
+    for (size_t i = 0; encoder->names_mask && i <= encoder->names_mask; i++)
+        encoder->names[i].text = NULL;
+
     for (size_t i = 0; encoder->defs.mask && i <= encoder->defs.mask; i++)
         if (encoder->defs.entries[i].counted)
             table_def_unref(encoder->defs.entries[i].key);
@@ -141,6 +190,9 @@ void encoder_free(struct encoder *encoder) {
     if (!encoder)
         return;
     forget(encoder);
+    for (size_t i = 0; encoder->names_mask && i <= encoder->names_mask; i++)
+        name_table_unref(encoder->names[i].table);
+    free(encoder->names);
     sink_free(&encoder->new_defs);
     sink_free(&encoder->new_texts);
     sink_free(&encoder->body);
@@ -221,7 +273,7 @@ static void put_tree(struct encoder *encoder, const struct tree *tree) {
     for (size_t i = 0; i < tree_nodes(tree); i++) {
         const struct tree_node *node = tree_node(tree, i);
         put_uint(&encoder->body, node->depth);
-        put_text(encoder, node->name);
+        put_name(encoder, tree_names(tree), node->name);
         put_uint(&encoder->body, node->self);
     }
 }

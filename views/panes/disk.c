@@ -248,7 +248,7 @@ static const struct part parts[] = {
 // Wide: the histogram beside the heat map. No table is beside another: a wide screen must not leave out columns that a
 // narrow one has.
 static const uint8_t columns[] = {0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0};
-static const char *const needs[] = {"system", "block", "mounts", NULL};
+static const char *const needs[] = {"system", "block", "filesystems", NULL};
 
 static const struct view_term terms[] = {
     {"WAIT/s",

@@ -63,7 +63,7 @@ const struct view view_health = {
     .key = 'X',
     .title = "Health",
     .question = "Does ktop see everything it should, does it lose events, and what does it cost this machine?",
-    .needs = (const char *const[]){"system", NULL},
+    .needs = (const char *const[]){"system", "system.detail", NULL},
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),
 };

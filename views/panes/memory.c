@@ -103,7 +103,7 @@ const struct view view_memory = {
     .key = '4',
     .title = "Memory",
     .question = "How much memory is left, what takes it, does the machine reclaim or swap, and who page-faults where?",
-    .needs = (const char *const[]){"system", "tasks", "faults", NULL},
+    .needs = (const char *const[]){"system", "system.detail", "tasks", "faults", NULL},
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),
 };

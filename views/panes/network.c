@@ -106,7 +106,7 @@ const struct view view_network = {
     .key = '6',
     .title = "Network",
     .question = "Which interface is busy, full or losing packets, and does TCP retransmit, reset or drop?",
-    .needs = (const char *const[]){"system", NULL},
+    .needs = (const char *const[]){"system", "system.detail", NULL},
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),
 };

@@ -92,12 +92,12 @@ static const struct table_spec cpus = {
 };
 
 static const struct table_spec cgroups = {
-    .source = {.tables = {"sched_cgroups"}, .sort = "throttled_us_per_s"},
-    .shown = "quota_pct throttled_pct throttled_us_per_s throttled_per_s periods_per_s cgroup",
+    .source = {.tables = {"cpu_limits"}, .sort = "throttled_us_per_s"},
+    .shown = "cpu_limit_pct throttled_pct throttled_us_per_s throttled_per_s periods_per_s cgroup processes pid",
     .rest = "cgroup",
     .role = cgroup_role,
     .optional = true,
-    .empty = "no control group has a limit on CPU time",
+    .empty = "no cgroup has a CPU limit",
 };
 
 static const char *const sets[] = {"run_queue_latency", "off_cpu", "run_queue_by_process", NULL};
@@ -138,12 +138,7 @@ static const struct part parts[] = {
      .min_height = 5,
      .weight = 2},
     {.kind = &part_table, .name = "cpus", .title = "Run queues", .spec = &cpus, .min_height = 2, .weight = 1},
-    {.kind = &part_table,
-     .name = "cgroups",
-     .title = "Limits on CPU time",
-     .spec = &cgroups,
-     .min_height = 2,
-     .weight = 1},
+    {.kind = &part_table, .name = "cgroups", .title = "CPU limits", .spec = &cgroups, .min_height = 2, .weight = 1},
     {.kind = &part_row, .name = "stuck_row", .title = "Why it is stuck", .spec = &stuck_row},
     {.kind = &part_row, .name = "task", .title = "Thread", .spec = &task},
 };
@@ -153,7 +148,7 @@ const struct view view_sched = {
     .key = '7',
     .title = "Sched",
     .question = "Who waits for a CPU, what do the others wait for, and who wakes them?",
-    .needs = (const char *const[]){"sched", NULL},
+    .needs = (const char *const[]){"sched", "cpu_limits", NULL},
     .parts = parts,
     .n_parts = sizeof(parts) / sizeof(parts[0]),
     .wide_from = 110,

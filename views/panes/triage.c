@@ -167,7 +167,7 @@ static const struct part parts[] = {
     {.kind = &part_gauge, .name = "meters", .spec = &gauges, .title = "Resources", .min_height = 4},
     {.kind = &part_top, .name = "top", .title = "Top tasks", .spec = &top, .min_height = 3, .weight = 3},
 };
-static const char *const needs[] = {"system", "tasks", "block", "cpu_limits", "mounts", NULL};
+static const char *const needs[] = {"system", "tasks", "block", "cpu_limits", "filesystems", NULL};
 
 const struct view view_triage = {
     .name = "triage",

@@ -1,7 +1,6 @@
 // perf_event_open in groups. Counts nothing by itself: what a number means is the collector's.
 #include "collectors/kernel/perf/perf.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -10,14 +9,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collectors/kernel/perf/caps.h"
+#include "collectors/kernel/perf/cpus.h"
 
 #ifndef CAP_PERFMON // 5.8
 #define CAP_PERFMON 38
 #endif
+#define SPARE_FILES 256 // descriptors left to the rest of the program
+#define FILES_MORE 1024
 #define HYBRID_SHIFT 32 // PERF_PMU_TYPE_SHIFT, 5.13: which PMU of a hybrid CPU a generic event is for
 
 static bool text_read(const char *path, char *text, size_t size) {
@@ -28,22 +31,6 @@ static bool text_read(const char *path, char *text, size_t size) {
     close(fd);
     text[n > 0 ? n : 0] = '\0';
     return n > 0;
-}
-
-int cpu_list_parse(const char *text, bool *set, int max) {
-    int top = 0;
-    while (isdigit((unsigned char)*text)) {
-        char *end;
-        long first = strtol(text, &end, 10), last = first;
-        if (*end == '-')
-            last = strtol(end + 1, &end, 10);
-        for (long cpu = first; cpu <= last && cpu < max; cpu++) {
-            set[cpu] = true;
-            top = cpu >= top ? (int)cpu + 1 : top;
-        }
-        text = *end == ',' ? end + 1 : end;
-    }
-    return top;
 }
 
 // On a CPU with two kinds of cores the kernel takes a generic event for the big ones only: the small ones must be
@@ -64,6 +51,34 @@ static uint64_t hybrid_type(int cpu) {
     return 0;
 }
 
+// A login's limit is often 1,024; a large machine needs some thirty descriptors a CPU.
+static bool files_more(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
+        return false;
+    limit.rlim_cur = limit.rlim_max - limit.rlim_cur < FILES_MORE ? limit.rlim_max : limit.rlim_cur + FILES_MORE;
+    return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+int perf_open_attr(struct perf_event_attr *attr, int pid, int cpu, int group_fd) {
+    struct rlimit limit;
+    int fd;
+    bool again;
+    do {
+        fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
+        int error = fd < 0 ? errno : 0;
+        again = error == EMFILE && files_more();
+        if (error == EINVAL && attr->exclude_guest && !attr->exclude_host) {
+            attr->exclude_guest = 0; // a PMU that cannot exclude anything (msr, uncore)
+            again = true;
+        }
+        fd = error ? -error : fd;
+    } while (again);
+    if (fd >= 0 && !getrlimit(RLIMIT_NOFILE, &limit) && (rlim_t)fd + SPARE_FILES > limit.rlim_cur)
+        files_more(); // before other parts of the program run out of them
+    return fd;
+}
+
 int perf_open(const struct perf_event *event, int cpu, int group_fd) {
     struct perf_event_attr attr = {.size = sizeof attr,
                                    .type = event->type,
@@ -73,12 +88,7 @@ int perf_open(const struct perf_event *event, int cpu, int group_fd) {
                                    .exclude_guest = 1}; // as perf stat does
     if (event->type == PERF_TYPE_HARDWARE && !(event->config >> HYBRID_SHIFT))
         attr.config |= hybrid_type(cpu);
-    long fd = syscall(SYS_perf_event_open, &attr, -1, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
-    if (fd < 0 && errno == EINVAL) { // a PMU that cannot leave anything out (msr, uncore)
-        attr.exclude_guest = 0;
-        fd = syscall(SYS_perf_event_open, &attr, -1, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
-    }
-    return fd < 0 ? -errno : (int)fd;
+    return perf_open_attr(&attr, -1, cpu, group_fd);
 }
 
 bool perf_decode(const void *bytes, size_t size, unsigned n, struct perf_reading *out) {

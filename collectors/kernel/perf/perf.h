@@ -14,6 +14,10 @@ struct perf_event {
     uint64_t config;
 };
 
+struct perf_event_attr;
+// perf_event_open(2): a descriptor or -errno. Raises the soft limit of open files when it comes near. A PMU that cannot
+// exclude guests is opened without that, and attr says so.
+int perf_open_attr(struct perf_event_attr *attr, int pid, int cpu, int group_fd);
 // A CPU-wide counter that counts what `perf stat -a` counts, alone (group_fd -1) or in a group. A descriptor or -errno.
 int perf_open(const struct perf_event *event, int cpu, int group_fd);
 
@@ -61,8 +65,5 @@ struct perf_refusal {
 // One plain sentence why, and one what to do. perf_explain asks the machine for the rest.
 void perf_word(const struct perf_refusal *refusal, char *reason, size_t reason_size, char *fix, size_t fix_size);
 void perf_explain(int error, bool hardware, char *reason, size_t reason_size, char *fix, size_t fix_size);
-
-// "0-3,8": sets set[cpu] for each below max, and returns one more than the highest; 0 when there is none.
-int cpu_list_parse(const char *text, bool *set, int max);
 
 #endif

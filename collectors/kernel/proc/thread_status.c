@@ -1,4 +1,3 @@
-// Reading /proc about threads (see the header).
 #include "collectors/kernel/proc/thread_status.h"
 
 #include <errno.h>
@@ -7,8 +6,6 @@
 #include <string.h>
 
 #include "collectors/kernel/tracefs/format.h"
-
-#define GENERATIONS 32 // of parents that are followed up for --children
 
 bool thread_status_read(const char *proc, int32_t tid, struct thread_status *out) {
     char path[192], text[4096];
@@ -28,31 +25,6 @@ bool thread_status_read(const char *proc, int32_t tid, struct thread_status *out
     if (at)
         out->user = (uid_t)strtoul(at + 5, NULL, 10);
     return true;
-}
-
-bool thread_filters(const struct collect_options *options) {
-    return options && (options->pids || options->has_user);
-}
-
-bool thread_wanted(const char *proc, const struct collect_options *options, const struct thread_status *status) {
-    if (!thread_filters(options))
-        return true;
-    if (options->has_user && status->user != options->user)
-        return false;
-    if (!options->pids)
-        return true;
-    int32_t pid = status->pid, parent = status->parent;
-    for (int generation = 0; generation < GENERATIONS && pid > 0; generation++) {
-        for (size_t i = 0; i < options->n_pids; i++)
-            if (options->pids[i] == pid)
-                return true;
-        struct thread_status next;
-        if (!options->children || !thread_status_read(proc, parent, &next))
-            return false;
-        pid = parent;
-        parent = next.parent;
-    }
-    return false;
 }
 
 bool thread_cgroup(const char *proc, int32_t tid, const char *controller, char *out, size_t size) {

@@ -9,13 +9,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/kernel/proc/thread_status.h"
 #include "collectors/kernel/tracefs/ring_pipe.h"
 #include "collectors/kernel/tracefs/stream_clock.h"
 #include "collectors/kernel/tracefs/stream_pace.h"
 #include "collectors/kernel/tracefs/stream_self.h"
 #include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/kernel/tracefs/tracefs.h"
+#include "collectors/task_identity.h"
 #include "model/live.h"
 #include "model/mem.h"
 
@@ -62,7 +62,7 @@ struct stream {
 // The scheduler's clock costs 13 ns less an event. It is the same on all CPUs where it is the TSC, or ARM's timer.
 static const char *clock_of(const struct stream_config *config) {
     char source[64];
-    if (config->exact_clock)
+    if (config->exact_clock || (config->options && config->options->test.clock_mono))
         return "mono";
 #ifdef __aarch64__
     return "local";
@@ -83,10 +83,10 @@ static struct ring_pipe_config pipe_config(const struct stream_config *config, c
     uint64_t ram_kib = (uint64_t)sysconf(_SC_PHYS_PAGES) * ((uint64_t)sysconf(_SC_PAGESIZE) / 1024);
     uint64_t start = config->torrent ? least(65536, ram_kib / 64) / cpus : 0;
     uint32_t small = cpus <= 16 ? 1024 : 512;
-    const char *fixed = getenv("KTOP_TEST_STREAM_BUFFER_KIB"); // for the tests of what happens when it is too small
+    uint32_t fixed = config->options ? config->options->test.buffer_kib : 0;
     struct ring_pipe_config out = {.instance = instance, .clock = clock_of(config), .subbuf_kib = cpus <= 16 ? 64 : 16};
-    if (fixed && atoi(fixed) > 0) {
-        out.buffer_kib = out.max_kib = (uint32_t)atoi(fixed);
+    if (fixed) {
+        out.buffer_kib = out.max_kib = fixed;
         out.subbuf_kib = 4;
         return out;
     }

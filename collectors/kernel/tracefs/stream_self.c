@@ -12,8 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collectors/kernel/proc/tid_tree.h"
-#include "collectors/kernel/tracefs/guard.h"
+#include "collectors/kernel/proc/self.h"
 #include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/kernel/tracefs/tracefs.h"
 #include "model/mem.h"
@@ -87,11 +86,8 @@ static bool own_has(const struct stream_own *own, pid_t tid) {
 // Into own->tids, and to the decoder.
 static bool own_list(struct stream_own *own) {
     struct tids *tids = &own->tids;
-    tids->n = 0;
-    if (!tids_list("/proc/self/task", tids))
+    if (!self_threads(tids))
         return false;
-    if (guard_process() > 0 && ktop_id_self()->pid == getpid()) // else it has another number in this /proc
-        tids_add(tids, guard_process());
     for (size_t i = 0; i < tids->n && own->tells; i++)
         own->config->on_own(own->config->ctx, tids->at[i]);
     return true;

@@ -7,15 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collectors/kernel/perf/cpus.h"
 #include "collectors/kernel/perf/event/private.h"
 #include "collectors/kernel/perf/perf.h"
 #include "model/mem.h"
 
 #define EVENTS_MAX 8192 // "*:*" is about two thousand
-#define CPUS_MAX 8192
 #define MODIFIERS "ukhGHIpPSDWeb"
 
 int parse_wrong(struct parse *parse, const char *format, ...) {
@@ -275,12 +274,7 @@ int perf_spec_open(const struct perf_spec_event *event, uint64_t read_format, in
     attr.read_format = read_format;
     if (group_fd >= 0) // only a leader may have these
         attr.pinned = attr.exclusive = 0;
-    long fd = syscall(SYS_perf_event_open, &attr, pid, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
-    if (fd < 0 && errno == EINVAL && attr.exclude_guest && !attr.exclude_host) {
-        attr.exclude_guest = 0; // what every event gets, but PMUs that can leave nothing out (msr, uncore) do not take
-        fd = syscall(SYS_perf_event_open, &attr, pid, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
-    }
-    return fd < 0 ? -errno : (int)fd;
+    return perf_open_attr(&attr, pid, cpu, group_fd);
 }
 
 const char *perf_spec_refusal(int error) {

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "collectors/tasks/parse.h"
+#include "collectors/kernel/proc/task_parse.h"
 
 #define STAT_TAIL                                                                                                      \
     " S 7 8 9 0 -1 4194304 121 2 33 4 1500 250 6 7 20 -5 13 0 194293 3133440 413 18446744073709551615 94899803287552 " \

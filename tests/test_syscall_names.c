@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "collectors/syscalls/names.h"
+#include "collectors/kernel/proc/syscall_names.h"
 
 static void known(void **state) {
     (void)state;

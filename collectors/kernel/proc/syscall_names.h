@@ -1,6 +1,6 @@
 // System calls by name: the tables of x86-64, i386 and arm64. Any thread, after the first call.
-#ifndef COLLECTORS_SYSCALLS_NAMES_H
-#define COLLECTORS_SYSCALLS_NAMES_H
+#ifndef COLLECTORS_KERNEL_SYSCALL_NAMES_H
+#define COLLECTORS_KERNEL_SYSCALL_NAMES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // Reading another process's memory, and asking the kernel about one of its mappings: a few microseconds each, for the
 // few calls that are shown.
-#include "collectors/syscalls/memory.h"
+#include "collectors/kernel/proc/memory.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct mapping_query {
 _Static_assert(sizeof(struct mapping_query) == 104, "as the kernel's");
 
 // Up to the end of a page, so that what lies behind does not make it fail.
-size_t syscalls_memory_read(int32_t pid, uint64_t address, void *out, size_t size) {
+size_t process_memory_read(int32_t pid, uint64_t address, void *out, size_t size) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), first = page - address % page;
     struct iovec to = {out, size};
     struct iovec from[2] = {{(void *)(uintptr_t)address, first < size ? first : size},
@@ -31,7 +31,7 @@ size_t syscalls_memory_read(int32_t pid, uint64_t address, void *out, size_t siz
     return n > 0 ? (size_t)n : 0;
 }
 
-bool syscalls_memory_constant(const char *proc, int32_t pid, uint64_t address, size_t length) {
+bool process_memory_is_constant(const char *proc, int32_t pid, uint64_t address, size_t length) {
     char path[160];
     struct mapping_query query = {.size = sizeof(query), .address = address};
     snprintf(path, sizeof(path), "%s/%d/maps", proc, pid);

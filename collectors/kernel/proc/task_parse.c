@@ -1,6 +1,6 @@
 // Parsers of what /proc says about tasks. They are on the path that is walked for every task that moved, so they go
 // over the bytes once and use neither scanf nor locale. They must never trust a length or a name.
-#include "collectors/tasks/parse.h"
+#include "collectors/kernel/proc/task_parse.h"
 
 #include <errno.h>
 #include <string.h>

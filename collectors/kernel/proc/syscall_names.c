@@ -1,12 +1,12 @@
 // Names from numbers. The tables are split into words once; nothing is looked up per event.
-#include "collectors/syscalls/names.h"
+#include "collectors/kernel/proc/syscall_names.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/syscalls/numbers.h"
+#include "collectors/kernel/proc/syscall_numbers.h"
 
 static const char *names[SYSCALLS_MACHINES][SYSCALLS_NUMBERS];
 static char words[SYSCALLS_MACHINES][8192];

@@ -1,7 +1,7 @@
 // Parsers of the texts that /proc gives about tasks. Formats: Documentation/filesystems/proc.rst. Pure functions on
 // bytes: any thread, no kernel. A name (comm) may hold any byte, ')' and newlines included.
-#ifndef COLLECTORS_TASKS_PARSE_H
-#define COLLECTORS_TASKS_PARSE_H
+#ifndef COLLECTORS_KERNEL_TASK_PARSE_H
+#define COLLECTORS_KERNEL_TASK_PARSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

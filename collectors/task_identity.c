@@ -1,0 +1,38 @@
+#include "collectors/task_identity.h"
+
+#include "collectors/kernel/proc/self.h"
+
+#define GENERATIONS 32
+
+bool thread_filters(const struct collect_options *options) {
+    return options && (options->pids || options->has_user);
+}
+
+bool thread_wanted(const char *proc, const struct collect_options *options, const struct thread_status *status) {
+    if (!thread_filters(options))
+        return true;
+    if (options->has_user && status->user != options->user)
+        return false;
+    if (!options->pids)
+        return true;
+    int32_t pid = status->pid, parent = status->parent;
+    for (int generation = 0; generation < GENERATIONS && pid > 0; generation++) {
+        for (size_t i = 0; i < options->n_pids; i++)
+            if (options->pids[i] == pid)
+                return true;
+        struct thread_status next;
+        if (!options->children || !thread_status_read(proc, parent, &next))
+            return false;
+        pid = parent;
+        parent = next.parent;
+    }
+    return false;
+}
+
+struct task_identity task_identify(const char *proc, const struct collect_options *options, int32_t tid) {
+    struct task_identity identity = {.status = {.pid = tid, .user = (uid_t)-1}};
+    identity.found = proc && thread_status_read(proc, tid, &identity.status);
+    bool is_self = identity.found && self_process(identity.status.pid) && !(options && options->show_self);
+    identity.wanted = !is_self && (proc ? thread_wanted(proc, options, &identity.status) : !thread_filters(options));
+    return identity;
+}

@@ -1,0 +1,71 @@
+// Everything that the rules read from a frame, by the contract's names: X(series, NAME), X(hists, NAME), X(tables,
+// NAME), X(TABLE, COLUMN). A name that is not in this list does not compile, and tests/test_schema.c checks that each
+// row exists in the frames of the real collectors.
+#ifndef MODEL_FINDINGS_INPUTS_H
+#define MODEL_FINDINGS_INPUTS_H
+
+// clang-format off
+#define FINDINGS_INPUTS(X) \
+    X(series, cache_mpki) X(series, cpu_idle_pct) X(series, cpu_iowait_pct) X(series, cpu_some_pct) \
+    X(series, cpu_steal_pct) X(series, cpus_online) X(series, forks_per_s) X(series, io_full_pct) \
+    X(series, io_some_pct) X(series, ipc) X(series, major_faults_per_s) X(series, mem_available_kib) \
+    X(series, mem_total_kib) X(series, memory_full_pct) X(series, memory_some_pct) X(series, oom_kills_per_s) \
+    X(series, procs_blocked) X(series, procs_running) X(series, swap_in_per_s) X(series, swap_out_per_s) \
+    X(series, tasks_uninterruptible) X(series, tasks_zombie) X(series, tcp_retransmits_per_s) \
+    X(hists, io_latency) X(hists, io_queue) X(hists, io_total) \
+    X(tables, block_devices) X(tables, by_cgroup) X(tables, by_process) X(tables, cpu_counters) \
+    X(tables, cpu_limits) X(tables, cpus) X(tables, devices) X(tables, filesystems) X(tables, interfaces) \
+    X(tables, io_errors) X(tables, io_in_flight) X(tables, io_limits) X(tables, memory) X(tables, sched_stuck) \
+    X(tables, tasks) X(tables, tcp) X(tables, udp) \
+    X(block_devices, device) X(block_devices, errors_per_s) X(block_devices, last_error) \
+    X(block_devices, last_error_sector) X(block_devices, oldest_comm) X(block_devices, oldest_pid) \
+    X(block_devices, oldest_us) X(block_devices, requeues_per_s) X(block_devices, timeouts_per_s) \
+    X(by_cgroup, cgroup) X(by_cgroup, device) X(by_cgroup, ios_per_s) X(by_cgroup, latency_us) X(by_cgroup, op) \
+    X(by_cgroup, total_us) \
+    X(by_process, bytes_per_s) X(by_process, comm) X(by_process, device) X(by_process, ios_per_s) \
+    X(by_process, op) X(by_process, pid) X(by_process, total_us_per_s) \
+    X(cpu_counters, active_hz) X(cpu_counters, bound) X(cpu_counters, cycles_per_s) X(cpu_counters, turbo_ratio) \
+    X(cpu_limits, cgroup) X(cpu_limits, cpu_limit_pct) X(cpu_limits, pid) X(cpu_limits, processes) \
+    X(cpu_limits, throttled_pct) X(cpu_limits, throttled_us_per_s) \
+    X(cpus, cpu) X(cpus, idle_pct) X(cpus, iowait_pct) X(cpus, irq_pct) X(cpus, softirq_pct) X(cpus, steal_pct) \
+    X(devices, device) X(devices, discards_per_s) X(devices, flushes_per_s) X(devices, in_flight) \
+    X(devices, read_wait_us) X(devices, reads_per_s) X(devices, util_pct) X(devices, write_wait_us) \
+    X(devices, writes_per_s) \
+    X(filesystems, available_kib) X(filesystems, device) X(filesystems, inodes) X(filesystems, inodes_free) \
+    X(filesystems, mount) X(filesystems, size_kib) \
+    X(interfaces, interface) X(interfaces, rx_drops_per_s) X(interfaces, rx_errors_per_s) \
+    X(interfaces, rx_packets_per_s) X(interfaces, tx_drops_per_s) X(interfaces, tx_errors_per_s) \
+    X(interfaces, tx_packets_per_s) \
+    X(io_errors, device) X(io_errors, error) X(io_errors, errors_per_s) X(io_errors, sector) \
+    X(io_in_flight, age_us) X(io_in_flight, device) X(io_in_flight, op) \
+    X(io_limits, cgroup) X(io_limits, device) X(io_limits, io_wait_pct) X(io_limits, read_bytes_per_s) \
+    X(io_limits, read_limit_bytes_per_s) X(io_limits, read_limit_per_s) X(io_limits, reads_per_s) \
+    X(io_limits, write_bytes_per_s) X(io_limits, write_limit_bytes_per_s) X(io_limits, write_limit_per_s) \
+    X(io_limits, writes_per_s) \
+    X(memory, allocation_stalls_per_s) X(memory, available_kib) X(memory, kswapd_scans_per_s) \
+    X(memory, total_kib) \
+    X(sched_stuck, blocked_in) X(sched_stuck, state) X(sched_stuck, tid) X(sched_stuck, waits_for) \
+    X(tasks, cgroup) X(tasks, comm) X(tasks, context_switches_per_s) X(tasks, cpu_pct) X(tasks, ended_s) \
+    X(tasks, exit_code) X(tasks, major_faults_per_s) X(tasks, pid) X(tasks, ppid) X(tasks, priority) \
+    X(tasks, read_bytes_per_s) X(tasks, rss_kib) X(tasks, run_queue_us) X(tasks, started_s) X(tasks, state) \
+    X(tasks, system_pct) X(tasks, tid) X(tasks, write_bytes_per_s) \
+    X(tcp, listen_drops_per_s) X(tcp, listen_overflows_per_s) X(tcp, resets_in_per_s) X(tcp, resets_out_per_s) \
+    X(tcp, retransmit_pct) X(tcp, retransmits_per_s) X(tcp, segments_out_per_s) \
+    X(udp, datagrams_in_per_s) X(udp, receive_buffer_errors_per_s)
+// clang-format on
+
+struct finding_input {
+    const char *of, *name; // "series", "hists", "tables", or the table of a column
+};
+extern const struct finding_input finding_inputs[]; // ends with a NULL name
+
+enum {
+#define ENUM(of_, name_) IN_##of_##_##name_,
+    FINDINGS_INPUTS(ENUM)
+#undef ENUM
+};
+// The name as a string constant, and the column of that name in the definition of the table.
+#define IN(of_, name_) (&#name_[0 * IN_##of_##_##name_])
+#define COL(def_, of_, name_) table_column(def_, IN(of_, name_))
+
+#endif

@@ -1,0 +1,120 @@
+// Name tables. Entries live in chunks that double in size and never move, so an ID finds its entry without a lock while
+// the table grows.
+#include "model/names.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "model/mem.h"
+
+#define FIRST_BITS 6 // chunk k has 2^(FIRST_BITS + k) entries
+#define CHUNKS 20
+
+typedef _Atomic(const struct text *) entry;
+
+// A replaced text. Replacing is rare (a placeholder becomes a name), so the list stays short.
+struct retired {
+    const struct text *text;
+    struct retired *next;
+};
+
+struct name_table {
+    atomic_uint refs;
+    _Atomic(entry *) chunks[CHUNKS];
+    pthread_mutex_t writers; // guards count, retired, and all stores to chunks and entries
+    uint32_t count;
+    struct retired *retired;
+};
+
+static uint32_t chunk_of(uint32_t id) {
+    return (uint32_t)(31 - __builtin_clz((id >> FIRST_BITS) + 1));
+}
+
+static uint32_t chunk_start(uint32_t chunk) {
+    return ((1u << chunk) - 1) << FIRST_BITS;
+}
+
+static size_t chunk_size(uint32_t chunk) {
+    return sizeof(entry) << (FIRST_BITS + chunk);
+}
+
+struct name_table *name_table_new(void) {
+    struct name_table *table = mem_alloc(sizeof(*table));
+    atomic_init(&table->refs, 1);
+    pthread_mutex_init(&table->writers, NULL);
+    return table;
+}
+
+struct name_table *name_table_ref(struct name_table *table) {
+    // Relaxed: the caller already holds a reference.
+    atomic_fetch_add_explicit(&table->refs, 1, memory_order_relaxed);
+    return table;
+}
+
+void name_table_unref(struct name_table *table) {
+    // Release: this thread's reads are done; acquire by the last thread, which frees.
+    if (!table || atomic_fetch_sub_explicit(&table->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (uint32_t id = 0; id < table->count; id++)
+        text_unref(name_table_text(table, id));
+    for (struct retired *old = table->retired, *next; old; old = next) {
+        next = old->next;
+        text_unref(old->text);
+        mem_free(old, sizeof(*old));
+    }
+    for (uint32_t chunk = 0; chunk < CHUNKS; chunk++) {
+        entry *entries = atomic_load_explicit(&table->chunks[chunk], memory_order_relaxed);
+        if (entries)
+            mem_free(entries, chunk_size(chunk));
+    }
+    pthread_mutex_destroy(&table->writers);
+    mem_free(table, sizeof(*table));
+}
+
+// NULL: the ID was never handed out.
+static entry *entry_of(const struct name_table *table, uint32_t id) {
+    uint32_t chunk = chunk_of(id);
+    // Acquire: pairs with the release in name_table_add(), so that the zeroed entries are seen.
+    entry *entries = chunk < CHUNKS ? atomic_load_explicit(&table->chunks[chunk], memory_order_acquire) : NULL;
+    return entries ? &entries[id - chunk_start(chunk)] : NULL;
+}
+
+uint32_t name_table_add(struct name_table *table, const struct text *take) {
+    pthread_mutex_lock(&table->writers);
+    uint32_t id = table->count, chunk = chunk_of(id);
+    if (chunk < CHUNKS) {
+        if (id == chunk_start(chunk))
+            atomic_store_explicit(&table->chunks[chunk], mem_alloc(chunk_size(chunk)), memory_order_release);
+        table->count++;
+        // Release: pairs with the acquire in name_table_text(), so that the text's bytes are seen.
+        atomic_store_explicit(entry_of(table, id), take, memory_order_release);
+    } else {
+        text_unref(take);
+        id = NAME_NONE;
+    }
+    pthread_mutex_unlock(&table->writers);
+    return id;
+}
+
+void name_table_set(struct name_table *table, uint32_t id, const struct text *take) {
+    pthread_mutex_lock(&table->writers);
+    if (id < table->count) {
+        entry *at = entry_of(table, id);
+        const struct text *old = atomic_load_explicit(at, memory_order_relaxed);
+        if (old) {
+            struct retired *retired = mem_alloc(sizeof(*retired));
+            *retired = (struct retired){old, table->retired};
+            table->retired = retired;
+        }
+        atomic_store_explicit(at, take, memory_order_release); // pairs with name_table_text(), as in name_table_add()
+    } else {
+        text_unref(take);
+    }
+    pthread_mutex_unlock(&table->writers);
+}
+
+const struct text *name_table_text(const struct name_table *table, uint32_t id) {
+    entry *at = entry_of(table, id);
+    return at ? atomic_load_explicit(at, memory_order_acquire) : NULL;
+}

@@ -1,0 +1,29 @@
+// A name table: ID -> text, shared by the trees of many frames. A text may be set later than its ID was handed out
+// ("[libfoo.so+0x12ab]" first, the symbol when it is found), and then shows in older frames too.
+//
+// Reference-counted and growing: IDs are 0, 1, 2, ... and stay valid as long as the table. Any thread may call any
+// function. Reading takes no lock.
+#ifndef MODEL_NAMES_H
+#define MODEL_NAMES_H
+
+#include <stdint.h>
+
+#include "model/text.h"
+
+#define NAME_NONE UINT32_MAX
+
+struct name_table;
+
+struct name_table *name_table_new(void);
+struct name_table *name_table_ref(struct name_table *table);
+void name_table_unref(struct name_table *table); // NULL is allowed
+
+// A new ID; `take` may be NULL (no name yet). Equal texts get different IDs: the caller maps its keys (address,
+// function) to IDs. NAME_NONE when 2^26 names are in use.
+uint32_t name_table_add(struct name_table *table, const struct text *take);
+// Replaces the text of the ID. The old text lives as long as the table, since a reader may hold it.
+void name_table_set(struct name_table *table, uint32_t id, const struct text *take);
+// Borrowed from the table. NULL: no name yet, or NAME_NONE.
+const struct text *name_table_text(const struct name_table *table, uint32_t id);
+
+#endif
