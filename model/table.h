@@ -20,6 +20,7 @@ struct table_def {
 
 // A definition made at run time (the fields of a tracepoint, a table of a recording): a copy, strings included, with
 // one reference of the caller. Builders and tables hold references of their own. At most UINT16_MAX columns.
+// The text of an event in such a table is text_lazy(): formatted for the rows that are drawn or written, and no other.
 const struct table_def *table_def_new(const struct table_def *values);
 const struct table_def *table_def_ref(const struct table_def *def); // static ones are returned as they are
 void table_def_unref(const struct table_def *def);
