@@ -6,7 +6,7 @@
 #include "model/findings.h"
 
 static const struct column udp_columns[] = {{.name = "datagrams_in_per_s"}, {.name = "receive_buffer_errors_per_s"}};
-static const struct table_def udp_def = {"udp", "", udp_columns, 2, 0};
+static const struct table_def udp_def = {"udp", "", udp_columns, 2, 0, NULL};
 
 // What is told of the second of two frames alike: "severity resource kind: evidence", "" for nothing.
 static const char *told(const char *udp) {
