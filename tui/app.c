@@ -167,7 +167,9 @@ static void frame_arrived(struct app *app) {
         replay_ended(app);
     if (!frame)
         return;
-    if (app->options->iterations && frame->number >= app->options->iterations)
+    if (!app->first_number) // a recording may begin with any
+        app->first_number = source->replay ? frame->number : 1;
+    if (app->options->iterations && frame->number >= app->first_number + app->options->iterations - 1)
         app->quit = true;
     // A recording that stands at its newest frame goes on with it (key ]).
     bool follows = source->replay && !source->follow && !rewind_live(&app->rewind) && rewind_age_s(&app->rewind) <= 0;

@@ -33,6 +33,7 @@ struct overlay {
 struct app {
     const struct options *options;
     struct source *source;
+    uint64_t first_number; // of the frames that were shown
     bool ended;            // the recording that is shown
     char record_path[256]; // of the recording that is made
     struct rewind rewind;
