@@ -49,6 +49,7 @@ struct live {
     bool whole;            // a frame was cut: there are no provisional ones any more
     uint64_t awaited_tick; // whose sections the frames thread waits for; 0: none
     const struct frame *latest;
+    struct recorder *recorder; // NULL: none
 
     // The frames thread's own (before and after it: the owner's).
     uint64_t number, cut_ns, cpu_spent_ns;
@@ -122,6 +123,12 @@ void live_hook(struct live *live, const struct live_hooks *hooks, void *arg) {
 void live_set_origin(struct live *live, const struct origin *take) {
     origin_unref(live->origin);
     live->origin = take;
+}
+
+void live_record(struct live *live, struct recorder *recorder) {
+    pthread_mutex_lock(&live->lock);
+    live->recorder = recorder;
+    pthread_mutex_unlock(&live->lock);
 }
 
 // ---- the grid; all with the lock held ----
@@ -292,6 +299,8 @@ static struct timespec wall_at(uint64_t when_ns) {
 
 static void frame_publish(struct live *live, const struct frame *take) {
     pthread_mutex_lock(&live->lock);
+    if (live->recorder && take->number)
+        recorder_put(live->recorder, take);
     const struct frame *old = live->latest;
     live->latest = take;
     pthread_mutex_unlock(&live->lock);

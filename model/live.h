@@ -14,6 +14,7 @@
 #include "model/clock.h"
 #include "model/findings.h"
 #include "model/history.h"
+#include "model/record/recorder.h"
 
 #define LIVE_DELAY_MIN_NS 100000000ull
 #define LIVE_DELAY_MAX_NS 60000000000ull
@@ -32,6 +33,8 @@ void live_hook(struct live *live, const struct live_hooks *hooks, void *arg); //
 // Before live_start. Returns the slot. `collector` must outlive the model.
 int live_add(struct live *live, const char *collector);
 void live_set_origin(struct live *live, const struct origin *take); // before live_start: of all frames
+// From now on every whole frame goes to the recorder (NULL: none); it must outlive that.
+void live_record(struct live *live, struct recorder *recorder);
 int live_start(struct live *live); // starts the cutter thread ("ktop-frames"); 0 or -errno
 void live_stop(struct live *live);
 

@@ -1,37 +1,10 @@
-// Sections: built by one collector's thread, read by any once handed over. Everything is counted memory, so that a
-// dropped frame gives back what only it held.
-#include "model/section.h"
-
+// Sections: built by one collector's thread, immutable and shared once they are handed over.
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/mem.h"
-
-// A growing array of counted memory.
-struct list {
-    void *items;
-    size_t n, capacity;
-};
-
-struct series {
-    const struct series_def *def;
-    double value;
-};
-
-struct stream {
-    struct table *events;
-    uint64_t left_out;
-};
-
-struct section {
-    atomic_uint refs;
-    enum section_state state;
-    uint64_t begin_ns, end_ns, rates_ns, seen, lost, cpu_ns;
-    const struct text *collector;
-    struct list notes, series, tables, hists, trees, streams;
-};
+#include "model/section_private.h"
 
 const char *severity_name(enum severity severity) {
     static const char *const names[] = {"info", "warning", "critical"};
@@ -67,7 +40,7 @@ struct section *section_new(const char *collector, uint64_t begin_ns, uint64_t e
 }
 
 const struct section *section_ref(const struct section *section) {
-    // Relaxed: who takes a reference holds one already.
+    // Relaxed: the caller already holds a reference.
     if (section)
         atomic_fetch_add_explicit(&((struct section *)section)->refs, 1, memory_order_relaxed);
     return section;
@@ -87,7 +60,7 @@ static const char *copy(const char *string) {
 
 void section_unref(const struct section *shared) {
     struct section *section = (struct section *)shared;
-    // Release by all, acquire by the last: it sees everybody's reads done.
+    // Release by all, acquire by the last: all reads are complete before the memory is freed.
     if (!section || atomic_fetch_sub_explicit(&section->refs, 1, memory_order_acq_rel) != 1)
         return;
     for (size_t i = 0; i < section->notes.n; i++) {
@@ -115,6 +88,10 @@ void section_unref(const struct section *shared) {
 }
 
 // ---- building ----
+
+void section_set_rates(struct section *section, uint64_t rates_ns) {
+    section->rates_ns = rates_ns;
+}
 
 void section_set_state(struct section *section, enum section_state state) {
     section->state = state;

@@ -1,10 +1,74 @@
-// Sealed tables: reading them, and the chunks below. Nothing here changes a chunk that anybody else can see.
+// Sealed tables, their chunks, and definitions made at run time. Nothing here changes a shared chunk.
 #include "model/table.h"
 
 #include <string.h>
 
 #include "model/mem.h"
 #include "model/table_private.h"
+
+// ---- definitions made at run time ----
+
+// In one block: the count, the columns, the strings.
+struct table_def_count {
+    struct table_def def;
+    atomic_uint refs;
+    size_t size;
+    struct column columns[];
+};
+
+static size_t string_size(const char *string) {
+    return string ? strlen(string) + 1 : 0;
+}
+
+static const char *string_put(char **end, const char *string) {
+    if (!string)
+        return NULL;
+    char *at = *end;
+    *end = stpcpy(at, string) + 1;
+    return at;
+}
+
+const struct table_def *table_def_new(const struct table_def *values) {
+    size_t columns = sizeof(struct column) * values->n_columns;
+    size_t size = sizeof(struct table_def_count) + columns + string_size(values->name) + string_size(values->help);
+    for (uint16_t i = 0; i < values->n_columns; i++) {
+        const struct column *from = &values->columns[i];
+        size += string_size(from->name) + string_size(from->title) + string_size(from->help) +
+                string_size(from->better) + string_size(from->at_least);
+    }
+    struct table_def_count *made = mem_alloc(size);
+    char *end = (char *)made->columns + columns;
+    atomic_init(&made->refs, 1);
+    made->size = size;
+    made->def = *values;
+    made->def.columns = made->columns;
+    made->def.count = made;
+    made->def.name = string_put(&end, values->name);
+    made->def.help = string_put(&end, values->help);
+    for (uint16_t i = 0; i < values->n_columns; i++) {
+        struct column *to = &made->columns[i];
+        *to = values->columns[i];
+        to->name = string_put(&end, to->name);
+        to->title = string_put(&end, to->title);
+        to->help = string_put(&end, to->help);
+        to->better = string_put(&end, to->better);
+        to->at_least = string_put(&end, to->at_least);
+    }
+    return &made->def;
+}
+
+const struct table_def *table_def_ref(const struct table_def *def) {
+    if (def && def->count)
+        atomic_fetch_add_explicit(&def->count->refs, 1, memory_order_relaxed);
+    return def;
+}
+
+void table_def_unref(const struct table_def *def) {
+    if (def && def->count && atomic_fetch_sub_explicit(&def->count->refs, 1, memory_order_acq_rel) == 1)
+        mem_free(def->count, def->count->size);
+}
+
+// ---- chunks and tables ----
 
 static size_t chunk_size(const struct table_def *def) {
     return sizeof(struct chunk) + sizeof(union cell) * TABLE_CHUNK_ROWS * def->n_columns;
@@ -17,7 +81,7 @@ struct chunk *chunk_new(const struct table_def *def) {
 }
 
 void chunk_unref(const struct table_def *def, struct chunk *chunk) {
-    // The last one out must see everybody else's reads done: release by all, acquire by the last.
+    // Release by all, acquire by the last: all reads are complete before the memory is freed.
     if (!chunk || atomic_fetch_sub_explicit(&chunk->refs, 1, memory_order_acq_rel) != 1)
         return;
     for (uint16_t column = 0; column < def->n_columns; column++) {
@@ -35,7 +99,22 @@ void table_free(struct table *table) {
         return;
     for (uint32_t i = 0; i < table->n_chunks; i++)
         chunk_unref(table->def, table->chunks[i]);
+    table_def_unref(table->def);
     mem_free(table, sizeof(*table) + sizeof(table->chunks[0]) * table->n_chunks);
+}
+
+struct table *table_alloc(const struct table_def *def, uint32_t n_chunks) {
+    struct table *table = mem_alloc(sizeof(*table) + sizeof(table->chunks[0]) * n_chunks);
+    table->def = table_def_ref(def);
+    table->n_chunks = n_chunks;
+    return table;
+}
+
+struct chunk *chunk_ref(struct chunk *chunk) {
+    // Relaxed: the caller already holds a reference.
+    if (chunk)
+        atomic_fetch_add_explicit(&chunk->refs, 1, memory_order_relaxed);
+    return chunk;
 }
 
 const struct table_def *table_def(const struct table *table) {

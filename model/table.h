@@ -1,7 +1,7 @@
 // A table: key -> a row of values, immutable once sealed and shared by frames.
 //
-// Rows live in chunks of TABLE_CHUNK_ROWS. A builder keeps its rows across frames, and sealing shares every chunk that
-// did not change since the last seal: ten thousand idle tasks cost a frame a few KiB.
+// Rows are stored in chunks of TABLE_CHUNK_ROWS. A builder keeps its rows across frames, and sealing shares every chunk
+// that did not change since the last seal: 10,000 idle tasks cost a few KiB per frame.
 #ifndef MODEL_TABLE_H
 #define MODEL_TABLE_H
 
@@ -14,8 +14,16 @@ struct table_def {
     const char *help; // one sentence for help and the man page
     const struct column *columns;
     uint16_t n_columns;
-    uint16_t n_keys; // the first n_keys columns identify a row
+    uint16_t n_keys;               // the first n_keys columns identify a row
+    struct table_def_count *count; // of a definition made at run time; NULL: static
 };
+
+// A definition made at run time (the fields of a tracepoint, a table of a recording): a copy, strings included, with
+// one reference of the caller. Builders and tables hold references of their own. At most UINT16_MAX columns.
+// The text of an event in such a table is text_lazy(): formatted for the rows that are drawn or written, and no other.
+const struct table_def *table_def_new(const struct table_def *values);
+const struct table_def *table_def_ref(const struct table_def *def); // static ones are returned as they are
+void table_def_unref(const struct table_def *def);
 
 struct table;
 
@@ -26,7 +34,7 @@ size_t table_rows(const struct table *table);
 const union cell *table_next(const struct table *table, size_t *cursor);
 // The first row whose leading n_keys cells equal key's, or NULL. Linear: for a few look-ups.
 const union cell *table_find(const struct table *table, const union cell *key);
-// What another table (NULL: there is none) measures better (struct column) than the column `name`, with the value
+// What another table (may be NULL) measures better (struct column) than the column `name`, with the value
 // `num`, of the row that begins with these keys; else num.
 double table_better(const struct table *other, const union cell *keys, const char *name, double num);
 // Index of the column of that name, or -1. Resolve once, not per row.
@@ -48,7 +56,7 @@ const union cell *table_builder_row(const struct table_builder *builder, uint32_
 void table_builder_set_num(struct table_builder *builder, uint32_t slot, uint16_t column, double value);
 void table_builder_set_text(struct table_builder *builder, uint32_t slot, uint16_t column, const struct text *take);
 size_t table_builder_rows(const struct table_builder *builder);
-// The rows as they are now, immutable, owned by the caller. The builder goes on with its rows.
+// An immutable copy of the rows, owned by the caller. The builder keeps its rows.
 struct table *table_builder_seal(struct table_builder *builder);
 
 // ---- joining: columns of the same things from several sources, side by side ----

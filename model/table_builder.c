@@ -19,7 +19,7 @@ struct table_builder {
 
 struct table_builder *table_builder_new(const struct table_def *def) {
     struct table_builder *builder = xcalloc(1, sizeof(*builder));
-    builder->def = def;
+    builder->def = table_def_ref(def);
     return builder;
 }
 
@@ -27,6 +27,7 @@ void table_builder_free(struct table_builder *builder) {
     if (!builder)
         return;
     table_builder_clear(builder);
+    table_def_unref(builder->def);
     free(builder->chunks);
     free(builder);
 }
@@ -140,16 +141,9 @@ size_t table_builder_rows(const struct table_builder *builder) {
 }
 
 struct table *table_builder_seal(struct table_builder *builder) {
-    struct table *table = mem_alloc(sizeof(*table) + sizeof(table->chunks[0]) * builder->n_chunks);
-    table->def = builder->def;
+    struct table *table = table_alloc(builder->def, builder->n_chunks);
     table->n_rows = builder->n_rows;
-    table->n_chunks = builder->n_chunks;
-    for (uint32_t i = 0; i < builder->n_chunks; i++) {
-        struct chunk *chunk = builder->chunks[i];
-        // Relaxed: the builder holds a reference, and the caller hands the table on under a lock.
-        if (chunk)
-            atomic_fetch_add_explicit(&chunk->refs, 1, memory_order_relaxed);
-        table->chunks[i] = chunk;
-    }
+    for (uint32_t i = 0; i < builder->n_chunks; i++)
+        table->chunks[i] = chunk_ref(builder->chunks[i]);
     return table;
 }

@@ -1,5 +1,5 @@
-// What the files of the table share: chunks of rows, counted references, copied by a builder only when a sealed table
-// has them too.
+// The storage that tables, builders and the recording format share: reference-counted chunks of rows. A builder copies
+// a chunk before it changes one that a sealed table holds.
 #ifndef MODEL_TABLE_PRIVATE_H
 #define MODEL_TABLE_PRIVATE_H
 
@@ -9,8 +9,8 @@
 
 struct chunk {
     atomic_uint refs;   // the builder and every sealed table that has it
-    uint16_t live;      // bit i: row i is there
-    union cell cells[]; // TABLE_CHUNK_ROWS * n_columns; of rows that are not there: nulls
+    uint16_t live;      // bit i: row i exists
+    union cell cells[]; // TABLE_CHUNK_ROWS * n_columns; of rows that do not exist: nulls
 };
 
 struct table {
@@ -23,7 +23,9 @@ static inline union cell *chunk_row(const struct table_def *def, struct chunk *c
     return &chunk->cells[(size_t)row * def->n_columns];
 }
 
+struct table *table_alloc(const struct table_def *def, uint32_t n_chunks); // without chunks and rows
 struct chunk *chunk_new(const struct table_def *def);
+struct chunk *chunk_ref(struct chunk *chunk);
 void chunk_unref(const struct table_def *def, struct chunk *chunk);
 
 #endif

@@ -15,6 +15,36 @@ struct text {
     char bytes[];
 };
 
+// What follows a text of the length LAZY. Its own block, so that the blob is aligned.
+#define LAZY UINT32_MAX
+struct lazy {
+    const struct text_formatter *formatter;
+    _Atomic(const struct text *) made; // NULL: not read yet
+    size_t size;
+    uint64_t blob[];
+};
+
+static struct lazy *text_lazy_part(const struct text *text) {
+    struct lazy *lazy;
+    memcpy(&lazy, text->bytes, sizeof lazy);
+    return lazy;
+}
+
+// The text that is read: itself, or what it is formatted as. Acquire and release: its bytes are complete.
+static const struct text *text_plain(const struct text *text) {
+    if (text->length != LAZY)
+        return text;
+    struct lazy *lazy = text_lazy_part(text);
+    const struct text *made = atomic_load_explicit(&lazy->made, memory_order_acquire), *none = NULL;
+    if (made)
+        return made;
+    made = lazy->formatter->make(lazy->formatter, lazy->blob, lazy->size);
+    if (atomic_compare_exchange_strong_explicit(&lazy->made, &none, made, memory_order_acq_rel, memory_order_acquire))
+        return made;
+    text_unref(made); // another thread was first
+    return none;
+}
+
 static struct text *text_alloc(size_t len) {
     if (len > UINT32_MAX - 64)
         len = UINT32_MAX - 64;
@@ -28,6 +58,20 @@ const struct text *text_new(const char *bytes, size_t len) {
     struct text *text = text_alloc(len);
     if (text->length)
         memcpy(text->bytes, bytes, text->length);
+    return text;
+}
+
+const struct text *text_lazy(const struct text_formatter *formatter, const void *blob, size_t size) {
+    struct lazy *lazy = mem_alloc(sizeof(*lazy) + size);
+    struct text *text = text_alloc(sizeof lazy);
+    lazy->formatter = formatter;
+    lazy->size = size;
+    if (size)
+        memcpy(lazy->blob, blob, size);
+    memcpy(text->bytes, &lazy, sizeof lazy);
+    text->length = LAZY;
+    if (formatter->hold)
+        formatter->hold(formatter);
     return text;
 }
 
@@ -64,17 +108,27 @@ const struct text *text_ref(const struct text *text) {
 }
 
 void text_unref(const struct text *text) {
-    // Release: this thread's reads are done; acquire by the last thread, which frees.
-    if (text && atomic_fetch_sub_explicit(&((struct text *)text)->refs, 1, memory_order_acq_rel) == 1)
-        mem_free((struct text *)text, sizeof(*text) + text->length + 1);
+    // Release by all, acquire by the last: all reads are complete before the memory is freed.
+    if (!text || atomic_fetch_sub_explicit(&((struct text *)text)->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    size_t length = text->length;
+    if (length == LAZY) {
+        struct lazy *lazy = text_lazy_part(text);
+        text_unref(atomic_load_explicit(&lazy->made, memory_order_acquire));
+        if (lazy->formatter->drop)
+            lazy->formatter->drop(lazy->formatter);
+        mem_free(lazy, sizeof(*lazy) + lazy->size);
+        length = sizeof lazy;
+    }
+    mem_free((struct text *)text, sizeof(*text) + length + 1);
 }
 
 const char *text_bytes(const struct text *text) {
-    return text ? text->bytes : "";
+    return text ? text_plain(text)->bytes : "";
 }
 
 size_t text_length(const struct text *text) {
-    return text ? text->length : 0;
+    return text ? text_plain(text)->length : 0;
 }
 
 int text_compare(const struct text *a, const struct text *b) {

@@ -206,6 +206,10 @@ const struct tree_node *tree_node(const struct tree *tree, size_t i) {
     return &tree->nodes[i];
 }
 
+struct name_table *tree_names(const struct tree *tree) {
+    return tree->names;
+}
+
 const struct text *tree_node_text(const struct tree *tree, size_t i) {
     return name_table_text(tree->names, tree->nodes[i].name);
 }

@@ -33,6 +33,7 @@ struct tree_node {
     uint32_t name; // ID: see tree_node_text()
     uint64_t self, total;
 };
+struct name_table *tree_names(const struct tree *tree); // lives as long as the tree
 size_t tree_nodes(const struct tree *tree);
 const struct tree_node *tree_node(const struct tree *tree, size_t i);
 // The node's name as of now, valid as long as the tree. NULL: no name yet.

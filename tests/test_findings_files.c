@@ -11,17 +11,17 @@ static const struct column files_columns[] = {{.name = "mount", .type = COLUMN_T
                                               {.name = "available_kib"},
                                               {.name = "inodes"},
                                               {.name = "inodes_free"}};
-static const struct table_def files_def = {"filesystems", "", files_columns, 6, 1};
+static const struct table_def files_def = {"filesystems", "", files_columns, 6, 1, NULL};
 static const struct column io_columns[] = {{.name = "pid"},
                                            {.name = "comm", .type = COLUMN_TEXT},
                                            {.name = "device", .type = COLUMN_TEXT},
                                            {.name = "op", .type = COLUMN_TEXT},
                                            {.name = "ios_per_s"},
                                            {.name = "bytes_per_s"}};
-static const struct table_def io_def = {"by_process", "", io_columns, 6, 4};
+static const struct table_def io_def = {"by_process", "", io_columns, 6, 4, NULL};
 static const struct column task_columns[] = {
     {.name = "pid"}, {.name = "comm", .type = COLUMN_TEXT}, {.name = "write_bytes_per_s"}};
-static const struct table_def tasks_def = {"tasks", "", task_columns, 3, 1};
+static const struct table_def tasks_def = {"tasks", "", task_columns, 3, 1, NULL};
 
 // The findings in the second of two equal frames: "severity resource pid: evidence" a line.
 static const char *told_with(const char *const *files, bool accounted) {

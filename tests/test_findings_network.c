@@ -6,7 +6,7 @@
 #include "model/findings.h"
 
 static const struct column udp_columns[] = {{.name = "datagrams_in_per_s"}, {.name = "receive_buffer_errors_per_s"}};
-static const struct table_def udp_def = {"udp", "", udp_columns, 2, 0};
+static const struct table_def udp_def = {"udp", "", udp_columns, 2, 0, NULL};
 
 // The finding in the second of two equal frames: "severity resource kind: evidence", or "".
 static const char *reported(const char *udp) {

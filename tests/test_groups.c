@@ -16,7 +16,7 @@ static const struct column counter_columns[] = {
     {.name = "instructions_per_s", .unit = UNIT_PER_S},
     {.name = "cache_misses_per_s", .unit = UNIT_PER_S},
 };
-static const struct table_def counters_table = {"task_counters", "Forged.", counter_columns, 5, 2};
+static const struct table_def counters_table = {"task_counters", "Forged.", counter_columns, 5, 2, NULL};
 
 static int set_up(void **state) {
     (void)state;

@@ -131,8 +131,12 @@ static void test_wrong(void **state) {
         {"-s|-", "--list columns"},
         {"-Q\033[31m", "unknown option -Q"},
         {"--x\033[31m", "\\e[31m"},
-        {"-r|f", "unknown option -r"},
-        {"--record|f", "unknown option --record"},
+        {"-r|", "--record needs a file name"},
+        {"--replay|", "--replay needs a file name"},
+        {"-r|a|-R|b", "cannot be recorded"},
+        {"-b|-r|-", "both write to standard output"},
+        {"-R|a|-p|1", "--filter chooses rows"},
+        {"-R|a|-H", "--filter chooses rows"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

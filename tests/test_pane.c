@@ -10,7 +10,8 @@ static const struct column columns[] = {
     {.name = "device", .title = "DEVICE", .help = "device", .type = COLUMN_TEXT, .width = 8, .ascending = true},
     {.name = "reads_per_s", .title = "READ/s", .help = "reads", .unit = UNIT_PER_S, .width = 8},
 };
-static const struct table_def left_def = {"left", "left", columns, 2, 1}, right_def = {"right", "right", columns, 2, 1};
+static const struct table_def left_def = {"left", "left", columns, 2, 1, NULL},
+                              right_def = {"right", "right", columns, 2, 1, NULL};
 
 #define TABLE(name_, title_, weight_, ...)                                                                             \
     {                                                                                                                  \
@@ -380,7 +381,7 @@ static void test_chooser_has_room(void **state) {
         {.name = "d", .help = "4"}, {.name = "e", .help = "5"}, {.name = "f", .help = "6"},
         {.name = "g", .help = "7"}, {.name = "h", .help = "8"}, {.name = "i", .help = "9"},
     };
-    static const struct table_def many_def = {"many", "many", many, 9, 1};
+    static const struct table_def many_def = {"many", "many", many, 9, 1, NULL};
     const struct part crowd[] = {TABLE("left", "Left", 1), TABLE("many", "Many", 1), TABLE("right", "Right", 1)};
     const struct view crowded = {.name = "test", .title = "Test", .question = "?", .parts = crowd, .n_parts = 3};
     static const char *const rows[] = {"a=1|b=2", NULL};

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "collectors/kernel/tracefs/guard.h"
@@ -22,7 +21,6 @@
 #include "tui/signals.h"
 
 #define MESSAGE_NS 6000000000ull
-#define STOP_MS 500
 
 // ---- the sweep of what dead ktops left: after the first paint, in a thread, for it may take a second ----
 
@@ -77,7 +75,7 @@ void app_want(struct app *app) {
         n = pane_needs(pane, false, names, n, 63);
     }
     names[n] = NULL;
-    runner_want(app->runner, names);
+    app->source->ops->want(app->source, names);
 }
 
 void app_show_pane(struct app *app, size_t index, bool remember) {
@@ -146,20 +144,46 @@ static void signals(struct app *app, int fd) {
     }
 }
 
+// Says once how the recording that is shown ended.
+static void replay_ended(struct app *app) {
+    struct replay_state state = replay_state(app->source->replay);
+    if (!state.ended || app->ended)
+        return;
+    app->ended = true;
+    if (state.problem[0])
+        app_say(app, true, "the recording: %s", state.problem);
+    else if (state.left_out)
+        app_say(app, true, "end of the recording; %llu frames are missing: it was written slower than they came",
+                (unsigned long long)state.left_out);
+    else
+        app_say(app, false, "end of the recording");
+}
+
 static void frame_arrived(struct app *app) {
-    const struct frame *frame = live_latest(app->live);
+    struct source *source = app->source;
+    const struct frame *frame = source->ops->latest(source);
+    if (source->replay)
+        replay_ended(app);
     if (!frame)
         return;
-    if (app->options->iterations && frame->number >= app->options->iterations)
+    if (!app->first_number) // a recording may begin with any
+        app->first_number = source->replay ? frame->number : 1;
+    if (app->options->iterations && frame->number >= app->first_number + app->options->iterations - 1)
         app->quit = true;
+    // A recording that stands at its newest frame goes on with it (key ]).
+    bool follows = source->replay && !source->follow && !rewind_live(&app->rewind) && rewind_age_s(&app->rewind) <= 0;
     rewind_newest(&app->rewind, frame);
+    if (follows) {
+        rewind_to_live(&app->rewind);
+        rewind_freeze(&app->rewind);
+    }
     app->dirty = true;
 }
 
 // What collectors answer to requests: the sentence, and where the error is in the text that was sent.
 static void answers_arrived(struct app *app) {
     struct answer answer;
-    while (runner_answer(app->runner, &answer)) {
+    while (runner_answer(app->source->runner, &answer)) {
         bool bad = answer.status == ANSWER_REFUSED || answer.status == ANSWER_LATE;
         if (!answer.sentence[0] || answer.status == ANSWER_SUPERSEDED)
             continue;
@@ -192,15 +216,16 @@ static void loop(struct app *app, int signal_fd, struct sweep *sweep) {
     while (!app->quit) {
         if (app->dirty)
             draw(app);
-        if (!swept && app->rewind.newest) {
+        if (!swept && app->rewind.newest && app->source->live) {
             sweep_start(sweep);
             swept = true;
         }
         struct pollfd fds[] = {{screen_fd(), POLLIN, 0},
-                               {live_fd(app->live), POLLIN, 0},
+                               {app->source->fd, POLLIN, 0},
                                {signal_fd, POLLIN, 0},
                                {sweep->pipe[0], POLLIN, 0},
-                               {runner_answer_fd(app->runner), POLLIN, 0}};
+                               {app->source->runner ? runner_answer_fd(app->source->runner) : -1, POLLIN, 0},
+                               {app->source->recorder ? recorder_fd(app->source->recorder) : -1, POLLIN, 0}};
         if (poll(fds, sizeof fds / sizeof *fds, timeout_ms(app)) < 0 && errno != EINTR)
             return;
         if (app->message_until_ns && now_ns() >= app->message_until_ns) {
@@ -209,8 +234,10 @@ static void loop(struct app *app, int signal_fd, struct sweep *sweep) {
         }
         if (fds[2].revents)
             signals(app, signal_fd);
-        if (fds[0].revents & POLLIN)
+        if (fds[0].revents & POLLIN) {
             keys(app);
+            app->source->ops->paused(app->source, !rewind_live(&app->rewind));
+        }
         if (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL))
             return;
         if (fds[1].revents)
@@ -219,6 +246,8 @@ static void loop(struct app *app, int signal_fd, struct sweep *sweep) {
             sweep_ended(app, sweep);
         if (fds[4].revents)
             answers_arrived(app);
+        if (fds[5].revents && app->source->recorder)
+            record_stop(app, false);
     }
 }
 
@@ -239,14 +268,30 @@ static void app_free(struct app *app) {
     grid_free(app->grid);
 }
 
+// Keys come from the terminal although standard input is a recording.
+static bool terminal_input(void) {
+    int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
+    bool done = fd >= 0 && dup2(fd, STDIN_FILENO) == STDIN_FILENO;
+    if (fd > STDIN_FILENO)
+        close(fd);
+    return done;
+}
+
 int app_run(const struct options *options) {
     char why[256];
-    struct utsname machine = {0};
     struct sweep sweep = {{-1, -1}};
     static struct app only; // static: collectors that hang at the end may outlive this function
     struct app *app = &only;
     app->options = options;
     app->threads = options->collect.threads;
+    if (options->replay && !(app->source = source_replay(options, why, sizeof why))) {
+        fprintf(stderr, "ktop: %s\n", why);
+        return 1;
+    }
+    if (options->replay && !strcmp(options->replay, "-") && !terminal_input()) {
+        fprintf(stderr, "ktop: --replay -: there is no terminal for the keys: use --batch\n");
+        return 1;
+    }
     int status = 1, signal_fd = signals_open((const int[]){SIGTSTP, SIGCONT, SIGWINCH, 0});
     priority_ask(PRIORITY_SCREEN); // now: the first paint is wanted under load most of all
     if (!app_panes(app)) {
@@ -260,36 +305,39 @@ int app_run(const struct options *options) {
         app_free(app);
         return 1;
     }
-    uname(&machine);
-    snprintf(app->host, sizeof app->host, "%s", machine.nodename);
-    snprintf(app->kernel, sizeof app->kernel, "%s", machine.release);
-    app->live = live_new(options->delay_ns, options->history_bytes);
-    app->rewind.history = live_history(app->live);
+    if (!app->source)
+        app->source = source_live(options);
+    app->rewind.history = app->source->history;
+    snprintf(app->host, sizeof app->host, "%s", app->source->origin->host);
+    snprintf(app->kernel, sizeof app->kernel, "%s", app->source->origin->kernel);
     fit(app);
     if (screen_note()[0])
         app_say(app, true, "%s", screen_note());
     else if (options->filter_note[0])
         app_say(app, true, "--filter: %s", options->filter_note);
     draw(app); // before the collectors' threads, which are busiest at the start
-    app->runner = runner_new(app->live, &options->collect);
     app_want(app);
-    int error = live_start(app->live);
-    if (!error)
-        error = runner_start(app->runner);
-    if (!error) {
+    bool recorded = !options->record || record_start(app, options->record);
+    int error = recorded ? app->source->ops->start(app->source) : 0;
+    if (recorded && !error) {
         loop(app, signal_fd, &sweep);
         status = 0;
     }
     screen_close(); // first of all: the user has the prompt back at once
     if (error)
         fprintf(stderr, "ktop: cannot start its threads: %s: %s\n", strerror(-error), runner_start_fix(error));
-    int hung = runner_stop(app->runner, STOP_MS);
-    live_stop(app->live);
+    if (!recorded)
+        fprintf(stderr, "ktop: --record: %s\n", app->message);
+    if (app->source->recorder) {
+        record_stop(app, true);
+        if (app->message_bad && app->message[0])
+            fprintf(stderr, "ktop: %s\n", app->message);
+    }
+    int hung = app->source->ops->stop(app->source);
     guard_stop();
     if (hung)
         return status; // their memory, and what they look at, stays until the process ends
-    runner_free(app->runner);
-    live_free(app->live);
     app_free(app);
+    source_free(app->source);
     return status;
 }

@@ -2,11 +2,11 @@
 #ifndef TUI_APP_H
 #define TUI_APP_H
 
-#include "collectors/runner.h"
 #include "tui/options.h"
 #include "tui/prompt.h"
 #include "tui/rewind.h"
 #include "tui/screen.h"
+#include "tui/source.h"
 
 #define APP_PANES_MAX 32
 #define APP_BACK_MAX 16
@@ -32,8 +32,10 @@ struct overlay {
 
 struct app {
     const struct options *options;
-    struct live *live;
-    struct runner *runner;
+    struct source *source;
+    uint64_t first_number; // of the frames that were shown
+    bool ended;            // the recording that is shown
+    char record_path[256]; // of the recording that is made
     struct rewind rewind;
     struct pane *panes[APP_PANES_MAX];
     size_t n_panes, current;
@@ -80,5 +82,10 @@ bool overlay_key(struct overlay *overlay, int key, int page); // true: used
 
 // save.c
 void save_ask(struct app *app);
+
+// record.c
+void record_ask(struct app *app); // key r: asks for a file, or ends the recording
+bool record_start(struct app *app, const char *path);
+void record_stop(struct app *app, bool quietly);
 
 #endif

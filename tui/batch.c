@@ -9,26 +9,26 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "collectors/kernel/tracefs/guard.h"
 #include "collectors/kernel/tracefs/tracefs.h"
 #include "collectors/priority.h"
-#include "collectors/runner.h"
-#include "model/live.h"
+#include "model/mem.h"
 #include "tui/signals.h"
+#include "tui/source.h"
+#include "views/escape.h"
 
 #define WINDOW_MAX 256
 #define PIPE_WRITE 4096 // PIPE_BUF: a pipe that polls writable takes that much without blocking
 #define FILE_WRITE 65536
 #define PATIENCE_MS 1000 // after a signal, for a line that the reader has not taken whole
-#define STOP_MS 500
 
 struct batch {
     const struct options *options;
-    struct live *live;
-    struct runner *runner;
+    struct source *source; // NULL: a recording
+    struct reader *reader; // NULL: this machine
+    struct history *history;
     struct pane *panes[OPTION_PANES_MAX];
     size_t n_panes;
     struct write_info info;
@@ -75,7 +75,7 @@ static ssize_t write_out(void *cookie, const char *bytes, size_t size) {
 
 static void write_frame(struct batch *batch, const struct frame *frame) {
     static const struct frame *window[WINDOW_MAX];
-    size_t n = history_window(live_history(batch->live), frame->number, window, WINDOW_MAX);
+    size_t n = history_window(batch->history, frame->number, window, WINDOW_MAX);
     const struct look look = {.frame = frame, .window = window, .n_window = n, .live = true};
     for (size_t i = 0; i < batch->n_panes && !batch->error; i++)
         pane_write(batch->panes[i], &look, batch->options->format, &batch->info, batch->out);
@@ -87,11 +87,11 @@ static void write_frame(struct batch *batch, const struct frame *frame) {
 
 // Every frame since the last one that was written: none is left out because writing took long. Whether there was one.
 static bool write_new(struct batch *batch) {
-    const struct frame *newest = live_latest(batch->live);
+    const struct frame *newest = batch->source->ops->latest(batch->source);
     uint64_t last = newest ? newest->number : 0;
     uint64_t limit = batch->options->iterations, before = batch->written_to;
     while (batch->written_to < last && !batch->error && !batch->stopping && !(limit && batch->written_to >= limit)) {
-        const struct frame *frame = history_find(live_history(batch->live), batch->written_to + 1);
+        const struct frame *frame = history_find(batch->history, batch->written_to + 1);
         if (!frame)
             break;
         if (frame->number <= batch->written_to) {
@@ -118,8 +118,15 @@ static void loop(struct batch *batch) {
     uint64_t limit = batch->options->iterations;
     keep_priority(batch);
     while (!batch->stopping && !batch->error && !(limit && batch->written_to >= limit)) {
-        struct pollfd fds[] = {{live_fd(batch->live), POLLIN, 0}, {batch->signal_fd, POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
-        if (poll(fds, 3, -1) < 0 && errno != EINTR)
+        const struct recorder *recorder = batch->source->recorder;
+        bool writes = batch->options->action == ACTION_BATCH;
+        struct pollfd fds[] = {{writes ? batch->source->fd : -1, POLLIN, 0},
+                               {batch->signal_fd, POLLIN, 0},
+                               {writes ? STDOUT_FILENO : -1, 0, 0},
+                               {recorder && !writes ? recorder_fd(recorder) : -1, POLLIN, 0}};
+        if (poll(fds, 4, -1) < 0 && errno != EINTR)
+            return;
+        if (fds[3].revents)
             return;
         if (fds[1].revents)
             signalled(batch);
@@ -136,7 +143,7 @@ static void want(struct batch *batch) {
     for (size_t i = 0; i < batch->n_panes; i++)
         n = pane_needs(batch->panes[i], true, names, n, 63);
     names[n] = NULL;
-    runner_want(batch->runner, names);
+    batch->source->ops->want(batch->source, names);
 }
 
 static int finish(struct batch *batch) {
@@ -149,52 +156,128 @@ static int finish(struct batch *batch) {
     return 1;
 }
 
-static int batch_start(struct batch *batch) {
-    batch->live = live_new(batch->options->delay_ns, batch->options->history_bytes);
-    batch->runner = runner_new(batch->live, &batch->options->collect);
+static bool batch_start(struct batch *batch) {
+    const struct options *options = batch->options;
+    char why[256], shown[100];
+    batch->source = source_live(options);
+    batch->history = batch->source->history;
     want(batch);
-    int error = live_start(batch->live);
-    if (!error)
-        error = runner_start(batch->runner);
+    if (options->record && !source_record(batch->source, options->record, why, sizeof why)) {
+        escape_fit(options->record, 60, shown, sizeof shown);
+        fprintf(stderr, "ktop: --record %s: %s\n", shown, why);
+        return false;
+    }
+    int error = batch->source->ops->start(batch->source);
     if (error)
         fprintf(stderr, "ktop: cannot start its threads: %s: %s\n", strerror(-error), runner_start_fix(error));
-    return error;
+    return !error;
 }
 
-static void batch_open(struct batch *batch, const struct utsname *machine) {
+static void batch_open(struct batch *batch, const struct origin *origin) {
     struct stat status;
-    batch->signal_fd = signals_open((const int[]){0});
     batch->chunk = fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode) ? FILE_WRITE : PIPE_WRITE;
-    batch->info = (struct write_info){KTOP_VERSION, machine->nodename, machine->release};
+    batch->info = (struct write_info){KTOP_VERSION, origin->host, origin->kernel};
     batch->out = fopencookie(batch, "w", (cookie_io_functions_t){.write = write_out});
     if (batch->out)
         setvbuf(batch->out, NULL, _IOFBF, FILE_WRITE);
 }
 
+static void panes_free(struct batch *batch) {
+    fclose(batch->out);
+    for (size_t i = 0; i < batch->n_panes; i++)
+        pane_free(batch->panes[i]);
+}
+
+// How the recording went. One to standard output ends quietly with its reader.
+static int record_finish(struct batch *batch, int status) {
+    struct recorder_state state;
+    char line[300];
+    if (!batch->source->recorder)
+        return status;
+    source_record_stop(batch->source, &state);
+    int failed = source_record_line(batch->options->record, &state, line, sizeof line);
+    if (line[0])
+        fprintf(stderr, "ktop: %s\n", line);
+    return status ? status : failed;
+}
+
+static int run_live(struct batch *batch) {
+    ktop_sweep(0, NULL);
+    if (!batch_start(batch)) {
+        guard_stop();
+        return 1;
+    }
+    batch_open(batch, batch->source->origin);
+    loop(batch);
+    int status = record_finish(batch, finish(batch));
+    int hung = batch->source->ops->stop(batch->source);
+    guard_stop();
+    if (hung)
+        return status;
+    panes_free(batch);
+    source_free(batch->source);
+    return status;
+}
+
+// Every frame of the recording, as fast as the reader of the output takes them.
+static void replay_loop(struct batch *batch) {
+    const struct frame *frame;
+    uint64_t written = 0, limit = batch->options->iterations;
+    while (!batch->stopping && !batch->error && !(limit && written >= limit) &&
+           reader_next(batch->reader, &frame) == READ_FRAME) {
+        history_push(batch->history, frame_ref(frame));
+        write_frame(batch, frame);
+        frame_unref(frame);
+        written++;
+    }
+}
+
+static int replay_finish(struct batch *batch) {
+    char shown[100];
+    const char *problem = reader_problem(batch->reader);
+    uint64_t left_out = reader_left_out(batch->reader);
+    int status = finish(batch);
+    escape_fit(batch->options->replay, 60, shown, sizeof shown);
+    if (problem[0])
+        fprintf(stderr, "ktop: --replay %s: %s\n", shown, problem);
+    if (left_out)
+        fprintf(stderr, "ktop: --replay %s: %llu frames are missing: the recording was written slower than they came\n",
+                shown, (unsigned long long)left_out);
+    if (reader_unknown(batch->reader))
+        fprintf(stderr, "ktop: --replay %s: %zu columns or tables are unknown to this ktop and left out\n", shown,
+                reader_unknown(batch->reader));
+    return problem[0] ? 1 : status;
+}
+
+static int run_replay(struct batch *batch) {
+    char why[400];
+    bool follow;
+    batch->reader = source_reader(batch->options, batch->signal_fd, &follow, why, sizeof why);
+    if (!batch->reader) {
+        if (why[0])
+            fprintf(stderr, "ktop: %s\n", why);
+        return why[0] != 0;
+    }
+    struct mem_account *account = mem_account_new();
+    batch->history = history_new(batch->options->history_bytes, account);
+    mem_charge(account);
+    batch_open(batch, reader_origin(batch->reader));
+    replay_loop(batch);
+    int status = replay_finish(batch);
+    panes_free(batch);
+    history_free(batch->history);
+    mem_charge(NULL);
+    reader_free(batch->reader);
+    return status;
+}
+
 int batch_run(const struct options *options) {
     static struct batch batch; // static: collectors that hang at the end may outlive this function
-    struct utsname machine = {0};
-    uname(&machine);
     batch = (struct batch){.options = options, .n_panes = options->n_panes};
     if (!panes_open(options, options->panes, batch.n_panes, batch.panes))
         return sort_unknown(options, "none of the chosen panes has");
     if (options->filter_note[0])
         fprintf(stderr, "ktop: --filter: %s\n", options->filter_note);
-    batch_open(&batch, &machine);
-    ktop_sweep(0, NULL);
-    if (!batch.out || batch_start(&batch))
-        return 1;
-    loop(&batch);
-    int hung = runner_stop(batch.runner, STOP_MS);
-    live_stop(batch.live);
-    guard_stop();
-    int status = finish(&batch);
-    if (hung)
-        return status;
-    fclose(batch.out);
-    for (size_t i = 0; i < batch.n_panes; i++)
-        pane_free(batch.panes[i]);
-    runner_free(batch.runner);
-    live_free(batch.live);
-    return status;
+    batch.signal_fd = signals_open((const int[]){0});
+    return options->replay ? run_replay(&batch) : run_live(&batch);
 }

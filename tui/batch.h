@@ -1,4 +1,4 @@
-// Batch: frames as text, CSV or JSON on standard output, without a terminal.
+// Without a terminal: frames as text, CSV or JSON on standard output, or only into a recording.
 #ifndef TUI_BATCH_H
 #define TUI_BATCH_H
 

@@ -36,7 +36,7 @@ static int draw_state(struct area area, const struct app *app) {
     enum role role = ROLE_HEADER;
     double age = rewind_age_s(&app->rewind);
     if (rewind_live(&app->rewind)) {
-        snprintf(text, sizeof text, " live ");
+        snprintf(text, sizeof text, app->source && app->source->replay ? app->ended ? " end " : " plays " : " live ");
     } else {
         role = ROLE_MATCH;
         snprintf(text, sizeof text, age > 0 ? " rewound -%.*f s " : " frozen ", age < 10 ? 1 : 0, age);
@@ -46,6 +46,25 @@ static int draw_state(struct area area, const struct app *app) {
     return x;
 }
 
+static void draw_record(struct area area, int *x, int limit, const struct app *app) {
+    char text[64];
+    if (!app->source || !app->source->recorder)
+        return;
+    struct recorder_state state = recorder_state(app->source->recorder);
+    snprintf(text, sizeof text, " REC %llu ", (unsigned long long)state.frames);
+    piece(area, x, limit, ROLE_MATCH, text);
+    if (!state.left_out)
+        return;
+    snprintf(text, sizeof text, " %llu frames left out ", (unsigned long long)state.left_out);
+    piece(area, x, limit, ROLE_WARNING, text);
+}
+
+static void day_write(time_t when, char *out) {
+    struct tm local;
+    if (!localtime_r(&when, &local) || !strftime(out, 32, "%Y-%m-%d %H:%M:%S", &local))
+        strcpy(out, "?");
+}
+
 static void draw_header(struct area area, const struct app *app, const struct frame *frame) {
     char text[128], host[100];
     int x = 1;
@@ -53,12 +72,18 @@ static void draw_header(struct area area, const struct app *app, const struct fr
     int limit = draw_state(area, app) - 1;
     escape_fit(app->host, 40, host, sizeof host);
     snprintf(text, sizeof text, "ktop %s", host);
+    if (app->source && app->source->replay)
+        piece(area, &x, limit, ROLE_MATCH, " REPLAY ");
     piece(area, &x, limit, ROLE_HEADER, text);
+    draw_record(area, &x, limit, app);
     if (!frame) {
         piece(area, &x, limit, ROLE_HEADER, "starting");
         return;
     }
-    clock_write(frame->wall.tv_sec, text);
+    if (app->source && app->source->replay)
+        day_write(frame->wall.tv_sec, text);
+    else
+        clock_write(frame->wall.tv_sec, text);
     piece(area, &x, limit, ROLE_HEADER, text);
     uint64_t lost = frame_lost(frame);
     if (lost) {

@@ -131,7 +131,12 @@ static void key_freeze(struct app *app, const struct screen_key *key) {
 
 static void key_step(struct app *app, const struct screen_key *key) {
     long frames = key->key == '[' ? -1 : key->key == ']' ? 1 : key->key == '{' ? -10 : 10;
-    if (!rewind_step(&app->rewind, frames))
+    bool newest = rewind_age_s(&app->rewind) <= 0;
+    if (newest && frames > 0)
+        rewind_freeze(&app->rewind);
+    if (newest && frames > 0 && app->source->ops->advance(app->source, (uint64_t)frames, (struct timespec){0}))
+        app_say(app, false, "%ld frame%s on; Space plays", frames, frames == 1 ? "" : "s");
+    else if (!rewind_step(&app->rewind, frames))
         app_say(app, true,
                 frames < 0 ? "this is the oldest frame in the history (--history SIZE enlarges it)"
                            : "this is the newest frame");
@@ -139,14 +144,33 @@ static void key_step(struct app *app, const struct screen_key *key) {
         say_position(app);
 }
 
+// Whether that time of day lies after the newest frame of a recording; then *wall is that day's.
+static bool is_later(const struct app *app, const char *text, struct timespec *wall) {
+    const struct frame *newest = app->rewind.newest;
+    if (!app->source->replay || !newest || *text == '-')
+        return false;
+    // A time of day that is over means yesterday's; in a recording the one to come is as near.
+    if (newest->wall.tv_sec - wall->tv_sec < 12 * 3600)
+        return false;
+    wall->tv_sec += 24 * 3600;
+    return true;
+}
+
 static void time_done(struct app *app, const char *text) {
     struct timespec now, wall;
     clock_gettime(CLOCK_REALTIME, &now);
+    const struct frame *newest = app->rewind.newest;
+    if (app->source->replay && newest)
+        now = newest->wall;
     if (!*text)
         return;
     if (!rewind_parse_time(text, now, &wall))
         app_say(app, true, "invalid time: use 12:30, 12:30:05, -90 (seconds ago) or -5m");
-    else if (!rewind_to_time(&app->rewind, wall))
+    else if (is_later(app, text, &wall) && app->source->ops->advance(app->source, 0, wall)) {
+        rewind_to_live(&app->rewind);
+        rewind_freeze(&app->rewind);
+        app_say(app, false, "on to that time; Space plays");
+    } else if (!rewind_to_time(&app->rewind, wall))
         app_say(app, true, "the history is empty");
     else
         say_position(app);
@@ -177,8 +201,7 @@ static void delay_done(struct app *app, const char *text) {
         app_say(app, true, "expected 0.1 to 60 seconds");
         return;
     }
-    live_set_delay(app->live, (uint64_t)(seconds * 1e9 + 0.5));
-    runner_wake(app->runner);
+    app->source->ops->set_delay(app->source, (uint64_t)(seconds * 1e9 + 0.5));
     app_say(app, false, "a frame every %g s", seconds);
 }
 
@@ -187,7 +210,7 @@ static void key_delay(struct app *app, const struct screen_key *key) {
     char now[32];
     (void)key;
     app->question = &question;
-    snprintf(now, sizeof now, "%g", (double)live_delay(app->live) / 1e9);
+    snprintf(now, sizeof now, "%g", (double)app->source->ops->delay(app->source) / 1e9);
     prompt_start(&app->prompt, question.label, now);
 }
 
@@ -196,10 +219,19 @@ static void key_write(struct app *app, const struct screen_key *key) {
     save_ask(app);
 }
 
+static void key_record(struct app *app, const struct screen_key *key) {
+    (void)key;
+    record_ask(app);
+}
+
 static void key_threads(struct app *app, const struct screen_key *key) {
     (void)key;
+    if (!app->source->runner) {
+        app_say(app, true, "a recording has the tasks that were recorded: threads with --record and --threads");
+        return;
+    }
     app->threads = !app->threads;
-    runner_request(app->runner, NULL, &(struct request){.kind = REQUEST_THREADS, .on = app->threads});
+    runner_request(app->source->runner, NULL, &(struct request){.kind = REQUEST_THREADS, .on = app->threads});
 }
 
 static void key_pin(struct app *app, const struct screen_key *key) {
@@ -251,6 +283,7 @@ static const struct app_key app_keys[] = {
     {'g', "g", "back to live", key_live, false},
     {'d', "d", "seconds between frames", key_delay, false},
     {'w', "w", "write the screen (.txt), the pane (.csv, .json) or its heat map (.svg) to a file", key_write, false},
+    {'r', "r", "record the frames to a file, and end the recording", key_record, false},
     {'H', "H", "threads instead of processes, and back", key_threads, false},
     {'p', "p", "pin the pane: its collectors keep running", key_pin, false},
     {KEY_CTRL('l'), "Ctrl-L", "redraw the screen", key_redraw, true},

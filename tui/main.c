@@ -26,17 +26,26 @@ static int run(struct options *options) {
                 options->collect.pids[0]);
         return 1;
     }
+    bool to_stdout = options->record && !strcmp(options->record, "-");
+    if (options->action == ACTION_TUI && options->record && (to_stdout || !isatty(STDOUT_FILENO)))
+        options->action = ACTION_RECORD;
+    if (to_stdout && isatty(STDOUT_FILENO)) {
+        fprintf(stderr, "ktop: --record -: standard output is a terminal: give a pipe, or --record FILE\n");
+        return 1;
+    }
     if (options->action == ACTION_TUI && !isatty(STDOUT_FILENO)) {
         fprintf(stderr, "ktop: standard output is not a terminal: use --batch, for example ktop --batch --pane %s\n",
                 views[0]->name);
         return 1;
     }
+    if (options->replay)
+        return options->action == ACTION_BATCH ? batch_run(options) : app_run(options);
     // A mount namespace belongs to a thread, and the guard must hold nothing of what comes later: so these two first.
     const char *reason, *fix;
     tracefs_where(&reason, &fix);
     if (guard_start() < 0)
         fprintf(stderr, "ktop: cannot start the guard process: after SIGKILL, run ktop --cleanup\n");
-    return options->action == ACTION_BATCH ? batch_run(options) : app_run(options);
+    return options->action == ACTION_TUI ? app_run(options) : batch_run(options);
 }
 
 // A file of ours must never take the place of a standard stream that was closed: what is written to that stream would

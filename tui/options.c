@@ -55,6 +55,7 @@ static bool parse_delay(struct options *options, const char *value) {
         seconds * 1e9 > (double)LIVE_DELAY_MAX_NS)
         return options_wrong(options, "--delay %s: expected 0.1 to 60 seconds, for example --delay 0.5", shown(value));
     options->delay_ns = (uint64_t)llround(seconds * 1e9);
+    options->delay_given = true;
     return true;
 }
 
@@ -148,6 +149,16 @@ static bool parse_sort(struct options *options, const char *value) {
 static bool parse_filter(struct options *options, const char *value) {
     options->filter = value;
     return true;
+}
+
+static bool parse_record(struct options *options, const char *value) {
+    options->record = value;
+    return *value || options_wrong(options, "--record needs a file name, or - for standard output");
+}
+
+static bool parse_replay(struct options *options, const char *value) {
+    options->replay = value;
+    return *value || options_wrong(options, "--replay needs a file name, or - for standard input");
 }
 
 static bool parse_history(struct options *options, const char *value) {
@@ -287,6 +298,22 @@ void options_default(struct options *options) {
     options->history_bytes = (size_t)64 << 20;
 }
 
+// --record and --replay with each other and with what chooses what is measured.
+static bool record_check(struct options *options) {
+    const struct collect_options *collect = &options->collect;
+    if (options->replay && options->record)
+        return options_wrong(options, "--record with --replay: a recording cannot be recorded, copy the file");
+    if (options->replay &&
+        (collect->n_pids || collect->has_user || collect->threads || options->n_event_texts || collect->budget_pct))
+        return options_wrong(options,
+                             "--replay shows what was recorded: --pid, --user, --threads, --event and --budget "
+                             "belong to --record; --filter chooses rows");
+    if (options->record && !strcmp(options->record, "-") && options->action == ACTION_BATCH)
+        return options_wrong(options, "--record - and --batch both write to standard output: leave out --batch, or "
+                                      "give --record a file");
+    return true;
+}
+
 bool options_parse(struct options *options, int argc, char **argv) {
     struct option longs[OPTION_ROWS_MAX] = {0};
     char letters[2 * OPTION_ROWS_MAX + 2];
@@ -310,6 +337,8 @@ bool options_parse(struct options *options, int argc, char **argv) {
     if (optind < argc)
         return options_wrong(options, "unexpected argument %s: options begin with -; `ktop --help` lists them",
                              shown(argv[optind]));
+    if (!record_check(options))
+        return false;
     if (options->collect.children && !options->collect.n_pids)
         return options_wrong(options, "--children needs --pid PID");
     return true;
@@ -352,6 +381,8 @@ const struct option_row option_rows[] = {
     {'s', "sort", "COLUMN", "sort by this column, -COLUMN for ascending", parse_sort},
     {0, "filter", "TEXT", "only rows that contain TEXT or match its terms: 'comm=\"a b\" latency_us>=10ms'",
      parse_filter},
+    {'r', "record", "FILE", "also write the frames to FILE (- for standard output)", parse_record},
+    {'R', "replay", "FILE", "show a recording instead of this machine (- for standard input)", parse_replay},
     {0, "history", "SIZE", "memory for the rewind history (default 64M)", parse_history},
     {0, "budget", "PCT", "CPU limit of an event stream; above it events are sampled (default 25)", parse_budget},
     {0, "test", "NAME=VALUE", NULL, parse_test},

@@ -16,6 +16,7 @@
 enum action {
     ACTION_TUI,
     ACTION_BATCH,
+    ACTION_RECORD, // --record without a screen
     ACTION_HELP,
     ACTION_VERSION,
     ACTION_LIST,
@@ -29,7 +30,9 @@ struct options {
     enum action action;
     enum list_what list;
     uint64_t delay_ns;
-    uint64_t iterations; // 0: without end
+    bool delay_given;
+    const char *record, *replay; // file names, "-": standard output, input; NULL: not given
+    uint64_t iterations;         // 0: without end
     enum format format;
     char pane_names[256]; // as given; names_resolve makes panes of it
     const struct view *panes[OPTION_PANES_MAX];

@@ -1,0 +1,135 @@
+// Frames of this machine: the live model, the collectors' runner, and the recorder.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "model/mem.h"
+#include "tui/source.h"
+#include "views/escape.h"
+
+#define STOP_MS 500
+#define RECORD_STOP_MS 1000
+
+static const struct origin *origin_here(void) {
+    struct utsname machine = {0};
+    char boot_id[64] = "";
+    FILE *in = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (in && fgets(boot_id, sizeof boot_id, in))
+        boot_id[strcspn(boot_id, "\n")] = '\0';
+    if (in)
+        fclose(in);
+    uname(&machine);
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    return origin_new(
+        &(struct origin){machine.nodename, boot_id, machine.release, KTOP_VERSION, cpus > 0 ? (uint32_t)cpus : 0});
+}
+
+static int live_source_start(struct source *source) {
+    int error = live_start(source->live);
+    return error ? error : runner_start(source->runner);
+}
+
+static const struct frame *live_source_latest(struct source *source) {
+    return live_latest(source->live);
+}
+
+static void live_source_want(struct source *source, const char *const *collectors) {
+    runner_want(source->runner, collectors);
+}
+
+static uint64_t live_source_delay(struct source *source) {
+    return live_delay(source->live);
+}
+
+static void live_source_set_delay(struct source *source, uint64_t ns) {
+    live_set_delay(source->live, ns);
+    runner_wake(source->runner);
+}
+
+static void live_source_paused(struct source *source, bool paused) {
+    (void)source, (void)paused;
+}
+
+static bool live_source_advance(struct source *source, uint64_t frames, struct timespec wall) {
+    (void)source, (void)frames, (void)wall;
+    return false;
+}
+
+static int live_source_stop(struct source *source) {
+    int hung = runner_stop(source->runner, STOP_MS);
+    live_stop(source->live);
+    return hung;
+}
+
+static void live_source_free(struct source *source) {
+    runner_free(source->runner);
+    live_free(source->live);
+}
+
+struct source *source_live(const struct options *options) {
+    static const struct source_ops ops = {live_source_start,   live_source_latest,    live_source_want,
+                                          live_source_delay,   live_source_set_delay, live_source_paused,
+                                          live_source_advance, live_source_stop,      live_source_free};
+    struct source *source = xcalloc(1, sizeof(*source));
+    source->ops = &ops;
+    source->options = options;
+    source->origin = origin_here();
+    source->live = live_new(options->delay_ns, options->history_bytes);
+    source->history = live_history(source->live);
+    source->fd = live_fd(source->live);
+    live_set_origin(source->live, origin_ref(source->origin));
+    source->runner = runner_new(source->live, &options->collect);
+    return source;
+}
+
+void source_free(struct source *source) {
+    if (!source)
+        return;
+    source->ops->free(source);
+    origin_unref(source->origin);
+    free(source);
+}
+
+// ---- recording ----
+
+bool source_record(struct source *source, const char *path, char *why, size_t size) {
+    int fd = recorder_file(path, why, size), error = 0;
+    if (fd < 0)
+        return false;
+    source->recorder = recorder_start(fd, source->origin, source->options->iterations, &error);
+    if (!source->recorder) {
+        snprintf(why, size, "no thread for it: %s", strerror(-error));
+        return false;
+    }
+    live_record(source->live, source->recorder);
+    return true;
+}
+
+void source_record_stop(struct source *source, struct recorder_state *state) {
+    live_record(source->live, NULL);
+    recorder_stop(source->recorder, RECORD_STOP_MS);
+    *state = recorder_state(source->recorder);
+    recorder_free(source->recorder);
+    source->recorder = NULL;
+}
+
+int source_record_line(const char *path, const struct recorder_state *state, char *line, size_t size) {
+    char shown[100];
+    escape_fit(path, 60, shown, sizeof shown);
+    line[0] = '\0';
+    if (state->error == EPIPE)
+        return 0;
+    if (state->error || !state->done) {
+        snprintf(line, size, "--record %s: %s after %llu frames: %s", shown,
+                 state->error == EINTR || !state->done ? "its reader does not read" : strerror(state->error),
+                 (unsigned long long)state->frames, recorder_fix(state->error));
+        return 1;
+    }
+    if (state->left_out)
+        snprintf(line, size, "--record %s: %llu frames were left out: it was written slower than frames came", shown,
+                 (unsigned long long)state->left_out);
+    return 0;
+}
