@@ -102,7 +102,7 @@ static int probe_try(const char *where, const char *instance, const char *file, 
     char group[128], text[1024], enable[300];
     ktop_group_name(ktop_id_self(), "doctor", group, sizeof group);
     SAY(text, "p:%s/tried %s\n", group, place);
-    int result = tracefs_append(where, file, text);
+    int result = tracing_append(where, file, text);
     if (result)
         return result;
     SAY(enable, "events/%s/tried/enable", group);
@@ -113,7 +113,7 @@ static int probe_try(const char *where, const char *instance, const char *file, 
         instance_write(instance, enable, "0");
     }
     SAY(text, "-:%s/tried\n", group);
-    tracefs_append(where, file, text);
+    tracing_append(where, file, text);
     return result;
 }
 
@@ -171,7 +171,7 @@ static void all_unavailable(struct check_report *report, const char *why, const 
 }
 
 void doctor_trace(struct check_report *report) {
-    const char *why = NULL, *what = NULL, *where = tracefs_where(&why, &what);
+    const char *why = NULL, *what = NULL, *where = tracing_dir(&why, &what);
     char instance[600], reason[256], fix[256], place[512];
     if (!where) {
         unavailable(report, "tracefs", why, what);
@@ -179,14 +179,14 @@ void doctor_trace(struct check_report *report) {
         return;
     }
     struct check check = {.capability = "tracefs", .works = true};
-    if (tracefs_fd() >= 0)
+    if (tracing_fd() >= 0)
         SAY(check.detail, "not mounted; ktop mounts it in a private mount namespace");
     else
         SAY(check.detail, "mounted at %s", where);
     report->add(report, &check);
     int error = instance_create("doctor", instance, sizeof instance);
     if (error) {
-        tracefs_explain(error, reason, sizeof reason, fix, sizeof fix);
+        tracing_explain(error, reason, sizeof reason, fix, sizeof fix);
         all_unavailable(report, reason, fix);
         return;
     }

@@ -93,7 +93,7 @@ void stream_collector_notes(const struct stream *stream, const struct stream_fra
         section_note(out, SEVERITY_WARNING, NULL, text, "see the kernel's log (dmesg)");
         section_set_state(out, SECTION_DEGRADED);
     }
-    if (ktop_numbers_differ())
+    if (ktop_in_child_pidns())
         note_host_pids(by_host_pid, options, out);
     if (frame->sees_self) {
         snprintf(text, sizeof(text), "ktop's own %s are included: its threads are unknown in this PID namespace", what);

@@ -252,7 +252,7 @@ static void own_is_left_out(void **state) {
     at(BLOCK_ISSUE, 10, "R", 8, 8);
     at(BLOCK_COMPLETE, 30, "R", 8, 8);
     struct block_event event = forge_block(BLOCK_ISSUE, 40, "R", 8, 8);
-    event.tid = 42 + 64; // the same in the quick test
+    event.tid = 42 + 64; // the same in the fast path test
     block_match_event(match, &event);
     at(BLOCK_COMPLETE, 50, "R", 8, 8);
     assert_int_equal(done.n, 1);

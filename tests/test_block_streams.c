@@ -154,15 +154,15 @@ static void recent_equal(const struct block_stat *stat, const struct plain *plai
         const struct block_recent *recent = &stat->recent[i % BLOCK_EVENTS_KEPT];
         const struct block_io *io = &plain->ios[i];
         const struct block_proc *proc = recent->proc != UINT32_MAX ? &stat->procs[recent->proc] : NULL;
-        const struct block_stranger *stranger = &stat->strangers[i % BLOCK_EVENTS_KEPT];
+        const struct block_unattributed *unattributed = &stat->unattributed[i % BLOCK_EVENTS_KEPT];
         assert_true(recent->arrival_ns == io->arrival_ns && recent->issue_ns == io->issue_ns);
         assert_true(recent->end_ns == io->end_ns && recent->bio_ns == io->bio_ns && recent->sector == io->sector);
         assert_int_equal(recent->bytes, io->bytes);
         assert_int_equal(recent->error, io->error);
         assert_string_equal(recent->rwbs, io->rwbs);
-        assert_int_equal(proc ? proc->dev : stranger->dev, io->dev);
-        assert_int_equal(proc ? proc->tid : stranger->tid, io->tid);
-        assert_string_equal(proc ? proc->comm : stranger->comm, io->comm);
+        assert_int_equal(proc ? proc->dev : unattributed->dev, io->dev);
+        assert_int_equal(proc ? proc->tid : unattributed->tid, io->tid);
+        assert_string_equal(proc ? proc->comm : unattributed->comm, io->comm);
     }
 }
 

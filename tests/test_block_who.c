@@ -77,9 +77,9 @@ static void io(int32_t tid, const char *comm, uint32_t dev, uint8_t op) {
 static const char *told(uint32_t i) {
     static char out[128];
     const struct block_proc *p = &stat_of_frame->procs[i];
-    const struct block_person *person = block_who_of(who, p);
-    snprintf(out, sizeof(out), "%s %d %s", person->comm ? text_bytes(person->comm) : p->comm, person->pid,
-             person->cgroup ? text_bytes(person->cgroup) : "-");
+    const struct block_task *task = block_who_of(who, p);
+    snprintf(out, sizeof(out), "%s %d %s", task->comm ? text_bytes(task->comm) : p->comm, task->pid,
+             task->cgroup ? text_bytes(task->cgroup) : "-");
     return out;
 }
 

@@ -93,7 +93,7 @@ static int watch_open(struct watch *watch, const char *event, struct options opt
 static int instances(void) {
     char path[600], mine[64];
     int n = 0;
-    snprintf(path, sizeof(path), "%s/instances", tracefs_where(NULL, NULL));
+    snprintf(path, sizeof(path), "%s/instances", tracing_dir(NULL, NULL));
     snprintf(mine, sizeof(mine), "ktop-%d-", getpid());
     DIR *dir = opendir(path);
     for (struct dirent *entry; dir && (entry = readdir(dir));)
@@ -105,7 +105,7 @@ static int instances(void) {
 
 static void need_tracefs(void) {
     struct watch watch;
-    if (geteuid() != 0 || !tracefs_where(NULL, NULL))
+    if (geteuid() != 0 || !tracing_dir(NULL, NULL))
         skip();
     assert_int_equal(instances(), 0); // of a test that failed
     if (watch_open(&watch, "sys_enter", (struct options){0}))
@@ -244,7 +244,7 @@ static void sampled(void **state) {
 // What is written in the file of this process's instance.
 static void instance_file(const char *file, char *out, size_t size) {
     char path[600], mine[64];
-    snprintf(path, sizeof(path), "%s/instances", tracefs_where(NULL, NULL));
+    snprintf(path, sizeof(path), "%s/instances", tracing_dir(NULL, NULL));
     snprintf(mine, sizeof(mine), "ktop-%d-", getpid());
     DIR *dir = opendir(path);
     assert_non_null(dir);
@@ -252,7 +252,7 @@ static void instance_file(const char *file, char *out, size_t size) {
     while ((entry = readdir(dir)) && strncmp(entry->d_name, mine, strlen(mine)) != 0)
         ;
     assert_non_null(entry);
-    snprintf(path, sizeof(path), "%s/instances/%.100s/%s", tracefs_where(NULL, NULL), entry->d_name, file);
+    snprintf(path, sizeof(path), "%s/instances/%.100s/%s", tracing_dir(NULL, NULL), entry->d_name, file);
     closedir(dir);
     out[0] = '\0';
     assert_true(format_file(path, out, size) >= 0);

@@ -50,7 +50,7 @@ static int list_columns(void) {
 
 // The lines of a file of tracefs.
 static int list_file(const char *name, const char *what) {
-    const char *reason = NULL, *fix = NULL, *where = tracefs_where(&reason, &fix);
+    const char *reason = NULL, *fix = NULL, *where = tracing_dir(&reason, &fix);
     char path[600], *line = NULL, shown[1024];
     size_t size = 0, n = 0;
     if (!where) {
@@ -148,7 +148,7 @@ static void said(const char *line) {
 
 int list_cleanup(void) {
     const char *reason = NULL, *fix = NULL;
-    if (!tracefs_where(&reason, &fix)) {
+    if (!tracing_dir(&reason, &fix)) {
         fprintf(stderr, "ktop: cannot look for stale tracing instances: %s: %s\n", reason ? reason : "no tracefs",
                 fix ? fix : "");
         return 1;

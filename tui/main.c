@@ -42,7 +42,7 @@ static int run(struct options *options) {
         return options->action == ACTION_BATCH ? batch_run(options) : app_run(options);
     // A mount namespace belongs to a thread, and the guard must hold nothing of what comes later: so these two first.
     const char *reason, *fix;
-    tracefs_where(&reason, &fix);
+    tracing_dir(&reason, &fix);
     if (guard_start() < 0)
         fprintf(stderr, "ktop: cannot start the guard process: after SIGKILL, run ktop --cleanup\n");
     return options->action == ACTION_TUI ? app_run(options) : batch_run(options);

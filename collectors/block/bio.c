@@ -6,11 +6,11 @@
 
 // It wants the disk's cache to be flushed before it, or after it.
 static void flush_asked(struct block_match *match, const struct flight *f) {
-    struct asker *asker = asker_of(match, f->io.dev);
-    if (!asker)
+    struct flush_submitter *flush_submitter = flush_submitter_of(match, f->io.dev);
+    if (!flush_submitter)
         return;
-    *asker = (struct asker){.cgroup = f->io.cgroup, .tid = f->io.tid, .known = true, .own = f->own};
-    memcpy(asker->comm, f->io.comm, BLOCK_COMM);
+    *flush_submitter = (struct flush_submitter){.cgroup = f->io.cgroup, .tid = f->io.tid, .known = true, .own = f->own};
+    memcpy(flush_submitter->comm, f->io.comm, BLOCK_COMM);
 }
 
 // Its arrival was told already, when it was sent on, or before a control group made it wait: then by the submitter, now
@@ -23,10 +23,10 @@ static bool bio_known(struct block_match *match, const struct block_event *event
         return false;
     f->remapped = f->sent = false; // a bio that is told again is not the one that was sent on
     f->io.arrival_ns = event->ts;  // until somebody tells of its request
-    match->n_odd--;
+    match->n_remapped--;
     if (f->io.tid == event->tid)
         flight_by(match, f, event);
-    if (f->tail)
+    if (f->postflush)
         flush_asked(match, f);
     return true;
 }
@@ -42,13 +42,13 @@ struct flight *bio_add(struct block_match *match, const struct block_event *even
     f->io.sector = flush ? BLOCK_NO_SECTOR : event->sector;
     f->bio_sectors = event->sectors;
     f->bio_bytes = event->sectors * 512;
-    uint8_t bio_key = rwbs_take(match, f, event);
+    uint8_t bio_key = rwbs_copy(match, f, event);
     f->io.op = flush ? BLOCK_FLUSH : block_key_op(bio_key);
     f->io.bio_key = (uint8_t)((bio_key & ~7u) | f->io.op);
     // A write that flushes first, or is forced through, may be a sequence of requests with an end of its own.
-    f->tail = !flush && f->io.op == BLOCK_WRITE && (f->io.rwbs[0] == 'F' || f->io.bio_key >> 3 & BLOCK_FUA);
-    if (match->n_odd || f->io.op == BLOCK_DISCARD || key >= NO_SECTOR_KEYS)
-        flight_order(match, f);
+    f->postflush = !flush && f->io.op == BLOCK_WRITE && (f->io.rwbs[0] == 'F' || f->io.bio_key >> 3 & BLOCK_FUA);
+    if (match->n_remapped || f->io.op == BLOCK_DISCARD || key >= NO_SECTOR_KEYS)
+        flight_tree_update(match, f);
     return f;
 }
 
@@ -56,7 +56,7 @@ static void on_bio_queue(struct block_match *match, const struct block_event *ev
     bool flush = is_flush_bio(event), zone = !event->sectors && block_no_letter(event->rwbs);
     if (!event->sectors && !flush && !zone)
         return;
-    if (match->n_odd && event->sectors && bio_known(match, event))
+    if (match->n_remapped && event->sectors && bio_known(match, event))
         return;
     uint64_t key = flush ? FLUSH_BIO : zone ? ZONE_BIO : event->sector;
     if (!event->sectors)
@@ -65,7 +65,7 @@ static void on_bio_queue(struct block_match *match, const struct block_event *ev
     if (!f)
         return;
     flight_by(match, f, event);
-    if (flush || f->tail)
+    if (flush || f->postflush)
         flush_asked(match, f);
 }
 
@@ -77,7 +77,7 @@ void bio_of_partition(struct block_match *match, const struct block_event *event
     f->io.tid = event->tid;
     f->own = is_own(match, event->tid);
     f->remapped = true;
-    match->n_odd++;
+    match->n_remapped++;
 }
 
 static bool trimmed(const struct flight *f, const struct block_event *event) {
@@ -87,8 +87,8 @@ static bool trimmed(const struct flight *f, const struct block_event *event) {
 // dm, since 5.18, has sent the first part on already, and tells where the rest begins: what is left of the bio, and
 // ends it, for the first part is nobody's bio.
 static void on_trim(struct block_match *match, const struct block_event *event) {
-    disk_order(match, event->dev);
-    struct flight *f = order_around(match, ORDER_BIO, event, trimmed);
+    disk_tree_all(match, event->dev);
+    struct flight *f = tree_around(match, TREE_BIO, event, trimmed);
     if (!f)
         return;
     f->bio_sectors -= (uint32_t)(event->sector - f->key);
@@ -107,7 +107,7 @@ static void on_split(struct block_match *match, const struct block_event *event)
     struct flight *best = chain_oldest(match, event, splits);
     if (!best)
         return;
-    bool again = best->split && !(best->split & SPLIT_FIRST);
+    bool again = best->split && !(best->split & SPLIT_PARENT);
     uint32_t root = again ? best->split : (uint32_t)(best - match->pool) + 1;
     struct flight *f = flight_add(match, event->dev, event->sector + event->sectors);
     if (!f)
@@ -119,13 +119,13 @@ static void on_split(struct block_match *match, const struct block_event *event)
     piece.io.sector = f->key;
     piece.bio_sectors = best->bio_sectors - event->sectors;
     piece.split = 0;
-    piece.remapped = piece.sent = piece.ordered = false; // the first one is
+    piece.remapped = piece.sent = piece.in_tree = false; // the first one is
     *f = piece;
     flight_state(match, f, FLIGHT_BIO);
     best->bio_sectors = event->sectors;
     piece_add(match, root, f);
-    if (best->ordered)
-        flight_order(match, f);
+    if (best->in_tree)
+        flight_tree_update(match, f);
 }
 
 static void on_back_merge(struct block_match *match, const struct block_event *event) {
@@ -133,7 +133,7 @@ static void on_back_merge(struct block_match *match, const struct block_event *e
     if (!f)
         return;
     f->requested = true;
-    flight_state(match, f, FLIGHT_RIDER);
+    flight_state(match, f, FLIGHT_MERGED);
 }
 
 // The request begins where the bio begins from now on: the two change roles.
@@ -153,10 +153,10 @@ static void on_front_merge(struct block_match *match, const struct block_event *
         bio->io.requeues = request->io.requeues;
         bio->requested = true;
         flight_state(match, bio, FLIGHT_QUEUED);
-        flight_rides(match, request);
+        flight_is_merged(match, request);
     } else if (bio) {
         bio->requested = true;
-        flight_state(match, bio, FLIGHT_RIDER);
+        flight_state(match, bio, FLIGHT_MERGED);
     } else if (request) {
         flight_move(match, request, event->sector);
         request->io.sector = event->sector;
@@ -164,9 +164,9 @@ static void on_front_merge(struct block_match *match, const struct block_event *
 }
 
 bool flight_piece_done(struct flight *first) {
-    if (!(first->split & SPLIT_FIRST))
+    if (!(first->split & SPLIT_PARENT))
         return false;
-    first->split = first->split - 1 == SPLIT_FIRST ? 0 : first->split - 1;
+    first->split = first->split - 1 == SPLIT_PARENT ? 0 : first->split - 1;
     return first->split;
 }
 
@@ -183,16 +183,16 @@ static void piece_failed(struct block_match *match, struct flight *first, int16_
 
 // The piece of a bio that f is has ended, and so f: with the last piece the bio.
 void bio_end(struct block_match *match, struct flight *f, uint64_t ts) {
-    bool piece = f->split && !(f->split & SPLIT_FIRST);
+    bool piece = f->split && !(f->split & SPLIT_PARENT);
     struct flight *root = piece ? &match->pool[f->split - 1] : f;
     if (piece && f->io.error)
         piece_failed(match, root, f->io.error);
     bool more = flight_piece_done(root);
     if (f != root)
         flight_remove(match, f);
-    if (more || (f != root && root->state != FLIGHT_ROOT)) {
+    if (more || (f != root && root->state != FLIGHT_SPLIT_PARENT)) {
         if (f == root)
-            flight_state(match, root, FLIGHT_ROOT);
+            flight_state(match, root, FLIGHT_SPLIT_PARENT);
         return;
     }
     // That it would have had to wait was more than its submitter (io_uring) wanted: it comes again, as another bio.
@@ -205,7 +205,7 @@ void bio_end(struct block_match *match, struct flight *f, uint64_t ts) {
 // A bio that was cut into a chain: of some devices only the end of its last piece is told, and it is when all others
 // have ended.
 static void bio_chain_end(struct block_match *match, struct flight *f, uint64_t ts) {
-    struct flight *root = f->split & SPLIT_FIRST ? f : &match->pool[f->split - 1], *next;
+    struct flight *root = f->split & SPLIT_PARENT ? f : &match->pool[f->split - 1], *next;
     for (const struct flight *piece = piece_next(match, root); piece; piece = piece_next(match, piece))
         if (piece->state == FLIGHT_BIO && piece->key > f->key) // mostly the newest is
             return;
@@ -219,29 +219,29 @@ static void bio_chain_end(struct block_match *match, struct flight *f, uint64_t 
 }
 
 void bio_data_end(struct block_match *match, struct flight *f, uint64_t ts) {
-    if (!f->tail) {
+    if (!f->postflush) {
         bio_end(match, f, ts);
         return;
     }
     f->io.issue_ns = ts;
-    flight_state(match, f, FLIGHT_TAIL);
-    flight_order(match, f);
+    flight_state(match, f, FLIGHT_POSTFLUSH);
+    flight_tree_update(match, f);
 }
 
 // A first piece that has ended is still in the order.
 static bool follows(const struct flight *f, const struct block_event *event) {
     bool there = f->io.sector == event->sector || f->io.sector + f->bio_sectors == event->sector;
-    return f->state == FLIGHT_TAIL && there;
+    return f->state == FLIGHT_POSTFLUSH && there;
 }
 
 // The last completion of a flush sequence: of no length, at the sector where the data began, or ended.
 void bio_sequence_end(struct block_match *match, const struct block_event *event) {
-    struct flight *f = order_around(match, ORDER_TAIL, event, follows);
+    struct flight *f = tree_around(match, TREE_POSTFLUSH, event, follows);
     if (f) {
         bio_end(match, f, event->ts);
         return;
     }
-    struct flight *flush = order_no_sector(match, event, FLUSH_BIO, FLIGHT_BIO);
+    struct flight *flush = tree_no_sector(match, event, FLUSH_BIO, FLIGHT_BIO);
     if (!flush)
         return;
     flush->io.error = (int16_t)event->error;
@@ -254,11 +254,11 @@ static bool ends_there(const struct flight *f, const struct block_event *event) 
 }
 
 static struct flight *bio_of_no_length(struct block_match *match, const struct block_event *event) {
-    struct flight *zone = block_no_letter(event->rwbs) ? order_oldest(match, event, ZONE_BIO, is_of_zone) : NULL;
+    struct flight *zone = block_no_letter(event->rwbs) ? tree_oldest(match, event, ZONE_BIO, is_of_zone) : NULL;
     if (zone)
         return zone;
-    disk_order(match, event->dev); // some drivers (brd) move it forward as they work
-    return order_around(match, ORDER_BIO, event, ends_there);
+    disk_tree_all(match, event->dev); // some drivers (brd) move it forward as they work
+    return tree_around(match, TREE_BIO, event, ends_there);
 }
 
 static void on_bio_complete(struct block_match *match, const struct block_event *event) {
@@ -285,7 +285,7 @@ static void discards_end(struct block_match *match, const struct flight *f, uint
     for (int others = 0; others < 2; others++) {
         struct place from = {.since = f->io.bio_ns};
         struct flight *bio;
-        while (sectors && (bio = order_discard(match, &from, f, sectors, others))) {
+        while (sectors && (bio = tree_discard(match, &from, f, sectors, others))) {
             sectors -= bio->bio_sectors;
             bio->io.error = f->io.error;
             bio->requested = true;
@@ -295,17 +295,17 @@ static void discards_end(struct block_match *match, const struct flight *f, uint
 }
 
 // The bios that joined the request, one behind the other.
-void bio_riders_end(struct block_match *match, const struct flight *f, uint64_t ts) {
+void merged_bios_end(struct block_match *match, const struct flight *f, uint64_t ts) {
     struct block_event at = {
         .ts = ts, .rwbs = f->io.rwbs, .dev = f->io.dev, .sector = f->io.sector + (f->io.bio_ns ? f->bio_sectors : 0)};
     uint64_t end = f->io.sector + f->io.bytes / 512;
-    while (at.sector < end && match->by_state[FLIGHT_RIDER]) {
-        struct flight *rider = flight_find(match, &at, at.sector, FLIGHT_RIDER);
-        if (!rider)
+    while (at.sector < end && match->by_state[FLIGHT_MERGED]) {
+        struct flight *merged = flight_find(match, &at, at.sector, FLIGHT_MERGED);
+        if (!merged)
             break;
-        at.sector += rider->bio_sectors;
-        rider->io.error = f->io.error;
-        bio_data_end(match, rider, ts);
+        at.sector += merged->bio_sectors;
+        merged->io.error = f->io.error;
+        bio_data_end(match, merged, ts);
     }
     if (f->io.op == BLOCK_DISCARD && at.sector < end)
         discards_end(match, f, ts, end - at.sector);

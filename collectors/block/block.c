@@ -129,7 +129,7 @@ static int block_open(struct collector_run *run) {
     block->match = block_match_new(FLIGHTS, on_done, block);
     block->stat = block_stat_new();
     block->names = block_names_new("/sys/block");
-    const char *proc = ktop_numbers_differ() ? NULL : "/proc"; // else it is about others than the events are
+    const char *proc = ktop_in_child_pidns() ? NULL : "/proc"; // else it is about others than the events are
     block->who = block_who_new(proc, "/sys/fs/cgroup", run->options);
     block->limits = block_limits_new("/sys/fs/cgroup");
     block_who_limits(block->who, block->limits);

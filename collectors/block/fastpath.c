@@ -54,30 +54,31 @@ ALWAYS struct flight *only_flight(const struct block_match *match, struct record
     return only_of_chain(match, f, r->sector, r->dev);
 }
 
-ALWAYS void letters_take(struct flight *f, const struct rwbs_word *word) {
+ALWAYS void rwbs_letters(struct flight *f, const struct rwbs_entry *word) {
     memset(f->io.rwbs + 7, 0, sizeof(f->io.rwbs) - 7); // of its bio, which may have had more
     memcpy(f->io.rwbs, &word->letters, sizeof(word->letters));
 }
 
 // Whether a bio that somebody else sent to that sector is expected there, or all bios of the disk have a place in the
 // order.
-static bool is_odd(struct block_match *match, uint32_t dev, uint64_t sector) {
+static bool is_remapped(struct block_match *match, uint32_t dev, uint64_t sector) {
     const struct flight *f = chain_first(match, dev, sector);
     while (f && !(f->remapped && f->key == sector && f->io.dev == dev))
         f = chain_next(match, f);
-    return f || disk_is_ordered(match, dev);
+    return f || disk_is_in_tree(match, dev);
 }
 
-ALWAYS bool quick_bio(struct block_match *match, const struct block_layout *layout, struct record *r, bool odd) {
+ALWAYS bool fast_bio(struct block_match *match, const struct block_layout *layout, struct record *r,
+                     bool beside_remapped) {
     int32_t tid = (int32_t)block_load32(r->bytes, BLOCK_AT_TID);
     const char *comm = (const char *)r->bytes + layout->comm;
-    const struct rwbs_word *word = word_of(match, r->bytes + layout->rwbs);
-    if (!word || !record_read(match, r) || !r->sectors || r->ts <= match->lost_ts || (!odd && match->n_odd) ||
-        !match->free_list || match->used >= (match->mask + 1) / INDEX_ROOM || is_own(match, tid) ||
-        (match->n_writers && !memcmp(comm, "kworker", 7)))
+    const struct rwbs_entry *word = rwbs_lookup(match, r->bytes + layout->rwbs);
+    if (!word || !record_read(match, r) || !r->sectors || r->ts <= match->lost_ts ||
+        (!beside_remapped && match->n_remapped) || !match->free_list || match->used >= (match->mask + 1) / INDEX_ROOM ||
+        is_own(match, tid) || (match->n_writers && !memcmp(comm, "kworker", 7)))
         return false;
     r->dev = disk_of(match, r->dev);
-    if (odd && is_odd(match, r->dev, r->sector))
+    if (beside_remapped && is_remapped(match, r->dev, r->sector))
         return false;
     match->now = r->ts;
     uint32_t slot = match->free_list;
@@ -94,7 +95,7 @@ ALWAYS bool quick_bio(struct block_match *match, const struct block_layout *layo
     f->bio_bytes = r->sectors * 512;
     f->io.op = block_key_op(word->key);
     f->io.bio_key = word->key;
-    letters_take(f, word);
+    rwbs_letters(f, word);
     memcpy(f->io.comm, comm, BLOCK_COMM);
     f->io.tid = tid;
     f->io.sequence = sequence_of(match, r->dev, tid, r->sector, r->sectors);
@@ -104,8 +105,8 @@ ALWAYS bool quick_bio(struct block_match *match, const struct block_layout *layo
     return true;
 }
 
-ALWAYS bool quick_issue(struct block_match *match, const struct block_layout *layout, struct record *r) {
-    const struct rwbs_word *word = word_of(match, r->bytes + layout->rwbs);
+ALWAYS bool fast_issue(struct block_match *match, const struct block_layout *layout, struct record *r) {
+    const struct rwbs_entry *word = rwbs_lookup(match, r->bytes + layout->rwbs);
     if (!word || !record_read(match, r) || r->ts <= match->lost_ts)
         return false;
     struct flight *f = only_flight(match, r);
@@ -123,20 +124,20 @@ ALWAYS bool quick_issue(struct block_match *match, const struct block_layout *la
     f->io.bytes = block_load32(r->bytes, layout->bytes);
     f->io.op = block_key_op(word->key);
     f->io.key = word->key;
-    letters_take(f, word);
+    rwbs_letters(f, word);
     f->left = r->sectors;
     f->suspect = false;
     f->requested = true;
     return true;
 }
 
-ALWAYS bool quick_complete(struct block_match *match, const struct block_layout *layout, struct record *r) {
+ALWAYS bool fast_complete(struct block_match *match, const struct block_layout *layout, struct record *r) {
     if (!word_has_sector(r->bytes + layout->rwbs) || !record_read(match, r) || block_load32(r->bytes, layout->error) ||
-        match->by_state[FLIGHT_RIDER])
+        match->by_state[FLIGHT_MERGED])
         return false;
     struct flight *f = only_flight(match, r);
-    if (!f || f->state != FLIGHT_ISSUED || f->left != r->sectors || f->split || f->tail || f->suspect || f->sent ||
-        f->ordered || f->io.error)
+    if (!f || f->state != FLIGHT_ISSUED || f->left != r->sectors || f->split || f->postflush || f->suspect || f->sent ||
+        f->in_tree || f->io.error)
         return false;
     match->now = r->ts;
     match->counts.completed++;
@@ -154,46 +155,47 @@ ALWAYS bool quick_complete(struct block_match *match, const struct block_layout 
     return true;
 }
 
-ALWAYS void long_way(struct block_match *match, const struct block_formats *formats, uint64_t ts, const uint8_t *bytes,
-                     uint32_t size) {
+ALWAYS void needs_slow_path(struct block_match *match, const struct block_formats *formats, uint64_t ts,
+                            const uint8_t *bytes, uint32_t size) {
     struct block_event event;
     if (block_event_decode(formats, ts, bytes, size, &event))
         block_match_event(match, &event);
 }
 
 // While there are odd bios: this may be an ordinary one.
-static __attribute__((noinline)) void beside_odd_ones(struct block_match *match, const struct block_formats *formats,
-                                                      uint64_t ts, const uint8_t *bytes, uint32_t size) {
+static __attribute__((noinline)) void slow_beside_remapped(struct block_match *match,
+                                                           const struct block_formats *formats, uint64_t ts,
+                                                           const uint8_t *bytes, uint32_t size) {
     struct record r = {.ts = ts, .bytes = bytes};
     const struct block_layout *layout = &formats->layouts[BLOCK_BIO_QUEUE];
     if (block_kind_of(formats, bytes, size) == BLOCK_BIO_QUEUE && size >= layout->end &&
-        quick_bio(match, layout, &r, true)) {
+        fast_bio(match, layout, &r, true)) {
         match->counts.events++;
-        match->quick++;
+        match->fast++;
         return;
     }
-    long_way(match, formats, ts, bytes, size);
+    needs_slow_path(match, formats, ts, bytes, size);
 }
 
-static __attribute__((noinline)) void by_the_long_way(struct block_match *match, const struct block_formats *formats,
-                                                      uint64_t ts, const uint8_t *bytes, uint32_t size) {
-    if (match->n_odd)
-        beside_odd_ones(match, formats, ts, bytes, size);
+static __attribute__((noinline)) void slow_path(struct block_match *match, const struct block_formats *formats,
+                                                uint64_t ts, const uint8_t *bytes, uint32_t size) {
+    if (match->n_remapped)
+        slow_beside_remapped(match, formats, ts, bytes, size);
     else
-        long_way(match, formats, ts, bytes, size);
+        needs_slow_path(match, formats, ts, bytes, size);
 }
 
-ALWAYS bool quick(struct block_match *match, const struct block_formats *formats, uint64_t ts, const uint8_t *bytes,
-                  uint32_t size) {
+ALWAYS bool fast_path(struct block_match *match, const struct block_formats *formats, uint64_t ts, const uint8_t *bytes,
+                      uint32_t size) {
     struct record r = {.ts = ts, .bytes = bytes};
     const struct block_layout *layouts = formats->layouts;
     switch (block_kind_of(formats, bytes, size)) {
     case BLOCK_BIO_QUEUE:
-        return size >= layouts[BLOCK_BIO_QUEUE].end && quick_bio(match, &layouts[BLOCK_BIO_QUEUE], &r, false);
+        return size >= layouts[BLOCK_BIO_QUEUE].end && fast_bio(match, &layouts[BLOCK_BIO_QUEUE], &r, false);
     case BLOCK_ISSUE:
-        return size >= layouts[BLOCK_ISSUE].end && quick_issue(match, &layouts[BLOCK_ISSUE], &r);
+        return size >= layouts[BLOCK_ISSUE].end && fast_issue(match, &layouts[BLOCK_ISSUE], &r);
     case BLOCK_COMPLETE:
-        return size >= layouts[BLOCK_COMPLETE].end && quick_complete(match, &layouts[BLOCK_COMPLETE], &r);
+        return size >= layouts[BLOCK_COMPLETE].end && fast_complete(match, &layouts[BLOCK_COMPLETE], &r);
     default:
         return false;
     }
@@ -210,13 +212,13 @@ uint64_t block_match_pages(struct block_match *match, const struct block_formats
             break;
         n++;
         uint64_t ts = trace_clock_mono(&line, pair.at.ts);
-        if (__builtin_expect(quick(match, formats, ts, pair.at.data, pair.at.size), 1))
+        if (__builtin_expect(fast_path(match, formats, ts, pair.at.data, pair.at.size), 1))
             continue;
-        by_the_long_way(match, formats, ts, pair.at.data, pair.at.size);
+        slow_path(match, formats, ts, pair.at.data, pair.at.size);
         rare++;
     } while (ring_page_next(&pair.at));
     match->counts.events += n - rare;
-    match->quick += n - rare;
+    match->fast += n - rare;
     ring_pair_put(&pair, pages);
     return n;
 }

@@ -1,5 +1,5 @@
 // The rows of a frame from what was added up: once per frame, so names are looked up and texts made here. Threads' rows
-// are put together by process, which is what people know. Histograms are hists.c's, the list of I/Os is
+// are put together by process, which is what tasks know. Histograms are hists.c's, the list of I/Os is
 // list.c's.
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static int row_compare(const void *left, const void *right) {
 
 static int cgroup_compare(const void *left, const void *right) {
     const struct block_proc_order *a = left, *b = right;
-    int order = block_cgroups_differ(a->person->cgroup, b->person->cgroup);
+    int order = block_cgroups_differ(a->task->cgroup, b->task->cgroup);
     if (order || a->proc->op != b->proc->op)
         return order ? order : (int)a->proc->op - (int)b->proc->op;
     return a->proc->dev < b->proc->dev ? -1 : a->proc->dev > b->proc->dev;
@@ -34,12 +34,12 @@ static void resolve_procs(struct block_filler *filler) {
     filler->order = xcalloc(stat->n_procs + 1, sizeof(*filler->order));
     for (uint32_t i = 0; i < stat->n_procs; i++) {
         const struct block_proc *p = &stat->procs[i];
-        const struct block_person *person = block_who_of(filler->fill->who, p);
+        const struct block_task *task = block_who_of(filler->fill->who, p);
         bool known = p->who != UINT32_MAX;
-        if (known ? !person->wanted : filler->filters)
+        if (known ? !task->wanted : filler->filters)
             continue;
         filler->order[filler->n_order++] = (struct block_proc_order){
-            p, person, known ? person->pid : p->tid, known && person->comm ? text_bytes(person->comm) : p->comm};
+            p, task, known ? task->pid : p->tid, known && task->comm ? text_bytes(task->comm) : p->comm};
     }
 }
 
@@ -53,9 +53,9 @@ struct sums {
 static void sums_add(struct sums *sums, const struct block_proc_order *order) {
     const struct block_proc *p = order->proc;
     bool first = !sums->ios && !sums->bios;
-    sums->cgroup = first                                                       ? order->person->cgroup
-                   : block_cgroups_differ(sums->cgroup, order->person->cgroup) ? NULL
-                                                                               : sums->cgroup;
+    sums->cgroup = first                                                     ? order->task->cgroup
+                   : block_cgroups_differ(sums->cgroup, order->task->cgroup) ? NULL
+                                                                             : sums->cgroup;
     sums->ios += p->ios;
     sums->bytes += p->bytes;
     sums->latency_ns += p->latency_ns;

@@ -21,7 +21,7 @@ struct block_filler {
 
 struct block_proc_order {
     const struct block_proc *proc;
-    const struct block_person *person;
+    const struct block_task *task;
     int32_t pid;
     const char *comm;
 };

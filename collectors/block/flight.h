@@ -8,42 +8,42 @@
 
 #include <string.h>
 
+#include "collectors/block/in_flight_tree.h"
 #include "collectors/block/match.h"
-#include "collectors/block/order.h"
 
 #define OWN_PLACES 256 // of a hash table: of ktop's own threads
 #define OWN_MAX (OWN_PLACES / 4)
 #define INDEX_MIN 1024     // heads of chains: they fit the first cache beside everything else
 #define INDEX_ROOM 4       // heads for each flight
 #define NO_SECTOR_MAX 1024 // flushes of one device that are waited for; more means their ends are not told
-#define NO_SECTOR_KEYS (BLOCK_NO_SECTOR - 31) // from here on: many are alike, and found by the order instead
+#define NO_SECTOR_KEYS (BLOCK_NO_SECTOR - 31) // from here on: many are alike, and found by the tree instead
 #define OLD_NS 60000000000ull // an arrival without an issue for so long was merged from the front; an issue is suspect
 
 // A request whose end was not told, not even as lost: another one of the same sector, so much younger, ends before it.
 #define LEFT_OVER_NS 1000000000ull
 #define LEFT_OVER_TIMES 16
 
-#define TAIL_NS 1000000000ull // a write that may end with a flush after it, and did not: it ended with its data
-#define PARTS 1024            // places of a hash table
-#define SEQUENCES 1024        // the same: of threads that do I/O
-#define HEADS 32              // NVMe disks with several paths
-#define PATHS 128             // of them
-#define THREADS 4096          // the newest that were made
-#define WRITERS 64            // threads that write back at one time
-#define BUSY_BITS 10          // log2 of the places of a hash table: of disks
+#define POSTFLUSH_NS 1000000000ull // a write that may end with a flush after it, and did not: it ended with its data
+#define PARTS 1024                 // places of a hash table
+#define SEQUENCES 1024             // the same: of threads that do I/O
+#define HEADS 32                   // NVMe disks with several paths
+#define PATHS 128                  // of them
+#define THREADS 4096               // the newest that were made
+#define WRITERS 64                 // threads that write back at one time
+#define BUSY_BITS 10               // log2 of the places of a hash table: of disks
 
 enum flight_state {
     FLIGHT_FREE,
     FLIGHT_QUEUED, // a request that waits for its issue
     FLIGHT_ISSUED,
-    FLIGHT_BIO,   // a bio without a request (yet)
-    FLIGHT_RIDER, // a bio that joined a request
-    FLIGHT_ROOT,  // first piece of a split bio: done, and other pieces are not
-    FLIGHT_TAIL,  // its data is written, and a flush may follow
+    FLIGHT_BIO,          // a bio without a request (yet)
+    FLIGHT_MERGED,       // a bio that joined a request
+    FLIGHT_SPLIT_PARENT, // first piece of a split bio: done, and other pieces are not
+    FLIGHT_POSTFLUSH,    // its data is written, and a flush may follow
     FLIGHT_STATES,
 };
 
-#define SPLIT_FIRST (1u << 31)
+#define SPLIT_PARENT (1u << 31)
 
 // 128 bytes: where one is, and which one it is, is a shift.
 struct flight {
@@ -54,14 +54,14 @@ struct flight {
     uint32_t next;                   // slot + 1 of the next one of its chain, or of the free ones
     uint32_t bio_sectors, bio_bytes; // of this piece of its bio; of the whole bio
     uint32_t left;  // of a request: sectors not yet completed; of a bio that was sent on: sectors that are
-    uint32_t split; // of a bio that was split: SPLIT_FIRST | pieces that are not done; slot + 1 of that
+    uint32_t split; // of a bio that was split: SPLIT_PARENT | pieces that are not done; slot + 1 of that
     uint16_t busy;  // place + 1 of its disk in busy, when it counts there
     uint8_t state;
-    bool suspect : 1, own : 1, requested : 1, tail : 1;
+    bool suspect : 1, own : 1, requested : 1, postflush : 1;
     bool remapped : 1;  // its queue event is still to come
     bool sent : 1;      // it is the bio of another disk, and ends it
     bool no_letter : 1; // a write that the kernel has no letter for: it may end at another sector
-    bool ordered : 1;   // has a place in the order (order.h)
+    bool in_tree : 1;   // is in the tree (in_flight_tree.h)
 };
 _Static_assert(sizeof(struct flight) == 128, "a power of two");
 
@@ -76,7 +76,7 @@ struct busy {
     uint32_t dev; // 0: an empty place
     uint32_t in_flight;
     uint64_t since, ns; // since: in_flight is above 0, or the last look; ns: before that, since the last look
-    uint32_t ordered;   // not 0: all of its bios have a place in the order
+    uint32_t in_tree;   // not 0: all of its bios are in the tree
     uint32_t no_sector; // how much of what is in flight on it has none; 32 bytes: where one is, is a shift
 };
 
@@ -86,7 +86,7 @@ struct writer {
 };
 
 // Who asked a disk for a flush last, by a bio: the flush itself is the kernel's, and some worker of it issues it.
-struct asker {
+struct flush_submitter {
     uint64_t cgroup;
     int32_t tid;
     bool known, own;
@@ -94,7 +94,7 @@ struct asker {
 };
 
 // The letters of an ordinary request: it has a sector, and no flush before or after it.
-struct rwbs_word {
+struct rwbs_entry {
     uint64_t letters, mask; // up to seven, the first one lowest; mask: these bytes and the NUL behind them
     uint8_t key;            // block_key_of them
 };
@@ -105,8 +105,8 @@ struct block_match {
     uint32_t *index; // slot + 1 of the first of a chain; room for capacity * INDEX_ROOM, mask + 1 of them are in use
     uint32_t capacity, mask, used, high, free_list; // high: slots ever used; free_list: slot + 1
     struct node *nodes;                             // as many as flights
-    uint32_t order;                                 // slot + 1 of its root
-    uint32_t n_odd; // bios that were remapped and are still to come, and disks whose bios have a place in the order
+    uint32_t tree;                                  // slot + 1 of its root
+    uint32_t n_remapped; // bios that were remapped and are still to come, and disks whose bios are in the tree
     uint32_t by_state[FLIGHT_STATES];
     uint64_t lost_ts, now; // now: of the latest event
     uint64_t gap_from;     // what began until then was under way when the latest gap came
@@ -122,11 +122,11 @@ struct block_match {
     struct block_thread threads[THREADS]; // by tid
     struct seen seen[SEQUENCES];
     struct busy busy[1 << BUSY_BITS];
-    struct asker askers[1 << BUSY_BITS]; // of the same disks
+    struct flush_submitter flush_submitters[1 << BUSY_BITS]; // of the same disks
     uint32_t n_busy;
-    struct rwbs_word words[RWBS_WORDS]; // by their first two letters; a zeroed one stands for none
+    struct rwbs_entry words[RWBS_WORDS]; // by their first two letters; a zeroed one stands for none
     struct block_counts counts;
-    uint64_t quick; // events that went the quick way (fastpath.c)
+    uint64_t fast; // events that took the fast path (fastpath.c)
 };
 
 static inline uint32_t hash_key(uint32_t dev, uint64_t key) {
@@ -240,7 +240,7 @@ static inline struct flight *flight_add(struct block_match *match, uint32_t dev,
 }
 
 static inline void flight_remove(struct block_match *match, struct flight *f) {
-    if (__builtin_expect(f->ordered || f->split, 0))
+    if (__builtin_expect(f->in_tree || f->split, 0))
         flight_leave(match, f);
     if (__builtin_expect(f->key < NO_SECTOR_KEYS, 1))
         index_remove(match, f);
@@ -248,7 +248,7 @@ static inline void flight_remove(struct block_match *match, struct flight *f) {
     f->next = match->free_list;
     match->free_list = (uint32_t)(f - match->pool) + 1;
     match->used--;
-    match->n_odd -= f->remapped;
+    match->n_remapped -= f->remapped;
 }
 
 static inline void flight_move(struct block_match *match, struct flight *f, uint64_t key) {
@@ -256,8 +256,8 @@ static inline void flight_move(struct block_match *match, struct flight *f, uint
         index_remove(match, f);
     f->key = key;
     index_add(match, f, hash_key(f->io.dev, key));
-    if (__builtin_expect(f->ordered, 0))
-        flight_order(match, f);
+    if (__builtin_expect(f->in_tree, 0))
+        flight_tree_update(match, f);
 }
 
 // Whether the one that began at `a` goes before the one that began at `b`: the older one does. But one that never
@@ -319,7 +319,7 @@ static inline struct flight *flight_find(struct block_match *match, const struct
 static inline struct flight *flight_find_any(struct block_match *match, const struct block_event *event, uint64_t key,
                                              uint8_t state) {
     if (__builtin_expect(key >= NO_SECTOR_KEYS, 0))
-        return order_no_sector(match, event, key, state);
+        return tree_no_sector(match, event, key, state);
     return flight_find(match, event, key, state);
 }
 
@@ -415,39 +415,39 @@ static inline void flight_by(struct block_match *match, struct flight *f, const 
 }
 
 // NULL: more disks than have a place.
-static inline struct asker *asker_of(struct block_match *match, uint32_t dev) {
+static inline struct flush_submitter *flush_submitter_of(struct block_match *match, uint32_t dev) {
     struct busy *busy = busy_of(match, dev);
-    return busy ? &match->askers[busy - match->busy] : NULL;
+    return busy ? &match->flush_submitters[busy - match->busy] : NULL;
 }
 
 // At most so many without a sector: completions of flushes are not told by every driver.
 void limit_no_sector(struct block_match *match, const struct block_event *event, uint64_t key, uint8_t state);
 
 // They are mostly one of a few words: looked up by all of them at once. NULL: not one that was seen just before.
-static inline struct rwbs_word *word_place(struct block_match *match, const void *rwbs) {
+static inline struct rwbs_entry *rwbs_place(struct block_match *match, const void *rwbs) {
     uint16_t two;
     memcpy(&two, rwbs, sizeof(two));
     return &match->words[(two * 0x9e3779b1u) >> 27];
 }
-static inline const struct rwbs_word *word_of(struct block_match *match, const void *eight) {
+static inline const struct rwbs_entry *rwbs_lookup(struct block_match *match, const void *eight) {
     uint64_t letters;
-    const struct rwbs_word *word = word_place(match, eight);
+    const struct rwbs_entry *word = rwbs_place(match, eight);
     memcpy(&letters, eight, sizeof(letters));
     return word->mask && (letters & word->mask) == word->letters ? word : NULL;
 }
 
 // Takes the letters of the event. Returns their key (block_key_of).
-uint8_t rwbs_take(struct block_match *match, struct flight *f, const struct block_event *event);
+uint8_t rwbs_copy(struct block_match *match, struct flight *f, const struct block_event *event);
 
 // The request gives way to what is left of it: its bio, which rides with another request.
-static inline void flight_rides(struct block_match *match, struct flight *f) {
+static inline void flight_is_merged(struct block_match *match, struct flight *f) {
     if (!f->io.bio_ns) {
         flight_remove(match, f);
         return;
     }
-    flight_state(match, f, FLIGHT_RIDER);
+    flight_state(match, f, FLIGHT_MERGED);
     if (f->io.op == BLOCK_DISCARD)
-        flight_order(match, f);
+        flight_tree_update(match, f);
 }
 
 static inline void io_tell(struct block_match *match, const struct block_io *io, bool own) {
@@ -476,7 +476,7 @@ struct flight *bio_add(struct block_match *match, const struct block_event *even
 // One for a partition was told, before a control group's limit.
 void bio_of_partition(struct block_match *match, const struct block_event *event);
 // The bios that joined the request f have ended with it.
-void bio_riders_end(struct block_match *match, const struct flight *f, uint64_t ts);
+void merged_bios_end(struct block_match *match, const struct flight *f, uint64_t ts);
 // The last completion of a flush sequence: of no length, at the sector where the data began, or ended.
 void bio_sequence_end(struct block_match *match, const struct block_event *event);
 

@@ -302,7 +302,7 @@ static int command_compare(const void *left, const void *right) {
 
 static int cgroup_op_compare(const void *left, const void *right) {
     const struct block_proc_order *a = left, *b = right;
-    int order = block_cgroups_differ(a->person->cgroup, b->person->cgroup);
+    int order = block_cgroups_differ(a->task->cgroup, b->task->cgroup);
     return order ? order : (int)a->proc->op - (int)b->proc->op;
 }
 
@@ -395,7 +395,7 @@ static void process_keys(const struct block_proc_order *first, union cell *out) 
 }
 
 static void cgroup_keys(const struct block_proc_order *first, union cell *out) {
-    const struct text *cgroup = first ? first->person->cgroup : NULL;
+    const struct text *cgroup = first ? first->task->cgroup : NULL;
     out[0].text = !first ? text_from("(others)") : cgroup ? text_ref(cgroup) : NULL;
 }
 

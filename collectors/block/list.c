@@ -19,13 +19,13 @@ struct list {
 };
 
 // why NULL: it is one of the newest.
-static void list_add(struct list *list, const struct block_recent *io, const struct block_stranger *stranger,
+static void list_add(struct list *list, const struct block_recent *io, const struct block_unattributed *unattributed,
                      const struct text *why) {
     const struct block_fill *fill = list->filler->fill;
     struct table_builder *builder = list->builder;
     const struct block_proc *proc = io->proc != UINT32_MAX ? &fill->stat->procs[io->proc] : NULL;
-    const struct block_person *person = proc && proc->who != UINT32_MAX ? block_who_of(fill->who, proc) : NULL;
-    if (person ? !person->wanted : list->filler->filters)
+    const struct block_task *task = proc && proc->who != UINT32_MAX ? block_who_of(fill->who, proc) : NULL;
+    if (task ? !task->wanted : list->filler->filters)
         return;
     if (!list->rwbs || strcmp(text_bytes(list->rwbs), io->rwbs) != 0) {
         text_unref(list->rwbs);
@@ -35,12 +35,12 @@ static void list_add(struct list *list, const struct block_recent *io, const str
     table_builder_set_num(builder, row, BLOCK_E_TIME, wall_s(fill, io->issue_ns));
     table_builder_set_num(builder, row, BLOCK_E_END, wall_s(fill, io->end_ns));
     table_builder_set_text(builder, row, BLOCK_E_COMM,
-                           person && person->comm ? text_ref(person->comm)
-                                                  : block_comm_text(proc ? proc->comm : stranger->comm));
-    table_builder_set_num(builder, row, BLOCK_E_PID, person ? person->pid : proc ? proc->tid : stranger->tid);
+                           task && task->comm ? text_ref(task->comm)
+                                              : block_comm_text(proc ? proc->comm : unattributed->comm));
+    table_builder_set_num(builder, row, BLOCK_E_PID, task ? task->pid : proc ? proc->tid : unattributed->tid);
     table_builder_set_text(builder, row, BLOCK_E_OP, text_ref(list->rwbs));
     table_builder_set_text(builder, row, BLOCK_E_DEVICE,
-                           block_filler_device(list->filler, proc ? proc->dev : stranger->dev));
+                           block_filler_device(list->filler, proc ? proc->dev : unattributed->dev));
     if (io->sector != BLOCK_NO_SECTOR)
         table_builder_set_num(builder, row, BLOCK_E_SECTOR, (double)io->sector);
     double per_sector = proc ? fill->stat->devices[proc->device].per_sector : 0;
@@ -54,8 +54,8 @@ static void list_add(struct list *list, const struct block_recent *io, const str
     table_builder_set_text(builder, row, BLOCK_E_ERROR, block_error_text(io->error));
     if (io->bio_ns)
         table_builder_set_num(builder, row, BLOCK_E_TOTAL, (double)(io->end_ns - io->bio_ns) / 1000);
-    if (person && person->cgroup)
-        table_builder_set_text(builder, row, BLOCK_E_CGROUP, text_ref(person->cgroup));
+    if (task && task->cgroup)
+        table_builder_set_text(builder, row, BLOCK_E_CGROUP, text_ref(task->cgroup));
     if (why)
         table_builder_set_text(builder, row, BLOCK_E_KEPT, text_ref(why));
 }
@@ -72,7 +72,7 @@ void block_list_fill(const struct block_filler *filler, struct section *out) {
     for (uint32_t i = 0; i < n_rare; i++)
         list_add(&list, &rare[i].pick->io, &rare[i].pick->who, whys[rare[i].why]);
     for (uint64_t i = older; i < stat->n_recent; i++)
-        list_add(&list, &stat->recent[i % BLOCK_EVENTS_KEPT], &stat->strangers[i % BLOCK_EVENTS_KEPT], NULL);
+        list_add(&list, &stat->recent[i % BLOCK_EVENTS_KEPT], &stat->unattributed[i % BLOCK_EVENTS_KEPT], NULL);
     for (int why = 0; why < BLOCK_WHYS; why++)
         text_unref(whys[why]);
     text_unref(list.rwbs);

@@ -34,7 +34,7 @@ void block_match_free(struct block_match *match) {
 
 // The others of its pieces are still to come, or stand alone without their first.
 static void flight_give_up(struct block_match *match, struct flight *f) {
-    if (f->split && !(f->split & SPLIT_FIRST))
+    if (f->split && !(f->split & SPLIT_PARENT))
         flight_piece_done(&match->pool[f->split - 1]);
     flight_remove(match, f);
 }
@@ -57,8 +57,8 @@ struct flight *chain_oldest(const struct block_match *match, const struct block_
     return best;
 }
 
-uint8_t rwbs_take(struct block_match *match, struct flight *f, const struct block_event *event) {
-    const struct rwbs_word *known = event->rwbs_size >= 8 ? word_of(match, event->rwbs) : NULL;
+uint8_t rwbs_copy(struct block_match *match, struct flight *f, const struct block_event *event) {
+    const struct rwbs_entry *known = event->rwbs_size >= 8 ? rwbs_lookup(match, event->rwbs) : NULL;
     memset(f->io.rwbs, 0, sizeof(f->io.rwbs));
     if (known) {
         memcpy(f->io.rwbs, &known->letters, sizeof(known->letters));
@@ -73,12 +73,12 @@ uint8_t rwbs_take(struct block_match *match, struct flight *f, const struct bloc
         return key;
     }
     bool flushes = f->io.rwbs[0] == 'F' || key >> 3 & BLOCK_FUA;
-    if (flushes || op == BLOCK_OTHER || op == BLOCK_DISCARD || // these have a place in the order
+    if (flushes || op == BLOCK_OTHER || op == BLOCK_DISCARD || // these are in the tree
         n > 7 || event->rwbs_size < 8)
         return key;
-    struct rwbs_word word = {.mask = UINT64_MAX >> (56 - 8 * n), .key = key};
+    struct rwbs_entry word = {.mask = UINT64_MAX >> (56 - 8 * n), .key = key};
     memcpy(&word.letters, f->io.rwbs, sizeof(word.letters));
-    *word_place(match, f->io.rwbs) = word;
+    *rwbs_place(match, f->io.rwbs) = word;
     return key;
 }
 
@@ -111,24 +111,24 @@ static void on_arrival(struct block_match *match, const struct block_event *even
     }
     if (f->remapped) { // the bio itself was sent on, and is not told again
         f->remapped = false;
-        match->n_odd--;
+        match->n_remapped--;
     }
     flight_state(match, f, FLIGHT_QUEUED);
-    if (f->ordered)
-        flight_order(match, f);
+    if (f->in_tree)
+        flight_tree_update(match, f);
     f->requested = true;
     f->io.arrival_ns =
         f->io.bio_ns ? f->io.bio_ns : event->ts; // one meaning on every disk, with a scheduler or without
 }
 
-static void flush_for(struct block_match *match, struct flight *f) {
-    const struct asker *asker = asker_of(match, f->io.dev);
-    if (!asker || !asker->known)
+static void flush_attribute(struct block_match *match, struct flight *f) {
+    const struct flush_submitter *flush_submitter = flush_submitter_of(match, f->io.dev);
+    if (!flush_submitter || !flush_submitter->known)
         return;
-    f->io.tid = asker->tid;
-    f->io.cgroup = asker->cgroup;
-    f->own = asker->own;
-    memcpy(f->io.comm, asker->comm, BLOCK_COMM);
+    f->io.tid = flush_submitter->tid;
+    f->io.cgroup = flush_submitter->cgroup;
+    f->own = flush_submitter->own;
+    memcpy(f->io.comm, flush_submitter->comm, BLOCK_COMM);
 }
 
 bool is_of_zone(const struct flight *f, const struct block_event *event) {
@@ -141,7 +141,7 @@ static __attribute__((noinline)) struct flight *zone_bio_take(struct block_match
                                                               const struct block_event *event, uint64_t key) {
     if (!match->by_state[FLIGHT_BIO])
         return NULL;
-    struct flight *best = order_oldest(match, event, ZONE_BIO, is_of_zone);
+    struct flight *best = tree_oldest(match, event, ZONE_BIO, is_of_zone);
     if (!best)
         return NULL;
     limit_no_sector(match, event, key, FLIGHT_ISSUED);
@@ -179,7 +179,7 @@ static void on_issue(struct block_match *match, const struct block_event *event)
         f->io.sector = key == event->sector ? event->sector : BLOCK_NO_SECTOR;
         flight_by(match, f, event);
         if (key == BLOCK_NO_SECTOR - BLOCK_FLUSH)
-            flush_for(match, f);
+            flush_attribute(match, f);
     }
     flight_state(match, f, FLIGHT_ISSUED);
     if (key == event->sector) // the ends of flushes are not always told
@@ -191,13 +191,13 @@ static void on_issue(struct block_match *match, const struct block_event *event)
     f->no_letter = key == event->sector && block_no_letter(event->rwbs);
     if (!f->io.requeues || !f->io.bytes)
         f->io.bytes = event->bytes;
-    bool only_forced = f->tail && f->io.rwbs[0] != 'F'; // by its bio's letters
-    f->io.key = rwbs_take(match, f, event);
+    bool only_forced = f->postflush && f->io.rwbs[0] != 'F'; // by its bio's letters
+    f->io.key = rwbs_copy(match, f, event);
     f->io.op = block_key_op(f->io.key);
     if (only_forced && f->io.key >> 3 & BLOCK_FUA)
-        f->tail = false; // the disk forces it through by itself: no flush follows
+        f->postflush = false; // the disk forces it through by itself: no flush follows
     if (f->no_letter || f->io.op == BLOCK_DISCARD || key != event->sector)
-        flight_order(match, f);
+        flight_tree_update(match, f);
 }
 
 static void on_requeue(struct block_match *match, const struct block_event *event) {
@@ -233,7 +233,7 @@ static void on_merge(struct block_match *match, const struct block_event *event)
     if (!f)
         return;
     f->requested = true;
-    flight_rides(match, f);
+    flight_is_merged(match, f);
 }
 
 void flight_tell(struct block_match *match, const struct flight *f, uint64_t ts, enum block_what what) {
@@ -252,7 +252,7 @@ void flight_tell(struct block_match *match, const struct flight *f, uint64_t ts,
 static void flight_done(struct block_match *match, struct flight *f, uint64_t ts) {
     match->counts.completed++;
     match->counts.errors += f->io.error != 0;
-    bool bio_lives_on = f->io.bio_ns && (f->split || f->tail);
+    bool bio_lives_on = f->io.bio_ns && (f->split || f->postflush);
     if (bio_lives_on || f->sent) {
         struct block_io io = f->io;
         io.end_ns = ts;
@@ -263,8 +263,8 @@ static void flight_done(struct block_match *match, struct flight *f, uint64_t ts
         f->io.end_ns = ts;
         io_tell(match, &f->io, f->own);
     }
-    if (f->io.sector != BLOCK_NO_SECTOR && (match->by_state[FLIGHT_RIDER] || f->io.op == BLOCK_DISCARD))
-        bio_riders_end(match, f, ts);
+    if (f->io.sector != BLOCK_NO_SECTOR && (match->by_state[FLIGHT_MERGED] || f->io.op == BLOCK_DISCARD))
+        merged_bios_end(match, f, ts);
     if (bio_lives_on) {
         bio_data_end(match, f, ts);
         return;
@@ -284,7 +284,7 @@ static __attribute__((noinline)) struct flight *flight_unissued(struct block_mat
             return NULL;
         f->io.sector = BLOCK_NO_SECTOR;
         flight_by(match, f, event);
-        flush_for(match, f);
+        flush_attribute(match, f);
     } else if (key == event->sector && event->sectors) {
         f = flight_find(match, event, key, FLIGHT_QUEUED);
         if (!f)
@@ -295,11 +295,11 @@ static __attribute__((noinline)) struct flight *flight_unissued(struct block_mat
     f->io.issue_ns = f->io.bio_ns ? f->io.bio_ns : f->io.arrival_ns ? f->io.arrival_ns : event->ts;
     f->io.arrival_ns = 0;
     f->io.bytes = event->bytes;
-    f->io.key = rwbs_take(match, f, event);
+    f->io.key = rwbs_copy(match, f, event);
     f->io.op = block_key_op(f->io.key);
     f->io.what = BLOCK_IO_BIO;
     f->requested = true;
-    f->tail = false; // of a sequence whose first flush failed
+    f->postflush = false; // of a sequence whose first flush failed
     return f;
 }
 
@@ -328,7 +328,7 @@ static void on_complete(struct block_match *match, const struct block_event *eve
     }
     // What is appended to a zone ends where it was put, which is not where it was issued: at the zone's beginning.
     if (!f && block_no_letter(event->rwbs) && key == event->sector)
-        f = order_append(match, event);
+        f = tree_append(match, event);
     if (!f && event->error)
         f = flight_unissued(match, event, key);
     // A completion of no length of something that was issued with one is not its end.
@@ -470,7 +470,7 @@ void block_match_tidy(struct block_match *match, uint64_t now) {
     for (uint32_t i = 0; i < match->high; i++) {
         struct flight *f = &match->pool[i];
         uint64_t since = flight_latest(f);
-        if (f->state == FLIGHT_TAIL && f->io.issue_ns + TAIL_NS < now)
+        if (f->state == FLIGHT_POSTFLUSH && f->io.issue_ns + POSTFLUSH_NS < now)
             bio_end(match, f, f->io.issue_ns);
         if (f->state == FLIGHT_FREE || since + OLD_NS > now)
             continue;

@@ -13,9 +13,9 @@
 #define SOME 4 // a fourth of it
 #define SOON 3 // bad again so few frames after a try: the next one comes later
 // Requests issued per second, and how many of them (one in so many) without that anything told of their arrival.
-#define TORRENT_BEGINS 50000
-#define TORRENT_ENDS 30000
-#define TORRENT_AFTER_NS 300000000ull
+#define HIGH_RATE_BEGINS 50000
+#define HIGH_RATE_ENDS 30000
+#define HIGH_RATE_AFTER_NS 300000000ull
 #define CALM_AFTER_NS 1000000000ull
 #define UNANNOUNCED_SHARE 4
 
@@ -53,7 +53,7 @@ bool block_starts_drained(struct block_starts *starts, uint64_t reached_ns, uint
                           bool gap) {
     uint64_t ns = reached_ns - starts->since_ns;
     bool first = !starts->since_ns, was = starts->without;
-    if (!first && !gap && ns < (was ? CALM_AFTER_NS : TORRENT_AFTER_NS))
+    if (!first && !gap && ns < (was ? CALM_AFTER_NS : HIGH_RATE_AFTER_NS))
         return false;
     double n = (double)(issued - starts->issued), unknown = (double)(unannounced - starts->unannounced);
     starts->since_ns = reached_ns;
@@ -62,7 +62,7 @@ bool block_starts_drained(struct block_starts *starts, uint64_t reached_ns, uint
     if (first || gap)
         return false;
     starts->needed |= was && unknown * UNANNOUNCED_SHARE > n;
-    starts->without = !starts->needed && n * 1e9 > (was ? TORRENT_ENDS : TORRENT_BEGINS) * (double)ns;
+    starts->without = !starts->needed && n * 1e9 > (was ? HIGH_RATE_ENDS : HIGH_RATE_BEGINS) * (double)ns;
     return starts->without != was;
 }
 

@@ -21,12 +21,12 @@
 struct block_recent {
     uint64_t arrival_ns, issue_ns, end_ns, bio_ns, sector; // as in struct block_io
     uint32_t bytes;
-    uint32_t proc; // index into procs, or UINT32_MAX when that table was full: then it is one of the strangers
+    uint32_t proc; // index into procs, or UINT32_MAX when that table was full: then it is one of the unattributed
     int16_t error;
     char rwbs[BLOCK_RWBS];
 };
 _Static_assert(sizeof(struct block_recent) == 64, "a line of the cache");
-struct block_stranger {
+struct block_unattributed {
     uint32_t dev;
     int32_t tid;
     char comm[BLOCK_COMM];
@@ -36,7 +36,7 @@ struct block_pick {
     uint64_t nth;  // I/O of the interval, in the order in which they ended
     uint64_t rank; // of the slow: ns; of the few: it is the task's nth
     struct block_recent io;
-    struct block_stranger who;
+    struct block_unattributed who;
 };
 
 enum block_slow_by {

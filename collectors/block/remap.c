@@ -42,7 +42,7 @@ static void sent_on(struct block_match *match, const struct block_event *event, 
     memcpy(f->io.comm, above->io.comm, BLOCK_COMM);
     f->io.end_ns = link;
     f->sent = f->remapped = true;
-    match->n_odd++;
+    match->n_remapped++;
 }
 
 void bio_remapped(struct block_match *match, const struct block_event *event) {
@@ -136,13 +136,13 @@ void path_failed(struct block_match *match, struct flight *f) {
                              .rwbs = f->io.rwbs,
                              .dev = f->io.dev,
                              .sector = f->io.sector + (f->io.bio_ns ? f->bio_sectors : 0)};
-    for (uint64_t end = f->io.sector + f->io.bytes / 512; at.sector < end && match->by_state[FLIGHT_RIDER];) {
-        struct flight *rider = flight_find(match, &at, at.sector, FLIGHT_RIDER);
-        if (!rider)
+    for (uint64_t end = f->io.sector + f->io.bytes / 512; at.sector < end && match->by_state[FLIGHT_MERGED];) {
+        struct flight *merged = flight_find(match, &at, at.sector, FLIGHT_MERGED);
+        if (!merged)
             break;
-        at.sector += rider->bio_sectors;
-        flight_state(match, rider, FLIGHT_BIO);
-        flight_order(match, rider);
+        at.sector += merged->bio_sectors;
+        flight_state(match, merged, FLIGHT_BIO);
+        flight_tree_update(match, merged);
     }
     if (!f->io.bio_ns) {
         flight_remove(match, f);
@@ -151,5 +151,5 @@ void path_failed(struct block_match *match, struct flight *f) {
     f->io.requeues += f->io.requeues < UINT16_MAX;
     f->io.bytes = f->left = 0;
     flight_state(match, f, FLIGHT_BIO);
-    flight_order(match, f);
+    flight_tree_update(match, f);
 }

@@ -16,7 +16,7 @@ struct block_stat *block_stat_new(void) {
     stat->slots = xcalloc(BLOCK_SLOTS, sizeof(*stat->slots));
     stat->others = xcalloc(BLOCK_OPS + 1, sizeof(*stat->others));
     stat->recent = xcalloc(BLOCK_EVENTS_KEPT, sizeof(*stat->recent));
-    stat->strangers = xcalloc(BLOCK_EVENTS_KEPT, sizeof(*stat->strangers));
+    stat->unattributed = xcalloc(BLOCK_EVENTS_KEPT, sizeof(*stat->unattributed));
     stat->rare = block_rare_new();
     stat->streams = xcalloc(BLOCK_STREAMS + 1, sizeof(*stat->streams));
     stat->last = &stat->streams[BLOCK_STREAMS];
@@ -45,7 +45,7 @@ void block_stat_free(struct block_stat *stat) {
     free(stat->slots);
     free(stat->others);
     free(stat->recent);
-    free(stat->strangers);
+    free(stat->unattributed);
     block_rare_free(stat->rare);
     free(stat->streams);
     free(stat);
@@ -304,10 +304,10 @@ static inline void recent_put(struct block_recent *recent, const struct block_io
     memcpy(recent->rwbs, io->rwbs, sizeof(recent->rwbs));
 }
 
-static void stranger_put(struct block_stranger *stranger, const struct block_io *io) {
-    stranger->dev = io->dev;
-    stranger->tid = io->tid;
-    memcpy(stranger->comm, io->comm, BLOCK_COMM);
+static void unattributed_put(struct block_unattributed *unattributed, const struct block_io *io) {
+    unattributed->dev = io->dev;
+    unattributed->tid = io->tid;
+    memcpy(unattributed->comm, io->comm, BLOCK_COMM);
 }
 
 static inline void recent_add(struct block_stat *stat, const struct block_io *io, uint32_t proc) {
@@ -320,7 +320,7 @@ static inline void recent_add(struct block_stat *stat, const struct block_io *io
     __builtin_prefetch(&stat->recent[(at + 2) % BLOCK_EVENTS_KEPT], 1);
     recent_put(&stat->recent[at], io, proc);
     if (__builtin_expect(proc == UINT32_MAX, 0))
-        stranger_put(&stat->strangers[at], io);
+        unattributed_put(&stat->unattributed[at], io);
 }
 
 static inline uint64_t wait_of(const struct block_io *io) {
@@ -339,7 +339,7 @@ static __attribute__((noinline)) bool rare_add(struct block_stat *stat, struct b
     uint64_t ranks[BLOCK_SLOW_WAYS] = {
         [BLOCK_SLOW_SERVICE] = io->end_ns - io->issue_ns, [BLOCK_SLOW_WAIT] = wait_of(io)};
     recent_put(&pick.io, io, stream->proc);
-    stranger_put(&pick.who, io);
+    unattributed_put(&pick.who, io);
     if (io->error)
         block_rare_failed(stat->rare, &pick);
     for (int by = 0; by < BLOCK_SLOW_WAYS; by++) {

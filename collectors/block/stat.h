@@ -105,8 +105,8 @@ struct block_stat {
     uint32_t n_slots;
     struct block_error errors[BLOCK_ERRORS_MAX]; // stay
     uint32_t n_errors;
-    struct block_recent *recent;      // BLOCK_EVENTS_KEPT, a ring
-    struct block_stranger *strangers; // the same, only of those that no row of procs tells of
+    struct block_recent *recent;             // BLOCK_EVENTS_KEPT, a ring
+    struct block_unattributed *unattributed; // the same, only of those that no row of procs tells of
     uint64_t n_recent;     // I/Os of this interval, but unwanted ones: the newest are recent[(n_recent - 1) %
                            // BLOCK_EVENTS_KEPT] …
     uint64_t first_recent; // … back to this one, when there are no more than BLOCK_EVENTS_KEPT

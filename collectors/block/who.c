@@ -13,14 +13,14 @@
 #include "model/mem.h"
 
 #define KEEP_NS 5000000000ull
-#define PEOPLE_MAX 16384
-#define PLACES (PEOPLE_MAX * 2)
+#define TASKS_MAX 16384
+#define PLACES (TASKS_MAX * 2)
 #define WORKER_NS 5000000ull // what a kernel worker did last is asked for again after so long
 #define GENERATIONS 8        // of threads that are gone
 #define KTHREADD 2           // parent of the kernel's threads, and of no other
 
 struct entry {
-    struct block_person person;
+    struct block_task task;
     char comm[BLOCK_COMM];
     uint64_t cgroup_id, read_ns;
     bool lets_go; // a kernel worker: the work that it did last was to let go what limits had held back
@@ -43,7 +43,7 @@ struct block_who *block_who_new(const char *proc, const char *cgroups, const str
     snprintf(who->proc, sizeof(who->proc), "%s", proc ? proc : "");
     snprintf(who->cgroups, sizeof(who->cgroups), "%s", cgroups);
     who->options = options;
-    who->entries = xcalloc(PEOPLE_MAX, sizeof(*who->entries));
+    who->entries = xcalloc(TASKS_MAX, sizeof(*who->entries));
     who->workers = xcalloc(BLOCK_PROCS_MAX, sizeof(*who->workers)); // memory that is not touched costs nothing
     return who;
 }
@@ -57,9 +57,9 @@ void block_who_threads(struct block_who *who, const struct block_match *match) {
 }
 
 static void forget(struct entry *entry) {
-    text_unref(entry->person.comm);
-    text_unref(entry->person.cgroup);
-    entry->person.comm = entry->person.cgroup = NULL;
+    text_unref(entry->task.comm);
+    text_unref(entry->task.cgroup);
+    entry->task.comm = entry->task.cgroup = NULL;
 }
 
 void block_who_free(struct block_who *who) {
@@ -175,21 +175,21 @@ static const struct text *ring_program(const struct block_who *who, int32_t pid,
 }
 
 static void look_up(const struct block_who *who, struct entry *entry, uint64_t now_ns) {
-    struct block_person *person = &entry->person;
-    struct thread_status status = {.pid = person->tid, .user = (uid_t)-1, .name = ""};
+    struct block_task *task = &entry->task;
+    struct thread_status status = {.pid = task->tid, .user = (uid_t)-1, .name = ""};
     forget(entry);
     entry->read_ns = now_ns;
-    if (!person->tid) { // the writeback of the kernel
-        person->pid = 0;
-        person->wanted = !block_who_filters(who);
-        person->cgroup = entry->cgroup_id ? cgroup_name(who, entry->cgroup_id) : NULL;
+    if (!task->tid) { // the writeback of the kernel
+        task->pid = 0;
+        task->wanted = !block_who_filters(who);
+        task->cgroup = entry->cgroup_id ? cgroup_name(who, entry->cgroup_id) : NULL;
         return;
     }
-    int32_t tid = person->tid;
+    int32_t tid = task->tid;
     entry->lets_go = false;
     if (!who->proc[0]) {
-        person->pid = tid;
-        person->wanted = !block_who_filters(who);
+        task->pid = tid;
+        task->wanted = !block_who_filters(who);
         return;
     }
     bool ring = is_ring(entry->comm);
@@ -199,13 +199,13 @@ static void look_up(const struct block_who *who, struct entry *entry, uint64_t n
     const char *queue = is_worker(entry->comm) ? strpbrk(status.name, "+-") : NULL;
     entry->lets_go = is_rescuer(entry->comm) ? status.parent == KTHREADD : queue && !strcmp(queue + 1, "kthrotld");
     if (!entry->comm[0] && status.name[0]) // the event that told of it has no name
-        person->comm = text_from(status.name);
-    person->pid = status.pid;
+        task->comm = text_from(status.name);
+    task->pid = status.pid;
     if (ring)
-        person->comm = ring_program(who, person->pid, person->tid, now_ns);
+        task->comm = ring_program(who, task->pid, task->tid, now_ns);
     char cgroup[4096];
-    person->cgroup = thread_cgroup(who->proc, tid, "blkio", cgroup, sizeof(cgroup)) ? text_from(cgroup) : NULL;
-    person->wanted = thread_wanted(who->proc, who->options, &status);
+    task->cgroup = thread_cgroup(who->proc, tid, "blkio", cgroup, sizeof(cgroup)) ? text_from(cgroup) : NULL;
+    task->wanted = thread_wanted(who->proc, who->options, &status);
 }
 
 // ---- the table ----
@@ -218,22 +218,22 @@ static uint32_t place_of(int32_t tid, uint64_t cgroup) {
 static uint32_t entry_find(const struct block_who *who, int32_t tid, uint64_t cgroup, const char comm[BLOCK_COMM]) {
     for (uint32_t i = place_of(tid, cgroup); who->places[i]; i = (i + 1) % PLACES) {
         const struct entry *entry = &who->entries[who->places[i] - 1];
-        if (entry->person.tid == tid && entry->cgroup_id == cgroup && !memcmp(entry->comm, comm, BLOCK_COMM))
+        if (entry->task.tid == tid && entry->cgroup_id == cgroup && !memcmp(entry->comm, comm, BLOCK_COMM))
             return who->places[i] - 1;
     }
     return UINT32_MAX;
 }
 
-// The entry's index, made when it is new; its person is what was known of it, or nothing. UINT32_MAX: no room.
+// The entry's index, made when it is new; its task is what was known of it, or nothing. UINT32_MAX: no room.
 static uint32_t entry_get(struct block_who *who, int32_t tid, uint64_t cgroup, const char comm[BLOCK_COMM]) {
     uint32_t found = entry_find(who, tid, cgroup, comm);
-    if (found != UINT32_MAX || who->n == PEOPLE_MAX)
+    if (found != UINT32_MAX || who->n == TASKS_MAX)
         return found;
     uint32_t i = place_of(tid, cgroup);
     while (who->places[i])
         i = (i + 1) % PLACES;
     struct entry *entry = &who->entries[who->n++];
-    *entry = (struct entry){.person.tid = tid, .cgroup_id = cgroup};
+    *entry = (struct entry){.task.tid = tid, .cgroup_id = cgroup};
     memcpy(entry->comm, comm, BLOCK_COMM);
     who->places[i] = who->n;
     return who->n - 1;
@@ -260,9 +260,9 @@ static uint32_t find_throttled(struct block_who *who, const char *group, uint64_
         return i;
     struct entry *entry = &who->entries[i];
     entry->read_ns = now_ns;
-    if (entry->person.comm)
+    if (entry->task.comm)
         return i;
-    entry->person = (struct block_person){
+    entry->task = (struct block_task){
         .comm = text_from(throttled), .cgroup = group ? text_from(group) : NULL, .wanted = !block_who_filters(who)};
     return i;
 }
@@ -274,7 +274,7 @@ static void resolve_worker(struct block_who *who, struct block_proc *proc, uint6
     const char *group;
     if (proc->who == UINT32_MAX)
         return;
-    bool known = !who->entries[proc->who].person.tid; // since an earlier look
+    bool known = !who->entries[proc->who].task.tid; // since an earlier look
     if ((!known && ios == proc->looked) || !block_limits_hold(who->limits, proc->dev, (enum block_op)proc->op, &group))
         return;
     uint32_t worker = known ? proc->who : find(who, proc, WORKER_NS, now_ns);
@@ -302,7 +302,7 @@ static void resolve_workers(struct block_who *who, struct block_stat *stat, uint
 static bool known_unwanted(const void *ctx, const struct block_proc *proc) {
     const struct block_who *who = ctx;
     uint32_t i = entry_find(who, proc->tid, proc->cgroup, proc->comm);
-    return i != UINT32_MAX && who->entries[i].read_ns && !who->entries[i].person.wanted;
+    return i != UINT32_MAX && who->entries[i].read_ns && !who->entries[i].task.wanted;
 }
 
 void block_who_filter(struct block_who *who, struct block_stat *stat) {
@@ -327,8 +327,8 @@ void block_who_resolve(struct block_who *who, struct block_stat *stat, uint64_t 
         resolve_workers(who, stat, now_ns);
 }
 
-const struct block_person *block_who_of(const struct block_who *who, const struct block_proc *proc) {
-    return proc->who < who->n ? &who->entries[proc->who].person : &who->nobody.person;
+const struct block_task *block_who_of(const struct block_who *who, const struct block_proc *proc) {
+    return proc->who < who->n ? &who->entries[proc->who].task : &who->nobody.task;
 }
 
 void block_who_tidy(struct block_who *who, uint64_t now_ns) {
@@ -336,12 +336,12 @@ void block_who_tidy(struct block_who *who, uint64_t now_ns) {
     memset(who->places, 0, sizeof(who->places));
     for (uint32_t i = 0; i < who->n; i++) {
         struct entry *entry = &who->entries[i];
-        if (entry->read_ns + KEEP_NS < now_ns || who->n > PEOPLE_MAX / 2) {
+        if (entry->read_ns + KEEP_NS < now_ns || who->n > TASKS_MAX / 2) {
             forget(entry);
             continue;
         }
         who->entries[kept] = *entry;
-        uint32_t place = place_of(entry->person.tid, entry->cgroup_id);
+        uint32_t place = place_of(entry->task.tid, entry->cgroup_id);
         while (who->places[place])
             place = (place + 1) % PLACES;
         who->places[place] = ++kept;

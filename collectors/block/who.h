@@ -9,7 +9,7 @@
 #include "collectors/collector.h"
 #include "model/text.h"
 
-struct block_person {
+struct block_task {
     int32_t tid, pid;          // pid: the thread itself when it was gone before it could be looked up
     const struct text *comm;   // instead of the event's, for threads of io_uring; else NULL
     const struct text *cgroup; // NULL: not known
@@ -31,7 +31,7 @@ void block_who_threads(struct block_who *who, const struct block_match *match);
 // Looks up the processes of the interval that are not known yet: sets who of each proc.
 void block_who_resolve(struct block_who *who, struct block_stat *stat, uint64_t now_ns);
 // Of a proc that was resolved in this interval; never NULL.
-const struct block_person *block_who_of(const struct block_who *who, const struct block_proc *proc);
+const struct block_task *block_who_of(const struct block_who *who, const struct block_proc *proc);
 // Once per frame, after the last look at the interval: forgets what is old.
 void block_who_tidy(struct block_who *who, uint64_t now_ns);
 // The process of a thread that may still be there (pid stays as it is when not). False: the user does not want to see

@@ -66,7 +66,7 @@ static bool needed(const struct sched *sched, enum sched_kind kind) {
 }
 
 static bool kernel_has(const char *event) {
-    const char *reason, *fix, *root = tracefs_where(&reason, &fix);
+    const char *reason, *fix, *root = tracing_dir(&reason, &fix);
     char path[512];
     snprintf(path, sizeof(path), "%s/events/sched/%s", root ? root : "", event);
     return root && !access(path, F_OK);
@@ -149,7 +149,7 @@ static int sched_open(struct collector_run *run) {
     sched->machine->clock = stream_clock(sched->stream);
     sched->machine->begin = now_ns();
     sched_machine_lost(sched->machine, sched->machine->begin); // times begin now
-    sched->proc = ktop_numbers_differ() ? NULL : "/proc";
+    sched->proc = ktop_in_child_pidns() ? NULL : "/proc";
     sched->prober = sched->proc ? blocked_prober_new(sched->proc, blocked_explain) : NULL;
     sched->threads = sched_threads_new(sched->proc, run->options, sched->prober);
     sched->machine->filtered = sched_threads_filters(sched->threads);

@@ -146,7 +146,7 @@ static int syscalls_open(struct collector_run *run) {
         snprintf(run->fix, sizeof(run->fix), "use a 64-bit kernel");
         return -ENOTSUP;
     }
-    const char *proc = ktop_numbers_differ() ? NULL : "/proc"; // NULL: it has other IDs than the events
+    const char *proc = ktop_in_child_pidns() ? NULL : "/proc"; // NULL: it has other IDs than the events
     syscalls->procfs = (struct syscalls_procfs){.proc = proc, .options = run->options};
     const struct syscalls_hooks hooks = {
         .identify = proc ? syscalls_process_identify : NULL,
@@ -157,7 +157,7 @@ static int syscalls_open(struct collector_run *run) {
     };
     syscalls->pair = syscalls_pair_new(&layout, &hooks, stream_cpus(syscalls->stream));
     syscalls->pair->clock = stream_clock(syscalls->stream);
-    syscalls->args = syscalls_args_new(tracefs_where(NULL, NULL), proc);
+    syscalls->args = syscalls_args_new(tracing_dir(NULL, NULL), proc);
     syscalls->kept = syscalls_kept_new();
     syscalls->walk = proc ? thread_walk_new(proc) : NULL;
     syscalls->opened_ts = now_ns();

@@ -16,7 +16,7 @@ bool self_process(pid_t pid) {
 
 bool self_threads(struct tids *tids) {
     tids->n = 0;
-    if (ktop_numbers_differ() || !tids_list("/proc/self/task", tids))
+    if (ktop_in_child_pidns() || !tids_list("/proc/self/task", tids))
         return false;
     if (self_guard() > 0)
         tids_add(tids, self_guard());

@@ -110,7 +110,7 @@ static _Noreturn void guard_main(int link, int trace) {
 }
 
 int guard_start(void) {
-    const char *where = tracefs_where(NULL, NULL);
+    const char *where = tracing_dir(NULL, NULL);
     if (!where)
         return 0; // then nothing can be left behind
     char path[600];
@@ -118,7 +118,7 @@ int guard_start(void) {
     if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS))
         return 0;
     ktop_id_self(); // before the fork: the guard must know ktop's identity, not its own
-    int links[2], trace = tracefs_fd();
+    int links[2], trace = tracing_fd();
     if (trace < 0)
         trace = open(where, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (trace < 0)
@@ -139,7 +139,7 @@ int guard_start(void) {
         close(link_fd);
         link_fd = -1;
     }
-    if (trace != tracefs_fd())
+    if (trace != tracing_fd())
         close(trace);
     return error;
 }

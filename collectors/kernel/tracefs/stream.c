@@ -70,13 +70,13 @@ static int set_up(struct stream *stream, struct capture_step *failed) {
 static void explain(const struct stream_config *config, int error, const struct capture_step *failed,
                     struct stream_failure *out) {
     char built_with[160];
-    const struct tracefs_failure failure = {.events = config->what,
+    const struct tracing_failure failure = {.events = config->what,
                                             .error = error,
                                             .step = failed->step,
                                             .detail = failed->detail,
                                             .built_with = built_with};
     snprintf(built_with, sizeof(built_with), "CONFIG_EVENT_TRACING and its %.90s", failed->detail);
-    tracefs_explain_events(&failure, out->reason, sizeof(out->reason), out->fix, sizeof(out->fix));
+    tracing_explain_events(&failure, out->reason, sizeof(out->reason), out->fix, sizeof(out->fix));
 }
 
 int stream_open(const struct stream_config *config, struct stream_failure *failure, struct stream **out) {
@@ -343,7 +343,7 @@ void stream_frame(struct stream *stream, struct stream_frame *out) {
         .growing = stream->growing,
         .refused = stream->refused,
         .refused_error = stream->refused_error,
-        .sees_self = stream->config.on_self && !stream->config.with_self && ktop_numbers_differ(),
+        .sees_self = stream->config.on_self && !stream->config.with_self && ktop_in_child_pidns(),
         .reason_lost = stream->pace.lost,
         .reason_pct = 100 * stream->pace.share,
     };

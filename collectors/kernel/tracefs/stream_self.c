@@ -175,7 +175,7 @@ int stream_self_new(const struct stream_config *config, const char *instance, bo
     int error = filters_write(self, 0);
     if (error)
         return error;
-    if (ktop_numbers_differ()) // its threads cannot be named
+    if (ktop_in_child_pidns()) // its threads cannot be named
         return 0;
     instance_write(instance, "options/event-fork", "1");
     self->filters = config->on_self && !config->with_self;

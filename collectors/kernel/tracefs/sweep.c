@@ -286,7 +286,7 @@ static int probe_remove(const char *where, const char *file, const char *group, 
     char line[512];
     event_off(where, group, event);
     snprintf(line, sizeof line, "-:%s/%s\n", group, event);
-    return tracefs_append(where, file, line);
+    return tracing_append(where, file, line);
 }
 
 // Lines are "p:GROUP/EVENT PLACE ARGS", with r or r<max> for returns, e, f, t, s for the other kinds.
@@ -328,7 +328,7 @@ int sweep_pass(const char *where, const struct ktop_id *of, void (*said)(const c
 }
 
 int ktop_sweep(pid_t of_pid, void (*said)(const char *line)) {
-    const char *where = tracefs_where(NULL, NULL);
+    const char *where = tracing_dir(NULL, NULL);
     if (!where)
         return -ENODEV;
     struct ktop_id of = {.pid = of_pid, .pid_ns = ktop_id_self()->pid_ns};

@@ -22,7 +22,7 @@ struct ktop_id {
 const struct ktop_id *ktop_id_self(void);
 // The kernel's events number threads as the first PID namespace does: in another one /proc knows others by these
 // numbers, or none.
-static inline bool ktop_numbers_differ(void) {
+static inline bool ktop_in_child_pidns(void) {
     return ktop_id_self()->pid_ns && ktop_id_self()->pid_ns != PID_NS_FIRST;
 }
 // "ktop-<pid>-<start>-<what>[.<ns>]" for instances, "ktop_<pid>_<start>_<what>[_n<ns>]" for groups of probes.

@@ -176,13 +176,13 @@ static void look_and_try(void) {
         return;
     }
     static char reason[256], fix[256];
-    tracefs_explain(-errno, reason, sizeof reason, fix, sizeof fix);
+    tracing_explain(-errno, reason, sizeof reason, fix, sizeof fix);
     tracefs.reason = reason;
     tracefs.fix = fix;
     tracefs.where[0] = '\0';
 }
 
-const char *tracefs_where(const char **reason, const char **fix) {
+const char *tracing_dir(const char **reason, const char **fix) {
     pthread_once(&tracefs.once, look_and_try);
     if (tracefs.where[0])
         return tracefs.where;
@@ -193,7 +193,7 @@ const char *tracefs_where(const char **reason, const char **fix) {
     return NULL;
 }
 
-int tracefs_fd(void) {
+int tracing_fd(void) {
     return tracefs.fd;
 }
 
@@ -207,7 +207,7 @@ static bool locked_down(void) {
     return n > 0 && strstr(text, "[confidentiality]");
 }
 
-void tracefs_explain(int error, char *reason, size_t reason_size, char *fix, size_t fix_size) {
+void tracing_explain(int error, char *reason, size_t reason_size, char *fix, size_t fix_size) {
     const char *place = tracefs.where[0] ? tracefs.where : USUAL;
     struct stat st;
     if (error == -EPERM && locked_down()) {
@@ -241,19 +241,19 @@ void tracefs_explain(int error, char *reason, size_t reason_size, char *fix, siz
     }
 }
 
-void tracefs_explain_events(const struct tracefs_failure *failure, char *reason, size_t reason_size, char *fix,
+void tracing_explain_events(const struct tracing_failure *failure, char *reason, size_t reason_size, char *fix,
                             size_t fix_size) {
     const char *why = NULL, *what = NULL, *events = failure->events, *detail = failure->detail;
     int error = failure->error;
     char inner[192];
-    if (!tracefs_where(&why, &what)) {
+    if (!tracing_dir(&why, &what)) {
         snprintf(reason, reason_size, "no %s: %s", events, why ? why : "no tracefs");
         snprintf(fix, fix_size, "%s", what ? what : "");
     } else if (error == -ENOENT && detail[0]) {
         snprintf(reason, reason_size, "no %s: this kernel does not have %s", events, detail);
         snprintf(fix, fix_size, "use a kernel that was built with %s", failure->built_with);
     } else if (error == -EACCES || error == -EPERM || error == -EROFS || error == -ENOMEM || error == -ENOENT) {
-        tracefs_explain(error, inner, sizeof(inner), fix, fix_size);
+        tracing_explain(error, inner, sizeof(inner), fix, fix_size);
         snprintf(reason, reason_size, "no %s: %s", events, inner);
     } else {
         snprintf(reason, reason_size, "no %s: %s%s%s failed: %s", events, failure->step, detail[0] ? " " : "", detail,
@@ -263,7 +263,7 @@ void tracefs_explain_events(const struct tracefs_failure *failure, char *reason,
 }
 
 int instance_create(const char *collector, char *path, size_t size) {
-    const char *where = tracefs_where(NULL, NULL);
+    const char *where = tracing_dir(NULL, NULL);
     if (!where)
         return -ENODEV;
     char name[128];
@@ -303,7 +303,7 @@ int instance_write(const char *path, const char *file, const char *value) {
     return file_write(path, file, 0, value);
 }
 
-int tracefs_append(const char *where, const char *file, const char *line) {
+int tracing_append(const char *where, const char *file, const char *line) {
     return file_write(where, file, O_APPEND, line);
 }
 

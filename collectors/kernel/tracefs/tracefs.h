@@ -14,19 +14,19 @@
 // it is mounted detached (fsmount(2), seen by no other process and gone with ktop); kernels before 5.2 get a mount
 // namespace of ktop's own instead. Called first by main, before any thread exists (a mount namespace belongs to a
 // thread); afterwards any thread may call it and gets the same answer.
-const char *tracefs_where(const char **reason, const char **fix);
+const char *tracing_dir(const char **reason, const char **fix);
 // The descriptor of the detached mount, which must stay open, or -1.
-int tracefs_fd(void);
+int tracing_fd(void);
 // Why an instance could not be made or a file of tracefs not be used, and what to do: one plain sentence each.
-void tracefs_explain(int error, char *reason, size_t reason_size, char *fix, size_t fix_size);
+void tracing_explain(int error, char *reason, size_t reason_size, char *fix, size_t fix_size);
 // The same of some events that could not be had.
-struct tracefs_failure {
+struct tracing_failure {
     const char *events; // "block events"
     int error;          // in that step, of that file or event (or "")
     const char *step, *detail;
     const char *built_with; // the kernel's settings that a missing event needs
 };
-void tracefs_explain_events(const struct tracefs_failure *failure, char *reason, size_t reason_size, char *fix,
+void tracing_explain_events(const struct tracing_failure *failure, char *reason, size_t reason_size, char *fix,
                             size_t fix_size);
 // Whether a line of /proc/self/mountinfo is a whole mount (not a bind of a part) of that type, and where.
 bool mountinfo_match(const char *line, const char *type, char *point, size_t size);
@@ -42,7 +42,7 @@ int instance_remove(const char *path);
 // Writes a string to the file below the directory: 0 or -errno.
 int instance_write(const char *path, const char *file, const char *value);
 // Adds a line to a list below tracefs (dynamic_events, uprobe_events): without that, all probes of all tools would go.
-int tracefs_append(const char *where, const char *file, const char *line);
+int tracing_append(const char *where, const char *file, const char *line);
 
 // Removes the instances and probes that belong to a ktop that is gone (of_pid 0: any dead one; else that process, which
 // is about to be or already gone). Calls said(line) for each. Returns how many were removed, or -errno.

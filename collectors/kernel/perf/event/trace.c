@@ -14,7 +14,7 @@
 #include "model/mem.h"
 
 static const char *trace_root(const struct perf_event_roots *roots, const char **reason, const char **fix) {
-    return roots->tracefs ? roots->tracefs : tracefs_where(reason, fix);
+    return roots->tracefs ? roots->tracefs : tracing_dir(reason, fix);
 }
 
 static bool is_glob(const char *name) {

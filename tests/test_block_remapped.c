@@ -420,7 +420,7 @@ static void check_pieces(const struct block_match *any) {
     uint32_t pieces = 0, listed = 0;
     for (uint32_t i = 0; i < any->high; i++) {
         const struct flight *f = &any->pool[i];
-        bool first = f->split & SPLIT_FIRST;
+        bool first = f->split & SPLIT_PARENT;
         if (f->state == FLIGHT_FREE)
             continue;
         pieces += f->split && !first;
@@ -466,10 +466,10 @@ static void any_order(void **state) {
     for (size_t i = 0; i < 4; i++)
         block_match_drop(any, disks[i], UINT64_MAX);
     assert_int_equal(any->used, 0);
-    assert_int_equal(any->order, 0);
+    assert_int_equal(any->tree, 0);
     for (int i = 0; i < 1 << BUSY_BITS; i++)
-        any->n_odd -= any->busy[i].ordered != 0;
-    assert_int_equal(any->n_odd, 0);
+        any->n_remapped -= any->busy[i].in_tree != 0;
+    assert_int_equal(any->n_remapped, 0);
     for (int i = FLIGHT_QUEUED; i < FLIGHT_STATES; i++)
         assert_int_equal(any->by_state[i], 0);
     block_match_free(any);

@@ -20,7 +20,7 @@ static uint32_t heap_number(uint32_t slot) {
     return (number ^ number >> 15) * 0x85ebca6bu;
 }
 
-static uint64_t group_of(enum order_of of, uint32_t dev) {
+static uint64_t group_of(enum tree_kind of, uint32_t dev) {
     return (uint64_t)of << 32 | dev;
 }
 
@@ -29,13 +29,13 @@ static uint32_t slot_of(const struct block_match *match, const struct flight *f)
 }
 
 static void no_sector_count(struct block_match *match, const struct place *place, uint32_t add) {
-    struct busy *busy = place->group >> 32 == ORDER_NONE ? busy_of(match, (uint32_t)place->group) : NULL;
+    struct busy *busy = place->group >> 32 == TREE_NONE ? busy_of(match, (uint32_t)place->group) : NULL;
     if (busy)
         busy->no_sector += add;
 }
 
-static void order_add(struct block_match *match, struct flight *f, enum order_of of, uint64_t begin, uint64_t since) {
-    uint32_t slot = slot_of(match, f), *at = &match->order;
+static void order_add(struct block_match *match, struct flight *f, enum tree_kind of, uint64_t begin, uint64_t since) {
+    uint32_t slot = slot_of(match, f), *at = &match->tree;
     struct node *nodes = match->nodes, *node = &nodes[slot - 1];
     node->place = (struct place){.group = group_of(of, f->io.dev), .begin = begin, .since = since, .slot = slot};
     while (*at && heap_number(*at) >= heap_number(slot))
@@ -55,12 +55,12 @@ static void order_add(struct block_match *match, struct flight *f, enum order_of
         }
     }
     *before = *after = 0;
-    f->ordered = true;
+    f->in_tree = true;
     no_sector_count(match, &node->place, 1);
 }
 
 static void order_remove(struct block_match *match, struct flight *f) {
-    uint32_t slot = slot_of(match, f), *at = &match->order;
+    uint32_t slot = slot_of(match, f), *at = &match->tree;
     struct node *nodes = match->nodes, *node = &nodes[slot - 1];
     while (*at != slot)
         at = comes_before(&node->place, &nodes[*at - 1].place) ? &nodes[*at - 1].left : &nodes[*at - 1].right;
@@ -76,14 +76,14 @@ static void order_remove(struct block_match *match, struct flight *f) {
             right = *at;
         }
     *at = left | right;
-    f->ordered = false;
+    f->in_tree = false;
     no_sector_count(match, &node->place, UINT32_MAX);
 }
 
 // The last one before that place, or the first one that is not; NULL: there is none.
 static struct flight *order_near(const struct block_match *match, const struct place *place, bool before) {
     uint32_t found = 0;
-    for (uint32_t at = match->order; at;) {
+    for (uint32_t at = match->tree; at;) {
         const struct node *node = &match->nodes[at - 1];
         bool less = comes_before(&node->place, place);
         if (less == before)
@@ -107,8 +107,8 @@ static struct flight *order_next(const struct block_match *match, const struct p
     return f && place_of(match, f)->group == place->group ? f : NULL;
 }
 
-struct flight *order_around(const struct block_match *match, enum order_of of, const struct block_event *event,
-                            bool (*fits)(const struct flight *f, const struct block_event *event)) {
+struct flight *tree_around(const struct block_match *match, enum tree_kind of, const struct block_event *event,
+                           bool (*fits)(const struct flight *f, const struct block_event *event)) {
     struct place place = {
         .group = group_of(of, event->dev), .begin = event->sector, .since = UINT64_MAX, .slot = UINT32_MAX};
     struct flight *best = NULL, *f = order_previous(match, &place);
@@ -124,8 +124,8 @@ struct flight *order_around(const struct block_match *match, enum order_of of, c
     return best;
 }
 
-struct flight *order_append(const struct block_match *match, const struct block_event *event) {
-    struct place place = {.group = group_of(ORDER_APPEND, event->dev), .begin = event->sector};
+struct flight *tree_append(const struct block_match *match, const struct block_event *event) {
+    struct place place = {.group = group_of(TREE_APPEND, event->dev), .begin = event->sector};
     struct flight *f = order_previous(match, &place);
     if (!f)
         return NULL;
@@ -141,14 +141,14 @@ struct flight *order_append(const struct block_match *match, const struct block_
     return NULL;
 }
 
-struct flight *order_discard(const struct block_match *match, struct place *from, const struct flight *request,
-                             uint64_t sectors, bool others) {
-    from->group = group_of(ORDER_DISCARD, request->io.dev);
+struct flight *tree_discard(const struct block_match *match, struct place *from, const struct flight *request,
+                            uint64_t sectors, bool others) {
+    from->group = group_of(TREE_DISCARD, request->io.dev);
     struct flight *f = order_next(match, from);
     for (int looks = LOOKS_ALL; f && looks && place_of(match, f)->since <= request->io.issue_ns; looks--) {
         *from = *place_of(match, f);
         from->slot++;
-        bool waits = f->state == FLIGHT_BIO || f->state == FLIGHT_RIDER;
+        bool waits = f->state == FLIGHT_BIO || f->state == FLIGHT_MERGED;
         if (waits && f->bio_sectors <= sectors && (f->io.tid != request->io.tid) == others)
             return f;
         f = order_next(match, from);
@@ -157,7 +157,7 @@ struct flight *order_discard(const struct block_match *match, struct place *from
 }
 
 static struct flight *order_first(const struct block_match *match, struct place *place, uint32_t dev, uint64_t key) {
-    *place = (struct place){.group = group_of(ORDER_NONE, dev), .begin = key};
+    *place = (struct place){.group = group_of(TREE_NONE, dev), .begin = key};
     return order_next(match, place);
 }
 
@@ -176,8 +176,7 @@ static bool is_best(const struct flight *f, const struct block_event *event, uin
     return !f->suspect && !another && event->ts - flight_since(f, state) <= LEFT_OVER_NS;
 }
 
-struct flight *order_no_sector(struct block_match *match, const struct block_event *event, uint64_t key,
-                               uint8_t state) {
+struct flight *tree_no_sector(struct block_match *match, const struct block_event *event, uint64_t key, uint8_t state) {
     struct place place;
     struct flight *best = NULL, *f = order_first(match, &place, event->dev, key);
     for (int looks = LOOKS; f && f->key == key && looks; looks--) {
@@ -190,8 +189,8 @@ struct flight *order_no_sector(struct block_match *match, const struct block_eve
     return best;
 }
 
-struct flight *order_oldest(const struct block_match *match, const struct block_event *event, uint64_t key,
-                            bool (*fits)(const struct flight *f, const struct block_event *event)) {
+struct flight *tree_oldest(const struct block_match *match, const struct block_event *event, uint64_t key,
+                           bool (*fits)(const struct flight *f, const struct block_event *event)) {
     struct place place;
     struct flight *f = order_first(match, &place, event->dev, key);
     for (int looks = LOOKS_ALL; f && f->key == key && looks; looks--) {
@@ -202,35 +201,35 @@ struct flight *order_oldest(const struct block_match *match, const struct block_
     return NULL;
 }
 
-bool disk_is_ordered(struct block_match *match, uint32_t dev) {
-    const struct busy *busy = match->n_odd ? busy_of(match, dev) : NULL;
-    return busy && busy->ordered;
+bool disk_is_in_tree(struct block_match *match, uint32_t dev) {
+    const struct busy *busy = match->n_remapped ? busy_of(match, dev) : NULL;
+    return busy && busy->in_tree;
 }
 
-void disk_order(struct block_match *match, uint32_t dev) {
+void disk_tree_all(struct block_match *match, uint32_t dev) {
     struct busy *busy = busy_of(match, dev);
-    if (!busy || busy->ordered)
+    if (!busy || busy->in_tree)
         return;
-    busy->ordered = true;
-    match->n_odd++;
+    busy->in_tree = true;
+    match->n_remapped++;
     for (uint32_t i = 0; i < match->high; i++)
         if (match->pool[i].state == FLIGHT_BIO && match->pool[i].io.dev == dev)
-            flight_order(match, &match->pool[i]);
+            flight_tree_update(match, &match->pool[i]);
 }
 
-void flight_order(struct block_match *match, struct flight *f) {
-    if (f->ordered)
+void flight_tree_update(struct block_match *match, struct flight *f) {
+    if (f->in_tree)
         order_remove(match, f);
     if (f->key >= NO_SECTOR_KEYS)
-        order_add(match, f, ORDER_NONE, f->key, flight_since(f, f->state));
-    else if (f->state == FLIGHT_TAIL)
-        order_add(match, f, ORDER_TAIL, f->io.sector, f->io.issue_ns);
+        order_add(match, f, TREE_NONE, f->key, flight_since(f, f->state));
+    else if (f->state == FLIGHT_POSTFLUSH)
+        order_add(match, f, TREE_POSTFLUSH, f->io.sector, f->io.issue_ns);
     else if (f->state == FLIGHT_ISSUED && f->no_letter)
-        order_add(match, f, ORDER_APPEND, f->key, f->io.issue_ns);
-    else if (f->state == FLIGHT_BIO && disk_is_ordered(match, f->io.dev))
-        order_add(match, f, ORDER_BIO, f->key, f->io.bio_ns);
-    else if ((f->state == FLIGHT_BIO || f->state == FLIGHT_RIDER) && f->io.op == BLOCK_DISCARD)
-        order_add(match, f, ORDER_DISCARD, 0, f->io.bio_ns);
+        order_add(match, f, TREE_APPEND, f->key, f->io.issue_ns);
+    else if (f->state == FLIGHT_BIO && disk_is_in_tree(match, f->io.dev))
+        order_add(match, f, TREE_BIO, f->key, f->io.bio_ns);
+    else if ((f->state == FLIGHT_BIO || f->state == FLIGHT_MERGED) && f->io.op == BLOCK_DISCARD)
+        order_add(match, f, TREE_DISCARD, 0, f->io.bio_ns);
 }
 
 // ---- pieces ----
@@ -240,7 +239,7 @@ void piece_add(struct block_match *match, uint32_t root, struct flight *f) {
     struct node *first = &match->nodes[root - 1], *node = &match->nodes[slot - 1];
     struct flight *bio = &match->pool[root - 1];
     uint32_t next = bio->split ? first->next_piece : 0;
-    bio->split = (bio->split ? bio->split : SPLIT_FIRST | 1) + 1;
+    bio->split = (bio->split ? bio->split : SPLIT_PARENT | 1) + 1;
     f->split = root;
     first->next_piece = slot;
     node->next_piece = next;
@@ -257,7 +256,7 @@ struct flight *piece_next(const struct block_match *match, const struct flight *
 static void pieces_forget(struct block_match *match, struct flight *f) {
     struct node *node = &match->nodes[f - match->pool];
     uint32_t next = node->next_piece;
-    if (!(f->split & SPLIT_FIRST)) {
+    if (!(f->split & SPLIT_PARENT)) {
         match->nodes[node->before - 1].next_piece = next;
         if (next)
             match->nodes[next - 1].before = node->before;
@@ -275,7 +274,7 @@ static void pieces_forget(struct block_match *match, struct flight *f) {
 }
 
 void flight_leave(struct block_match *match, struct flight *f) {
-    if (f->ordered)
+    if (f->in_tree)
         order_remove(match, f);
     if (f->split)
         pieces_forget(match, f);

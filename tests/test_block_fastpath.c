@@ -1,4 +1,4 @@
-// The quick way of ordinary I/O (collectors/block/fastpath.c) against the general one, event by event: what they tell,
+// The fast way of ordinary I/O (collectors/block/fastpath.c) against the general one, event by event: what they tell,
 // what they count, and what is left in flight. Forged records of every kind in every order, and the captured ones.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ struct side {
 
 struct both {
     struct block_formats formats;
-    struct side quick, general;
+    struct side fast, general;
     uint64_t events, told;
 };
 
@@ -32,21 +32,21 @@ static void on_done(void *ctx, const struct block_io *io) {
 static void both_open(struct both *both, uint32_t room) {
     memset(both, 0, sizeof(*both));
     forge_formats(&both->formats, BLOCK_DATA);
-    both->quick.match = block_match_new(room, on_done, &both->quick);
+    both->fast.match = block_match_new(room, on_done, &both->fast);
     both->general.match = block_match_new(room, on_done, &both->general);
 }
 
 static void both_close(struct both *both) {
-    assert_int_equal(both->general.match->quick, 0);
-    block_match_free(both->quick.match);
+    assert_int_equal(both->general.match->fast, 0);
+    block_match_free(both->fast.match);
     block_match_free(both->general.match);
 }
 
 static void same_flights(const struct both *both) {
-    const struct block_match *a = both->quick.match, *b = both->general.match;
+    const struct block_match *a = both->fast.match, *b = both->general.match;
     assert_int_equal(a->used, b->used);
     assert_int_equal(a->high, b->high);
-    assert_int_equal(a->n_odd, b->n_odd);
+    assert_int_equal(a->n_remapped, b->n_remapped);
     assert_memory_equal(&a->by_state[1], &b->by_state[1], sizeof(a->by_state) - sizeof(a->by_state[0]));
     for (uint32_t i = 0; i < a->high; i++) {
         assert_int_equal(a->pool[i].state, b->pool[i].state);
@@ -64,17 +64,17 @@ static void both_take(struct both *both, struct ring_page page) {
     bool ours = block_event_decode(&both->formats, page.ts, page.data, page.size, &event);
     if (ours)
         block_match_event(both->general.match, &event);
-    assert_int_equal(block_match_pages(both->quick.match, &both->formats, &TRACE_CLOCK_MONO, pages, UINT64_MAX), 1);
+    assert_int_equal(block_match_pages(both->fast.match, &both->formats, &TRACE_CLOCK_MONO, pages, UINT64_MAX), 1);
     assert_null(one.data);
-    assert_int_equal(both->quick.n, both->general.n);
-    if (both->quick.n)
-        assert_memory_equal(both->quick.told, both->general.told, both->quick.n * sizeof(struct block_io));
-    assert_memory_equal(block_match_counts(both->quick.match), block_match_counts(both->general.match),
+    assert_int_equal(both->fast.n, both->general.n);
+    if (both->fast.n)
+        assert_memory_equal(both->fast.told, both->general.told, both->fast.n * sizeof(struct block_io));
+    assert_memory_equal(block_match_counts(both->fast.match), block_match_counts(both->general.match),
                         sizeof(struct block_counts));
-    assert_true(both->quick.match->now == both->general.match->now);
+    assert_true(both->fast.match->now == both->general.match->now);
     both->events++;
-    both->told += both->quick.n;
-    both->quick.n = both->general.n = 0;
+    both->told += both->fast.n;
+    both->fast.n = both->general.n = 0;
     if (both->events % 64 == 0)
         same_flights(both);
 }
@@ -185,8 +185,8 @@ static void forged_by(uint32_t seed, uint32_t noise_one_in, uint32_t in_flight, 
     static const pid_t own[] = {43};
     static const struct block_part parts[] = {{7u << 20 | 1, 7u << 20}, {7u << 20 | 17, 7u << 20 | 16}};
     for (int side = 0; side < 2; side++) {
-        block_match_own((side ? &both.general : &both.quick)->match, own, seed % 2);
-        block_match_parts((side ? &both.general : &both.quick)->match, parts, seed % 4 < 2 ? 2 : 0);
+        block_match_own((side ? &both.general : &both.fast)->match, own, seed % 2);
+        block_match_parts((side ? &both.general : &both.fast)->match, parts, seed % 4 < 2 ? 2 : 0);
     }
     for (uint32_t i = 0; i < in_flight; i++)
         life_new(&lives[i], sectors);
@@ -198,19 +198,19 @@ static void forged_by(uint32_t seed, uint32_t noise_one_in, uint32_t in_flight, 
         else
             life_step(&both, &lives[any(in_flight)], at, sectors);
         for (int side = 0; side < 2; side++) {
-            struct block_match *match = (side ? &both.general : &both.quick)->match;
+            struct block_match *match = (side ? &both.general : &both.fast)->match;
             if (i % 5000 == 4000)
                 block_match_lost(match, ts + 50000);
             if (i % 3000 == 2999)
                 block_match_tidy(match, ts);
         }
         if (i % 1000 == 0)
-            assert_true(block_match_busy(both.quick.match, 7 << 20, ts) ==
+            assert_true(block_match_busy(both.fast.match, 7 << 20, ts) ==
                         block_match_busy(both.general.match, 7 << 20, ts));
     }
     same_flights(&both);
     assert_true(both.told > 1000);
-    assert_true(noise_one_in || sectors < 1000 || both.quick.match->quick > both.events / 8);
+    assert_true(noise_one_in || sectors < 1000 || both.fast.match->fast > both.events / 8);
     both_close(&both);
 }
 
@@ -230,14 +230,14 @@ static void forged_records(void **state) {
     }
 }
 
-// ktop's own threads are many, and their numbers follow each other: others' I/O goes the quick way beside them.
-static void others_stay_quick(void **state) {
+// ktop's own threads are many, and their numbers follow each other: others' I/O goes the fast way beside them.
+static void others_stay_fast(void **state) {
     (void)state;
     pid_t own[64];
     for (int i = 0; i < 64; i++)
         own[i] = 1000 + i;
     both_open(&both, 1024);
-    block_match_own(both.quick.match, own, 64);
+    block_match_own(both.fast.match, own, 64);
     block_match_own(both.general.match, own, 64);
     uint64_t ts = 1000;
     for (int i = 0; i < 2000; i++) {
@@ -249,32 +249,32 @@ static void others_stay_quick(void **state) {
             forged_take(&both, ts += 1000, &what);
         }
     }
-    assert_in_range(block_match_counts(both.quick.match)->own, 60, 64); // some records are cut off
-    assert_true(both.quick.match->quick > 9 * both.events / 10);
+    assert_in_range(block_match_counts(both.fast.match)->own, 60, 64); // some records are cut off
+    assert_true(both.fast.match->fast > 9 * both.events / 10);
     both_close(&both);
 }
 
 // A bio that was sent on to a disk and never comes there, and a disk whose bios end elsewhere, concern nobody else.
-static void odd_ones_beside(void **state) {
+static void beside_remapped_ones(void **state) {
     (void)state;
     static const struct block_part parts[] = {{7u << 20 | 1, 7u << 20}};
     both_open(&both, 1024);
-    block_match_parts(both.quick.match, parts, 1);
+    block_match_parts(both.fast.match, parts, 1);
     block_match_parts(both.general.match, parts, 1);
     uint64_t ts = 1000;
-    struct forged odd = {.dev = 7u << 20, .sectors = 8, .sector = 4000, .tid = 500, .word = "R", .comm = "fio"};
+    struct forged remapped = {.dev = 7u << 20, .sectors = 8, .sector = 4000, .tid = 500, .word = "R", .comm = "fio"};
     for (int i = 0; i < 20; i++) { // some records are cut off
-        odd.kind = BLOCK_REMAP;
-        odd.sector += 8;
-        forged_take(&both, ts += 1000, &odd);
-        odd.kind = BLOCK_BIO_COMPLETE;
-        struct forged moved = odd;
+        remapped.kind = BLOCK_REMAP;
+        remapped.sector += 8;
+        forged_take(&both, ts += 1000, &remapped);
+        remapped.kind = BLOCK_BIO_COMPLETE;
+        struct forged moved = remapped;
         moved.dev = 8u << 20;
         moved.sectors = 0;
         forged_take(&both, ts += 1000, &moved);
     }
-    assert_true(both.quick.match->n_odd > 10);
-    uint64_t quick = both.quick.match->quick, events = both.events;
+    assert_true(both.fast.match->n_remapped > 10);
+    uint64_t fast = both.fast.match->fast, events = both.events;
     for (uint32_t i = 0; i < 400; i++) {
         struct forged what = {.dev = i % 100 ? 7u << 20 : 8u << 20,
                               .sectors = 8,
@@ -288,7 +288,7 @@ static void odd_ones_beside(void **state) {
             forged_take(&both, ts += 1000, &what);
         }
     }
-    assert_true(both.quick.match->quick - quick > 9 * (both.events - events) / 10);
+    assert_true(both.fast.match->fast - fast > 9 * (both.events - events) / 10);
     both_close(&both);
 }
 
@@ -324,7 +324,7 @@ static void on_raw_general(void *ctx, const struct ring_event *raw) {
 
 static uint64_t on_pages(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
     struct both *both = ctx;
-    return block_match_pages(both->quick.match, &both->formats, &TRACE_CLOCK_MONO, pages, limit);
+    return block_match_pages(both->fast.match, &both->formats, &TRACE_CLOCK_MONO, pages, limit);
 }
 
 static void on_counted(void *ctx, const struct block_io *io) {
@@ -342,14 +342,14 @@ static void captured_records(void **state) {
     struct ring *ring = forge_ring(&source);
     uint64_t events = ring_drain(ring, UINT64_MAX, on_raw, &both);
     assert_int_equal(events, both.events);
-    assert_true(both.told > 100 && both.quick.match->quick > events / 8);
+    assert_true(both.told > 100 && both.fast.match->fast > events / 8);
     same_flights(&both);
     ring_free(ring);
     both_close(&both);
 
     both_open(&both, 1024);
-    both.quick.match->done = on_counted;
-    both.quick.match->ctx = &sum[0];
+    both.fast.match->done = on_counted;
+    both.fast.match->ctx = &sum[0];
     both.general.match->done = on_counted;
     both.general.match->ctx = &sum[1];
     for (int side = 0; side < 2; side++) {
@@ -369,7 +369,7 @@ static void captured_records(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forged_records), cmocka_unit_test(others_stay_quick), cmocka_unit_test(odd_ones_beside),
+        cmocka_unit_test(forged_records), cmocka_unit_test(others_stay_fast), cmocka_unit_test(beside_remapped_ones),
         cmocka_unit_test(other_formats),  cmocka_unit_test(captured_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,7 +71,7 @@ static int many_end(void **state) {
 static void check_many(void) {
     assert_int_equal(many.n_told, MANY);
     assert_int_equal(many.match->used, 0);
-    assert_int_equal(many.match->order, 0);
+    assert_int_equal(many.match->tree, 0);
     assert_int_equal(many.match->counts.unmatched_bios + many.match->counts.unmatched_completions, 0);
 }
 
@@ -201,7 +201,7 @@ static void no_sectors(void **state) {
         assert_int_equal(busy_of(any, DISK + disk)->no_sector, 0);
     }
     assert_int_equal(any->used, 0);
-    assert_int_equal(any->order, 0);
+    assert_int_equal(any->tree, 0);
     assert_int_equal(block_match_counts(any)->abandoned, 0);
     block_match_free(any);
 }
@@ -269,7 +269,7 @@ static void sequences_of_pieces(void **state) {
     assert_int_equal(done.io[2].bio_ns, 10);
     assert_int_equal(done.io[2].end_ns, 40);
     assert_int_equal(match->used, 0);
-    assert_int_equal(match->order, 0);
+    assert_int_equal(match->tree, 0);
 }
 
 // Bios that wait when the disk is first known to end them elsewhere, and the ones that come later.
@@ -285,7 +285,7 @@ static void the_first_of_a_disk(void **state) {
     at(BLOCK_BIO_QUEUE, 50, "D", 100, 8);
     at(BLOCK_BIO_COMPLETE, 60, "D", 108, 0);
     assert_int_equal(done.n, 11);
-    assert_int_equal(match->order, 0);
+    assert_int_equal(match->tree, 0);
 }
 
 int main(void) {
