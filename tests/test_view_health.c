@@ -25,10 +25,10 @@ static void test_screens(void **state) {
                "memory         9.0M  history        2.0M\n"
                "threads           6  PID            4711\n"
                "─ Collectors ──────────────── 1-3 of 5 ─\n"
-               "COLLECTOR  STATE       DETAIL\n"
-               "system     ok          -\n"
-               "tasks      ok          -\n"
-               "counters   degraded    no hardware PMU\n"
+               "COLLECTOR     STATE       DETAIL\n"
+               "system        ok          -\n"
+               "tasks         ok          -\n"
+               "cpu_counters  degraded    no hardware P…\n"
                "more: Threads of ktop\n",
                (const char *const[]){"collectors", "process", NULL});
 }

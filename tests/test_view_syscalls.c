@@ -172,9 +172,9 @@ static void ways(void **state) {
                  "    PID COMMAND         SYSCALL          ▼CALLS/s   ERR/s     AVG     MAX\n"
                  "    300 java            futex                9600       0   2.0ms   990ms\n"
                  "─ In progress ─────────────────────────────────────────────────────── 1-2 of 4 ─\n"
-                 "    PID COMMAND            SINCE SYSCALL          ARGUMENTS\n"
-                 "    410 cp                 >2.2s fsync            4</mnt/slow/new>\n"
-                 "    400 cp                  2.1s read             3</mnt/slow/disk>, 0x7ffe10, …\n"
+                 "    PID COMMAND           SINCE SYSCALL          ARGUMENTS\n"
+                 "    410 cp                >2.2s fsync            4</mnt/slow/new>\n"
+                 "    400 cp                 2.1s read             3</mnt/slow/disk>, 0x7ffe10, 1…\n"
                  "more: Heat map   Histogram   Errors   Slow and failed   By process\n");
     struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
     assert_string_equal(answer.jump_pane, "tasks");
@@ -213,9 +213,9 @@ static void failed_calls(void **state) {
                  "calls/s       812k  errors/s      1200  in progress    212  recorded %     100\n"
                  "─ Slow and failed ───────────────────────── 1 of 2, 2 other calls not kept, filter pid=200 "
                  "syscall=openat error=ENOENT ─\n"
-                 " LATENCY COMMAND         SYSCALL              PID ERROR        RESULT         TIME ARGUMENTS\n"
-                 "   900us cc1             openat               200 ENOENT            - 14:13:20.200 AT_FDCWD, "
-                 "\"/usr/include/none.h\", O_R…\n"
+                 " LATENCY COMMAND         SYSCALL              PID ERROR        RESULT            TIME ARGUMENTS\n"
+                 "   900us cc1             openat               200 ENOENT            -    14:13:20.200 AT_FDCWD, "
+                 "\"/usr/include/none.h\", …\n"
                  " System calls   By process and call   Heat map   Histogram   In progress   Errors  ▸Slow and failed  "
                  " By process\n");
     forge_expect(pane, &look, 80, 5, false, // of the title's right end the filter has room

@@ -217,18 +217,18 @@ static void the_culprit_is_not_cut_off(void **state) {
     forge_look(&look, &frame, 1);
     forge_expect(pane, &look, 80, 8, true,
                  "- Findings ----------------------------------------------------------------- 3 -\n"
-                 "!! disk       loop2: an I/O of dd (pid 30) has not ended for 5.2 s;    > disk\n"
-                 "              none ended in the last 5.0 s (for 12s)\n"
-                 "!  disk       fio (pid 51) makes most of the I/O: vda is busy 99 % of  > disk\n"
-                 "              the time with 812 reads/s and 3.0 writes/s, 32 in\n"
-                 "              flight, tasks waited for I/O 50 % of the time (for 12s)\n"
+                 "!! disk       loop2: an I/O by dd (pid 30) in flight for 5.2 s; no     > disk\n"
+                 "              completion for 5.0 s (for 12s)\n"
+                 "!  disk       fio (pid 51) does most of the I/O: vda is 99 % busy with > disk\n"
+                 "              812 reads/s and 3.0 writes/s, 32 in flight; tasks\n"
+                 "              stalled on I/O 50 % of the time (PSI some) (for 12s)\n"
                  "!  cpu        6 short-lived tasks named exp4 use 198 % of one CPU: 2.. > tasks\n"
                  ">Findings   Resources   Top tasks                             o next  = enlarge\n");
     forge_expect(pane, &look, 80, 5, true,
                  "- Findings ------------------------------------------------------------ 2 of 3 -\n"
-                 "!! disk       loop2: an I/O of dd (pid 30) has not ended for 5.2 s;    > disk\n"
-                 "              none ended in the last 5.0 s (for 12s)\n"
-                 "!  disk       fio (pid 51) makes most of the I/O: vda is busy 99 % of. > disk\n"
+                 "!! disk       loop2: an I/O by dd (pid 30) in flight for 5.2 s; no     > disk\n"
+                 "              completion for 5.0 s (for 12s)\n"
+                 "!  disk       fio (pid 51) does most of the I/O: vda is 99 % busy wit. > disk\n"
                  ">Findings   Resources   Top tasks                             o next  = enlarge\n");
     // Short-lived ones are gone from the next frame on: their name is what finds the next of them.
     pane_draw(pane, &look, grid_area(grid));
