@@ -131,7 +131,7 @@ screenshots:
 	@screenshots/make
 
 format:
-	clang-format -i $(shell find tui collectors model views tests -name '*.[ch]')
+	@clang-format -i $(shell find tui collectors model views tests -name '*.[ch]')
 
 lint: $(B)/ktop
 	@tests/lint

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collectors/priority.h"
+#include "collectors/kernel/priority.h"
 #include "collectors/schema.h"
 #include "model/mem.h"
 

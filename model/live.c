@@ -1,17 +1,17 @@
 // The live model: slots that collector threads put sections into, and the one thread that cuts frames from them.
 //
 // The lock is held for pointer work only, never across a system call: sections are merged, frames built and dropped,
-// and the eventfd is written outside of it. A collector can therefore never hold up the screen, nor a screen a
+// and the pipe is written outside of it. A collector can therefore never hold up the screen, nor a screen a
 // collector.
 #include "model/live.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -60,7 +60,7 @@ struct live {
     const struct origin *origin;
 
     struct history *history;
-    int fd;
+    int pipe[2]; // read end, write end; -1: none. Readable while a frame was not taken
     bool running;
     pthread_t thread;
     atomic_uint_fast64_t cpu_ns;
@@ -81,7 +81,8 @@ struct live *live_new(uint64_t delay_ns, size_t history_bytes) {
     pthread_cond_init(&live->wake, &attributes);
     pthread_condattr_destroy(&attributes);
     live->delay_ns = delay_clamp(delay_ns);
-    live->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); // a failure is live_start's to tell
+    if (pipe2(live->pipe, O_CLOEXEC | O_NONBLOCK)) // live_start reports it
+        live->pipe[0] = live->pipe[1] = -1;
     live->history = history_new(history_bytes, NULL);
     live->findings = findings_new();
     live->groups = groups_new();
@@ -101,8 +102,10 @@ void live_free(struct live *live) {
     findings_free(live->findings);
     groups_free(live->groups);
     origin_unref(live->origin);
-    if (live->fd >= 0)
-        close(live->fd);
+    if (live->pipe[0] >= 0) {
+        close(live->pipe[0]);
+        close(live->pipe[1]);
+    }
     pthread_cond_destroy(&live->wake);
     pthread_mutex_destroy(&live->lock);
     free(live);
@@ -305,8 +308,7 @@ static void frame_publish(struct live *live, const struct frame *take) {
     live->latest = take;
     pthread_mutex_unlock(&live->lock);
     frame_unref(old);
-    uint64_t one = 1;
-    ssize_t ignored = write(live->fd, &one, sizeof(one)); // full means readable, which is all that is wanted
+    ssize_t ignored = write(live->pipe[1], "", 1); // a full pipe is readable, which is enough
     (void)ignored;
 }
 
@@ -449,7 +451,7 @@ static void *frames_thread(void *argument) {
 }
 
 int live_start(struct live *live) {
-    if (live->fd < 0)
+    if (live->pipe[0] < 0)
         return -EMFILE;
     uint64_t now = now_ns();
     pthread_mutex_lock(&live->lock);
@@ -487,14 +489,14 @@ struct history *live_history(struct live *live) {
 }
 
 int live_fd(const struct live *live) {
-    return live->fd;
+    return live->pipe[0];
 }
 
 const struct frame *live_latest(struct live *live) {
     // Cleared first: a frame that comes right after it makes the fd readable again.
-    uint64_t count;
-    ssize_t ignored = read(live->fd, &count, sizeof(count));
-    (void)ignored;
+    char taken[64];
+    while (read(live->pipe[0], taken, sizeof(taken)) == sizeof(taken))
+        ;
     pthread_mutex_lock(&live->lock);
     const struct frame *frame = frame_ref(live->latest);
     pthread_mutex_unlock(&live->lock);

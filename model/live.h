@@ -4,7 +4,7 @@
 // as every other. Frames are cut on a monotonic grid (that time + n * delay). At each tick the collectors sample on
 // their own; the cutter waits for them at most a short grace (a quarter of the delay, at most 250 ms; not at all for
 // one that was missing at the tick before as well), takes what is there, repeats the last section of who is late
-// (marked stale and repeated), runs the findings, pushes the frame into the history and signals the eventfd. Nobody
+// (marked stale and repeated), runs the findings, pushes the frame into the history and signals the pipe. Nobody
 // ever waits for a collector longer. A late section is in the next frame; when a newer one comes before that, it takes
 // in what the late one counted (section_absorb), so that histograms, events and lost counts are complete whatever
 // happens. Ticks that were missed (a stopped machine) are gone: the next frame is longer, and its begin and end say so.
@@ -57,7 +57,7 @@ void live_set_delay(struct live *live,
 struct history *live_history(struct live *live);
 // Readable when a newer frame is there (including provisional ones before the first whole interval).
 int live_fd(const struct live *live);
-// Clears the fd and returns a reference to the newest frame (provisional or whole), or NULL when there is none yet.
+// Empties the pipe and returns a reference to the newest frame (provisional or whole), or NULL when there is none yet.
 const struct frame *live_latest(struct live *live);
 // What the frames thread itself spends, for the health pane.
 uint64_t live_cpu_ns(const struct live *live);

@@ -3,7 +3,7 @@
 
 #include <sched.h>
 
-#include "collectors/priority.h"
+#include "collectors/kernel/priority.h"
 
 #define MS 1000000ull
 

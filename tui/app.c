@@ -13,44 +13,18 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "collectors/kernel/tracefs/guard.h"
-#include "collectors/kernel/tracefs/tracefs.h"
-#include "collectors/priority.h"
+#include "collectors/session.h"
 #include "model/mem.h"
 #include "tui/restore.h"
 #include "tui/signals.h"
 
 #define MESSAGE_NS 6000000000ull
 
-// ---- the sweep of what dead ktops left: after the first paint, in a thread, for it may take a second ----
-
-struct sweep {
-    int pipe[2];
-};
-
-static void *sweep_main(void *arg) {
-    struct sweep *sweep = arg;
-    int removed = ktop_sweep(0, NULL);
-    if (write(sweep->pipe[1], &removed, sizeof removed) < 0)
-        return NULL;
-    return NULL;
-}
-
-static void sweep_start(struct sweep *sweep) {
-    pthread_t thread;
-    if (pipe2(sweep->pipe, O_CLOEXEC | O_NONBLOCK))
-        sweep->pipe[0] = sweep->pipe[1] = -1;
-    else if (pthread_create(&thread, NULL, sweep_main, sweep) == 0) {
-        pthread_setname_np(thread, "ktop-sweep");
-        pthread_detach(thread);
-    }
-}
-
-static void sweep_ended(struct app *app, struct sweep *sweep) {
-    int removed = 0;
-    if (read(sweep->pipe[0], &removed, sizeof removed) == sizeof removed && removed > 0)
+static void sweep_ended(struct app *app, int *sweep_fd) {
+    int removed = session_sweep_result(*sweep_fd);
+    if (removed > 0)
         app_say(app, false, "removed %d stale tracing instance%s", removed, removed == 1 ? "" : "s");
-    sweep->pipe[0] = -1; // stays open: the thread's end is in use until the program ends
+    *sweep_fd = -1;
 }
 
 // ---- what others call ----
@@ -211,19 +185,20 @@ static int timeout_ms(const struct app *app) {
     return app->message_until_ns <= now ? 0 : (int)((app->message_until_ns - now) / 1000000 + 1);
 }
 
-static void loop(struct app *app, int signal_fd, struct sweep *sweep) {
+static void loop(struct app *app, int signal_fd) {
     bool swept = false;
+    int sweep_fd = -1;
     while (!app->quit) {
         if (app->dirty)
             draw(app);
         if (!swept && app->rewind.newest && app->source->live) {
-            sweep_start(sweep);
+            sweep_fd = session_sweep_start();
             swept = true;
         }
         struct pollfd fds[] = {{screen_fd(), POLLIN, 0},
                                {app->source->fd, POLLIN, 0},
                                {signal_fd, POLLIN, 0},
-                               {sweep->pipe[0], POLLIN, 0},
+                               {sweep_fd, POLLIN, 0},
                                {app->source->runner ? runner_answer_fd(app->source->runner) : -1, POLLIN, 0},
                                {app->source->recorder ? recorder_fd(app->source->recorder) : -1, POLLIN, 0}};
         if (poll(fds, sizeof fds / sizeof *fds, timeout_ms(app)) < 0 && errno != EINTR)
@@ -243,7 +218,7 @@ static void loop(struct app *app, int signal_fd, struct sweep *sweep) {
         if (fds[1].revents)
             frame_arrived(app);
         if (fds[3].revents)
-            sweep_ended(app, sweep);
+            sweep_ended(app, &sweep_fd);
         if (fds[4].revents)
             answers_arrived(app);
         if (fds[5].revents && app->source->recorder)
@@ -279,7 +254,6 @@ static bool terminal_input(void) {
 
 int app_run(const struct options *options) {
     char why[256];
-    struct sweep sweep = {{-1, -1}};
     static struct app only; // static: collectors that hang at the end may outlive this function
     struct app *app = &only;
     app->options = options;
@@ -320,7 +294,7 @@ int app_run(const struct options *options) {
     bool recorded = !options->record || record_start(app, options->record);
     int error = recorded ? app->source->ops->start(app->source) : 0;
     if (recorded && !error) {
-        loop(app, signal_fd, &sweep);
+        loop(app, signal_fd);
         status = 0;
     }
     screen_close(); // first of all: the user has the prompt back at once
@@ -334,7 +308,7 @@ int app_run(const struct options *options) {
             fprintf(stderr, "ktop: %s\n", app->message);
     }
     int hung = app->source->ops->stop(app->source);
-    guard_stop();
+    session_close();
     if (hung)
         return status; // their memory, and what they look at, stays until the process ends
     app_free(app);

@@ -11,9 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectors/kernel/tracefs/guard.h"
-#include "collectors/kernel/tracefs/tracefs.h"
-#include "collectors/priority.h"
+#include "collectors/session.h"
 #include "model/mem.h"
 #include "tui/signals.h"
 #include "tui/source.h"
@@ -202,16 +200,16 @@ static int record_finish(struct batch *batch, int status) {
 }
 
 static int run_live(struct batch *batch) {
-    ktop_sweep(0, NULL);
+    session_sweep(NULL);
     if (!batch_start(batch)) {
-        guard_stop();
+        session_close();
         return 1;
     }
     batch_open(batch, batch->source->origin);
     loop(batch);
     int status = record_finish(batch, finish(batch));
     int hung = batch->source->ops->stop(batch->source);
-    guard_stop();
+    session_close();
     if (hung)
         return status;
     panes_free(batch);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "collectors/doctor.h"
-#include "collectors/kernel/tracefs/tracefs.h"
 #include "collectors/runner.h"
+#include "collectors/session.h"
 #include "model/mem.h"
 #include "views/escape.h"
 
@@ -50,7 +50,7 @@ static int list_columns(void) {
 
 // The lines of a file of tracefs.
 static int list_file(const char *name, const char *what) {
-    const char *reason = NULL, *fix = NULL, *where = tracing_dir(&reason, &fix);
+    const char *reason = NULL, *fix = NULL, *where = session_tracing_dir(&reason, &fix);
     char path[600], *line = NULL, shown[1024];
     size_t size = 0, n = 0;
     if (!where) {
@@ -148,12 +148,12 @@ static void said(const char *line) {
 
 int list_cleanup(void) {
     const char *reason = NULL, *fix = NULL;
-    if (!tracing_dir(&reason, &fix)) {
+    if (!session_tracing_dir(&reason, &fix)) {
         fprintf(stderr, "ktop: cannot look for stale tracing instances: %s: %s\n", reason ? reason : "no tracefs",
                 fix ? fix : "");
         return 1;
     }
-    int removed = ktop_sweep(0, said);
+    int removed = session_sweep(said);
     if (removed < 0) {
         fprintf(stderr, "ktop: cannot clean up: %s: run it as root\n", strerror(-removed));
         return 1;

@@ -6,8 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collectors/kernel/tracefs/guard.h"
-#include "collectors/kernel/tracefs/tracefs.h"
+#include "collectors/session.h"
 #include "tui/app.h"
 #include "tui/batch.h"
 #include "tui/list.h"
@@ -40,10 +39,7 @@ static int run(struct options *options) {
     }
     if (options->replay)
         return options->action == ACTION_BATCH ? batch_run(options) : app_run(options);
-    // A mount namespace belongs to a thread, and the guard must hold nothing of what comes later: so these two first.
-    const char *reason, *fix;
-    tracing_dir(&reason, &fix);
-    if (guard_start() < 0)
+    if (session_open() < 0) // first: the guard must hold nothing of what comes later
         fprintf(stderr, "ktop: cannot start the guard process: after SIGKILL, run ktop --cleanup\n");
     return options->action == ACTION_TUI ? app_run(options) : batch_run(options);
 }

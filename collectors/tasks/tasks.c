@@ -2,10 +2,10 @@
 // number.
 //
 // Tasks that did not run are not read. Switch records (switch_records.c) name the threads that ran, while the machine
-// switches so rarely that the records cost less than they save (switch_budget.c). Without them, a task that did not move
-// in two queries is idle, and idle tasks are queried in turn. A wake-up is detected by conservation: the CPU time of the
-// host (/proc/stat) minus that of the tasks that were read and of those that ended. If time remains, all idle tasks are
-// queried within the same frame, so that no busy task is missing from it.
+// switches so rarely that the records cost less than they save (switch_budget.c). Without them, a task that did not
+// move in two queries is idle, and idle tasks are queried in turn. A wake-up is detected by conservation: the CPU time
+// of the host (/proc/stat) minus that of the tasks that were read and of those that ended. If time remains, all idle
+// tasks are queried within the same frame, so that no busy task is missing from it.
 //
 // A query is taskstats over netlink in batches where that is allowed (0.9 us a task, against 3.2 us for opening,
 // reading and closing stat): it gives CPU time to the nanosecond, context switches and run-queue delay of the whole

@@ -19,7 +19,7 @@
 #define AT_BTIME64 344 // version 10
 #define AT_TGID 368    // version 12
 #define FLAG_FORKED 0x01
-#define FLAG_GROUP 0x20          // AGROUP, version 12
+#define FLAG_GROUP 0x20           // AGROUP, version 12
 #define ENDINGS_BUFFER (16 << 20) // a message takes about 1.3 KiB of it: 12,000 endings between two drains
 
 struct taskstats_link {

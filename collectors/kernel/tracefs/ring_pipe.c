@@ -8,10 +8,10 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "collectors/kernel/priority.h"
 #include "collectors/kernel/proc/file.h"
 #include "collectors/kernel/tracefs/format.h"
 #include "collectors/kernel/tracefs/tracefs.h"
-#include "collectors/priority.h"
 #include "model/mem.h"
 
 #define GROWTH 4

@@ -2,7 +2,7 @@
 // their turn as long as everybody else. In the order of what helps: a realtime priority (the only one that does not
 // depend on the session's autogroup; the lowest ones, in turns with its equals, and never inherited), then a short
 // slice (6.12 on, needs no privilege), which makes the scheduler choose a thread sooner after it slept.
-#include "collectors/priority.h"
+#include "collectors/kernel/priority.h"
 
 #include <sched.h>
 #include <sys/syscall.h>

@@ -1,6 +1,6 @@
 // A better place with the scheduler: a monitor must answer and measure on a machine that has no CPU to spare.
-#ifndef COLLECTORS_PRIORITY_H
-#define COLLECTORS_PRIORITY_H
+#ifndef COLLECTORS_KERNEL_PRIORITY_H
+#define COLLECTORS_KERNEL_PRIORITY_H
 
 #include <stdbool.h>
 #include <stdint.h>
