@@ -255,7 +255,9 @@ static struct hist *get_hist(struct decoder *decoder, struct byte_reader *in) {
 
 static void get_hists(struct decoder *decoder, struct byte_reader *in, struct section *section) {
     const struct file_def *def = get_def(decoder, in, DEF_HISTS);
-    const struct hist_def *own = def ? def->own : NULL;
+    if (!def)
+        return;
+    const struct hist_def *own = def->own;
     size_t n = get_count(in, SIZE_MAX), n_keys = own ? own->n_keys : 0;
     struct hist_set *set = own && !in->bad ? hist_set_new(own) : NULL;
     union cell *keys = xcalloc(n_keys, sizeof(*keys));

@@ -204,7 +204,7 @@ void encoder_free(struct encoder *encoder) {
 static bool cell_same(enum column_type type, union cell a, union cell b) {
     if (type == COLUMN_TEXT)
         return cells_equal(type, a, b);
-    return memcmp(&a.num, &b.num, sizeof a.num) == 0 || (isnan(a.num) && isnan(b.num)); // 0 is not -0
+    return a.num == b.num ? signbit(a.num) == signbit(b.num) : isnan(a.num) && isnan(b.num);
 }
 
 static void put_cell(struct encoder *encoder, enum column_type type, union cell cell) {
