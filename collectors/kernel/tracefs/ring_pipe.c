@@ -18,11 +18,14 @@
 // To open a file of tracefs waits for a lock that other tracers hold while they start, end or enlarge their buffers; to
 // read one that is open does not. With more CPUs than that descriptors are dearer.
 #define STATS_KEPT 64
+// Up to this many CPUs all buffers grow together. While sizes differ the kernel gives a CPU that comes online two
+// pages, and what happens while these are enlarged is not recorded.
+#define SAME_SIZE_CPUS 16
 
 struct pipe_cpu {
     int fd; // -1: not online (yet)
     bool moved;
-    uint32_t buffer_kib;
+    uint32_t buffer_kib; // wanted, until it is open; then what the kernel gave
     uint64_t overrun, dropped;
     char stats_path[320];
     struct proc_file stats;
@@ -107,7 +110,7 @@ static int pipe_open_cpu(struct ring_pipe *pipe, uint32_t cpu, bool cpu_late) {
         return -errno;
     long kib = pipe_kib(pipe, cpu);
     // A CPU that comes online while the others' sizes differ gets two pages, and the file says otherwise.
-    if (pipe->differ && cpu_late && !pipe_size(pipe, cpu, pipe->buffer_kib))
+    if (pipe->differ && cpu_late && !pipe_size(pipe, cpu, c->buffer_kib))
         kib = pipe_kib(pipe, cpu);
     c->buffer_kib = kib > 0 ? (uint32_t)kib : 0;
     ring_pipe_stats_text(pipe, cpu); // opens it
@@ -174,7 +177,7 @@ static int pipe_configure(struct ring_pipe *pipe, const struct ring_pipe_config 
     pipe->page_size = kib > 0 ? (uint32_t)kib * 1024 : (uint32_t)sysconf(_SC_PAGESIZE);
     *step = "setting the buffer's size";
     for (uint32_t i = 0; i < pipe->n_cpus && !error; i++) {
-        error = pipe_size(pipe, i, config->cpu_kib ? config->cpu_kib[i] : config->buffer_kib);
+        error = pipe_size(pipe, i, pipe->cpus[i].buffer_kib);
         if (error == -ENOENT) // numbers of CPUs may have gaps
             error = 0;
     }
@@ -196,7 +199,6 @@ int ring_pipe_open(const struct ring_pipe_config *config, struct ring_pipe **out
     snprintf(pipe->instance, sizeof(pipe->instance), "%s", config->instance);
     pipe->buffer_kib = config->buffer_kib;
     pipe->max_kib = config->max_kib;
-    pipe->differ = config->cpu_kib;
     pipe->poll_fd = epoll_create1(EPOLL_CLOEXEC);
     instance_write(config->instance, "buffer_percent", "0"); // readable from the first event on
     pipe->online_file = PROC_FILE("/sys/devices/system/cpu/online");
@@ -205,6 +207,8 @@ int ring_pipe_open(const struct ring_pipe_config *config, struct ring_pipe **out
     for (uint32_t i = 0; i < pipe->n_cpus; i++) {
         struct pipe_cpu *c = &pipe->cpus[i];
         c->fd = -1;
+        c->buffer_kib = config->cpu_kib ? config->cpu_kib[i] : config->buffer_kib;
+        pipe->differ |= c->buffer_kib != pipe->cpus[0].buffer_kib;
         snprintf(c->stats_path, sizeof(c->stats_path), "%s/per_cpu/cpu%u/stats", pipe->instance, i);
         c->stats = PROC_FILE(c->stats_path);
     }
@@ -276,7 +280,7 @@ bool ring_pipe_wanted(const struct ring_pipe *pipe, const struct ring *ring, uin
     *cpu_kib = xrealloc(*cpu_kib, pipe->n_cpus * sizeof(**cpu_kib));
     for (uint32_t i = 0; i < pipe->n_cpus; i++) {
         const struct pipe_cpu *c = &pipe->cpus[i];
-        bool full = c->fd >= 0 && ring_taken(ring, i) > c->buffer_kib * 1024ull / 4;
+        bool full = pipe->n_cpus <= SAME_SIZE_CPUS || (c->fd >= 0 && ring_taken(ring, i) > c->buffer_kib * 1024ull / 4);
         uint32_t kib = (c->buffer_kib ? c->buffer_kib : pipe->buffer_kib) * (full ? GROWTH : 1);
         (*cpu_kib)[i] = kib < pipe->max_kib ? kib : pipe->max_kib;
     }
