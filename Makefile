@@ -102,7 +102,7 @@ $(B)/tests/%: $(B)/obj/tests/%.o $(B)/libktop.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
-tests: $(TESTS)
+tests: $(TESTS) $(B)/tests/event_attrs # a program that a script needs
 benches: $(BENCHES)
 
 unit: tests

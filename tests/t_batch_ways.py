@@ -123,7 +123,7 @@ p = ktop("-P", "tasks", "-n", "1", "-d", "0.3", "-p", str(gone.pid))
 check("--pid that is gone", p.returncode == 1 and p.stderr.count("\n") == 1 and str(gone.pid) in p.stderr and not p.stdout, p)
 p = ktop("-P", "tasks", "-F", "json", "-n", "1", "-d", "0.3", "-p", f"{gone.pid},{os.getpid()}")
 notes = [n["text"] for n in json.loads(p.stdout)["notes"]]
-check("--pid, one of them gone", p.returncode == 0 and any(f"no process {gone.pid} " in n for n in notes), notes)
+check("--pid, one of them gone", p.returncode == 0 and any(f"no process has the PID {gone.pid} " in n for n in notes), notes)
 p = ktop("-P", "tasks", "-F", "json", "-n", "1", "-d", "0.3", "-s", "-pid")
 pids = [r["pid"] for r in json.loads(p.stdout)["tables"]["tasks"]]
 check("--sort -pid", len(pids) > 3 and pids == sorted(pids), pids[:20])

@@ -79,10 +79,10 @@ def sched(outside):
     check(all(rows[tid]["comm"] == names[tid] and rows[tid]["pid"] == tid and rows[tid]["switches_per_s"] > 100 for tid in outside + inside),
           "sched: the loads' rows are theirs")
     notes = " ".join(n["text"] for n in shown[-1]["notes"])
-    check("which are not those of this PID namespace" in notes, f"sched: it says so: {notes}")
+    check("events carry host PIDs, which this PID namespace cannot map" in notes, f"sched: it says so: {notes}")
     only, _, _ = frames("sched", "--pid", "1")
     notes = " ".join(n["text"] for n in only[-1]["notes"])
-    check(not only[-1]["tables"]["tasks"] and "nobody is shown" in notes, f"sched --pid: {len(only[-1]['tables']['tasks'])} rows: {notes}")
+    check(not only[-1]["tables"]["tasks"] and "no rows: --pid and --user cannot be applied" in notes, f"sched --pid: {len(only[-1]['tables']['tasks'])} rows: {notes}")
 
 
 def syscalls(outside):
@@ -97,7 +97,7 @@ def syscalls(outside):
     paths = [r["args"] for r in rows if r["args"] and ("<" in r["args"] or '"' in r["args"])]
     check(not paths, f"syscalls: nobody else's files: {paths[:3]}")
     notes = " ".join(n["text"] for n in shown[-1]["notes"])
-    check("which are not those of this PID namespace" in notes, f"syscalls: it says so: {notes}")
+    check("events carry host PIDs, which this PID namespace cannot map" in notes, f"syscalls: it says so: {notes}")
 
 
 def disk():
@@ -123,10 +123,10 @@ def disk():
     check(not any(os.path.exists(f"/proc/{load.pid}/task/{t}") for t in inside) and all(t > 100 for t in inside), f"disk: nobody by his number within: {by}")
     check(not any(r["cgroup"] for r in rows), "disk: nobody else's control group")
     notes = " ".join(n["text"] for n in shown[-1]["notes"])
-    check("which are not those of this PID namespace" in notes, f"disk: it says so: {notes}")
+    check("events carry host PIDs, which this PID namespace cannot map" in notes, f"disk: it says so: {notes}")
     only, _, _ = frames("disk", "--pid", "1")
     notes = " ".join(n["text"] for n in only[-1]["notes"])
-    check(not any(f["tables"]["by_process"] for f in only) and "nobody is shown" in notes, f"disk --pid: nobody is shown: {notes}")
+    check(not any(f["tables"]["by_process"] for f in only) and "no rows: --pid and --user cannot be applied" in notes, f"disk --pid: nobody is shown: {notes}")
 
 
 def main():
