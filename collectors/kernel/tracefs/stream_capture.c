@@ -101,14 +101,14 @@ int capture_switch(struct capture *capture, uint32_t events, bool on, struct cap
     bool stopped = !on && !capture_record(capture, false);
     for (size_t i = 0; i < capture->config->n_events; i++) {
         const struct stream_event *event = &capture->config->events[i];
-        bool want = event->present && events >> i & 1;
+        uint32_t bit = 1u << i, want = event->present ? events & bit : 0;
         char file[160];
-        if (want == (bool)(capture->enabled >> i & 1))
+        if (want == (capture->enabled & bit))
             continue;
         snprintf(file, sizeof(file), "events/%s/%s/enable", event->system, event->name);
         int error = instance_write(capture->dir, file, want ? "1" : "0");
         if (!error)
-            capture->enabled ^= 1u << i;
+            capture->enabled ^= bit;
         if (!error || event->optional || result)
             continue;
         snprintf(failed->detail, sizeof(failed->detail), "%s:%s", event->system, event->name);
