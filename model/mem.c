@@ -2,6 +2,7 @@
 #include "model/mem.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,12 +28,17 @@ void mem_on_failure(void (*hook)(void)) {
 }
 
 static _Noreturn void out_of_memory(void) {
-    // Taken by exchange: a second thread that runs out, or the hook itself, must not run it again.
-    void (*hook)(void) = atomic_exchange(&failure_hook, NULL);
+    static const char message[] =
+        "ktop: out of memory: free some, or raise the limit (ulimit -v, or memory.max of the cgroup)\n";
+    static atomic_flag taken = ATOMIC_FLAG_INIT;
+    static _Thread_local bool mine; // the hook itself may run out
+    if (atomic_flag_test_and_set(&taken) && !mine)
+        for (;;)
+            pause(); // another thread is about to end the process
+    void (*hook)(void) = mine ? NULL : atomic_load(&failure_hook);
+    mine = true;
     if (hook)
         hook();
-    static const char message[] =
-        "ktop: out of memory: free some, or let it have more (ulimit -v, the cgroup's limit)\n";
     ssize_t ignored = write(STDERR_FILENO, message, sizeof(message) - 1);
     (void)ignored;
     _exit(1); // nothing of what is left could be trusted to end in order; the guard cleans the kernel

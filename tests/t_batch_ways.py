@@ -73,7 +73,7 @@ with tempfile.NamedTemporaryFile() as out:
                        stderr=subprocess.PIPE, text=True, timeout=30)
     check("a file that may not grow", p.returncode == 1 and "File too large" in p.stderr and p.stderr.count("\n") == 1, p)
 if "/san-" not in KTOP:  # sanitizers want terabytes of addresses
-    p = subprocess.run(["bash", "-c", 'ulimit -v 60000; exec "$0" -b -n 1 -d 0.1', KTOP], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+    p = subprocess.run(["bash", "-c", 'ulimit -v 50000; exec "$0" -b -n 1 -d 0.1', KTOP], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
     check("little memory", p.returncode == 1 and "ulimit -v" in p.stderr and p.stderr.count("\n") == 1 and not p.stdout, p)
 p = subprocess.run(["bash", "-c", '"$0" -b -n 2 -d 0.1 >&-', KTOP], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
 check("a closed output", p.returncode == 1 and p.stderr.count("\n") == 1, p)

@@ -210,14 +210,14 @@ def lost(work):
     fio(*load, "--runtime=4")
     ktop.finish(0.2)
     notes = ktop.notes()
-    check("left out" in notes and "only counted" in notes, "too small a buffer: bios are left out, then it only counts, and says so")
+    check("only requests are followed" in notes and "only counted" in notes, "too small a buffer: bios are left out, then it only counts, and says so")
     check(ktop.lost() > 0, f"too small a buffer: lost {ktop.lost()}")
     ktop = Ktop(*small, delay=0.1)
     fio(*load, "--runtime=2")
     down = None
     for _ in range(250):
         frame = ktop.frame()
-        degraded = any("left out" in n["text"] or "only counted" in n["text"] for n in frame["notes"])
+        degraded = any("only requests are followed" in n["text"] or "only counted" in n["text"] for n in frame["notes"])
         down = down or (degraded and len(ktop.frames))
         if down and not degraded and frame_time(frame) > time.time() - 0.3:
             break

@@ -70,7 +70,7 @@ def on_whole_disk(loop):
         groups = {r["cgroup"] for r in ktop.rows("by_process", comm="(throttled)", device=loop.name)}
         check(groups == {name}, f"whole disk: they are told of {groups}")
         check(ktop.rows("by_cgroup", cgroup=name, device=loop.name, op="R"), "whole disk: by_cgroup has the group")
-        check("is held to its limit" in ktop.notes() and name in ktop.notes(), "whole disk: a note says so, with the group")
+        check("is throttled on" in ktop.notes() and name in ktop.notes(), "whole disk: a note says so, with the group")
     else:
         check(abs(total / waited - 1) < 0.05, f"whole disk: the program waited {waited:.0f} us, io_total says {total:.0f}")
     rows = ktop.rows("io_limits", cgroup=name, device=loop.name)

@@ -191,7 +191,7 @@ static void hostile_names(void **state) {
     assert_int_equal(section_notes(section), 1);
     const char *text = section_note_at(section, 0)->text;
     assert_non_null(strstr(text, name));
-    assert_non_null(strstr(text, "io_total are without it"));
+    assert_non_null(strstr(text, "io_total exclude it"));
     section_unref(section);
     block_limits_free(limits);
 }

@@ -489,14 +489,14 @@ static void the_list(void **state) {
     forge_key(pane, &other, KEY_VIEW_HOME, true);
     forge_expect(pane, &other, 80, 5, true,
                  "- Recent I/Os ------------------------------------ newest 1 + 1 slow/rare of 5 -\n"
-                 "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
+                 "           TIME   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
                  "14:13:20.200000       -       -   100ms FF        0 nvme0n1    jbd2/vda1-8\n"
                  "14:13:20.100000   3.4ms   900us   2.5ms WS    16.0K vda        mysqld\n"
                  " Devices   By process   Heat map   Histogram  >Recent I/Os    o next  = enlarge\n");
     forge_expect(pane, &other, 120, 5, true,
                  "- Recent I/Os ---------------------------------------------------------------------------- newest 1 "
                  "+ 1 slow/rare of 5 -\n"
-                 "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR         "
+                 "           TIME   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR         "
                  "       END\n"
                  "14:13:20.200000       -       -   100ms FF        0 nvme0n1    jbd2/vda1-8         311 EIO      "
                  "14:13:20.300000\n"
@@ -509,7 +509,7 @@ static void the_list(void **state) {
         "- Recent I/Os "
         "--------------------------------------------------------------------------------------------------------------"
         "---------------------------------------------- newest 1 + 1 slow/rare of 5 -\n"
-        "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR                "
+        "           TIME   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR                "
         "END       SECTOR   AT% KEPT   CGROUP\n"
         "14:13:20.200000       -       -   100ms FF        0 nvme0n1    jbd2/vda1-8         311 EIO      "
         "14:13:20.300000            -     - -      -\n"

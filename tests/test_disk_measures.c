@@ -164,8 +164,8 @@ static void measures(void **state) {
                  "\n"
                  "\n"
                  "- By cgroup --------------------------------------------------------------------\n"
-                 "DEVICE     OP  vWAIT/s    TOTAL    IO/s  BYTES/s  SERVICE CGROUP\n"
-                 "vda        R         -   45.0ms      60     240K    300us /system.slice/db\n"
+                 "DEVICE     OP vTOTAL/s   TOTAL    IO/s  BYTES/s SERVICE CGROUP\n"
+                 "vda        R         -  45.0ms      60     240K   300us /system.slice/db\n"
                  "*Devices  *By process  >Heat map   Histogram  *By cgroup   Recent I/Os\n");
     assert_string_equal(forge_key(pane, &look, 'm', true).message, "utilisation");
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "device all");
@@ -194,8 +194,8 @@ static void measures(void **state) {
                  "@1 most 1 a cell\n"
                  "\n"
                  "- By cgroup --------------------------------------------------------------------\n"
-                 "DEVICE     OP  vWAIT/s    TOTAL    IO/s  BYTES/s  SERVICE CGROUP\n"
-                 "vda        R         -   45.0ms      60     240K    300us /system.slice/db\n"
+                 "DEVICE     OP vTOTAL/s   TOTAL    IO/s  BYTES/s SERVICE CGROUP\n"
+                 "vda        R         -  45.0ms      60     240K   300us /system.slice/db\n"
                  "*Devices  *By process  >Heat map   Histogram  *By cgroup   Recent I/Os\n");
     assert_string_equal(forge_key(pane, &look, 'm', true).message, "Service time by process");
     assert_string_equal(forge_key(pane, &look, 'v', true).message, "pid 9 dd, op all");
@@ -238,8 +238,8 @@ static void zoom(void **state) {
                  "                                                                             now\n"
                  ".1 :2 -4 =7 +12 *23 #41 %76 @141 most 250 a cell   p50 200us p99 800us max 800us\n"
                  "- By cgroup --------------------------------------------------------------------\n"
-                 "DEVICE     OP  vWAIT/s    TOTAL    IO/s  BYTES/s  SERVICE CGROUP\n"
-                 "vda        R         -   45.0ms      60     240K    300us /system.slice/db\n"
+                 "DEVICE     OP vTOTAL/s   TOTAL    IO/s  BYTES/s SERVICE CGROUP\n"
+                 "vda        R         -  45.0ms      60     240K   300us /system.slice/db\n"
                  "*Devices  *By process  >Heat map   Histogram  *By cgroup   Recent I/Os\n");
     assert_string_equal(forge_key(pane, &look, '+', true).message, "2 frames per column; Z: all");
     assert_string_equal(forge_key(pane, &look, '+', true).message, "1 frame per column; Z: all");
@@ -275,8 +275,8 @@ static void zoom(void **state) {
                  "                                                                  -10s       now\n"
                  "14:13:32  800us - 900us  10 of 60 (16.7%)  p50 200us p99 800us\n"
                  "- By cgroup --------------------------------------------------------------------\n"
-                 "DEVICE     OP  vWAIT/s    TOTAL    IO/s  BYTES/s  SERVICE CGROUP\n"
-                 "vda        R         -   45.0ms      60     240K    300us /system.slice/db\n"
+                 "DEVICE     OP vTOTAL/s   TOTAL    IO/s  BYTES/s SERVICE CGROUP\n"
+                 "vda        R         -  45.0ms      60     240K   300us /system.slice/db\n"
                  "*Devices  *By process  >Heat map   Histogram  *By cgroup   Recent I/Os\n");
     forge_key(pane, &look, 'Z', true);
     assert_string_equal(forge_key(pane, &look, 'm', true).message, "I/O offset"); // on a linear axis too
@@ -305,8 +305,8 @@ static void zoom(void **state) {
                  "\n"
                  "\n"
                  "- By cgroup --------------------------------------------------------------------\n"
-                 "DEVICE     OP  vWAIT/s    TOTAL    IO/s  BYTES/s  SERVICE CGROUP\n"
-                 "vda        R         -   45.0ms      60     240K    300us /system.slice/db\n"
+                 "DEVICE     OP vTOTAL/s   TOTAL    IO/s  BYTES/s SERVICE CGROUP\n"
+                 "vda        R         -  45.0ms      60     240K   300us /system.slice/db\n"
                  "*Devices  *By process  >Heat map   Histogram  *By cgroup   Recent I/Os\n");
     draw_sizes(pane, &look);
     grid_free(grid);
@@ -371,7 +371,7 @@ static void list_of_a_cell(void **state) {
         "14:13:28  20ms - 50ms  2 of 62 (3.2%)  p50 200us p99 30.0ms\n"
         "- > Recent I/Os --------------------------------------- 2 of 5, filter device=vda op=R latency_us=30ms..40ms "
         "-\n"
-        "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR\n"
+        "           TIME   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR\n"
         "14:13:20.400000       -   3.0us  30.0ms R      4.0K vda        fio                4242 ENODATA\n"
         "14:13:20.200000       -   3.0us  30.0ms R      4.0K vda        fio                4242 -\n"
         "*Devices  *By process  *Heat map   Histogram   By cgroup  >Recent I/Os                      o next  = "

@@ -21,10 +21,10 @@ static void no_block_events(void **state) {
     forge_expect(pane, &look, 80, 21, false,
 
                  "─ ▸ Devices ────────────────── TOTAL = QUEUE (before issue) + SERVICE (device) ─\n"
-                 "DEVICE     ▼UTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
-                 "vda          98.4       -       -       -     812     0.4      -    32       -\n"
+                 "DEVICE     ▼UTIL%   TOTAL   QUEUE SERVICE     R/s     W/s   ERR/s INFLT  OLDEST\n"
+                 "vda          98.4       -       -       -     812     0.4       -    32       -\n"
                  "─ By process ─────────────────────────────────────────────────── not available ─\n"
-                 "    PID COMMAND         OP ▼WAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "    PID COMMAND         OP ▼TOTAL/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
                  " not measured\n"
                  "─ Latency heat map ─ Service time, device vda (busiest), op all  not available ─\n"
                  "not measured\n"
@@ -59,12 +59,12 @@ static void not_among_the_kept(void **state) {
     pane_set_filter(pane, "latency_us=300us..1ms");
     forge_expect(pane, &look, 80, 3, true,
                  "- Recent I/Os --------- 0 of 3, 7 older not kept, filter latency_us=300us..1ms -\n"
-                 "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
+                 "           TIME   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
                  " no match for latency_us=300us..1ms among the 3 kept events\n");
     pane_set_filter(pane, "mysqld");
     forge_expect(pane, &look, 80, 3, true,
                  "- Recent I/Os ------------------------ 0 of 3, 7 older not kept, filter mysqld -\n"
-                 "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
+                 "           TIME   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
                  " no match for mysqld among the 3 kept events\n");
     pane_free(pane);
     frame_unref(list[0]);
@@ -85,21 +85,21 @@ static void errors(void **state) {
     forge_expect(pane, &look, 80, 21, true,
 
                  "- > Devices ------------------ TOTAL = QUEUE (before issue) + SERVICE (device) -\n"
-                 "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
-                 "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
-                 "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us\n"
-                 "vdb           0.0       -       -       -       0       0      -     0       -\n"
+                 "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s   ERR/s INFLT  OLDEST\n"
+                 "vda          98.4   525us   310us   215us     812     0.4       0    32     0us\n"
+                 "loop0         7.5    82us   2.0us    80us       0      30     1.0     1     0us\n"
+                 "vdb           0.0       -       -       -       0       0       -     0       -\n"
                  "- By process -------------------------------------------------------------------\n"
-                 "    PID COMMAND         OP vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
-                 "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
-                 "   4242 fio             W    2.5ms    82us   110us      30     120K loop0\n"
-                 "     77 kworker\\e[31m   W        -       -       -     0.4     2.0K vda\n"
+                 "    PID COMMAND         OP vTOTAL/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
+                 "     77 kworker\\e[31m   W         -       -       -     0.4     2.0K vda\n"
                  "- Errors -----------------------------------------------------------------------\n"
                  "DEVICE     OP ERROR       ERRORS  vERR/s       SECTOR\n"
                  "vda        W  EIO              -     3.0            -\n"
                  "vda        R  ENODATA          -     0.5            -\n"
                  "- Recent I/Os ----------------------------------------------- 7 older not kept -\n"
-                 "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
+                 "           TIME   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
                  "14:13:20.300000    82us   2.0us    80us WS     4.0K loop0      fio\n"
                  "14:13:20.200000   525us   310us   215us RA     4.0K vda        fio\n"
                  "14:13:20.100000   490us   310us   180us R      4.0K vda        fio\n"
@@ -109,15 +109,15 @@ static void errors(void **state) {
     forge_expect(pane, &look, 80, 18, true,
 
                  "- > Devices ------------------ TOTAL = QUEUE (before issue) + SERVICE (device) -\n"
-                 "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
-                 "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
-                 "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us\n"
-                 "vdb           0.0       -       -       -       0       0      -     0       -\n"
+                 "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s   ERR/s INFLT  OLDEST\n"
+                 "vda          98.4   525us   310us   215us     812     0.4       0    32     0us\n"
+                 "loop0         7.5    82us   2.0us    80us       0      30     1.0     1     0us\n"
+                 "vdb           0.0       -       -       -       0       0       -     0       -\n"
                  "- By process -------------------------------------------------------------------\n"
-                 "    PID COMMAND         OP vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
-                 "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
-                 "   4242 fio             W    2.5ms    82us   110us      30     120K loop0\n"
-                 "     77 kworker\\e[31m   W        -       -       -     0.4     2.0K vda\n"
+                 "    PID COMMAND         OP vTOTAL/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
+                 "     77 kworker\\e[31m   W         -       -       -     0.4     2.0K vda\n"
                  "- Errors -----------------------------------------------------------------------\n"
                  "DEVICE     OP ERROR       ERRORS  vERR/s       SECTOR\n"
                  "vda        W  EIO              -     3.0            -\n"
@@ -129,15 +129,15 @@ static void errors(void **state) {
     forge_expect(pane, &look, 80, 15, true,
 
                  "- > Devices ------------------ TOTAL = QUEUE (before issue) + SERVICE (device) -\n"
-                 "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
-                 "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
-                 "loop0         7.5    82us   2.0us    80us       0      30    1.0     1     0us\n"
-                 "vdb           0.0       -       -       -       0       0      -     0       -\n"
+                 "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s   ERR/s INFLT  OLDEST\n"
+                 "vda          98.4   525us   310us   215us     812     0.4       0    32     0us\n"
+                 "loop0         7.5    82us   2.0us    80us       0      30     1.0     1     0us\n"
+                 "vdb           0.0       -       -       -       0       0       -     0       -\n"
                  "- By process -------------------------------------------------------------------\n"
-                 "    PID COMMAND         OP vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
-                 "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
-                 "   4242 fio             W    2.5ms    82us   110us      30     120K loop0\n"
-                 "     77 kworker\\e[31m   W        -       -       -     0.4     2.0K vda\n"
+                 "    PID COMMAND         OP vTOTAL/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
+                 "   4242 fio             W     2.5ms    82us   110us      30     120K loop0\n"
+                 "     77 kworker\\e[31m   W         -       -       -     0.4     2.0K vda\n"
                  "- Errors -----------------------------------------------------------------------\n"
                  "DEVICE     OP ERROR       ERRORS  vERR/s       SECTOR\n"
                  "vda        W  EIO              -     3.0            -\n"
@@ -150,7 +150,7 @@ static void errors(void **state) {
     forge_expect(pane, &look, 80, 12, true,
 
                  "- I/O ------------------------------------------------ Enter: tasks, Esc: back -\n"
-                 " START       14:13:20.300000\n"
+                 " TIME        14:13:20.300000\n"
                  " END         14:13:20.300080\n"
                  " COMMAND     fio             PID         4242\n"
                  " OP          WS              DEVICE      loop0\n"
@@ -166,17 +166,17 @@ static void errors(void **state) {
     forge_expect(pane, &look, 80, 21, true,
 
                  "- Devices - 1 of 3: device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us -\n"
-                 "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s  ERR/s INFLT  OLDEST\n"
-                 "vda          98.4   525us   310us   215us     812     0.4      0    32     0us\n"
+                 "DEVICE     vUTIL%   TOTAL   QUEUE SERVICE     R/s     W/s   ERR/s INFLT  OLDEST\n"
+                 "vda          98.4   525us   310us   215us     812     0.4       0    32     0us\n"
                  "- By process ------ 1 of 3: vda, fio, bytes>=4K, bytes<=64K, latency_us>=200us -\n"
-                 "    PID COMMAND         OP vWAIT/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
-                 "   4242 fio             R    426ms   525us   890us     812     3.2M vda\n"
+                 "    PID COMMAND         OP vTOTAL/s   TOTAL TOT p99    IO/s  BYTES/s DEVICE\n"
+                 "   4242 fio             R     426ms   525us   890us     812     3.2M vda\n"
                  "- Errors --- filter device=vda comm=fio bytes>=4K bytes<=64K latency_us>=200us -\n"
                  "DEVICE     OP ERROR       ERRORS  vERR/s       SECTOR\n"
                  "vda        W  EIO              -     3.0            -\n"
                  "vda        R  ENODATA          -     0.5            -\n"
                  "- > Recent I/Os  1 of 3 kept: vda, fio, bytes>=4K, bytes<=64K, latency_us>=20. -\n"
-                 "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
+                 "           TIME   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
                  "14:13:20.200000   525us   310us   215us RA     4.0K vda        fio\n"
                  "\n"
                  "\n"
@@ -223,7 +223,7 @@ static void a_part_of_a_flood(void **state) {
                 "Recent I/Os "
                 "--------------------------------------------------------------------------------------------------- "
                 "newest 3 + 2 slow/rare of 100000 -\n"
-                "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR          "
+                "           TIME   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND             PID ERROR          "
                 "      END       SECTOR   AT% KEPT\n"
                 "              -       -       -   190us -         - -          -                     - -              "
                 "        -          816     - -\n"
@@ -238,7 +238,7 @@ static void a_part_of_a_flood(void **state) {
     pane_set_filter(pane, "latency_us>10000");
     expect_list(pane, &look, 80,
                 "Recent I/Os ------------------------ 1 of 5 kept of 100k: latency_us>10000 -\n"
-                "          START   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
+                "           TIME   TOTAL   QUEUE SERVICE OP    BYTES DEVICE     COMMAND\n"
                 "              -       -       -  20.0ms -         - -          -\n");
     pane_free(pane);
     frame_unref(frame);

@@ -247,17 +247,17 @@ static void put_notes(struct block *block, struct section *out) {
         section_set_state(out, SECTION_DEGRADED);
     }
     if (now->unmatched_completions != was->unmatched_completions) {
-        snprintf(text, sizeof(text), "%llu I/Os are not counted: they completed, but their issue was not recorded",
+        snprintf(text, sizeof(text), "%llu completions not counted: their issue was not recorded",
                  (unsigned long long)(now->unmatched_completions - was->unmatched_completions));
         section_note(out, SEVERITY_INFO, "unmatched_completions", text, NULL);
     }
     if (now->table_full != was->table_full) {
-        snprintf(text, sizeof(text), "%llu I/Os were not followed: too many were in flight at once",
+        snprintf(text, sizeof(text), "%llu I/Os not followed: table of I/Os in flight full",
                  (unsigned long long)(now->table_full - was->table_full));
         section_note(out, SEVERITY_WARNING, NULL, text, NULL);
     }
     if (block->stat->procs_left_out) {
-        snprintf(text, sizeof(text), "%llu I/Os are in no row of by_process: too many tasks did I/O at once",
+        snprintf(text, sizeof(text), "%llu I/Os missing in by_process: thread table full",
                  (unsigned long long)block->stat->procs_left_out);
         section_note(out, SEVERITY_WARNING, "ios_per_s", text, NULL);
     }
@@ -353,8 +353,8 @@ static const struct table_def *const streams[] = {&block_events_table, NULL};
 
 const struct collector collector_block = {
     .name = "block",
-    .help = "Every request of the disks from the kernel's block events: latency and queue time of each, by disk, "
-            "operation and process. Costs about 0.1 us of CPU per I/O.",
+    .help = "Block events: latency and queue time of every request, by device, operation and process. Costs about 0.1 "
+            "us of CPU per I/O.",
     .always = true,
     .series = block_series,
     .n_series = BLOCK_S_ALL,

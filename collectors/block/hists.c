@@ -4,84 +4,29 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "model/columns.h"
 #include "model/mem.h"
 
 static const struct column hist_device_keys[] = {
-    {.name = "device",
-     .title = "DEVICE",
-     .help = "Kernel name of the disk.",
-     .type = COLUMN_TEXT,
-     .width = 10,
-     .ascending = true},
-    {.name = "op",
-     .title = "OP",
-     .help = "R read, W write, F flush, D discard, N other.",
-     .type = COLUMN_TEXT,
-     .width = 2,
-     .ascending = true},
+    COLUMN_DEVICE(.help = HELP_DEVICE),
+    COLUMN_OP(2, .help = HELP_OP),
 };
 static const struct column hist_device_flag_keys[] = {
-    {.name = "device",
-     .title = "DEVICE",
-     .type = COLUMN_TEXT,
-     .width = 10,
-     .ascending = true,
-     .help = "Kernel name of the disk."},
-    {.name = "op",
-     .title = "OP",
-     .type = COLUMN_TEXT,
-     .width = 4,
-     .ascending = true,
-     .help = "R read, W write, F flush, D discard, N other; then flags: F forced through, A read-ahead, S synchronous, "
-             "M metadata."},
+    COLUMN_DEVICE(.help = HELP_DEVICE),
+    COLUMN_OP(4, .help = HELP_OP_FLAGS),
 };
 static const struct column hist_process_keys[] = {
-    {.name = "pid",
-     .title = "PID",
-     .unit = UNIT_ID,
-     .width = 7,
-     .ascending = true,
-     .help = "The process; 0: the writeback of the kernel, and what limits held back; none: the others."},
-    {.name = "comm",
-     .title = "COMMAND",
-     .type = COLUMN_TEXT,
-     .width = 15,
-     .ascending = true,
-     .help = "Its name, (writeback), (throttled), or (others)."},
-    {.name = "op",
-     .title = "OP",
-     .type = COLUMN_TEXT,
-     .width = 2,
-     .ascending = true,
-     .help = "R read, W write, F flush, D discard, N other."},
+    COLUMN_PID(.help = "Process ID; 0: kernel writeback or throttled I/O; none: the others."),
+    COLUMN_COMM(.help = "Name of the process, (writeback), (throttled), or (others)."),
+    COLUMN_OP(2, .help = HELP_OP),
 };
 static const struct column hist_cgroup_keys[] = {
-    {.name = "cgroup",
-     .title = "CGROUP",
-     .type = COLUMN_TEXT,
-     .width = 24,
-     .ascending = true,
-     .help = "Control group; none: not known."},
-    {.name = "op",
-     .title = "OP",
-     .type = COLUMN_TEXT,
-     .width = 2,
-     .ascending = true,
-     .help = "R read, W write, F flush, D discard, N other."},
+    COLUMN_CGROUP(24, .help = "Path of the cgroup; none: unknown."),
+    COLUMN_OP(2, .help = HELP_OP),
 };
 static const struct column hist_comm_keys[] = {
-    {.name = "comm",
-     .title = "COMMAND",
-     .help = "Name of the thread that submitted the I/O.",
-     .type = COLUMN_TEXT,
-     .width = 15,
-     .ascending = true},
-    {.name = "op",
-     .title = "OP",
-     .help = "R read, W write, F flush, D discard, N other.",
-     .type = COLUMN_TEXT,
-     .width = 2,
-     .ascending = true},
+    COLUMN_COMM(.help = "Thread that submitted the I/O."),
+    COLUMN_OP(2, .help = HELP_OP),
 };
 const struct hist_def block_latency_hist = {
     .name = "io_latency",
@@ -90,7 +35,7 @@ const struct hist_def block_latency_hist = {
     .unit_name = "us",
     .divisor = 1000,
     .unit = UNIT_US,
-    .help = "Service time of the I/Os that completed in the interval: from issue to the driver to completion.",
+    .help = "Service time of completed I/Os: issue to completion.",
     .keys = hist_device_flag_keys,
     .n_keys = 2,
 };
@@ -101,7 +46,7 @@ const struct hist_def block_queue_hist = {
     .unit_name = "us",
     .divisor = 1000,
     .unit = UNIT_US,
-    .help = "Queue time of the I/Os that completed in the interval: from arrival in the block layer to issue.",
+    .help = "Queue time of completed I/Os: arrival in the block layer to issue.",
     .keys = hist_device_flag_keys,
     .n_keys = 2,
 };
@@ -111,7 +56,7 @@ const struct hist_def block_size_hist = {
     .unit_name = "bytes",
     .divisor = 1,
     .unit = UNIT_BYTES,
-    .help = "Length of the I/Os that completed in the interval.",
+    .help = "Size of completed I/Os.",
     .keys = hist_comm_keys,
     .n_keys = 2,
 };
@@ -122,9 +67,9 @@ const struct hist_def block_total_hist = {
     .unit_name = "us",
     .divisor = 1000,
     .unit = UNIT_US,
-    .help = "Total time, what programs waited: from the arrival of the bio in the block layer to its completion; of a "
-            "bio, not of a request. On a partition it contains a control group's throttling; on a whole disk the "
-            "kernel tells of a bio only after it.",
+    .help = "Total time of bios: arrival in the block layer to completion; what programs wait for. Includes cgroup "
+            "throttling "
+            "on partitions, not on whole disks.",
     .keys = hist_device_flag_keys,
     .n_keys = 2,
 };
@@ -134,7 +79,7 @@ const struct hist_def block_device_size_hist = {
     .unit_name = "bytes",
     .divisor = 1,
     .unit = UNIT_BYTES,
-    .help = "Length of the I/Os that completed in the interval.",
+    .help = "Size of completed I/Os.",
     .keys = hist_device_keys,
     .n_keys = 2,
 };
@@ -144,21 +89,21 @@ const struct hist_def block_offset_hist = {
     .unit_name = "64ths",
     .divisor = 1,
     .unit = UNIT_NONE,
-    .help = "In which 64th of the disk, 0 to 63, the I/Os that completed in the interval began.",
+    .help = "First sector of completed I/Os, in 64ths of the device (0 to 63).",
     .keys = hist_device_keys,
     .n_keys = 2,
 };
 
 // The three latencies by the same keys.
 #define IN_US .unit_name = "us", .divisor = 1000, .unit = UNIT_US
-#define BY_PROCESS "by process, of the 64 that did most I/O; the rest is in (others)."
-#define BY_CGROUP "by control group, of the 64 that did most I/O; the rest is in (others)."
+#define BY_PROCESS "of the 64 processes with most I/O; the others as (others)."
+#define BY_CGROUP "of the 64 cgroups with most I/O; the others as (others)."
 const struct hist_def block_process_hists[BLOCK_TIMES] = {
     [BLOCK_OF_LATENCY] =
         {
             .name = "io_latency_by_process",
             .title = "Service time by process",
-            .help = "Service time, from issue to completion, " BY_PROCESS,
+            .help = "Service time (issue to completion) " BY_PROCESS,
             IN_US,
             .keys = hist_process_keys,
             .n_keys = sizeof(hist_process_keys) / sizeof(hist_process_keys[0]),
@@ -167,7 +112,7 @@ const struct hist_def block_process_hists[BLOCK_TIMES] = {
         {
             .name = "io_queue_by_process",
             .title = "Queue time by process",
-            .help = "Queue time, from arrival to issue, " BY_PROCESS,
+            .help = "Queue time (arrival to issue) " BY_PROCESS,
             IN_US,
             .keys = hist_process_keys,
             .n_keys = sizeof(hist_process_keys) / sizeof(hist_process_keys[0]),
@@ -176,7 +121,7 @@ const struct hist_def block_process_hists[BLOCK_TIMES] = {
         {
             .name = "io_total_by_process",
             .title = "Total time by process",
-            .help = "Total time, what programs waited, " BY_PROCESS,
+            .help = "Total time (bio arrival to completion) " BY_PROCESS,
             IN_US,
             .keys = hist_process_keys,
             .n_keys = sizeof(hist_process_keys) / sizeof(hist_process_keys[0]),
@@ -187,7 +132,7 @@ const struct hist_def block_cgroup_hists[BLOCK_TIMES] = {
         {
             .name = "io_latency_by_cgroup",
             .title = "Service time by cgroup",
-            .help = "Service time, from issue to completion, " BY_CGROUP,
+            .help = "Service time (issue to completion) " BY_CGROUP,
             IN_US,
             .keys = hist_cgroup_keys,
             .n_keys = sizeof(hist_cgroup_keys) / sizeof(hist_cgroup_keys[0]),
@@ -196,7 +141,7 @@ const struct hist_def block_cgroup_hists[BLOCK_TIMES] = {
         {
             .name = "io_queue_by_cgroup",
             .title = "Queue time by cgroup",
-            .help = "Queue time, from arrival to issue, " BY_CGROUP,
+            .help = "Queue time (arrival to issue) " BY_CGROUP,
             IN_US,
             .keys = hist_cgroup_keys,
             .n_keys = sizeof(hist_cgroup_keys) / sizeof(hist_cgroup_keys[0]),
@@ -205,7 +150,7 @@ const struct hist_def block_cgroup_hists[BLOCK_TIMES] = {
         {
             .name = "io_total_by_cgroup",
             .title = "Total time by cgroup",
-            .help = "Total time, what programs waited, " BY_CGROUP,
+            .help = "Total time (bio arrival to completion) " BY_CGROUP,
             IN_US,
             .keys = hist_cgroup_keys,
             .n_keys = sizeof(hist_cgroup_keys) / sizeof(hist_cgroup_keys[0]),

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "collectors/kernel/tracefs/format.h"
+#include "model/columns.h"
 #include "model/mem.h"
 
 #define PATH_SIZE 4096
@@ -57,34 +58,30 @@ enum {
 };
 static const uint16_t rate_columns[WHATS] = {L_READS, L_WRITES, L_READ_BYTES, L_WRITE_BYTES};
 
-#define TEXT(NAME, TITLE, WIDTH, HELP)                                                                                 \
-    { .name = (NAME), .title = (TITLE), .help = (HELP), .type = COLUMN_TEXT, .width = (WIDTH), .ascending = true }
-#define NUMBER(NAME, TITLE, UNIT, WIDTH, HELP)                                                                         \
-    { .name = (NAME), .title = (TITLE), .help = (HELP), .unit = (UNIT), .width = (WIDTH) }
+#define LIMIT_COLUMN(name, title, unit, width, text) NUMBER_COLUMN(name, title, unit, width, .help = text)
 static const struct column columns[L_COLUMNS] = {
-    [L_CGROUP] = TEXT("cgroup", "CGROUP", 24, "The control group that has the limit."),
-    [L_DEVICE] = TEXT("device", "DEVICE", 10, "Kernel name of the disk that it is for."),
-    [L_FULL] = NUMBER("of_limit_pct", "OF LIMIT", UNIT_PCT, 8,
-                      "What the group did, in percent of its limit: of the fullest of its limits for this disk."),
-    [L_READS] = NUMBER("reads_per_s", "R/s", UNIT_PER_S, 6, "Reads of the group per second, from its own counters."),
-    [L_READS_MOST] = NUMBER("read_limit_per_s", "R MAX", UNIT_PER_S, 6, "How many it may do per second."),
-    [L_WRITES] = NUMBER("writes_per_s", "W/s", UNIT_PER_S, 6, "Writes of the group per second."),
-    [L_WRITES_MOST] = NUMBER("write_limit_per_s", "W MAX", UNIT_PER_S, 6, "How many it may do per second."),
-    [L_READ_BYTES] = NUMBER("read_bytes_per_s", "RBYTE/s", UNIT_BYTES_PER_S, 8, "Bytes that it read per second."),
+    [L_CGROUP] = COLUMN_CGROUP(24, .help = "cgroup with the limit."),
+    [L_DEVICE] = COLUMN_DEVICE(.help = HELP_DEVICE),
+    [L_FULL] = LIMIT_COLUMN("of_limit_pct", "OF LIMIT", UNIT_PCT, 8, "Use in % of its tightest limit on this device."),
+    [L_READS] = COLUMN_READS_PER_S(.help = "Reads of the cgroup per second, from its own counters."),
+    [L_READS_MOST] = LIMIT_COLUMN("read_limit_per_s", "R MAX", UNIT_PER_S, 6, "Limit on reads per second."),
+    [L_WRITES] = COLUMN_WRITES_PER_S(.help = "Writes of the cgroup per second, from its own counters."),
+    [L_WRITES_MOST] = LIMIT_COLUMN("write_limit_per_s", "W MAX", UNIT_PER_S, 6, "Limit on writes per second."),
+    [L_READ_BYTES] = COLUMN_READ_BYTES_PER_S(.help = "Bytes read per second."),
     [L_READ_BYTES_MOST] =
-        NUMBER("read_limit_bytes_per_s", "RB MAX", UNIT_BYTES_PER_S, 8, "How many it may read per second."),
-    [L_WRITE_BYTES] = NUMBER("write_bytes_per_s", "WBYTE/s", UNIT_BYTES_PER_S, 8, "Bytes that it wrote per second."),
+        LIMIT_COLUMN("read_limit_bytes_per_s", "RB MAX", UNIT_BYTES_PER_S, 8, "Limit on bytes read per second."),
+    [L_WRITE_BYTES] = COLUMN_WRITE_BYTES_PER_S(.help = "Bytes written per second."),
     [L_WRITE_BYTES_MOST] =
-        NUMBER("write_limit_bytes_per_s", "WB MAX", UNIT_BYTES_PER_S, 8, "How many it may write per second."),
-    [L_WAIT] = NUMBER("io_wait_pct", "WAIT%", UNIT_PCT, 6,
-                      "Share of the time in which some task of the group waited for I/O of any disk (version 2 only)."),
+        LIMIT_COLUMN("write_limit_bytes_per_s", "WB MAX", UNIT_BYTES_PER_S, 8, "Limit on bytes written per second."),
+    [L_WAIT] = LIMIT_COLUMN("io_wait_pct", "WAIT%", UNIT_PCT, 6,
+                            "Share of the time some task of the cgroup was stalled on I/O of any device (v2 only)."),
 };
 
 const struct table_def block_limits_table = {
     .name = "io_limits",
     .help =
-        "Control groups whose I/O is limited, and how near to the limit they are. Bios that wait for it are told of "
-        "when they go on: on whole disks this wait is in no latency, and they are told as (throttled).",
+        "cgroups with an I/O limit, and their use of it. On a whole disk bios are traced after the throttling: it is "
+        "in no latency, and the I/O has the name (throttled).",
     .columns = columns,
     .n_columns = L_COLUMNS,
     .n_keys = 2,
@@ -343,10 +340,10 @@ void block_limits_fill(struct block_limits *limits, struct block_names *names, u
             continue;
         char text[PATH_SIZE + 256];
         snprintf(text, sizeof(text),
-                 "the group %s is held to its limit on %s: on a whole disk the kernel tells of a bio only after that "
-                 "wait, so total_us and io_total are without it",
+                 "cgroup %s is throttled on %s: on a whole disk bios are traced after it, so total_us and io_total "
+                 "exclude it",
                  limit->group[0] ? limit->group : "/", text_bytes(device));
-        section_note(out, SEVERITY_INFO, "total_us", text, "none: the table io_limits has what the group may do");
+        section_note(out, SEVERITY_INFO, "total_us", text, "none: the table io_limits shows the limit");
         noted = true;
     }
     section_table(out, table_builder_seal(builder));

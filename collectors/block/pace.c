@@ -73,9 +73,8 @@ uint64_t block_pace_recent(uint64_t until_ns, uint64_t due_ns, double per_ns, ui
 }
 
 void block_pace_text(const struct block_pace *pace, char *out, size_t size) {
-    static const char *const left[] = {
-        "", "waits of bios, and disks without requests, are left out",
-        "I/Os are only counted (in pieces, where they complete in pieces): no latencies, no processes, no events"};
+    static const char *const left[] = {"", "only requests are followed: no bio times, no devices without requests",
+                                       "completions are only counted: no latencies, no processes, no events"};
     if (pace->level == BLOCK_FULL)
         snprintf(out, size, "%s", "");
     else

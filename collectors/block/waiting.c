@@ -1,6 +1,8 @@
 // Looking at what is in flight: one pass over the flights, of which only the old ones are of interest.
 #include "collectors/block/waiting.h"
 
+#include "model/columns.h"
+
 #include <string.h>
 
 #include "collectors/block/flight.h"
@@ -8,54 +10,21 @@
 enum { W_DEVICE, W_PID, W_COMM, W_OP, W_AGE, W_STATE, W_SECTOR, W_BYTES };
 
 static const struct column columns[] = {
-    [W_DEVICE] = {.name = "device",
-                  .title = "DEVICE",
-                  .type = COLUMN_TEXT,
-                  .width = 10,
-                  .ascending = true,
-                  .help = "Kernel name of the disk."},
-    [W_PID] = {.name = "pid",
-               .title = "PID",
-               .unit = UNIT_ID,
-               .width = 7,
-               .ascending = true,
-               .help = "The process that submitted the I/O."},
-    [W_COMM] = {.name = "comm",
-                .title = "COMMAND",
-                .type = COLUMN_TEXT,
-                .width = 15,
-                .ascending = true,
-                .help = "Name of the thread that submitted the I/O."},
-    [W_OP] = {.name = "op",
-              .title = "OP",
-              .type = COLUMN_TEXT,
-              .width = 2,
-              .ascending = true,
-              .help = "R read, W write, F flush, D discard, N other."},
-    [W_AGE] = {.name = "age_us",
-               .title = "SINCE",
-               .unit = UNIT_US,
-               .width = 7,
-               .help = "How long it has not ended: from its arrival in the block layer to the end of the interval."},
-    [W_STATE] = {.name = "state",
-                 .title = "STATE",
-                 .type = COLUMN_TEXT,
-                 .width = 7,
-                 .help =
-                     "issued: the driver has it; queued: it waits for its issue; arrived: it waits for a request, or "
-                     "the device has none."},
-    [W_SECTOR] = {.name = "sector",
-                  .title = "SECTOR",
-                  .unit = UNIT_ID,
-                  .width = 12,
-                  .ascending = true,
-                  .help = "Where it begins, in sectors of 512 bytes."},
-    [W_BYTES] = {.name = "bytes", .title = "BYTES", .unit = UNIT_BYTES, .width = 7, .help = "Its length."},
+    [W_DEVICE] = COLUMN_DEVICE(.help = HELP_DEVICE),
+    [W_PID] = COLUMN_PID(.help = "Process that submitted the I/O."),
+    [W_COMM] = COLUMN_COMM(.help = "Thread that submitted the I/O."),
+    [W_OP] = COLUMN_OP(2, .help = HELP_OP),
+    [W_AGE] = NUMBER_COLUMN("age_us", "SINCE", UNIT_US, 7,
+                            .help = "Time in flight: arrival in the block layer to the end of the interval."),
+    [W_STATE] = COLUMN_STATE(8, .help = "issued: in the driver; queued: waits to be issued; arrived: waits for a "
+                                        "request, or the device has none."),
+    [W_SECTOR] = COLUMN_SECTOR(.help = "First sector (512 bytes)."),
+    [W_BYTES] = COLUMN_BYTES(.help = "Size."),
 };
 
 const struct table_def block_waiting_table = {
     .name = "io_in_flight",
-    .help = "I/Os that have not ended for 0.1 s and more, the oldest 64, of each disk one at least.",
+    .help = "I/Os in flight for 0.1 s and longer: the oldest 64, at least one of each device.",
     .columns = columns,
     .n_columns = sizeof(columns) / sizeof(columns[0]),
     .n_keys = 0,

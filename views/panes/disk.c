@@ -241,7 +241,7 @@ static const struct part parts[] = {
 static const char *const needs[] = {"system", "block", "filesystems", NULL};
 
 static const struct view_term terms[] = {
-    {"WAIT/s", "sum of TOTAL over all I/Os of a process or cgroup, per second"},
+    {"TOTAL/s", "sum of TOTAL over all I/Os of a process or cgroup, per second"},
     {"TOTAL", "time that the application waits: bio arrival to bio completion"},
     {"QUEUE", "time before the device: bio arrival to issue, in the I/O scheduler or waiting for a tag"},
     {"SERVICE", "time in the device: issue to completion (latency_us, io_latency in files)"},
