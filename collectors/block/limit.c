@@ -58,7 +58,7 @@ enum {
 };
 static const uint16_t rate_columns[WHATS] = {L_READS, L_WRITES, L_READ_BYTES, L_WRITE_BYTES};
 
-#define LIMIT_COLUMN(name, title, unit, width, text) NUMBER_COLUMN(name, title, unit, width, .help = text)
+#define LIMIT_COLUMN(name, title, unit, width, text) NUMBER_COLUMN(name, title, unit, width, .help = (text))
 static const struct column columns[L_COLUMNS] = {
     [L_CGROUP] = COLUMN_CGROUP(24, .help = "cgroup with the limit."),
     [L_DEVICE] = COLUMN_DEVICE(.help = HELP_DEVICE),

@@ -3,7 +3,7 @@
 
 #include "model/columns.h"
 
-#define US_COLUMN(name, title, text) NUMBER_COLUMN(name, title, UNIT_US, 7, .help = text)
+#define US_COLUMN(name, title, text) NUMBER_COLUMN(name, title, UNIT_US, 7, .help = (text))
 #define HELP_SERVICE "Average service time: issue to completion."
 #define HELP_TOTAL "Average total time: bio arrival to bio completion; what the program waits for."
 #define HELP_TOTAL_PER_S "Total time of all completed I/Os, per second; above 1 s when several wait at once."
