@@ -29,7 +29,7 @@ ALL_LDFLAGS = $(LDFLAGS) $(if $(STATIC),-static) $(if $(SAN),-fsanitize=$(SAN))
 
 SRC := $(sort $(shell find tui collectors model views -name '*.c'))
 OBJ := $(patsubst %.c,$(B)/obj/%.o,$(filter-out tui/main.c,$(SRC)))
-TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c))
+TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
 BENCHES := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/bench_*.c))
 
 .PHONY: all help run check unit tests benches bench check-vm check-packages static install uninstall screenshots format lint clean
@@ -98,6 +98,10 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/sbin/ktop $(DESTDIR)$(PREFIX)/share/man/man8/ktop.8
 
 # ---- tests ----
+$(B)/tests/test_%: $(B)/obj/tests/unit/test_%.o $(B)/libktop.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+
 $(B)/tests/%: $(B)/obj/tests/%.o $(B)/libktop.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka

@@ -1,6 +1,6 @@
 // Everything that the rules read from a frame, by the contract's names: X(series, NAME), X(hists, NAME), X(tables,
-// NAME), X(TABLE, COLUMN). A name that is not in this list does not compile, and tests/test_schema.c checks that each
-// row exists in the frames of the real collectors.
+// NAME), X(TABLE, COLUMN). A name that is not in this list does not compile, and tests/unit/test_schema.c checks that
+// each row exists in the frames of the real collectors.
 #ifndef MODEL_FINDINGS_INPUTS_H
 #define MODEL_FINDINGS_INPUTS_H
 

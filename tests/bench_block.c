@@ -9,7 +9,7 @@
 
 #include "collectors/block/flight.h"
 #include "collectors/block/stat.h"
-#include "tests/forge_block.h"
+#include "tests/unit/forge_block.h"
 
 struct way {
     struct block_formats formats;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "tests/forge_block.h"
+#include "tests/unit/forge_block.h"
 
 struct load {
     struct block_match *match;

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "collectors/sched/state.h"
-#include "tests/forge_ring.h"
+#include "tests/unit/forge_ring.h"
 
 #define PAGE 65536u
 #define PAGES 64u

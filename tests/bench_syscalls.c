@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "collectors/kernel/tracefs/stream.h"
-#include "tests/forge_syscalls.h"
+#include "tests/unit/forge_syscalls.h"
 
 #define SUBBUF 65536
 #define SUBBUFS 32 // per CPU: more than the caches hold

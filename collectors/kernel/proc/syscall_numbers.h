@@ -1,6 +1,6 @@
 // The numbers of system calls, from the kernel's asm/unistd_64.h, asm/unistd_32.h and asm-generic/unistd.h (6.1, and by
 // hand up to 6.19; from 424 on all architectures have the same). A number never changes its meaning. In the order of
-// the numbers; "+n" leaves n numbers out. tests/test_syscall_names.c holds them against the compiler's headers.
+// the numbers; "+n" leaves n numbers out. tests/unit/test_syscall_names.c holds them against the compiler's headers.
 #ifndef COLLECTORS_KERNEL_SYSCALL_NUMBERS_H
 #define COLLECTORS_KERNEL_SYSCALL_NUMBERS_H
 
