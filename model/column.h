@@ -47,9 +47,9 @@ struct column {
     int (*compare)(union cell a, union cell b);
     // This column measures the same more exactly than the column of that name in another table: where the two tables
     // are joined, its value is shown in that column.
-    const char *better;
+    const char *overrides;
     // A number column of the same table: where it is above 0, this column's value is a lower bound, shown as ">12ms".
-    const char *at_least;
+    const char *lower_bound_flag;
 };
 
 static inline union cell cell_null(enum column_type type) {

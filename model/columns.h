@@ -4,7 +4,7 @@
 //
 //     [PID] = COLUMN_PID(.help = "Process ID."),
 //     [STATE] = COLUMN_STATE(8, .help = HELP_LINK_STATE),
-//     [SINCE] = COLUMN_SINCE_US(.help = "Time in this state.", .at_least = "since_at_least"),
+//     [SINCE] = COLUMN_SINCE_US(.help = "Time in this state.", .lower_bound_flag = "since_at_least"),
 //
 // A text column whose width depends on the table takes the width first. A column that one table alone has is written
 // with NUMBER_COLUMN, ID_COLUMN or TEXT_COLUMN in that table's file, and moves here when a second table gets it.

@@ -80,7 +80,7 @@ static void join_columns(struct join *join) {
     for (uint16_t t = 0; t < join->n_tables; t++)
         for (uint16_t c = 0; c < join->defs[t]->n_columns; c++) {
             const struct column *column = &join->defs[t]->columns[c];
-            int worse = t > 0 && column->better ? join_column(join, column->better) : -1;
+            int worse = t > 0 && column->overrides ? join_column(join, column->overrides) : -1;
             if (worse >= 0 && join->columns[worse]->type == column->type) {
                 join->at[worse].better_table = (uint8_t)t;
                 join->at[worse].better = c;

@@ -34,7 +34,7 @@ const struct table_def *table_def_new(const struct table_def *values) {
     for (uint16_t i = 0; i < values->n_columns; i++) {
         const struct column *from = &values->columns[i];
         size += string_size(from->name) + string_size(from->title) + string_size(from->help) +
-                string_size(from->better) + string_size(from->at_least);
+                string_size(from->overrides) + string_size(from->lower_bound_flag);
     }
     struct table_def_count *made = mem_alloc(size);
     char *end = (char *)made->columns + columns;
@@ -51,8 +51,8 @@ const struct table_def *table_def_new(const struct table_def *values) {
         to->name = string_put(&end, to->name);
         to->title = string_put(&end, to->title);
         to->help = string_put(&end, to->help);
-        to->better = string_put(&end, to->better);
-        to->at_least = string_put(&end, to->at_least);
+        to->overrides = string_put(&end, to->overrides);
+        to->lower_bound_flag = string_put(&end, to->lower_bound_flag);
     }
     return &made->def;
 }
@@ -155,7 +155,7 @@ const union cell *table_find(const struct table *table, const union cell *key) {
 
 double table_better(const struct table *other, const union cell *keys, const char *name, double num) {
     for (uint16_t i = 0; other && i < other->def->n_columns; i++) {
-        if (!other->def->columns[i].better || strcmp(other->def->columns[i].better, name))
+        if (!other->def->columns[i].overrides || strcmp(other->def->columns[i].overrides, name))
             continue;
         const union cell *row = table_find(other, keys);
         return row && row[i].num == row[i].num ? row[i].num : num;

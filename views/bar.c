@@ -1,4 +1,4 @@
-// Bars of a row of cells. Knows only shares: what they mean is the caller's.
+// Draws bars in a row of cells from shares alone; their meaning is the caller's.
 #include "views/bar.h"
 
 #include <math.h>
@@ -47,7 +47,8 @@ void bar_stack(struct area area, int x, int y, int width, const struct bar_segme
         double share = clamp_share(segments[i].share);
         sum = clamp_share(sum + share);
         int end = (int)lround(sum * width);
-        if (share > 0 && end == done && end < width && sum * width > done) { // less than half a cell: its first part
+        if (share > 0 && end == done && end < width &&
+            sum * width > done) { // less than half a cell: at least its first eighth
             int eighths = (int)lround((sum * width - done) * 8);
             area_char(area, x + done, y, segments[i].role,
                       area.grid->ascii ? '.' : left_block(eighths < 1 ? 1 : eighths));

@@ -1,5 +1,5 @@
-// Makes bytes of names fit to be shown (see the header), and the UTF-8 primitives that it and the grid share. Never
-// looks at the locale: the rules are the same on every machine.
+// Escapes the bytes of names (see the header), and the UTF-8 primitives shared with the grid. Independent of the
+// locale: the rules are the same on every machine.
 #include "views/escape.h"
 
 #include <stdio.h>
@@ -131,7 +131,7 @@ void escape_fit(const char *text, int width, char *out, size_t size) {
         if (!n || cells > width || at + n + sizeof(more) > size)
             break;
         at += n;
-        keep = cells < width ? at : keep; // there is a cell for the end
+        keep = cells < width ? at : keep; // room for the ellipsis
     }
     memcpy(out, all, at < length ? keep : length);
     snprintf(out + (at < length ? keep : length), sizeof(more), "%s", at < length ? more : "");

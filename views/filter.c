@@ -1,5 +1,5 @@
-// Filters that name a column (see the header). A text with '=' in it whose left side is no column stays a text: command
-// lines are full of them. Quotes are taken off in place: a value is a part of the filter's text.
+// Filters that name a column (see the header). Text with '=' whose left side is no column stays plain text: command
+// lines are full of them. Quotes are removed in place: a value is a part of the filter's text.
 #include "views/filter.h"
 
 #include <ctype.h>
@@ -20,7 +20,7 @@ static const struct {
 };
 #define N_OPERATORS (sizeof(operators) / sizeof(operators[0]))
 
-// What looks like the start of a term: a name and an operator. Returns the length of both, 0 when it does not.
+// Possible start of a term: a name and an operator. Returns the length of both, 0 when there is none.
 static size_t parse_like(const char *text, struct filter_term *out) {
     size_t n = 0;
 
@@ -39,7 +39,7 @@ static size_t parse_like(const char *text, struct filter_term *out) {
     return 0;
 }
 
-// The start of a term at that place: the name is a column's. Returns its length, 0 when there is none.
+// The start of a term at that place: the name is a column's. Returns its length or 0.
 static size_t parse_start(const struct filter *filter, size_t at, const struct frame *frame, struct filter_term *out) {
     size_t length = parse_like(filter->text + at, out);
 
@@ -54,7 +54,7 @@ static void flaw(struct filter *out, enum filter_flaw flaw, size_t at) {
     out->flaw_at = (uint8_t)at;
 }
 
-// Takes the quotes off what begins with one there: it then begins one byte later. Returns where it ended.
+// Removes the quotes of a value that starts with one; it then begins one byte later. Returns its end.
 static size_t unquote(struct filter *out, size_t at) {
     char *text = out->text;
     size_t from = at + 1, to = at + 1;
@@ -81,7 +81,7 @@ static void parse_text(struct filter *out) {
     memset(out->text + length, 0, size - length);
 }
 
-// From the value of the newest term to that of the next one; 0: there is none.
+// Parses the value of the newest term. Returns the start of the next value; 0: no further term.
 static size_t parse_value(struct filter *out, size_t at, const struct frame *frame) {
     struct filter_term *term = &out->terms[out->n++];
     size_t length = 0, blanks = 0, begin = at;
@@ -91,7 +91,7 @@ static size_t parse_value(struct filter *out, size_t at, const struct frame *fra
         term->value = (uint8_t)(at + 1);
         begin = at = unquote(out, at);
     }
-    // A blank ends the value only where a term follows: names of programs have blanks in them.
+    // A blank ends the value only before another term: program names contain blanks.
     while (out->text[at]) {
         blanks = strspn(out->text + at, " ");
         if (blanks && out->n < FILTER_TERMS_MAX)
@@ -173,7 +173,7 @@ size_t filter_term_shown(const struct filter *filter, size_t term, bool brief, c
     return escape_text(from, strlen(from), out, size);
 }
 
-// What a suffix of a shown number multiplies, in the column's unit; 0: none of its.
+// The factor of a suffix as shown on screen, in the column's unit; 0: not a suffix of this unit.
 static double suffix_factor(enum unit unit, const char *suffix) {
     static const struct {
         const char *text;
@@ -203,7 +203,7 @@ static double suffix_factor(enum unit unit, const char *suffix) {
         case UNIT_BYTES:
         case UNIT_BYTES_PER_S:
             return suffixes[i].binary;
-        case UNIT_KIB: // the plain number is in KiB, a suffix says bytes
+        case UNIT_KIB: // the plain number is in KiB; a suffix counts from bytes
             return *suffix ? suffixes[i].binary / 1024 : 1;
         default:
             return suffixes[i].decimal;
@@ -242,7 +242,7 @@ bool filter_clock(const char *text, double *seconds, double *step) {
     return of_minute < 60;
 }
 
-// A time since 1970 as seconds of its day here.
+// Seconds since local midnight of a time since 1970.
 static double of_day(double time) {
     time_t whole = (time_t)time;
     struct tm tm;
@@ -255,7 +255,7 @@ static bool is_clock(const struct column *column, union cell cell, const char *v
     return column->unit == UNIT_S && cell.num >= 1e9 && strchr(value, ':');
 }
 
-// < 0, 0, > 0; false when the value is nothing to compare the cell with.
+// < 0, 0, > 0; false when the value cannot be compared with the cell.
 static bool compare(const struct column *column, union cell cell, const char *value, int *order) {
     double number, step, own = cell.num;
 
@@ -263,10 +263,10 @@ static bool compare(const struct column *column, union cell cell, const char *va
         *order = strcmp(text_bytes(cell.text), value);
         return true;
     }
-    if (is_clock(column, cell, value)) { // as it is shown
+    if (is_clock(column, cell, value)) { // with the precision shown
         if (!filter_clock(value, &number, &step))
             return false;
-        // Doubles have times since 1970 to a quarter of a microsecond.
+        // A double holds times since 1970 to a quarter of a microsecond.
         own = round(of_day(own) * 1e6);
         number = round(number * 1e6);
     } else if (!filter_number(column, value, &number)) {
@@ -276,7 +276,7 @@ static bool compare(const struct column *column, union cell cell, const char *va
     return true;
 }
 
-// A clock's range may go over midnight.
+// A range of times of day may cross midnight.
 static bool over_midnight(const struct column *column, union cell cell, const char *low, const char *high) {
     double from, to, step;
 
@@ -284,7 +284,7 @@ static bool over_midnight(const struct column *column, union cell cell, const ch
            from > to;
 }
 
-// LOW..HIGH: either may be left out.
+// LOW..HIGH: either end may be missing.
 static bool is_within(const struct column *column, union cell cell, const char *value, const char *dots) {
     const char *high = dots + 2;
     char low[64];
@@ -373,7 +373,7 @@ bool filter_lets(const struct filter *filter, const struct column *columns, size
     return contains;
 }
 
-// The value that stands for the cell. Returns the length that it would have.
+// The filter value that matches the cell. Returns its full length.
 static size_t value_text(const struct column *column, union cell cell, char *out, size_t size) {
     if (cell_is_null(column, cell))
         return (size_t)snprintf(out, size, "-");

@@ -1,4 +1,4 @@
-// What of a filter cannot be meant: told once it is entered, before a screen without rows is taken for the answer.
+// Checks an entered filter for mistakes, so that an empty screen is not mistaken for a result.
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "views/filter.h"
 
 #define NAMES_MAX 2048
-#define SHOWN 48 // cells of a name or a value that are repeated
+#define SHOWN 48 // cells of a name or a value quoted in a message
 
 static const struct table_def *def_at(const struct frame *frame, size_t i) {
     for (uint16_t s = 0; s < frame->n_sections; s++)
@@ -18,7 +18,7 @@ static const struct table_def *def_at(const struct frame *frame, size_t i) {
     return NULL;
 }
 
-// The name as it could be typed, of the frame's columns; NULL: none is near.
+// The most similar column name of the frame; NULL: none is similar.
 static const char *nearest_column(const struct frame *frame, const char *name) {
     const char *names[NAMES_MAX];
     const struct table_def *def;
@@ -37,7 +37,8 @@ static enum filter_doubt unknown_column(const struct frame *frame, const char *n
 
     snprintf(word, sizeof(word), "%.*s", (int)length, name);
     escape_fit(word, SHOWN, shown, sizeof(shown));
-    const char *nearest = length < (compares ? 3 : 5) ? NULL : nearest_column(frame, word); // chance finds short ones
+    const char *nearest =
+        length < (compares ? 3 : 5) ? NULL : nearest_column(frame, word); // short names are similar by chance
     if (nearest)
         snprintf(meant, sizeof(meant), "did you mean %s? ", nearest);
     if (compares)
@@ -47,8 +48,8 @@ static enum filter_doubt unknown_column(const struct frame *frame, const char *n
     return compares ? FILTER_WRONG : FILTER_NOTE;
 }
 
-// A name, an operator, and something behind it: how long the name is; 0: it is none. *compares: by more or less, which
-// no text has by chance.
+// A name, an operator, and a value: returns the length of the name; 0: not a term. *compares: an order comparison,
+// which plain text rarely contains.
 static size_t term_like(const char *text, bool *compares) {
     size_t n = 0;
 
@@ -77,7 +78,7 @@ static const char *unit_examples(enum unit unit) {
     }
 }
 
-// As numbers are shown, beyond what stands for a number: equal to that is what is asked for.
+// A number in the format of the screen: equality with it is legal.
 static bool as_shown(const struct column *column, const char *value) {
     if (column->format)
         return true;
@@ -120,7 +121,7 @@ static bool wrong_value(const struct column *column, const char *value, char *ou
     return true;
 }
 
-// LOW..HIGH, of which one may be left out.
+// LOW..HIGH, of which one may be missing.
 static bool wrong_range(const struct column *column, const char *value, const char *dots, char *out, size_t size) {
     const char *high = dots + 2;
     char low[FILTER_SIZE], shown_low[SHOWN + 1], shown_high[SHOWN + 1];
@@ -135,7 +136,7 @@ static bool wrong_range(const struct column *column, const char *value, const ch
         return wrong_value(column, low, out, size);
     if (*high && !number_of(column, high, &to))
         return wrong_value(column, high, out, size);
-    bool is_clock = strchr(low, ':') && strchr(high, ':'); // over midnight
+    bool is_clock = strchr(low, ':') && strchr(high, ':'); // may cross midnight
     if (!low[0] || !*high || from < to || (is_clock && from > to))
         return false;
     escape_fit(low, SHOWN, shown_low, sizeof(shown_low));
@@ -167,7 +168,7 @@ static bool wrong_for(const struct column *column, const struct filter *filter, 
     return wrong_value(column, value, out, size);
 }
 
-// Columns of one name may differ from table to table: it is enough that one can have the value.
+// Columns of the same name may differ from table to table: one that can have the value is enough.
 static bool term_wrong(const struct filter *filter, size_t term, const struct frame *frame, char *out, size_t size) {
     const struct table_def *def;
     bool wrong = false;
@@ -188,7 +189,7 @@ static enum filter_doubt one_too_many(const char *word, char *out, size_t size) 
     return FILTER_WRONG;
 }
 
-// What stands behind a blank belongs to the value when it is no term.
+// Text after a blank belongs to the value when it is no term.
 static enum filter_doubt tail_doubt(const struct filter *filter, size_t term, const struct frame *frame, char *out,
                                     size_t size) {
     char word[64];

@@ -1,5 +1,5 @@
-// The grid of cells that views draw on. Everything is cut off at the edges of the area, and what cannot stand in a cell
-// (control bytes, broken UTF-8) becomes '?', so no drawing can ever harm a terminal. Knows no terminal and no locale.
+// The grid of cells that views draw on. Drawing is clipped to the area, and what does not fit a cell (control bytes,
+// invalid UTF-8) becomes '?', so drawing can never harm a terminal. Independent of terminal and locale.
 #include "views/grid.h"
 
 #include <stdarg.h>
@@ -67,7 +67,7 @@ struct grid_cell *area_cell(struct area area, int x, int y) {
     return &area.grid->cells[(size_t)y * (size_t)area.grid->width + (size_t)x];
 }
 
-// What stands for a character on a terminal that can only ASCII.
+// The ASCII substitute of a character.
 static uint32_t ascii_for(uint32_t ch) {
     static const struct {
         uint32_t first, last;
@@ -94,7 +94,7 @@ static uint32_t ascii_for(uint32_t ch) {
     return '?';
 }
 
-// One character at its place, both halves when it is wide; what it covers half of an older wide one is blanked.
+// Writes one character, both halves if wide; the rest of a wide one that it overwrites is blanked.
 static void put(struct area area, int x, int y, enum role role, uint32_t ch, int width, uint8_t heat) {
     for (int i = 0; i < width; i++) {
         struct grid_cell *cell = area_cell(area, x + i, y);
@@ -108,7 +108,7 @@ static void put(struct area area, int x, int y, enum role role, uint32_t ch, int
             cell[1].ch = ' ';
         *cell = (struct grid_cell){.ch = i ? 0 : ch, .role = (uint8_t)role, .heat = heat};
     }
-    // Half of a wide character would be cut off by the edge: a blank stands there.
+    // A wide character cut by the edge becomes a blank.
     if (width == 2) {
         struct grid_cell *left = area_cell(area, x, y), *right = area_cell(area, x + 1, y);
         if (left && !right)
@@ -146,7 +146,7 @@ void area_heat(struct area area, int x, int y, uint8_t heat, uint32_t ch) {
     put_char(area, x, y, ROLE_HEAT, ch, heat);
 }
 
-// Reads the next character of text that should be valid; what is not becomes '?'. 0 at the end.
+// Reads the next character; an invalid one becomes '?'. 0 at the end.
 static size_t next_char(const char *text, size_t left, uint32_t *ch) {
     if (!left)
         return 0;

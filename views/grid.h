@@ -1,5 +1,5 @@
-// A grid of character cells: what a view draws on. No terminal is behind it: tui/ copies it to one, tests compare its
-// text.
+// A grid of character cells that views draw on. Independent of the terminal: tui/ copies it to the screen, tests
+// compare its text.
 #ifndef VIEWS_GRID_H
 #define VIEWS_GRID_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What a cell means; tui/palette.c gives it colours for 256, 16, 8 and no colours, safe for the colour-blind.
+// The meaning of a cell; tui/palette.c maps it to colours for 256, 16, 8 and no colours, safe for the colour-blind.
 enum role {
     ROLE_TEXT,
     ROLE_DIM,
@@ -44,11 +44,11 @@ struct grid_cell {
 
 struct grid {
     int width, height;
-    bool ascii;              // draw with ASCII only (no UTF-8 terminal, or asked for)
+    bool ascii;              // draw with ASCII only (no UTF-8 terminal, or --ascii)
     struct grid_cell *cells; // height * width, row by row
 };
 
-// A rectangle of a grid; drawing outside of it is cut off, never an error. Any size down to 0x0 is legal.
+// A rectangle of a grid; drawing outside of it is clipped, never an error. Any size down to 0x0 is legal.
 struct area {
     struct grid *grid;
     int x, y, width, height;
@@ -60,17 +60,16 @@ void grid_clear(struct grid *grid);
 struct area grid_area(struct grid *grid);
 struct area area_sub(struct area area, int x, int y, int width, int height); // clipped to the parent
 
-// Writes UTF-8 text (escaped: see escape.h; raw control bytes are shown as '?' as a last defence) and returns the
-// columns used.
+// Writes UTF-8 text (escaped, see escape.h; raw control bytes become '?' as a last defence). Returns the columns used.
 int area_text(struct area area, int x, int y, enum role role, const char *utf8);
 int area_printf(struct area area, int x, int y, enum role role, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 void area_char(struct area area, int x, int y, enum role role, uint32_t ch);
 void area_heat(struct area area, int x, int y, uint8_t heat, uint32_t ch); // ROLE_HEAT
 void area_fill(struct area area, int x, int y, int width, enum role role, uint32_t ch);
-// The cell, to change what stands there; NULL outside of the area or of the grid.
+// The cell, for changing its content; NULL outside of the area or the grid.
 struct grid_cell *area_cell(struct area area, int x, int y);
-void area_role(struct area area, int x, int y, int width, enum role role); // recolours what is there
+void area_role(struct area area, int x, int y, int width, enum role role); // recolours existing cells
 int text_width(const char *utf8); // columns, without a locale: combining 0, East Asian wide 2
 size_t grid_row_text(const struct grid *grid, int y, char *out,
                      size_t size); // as UTF-8, trailing blanks cut: for tests and `w`

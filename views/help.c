@@ -1,11 +1,11 @@
-// The help of a pane, made from the tables that drive it: its question, its keys, its parts with every column's
-// meaning, and what is missing here and why. Never a text of its own about a pane.
+// The help of a pane, generated from the tables that drive it: its question, its keys, its parts with the meaning of
+// every column, and what is missing here and why. Contains no text about a particular pane.
 #include <string.h>
 
 #include "views/escape.h"
 #include "views/pane_parts.h"
 
-// A key that works in none of the view's parts of that kind is not told.
+// A key that works in no part of the view of that kind is omitted.
 static bool key_taken(const struct view *view, const struct part_key *keys, int key) {
     for (size_t i = 0; i < view->n_parts; i++) {
         const struct part *part = &view->parts[i];
@@ -15,7 +15,7 @@ static bool key_taken(const struct view *view, const struct part_key *keys, int 
     return false;
 }
 
-// Kinds of parts may share keys: a line is told once.
+// Kinds of parts may share keys: each line appears once.
 static bool line_told(const struct view *view, const struct part_key *keys, const struct part_key *line) {
     for (size_t i = 0; i < view->n_parts && view->parts[i].kind->keys != keys; i++) {
         const struct part *part = &view->parts[i];

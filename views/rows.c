@@ -296,7 +296,7 @@ size_t cell_text(const struct column *column, union cell value, char *out, size_
 size_t row_text(const struct join *join, size_t row, uint16_t at, char *out, size_t size) {
     const struct column *column = join->columns[at];
     union cell value = join_cell(join, row, at);
-    int bound = column->at_least && size ? join_column(join, column->at_least) : -1;
+    int bound = column->lower_bound_flag && size ? join_column(join, column->lower_bound_flag) : -1;
 
     if (bound < 0 || cell_is_null(column, value) || !(number_at(join, row, bound) > 0))
         return cell_text(column, value, out, size);

@@ -30,7 +30,7 @@ static const struct column device_columns[] = {
                         "a timeout."),
     NUMBER_COLUMN("last_error_sector", "AT SECTOR", UNIT_ID, 12,
                   .help = "First sector (512 bytes) of the I/O with the last error."),
-    NUMBER_COLUMN("busy_pct", "BUSY%", UNIT_PCT, 6, .better = "util_pct",
+    NUMBER_COLUMN("busy_pct", "BUSY%", UNIT_PCT, 6, .overrides = "util_pct",
                   .help = "Share of the time with at least one request in service, from the request events."),
     US_COLUMN("oldest_us", "OLDEST", "Age of the oldest I/O in flight; 0: none is older than 0.1 s."),
     NUMBER_COLUMN("oldest_pid", "OF PID", UNIT_ID, 7, .help = "Process that submitted the oldest I/O in flight."),

@@ -87,7 +87,8 @@ static const struct column stuck_columns[] = {
     COLUMN_KIND(15, .help =
                         "Why it is stuck: uninterruptible (in the kernel), server (of a file system), lock, "
                         "throttled (by its cgroup), realtime (a real-time task uses its CPU), cpu (other tasks do)."),
-    COLUMN_SINCE_US(.at_least = "since_at_least", .help = "Duration of the wait; > if it began before tracing."),
+    COLUMN_SINCE_US(.lower_bound_flag = "since_at_least",
+                    .help = "Duration of the wait; > if it began before tracing."),
     COLUMN_BLOCKED_IN(.help = "Kernel function in which it waits (/proc/PID/wchan)."),
     COLUMN_SYSCALL(12, .help = HELP_SYSCALL),
     TEXT_COLUMN("waits_for", "WAITS FOR", 40,

@@ -24,8 +24,8 @@ static void columns_put(struct sink *out, const struct column *columns, uint16_t
         put_uint(out, columns[i].unit);
         put_u8(out, columns[i].width);
         put_u8(out, columns[i].ascending);
-        put_string(out, columns[i].better);
-        put_string(out, columns[i].at_least);
+        put_string(out, columns[i].overrides);
+        put_string(out, columns[i].lower_bound_flag);
     }
 }
 
@@ -126,8 +126,8 @@ static void columns_free(struct column *columns, size_t n) {
         free((char *)columns[i].name);
         free((char *)columns[i].title);
         free((char *)columns[i].help);
-        free((char *)columns[i].better);
-        free((char *)columns[i].at_least);
+        free((char *)columns[i].overrides);
+        free((char *)columns[i].lower_bound_flag);
     }
     free(columns);
 }
@@ -144,8 +144,8 @@ static struct column *columns_get(struct byte_reader *in, uint16_t *n_columns) {
         uint64_t unit = get_uint(in);
         column->width = get_u8(in);
         column->ascending = get_u8(in) != 0;
-        column->better = get_string(in, NAME_MAX_BYTES);
-        column->at_least = get_string(in, NAME_MAX_BYTES);
+        column->overrides = get_string(in, NAME_MAX_BYTES);
+        column->lower_bound_flag = get_string(in, NAME_MAX_BYTES);
         column->type = type == COLUMN_TEXT ? COLUMN_TEXT : COLUMN_NUMBER;
         column->unit = unit <= UNIT_RATIO ? (enum unit)unit : UNIT_NONE;
         in->bad |= !column->name || type > COLUMN_TEXT;

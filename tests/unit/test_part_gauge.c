@@ -66,7 +66,7 @@ static const struct frame *make(uint64_t number, const double values[9], const c
 static void better_measure(void **state) {
     static const struct column columns[] = {
         {.name = "device", .type = COLUMN_TEXT},
-        {.name = "busy_pct", .unit = UNIT_PCT, .better = "util_pct"},
+        {.name = "busy_pct", .unit = UNIT_PCT, .overrides = "util_pct"},
     };
     static const struct table_def def = {.name = "block_devices", .columns = columns, .n_columns = 2, .n_keys = 1};
     const double values[9] = {0};

@@ -313,7 +313,7 @@ static void test_long_texts_wrap(void **state) {
 static void test_better(void **state) {
     static const struct column real_columns[] = {
         {.name = "id", .title = "ID", .unit = UNIT_ID, .width = 4},
-        {.name = "real_pct", .title = "REAL%", .unit = UNIT_PCT, .width = 6, .better = "load_pct"},
+        {.name = "real_pct", .title = "REAL%", .unit = UNIT_PCT, .width = 6, .overrides = "load_pct"},
     };
     static const struct table_def real = {"more", "The same, measured better.", real_columns, 2, 1, NULL};
     const struct frame *two[2];

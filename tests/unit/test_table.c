@@ -245,7 +245,7 @@ static void better_measured(void **state) {
     (void)state;
     static const struct column rough_columns[] = {{.name = "device", .type = COLUMN_TEXT}, {.name = "util_pct"}};
     static const struct column exact_columns[] = {{.name = "device", .type = COLUMN_TEXT},
-                                                  {.name = "busy_pct", .better = "util_pct"}};
+                                                  {.name = "busy_pct", .overrides = "util_pct"}};
     static const struct table_def rough = {.name = "rough", .columns = rough_columns, .n_columns = 2, .n_keys = 1};
     static const struct table_def exact = {.name = "exact", .columns = exact_columns, .n_columns = 2, .n_keys = 1};
     static const char *const names[] = {"vda", "vdb", "vdc"};

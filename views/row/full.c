@@ -86,7 +86,7 @@ static void put_lines(struct pen *pen, const char *title, const char *text) {
 // Whether the column only says that another one's value is a lower bound, which is shown there.
 static bool is_bound(const struct join *join, const char *name) {
     for (uint16_t c = 0; c < join->n_columns; c++)
-        if (join->columns[c]->at_least && !strcmp(join->columns[c]->at_least, name))
+        if (join->columns[c]->lower_bound_flag && !strcmp(join->columns[c]->lower_bound_flag, name))
             return true;
     return false;
 }

@@ -65,8 +65,8 @@ static void point_take_better(const struct row_points *self, struct row_point *p
     const struct table_def *def = table_def(table);
 
     for (uint16_t c = 0; c < def->n_columns; c++)
-        for (size_t i = 0; def->columns[c].better && i < self->n_numbers; i++)
-            if (!strcmp(def->columns[c].better, self->names[i]) && !isnan(row[c].num))
+        for (size_t i = 0; def->columns[c].overrides && i < self->n_numbers; i++)
+            if (!strcmp(def->columns[c].overrides, self->names[i]) && !isnan(row[c].num))
                 point->values[i] = row[c].num;
 }
 
