@@ -65,7 +65,7 @@ def compare(frames, perf):
                 row = next(r for r in frame["tables"]["cpus"] if r["cpu"] == cpu)
                 assert row[column] is not None, f"CPU {cpu}: no {column} in {row}"
                 assert row[column] >= 0
-                counted += row[column] * frame["interval_s"]
+                counted += row[column] * frame["intervals_s"]["cpu_counters"]  # a count is a rate times its own section's interval
             least, most = perf.bounds(int(cpu), event, begin, end)
             print(f"CPU {cpu} {event}: perf {least} to {most}, ktop {counted:.0f}")
             slack = 2 + 0.002 * counted  # an event or two at each end; the intervals are rounded to microseconds
