@@ -55,17 +55,20 @@ def wall(text):
 
 
 def compare(frames, perf):
-    begin = wall(frames[0]["time"]) - frames[0]["interval_s"]
+    intervals = [frame["intervals_s"]["cpu_counters"] for frame in frames]
+    if None in intervals:
+        return ["a section came late"]  # its count is in no frame
     end = wall(frames[-1]["time"])
+    begin = end - sum(intervals)  # the first one is longer than its frame: it begins when the collector does
     wrong = []
     for cpu in [row["cpu"] for row in frames[0]["tables"]["cpus"]]:
         for event, column in EVENTS.items():
             counted = 0
-            for frame in frames:
+            for frame, interval in zip(frames, intervals):
                 row = next(r for r in frame["tables"]["cpus"] if r["cpu"] == cpu)
                 assert row[column] is not None, f"CPU {cpu}: no {column} in {row}"
                 assert row[column] >= 0
-                counted += row[column] * frame["intervals_s"]["cpu_counters"]  # a count is a rate times its own section's interval
+                counted += row[column] * interval
             least, most = perf.bounds(int(cpu), event, begin, end)
             print(f"CPU {cpu} {event}: perf {least} to {most}, ktop {counted:.0f}")
             slack = 2 + 0.002 * counted  # an event or two at each end; the intervals are rounded to microseconds
@@ -110,5 +113,5 @@ def once():
     return not wrong
 
 
-# A frame that came late on a crowded machine covers another span than its times say.
+# A section that came late on a crowded machine is in no frame.
 sys.exit(0 if tries("software counters against perf stat", 6, once) else 1)
