@@ -1,7 +1,7 @@
 """For tests of the disk pane on the real kernel: loop devices over tmpfs, ktop in batch, sums over its frames."""
-import calendar, ctypes, fcntl, json, os, re, shutil, signal, struct, subprocess, sys, tempfile, time
+import ctypes, fcntl, json, os, re, shutil, signal, struct, subprocess, sys, tempfile, time
 
-from ktop import KTOP, Batch, check, failed, skip, skip_part, tries  # noqa: F401
+from ktop import KTOP, Batch, check, failed, frame_time, skip, skip_part, tries  # noqa: F401
 
 undo = []  # called backwards at the end, whatever happens
 
@@ -143,12 +143,6 @@ def slow_disk(work, delay_us, *options):
             return Over(point + "/disk", *options)
         time.sleep(0.02)
     raise SystemExit("slowfuse does not serve")
-
-
-def frame_time(frame):
-    date, _, rest = frame["time"].partition("T")
-    h, m, s = rest.rstrip("Z").split(":")
-    return calendar.timegm(time.strptime(date, "%Y-%m-%d")) + int(h) * 3600 + int(m) * 60 + float(s)
 
 
 def seconds(frame, collector="block"):

@@ -2,6 +2,7 @@
 
 tests/run reads three kinds of lines: the reason of a skipped script (its last line, exit 77), the reasons of skipped parts
 (`part skipped: REASON`), and the tries of each comparison (`tries: N of M: WHAT`)."""
+import datetime
 import json
 import os
 import subprocess
@@ -48,6 +49,11 @@ def tries(what, most, once):
             break
     print(f"tries: {n} of {most}: {what}{'' if held else ' (it never held)'}", flush=True)
     return bool(held)
+
+
+def frame_time(frame):
+    """When the frame ends, in seconds since 1970."""
+    return datetime.datetime.fromisoformat(frame["time"].replace("Z", "+00:00")).timestamp()
 
 
 class Batch:

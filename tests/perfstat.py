@@ -1,8 +1,13 @@
 """perf stat beside ktop: what it counted surely within, and at most within, a span of time."""
+import json
 import os
+import shutil
 import subprocess
+import sys
 import threading
 import time
+
+from ktop import KTOP, need_root, skip
 
 STEP = 0.05  # perf's intervals: the bounds are the intervals that lie surely inside of the span, and those that touch it
 
@@ -62,3 +67,52 @@ class Perf:
             if last >= begin - STEP and first <= end + STEP:
                 most += count
         return least, most
+
+
+# Faults, context switches and migrations on every CPU.
+LOAD = """
+import mmap, os, time
+cpus = sorted(os.sched_getaffinity(0))
+while True:
+    m = mmap.mmap(-1, 4096 * 40)
+    for page in range(40):
+        m[page * 4096] = 1
+    m.close()
+    for cpu in cpus:
+        os.sched_setaffinity(0, {cpu})
+    time.sleep(0.002)
+"""
+
+
+def need_perf():
+    need_root("counters of whole CPUs")
+    if not shutil.which("perf"):
+        skip("perf is not installed")
+
+
+def beside_perf(events, *arguments):
+    """Three frames of the cpus pane under LOAD, and the Perf that counted before, during and after them."""
+    load = subprocess.Popen([sys.executable, "-c", LOAD])
+    perf = Perf(events)
+    try:
+        time.sleep(0.5)
+        if perf.p.poll() is not None:
+            skip(f"perf stat does not run here: {perf.bad}")
+        p = subprocess.run([KTOP, "--batch", "--pane", "cpus", "--format", "json", "-n", "3", "-d", "1", *arguments],
+                           capture_output=True, text=True, timeout=60)
+        time.sleep(4 * STEP)
+    finally:
+        perf.end()
+        load.kill()
+        load.wait()
+    assert p.returncode == 0, p
+    frames = [json.loads(line) for line in p.stdout.splitlines()]
+    assert len(frames) == 3
+    return frames, perf
+
+
+def section_intervals(frames, collector):
+    """The seconds that the collector's section of each frame covers; the first is longer than its frame, because it begins with the
+    collector. None: a section came late, and its counts are in none of the frames."""
+    intervals = [frame["intervals_s"][collector] for frame in frames]
+    return None if None in intervals else intervals

@@ -17,7 +17,7 @@ import os, re, shutil, signal, subprocess, sys, tempfile, time
 
 import tracing
 from buckets import bucket, merged, quantile
-from ktop import HERE, Batch, check, failed, tries
+from ktop import HERE, Batch, check, failed, frame_time, tries
 from sched_text import Text
 
 undo = []  # called backwards at the end, whatever happens
@@ -209,9 +209,7 @@ def compare(what, hists, truth, seconds):
 
 
 def frame_ns(frame):
-    day = time.strptime(frame["time"][:19] + " UTC", "%Y-%m-%dT%H:%M:%S %Z")
-    import calendar
-    return calendar.timegm(day) * 10**9 + int(frame["time"][20:23]) * 10**6
+    return round(frame_time(frame) * 1000) * 10**6  # it is given in milliseconds
 
 
 def powers(lengths_us):

@@ -1,56 +1,14 @@
 #!/usr/bin/env python3
 # needs: root, perf; what --event counts is what perf stat counts over the same span: software, msr/tsc/, tracepoints, groups
-import calendar
 import json
-import os
 import subprocess
 import sys
-import time
 
-from ktop import KTOP, skip, tries
-from perfstat import STEP, Perf
+from ktop import KTOP, frame_time, tries
+from perfstat import beside_perf, need_perf, section_intervals
 
 COUNTED = ["context-switches", "page-faults", "minor-faults", "cpu-migrations", "sched:sched_switch"]  # many a second, one by one
 CLOCKS = ["msr/tsc/", "cpu-clock"]  # a steady rate
-
-LOAD = """
-import mmap, os, time
-cpus = sorted(os.sched_getaffinity(0))
-while True:
-    m = mmap.mmap(-1, 4096 * 40)
-    for page in range(40):
-        m[page * 4096] = 1
-    m.close()
-    for cpu in cpus:
-        os.sched_setaffinity(0, {cpu})
-    time.sleep(0.002)
-"""
-
-
-def wall(text):
-    whole, _, fraction = text.rstrip("Z").partition(".")
-    return calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + float("0." + fraction)
-
-
-def measure():
-    load = subprocess.Popen([sys.executable, "-c", LOAD])
-    perf = Perf(COUNTED + CLOCKS)
-    try:
-        time.sleep(0.5)
-        if perf.p.poll() is not None:
-            skip(f"perf stat does not run here: {perf.bad}")
-        p = subprocess.run([KTOP, "--batch", "--pane", "cpus", "--format", "json", "-n", "3", "-d", "1", "-e", ",".join(COUNTED + CLOCKS),
-                            "-e", "{cs,sched:sched_switch,cpu-clock/name=clock/}", "-e", "cycles", "-e", "cs/name=mine/"],
-                           capture_output=True, text=True, timeout=60)
-        time.sleep(4 * STEP)
-    finally:
-        perf.end()
-        load.kill()
-        load.wait()
-    assert p.returncode == 0, p
-    frames = [json.loads(line) for line in p.stdout.splitlines()]
-    assert len(frames) == 3
-    return frames, perf
 
 
 def rows(frame, event):
@@ -58,11 +16,11 @@ def rows(frame, event):
 
 
 def compare(frames, perf):
-    intervals = [frame["intervals_s"]["user_events"] for frame in frames]
-    if None in intervals:
-        return ["a section came late"]  # its count is in no frame
-    end = wall(frames[-1]["time"])
-    begin = end - sum(intervals)  # the first one is longer than its frame: it begins when the collector does
+    intervals = section_intervals(frames, "user_events")
+    if not intervals:
+        return ["a section came late"]
+    end = frame_time(frames[-1])
+    begin = end - sum(intervals)
     wrong = []
     for cpu in rows(frames[0], COUNTED[0]):
         for event in COUNTED:
@@ -100,15 +58,13 @@ def without_events():
     assert json.loads(p.stdout)["tables"]["counters"] == [], p.stdout
 
 
-if os.geteuid() != 0:
-    skip("needs root: counters of whole CPUs")
-if subprocess.run(["sh", "-c", "command -v perf"], stdout=subprocess.DEVNULL).returncode:
-    skip("perf is not installed")
+need_perf()
 without_events()
 
 
 def once():
-    frames, perf = measure()
+    frames, perf = beside_perf(COUNTED + CLOCKS, "-e", ",".join(COUNTED + CLOCKS), "-e", "{cs,sched:sched_switch,cpu-clock/name=clock/}",
+                               "-e", "cycles", "-e", "cs/name=mine/")
     exact(frames)
     wrong = compare(frames, perf)
     if wrong:
