@@ -98,13 +98,16 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/sbin/ktop $(DESTDIR)$(PREFIX)/share/man/man8/ktop.8
 
 # ---- tests ----
+define LINK_TEST
+@mkdir -p $(@D)
+$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+endef
+
 $(B)/tests/test_%: $(B)/obj/tests/unit/test_%.o $(B)/libktop.a
-	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+	$(LINK_TEST)
 
 $(B)/tests/%: $(B)/obj/tests/%.o $(B)/libktop.a
-	@mkdir -p $(@D)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+	$(LINK_TEST)
 
 tests: $(TESTS) $(B)/tests/event_attrs # a program that a script needs
 benches: $(BENCHES)

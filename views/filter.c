@@ -20,7 +20,7 @@ static const struct {
 };
 #define N_OPERATORS (sizeof(operators) / sizeof(operators[0]))
 
-// Possible start of a term: a name and an operator. Returns the length of both, 0 when there is none.
+// Possible start of a term: a name and an operator. Returns the length of both, or 0.
 static size_t parse_like(const char *text, struct filter_term *out) {
     size_t n = 0;
 

@@ -16,7 +16,7 @@ static bool key_taken(const struct view *view, const struct part_key *keys, int 
 }
 
 // Kinds of parts may share keys: each line appears once.
-static bool line_told(const struct view *view, const struct part_key *keys, const struct part_key *line) {
+static bool line_shown(const struct view *view, const struct part_key *keys, const struct part_key *line) {
     for (size_t i = 0; i < view->n_parts && view->parts[i].kind->keys != keys; i++) {
         const struct part *part = &view->parts[i];
         for (const struct part_key *key = part->hidden ? NULL : part->kind->keys; key && key->key; key++)
@@ -28,7 +28,7 @@ static bool line_told(const struct view *view, const struct part_key *keys, cons
 
 static void write_keys(const struct view *view, const struct part_key *keys, FILE *out) {
     for (const struct part_key *key = keys; key && key->key; key++)
-        if (!view || (key_taken(view, keys, key->key) && !line_told(view, keys, key)))
+        if (!view || (key_taken(view, keys, key->key) && !line_shown(view, keys, key)))
             fprintf(out, "  %-12s %s\n", key->name, key->help);
 }
 

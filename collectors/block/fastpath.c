@@ -2,7 +2,7 @@
 // and completes as a whole. Nothing of an event is looked at that is not needed then. Whatever is unusual is left to
 // block_match_event, before anything is changed: a flush, the letters of a word not seen yet, another flight in the
 // same chain, a merge, a split, a requeue, a part, an error, an event that comes late, events lost, a full table. The
-// two ways lead to the same (tests/unit/test_block_quick.c).
+// two ways lead to the same (tests/unit/test_block_fastpath.c).
 #include "collectors/block/flight.h"
 
 struct record {

@@ -101,7 +101,7 @@ static void deep_descendants(void **state) {
     free(tids.at);
 }
 
-static void nobody(void **state) {
+static void missing(void **state) {
     (void)state;
     struct tids tids = {0};
     assert_true(tids_tree(proc, 4711, true, &tids)); // not there
@@ -110,8 +110,8 @@ static void nobody(void **state) {
     snprintf(path, sizeof(path), "%s/thread-self/children", proc);
     unlink(path);
     childless(10);
-    assert_false(tids_tree(proc, 10, true, &tids)); // a kernel that does not tell
-    assert_true(tids_tree(proc, 10, false, &tids)); // and is not asked
+    assert_false(tids_tree(proc, 10, true, &tids)); // a kernel without CONFIG_PROC_CHILDREN
+    assert_true(tids_tree(proc, 10, false, &tids)); // does not need it
     assert_int_equal(tids.n, 1);
     free(tids.at);
 }
@@ -120,7 +120,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(many_children, setup, teardown),
         cmocka_unit_test_setup_teardown(deep_descendants, setup, teardown),
-        cmocka_unit_test_setup_teardown(nobody, setup, teardown),
+        cmocka_unit_test_setup_teardown(missing, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 // Walking one sub-buffer of the kernel's ring buffer. Kernel source: include/linux/ring_buffer.h (the event header's
-// types), kernel/trace/ring_buffer.c. Equal to libtraceevent's kbuffer, event by event (tests/unit/test_ring_page.c
+// types), kernel/trace/ring_buffer.c. Equal to libtraceevent's kbuffer, event by event (tests/unit/test_ring.c
 // holds the two against each other), at a third of its cost: everything is inline and nothing is called per event.
 #ifndef COLLECTORS_RING_PAGE_H
 #define COLLECTORS_RING_PAGE_H
