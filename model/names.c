@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "model/mem.h"
 
@@ -117,4 +118,34 @@ void name_table_set(struct name_table *table, uint32_t id, const struct text *ta
 const struct text *name_table_text(const struct name_table *table, uint32_t id) {
     entry *at = entry_of(table, id);
     return at ? atomic_load_explicit(at, memory_order_acquire) : NULL;
+}
+
+// ---- names of code: the symbol, NUL, the kind, the object ----
+
+#define NAME_PART_MAX 4096
+
+const struct text *name_pack(const char *symbol, enum name_kind kind, const char *object) {
+    char packed[2 * NAME_PART_MAX + 2];
+    size_t n = strnlen(symbol, NAME_PART_MAX), m = strnlen(object, NAME_PART_MAX);
+    memcpy(packed, symbol, n);
+    packed[n] = '\0';
+    packed[n + 1] = (char)kind;
+    memcpy(packed + n + 2, object, m);
+    return text_new(packed, n + 2 + m);
+}
+
+// The bytes after the symbol's NUL; NULL: not packed.
+static const char *name_rest(const struct text *text) {
+    size_t n = strlen(text_bytes(text));
+    return n + 1 < text_length(text) ? text_bytes(text) + n + 1 : NULL;
+}
+
+enum name_kind name_kind(const struct text *text) {
+    const char *rest = name_rest(text);
+    return rest ? (enum name_kind)(unsigned char)*rest : NAME_PLAIN;
+}
+
+const char *name_object(const struct text *text) {
+    const char *rest = name_rest(text);
+    return rest ? rest + 1 : "";
 }

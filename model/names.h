@@ -26,4 +26,22 @@ void name_table_set(struct name_table *table, uint32_t id, const struct text *ta
 // Borrowed from the table. NULL: no name yet, or NAME_NONE.
 const struct text *name_table_text(const struct name_table *table, uint32_t id);
 
+// ---- names of code ----
+//
+// A node of a profile names code: a symbol, the kind of code, and the object that it is in. All three are packed into
+// one text, so that recordings, merges and late replacement carry them as one value. text_bytes() of it is the symbol.
+enum name_kind {
+    NAME_PLAIN = 0,     // not code: a process, a thread
+    NAME_USER = 'u',    // a program's own executable
+    NAME_LIBRARY = 'l', // a shared library, the vdso
+    NAME_KERNEL = 'k',  // kernel, modules, BPF
+    NAME_JIT = 'j',     // code without a file
+    NAME_INLINE = 'i',  // inlined into the frame below it
+    NAME_MARK = '!',    // what is missing: "[broken stack]", "[cut stack]"
+};
+// `object`: "/usr/lib/libc.so.6", "[kernel]", "" for none; of a process its PID. Both are cut to 4 KiB.
+const struct text *name_pack(const char *symbol, enum name_kind kind, const char *object);
+enum name_kind name_kind(const struct text *text); // NAME_PLAIN for NULL and for texts that are not packed
+const char *name_object(const struct text *text);  // "" for none
+
 #endif
