@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <signal.h>
 #include <time.h>
 
@@ -95,16 +96,17 @@ static const char *function_of(const struct child *child, const struct unwind_fr
     return name;
 }
 
-// The names of the known functions from `spin` on; runs of one name as "name*N".
+// The names of the known functions from `spin` to main; runs of one name as "name*N".
 static void names_of(const struct child *child, const struct unwind_frame *frames, size_t count, char *out,
                      size_t size) {
-    bool begun = false;
+    bool begun = false, ended = false; // above main and thread is the C library, whose code lies near
     size_t length = 0;
     out[0] = 0;
-    for (size_t i = 0; i < count;) {
+    for (size_t i = 0; i < count && !ended;) {
         const char *name = function_of(child, &frames[i]);
         size_t run = 1;
-        while (i + run < count && function_of(child, &frames[i + run]) == name)
+        ended = !strcmp(name, "main") || !strcmp(name, "thread");
+        while (!ended && i + run < count && function_of(child, &frames[i + run]) == name)
             run++;
         i += run;
         begun |= !strcmp(name, "spin");
@@ -114,8 +116,20 @@ static void names_of(const struct child *child, const struct unwind_frame *frame
     }
 }
 
+static pid_t last_thread(pid_t pid) {
+    char path[64];
+    pid_t last = pid;
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    DIR *tasks = opendir(path);
+    for (struct dirent *entry; tasks && (entry = readdir(tasks));)
+        if (atoi(entry->d_name) > last)
+            last = atoi(entry->d_name);
+    closedir(tasks);
+    return last;
+}
+
 static bool sampler_start(struct stack_sampler *sampler, const struct child *child) {
-    int error = stack_sampler_open(sampler, child->pid, 999, 8192);
+    int error = stack_sampler_open(sampler, last_thread(child->pid), 999, 8192);
     if (error)
         print_message("skipped: perf_event_open: %s\n", strerror(-error));
     return !error;
@@ -130,7 +144,7 @@ static bool child_sample(struct child *child, sample_fn *fn, void *context) {
     unsigned count = 0;
     if (!sampler_start(&sampler, child))
         return false;
-    for (int wait = 0; wait < 1000 && count < SAMPLES_WANTED; wait++) {
+    for (int wait = 0; wait < 300 && count < SAMPLES_WANTED; wait++) {
         usleep(10000);
         while (stack_sampler_next(&sampler, &input)) {
             input.pid = child->pid; // a thread's samples carry the process
@@ -149,6 +163,7 @@ struct expected {
     struct unwinder *rules, *oracle;
     unsigned good, samples;
     bool leaf_lost; // a function without a row that has no frame record yet: its caller may be missing
+    bool any_names; // only the ending is certain
 };
 
 static void compare(struct child *child, const struct unwind_input *input, void *context) {
@@ -160,7 +175,7 @@ static void compare(struct child *child, const struct unwind_input *input, void 
     size_t other_count = unwind_stack(expected->oracle, input, other, FRAMES_MAX, &other_ending);
     names_of(child, frames, count, names, sizeof(names));
     expected->samples++;
-    bool good = ending == expected->ending && !strcmp(names, expected->names);
+    bool good = ending == expected->ending && (expected->any_names || !strcmp(names, expected->names));
     expected->good += good;
     if (!good && !expected->leaf_lost)
         print_message("%s, %zu frames, %s; expected %s, %s\n", names, count, unwind_ending_text(ending),
@@ -233,7 +248,7 @@ static void signal_handler(void **state) {
 
 static void alternate_stack_is_cut(void **state) {
     (void)state;
-    check("alternate", program_signal, OMIT "-DALTERNATE=1", "spin handler", UNWIND_CUT);
+    check("alternate", program_signal, OMIT "-DALTERNATE=1", "spin handler busy", UNWIND_CUT);
 }
 
 static void shared_library(void **state) {
@@ -271,8 +286,9 @@ static void no_table_with_frame_pointers(void **state) {
 
 static void no_table_without_frame_pointers(void **state) {
     (void)state;
-    check("nothing", program_chain, "-fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables", "spin",
-          UNWIND_NO_ROW);
+    if (!compile("nothing", program_tail, "-fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables"))
+        skip();
+    check_running("nothing", (struct expected){.names = "", .ending = UNWIND_NO_ROW, .any_names = true});
 }
 
 static int folder_make(void **state) {
