@@ -122,7 +122,8 @@ static bool is_left_out(const struct fold_filter *filter, enum name_kind kind) {
 
 static bool is_other_process(const struct fold_filter *filter, const struct text *name) {
     const char *object = name ? name_object(name) : "";
-    long pid = *object ? strtol(object, NULL, 10) : -1;
+    bool process = name_kind(name) == NAME_PLAIN && *object >= '0' && *object <= '9';
+    long pid = process ? strtol(object, NULL, 10) : -1;
     return (filter->pid && pid != filter->pid) || (!filter->idle && pid == 0);
 }
 

@@ -93,18 +93,20 @@ static uint64_t sum_below(const struct fold *fold, uint32_t node, uint64_t limit
     return sum;
 }
 
-uint64_t flame_limit(const struct fold *fold, struct flame_zoom zoom, int width) {
-    uint64_t limit = UINT64_MAX, total = fold->nodes[zoom.node].total;
-    uint32_t n;
+// Children of that total or more are left out; zoom->rest becomes how often something was gathered indeed.
+static uint64_t rest_limit(const struct fold *fold, struct flame_zoom *zoom, int width) {
+    uint64_t limit = UINT64_MAX, total = fold->nodes[zoom->node].total;
+    uint32_t n, done = 0;
 
-    for (uint32_t i = 0; i < zoom.rest && width > 0 && total; i++) {
+    for (; done < zoom->rest; done++) {
         uint64_t next = (uint64_t)(((unsigned __int128)total + (unsigned)width - 1) / (unsigned)width);
-        uint64_t sum = sum_below(fold, zoom.node, next, &n);
-        if (n < 2 || next >= limit) // nothing is gathered there any more
+        uint64_t sum = sum_below(fold, zoom->node, next, &n);
+        if (n < 2 || next >= limit)
             break;
         limit = next;
         total = sum;
     }
+    zoom->rest = done;
     return limit;
 }
 
@@ -133,8 +135,7 @@ void flame_layout_make(struct flame_layout *layout, const struct fold *fold, str
     layout->zoom = zoom;
     if (width <= 0)
         return;
-    uint64_t limit = flame_limit(fold, zoom, width);
-    layout->zoom.rest = limit == UINT64_MAX ? 0 : zoom.rest;
+    uint64_t limit = rest_limit(fold, &layout->zoom, width);
     place_above(layout, fold, width, &capacity, &row_capacity);
     if (layout->zoom.rest) {
         uint32_t n;

@@ -35,7 +35,5 @@ const struct flame_cell *flame_layout_at(const struct flame_layout *layout, size
 // The cell of a node; of the siblings gathered below it with `gathered`. NULL: it has none. *row may be NULL.
 const struct flame_cell *flame_layout_find(const struct flame_layout *layout, const struct fold *fold, uint32_t node,
                                            bool gathered, size_t *row);
-// The children of less total than that are too narrow for a cell, `rest` times over; UINT64_MAX: none left out.
-uint64_t flame_limit(const struct fold *fold, struct flame_zoom zoom, int width);
 
 #endif

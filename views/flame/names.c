@@ -39,7 +39,7 @@ static void brackets_empty(const char *symbol, char *out, size_t size) {
     for (const char *at = symbol; *at && n < size - 3; at++) {
         out[n++] = *at;
         if ((*at != '<' && *at != '(') || at == symbol || ends_in(symbol, at, "operator") ||
-            ends_in(symbol, at, "operator<") || !strncmp(at, "(anonymous", 10))
+            (*at == '<' && ends_in(symbol, at, "operator<")) || !strncmp(at, "(anonymous", 10))
             continue;
         const char *end = closing(at);
         if (!end)
