@@ -82,13 +82,13 @@ static bool parse_pane(struct options *options, const char *value) {
 }
 
 static bool parse_format(struct options *options, const char *value) {
-    static const char *const names[] = {"text", "csv", "json", NULL};
+    static const char *const names[] = {"text", "csv", "json", "folded", NULL};
     for (int i = 0; names[i]; i++)
         if (!strcmp(value, names[i])) {
             options->format = (enum format)i;
             return true;
         }
-    return options_wrong(options, "--format %s: expected text, csv or json", shown(value));
+    return options_wrong(options, "--format %s: expected text, csv, json or folded", shown(value));
 }
 
 static bool parse_pids(struct options *options, const char *value) {
@@ -372,7 +372,8 @@ const struct option_row option_rows[] = {
     {'n', "iterations", "N", "stop after N frames", parse_iterations},
     {'b', "batch", NULL, "no screen: write each frame of the chosen panes to standard output", parse_batch},
     {'P', "pane", "NAME[,NAME]", "the pane to start with; with --batch the panes to write", parse_pane},
-    {'F', "format", "text|csv|json", "format of --batch (default text); json: one object per line", parse_format},
+    {'F', "format", "text|csv|json|folded",
+     "format of --batch (default text); json: one object per line; folded: call paths", parse_format},
     {'p', "pid", "PID[,PID]", "only these processes", parse_pids},
     {0, "children", NULL, "with --pid: also their descendants", parse_children},
     {'u', "user", "USER", "only tasks of this user (name or UID)", parse_user},
