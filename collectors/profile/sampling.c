@@ -135,14 +135,30 @@ static bool feature_drop(struct profile_sampling *sampling) {
     return false;
 }
 
+// A CPU with two kinds of cores has an event for each kind.
+static void kind_set(const struct perf_event_list *events, int cpu, struct perf_event_attr *attr) {
+    for (size_t i = 0; i < events->n; i++) {
+        const struct perf_event_attr *own = &events->events[i].attr;
+        if (!perf_parsed_on_cpu(&events->events[i], cpu))
+            continue;
+        attr->type = own->type;
+        attr->config = own->config;
+        attr->config1 = own->config1;
+        attr->config2 = own->config2;
+        return;
+    }
+}
+
 // -ENODEV of a CPU that is offline is no reason to sample a clock: the others have the PMU.
 static int event_open(struct profile_sampling *sampling, int cpu) {
     struct perf_event_attr *attr = &sampling->attr;
     int fd;
     for (;;) {
         struct perf_event_attr tried = *attr;
-        if (tried.type == PERF_TYPE_HARDWARE && !(tried.config >> 32))
+        if (!sampling->options->event && tried.type == PERF_TYPE_HARDWARE)
             tried.config |= perf_hybrid_type(cpu);
+        else if (sampling->options->event)
+            kind_set(sampling->options->event, cpu, &tried);
         fd = perf_open_attr(&tried, -1, cpu, -1);
         if (fd >= 0 || sampling->settled)
             break;

@@ -264,10 +264,6 @@ int perf_event_parse(struct perf_event_list *spec, const char *text, const struc
     while (failed && spec->n > n) // all or nothing
         event_free(&spec->events[--spec->n]);
     spec->n_groups = failed ? n_groups : spec->n_groups;
-    for (; n < spec->n; n++) { // a count has none: the event would sample
-        spec->events[n].period = spec->events[n].attr.sample_period;
-        spec->events[n].attr.sample_period = 0;
-    }
     return failed;
 }
 
