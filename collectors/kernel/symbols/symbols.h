@@ -41,6 +41,7 @@ void symbols_free(struct symbols *symbols); // waits for the thread at most 100 
 struct symbols_object *symbols_object(struct symbols *symbols, const struct object_key *key);
 // Code that no file has, of one process: JIT code, named by /tmp/perf-PID.map and jitdump.
 struct symbols_object *symbols_jit(struct symbols *symbols, pid_t pid);
+bool symbols_is_jit(const struct symbols_object *object); // pass addresses, not offsets
 
 // IDs of names (model/names.h: name_pack). `offset` is in the file: ip - mapping start + mapping file offset; of a JIT
 // object the address itself. Callers' addresses are return addresses: pass ip - 1.
