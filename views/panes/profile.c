@@ -36,7 +36,7 @@ static const struct table_spec symbols = {
 };
 static const struct table_spec processes = {
     .source = {.tables = {"profile_processes"}, .sort = "samples"},
-    .shown = "pid comm samples share user_pct kernel_pct broken_pct",
+    .shown = "pid comm samples cpu_pct user_pct kernel_pct broken_pct",
     .jump = {.pane = "tasks", .columns = "pid comm"},
     .role = process_role,
     .empty = "no sample: every CPU was idle",
