@@ -48,7 +48,7 @@ static struct unwind_space *find(struct unwind_spaces *spaces, pid_t pid) {
     return NULL;
 }
 
-struct unwind_space *unwind_spaces_get(struct unwind_spaces *spaces, pid_t pid) {
+struct unwind_space *unwind_spaces_get(struct unwind_spaces *spaces, pid_t pid, uint64_t version) {
     struct unwind_space *space = pid > 0 ? find(spaces, pid) : NULL;
     if (!space) {
         space = spaces->spaces;
@@ -58,6 +58,9 @@ struct unwind_space *unwind_spaces_get(struct unwind_spaces *spaces, pid_t pid) 
         forget(spaces, space);
         space->pid = pid;
     }
+    if (space->version != version)
+        space->count = 0;
+    space->version = version;
     space->used = ++spaces->clock;
     return space;
 }

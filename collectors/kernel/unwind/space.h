@@ -12,7 +12,7 @@ struct space_map {
 };
 struct unwind_space {
     pid_t pid; // 0: free
-    uint64_t used;
+    uint64_t version, used;
     struct space_map *maps; // ascending, without overlap
     size_t count, allocated, last;
 };
@@ -21,8 +21,8 @@ struct unwind_spaces;
 struct unwind_spaces *unwind_spaces_new(const struct unwind_source *source, struct unwind_objects *objects);
 void unwind_spaces_free(struct unwind_spaces *spaces);
 uint64_t unwind_spaces_bytes(const struct unwind_spaces *spaces);
-// The space of a process, made when it is new. Borrowed until the next call.
-struct unwind_space *unwind_spaces_get(struct unwind_spaces *spaces, pid_t pid);
+// The space of a process, made when it is new, emptied when its version is another one. Borrowed until the next call.
+struct unwind_space *unwind_spaces_get(struct unwind_spaces *spaces, pid_t pid, uint64_t version);
 void unwind_spaces_flush(struct unwind_spaces *spaces, pid_t pid, uint64_t start, uint64_t end);
 void unwind_spaces_ended(struct unwind_spaces *spaces, pid_t pid);
 

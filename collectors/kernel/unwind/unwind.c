@@ -16,7 +16,7 @@
 #define CALL_SLOTS 1024
 
 struct call_site {
-    uint64_t address;
+    uint64_t address, version;
     pid_t pid;
     bool is_call;
 };
@@ -118,13 +118,14 @@ bool unwind_registers_decode(const uint64_t *values, size_t count, struct unwind
 
 // ---- one step ----
 // Whether a call precedes a return address. Where its bytes cannot be read (the process ended), it is believed.
-static bool is_call_site(struct unwinder *u, pid_t pid, uint64_t address) {
+static bool is_call_site(struct unwinder *u, const struct unwind_space *space, uint64_t address) {
+    pid_t pid = space->pid;
     struct call_site *site = &u->calls[(address * 0x9e3779b97f4a7c15ull >> 40) % CALL_SLOTS];
     uint8_t before[UNWIND_CALL_MAX];
-    if (site->pid == pid && site->address == address)
+    if (site->pid == pid && site->version == space->version && site->address == address)
         return site->is_call;
     size_t size = process_memory_read(pid, address - sizeof(before), before, sizeof(before));
-    *site = (struct call_site){address, pid, size < sizeof(before) || unwind_is_call(before, size)};
+    *site = (struct call_site){address, space->version, pid, size < sizeof(before) || unwind_is_call(before, size)};
     return site->is_call;
 }
 
@@ -138,7 +139,7 @@ static enum step step_by_fp(struct walk *w, struct unwind_registers *to) {
     if (step != STEP_OK || !to->ip)
         return step;
     const struct unwind_map *map = unwind_space_map(w->unwinder->spaces, w->space, to->ip, &object);
-    bool believed = map && map->executable && is_call_site(w->unwinder, w->space->pid, to->ip);
+    bool believed = map && map->executable && is_call_site(w->unwinder, w->space, to->ip);
     return believed ? STEP_OK : STEP_NO_ROW;
 }
 
@@ -275,7 +276,7 @@ size_t unwind_stack(struct unwinder *u, const struct unwind_input *input, struct
                     enum unwind_ending *ending) {
     size_t count = 0;
     struct walk walk = {.unwinder = u,
-                        .space = unwind_spaces_get(u->spaces, input->pid),
+                        .space = unwind_spaces_get(u->spaces, input->pid, input->version),
                         .copy = {input->stack, input->registers.sp, input->stack_size},
                         .now = input->registers,
                         .exact = true};

@@ -1,0 +1,224 @@
+// Draws a flame graph: a row per depth, and below it what the selected frame is. A line separates neighbours, so that
+// no meaning needs a colour.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "views/escape.h"
+#include "views/flame/names.h"
+#include "views/flame/state.h"
+#include "views/pane_parts.h"
+
+#define SEPARATOR 0x258f // left one eighth block
+#define ROWS_ABOVE 3     // of what is zoomed
+#define TEXT_MAX 2048
+
+static double share(uint64_t part, uint64_t all) {
+    return all ? 100.0 * (double)part / (double)all : 0;
+}
+
+// How the share of all samples changed, -1..1.
+static double change_of(const struct fold *fold, const struct fold_node *node) {
+    return (share(node->total, fold->nodes[0].total) - share(node->base_total, fold->base_total)) / 100;
+}
+
+// ---- cells ----
+
+static enum role cell_role(const struct part_context *ctx, const struct flame_cell *cell) {
+    const struct flame_state *self = ctx->state;
+    const struct fold_node *node = &self->fold->nodes[cell->node];
+
+    if (cell->above)
+        return ROLE_HEADER;
+    if (cell->gathered)
+        return ROLE_TEXT;
+    if (ctx->pane->search[0] && fold_name_contains(node->name, ctx->pane->search))
+        return ROLE_MATCH;
+    if (flame_is_difference(&self->choice))
+        return flame_change_role(change_of(self->fold, node));
+    return flame_role(node->name, node->depth);
+}
+
+static void gathered_text(const struct flame_cell *cell, uint64_t all, char *out, size_t size) {
+    int n = snprintf(out, size, "\u2026 %u frames, %.1f%%", cell->gathered, share(cell->total, all));
+    if (n - 2 > cell->width) // the ellipsis has three bytes and one cell
+        n = snprintf(out, size, "\u2026 %u", cell->gathered);
+    if (n - 2 > cell->width)
+        snprintf(out, size, "\u2026");
+}
+
+static void node_text(const struct fold *fold, const struct flame_cell *cell, char *out, size_t size) {
+    const struct fold_node *node = &fold->nodes[cell->node];
+    const char *symbol = cell->node ? flame_symbol(node->name) : "all";
+    char whole[TEXT_MAX], object[64];
+
+    if (node->depth == 1 && *name_object(node->name)) {
+        flame_object(node->name, false, object, sizeof(object));
+        snprintf(whole, sizeof(whole), "%.256s (%s)", symbol, object);
+        if (text_width(whole) < cell->width)
+            symbol = whole;
+    }
+    flame_short(symbol, cell->width - 1, out, size);
+}
+
+static void draw_cell(struct part_context *ctx, const struct flame_cell *cell, int y, bool selected) {
+    const struct flame_state *self = ctx->state;
+    enum role role = selected ? ROLE_CURSOR : cell_role(ctx, cell);
+    struct area area = area_sub(ctx->area, cell->x, y, cell->width, 1);
+    char text[TEXT_MAX];
+
+    area_fill(area, 0, 0, cell->width, role, ' ');
+    if (cell->gathered) {
+        gathered_text(cell, self->fold->nodes[0].total, text, sizeof(text));
+        area_text(area, 0, 0, role, text);
+        return;
+    }
+    area_char(area, 0, 0, role, SEPARATOR);
+    if (cell->width < 2)
+        return;
+    node_text(self->fold, cell, text, sizeof(text));
+    area_text(area, 1, 0, role, text);
+}
+
+static void scroll(struct flame_state *self, size_t row) {
+    const struct flame_layout *layout = &self->layout;
+    size_t rows = (size_t)(self->rows > 0 ? self->rows : 1);
+    size_t last = layout->n_rows > rows ? layout->n_rows - rows : 0;
+
+    if (self->moved && row == layout->zoom_row)
+        self->top = layout->zoom_row > ROWS_ABOVE ? layout->zoom_row - ROWS_ABOVE : 0;
+    if (self->is_selected || self->moved) {
+        self->top = row < self->top ? row : self->top;
+        self->top = row >= self->top + rows ? row - rows + 1 : self->top;
+    }
+    self->top = self->top > last ? last : self->top;
+    self->moved = false;
+}
+
+// ---- what is selected ----
+
+static void detail_name(const struct part_context *ctx, const struct flame_cell *cell, char *out, size_t size) {
+    const struct flame_state *self = ctx->state;
+    const struct fold_node *node = &self->fold->nodes[cell->node];
+    const char *symbol = cell->node ? flame_symbol(node->name) : "all";
+    char text[TEXT_MAX / 2];
+
+    escape_text(symbol, strlen(symbol), text, sizeof(text));
+    if (cell->gathered)
+        snprintf(out, size, "%u frames called by %s, each narrower than a cell", cell->gathered, text);
+    else
+        snprintf(out, size, "%s", text);
+}
+
+// Kind and object: "kernel", "library /usr/lib/libc.so.6", "PID 812".
+static void detail_object(const struct fold_node *node, const struct flame_cell *cell, char *out, size_t size) {
+    char object[TEXT_MAX / 2];
+    const char *kind = flame_kind_word(node->name);
+
+    out[0] = '\0';
+    if (cell->gathered || !cell->node)
+        return;
+    flame_object(node->name, true, object, sizeof(object));
+    bool told = !*object || object[0] == '['; // "[kernel]" says no more than the kind
+    snprintf(out, size, "  %s%s%s", kind, *kind && !told ? " " : "", told && *kind ? "" : object);
+}
+
+static void detail_numbers(const struct part_context *ctx, const struct flame_cell *cell, char *out, size_t size) {
+    const struct flame_state *self = ctx->state;
+    const struct flame_spec *spec = ctx->part->spec;
+    const struct fold *fold = self->fold;
+    const struct fold_node *node = &fold->nodes[cell->node], *zoom = &fold->nodes[self->layout.zoom.node];
+    int n = snprintf(out, size, "%.1f%% of all", share(cell->total, fold->nodes[0].total));
+
+    if (zoom->depth)
+        n += snprintf(out + n, size - (size_t)n, ", %.1f%% of zoomed", share(cell->total, zoom->total));
+    n += snprintf(out + n, size - (size_t)n, "  %llu %s", (unsigned long long)cell->total, spec->unit);
+    if (!cell->gathered)
+        n += snprintf(out + n, size - (size_t)n, ", %llu self", (unsigned long long)node->self);
+    if (flame_is_difference(&self->choice) && !cell->gathered)
+        snprintf(out + n, size - (size_t)n, "  A %.1f%%, B %.1f%%: %+.1f points",
+                 share(node->base_total, fold->base_total), share(node->total, fold->nodes[0].total),
+                 100 * change_of(fold, node));
+}
+
+static const struct {
+    enum role role;
+    const char *word;
+} kinds[] = {{ROLE_FLAME_USER, "program"},
+             {ROLE_FLAME_LIBRARY, "library"},
+             {ROLE_FLAME_KERNEL, "kernel"},
+             {ROLE_FLAME_JIT, "JIT"}},
+  changes[] = {{ROLE_FLAME_MORE, "red: more in B than in A"}, {ROLE_FLAME_LESS, "blue: less in B than in A"}};
+
+// At the right end of a line that is `used` cells long at the left.
+static void draw_legend(struct part_context *ctx, int y, int used) {
+    const struct flame_state *self = ctx->state;
+    bool difference = flame_is_difference(&self->choice);
+    size_t n = difference ? sizeof(changes) / sizeof(changes[0]) : sizeof(kinds) / sizeof(kinds[0]);
+    int width = -1;
+
+    for (size_t i = 0; i < n; i++)
+        width += (int)strlen(difference ? changes[i].word : kinds[i].word) + 3;
+    int x = ctx->area.width - width - 1;
+    if (x < used + 2)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        enum role role = difference ? changes[i].role : kinds[i].role;
+        x += area_printf(ctx->area, x, y, role, " %s ", difference ? changes[i].word : kinds[i].word) + 1;
+    }
+}
+
+static void draw_detail(struct part_context *ctx, const struct flame_cell *cell, int y, int rows) {
+    const struct flame_state *self = ctx->state;
+    char name[TEXT_MAX], numbers[256], object[TEXT_MAX], line[2 * TEXT_MAX];
+
+    detail_name(ctx, cell, name, sizeof(name));
+    detail_numbers(ctx, cell, numbers, sizeof(numbers));
+    detail_object(&self->fold->nodes[cell->node], cell, object, sizeof(object));
+    if (rows < 2) {
+        int room = ctx->area.width - text_width(numbers) - 2;
+        escape_fit(name, room > 8 ? room : 8, line, sizeof(line));
+        int x = area_text(ctx->area, 0, y, ROLE_TITLE, line);
+        area_text(ctx->area, x + 2, y, ROLE_TEXT, numbers);
+        return;
+    }
+    escape_fit(name, ctx->area.width - text_width(object), line, sizeof(line));
+    int x = area_text(ctx->area, 0, y, ROLE_TITLE, line);
+    escape_fit(object, ctx->area.width - x, line, sizeof(line));
+    area_text(ctx->area, x, y, ROLE_DIM, line);
+    draw_legend(ctx, y + 1, area_text(ctx->area, 0, y + 1, ROLE_TEXT, numbers));
+}
+
+void flame_draw(struct part_context *ctx) {
+    struct flame_state *self = ctx->state;
+    const struct flame_spec *spec = ctx->part->spec;
+    int height = ctx->area.height, details = height >= 6 ? 2 : height >= 3 ? 1 : 0;
+    size_t row;
+
+    self->rows = 0;
+    if (!flame_load(ctx, ctx->area.width)) {
+        const char *unmeasured = part_unmeasured(ctx->part, ctx->look);
+        bool filtered = self->fold && pane_filter(ctx->pane, ctx->part)[0];
+        area_text(ctx->area, 1, 0, ROLE_DIM,
+                  unmeasured ? unmeasured
+                  : filtered ? "no stack matches the filter"
+                             : spec->empty);
+        return;
+    }
+    const struct flame_layout *layout = &self->layout;
+    const struct flame_cell *cell = flame_selected(self, &row);
+    if (!cell)
+        return;
+    self->rows = height - details;
+    scroll(self, row);
+    for (size_t r = self->top; r < layout->n_rows && r < self->top + (size_t)self->rows; r++) {
+        int y = (int)(r - self->top);
+        for (size_t i = layout->first[r]; i < layout->first[r + 1]; i++)
+            draw_cell(ctx, &layout->cells[i], self->root_below ? self->rows - 1 - y : y,
+                      self->is_selected && &layout->cells[i] == cell);
+    }
+    // Right below the graph: the eye is there. A flame graph has its root there.
+    int used = layout->n_rows - self->top < (size_t)self->rows ? (int)(layout->n_rows - self->top) : self->rows;
+    if (details)
+        draw_detail(ctx, cell, self->root_below ? self->rows : used, details);
+}
