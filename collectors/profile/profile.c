@@ -95,6 +95,7 @@ static void profile_drain(struct collector_run *run) {
 
 static void process_gone(void *context, pid_t pid) {
     struct profile *profile = context;
+    unwinding_process_gone(profile->unwinding, pid);
     if (profile->stacks)
         symbols_process_ended(stacks_symbols(profile->stacks), pid);
 }
@@ -109,7 +110,8 @@ static int stacks_open(struct profile *profile, bool renew) {
         names_kept = name_table_new();
     profile->names = names_kept;
     uint32_t max_stack = profile_sampling_source(profile->sampling)->max_stack;
-    profile->stacks = stacks_new(profile->maps, profile->names, max_stack, NULL);
+    const struct stacks_unwinder unwinder = unwinding_of(profile->unwinding);
+    profile->stacks = stacks_new(profile->maps, profile->names, max_stack, &unwinder);
     if (!profile->stacks)
         return errno ? -errno : -ENOMEM;
     profile->raw = tree_builder_new(&profile_raw_tree, profile->names);
@@ -132,6 +134,7 @@ static int profile_open(struct collector_run *run) {
     profile->options = *run->options;
     profile->hz = run->options->profile.frequency_hz;
     profile->maps = space_maps_new("/proc", process_gone, profile);
+    profile->unwinding = unwinding_new(profile->maps);
     profile->tally = tally_new();
     profile->symbols = table_builder_new(&profile_symbols_table);
     profile->processes = table_builder_new(&profile_processes_table);
@@ -160,6 +163,7 @@ static void profile_close(struct collector_run *run) {
     profile_sampling_close(profile->sampling);
     stacks_shut(profile);
     space_maps_free(profile->maps);
+    unwinding_free(profile->unwinding);
     tally_free(profile->tally);
     table_builder_free(profile->symbols);
     table_builder_free(profile->processes);

@@ -7,6 +7,7 @@
 #include "collectors/profile/sampling.h"
 #include "collectors/profile/stacks.h"
 #include "collectors/profile/tally.h"
+#include "collectors/profile/unwinding.h"
 
 #define PROFILE_EVENTS_KEPT 8192   // samples of an interval that the stream lists
 #define PROFILE_SYMBOLS_SHOWN 1000 // rows of the table symbols
@@ -25,6 +26,7 @@ struct profile {
     struct name_table *names;
     struct profile_sampling *sampling;
     struct space_maps *maps;
+    struct unwinding *unwinding; // of copied stacks
     struct stacks *stacks;
     struct tally *tally;
     struct tree_builder *raw, *tree; // raw: as sampled; tree: with marks

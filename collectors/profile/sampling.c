@@ -15,6 +15,7 @@
 #include "collectors/kernel/perf/perf.h"
 #include "collectors/kernel/perf/ring.h"
 #include "collectors/kernel/proc/file.h"
+#include "collectors/kernel/unwind/unwind.h"
 #include "model/mem.h"
 
 #define RING_PAGES 64        // 256 KiB: two seconds of the longest callchains at 99 Hz
@@ -22,15 +23,6 @@
 #define RING_PAGES_LEAST 4   // the kernel bounds what a user may lock
 #define MAX_STACK 127        // kernel.perf_event_max_stack of a kernel that does not say
 #define HZ_MAX 100000        // kernel.perf_event_max_sample_rate of the same
-
-#ifdef __x86_64__
-// PERF_REG_X86_AX to PERF_REG_X86_IP without the flags and segments, and R8 to R15: what the psABI numbers.
-#define USER_REGS 0xff01ffull
-#elif defined(__aarch64__)
-#define USER_REGS 0x1ffffffffull // x0 to x30, sp, pc
-#else
-#define USER_REGS 0ull
-#endif
 
 struct profile_sampling {
     const struct profile_options *options;
@@ -90,12 +82,12 @@ static void attr_make(struct profile_sampling *sampling, uint32_t hz) {
     attr->use_clockid = 1;
     attr->clockid = CLOCK_MONOTONIC;
     attr->watermark = 1;
-    if (options->call_graph == CALL_GRAPH_DWARF && USER_REGS) {
+    if (options->call_graph == CALL_GRAPH_DWARF) {
         attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-        attr->sample_regs_user = USER_REGS;
+        attr->sample_regs_user = UNWIND_REGS_MASK;
         attr->sample_stack_user = options->stack_bytes ? options->stack_bytes : PROFILE_STACK_BYTES;
-        sampling->format =
-            (struct profile_format){.user_stack = true, .n_user_regs = (unsigned)__builtin_popcountll(USER_REGS)};
+        sampling->format = (struct profile_format){.user_stack = true,
+                                                   .n_user_regs = (unsigned)__builtin_popcountll(UNWIND_REGS_MASK)};
     }
     sampling->source.period = event ? event->period : 0;
     snprintf(sampling->source.event, sizeof sampling->source.event, "%s", event ? event->name : "cycles");

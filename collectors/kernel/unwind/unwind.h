@@ -67,7 +67,8 @@ const char *unwind_ending_text(enum unwind_ending ending); // for a note: "no un
 
 struct unwind_input {
     pid_t pid;
-    uint64_t version; // of its mappings: with another one than before, all are queried again; constant: see unwind_flush
+    uint64_t
+        version; // of its mappings: with another one than before, all are queried again; constant: see unwind_flush
     struct unwind_registers registers;
     const uint8_t *stack;  // the bytes at registers.sp
     size_t stack_size;     // dyn_size of the sample: the valid ones
