@@ -33,6 +33,11 @@ struct profile {
     struct table_builder *symbols, *processes;
     struct profile_recent *recent; // a ring
     struct stacks_path path;
+    // CALL_GRAPH_AUTO: user stacks that could be judged, and broken ones of them, until stacks are copied.
+    struct {
+        bool settled; // stacks are copied, or cannot be
+        uint64_t user, broken;
+    } chains;
     // Of the interval.
     double seconds; // 0: the provisional one
     uint64_t samples, n_recent, lost, malformed, throttled, outside;
