@@ -12,7 +12,7 @@
 #include "collectors/kernel/symbols/private.h"
 
 #define STACK_BYTES ((size_t)8 << 20) // libiberty recurses
-#define COST_FACTOR 20                // a table that is built anew takes at most this part of one CPU
+#define COST_FACTOR 10                // a table that is built anew takes at most this part of one CPU
 #define REBUILD_MIN_NS 100000000ull
 #define TABLES_RESERVE (8ull << 20) // of the bound, for what is not a table
 
@@ -208,7 +208,11 @@ static void set_names(struct work *work, bool keep) {
         if (work->table && symbol_table_address(work->table, work->pending[i].offset, &address))
             symbol = symbol_table_find(work->table, address);
         if (symbol) {
+            uint32_t *id = &work->table->ids[symbol - work->table->symbols];
             name_table_set(work->symbols->names, work->pending[i].id, name_of(work, symbol));
+            pthread_mutex_lock(&work->symbols->lock);
+            *id = *id == NAME_NONE ? work->pending[i].id : *id;
+            pthread_mutex_unlock(&work->symbols->lock);
             atomic_fetch_sub(&work->symbols->placeholders, 1);
         } else if (keep) {
             work->pending[kept++] = work->pending[i];
