@@ -7,6 +7,7 @@
 #include "model/mem.h"
 #include "views/escape.h"
 #include "views/flame/names.h"
+#include "views/flame/part_callers.h"
 #include "views/flame/state.h"
 #include "views/pane_parts.h"
 
@@ -265,6 +266,21 @@ static bool key_span(struct part_context *ctx) {
     return true;
 }
 
+static void key_mark(struct part_context *ctx) {
+    struct flame_state *self = ctx->state;
+    struct flame_choice *choice = &self->choice;
+    int which = ctx->key - 'A';
+
+    if (which && !choice->mark[0].tree)
+        snprintf(ctx->message, sizeof(ctx->message), "mark A first: the span that B is compared with");
+    else if (!flame_mark(choice, ctx->look, spec_of(ctx)->tree, which))
+        snprintf(ctx->message, sizeof(ctx->message), "this span has no samples");
+    else
+        snprintf(ctx->message, sizeof(ctx->message), "%c: %s%s", ctx->key, choice->mark[which].label,
+                 which || choice->mark[1].tree ? "; x: end the comparison"
+                                               : "; go to the other time, and mark B there");
+}
+
 static bool key_choice(struct part_context *ctx) {
     static const char *const frames[] = {"user and kernel frames", "user frames only", "kernel frames only"};
     struct flame_state *self = ctx->state;
@@ -284,6 +300,16 @@ static bool key_choice(struct part_context *ctx) {
         choice->frames = (choice->frames + 1) % FLAME_FRAMES;
         snprintf(ctx->message, sizeof(ctx->message), "%s", frames[choice->frames]);
         return true;
+    case 'A':
+    case 'B':
+        key_mark(ctx);
+        return true;
+    case 'x':
+        if (!choice->mark[0].tree)
+            return false;
+        flame_unmark(choice);
+        snprintf(ctx->message, sizeof(ctx->message), "comparison off");
+        return true;
     case 'e':
         choice->idle = !choice->idle;
         snprintf(ctx->message, sizeof(ctx->message), choice->idle ? "with the idle task" : "without the idle task");
@@ -291,6 +317,24 @@ static bool key_choice(struct part_context *ctx) {
     default:
         return false;
     }
+}
+
+// To the part that shows what calls the selected function, and what it calls.
+static bool callers(struct part_context *ctx) {
+    struct flame_state *self = ctx->state;
+    const struct part *part = view_part(ctx->pane->view, spec_of(ctx)->callers);
+    const struct flame_cell *cell = flame_selected(self, NULL);
+
+    if (!part || !cell)
+        return false;
+    if (!cell->node || cell->gathered) {
+        snprintf(ctx->message, sizeof(ctx->message), "select a function first");
+        return true;
+    }
+    callers_choose(ctx->pane->parts[part - ctx->pane->view->parts], self->fold->nodes[cell->node].name);
+    ctx->go_part = part;
+    snprintf(ctx->message, sizeof(ctx->message), "Esc: back");
+    return true;
 }
 
 static bool key(struct part_context *ctx) {
@@ -306,6 +350,8 @@ static bool key(struct part_context *ctx) {
         return false;
     if (ctx->key == KEY_VIEW_ENTER)
         return enter(ctx);
+    if (ctx->key == 'c')
+        return callers(ctx);
     if (ctx->key == KEY_VIEW_BACK) {
         if (zoom_back(self))
             return true;
@@ -414,8 +460,16 @@ static const struct part_key keys[] = {
     {'s', "s S", "flame graph: span of time: the last 1, 10, 60 s, the whole history"},
     {'u', "u", "flame graph: user and kernel frames, user only, kernel only"},
     {'e', "e", "flame graph: with, without the idle task"},
+    {'A', "A B x", "flame graph: mark this span as A, another one as B: how B differs from A; x: off"},
+    {'c', "c", "flame graph: callers and callees of the selected function (Esc: back)"},
     {0},
 };
+
+static bool takes(const struct part *part, int key) {
+    const struct flame_spec *spec = part->spec;
+
+    return key != 'c' || spec->callers;
+}
 
 const struct part_kind part_flame = {
     .state_size = sizeof(struct flame_state),
@@ -426,6 +480,7 @@ const struct part_kind part_flame = {
     .draw = flame_draw,
     .key = key,
     .keys = keys,
+    .takes = takes,
     .write_text = flame_write_text,
     .write_csv = flame_write_csv,
     .write_json = flame_write_json,

@@ -42,7 +42,8 @@ struct flame_choice {
 
 void flame_choice_init(struct flame_choice *choice);
 void flame_choice_done(struct flame_choice *choice);
-// The choice that the parts of the pane share; NULL: the pane has no flame graph.
+// The pane's flame graph, whose filter holds for all; NULL: it has none. And the choice that the parts share.
+const struct part *flame_part_of(const struct pane *pane);
 struct flame_choice *flame_choice_of(struct pane *pane);
 
 // The tree of the span that ends with the frame looked at; owned by the choice until the next call. NULL: no samples.
