@@ -1,5 +1,5 @@
 // The pane profile on literal screens: the flame graph over a span of frames, its keys, and what it writes.
-#include "tests/unit/forge_profile.h"
+#include "tests/unit/forge_profile_frames.h"
 
 #define FRAMES 12
 static const struct frame *frames[FRAMES];
@@ -50,6 +50,39 @@ static void screens(void **state) {
     pane_free(pane);
 }
 
+static void press(struct pane *pane, const struct look *look, const char *keys) {
+    static const struct {
+        char letter;
+        int key;
+    } names[] = {{'v', KEY_VIEW_DOWN}, {'^', KEY_VIEW_UP},    {'<', KEY_VIEW_LEFT},
+                 {'>', KEY_VIEW_RIGHT}, {'$', KEY_VIEW_ENTER}, {'!', KEY_VIEW_BACK}};
+    for (; *keys; keys++) {
+        int key = *keys;
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+            key = names[i].letter == *keys ? names[i].key : key;
+        forge_key(pane, look, key, true);
+    }
+}
+
+static void sandwich(void **state) {
+    (void)state;
+    struct look look;
+    struct pane *pane = pane_new(&view_profile);
+    forge_look(&look, frames, FRAMES);
+    forge_expect(pane, &look, 80, 24, false, "");
+    press(pane, &look, "vvvvvv"); // writev
+    forge_expect(pane, &look, 80, 24, false, "");
+    press(pane, &look, "c");
+    forge_expect(pane, &look, 80, 24, false, "");
+    press(pane, &look, "^");
+    forge_expect(pane, &look, 80, 24, false, "");
+    press(pane, &look, "$");
+    forge_expect(pane, &look, 80, 24, false, "");
+    press(pane, &look, "!!$");
+    forge_expect(pane, &look, 80, 24, false, "");
+    pane_free(pane);
+}
+
 static void files(void **state) {
     (void)state;
     struct look look;
@@ -64,7 +97,7 @@ static void files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(screens),
+        cmocka_unit_test(screens), cmocka_unit_test(sandwich),
         cmocka_unit_test(files),
     };
     return cmocka_run_group_tests(tests, frames_make, frames_drop);

@@ -3,6 +3,7 @@
 
 #include "views/flame/part_callers.h"
 #include "views/flame/part_flame.h"
+#include "views/flame/part_subsecond.h"
 #include "views/part_fields.h"
 #include "views/part_table.h"
 
@@ -39,7 +40,7 @@ static const struct table_spec symbols = {
 };
 static const struct table_spec processes = {
     .source = {.tables = {"profile_processes"}, .sort = "samples"},
-    .shown = "pid comm samples share user_pct kernel_pct broken_pct",
+    .shown = "pid comm samples cpu_pct user_pct kernel_pct broken_pct",
     .jump = {.pane = "tasks", .columns = "pid comm"},
     .role = process_role,
     .empty = "no sample: every CPU was idle",
@@ -65,6 +66,12 @@ static const struct part parts[] = {
      .min_height = 3,
      .weight = 1,
      .right = true},
+    {.kind = &part_subsecond,
+     .name = "profile_samples",
+     .title = "Sub-second heat map",
+     .spec = &cpu,
+     .min_height = 7,
+     .weight = 2},
     {.kind = &part_callers, .name = "callers", .title = "Callers and callees", .spec = &cpu},
 };
 

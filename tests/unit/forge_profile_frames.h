@@ -1,6 +1,6 @@
 // Frames of the collector `profile` made by hand: a tree of stacks, the tables of symbols and of processes.
-#ifndef TESTS_UNIT_FORGE_PROFILE_H
-#define TESTS_UNIT_FORGE_PROFILE_H
+#ifndef TESTS_UNIT_FORGE_PROFILE_FRAMES_H
+#define TESTS_UNIT_FORGE_PROFILE_FRAMES_H
 
 #include "tests/unit/screens.h"
 
