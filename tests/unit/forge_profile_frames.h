@@ -4,30 +4,7 @@
 
 #include "tests/unit/screens.h"
 
-#include "model/columns.h"
 #include "tests/unit/forge_flame.h"
-
-static const struct column forge_symbol_columns[] = {
-    NUMBER_COLUMN("self_pct", "SELF%", UNIT_PCT, 6, .help = ""),
-    NUMBER_COLUMN("total_pct", "TOTAL%", UNIT_PCT, 6, .help = ""),
-    NUMBER_COLUMN("samples", "SAMPLES", UNIT_COUNT, 7, .help = ""),
-    TEXT_COLUMN("symbol", "SYMBOL", 32, .help = ""),
-    TEXT_COLUMN("dso", "OBJECT", 20, .help = ""),
-    TEXT_COLUMN("comm", "COMMAND", 15, .help = ""),
-};
-static const struct table_def forge_symbols = {
-    .name = "symbols", .columns = forge_symbol_columns, .n_columns = 6, .n_keys = 0};
-static const struct column forge_process_columns[] = {
-    NUMBER_COLUMN("pid", "PID", UNIT_ID, 7, .help = ""),
-    TEXT_COLUMN("comm", "COMMAND", 15, .help = ""),
-    NUMBER_COLUMN("samples", "SAMPLES", UNIT_COUNT, 7, .help = ""),
-    NUMBER_COLUMN("share", "SHARE%", UNIT_PCT, 6, .help = ""),
-    NUMBER_COLUMN("user_pct", "USER%", UNIT_PCT, 6, .help = ""),
-    NUMBER_COLUMN("kernel_pct", "KERNEL%", UNIT_PCT, 7, .help = ""),
-    NUMBER_COLUMN("broken_pct", "BROKEN%", UNIT_PCT, 7, .help = ""),
-};
-static const struct table_def forge_processes = {
-    .name = "profile_processes", .columns = forge_process_columns, .n_columns = 7, .n_keys = 1};
 
 static struct name_table *forge_names;
 
@@ -39,8 +16,8 @@ static inline const struct frame *forge_profile(uint64_t number, const char *sta
 
     if (stacks)
         section_tree(section, forge_tree_of(forge_names, stacks));
-    section_table(section, forge_table(&forge_symbols, symbols));
-    section_table(section, forge_table(&forge_processes, processes));
+    section_table(section, forge_table(def_of("symbols"), symbols));
+    section_table(section, forge_table(def_of("profile_processes"), processes));
     frame_add_section(frame, section, 0);
     return frame;
 }

@@ -6,21 +6,22 @@ static const struct frame *frames[FRAMES];
 
 extern const struct view view_profile;
 
-static const char stacks[] = "nginx/812;u:main/usr/sbin/nginx;u:ngx_worker_process_cycle/usr/sbin/nginx;"
-                             "u:ngx_http_process_request/usr/sbin/nginx;l:deflate/usr/lib/libz.so.1 40\n"
-                             "nginx/812;u:main/usr/sbin/nginx;u:ngx_worker_process_cycle/usr/sbin/nginx;"
-                             "u:ngx_http_process_request/usr/sbin/nginx;l:writev/usr/lib/libc.so.6;"
+static const char stacks[] = "nginx/812;u:main//usr/sbin/nginx;u:ngx_worker_process_cycle//usr/sbin/nginx;"
+                             "u:ngx_http_process_request//usr/sbin/nginx;l:deflate//usr/lib/libz.so.1 40\n"
+                             "nginx/812;u:main//usr/sbin/nginx;u:ngx_worker_process_cycle//usr/sbin/nginx;"
+                             "u:ngx_http_process_request//usr/sbin/nginx;l:writev//usr/lib/libc.so.6;"
                              "k:do_writev/[kernel];k:tcp_sendmsg/[kernel] 25\n"
-                             "nginx/812;u:main/usr/sbin/nginx;u:ngx_worker_process_cycle/usr/sbin/nginx;"
-                             "l:epoll_wait/usr/lib/libc.so.6;k:do_epoll_wait/[kernel] 5\n"
-                             "node/900;u:start/usr/bin/node;j:Parser.parse;j:Parser.next 14\n"
-                             "node/900;u:start/usr/bin/node;u:std::map<int, std::string>::find(int const&)/usr/bin/node 5\n"
+                             "nginx/812;u:main//usr/sbin/nginx;u:ngx_worker_process_cycle//usr/sbin/nginx;"
+                             "l:epoll_wait//usr/lib/libc.so.6;k:do_epoll_wait/[kernel] 5\n"
+                             "node/900;u:start//usr/bin/node;j:Parser.parse;j:Parser.next 14\n"
+                             "node/900;u:start//usr/bin/node;u:std::map<int, std::string>::find(int const&)//usr/bin/node 5\n"
                              "node/900;!:[broken stack];? 1\n"
-                             "sh/950;u:a/bin/sh 1\nsh/950;u:b/bin/sh 1\nsh/950;u:c/bin/sh 1\n"
+                             "sh/950;u:a//bin/sh 1\nsh/950;u:b//bin/sh 1\nsh/950;u:c//bin/sh 1\n"
                              "swapper/0;k:do_idle/[kernel] 60";
-static const char symbols[] = "41|41|41|deflate|libz.so.1|nginx\n25|25|25|tcp_sendmsg|[kernel]|nginx\n"
-                              "14|14|14|Parser.next|[JIT]|node\n0|70|0|main|nginx|nginx";
-static const char processes[] = "812|nginx|70|71|57|43|0\n900|node|20|20|100|0|5";
+static const char symbols[] = "deflate|/usr/lib/libz.so.1|nginx|43|43|40\n"
+                              "tcp_sendmsg|[kernel]|nginx|26.9|26.9|25\n"
+                              "Parser.next|[JIT]|node|15.1|15.1|14\nmain|/usr/sbin/nginx|nginx|0|75.3|0";
+static const char processes[] = "812|nginx|70|70.7|57.1|42.9|0\n900|node|20|20.2|100|0|5";
 
 static int frames_make(void **state) {
     (void)state;
