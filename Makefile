@@ -17,14 +17,14 @@ SAN ?=
 FLAVOUR := $(if $(findstring clang,$(CC)),clang)$(if $(SAN),$(if $(findstring clang,$(CC)),-)san-$(subst $(comma),-,$(SAN)))
 B ?= build$(if $(FLAVOUR),/$(FLAVOUR))
 
-PKGS := ncursesw libtraceevent libelf json-c libzstd
+PKGS := ncursesw libtraceevent libelf json-c libzstd liblzma
 PKG_CONFIG ?= pkg-config
 # A sanitizer's build is compiled often and measured never; warnings are told by the others, whose optimiser sees more.
 CFLAGS ?= $(if $(SAN),-O1 -w -g1,-O2 -g)
 ALL_CFLAGS = -std=gnu17 -Wall -Wextra -Werror -D_GNU_SOURCE -DKTOP_VERSION='"$(VERSION)"' -I. -I$(B) -MMD -MP \
 	$(CFLAGS) $(PKG_CFLAGS) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS))
-LIBS = $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(PKGS)) -lpfm -lpthread -lm
+LIBS = $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(PKGS)) -lpfm -liberty -lpthread -lm
 ALL_LDFLAGS = $(LDFLAGS) $(if $(STATIC),-static) $(if $(SAN),-fsanitize=$(SAN))
 
 SRC := $(sort $(shell find tui collectors model views -name '*.c'))

@@ -25,6 +25,12 @@ static bool is_anonymous(const char *path) {
     return !*path;
 }
 
+static bool is_jitdump(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t length = strlen(name);
+    return !strncmp(name, "jit-", 4) && length > 9 && !strcmp(name + length - 5, ".dump");
+}
+
 static bool is_same(const struct map_file *file, uint64_t hash, const struct profile_mmap *mmap) {
     return file->hash == hash && file->device == mmap->device && file->inode == mmap->inode &&
            file->build_id_size == mmap->build_id_size && !memcmp(file->build_id, mmap->build_id, mmap->build_id_size) &&
@@ -48,6 +54,7 @@ struct map_file *map_file_get(struct space_maps *maps, const struct profile_mmap
         file->build_id_size = mmap->build_id_size;
         memcpy(file->build_id, mmap->build_id, sizeof file->build_id);
         file->anonymous = is_anonymous(mmap->path);
+        file->jitdump = is_jitdump(mmap->path);
         memcpy(file->path, mmap->path, length);
         file->next = *bucket;
         *bucket = file;
@@ -95,7 +102,7 @@ static void line_parse(struct space_maps *maps, struct map_list *list, const cha
     if (!strncmp(mmap.path, "[vsyscall]", 10) || list->n + 2 > MAPS_OF_PROCESS_MAX)
         return;
     struct map_file *file = map_file_get(maps, &mmap);
-    list_insert(maps, list, (struct map){mmap.start, mmap.end, file->anonymous ? mmap.start : mmap.offset, file});
+    list_insert(maps, list, (struct map){mmap.start, mmap.end, mmap.offset, file});
 }
 
 bool maps_parse(struct space_maps *maps, struct map_list *list, int fd) {

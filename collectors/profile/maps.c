@@ -262,7 +262,9 @@ static void on_mmap(struct space_maps *maps, const struct profile_record *record
     if (list->n + 2 > MAPS_OF_PROCESS_MAX)
         return;
     struct map_file *file = map_file_get(maps, mmap);
-    list_insert(maps, list, (struct map){mmap->start, mmap->end, file->anonymous ? mmap->start : mmap->offset, file});
+    list_insert(maps, list, (struct map){mmap->start, mmap->end, mmap->offset, file});
+    if (file->jitdump)
+        space->known.jit = NULL;
     space_changed(maps, space);
 }
 

@@ -25,6 +25,7 @@ struct map_file {
     uint64_t device, inode;
     uint8_t build_id[RECORD_BUILD_ID_MAX], build_id_size;
     bool anonymous;                // memory without a file: "//anon", "[heap]", "[stack]"
+    bool jitdump;                  // "jit-PID.dump": mapped to announce itself
     struct symbols_object *object; // the user's; NULL: not looked up yet
     char path[];
 };

@@ -113,25 +113,38 @@ static uint32_t kernel_name(struct stacks *stacks, uint64_t ip) {
     return id == NAME_NONE ? stacks->unknown : id;
 }
 
-static struct symbols_object *object_of(struct stacks *stacks, struct space *space, const struct map *map) {
-    struct map_file *file = map->file;
-    if (file->anonymous) {
-        if (!space->known.jit)
-            space->known.jit = symbols_jit(stacks->symbols, space->pid);
+static struct symbols_object *object_of(struct stacks *stacks, const struct space *space, const struct map *map) {
+    const struct map_file *file = map->file;
+    struct object_key key = {.pid = space->pid,
+                             .start = map->start,
+                             .end = map->end,
+                             .device = file->device,
+                             .inode = file->inode,
+                             .build_id_size = file->build_id_size,
+                             .path = file->path};
+    memcpy(key.build_id, file->build_id, sizeof key.build_id);
+    return symbols_object(stacks->symbols, &key);
+}
+
+static struct symbols_object *jit_of(struct stacks *stacks, struct space *space) {
+    if (space->known.jit)
         return space->known.jit;
+    for (uint32_t i = 0; space->list && i < space->list->n; i++)
+        if (space->list->maps[i].file->jitdump)
+            object_of(stacks, space, &space->list->maps[i]); // announces the file
+    return space->known.jit = symbols_jit(stacks->symbols, space->pid);
+}
+
+static uint32_t mapped_name(struct stacks *stacks, struct space *space, const struct map *map, uint64_t ip) {
+    struct map_file *file = map->file;
+    if (!file->anonymous && !file->object) {
+        struct symbols_object *object = object_of(stacks, space, map);
+        file->anonymous = symbols_is_jit(object); // a JIT's memfd
+        file->object = file->anonymous ? NULL : object;
     }
-    if (!file->object) {
-        struct object_key key = {.pid = space->pid,
-                                 .start = map->start,
-                                 .end = map->end,
-                                 .device = file->device,
-                                 .inode = file->inode,
-                                 .build_id_size = file->build_id_size,
-                                 .path = file->path};
-        memcpy(key.build_id, file->build_id, sizeof key.build_id);
-        file->object = symbols_object(stacks->symbols, &key);
-    }
-    return file->object;
+    if (file->anonymous)
+        return symbols_user(stacks->symbols, jit_of(stacks, space), ip);
+    return symbols_user(stacks->symbols, file->object, ip - map->start + map->offset);
 }
 
 static uint32_t user_name(struct stacks *stacks, struct space *space, pid_t tid, uint64_t ip) {
@@ -139,8 +152,7 @@ static uint32_t user_name(struct stacks *stacks, struct space *space, pid_t tid,
     if (id != NAME_NONE)
         return id;
     const struct map *map = space_maps_find(stacks->maps, space, tid, ip); // may give the space a new version
-    if (map)
-        id = symbols_user(stacks->symbols, object_of(stacks, space, map), ip - map->start + map->offset);
+    id = map ? mapped_name(stacks, space, map, ip) : stacks->unknown;
     if (id == NAME_NONE)
         id = stacks->unknown;
     cache_put(stacks, ip, space->version, id);

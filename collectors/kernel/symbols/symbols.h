@@ -25,7 +25,7 @@ struct symbols_object;
 struct object_key {
     pid_t pid;              // of a process that maps it: its root, its map_files and its perf map are looked at
     uint64_t start, end;    // of the mapping, for /proc/PID/map_files/START-END
-    uint64_t device, inode; // 0 with a build ID: unknown
+    uint64_t device, inode; // makedev(major, minor); 0: unknown
     uint8_t build_id[BUILD_ID_MAX];
     uint8_t build_id_size; // 0: unknown
     const char *path;      // as the process sees it; "[vdso]", "//anon", "/memfd:jit (deleted)"
@@ -37,10 +37,12 @@ void symbols_free(struct symbols *symbols); // waits for the thread at most 100 
 
 // The same object for the same file (build ID, else device, inode, and change time), whatever process maps it.
 // Borrowed; it lives as long as `symbols`. Never NULL; the number of objects is bounded, above that one object stands
-// for all.
+// for all. A mapping without a file ("//anon", "[heap]", a JIT's memfd) gives the process's JIT object: its offsets are
+// addresses. Mapping "jit-PID.dump" announces a jitdump file.
 struct symbols_object *symbols_object(struct symbols *symbols, const struct object_key *key);
 // Code that no file has, of one process: JIT code, named by /tmp/perf-PID.map and jitdump.
 struct symbols_object *symbols_jit(struct symbols *symbols, pid_t pid);
+bool symbols_is_jit(const struct symbols_object *object); // pass addresses, not offsets
 
 // IDs of names (model/names.h: name_pack). `offset` is in the file: ip - mapping start + mapping file offset; of a JIT
 // object the address itself. Callers' addresses are return addresses: pass ip - 1.

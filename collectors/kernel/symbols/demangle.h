@@ -1,0 +1,15 @@
+// Mangled names to what the programmer wrote: C++ (Itanium ABI) and Rust (legacy and v0), without parameters, as perf
+// shows them. Names of other languages stay as they are.
+#ifndef COLLECTORS_SYMBOLS_DEMANGLE_H
+#define COLLECTORS_SYMBOLS_DEMANGLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define DEMANGLED_MAX 4096 // bytes with the NUL
+
+// Writes the name for `symbol`, or the symbol itself (cut) when it is not mangled or longer than 4 KiB. A suffix "@plt"
+// is kept. Never fails; true: it was demangled. Bounded in time, stack and output whatever the symbol is.
+bool demangle(const char *symbol, char out[DEMANGLED_MAX]);
+
+#endif
