@@ -66,7 +66,7 @@ static void late_name(void **state) {
     tree_builder_add(builder, (uint32_t[]){process, first}, 2, 3);
     tree_builder_add(builder, (uint32_t[]){process, second}, 2, 4);
     struct tree *tree = tree_builder_seal(builder);
-    struct fold *before = fold_new(tree, NULL, NULL);
+    struct fold *before = fold_new(tree, NULL, &(struct fold_filter){.addresses = true});
     name_table_set(names, first, name_pack("f", NAME_USER, "x"));
     name_table_set(names, second, name_pack("f", NAME_USER, "x"));
     struct fold *after = fold_new(tree, NULL, NULL);
@@ -92,6 +92,30 @@ static void filters(void **state) {
     check(stacks, &(struct fold_filter){.kernel = true, .user = true, .pid = 900},
           "1 db 0/20, 2 main 0/20, 3 vfs_read 20/20");
     check(stacks, &(struct fold_filter){.text = "idle", .idle = true}, "1 swapper 0/500, 2 idle 500/500");
+}
+
+// Addresses without a symbol are one node for each file, unless they are asked for.
+static void addresses(void **state) {
+    (void)state;
+    static const char lines[] = "a/1;u:[x+0x10]/x 1\na/1;u:[x+0x2f]/x 2\na/1;l:[x+0x30]/y 4\na/1;u:[x+y]/x 8\n"
+                                "a/1;k:[0xffff10] 16\na/1;k:[0xffff20] 32\na/1;u:[x+0x10 64";
+    check(lines, &(struct fold_filter){.addresses = true},
+          "1 a 0/127, 2 [0xffff10] 16/16, 2 [0xffff20] 32/32, 2 [x+0x10 64/64, 2 [x+0x10] 1/1, 2 [x+0x2f] 2/2, "
+          "2 [x+0x30] 4/4, 2 [x+y] 8/8");
+    struct tree *tree = forge_tree(lines);
+    struct fold *fold = fold_new(tree, NULL, NULL);
+    char text[64];
+    static const struct {
+        const char *shown;
+        uint64_t total;
+    } nodes[] = {{"[unknown]", 48}, {"[x]", 3}, {"[x]", 4}};
+    for (uint32_t i = 0; i < 3; i++) {
+        flame_shown(fold->nodes[2 + i].name, text, sizeof(text));
+        assert_string_equal(text, nodes[i].shown);
+        assert_int_equal(fold->nodes[2 + i].total, nodes[i].total);
+    }
+    fold_free(fold);
+    tree_free(tree);
 }
 
 static void compared(void **state) {
@@ -204,8 +228,8 @@ static void short_names(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_names), cmocka_unit_test(late_name),   cmocka_unit_test(filters),
-        cmocka_unit_test(compared),    cmocka_unit_test(paths),       cmocka_unit_test(matched),
-        cmocka_unit_test(folded_text), cmocka_unit_test(short_names),
+        cmocka_unit_test(addresses),   cmocka_unit_test(compared),    cmocka_unit_test(paths),
+        cmocka_unit_test(matched),     cmocka_unit_test(folded_text), cmocka_unit_test(short_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,8 @@
 #include "model/mem.h"
 #include "views/flame/names.h"
 
+#define SYMBOL_MAX 4097
+
 struct merging {
     const struct fold *fold;
     struct name_table *names;
@@ -63,7 +65,9 @@ struct callers callers_new(const struct fold *fold, const char *symbol, bool pro
     for (uint32_t i = 1; i < fold->n;) {
         const struct fold_node *node = &fold->nodes[i];
         bool is_process = node->depth == 1 && node->name && name_kind(node->name) == NAME_PLAIN;
-        if (is_process != process || strcmp(flame_symbol(node->name), symbol) != 0) {
+        char shown[SYMBOL_MAX];
+        flame_shown(node->name, shown, sizeof(shown));
+        if (is_process != process || (strcmp(flame_symbol(node->name), symbol) != 0 && strcmp(shown, symbol) != 0)) {
             i++;
             continue;
         }

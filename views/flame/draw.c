@@ -49,8 +49,10 @@ static void gathered_text(const struct flame_cell *cell, uint64_t all, char *out
 
 static void node_text(const struct fold *fold, const struct flame_cell *cell, char *out, size_t size) {
     const struct fold_node *node = &fold->nodes[cell->node];
-    const char *symbol = cell->node ? flame_symbol(node->name) : "all";
-    char whole[TEXT_MAX], object[64];
+    char shown[TEXT_MAX], whole[TEXT_MAX], object[64];
+    const char *symbol = cell->node ? shown : "all";
+
+    flame_shown(node->name, shown, sizeof(shown));
 
     if (cell->node && name_kind(node->name) == NAME_PLAIN && *name_object(node->name)) {
         flame_object(node->name, false, object, sizeof(object));
@@ -111,9 +113,10 @@ static void scroll(struct flame_state *self, size_t row) {
 static void detail_name(const struct flame_picture *picture, char *out, size_t size) {
     const struct flame_cell *cell = picture->selected;
     const struct fold_node *node = &picture->fold->nodes[cell->node];
-    const char *symbol = cell->node ? flame_symbol(node->name) : "all";
-    char text[TEXT_MAX / 2];
+    char shown[TEXT_MAX / 2], text[TEXT_MAX / 2];
+    const char *symbol = cell->node ? shown : "all";
 
+    flame_shown(node->name, shown, sizeof(shown));
     escape_text(symbol, strlen(symbol), text, sizeof(text));
     if (cell->gathered)
         snprintf(out, size, "%u frames called by %s, each narrower than a cell", cell->gathered, text);

@@ -9,8 +9,33 @@
 
 #define NONE UINT32_MAX
 
+size_t fold_address_stem(const struct text *name) {
+    const char *symbol = text_bytes(name), *digits = strrchr(symbol, '+');
+
+    if (symbol[0] != '[')
+        return 0;
+    digits = digits ? digits : symbol;
+    if (strncmp(digits + 1, "0x", 2) != 0 || !digits[3] || digits[3 + strspn(digits + 3, "0123456789abcdef")] != ']')
+        return 0;
+    return digits == symbol ? 1 : (size_t)(digits - symbol);
+}
+
+// In the order of names; addresses in one file are equal. By the symbol, of an address by its stem.
+static int compare_merged(const struct text *a, const struct text *b) {
+    size_t stem = fold_address_stem(a), other = fold_address_stem(b);
+    size_t length = stem ? stem : strlen(text_bytes(a)), with = other ? other : strlen(text_bytes(b));
+    int order = memcmp(text_bytes(a), text_bytes(b), length < with ? length : with);
+
+    order = order ? order : (length > with) - (length < with);
+    order = order ? order : (stem > 0) - (other > 0);
+    if (order || !stem)
+        return order ? order : text_compare(a, b);
+    order = (int)name_kind(a) - (int)name_kind(b);
+    return order ? order : strcmp(name_object(a), name_object(b));
+}
+
 bool fold_same_name(const struct text *a, const struct text *b) {
-    return a == b || (a && b && !text_compare(a, b));
+    return a == b || (a && b && !compare_merged(a, b));
 }
 
 bool fold_name_contains(const struct text *name, const char *text) {
@@ -40,7 +65,14 @@ static int by_text(const void *a, const void *b) {
     return text_compare((*x)->text, (*y)->text);
 }
 
-static void ranks_make(struct ranks *ranks, const char *text) {
+static int by_merged(const void *a, const void *b) {
+    const struct ranked *const *x = a, *const *y = b;
+    return compare_merged((*x)->text, (*y)->text);
+}
+
+static void ranks_make(struct ranks *ranks, const struct fold_filter *filter) {
+    int (*compare)(const void *, const void *) = filter->addresses ? by_text : by_merged;
+    const char *text = filter->text;
     size_t n = 0;
     qsort(ranks->names, ranks->n, sizeof(*ranks->names), by_pointer);
     for (size_t i = 0; i < ranks->n; i++)
@@ -50,10 +82,10 @@ static void ranks_make(struct ranks *ranks, const char *text) {
     struct ranked **order = xcalloc(n + 1, sizeof(*order));
     for (size_t i = 0; i < n; i++)
         order[i] = &ranks->names[i];
-    qsort(order, n, sizeof(*order), by_text);
+    qsort(order, n, sizeof(*order), compare);
     uint32_t rank = 0;
     for (size_t i = 0; i < n; i++) {
-        rank += !i || text_compare(order[i - 1]->text, order[i]->text) != 0;
+        rank += !i || compare(&order[i - 1], &order[i]) != 0;
         order[i]->rank = rank;
         order[i]->match = text && *text && fold_name_contains(order[i]->text, text);
     }
@@ -249,7 +281,7 @@ struct fold *fold_new(const struct tree *tree, const struct tree *base, const st
 
     for (int i = 0; i < 2; i++)
         texts[i] = trees[i] ? texts_read(trees[i], &build.ranks) : NULL;
-    ranks_make(&build.ranks, build.filter->text);
+    ranks_make(&build.ranks, build.filter);
     build_size(&build, 64);
     build.nodes[build.n++] = (struct build_node){.next_in_bucket = NONE};
     for (int i = 0; i < 2; i++)

@@ -4,6 +4,7 @@
 #define VIEWS_FLAME_FOLD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "model/tree.h"
@@ -22,6 +23,7 @@ struct fold_filter {
     long pid;          // only this process (name_object of the first level); 0: all
     bool user, kernel; // only user or only kernel frames: the samples of the others count for the frame that is left
     bool idle;         // keep the idle task's stacks (process 0)
+    bool addresses;    // keep addresses without a symbol apart: "[lib+0x12ab]", "[lib+0x12b0]"; else one node per file
 };
 
 struct fold {
@@ -44,8 +46,10 @@ uint32_t fold_after(const struct fold *fold, uint32_t node);
 // The samples of stacks that have a name with this text, each counted once, below (and in) the node. A stack counts
 // too when the text is in a name between the root and the node.
 uint64_t fold_matched(const struct fold *fold, uint32_t node, const char *text);
-// A name without text is equal to another one only.
+// As nodes are folded: names without text are equal, and addresses without a symbol in one file.
 bool fold_same_name(const struct text *a, const struct text *b);
+// The length of the symbol without an address: of "[lib+0x12ab]" that of "[lib", of "[0x12ab]" 1. 0: it is no address.
+size_t fold_address_stem(const struct text *name);
 bool fold_name_contains(const struct text *name, const char *text); // the symbol, case ignored
 
 #endif

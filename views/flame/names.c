@@ -15,6 +15,15 @@ const char *flame_symbol(const struct text *name) {
     return name && *text_bytes(name) ? text_bytes(name) : "[unknown]";
 }
 
+void flame_shown(const struct text *name, char *out, size_t size) {
+    size_t stem = name ? fold_address_stem(name) : 0;
+
+    if (stem > 1)
+        snprintf(out, size, "%.*s]", (int)stem, text_bytes(name));
+    else
+        snprintf(out, size, "%s", stem ? "[unknown]" : flame_symbol(name));
+}
+
 static bool ends_in(const char *start, const char *end, const char *word) {
     size_t n = strlen(word);
     return (size_t)(end - start) >= n && !memcmp(end - n, word, n);

@@ -10,6 +10,8 @@
 
 // The symbol, never NULL: "[unknown]" without one. Not escaped.
 const char *flame_symbol(const struct text *name);
+// As a picture shows it: without the address in a file, since such frames are folded together. Not escaped.
+void flame_shown(const struct text *name, char *out, size_t size);
 // Escaped, at most `width` cells: arguments and template arguments go before the end does. `size` >= 4.
 void flame_short(const char *symbol, int width, char *out, size_t size);
 // "kernel", "library", "JIT", ...; "" for a name that is not code.

@@ -54,7 +54,7 @@ static void choose(struct callers_state *self, struct chosen chosen) {
 static struct chosen chosen_of(const struct text *name) {
     struct chosen chosen = {.process = name && name_kind(name) == NAME_PLAIN};
 
-    snprintf(chosen.symbol, sizeof(chosen.symbol), "%s", flame_symbol(name));
+    flame_shown(name, chosen.symbol, sizeof(chosen.symbol));
     return chosen;
 }
 
@@ -103,6 +103,7 @@ static bool load(struct part_context *ctx) {
         return false;
     flame_layout_make(&self->up, self->callers.up, (struct flame_zoom){.node = 1}, ctx->area.width);
     flame_layout_make(&self->down, self->callers.down, (struct flame_zoom){.node = 1}, ctx->area.width);
+    self->down.cells[1].above = true; // the function: apart from what it calls
     return true;
 }
 

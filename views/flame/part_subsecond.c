@@ -149,7 +149,7 @@ static void draw(struct part_context *ctx) {
 
 static int height(struct part_context *ctx, int width) {
     (void)width;
-    return frame_stream(ctx->look->frame, spec_of(ctx)->events, NULL) ? ROWS_WANTED : 1;
+    return frame_stream(ctx->look->frame, spec_of(ctx)->events, NULL) ? ROWS_WANTED : 0;
 }
 
 // ---- keys ----

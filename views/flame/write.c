@@ -30,6 +30,7 @@ static struct written written_open(struct part_context *ctx) {
     const struct tree *tree = flame_frame_tree(ctx->look, spec->tree, &written.owned);
 
     flame_filter(&self->choice, pane_filter(ctx->pane, ctx->part), ctx->look, text, &filter);
+    filter.addresses = true;
     written.fold = tree ? fold_new(tree, NULL, &filter) : NULL;
     return written;
 }
