@@ -108,7 +108,7 @@ static void addresses(void **state) {
     static const struct {
         const char *shown;
         uint64_t total;
-    } nodes[] = {{"[unknown]", 48}, {"[x]", 3}, {"[x]", 4}};
+    } nodes[] = {{"[unknown]", 48}, {"[x]", 4}, {"[x]", 3}};
     for (uint32_t i = 0; i < 3; i++) {
         flame_shown(fold->nodes[2 + i].name, text, sizeof(text));
         assert_string_equal(text, nodes[i].shown);
