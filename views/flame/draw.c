@@ -198,11 +198,13 @@ void flame_draw_detail(struct part_context *ctx, const struct flame_picture *pic
         area_text(ctx->area, x + 2, y, ROLE_TEXT, numbers);
         return;
     }
-    escape_fit(name, ctx->area.width - text_width(object), line, sizeof(line));
+    int half = ctx->area.width / 2, left = ctx->area.width - text_width(object);
+    escape_fit(name, left > half ? left : half, line, sizeof(line));
     int x = area_text(ctx->area, 0, y, ROLE_TITLE, line);
     escape_fit(object, ctx->area.width - x, line, sizeof(line));
     area_text(ctx->area, x, y, ROLE_DIM, line);
-    draw_legend(ctx, picture->difference, y + 1, area_text(ctx->area, 0, y + 1, ROLE_TEXT, numbers));
+    int used = area_text(ctx->area, 0, y + 1, ROLE_TEXT, numbers);
+    draw_legend(ctx, picture->difference, rows > 2 ? y + 2 : y + 1, rows > 2 ? -2 : used);
 }
 
 void flame_draw_none(struct part_context *ctx, const struct fold *fold) {
@@ -218,9 +220,11 @@ void flame_draw_none(struct part_context *ctx, const struct fold *fold) {
 
 void flame_draw(struct part_context *ctx) {
     struct flame_state *self = ctx->state;
-    int height = ctx->area.height, details = height >= 6 ? 2 : height >= 3 ? 1 : 0;
+    bool difference = flame_is_difference(&self->choice);
+    int height = ctx->area.height, details = height >= 5 ? 2 : height >= 3 ? 1 : 0;
     size_t row;
 
+    details += difference && height >= 8; // the legend
     self->rows = 0;
     if (!flame_load(ctx, ctx->area.width)) {
         flame_draw_none(ctx, self->fold);
@@ -236,7 +240,7 @@ void flame_draw(struct part_context *ctx) {
                                     .layout = &self->layout,
                                     .selected = self->is_selected ? cell : NULL,
                                     .root_below = self->root_below,
-                                    .difference = flame_is_difference(&self->choice),
+                                    .difference = difference,
                                     .top = self->top,
                                     .rows = self->rows,
                                     .all = self->fold->nodes[0].total,

@@ -121,7 +121,7 @@ static const struct flame_cell *selected(const struct callers_state *self, size_
 
 static void draw(struct part_context *ctx) {
     struct callers_state *self = ctx->state;
-    int height = ctx->area.height, details = height >= 6 ? DETAIL_ROWS : height >= 3 ? 1 : 0;
+    int height = ctx->area.height, details = height >= 5 ? DETAIL_ROWS : height >= 3 ? 1 : 0;
     char symbol[80];
 
     self->rows = 0;

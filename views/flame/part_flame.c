@@ -95,6 +95,7 @@ const struct flame_cell *flame_selected(const struct flame_state *self, size_t *
         uint32_t node = path_node(self, &self->selected);
         bool whole = self->fold->nodes[node].depth == self->selected.n;
         cell = flame_layout_find(layout, self->fold, node, whole && self->gathered, row);
+        cell = cell || !self->gathered ? cell : flame_layout_find(layout, self->fold, node, false, row);
         // Without a cell of its own it is among those that are gathered somewhere above it.
         for (; !cell && node; node = self->fold->nodes[node].parent) {
             uint32_t parent = self->fold->nodes[node].parent;
@@ -121,7 +122,7 @@ static int height(struct part_context *ctx, int width) {
 
     if (!flame_load(ctx, width))
         return 1;
-    size_t rows = self->layout.n_rows + DETAIL_ROWS;
+    size_t rows = self->layout.n_rows + DETAIL_ROWS + flame_is_difference(&self->choice);
     return rows < FLAME_ROWS_WANTED ? (int)rows : FLAME_ROWS_WANTED;
 }
 

@@ -52,7 +52,7 @@ struct flame_picture {
     uint64_t of_total;
 };
 int flame_draw_rows(struct part_context *ctx, const struct flame_picture *picture); // how many
-// What is selected, in one or two lines.
+// What is selected, in one to three lines.
 void flame_draw_detail(struct part_context *ctx, const struct flame_picture *picture, int y, int rows);
 void flame_draw_none(struct part_context *ctx, const struct fold *fold); // why there is nothing to draw
 void flame_draw(struct part_context *ctx);
