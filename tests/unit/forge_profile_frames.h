@@ -22,8 +22,8 @@ static const char stacks_before[] =
           "l:epoll_wait//usr/lib/libc.so.6;k:do_epoll_wait/[kernel] 5\n" NODE "j:Parser.parse;j:Parser.next 14\n" NODE
           "u:std::map<int, std::string>::find(int const&)//usr/bin/node 5\n"
           "node/900;!:[broken stack];? 1\n"
-          "sh/950;u:a//bin/sh 1\nsh/950;u:b//bin/sh 1\nsh/950;u:c//bin/sh 1\n"
-          "swapper/0;k:do_idle/[kernel] 60";
+          "sh/950;u:a//bin/sh 1\nsh/950;u:b//bin/sh 1\nsh/950;u:c//bin/sh 1";
+static const char stacks_idle[] = "swapper/0;k:do_idle/[kernel] 60";
 static const char stacks_after[] =
     NGINX "u:ngx_http_process_request//usr/sbin/nginx;l:deflate//usr/lib/libz.so.1 20\n" NGINX
           "u:ngx_http_process_request//usr/sbin/nginx;l:writev//usr/lib/libc.so.6;"
@@ -58,7 +58,9 @@ static inline const struct frame *forge_profile(uint64_t number) {
     for (int i = 0; i < 3; i++)
         section_series(section, real_series(series[i]), values[i]);
     if (number != 4) // nothing ran
-        section_tree(section, forge_tree_of(forge_names, number <= 7 ? stacks_before : stacks_after));
+        section_tree(section, forge_tree_of(forge_names, number == 6   ? stacks_idle
+                                                         : number <= 7 ? stacks_before
+                                                                       : stacks_after));
     section_table(section, forge_table(def_of("symbols"), "deflate|/usr/lib/libz.so.1|nginx|43|43|40\n"
                                                           "tcp_sendmsg|[kernel]|nginx|26.9|26.9|25\n"
                                                           "Parser.next|[JIT]|node|15.1|15.1|14\n"

@@ -16,7 +16,7 @@ static void sandwich(void **state) {
     grid_free(grid);
     press(pane, &look, "vvvvvv>c"); // writev
     forge_expect(pane, &look, 80, 24, false,
-                 "─ Callers and callees of writev ───────────────────── 26.9% of all, last 7.0 s ─\n"
+                 "─ Callers and callees of writev ───────────────────── 23.8% of all, last 7.0 s ─\n"
                  "▏nginx (PID 812)\n"
                  "▏main\n"
                  "▏ngx_worker_process_cycle\n"
@@ -25,7 +25,7 @@ static void sandwich(void **state) {
                  "▏do_writev\n"
                  "▏tcp_sendmsg\n"
                  "writev  library /usr/lib/libc.so.6\n"
-                 "26.9% of all, 100.0% of the function  150 samples, 0 self\n"
+                 "23.8% of all, 100.0% of the function  125 samples, 0 self\n"
                  "\n"
                  "\n"
                  "\n"
@@ -42,7 +42,7 @@ static void sandwich(void **state) {
                  "\n");
     press(pane, &look, "^$v"); // its caller in the middle, what it calls selected
     forge_expect(pane, &look, 80, 24, false,
-                 "─ Callers and callees of ngx_http_process_request ─── 69.9% of all, last 7.0 s ─\n"
+                 "─ Callers and callees of ngx_http_process_request ─── 61.9% of all, last 7.0 s ─\n"
                  "▏nginx (PID 812)\n"
                  "▏main\n"
                  "▏ngx_worker_process_cycle\n"
@@ -51,7 +51,7 @@ static void sandwich(void **state) {
                  "                                                 ▏do_writev\n"
                  "                                                 ▏tcp_sendmsg\n"
                  "ngx_http_process_request  program /usr/sbin/nginx\n"
-                 "69.9% of all, 100.0% of the function  390 samples, 0 self\n"
+                 "61.9% of all, 100.0% of the function  325 samples, 0 self\n"
                  "\n"
                  "\n"
                  "\n"
@@ -70,7 +70,7 @@ static void sandwich(void **state) {
     forge_expect(pane, &look, 200, 50, false,
                  "─ Callers and callees of writev "
                  "─────────────────────────────────────────────────────────────────────────────────────────────────────"
-                 "──────────────────────────────────────── 26.9% of all, last 7.0 s ─\n"
+                 "──────────────────────────────────────── 23.8% of all, last 7.0 s ─\n"
                  "▏nginx (PID 812)\n"
                  "▏main\n"
                  "▏ngx_worker_process_cycle\n"
@@ -79,7 +79,7 @@ static void sandwich(void **state) {
                  "▏do_writev\n"
                  "▏tcp_sendmsg\n"
                  "writev  library /usr/lib/libc.so.6\n"
-                 "26.9% of all, 100.0% of the function  150 samples, 0 self                                            "
+                 "23.8% of all, 100.0% of the function  125 samples, 0 self                                            "
                  "                                                                 program   library   kernel   JIT\n"
                  "\n"
                  "\n"
@@ -124,14 +124,14 @@ static void sandwich(void **state) {
     press(pane, &look, "!");  // the flame graph
     press(pane, &look, "o$"); // from the table of symbols
     forge_expect(pane, &look, 60, 9, false,
-                 "─ Callers and callees of deflate  43.0% of all, last 7.0 s ─\n"
+                 "─ Callers and callees of deflate  38.1% of all, last 7.0 s ─\n"
                  "▏nginx (PID 812)\n"
                  "▏main\n"
                  "▏ngx_worker_process_cycle\n"
                  "▏ngx_http_process_request\n"
                  "▏deflate\n"
                  "deflate  library /usr/lib/libz.so.1\n"
-                 "43.0% of all, 100.0% of the function  240 samples, 240 self\n"
+                 "38.1% of all, 100.0% of the function  200 samples, 200 self\n"
                  "\n");
     forge_look(&look, &frames[3], 1);
     forge_expect(pane, &look, 60, 9, false,
@@ -478,17 +478,17 @@ static void heat(void **state) {
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");
     press(pane, &look, "s");
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph ───────────────────────────────────────── last 10 s, 979 samples ─\n"
+                 "─ Flame graph ───────────────────────────────────────── last 10 s, 946 samples ─\n"
                  "▏all\n"
-                 "▏nginx (PID 812)                        ▏node (PID 900)                       …\n"
-                 "▏main                                   ▏start                               ▏\n"
-                 "▏ngx_worker_process_cycle               ▏Parser.parse                    ▏st…▏\n"
-                 "▏▏ngx_http_process_request              ▏Parser.next\n"
-                 "▏▏deflate             ▏writev\n"
-                 "                      ▏do_writev\n"
-                 "                      ▏tcp_sendmsg\n"
+                 "▏nginx (PID 812)                   ▏node (PID 900)                       ▏swa……\n"
+                 "▏main                              ▏start                               ▏▏do_…\n"
+                 "▏ngx_worker_process_cycle          ▏Parser.parse                    ▏st…▏\n"
+                 "▏ngx_http_process_request         ▏▏Parser.next\n"
+                 "▏deflate          ▏writev         ▏\n"
+                 "                  ▏do_writev\n"
+                 "                  ▏tcp_sendmsg\n"
                  "all\n"
-                 "100.0% of all  979 samples, 0 self            program   library   kernel   JIT\n"
+                 "100.0% of all  946 samples, 0 self            program   library   kernel   JIT\n"
                  "\n"
                  "\n"
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");

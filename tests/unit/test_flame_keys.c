@@ -14,39 +14,39 @@ static void zoom(void **state) {
     struct look look;
     struct pane *pane = graph(&look, 7);
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 558 samples ─\n"
+                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 525 samples ─\n"
                  "▏all\n"
-                 "▏nginx (PID 812)                                            ▏node (PID 900)  ▏sh\n"
-                 "▏main                                                       ▏start          ▏▏▏▏\n"
-                 "▏ngx_worker_process_cycle                                   ▏Parser.pa…▏std…▏\n"
-                 "▏ep…▏ngx_http_process_request                               ▏Parser.ne…\n"
-                 "▏do…▏deflate                          ▏writev\n"
-                 "                                      ▏do_writev\n"
-                 "                                      ▏tcp_sendmsg\n"
+                 "▏nginx (PID 812)                                     ▏node (PID 900)▏…▏swapper\n"
+                 "▏main                                                ▏start        ▏… ▏do_idle\n"
+                 "▏ngx_worker_process_cycle                            ▏Parser.p…▏st…▏\n"
+                 "▏e…▏ngx_http_process_request                         ▏Parser.n…\n"
+                 "▏d…▏deflate                      ▏writev\n"
+                 "                                 ▏do_writev\n"
+                 "                                 ▏tcp_sendmsg\n"
                  "all\n"
-                 "100.0% of all  558 samples, 0 self            program   library   kernel   JIT\n"
+                 "100.0% of all  525 samples, 0 self            program   library   kernel   JIT\n"
                  "\n"
                  "\n"
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");
     press(pane, &look, "vvvv"); // nginx's cycle
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 558 samples ─\n"
+                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 525 samples ─\n"
                  "▏all\n"
-                 "▏nginx (PID 812)                                            ▏node (PID 900)  ▏sh\n"
-                 "▏main                                                       ▏start          ▏▏▏▏\n"
-                 "▏ngx_worker_process_cycle                                   ▏Parser.pa…▏std…▏\n"
-                 "▏ep…▏ngx_http_process_request                               ▏Parser.ne…\n"
-                 "▏do…▏deflate                          ▏writev\n"
-                 "                                      ▏do_writev\n"
-                 "                                      ▏tcp_sendmsg\n"
+                 "▏nginx (PID 812)                                     ▏node (PID 900)▏…▏swapper\n"
+                 "▏main                                                ▏start        ▏… ▏do_idle\n"
+                 "▏ngx_worker_process_cycle                            ▏Parser.p…▏st…▏\n"
+                 "▏e…▏ngx_http_process_request                         ▏Parser.n…\n"
+                 "▏d…▏deflate                      ▏writev\n"
+                 "                                 ▏do_writev\n"
+                 "                                 ▏tcp_sendmsg\n"
                  "ngx_worker_process_cycle  program /usr/sbin/nginx\n"
-                 "75.3% of all  420 samples, 0 self             program   library   kernel   JIT\n"
+                 "66.7% of all  350 samples, 0 self             program   library   kernel   JIT\n"
                  "\n"
                  "\n"
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");
     press(pane, &look, "$v");
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 558 samples ─\n"
+                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 525 samples ─\n"
                  "▏all\n"
                  "▏nginx (PID 812)\n"
                  "▏main\n"
@@ -56,13 +56,13 @@ static void zoom(void **state) {
                  "                                                   ▏do_writev\n"
                  "                                                   ▏tcp_sendmsg\n"
                  "ngx_http_process_request  program /usr/sbin/nginx\n"
-                 "69.9% of all, 92.9% of zoomed  390 samples, 0 self\n"
+                 "61.9% of all, 92.9% of zoomed  325 samples, 0 self\n"
                  "\n"
                  "\n"
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");
     press(pane, &look, "v>$");
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 558 samples ─\n"
+                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 525 samples ─\n"
                  "▏all\n"
                  "▏nginx (PID 812)\n"
                  "▏main\n"
@@ -72,23 +72,23 @@ static void zoom(void **state) {
                  "▏do_writev\n"
                  "▏tcp_sendmsg\n"
                  "writev  library /usr/lib/libc.so.6\n"
-                 "26.9% of all, 100.0% of zoomed  150 samples, 0 self\n"
+                 "23.8% of all, 100.0% of zoomed  125 samples, 0 self\n"
                  "\n"
                  "\n"
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");
     press(pane, &look, "!!");
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 558 samples ─\n"
+                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 525 samples ─\n"
                  "▏all\n"
-                 "▏nginx (PID 812)                                            ▏node (PID 900)  ▏sh\n"
-                 "▏main                                                       ▏start          ▏▏▏▏\n"
-                 "▏ngx_worker_process_cycle                                   ▏Parser.pa…▏std…▏\n"
-                 "▏ep…▏ngx_http_process_request                               ▏Parser.ne…\n"
-                 "▏do…▏deflate                          ▏writev\n"
-                 "                                      ▏do_writev\n"
-                 "                                      ▏tcp_sendmsg\n"
+                 "▏nginx (PID 812)                                     ▏node (PID 900)▏…▏swapper\n"
+                 "▏main                                                ▏start        ▏… ▏do_idle\n"
+                 "▏ngx_worker_process_cycle                            ▏Parser.p…▏st…▏\n"
+                 "▏e…▏ngx_http_process_request                         ▏Parser.n…\n"
+                 "▏d…▏deflate                      ▏writev\n"
+                 "                                 ▏do_writev\n"
+                 "                                 ▏tcp_sendmsg\n"
                  "writev  library /usr/lib/libc.so.6\n"
-                 "26.9% of all  150 samples, 0 self             program   library   kernel   JIT\n"
+                 "23.8% of all  125 samples, 0 self             program   library   kernel   JIT\n"
                  "\n"
                  "\n"
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");
@@ -101,30 +101,30 @@ static void refresh(void **state) {
     struct look look;
     struct pane *pane = graph(&look, 7);
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 558 samples ─\n"
+                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 525 samples ─\n"
                  "▏all\n"
-                 "▏nginx (PID 812)                                            ▏node (PID 900)  ▏sh\n"
-                 "▏main                                                       ▏start          ▏▏▏▏\n"
-                 "▏ngx_worker_process_cycle                                   ▏Parser.pa…▏std…▏\n"
-                 "▏ep…▏ngx_http_process_request                               ▏Parser.ne…\n"
-                 "▏do…▏deflate                          ▏writev\n"
-                 "                                      ▏do_writev\n"
-                 "                                      ▏tcp_sendmsg\n"
+                 "▏nginx (PID 812)                                     ▏node (PID 900)▏…▏swapper\n"
+                 "▏main                                                ▏start        ▏… ▏do_idle\n"
+                 "▏ngx_worker_process_cycle                            ▏Parser.p…▏st…▏\n"
+                 "▏e…▏ngx_http_process_request                         ▏Parser.n…\n"
+                 "▏d…▏deflate                      ▏writev\n"
+                 "                                 ▏do_writev\n"
+                 "                                 ▏tcp_sendmsg\n"
                  "all\n"
-                 "100.0% of all  558 samples, 0 self            program   library   kernel   JIT\n"
+                 "100.0% of all  525 samples, 0 self            program   library   kernel   JIT\n"
                  "\n"
                  "\n"
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");
     press(pane, &look, "vv>v$v"); // node, start: zoomed; its parser selected
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 558 samples ─\n"
+                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 525 samples ─\n"
                  "▏all\n"
                  "▏node (PID 900)\n"
                  "▏start\n"
                  "▏Parser.parse                                             ▏std::map<>::find()\n"
                  "▏Parser.next\n"
                  "Parser.parse  JIT\n"
-                 "15.1% of all, 73.7% of zoomed  84 samples, 0 self\n"
+                 "13.3% of all, 73.7% of zoomed  70 samples, 0 self\n"
                  "\n"
                  "\n"
                  "\n"
@@ -133,14 +133,14 @@ static void refresh(void **state) {
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");
     forge_look(&look, frames, FRAMES);
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph ───────────────────────────────────────── last 10 s, 979 samples ─\n"
+                 "─ Flame graph ───────────────────────────────────────── last 10 s, 946 samples ─\n"
                  "▏all\n"
                  "▏node (PID 900)\n"
                  "▏start\n"
-                 "▏Parser.parse                                                          ▏std::ma…\n"
+                 "▏Parser.parse                                                           ▏std::m…\n"
                  "▏Parser.next\n"
                  "Parser.parse  JIT\n"
-                 "42.9% of all, 89.4% of zoomed  420 samples, 0 self\n"
+                 "42.9% of all, 90.0% of zoomed  406 samples, 0 self\n"
                  "\n"
                  "\n"
                  "\n"
@@ -155,50 +155,50 @@ static void search(void **state) {
     struct look look;
     struct pane *pane = graph(&look, 7);
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 558 samples ─\n"
+                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 525 samples ─\n"
                  "▏all\n"
-                 "▏nginx (PID 812)                                            ▏node (PID 900)  ▏sh\n"
-                 "▏main                                                       ▏start          ▏▏▏▏\n"
-                 "▏ngx_worker_process_cycle                                   ▏Parser.pa…▏std…▏\n"
-                 "▏ep…▏ngx_http_process_request                               ▏Parser.ne…\n"
-                 "▏do…▏deflate                          ▏writev\n"
-                 "                                      ▏do_writev\n"
-                 "                                      ▏tcp_sendmsg\n"
+                 "▏nginx (PID 812)                                     ▏node (PID 900)▏…▏swapper\n"
+                 "▏main                                                ▏start        ▏… ▏do_idle\n"
+                 "▏ngx_worker_process_cycle                            ▏Parser.p…▏st…▏\n"
+                 "▏e…▏ngx_http_process_request                         ▏Parser.n…\n"
+                 "▏d…▏deflate                      ▏writev\n"
+                 "                                 ▏do_writev\n"
+                 "                                 ▏tcp_sendmsg\n"
                  "all\n"
-                 "100.0% of all  558 samples, 0 self            program   library   kernel   JIT\n"
+                 "100.0% of all  525 samples, 0 self            program   library   kernel   JIT\n"
                  "\n"
                  "\n"
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");
     strcpy(pane->search, "WRITEV");
     assert_true(pane_search(pane, &look, 1));
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph ──────────────────────── \"WRITEV\" 26.9%, last 7.0 s, 558 samples ─\n"
+                 "─ Flame graph ──────────────────────── \"WRITEV\" 23.8%, last 7.0 s, 525 samples ─\n"
                  "▏all\n"
-                 "▏nginx (PID 812)                                            ▏node (PID 900)  ▏sh\n"
-                 "▏main                                                       ▏start          ▏▏▏▏\n"
-                 "▏ngx_worker_process_cycle                                   ▏Parser.pa…▏std…▏\n"
-                 "▏ep…▏ngx_http_process_request                               ▏Parser.ne…\n"
-                 "▏do…▏deflate                          ▏writev\n"
-                 "                                      ▏do_writev\n"
-                 "                                      ▏tcp_sendmsg\n"
+                 "▏nginx (PID 812)                                     ▏node (PID 900)▏…▏swapper\n"
+                 "▏main                                                ▏start        ▏… ▏do_idle\n"
+                 "▏ngx_worker_process_cycle                            ▏Parser.p…▏st…▏\n"
+                 "▏e…▏ngx_http_process_request                         ▏Parser.n…\n"
+                 "▏d…▏deflate                      ▏writev\n"
+                 "                                 ▏do_writev\n"
+                 "                                 ▏tcp_sendmsg\n"
                  "writev  library /usr/lib/libc.so.6\n"
-                 "26.9% of all  150 samples, 0 self             program   library   kernel   JIT\n"
+                 "23.8% of all  125 samples, 0 self             program   library   kernel   JIT\n"
                  "\n"
                  "\n"
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");
     assert_true(pane_search(pane, &look, 1));
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph ──────────────────────── \"WRITEV\" 26.9%, last 7.0 s, 558 samples ─\n"
+                 "─ Flame graph ──────────────────────── \"WRITEV\" 23.8%, last 7.0 s, 525 samples ─\n"
                  "▏all\n"
-                 "▏nginx (PID 812)                                            ▏node (PID 900)  ▏sh\n"
-                 "▏main                                                       ▏start          ▏▏▏▏\n"
-                 "▏ngx_worker_process_cycle                                   ▏Parser.pa…▏std…▏\n"
-                 "▏ep…▏ngx_http_process_request                               ▏Parser.ne…\n"
-                 "▏do…▏deflate                          ▏writev\n"
-                 "                                      ▏do_writev\n"
-                 "                                      ▏tcp_sendmsg\n"
+                 "▏nginx (PID 812)                                     ▏node (PID 900)▏…▏swapper\n"
+                 "▏main                                                ▏start        ▏… ▏do_idle\n"
+                 "▏ngx_worker_process_cycle                            ▏Parser.p…▏st…▏\n"
+                 "▏e…▏ngx_http_process_request                         ▏Parser.n…\n"
+                 "▏d…▏deflate                      ▏writev\n"
+                 "                                 ▏do_writev\n"
+                 "                                 ▏tcp_sendmsg\n"
                  "do_writev  kernel\n"
-                 "26.9% of all  150 samples, 0 self             program   library   kernel   JIT\n"
+                 "23.8% of all  125 samples, 0 self             program   library   kernel   JIT\n"
                  "\n"
                  "\n"
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");
@@ -215,15 +215,15 @@ static void narrow(void **state) {
     forge_expect(pane, &look, 24, 14, false,
                  "─ Flame graph ──────────\n"
                  "▏all\n"
-                 "▏nginx (PID 812)  ▏node▏\n"
-                 "▏main             ▏st…▏…\n"
-                 "▏ngx_worker_proce…▏…▏…▏\n"
-                 "▏▏ngx_http_proces…▏…\n"
-                 "▏▏deflate  ▏writev\n"
-                 "           ▏do_wr…\n"
-                 "           ▏tcp_s…\n"
+                 "▏nginx (PID 812)▏no…▏s…▏\n"
+                 "▏main           ▏s…▏▏d……\n"
+                 "▏ngx_worker_pro…▏…▏▏\n"
+                 "▏▏ngx_http_proc…▏…\n"
+                 "▏▏deflate ▏writ…\n"
+                 "          ▏do_w…\n"
+                 "          ▏tcp_…\n"
                  "all\n"
-                 "100.0% of all  558 sampl\n"
+                 "100.0% of all  525 sampl\n"
                  "\n"
                  "\n"
                  "more: Symbo…   Proce…\n");
@@ -231,10 +231,10 @@ static void narrow(void **state) {
     forge_expect(pane, &look, 24, 14, false,
                  "─ Flame graph ──────────\n"
                  "▏all\n"
-                 "▏sh (PID 950)\n"
-                 "▏a      ▏b      ▏c\n"
-                 "sh  PID 950\n"
-                 "3.2% of all, 100.0% of z\n"
+                 "▏swapper (PID 0)\n"
+                 "▏do_idle\n"
+                 "do_idle  kernel\n"
+                 "11.4% of all, 100.0% of\n"
                  "\n"
                  "\n"
                  "\n"
@@ -245,15 +245,15 @@ static void narrow(void **state) {
                  "more: Symbo…   Proce…\n");
     press(pane, &look, "!!u");
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph, user frames ─────────────────────────── last 7.0 s, 558 samples ─\n"
+                 "─ Flame graph, user frames ─────────────────────────── last 7.0 s, 525 samples ─\n"
                  "▏all\n"
-                 "▏nginx (PID 812)                                            ▏node (PID 900)  ▏sh\n"
-                 "▏main                                                       ▏start          ▏▏▏▏\n"
-                 "▏ngx_worker_process_cycle                                   ▏Parser.pa…▏std…▏\n"
-                 "▏ep…▏ngx_http_process_request                               ▏Parser.ne…\n"
-                 "    ▏deflate                          ▏writev\n"
+                 "▏nginx (PID 812)                                     ▏node (PID 900)▏…▏swapper\n"
+                 "▏main                                                ▏start        ▏…\n"
+                 "▏ngx_worker_process_cycle                            ▏Parser.p…▏st…▏\n"
+                 "▏e…▏ngx_http_process_request                         ▏Parser.n…\n"
+                 "   ▏deflate                      ▏writev\n"
                  "all\n"
-                 "100.0% of all  558 samples, 0 self            program   library   kernel   JIT\n"
+                 "100.0% of all  525 samples, 0 self            program   library   kernel   JIT\n"
                  "\n"
                  "\n"
                  "\n"
@@ -261,13 +261,13 @@ static void narrow(void **state) {
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");
     press(pane, &look, "u");
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph, kernel frames ───────────────────────── last 7.0 s, 558 samples ─\n"
+                 "─ Flame graph, kernel frames ───────────────────────── last 7.0 s, 525 samples ─\n"
                  "▏all\n"
-                 "▏nginx (PID 812)                                            ▏node (PID 900)  ▏sh\n"
-                 "▏do…▏do_writev                                              ▏\n"
-                 "    ▏tcp_sendmsg                                            ▏\n"
+                 "▏nginx (PID 812)                                     ▏node (PID 900)▏…▏swapper\n"
+                 "▏d…▏do_writev                                        ▏                ▏do_idle\n"
+                 "   ▏tcp_sendmsg                                      ▏\n"
                  "all\n"
-                 "100.0% of all  558 samples, 0 self            program   library   kernel   JIT\n"
+                 "100.0% of all  525 samples, 0 self            program   library   kernel   JIT\n"
                  "\n"
                  "\n"
                  "\n"
@@ -277,30 +277,30 @@ static void narrow(void **state) {
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");
     press(pane, &look, "ue");
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph, with idle ───────────────────────────── last 7.0 s, 918 samples ─\n"
+                 "─ Flame graph, without idle ────────────────────────── last 7.0 s, 465 samples ─\n"
                  "▏all\n"
-                 "▏nginx (PID 812)                    ▏node      ▏▏swapper (PID 0)\n"
-                 "▏main                               ▏start    ▏…▏do_idle\n"
-                 "▏ngx_worker_process_cycle           ▏Parse…▏s…▏\n"
-                 "▏…▏ngx_http_process_request         ▏Parse…\n"
-                 "▏…▏deflate            ▏writev\n"
-                 "                      ▏do_writev\n"
-                 "                      ▏tcp_sendmsg\n"
+                 "▏nginx (PID 812)                                            ▏node (PID 900)  ▏sh\n"
+                 "▏main                                                       ▏start          ▏▏▏▏\n"
+                 "▏ngx_worker_process_cycle                                   ▏Parser.pa…▏std…▏\n"
+                 "▏ep…▏ngx_http_process_request                               ▏Parser.ne…\n"
+                 "▏do…▏deflate                          ▏writev\n"
+                 "                                      ▏do_writev\n"
+                 "                                      ▏tcp_sendmsg\n"
                  "all\n"
-                 "100.0% of all  918 samples, 0 self            program   library   kernel   JIT\n"
+                 "100.0% of all  465 samples, 0 self            program   library   kernel   JIT\n"
                  "\n"
                  "\n"
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");
     pane_set_filter(pane, "pid=900");
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph, with idle ───────────────────────────── last 7.0 s, 120 samples ─\n"
+                 "─ Flame graph, without idle ────────────────────────── last 7.0 s, 100 samples ─\n"
                  "▏all\n"
                  "▏node (PID 900)\n"
                  "▏[b…▏start\n"
                  "▏[u…▏Parser.parse                                           ▏std::map<>::find()\n"
                  "    ▏Parser.next\n"
                  "all\n"
-                 "100.0% of all  120 samples, 0 self            program   library   kernel   JIT\n"
+                 "100.0% of all  100 samples, 0 self            program   library   kernel   JIT\n"
                  "\n"
                  "\n"
                  "\n"
@@ -309,7 +309,7 @@ static void narrow(void **state) {
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");
     pane_set_filter(pane, "nowhere");
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph, with idle ────────────────────────────────────────── last 7.0 s ─\n"
+                 "─ Flame graph, without idle ─────────────────────────────────────── last 7.0 s ─\n"
                  " no stack matches the filter\n"
                  "\n"
                  "\n"
@@ -331,9 +331,9 @@ static void span(void **state) {
     static const struct {
         const char *key, *status;
     } spans[] = {{"S", "last 1.0 s, 100 samples"},
-                 {"s", "last 10 s, 979 samples"},
-                 {"s", "last 14 s, 1258 samples"},
-                 {"s", "whole history, 14 s, 1258 samples"},
+                 {"s", "last 10 s, 946 samples"},
+                 {"s", "last 14 s, 1225 samples"},
+                 {"s", "whole history, 14 s, 1225 samples"},
                  {"s", "last 1.0 s, 100 samples"}};
     struct look look;
     struct pane *pane = graph(&look, FRAMES);
@@ -364,7 +364,8 @@ static void growing(void **state) {
         forge_look(&look, frames, n);
         pane_draw(pane, &look, grid_area(grid));
         grid_row_text(grid, 0, row, sizeof(row));
-        snprintf(expected, sizeof(expected), "%zu s, %zu samples", n, 93 * (before - (n >= 4)) + 100 * (n - before));
+        snprintf(expected, sizeof(expected), "%zu s, %zu samples", n,
+                 93 * (before - (n >= 4) - (n >= 6)) + 60 * (n >= 6) + 100 * (n - before));
         if (!strstr(row, expected))
             fail_msg("%s is not in %s", expected, row);
         grid_free(grid);
@@ -378,24 +379,24 @@ static void mouse(void **state) {
     struct pane *pane = graph(&look, 7);
     struct pane_answer answer;
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 558 samples ─\n"
+                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 525 samples ─\n"
                  "▏all\n"
-                 "▏nginx (PID 812)                                            ▏node (PID 900)  ▏sh\n"
-                 "▏main                                                       ▏start          ▏▏▏▏\n"
-                 "▏ngx_worker_process_cycle                                   ▏Parser.pa…▏std…▏\n"
-                 "▏ep…▏ngx_http_process_request                               ▏Parser.ne…\n"
-                 "▏do…▏deflate                          ▏writev\n"
-                 "                                      ▏do_writev\n"
-                 "                                      ▏tcp_sendmsg\n"
+                 "▏nginx (PID 812)                                     ▏node (PID 900)▏…▏swapper\n"
+                 "▏main                                                ▏start        ▏… ▏do_idle\n"
+                 "▏ngx_worker_process_cycle                            ▏Parser.p…▏st…▏\n"
+                 "▏e…▏ngx_http_process_request                         ▏Parser.n…\n"
+                 "▏d…▏deflate                      ▏writev\n"
+                 "                                 ▏do_writev\n"
+                 "                                 ▏tcp_sendmsg\n"
                  "all\n"
-                 "100.0% of all  558 samples, 0 self            program   library   kernel   JIT\n"
+                 "100.0% of all  525 samples, 0 self            program   library   kernel   JIT\n"
                  "\n"
                  "\n"
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");
     assert_true(pane_key(pane, &look, KEY_VIEW_CLICK, 45, 6, &answer)); // writev: selected
     assert_true(pane_key(pane, &look, KEY_VIEW_CLICK, 45, 6, &answer)); // again: zoomed
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 558 samples ─\n"
+                 "─ Flame graph ──────────────────────────────────────── last 7.0 s, 525 samples ─\n"
                  "▏all\n"
                  "▏nginx (PID 812)\n"
                  "▏main\n"
@@ -405,7 +406,7 @@ static void mouse(void **state) {
                  "▏do_writev\n"
                  "▏tcp_sendmsg\n"
                  "writev  library /usr/lib/libc.so.6\n"
-                 "26.9% of all, 100.0% of zoomed  150 samples, 0 self\n"
+                 "23.8% of all, 100.0% of zoomed  125 samples, 0 self\n"
                  "\n"
                  "\n"
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");

@@ -406,7 +406,7 @@ static void title(const struct part_context *ctx, char *out, size_t size) {
                          : self->choice.frames == FLAME_KERNEL ? ", kernel frames"
                                                                : "";
     snprintf(out, size, "%s%s%s", flame_is_difference(&self->choice) ? "Difference" : "Flame graph", frames,
-             self->choice.idle ? ", with idle" : "");
+             self->choice.idle ? "" : ", without idle");
 }
 
 static void status(struct part_context *ctx, char *out, size_t size) {
@@ -460,7 +460,7 @@ static const struct part_key keys[] = {
     {'i', "i", "flame graph: root at the top (icicle) or at the bottom (flame)"},
     {'s', "s S", "flame graph: span of time: the last 1, 10, 60 s, the whole history"},
     {'u', "u", "flame graph: user and kernel frames, user only, kernel only"},
-    {'e', "e", "flame graph: with, without the idle task"},
+    {'e', "e", "flame graph: with, without the idle task (which --profile-idle samples)"},
     {'A', "A B x", "flame graph: mark this span as A, another one as B: how B differs from A; x: off"},
     {'c', "c", "flame graph: callers and callees of the selected function (Esc: back)"},
     {0},

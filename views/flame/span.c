@@ -14,6 +14,7 @@ static const int span_seconds[FLAME_SPANS] = {1, 10, 60, 0};
 
 void flame_choice_init(struct flame_choice *choice) {
     choice->span = 1;
+    choice->idle = true; // sampled only when that was asked for
 }
 
 static void mark_free(struct flame_mark *mark) {

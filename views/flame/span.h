@@ -30,7 +30,7 @@ struct flame_mark {
 struct flame_choice {
     int span; // one of FLAME_SPANS
     enum flame_frames frames;
-    bool idle;
+    bool idle;                 // show the idle task's samples
     uint64_t from, to;         // frame numbers of a range that was marked on the heat map; to 0: none
     struct flame_mark mark[2]; // A and B; both: the difference is shown
     struct {
