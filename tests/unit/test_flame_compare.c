@@ -322,7 +322,7 @@ static void heat(void **state) {
                  " 800ms│                                                                     ░\n"
                  " 900ms│                                                                      ░░\n"
                  "                  14:12:40          14:12:58          14:13:16          14:13:34\n"
-                 "░1 ▒3 ▓5 █10 most 21 a cell\n"
+                 "░5 ▒10 ▓15 █21 samples a cell\n"
                  "\n"
                  "\n"
                  "\n"
@@ -406,7 +406,7 @@ static void heat(void **state) {
         "                                                                                        ░\n"
         "            14:10:34          14:10:52          14:11:10          14:11:28          14:11:46          "
         "14:12:04          14:12:22          14:12:40          14:12:58          14:13:16          14:13:34\n"
-        "░1 ▒3 ▓5 █10 most 20 a cell\n"
+        "░5 ▒10 ▓15 █20 samples a cell\n"
         " Flame graph   Symbols   Processes  ▸Sub-second heat map                                                      "
         "                                                                           o next  = back\n");
     forge_expect(pane, &look, 80, 24, true,
@@ -422,7 +422,7 @@ static void heat(void **state) {
                  " 800ms|                                                                     .\n"
                  " 900ms|                                                                      ..\n"
                  "                  14:12:40          14:12:58          14:13:16          14:13:34\n"
-                 ".1 -2 =3 +4 *6 #8 %11 @16 most 21 a cell\n"
+                 "-5 +10 #15 @21 samples a cell\n"
                  "\n"
                  "\n"
                  "\n"

@@ -55,7 +55,7 @@ static void node_text(const struct fold *fold, const struct flame_cell *cell, ch
     flame_shown(node->name, shown, sizeof(shown));
 
     if (cell->node && name_kind(node->name) == NAME_PLAIN && *name_object(node->name)) {
-        flame_object(node->name, false, object, sizeof(object));
+        flame_object(node, false, object, sizeof(object));
         snprintf(whole, sizeof(whole), "%.256s (%s)", symbol, object);
         if (text_width(whole) < cell->width)
             symbol = whole;
@@ -134,7 +134,7 @@ static void detail_object(const struct flame_picture *picture, char *out, size_t
     out[0] = '\0';
     if (cell->gathered || !cell->node)
         return;
-    flame_object(node->name, true, object, sizeof(object));
+    flame_object(node, true, object, sizeof(object));
     bool told = !*object || object[0] == '['; // "[kernel]" says no more than the kind
     snprintf(out, size, "  %s%s%s", kind, *kind && !told ? " " : "", told && *kind ? "" : object);
 }

@@ -88,13 +88,16 @@ const char *flame_kind_word(const struct text *name) {
     }
 }
 
-void flame_object(const struct text *name, bool whole, char *out, size_t size) {
-    const char *object = name ? name_object(name) : "", *slash = strrchr(object, '/');
+void flame_object(const struct fold_node *node, bool whole, char *out, size_t size) {
+    const char *object = node->name ? name_object(node->name) : "", *slash = strrchr(object, '/');
+    const char *shown = slash && !whole ? slash + 1 : object;
 
-    if (*object && name_kind(name) == NAME_PLAIN)
+    if (node->processes > 1)
+        snprintf(out, size, "%u processes", node->processes);
+    else if (*object && name_kind(node->name) == NAME_PLAIN)
         snprintf(out, size, "PID %.20s", object);
     else
-        escape_text(slash && !whole ? slash + 1 : object, strlen(slash && !whole ? slash + 1 : object), out, size);
+        escape_text(shown, strlen(shown), out, size);
 }
 
 enum role flame_role(const struct text *name, uint32_t depth) {

@@ -366,35 +366,47 @@ static bool key(struct part_context *ctx) {
 
 // ---- search ----
 
-// The next node in depth-first order that matches and has a cell other than the one that is selected.
+enum {
+    SEARCH_CELLS,  // what has a cell of its own
+    SEARCH_NARROW, // what is gathered
+    SEARCH_ALL,    // what stands outside of the zoom
+    SEARCHES
+};
+
+static bool is_found(const struct part_context *ctx, uint32_t node, int where) {
+    const struct flame_state *self = ctx->state;
+    uint32_t zoom = self->layout.zoom.node;
+
+    if (!node || !fold_name_contains(self->fold->nodes[node].name, ctx->pane->search))
+        return false;
+    if (where == SEARCH_CELLS)
+        return flame_layout_find(&self->layout, self->fold, node, false, NULL);
+    return where == SEARCH_ALL || (node >= zoom && node < fold_after(self->fold, zoom));
+}
+
+// To the next node in depth-first order that matches.
 static bool search(struct part_context *ctx, int direction) {
     struct flame_state *self = ctx->state;
-    struct fold *fold = self->fold;
 
-    if (!fold || !self->layout.n_rows || !flame_load(ctx, self->layout.cells[0].width))
+    if (!self->fold || !self->layout.n_rows || !flame_load(ctx, self->layout.cells[0].width))
         return false;
-    fold = self->fold;
-    const struct flame_cell *before = self->is_selected ? flame_selected(self, NULL) : NULL;
-    uint32_t from = before ? path_node(self, &self->selected) : direction > 0 ? 0 : fold->n - 1, n = fold->n;
-    uint32_t zoom = self->layout.zoom.node, end = fold_after(fold, zoom);
-    for (int wider = 0; wider < 2; wider++) {
-        for (uint32_t step = before ? 1 : 0; step <= n; step++) {
+    uint32_t n = self->fold->n, from = direction > 0 ? 0 : n - 1;
+    if (self->is_selected)
+        from = path_node(self, &self->selected);
+    for (int where = 0; where < SEARCHES; where++)
+        for (uint32_t step = self->is_selected ? 1 : 0; step <= n; step++) {
             uint32_t node = direction > 0 ? (from + step) % n : (from + n - step % n) % n;
-            if (!node || (!wider && (node < zoom || node >= end)) ||
-                !fold_name_contains(fold->nodes[node].name, ctx->pane->search))
+            if (!is_found(ctx, node, where))
                 continue;
-            if (wider) { // it stands outside of what is zoomed
+            if (where == SEARCH_ALL) {
                 self->n_back = 0;
                 zoom_back(self);
             }
-            flame_path_set(&self->selected, fold, node);
+            flame_path_set(&self->selected, self->fold, node);
             self->gathered = false;
             self->is_selected = self->moved = true;
-            const struct flame_cell *now = flame_selected(self, NULL);
-            if (wider || now != before || step == n)
-                return true;
+            return true;
         }
-    }
     return false;
 }
 

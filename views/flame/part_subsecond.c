@@ -66,7 +66,26 @@ static bool in_range(const struct subsecond_state *self, double begin) {
     return middle >= low && middle < high;
 }
 
-static void draw_cell(struct part_context *ctx, int column, int row, double log_most) {
+// Linear: work that fills half of a cell's time is half as hot.
+static uint8_t heat_linear(uint32_t count, uint32_t most) {
+    return (uint8_t)(HEAT_LOW + (uint64_t)count * (255 - HEAT_LOW) / most);
+}
+
+static void draw_legend(struct part_context *ctx, int y, uint32_t most) {
+    int x = 0;
+
+    for (uint32_t level = 1; level <= 4; level++) {
+        uint32_t count = (uint32_t)((uint64_t)most * level / 4);
+        if (!count)
+            continue;
+        uint8_t heat = heat_linear(count, most);
+        area_heat(ctx->area, x, y, heat, heat_char(heat, ctx->area.grid->ascii));
+        x += 2 + area_printf(ctx->area, x + 1, y, ROLE_DIM, "%u", count);
+    }
+    area_text(ctx->area, x, y, ROLE_DIM, "samples a cell");
+}
+
+static void draw_cell(struct part_context *ctx, int column, int row, uint32_t most) {
     struct subsecond_state *self = ctx->state;
     int64_t second = self->last - (self->columns - 1 - column);
     uint32_t count = cell_count(self, second, row);
@@ -75,7 +94,7 @@ static void draw_cell(struct part_context *ctx, int column, int row, double log_
     bool cursor = self->cursor && fabs(begin - self->at) < row_s(self) / 2, marked = in_range(self, begin);
 
     if (count) {
-        uint8_t heat = heat_of(count, log_most);
+        uint8_t heat = heat_linear(count, most);
         area_heat(ctx->area, x, row, heat, heat_char(heat, ctx->area.grid->ascii));
     } else if (marked) {
         area_char(ctx->area, x, row, ROLE_HEADER, 0xb7);
@@ -138,12 +157,12 @@ static void draw(struct part_context *ctx) {
     draw_axes(ctx);
     for (int column = 0; column < self->columns; column++)
         for (int row = 0; row < self->rows; row++)
-            draw_cell(ctx, column, row, log(most));
+            draw_cell(ctx, column, row, most);
     if (self->cursor) {
         cursor_text(self, text, sizeof(text));
         area_text(ctx->area, 0, self->rows + 1, ROLE_CURSOR, text);
     } else if (most) {
-        heat_draw_legend(ctx->area, self->rows + 1, most, "");
+        draw_legend(ctx, self->rows + 1, most);
     }
 }
 

@@ -157,7 +157,7 @@ static void write_node(const struct fold *fold, uint32_t i, FILE *out) {
     char name[4 * TEXT_WIDTH], object[64];
 
     flame_short(i ? flame_symbol(node->name) : "all", TEXT_WIDTH - 20 - indent, name, sizeof(name));
-    flame_object(node->name, false, object, sizeof(object));
+    flame_object(node, false, object, sizeof(object));
     fprintf(out, "  %5.1f%% %5.1f%%  %*s%s", 100.0 * (double)node->total / all, 100.0 * (double)node->self / all,
             indent, "", name);
     if (*object && object[0] != '[' && indent + text_width(name) + text_width(object) + 22 <= TEXT_WIDTH)
