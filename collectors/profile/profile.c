@@ -38,6 +38,8 @@ static void space_judge(struct profile *profile, struct space *space) {
     } else if (filters || !space->comm[0]) {
         struct task_identity identity = task_identify("/proc", &profile->options, space->pid);
         space->known.wanted = identity.wanted;
+        if (!identity.found && !space->comm[0] && space->parent > 0) // it ended; its name was that of its parent
+            identity = task_identify("/proc", &profile->options, space->parent);
         if (!space->comm[0] && identity.found)
             snprintf(space->comm, sizeof space->comm, "%s", identity.status.name);
     }

@@ -44,8 +44,8 @@ static void equal_names(void **state) {
     check(stacks, NULL,
           "1 db 0/20, 2 main 0/20, 3 vfs_read 20/20, "
           "1 web 0/45, 2 main 0/45, 3 parse 10/10, 3 send 5/35, 4 tcp_sendmsg 30/30");
-    // The same symbol in another object, and another process of that name, are others.
-    check("a/1;u:f/x 1\na/1;l:f/y 2\na/2;u:f/x 4", NULL, "1 a 0/3, 2 f 2/2, 2 f 1/1, 1 a 0/4, 2 f 4/4");
+    // The same symbol in another object is another one; processes of one name are one.
+    check("a/1;u:f/x 1\na/1;l:f/y 2\na/2;u:f/x 4", NULL, "1 a 0/7, 2 f 2/2, 2 f 5/5");
     check("a/1;?;u:g/x 1\na/1;? 2\na/1;?;u:g/x 4", NULL, "1 a 0/7, 2 [unknown] 2/7, 3 g 5/5");
     // Recursion is no loop.
     check("a/1;u:f/x;u:f/x;u:f/x 1\na/1;u:f/x 1", NULL, "1 a 0/2, 2 f 1/2, 3 f 0/1, 4 f 1/1");
@@ -66,7 +66,7 @@ static void late_name(void **state) {
     tree_builder_add(builder, (uint32_t[]){process, first}, 2, 3);
     tree_builder_add(builder, (uint32_t[]){process, second}, 2, 4);
     struct tree *tree = tree_builder_seal(builder);
-    struct fold *before = fold_new(tree, NULL, NULL);
+    struct fold *before = fold_new(tree, NULL, &(struct fold_filter){.addresses = true});
     name_table_set(names, first, name_pack("f", NAME_USER, "x"));
     name_table_set(names, second, name_pack("f", NAME_USER, "x"));
     struct fold *after = fold_new(tree, NULL, NULL);
@@ -92,6 +92,52 @@ static void filters(void **state) {
     check(stacks, &(struct fold_filter){.kernel = true, .user = true, .pid = 900},
           "1 db 0/20, 2 main 0/20, 3 vfs_read 20/20");
     check(stacks, &(struct fold_filter){.text = "idle", .idle = true}, "1 swapper 0/500, 2 idle 500/500");
+}
+
+// Addresses without a symbol are one node for each file, unless they are asked for.
+static void addresses(void **state) {
+    (void)state;
+    static const char lines[] = "a/1;u:[x+0x10]/x 1\na/1;u:[x+0x2f]/x 2\na/1;l:[x+0x30]/y 4\na/1;u:[x+y]/x 8\n"
+                                "a/1;k:[0xffff10] 16\na/1;k:[0xffff20] 32\na/1;u:[x+0x10 64";
+    check(lines, &(struct fold_filter){.addresses = true},
+          "1 a 0/127, 2 [0xffff10] 16/16, 2 [0xffff20] 32/32, 2 [x+0x30] 4/4, 2 [x+0x10] 1/1, 2 [x+0x2f] 2/2, "
+          "2 [x+0x10 64/64, 2 [x+y] 8/8");
+    struct tree *tree = forge_tree(lines);
+    struct fold *fold = fold_new(tree, NULL, NULL);
+    char text[64];
+    static const struct {
+        const char *shown;
+        uint64_t total;
+    } nodes[] = {{"[unknown]", 48}, {"[x]", 4}, {"[x]", 3}};
+    for (uint32_t i = 0; i < 3; i++) {
+        flame_shown(fold->nodes[2 + i].name, text, sizeof(text));
+        assert_string_equal(text, nodes[i].shown);
+        assert_int_equal(fold->nodes[2 + i].total, nodes[i].total);
+    }
+    fold_free(fold);
+    tree_free(tree);
+}
+
+// How many processes have a name, and the one when it is alone; a filter leaves one of them.
+static void processes(void **state) {
+    (void)state;
+    struct tree *tree = forge_tree("cc1/1;u:f/x 1\ncc1/2;u:f/x 2\ncc1/2;u:g/x 4\nmake/9;u:f/x 8"),
+                *base = forge_tree("cc1/3;u:f/x 1");
+    struct fold *fold = fold_new(tree, base, NULL), *one = fold_new(tree, NULL, &(struct fold_filter){.pid = 2});
+    char text[32];
+    expect(fold, "1 cc1 0/7 was 0/1, 2 f 3/3 was 1/1, 2 g 4/4 was 0/0, 1 make 0/8 was 0/0, 2 f 8/8 was 0/0");
+    assert_int_equal(fold->nodes[1].processes, 2);
+    flame_object(&fold->nodes[1], true, text, sizeof(text));
+    assert_string_equal(text, "2 processes");
+    flame_object(&fold->nodes[4], true, text, sizeof(text));
+    assert_string_equal(text, "PID 9");
+    expect(one, "1 cc1 0/6, 2 f 2/2, 2 g 4/4");
+    flame_object(&one->nodes[1], true, text, sizeof(text));
+    assert_string_equal(text, "PID 2");
+    fold_free(fold);
+    fold_free(one);
+    tree_free(tree);
+    tree_free(base);
 }
 
 static void compared(void **state) {
@@ -203,9 +249,10 @@ static void short_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_names), cmocka_unit_test(late_name),   cmocka_unit_test(filters),
-        cmocka_unit_test(compared),    cmocka_unit_test(paths),       cmocka_unit_test(matched),
-        cmocka_unit_test(folded_text), cmocka_unit_test(short_names),
+        cmocka_unit_test(equal_names), cmocka_unit_test(late_name), cmocka_unit_test(filters),
+        cmocka_unit_test(addresses),   cmocka_unit_test(processes), cmocka_unit_test(compared),
+        cmocka_unit_test(paths),       cmocka_unit_test(matched),   cmocka_unit_test(folded_text),
+        cmocka_unit_test(short_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,7 +134,7 @@ static void test_wrong(void **state) {
         {"-n|0", "integer >= 1"},
         {"-n|-3", "integer >= 1"},
         {"-n|2.5", "integer >= 1"},
-        {"-F|xml", "text, csv or json"},
+        {"-F|xml", "text, csv, json or folded"},
         {"-p|1,x", "process IDs"},
         {"-p|", "process IDs"},
         {"-p|0", "process IDs"},

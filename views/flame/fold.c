@@ -9,8 +9,41 @@
 
 #define NONE UINT32_MAX
 
+size_t fold_address_stem(const struct text *name) {
+    const char *symbol = text_bytes(name), *digits = strrchr(symbol, '+');
+
+    if (symbol[0] != '[')
+        return 0;
+    digits = digits ? digits : symbol;
+    if (strncmp(digits + 1, "0x", 2) != 0 || !digits[3] || digits[3 + strspn(digits + 3, "0123456789abcdef")] != ']')
+        return 0;
+    return digits == symbol ? 1 : (size_t)(digits - symbol);
+}
+
+// A process: its object is its PID.
+static bool is_process(const struct text *name) {
+    const char *object = name_object(name);
+    return *object >= '0' && *object <= '9' && name_kind(name) == NAME_PLAIN;
+}
+
+// In the order of names. Addresses in one file are equal, and processes of one name.
+static int compare_merged(const struct text *a, const struct text *b) {
+    size_t stem = fold_address_stem(a), other = fold_address_stem(b);
+    size_t length = stem ? stem : strlen(text_bytes(a)), with = other ? other : strlen(text_bytes(b));
+    int order = memcmp(text_bytes(a), text_bytes(b), length < with ? length : with);
+
+    order = order ? order : (length > with) - (length < with);
+    order = order ? order : (stem > 0) - (other > 0);
+    if (order || (!stem && is_process(a) && is_process(b)))
+        return order;
+    if (!stem)
+        return text_compare(a, b);
+    order = (int)name_kind(a) - (int)name_kind(b);
+    return order ? order : strcmp(name_object(a), name_object(b));
+}
+
 bool fold_same_name(const struct text *a, const struct text *b) {
-    return a == b || (a && b && !text_compare(a, b));
+    return a == b || (a && b && !compare_merged(a, b));
 }
 
 bool fold_name_contains(const struct text *name, const char *text) {
@@ -35,12 +68,21 @@ static int by_pointer(const void *a, const void *b) {
     return ((uintptr_t)x->text > (uintptr_t)y->text) - ((uintptr_t)x->text < (uintptr_t)y->text);
 }
 
-static int by_text(const void *a, const void *b) {
+static int by_merged(const void *a, const void *b) {
     const struct ranked *const *x = a, *const *y = b;
-    return text_compare((*x)->text, (*y)->text);
+    return compare_merged((*x)->text, (*y)->text);
 }
 
-static void ranks_make(struct ranks *ranks, const char *text) {
+// The same, but addresses stay apart.
+static int by_text(const void *a, const void *b) {
+    const struct ranked *const *x = a, *const *y = b;
+    int order = by_merged(a, b);
+    return order || !fold_address_stem((*x)->text) ? order : text_compare((*x)->text, (*y)->text);
+}
+
+static void ranks_make(struct ranks *ranks, const struct fold_filter *filter) {
+    int (*compare)(const void *, const void *) = filter->addresses ? by_text : by_merged;
+    const char *text = filter->text;
     size_t n = 0;
     qsort(ranks->names, ranks->n, sizeof(*ranks->names), by_pointer);
     for (size_t i = 0; i < ranks->n; i++)
@@ -50,10 +92,10 @@ static void ranks_make(struct ranks *ranks, const char *text) {
     struct ranked **order = xcalloc(n + 1, sizeof(*order));
     for (size_t i = 0; i < n; i++)
         order[i] = &ranks->names[i];
-    qsort(order, n, sizeof(*order), by_text);
+    qsort(order, n, sizeof(*order), compare);
     uint32_t rank = 0;
     for (size_t i = 0; i < n; i++) {
-        rank += !i || text_compare(order[i - 1]->text, order[i]->text) != 0;
+        rank += !i || compare(&order[i - 1], &order[i]) != 0;
         order[i]->rank = rank;
         order[i]->match = text && *text && fold_name_contains(order[i]->text, text);
     }
@@ -72,6 +114,12 @@ struct build_node {
     uint32_t parent, rank, next_in_bucket;
     const struct text *name;
     uint64_t self[2], total[2]; // of the tree, of the base
+    uint32_t processes;
+};
+
+struct process {
+    uint32_t node;
+    const struct text *name;
 };
 
 struct build {
@@ -122,9 +170,20 @@ static bool is_left_out(const struct fold_filter *filter, enum name_kind kind) {
 
 static bool is_other_process(const struct fold_filter *filter, const struct text *name) {
     const char *object = name ? name_object(name) : "";
-    bool process = name_kind(name) == NAME_PLAIN && *object >= '0' && *object <= '9';
-    long pid = process ? strtol(object, NULL, 10) : -1;
+    long pid = name && is_process(name) ? strtol(object, NULL, 10) : -1;
     return (filter->pid && pid != filter->pid) || (!filter->idle && pid == 0);
+}
+
+static int by_process(const void *a, const void *b) {
+    const struct process *x = a, *y = b;
+    return x->node != y->node ? (x->node < y->node ? -1 : 1) : text_compare(x->name, y->name);
+}
+
+// Equal texts are one process: its name may have got several IDs.
+static void processes_count(struct build *build, struct process *processes, size_t n) {
+    qsort(processes, n, sizeof(*processes), by_process);
+    for (size_t i = 0; i < n; i++)
+        build->nodes[processes[i].node].processes += !i || by_process(&processes[i - 1], &processes[i]) != 0;
 }
 
 struct place {
@@ -138,6 +197,8 @@ static void build_add(struct build *build, const struct tree *tree, const struct
     const struct fold_filter *filter = build->filter;
     size_t n = tree_nodes(tree);
     struct place *places = xcalloc(n, sizeof(*places));
+    struct process *processes = xcalloc(n, sizeof(*processes));
+    size_t n_processes = 0;
 
     places[0].match = !filter->text || !*filter->text;
     for (size_t i = 0; i < n; i++) {
@@ -150,11 +211,15 @@ static void build_add(struct build *build, const struct tree *tree, const struct
             if (!places[i].out && !is_left_out(filter, name_kind(texts[i]))) {
                 places[i].node = build_child(build, places[i].node, name, texts[i]);
                 places[i].match |= name->match;
+                if (!which && node->depth == 1 && texts[i] && is_process(texts[i]))
+                    processes[n_processes++] = (struct process){places[i].node, texts[i]};
             }
         }
         if (!places[i].out && places[i].match)
             build->nodes[places[i].node].self[which] += node->self;
     }
+    processes_count(build, processes, n_processes);
+    free(processes);
     free(places);
 }
 
@@ -179,7 +244,8 @@ static void fold_put(struct fold *fold, const struct build_node *node, uint32_t 
                                          .self = node->self[0],
                                          .total = node->total[0],
                                          .base_self = node->self[1],
-                                         .base_total = node->total[1]};
+                                         .base_total = node->total[1],
+                                         .processes = node->processes};
     if (before)
         fold->nodes[before].next = at;
     else if (at)
@@ -249,7 +315,7 @@ struct fold *fold_new(const struct tree *tree, const struct tree *base, const st
 
     for (int i = 0; i < 2; i++)
         texts[i] = trees[i] ? texts_read(trees[i], &build.ranks) : NULL;
-    ranks_make(&build.ranks, build.filter->text);
+    ranks_make(&build.ranks, build.filter);
     build_size(&build, 64);
     build.nodes[build.n++] = (struct build_node){.next_in_bucket = NONE};
     for (int i = 0; i < 2; i++)

@@ -1,9 +1,11 @@
 // The tree as a flame graph shows it: trees of a span of frames merged, nodes of equal name folded together (a symbol
-// that was found late stood under several IDs), filtered, siblings in order of name so that a live graph does not jump.
+// that was found late stood under several IDs; a shell script starts a hundred processes of one name), filtered,
+// siblings in order of name so that a live graph does not jump.
 #ifndef VIEWS_FLAME_FOLD_H
 #define VIEWS_FLAME_FOLD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "model/tree.h"
@@ -15,6 +17,7 @@ struct fold_node {
     const struct text *name;    // borrowed from the fold; NULL for the root and for unknown names
     uint64_t self, total;
     uint64_t base_self, base_total; // of the span it is compared with; 0 without one
+    uint32_t processes;             // of a process's name: how many have it; 0: it is none
 };
 
 struct fold_filter {
@@ -22,6 +25,7 @@ struct fold_filter {
     long pid;          // only this process (name_object of the first level); 0: all
     bool user, kernel; // only user or only kernel frames: the samples of the others count for the frame that is left
     bool idle;         // keep the idle task's stacks (process 0)
+    bool addresses;    // keep addresses without a symbol apart: "[lib+0x12ab]", "[lib+0x12b0]"; else one node per file
 };
 
 struct fold {
@@ -44,8 +48,10 @@ uint32_t fold_after(const struct fold *fold, uint32_t node);
 // The samples of stacks that have a name with this text, each counted once, below (and in) the node. A stack counts
 // too when the text is in a name between the root and the node.
 uint64_t fold_matched(const struct fold *fold, uint32_t node, const char *text);
-// A name without text is equal to another one only.
+// As nodes are folded: names without text are equal, processes of one name, and addresses without a symbol in one file.
 bool fold_same_name(const struct text *a, const struct text *b);
+// The length of the symbol without an address: of "[lib+0x12ab]" that of "[lib", of "[0x12ab]" 1. 0: it is no address.
+size_t fold_address_stem(const struct text *name);
 bool fold_name_contains(const struct text *name, const char *text); // the symbol, case ignored
 
 #endif

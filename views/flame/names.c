@@ -15,6 +15,15 @@ const char *flame_symbol(const struct text *name) {
     return name && *text_bytes(name) ? text_bytes(name) : "[unknown]";
 }
 
+void flame_shown(const struct text *name, char *out, size_t size) {
+    size_t stem = name ? fold_address_stem(name) : 0;
+
+    if (stem > 1)
+        snprintf(out, size, "%.*s]", (int)stem, text_bytes(name));
+    else
+        snprintf(out, size, "%s", stem ? "[unknown]" : flame_symbol(name));
+}
+
 static bool ends_in(const char *start, const char *end, const char *word) {
     size_t n = strlen(word);
     return (size_t)(end - start) >= n && !memcmp(end - n, word, n);
@@ -79,13 +88,16 @@ const char *flame_kind_word(const struct text *name) {
     }
 }
 
-void flame_object(const struct text *name, bool whole, char *out, size_t size) {
-    const char *object = name ? name_object(name) : "", *slash = strrchr(object, '/');
+void flame_object(const struct fold_node *node, bool whole, char *out, size_t size) {
+    const char *object = node->name ? name_object(node->name) : "", *slash = strrchr(object, '/');
+    const char *shown = slash && !whole ? slash + 1 : object;
 
-    if (*object && name_kind(name) == NAME_PLAIN)
+    if (node->processes > 1)
+        snprintf(out, size, "%u processes", node->processes);
+    else if (*object && name_kind(node->name) == NAME_PLAIN)
         snprintf(out, size, "PID %.20s", object);
     else
-        escape_text(slash && !whole ? slash + 1 : object, strlen(slash && !whole ? slash + 1 : object), out, size);
+        escape_text(shown, strlen(shown), out, size);
 }
 
 enum role flame_role(const struct text *name, uint32_t depth) {

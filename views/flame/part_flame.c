@@ -7,6 +7,7 @@
 #include "model/mem.h"
 #include "views/escape.h"
 #include "views/flame/names.h"
+#include "views/flame/part_callers.h"
 #include "views/flame/state.h"
 #include "views/pane_parts.h"
 
@@ -94,6 +95,7 @@ const struct flame_cell *flame_selected(const struct flame_state *self, size_t *
         uint32_t node = path_node(self, &self->selected);
         bool whole = self->fold->nodes[node].depth == self->selected.n;
         cell = flame_layout_find(layout, self->fold, node, whole && self->gathered, row);
+        cell = cell || !self->gathered ? cell : flame_layout_find(layout, self->fold, node, false, row);
         // Without a cell of its own it is among those that are gathered somewhere above it.
         for (; !cell && node; node = self->fold->nodes[node].parent) {
             uint32_t parent = self->fold->nodes[node].parent;
@@ -120,7 +122,7 @@ static int height(struct part_context *ctx, int width) {
 
     if (!flame_load(ctx, width))
         return 1;
-    size_t rows = self->layout.n_rows + DETAIL_ROWS;
+    size_t rows = self->layout.n_rows + DETAIL_ROWS + flame_is_difference(&self->choice);
     return rows < FLAME_ROWS_WANTED ? (int)rows : FLAME_ROWS_WANTED;
 }
 
@@ -265,6 +267,21 @@ static bool key_span(struct part_context *ctx) {
     return true;
 }
 
+static void key_mark(struct part_context *ctx) {
+    struct flame_state *self = ctx->state;
+    struct flame_choice *choice = &self->choice;
+    int which = ctx->key - 'A';
+
+    if (which && !choice->mark[0].tree)
+        snprintf(ctx->message, sizeof(ctx->message), "mark A first: the span that B is compared with");
+    else if (!flame_mark(choice, ctx->look, spec_of(ctx)->tree, which))
+        snprintf(ctx->message, sizeof(ctx->message), "this span has no samples");
+    else
+        snprintf(ctx->message, sizeof(ctx->message), "%c: %s%s", ctx->key, choice->mark[which].label,
+                 which || choice->mark[1].tree ? "; x: end the comparison"
+                                               : "; go to the other time, and mark B there");
+}
+
 static bool key_choice(struct part_context *ctx) {
     static const char *const frames[] = {"user and kernel frames", "user frames only", "kernel frames only"};
     struct flame_state *self = ctx->state;
@@ -284,6 +301,16 @@ static bool key_choice(struct part_context *ctx) {
         choice->frames = (choice->frames + 1) % FLAME_FRAMES;
         snprintf(ctx->message, sizeof(ctx->message), "%s", frames[choice->frames]);
         return true;
+    case 'A':
+    case 'B':
+        key_mark(ctx);
+        return true;
+    case 'x':
+        if (!choice->mark[0].tree)
+            return false;
+        flame_unmark(choice);
+        snprintf(ctx->message, sizeof(ctx->message), "comparison off");
+        return true;
     case 'e':
         choice->idle = !choice->idle;
         snprintf(ctx->message, sizeof(ctx->message), choice->idle ? "with the idle task" : "without the idle task");
@@ -291,6 +318,24 @@ static bool key_choice(struct part_context *ctx) {
     default:
         return false;
     }
+}
+
+// To the part that shows what calls the selected function, and what it calls.
+static bool callers(struct part_context *ctx) {
+    struct flame_state *self = ctx->state;
+    const struct part *part = view_part(ctx->pane->view, spec_of(ctx)->callers);
+    const struct flame_cell *cell = flame_selected(self, NULL);
+
+    if (!part || !cell)
+        return false;
+    if (!cell->node || cell->gathered) {
+        snprintf(ctx->message, sizeof(ctx->message), "select a function first");
+        return true;
+    }
+    callers_choose(ctx->pane->parts[part - ctx->pane->view->parts], self->fold->nodes[cell->node].name);
+    ctx->go_part = part;
+    snprintf(ctx->message, sizeof(ctx->message), "Esc: back");
+    return true;
 }
 
 static bool key(struct part_context *ctx) {
@@ -306,6 +351,8 @@ static bool key(struct part_context *ctx) {
         return false;
     if (ctx->key == KEY_VIEW_ENTER)
         return enter(ctx);
+    if (ctx->key == 'c')
+        return callers(ctx);
     if (ctx->key == KEY_VIEW_BACK) {
         if (zoom_back(self))
             return true;
@@ -319,35 +366,47 @@ static bool key(struct part_context *ctx) {
 
 // ---- search ----
 
-// The next node in depth-first order that matches and has a cell other than the one that is selected.
+enum {
+    SEARCH_CELLS,  // what has a cell of its own
+    SEARCH_NARROW, // what is gathered
+    SEARCH_ALL,    // what stands outside of the zoom
+    SEARCHES
+};
+
+static bool is_found(const struct part_context *ctx, uint32_t node, int where) {
+    const struct flame_state *self = ctx->state;
+    uint32_t zoom = self->layout.zoom.node;
+
+    if (!node || !fold_name_contains(self->fold->nodes[node].name, ctx->pane->search))
+        return false;
+    if (where == SEARCH_CELLS)
+        return flame_layout_find(&self->layout, self->fold, node, false, NULL);
+    return where == SEARCH_ALL || (node >= zoom && node < fold_after(self->fold, zoom));
+}
+
+// To the next node in depth-first order that matches.
 static bool search(struct part_context *ctx, int direction) {
     struct flame_state *self = ctx->state;
-    struct fold *fold = self->fold;
 
-    if (!fold || !self->layout.n_rows || !flame_load(ctx, self->layout.cells[0].width))
+    if (!self->fold || !self->layout.n_rows || !flame_load(ctx, self->layout.cells[0].width))
         return false;
-    fold = self->fold;
-    const struct flame_cell *before = self->is_selected ? flame_selected(self, NULL) : NULL;
-    uint32_t from = before ? path_node(self, &self->selected) : direction > 0 ? 0 : fold->n - 1, n = fold->n;
-    uint32_t zoom = self->layout.zoom.node, end = fold_after(fold, zoom);
-    for (int wider = 0; wider < 2; wider++) {
-        for (uint32_t step = before ? 1 : 0; step <= n; step++) {
+    uint32_t n = self->fold->n, from = direction > 0 ? 0 : n - 1;
+    if (self->is_selected)
+        from = path_node(self, &self->selected);
+    for (int where = 0; where < SEARCHES; where++)
+        for (uint32_t step = self->is_selected ? 1 : 0; step <= n; step++) {
             uint32_t node = direction > 0 ? (from + step) % n : (from + n - step % n) % n;
-            if (!node || (!wider && (node < zoom || node >= end)) ||
-                !fold_name_contains(fold->nodes[node].name, ctx->pane->search))
+            if (!is_found(ctx, node, where))
                 continue;
-            if (wider) { // it stands outside of what is zoomed
+            if (where == SEARCH_ALL) {
                 self->n_back = 0;
                 zoom_back(self);
             }
-            flame_path_set(&self->selected, fold, node);
+            flame_path_set(&self->selected, self->fold, node);
             self->gathered = false;
             self->is_selected = self->moved = true;
-            const struct flame_cell *now = flame_selected(self, NULL);
-            if (wider || now != before || step == n)
-                return true;
+            return true;
         }
-    }
     return false;
 }
 
@@ -359,7 +418,7 @@ static void title(const struct part_context *ctx, char *out, size_t size) {
                          : self->choice.frames == FLAME_KERNEL ? ", kernel frames"
                                                                : "";
     snprintf(out, size, "%s%s%s", flame_is_difference(&self->choice) ? "Difference" : "Flame graph", frames,
-             self->choice.idle ? ", with idle" : "");
+             self->choice.idle ? "" : ", without idle");
 }
 
 static void status(struct part_context *ctx, char *out, size_t size) {
@@ -413,9 +472,17 @@ static const struct part_key keys[] = {
     {'i', "i", "flame graph: root at the top (icicle) or at the bottom (flame)"},
     {'s', "s S", "flame graph: span of time: the last 1, 10, 60 s, the whole history"},
     {'u', "u", "flame graph: user and kernel frames, user only, kernel only"},
-    {'e', "e", "flame graph: with, without the idle task"},
+    {'e', "e", "flame graph: with, without the idle task (which --profile-idle samples)"},
+    {'A', "A B x", "flame graph: mark this span as A, another one as B: how B differs from A; x: off"},
+    {'c', "c", "flame graph: callers and callees of the selected function (Esc: back)"},
     {0},
 };
+
+static bool takes(const struct part *part, int key) {
+    const struct flame_spec *spec = part->spec;
+
+    return key != 'c' || spec->callers;
+}
 
 const struct part_kind part_flame = {
     .state_size = sizeof(struct flame_state),
@@ -426,6 +493,7 @@ const struct part_kind part_flame = {
     .draw = flame_draw,
     .key = key,
     .keys = keys,
+    .takes = takes,
     .write_text = flame_write_text,
     .write_csv = flame_write_csv,
     .write_json = flame_write_json,

@@ -14,6 +14,7 @@ static const int span_seconds[FLAME_SPANS] = {1, 10, 60, 0};
 
 void flame_choice_init(struct flame_choice *choice) {
     choice->span = 1;
+    choice->idle = true; // sampled only when that was asked for
 }
 
 static void mark_free(struct flame_mark *mark) {
@@ -26,11 +27,16 @@ void flame_choice_done(struct flame_choice *choice) {
     flame_unmark(choice);
 }
 
-struct flame_choice *flame_choice_of(struct pane *pane) {
+const struct part *flame_part_of(const struct pane *pane) {
     for (size_t i = 0; i < pane->view->n_parts; i++)
         if (pane->view->parts[i].kind == &part_flame)
-            return pane->parts[i];
+            return &pane->view->parts[i];
     return NULL;
+}
+
+struct flame_choice *flame_choice_of(struct pane *pane) {
+    const struct part *part = flame_part_of(pane);
+    return part ? pane->parts[part - pane->view->parts] : NULL;
 }
 
 // ---- merging ----

@@ -30,7 +30,7 @@ struct flame_mark {
 struct flame_choice {
     int span; // one of FLAME_SPANS
     enum flame_frames frames;
-    bool idle;
+    bool idle;                 // show the idle task's samples
     uint64_t from, to;         // frame numbers of a range that was marked on the heat map; to 0: none
     struct flame_mark mark[2]; // A and B; both: the difference is shown
     struct {
@@ -42,7 +42,8 @@ struct flame_choice {
 
 void flame_choice_init(struct flame_choice *choice);
 void flame_choice_done(struct flame_choice *choice);
-// The choice that the parts of the pane share; NULL: the pane has no flame graph.
+// The pane's flame graph, whose filter holds for all; NULL: it has none. And the choice that the parts share.
+const struct part *flame_part_of(const struct pane *pane);
 struct flame_choice *flame_choice_of(struct pane *pane);
 
 // The tree of the span that ends with the frame looked at; owned by the choice until the next call. NULL: no samples.

@@ -39,6 +39,22 @@ bool flame_load(struct part_context *ctx, int width);
 const struct flame_cell *flame_selected(const struct flame_state *state, size_t *row);
 
 // draw.c
+struct flame_picture {
+    const struct fold *fold;
+    const struct flame_layout *layout;
+    const struct flame_cell *selected; // or NULL
+    bool root_below, difference;
+    bool inverted;  // callers: a node's own samples mean nothing
+    size_t top;     // first row of the layout that is drawn
+    int y, rows;    // of the part's area
+    uint64_t all;   // samples that shares are of
+    const char *of; // and what else, of so many samples; or NULL
+    uint64_t of_total;
+};
+int flame_draw_rows(struct part_context *ctx, const struct flame_picture *picture); // how many
+// What is selected, in one to three lines.
+void flame_draw_detail(struct part_context *ctx, const struct flame_picture *picture, int y, int rows);
+void flame_draw_none(struct part_context *ctx, const struct fold *fold); // why there is nothing to draw
 void flame_draw(struct part_context *ctx);
 
 // write.c: of the frame alone.

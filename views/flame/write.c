@@ -30,6 +30,7 @@ static struct written written_open(struct part_context *ctx) {
     const struct tree *tree = flame_frame_tree(ctx->look, spec->tree, &written.owned);
 
     flame_filter(&self->choice, pane_filter(ctx->pane, ctx->part), ctx->look, text, &filter);
+    filter.addresses = true;
     written.fold = tree ? fold_new(tree, NULL, &filter) : NULL;
     return written;
 }
@@ -156,7 +157,7 @@ static void write_node(const struct fold *fold, uint32_t i, FILE *out) {
     char name[4 * TEXT_WIDTH], object[64];
 
     flame_short(i ? flame_symbol(node->name) : "all", TEXT_WIDTH - 20 - indent, name, sizeof(name));
-    flame_object(node->name, false, object, sizeof(object));
+    flame_object(node, false, object, sizeof(object));
     fprintf(out, "  %5.1f%% %5.1f%%  %*s%s", 100.0 * (double)node->total / all, 100.0 * (double)node->self / all,
             indent, "", name);
     if (*object && object[0] != '[' && indent + text_width(name) + text_width(object) + 22 <= TEXT_WIDTH)

@@ -1,7 +1,9 @@
 // The pane `profile`: which functions use the CPUs, and on which call paths. Only data.
 #include <string.h>
 
+#include "views/flame/part_callers.h"
 #include "views/flame/part_flame.h"
+#include "views/flame/part_subsecond.h"
 #include "views/part_fields.h"
 #include "views/part_table.h"
 
@@ -26,11 +28,13 @@ static const struct flame_spec cpu = {
     .source = "symbols",
     .events = "profile_samples",
     .unit = "samples",
+    .callers = "callers",
     .empty = "no sample: every CPU was idle",
 };
 static const struct table_spec symbols = {
     .source = {.tables = {"symbols"}, .sort = "self_pct", .then = "total_pct"},
     .shown = "self_pct total_pct samples symbol dso comm",
+    .opens = "callers",
     .role = symbol_role,
     .empty = "no sample: every CPU was idle",
 };
@@ -62,6 +66,13 @@ static const struct part parts[] = {
      .min_height = 3,
      .weight = 1,
      .right = true},
+    {.kind = &part_subsecond,
+     .name = "profile_samples",
+     .title = "Sub-second heat map",
+     .spec = &cpu,
+     .min_height = 7,
+     .weight = 2},
+    {.kind = &part_callers, .name = "callers", .title = "Callers and callees", .spec = &cpu},
 };
 
 static const struct view_term terms[] = {
