@@ -1,4 +1,4 @@
-// The names on the command line that the program's tables know: panes and columns; and the panes made of them.
+// Resolves names of the command line that are in the program's tables (panes, columns), and makes the panes.
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -61,7 +61,7 @@ static bool sort_check(struct options *options) {
     if (nearest)
         return options_wrong(options, "--sort %s: no such column, did you mean %s? `ktop --list columns` lists them",
                              shown, nearest);
-    // The tables that the model itself makes are not listed here: the panes decide.
+    // The tables that the model makes are not in that list: the panes decide.
     return true;
 }
 

@@ -12,7 +12,7 @@
 #include "views/escape.h"
 
 static int replay_source_start(struct source *source) {
-    (void)source; // the thread runs from the beginning
+    (void)source; // the thread runs from the start
     return 0;
 }
 
@@ -21,7 +21,7 @@ static const struct frame *replay_source_latest(struct source *source) {
 }
 
 static void replay_source_want(struct source *source, const char *const *collectors) {
-    (void)source, (void)collectors; // what was recorded is what there is
+    (void)source, (void)collectors; // a recording is what it is: collectors cannot be added
 }
 
 static uint64_t replay_source_delay(struct source *source) {
