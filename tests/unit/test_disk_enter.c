@@ -133,7 +133,7 @@ static size_t listed(const struct pane *pane) {
     assert_string_equal(view_disk.parts[pane->focus].name, "events");
     filter_parse(pane->filter, frames[0], &filter);
     while ((row = table_next(table, &at)))
-        n += filter_lets(&filter, table_def(table)->columns, table_def(table)->n_columns, row);
+        n += filter_passes(&filter, table_def(table)->columns, table_def(table)->n_columns, row);
     return n;
 }
 
