@@ -58,7 +58,7 @@ static int compare_severity(union cell a, union cell b) {
 
 static const struct column columns[N_COLUMNS] = {
     [SEVERITY] = TEXT_COLUMN("severity", "SEVERITY", 8, .compare = compare_severity,
-                             .help = "critical: act now; warning: it hurts or soon will; info: worth knowing."),
+                             .help = "critical: act now; warning: a problem now or soon; info: worth knowing."),
     [RESOURCE] = TEXT_COLUMN("resource", "RESOURCE", 9,
                              .help = "cpu, memory, disk, network, scheduler, filesystem, kernel or process."),
     [KIND] = COLUMN_KIND(21, .help = "Name of the rule."),

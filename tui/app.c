@@ -127,7 +127,7 @@ static void replay_ended(struct app *app) {
     if (state.problem[0])
         app_say(app, true, "the recording: %s", state.problem);
     else if (state.left_out)
-        app_say(app, true, "end of the recording; %llu frames are missing: it was written slower than they came",
+        app_say(app, true, "end of the recording; %llu frames are missing: their writing was too slow",
                 (unsigned long long)state.left_out);
     else
         app_say(app, false, "end of the recording");
@@ -263,7 +263,7 @@ int app_run(const struct options *options) {
         return 1;
     }
     if (options->replay && !strcmp(options->replay, "-") && !terminal_input()) {
-        fprintf(stderr, "ktop: --replay -: there is no terminal for the keys: use --batch\n");
+        fprintf(stderr, "ktop: --replay -: no terminal to read keys from: use --batch\n");
         return 1;
     }
     int status = 1, signal_fd = signals_open((const int[]){SIGTSTP, SIGCONT, SIGWINCH, 0});

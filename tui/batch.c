@@ -239,8 +239,8 @@ static int replay_finish(struct batch *batch) {
     if (problem[0])
         fprintf(stderr, "ktop: --replay %s: %s\n", shown, problem);
     if (left_out)
-        fprintf(stderr, "ktop: --replay %s: %llu frames are missing: the recording was written slower than they came\n",
-                shown, (unsigned long long)left_out);
+        fprintf(stderr, "ktop: --replay %s: %llu frames are missing: their writing was too slow\n", shown,
+                (unsigned long long)left_out);
     if (reader_unknown(batch->reader))
         fprintf(stderr, "ktop: --replay %s: %zu columns or tables are unknown to this ktop and left out\n", shown,
                 reader_unknown(batch->reader));

@@ -63,7 +63,7 @@ static void search_tried(struct app *app, const char *text) {
 static void search_next(struct app *app, int direction) {
     struct pane *pane = app->panes[app->current];
     if (!pane->search[0])
-        app_say(app, true, "nothing to search for: press / and type a text");
+        app_say(app, true, "no search text: press / and type one");
     else if (!pane_search(pane, rewind_look(&app->rewind), direction)) {
         char shown[200];
         escape_fit(pane->search, 60, shown, sizeof shown);
@@ -135,7 +135,7 @@ static void key_step(struct app *app, const struct screen_key *key) {
     if (newest && frames > 0)
         rewind_freeze(&app->rewind);
     if (newest && frames > 0 && app->source->ops->advance(app->source, (uint64_t)frames, (struct timespec){0}))
-        app_say(app, false, "%ld frame%s on; Space plays", frames, frames == 1 ? "" : "s");
+        app_say(app, false, "skipped %ld frame%s; Space plays", frames, frames == 1 ? "" : "s");
     else if (!rewind_step(&app->rewind, frames))
         app_say(app, true,
                 frames < 0 ? "this is the oldest frame in the history (--history SIZE enlarges it)"
@@ -169,7 +169,7 @@ static void time_done(struct app *app, const char *text) {
     else if (is_later(app, text, &wall) && app->source->ops->advance(app->source, 0, wall)) {
         rewind_to_live(&app->rewind);
         rewind_freeze(&app->rewind);
-        app_say(app, false, "on to that time; Space plays");
+        app_say(app, false, "skipped to that time; Space plays");
     } else if (!rewind_to_time(&app->rewind, wall))
         app_say(app, true, "the history is empty");
     else
@@ -227,7 +227,7 @@ static void key_record(struct app *app, const struct screen_key *key) {
 static void key_threads(struct app *app, const struct screen_key *key) {
     (void)key;
     if (!app->source->runner) {
-        app_say(app, true, "a recording has the tasks that were recorded: threads with --record and --threads");
+        app_say(app, true, "a recording has either processes or threads: to get threads, record with --threads");
         return;
     }
     app->threads = !app->threads;

@@ -65,7 +65,7 @@ bool jump_to(struct part_context *ctx, const char *pane, const char *filter, con
 
     escape_fit(filter, 40, shown, sizeof(shown));
     if (!frame && now) {
-        snprintf(ctx->message, sizeof(ctx->message), "%s: not in the pane %s, in no frame of the history", shown, pane);
+        snprintf(ctx->message, sizeof(ctx->message), "%s: no match in the pane %s in any frame", shown, pane);
         return false;
     }
     ctx->jump_pane = pane;
@@ -77,7 +77,7 @@ bool jump_to(struct part_context *ctx, const char *pane, const char *filter, con
     if (note)
         snprintf(ctx->message, sizeof(ctx->message), "%s%s%s", note, ago[0] ? ", " : "", ago);
     else if (ago[0])
-        snprintf(ctx->message, sizeof(ctx->message), "%s is gone: shown %s; g: live", shown, ago);
+        snprintf(ctx->message, sizeof(ctx->message), "%s is gone: showing %s; g: live", shown, ago);
     return true;
 }
 

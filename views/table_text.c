@@ -24,7 +24,7 @@ void columns_write_text(struct table_columns *columns, const struct table_spec *
 
     columns_line(columns, spec, rows, FILE_WIDTH + spec->rest_wants, &line); // the last column is not cut here
     if (!rows->n || rows->repeated) {
-        fprintf(out, "  %s\n", rows->repeated ? "nothing new" : empty ? empty : "nothing");
+        fprintf(out, "  %s\n", rows->repeated ? "no new events" : empty ? empty : "nothing");
         return;
     }
     for (size_t i = 0; i < line.n; i++) {

@@ -87,9 +87,9 @@ const char *recorder_fix(int error) {
     case EFBIG:
         return "raise the limit of the size of files (ulimit -f), or record to a pipe";
     case EPIPE:
-        return "its reader went away";
+        return "its reader closed the pipe";
     default:
-        return "check where it leads to";
+        return "check its destination";
     }
 }
 

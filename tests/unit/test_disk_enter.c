@@ -209,7 +209,7 @@ static void limits_and_waiting(void **state) {
     forge_key(pane, &look, KEY_VIEW_BACK, true);
     focus(pane, "io_in_flight", NULL);
     struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
-    assert_string_equal(answer.message, "still in flight: shown are the latest completed I/Os like it; Esc: back");
+    assert_string_equal(answer.message, "still in flight: showing the latest completed I/Os like it; Esc: back");
     assert_string_equal(pane->filter, "device=vda pid=100 op=R");
     assert_true(listed(pane) > 0);
     pane_free(pane);

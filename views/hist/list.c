@@ -166,6 +166,6 @@ bool hist_select_list(struct part_context *ctx, const struct frame *frame, const
              : terms.several ? "all of them: (others) cannot be listed separately; Esc: back"
              : terms.no_text ? "the filter text does not apply to this list; Esc: back"
              : column >= 0   ? back
-                             : "all of the history; Esc: back");
+                             : "the whole history; Esc: back");
     return true;
 }

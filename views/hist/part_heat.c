@@ -220,7 +220,7 @@ static bool list_cell(struct part_context *ctx, int column, int row) {
                 if (hist_bucket_low(bucket) < low || hist_bucket_low(bucket) >= high)
                     continue;
                 if (data->per_column > 1) // a list shows one frame
-                    snprintf(back, sizeof back, "the newest of %llu frames; [: the frame before; Esc: back",
+                    snprintf(back, sizeof back, "the newest of %llu frames; [: previous frame; Esc: back",
                              (unsigned long long)data->per_column);
                 return hist_select_list(ctx, frame, &data->scale, row, back);
             }

@@ -201,7 +201,7 @@ static void hist_draw(struct part_context *ctx) {
         if (!hist_select_measured(&state->select, ctx->part->spec, ctx->look->frame))
             area_text(area, 0, 0, ROLE_DIM, "not measured");
         else if (!state->whole && frame_hists_repeated(ctx->look->frame, def->name))
-            area_text(area, 0, 0, ROLE_DIM, "no data for this interval yet: [ shows the frame before");
+            area_text(area, 0, 0, ROLE_DIM, "no data for this interval yet: [ shows the previous frame");
         else
             area_text(area, 0, 0, ROLE_DIM, state->whole ? "none in the whole history" : "none in this interval");
     } else {
