@@ -84,7 +84,7 @@ bool overlay_key(struct overlay *overlay, int key, int page); // true: used
 void save_prompt(struct app *app);
 
 // record.c
-void record_toggle(struct app *app); // key r: asks for a file, or ends the recording
+void record_toggle(struct app *app); // key r: prompts for a file, or ends the recording
 bool record_start(struct app *app, const char *path);
 void record_stop(struct app *app, bool quietly);
 

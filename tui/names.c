@@ -65,7 +65,7 @@ static bool sort_check(struct options *options) {
     return true;
 }
 
-static bool filter_ask(struct options *options) {
+static bool filter_resolve(struct options *options) {
     char line[sizeof options->filter_note];
     struct frame *blank = runner_blank_frame();
     enum filter_doubt doubt = filter_check(options->filter, blank, line, sizeof line);
@@ -85,7 +85,7 @@ bool names_resolve(struct options *options) {
             return false;
     if (!options->n_panes)
         options->panes[options->n_panes++] = views[0];
-    return (!options->sort || sort_check(options)) && (!options->filter || filter_ask(options));
+    return (!options->sort || sort_check(options)) && (!options->filter || filter_resolve(options));
 }
 
 bool panes_open(const struct options *options, const struct view *const *which, size_t n, struct pane **out) {

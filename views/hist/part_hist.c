@@ -155,7 +155,7 @@ static void draw_ranges(struct part_context *ctx, const struct hist_def *def, co
 }
 
 // Extends min and max by the chosen histograms of the newest frames.
-static void reach(struct part_context *ctx, uint64_t *min, uint64_t *max) {
+static void extend_range(struct part_context *ctx, uint64_t *min, uint64_t *max) {
     struct hist_state *state = ctx->state;
     const struct look *look = ctx->look;
     size_t first = look->n_window > STEADY_FRAMES ? look->n_window - STEADY_FRAMES : 0;
@@ -181,7 +181,7 @@ static void fit(struct part_context *ctx, const struct hist_def *def, const stru
         return;
     }
     if (rows >= STEADY_ROWS) // with fewer rows the ranges would be too wide
-        reach(ctx, &min, &max);
+        extend_range(ctx, &min, &max);
     hist_scale_fit(&state->scale, def, min, max, rows, false);
 }
 

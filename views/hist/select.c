@@ -166,7 +166,7 @@ static const char *label_of(const struct hist_select *select, const char *column
 }
 
 // A process name goes with its PID and cannot be chosen by itself.
-static bool goes_along(const struct hist_def *def, int key) {
+static bool is_label(const struct hist_def *def, int key) {
     return key == 1 && !strcmp(def->keys[0].name, "pid") && !strcmp(def->keys[1].name, "comm");
 }
 
@@ -199,7 +199,7 @@ size_t hist_select_text(const struct hist_select *select, const struct hist_def 
     size_t used = 0;
     out[0] = '\0';
     for (int i = 0; def && i < def->n_keys && used < size; i++) {
-        if (goes_along(def, i) && hist_filter_term(select, def->keys[i].name) < 0)
+        if (is_label(def, i) && hist_filter_term(select, def->keys[i].name) < 0)
             continue;
         key_words(select, def->keys[i].name, words, sizeof words);
         int n = snprintf(out + used, size - used, "%s%s", i ? ", " : "", words);
@@ -219,7 +219,7 @@ static void brief_text(const struct hist_select *select, const struct hist_def *
     size_t used = 0;
     out[0] = '\0';
     for (int i = 0; i < def->n_keys && used < size; i++) {
-        const char *column = def->keys[i].name, *want = goes_along(def, i) ? NULL : hist_select_chosen(select, column);
+        const char *column = def->keys[i].name, *want = is_label(def, i) ? NULL : hist_select_chosen(select, column);
         char term[FILTER_SIZE + 8];
         bool filtered = !want && term_words(select, column, true, term, sizeof term);
         int n = want || filtered ? snprintf(out + used, size - used, "%s%s", used ? ", " : "", want ? want : term) : 0;
@@ -284,7 +284,7 @@ struct next {
 };
 
 // Takes over the text if it is past the chosen one and nearer than the candidate.
-static bool offer(struct next *next, const char *text, bool number) {
+static bool consider(struct next *next, const char *text, bool number) {
     if (!text[0] || (next->now[0] && !lies_past(text, next->now, next->direction, number)) ||
         (next->value[0] && !lies_past(next->value, text, next->direction, number)))
         return false;
@@ -320,13 +320,13 @@ static void offer_keys(struct next *next, const struct hist_def *def, const unio
     if (!is_chosen_but(next->select, def, keys, next->key))
         return;
     hist_select_key_text(column, keys[next->key], text, sizeof text);
-    if (offer(next, text, column->type == COLUMN_NUMBER))
+    if (consider(next, text, column->type == COLUMN_NUMBER))
         next->label[0] = '\0';
-    if (next->key == 0 && def->n_keys > 1 && goes_along(def, 1) && !strcmp(next->value, text))
+    if (next->key == 0 && def->n_keys > 1 && is_label(def, 1) && !strcmp(next->value, text))
         label_add(next, &def->keys[1], keys[1]);
     if (is_op(column) && text[0]) {
         text[1] = '\0';
-        offer(next, text, false);
+        consider(next, text, false);
     }
 }
 
