@@ -10,7 +10,7 @@
 #include "views/pane_parts.h"
 
 #define PARTS_SHOWN 4    // at a time
-#define ROWS_PER_PART 14 // a screen of more rows per part than this shows more parts
+#define ROWS_PER_PART 14 // a taller screen shows height / ROWS_PER_PART parts
 #define BAR_FROM 5       // rows of the parts from which the part bar is shown
 
 static bool takes_keys(const struct part *part) {
@@ -30,7 +30,7 @@ bool pane_in_sight(const struct pane *pane, size_t i) {
     return !part->hidden && !part->kind->open && (!part->toggle || pane->layout->toggled & (1u << i));
 }
 
-// A part without keys gets the focus only if it was toggled on.
+// A part without keys gets the focus only to bring it onto the screen.
 static bool takes_focus(const struct pane *pane, size_t i) {
     const struct part *part = &pane->view->parts[i];
     bool named = part->title && !part->hidden && !(pane->layout->drawn & 1u << i);
@@ -358,7 +358,7 @@ static bool part_key(struct pane *pane, const struct look *look, size_t i, int k
                      struct pane_answer *answer) {
     struct part_context ctx = part_context(pane, look, i);
 
-    // Keys of a part without room would act invisibly; an empty part may still be toggled by its key.
+    // Keys of a part without room would act invisibly; an empty part takes its keys, since one may show it.
     if (!takes_keys(ctx.part) || !pane_in_sight(pane, i) ||
         ((size_t)pane->focus != i && pane->layout->listed & ~pane->layout->drawn & 1u << i))
         return false;

@@ -105,7 +105,7 @@ static void select_front(const struct rows *rows, struct rows_key *keys, size_t 
         else
             low = j + 1;
     }
-    // A small remainder, or k at its edge, is left to the sort of the front.
+    // The remaining window is small: sorting it puts its elements on the right side of k.
     if (k > low && k < high)
         qsort_r(keys + low, high - low, sizeof(*keys), compare_for_sort, (void *)rows);
 }

@@ -28,8 +28,8 @@ static void add(struct terms *terms, const char *column, const char *operator, c
     }
 }
 
-// The column that filter text without terms stands for: the one that contains it in all that is shown, a chosen column
-// first. NULL: none, as the text occurs in different columns.
+// The column that filter text without terms means: the one whose shown values all contain it, a chosen column first.
+// NULL: none, as the text occurs in different columns.
 static const char *contained_in(const struct hist_select *select, const struct hist_set *set,
                                 const struct hist_def *def, const struct table_def *list) {
     const char *found = NULL;
