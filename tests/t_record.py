@@ -160,7 +160,7 @@ def terminal(folder):
                 time.sleep(1.2)
                 check(re.search(clock, tmux.screen()).group() == before, "a frozen replay plays on")
                 tmux.keys("]")
-                tmux.wait(r"1 frame on; Space plays")
+                tmux.wait(r"skipped 1 frame; Space plays")
                 check(re.search(clock, tmux.screen()).group() >= before and "frozen" in tmux.screen(), "a step on in a frozen replay")
                 tmux.keys("g")
             tmux.wait(r"(?m)end of the recording| end *$")

@@ -1,4 +1,4 @@
-// What --event names, looked up before anything starts: a wrong word ends the program with one line.
+// Resolves the names of --event before anything starts: a wrong name ends the program with one line.
 #include <errno.h>
 #include <string.h>
 

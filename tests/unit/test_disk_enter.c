@@ -133,7 +133,7 @@ static size_t listed(const struct pane *pane) {
     assert_string_equal(view_disk.parts[pane->focus].name, "events");
     filter_parse(pane->filter, frames[0], &filter);
     while ((row = table_next(table, &at)))
-        n += filter_lets(&filter, table_def(table)->columns, table_def(table)->n_columns, row);
+        n += filter_passes(&filter, table_def(table)->columns, table_def(table)->n_columns, row);
     return n;
 }
 
@@ -209,7 +209,7 @@ static void limits_and_waiting(void **state) {
     forge_key(pane, &look, KEY_VIEW_BACK, true);
     focus(pane, "io_in_flight", NULL);
     struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
-    assert_string_equal(answer.message, "still in flight: shown are the latest completed I/Os like it; Esc: back");
+    assert_string_equal(answer.message, "still in flight: showing the latest completed I/Os like it; Esc: back");
     assert_string_equal(pane->filter, "device=vda pid=100 op=R");
     assert_true(listed(pane) > 0);
     pane_free(pane);
