@@ -66,13 +66,13 @@ int main(int argc, char **argv) {
     }
     struct block_stat *stat = block_stat_new();
     struct block_names *names = block_names_new(dir);
-    struct block_who *who = block_who_new(dir, dir, NULL);
+    struct block_tasks *submitters = block_tasks_new(dir, dir, NULL);
     const struct block_fill fill = {
-        .stat = stat, .names = names, .begin_ns = 1000000000, .end_ns = 3000000000, .who = who};
+        .stat = stat, .names = names, .begin_ns = 1000000000, .end_ns = 3000000000, .submitters = submitters};
     for (int round = 0; round < rounds; round++) {
         load(stat, tasks);
         block_stat_settle(stat);
-        block_who_resolve(who, stat, fill.end_ns); // reads files: not what is measured
+        block_tasks_resolve(submitters, stat, fill.end_ns); // reads files: not what is measured
         size_t before = mem_used();
         struct section *section = section_new("block", fill.begin_ns, fill.end_ns);
         double begin = cpu_us();
@@ -83,7 +83,7 @@ int main(int argc, char **argv) {
         block_stat_clear(stat);
     }
     printf("%d tasks: %.0f us a frame, %zu KiB of it\n", tasks, spent / rounds, bytes / 1024);
-    block_who_free(who);
+    block_tasks_free(submitters);
     block_names_free(names);
     block_stat_free(stat);
     snprintf(command, sizeof(command), "rm -r %s", dir);

@@ -15,7 +15,7 @@ struct load {
 
 static void nothing(void *ctx, const struct block_io *io) {
     struct load *load = ctx;
-    load->told += io->what != BLOCK_IO_REQUEUED;
+    load->told += io->kind != BLOCK_IO_REQUEUED;
 }
 
 static void take(struct load *load, enum block_kind kind, const char *rwbs, uint64_t sector, uint32_t sectors) {

@@ -22,7 +22,7 @@ struct way {
 static void on_done(void *ctx, const struct block_io *io) {
     struct way *way = ctx;
     block_stat_io(way->stat, io);
-    if (io->what != BLOCK_IO_REQUEST)
+    if (io->kind != BLOCK_IO_REQUEST)
         return;
     way->latency[way->finished++] = io->end_ns - io->issue_ns;
 }

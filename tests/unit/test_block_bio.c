@@ -47,7 +47,7 @@ static void a_device_without_requests(void **state) {
     assert_int_equal(done.n, 4);
     static const uint64_t begin[] = {20, 10, 30, 80}, end[] = {40, 50, 60, 90};
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(done.io[i].what, BLOCK_IO_BIO);
+        assert_int_equal(done.io[i].kind, BLOCK_IO_BIO);
         assert_int_equal(done.io[i].bio_ns, begin[i]);
         assert_int_equal(done.io[i].issue_ns, begin[i]);
         assert_int_equal(done.io[i].end_ns, end[i]);
@@ -73,7 +73,7 @@ static void a_split_bio(void **state) {
     assert_int_equal(counts()->bios, 0);
     at(BLOCK_COMPLETE, 50, "R", 3032, 2032);
     assert_int_equal(done.n, 4); // three requests and the bio
-    assert_int_equal(done.io[3].what, BLOCK_IO_REST);
+    assert_int_equal(done.io[3].kind, BLOCK_IO_TOTAL_ONLY);
     assert_int_equal(done.io[3].bio_ns, 10);
     assert_int_equal(done.io[3].end_ns, 50);
     assert_int_equal(done.io[3].bytes, 4096 * 512);
@@ -100,9 +100,9 @@ static void a_piece_that_fails(void **state) {
     assert_int_equal(done.n, 3);
     assert_int_equal(done.io[0].error, -EIO);
     assert_int_equal(done.io[1].sector, 0);
-    assert_int_equal(done.io[1].what, BLOCK_IO_REQUEST);
+    assert_int_equal(done.io[1].kind, BLOCK_IO_REQUEST);
     assert_int_equal(done.io[1].error, 0);
-    assert_int_equal(done.io[2].what, BLOCK_IO_REST);
+    assert_int_equal(done.io[2].kind, BLOCK_IO_TOTAL_ONLY);
     assert_int_equal(counts()->errors, 1);
 }
 
@@ -123,7 +123,7 @@ static void check_joining(bool starts) {
     at(BLOCK_ISSUE, 50, "W", 92, 32);
     at(BLOCK_COMPLETE, 90, "W", 92, 32);
     assert_int_equal(done.n, 4);
-    assert_int_equal(done.io[0].what, BLOCK_IO_REQUEST);
+    assert_int_equal(done.io[0].kind, BLOCK_IO_REQUEST);
     assert_int_equal(done.io[0].arrival_ns, 10);
     assert_int_equal(done.io[0].bytes, 32 * 512);
     static const uint64_t begin[] = {30, 10, 20, 40};
@@ -202,7 +202,7 @@ static void bios_of_flushes(void **state) {
     at(BLOCK_COMPLETE, 30, "FF", BLOCK_NO_SECTOR, 0);
     at(BLOCK_COMPLETE, 31, "WS", 0, 0);
     assert_int_equal(done.n, 2);
-    assert_int_equal(done.io[1].what, BLOCK_IO_REST);
+    assert_int_equal(done.io[1].kind, BLOCK_IO_TOTAL_ONLY);
     assert_int_equal(done.io[1].op, BLOCK_FLUSH);
     assert_int_equal(done.io[1].bio_ns, 10);
     assert_int_equal(done.io[1].end_ns, 31);
@@ -266,7 +266,7 @@ static void bios_that_would_wait(void **state) {
     block_match_event(match, &again);
     at(BLOCK_COMPLETE, 60, "R", 8, 8);
     assert_int_equal(done.n, 2);
-    assert_int_equal(done.io[1].what, BLOCK_IO_REQUEST);
+    assert_int_equal(done.io[1].kind, BLOCK_IO_REQUEST);
     assert_int_equal(done.io[1].error, 0);
     assert_int_equal(done.io[1].bio_ns, 0);
     for (uint64_t i = 0; i < 64; i++) // all of the room is free again
@@ -344,7 +344,7 @@ static void flushes_of_many_disks(void **state) {
         asked.dev = (i % 2 ? 7u : 254u) << 20 | i / 2;
         asked.tid = (int32_t)(1000 + i);
         block_match_event(match, &asked);
-        assert_true(block_match_busy(match, asked.dev, ts) == BLOCK_NOT_KNOWN); // no request yet
+        assert_true(block_match_busy(match, asked.dev, ts) == BLOCK_BUSY_UNKNOWN); // no request yet
     }
     for (uint32_t i = 0; i < DISKS; i++, ts += 10) {
         struct block_event issue = forge_block(BLOCK_ISSUE, ts, "FF", 0, 0);

@@ -329,7 +329,7 @@ static uint64_t on_pages(void *ctx, struct ring_page *const pages[2], uint64_t l
 
 static void on_counted(void *ctx, const struct block_io *io) {
     uint64_t *sum = ctx;
-    *sum = *sum * 31 + io->end_ns + io->bio_ns * 3 + io->issue_ns * 5 + io->sector + io->what;
+    *sum = *sum * 31 + io->end_ns + io->bio_ns * 3 + io->issue_ns * 5 + io->sector + io->kind;
 }
 
 // Also as whole pages: what is behind an event does not change what becomes of it.

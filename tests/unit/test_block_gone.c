@@ -62,7 +62,7 @@ static void write_of(uint32_t dev, int error) {
                           .op = BLOCK_WRITE,
                           .key = BLOCK_WRITE,
                           .bio_key = BLOCK_WRITE,
-                          .what = BLOCK_IO_REQUEST,
+                          .kind = BLOCK_IO_REQUEST,
                           .bytes = 4096,
                           .sector = 8,
                           .issue_ns = 1000,

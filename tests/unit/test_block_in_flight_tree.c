@@ -25,7 +25,7 @@ static struct many many;
 
 static void on_end(void *ctx, const struct block_io *io) {
     struct many *all = ctx;
-    if (!io->bio_ns || io->what == BLOCK_IO_REQUEUED)
+    if (!io->bio_ns || io->kind == BLOCK_IO_REQUEUED)
         return;
     assert_true(all->wanted && io->bio_ns == all->wanted);
     assert_int_equal(io->end_ns, all->ts);
@@ -241,7 +241,7 @@ static void a_first_piece_given_up(void **state) {
     at(BLOCK_SPLIT, 43, "W", 2000, 8);
     at(BLOCK_COMPLETE, 50, "R", 8, 8);
     assert_int_equal(done.n, 2);
-    assert_int_equal(done.io[1].what, BLOCK_IO_REQUEST);
+    assert_int_equal(done.io[1].kind, BLOCK_IO_REQUEST);
     for (uint64_t i = 0; i < 2; i++) {
         at(BLOCK_BIO_COMPLETE, 60 + 10 * i, "W", 1000 * (i + 1), 8);
         assert_int_equal(done.n, 2 + i);

@@ -123,7 +123,7 @@ static void requeued(void **state) {
 
 static void on_requeued(void *ctx, const struct block_io *io) {
     struct done *all = ctx;
-    if (io->what == BLOCK_IO_REQUEUED)
+    if (io->kind == BLOCK_IO_REQUEUED)
         all->io[all->n++] = *io;
 }
 
@@ -383,7 +383,7 @@ static void many_in_any_order(void **state) {
 static void busy_time(void **state) {
     (void)state;
     const uint32_t dev = 7 << 20;
-    assert_true(block_match_busy(match, dev, 0) == BLOCK_NOT_KNOWN);
+    assert_true(block_match_busy(match, dev, 0) == BLOCK_BUSY_UNKNOWN);
     at(BLOCK_START, 90, "R", 8, 8);
     at(BLOCK_ISSUE, 100, "R", 8, 8);
     at(BLOCK_ISSUE, 120, "R", 16, 8);
@@ -411,7 +411,7 @@ static void busy_time(void **state) {
     at(BLOCK_ISSUE, 700, "R", 8, 8);
     at(BLOCK_COMPLETE, 710, "R", 8, 8);
     assert_int_equal(block_match_busy(match, dev, 800), 10);
-    assert_true(block_match_busy(match, 8 << 20, 800) == BLOCK_NOT_KNOWN);
+    assert_true(block_match_busy(match, 8 << 20, 800) == BLOCK_BUSY_UNKNOWN);
 }
 
 // What ends soon after a gap may have been issued in it, at the sector of one from before it.

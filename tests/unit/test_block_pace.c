@@ -91,17 +91,17 @@ static void starts(void **state) {
     (void)state;
     struct drains drains = {.ns = 1000000000};
     drain_for(&drains, 3000, 49, 0, false);
-    assert_false(drains.starts.without);
+    assert_false(drains.starts.off);
     drain_for(&drains, 3000, 300, 0, true); // some of it is not known
-    assert_false(drains.starts.without);
+    assert_false(drains.starts.off);
     drain_for(&drains, 400, 300, 0, false);
-    assert_true(drains.starts.without);
+    assert_true(drains.starts.off);
     drain_for(&drains, 5000, 35, 0, false); // less, but not little
     drain_for(&drains, 900, 10, 0, true);
-    assert_true(drains.starts.without);
+    assert_true(drains.starts.off);
     assert_int_equal(drains.changes, 1);
     drain_for(&drains, 2000, 10, 0, false);
-    assert_false(drains.starts.without);
+    assert_false(drains.starts.off);
     drain_for(&drains, 100, 100, 0, false); // a burst
     drain_for(&drains, 1000, 1, 0, false);
     assert_int_equal(drains.changes, 2);
@@ -113,11 +113,11 @@ static void starts_needed(void **state) {
     (void)state;
     struct drains drains = {.ns = 1000000000};
     drain_for(&drains, 700, 300, 0, false);
-    assert_true(drains.starts.without);
+    assert_true(drains.starts.off);
     drain_for(&drains, 2000, 300, 100, false);
     assert_true(drains.starts.needed);
     drain_for(&drains, 5000, 300, 0, false);
-    assert_false(drains.starts.without);
+    assert_false(drains.starts.off);
     assert_int_equal(drains.changes, 2);
 }
 

@@ -63,7 +63,8 @@ static uint32_t kept_of(struct block_stat *stat, uint32_t dev, int32_t tid, cons
     const struct block_chosen *found;
     uint32_t n = kept(stat, -1, &found), of = 0;
     for (uint32_t i = 0; i < n; i++)
-        of += found[i].pick->who.dev == dev && found[i].pick->who.tid == tid && !strcmp(found[i].pick->io.rwbs, op);
+        of += found[i].pick->submitter.dev == dev && found[i].pick->submitter.tid == tid &&
+              !strcmp(found[i].pick->io.rwbs, op);
     return of;
 }
 
@@ -146,7 +147,7 @@ static void many_devices(void **state) {
     const struct block_chosen *found;
     uint32_t n = kept(stat, -1, &found);
     for (uint32_t i = 0; i < n; i++)
-        seen[found[i].pick->who.dev - VDA]++;
+        seen[found[i].pick->submitter.dev - VDA]++;
     for (int dev = 0; dev < 100; dev++)
         n_seen += seen[dev] > 0;
     assert_true(n <= BLOCK_RARE_CHOSEN);
@@ -192,7 +193,7 @@ static void the_few(void **state) {
     const struct block_chosen *found;
     uint32_t n = kept(stat, BLOCK_FEW, &found), of_flood = 0;
     for (uint32_t i = 0; i < n; i++)
-        of_flood += found[i].pick->who.tid == 100 && found[i].pick->io.rwbs[0] == 'R';
+        of_flood += found[i].pick->submitter.tid == 100 && found[i].pick->io.rwbs[0] == 'R';
     assert_int_equal(of_flood, 0); // who did thousands did not do few
 }
 

@@ -55,12 +55,12 @@ static void check_nothing_left(void) {
     assert_int_equal(counts()->table_full, 0);
 }
 
-static void check_io(size_t i, uint32_t dev, enum block_what what, enum block_op op, uint64_t bio_ns, uint64_t end_ns,
-                     uint32_t bytes) {
+static void check_io(size_t i, uint32_t dev, enum block_io_kind kind, enum block_op op, uint64_t bio_ns,
+                     uint64_t end_ns, uint32_t bytes) {
     assert_true(i < done.n);
     const struct block_io *io = &done.io[i];
     assert_int_equal(io->dev, dev);
-    assert_int_equal(io->what, what);
+    assert_int_equal(io->kind, kind);
     assert_int_equal(io->op, op);
     assert_int_equal(io->bio_ns, bio_ns);
     assert_int_equal(io->end_ns, end_ns);
@@ -170,13 +170,13 @@ static void failures_before_the_issue(void **state) {
     on(DISK, BLOCK_BACKMERGE, 32, "W", 264, 8);
     failed(DISK, 40, "W", 256, 16);
     check_io(1, DISK, BLOCK_IO_BIO, BLOCK_WRITE, 30, 40, 8192);
-    check_io(2, DISK, BLOCK_IO_REST, BLOCK_WRITE, 31, 40, 4096);
+    check_io(2, DISK, BLOCK_IO_TOTAL_ONLY, BLOCK_WRITE, 31, 40, 4096);
     assert_int_equal(done.io[2].error, -EIO);
     on(DISK, BLOCK_BIO_QUEUE, 50, "FWS", 0, 0); // a flush fails twice: itself, and the sequence
     failed(DISK, 60, "FF", BLOCK_NO_SECTOR, 0);
     failed(DISK, 61, "WS", 0, 0);
     check_io(3, DISK, BLOCK_IO_BIO, BLOCK_FLUSH, 0, 60, 0);
-    check_io(4, DISK, BLOCK_IO_REST, BLOCK_FLUSH, 50, 61, 0);
+    check_io(4, DISK, BLOCK_IO_TOTAL_ONLY, BLOCK_FLUSH, 50, 61, 0);
     assert_int_equal(done.n, 5);
     assert_int_equal(counts()->errors, 3);
     on(DISK, BLOCK_BIO_QUEUE, 62, "FWFS", 512, 8); // the flush before a write fails, and so it is never issued
@@ -284,7 +284,7 @@ static void md_sends_bios_on(void **state) {
     on(LEFT, BLOCK_COMPLETE, 63, "W", 8, 4);
     assert_int_equal(done.n, 7);
     check_io(6, DISK, BLOCK_IO_BIO, BLOCK_WRITE, 50, 63, 4096);
-    check_io(5, LEFT, BLOCK_IO_REST, BLOCK_WRITE, 51, 63, 4096);
+    check_io(5, LEFT, BLOCK_IO_TOTAL_ONLY, BLOCK_WRITE, 51, 63, 4096);
     check_nothing_left();
 }
 
@@ -341,7 +341,7 @@ static void several_paths(void **state) {
     on(RIGHT, BLOCK_COMPLETE, 53, "WS", 0, 0);
     assert_int_equal(done.n, 3);
     check_io(1, DISK, BLOCK_IO_REQUEST, BLOCK_FLUSH, 0, 52, 0);
-    check_io(2, DISK, BLOCK_IO_REST, BLOCK_FLUSH, 50, 53, 0);
+    check_io(2, DISK, BLOCK_IO_TOTAL_ONLY, BLOCK_FLUSH, 50, 53, 0);
     block_match_no_path(match, RIGHT); // it is another disk's number now
     block_match_parts(match, NULL, 0);
     on(RIGHT, BLOCK_BIO_QUEUE, 60, "R", 64, 8);
@@ -360,8 +360,8 @@ static void discards_in_one_request(void **state) {
     on(DISK, BLOCK_COMPLETE, 30, "D", 0, 192);
     assert_int_equal(done.n, 3);
     check_io(0, DISK, BLOCK_IO_REQUEST, BLOCK_DISCARD, 10, 30, 98304);
-    check_io(1, DISK, BLOCK_IO_REST, BLOCK_DISCARD, 11, 30, 32768);
-    check_io(2, DISK, BLOCK_IO_REST, BLOCK_DISCARD, 12, 30, 32768);
+    check_io(1, DISK, BLOCK_IO_TOTAL_ONLY, BLOCK_DISCARD, 11, 30, 32768);
+    check_io(2, DISK, BLOCK_IO_TOTAL_ONLY, BLOCK_DISCARD, 12, 30, 32768);
     on(DISK, BLOCK_ISSUE, 40, "D", 3000, 64);
     on(DISK, BLOCK_COMPLETE, 50, "D", 3000, 64);
     check_io(3, DISK, BLOCK_IO_REQUEST, BLOCK_DISCARD, 13, 50, 32768);
@@ -389,7 +389,7 @@ static void discards_of_two_threads(void **state) {
     on(DISK, BLOCK_COMPLETE, 30, "D", 0, 192);
     assert_int_equal(done.n, 3);
     for (uint64_t i = 0; i < 3; i++)
-        check_io(i, DISK, i ? BLOCK_IO_REST : BLOCK_IO_REQUEST, BLOCK_DISCARD, 10 + 2 * i, 30, i ? 32768 : 98304);
+        check_io(i, DISK, i ? BLOCK_IO_TOTAL_ONLY : BLOCK_IO_REQUEST, BLOCK_DISCARD, 10 + 2 * i, 30, i ? 32768 : 98304);
     on(DISK, BLOCK_ISSUE, 40, "D", 8000, 64);
     on(DISK, BLOCK_COMPLETE, 41, "D", 8000, 64);
     check_io(3, DISK, BLOCK_IO_REQUEST, BLOCK_DISCARD, 6, 41, 32768);
@@ -412,7 +412,7 @@ static void discards_of_two_threads(void **state) {
 }
 
 static void count_only(void *ctx, const struct block_io *io) {
-    *(uint64_t *)ctx += io->what != BLOCK_IO_REQUEUED;
+    *(uint64_t *)ctx += io->kind != BLOCK_IO_REQUEUED;
 }
 
 // Each piece of a bio is in the list of its first one, which is there.

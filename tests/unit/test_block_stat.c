@@ -64,19 +64,19 @@ static struct section *fill(struct block_stat *stat, struct block_names *names) 
     static char sys[128], proc[128];
     snprintf(sys, sizeof(sys), "%s/block", dir);
     snprintf(proc, sizeof(proc), "%s/proc", dir);
-    struct block_who *who = block_who_new(proc, sys, options);
+    struct block_tasks *submitters = block_tasks_new(proc, sys, options);
     const struct block_fill fill = {.stat = stat,
                                     .names = names,
                                     .begin_ns = 1000000000,
                                     .end_ns = 3000000000,
                                     .wall_offset_ns = 1700000000000000000,
-                                    .who = who};
+                                    .submitters = submitters};
     struct section *section = section_new("block", fill.begin_ns, fill.end_ns);
     struct block_match *match = block_match_new(64, NULL, NULL);
     block_fill_disks(names, stat, match, fill.end_ns);
     block_fill_section(&fill, section);
     block_match_free(match);
-    block_who_free(who);
+    block_tasks_free(submitters);
     return section;
 }
 
@@ -275,14 +275,14 @@ static void bios_and_errors(void **state) {
     block_stat_io(stat, &io);
     io = make(100, "fio", vda, BLOCK_READ, 2000000000, 10000);
     io.bio_ns = 1999000000;
-    io.what = BLOCK_IO_REST; // only its wait counts
+    io.kind = BLOCK_IO_TOTAL_ONLY; // only its wait counts
     block_stat_io(stat, &io);
-    io.what = BLOCK_IO_REQUEUED;
+    io.kind = BLOCK_IO_REQUEUED;
     block_stat_io(stat, &io);
     io = make(42, "iou-wrk-90", zram, BLOCK_WRITE, 2000000000, 7000);
     io.bio_ns = io.issue_ns;
     io.arrival_ns = 0;
-    io.what = BLOCK_IO_BIO;
+    io.kind = BLOCK_IO_BIO;
     block_stat_io(stat, &io);
     struct section *section = fill(stat, names);
 
@@ -352,7 +352,7 @@ static size_t wanted_rows(struct block_stat *stat, struct block_names *names, co
     assert_true(row[BLOCK_D_SERVICE].num == 10); // of all, whoever is wanted
     section_unref(section);
     for (uint32_t i = 0; i < stat->n_procs; i++)
-        stat->procs[i].who = UINT32_MAX;
+        stat->procs[i].task = UINT32_MAX;
     return rows;
 }
 

@@ -45,7 +45,7 @@ static void plain_device_add(struct plain_device *device, double per_sector, con
     device->errors += io->error != 0;
     sequence_add(&device->sequence, io->sequence);
     hist_acc_add(&device->size[io->op], io->bytes);
-    if (io->what == BLOCK_IO_REQUEST) {
+    if (io->kind == BLOCK_IO_REQUEST) {
         hist_acc_add(&device->latency[io->key], io->end_ns - io->issue_ns);
         if (io->arrival_ns)
             hist_acc_add(&device->queue[io->key], io->issue_ns - io->arrival_ns);
@@ -59,8 +59,8 @@ static void plain_device_add(struct plain_device *device, double per_sector, con
 static void plain_add(struct plain *plain, const struct block_stat *stat, const struct block_io *io) {
     struct plain_device *device = &plain->devices[device_of(io)];
     struct plain_task *task = &plain->tasks[io->tid][device_of(io)][io->op];
-    device->requeues += io->what == BLOCK_IO_REQUEUED;
-    if (io->what == BLOCK_IO_REQUEUED)
+    device->requeues += io->kind == BLOCK_IO_REQUEUED;
+    if (io->kind == BLOCK_IO_REQUEUED)
         return;
     if (io->bio_ns) {
         hist_acc_add(&device->total[io->bio_key], io->end_ns - io->bio_ns);
@@ -68,7 +68,7 @@ static void plain_add(struct plain *plain, const struct block_stat *stat, const 
         task->sums.total_ns += io->end_ns - io->bio_ns;
         hist_acc_add(&task->hists[BLOCK_OF_TOTAL], io->end_ns - io->bio_ns);
     }
-    if (io->what == BLOCK_IO_REST)
+    if (io->kind == BLOCK_IO_TOTAL_ONLY)
         return;
     plain_device_add(device, stat->devices[device_of(io)].per_sector, io);
     task->sums.ios++;
@@ -76,7 +76,7 @@ static void plain_add(struct plain *plain, const struct block_stat *stat, const 
     task->sums.latency_ns += io->end_ns - io->issue_ns;
     sequence_add(&task->sums.sequence, io->sequence);
     hist_acc_add(&task->hists[BLOCK_OF_LATENCY], io->end_ns - io->issue_ns);
-    if (io->what == BLOCK_IO_REQUEST && io->arrival_ns)
+    if (io->kind == BLOCK_IO_REQUEST && io->arrival_ns)
         hist_acc_add(&task->hists[BLOCK_OF_QUEUE], io->issue_ns - io->arrival_ns);
     hist_acc_add(&task->hists[BLOCK_OF_SIZE], io->bytes);
     plain->ios[plain->n++] = *io;
@@ -91,7 +91,7 @@ static struct block_io any_io(uint64_t now, uint32_t tasks) {
                           .tid = (int32_t)((uint32_t)rand() % tasks),
                           .bytes = (uint32_t)(rand() % 9) * 4096,
                           .sector = rand() % 10 ? (uint64_t)(rand() % 7000) : BLOCK_NO_SECTOR,
-                          .what = rand() % 2 ? BLOCK_IO_REQUEST : (uint8_t)(rand() % 4),
+                          .kind = rand() % 2 ? BLOCK_IO_REQUEST : (uint8_t)(rand() % 4),
                           .sequence = (uint8_t)(rand() % 3),
                           .error = rand() % 50  ? 0
                                    : rand() % 2 ? -EIO

@@ -98,9 +98,9 @@ static void rows(void **state) {
         {.since_ns = 3000000000, .sector = BLOCK_NO_SECTOR, .dev = VDA, .tid = -6, .op = BLOCK_FLUSH, .comm = "jbd2"},
     };
     struct block_names *names = block_names_new("/nowhere");
-    struct block_who *who = block_who_new("/nowhere", "/nowhere", NULL);
+    struct block_tasks *submitters = block_tasks_new("/nowhere", "/nowhere", NULL);
     struct section *section = section_new("block", 0, 4000000000);
-    block_waiting_resolve(waiting, 2, who);
+    block_waiting_resolve(waiting, 2, submitters);
     block_waiting_fill(waiting, 2, 4000000000, names, section);
     const struct table *table = section_find_table(section, "io_in_flight");
     const struct table_def *def = table_def(table);
@@ -115,7 +115,7 @@ static void rows(void **state) {
     assert_string_equal(text_bytes(row[table_column(def, "op")].text), "F");
     assert_true(row[table_column(def, "sector")].num != row[table_column(def, "sector")].num); // not measured
     section_unref(section);
-    block_who_free(who);
+    block_tasks_free(submitters);
     block_names_free(names);
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "collectors/block/who.h"
+#include "collectors/block/submitter.h"
 #include "tests/unit/forge_files.h"
 
 #define SECOND 1000000000ull
@@ -19,7 +19,7 @@
 
 static char root[64], proc[80];
 static struct block_limits *limits;
-static struct block_who *who;
+static struct block_tasks *submitters;
 static struct block_stat *stat_of_frame;
 static uint64_t now;
 
@@ -35,7 +35,7 @@ static void worker(const char *name) {
 
 static int set_up(void **state) {
     (void)state;
-    snprintf(root, sizeof(root), "/tmp/ktop-who-XXXXXX");
+    snprintf(root, sizeof(root), "/tmp/ktop-submitter-XXXXXX");
     if (!mkdtemp(root))
         return -1;
     snprintf(proc, sizeof(proc), "%s/proc", root);
@@ -49,8 +49,8 @@ static int set_up(void **state) {
     now = SECOND;
     limits = block_limits_new(root);
     block_limits_read(limits, now);
-    who = block_who_new(proc, root, NULL);
-    block_who_limits(who, limits);
+    submitters = block_tasks_new(proc, root, NULL);
+    block_tasks_limits(submitters, limits);
     stat_of_frame = block_stat_new();
     return 0;
 }
@@ -60,7 +60,7 @@ static int tear_down(void **state) {
     char command[96];
     snprintf(command, sizeof(command), "rm -rf %s", root);
     block_stat_free(stat_of_frame);
-    block_who_free(who);
+    block_tasks_free(submitters);
     block_limits_free(limits);
     return system(command);
 }
@@ -77,7 +77,7 @@ static void io(int32_t tid, const char *comm, uint32_t dev, uint8_t op) {
 static const char *told(uint32_t i) {
     static char out[128];
     const struct block_proc *p = &stat_of_frame->procs[i];
-    const struct block_task *task = block_who_of(who, p);
+    const struct block_task *task = block_task_get(submitters, p);
     snprintf(out, sizeof(out), "%s %d %s", task->comm ? text_bytes(task->comm) : p->comm, task->pid,
              task->cgroup ? text_bytes(task->cgroup) : "-");
     return out;
@@ -85,12 +85,12 @@ static const char *told(uint32_t i) {
 
 static void look(uint64_t ms) {
     now += ms * 1000000;
-    block_who_resolve(who, stat_of_frame, now);
+    block_tasks_resolve(submitters, stat_of_frame, now);
 }
 
 static void next_frame(void) {
     block_stat_clear(stat_of_frame);
-    block_who_tidy(who, now);
+    block_tasks_expire(submitters, now);
 }
 
 static void one_group(void **state) {
@@ -205,15 +205,15 @@ static void filtered(void **state) {
     (void)state;
     static const pid_t pids[] = {90};
     const struct collect_options options = {.pids = pids, .n_pids = 1};
-    block_who_free(who);
-    who = block_who_new(proc, root, &options);
-    block_who_limits(who, limits);
+    block_tasks_free(submitters);
+    submitters = block_tasks_new(proc, root, &options);
+    block_tasks_limits(submitters, limits);
     worker("kworker/0:1-kthrotld");
     io(90, "fio", DISK, BLOCK_READ);
     io(7, "kworker/0:1", DISK, BLOCK_READ);
     look(10);
-    assert_true(block_who_of(who, &stat_of_frame->procs[0])->wanted);
-    assert_false(block_who_of(who, &stat_of_frame->procs[1])->wanted); // whose it is, is not known
+    assert_true(block_task_get(submitters, &stat_of_frame->procs[0])->wanted);
+    assert_false(block_task_get(submitters, &stat_of_frame->procs[1])->wanted); // whose it is, is not known
 }
 
 // A thread that is gone is told of the process that made it: by itself, or by another thread of it that is gone as
@@ -228,13 +228,13 @@ static void threads_that_ended(void **state) {
         block_match_event(match, &event);
     }
     put("/proc/92/status", "Name:\tfio\nTgid:\t90\nPid:\t92\nPPid:\t1\nUid:\t0\t0\n");
-    block_who_threads(who, match);
+    block_tasks_threads(submitters, match);
     for (int32_t tid = 300; tid < 305; tid++)
         io(tid, "fio", DISK, BLOCK_READ);
     look(10);
     assert_string_equal(told(0), "fio 90 /a");
     assert_string_equal(told(1), "fio 90 /a");
-    assert_string_equal(told(2), "fio 99 -"); // nor is who made it there
+    assert_string_equal(told(2), "fio 99 -"); // nor is submitters made it there
     assert_string_equal(told(3), "fio 90 -"); // by another thread of the process
     assert_string_equal(told(4), "fio 304 -");
     next_frame();
@@ -262,7 +262,7 @@ static void ring_that_ended(void **state) {
         block_match_event(match, &event);
     }
     put("/proc/92/status", "Name:\tother\nTgid:\t90\nPid:\t92\nPPid:\t1\nUid:\t0\t0\n");
-    block_who_threads(who, match);
+    block_tasks_threads(submitters, match);
     io(401, "iou-wrk-400", DISK, BLOCK_READ);
     io(402, "iou-wrk-400", DISK, BLOCK_READ);
     io(403, "iou-wrk-400", DISK, BLOCK_READ); // made before anybody looked
@@ -281,22 +281,22 @@ static void another_namespace(void **state) {
     static const pid_t pids[] = {90};
     const struct collect_options options = {.pids = pids, .n_pids = 1};
     int32_t pid = 90;
-    block_who_free(who);
-    who = block_who_new(NULL, root, NULL);
+    block_tasks_free(submitters);
+    submitters = block_tasks_new(NULL, root, NULL);
     put("/proc/91/status", "Name:\tother\nTgid:\t7\nPid:\t91\nPPid:\t1\nUid:\t0\t0\n");
     io(91, "fio", DISK, BLOCK_READ);
     look(10);
     assert_string_equal(told(0), "fio 91 -");
-    assert_true(block_who_of(who, &stat_of_frame->procs[0])->wanted);
-    assert_true(block_who_pid(who, 90, &pid));
+    assert_true(block_task_get(submitters, &stat_of_frame->procs[0])->wanted);
+    assert_true(block_tasks_pid(submitters, 90, &pid));
     assert_int_equal(pid, 90);
     next_frame();
-    block_who_free(who);
-    who = block_who_new(NULL, root, &options);
+    block_tasks_free(submitters);
+    submitters = block_tasks_new(NULL, root, &options);
     io(90, "fio", DISK, BLOCK_READ);
     look(10);
-    assert_false(block_who_of(who, &stat_of_frame->procs[0])->wanted);
-    assert_false(block_who_pid(who, 90, &pid));
+    assert_false(block_task_get(submitters, &stat_of_frame->procs[0])->wanted);
+    assert_false(block_tasks_pid(submitters, 90, &pid));
 }
 
 static void ended(int32_t tid, const char *comm, uint64_t ns, int16_t error) {
@@ -314,7 +314,7 @@ static uint32_t rare_failed(int32_t tid, uint32_t *all) {
     uint32_t failed = 0;
     *all = block_stat_rare(stat_of_frame, &chosen);
     for (uint32_t i = 0; i < *all; i++) {
-        assert_int_equal(chosen[i].pick->who.tid, tid);
+        assert_int_equal(chosen[i].pick->submitter.tid, tid);
         failed += chosen[i].why == BLOCK_FAILED;
     }
     return failed;
@@ -328,9 +328,9 @@ static void rare_ones_filtered(void **state) {
     const struct collect_options options = {.pids = pids, .n_pids = 1};
     uint32_t all;
     put("/proc/91/status", "Name:\tother\nTgid:\t91\nPid:\t91\nPPid:\t1\nUid:\t0\t0\n");
-    block_who_free(who);
-    who = block_who_new(proc, root, &options);
-    block_who_filter(who, stat_of_frame);
+    block_tasks_free(submitters);
+    submitters = block_tasks_new(proc, root, &options);
+    block_tasks_filter(submitters, stat_of_frame);
     for (int frame = 0; frame < 3; frame++) {
         for (int i = 0; i < 3000; i++) {
             if (i % 50 == 0) // 60 that failed, 60 that are none of the slowest of all
