@@ -1,6 +1,6 @@
-// What it costs, once per frame, to make rows and histograms of what the block collector added up.
+// CPU time per frame to build rows and histograms from the block collector's sums.
 //
-//     bench_block_fill [TASKS [ROUNDS]]     2,000 tasks, each in a process of its own, twenty of them in a group
+//     bench_block_fill [TASKS [ROUNDS]]     2,000 tasks, each in its own process, twenty per cgroup
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "collectors/block/table.h"
 #include "model/mem.h"
 
-static char dir[] = "/tmp/ktop-bench-XXXXXX"; // a /proc of our own
+static char dir[] = "/tmp/ktop-bench-XXXXXX"; // a forged /proc
 
 static void proc_file(int task, const char *name, const char *text) {
     char path[128];
@@ -72,7 +72,7 @@ int main(int argc, char **argv) {
     for (int round = 0; round < rounds; round++) {
         load(stat, tasks);
         block_stat_settle(stat);
-        block_tasks_resolve(submitters, stat, fill.end_ns); // reads files: not what is measured
+        block_tasks_resolve(submitters, stat, fill.end_ns); // reads files: not measured
         size_t before = mem_used();
         struct section *section = section_new("block", fill.begin_ns, fill.end_ns);
         double begin = cpu_us();
@@ -82,7 +82,7 @@ int main(int argc, char **argv) {
         section_unref(section);
         block_stat_clear(stat);
     }
-    printf("%d tasks: %.0f us a frame, %zu KiB of it\n", tasks, spent / rounds, bytes / 1024);
+    printf("%d tasks: %.0f us per frame, %zu KiB per frame\n", tasks, spent / rounds, bytes / 1024);
     block_tasks_free(submitters);
     block_names_free(names);
     block_stat_free(stat);

@@ -70,7 +70,7 @@ void block_list_fill(const struct block_filler *filler, struct section *out) {
     for (int why = 0; why < BLOCK_WHYS; why++)
         whys[why] = text_from(block_why_names[why]);
     for (uint32_t i = 0; i < n_rare; i++)
-        list_add(&list, &rare[i].pick->io, &rare[i].pick->submitter, whys[rare[i].why]);
+        list_add(&list, &rare[i].pick->io, &rare[i].pick->task, whys[rare[i].why]);
     for (uint64_t i = older; i < stat->n_recent; i++)
         list_add(&list, &stat->recent[i % BLOCK_EVENTS_KEPT], &stat->unattributed[i % BLOCK_EVENTS_KEPT], NULL);
     for (int why = 0; why < BLOCK_WHYS; why++)

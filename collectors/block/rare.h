@@ -35,7 +35,7 @@ struct block_pick {
     uint64_t nth;  // position in the interval, in order of completion
     uint64_t rank; // slow: ns; few: the I/O is the task's nth
     struct block_recent io;
-    struct block_unattributed submitter;
+    struct block_unattributed task;
 };
 
 enum block_slow_by {

@@ -339,7 +339,7 @@ static __attribute__((noinline)) bool rare_add(struct block_stat *stat, struct b
     uint64_t ranks[BLOCK_SLOW_WAYS] = {
         [BLOCK_SLOW_SERVICE] = io->end_ns - io->issue_ns, [BLOCK_SLOW_WAIT] = wait_of(io)};
     recent_put(&pick.io, io, stream->proc);
-    unattributed_put(&pick.submitter, io);
+    unattributed_put(&pick.task, io);
     if (io->error)
         block_rare_failed(stat->rare, &pick);
     for (int by = 0; by < BLOCK_SLOW_WAYS; by++) {
