@@ -439,8 +439,8 @@ static void any_order(void **state) {
     static const char *const words[] = {"R", "WS", "FWFS", "FF", "FWS", "D", "N", "NS", "ZA", "ZRS", "WFS"};
     static const uint32_t disks[] = {DISK, LEFT, RIGHT, LEFT + 1};
     static const struct block_part parts[] = {{.dev = LEFT + 1, .disk = LEFT}};
-    uint64_t told = 0, seed = 1;
-    struct block_match *any = block_match_new(4096, count_only, &told);
+    uint64_t reported = 0, seed = 1;
+    struct block_match *any = block_match_new(4096, count_only, &reported);
     block_match_heads(any, disks, 1);
     block_match_parts(any, parts, 1);
     for (uint64_t ts = 1; ts <= 200000; ts++) {
@@ -461,7 +461,7 @@ static void any_order(void **state) {
         if (ts % 1000 == 0)
             block_match_tidy(any, ts * 100000);
     }
-    assert_true(told > 1000);
+    assert_true(reported > 1000);
     for (size_t i = 0; i < 4; i++)
         block_match_drop(any, disks[i], UINT64_MAX);
     assert_int_equal(any->used, 0);

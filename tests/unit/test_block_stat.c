@@ -364,12 +364,12 @@ static void filtered_processes(void **state) {
     block_stat_io(stat, &io);
     io = make(80, "sh", 254u << 20, BLOCK_WRITE, 2000000000, 10000);
     block_stat_io(stat, &io);
-    static const pid_t fio[] = {90}, sh[] = {80}, nobody[] = {1};
+    static const pid_t fio[] = {90}, sh[] = {80}, init[] = {1};
     assert_int_equal(wanted_rows(stat, names, NULL), 2);
     assert_int_equal(wanted_rows(stat, names, &(struct collect_options){.pids = fio, .n_pids = 1}), 1);
     assert_int_equal(wanted_rows(stat, names, &(struct collect_options){.pids = sh, .n_pids = 1}), 1);
     assert_int_equal(wanted_rows(stat, names, &(struct collect_options){.pids = sh, .n_pids = 1, .children = true}), 2);
-    assert_int_equal(wanted_rows(stat, names, &(struct collect_options){.pids = nobody, .n_pids = 1}), 0);
+    assert_int_equal(wanted_rows(stat, names, &(struct collect_options){.pids = init, .n_pids = 1}), 0);
     assert_int_equal(wanted_rows(stat, names, &(struct collect_options){.has_user = true, .user = 1000}), 1);
     block_stat_free(stat);
     block_names_free(names);
