@@ -9,12 +9,12 @@
 struct load {
     struct block_match *match;
     uint32_t in_flight, dev;
-    uint64_t ts, events, reported;
+    uint64_t ts, events, done;
 };
 
 static void nothing(void *ctx, const struct block_io *io) {
     struct load *load = ctx;
-    load->reported += io->kind != BLOCK_IO_REQUEUED;
+    load->done += io->kind != BLOCK_IO_REQUEUED;
 }
 
 static void take(struct load *load, enum block_kind kind, const char *rwbs, uint64_t sector, uint32_t sectors) {
@@ -137,8 +137,7 @@ static void run(const char *what, uint32_t in_flight, uint32_t ios, void (*start
     double spent = cpu_ns() - begin;
     const struct block_counts *counts = block_match_counts(load.match);
     printf("%-52s %8.1f ns per event; reported %llu, unmatched %llu\n", what, spent / (double)load.events,
-           (unsigned long long)load.reported,
-           (unsigned long long)(counts->unmatched_bios + counts->unmatched_completions));
+           (unsigned long long)load.done, (unsigned long long)(counts->unmatched_bios + counts->unmatched_completions));
     block_match_free(load.match);
 }
 
