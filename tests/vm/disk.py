@@ -146,15 +146,15 @@ class Log:
             print(f"{device} {op}: {found * 100:.1f} % of {h.count} at {delay / 1000:.0f} ms, should be {share * 100:.1f} %")
             self.check(abs(found - share) <= 0.02, f"{device} {op}: {found * 100:.1f} % at {delay} us, should be {share * 100:.1f} %")
 
-    def errors(self, wanted):
+    def errors(self, expected):
         """Checks that each failed I/O (device, operation, sector, error) is reported once, and no other."""
         seen = collections.Counter((e["device"], e["op"][0], e["sector"], e["error"]) for e in self.events)
-        self.check(seen == collections.Counter(wanted), f"failed I/Os {sorted(seen.items())}, should be {sorted(wanted)}")
+        self.check(seen == collections.Counter(expected), f"failed I/Os {sorted(seen.items())}, should be {sorted(expected)}")
         rows = [(f["interval_s"], d) for f in self.frames for d in f["tables"]["devices"]]
-        for device in {w[0] for w in wanted}:
+        for device in {e[0] for e in expected}:
             # The intervals of section and frame differ slightly, because each may be late.
             n = sum(s * d["errors_per_s"] for s, d in rows if d["device"] == device and d["errors_per_s"])
-            should = sum(w[0] == device for w in wanted)
+            should = sum(e[0] == device for e in expected)
             self.check(abs(n - should) <= 0.02 * should, f"{device}: errors_per_s adds up to {n}, should be {should}")
             self.check(any(f["culprit_device"] == device for f in self.findings), f"{device}: no finding disk_errors")
 
