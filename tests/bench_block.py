@@ -201,8 +201,8 @@ def phase(kind, trace, device, seconds):
     n = completed(device) - begin
     ios, cpu = n / (time.monotonic() - at), (load_cpu_ns() - cpu) / n
     tracer.measured()
-    beside = turns(tracer.p, device, 3 * seconds) if isinstance(tracer, Ktop) else []
-    return ios, cpu, beside, tracer.end()
+    paired = turns(tracer.p, device, 3 * seconds) if isinstance(tracer, Ktop) else []
+    return ios, cpu, paired, tracer.end()
 
 
 def main():
@@ -238,13 +238,13 @@ def main():
     time.sleep(1.5)
     if fio.poll() is not None:
         skip("fio does not run here")
-    iops, costs, beside, ktops = ({k: [] for k in kinds} for _ in range(4))
+    iops, costs, paired, ktops = ({k: [] for k in kinds} for _ in range(4))
     for number in range(rounds):
         for name in list(kinds) if number % 2 else reversed(kinds):
             ios, cost, ratios, figures = phase(kinds[name], trace, device, seconds)
             iops[name].append(ios)
             costs[name].append(cost)
-            beside[name] += ratios
+            paired[name] += ratios
             if figures:
                 ktops[name].append(dict(figures, ios=ios))
         print(f"round {number + 1}: " + ", ".join(f"{k} {v[-1]:,.0f} IOPS" for k, v in iops.items()), flush=True)
@@ -264,9 +264,9 @@ def main():
                        "cpu_ns_per_io": round(middle(k["cpu_ns"] / k["ios"] for k in ktops[name])),
                        "cpu_pct": round(middle(k["all_ns"] for k in ktops[name]) / 1e7, 2)}
             result.update(figures if name == "ktop" else {name: figures})
-            result[f"{name}_to_stopped_pairs"] = len(beside[name])
-            result[f"{name}_to_stopped"] = round(middle(beside[name]), 4)
-            result[f"{name}_to_stopped_95"] = [round(v, 4) for v in median_within(beside[name])]
+            result[f"{name}_to_stopped_pairs"] = len(paired[name])
+            result[f"{name}_to_stopped"] = round(middle(paired[name]), 4)
+            result[f"{name}_to_stopped_95"] = [round(v, 4) for v in median_within(paired[name])]
     print(json.dumps(result))
 
 

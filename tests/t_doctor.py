@@ -11,7 +11,7 @@ import tempfile
 import tracing
 from tracing import KTOP
 
-WANTED = ["rights", "file descriptors", "delays of tasks", "scheduler statistics", "tracefs", "trace instances", "function tracer", "kprobes",
+EXPECTED = ["rights", "file descriptors", "delays of tasks", "scheduler statistics", "tracefs", "trace instances", "function tracer", "kprobes",
           "uprobes", "pressure", "hardware counters", "software counters", "block events", "process table", "taskstats"]
 
 
@@ -36,7 +36,7 @@ def doctor(*before, program=KTOP):
             broken[last] = (words[3],)
     for name, (reason, *fix) in broken.items():
         assert len(fix) == 1, f"no fix for {name}: {reason}"
-    for name in WANTED:
+    for name in EXPECTED:
         assert any(name in found for found in [*works, *broken]), f"no line about {name}"
     assert not set(works) & set(broken)
     return works, broken

@@ -85,7 +85,7 @@ def idle_when_hidden():
         ktop.end()
 
 
-def storm(load):
+def high_rate(load):
     """Far more faults than the sampling budget: rates stay correct, and the cost is bounded."""
     program = subprocess.Popen([load, "storm"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     ktop = Batch("memory", delay=1)
@@ -100,7 +100,7 @@ def storm(load):
         samples = sum(r["samples"] for r in frame["tables"]["fault_mappings"])
         # Memory that was unmapped and remapped before the lookup has an unknown mapping.
         memory = [r for r in rows if r["mapping"] in ("[anon]", "[unmapped]", None)]
-        print(f"storm: {truth:.0f} faults/s, {faults:.0f} by mapping, {samples} samples, lost {frame['lost_events']}; "
+        print(f"high rate: {truth:.0f} faults/s, {faults:.0f} by mapping, {samples} samples, lost {frame['lost_events']}; "
               + ", ".join(f"{r['mapping']} {r['share_pct']:.1f} % +- {r['error_pct']:.1f}" for r in rows))
         assert abs(faults - truth) < 0.15 * truth, "the rates by mapping do not add up to the task's rate"
         assert sum(r["share_pct"] for r in memory) > 95, rows
@@ -141,7 +141,7 @@ def main():
         within = []
         exact = tries("page faults by mapping, exact", 5, once)
         idle_when_hidden()
-        storm(load)
+        high_rate(load)
     finally:
         shutil.rmtree(directory)
     sys.exit(0 if exact or any(within) else 1)

@@ -63,8 +63,8 @@ class Ktop:
         return all(not f["lost_events"] and (f["series"]["syscalls_sampled"] or 1) == 1 for f in self.frames) and \
             not any(word in n["text"] for f in self.frames for n in f["notes"] for word in ("enlarged", "has not answered", "first reading"))
 
-    def rows(self, table, **wanted):
-        return [r for f in self.frames for r in f["tables"][table] if all(r[k] == v for k, v in wanted.items())]
+    def rows(self, table, **filters):
+        return [r for f in self.frames for r in f["tables"][table] if all(r[k] == v for k, v in filters.items())]
 
     def calls(self, pid):
         """Counts of the process's calls, by (call, error name or "-")."""

@@ -27,13 +27,13 @@ def in_quotes(name):
     return '"' + name.decode().replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def pids_on(t, pids, wanted):
-    """PIDs of these on the redrawn screen, and its text; returns as soon as only `wanted` is there, or after 20 redraws."""
+def pids_on(t, pids, expected):
+    """PIDs of these on the redrawn screen, and its text; returns as soon as only `expected` is there, or after 20 redraws."""
     for _ in range(20):
         t.send("\x0c")
         text = re.sub(rb"\033\[[0-9;?]*[a-zA-Z]", b" ", t.pump(0.4)).decode(errors="replace")
         shown = [pid for pid in pids if re.search(rf"\b{pid}\b", text)]
-        if shown == [wanted]:
+        if shown == [expected]:
             break
     return shown, text
 
@@ -52,9 +52,9 @@ def names_are_found():
     t.pump(1)
     for name in quoted:
         t.send(f"\\\x15comm={in_quotes(name)}\r")
-        wanted = str(children[quoted.index(name)].pid)
-        shown, text = pids_on(t, pids.split(","), wanted)
-        if shown != [wanted]:
+        expected = str(children[quoted.index(name)].pid)
+        shown, text = pids_on(t, pids.split(","), expected)
+        if shown != [expected]:
             bad.append(f"the filter {name} shows {shown}: {text}")
     for text, answer in ('comm="ktq', "missing closing quote"), ('comm="ktq"x', "follows a closing quote"):
         t.send(f"\\\x15{text}\r")

@@ -30,7 +30,7 @@ def run(name, env, columns=80, rows=24, args=(), keys="hq12345q"):
         t.end()
 
 
-def want(name, condition, raw):
+def expect(name, condition, raw):
     if not condition:
         bad.append(f"{name}: {raw[:600]!r}")
 
@@ -46,14 +46,14 @@ def check(name, env, judge, *size, args=(), keys="hq12345q"):
 
 def draws(term):
     def judge(raw):
-        want(f"{term}: draws", b"triage" in raw, raw)
-        want(f"{term}: colours", bool(COLOR.search(raw)) == (term != "vt100"), raw)
+        expect(f"{term}: draws", b"triage" in raw, raw)
+        expect(f"{term}: colours", bool(COLOR.search(raw)) == (term != "vt100"), raw)
     return judge
 
 
 def utf8(raw):
     raw.decode("utf-8")
-    want("UTF-8: draws UTF-8 characters", max(raw) > 127, raw)
+    expect("UTF-8: draws UTF-8 characters", max(raw) > 127, raw)
 
 
 checks = []
@@ -61,12 +61,12 @@ terminals = concurrent.futures.ThreadPoolExecutor(2 * os.cpu_count())
 for term in ("xterm", "xterm-256color", "screen", "tmux-256color", "linux", "vt100", "xterm-direct"):
     check(term, {"TERM": term}, draws(term), keys="12345[ q")
 check("unknown xterm", {"TERM": "xterm-of-tomorrow"},
-      lambda raw: want("an unknown xterm type is treated as xterm", b"triage" in raw and b"taken for" in raw, raw), keys="q")
+      lambda raw: expect("an unknown xterm type is treated as xterm", b"triage" in raw and b"taken for" in raw, raw), keys="q")
 check("no database", {"TERM": "xterm-256color", "TERMINFO": "/nonexistent", "TERMINFO_DIRS": "/nonexistent", "HOME": "/nonexistent"},
-      lambda raw: want("draws with the built-in terminal description", b"triage" in raw, raw), keys="q")
-check("NO_COLOR", {"NO_COLOR": "1"}, lambda raw: want("NO_COLOR: no colour", not COLOR.search(raw) and b"triage" in raw, raw), keys="12345q")
-check("ascii", {}, lambda raw: want("--ascii: only ASCII", max(raw) < 128, bytes(b for b in raw if b > 127)), args=["--ascii"], keys="12345hq")
-check("C locale", {"LC_ALL": "C", "LANG": "C"}, lambda raw: want("C locale: only ASCII", max(raw) < 128, bytes(b for b in raw if b > 127)),
+      lambda raw: expect("draws with the built-in terminal description", b"triage" in raw, raw), keys="q")
+check("NO_COLOR", {"NO_COLOR": "1"}, lambda raw: expect("NO_COLOR: no colour", not COLOR.search(raw) and b"triage" in raw, raw), keys="12345q")
+check("ascii", {}, lambda raw: expect("--ascii: only ASCII", max(raw) < 128, bytes(b for b in raw if b > 127)), args=["--ascii"], keys="12345hq")
+check("C locale", {"LC_ALL": "C", "LANG": "C"}, lambda raw: expect("C locale: only ASCII", max(raw) < 128, bytes(b for b in raw if b > 127)),
       keys="12345q")
 check("UTF-8", {"LC_ALL": "C.UTF-8"}, utf8, keys="12345q")
 for columns, rows in ((40, 10), (19, 24), (80, 4), (1, 1), (3, 2), (20, 5), (400, 120), (65535, 65535)):

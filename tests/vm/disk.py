@@ -135,27 +135,27 @@ class Log:
         self.check(h.min >= delay, f"{name}: min {h.min} us is below the delay")
         most = max(delay * 1.03 + none.mean + timer_us, load.done["mean_ns"] / 1000 - rest_us)
         self.check(delay <= h.mean <= most, f"{name}: avg {h.mean} us, should be {delay} to {most}")
-        self.check(h.max <= load.done["max_ns"] / 1000, f"{name}: max {h.max} us, the program saw at most {load.done['max_ns'] / 1000}")
-        print(f"{line} max {h.max:9.1f}, the program's p50 {load.done['p50_ns'] / 1000:.1f} p99 {load.done['p99_ns'] / 1000:.1f}")
+        self.check(h.max <= load.done["max_ns"] / 1000, f"{name}: max {h.max} us, the load's max is {load.done['max_ns'] / 1000}")
+        print(f"{line} max {h.max:9.1f}, the load's p50 {load.done['p50_ns'] / 1000:.1f} p99 {load.done['p99_ns'] / 1000:.1f}")
 
     def modes(self, device, op, modes, base, timer_us=0):
-        """Each mode (delay, share of the I/Os) has its share, within 3 % and the machine's cost for nearly all of it."""
+        """Checks the share of the I/Os at each mode (delay, share); the upper edge allows 3 % and the p99 of the machine's overhead."""
         h = self.hists[device, op]
         for delay, share in modes:
             found = h.share(delay, delay * 1.03 + base(op).quantile(0.99)[1] + timer_us)
             print(f"{device} {op}: {found * 100:.1f} % of {h.count} at {delay / 1000:.0f} ms, should be {share * 100:.1f} %")
             self.check(abs(found - share) <= 0.02, f"{device} {op}: {found * 100:.1f} % at {delay} us, should be {share * 100:.1f} %")
 
-    def errors(self, wanted):
-        """Each failed I/O (device, operation, sector, error) is there by name, once, and nothing else failed."""
+    def errors(self, expected):
+        """Checks that each failed I/O (device, operation, sector, error) is reported once, and no other."""
         seen = collections.Counter((e["device"], e["op"][0], e["sector"], e["error"]) for e in self.events)
-        self.check(seen == collections.Counter(wanted), f"failed I/Os {sorted(seen.items())}, should be {sorted(wanted)}")
+        self.check(seen == collections.Counter(expected), f"failed I/Os {sorted(seen.items())}, should be {sorted(expected)}")
         rows = [(f["interval_s"], d) for f in self.frames for d in f["tables"]["devices"]]
-        for device in {w[0] for w in wanted}:
-            # A section's interval and the frame's differ by how punctual they were.
+        for device in {e[0] for e in expected}:
+            # The intervals of section and frame differ slightly, because each may be late.
             n = sum(s * d["errors_per_s"] for s, d in rows if d["device"] == device and d["errors_per_s"])
-            should = sum(w[0] == device for w in wanted)
-            self.check(abs(n - should) <= 0.02 * should, f"{device}: errors_per_s makes {n}, should be {should}")
+            should = sum(e[0] == device for e in expected)
+            self.check(abs(n - should) <= 0.02 * should, f"{device}: errors_per_s adds up to {n}, should be {should}")
             self.check(any(f["culprit_device"] == device for f in self.findings), f"{device}: no finding disk_errors")
 
     def end(self):
