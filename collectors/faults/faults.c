@@ -22,7 +22,7 @@ static const struct column columns[COLUMNS] = {
     [MAPPING] =
         TEXT_COLUMN("mapping", "MAPPING", 32,
                     .help = "Mapping of the faulting address: a file, [heap], [stack], [anon], ...; [unmapped]: "
-                            "unmapped before the lookup; -: the process ended first, or has too many mappings."),
+                            "unmapped before it was looked up; -: the process ended first, or has too many."),
     [KIND] = COLUMN_KIND(6, .help = "file, heap, stack, anon (unnamed memory), shared, device, kernel, gone."),
     [COMM] = COLUMN_COMM(.help = "Name of the process."),
     [MINOR] = COLUMN_MINOR_FAULTS_PER_S(.help = "Page faults without I/O, per second."),
