@@ -1,4 +1,4 @@
-// What the whole process has in the kernel (see the header).
+// The process's state in the kernel (see the header).
 #include "collectors/session.h"
 
 #include <fcntl.h>

@@ -346,7 +346,7 @@ static void a_look_that_hangs(void **state) {
     sem_post(&release);
 }
 
-static void too_much_is_asked(void **state) {
+static void query_overflow(void **state) {
     (void)state;
     static struct blocked_query queries[2 * BLOCKED_QUERIES_MAX];
     static struct blocked_reply out[BLOCKED_QUERIES_MAX];
@@ -375,7 +375,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(other_kernels_and_programs, set_up, tear_down),
         cmocka_unit_test(stacks),
         cmocka_unit_test(a_look_that_hangs),
-        cmocka_unit_test(too_much_is_asked),
+        cmocka_unit_test(query_overflow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

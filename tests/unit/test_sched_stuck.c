@@ -77,7 +77,7 @@ static void say(const char *where, const struct blocked_query *query, struct blo
 
 // A CPU that is busy, and a thread that waits for it, or so it seems: it ran, which was not recorded. It is stuck when
 // it was asked, or when nobody answers for long; and it is asked anew in each wait.
-static void who_waits_is_asked(void **state) {
+static void waiting_tasks_are_queried(void **state) {
     (void)state;
     sched_threads_free(threads);
     struct blocked_prober *questions = blocked_prober_new(proc, say);
@@ -228,7 +228,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(throttled_by_its_group, begin, end),
         cmocka_unit_test_setup_teardown(throttled_unseen, begin, end),
-        cmocka_unit_test_setup_teardown(who_waits_is_asked, begin, end),
+        cmocka_unit_test_setup_teardown(waiting_tasks_are_queried, begin, end),
         cmocka_unit_test_setup_teardown(realtime_hogs, begin, end),
         cmocka_unit_test_setup_teardown(ktop_is_no_cause, begin, end),
         cmocka_unit_test_setup_teardown(ktop_shows_itself, begin, end),
