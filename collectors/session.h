@@ -14,8 +14,8 @@ void session_close(void);
 // The tracefs directory; NULL: not available, with the reason and the fix.
 const char *session_tracing_dir(const char **reason, const char **fix);
 
-// Removes the stale instances and probes of dead ktops, each named to `said` (may be NULL). Returns how many.
-int session_sweep(void (*said)(const char *line));
+// Removes the stale instances and probes of dead ktops, each named to `report` (may be NULL). Returns how many.
+int session_sweep(void (*report)(const char *line));
 // The same in a thread of its own. Returns a file descriptor that is readable when it has ended, or -1; it is never
 // closed, because the thread uses its other end.
 int session_sweep_start(void);

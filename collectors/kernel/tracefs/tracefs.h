@@ -17,9 +17,9 @@
 const char *tracing_dir(const char **reason, const char **fix);
 // The descriptor of the detached mount, which must stay open, or -1.
 int tracing_fd(void);
-// Why an instance could not be made or a file of tracefs not be used, and what to do: one plain sentence each.
+// The cause and the fix when an instance cannot be created or a file of tracefs not be used: one sentence each.
 void tracing_explain(int error, char *reason, size_t reason_size, char *fix, size_t fix_size);
-// The same of some events that could not be had.
+// The same for unavailable events.
 struct tracing_failure {
     const char *events; // "block events"
     int error;          // in that step, of that file or event (or "")
@@ -30,7 +30,7 @@ void tracing_explain_events(const struct tracing_failure *failure, char *reason,
                             size_t fix_size);
 // Whether a line of /proc/self/mountinfo is a whole mount (not a bind of a part) of that type, and where.
 bool mountinfo_match(const char *line, const char *type, char *point, size_t size);
-// A text of it as it is: there it has \ooo for blanks, tabs, newlines and backslashes. `out` may be `in`.
+// Decodes a text of it: mountinfo escapes blanks, tabs, newlines and backslashes as \ooo. `out` may be `in`.
 void mountinfo_unescape(const char *in, size_t len, char *out, size_t size);
 
 // Makes the instance and writes its directory into path. 0 or -errno. It records nothing until tracing_on is 1: events
@@ -45,7 +45,7 @@ int instance_write(const char *path, const char *file, const char *value);
 int tracing_append(const char *where, const char *file, const char *line);
 
 // Removes the instances and probes that belong to a ktop that is gone (of_pid 0: any dead one; else that process, which
-// is about to be or already gone). Calls said(line) for each. Returns how many were removed, or -errno.
-int ktop_sweep(pid_t of_pid, void (*said)(const char *line));
+// is about to be or already gone). Calls report(line) for each. Returns how many were removed, or -errno.
+int ktop_sweep(pid_t of_pid, void (*report)(const char *line));
 
 #endif

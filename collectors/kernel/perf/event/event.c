@@ -31,7 +31,7 @@ static int raw_parse(const char *word, uint64_t *out) {
     return errno ? -1 : 1;
 }
 
-// What a word alone stands for, without terms and modifiers. 1: type and config are set; 0: nothing generic.
+// A generic event name without terms and modifiers. 1: type and config are set; 0: not generic.
 static int generic_parse(struct parse *parse, const char *word, uint32_t *type, uint64_t *config) {
     const struct generic_name *row = generic_find(word);
     if (row) {

@@ -105,7 +105,7 @@ static void modifier_apply(struct perf_parsed_event *event, char letter, bool *p
     case 'W':
         event->weak = true;
         break;
-    default: // P and S are of sampling, b of who counts: nothing to set for a counter
+    default: // P and S concern sampling, b BPF: no effect on a counter
         break;
     }
 }
