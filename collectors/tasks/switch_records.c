@@ -1,9 +1,8 @@
 // Two dummy perf events per CPU write into one ring. One emits exec records and is always open. The other emits
 // PERF_RECORD_SWITCH_CPU_WIDE (previous and next thread) and costs 0.6 us a switch; it is closed rather than disabled,
 // since a disabled event still costs the switch path. A ring holds what a CPU switches in 100 ms at 27,000 switches a
-// second; long before that asking the tasks is cheaper, so rings are small and an overflow is no error. Rings are
-// drained by a clock, or when one is half full, never by a wake-up per event, which would be a switch and an event in
-// itself.
+// second; far below that rate querying the tasks is cheaper, so rings are small and an overflow is no error. Rings are
+// drained by a timer, or when one is half full, never by a wakeup per event: each wakeup is a switch and so an event.
 #include "collectors/tasks/switch_records.h"
 
 #include <errno.h>
