@@ -44,7 +44,7 @@ static void say_gone(const char *where, const struct blocked_query *query, struc
     atomic_fetch_add(&gone_answers, 1);
 }
 
-// Where /proc does not show the first process, it hides other users' threads: that one does not show says nothing.
+// Without PID 1 in /proc, hidepid is on: a missing thread is not known to be gone.
 static void hidden_is_not_gone(void **state) {
     (void)state;
     struct blocked_prober *prober = blocked_prober_new(proc, say_gone);
@@ -123,8 +123,8 @@ static bool was_queried(struct sched_threads *threads, int32_t tid) {
     return sched_threads_get(threads, machine, sched_slot(machine, tid))->queried;
 }
 
-// A crowd waits for its CPUs, and the worker gets none for long: who then begins to wait for something else is queried
-// about in the very next round.
+// Many tasks wait for CPUs, and the worker gets none for long: a task that then begins to wait for something else is
+// queried in the next round.
 static void a_crowd_waits(void **state) {
     (void)state;
     enum { IN_D = MANY + 1, SLEEPS = MANY + 2 };
@@ -161,7 +161,7 @@ static void a_crowd_waits(void **state) {
     blocked_prober_free(prober);
 }
 
-// Threads that sleep for short times, while the worker gets no CPU: who waits for one is queried about all the same.
+// Threads that sleep for short times, while the worker gets no CPU: one that waits for a CPU is still queried.
 static void many_sleep(void **state) {
     (void)state;
     enum { WAITS = MANY + 1 };
@@ -188,7 +188,7 @@ static void many_sleep(void **state) {
     blocked_prober_free(prober);
 }
 
-// Where events have other numbers than /proc, nobody there is taken for one of theirs.
+// If events and /proc have different IDs, no /proc thread is matched to an event.
 static void another_namespace(void **state) {
     (void)state;
     const struct collect_options of_user = {.has_user = true, .user = getuid()};
