@@ -128,7 +128,7 @@ enum counter_bound {
     BOUND_BRANCHES,
     N_BOUND
 };
-extern const char *const counter_bound_words[N_BOUND]; // NULL: nothing to say
+extern const char *const counter_bound_words[N_BOUND]; // NULL: no bottleneck shown
 extern const char counter_bound_help[];                // the rules, for the column's help
 
 struct cpu_derived { // NAN: not measured

@@ -7,9 +7,9 @@
 // and run-queue latency starts there. sched_wakeup comes late and without the waker where another CPU completes the
 // wakeup: it is needed only before 4.3, and where migrations are not recorded. Between the two the kernel waits until
 // the task has left its CPU: a task that is woken on its way to sleep may switch out after its sched_waking. Some
-// kernels silently omit switches (out of the idle task, out of PID 1's threads). This is detected later: the previous task of
-// a switch is not the last one that switched in, or the next task runs elsewhere, or a task waits at an idle CPU. The
-// time since the last consistent event is then unknown, for the CPU and for the tasks, and is in no sum.
+// kernels silently omit switches (out of the idle task, out of PID 1's threads). This is detected later: the previous
+// task of a switch is not the last one that switched in, or the next task runs elsewhere, or a task waits at an idle
+// CPU. The time since the last consistent event is then unknown, for the CPU and for the tasks, and is in no sum.
 #ifndef COLLECTORS_SCHED_STATE_H
 #define COLLECTORS_SCHED_STATE_H
 
@@ -87,7 +87,7 @@ struct sched_cpu {
 struct sched_counts {
     uint64_t switches, voluntary, involuntary, wakeups, migrations; // after a flush
     uint64_t left_out;                                              // events dropped: task table full
-    uint64_t unseen; // detected switches that the kernel omitted
+    uint64_t unseen;                                                // detected switches that the kernel omitted
 };
 
 struct sched_machine {

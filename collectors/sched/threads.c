@@ -163,7 +163,7 @@ static bool disagrees(const struct sched_task *task, const struct blocked_reply 
         return false;
     return queried == BLOCKED_RUNNABLE ? sched_counts(task->state) && reply->state != 'R'
            : queried == BLOCKED_DISK   ? task->state == SCHED_DISK && reply->state != 'D'
-                                     : task->state == SCHED_SLEEPING && reply->state == 'R';
+                                       : task->state == SCHED_SLEEPING && reply->state == 'R';
 }
 
 // With hidepid, threads of other users are hidden: a missing one may still exist.

@@ -19,9 +19,9 @@ struct sched_thread {
     bool queried, replied, queried_deep, deep, hangs;
     uint32_t queried_wait, wait;
     uint64_t queried_ns, runnable_ns; // the last query; the last one with state R in /proc
-    uint8_t why;                    // enum blocked_by
-    int64_t syscall_nr;             // of the last wait that was probed
-    const struct text *where;       // the same; NULL: unknown
+    uint8_t why;                      // enum blocked_by
+    int64_t syscall_nr;               // of the last wait that was probed
+    const struct text *where;         // the same; NULL: unknown
     const struct text *syscall;
     const struct text *waits_for, *stack, *cgroup; // NULL: unknown
     // ---- its row ----

@@ -343,7 +343,7 @@ static void disks_sample(void *state, struct system_sample *sample) {
     bool any_whole = false;
     for (size_t i = 0; i < disks->n && !any_whole; i++)
         any_whole = disks->disks[i].whole;
-    if (disks->n && !any_whole && !proc_exists("/sys/block")) { // disks and partitions cannot be told apart
+    if (disks->n && !any_whole && !proc_exists("/sys/block")) { // disks and partitions are indistinguishable
         section_note(sample->out, SEVERITY_WARNING, "reads_per_s", "no block devices: /sys is not mounted",
                      "mount -t sysfs sysfs /sys");
         sample->series[SYS_DISK_READ] = sample->series[SYS_DISK_WRITE] = NAN;

@@ -158,7 +158,7 @@ void tasks_exit_add(void *context, const struct task_account *account) {
         task_gone(tasks, task);
         task = NULL;
     }
-    // Before 5.19 the kernel does not say whether this was a thread: one that never called exec may be.
+    // Before 5.19 the message lacks the TGID: a task that never called exec may be a thread.
     if (!task && (account->has_tgid || !account->forked))
         task = end_add(tasks, account, account->pid);
     if (task && !task->grouped)

@@ -54,7 +54,7 @@ static int ring_open(int cpu, struct cpu_ring *ring) {
     return ring->fd < 0 ? ring->fd : perf_ring_map(&ring->ring, ring->fd, RING_PAGES);
 }
 
-// Edge-triggered: a CPU that goes offline hangs up, and must not make the collector spin until it is looked for.
+// Edge-triggered: a CPU that goes offline hangs up, and must not make the collector spin until CPUs are rescanned.
 static int ring_watch(const struct switch_records *records, int fd) {
     struct epoll_event event = {.events = EPOLLIN | EPOLLET};
     return epoll_ctl(records->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
@@ -176,7 +176,7 @@ void switch_records_parse(const uint8_t *ring, uint64_t size, uint64_t tail, uin
                           void *context, struct switch_records_read *seen) {
     struct walk walk = {.fn = fn, .context = context};
     if (!perf_ring_walk(ring, size, &tail, head, record_handle, &walk))
-        walk.lost++; // the ring is not what it should be: nothing more in it is trusted
+        walk.lost++; // the ring is corrupt: the rest is dropped
     seen_add(seen, &walk);
 }
 

@@ -16,7 +16,7 @@ struct perf_event {
 
 struct perf_event_attr;
 // perf_event_open(2): a descriptor or -errno. Raises the soft limit of open files when it comes near. A PMU that cannot
-// exclude guests is opened without that, and attr says so.
+// exclude guests is opened without that, and attr is updated.
 int perf_open_attr(struct perf_event_attr *attr, int pid, int cpu, int group_fd);
 // A CPU-wide counter as of `perf stat -a`, alone (group_fd -1) or in a group. A descriptor or -errno.
 int perf_open(const struct perf_event *event, int cpu, int group_fd);

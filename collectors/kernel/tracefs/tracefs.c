@@ -314,7 +314,7 @@ int instance_remove(const char *path) {
             return 0;
         if (errno != EBUSY)
             return -errno;
-        if (tries == 0) { // removing switches everything off by itself; only one that cannot go yet must fall silent
+        if (tries == 0) { // removal disables everything; only a busy instance must be disabled first
             instance_write(path, "events/enable", "0");
             instance_write(path, "tracing_on", "0");
         }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-// The tracefs directory, or NULL with a reason and a fix (strings that live for ever). When it is not mounted anywhere
+// The tracefs directory, or NULL with a reason and a fix (static strings). When it is not mounted anywhere
 // it is mounted detached (fsmount(2), seen by no other process and gone with ktop); kernels before 5.2 get a mount
 // namespace of ktop's own instead. Called first by main, before any thread exists (a mount namespace belongs to a
 // thread); afterwards any thread may call it and gets the same answer.
@@ -37,7 +37,7 @@ void mountinfo_unescape(const char *in, size_t len, char *out, size_t size);
 // are switched on one after the other, but have to be recorded from one moment on. Else an I/O could be seen to be
 // issued and not to end, or a task to be woken and not to leave.
 int instance_create(const char *collector, char *path, size_t size);
-// Switches its events and tracing off, removes it (again while the kernel says EBUSY, for at most 1 s). 0 or -errno.
+// Removes it; on EBUSY, disables its events and tracing and retries for at most 1 s. 0 or -errno.
 int instance_remove(const char *path);
 // Writes a string to the file below the directory: 0 or -errno.
 int instance_write(const char *path, const char *file, const char *value);
