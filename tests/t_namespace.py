@@ -48,7 +48,8 @@ def frames(pane, *arguments):
     assert p.wait() == 0, p
     after = comms()
     shown = [f for f in shown if all(f["series"].get(name, 0) is not None for name in ("sched_switches_per_s", "syscalls_per_s"))]
-    return shown, {tid: name for tid, name in names.items() if after.get(tid) == name or tid in inside}, inside
+    # A kernel worker's name ends in the workqueue that it last served.
+    return shown, {tid: name for tid, name in names.items() if after.get(tid, "").startswith(name.split("-")[0]) or tid in inside}, inside
 
 
 def named(what, rows, names):
