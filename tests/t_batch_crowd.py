@@ -48,9 +48,10 @@ def main():
         busy = subprocess.Popen(["sh", "-c", "while :; do :; done"], preexec_fn=ordinary)
         undo.append(lambda busy=busy: (busy.kill(), busy.wait()))
     mine, other = lateness(ktops)
-    check(min(len(mine), len(other)) > SECONDS / DELAY_S / 2, f"{len(mine)} and {len(other)} frames in {SECONDS} s")
+    check(len(mine) > SECONDS / DELAY_S / 2, f"{len(mine)} and {len(other)} frames in {SECONDS} s")
     # The SCHED_OTHER writer runs at once for many lines, on some machines for most, so compare p90.
-    p90, other_p90 = mine[len(mine) * 9 // 10], other[len(other) * 9 // 10]
+    # It may also write nothing in all that time.
+    p90, other_p90 = (late[len(late) * 9 // 10] if late else SECONDS * 1e3 for late in (mine, other))
     check(p90 < other_p90 / 2, f"p90 of the delay from frame end to line: {p90:.1f} ms; of a SCHED_OTHER writer: {other_p90:.1f} ms")
 
 
