@@ -1,5 +1,5 @@
-# ktop's build. Two commands matter: `make run` and `make check`; `make help` lists the rest.
-# Nothing is built into the source folders: everything is below build/.
+# ktop's build. The main targets are `make run` and `make check`; `make help` lists the rest.
+# All output is below build/, never in the source folders.
 
 VERSION := 0.1.0
 CC ?= gcc
@@ -9,7 +9,7 @@ ARCH ?= $(HOST_ARCH)
 HOST_ARCH := $(patsubst aarch64,arm64,$(shell uname -m))
 comma := ,
 
-# A build of its own below build/ for each compiler and sanitizer, so that they can stand side by side.
+# Each compiler and sanitizer has its own directory below build/, so that builds do not overwrite each other.
 ifeq ($(origin CC),default)
 CC := gcc
 endif
@@ -19,7 +19,7 @@ B ?= build$(if $(FLAVOUR),/$(FLAVOUR))
 
 PKGS := ncursesw libtraceevent libelf json-c libzstd liblzma libunwind-generic
 PKG_CONFIG ?= pkg-config
-# A sanitizer's build is compiled often and measured never; warnings are told by the others, whose optimiser sees more.
+# Sanitizer builds are compiled often and never measured. The other builds report warnings: their optimiser finds more.
 CFLAGS ?= $(if $(SAN),-O1 -w -g1,-O2 -g)
 ALL_CFLAGS = -std=gnu17 -Wall -Wextra -Werror -D_GNU_SOURCE -DKTOP_VERSION='"$(VERSION)"' -I. -I$(B) -MMD -MP \
 	$(CFLAGS) $(PKG_CFLAGS) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
@@ -43,8 +43,8 @@ help:
 	@echo "make static          build/static/ktop, one stripped binary (ARCH=arm64: build/static-arm64/ktop)"
 	@echo "make install         to PREFIX=$(PREFIX), below DESTDIR"
 	@echo "make unit            only the unit tests, no root needed (SAN=address,undefined or SAN=thread; CC=clang)"
-	@echo "make bench           side by side with the peers, ratios printed"
-	@echo "make screenshots     the pictures of the README, from the real program"
+	@echo "make bench           compare with peers (btop, htop, ...), print the ratios"
+	@echo "make screenshots     the screenshots of the README, from the real program"
 	@echo "make lint            format, include rules, clang-tidy"
 
 # ---- the program ----
@@ -63,7 +63,7 @@ $(B)/terminfo_data.h: Makefile
 	for t in $(TERMINALS); do d=$$(infocmp -0 -Q2 $$t 2>/dev/null | grep ^b64:) && echo "{\"$$t\", \"$$d\"},"; done; \
 	echo '{0, 0}};'; } >$@.new && mv $@.new $@
 $(B)/obj/tui/terminfo.o: $(B)/terminfo_data.h
-# A static program asks for UTF-8 without the locale's data: tui/utf8.c.
+# A static program uses UTF-8 without the locale's data: tui/utf8.c.
 ifdef STATIC
 ALL_CFLAGS += -DKTOP_STATIC
 ALL_LDFLAGS += -Wl,--wrap=wcrtomb,--wrap=wcwidth
@@ -73,7 +73,7 @@ $(B)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-# Its own libraries only: a static build finds the others' below the cross compiler's prefix.
+# A cross build must find only the target's libraries, hence PKG_CONFIG_LIBDIR.
 static:
 	@.ci/install build static-$(ARCH)
 ifeq ($(ARCH),$(HOST_ARCH))
@@ -109,7 +109,7 @@ $(B)/tests/test_%: $(B)/obj/tests/unit/test_%.o $(B)/libktop.a
 $(B)/tests/%: $(B)/obj/tests/%.o $(B)/libktop.a
 	$(LINK_TEST)
 
-tests: $(TESTS) $(B)/tests/event_attrs # a program that a script needs
+tests: $(TESTS) $(B)/tests/event_attrs # used by a script
 benches: $(BENCHES)
 
 unit: tests

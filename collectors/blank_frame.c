@@ -1,4 +1,4 @@
-// The frame that holds every table, series and histogram there is, and no data: for help, lists and the manual.
+// The frame with every table, series and histogram, without data: for help, lists and the manual.
 #include <time.h>
 
 #include "collectors/runner.h"

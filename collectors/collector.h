@@ -3,8 +3,8 @@
 //
 // The runner (collectors/runner.h) calls open, then sample at every tick and drain between ticks, all in the
 // collector's thread, and close at the end. A collector accumulates privately, fills a section in sample, and never
-// draws, waits for a screen, or calls another collector: what it needs of one, it reads in that one's last section. A
-// source that is missing is a state with a reason, never an exit.
+// draws, waits for a screen, or calls another collector: it reads the other one's last section instead. A missing
+// source is a state with a reason, never an exit.
 #ifndef COLLECTORS_COLLECTOR_H
 #define COLLECTORS_COLLECTOR_H
 
@@ -18,7 +18,7 @@
 
 struct perf_event_list;
 
-// What a test forces, from the hidden option --test NAME=VALUE (repeatable); zero: nothing is forced.
+// Settings that tests force, from the hidden option --test NAME=VALUE (repeatable); zero: not forced.
 struct test_options {
     uint32_t buffer_kib;     // per-CPU trace buffers of exactly this size: too small, or never too small
     bool clock_mono;         // clock=mono: trace events carry CLOCK_MONOTONIC
@@ -51,52 +51,52 @@ struct collect_options {
     bool children; // and their descendants
     bool has_user;
     uid_t user;                           // only this user's tasks
-    bool show_self;                       // do not leave ktop's own I/O and syscalls out
-    const struct perf_event_list *events; // user_events: what --event names; NULL: none. Owned by the caller
+    bool show_self;                       // include ktop's own I/O and syscalls
+    const struct perf_event_list *events; // user_events: the events of --event; NULL: none. Owned by the caller
     struct profile_options profile;
-    uint32_t budget_pct; // of one CPU, that reading one stream of events may take before it samples; 0: the default
+    uint32_t budget_pct; // of one CPU: limit for reading one stream of events; above it, it samples; 0: default
     struct test_options test;
 };
 
-// What every callback gets.
+// The argument of every callback.
 struct collector_run {
     void *state; // the collector's own, set in open, freed in close
     const struct collect_options *options;
     uint64_t begin_ns, end_ns;  // sample: the interval (begin_ns == end_ns in the first, provisional one: totals
                                 // only, rates are not measured yet)
-    uint64_t due_ns;            // drain: when the next sample is to be; it may come earlier, or later
+    uint64_t due_ns;            // drain: planned time of the next sample, which may be earlier or later
     bool first;                 // sample: the provisional one, wanted as soon as possible (first paint)
-    char reason[256], fix[256]; // open: why it failed and what to do, one plain sentence each
+    char reason[256], fix[256]; // open: the cause of failure and the fix, one sentence each
     int poll_fd;                // set in open, sample or drain: drain when it is readable; -1: none
-    uint32_t priority_pct;      // set in open: of one CPU, up to which the thread goes before others; 0: PRIORITY_PCT
-    // Set in open, where it may wait for the kernel: for what (a static text; other threads read it). NULL: nothing.
+    uint32_t priority_pct;      // set in open: CPU limit of the raised priority; 0: PRIORITY_PCT
+    // Set in open before it may block in the kernel: what it waits for (static text, read by other threads), or NULL.
     _Atomic(const char *) waits_for;
     uint32_t drain_ms;  // set in open, sample or drain: drain at least this often between ticks; 0: never
-    atomic_bool detail; // a part that needs "NAME.detail" is shown: read at every sample also what else is read rarely
+    atomic_bool detail; // a part that needs "NAME.detail" is shown: read at every sample what else is read rarely
     const struct section *input; // sample: the last section of collector.input; NULL: none yet
-    // May be called in sample and drain: hands over a section early, before the whole is there (a long first scan).
+    // May be called in sample and drain: delivers an incomplete section early (a long first scan).
     void (*publish)(struct collector_run *run, struct section *take);
 };
 
-// What --doctor prints: one line per capability.
+// One line of --doctor.
 struct check {
     const char *capability; // "block events"
     bool works;
-    char detail[256]; // what works, or why not
-    char fix[256];    // what to do; "" when it works
+    char detail[256]; // what works, or the cause
+    char fix[256];    // "" when it works
 };
 struct check_report {
     void (*add)(struct check_report *report, const struct check *check);
 };
 
 struct collector {
-    // "block": of the section, the table and the file, the tracefs instance, and the thread ktop-block, which the
-    // kernel cuts to 15 characters (ktop-cpu_counte)
+    // "block": names the section, the table, the file, the tracefs instance, and the thread ktop-block, truncated by
+    // the kernel to 15 characters (ktop-cpu_counte)
     const char *name;
-    const char *help;  // one sentence: what it reads, and what that costs
-    const char *input; // of another collector, whose last section sample gets (run->input); NULL: of none
+    const char *help;  // one sentence: its source and its cost
+    const char *input; // another collector, whose last section is run->input in sample; NULL: none
     bool always;       // cheap: runs all the time. Else only while a visible, pinned or recorded pane needs it
-    // What it can put into a section, for --list columns, help and the man page; NULL-terminated arrays, or NULL.
+    // The schema of its section, for --list columns, help and the man page; NULL-terminated arrays, or NULL.
     const struct series_def *series;
     size_t n_series;
     const struct table_def *const *tables;
@@ -105,13 +105,13 @@ struct collector {
 
     int (*open)(struct collector_run *run);   // 0 or -errno with reason and fix; may be tried again later
     void (*drain)(struct collector_run *run); // may be NULL
-    // What it accepts of requests (1u << REQUEST_...). Between open and close, before the first sample or between two:
-    // 0, or -errno with a sentence and a place in the answer; then nothing has changed.
+    // Accepted requests (1u << REQUEST_...). Called between open and close, before or between samples. 0, or -errno
+    // with a sentence and a place in the answer; then nothing has changed.
     uint32_t requests;
     int (*request)(struct collector_run *run, const struct request *request, struct answer *answer);
-    int (*sample)(struct collector_run *run, struct section *out); // fills out; 0, or -errno: then the source is gone
+    int (*sample)(struct collector_run *run, struct section *out); // fills out; 0, or -errno: the source is gone
     void (*close)(struct collector_run *run);   // also after a failed open; leaves nothing in the kernel
-    void (*check)(struct check_report *report); // tries it for real, leaves nothing behind
+    void (*check)(struct check_report *report); // tries the source for --doctor, leaves nothing in the kernel
 };
 
 extern const struct collector *const collectors[]; // collectors/table.c, NULL-terminated, in the order of frames

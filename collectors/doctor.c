@@ -1,5 +1,5 @@
-// The general checks of --doctor: rights, limits, switches of the kernel. What concerns tracing is in doctor_trace.c,
-// what concerns one collector in that collector. Changes nothing: a switch that is off is named, not turned.
+// The general checks of --doctor: permissions, limits, kernel settings. Tracing checks are in doctor_trace.c, a
+// collector's own checks in the collector. It reports settings and never changes them.
 #include "collectors/doctor.h"
 
 #include <errno.h>
@@ -73,7 +73,7 @@ static void check_files(struct check_report *report) {
     report->add(report, &check);
 }
 
-// A switch in /proc/sys: 0 is off, missing is not built in.
+// A setting in /proc/sys: 0 is off, missing is not built in.
 static void check_sysctl(struct check_report *report, const char *capability, const char *path, const char *name,
                          const char *config) {
     struct check check = {.capability = capability};

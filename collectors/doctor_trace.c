@@ -1,5 +1,5 @@
-// Tests tracing in an instance of ktop's own: a listed tracer may not work, so each tracer and probe must deliver an
-// event that the doctor itself causes. Leaves no instance and no probe behind, whatever fails on the way.
+// Tests tracing in a ktop instance: a listed tracer may not work, so each tracer and probe must deliver an event that
+// the doctor causes. Removes its instance and probes on every failure path.
 #include "collectors/doctor_trace.h"
 
 #include <errno.h>
@@ -13,11 +13,11 @@
 #include "collectors/kernel/tracefs/tracefs.h"
 
 #define SAY(field_, ...) snprintf((field_), sizeof(field_), __VA_ARGS__)
-#define KERNEL_FUNCTION "vfs_read" // there in every kernel, and easily called
+#define KERNEL_FUNCTION "vfs_read" // exists in every kernel, and is easy to call
 
-// What the uprobe is put on.
+// The function with the uprobe.
 __attribute__((noinline)) void doctor_probed(void) {
-    __asm__ volatile("" ::: "memory"); // so that the call is not optimized away
+    __asm__ volatile("" ::: "memory"); // keeps the call
 }
 
 static void cause_read(void) {
@@ -62,7 +62,7 @@ static bool lists(const char *where, const char *file, const char *word) {
     return false;
 }
 
-// 1: it delivered; 0: it did not; -errno: refused.
+// 1: delivered; 0: not delivered; -errno: refused.
 static int function_try(const char *instance) {
     int error = instance_write(instance, "set_ftrace_filter", KERNEL_FUNCTION);
     if (!error)
@@ -96,7 +96,7 @@ static void check_function(struct check_report *report, const char *where, const
     report->add(report, &check);
 }
 
-// Puts a probe on `place`, causes a hit and looks for it. As function_try.
+// Puts a probe on `place`, causes a hit and reads it back. Returns as function_try.
 static int probe_try(const char *where, const char *instance, const char *file, const char *place,
                      void (*cause)(void)) {
     char group[128], text[1024], enable[300];
@@ -137,7 +137,7 @@ static void check_probe(struct check_report *report, const char *where, const ch
     report->add(report, &check);
 }
 
-// "PATH:OFFSET" of doctor_probed in this program's own file, or "".
+// "PATH:OFFSET" of doctor_probed in this executable, or "".
 static void own_place(char *place, size_t size) {
     char exe[400], line[600];
     uintptr_t address = (uintptr_t)doctor_probed;
@@ -149,7 +149,7 @@ static void own_place(char *place, size_t size) {
         if (sscanf(line, "%lx-%lx %*s %lx", &begin, &end, &offset) != 3 || address < begin || address >= end)
             continue;
         exe[n] = '\0';
-        if (!strchr(exe, ' ')) // the probe's syntax has no way to say it
+        if (!strchr(exe, ' ')) // the probe syntax cannot escape blanks
             snprintf(place, size, "%s:0x%lx", exe, (unsigned long)(address - begin + offset));
         break;
     }

@@ -114,7 +114,7 @@ void requests_put(struct request_box *box, const struct request *request) {
     slot->waiting = copy;
     slot->version = request->version;
     slot->sent_ns = now_ns();
-    // Under the lock: the answer to the newer one must not come before this.
+    // Under the lock: this answer must precede the answer to the newer request.
     if (older)
         answer_put(box->answers, &(struct answer){ANSWER_SUPERSEDED, older->kind, older->version, box->collector,
                                                   "a newer request replaced it", -1});
@@ -152,7 +152,7 @@ void requests_keep(struct request_box *box, const char *reason) {
     pthread_mutex_unlock(&box->lock);
 }
 
-// The oldest request that waits, taken out of its slot, or (again) that stands and is newer than `above`; NULL: none.
+// The oldest pending request, removed from its slot, or (again) the oldest accepted one above version `above`; or NULL.
 static struct request *next(struct request_box *box, bool again, uint64_t above) {
     struct request *request = NULL;
     pthread_mutex_lock(&box->lock);

@@ -1,11 +1,11 @@
-// Requests to collectors while they run: what a pane's key or an option changes. A request is sent from any thread
+// Requests to running collectors: changes by a pane's key or an option. A request is sent from any thread
 // (runner_request), waits in the collector's mailbox, and is applied by the collector's own thread (collector.request).
 // Each request ends with one final answer: done, refused, or superseded.
 //
 //   the collector runs             ANSWER_DONE, or ANSWER_REFUSED with a sentence and the place of the error
 //   it is not running, or failed   ANSWER_KEPT with the reason; the final answer follows when it has opened
-//   it hangs                       ANSWER_LATE after REQUEST_LATE_NS; the final answer follows if it comes back
-//   a newer one of the same kind   ANSWER_SUPERSEDED for the older one, if that was not yet applied
+//   it hangs                       ANSWER_LATE after REQUEST_LATE_NS; the final answer follows if it resumes
+//   a newer one of the same kind   ANSWER_SUPERSEDED for the older one, if not applied yet
 //
 // A collector forgets its state when it closes. The last request of each kind that it accepted is applied again after
 // each open, without another answer unless it is refused then.
@@ -46,7 +46,7 @@ struct request {
 
 enum answer_status {
     ANSWER_DONE,
-    ANSWER_REFUSED, // what was in force before stays in force
+    ANSWER_REFUSED, // the previous setting stays in force
     ANSWER_SUPERSEDED,
     ANSWER_KEPT, // not final
     ANSWER_LATE, // not final
@@ -57,7 +57,7 @@ struct answer {
     enum request_kind kind;
     uint64_t version;
     const char *collector; // its name
-    char sentence[256];    // why, or what is in force now; may be empty
+    char sentence[256];    // the cause, or the current setting; may be empty
     int32_t place;         // offset of the error in the request's text, in bytes; -1: none
 };
 
@@ -73,7 +73,7 @@ int answers_open(struct answer_box *box); // 0 or -errno
 void answers_close(struct answer_box *box);
 bool answers_take(struct answer_box *box, struct answer *out); // false: no more
 
-// ---- the mailbox of one collector: one waiting request of each kind, so that it is bounded however long it hangs ----
+// ---- the mailbox of one collector: one pending request per kind, so it is bounded while the collector hangs ----
 
 struct request_box {
     const char *collector;
@@ -82,7 +82,7 @@ struct request_box {
     struct request_slot {
         struct request *waiting;
         struct request *standing;  // the last accepted one; the collector's thread only
-        uint64_t version, sent_ns; // of the newest one that has no answer yet; sent_ns 0: none
+        uint64_t version, sent_ns; // of the newest unanswered one; sent_ns 0: none
     } slots[REQUEST_KINDS];
 };
 
@@ -91,13 +91,13 @@ typedef int request_apply(void *context, const struct request *request, struct a
 
 void requests_open(struct request_box *box, const char *collector, struct answer_box *answers);
 void requests_close(struct request_box *box);
-// Any thread. The request, with what it points to, is copied.
+// Any thread. The request is deep-copied.
 void requests_put(struct request_box *box, const struct request *request);
-// Any thread, now and then: answers ANSWER_LATE for what has waited for too long. `why` is where the collector is.
+// Any thread, periodically: answers ANSWER_LATE for requests pending too long. `why`: what the collector waits for.
 void requests_late(struct request_box *box, uint64_t now_ns, const char *why);
-// The collector's thread. Applies what waits, in the order of sending; after an open (`again`) also what stood before.
+// The collector's thread. Applies pending requests in sending order; after an open (`again`) also the accepted ones.
 void requests_apply(struct request_box *box, bool again, request_apply *apply, void *context);
-// The collector's thread: it cannot apply them now, for this reason.
+// The collector's thread: answers ANSWER_KEPT with this reason.
 void requests_keep(struct request_box *box, const char *reason);
 
 #endif

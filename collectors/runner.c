@@ -1,5 +1,5 @@
-// Runs the collectors: a thread each, from tick to tick. The only place that creates collector threads. It never waits
-// for a collector, and a collector that fails or hangs leaves an empty section with a reason, never an end of ktop.
+// Runs each collector in its own thread, tick by tick. The only place that creates collector threads. It never waits
+// for a collector. A collector that fails or hangs leaves an empty section with a reason; it never ends ktop.
 #include "collectors/runner.h"
 
 #include <errno.h>
@@ -20,9 +20,9 @@
 #include "model/mem.h"
 
 #define NS_PER_S 1000000000ull
-#define RETRY_NS (10 * NS_PER_S)       // a source that could not be opened is tried again
-#define OPENING_LONG_NS (2 * NS_PER_S) // for so long nobody is told what it waits for
-#define SLACK_NS 1000ul                // timers of these threads may be this late; the default is 50 us
+#define RETRY_NS (10 * NS_PER_S)       // interval between tries to open a source
+#define OPENING_LONG_NS (2 * NS_PER_S) // an open that takes longer gets a note
+#define SLACK_NS 1000ul                // timer slack of these threads; the default is 50 us
 
 struct worker {
     const struct collector *collector;
@@ -32,21 +32,21 @@ struct worker {
     int slot, wake_fd;
     bool started, opened, poll_broken;
     atomic_bool wanted;
-    atomic_bool ended;     // released last by the thread, acquired by runner_stop before it joins
-    uint64_t cpu_ns;       // of the thread, at the last section
+    atomic_bool ended;     // the thread's last store (release); pairs with the acquire in runner_stop
+    uint64_t cpu_ns;       // the thread's CPU time at the last section
     uint64_t sampled_ns;   // end of the last section
     uint64_t opened_at_ns; // last try
     struct priority_budget priority;
     struct request_box requests;
-    bool is_input;                // some collector reads its sections
-    const struct section *newest; // of one that is_input; under `lock`
-    pthread_mutex_t lock; // of `opening_ns` and `newest`, and of what goes to the live model before there is data
-    uint64_t opening_ns;  // since when it tries to deliver something for the first time; 0: it does not
+    bool is_input;                // another collector reads its sections
+    const struct section *newest; // if is_input; under `lock`
+    pthread_mutex_t lock; // guards `opening_ns`, `newest`, and the sections put into the live model before any data
+    uint64_t opening_ns;  // start of an open that has not delivered yet; 0: none
 };
 
 struct runner {
     struct live *live;
-    int ended_fd; // counts the threads that ended
+    int ended_fd; // eventfd: number of ended threads
     struct answer_box answers;
     atomic_ullong version; // of the last request
     atomic_bool stop;
@@ -57,7 +57,7 @@ struct runner {
 
 static void event_raise(int fd) {
     uint64_t one = 1;
-    ssize_t ignored = write(fd, &one, sizeof one); // only full when it is raised already
+    ssize_t ignored = write(fd, &one, sizeof one); // fails only if the counter is full: then it is raised already
     (void)ignored;
 }
 
@@ -77,7 +77,7 @@ static void opening_set(struct worker *worker, uint64_t since_ns) {
     pthread_mutex_unlock(&worker->lock);
 }
 
-// Keeps a section for the collectors that read it.
+// Keeps the section for the collectors that read it.
 static void newest_set(struct worker *worker, const struct section *newest) {
     if (!worker->is_input)
         return;
@@ -95,7 +95,7 @@ static struct worker *worker_find(struct runner *runner, const char *name) {
     return NULL;
 }
 
-// A reference to the last section that the worker's collector reads, or NULL.
+// A reference to the newest section of the worker's input collector, or NULL.
 static const struct section *input_get(struct worker *worker) {
     struct worker *source = worker_find(worker->runner, worker->collector->input);
     if (!source)
@@ -106,7 +106,7 @@ static const struct section *input_get(struct worker *worker) {
     return input;
 }
 
-// A thread that comes back after it was given up must not touch the live model, which may be gone.
+// A hung thread that resumes after runner_stop gave up on it must not touch the live model: it may be freed.
 static void hand_over(struct worker *worker, struct section *take, bool whole) {
     opening_set(worker, 0);
     section_cost(take, thread_cpu_ns() - worker->cpu_ns);
@@ -122,7 +122,7 @@ static void hand_over(struct worker *worker, struct section *take, bool whole) {
 static void publish(struct collector_run *run, struct section *take) {
     struct worker *worker = (struct worker *)((char *)run - offsetof(struct worker, run));
     hand_over(worker, take, false);
-    // The first rows are out. The terminal that has to show them is an ordinary process: it must not wait for the rest.
+    // The first rows are out. The terminal that draws them is a SCHED_OTHER process: it must not wait for this thread.
     if (run->first) {
         priority_drop();
         worker->priority = (struct priority_budget){0};
@@ -150,7 +150,7 @@ static void worker_fail(struct worker *worker, int error, const char *what) {
     struct collector_run *run = &worker->run;
     if (!run->reason[0])
         snprintf(run->reason, sizeof run->reason, "%s %s: %s", worker->collector->name, what, strerror(-error));
-    worker_close(worker); // may still look at what open did
+    worker_close(worker); // may read the state that open left
     put_blank(worker, SECTION_UNAVAILABLE);
 }
 
@@ -187,7 +187,7 @@ static int request_pass(void *context, const struct request *request, struct ans
     return worker->collector->request(&worker->run, request, answer);
 }
 
-// Requests that wait: applied where the collector is open, else kept until it is.
+// Pending requests are applied if the collector is open, else kept until it is.
 static void worker_requests(struct worker *worker) {
     char reason[300];
     const char *name = worker->collector->name;
@@ -223,7 +223,7 @@ static void worker_open(struct worker *worker) {
     worker_sample(worker);
 }
 
-// Waits until `until` (0: for ever) or until somebody wakes it, and drains meanwhile. True when woken.
+// Drains until `until` (0: for ever) or until wake_fd is raised. True when woken.
 static bool worker_wait(struct worker *worker, uint64_t until) {
     struct collector_run *run = &worker->run;
     uint64_t drained = now_ns();
@@ -243,7 +243,7 @@ static bool worker_wait(struct worker *worker, uint64_t until) {
             event_clear(worker->wake_fd);
             return true;
         }
-        // An error that stays would make this loop spin: from then on only the timer drains.
+        // A persistent error would make this loop spin: from now on only the timer drains.
         if (n > 0 && (fds[1].revents & ~POLLIN))
             worker->poll_broken = true;
         now = now_ns();
@@ -268,7 +268,7 @@ static void worker_pause(struct worker *worker) {
     if (worker->opened)
         worker_close(worker);
     worker->opened_at_ns = 0;
-    put_blank(worker, SECTION_STARTING); // what it knew is old now, and must not look fresh
+    put_blank(worker, SECTION_STARTING); // stale data must not look current
     live_pause(worker->runner->live, worker->slot, true);
     while (!stopping(worker) && !atomic_load(&worker->wanted)) {
         worker_requests(worker);
@@ -282,7 +282,7 @@ static void worker_pause(struct worker *worker) {
 
 static void *worker_main(void *argument) {
     struct worker *worker = argument;
-    char name[16]; // the kernel keeps 15 bytes: a longer name is cut off, as in ktop-filesystem
+    char name[16]; // TASK_COMM_LEN: 15 bytes and NUL; longer names are truncated (ktop-filesystem)
     snprintf(name, sizeof name, "ktop-%s", worker->collector->name);
     pthread_setname_np(pthread_self(), name);
     prctl(PR_SET_TIMERSLACK, SLACK_NS);
@@ -303,17 +303,17 @@ static void *worker_main(void *argument) {
     }
     if (worker->opened)
         worker_close(worker);
-    atomic_store_explicit(&worker->ended, true, memory_order_release); // with runner_stop's acquire
+    atomic_store_explicit(&worker->ended, true, memory_order_release); // pairs with runner_stop
     event_raise(worker->runner->ended_fd);
     return NULL;
 }
 
-// ---- the outside ----
+// ---- public functions and live hooks ----
 
 static void frames_began(void *runner) {
     (void)runner;
-    // The screen waits for it, and at the start collectors work for long. A pass over findings and health each frame
-    // is less than any collector takes.
+    // The screen waits for this thread, and collectors use much CPU at the start. Evaluating findings and health costs
+    // less per frame than any collector.
     priority_ask(PRIORITY_SCREEN);
 }
 
@@ -321,9 +321,9 @@ static void grid_moved(void *runner) {
     runner_wake(runner);
 }
 
-// The kernel may let a collector wait for seconds: a removal of somebody's trace buffers is going on, or nothing of the
-// kernel's own comes to run. It cannot say so itself meanwhile. Its section ends where the opening began: it is late.
-static void tell_opening(struct worker *worker, uint64_t since_ns) {
+// A collector's open may block in the kernel for seconds, as while another process removes trace buffers or kworkers do
+// not run. The blocked thread cannot report it. The section's end is the start of the open: it is shown as stale.
+static void report_opening(struct worker *worker, uint64_t since_ns) {
     uint64_t age_ns = now_ns() - since_ns;
     const char *what = atomic_load(&worker->run.waits_for);
     if (age_ns < OPENING_LONG_NS)
@@ -333,29 +333,29 @@ static void tell_opening(struct worker *worker, uint64_t since_ns) {
     snprintf(text, sizeof text, "%s has delivered nothing for %.0f s: it waits for %s", worker->collector->name,
              (double)age_ns / 1e9, what ? what : "its source to open");
     snprintf(fix, sizeof fix,
-             "none: it begins by itself when the kernel answers; where it waits: cat /proc/%d/task/*/stack", getpid());
+             "none: it starts once the kernel call returns; to see where it waits: cat /proc/%d/task/*/stack",
+             getpid());
     section_note(section, SEVERITY_WARNING, NULL, text, fix);
     section_complete(section, worker->collector);
     live_put_early(worker->runner->live, worker->slot, section);
 }
 
-static void frame_comes(void *arg) {
+static void frame_cutting(void *arg) {
     struct runner *runner = arg;
     for (size_t i = 0; i < runner->n; i++) {
         struct worker *worker = &runner->workers[i];
-        // Until it is put: hand_over ends the opening under this lock before it puts data, so that this cannot come
-        // after the data and hide it. Only short locks are taken inside, and no thread that has one of them asks for
-        // this one.
+        // Locked until the section is put: hand_over clears opening_ns under this lock before it puts data, so this
+        // section cannot replace data. Lock order: the locks taken inside are never held while taking this one.
         pthread_mutex_lock(&worker->lock);
         if (worker->opening_ns)
-            tell_opening(worker, worker->opening_ns);
+            report_opening(worker, worker->opening_ns);
         pthread_mutex_unlock(&worker->lock);
         const char *what = atomic_load(&worker->run.waits_for);
         requests_late(&worker->requests, now_ns(), what ? what : "the kernel");
     }
 }
 
-static const struct live_hooks hooks = {.began = frames_began, .grid_moved = grid_moved, .cutting = frame_comes};
+static const struct live_hooks hooks = {.began = frames_began, .grid_moved = grid_moved, .cutting = frame_cutting};
 
 struct runner *runner_new(struct live *live, const struct collect_options *options) {
     size_t n = 0;
@@ -378,7 +378,7 @@ struct runner *runner_new(struct live *live, const struct collect_options *optio
         worker->run.publish = publish;
         atomic_init(&worker->wanted, collectors[i]->always);
         worker->slot = live_add(live, collectors[i]->name);
-        // From the first frame on every table is there, whatever the collector does.
+        // Every table exists from the first frame on, even if the collector never delivers.
         struct section *blank = section_new(collectors[i]->name, now_ns(), now_ns());
         section_complete(blank, collectors[i]);
         live_put(live, worker->slot, blank);
@@ -403,12 +403,12 @@ int runner_start(struct runner *runner) {
         return -EMFILE;
     sigset_t all, before;
     sigfillset(&all);
-    // A fault in a thread that blocks its signal would end the program with the terminal left as it is.
+    // A fault whose signal is blocked kills the process without the handler that restores the terminal.
     for (const int *fault = (const int[]){SIGSEGV, SIGBUS, SIGILL, SIGFPE, 0}; *fault; fault++)
         sigdelset(&all, *fault);
     pthread_sigmask(SIG_SETMASK, &all, &before); // signals go to the main thread
     int error = 0;
-    for (size_t i = 0; i < runner->n; i++) // frames wait for what is wanted from the start
+    for (size_t i = 0; i < runner->n; i++) // frames wait only for the wanted collectors
         live_pause(runner->live, runner->workers[i].slot, !atomic_load(&runner->workers[i].wanted));
     for (size_t i = 0; i < runner->n && !error; i++) {
         struct worker *worker = &runner->workers[i];
@@ -493,7 +493,7 @@ int runner_stop(struct runner *runner, uint32_t timeout_ms) {
 }
 
 void runner_free(struct runner *runner) {
-    if (!runner || runner->hung) // a hung thread may come back to it
+    if (!runner || runner->hung) // a hung thread may still use it
         return;
     for (size_t i = 0; i < runner->n; i++) {
         if (runner->workers[i].wake_fd >= 0)

@@ -1,4 +1,4 @@
-// The runner: starts every collector's thread, gives it the ticks of the live model, and stops it. The only place that
+// The runner: starts every collector's thread, runs it at the live model's ticks, and stops it. The only place that
 // creates collector threads (named ktop-NAME, all signals blocked, one poll with a stop eventfd).
 #ifndef COLLECTORS_RUNNER_H
 #define COLLECTORS_RUNNER_H
@@ -8,17 +8,17 @@
 
 struct runner;
 
-// A frame with every collector's section, all SECTION_STARTING, with its tables, series and histograms empty: the
-// schema without data. The runner puts the same empty sections in for collectors that have not delivered yet or could
-// not open (then SECTION_UNAVAILABLE, with the reason as a note), so every frame carries every table, and views need no
-// other schema.
+// A frame with every collector's section, all SECTION_STARTING, with empty tables, series and histograms: the schema
+// without data. The runner inserts the same empty sections for collectors that have not delivered yet or could not open
+// (then SECTION_UNAVAILABLE, with the reason as a note), so every frame has every table, and views need no other
+// schema.
 struct frame *runner_blank_frame(void);
 
 // Adds a slot per collector to the live model (before live_start) and starts the threads. `options` must outlive the
 // runner.
 struct runner *runner_new(struct live *live, const struct collect_options *options);
 int runner_start(struct runner *runner); // 0 or -errno
-// What to do about an error of live_start or runner_start.
+// The fix for an error of live_start or runner_start.
 const char *runner_start_fix(int error);
 // Which collectors a visible or pinned pane needs now, by name (NULL-terminated); the `always` ones run anyway. A name
 // that ends in RUNNER_DETAIL ("system.detail") does not start the collector: it makes it read everything at each
@@ -32,9 +32,9 @@ int runner_answer_fd(const struct runner *runner);             // readable when 
 bool runner_answer(struct runner *runner, struct answer *out); // false: no more
 // Wakes the threads after live_set_delay.
 void runner_wake(struct runner *runner);
-// Asks all to stop, waits at most timeout_ms, gives up on the ones that hang (returns how many; their memory is then
-// leaked on purpose). Afterwards nothing of ktop's is left in the kernel but what a hung thread holds: the guard takes
-// that away. May be called again, for the ones that came back.
+// Stops all threads and waits up to timeout_ms. Returns the number of hung threads; their memory is leaked on purpose.
+// Afterwards ktop's state in the kernel is removed except what a hung thread holds: the guard removes that. May be
+// called again to join threads that have resumed.
 int runner_stop(struct runner *runner, uint32_t timeout_ms);
 void runner_free(struct runner *runner);
 

@@ -1,4 +1,4 @@
-// Fills a section up with the schema of its collector. Knows no collector by name.
+// Completes a section with the schema of its collector. Independent of the individual collectors.
 #include "collectors/schema.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static bool has_series(const struct section *section, const struct series_def *w
 }
 
 void section_complete(struct section *section, const struct collector *collector) {
-    // The whole set is the usual case, and names are compared only when it is not.
+    // Usually the set is complete; names are compared only if it is not.
     if (section_n_series(section) < collector->n_series)
         for (size_t i = 0; i < collector->n_series; i++)
             if (!has_series(section, &collector->series[i]))

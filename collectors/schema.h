@@ -1,11 +1,11 @@
-// The schema without data: what a section lacks of its collector's tables, series, histograms and streams, empty.
+// The schema without data: the tables, series, histograms and streams that a section lacks, empty.
 #ifndef COLLECTORS_BLANK_H
 #define COLLECTORS_BLANK_H
 
 #include "collectors/collector.h"
 
-// Adds what the collector announces and the section does not have: empty tables and histograms, series that are not
-// measured. So that every frame carries every table, and views need no other schema.
+// Adds the parts of the collector's schema that the section lacks: empty tables and histograms, unmeasured series.
+// Every frame then has every table, and views need no other schema.
 void section_complete(struct section *section, const struct collector *collector);
 
 #endif

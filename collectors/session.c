@@ -1,4 +1,4 @@
-// What the whole process has in the kernel (see the header).
+// The process's state in the kernel (see the header).
 #include "collectors/session.h"
 
 #include <fcntl.h>
@@ -24,8 +24,8 @@ const char *session_tracing_dir(const char **reason, const char **fix) {
     return tracing_dir(reason, fix);
 }
 
-int session_sweep(void (*said)(const char *line)) {
-    return ktop_sweep(0, said);
+int session_sweep(void (*report)(const char *line)) {
+    return ktop_sweep(0, report);
 }
 
 static void *sweep_main(void *arg) {

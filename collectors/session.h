@@ -1,4 +1,4 @@
-// What the whole process has in the kernel, beside its collectors: the mount of tracefs, the guard, the sweep of stale
+// The process's state in the kernel, without its collectors: the mount of tracefs, the guard, the sweep of stale
 // tracing instances, the scheduling priority of a thread. The terminal and batch use this header and the runner only.
 #ifndef COLLECTORS_SESSION_H
 #define COLLECTORS_SESSION_H
@@ -8,18 +8,18 @@
 // Finds or mounts tracefs, and starts the guard. Before any thread exists: a mount namespace belongs to a thread. 0, or
 // -errno when there is no guard (ktop works without; after SIGKILL, --cleanup is then needed).
 int session_open(void);
-// A clean end of the guard. Waits for it at most 1 s.
+// Ends the guard. Waits for it at most 1 s.
 void session_close(void);
 
-// Where tracefs is; NULL: not available, with the reason and the fix.
+// The tracefs directory; NULL: not available, with the reason and the fix.
 const char *session_tracing_dir(const char **reason, const char **fix);
 
-// Removes the stale instances and probes of dead ktops, each named to `said` (may be NULL). Returns how many.
-int session_sweep(void (*said)(const char *line));
+// Removes the stale instances and probes of dead ktops, each named to `report` (may be NULL). Returns how many.
+int session_sweep(void (*report)(const char *line));
 // The same in a thread of its own. Returns a file descriptor that is readable when it has ended, or -1; it is never
 // closed, because the thread uses its other end.
 int session_sweep_start(void);
-// How many were removed, after the descriptor became readable.
+// The number removed, after the descriptor became readable.
 int session_sweep_result(int fd);
 
 #endif

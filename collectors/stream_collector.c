@@ -7,8 +7,8 @@
 #include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/task_identity.h"
 
-#define PRIORITY_MOST_PCT 50 // of one CPU, that it may take before others whatever the user allows
-// A slice measures programs at the speed that they have in it.
+#define PRIORITY_MOST_PCT 50 // of one CPU: the limit at realtime priority, whatever the user's budget
+// Only programs' speed within the slices is measured.
 #define SCALED "counts are scaled, and may be several times too low for programs that do little else"
 
 int stream_collector_open(const struct stream_config *config, bool only_pids, struct collector_run *run,
@@ -31,7 +31,7 @@ int stream_collector_open(const struct stream_config *config, bool only_pids, st
     if (own.budget_pct) {
         if (options && options->budget_pct)
             own.budget_pct = options->budget_pct;
-        // Sampling bounds it; behind others' time slices of 50 ms the buffers would overflow at a high event rate.
+        // Sampling bounds its cost. At normal priority it could wait 50 ms for a CPU and the buffers would overflow.
         run->priority_pct = own.budget_pct * 5 / 4 < PRIORITY_MOST_PCT ? own.budget_pct * 5 / 4 : PRIORITY_MOST_PCT;
     }
     int error = stream_open(&own, &failure, out);

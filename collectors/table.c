@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-// A row each, in the order of frames.
+// In the order of frames.
 // clang-format off
 extern const struct collector
     collector_system,

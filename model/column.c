@@ -127,7 +127,7 @@ size_t unit_format(enum unit unit, double value, char *out, size_t size) {
     if (isinf(value))
         return put(out, size, value > 0 ? "inf" : "-inf");
     if (value == 0)
-        value = 0; // never "-0"
+        value = 0; // no "-0"
     switch (unit) {
     case UNIT_NONE:
         return format_plain(value, out, size);
@@ -161,7 +161,7 @@ size_t unit_format(enum unit unit, double value, char *out, size_t size) {
     return put(out, size, "%g", value);
 }
 
-// One decimal below 100 of the scale that it is shown in, none above: as in scaled().
+// One decimal below 100 in the scale shown, none above: as in scaled().
 static double round_scaled(double value, double step) {
     double magnitude = fabs(value), scale = 1;
     while (magnitude >= step * scale * 0.9995)

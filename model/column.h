@@ -9,7 +9,7 @@
 
 #include "model/text.h"
 
-// What a number counts; decides how a person sees it. Files carry the plain number in the unit that the name says.
+// The unit of a number; decides its format on a screen. Files have the plain number in the unit of the column's name.
 enum unit {
     UNIT_NONE,        // a plain number with as many digits as it needs: load 1.25
     UNIT_ID,          // an identifier: PID, CPU, sector; never scaled or averaged
@@ -35,7 +35,7 @@ union cell {
 
 struct column {
     const char *name;  // the contract's name, snake_case with the unit: "cpu_pct"
-    const char *title; // what heads it on a screen: "CPU%"
+    const char *title; // its heading on a screen: "CPU%"
     const char *help;  // one sentence: what it measures, per what, from which source
     enum column_type type;
     enum unit unit;
@@ -43,7 +43,7 @@ struct column {
     bool ascending; // the default sort order: names and IDs ascending, quantities descending
     // Replaces the format of the unit; returns the length, writes at most size - 1 bytes and a NUL.
     size_t (*format)(union cell value, char *out, size_t size);
-    // Replaces the order of the type: < 0, 0, > 0. Never called for a value that is not measured: it sorts last.
+    // Replaces the order of the type: < 0, 0, > 0. Never called for a value that is not measured, which sorts last.
     int (*compare)(union cell a, union cell b);
     // This column measures the same more exactly than the column of that name in another table: where the two tables
     // are joined, its value is shown in that column.
@@ -64,8 +64,8 @@ size_t column_format_clock_us(union cell value, char *out, size_t size);
 // Returns the length; never writes more than size - 1 bytes and a NUL.
 size_t column_format(const struct column *column, union cell value, char *out, size_t size);
 size_t unit_format(enum unit unit, double value, char *out, size_t size);
-// The value rounded as it is shown, for sorting on a screen: rows that look equal must not swap places. Identifiers,
-// times of day and counts are not rounded.
+// The value as rounded on a screen, for sorting: rows that look equal must not swap places. Identifiers, times of day
+// and counts are not rounded.
 double unit_round(enum unit unit, double value);
 
 // NAN equals NAN, and NULL equals NULL.

@@ -32,7 +32,7 @@
 #define HELP_CPU "CPU number."
 #define HELP_SEQUENTIAL_PCT "Share of I/Os that start where the thread's previous I/O on the device ended."
 #define HELP_ARGS "Arguments: paths in quotes, open files of descriptors in angle brackets, flags by name."
-#define HELP_SINCE_AT_LEAST "1: since_us is a lower bound (it began before ktop traced); 0: it is exact."
+#define HELP_SINCE_AT_LEAST "1: since_us is a lower bound (it began before tracing); 0: it is exact."
 
 // What a row is about.
 #define COLUMN_PID(...) ID_COLUMN("pid", "PID", 7, __VA_ARGS__)

@@ -1,5 +1,5 @@
-// Findings over time: a hysteresis over what the rules report in each frame, so that nothing flickers. Runs in the
-// thread that builds frames; must never fail on a frame that lacks sources or values.
+// Findings over time: a hysteresis over the reports of the rules in each frame, so that findings do not flicker. Runs
+// in the thread that builds frames; must never fail on a frame that lacks sources or values.
 #include "model/findings.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "model/mem.h"
 
 #define HELD_MAX 64
-// A level must hold this many frames before it is shown, or one frame that is an average of LONG_FRAME_S or more.
+// A level must hold this many frames before it is shown, or one frame that averages LONG_FRAME_S or more.
 #define FRAMES_TO_APPEAR 2
 #define LONG_FRAME_S 5.0
 // It stays for this many frames after it last held; an event also for EVENT_STAY_S, long enough to be noticed.
@@ -58,7 +58,7 @@ static int compare_severity(union cell a, union cell b) {
 
 static const struct column columns[N_COLUMNS] = {
     [SEVERITY] = TEXT_COLUMN("severity", "SEVERITY", 8, .compare = compare_severity,
-                             .help = "critical: act now; warning: it hurts or soon will; info: worth knowing."),
+                             .help = "critical: act now; warning: a problem now or soon; info: worth knowing."),
     [RESOURCE] = TEXT_COLUMN("resource", "RESOURCE", 9,
                              .help = "cpu, memory, disk, network, scheduler, filesystem, kernel or process."),
     [KIND] = COLUMN_KIND(21, .help = "Name of the rule."),
@@ -161,7 +161,7 @@ double ctx_duration_s(struct rule_ctx *ctx, const char *key) {
     return (double)(ctx->frame->end_ns - found->since_ns) / 1e9;
 }
 
-// After the rules: what appears, stays or goes.
+// After the rules: decides which findings appear, stay or go.
 static void held_update(struct held *held, const struct frame *frame) {
     if (held->holds) {
         held->absent = 0;
@@ -213,7 +213,7 @@ static void run_rules(struct findings *findings, const struct frame *frame, cons
     double idle = frame_series(frame, IN(series, cpu_idle_pct), NULL),
            iowait = frame_series(frame, IN(series, cpu_iowait_pct), NULL);
     ctx.busy_cpus = ctx.cpus * fmax(0, 100 - idle - (isnan(iowait) ? 0 : iowait)) / 100;
-    if (isnan(idle)) // fmax takes the number of the two
+    if (isnan(idle)) // fmax ignores a NAN
         ctx.busy_cpus = NAN;
     for (size_t i = 0; rules[i]; i++) {
         ctx.rule = rules[i];

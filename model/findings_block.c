@@ -17,7 +17,7 @@ static const struct {
     {"ENOSPC", "no space"},         {"EIO", "I/O error"},
 };
 
-// Errors of a healthy disk: not supported, or it would block.
+// Errors of a healthy disk: operation not supported, or it would block.
 static bool is_harmless(const struct text *error) {
     static const char *const names[] = {"EOPNOTSUPP", "EAGAIN", "ENOMEDIUM"};
     for (size_t i = 0; error && i < sizeof(names) / sizeof(names[0]); i++)

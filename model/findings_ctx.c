@@ -1,4 +1,4 @@
-// What rules read a frame with: values by the contract's names, and the heaviest users of each resource.
+// The context of rules: values of a frame by the contract's names, and the heaviest users of each resource.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

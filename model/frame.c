@@ -111,7 +111,7 @@ struct tree *frames_tree(const struct frame *const *frames, size_t n, uint64_t f
         if (frames[i]->number < from)
             continue;
         const struct tree *tree = frame_tree(frames[i], name);
-        // A repeated section is the very section of the frame before, so its tree is the one found there.
+        // A repeated section is the same section as in the previous frame, so its tree is the one found there.
         if (tree && (!count || trees[count - 1] != tree))
             trees[count++] = tree;
     }

@@ -1,4 +1,4 @@
-// A frame: everything that ktop learned about one interval. Immutable, reference-counted; any thread may read it.
+// A frame: all data of one interval. Immutable, reference-counted; any thread may read it.
 #ifndef MODEL_FRAME_H
 #define MODEL_FRAME_H
 
@@ -26,7 +26,7 @@ double frame_interval_s(const struct frame *frame);
 uint64_t frame_lost(const struct frame *frame); // of all sections that are not repeated
 bool frame_shared(const struct frame *frame);   // another reference exists (may change at any time)
 
-// By the contract's names, over all sections; NULL or NAN when nothing has it. Out parameters may be NULL.
+// By the contract's names, over all sections; NULL or NAN if no section has it. Out parameters may be NULL.
 const struct section *frame_section(const struct frame *frame, const char *collector, uint64_t *stale_ns);
 const struct table *frame_table(const struct frame *frame, const char *name);
 const struct hist_set *frame_hists(const struct frame *frame, const char *name);

@@ -10,7 +10,7 @@
 #include "model/mem.h"
 #include "model/table_private.h"
 
-// What is summed, in the order of the columns: from `tasks`, and from CYCLES on from `task_counters`.
+// The summed values, in the order of the columns: from `tasks`, and from CYCLES on from `task_counters`.
 enum {
     CPU,
     USER,

@@ -49,7 +49,7 @@ static double share(uint64_t part, uint64_t begin_ns, uint64_t end_ns, double sc
     return end_ns > begin_ns ? scale * (double)part / (double)(end_ns - begin_ns) : NAN;
 }
 
-// It has delivered nothing, and no pane waits for it.
+// It has delivered nothing, and no pane needs it.
 static bool is_off(const struct frame *frame, const struct section *section, uint64_t stale_ns) {
     return frame->number && !stale_ns && section_state(section) == SECTION_STARTING && !section_notes(section) &&
            section_end(section) < frame->begin_ns;
@@ -79,7 +79,7 @@ static void collector_row(struct table_builder *rows, const struct frame *frame,
                            text_from(off        ? "off"
                                      : stale_ns ? "stale"
                                                 : section_state_name(section_state(section))));
-    // Rates of stale data are of another interval.
+    // Rates of stale data cover another interval.
     if (!stale_ns && section_state(section) != SECTION_STARTING) {
         uint64_t begin = section_begin(section), end = section_end(section);
         table_builder_set_num(rows, row, CPU_PCT, share(section_cpu_ns(section), begin, end, 100));

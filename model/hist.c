@@ -25,7 +25,7 @@ uint64_t hist_bucket_high(uint32_t bucket) {
     return hist_bucket_low(bucket) + (1ull << ((bucket >> HIST_SUB_BITS) - 1));
 }
 
-// What was touched, and nothing else: [first, last].
+// The range of touched buckets: [first, last].
 static uint32_t acc_first(const struct hist_acc *acc) {
     return hist_bucket(hist_acc_min(acc));
 }
@@ -108,10 +108,10 @@ struct hist *hist_merge(const struct hist *const *hists, size_t n) {
 double hist_quantile(const struct hist *hist, double q) {
     if (!hist || !hist->count || isnan(q))
         return NAN;
-    // The products of decimal fractions come out a hair too large (0.07 * 100): the small step back keeps the rank.
+    // Products of decimal fractions may be slightly too large (0.07 * 100): the factor keeps the rank.
     double rank = ceil(q * (double)hist->count * (1 - 1e-12));
     if (rank <= 1)
-        return (double)hist->min; // the first and the last rank are known exactly
+        return (double)hist->min; // the first and last ranks are known exactly
     if (rank >= (double)hist->count)
         return (double)hist->max;
     double seen = 0;

@@ -14,10 +14,10 @@ struct hist_def {
     const char *name; // "io_latency"
     const char *title;
     const char *help;
-    const char *span;          // from what to what it is measured, in a few words for titles on a screen; or NULL
+    const char *span;          // start and end points of the measure, in a few words for titles; or NULL
     const char *unit_name;     // the "unit" of the JSON: "us", "bytes"
     double divisor;            // stored value / divisor = value in that unit: 1000 for ns -> us
-    enum unit unit;            // how a person sees the divided value
+    enum unit unit;            // the format of the divided value on a screen
     const struct column *keys; // "device", "op"
     uint16_t n_keys;
 };
@@ -34,14 +34,14 @@ uint64_t hist_bucket_high(uint32_t bucket); // smallest value past it
 // ---- accumulating: dense, private to one thread ----
 struct hist_acc {
     uint64_t count, sum, max;
-    uint64_t not_min; // ~minimum: like the others it begins at 0 and only grows, so that adding takes no branch
+    uint64_t not_min; // ~minimum: starts at 0 and only grows like the others, so that adding takes no branch
     uint32_t buckets[HIST_BUCKETS];
 };
 void hist_acc_clear(struct hist_acc *acc);
 static inline uint64_t hist_acc_min(const struct hist_acc *acc) {
     return acc->count ? ~acc->not_min : 0;
 }
-// The same when the value's bucket is known already.
+// The same for a value whose bucket is known.
 static inline void hist_acc_add_at(struct hist_acc *acc, uint32_t bucket, uint64_t value) {
     acc->buckets[bucket]++;
     acc->count++;
@@ -53,7 +53,7 @@ static inline void hist_acc_add(struct hist_acc *acc, uint64_t value) {
     hist_acc_add_at(acc, hist_bucket(value), value);
 }
 
-// Everything of the other one as well.
+// Adds all values of the other accumulator.
 void hist_acc_add_all(struct hist_acc *acc, const struct hist_acc *other);
 
 // ---- sealed: sparse, immutable ----
@@ -78,7 +78,7 @@ double hist_mean(const struct hist *hist);
 // ---- a set: the histograms of one def, by key ----
 struct hist_set;
 struct hist_set *hist_set_new(const struct hist_def *def);
-// keys: n_keys cells, whose texts are taken over; the histogram is taken over.
+// keys: n_keys cells. Takes over their texts and the histogram.
 void hist_set_add(struct hist_set *set, const union cell *take_keys, struct hist *take);
 void hist_set_free(struct hist_set *set);
 const struct hist_def *hist_set_def(const struct hist_set *set);

@@ -98,7 +98,7 @@ const struct frame *history_get(const struct history *shared, size_t back) {
 // Index of the frame of that number or the nearest; numbers only rise. Needs n > 0 and the lock.
 static size_t ring_find(const struct history *history, uint64_t number) {
     size_t low = 0, high = history->n - 1;
-    while (low < high) { // the first frame whose number is not below
+    while (low < high) { // the first frame with this number or a higher one
         size_t middle = low + (high - low) / 2;
         if (ring_at(history, middle)->number < number)
             low = middle + 1;
@@ -130,7 +130,7 @@ const struct frame *history_at(const struct history *shared, struct timespec wal
     const struct frame *best = NULL;
     double best_distance = 0, when = seconds(wall);
     pthread_mutex_lock(&history->lock);
-    // Every frame is looked at, the newest first: the wall clock may have been set back, so they need not be in order.
+    // Searches all frames, the newest first: the wall clock may have been set back, so they need not be in order.
     for (size_t i = history->n; i-- > 0;) {
         const struct frame *frame = ring_at(history, i);
         double end = seconds(frame->wall), begin = end - frame_interval_s(frame);

@@ -7,10 +7,10 @@
 
 struct history;
 
-// `account` (closed by history_free; NULL: the process's own) holds what its frames are made of, and is bounded by
-// max_bytes; at least the last two frames are always kept.
+// `account` (closed by history_free; NULL: the process's own) counts the memory of its frames, which max_bytes limits;
+// at least the last two frames are always kept.
 struct history *history_new(size_t max_bytes, struct mem_account *take_account);
-size_t history_bytes(const struct history *history); // now held, with what frames in the making hold
+size_t history_bytes(const struct history *history); // now held, including frames under construction
 void history_free(struct history *history);
 void history_push(struct history *history, const struct frame *take);
 size_t history_count(const struct history *history);
@@ -18,7 +18,7 @@ size_t history_count(const struct history *history);
 const struct frame *history_get(const struct history *history, size_t back);
 // By frame number: the frame, or the nearest that is kept, or NULL when empty.
 const struct frame *history_find(const struct history *history, uint64_t number);
-// The frame whose interval holds, or is nearest to, that wall time.
+// The frame whose interval contains that wall time, or the nearest.
 const struct frame *history_at(const struct history *history, struct timespec wall);
 // References to up to max frames that end with the one numbered `last`, oldest first (heat maps, trends). Returns how
 // many.

@@ -1,8 +1,7 @@
-// The live model: slots that collector threads put sections into, and the one thread that cuts frames from them.
+// The live model: slots for the sections of collector threads, and the one thread that cuts frames from them.
 //
 // The lock is held for pointer work only, never across a system call: sections are merged, frames built and dropped,
-// and the pipe is written outside of it. A collector can therefore never hold up the screen, nor a screen a
-// collector.
+// and the pipe is written outside of it. A collector can therefore never delay the screen, nor the screen a collector.
 #include "model/live.h"
 
 #include <errno.h>
@@ -19,12 +18,12 @@
 #include "model/health.h"
 #include "model/mem.h"
 
-// How long a frame waits past its tick for who is late: a quarter of the delay, so that a frame is never mistaken for
-// the next one, and at most 250 ms, so that a person does not see the screen hesitate.
+// How long a frame waits past its tick for late collectors: a quarter of the delay, so that a frame is never mistaken
+// for the next one, and at most 250 ms, so that the screen does not lag visibly.
 #define GRACE_SHARE 4
 #define GRACE_MAX_NS 250000000ull
-// How long the first interval waits for collectors that have only begun: it must be as whole as every other, yet come
-// although one of them hangs.
+// How long the first interval waits for collectors that have just started: long enough to be complete, but bounded in
+// case one of them hangs.
 #define START_MAX_NS 2000000000ull
 // Three fewer than fit: groups, findings and health are sections too.
 #define SLOTS_MAX (FRAME_SECTIONS_MAX - 3)
@@ -34,24 +33,24 @@ struct slot {
     const struct section *shown;   // in the last frame
     const struct section *pending; // newer than that; NULL: none
     bool paused;
-    bool begun;  // has put a whole section, of whatever state but SECTION_STARTING
-    bool missed; // was not there in time for the last frame, and has put nothing since: not waited for again
+    bool begun;  // has put a whole section, in any state but SECTION_STARTING
+    bool missed; // missed the last frame and has put nothing since: not waited for
 };
 
 struct live {
-    pthread_mutex_t lock; // guards all below up to the next blank line
+    pthread_mutex_t lock; // guards everything up to the next blank line
     pthread_cond_t wake;
     struct slot slots[SLOTS_MAX];
     int n_slots;
-    uint64_t delay_ns, base_ns; // ticks are base + n * delay, n > 0; base 0: nobody asked yet
+    uint64_t delay_ns, base_ns; // ticks are base + n * delay, n > 0; base 0: no grid yet
     uint64_t grid;              // rises with every change of the grid
     bool stop, provisional_due;
-    bool whole;            // a frame was cut: there are no provisional ones any more
-    uint64_t awaited_tick; // whose sections the frames thread waits for; 0: none
+    bool whole;            // a frame was cut: no provisional ones from now on
+    uint64_t awaited_tick; // the tick whose sections the frames thread waits for; 0: none
     const struct frame *latest;
     struct recorder *recorder; // NULL: none
 
-    // The frames thread's own (before and after it: the owner's).
+    // Private to the frames thread (before and after it: the owner's).
     uint64_t number, cut_ns, cpu_spent_ns;
     struct findings *findings;
     struct groups *groups;
@@ -60,7 +59,7 @@ struct live {
     const struct origin *origin;
 
     struct history *history;
-    int pipe[2]; // read end, write end; -1: none. Readable while a frame was not taken
+    int pipe[2]; // read end, write end; -1: none. Readable while there is a frame to take
     bool running;
     pthread_t thread;
     atomic_uint_fast64_t cpu_ns;
@@ -136,7 +135,7 @@ void live_record(struct live *live, struct recorder *recorder) {
 
 // ---- the grid; all with the lock held ----
 
-// The grid starts with the first who asks, so that the collectors and the frames agree on it whoever starts first.
+// The first caller starts the grid, so that the collectors and the frames agree on it whatever starts first.
 static void grid_begin(struct live *live, uint64_t now) {
     if (!live->base_ns)
         live->base_ns = now;
@@ -171,7 +170,7 @@ void live_set_delay(struct live *live, uint64_t delay_ns) {
     pthread_mutex_lock(&live->lock);
     if (delay_ns != live->delay_ns) {
         if (live->base_ns && now > live->base_ns) {
-            // The new grid goes on from the last tick of the old one, without ticks in the past.
+            // The new grid continues from the last tick of the old one, without ticks in the past.
             live->base_ns = grid_next(live, now) - live->delay_ns;
             live->base_ns += (now - live->base_ns) / delay_ns * delay_ns;
         }
@@ -184,7 +183,7 @@ void live_set_delay(struct live *live, uint64_t delay_ns) {
 
 // ---- the collectors' side ----
 
-// Timers may fire a little early or late of each other; what was sampled this close before a tick is the tick's.
+// Timers may fire slightly early or late relative to each other; a sample this close before a tick counts for the tick.
 static uint64_t slack_ns(const struct live *live) {
     uint64_t tenth = live->delay_ns / 10;
     return tenth < 10000000 ? tenth : 10000000;
@@ -219,8 +218,8 @@ static void slot_put(struct live *live, int slot, struct section *take, bool who
     const struct section *before = own->pending;
     own->pending = NULL;
     pthread_mutex_unlock(&live->lock);
-    // What no frame has shown yet (this collector was late, or a frame was) goes in with what came after it. One that
-    // overlaps was handed over early and is part of the new one already.
+    // A section that no frame has shown yet (this collector or a frame was late) is merged with the next one. One that
+    // overlaps was handed over early and is already part of the next one.
     if (before && is_measured(before) && is_measured(take) && section_end(before) <= section_begin(take))
         section_absorb(take, before);
     pthread_mutex_lock(&live->lock);
@@ -228,7 +227,7 @@ static void slot_put(struct live *live, int slot, struct section *take, bool who
     own->missed = false;
     own->begun |= whole && section_state(take) != SECTION_STARTING;
     live->provisional_due = true;
-    // The frames thread is woken by the last section that it waits for, not by each.
+    // Only the last awaited section wakes the frames thread.
     bool wake = !live->whole || (live->awaited_tick && !any_awaited(live, live->awaited_tick));
     pthread_mutex_unlock(&live->lock);
     if (wake)
@@ -254,18 +253,18 @@ void live_pause(struct live *live, int slot, bool paused) {
 
 // ---- the frames thread ----
 
-// Waits (the lock is given up meanwhile) for a wake-up or the time.
+// Waits (releasing the lock meanwhile) for a wake-up or the time.
 static void wait_until(struct live *live, uint64_t when) {
     struct timespec time = {.tv_sec = (time_t)(when / 1000000000), .tv_nsec = (long)(when % 1000000000)};
     pthread_cond_timedwait(&live->wake, &live->lock, &time);
 }
 
-// Fills the frame with each slot's section, under the lock; what has nothing yet gets an empty one made outside of it.
+// Fills the frame with each slot's section, under the lock; a slot without one gets an empty one made outside of it.
 struct cut {
     uint64_t tick, end_ns;
     const struct section *sections[SLOTS_MAX];
     const struct section *freed[SLOTS_MAX];
-    bool current[SLOTS_MAX], repeated[SLOTS_MAX]; // not to be called stale; what the last frame had too
+    bool current[SLOTS_MAX], repeated[SLOTS_MAX]; // current: not stale; repeated: also in the previous frame
     bool any_data;
 };
 
@@ -291,7 +290,7 @@ static void cut_take(struct live *live, struct cut *cut, bool provisional) {
             slot->pending = NULL;
         }
     }
-    // The interval as it was: when all sampled after the tick (a stopped machine, a crowded CPU), it ended then.
+    // The actual interval: if all sampled after the tick (a stopped machine, a crowded CPU), it ended then.
     cut->end_ns = earliest != UINT64_MAX && earliest > cut->tick ? earliest : cut->tick;
 }
 
@@ -308,7 +307,7 @@ static void frame_publish(struct live *live, const struct frame *take) {
     live->latest = take;
     pthread_mutex_unlock(&live->lock);
     frame_unref(old);
-    ssize_t ignored = write(live->pipe[1], "", 1); // a full pipe is readable, which is enough
+    ssize_t ignored = write(live->pipe[1], "", 1); // a full pipe is readable, which suffices
     (void)ignored;
 }
 
@@ -335,7 +334,7 @@ static void frame_finish(struct live *live, struct cut *cut, uint64_t number, ui
     struct section *groups = groups_section(live->groups, frame);
     struct section *findings = findings_section(live->findings, frame, previous);
     struct section *health = health_section(frame, &self);
-    uint64_t stale = 0; // as old as the tasks that it is made of
+    uint64_t stale = 0; // as stale as the tasks that it sums
     frame_section(frame, "tasks", &stale);
     frame_add_section(frame, groups, stale);
     frame_add_section(frame, findings, 0);
@@ -348,7 +347,7 @@ static void frame_finish(struct live *live, struct cut *cut, uint64_t number, ui
     atomic_store_explicit(&live->cpu_ns, thread_cpu_ns(), memory_order_relaxed);
 }
 
-// With the lock held, which is given up meanwhile.
+// With the lock held, which is released meanwhile.
 static void cut_provisional(struct live *live) {
     struct cut cut = {.tick = now_ns()};
     live->provisional_due = false;
@@ -363,7 +362,7 @@ static void cut_provisional(struct live *live) {
     pthread_mutex_lock(&live->lock);
 }
 
-// With the lock held. False: the grid changed or the end came, and there is nothing to cut yet.
+// With the lock held. False: the grid changed or live_stop was called, and there is nothing to cut yet.
 static bool wait_for_tick(struct live *live, uint64_t tick) {
     uint64_t grid = live->grid;
     while (now_ns() < tick) {
@@ -381,7 +380,7 @@ static void wait_for_sections(struct live *live, uint64_t tick) {
     uint64_t grace = live->delay_ns / GRACE_SHARE, now = now_ns();
     if (grace > GRACE_MAX_NS)
         grace = GRACE_MAX_NS;
-    // Who was stopped with us wakes up with us: then the tick is long over, and the time to answer only begins.
+    // Collectors stopped together with us (SIGSTOP) resume with us, long after the tick: their grace period starts now.
     uint64_t end = (now > tick + grace ? now : tick) + grace;
     live->awaited_tick = tick;
     while (!live->stop && any_awaited(live, tick) && now_ns() < end)
@@ -396,8 +395,8 @@ static bool all_begun(const struct live *live) {
     return true;
 }
 
-// With the lock held. Provisional frames only, until every collector has begun; then the first interval begins, for all
-// of them at the same time.
+// With the lock held. Provisional frames only, until every collector has begun; then the first interval begins for all
+// of them at once.
 static void wait_for_begin(struct live *live) {
     uint64_t end = live->base_ns + START_MAX_NS;
     while (!live->stop && !all_begun(live) && now_ns() < end) {
@@ -426,7 +425,7 @@ static void *frames_thread(void *argument) {
         uint64_t tick = grid_next(live, now > live->cut_ns ? now : live->cut_ns);
         if (!wait_for_tick(live, tick))
             continue;
-        // Stopped or starved past further ticks: those are gone; the frame's interval says so.
+        // Stopped or starved past further ticks: those are skipped, and the frame's interval is longer.
         now = now_ns();
         if (now >= tick + live->delay_ns)
             tick = grid_next(live, now) - live->delay_ns;
@@ -461,10 +460,10 @@ int live_start(struct live *live) {
     pthread_mutex_unlock(&live->lock);
     sigset_t all, before;
     sigfillset(&all);
-    // A fault in a thread that blocks its signal would end the program with the terminal left as it is.
+    // A fault in a thread that blocks its signal would end the program without restoring the terminal.
     for (const int *fault = (const int[]){SIGSEGV, SIGBUS, SIGILL, SIGFPE, 0}; *fault; fault++)
         sigdelset(&all, *fault);
-    pthread_sigmask(SIG_SETMASK, &all, &before); // signals are the screen thread's
+    pthread_sigmask(SIG_SETMASK, &all, &before); // signals belong to the screen thread
     int error = pthread_create(&live->thread, NULL, frames_thread, live);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     live->running = !error;
@@ -482,7 +481,7 @@ void live_stop(struct live *live) {
     live->running = false;
 }
 
-// ---- the consumer's side ----
+// ---- the reader's side ----
 
 struct history *live_history(struct live *live) {
     return live->history;
@@ -493,7 +492,7 @@ int live_fd(const struct live *live) {
 }
 
 const struct frame *live_latest(struct live *live) {
-    // Cleared first: a frame that comes right after it makes the fd readable again.
+    // Cleared first: a frame that arrives right after it makes the fd readable again.
     char taken[64];
     while (read(live->pipe[0], taken, sizeof(taken)) == sizeof(taken))
         ;

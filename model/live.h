@@ -1,13 +1,13 @@
 // The live model: collectors put sections in, frames come out. It owns the clock.
 //
-// The first interval begins when every collector has begun (2 s after the start at the latest), so that it is as whole
-// as every other. Frames are cut on a monotonic grid (that time + n * delay). At each tick the collectors sample on
-// their own; the cutter waits for them at most a short grace (a quarter of the delay, at most 250 ms; not at all for
-// one that was missing at the tick before as well), takes what is there, repeats the last section of who is late
-// (marked stale and repeated), runs the findings, pushes the frame into the history and signals the pipe. Nobody
-// ever waits for a collector longer. A late section is in the next frame; when a newer one comes before that, it takes
-// in what the late one counted (section_absorb), so that histograms, events and lost counts are complete whatever
-// happens. Ticks that were missed (a stopped machine) are gone: the next frame is longer, and its begin and end say so.
+// The first interval begins when every collector has begun (2 s after the start at the latest), so that it is as
+// complete as every other. Frames are cut on a monotonic grid (that time + n * delay). At each tick the collectors
+// sample on their own. The cutter waits for them for a grace period: a quarter of the delay, at most 250 ms; a
+// collector that also missed the previous tick gets none. Then it repeats the last section of late collectors (marked
+// stale and repeated), runs the findings, pushes the frame into the history and signals the pipe. A late section goes
+// into the next frame; if a newer one arrives before that, it absorbs the counts of the late one (section_absorb), so
+// that no histogram, event or lost count is missing. Missed ticks (a stopped machine) are skipped: the next frame is
+// longer, and its begin and end show that.
 #ifndef MODEL_LIVE_H
 #define MODEL_LIVE_H
 
@@ -22,10 +22,10 @@
 struct live;
 
 struct live *live_new(uint64_t delay_ns, size_t history_bytes);
-void live_free(struct live *live); // after live_stop and after all collector threads ended or were given up
+void live_free(struct live *live); // after live_stop, and after all collector threads ended or were abandoned
 
-// What the frames thread calls: when it begins, when the first interval does, which moves the ticks, and when it is
-// about to cut a frame. NULL: nothing.
+// Callbacks of the frames thread: when it starts, when the first interval starts (which moves the ticks), and when it
+// is about to cut a frame. May be NULL.
 struct live_hooks {
     void (*began)(void *arg), (*grid_moved)(void *arg), (*cutting)(void *arg);
 };
@@ -33,7 +33,7 @@ void live_hook(struct live *live, const struct live_hooks *hooks, void *arg); //
 // Before live_start. Returns the slot. `collector` must outlive the model.
 int live_add(struct live *live, const char *collector);
 void live_set_origin(struct live *live, const struct origin *take); // before live_start: of all frames
-// From now on every whole frame goes to the recorder (NULL: none); it must outlive that.
+// From now on every whole frame goes to the recorder (NULL: none), which must outlive that.
 void live_record(struct live *live, struct recorder *recorder);
 int live_start(struct live *live); // starts the cutter thread ("ktop-frames"); 0 or -errno
 void live_stop(struct live *live);
@@ -41,13 +41,13 @@ void live_stop(struct live *live);
 // Any collector thread, its own slot only: hands over its section for the interval in one short step. Before the first
 // whole frame each put makes a provisional one (number 0), as soon as anything but SECTION_STARTING is there.
 void live_put(struct live *live, int slot, struct section *take);
-// The same for a part of the first reading, so that something is on the screen: the collector has not begun with it.
+// The same for a partial first reading, so that the screen is not empty: the collector has not begun with it.
 void live_put_early(struct live *live, int slot, struct section *take);
-// A collector that nobody wants now (cost follows attention) is not waited for, and not shown as stale: put a section
-// without data in its place, or its last one goes on standing there.
+// A collector that is not needed now (cost follows attention) is neither waited for nor shown as stale: put a section
+// without data, or its last section remains.
 void live_pause(struct live *live, int slot, bool paused);
-// The first tick after `after_ns`, never one that was before a change of the delay; changes when the delay does, and
-// when the first interval begins.
+// The first tick after `after_ns`, never one before a change of the delay; changes with the delay, and when the first
+// interval begins.
 uint64_t live_next_tick(struct live *live, uint64_t after_ns);
 
 uint64_t live_delay(const struct live *live);
@@ -59,7 +59,7 @@ struct history *live_history(struct live *live);
 int live_fd(const struct live *live);
 // Empties the pipe and returns a reference to the newest frame (provisional or whole), or NULL when there is none yet.
 const struct frame *live_latest(struct live *live);
-// What the frames thread itself spends, for the health pane.
+// CPU time of the frames thread, for the health pane.
 uint64_t live_cpu_ns(const struct live *live);
 
 #endif

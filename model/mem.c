@@ -1,4 +1,4 @@
-// Counted memory of the model, and the one way out when there is none left. Must never call back into the model.
+// Counted memory of the model, and the exit when it runs out. Must never call back into the model.
 #include "model/mem.h"
 
 #include <stdatomic.h>
@@ -13,7 +13,7 @@ struct mem_account {
     atomic_size_t used, refs; // refs: the owner and every block
 };
 
-// In front of each block, so that any thread can give it back to the account that it was taken from.
+// Precedes each block, so that any thread can return it to the account that was charged.
 union block {
     struct mem_account *account;
     uint64_t align;
@@ -31,17 +31,17 @@ static _Noreturn void out_of_memory(void) {
     static const char message[] =
         "ktop: out of memory: free some, or raise the limit (ulimit -v, or memory.max of the cgroup)\n";
     static atomic_flag taken = ATOMIC_FLAG_INIT;
-    static _Thread_local bool mine; // the hook itself may run out
+    static _Thread_local bool mine; // the hook itself may run out of memory
     if (atomic_flag_test_and_set(&taken) && !mine)
         for (;;)
-            pause(); // another thread is about to end the process
+            pause(); // another thread is already ending the process
     void (*hook)(void) = mine ? NULL : atomic_load(&failure_hook);
     mine = true;
     if (hook)
         hook();
     ssize_t ignored = write(STDERR_FILENO, message, sizeof(message) - 1);
     (void)ignored;
-    _exit(1); // nothing of what is left could be trusted to end in order; the guard cleans the kernel
+    _exit(1); // an orderly exit would need memory; the guard cleans the kernel
 }
 
 void *mem_alloc(size_t size) {
@@ -49,7 +49,7 @@ void *mem_alloc(size_t size) {
     if (!block)
         out_of_memory();
     block->account = current;
-    // Plain sums that nothing is ordered by: a block is freed after the owner's close or keeps the account alive.
+    // Relaxed: plain sums that order nothing. A block is freed after the owner's close or keeps the account alive.
     atomic_fetch_add_explicit(&current->used, size, memory_order_relaxed);
     if (current != &process)
         atomic_fetch_add_explicit(&current->refs, 1, memory_order_relaxed);

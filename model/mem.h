@@ -1,21 +1,21 @@
-// Memory of the model: every byte that frames hold is counted, so that the history can be bounded in bytes and ktop
-// can say what it costs. Running out of memory ends the program (after mem_on_failure's hook gave the terminal back).
+// Memory of the model: every byte that frames hold is counted, so that the history can be bounded in bytes and ktop can
+// report its cost. Running out of memory ends the program (after mem_on_failure's hook restored the terminal).
 #ifndef MODEL_MEM_H
 #define MODEL_MEM_H
 
 #include <stddef.h>
 
-// Zeroed memory that counts as the model's. Never NULL. Free with mem_free and the same size.
+// Zeroed memory, counted. Never NULL. Free with mem_free and the same size.
 void *mem_alloc(size_t size);
 void mem_free(void *memory, size_t size);
 
 // Accounts: each history has one, so that two histories in one process (a live one and a replay, two hosts) never evict
-// each other's frames. A block belongs to the account that its thread charged when it was allocated, whichever thread
-// frees it. Threads charge the process's own account (NULL) until they choose another.
+// each other's frames. A block belongs to the account that its thread charged at allocation, whichever thread frees it.
+// Threads charge the process's own account (NULL) by default.
 struct mem_account;
 struct mem_account *mem_account_new(void);
 void mem_account_close(struct mem_account *account);         // blocks may outlive it
-struct mem_account *mem_charge(struct mem_account *account); // for this thread; returns the account before
+struct mem_account *mem_charge(struct mem_account *account); // for this thread; returns the previous account
 size_t mem_account_used(const struct mem_account *account);  // bytes now held, by all threads
 
 // Bytes now held in the process's own account.

@@ -1,4 +1,4 @@
-// Where frames come from: one machine, one boot, one ktop. Immutable, reference-counted, shared by all frames of a run.
+// The origin of frames: one machine, one boot, one ktop. Immutable, reference-counted, shared by all frames of a run.
 #ifndef MODEL_ORIGIN_H
 #define MODEL_ORIGIN_H
 

@@ -204,7 +204,7 @@ static struct table *rows_sum(const struct table *first, const struct table *sec
     return sum;
 }
 
-// Also a tree that only the older section has.
+// Including trees that only the older section has.
 static void trees_absorb(struct section *section, const struct section *before) {
     struct tree *const *old = before->trees.items;
     for (size_t i = 0; i < before->trees.n; i++) {

@@ -1,6 +1,6 @@
-// A section: what one collector learned about one interval. Built by that collector's thread, immutable once handed to
-// the live model, reference-counted, shared by every frame that shows it (a late collector's last section stands in
-// several frames and is marked stale there).
+// A section: the data of one collector for one interval. Built by that collector's thread, immutable once handed to the
+// live model, reference-counted, shared by every frame that shows it (several frames may show a late collector's last
+// section, marked stale).
 #ifndef MODEL_SECTION_H
 #define MODEL_SECTION_H
 
@@ -14,10 +14,10 @@ enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };
 const char *severity_name(enum severity severity);
 
 enum section_state {
-    SECTION_STARTING, // nothing yet
+    SECTION_STARTING, // no data yet
     SECTION_OK,
-    SECTION_DEGRADED,    // works in part: the notes say what is missing
-    SECTION_UNAVAILABLE, // this kernel, machine or user does not allow it: the notes say why and what to do
+    SECTION_DEGRADED,    // works in part: the notes name what is missing
+    SECTION_UNAVAILABLE, // not allowed by this kernel, machine or user: the notes have the reason and the fix
 };
 const char *section_state_name(enum section_state state);
 
@@ -44,11 +44,11 @@ void section_series(struct section *section, const struct series_def *def, doubl
 void section_table(struct section *section, struct table *take);
 void section_hists(struct section *section, struct hist_set *take);
 void section_tree(struct section *section, struct tree *take);
-// The individual events of the interval, oldest first; left_out counts the ones that were not kept.
+// The individual events of the interval, oldest first; left_out is the number that was not kept.
 void section_stream(struct section *section, struct table *take_events, uint64_t left_out);
-// Events that the kernel reports lost in the interval, and events seen.
+// Events in the interval: read, and reported lost by the kernel.
 void section_events(struct section *section, uint64_t seen, uint64_t lost);
-// CPU time that the collector's thread spent in the interval.
+// CPU time of the collector's thread in the interval.
 void section_cost(struct section *section, uint64_t cpu_ns);
 // Adds the counts of the previous section, which no frame will show: histograms, trees (of the same name table),
 // streams, events seen and lost, cost. The interval then starts with that section's; rates stay those of this section.
@@ -63,7 +63,7 @@ const char *section_collector(const struct section *section);
 enum section_state section_state(const struct section *section);
 uint64_t section_begin(const struct section *section);
 uint64_t section_end(const struct section *section);
-uint64_t section_rates_ns(const struct section *section); // how long the time is that its rates are over; 0: none yet
+uint64_t section_rates_ns(const struct section *section); // the time that its rates cover; 0: none yet
 uint64_t section_seen(const struct section *section);
 uint64_t section_lost(const struct section *section);
 uint64_t section_cpu_ns(const struct section *section);

@@ -19,10 +19,10 @@ struct table_def {
 };
 
 // A definition made at run time (the fields of a tracepoint, a table of a recording): a copy, strings included, with
-// one reference of the caller. Builders and tables hold references of their own. At most UINT16_MAX columns.
-// The text of an event in such a table is text_lazy(): formatted for the rows that are drawn or written, and no other.
+// one reference for the caller. Builders and tables hold references too. At most UINT16_MAX columns. The text of an
+// event in such a table is text_lazy(): formatted only for rows that are drawn or written.
 const struct table_def *table_def_new(const struct table_def *values);
-const struct table_def *table_def_ref(const struct table_def *def); // static ones are returned as they are
+const struct table_def *table_def_ref(const struct table_def *def); // static ones are returned unchanged
 void table_def_unref(const struct table_def *def);
 
 struct table;
@@ -34,8 +34,8 @@ size_t table_rows(const struct table *table);
 const union cell *table_next(const struct table *table, size_t *cursor);
 // The first row whose leading n_keys cells equal key's, or NULL. Linear: for a few look-ups.
 const union cell *table_find(const struct table *table, const union cell *key);
-// What another table (may be NULL) measures better (struct column) than the column `name`, with the value
-// `num`, of the row that begins with these keys; else num.
+// The value of the column `name` in another table (may be NULL) that measures it better (struct column), for the row
+// that begins with these keys; else num.
 double table_better(const struct table *other, const union cell *keys, const char *name, double num);
 // Index of the column of that name, or -1. Resolve once, not per row.
 int table_column(const struct table_def *def, const char *name);
@@ -50,8 +50,8 @@ void table_builder_free(struct table_builder *builder);
 uint32_t table_builder_add(struct table_builder *builder);
 void table_builder_remove(struct table_builder *builder, uint32_t slot);
 void table_builder_clear(struct table_builder *builder);
-// The row for reading; for writing use the setters, which leave a shared chunk alone and copy it only when the value
-// really differs. `text` setters take over the caller's reference.
+// The row for reading; for writing use the setters, which copy a shared chunk only if the value differs. `text` setters
+// take over the caller's reference.
 const union cell *table_builder_row(const struct table_builder *builder, uint32_t slot);
 void table_builder_set_num(struct table_builder *builder, uint32_t slot, uint16_t column, double value);
 void table_builder_set_text(struct table_builder *builder, uint32_t slot, uint16_t column, const struct text *take);
@@ -59,7 +59,7 @@ size_t table_builder_rows(const struct table_builder *builder);
 // An immutable copy of the rows, owned by the caller. The builder keeps its rows.
 struct table *table_builder_seal(struct table_builder *builder);
 
-// ---- joining: columns of the same things from several sources, side by side ----
+// ---- joining: columns of the same items from several sources, side by side ----
 
 // Rows of tables[0]; a row of a further table extends it where its key columns equal the columns of the same names in
 // tables[0]. A table may be NULL (source missing): its columns (defs[i]) are then null, and without tables[0] there are
@@ -76,7 +76,7 @@ struct join {
     struct {
         uint8_t table, better_table; // better_table 0: none
         uint16_t column, better;
-    } * at; // n_columns: where column i lives, and where it is measured better (struct column)
+    } * at; // n_columns: the source of column i, and the table that measures it better (struct column)
 };
 // The tables must outlive the join. defs[i] must be set for each i < n_tables.
 struct join *join_new(const struct table *const *tables, const struct table_def *const *defs, uint16_t n_tables);

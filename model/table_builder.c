@@ -95,7 +95,7 @@ void table_builder_remove(struct table_builder *builder, uint32_t slot) {
     builder->n_rows--;
     if (index < builder->first_free)
         builder->first_free = index;
-    if (builder->chunks[index]->live == (1u << row)) { // the last row of the chunk: no copy to empty it
+    if (builder->chunks[index]->live == (1u << row)) { // the last row of the chunk: freed without a copy
         chunk_unref(def, builder->chunks[index]);
         builder->chunks[index] = NULL;
         while (builder->n_chunks && !builder->chunks[builder->n_chunks - 1])

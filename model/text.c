@@ -1,4 +1,4 @@
-// Immutable reference-counted strings. The bytes are never interpreted; NUL is a byte like others.
+// Immutable reference-counted strings. The bytes are never interpreted; NUL is an ordinary byte.
 #include "model/text.h"
 
 #include <stdarg.h>
@@ -15,7 +15,7 @@ struct text {
     char bytes[];
 };
 
-// What follows a text of the length LAZY. Its own block, so that the blob is aligned.
+// Follows a text of length LAZY. A separate block, so that the blob is aligned.
 #define LAZY UINT32_MAX
 struct lazy {
     const struct text_formatter *formatter;
@@ -30,7 +30,7 @@ static struct lazy *text_lazy_part(const struct text *text) {
     return lazy;
 }
 
-// The text that is read: itself, or what it is formatted as. Acquire and release: its bytes are complete.
+// The text itself, or the result of its formatter. Acquire and release: its bytes are complete.
 static const struct text *text_plain(const struct text *text) {
     if (text->length != LAZY)
         return text;

@@ -14,13 +14,13 @@ const struct text *text_new(const char *bytes, size_t len);
 const struct text *text_from(const char *string);
 const struct text *text_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-// A text that is formatted when it is first read: the fields of an event, of which most are never drawn or written. The
-// blob is copied; text_bytes, text_length and text_compare format it, any thread and at most once. References, NULL
-// cells and table builders do not.
+// A text that is formatted at the first read: the fields of an event, of which most are never drawn or written. The
+// blob is copied. text_bytes, text_length and text_compare format it once, from any thread; references, NULL cells and
+// table builders do not.
 struct text_formatter {
     // A new text, owned by the caller. `blob` is aligned to 8 bytes.
     const struct text *(*make)(const struct text_formatter *self, const void *blob, size_t size);
-    void (*hold)(const struct text_formatter *self); // for each text until it is freed; NULL: the formatter is static
+    void (*hold)(const struct text_formatter *self); // per text until its end; NULL: the formatter is static
     void (*drop)(const struct text_formatter *self);
 };
 const struct text *text_lazy(const struct text_formatter *formatter, const void *blob, size_t size);

@@ -91,14 +91,14 @@ static uint32_t builder_child(struct tree_builder *builder, uint32_t parent, uin
 
 void tree_builder_add(struct tree_builder *builder, const uint32_t *ids, size_t n, uint64_t weight) {
     if (n > UINT16_MAX)
-        n = UINT16_MAX; // depth is 16 bits; what is deeper belongs to the deepest kept
+        n = UINT16_MAX; // depth is 16 bits; deeper weight goes to the deepest kept node
     uint32_t node = 0;
     for (size_t i = 0; i < n; i++)
         node = builder_child(builder, node, ids[i]);
     builder->nodes[node].self += weight;
 }
 
-// Children of one parent side by side, the heaviest first, then by ID so that equal trees look equal.
+// Children of one parent are adjacent, the heaviest first, then by ID so that equal trees look equal.
 static int compare_nodes(const void *a, const void *b) {
     const struct build_node *x = *(const struct build_node *const *)a, *y = *(const struct build_node *const *)b;
     if (x->parent != y->parent)
@@ -114,7 +114,7 @@ static void builder_place(const struct tree_builder *builder, struct tree *tree)
     struct build_node **sorted = xcalloc(n, sizeof(*sorted));
     uint32_t *size = xcalloc(n, sizeof(*size)), *place = xcalloc(n, sizeof(*place));
     uint32_t *first = xcalloc((size_t)n + 1, sizeof(*first)), *stack = xcalloc(n, sizeof(*stack));
-    for (uint32_t i = n; i-- > 1;) { // children come after their parents, so backwards sums up
+    for (uint32_t i = n; i-- > 1;) { // children come after their parents: a backward pass sums up
         size[builder->nodes[i].parent] += size[i] + 1;
         sorted[i - 1] = &builder->nodes[i];
     }

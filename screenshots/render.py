@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""render.py OUT.png [COLUMNSxROWS] < screen: draws what `tmux capture-pane -e -p` prints (text and SGR sequences) as a picture."""
+"""render.py OUT.png [COLUMNSxROWS] < screen: draws the output of `tmux capture-pane -e -p` (text and SGR sequences) as a picture."""
 import re
 import sys
 import unicodedata
@@ -63,7 +63,7 @@ class Pen:
 
 
 def block(draw, ch, x, y, fg, bg):
-    """Block elements as exact rectangles, so that bars have no gaps. True when drawn."""
+    """Block elements as exact rectangles, so that bars have no gaps. True if drawn."""
     c = ord(ch)
     if 0x2581 <= c <= 0x2588:
         h = round(CELL_H * (c - 0x2580) / 8)

@@ -1,9 +1,9 @@
-// What an event of the block collector costs, from memory: captured sub-buffers are read again and again.
+// CPU time per event of the block collector, in memory: replays captured sub-buffers.
 //
-//     bench_block [DIR [ROUNDS]]     prints nanoseconds an event for each step, and libtraceevent's walk beside it
+//     bench_block [DIR [ROUNDS]]     prints ns per event for each step, and for libtraceevent's kbuffer
 //
-// tests/data has few events of many kinds. What a disk does at its highest rate: tests/record_ring DIR 0.03 64 beside
-// the load, then bench_block DIR 100.
+// tests/data has few events of many kinds. For a disk at its highest rate: tests/record_ring DIR 0.03 64 beside the
+// load, then bench_block DIR 100.
 #include <kbuffer.h>
 #include <time.h>
 
@@ -11,15 +11,15 @@
 #include "collectors/block/stat.h"
 #include "tests/unit/forge_block.h"
 
-struct way {
+struct path {
     struct block_formats formats;
     struct block_match *match;
     struct block_stat *stat;
     uint64_t sum;
 };
 
-static uint64_t only_walk(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
-    struct way *way = ctx;
+static uint64_t walk(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
+    struct path *path = ctx;
     struct ring_pair pair = ring_pair_take(pages);
     uint64_t n = 0;
     do {
@@ -27,14 +27,14 @@ static uint64_t only_walk(void *ctx, struct ring_page *const pages[2], uint64_t 
         if (pair.at.ts >= limit)
             break;
         n++;
-        way->sum += pair.at.size;
+        path->sum += pair.at.size;
     } while (ring_page_next(&pair.at));
     ring_pair_put(&pair, pages);
     return n;
 }
 
-static uint64_t only_decode(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
-    struct way *way = ctx;
+static uint64_t decode(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
+    struct path *path = ctx;
     struct ring_pair pair = ring_pair_take(pages);
     struct block_event event;
     uint64_t n = 0;
@@ -43,28 +43,28 @@ static uint64_t only_decode(void *ctx, struct ring_page *const pages[2], uint64_
         if (pair.at.ts >= limit)
             break;
         n++;
-        if (block_event_decode(&way->formats, pair.at.ts, pair.at.data, pair.at.size, &event)) {
-            __asm__ volatile("" : : "r"(&event) : "memory"); // all of it is wanted
-            way->sum += event.sector;
+        if (block_event_decode(&path->formats, pair.at.ts, pair.at.data, pair.at.size, &event)) {
+            __asm__ volatile("" : : "r"(&event) : "memory"); // use all fields
+            path->sum += event.sector;
         }
     } while (ring_page_next(&pair.at));
     ring_pair_put(&pair, pages);
     return n;
 }
 
-static uint64_t whole(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
-    struct way *way = ctx;
-    return block_match_pages(way->match, &way->formats, &TRACE_CLOCK_MONO, pages, limit);
+static uint64_t match_all(void *ctx, struct ring_page *const pages[2], uint64_t limit) {
+    struct path *path = ctx;
+    return block_match_pages(path->match, &path->formats, &TRACE_CLOCK_MONO, pages, limit);
 }
 
 static void on_done(void *ctx, const struct block_io *io) {
-    struct way *way = ctx;
-    block_stat_io(way->stat, io);
+    struct path *path = ctx;
+    block_stat_io(path->stat, io);
 }
 
 static void nothing(void *ctx, const struct block_io *io) {
-    struct way *way = ctx;
-    way->sum += io->bytes;
+    struct path *path = ctx;
+    path->sum += io->bytes;
 }
 
 static double cpu_ns(void) {
@@ -73,39 +73,39 @@ static double cpu_ns(void) {
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-// The next round is another time.
-static void forget(struct way *way) {
-    for (uint32_t i = 0; i < way->stat->n_devices; i++)
-        block_match_drop(way->match, way->stat->devices[i].dev, UINT64_MAX);
-    way->match->now = 0;
+// The next round starts over.
+static void path_reset(struct path *path) {
+    for (uint32_t i = 0; i < path->stat->n_devices; i++)
+        block_match_drop(path->match, path->stat->devices[i].dev, UINT64_MAX);
+    path->match->now = 0;
 }
 
-// So that the devices are known.
-static void run_once(struct forge_source *source, struct way *way) {
+// Makes the devices known.
+static void run_once(struct forge_source *source, struct path *path) {
     struct ring *ring = forge_ring(source);
-    ring_drain_pairs(ring, UINT64_MAX, whole, way);
+    ring_drain_pairs(ring, UINT64_MAX, match_all, path);
     ring_free(ring);
-    forget(way);
+    path_reset(path);
 }
 
-static void run(const char *what, struct forge_source *source, struct way *way, ring_pair_fn fn, int rounds) {
+static void run(const char *what, struct forge_source *source, struct path *path, ring_pair_fn fn, int rounds) {
     uint64_t events = 0;
     double spent = 0;
     struct ring *ring = forge_ring(source);
     for (int round = 0; round < rounds; round++) {
         memset(source->at, 0, sizeof(source->at));
         double begin = cpu_ns();
-        events += ring_drain_pairs(ring, UINT64_MAX, fn, way);
+        events += ring_drain_pairs(ring, UINT64_MAX, fn, path);
         spent += cpu_ns() - begin;
-        if (way->stat->n_recent > 100000)
-            block_stat_clear(way->stat);
-        forget(way);
+        if (path->stat->n_recent > 100000)
+            block_stat_clear(path->stat);
+        path_reset(path);
     }
     ring_free(ring);
-    printf("%-44s %6.1f ns an event\n", what, spent / (double)events);
+    printf("%-44s %6.1f ns per event\n", what, spent / (double)events);
 }
 
-static void run_kbuffer(struct forge_source *source, struct way *way, int rounds) {
+static void run_kbuffer(struct forge_source *source, struct path *path, int rounds) {
     uint64_t events = 0;
     uint8_t *page = malloc(source->page_size);
     struct kbuffer *kbuffer = kbuffer_alloc(KBUFFER_LSIZE_8, KBUFFER_ENDIAN_LITTLE);
@@ -117,11 +117,11 @@ static void run_kbuffer(struct forge_source *source, struct way *way, int rounds
                 memcpy(page, source->pages[cpu] + i * source->page_size, source->page_size);
                 kbuffer_load_subbuffer(kbuffer, page);
                 for (void *data = kbuffer_read_event(kbuffer, &ts); data; data = kbuffer_next_event(kbuffer, &ts)) {
-                    way->sum += (uint64_t)kbuffer_event_size(kbuffer) + ts;
+                    path->sum += (uint64_t)kbuffer_event_size(kbuffer) + ts;
                     events++;
                 }
             }
-    printf("%-44s %6.1f ns an event\n", "libtraceevent's kbuffer, without merging",
+    printf("%-44s %6.1f ns per event\n", "libtraceevent's kbuffer, without merging",
            (cpu_ns() - begin) / (double)events);
     kbuffer_free(kbuffer);
     free(page);
@@ -130,24 +130,24 @@ static void run_kbuffer(struct forge_source *source, struct way *way, int rounds
 int main(int argc, char **argv) {
     const char *dir = argc > 1 ? argv[1] : BLOCK_DATA;
     int rounds = argc > 2 ? atoi(argv[2]) : 3000;
-    static struct way way;
+    static struct path path;
     struct forge_source source;
-    forge_formats(&way.formats, dir);
+    forge_formats(&path.formats, dir);
     forge_load(&source, dir, 2);
-    struct block_match *matching = block_match_new(8192, nothing, &way), *adding = block_match_new(8192, on_done, &way);
-    way.stat = block_stat_new();
-    way.match = adding;
-    run_once(&source, &way);
-    run_kbuffer(&source, &way, rounds);
-    run("copying, walking, merging the CPUs", &source, &way, only_walk, rounds);
-    run("and decoding", &source, &way, only_decode, rounds);
-    way.match = matching;
-    run("and matching", &source, &way, whole, rounds);
-    way.match = adding;
-    run("and adding up", &source, &way, whole, rounds);
-    block_match_free(matching);
-    block_match_free(adding);
-    block_stat_free(way.stat);
+    struct block_match *match = block_match_new(8192, nothing, &path), *sum = block_match_new(8192, on_done, &path);
+    path.stat = block_stat_new();
+    path.match = sum;
+    run_once(&source, &path);
+    run_kbuffer(&source, &path, rounds);
+    run("copy, walk, merge CPUs", &source, &path, walk, rounds);
+    run("decode", &source, &path, decode, rounds);
+    path.match = match;
+    run("match", &source, &path, match_all, rounds);
+    path.match = sum;
+    run("sum", &source, &path, match_all, rounds);
+    block_match_free(match);
+    block_match_free(sum);
+    block_stat_free(path.stat);
     forge_unload(&source);
-    return way.sum == 0;
+    return path.sum == 0;
 }

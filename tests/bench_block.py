@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-# needs: root, fio, loop devices; what tracing block I/O at a high rate costs the program and ktop
-"""bench_block.py [ROUNDS [SECONDS [PROGRAM...]]]: fio reads 4 KiB at random, depth 32, from a loop device over tmpfs, whole history, while in
-turns nobody traces, a bare ring buffer has the same events switched on and nobody reads it, two programs copy that to nowhere, and ktop runs
-(and other builds of it). Then each ktop is stopped and continued several times a second, so that its own ring is there with nobody beside it:
-the machine is the same from one moment to the next, which tells a percent where whole rounds do not. IOPS of each phase from the device's own
-counters; medians of the phases, and ratios within each round. CPU of ktop's thread per event and per I/O; CPU of fio and the loop device's
-worker per I/O, which other work on the machine disturbs less than IOPS. Ends with one JSON line."""
+# needs: root, fio, loop devices; cost of tracing block I/O at a high rate, for the traced program and for ktop
+"""bench_block.py [ROUNDS [SECONDS [PROGRAM...]]]: fio does 4 KiB random reads at queue depth 32 from a loop device over tmpfs during the
+whole run. The phases of each round: no tracing; a bare ring buffer with the same events and no reader; the same with one dd per CPU as reader;
+ktop; other builds of ktop. In the ktop phase ktop is also stopped and continued several times a second, which leaves its ring without a reader:
+adjacent turns see the same machine state, so they resolve 1 % where whole rounds do not. IOPS come from the device's own counters; results are
+medians of the phases and of the ratios within each round. CPU time of ktop's thread per event and per I/O; CPU time of fio and the loop
+worker per I/O, which other load disturbs less than IOPS. The last line is JSON."""
 import json
 import math
 import os
@@ -23,9 +23,9 @@ from tracing import Tracefs, need_root, skip, wait_for, KTOP
 EVENTS = ("block_rq_insert block_rq_issue block_rq_requeue block_rq_merge block_rq_error block_rq_complete block_bio_queue "
           "block_bio_complete block_split block_bio_backmerge block_bio_frontmerge").split()
 JOBS = 1
-TURN = 0.08  # seconds; its ring holds what comes meanwhile
-DRAIN = 0.05  # seconds between ktop's drains: a turn begins anywhere between two
-undo = []  # called backwards at the end, whatever happens
+TURN = 0.08  # seconds; the ring holds all events of a stopped turn
+DRAIN = 0.05  # seconds between ktop's drains; turns start at a random time between two
+undo = []  # cleanup functions, called in reverse order at exit, also after a failure
 
 
 def completed(device):
@@ -34,7 +34,7 @@ def completed(device):
 
 
 def load_cpu_ns():
-    """What fio and the loop device's worker took: not disturbed by what else runs on the machine, as IOPS are."""
+    """CPU time of fio and the loop device's worker, which other load disturbs less than IOPS."""
     total = 0
     for pid in os.listdir("/proc"):
         try:
@@ -61,7 +61,7 @@ class Nothing:
 
 
 class Bare:
-    """An instance with the events of ktop and the kernel's usual clock, big enough, that nobody reads."""
+    """A trace instance with ktop's events, the default clock, a large buffer and no reader."""
 
     def __init__(self, trace):
         self.path = f"{trace.path}/instances/bench-{os.getpid()}"
@@ -89,7 +89,7 @@ class Bare:
 
 
 class Reader(Bare):
-    """The least that a reader costs: a program for each CPU copies whole sub-buffers, woken when half of the buffer is full."""
+    """The minimum cost of a reader: one dd per CPU copies whole sub-buffers, woken when the buffer is half full."""
 
     def __init__(self, trace):
         self.readers = []
@@ -132,7 +132,7 @@ class Ktop:
             seconds = now[0] - self.begin[0]
             self.cpu = (now[1] - self.begin[1]) / seconds
             self.all = (now[2] - self.begin[2]) / seconds
-        self.begin, self.told = now, os.fstat(self.out.fileno()).st_size
+        self.begin, self.offset = now, os.fstat(self.out.fileno()).st_size
 
     def kill(self):
         if self.p.poll() is None:
@@ -144,7 +144,7 @@ class Ktop:
         self.p.wait()
         self.out.seek(0)
         rates, lost = [], 0
-        for line in self.out.read(self.told).split("\n")[:-1]:  # whole lines; not what the first turns lost, until the buffer had grown
+        for line in self.out.read(self.offset).split("\n")[:-1]:  # whole lines before the turns: the first turns lose events until the buffer has grown
             for row in json.loads(line)["tables"]["collectors"]:
                 if row["collector"] == "block":
                     rates.append(row.get("events_per_s") or 0)
@@ -154,7 +154,7 @@ class Ktop:
 
 
 def detach(device):
-    """Until it is: what fio had in flight may hold it a little longer."""
+    """Detaches the loop device; retries while I/O of fio is still in flight."""
     for _ in range(50):
         subprocess.run(["losetup", "-d", "/dev/" + os.path.basename(device)], capture_output=True)
         if not os.path.exists(f"/sys/block/{os.path.basename(device)}/loop/backing_file"):
@@ -163,7 +163,7 @@ def detach(device):
 
 
 def median_within(values):
-    """Where the median lies, with 95 %: the values so far from the ends that half of coin throws are not so uneven."""
+    """95 % confidence interval of the median, from order statistics (binomial distribution)."""
     values, n = sorted(values), len(values)
     below, k = 0.0, 0
     while (below := below + math.comb(n, k) / 2**n) <= 0.025:
@@ -179,7 +179,7 @@ def turn(device, settle):
 
 
 def turns(ktop, device, seconds):
-    """IOPS while ktop runs, each beside those before and after, while it is stopped and its ring goes on."""
+    """Ratios of the IOPS while ktop runs to the mean of the adjacent turns, in which it is stopped and its ring keeps recording."""
     ratios, before, running, end = [], 0, 0, time.monotonic() + seconds
     while time.monotonic() < end:
         ktop.send_signal(signal.SIGSTOP)
@@ -201,8 +201,8 @@ def phase(kind, trace, device, seconds):
     n = completed(device) - begin
     ios, cpu = n / (time.monotonic() - at), (load_cpu_ns() - cpu) / n
     tracer.measured()
-    beside = turns(tracer.p, device, 3 * seconds) if isinstance(tracer, Ktop) else []
-    return ios, cpu, beside, tracer.end()
+    paired = turns(tracer.p, device, 3 * seconds) if isinstance(tracer, Ktop) else []
+    return ios, cpu, paired, tracer.end()
 
 
 def main():
@@ -230,7 +230,7 @@ def main():
                             f"--runtime={int(rounds * len(kinds) * (4 * seconds + 3) + 20)}", "--norandommap", "--randrepeat=0", "--gtod_reduce=1", f"--numjobs={JOBS}", "--output=/dev/null"], start_new_session=True)
     undo.append(lambda: (fio.terminate(), fio.wait()))
     device = os.path.basename(device)
-    try:  # its session goes before others' work on this machine, or their changes are all that is measured
+    try:  # prefer its autogroup: otherwise changes of other load dominate the measurement
         with open(f"/proc/{fio.pid}/autogroup", "w") as f:
             f.write("-15")
     except OSError:
@@ -238,13 +238,13 @@ def main():
     time.sleep(1.5)
     if fio.poll() is not None:
         skip("fio does not run here")
-    iops, costs, beside, ktops = ({k: [] for k in kinds} for _ in range(4))
+    iops, costs, paired, ktops = ({k: [] for k in kinds} for _ in range(4))
     for number in range(rounds):
         for name in list(kinds) if number % 2 else reversed(kinds):
             ios, cost, ratios, figures = phase(kinds[name], trace, device, seconds)
             iops[name].append(ios)
             costs[name].append(cost)
-            beside[name] += ratios
+            paired[name] += ratios
             if figures:
                 ktops[name].append(dict(figures, ios=ios))
         print(f"round {number + 1}: " + ", ".join(f"{k} {v[-1]:,.0f} IOPS" for k, v in iops.items()), flush=True)
@@ -264,9 +264,9 @@ def main():
                        "cpu_ns_per_io": round(middle(k["cpu_ns"] / k["ios"] for k in ktops[name])),
                        "cpu_pct": round(middle(k["all_ns"] for k in ktops[name]) / 1e7, 2)}
             result.update(figures if name == "ktop" else {name: figures})
-            result[f"{name}_to_stopped_pairs"] = len(beside[name])
-            result[f"{name}_to_stopped"] = round(middle(beside[name]), 4)
-            result[f"{name}_to_stopped_95"] = [round(v, 4) for v in median_within(beside[name])]
+            result[f"{name}_to_stopped_pairs"] = len(paired[name])
+            result[f"{name}_to_stopped"] = round(middle(paired[name]), 4)
+            result[f"{name}_to_stopped_95"] = [round(v, 4) for v in median_within(paired[name])]
     print(json.dumps(result))
 
 

@@ -1,6 +1,6 @@
-// What it costs, once per frame, to make rows and histograms of what the block collector added up.
+// CPU time per frame to build rows and histograms from the block collector's sums.
 //
-//     bench_block_fill [TASKS [ROUNDS]]     2,000 tasks, each in a process of its own, twenty of them in a group
+//     bench_block_fill [TASKS [ROUNDS]]     2,000 tasks, each in its own process, twenty per cgroup
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "collectors/block/table.h"
 #include "model/mem.h"
 
-static char dir[] = "/tmp/ktop-bench-XXXXXX"; // a /proc of our own
+static char dir[] = "/tmp/ktop-bench-XXXXXX"; // a forged /proc
 
 static void proc_file(int task, const char *name, const char *text) {
     char path[128];
@@ -66,13 +66,13 @@ int main(int argc, char **argv) {
     }
     struct block_stat *stat = block_stat_new();
     struct block_names *names = block_names_new(dir);
-    struct block_who *who = block_who_new(dir, dir, NULL);
+    struct block_tasks *submitters = block_tasks_new(dir, dir, NULL);
     const struct block_fill fill = {
-        .stat = stat, .names = names, .begin_ns = 1000000000, .end_ns = 3000000000, .who = who};
+        .stat = stat, .names = names, .begin_ns = 1000000000, .end_ns = 3000000000, .submitters = submitters};
     for (int round = 0; round < rounds; round++) {
         load(stat, tasks);
         block_stat_settle(stat);
-        block_who_resolve(who, stat, fill.end_ns); // reads files: not what is measured
+        block_tasks_resolve(submitters, stat, fill.end_ns); // reads files: not measured
         size_t before = mem_used();
         struct section *section = section_new("block", fill.begin_ns, fill.end_ns);
         double begin = cpu_us();
@@ -82,8 +82,8 @@ int main(int argc, char **argv) {
         section_unref(section);
         block_stat_clear(stat);
     }
-    printf("%d tasks: %.0f us a frame, %zu KiB of it\n", tasks, spent / rounds, bytes / 1024);
-    block_who_free(who);
+    printf("%d tasks: %.0f us per frame, %zu KiB per frame\n", tasks, spent / rounds, bytes / 1024);
+    block_tasks_free(submitters);
     block_names_free(names);
     block_stat_free(stat);
     snprintf(command, sizeof(command), "rm -r %s", dir);

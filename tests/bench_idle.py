@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-# needs: cc; the CPU of a refresh on an idle machine, by pane, in turns with top, htop and btop
-"""bench_idle.py [ROUNDS]: each program alone on a terminal of 120x40 with a delay of 1 s beside 80 sleeping processes, one after the other, ROUNDS times (3).
+# needs: cc; CPU time per refresh on an idle machine, by pane, in turns with top, htop and btop
+"""bench_idle.py [ROUNDS]: each program alone on a 120x40 terminal with a delay of 1 s and 80 sleeping processes, one after the other, ROUNDS times (3).
 
-The programs take turns, so that none pays for another's wake-ups. The median of the rounds counts: at most htop's. THREADS=1 also prints ktop's threads."""
+The programs take turns, so that the wake-ups of one do not affect another. Target: the median of the rounds is at most htop's. THREADS=1 also prints each thread."""
 import collections
 import fcntl
 import json
@@ -25,7 +25,7 @@ TASKS, SETTLE, SECONDS = 80, 4, float(os.environ.get("SECONDS", "8"))
 
 
 class Screen:
-    """A program on a terminal of its own, whose output is read and dropped."""
+    """A program on its own pseudo-terminal, whose output is read and discarded."""
 
     def __init__(self, argv, home):
         self.pid, self.fd = pty.fork()
@@ -43,7 +43,7 @@ class Screen:
             pass
 
     def threads(self):
-        """CPU milliseconds and switches of each thread, by its name."""
+        """CPU time in ms and time slices of each thread, by thread name."""
         cost = collections.Counter()
         for tid in os.listdir(f"/proc/{self.pid}/task"):
             with open(f"/proc/{self.pid}/task/{tid}/schedstat") as f, open(f"/proc/{self.pid}/task/{tid}/comm") as c:
@@ -98,7 +98,7 @@ def main():
         shutil.rmtree(home, ignore_errors=True)
     row = {name: round(statistics.median(ms), 2) for name, ms in took.items()}
     for name, ms in took.items():
-        print(f"idle, {TASKS} tasks: {name:12} {row[name]:6.2f} ms a refresh ({min(ms):.2f} to {max(ms):.2f})", flush=True)
+        print(f"idle, {TASKS} tasks: {name:12} {row[name]:6.2f} ms per refresh ({min(ms):.2f} to {max(ms):.2f})", flush=True)
         for key in sorted((k for k in threads[name] if isinstance(k, str)), key=lambda k: -threads[name][k]) if "THREADS" in os.environ else ():
             print(f"    {key:16} {threads[name][key]:6.2f} ms {threads[name][key, 'wake-ups']:6.1f} wake-ups/s")
     print(json.dumps([row]))  # for `make bench`

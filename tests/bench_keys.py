@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Key to screen: the time from a key being written to the terminal until the screen's answer is complete, side by side.
+"""Key latency: the time from writing a key to the terminal until the redraw is complete, for ktop and its peers.
 
 bench_keys.py [idle|busy|tasks]... [--peers]: p50, p95 and max of 40 keys in milliseconds; `busy` with 50 busy loops, each in a
 session of its own, `tasks` with 10,000 sleeping tasks. The last line of each is a JSON object for `make bench`.
 
-The key moves the selection. All tables are in the order of the PIDs: in one that is ordered by CPU the selected task may have
-come to the top by itself, and then the key changes nothing and the answer would be the next refresh. An answer is over when
-nothing follows for GAP: longer, and a refresh that comes right after it would count as its end.
+The key moves the selection. All tables are sorted by PID: in a table sorted by CPU the selected task may already have moved
+to the top, so that the key changes nothing and the next refresh would be measured instead. A redraw is complete when no output
+follows for GAP; with a longer GAP a refresh right after the redraw would count as part of it.
 """
 import json
 import os
@@ -23,7 +23,7 @@ from terminal import KTOP, Terminal
 KEYS = int(os.environ.get("KEYS", 40))
 BUSY = 50
 GAP = 0.012
-SECONDS = 10  # at most, for each program: one that takes a second a key is known soon enough
+SECONDS = 10  # limit per program: one that takes a second per key needs no more samples
 TASKS = 10000
 
 
@@ -43,13 +43,13 @@ def programs(peers, home):
 
 
 def measure(argv, env, settle, arrow):
-    """Milliseconds of KEYS answers. Keys come at random moments; an answer is complete when nothing follows for GAP."""
+    """Sorted latencies of KEYS keys in ms. Keys are sent at random times; a redraw is complete when no output follows for GAP."""
     t = Terminal(argv, 120, 40, env)
     down, up = arrow + b"B", arrow + b"A"
     answers = []
     try:
         t.pump(settle)
-        for _ in range(8):  # away from the first row, so that every key changes the screen
+        for _ in range(8):  # leave the first row, so that every key changes the screen
             t.send(down)
             t.pump(0.05)
         end = time.monotonic() + SECONDS
@@ -72,7 +72,7 @@ def measure(argv, env, settle, arrow):
 
 
 def load(kind):
-    """Starts what the case needs; returns a function that ends it."""
+    """Starts the load of the case; returns a function that stops it."""
     if kind == "busy":
         loops = [subprocess.Popen(["sh", "-c", "while :; do :; done"], start_new_session=True) for _ in range(BUSY)]
 
@@ -83,7 +83,7 @@ def load(kind):
                 loop.wait()
         return end
     if kind == "tasks":
-        # One parent that holds them all: killing it ends the pipe that they wait on.
+        # One parent for all tasks: they wait on its pipe, which closes when it exits.
         program = ("import os,sys,time\nr,w=os.pipe()\n"
                    f"for i in range({TASKS}):\n"
                    "    if os.fork()==0:\n        os.close(w)\n        os.read(r,1)\n        os._exit(0)\n"
@@ -104,11 +104,11 @@ def at(values, q):
 
 
 def ahead():
-    """This program answers at once, so that only the measured one waits for a CPU. Not inherited by what it starts."""
+    """Gives this program real-time priority, so that only the measured program waits for a CPU. Children do not inherit it."""
     try:
         os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(3))
     except OSError:
-        print("(this program waits for a CPU as well: no permission for a realtime priority)")
+        print("(no permission for real-time priority: this program may wait for a CPU, too)")
 
 
 def main():

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-# needs: root, fio, loop devices; what watching a fast disk costs with ktop and with its peers, in one run
-"""bench_peers_block.py [ROUNDS [SECONDS]]: the load of bench_block.py runs all the time, while in turns nobody looks, a bare ring buffer has
-ktop's events on and nobody reads it, and ktop, biolatency, biosnoop and biotop (bcc's in libbpf form), a bpftrace one-liner of the same
-histogram, iostat, and `cat trace_pipe` of issue and completion (as the shell tools do) watch it. For each: the load's IOPS beside those
-while nobody looks, what an I/O costs the load and its kernel workers, and the watcher's own, in CPU time, and what it lost where that is
-known. What BPF does is done in the load's time. A peer that does not run here is named with its own last words. Ends with one JSON line."""
+# needs: root, fio, loop devices; cost of monitoring a fast disk with ktop and with its peers, in one run
+"""bench_peers_block.py [ROUNDS [SECONDS]]: the load of bench_block.py runs all the time. The phases of each round: no tracing; a bare ring buffer
+with ktop's events and no reader; ktop; biolatency, biosnoop and biotop (bcc's libbpf versions); a bpftrace one-liner for the same
+histogram; iostat; `cat trace_pipe` of issue and completion (as the shell tools do). For each: IOPS relative to no tracing, CPU time
+per I/O of the load with its kernel workers and of the tool itself, and lost events where known. CPU time of BPF programs is part of
+the load's. A peer that does not run here is listed with its last line of output. The last line is JSON."""
 import json
 import os
 import shutil
@@ -38,28 +38,28 @@ class Refused(Exception):
 
 
 class Peer:
-    """A program that watches; its CPU time is its own alone."""
+    """A peer tool; its CPU time is that of its process only."""
 
     name = None
 
     def __init__(self, trace):
-        self.said = tempfile.TemporaryFile("w+", errors="replace")
-        self.p = subprocess.Popen(trace.inside + PEERS[self.name], stdin=subprocess.DEVNULL, stdout=self.said, stderr=subprocess.STDOUT,
+        self.output = tempfile.TemporaryFile("w+", errors="replace")
+        self.p = subprocess.Popen(trace.inside + PEERS[self.name], stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT,
                                   start_new_session=True)
         undo.append(self.kill)
-        time.sleep(1.2)  # a BPF program is loaded by then: the load goes on either way
+        time.sleep(1.2)  # BPF programs are loaded by then; the I/O load keeps running
         if self.p.poll() is not None:
-            raise Refused(self.words())
+            raise Refused(self.last_line())
         self.begin = None
 
-    def words(self):
-        self.said.seek(0)
-        lines = [line.strip() for line in self.said.read(100000).splitlines() if line.strip()]
+    def last_line(self):
+        self.output.seek(0)
+        lines = [line.strip() for line in self.output.read(100000).splitlines() if line.strip()]
         return lines[-1][:120] if lines else f"exit status {self.p.returncode}"
 
     def measured(self):
         if self.p.poll() is not None:
-            raise Refused(self.words())
+            raise Refused(self.last_line())
         now = time.monotonic(), cpu_ns(self.p.pid)
         if self.begin:
             self.cpu = (now[1] - self.begin[1]) / (now[0] - self.begin[0])
@@ -77,13 +77,13 @@ class Peer:
         except subprocess.TimeoutExpired:
             self.kill()
         undo.remove(self.kill)
-        self.said.seek(0)
-        lost = [int(line.split()[1]) for line in self.said if line.startswith("Lost ") and line.split()[1].isdigit()]
+        self.output.seek(0)
+        lost = [int(line.split()[1]) for line in self.output if line.startswith("Lost ") and line.split()[1].isdigit()]
         return {"cpu_ns": self.cpu, "lost": sum(lost) if lost else None}
 
 
 class Pipe(Peer):
-    """Text of issue and completion from trace_pipe, with the buffer that tracefs gives unasked."""
+    """Issue and completion events as text from trace_pipe, with the default buffer size."""
 
     def __init__(self, trace):
         self.trace, self.dir = trace, f"instances/pipe-{os.getpid()}"
@@ -91,8 +91,8 @@ class Pipe(Peer):
         undo.append(self.remove)
         for event in ("block_rq_issue", "block_rq_complete"):
             trace.write(f"{self.dir}/events/block/{event}/enable", "1")
-        self.said = open(os.devnull, "r+")
-        self.p = subprocess.Popen(["cat", f"{trace.path}/{self.dir}/trace_pipe"], stdout=self.said, stderr=self.said, start_new_session=True)
+        self.output = open(os.devnull, "r+")
+        self.p = subprocess.Popen(["cat", f"{trace.path}/{self.dir}/trace_pipe"], stdout=self.output, stderr=self.output, start_new_session=True)
         undo.append(self.kill)
         self.begin = None
 
@@ -115,14 +115,14 @@ class Pipe(Peer):
 
 
 def load_cpu_ns(fio):
-    """What fio and the kernel's workers (the loop device's among them) took: less disturbed by what else runs here than IOPS are."""
+    """CPU time of fio and the kernel workers (including the loop device's), which other load disturbs less than IOPS."""
     total = cpu_ns(fio)
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/comm") as f:
                 if f.read().startswith("kworker/u"):
                     total += cpu_ns(pid)
-        except OSError:  # it ended
+        except OSError:  # it exited
             pass
     return total
 
@@ -153,7 +153,7 @@ def load(work, seconds):
                             "--iodepth=32", "--iodepth_batch_submit=16", "--iodepth_batch_complete_max=16", "--time_based", f"--runtime={seconds}",
                             "--norandommap", "--randrepeat=0", "--gtod_reduce=1", "--output=/dev/null"], start_new_session=True)
     undo.append(lambda: (fio.terminate(), fio.wait()))
-    try:  # its session goes before others' work on this machine, or their changes are all that is measured
+    try:  # prefer its autogroup: otherwise changes of other load dominate the measurement
         with open(f"/proc/{fio.pid}/autogroup", "w") as f:
             f.write("-15")
     except OSError:
@@ -170,7 +170,7 @@ def main():
         skip("needs fio and loop devices")
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 1.5
-    kinds = {"nobody": Nothing, "bare ring": Bare, "ktop": Ktop, "trace_pipe": Pipe}
+    kinds = {"untraced": Nothing, "bare ring": Bare, "ktop": Ktop, "trace_pipe": Pipe}
     for name, command in PEERS.items():
         if shutil.which(command[0]):
             kinds[name] = type("Peer", (Peer,), {"name": name})
@@ -188,23 +188,23 @@ def main():
                 continue
             try:
                 ios, load_cost, figures = phase(kinds[name], trace, device, fio, seconds)
-            except Refused as words:
-                refused[name] = str(words)
+            except Refused as reason:
+                refused[name] = str(reason)
                 continue
             iops[name].append(ios)
             watchers[name].append(dict(figures, ios=ios, load_cost=load_cost))
     middle = statistics.median
-    print(f"{'':12} {'IOPS':>9} {'of nobody':>10} {'load CPU/IO':>12} {'own CPU/IO':>11} lost")
+    print(f"{'':12} {'IOPS':>9} {'/ untraced':>10} {'load CPU/IO':>12} {'own CPU/IO':>11} lost")
     result = {}
     for name in (k for k in kinds if iops[k]):
-        paired = middle(a / b for a, b in zip(iops[name], iops["nobody"]))
+        paired = middle(a / b for a, b in zip(iops[name], iops["untraced"]))
         cost = middle(w["cpu_ns"] / w["ios"] for w in watchers[name]) if "cpu_ns" in watchers[name][0] else None
         load_cost = middle(w["load_cost"] for w in watchers[name])
-        told = [w["lost"] for w in watchers[name] if w.get("lost") is not None]
-        result[name] = {"iops": round(middle(iops[name])), "of_nobody": round(paired, 3), "load_cpu_ns_per_io": round(load_cost),
-                        "cpu_ns_per_io": cost and round(cost), "lost": sum(told) if told else None}
+        lost = [w["lost"] for w in watchers[name] if w.get("lost") is not None]
+        result[name] = {"iops": round(middle(iops[name])), "to_untraced": round(paired, 3), "load_cpu_ns_per_io": round(load_cost),
+                        "cpu_ns_per_io": cost and round(cost), "lost": sum(lost) if lost else None}
         print(f"{name:12} {result[name]['iops']:9,} {paired:10.3f} {load_cost:9.0f} ns " + (f"{cost:8.0f} ns " if cost is not None else f"{'-':>11} ")
-              + (f"{sum(told):,}" if told else "-"))
+              + (f"{sum(lost):,}" if lost else "-"))
     for name, why in refused.items():
         print(f"{name:12} does not run here: {why}")
     print(json.dumps(dict(result, refused=refused)))

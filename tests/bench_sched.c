@@ -1,7 +1,7 @@
-// What an event of the sched collector costs, from memory: sub-buffers that are made here, of pairs of tasks that wake
-// each other in candidates on two CPUs, are read again and again.
+// CPU time per event of the sched collector, in memory: replays forged sub-buffers of pairs of tasks that wake each
+// other, on two CPUs.
 //
-//     bench_sched [PAIRS [ROUNDS]]     prints nanoseconds an event for each step
+//     bench_sched [PAIRS [ROUNDS]]     prints ns per event for each step
 #include <stdio.h>
 #include <time.h>
 
@@ -20,7 +20,7 @@ struct way {
     uint64_t sum;
 };
 
-// As 6.18 has them.
+// Formats of 6.18.
 static void make_formats(struct sched_formats *formats) {
     formats->kinds[SCHED_SWITCH] = sched_usual_switch;
     formats->kinds[SCHED_SWITCH].id = ID_SWITCH;
@@ -46,7 +46,7 @@ static void put_event(struct writer *writer, uint32_t delta, const uint8_t *reco
     memcpy(writer->page + 8, &writer->used, 4);
 }
 
-// One turn: the task wakes the other of its pair, sleeps, and the next one runs.
+// One turn: the task wakes its partner and sleeps; the next one runs.
 static void put_turn(struct writer *writer, uint32_t cpu, uint32_t tid, uint32_t wakes) {
     uint8_t record[64] = {0};
     put_u32(record + 4, tid);
@@ -115,7 +115,7 @@ static void run(const char *what, struct forge_source *source, struct way *way, 
         memset(source->at, 0, sizeof(source->at));
         events += fn ? ring_drain(ring, UINT64_MAX, fn, way) : ring_drain_runs(ring, UINT64_MAX, 0, run_fn, way);
     }
-    printf("%-44s %6.1f ns an event\n", what, (cpu_ns() - begin) / (double)events);
+    printf("%-44s %6.1f ns per event\n", what, (cpu_ns() - begin) / (double)events);
     ring_free(ring);
 }
 
@@ -131,9 +131,9 @@ int main(int argc, char **argv) {
         source.pages[cpu] = make_pages(cpu, pairs);
         source.n[cpu] = PAGES;
     }
-    run("copying, walking, merging the CPUs", &source, &way, only_walk, NULL, rounds);
-    run("and decoding", &source, &way, only_decode, NULL, rounds);
-    run("the same in runs, and following the tasks", &source, &way, NULL, whole, rounds);
+    run("copy, walk, merge CPUs", &source, &way, only_walk, NULL, rounds);
+    run("decode", &source, &way, only_decode, NULL, rounds);
+    run("the same in runs, and follow tasks", &source, &way, NULL, whole, rounds);
     sched_machine_free(way.machine);
     for (uint32_t cpu = 0; cpu < CPUS; cpu++)
         free((void *)source.pages[cpu]);

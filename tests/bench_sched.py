@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-# needs: root, cc; what tracing the scheduler costs a pipe ping-pong and ktop, beside runqlat and perf sched record
-"""bench_sched.py [ROUNDS [TURNS [PROGRAM...]]]: two processes on CPU 0 write to each other TURNS times, while in turns nobody traces, a bare
-ring buffer has the same events switched on and nobody reads it, ktop's sched pane runs (and other builds of it), and runqlat and `perf sched record`
-where they are there; at the end of each line, the slowdown divided by runqlat's. Nanoseconds of CPU of both processes a turn, from /proc/PID/schedstat, which other work on the machine disturbs less than the
-time that passes; medians of the ratios within each round. CPU of ktop's thread per event. Ends with one JSON line."""
+# needs: root, cc; cost of scheduler tracing for a pipe ping-pong and for ktop, compared with runqlat and perf sched record
+"""bench_sched.py [ROUNDS [TURNS [PROGRAM...]]]: two processes on CPU 0 write to each other TURNS times. The phases of each round: no tracing;
+a bare ring buffer with the same events and no reader; ktop's sched pane; other builds of ktop; runqlat and `perf sched record`, if installed.
+Results: CPU time in ns of both processes per turn, from /proc/PID/schedstat, which other load disturbs less than elapsed time; medians of the
+ratios within each round; the slowdown divided by runqlat's; CPU time of ktop's thread per event. The last line is JSON."""
 import json
 import os
 import shutil
@@ -17,7 +17,7 @@ import time
 from tracing import Tracefs, need_root, wait_for, KTOP
 
 EVENTS = "sched_waking", "sched_wakeup_new", "sched_migrate_task", "sched_switch"  # exactly what ktop records (collectors/sched/sched.c)
-undo = []  # called backwards at the end, whatever happens
+undo = []  # cleanup functions, called in reverse order at exit, also after a failure
 
 
 def cpu_ns(pid):
@@ -34,7 +34,7 @@ class Nothing:
 
 
 class Bare:
-    """An instance with the events of ktop, big enough, that nobody reads."""
+    """A trace instance with ktop's events, a large buffer and no reader."""
 
     def __init__(self, trace):
         self.trace, self.name = trace, f"instances/bench-{os.getpid()}"
@@ -62,7 +62,7 @@ class Ktop:
                                   stdin=subprocess.DEVNULL, stdout=self.out, stderr=subprocess.DEVNULL, start_new_session=True)
         undo.append(self.kill)
         wait_for("scheduler tracing", 10, lambda: any("-sched" in name for name in trace.enabled(self.p.pid)))
-        time.sleep(1.5)  # it has read /proc whole
+        time.sleep(1.5)  # its first scan of /proc is complete
         self.begin, self.at = self.own_ns(), self.frames()
 
     def own_ns(self):
@@ -83,7 +83,7 @@ class Ktop:
             self.p.wait()
 
     def end(self):
-        time.sleep(1.1)  # what it read is told with the next frame
+        time.sleep(1.1)  # the next frame includes everything read so far
         spent = self.own_ns() - self.begin
         frames = self.frames()[len(self.at):]
         self.p.terminate()
@@ -95,13 +95,13 @@ class Ktop:
         return {"ns_per_event": spent / events if events else float("nan"), "events": events, "lost": lost, "recorded_pct": sampled}
 
 
-class Peer:  # in the namespace that has tracefs: perf would mount it for all to see
+class Peer:  # runs in the helper's mount namespace, because perf mounts tracefs
     def __init__(self, trace, argv):
         self.p = subprocess.Popen(trace.inside + argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         undo.append(self.kill)
         time.sleep(1)
         if self.p.poll() is not None:
-            raise OSError(f"{argv[0]} ended at once")
+            raise OSError(f"{argv[0]} exited at once")
 
     def kill(self):
         if self.p.poll() is None:
@@ -122,11 +122,11 @@ def phase(make, trace, load, turns):
     p = subprocess.Popen([load, "pingpong", str(turns), "0"], stdout=subprocess.PIPE, text=True)
     pids = p.stdout.readline().split()
     used = sum(cpu_ns(pid) for pid in pids)
-    told = tracer.end()
+    figures = tracer.end()
     p.kill()
     p.wait()
     p.stdout.close()
-    return used / turns, told
+    return used / turns, figures
 
 
 def main():
@@ -139,13 +139,13 @@ def main():
     subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", load, f"{here}/vm/programs/sched_load.c", "-lpthread"], check=True)
     trace = Tracefs()
     undo.append(trace.close)
-    phases = {"nobody": Nothing, "bare ring": Bare, "ktop": Ktop}
+    phases = {"untraced": Nothing, "bare ring": Bare, "ktop": Ktop}
     for program in sys.argv[3:]:
         phases[program] = type("Other", (Ktop,), {"program": os.path.abspath(program)})
     for name, argv in (("runqlat", ["runqlat", "600"]), ("perf sched record", ["perf", "sched", "record", "-o", f"{work}/perf.data"])):
         if shutil.which(argv[0]):
             phases[name] = lambda trace, argv=argv: Peer(trace, argv)
-    ns, told = {name: [] for name in phases}, {name: [] for name in phases}
+    ns, figures = {name: [] for name in phases}, {name: [] for name in phases}
     for _ in range(rounds):
         for name in list(phases):
             try:
@@ -155,19 +155,19 @@ def main():
                 del phases[name]
                 continue
             ns[name].append(one)
-            told[name].append(more)
+            figures[name].append(more)
     result = {}
     for name in phases:
-        ratio = statistics.median(a / b for a, b in zip(ns[name], ns["nobody"]))
+        ratio = statistics.median(a / b for a, b in zip(ns[name], ns["untraced"]))
         result[name] = {"ns_per_turn": round(statistics.median(ns[name])), "ratio": round(ratio, 3)}
-        line = f"{name:20} {statistics.median(ns[name]):8.0f} ns of CPU a turn, {ratio:5.2f} x"
+        line = f"{name:20} {statistics.median(ns[name]):8.0f} ns of CPU per turn, {ratio:5.2f} x"
         if "runqlat" in phases:
             result[name]["of_runqlat"] = round(statistics.median(a / b for a, b in zip(ns[name], ns["runqlat"])), 3)
-            line += f", {result[name]['of_runqlat']:5.2f} of runqlat's"
-        if told[name][0]:
-            result[name]["ns_per_event"] = round(statistics.median(t["ns_per_event"] for t in told[name]), 1)
-            line += (f", {result[name]['ns_per_event']:5.1f} ns an event of ktop's thread, {sum(t['lost'] for t in told[name])} lost, "
-                     f"{min(t['recorded_pct'] for t in told[name]):.0f} % recorded, {statistics.median(t['events'] for t in told[name]):.0f} events")
+            line += f", {result[name]['of_runqlat']:5.2f} x runqlat's"
+        if figures[name][0]:
+            result[name]["ns_per_event"] = round(statistics.median(t["ns_per_event"] for t in figures[name]), 1)
+            line += (f", {result[name]['ns_per_event']:5.1f} ns of ktop's thread per event, {sum(t['lost'] for t in figures[name])} lost, "
+                     f"{min(t['recorded_pct'] for t in figures[name]):.0f} % recorded, {statistics.median(t['events'] for t in figures[name]):.0f} events")
         print(line, flush=True)
     print(json.dumps(result))
 

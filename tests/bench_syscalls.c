@@ -1,7 +1,6 @@
-// What an event of the syscalls collector costs, from memory: forged sub-buffers are read again and again.
+// CPU time per event of the syscalls collector, in memory: replays forged sub-buffers.
 //
-//     bench_syscalls [ROUNDS]     prints nanoseconds an event for each step and load, how many events a second that
-//     is, and one JSON line
+//     bench_syscalls [ROUNDS]     prints ns per event for each step and load, events per second, and one JSON line
 #include <time.h>
 
 #include "collectors/kernel/tracefs/stream.h"
@@ -18,13 +17,13 @@ static double cpu_ns(void) {
 
 struct load {
     const char *name;
-    uint32_t cpus, threads, calls; // threads per CPU take turns; so many different calls
+    uint32_t cpus, threads, calls; // threads per CPU, in turns; number of different calls
 };
 
 struct source {
     uint8_t *pages[FORGE_CPUS];
     uint32_t at[FORGE_CPUS], cpus;
-    uint64_t shift; // of time, for each round
+    uint64_t shift; // time offset per round
 };
 
 static ssize_t source_read(void *ctx, uint32_t cpu, void *out, size_t size) {
@@ -112,11 +111,11 @@ int main(int argc, char **argv) {
         double walk = measure(&source, rounds, STREAM_THREAD_SLACK_NS, only_walk, &sum, length);
         double strict = measure(&source, rounds, 0, only_walk, &sum, length);
         double whole = measure(&source, rounds, STREAM_THREAD_SLACK_NS, syscalls_pair_run, pair, length);
-        printf("%-36s copy, walk, merge %5.1f ns an event (strictly by time %5.1f); paired and added up %5.1f: %.1f M "
+        printf("%-36s copy, walk, merge %5.1f ns per event (strictly by time %5.1f); pair and sum %5.1f: %.1f M "
                "events/s\n",
                load->name, walk, strict, whole, 1e3 / whole);
         if (pair->unpaired || pair->left_out) {
-            printf("%llu returns were not paired\n", (unsigned long long)pair->unpaired);
+            printf("%llu returns unpaired\n", (unsigned long long)pair->unpaired);
             return 1;
         }
         worst = whole > worst ? whole : worst;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-# needs: root, cc, tracefs; what tracing all system calls at full speed costs the program and ktop
-"""bench_syscalls.py [ROUNDS [CALLS]]: a program makes calls of getppid as fast as they go while in turns nobody traces, a bare ring buffer has
-the same events switched on and nobody reads it, and ktop runs; on one CPU, and then on all of them at once. CPU time of the program per call,
-medians and ratios within each round; events per second, beside what the machine itself makes of them with the bare ring; events lost, CPU time
-of ktop's thread per event, and how many a second it could take by that. Then the same on one CPU under the peers, each beside a run that nobody
-traces, and the decoder alone, from memory (build/tests/bench_syscalls). Ends with one JSON line."""
+# needs: root, cc, tracefs; cost of tracing all system calls at full speed, for the program and for ktop
+"""bench_syscalls.py [ROUNDS [CALLS]]: a program calls getppid in a loop at full speed. The phases of each round: no tracing; a bare ring buffer with
+the same events and no reader; ktop; first on one CPU, then on all CPUs at once. Results: CPU time of the program per call, as medians and ratios
+within each round; events per second, also for the bare ring; lost events; CPU time of ktop's thread per event, and the reader capacity derived
+from it. Then the same on one CPU under each peer, with an untraced run before it, and the decoder alone, from memory
+(build/tests/bench_syscalls). The last line is JSON."""
 import json
 import os
 import resource
@@ -20,7 +20,7 @@ from tracing import KTOP, Tracefs, need_root, skip, wait_for
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EVENTS = ("raw_syscalls/sys_enter", "raw_syscalls/sys_exit")
-undo = []  # called backwards at the end, whatever happens
+undo = []  # cleanup functions, called in reverse order at exit, also after a failure
 
 
 class Nothing:
@@ -35,7 +35,7 @@ class Nothing:
 
 
 class Bare:
-    """An instance with the events of ktop, of the same size and clock, that nobody reads."""
+    """A trace instance with ktop's events, the same buffer size and clock, and no reader."""
 
     def __init__(self, trace):
         self.name = f"instances/bench-{os.getpid()}"
@@ -46,7 +46,7 @@ class Bare:
             try:
                 trace.write(f"{self.name}/{file}", value)
             except OSError:
-                pass  # sub-buffers are pages before 6.8
+                pass  # before Linux 6.8 sub-buffers have a fixed size of one page
         for event in EVENTS:
             trace.write(f"{self.name}/events/{event}/enable", "1")
 
@@ -75,13 +75,13 @@ class Ktop:
                 if f.read().strip() == "ktop-syscalls":
                     with open(f"/proc/{self.p.pid}/task/{tid}/schedstat") as f:
                         return int(f.read().split()[0])
-        raise RuntimeError("ktop has no such thread")
+        raise RuntimeError("ktop has no thread ktop-syscalls")
 
     def measured(self):
         if self.begin is None:
             self.begin = self.cpu_ns()
         else:
-            time.sleep(1.2)  # what is in the buffer is read, and told
+            time.sleep(1.2)  # until the buffer is drained and the counts are in a frame
             self.cpu = self.cpu_ns() - self.begin
 
     def kill(self):
@@ -104,7 +104,7 @@ class Ktop:
 
 BPFTRACE = """tracepoint:raw_syscalls:sys_enter { @begin[tid] = nsecs; }
 tracepoint:raw_syscalls:sys_exit /@begin[tid]/ { @us[args->id] = hist((nsecs - @begin[tid]) / 1000); delete(@begin[tid]); }"""
-# name, its command, and by how much fewer calls it gets: what takes microseconds a call would take minutes
+# name, command, and divisor of the number of calls: a peer that takes microseconds per call would take minutes
 PEERS = (("syscount -L", ["syscount", "-L", "-d", "600"], 1),
          ("bpftrace hist", ["bpftrace", "-q", "-e", BPFTRACE], 1),
          ("perf record", ["perf", "record", "-q", "-a", "-e", "raw_syscalls:sys_enter,raw_syscalls:sys_exit", "-o", "/dev/null"], 4),
@@ -113,14 +113,14 @@ PEERS = (("syscount -L", ["syscount", "-L", "-d", "600"], 1),
 
 
 def peer(argv):
-    """A tracer of somebody else's; in the namespace that has tracefs: perf would mount it for all to see."""
+    """Returns a class that runs a peer in the helper's mount namespace, because perf mounts tracefs."""
     class Peer:
         def __init__(self, trace):
             self.p = subprocess.Popen(trace.inside + argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             undo.append(self.kill)
             time.sleep(3)  # bpftrace compiles
             if self.p.poll() is not None:
-                raise OSError(f"ended at once with {self.p.returncode}")
+                raise OSError(f"exited at once with {self.p.returncode}")
 
         def measured(self):
             pass
@@ -141,7 +141,7 @@ def peer(argv):
 
 
 def peers(trace, cpus, calls):
-    """Under each of them, the slow-down against a run beside it that nobody traces; None: it does not run here."""
+    """Slowdown under each peer, relative to an untraced run just before it; None: the peer does not run here."""
     result = {}
     for name, argv, fewer in PEERS:
         try:
@@ -150,7 +150,7 @@ def peers(trace, cpus, calls):
         except (OSError, FileNotFoundError) as e:
             print(f"{name}: does not run here ({e})")
             result[name] = None
-    print("slow-down on one CPU: " + ", ".join(f"{n} {'-' if v is None else f'{v:.2f}x'}" for n, v in result.items()), flush=True)
+    print("slowdown on one CPU: " + ", ".join(f"{n} {'-' if v is None else f'{v:.2f}x'}" for n, v in result.items()), flush=True)
     return result
 
 
@@ -184,9 +184,9 @@ def rounds_of(trace, cpus, rounds, calls):
                 figures["missing"] = calls * len(cpus) - figures["counted"]
                 ktops.append(figures)
         k = ktops[-1]
-        print(f"{len(cpus)} CPUs, round {number + 1}: ns of CPU a call: " + ", ".join(f"{n} {v[-1]:.0f}" for n, v in cost.items())
+        print(f"{len(cpus)} CPUs, round {number + 1}: ns of CPU per call: " + ", ".join(f"{n} {v[-1]:.0f}" for n, v in cost.items())
               + f"; {rate['ktop'][-1] / 1e6:.1f} M events/s (ring {rate['ring'][-1] / 1e6:.1f}), {k['lost']} lost, {k['missing']:.0f} calls not counted, sampled 1:{k['sampled']:.0f}, "
-              f"ktop {k['ns_per_event']:.1f} ns an event", flush=True)
+              f"ktop {k['ns_per_event']:.1f} ns per event", flush=True)
     middle = statistics.median
     each = middle(k["ns_per_event"] for k in ktops)
     return {"none_ns": round(middle(cost["none"])), "ring_to_none": round(middle(a / b for a, b in zip(cost["ring"], cost["none"])), 3),
@@ -196,7 +196,7 @@ def rounds_of(trace, cpus, rounds, calls):
 
 
 def from_memory():
-    """How fast the decoder works off a backlog: forged sub-buffers of two CPUs, with no kernel."""
+    """Decoder throughput on a backlog: synthetic sub-buffers of two CPUs, without the kernel."""
     program = os.path.join(HERE, "../build/tests/bench_syscalls")
     if not os.path.exists(program):
         print("build/tests/bench_syscalls is not built (make benches): the decoder alone is not measured")

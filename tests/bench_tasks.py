@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-# needs: cc; the CPU of a refresh of the task table, memory and first paint, side by side with top, htop and btop
-"""bench_tasks.py [TASKS...]: each program on a terminal of 200x50 with a delay of 1 s beside N sleeping processes (100, 2000, 10000).
+# needs: cc; CPU time per refresh of the task table, memory and first paint, compared with top, htop and btop
+"""bench_tasks.py [TASKS...]: each program on a 200x50 terminal with a delay of 1 s and N sleeping processes (100, 2000, 10000).
 
-All programs run at the same time, so that what the neighbours do hits all of them; the ratio to btop is what counts."""
+All programs run at the same time, so that other load affects all of them equally; the target is the ratio to btop."""
 import fcntl
 import json
 import os
@@ -23,7 +23,7 @@ SETTLE, SECONDS = 12, 15
 
 
 class Screen:
-    """A program on a terminal of its own, whose output is read and counted."""
+    """A program on its own pseudo-terminal, whose output is read and counted."""
 
     def __init__(self, name, *argv, home):
         self.name, self.bytes, self.rows, self.seen = name, 0, None, b""
@@ -40,7 +40,7 @@ class Screen:
             while data := os.read(self.fd, 65536):
                 self.bytes += len(data)
                 if self.rows is None:
-                    # Five rows: the column of users has as many of them. The screen before says no name of a user.
+                    # Five rows: the user column has "root" at least five times. Earlier output contains no user name.
                     self.seen += data
                     if self.seen.count(b"root") >= 5:
                         self.rows = time.monotonic() - self.start
@@ -68,7 +68,7 @@ class Screen:
 
 
 def first_rows(n, commands, home, times=9):
-    """From the start of each program to its first rows of tasks on the terminal, in turn: median and worst."""
+    """Time from the start of each program to its first task rows, in turns; prints median and worst, returns the median in ms."""
     took = {name: [] for name, *_ in commands}
     for _ in range(times):
         for name, *argv in commands:
@@ -98,7 +98,7 @@ def measure(n, load, home):
         static = os.path.join(os.path.dirname(KTOP), "static", "ktop")
         rows = first_rows(n, commands + [("static", static, "-P", "tasks", "-d", "1")] * os.path.exists(static), home) if n == 2000 else {}
         if rows:
-            print(f"{'ok' if rows['ktop'] <= 30 else 'FAIL'}: first rows within 30 ms, ktop takes {rows['ktop']:.1f}")
+            print(f"{'ok' if rows['ktop'] <= 30 else 'FAIL'}: first rows within 30 ms: ktop takes {rows['ktop']:.1f}")
         for name, *argv in commands:
             screens.append(Screen(name, *argv, home=home))
             time.sleep(0.5)
@@ -111,7 +111,7 @@ def measure(n, load, home):
         for s, a, b in zip(screens, before, after):
             row[s.name] = {"cpu_ms": round(cost[s.name], 2), "rss_mib": round(s.rss_mib(), 1), "bytes": round((b[1] - a[1]) / SECONDS),
                            "first_ms": rows.get(s.name)}
-            ratio = f"{cost[s.name] / cost['btop']:6.2f} of btop" if cost.get("btop") else ""
+            ratio = f"{cost[s.name] / cost['btop']:6.2f} x btop" if cost.get("btop") else ""
             print(f"{n:6} tasks  {s.name:5} {cost[s.name]:7.2f} ms/refresh  {ratio}  rss {s.rss_mib():5.1f} MiB  "
                   f"{(b[1] - a[1]) / SECONDS / 1024:5.1f} KiB/refresh", flush=True)
         return row
@@ -134,7 +134,7 @@ def main():
             cost = {name: own["cpu_ms"] for name, own in rows[-1].items() if name != "tasks"}
             if n >= 10000 and cost.get("btop"):
                 ok = cost["ktop"] <= cost["btop"] / 4
-                print(f"{'ok' if ok else 'FAIL'}: a quarter of btop is {cost['btop'] / 4:.1f} ms, ktop takes {cost['ktop']:.1f}")
+                print(f"{'ok' if ok else 'FAIL'}: a quarter of btop's CPU time is {cost['btop'] / 4:.1f} ms, ktop takes {cost['ktop']:.1f}")
         print(json.dumps(rows))  # for `make bench`
         return 0 if ok else 1
     finally:

@@ -1,18 +1,18 @@
-"""A second look at the disks, for tests: the text of the block events of a tracefs instance, and I/Os paired from it in another way than
-ktop does. Not from ktop's sources, and not by its rules: a bio ends when all its sectors were completed, whatever it was merged with
-or split into; a request's arrival is that of the earliest of its bios, or what else was told first of its sectors."""
+"""An independent reference for tests: block events of a tracefs instance, read as text, and I/Os matched from them. It shares no code and
+no rules with ktop: a bio completes when all its sectors have completed, whatever it was merged with or split into; a request's arrival is
+that of its earliest bio, or the first event for its sectors."""
 import bisect, collections, os, re
 
 TRACING = "/sys/kernel/tracing"
 SUB_BITS = 6
 EVENTS = "block_bio_queue block_bio_complete block_rq_issue block_rq_requeue block_rq_complete".split()
-# ktop looks at these as well.
+# Further events that ktop uses.
 OTHERS = ("block_io_start block_rq_insert block_rq_merge block_rq_error block_split block_bio_backmerge block_bio_frontmerge "
           "block_bio_remap").split()
 
 
 def bucket(value):
-    """The bucket of ktop's histograms: 64 to a power of two."""
+    """Bucket of ktop's histograms: 64 per power of two."""
     value = int(value)
     if value < 1 << SUB_BITS:
         return value
@@ -27,77 +27,77 @@ def key_of(rwbs, flush=False):
     return (op if op in "RWFD" else "N") + "".join(c for c in "FASM" if c in flags)
 
 
-# One finished thing, times in ns. Of a request: arrival (None: not told) and issue; of a bio: issue is its arrival.
-# joined: another request was merged into it; which of their arrivals counts is the kernel's and ktop's own business.
-Done = collections.namedtuple("Done", "kind key device sector bytes arrival issue end pid comm joined", defaults=[False])
+# A completed I/O, times in ns. Request: arrival (None: not traced) and issue. Bio: issue is its arrival.
+# merged: another request was merged into it; which arrival counts is then undefined.
+Done = collections.namedtuple("Done", "kind key device sector bytes arrival issue end pid comm merged", defaults=[False])
 
 
 class Disk:
-    """What is under way on one disk."""
+    """I/Os in flight on one disk."""
 
     def __init__(self, number, out):
         self.number, self.out = number, out
-        self.bios = []  # [sector, end, key, stamp, pid, comm, sectors left, None or when its data ended], by sector
+        self.bios = []  # [sector, end, key, stamp, pid, comm, sectors left, None or completion of its data], by sector
         self.flushes, self.arrivals = [], []
-        self.asker = None  # who sent the last bio that wants the disk's cache flushed: the flush itself is some worker's
+        self.flush_submitter = None  # of the last bio with a flush: a worker issues the flush itself
         self.issued = collections.defaultdict(list)
-        self.merged = []  # sectors of requests that gave way to another
-        self.twice = 0  # bios whose sectors another one had under way: which of them ends first cannot be told
+        self.merged = []  # sectors of requests merged into another
+        self.twice = 0  # bios with sectors already in flight: which one completes first is ambiguous
         self.longest = 1
 
     def done(self, kind, key, sector, sectors, arrival, issue, end, pid, comm):
-        joined = kind == "request" and sector is not None and any(sector <= s < sector + sectors for s in self.merged)
-        if joined:
+        merged = kind == "request" and sector is not None and any(sector <= s < sector + sectors for s in self.merged)
+        if merged:
             self.merged = [s for s in self.merged if not sector <= s < sector + sectors]
-        self.out.append(Done(kind, key, self.number, sector, sectors * 512, arrival, issue, end, pid, comm, joined))
+        self.out.append(Done(kind, key, self.number, sector, sectors * 512, arrival, issue, end, pid, comm, merged))
 
     def over(self, sector, end):
-        """The bios that have sectors there."""
+        """Bios that overlap these sectors."""
         at = bisect.bisect_left(self.bios, [sector - self.longest])
         while at < len(self.bios) and self.bios[at][0] < end:
             if self.bios[at][1] > sector:
                 yield self.bios[at]
             at += 1
 
-    def bio_queue(self, stamp, who, rwbs, sector, sectors):
+    def bio_queue(self, stamp, submitter, rwbs, sector, sectors):
         if "F" in rwbs:
-            self.asker = who
+            self.flush_submitter = submitter
         if not sectors:
             if rwbs[0] == "F":
-                self.flushes.append((stamp, key_of(rwbs, True), who))
+                self.flushes.append((stamp, key_of(rwbs, True), submitter))
             return
         self.twice += any(bio[7] is None for bio in self.over(sector, sector + sectors))
         self.longest = max(self.longest, sectors)
         tail = "F" in rwbs
-        bisect.insort(self.bios, [sector, sector + sectors, key_of(rwbs), stamp, *who, sectors, None, tail])
+        bisect.insort(self.bios, [sector, sector + sectors, key_of(rwbs), stamp, *submitter, sectors, None, tail])
 
-    def bio_ends(self, bio, stamp):
+    def bio_end(self, bio, stamp):
         self.bios.remove(bio)
         self.done("bio", bio[2], bio[0], bio[1] - bio[0], None, bio[3], stamp, bio[4], bio[5])
 
     def bio_complete(self, stamp, sector, sectors):
-        """Of a disk without requests; one that works its way through the bio tells its end, and no length."""
+        """On a disk without requests; a driver that advances the bio traces its end sector, and length 0."""
         for bio in self.bios:
             if bio[1] == sector + sectors and (bio[0] == sector or not sectors):
-                self.bio_ends(bio, stamp)
+                self.bio_end(bio, stamp)
                 return
 
     def start(self, stamp, sector, sectors):
         if sectors:
             self.arrivals.append((sector, stamp))
 
-    def issue(self, stamp, who, rwbs, sector, sectors):
+    def issue(self, stamp, submitter, rwbs, sector, sectors):
         key = key_of(rwbs)
         if key[0] in "FN":
-            who = self.asker if key[0] == "F" and self.asker else who
-            self.issued[key[0]].append([key, stamp, None, sectors, 0, *who, sector])
+            submitter = self.flush_submitter if key[0] == "F" and self.flush_submitter else submitter
+            self.issued[key[0]].append([key, stamp, None, sectors, 0, *submitter, sector])
             return
         mine = [a for a in self.arrivals if sector <= a[0] < sector + sectors]
         self.arrivals = [a for a in self.arrivals if not sector <= a[0] < sector + sectors] if mine else self.arrivals
         bios = list(self.over(sector, sector + sectors))
         arrival = min((bio[3] for bio in bios), default=None) or min((a[1] for a in mine), default=None)
         first = next((bio for bio in bios if bio[0] <= sector < bio[1]), None)
-        pid, comm = (first[4], first[5]) if first else who
+        pid, comm = (first[4], first[5]) if first else submitter
         self.issued[sector].append([key, stamp, arrival, sectors, sectors, pid, comm, sector])
 
     def requeue(self, stamp, sector):
@@ -113,7 +113,7 @@ class Disk:
                 self.done("request", r[0], None, r[3], None, r[1], stamp, r[5], r[6])
             return
         if not sectors:
-            self.sequence_ends(stamp, sector)
+            self.sequence_end(stamp, sector)
             return
         self.sectors_end(stamp, sector, sectors)
         waiting = self.issued.get(sector, [])
@@ -139,26 +139,25 @@ class Disk:
             if bio[8]:
                 bio[7] = stamp
             else:
-                self.bio_ends(bio, stamp)
+                self.bio_end(bio, stamp)
 
-    def sequence_ends(self, stamp, sector):
-        """A completion of nothing: a write that flushes after itself is over, or a flush alone."""
+    def sequence_end(self, stamp, sector):
+        """A completion of length 0: of a write with a postflush, or of an empty flush."""
         for bio in self.bios:
             if bio[7] is not None and sector in (bio[0], bio[1]):
-                self.bio_ends(bio, stamp)
+                self.bio_end(bio, stamp)
                 return
         if self.flushes:
-            begun, key, who = self.flushes.pop(0)
-            self.done("bio", key, None, 0, None, begun, stamp, *who)
+            begun, key, submitter = self.flushes.pop(0)
+            self.done("bio", key, None, 0, None, begun, stamp, *submitter)
 
     def end(self):
-        for bio in [b for b in self.bios if b[7] is not None]:  # it needed no flush after it
-            self.bio_ends(bio, bio[7])
+        for bio in [b for b in self.bios if b[7] is not None]:  # no flush followed
+            self.bio_end(bio, bio[7])
 
 
 class Trace:
-    """The block events that an instance of tracefs holds: its text, which has every field, and the same once more in the raw format,
-    which has times in ns."""
+    """The block events of a tracefs instance: as text, which has every field, and in the raw format, which has times in ns."""
 
     LINE = re.compile(r"^\s*.{1,16}-(\d+)\s+\[(\d+)\]\s+\S+\s+[\d.]+: (block_\w+): (.*?)(?: \[([^\[\]]*)\])?$")
     FIELDS = re.compile(r"^(\d+),(\d+) (\w+) (?:(?:\d+ )?\(.*?\) )?(\d+) [+/] (\d+)")
@@ -171,7 +170,7 @@ class Trace:
             f.write(text)
 
     def only(self, numbers):
-        """From now on it records these disks alone: what others load meanwhile does not fill it."""
+        """Records only these disks, so that I/O of others does not fill the buffer."""
         devs = [int(major) << 20 | int(minor) for major, minor in (number.split(":") for number in numbers)]
         for event in EVENTS + OTHERS:
             if os.path.exists(f"{self.dir}/events/block/{event}"):
@@ -183,7 +182,7 @@ class Trace:
             return [line for line in f if line[0] != "#"]
 
     def events(self):
-        """(ns, (pid, comm), event, rest). Nobody may read the instance meanwhile; what the disks do then is not recorded."""
+        """(ns, (pid, comm), event, rest). The instance must have no other reader; tracing is off meanwhile."""
         self.write("tracing_on", "0")
         for cpu in os.listdir(self.dir + "/per_cpu"):
             with open(f"{self.dir}/per_cpu/{cpu}/stats") as f:
@@ -202,10 +201,10 @@ class Trace:
             yield stamp, (same, comm), event, rest
 
     def ios(self, since=0):
-        """What began and ended since then, times in ns of CLOCK_MONOTONIC; and by disk how many bios had sectors that were under way already."""
+        """I/Os started and completed since then, in ns of CLOCK_MONOTONIC; and by disk the number of bios with sectors already in flight."""
         disks, out = {}, []
-        self.kinds = collections.Counter()  # of events
-        for stamp, who, event, rest in sorted(self.events(), key=lambda e: e[0]):
+        self.kinds = collections.Counter()  # events
+        for stamp, submitter, event, rest in sorted(self.events(), key=lambda e: e[0]):
             found = self.FIELDS.match(rest)
             if not found or stamp < since:
                 continue
@@ -214,13 +213,13 @@ class Trace:
             number, sector, sectors = f"{major}:{minor}", int(sector), int(sectors)
             disk = disks.setdefault(number, Disk(number, out))
             if event == "block_bio_queue":
-                disk.bio_queue(stamp, who, rwbs, sector, sectors)
+                disk.bio_queue(stamp, submitter, rwbs, sector, sectors)
             elif event == "block_bio_complete":
                 disk.bio_complete(stamp, sector, sectors)
             elif event in ("block_io_start", "block_rq_insert"):
                 disk.start(stamp, sector, sectors)
             elif event == "block_rq_issue":
-                disk.issue(stamp, who, rwbs, sector, sectors)
+                disk.issue(stamp, submitter, rwbs, sector, sectors)
             elif event == "block_rq_merge":
                 disk.merged.append(sector)
             elif event == "block_rq_requeue":
@@ -233,7 +232,7 @@ class Trace:
 
 
 class Truth(Trace):
-    """A second instance, which has nothing to do with ktop's."""
+    """A second instance, independent of ktop's."""
 
     def __init__(self, numbers, kib=16384):
         super().__init__(f"{TRACING}/instances/truth-{os.getpid()}")
@@ -258,13 +257,13 @@ class Truth(Trace):
 
 
 def trace_of(pid):
-    """The instance of that ktop's block events."""
+    """That ktop's instance for block events."""
     names = [n for n in os.listdir(TRACING + "/instances") if re.fullmatch(rf"ktop-{pid}-\d+-block", n)]
     return Trace(f"{TRACING}/instances/{names[0]}")
 
 
 def disk_of(path):
-    """Name and number of the disk that holds the file, or None."""
+    """Name and MAJOR:MINOR of the disk that holds the file, or None."""
     st = os.stat(path).st_dev
     at = os.path.realpath(f"/sys/dev/block/{os.major(st)}:{os.minor(st)}")
     if not os.path.isdir(at) or "/virtual/" in at:

@@ -1,10 +1,10 @@
-"""ktop's histograms, for tests that hold them against lengths that are known otherwise."""
+"""ktop's histograms, for tests that compare them with durations from another source."""
 
 SUB_BITS = 6
 
 
 def bucket(ns):
-    """The bucket of so many ns, as model/hist.h numbers them: 64 to a power of two."""
+    """Bucket index of a duration, as in model/hist.h: 64 buckets per power of two."""
     ns = int(ns)
     if ns < 1 << SUB_BITS:
         return ns

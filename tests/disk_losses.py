@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/disk_losses.py [RUNS] [IOS]: whether every I/O is counted or is in lost_events, when a load at full speed starts soon after ktop.
+"""tests/disk_losses.py [RUNS] [IOS]: checks that every I/O is counted or in lost_events when a full-speed load starts soon after ktop.
 
 Not a part of `make check`: 20 runs take some minutes. Each run starts ktop, then fio after 0 to 1.5 s on a loop device over tmpfs, and
 compares the completions that ktop counted with the kernel's own counters."""
@@ -19,7 +19,7 @@ def once(loop, ios, wait):
     ktop.finish_counted({loop.name: theirs})
     ours, lost = ktop.count("io_latency", "R", device=loop.name), ktop.lost()
     unmatched = sum(f["series"].get("unmatched_completions") or 0 for f in ktop.frames)
-    notes = sorted({n["text"] for f in ktop.frames for n in f["notes"] if "arrival of the bio" not in n["text"]})
+    notes = sorted({n["text"] for f in ktop.frames for n in f["notes"] if "bio arrival" not in n["text"]})
     what = f"{theirs} reads, {theirs / took:.0f}/s: {ours} counted, {theirs - ours} missing, lost_events {lost}, unmatched {unmatched:.0f}"
     check(ours <= theirs <= ours + lost, what + "".join("\n       note: " + text for text in notes))
 

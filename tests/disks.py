@@ -3,7 +3,7 @@ import ctypes, fcntl, json, os, re, shutil, signal, struct, subprocess, sys, tem
 
 from ktop import KTOP, Batch, check, failed, frame_time, skip, skip_part, tries  # noqa: F401
 
-undo = []  # called backwards at the end, whatever happens
+undo = []  # called in reverse order at exit, also after a failure
 
 
 def write(path, text):
@@ -28,7 +28,7 @@ def need(*tools):
             skip(f"needs {tool}")
     if not os.path.exists("/dev/loop-control"):
         skip("this kernel has no loop devices")
-    if os.environ.get("KTOP_TEST_PRIVATE") != "1":  # what it mounts is nobody else's
+    if os.environ.get("KTOP_TEST_PRIVATE") != "1":  # a private mount namespace
         os.environ["KTOP_TEST_PRIVATE"] = "1"
         os.execvp("unshare", ["unshare", "-m", sys.executable, *sys.argv])
 
@@ -45,7 +45,7 @@ BLKPG, BLKPG_ADD, BLKPG_DEL = 0x1269, 1, 2
 
 
 def partitions(path):
-    """Names and numbers of that disk's, in order."""
+    """Names and numbers of the partitions, in order."""
     folder = "/sys/block/" + os.path.basename(path)
     found = [(name, int(read(f"{folder}/{name}/partition"))) for name in os.listdir(folder) if os.path.exists(f"{folder}/{name}/partition")]
     return sorted(found, key=lambda p: p[1])
@@ -58,7 +58,7 @@ def blkpg(path, what, number, begin=0, size=0):
 
 
 def partitions_clear(path):
-    """Whether it has none any more: one that is in use stays."""
+    """Removes the partitions; False if one is in use."""
     for _, number in partitions(path):
         try:
             blkpg(path, BLKPG_DEL, number)
@@ -76,8 +76,8 @@ class Loop:
         self.attach(self.file)
 
     def attach(self, file, *options):
-        """A device without partitions: somebody's may be left on the one that is free. One whose partitions are in use stays taken until
-        another one is found."""
+        """Attaches a device without partitions: a free one may have stale ones. A device whose partitions are in use is held until another
+        one is found."""
         refused = []
         try:
             while True:
@@ -97,16 +97,16 @@ class Loop:
                          for file in (f"/sys/block/{self.name}/queue/{name}" for name in ("scheduler", "nr_requests"))}
 
     def partition(self, begin, size):
-        """Makes one, of so many bytes: its name."""
+        """Creates a partition of `size` bytes; returns its name."""
         before = partitions(self.path)
         blkpg(self.path, BLKPG_ADD, before[-1][1] + 1 if before else 1, begin, size)
         return next(name for name, number in partitions(self.path) if (name, number) not in before)
 
     def detach(self):
-        """Twice does no harm: it may be somebody else's by then, and only what is ours is undone."""
+        """May be called twice: the device may have another owner by then."""
         if not self.path:
             return
-        for file, value in self.settings.items():  # the scheduler first: it sets the number anew
+        for file, value in self.settings.items():  # the scheduler first: it resets nr_requests
             if read(file).split("[")[-1].split("]")[0].strip() != value:
                 write(file, value)
         partitions_clear(self.path)
@@ -115,14 +115,14 @@ class Loop:
 
 
 class Over(Loop):
-    """A loop device over a file that is there."""
+    """A loop device over an existing file."""
 
     def __init__(self, path, *options):
         self.attach(path, *options)
 
 
 def slow_disk(work, delay_us, *options):
-    """A loop device over a file system that takes so long for each request (tests/slowfuse.c), as many at once as may be."""
+    """A loop device over a file system that delays each request by delay_us (tests/slowfuse.c), without limiting concurrency."""
     if not os.path.exists("/dev/fuse"):
         skip("this kernel has no FUSE")
     program, point = os.path.join(work, "slowfuse"), tempfile.mkdtemp(dir=work)
@@ -146,12 +146,12 @@ def slow_disk(work, delay_us, *options):
 
 
 def seconds(frame, collector="block"):
-    """The time that this source's rates are over; 0 where what stands there is of the frame before."""
+    """Interval of this source's rates; 0 if they are those of the previous frame."""
     return frame["intervals_s"].get(collector) or 0
 
 
 class Ktop(Batch):
-    """The pane disk; the first frame has come."""
+    """ktop with the disk pane, after its first frame."""
 
     def __init__(self, *arguments, delay=0.5, env=None):
         super().__init__("disk", *arguments, delay=delay, env={**os.environ, **(env or {})})
@@ -160,15 +160,15 @@ class Ktop(Batch):
         self.frame()
 
     def finish(self, seconds=0.02):
-        """All frames up to one that ends so long after now, then the end of the program."""
+        """Reads frames until one ends `seconds` after now, then stops ktop."""
         now = time.time()
         while frame_time(self.frames[-1]) < now + seconds:
             self.frame()
         self.stop()
 
     def finish_counted(self, disks, settled=lambda frame: True):
-        """finish(), with so many I/Os of each disk: what a crowded machine made late for its frame is in a later one. Flushes, which
-        the kernel counts as writes too, are not waited for. And with a last frame that is settled."""
+        """finish() once n I/Os of each disk are counted, since under load some are in a later frame, and the last frame is settled. Flushes
+        are subtracted: the kernel counts them as writes too."""
         for _ in range(20):
             if all(self.count("io_latency", device=d) >= n - self.count("io_total", "F", device=d) for d, n in disks.items()) and settled(self.frames[-1]):
                 break
@@ -179,7 +179,7 @@ class Ktop(Batch):
         self.end()
 
     def hists(self, name, op="", **keys):
-        """The histograms of that name whose operation begins with op."""
+        """Histograms of that name whose operation starts with op."""
         return [h for f in self.frames for h in f["histograms"].get(name, [])
                 if (h.get("op") or "").startswith(op) and all(h[k] == v for k, v in keys.items())]
 
@@ -210,7 +210,7 @@ def diskstats(name):
 
 
 def fio(*arguments, first=()):
-    """The jobs of its report; first: what it is run with."""
+    """Jobs of fio's report; first: a command prefix."""
     out = run(*first, "fio", *arguments, "--output-format=json")
     return json.loads(out[out.index("{"):])["jobs"]
 

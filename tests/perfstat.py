@@ -1,4 +1,4 @@
-"""perf stat beside ktop: what it counted surely within, and at most within, a span of time."""
+"""perf stat in parallel with ktop: lower and upper bounds of its counts within a time span."""
 import json
 import os
 import shutil
@@ -9,7 +9,7 @@ import time
 
 from ktop import KTOP, need_root, skip
 
-STEP = 0.05  # perf's intervals: the bounds are the intervals that lie surely inside of the span, and those that touch it
+STEP = 0.05  # perf's interval; the lower bound sums the intervals that are certainly inside the span, the upper bound all that overlap it
 
 
 def now():
@@ -17,15 +17,15 @@ def now():
 
 
 class Perf:
-    """perf stat, printing every STEP seconds; each line is kept as (begin, end, cpu, event, count) on the wall clock."""
+    """perf stat with an output interval of STEP seconds; lines holds (end since perf's start, cpu, event, count), zero perf's start on the wall clock."""
 
     def __init__(self, events):
         self.events = set(events)
-        # In a mount namespace of its own: for a tracepoint it mounts tracefs, for all to see and for good.
+        # In a private mount namespace: for a tracepoint perf mounts tracefs and does not unmount it.
         self.p = subprocess.Popen(["unshare", "-m", "--propagation", "private", "perf", "stat", "-a", "-A", "-x", ",", "-I", str(int(STEP * 1000)), "-e", ",".join(events)],
                                   stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=dict(os.environ, LC_ALL="C"))
         self.lines, self.zero, self.bad = [], None, None
-        self.ran = {}  # (cpu, event): count and running time in all
+        self.ran = {}  # (cpu, event): total count and running time
         self.thread = threading.Thread(target=self.read)
         self.thread.start()
 
@@ -36,7 +36,7 @@ class Perf:
                 self.bad = self.bad or line
                 continue
             at = float(fields[0])
-            begun = now() - at  # of perf: never before it began, and the least is the nearest
+            begun = now() - at  # estimate of perf's start; it is never too early, so the minimum is the best one
             self.zero = begun if self.zero is None else min(self.zero, begun)
             count = float(fields[2]) * (1e6 if fields[3] == "msec" else 1)
             cpu = int(fields[1][3:])
@@ -50,12 +50,12 @@ class Perf:
         self.thread.join()
 
     def rate(self, cpu, event):
-        """Per second of its own running time."""
+        """Events per second of the counter's running time."""
         counted, ran = self.ran[cpu, event]
         return counted * 1e9 / ran
 
     def bounds(self, cpu, event, begin, end):
-        """What it counted surely within, and at most within, begin and end."""
+        """Lower and upper bound of the count between begin and end."""
         least = most = 0
         before = 0.0
         for at, c, e, count in self.lines:
@@ -69,7 +69,7 @@ class Perf:
         return least, most
 
 
-# Faults, context switches and migrations on every CPU.
+# Causes faults, context switches and migrations on every CPU.
 LOAD = """
 import mmap, os, time
 cpus = sorted(os.sched_getaffinity(0))
@@ -91,7 +91,7 @@ def need_perf():
 
 
 def beside_perf(events, *arguments):
-    """Three frames of the cpus pane under LOAD, and the Perf that counted before, during and after them."""
+    """Returns three frames of the cpus pane under LOAD, and the Perf that counted before, during and after them."""
     load = subprocess.Popen([sys.executable, "-c", LOAD])
     perf = Perf(events)
     try:
@@ -112,7 +112,7 @@ def beside_perf(events, *arguments):
 
 
 def section_intervals(frames, collector):
-    """The seconds that the collector's section of each frame covers; the first is longer than its frame, because it begins with the
-    collector. None: a section came late, and its counts are in none of the frames."""
+    """Seconds covered by the collector's section in each frame. The first exceeds its frame's interval, because it starts with the
+    collector. None: a section was late, so its counts are missing from all frames."""
     intervals = [frame["intervals_s"][collector] for frame in frames]
     return None if None in intervals else intervals

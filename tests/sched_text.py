@@ -1,19 +1,19 @@
-"""The scheduler's events as the kernel writes them: what ktop says of waits is held against what is computed from these, event by event."""
+"""Scheduler events from the kernel's trace text: the reference for ktop's wait times, computed event by event."""
 import os
 import re
 import time
 
 
 class Text:
-    """A second instance: its text is the truth. With the x86-tsc clock the text has every cycle."""
+    """A second trace instance, whose text is the reference. With the x86-tsc clock timestamps are in cycles."""
 
     LINE = re.compile(r"^\s*(.{1,16})-(\d+)\s+\[(\d+)\]\s+(\S+)\s+([\d.]+): (sched_\w+|tracing_mark_write): (.*)$")
     SWITCH = re.compile(r"prev_comm=.* prev_pid=(\d+) prev_prio=-?\d+ prev_state=(\S+) ==> next_comm=.* next_pid=(\d+) next_prio")
     PID = re.compile(r"comm=.* pid=(\d+) prio")
-    EVENTS = "sched_waking", "sched_wakeup", "sched_wakeup_new", "sched_switch"  # sched_wakeup, which ktop does without, to know better
+    EVENTS = "sched_waking", "sched_wakeup", "sched_wakeup_new", "sched_switch"  # ktop does not record sched_wakeup; the reference needs it
 
     def __init__(self, trace, gaps):
-        """gaps: where it says that it lost something."""
+        """gaps: a list that receives a text for each loss of events."""
         self.trace, self.gaps, self.dir = trace, gaps, f"instances/truth-{os.getpid()}"
         os.mkdir(f"{trace.path}/{self.dir}")
         self.cycles = "x86-tsc" in trace.read(f"{self.dir}/trace_clock")
@@ -25,7 +25,7 @@ class Text:
             trace.write(f"{self.dir}/events/sched/{event}/enable", "1")
 
     def mark(self):
-        """Some marks whose time is known, so that the text's times can be converted; the quickest of them counts."""
+        """Writes marks at known times, to convert the text's timestamps; the mark with the shortest write is used."""
         tries = []
         for i in range(9):
             before = time.time()
@@ -41,13 +41,13 @@ class Text:
             os.rmdir(path)
 
     def end(self):
-        """The events as (ns since the epoch, cpu, name, text); None when the marks were lost."""
+        """Returns the events as (ns since the epoch, cpu, name, text); None if the marks were lost."""
         self.mark()
         self.trace.write(f"{self.dir}/events/enable", "0")
         for cpu in os.listdir(f"{self.trace.path}/{self.dir}/per_cpu"):
             lost = re.search(r"^overrun: (\d+)$", self.trace.read(f"{self.dir}/per_cpu/{cpu}/stats"), re.M)
             if not lost or int(lost[1]):
-                self.gaps.append(f"nothing, but the second instance lost {lost and lost[1]} events on {cpu}")
+                self.gaps.append(f"no gap, but the second instance lost {lost and lost[1]} events on {cpu}")
         raw, at = [], {}
         for line in self.trace.read(f"{self.dir}/trace").splitlines():
             found = self.LINE.match(line)
@@ -62,15 +62,15 @@ class Text:
         (_, wall0, i0), (_, wall1, i1) = self.marks
         first, last = at.get(f"m0 {i0}"), at.get(f"m1 {i1}")
         if first is None or last is None:
-            return None  # lost, which stands in the gaps
+            return None  # lost; gaps has the reason
         scale = (wall1 - wall0) * 1e9 / (last - first) if self.cycles else 1.0
         return [(int(wall0 * 1e9 + (stamp - first) * scale), cpu, event, text) for stamp, cpu, event, text in sorted(raw, key=lambda e: e[0])]
 
     @classmethod
     def waits(cls, events):
-        """Event by event: ends and lengths of the waits for a CPU, and of what kept from running, by kind. A wait begins with
-        sched_waking. One that is told before the task has left its CPU either keeps it from leaving, and then sched_wakeup is told
-        before a switch, or takes effect when it has left, and then sched_wakeup is told after it."""
+        """Returns (end, duration) of each run-queue wait, and of each off-CPU interval by kind. A wait starts with sched_waking. If
+        sched_waking precedes the task's switch-out, there are two cases: the task stays on its CPU, and sched_wakeup precedes any
+        switch; or the wakeup takes effect after the switch-out, and sched_wakeup follows the switch."""
         runnable, off, running, early, queue, kinds = {}, {}, set(), set(), [], {"sleep": [], "disk": [], "preempted": [], "stopped": []}
         for at, _, event, text in events:
             if event != "sched_switch":
@@ -78,7 +78,7 @@ class Text:
                 if event == "sched_waking" and pid in running:
                     early.add(pid)
                 elif event == "sched_wakeup" and pid not in early:
-                    continue  # sched_waking has told of it
+                    continue  # sched_waking already counted it
                 elif event == "sched_wakeup" and pid in off:
                     begun, kind = off.pop(pid)
                     kinds[kind].append((at, 0))

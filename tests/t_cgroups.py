@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, cgroups; groups are the sums of their tasks, CPU and pressure of busy loops in a group, throttling of one with a quota and its finding, names with hostile bytes
+# needs: root, cgroups; cgroups are the sums of their tasks, CPU and pressure of busy loops in a cgroup, throttling under a quota and its finding, names with hostile bytes
 import json
 import os
 import subprocess
@@ -17,7 +17,7 @@ NAME = f"ktop-test-{os.getpid()}"
 
 
 def mounts():
-    """Where v2 and v1's controllers are mounted whole: {"v2": path, "cpu": path, "blkio": path}."""
+    """Mount points of whole hierarchies, of v2 and of v1's controllers: {"v2": path, "cpu": path, "blkio": path}."""
     found = {}
     for line in open("/proc/self/mountinfo"):
         head, _, tail = line.partition(" - ")
@@ -40,9 +40,9 @@ def frames(n, *more, pane="tasks"):
 
 
 def sums(frame):
-    """Every group is the sum of its tasks, every task is in one; returns the groups by name."""
+    """Checks that each cgroup is the sum of its tasks and each task is in one; returns the cgroups by name."""
     groups = {g["cgroup"]: g for g in frame["tables"]["cgroups"]}
-    assert len(groups) == len(frame["tables"]["cgroups"]), "a group stands twice"
+    assert len(groups) == len(frame["tables"]["cgroups"]), "a cgroup is listed twice"
     tasks = frame["tables"]["tasks"]
     assert {t["cgroup"] for t in tasks} == set(groups)
     for name, group in groups.items():
@@ -62,7 +62,7 @@ def end(path):
         try:
             os.rmdir(path)
             break
-        except OSError:  # the last of its tasks is still being taken away
+        except OSError:  # its last task is still exiting
             time.sleep(0.02)
 
 
@@ -74,7 +74,7 @@ def kill(processes):
 
 
 class Group:
-    """A group with so many busy loops, in the hierarchies given."""
+    """A cgroup with busy loops, in each of the given hierarchies."""
 
     def __init__(self, paths, loops):
         self.paths = [os.path.join(path, NAME) for path in paths]
@@ -102,7 +102,7 @@ def usage_us(path):
 
 
 def busy(v2):
-    """More loops than CPUs in a v2 group: their time is the kernel's, and tasks always stall on CPU."""
+    """More loops than CPUs in a v2 cgroup: CPU time equals cpu.stat's, and tasks always stall on CPU."""
     loops = os.cpu_count() + 1
     group = Group([v2], loops)
     try:
@@ -114,25 +114,25 @@ def busy(v2):
             assert row["tasks"] == loops, row
         last = shown[1:]
         by_tasks, by_kernel = (sum(f[c] for f in (sums(x)["/" + NAME] for x in last)) / len(last) for c in ("cpu_pct", "usage_pct"))
-        print(f"{loops} loops: {by_tasks:.1f} % by tasks, {by_kernel:.1f} % by ktop from cpu.stat, {pct:.1f} % by cpu.stat over the whole")
-        assert abs(by_tasks - by_kernel) <= 0.1 * by_kernel + 5, "tasks and the kernel's account differ"
+        print(f"{loops} loops: {by_tasks:.1f} % by tasks, {by_kernel:.1f} % by ktop from cpu.stat, {pct:.1f} % by cpu.stat over the whole run")
+        assert abs(by_tasks - by_kernel) <= 0.1 * by_kernel + 5, "CPU time of the tasks and of cpu.stat differ"
         if os.path.exists(os.path.join(group.paths[0], "cpu.pressure")):
             pressure = max(sums(x)["/" + NAME]["cpu_pressure_pct"] for x in last)
             print(f"cpu pressure {pressure:.1f} %")
-            assert pressure > 30, "more loops than CPUs, and no pressure?"
+            assert pressure > 30, "more loops than CPUs, but no CPU pressure"
     finally:
         group.end()
 
 
 def throttling(path):
-    """Periods and throttled periods of a group, by the kernel."""
+    """Periods and throttled periods of a cgroup, from cpu.stat."""
     stat = dict(line.split() for line in open(os.path.join(path, "cpu.stat")))
     return int(stat["nr_periods"]), int(stat["nr_throttled"])
 
 
 def throttled(cpu, v2):
-    """A quota of 10 % of a CPU under a loop: its time is the quota, and ktop's share of throttled periods the kernel's."""
-    group = Group([cpu or v2], 1)  # with v1 its tasks may be in groups of other hierarchies, of other names
+    """A busy loop with a quota of 10 % of a CPU: its CPU time equals the quota, and ktop's share of throttled periods equals cpu.stat's."""
+    group = Group([cpu or v2], 1)  # in other v1 hierarchies its tasks may be in cgroups of other names
     try:
         try:
             with open(os.path.join(group.paths[0], "cpu.cfs_quota_us" if cpu else "cpu.max"), "w") as f:
@@ -149,17 +149,17 @@ def throttled(cpu, v2):
         cpu_pct = sum(r["cpu_pct"] for r in rows) / len(rows)
         share = sum(r["throttled_pct"] for r in rows) / len(rows)
         kernel = 100 * stops / periods
-        print(f"quota 10 %: {cpu_pct:.1f} % used, throttled in {share:.0f} % of the periods, by the kernel {kernel:.0f} %")
+        print(f"quota 10 %: {cpu_pct:.1f} % used, throttled in {share:.0f} % of the periods; cpu.stat: {kernel:.0f} %")
         assert all(r["cpu_limit_pct"] == 10 and r["throttled_us_per_s"] is not None for r in rows), rows
-        assert cpu_pct < 14, rows  # less when others' load keeps it from its quota: then it is throttled less as well
+        assert cpu_pct < 14, rows  # less if other load keeps it below its quota; then it is throttled less as well
         assert abs(share - kernel) < 25, (share, kernel, rows)
     finally:
         group.end()
 
 
 def scheduled(group):
-    """The same group in the scheduler's pane, from the same search, and threads of it that wait for its limit."""
-    fillers = tracing.never_idle()  # who is switched to from an idle CPU is not recorded by some kernels
+    """The same cgroup in the sched pane, found by the same search, and its throttled threads."""
+    fillers = tracing.never_idle()  # some kernels do not record the switch from an idle CPU to a task
     try:
         last = frames(3, pane="sched")[-1]
     finally:
@@ -175,7 +175,7 @@ def scheduled(group):
 
 
 def found(path, loops):
-    """A quota of 20 % of a CPU under busy loops: triage names the group, its limit, and the process that waits most with the number of others."""
+    """Busy loops with a quota of 20 % of a CPU: triage names the cgroup, its limit, the process that waits most, and the number of others."""
     group = Group([path], loops)
     v1 = os.path.exists(os.path.join(group.paths[0], "cpu.cfs_quota_us"))
     try:
@@ -186,20 +186,20 @@ def found(path, loops):
         periods, stops = (now - then for now, then in zip(throttling(group.paths[0]), before))
         rows = [next(r for r in f["tables"]["cpu_limits"] if r["cgroup"] == "/" + NAME) for f in shown]
         share, kernel = sum(r["throttled_pct"] or 0 for r in rows) / len(rows), 100 * stops / periods
-        print(f"quota 20 %, {loops} loops: throttled in {share:.0f} % of the periods, by the kernel {kernel:.0f} %, {time.monotonic() - start:.1f} s")
+        print(f"quota 20 %, {loops} loops: throttled in {share:.0f} % of the periods; cpu.stat: {kernel:.0f} %; {time.monotonic() - start:.1f} s")
         assert all(r["cpu_limit_pct"] == 20 for r in rows), rows
         assert abs(share - kernel) < 25, (share, kernel, rows)
-        if share < 50:  # others' load keeps it from its quota
-            print("it was hardly throttled: the finding is not tested")
+        if share < 50:  # other load keeps it below its quota
+            print("the cgroup was hardly throttled: the finding is not tested")
             return
-        told = [f for f in shown[-1]["tables"]["findings"] if f["kind"] == "cpu_limit" and "/" + NAME in f["evidence"]]
-        assert len(told) == 1 and told[0]["pane"] == "sched" and "limit of 20 % of one CPU" in told[0]["evidence"], shown[-1]["tables"]
+        findings = [f for f in shown[-1]["tables"]["findings"] if f["kind"] == "cpu_limit" and "/" + NAME in f["evidence"]]
+        assert len(findings) == 1 and findings[0]["pane"] == "sched" and "limit of 20 % of one CPU" in findings[0]["evidence"], shown[-1]["tables"]
         if loops == 1:
-            assert told[0]["culprit_pid"] == group.loops[0].pid, told
+            assert findings[0]["culprit_pid"] == group.loops[0].pid, findings
         else:
             assert rows[-1]["processes"] == loops and rows[-1]["pid"] is None, rows
-            assert told[0]["culprit_pid"] in [p.pid for p in group.loops], told
-            assert f" and {loops - 1} others in cgroup /{NAME}: " in told[0]["evidence"], told
+            assert findings[0]["culprit_pid"] in [p.pid for p in group.loops], findings
+            assert f" and {loops - 1} others in cgroup /{NAME}: " in findings[0]["evidence"], findings
             scheduled(group)
     finally:
         group.end()
@@ -212,7 +212,7 @@ RAW = (b"\x1b[31mEV", b"\x1b]0;IL", b"\xff", b"\x9b5m", "\u202e".encode(), b"\xc
 
 
 def hostile(cpu, blkio):
-    """Groups with bytes in their names that a terminal, CSV or JSON would take for something else."""
+    """Cgroup names with bytes that have a special meaning to a terminal, in CSV or in JSON."""
     made, loops = [], []
     try:
         for name in HOSTILE:
@@ -242,7 +242,7 @@ def hostile(cpu, blkio):
 
 
 def hostile_frames(shown, loops):
-    """Each group is there, with its processes, by the names that are all different."""
+    """Checks that each cgroup is listed with its process, and that all escaped names are different."""
     last = {frame["pane"]: frame["tables"] for frame in shown}
     own = {t["cgroup"] for t in last["tasks"]["tasks"] if t["pid"] in [p.pid for p in loops]}
     limits = {r["cgroup"]: r for r in last["triage"]["cpu_limits"]}
@@ -252,8 +252,8 @@ def hostile_frames(shown, loops):
     assert all(throttled.get(limits[name]["pid"], name) == name for name in own), throttled
     long = [name for name in own if len(name) > 200]
     assert len(long) == 1 and limits[long[0]]["throttled_pct"] > 0, long
-    if "stuck" in last["sched"]:  # also where the kernel leaves out the switches to them
-        assert set(throttled) >= {p.pid for p in loops}, ("no process of these groups is throttled?", throttled)
+    if "stuck" in last["sched"]:  # also if the kernel omits the switches to these tasks
+        assert set(throttled) >= {p.pid for p in loops}, ("not all processes of these cgroups are reported as throttled", throttled)
 
 
 def hostile_screens():
@@ -265,7 +265,7 @@ def hostile_screens():
     status, raw = terminal.wait(10), terminal.raw
     terminal.end()
     assert status == 0, (status, raw[-300:])
-    assert b"EV" in raw, "the test is blind: no group is on the screen"
+    assert b"EV" in raw, "invalid test: no cgroup name is on the screen"
     raw.decode("utf-8")
     for sequence in RAW:
         assert sequence not in raw, (sequence, raw[max(0, raw.index(sequence) - 60):][:120])
@@ -273,7 +273,7 @@ def hostile_screens():
 
 def main():
     if os.geteuid() != 0:
-        skip("needs root: makes control groups")
+        skip("needs root: creates cgroups")
     where = mounts()
     for frame in frames(2) + frames(2, "--threads"):
         sums(frame)
@@ -284,9 +284,9 @@ def main():
         if "cpu" in where:
             hostile(where["cpu"], where.get("blkio"))
     else:
-        print("no group here can have a CPU quota: throttling and its finding are not tested")
+        print("no cgroup here supports a CPU quota: throttling and its finding are not tested")
     if "v2" not in where or not os.access(os.path.join(where["v2"], "cgroup.procs"), os.W_OK):
-        skip("no cgroup v2 hierarchy that can be written to: only the sums were compared")
+        skip("no writable cgroup v2 hierarchy: only the sums were compared")
     busy(where["v2"])
 
 

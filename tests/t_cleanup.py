@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root san; only what dead ktops left goes, at a start and by --cleanup; live ktops and other tools are not disturbed
+# needs: root san; a start and --cleanup remove only the leftovers of dead ktops; running ktops and other tools are not disturbed
 import json
 import os
 import signal
@@ -11,7 +11,7 @@ from tracing import KTOP, SLOW, Ktop, dead_pid, gone, start_time, wait_for
 
 
 class Made:
-    """Instances and uprobes made by the test, taken away at its end."""
+    """Instances and uprobes created by the test and removed at its end."""
 
     def __init__(self, trace):
         self.trace, self.names, self.probes = trace, [], []
@@ -22,7 +22,7 @@ class Made:
         return name
 
     def probe(self, group):
-        # Creating one only looks at the file; it is never switched on.
+        # Creating a uprobe only opens the file; it is never enabled.
         self.trace.write("uprobe_events", f"p:{group}/it /bin/true:0x1000\n", append=True)
         self.probes.append(group)
         return group
@@ -44,7 +44,7 @@ def cleanup():
 
 
 def pid_namespace():
-    """A process that is PID 1 of a namespace of its own: its helper, its PID outside, its start time, the namespace."""
+    """Starts PID 1 of a new PID namespace; returns its helper, its PID outside, and the namespace's inode."""
     p = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", "sh", "-c", "echo ok; exec sleep 600"], stdout=subprocess.PIPE, text=True)
     assert p.stdout.readline() == "ok\n"
     with open(f"/proc/{p.pid}/task/{p.pid}/children") as f:
@@ -52,31 +52,31 @@ def pid_namespace():
     return p, inner, os.stat(f"/proc/{inner}/ns/pid").st_ino
 
 
-def what_goes_and_what_stays(trace, made, again=3):
+def only_stale_removed(trace, made, again=3):
     dead, me = dead_pid(), os.getpid()
     helper, inner, ns = pid_namespace()
     try:
         mine = start_time(me)
-        goes = [made.instance(f"ktop-{dead}-1-block"), made.instance(f"ktop-{me}-{mine + 1}-block"),
-                made.instance(f"ktop-{dead}-1-block.4026539999"), made.instance(f"ktop-7-1-block.{ns}")]
-        stays = [made.instance(f"ktop-{me}-{mine}-block"), made.instance("ktop-notes"), made.instance(f"mytool-{dead}-1-block"),
-                 made.instance(f"ktop-1-{start_time(inner)}-block.{ns}")]
-        probe_goes, probe_stays = made.probe(f"ktop_{dead}_1_probes"), [made.probe("ktopfan"), made.probe(f"ktop_{me}_{mine}_probes")]
-        said = cleanup()
+        stale = [made.instance(f"ktop-{dead}-1-block"), made.instance(f"ktop-{me}-{mine + 1}-block"),
+                 made.instance(f"ktop-{dead}-1-block.4026539999"), made.instance(f"ktop-7-1-block.{ns}")]
+        kept = [made.instance(f"ktop-{me}-{mine}-block"), made.instance("ktop-notes"), made.instance(f"mytool-{dead}-1-block"),
+                made.instance(f"ktop-1-{start_time(inner)}-block.{ns}")]
+        stale_probe, kept_probes = made.probe(f"ktop_{dead}_1_probes"), [made.probe("ktopfan"), made.probe(f"ktop_{me}_{mine}_probes")]
+        output = cleanup()
         left, probes = trace.instances(), trace.read("uprobe_events")
-        for name in goes:
-            assert name not in left, f"stayed: {name}"
-        for name in stays:
-            assert name in left, f"went: {name}"
-            assert name not in said
-        assert f":{probe_goes}/it" not in probes, probes
-        for group in probe_stays:
-            assert f":{group}/it" in probes, f"went: {group}"
-        unsaid = [name for name in [*goes, probe_goes] if name not in said]
-        if unsaid:  # another ktop, started on this machine just now, may have been quicker; but not every time
-            assert again > 0, f"not said: {unsaid} in {said!r}"
+        for name in stale:
+            assert name not in left, f"not removed: {name}"
+        for name in kept:
+            assert name in left, f"removed by mistake: {name}"
+            assert name not in output
+        assert f":{stale_probe}/it" not in probes, probes
+        for group in kept_probes:
+            assert f":{group}/it" in probes, f"removed by mistake: {group}"
+        unreported = [name for name in [*stale, stale_probe] if name not in output]
+        if unreported:  # another ktop that started at the same time may have removed them first, but not in every try
+            assert again > 0, f"not reported: {unreported} in {output!r}"
             made.remove()
-            return what_goes_and_what_stays(trace, made, again - 1)
+            return only_stale_removed(trace, made, again - 1)
         assert f"-{dead}-" not in cleanup(), "removed twice"
     finally:
         helper.kill()
@@ -87,7 +87,7 @@ def what_goes_and_what_stays(trace, made, again=3):
 def at_a_start(trace, made):
     name = made.instance(f"ktop-{dead_pid()}-1-block")
     subprocess.run([KTOP, "-b", "-P", "health", "-d", "0.5", "-n", "2"], stdout=subprocess.DEVNULL, timeout=30, check=True)
-    assert name not in trace.instances(), "not swept at the start"
+    assert name not in trace.instances(), "not removed at the start"
 
 
 def frames(path):
@@ -96,7 +96,7 @@ def frames(path):
 
 
 def trace_cmd_refused(trace, folder):
-    """Why trace-cmd cannot record here, or None. Even then it may write to the top level (its buffer grows to its full size)."""
+    """Why trace-cmd cannot record here, or None. Even a failed trace-cmd may change the top level: its buffer grows to full size."""
     probe = subprocess.run(trace.inside + ["trace-cmd", "record", "-B", "ktoptest", "-e", "sched:sched_switch", "-o", os.path.join(folder, "probe.dat"), "true"],
                            cwd=folder, capture_output=True, text=True)
     if "ktoptest" in trace.instances():
@@ -105,12 +105,12 @@ def trace_cmd_refused(trace, folder):
 
 
 def other_tool(trace, folder, refused):
-    """Starts a recording of trace-cmd in an instance of its own, or what stands for it where the kernel refuses trace-cmd."""
+    """Starts trace-cmd recording in its own instance, or a plain reader of an instance if trace-cmd cannot record."""
     if not refused:
         p = subprocess.Popen(trace.inside + ["trace-cmd", "record", "-B", "ktoptest", "-e", "sched:sched_switch", "-o", os.path.join(folder, "trace.dat")],
                              cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return p, lambda: p.send_signal(signal.SIGINT)
-    print(f"trace-cmd cannot record here ({refused}): a plain reader of an instance stands for it")
+    print(f"trace-cmd cannot record here ({refused}): a plain reader of an instance replaces it")
     os.mkdir(f"{trace.path}/instances/ktoptest")
     trace.write("instances/ktoptest/events/sched/sched_switch/enable", "1")
     p = subprocess.Popen(["cat", f"{trace.path}/instances/ktoptest/trace_pipe"], stdout=subprocess.DEVNULL)
@@ -118,7 +118,7 @@ def other_tool(trace, folder, refused):
 
 
 def entries(trace, instance):
-    """Events that were ever written there."""
+    """Number of events ever written to the instance."""
     total = 0
     for cpu in os.listdir(f"{trace.path}/instances/{instance}/per_cpu"):
         for line in trace.read(f"instances/{instance}/per_cpu/{cpu}/stats").splitlines():
@@ -138,20 +138,20 @@ def side_by_side(trace, folder, refused):
         ours = [a, b]
         a.signal(signal.SIGKILL)
         a.p.wait()
-        wait_for("nothing left of the first", 2, lambda: gone(trace, a.pid))
-        assert trace.enabled(b.pid), "the second one's tracing went with the first"
+        wait_for("removal of the first ktop's tracing", 2, lambda: gone(trace, a.pid))
+        assert trace.enabled(b.pid), "the second ktop's tracing was removed with the first's"
         seen, frame = entries(trace, "ktoptest"), len(frames(f"{folder}/b"))
-        wait_for("frames of the second", 5 * SLOW, lambda: len(frames(f"{folder}/b")) >= frame + 2)
+        wait_for("frames of the second ktop", 5 * SLOW, lambda: len(frames(f"{folder}/b")) >= frame + 2)
         wait_for("events of the other tool", 5, lambda: entries(trace, "ktoptest") > seen)
         block = [row for row in frames(f"{folder}/b")[-1]["tables"]["collectors"] if row["collector"] == "block"]
         assert block and block[0]["state"] == "ok", block
-        # A third one sweeps at its start, and --cleanup does: neither touches the live ones.
+        # A third ktop at its start, and --cleanup, remove leftovers: neither touches a running ktop.
         subprocess.run([KTOP, "-b", "-P", "health", "-d", "0.2", "-n", "1"], stdout=subprocess.DEVNULL, timeout=30, check=True)
         cleanup()
         assert trace.enabled(b.pid) and "ktoptest" in trace.instances()
         b.signal(signal.SIGTERM)
         b.p.wait(10 * SLOW)
-        wait_for("nothing left of the second", 2, lambda: gone(trace, b.pid))
+        wait_for("removal of the second ktop's tracing", 2, lambda: gone(trace, b.pid))
         assert trace.read("instances/ktoptest/events/sched/sched_switch/enable").strip() == "1"
     finally:
         for ktop in ours:
@@ -169,11 +169,11 @@ with tempfile.TemporaryDirectory() as folder:
     try:
         refused = trace_cmd_refused(trace, folder)
         before = {name: trace.read(name) for name in ("tracing_on", "current_tracer", "buffer_size_kb", "events/enable")}
-        what_goes_and_what_stays(trace, made)
+        only_stale_removed(trace, made)
         at_a_start(trace, made)
         side_by_side(trace, folder, refused)
         after = {name: trace.read(name) for name in before}
-        assert before == after, f"the top level was touched: {before} {after}"
+        assert before == after, f"the top level has changed: {before} {after}"
     finally:
         made.remove()
         trace.close()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root; the cpus pane's software counters are what perf stat -a -A counts over the same span, and CPU shares add up to 100
+# needs: root; the cpus pane's software counters equal those of perf stat -a -A over the same span, and CPU shares add up to 100
 import os
 import sys
 
@@ -13,7 +13,7 @@ EVENTS = {"context-switches": "context_switches_per_s", "cpu-migrations": "migra
 def compare(frames, perf):
     intervals = section_intervals(frames, "cpu_counters")
     if not intervals:
-        return ["a section came late"]
+        return ["a section was late"]
     end = frame_time(frames[-1])
     begin = end - sum(intervals)
     wrong = []
@@ -27,7 +27,7 @@ def compare(frames, perf):
                 counted += row[column] * interval
             least, most = perf.bounds(int(cpu), event, begin, end)
             print(f"CPU {cpu} {event}: perf {least} to {most}, ktop {counted:.0f}")
-            slack = 2 + 0.002 * counted  # an event or two at each end; the intervals are rounded to microseconds
+            slack = 2 + 0.002 * counted  # one or two events at each end; the intervals are rounded to microseconds
             if not least - slack <= counted <= most + slack:
                 wrong.append((cpu, event, least, counted, most))
     return wrong
@@ -44,7 +44,7 @@ def shares(frames):
 
 
 def hardware(frames):
-    """Either the hardware is counted, or it is null with a reason and a fix."""
+    """Hardware counters are either counted, or null with a reason and a fix."""
     row, notes = frames[-1]["tables"]["cpus"][0], frames[-1]["notes"]
     if row["cycles_per_s"] is None:
         assert row["ipc"] is None and row["counted_pct"] is None
@@ -66,5 +66,5 @@ def once():
     return not wrong
 
 
-# A section that came late on a crowded machine is in no frame.
+# On an overloaded machine a section may be late; then its counts are in no frame.
 sys.exit(0 if tries("software counters against perf stat", 6, once) else 1)

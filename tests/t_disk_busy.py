@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-# needs: root, fio, loop devices, FUSE, cc; how busy a disk is: busy_pct, and util_pct made of it, against a disk of known service times
-"""A file system that takes 5 ms for each read, a loop device over it: one read at a time with pauses between them, and four at a time without."""
+# needs: root, fio, loop devices, FUSE, cc; busy_pct, and util_pct derived from it, on a disk with known service times
+"""A loop device over a file system with 5 ms per read: single reads with pauses, and four in flight without pauses."""
 from disks import *
 
 DELAY_S = 0.005
-# For ktop: the event is switched on so much later than the ones before it.
+# Preloaded into ktop: delays enabling one event after the others.
 LATE = r"""
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ int open(const char *path, int flags, ...) {
 
 
 def begun_in_the_middle(work, path):
-    """ktop starts while there is I/O, and takes long to switch on its events: no I/O may be seen to begin and not to end."""
+    """ktop starts during I/O and enables its events slowly: no I/O may appear to start and never complete."""
     name, shim = os.path.basename(path), work + "/late"
     write(shim + ".c", LATE)
     run("cc", "-O2", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", shim + ".so", shim + ".c", "-ldl")
@@ -40,14 +40,14 @@ def begun_in_the_middle(work, path):
     undo.append(load.wait)
     time.sleep(0.5)
     ktop = Ktop(env={"LD_PRELOAD": shim + ".so", "KTOP_LATE": shim})
-    check(os.path.exists(shim), "its events are switched on late")
+    check(os.path.exists(shim), "its events are enabled late")
     load.wait()
     ktop.finish(1.2)
-    check(ktop.count("io_latency", "R", device=name) > 50, f"{ktop.count('io_latency', 'R', device=name)} reads seen")
+    check(ktop.count("io_latency", "R", device=name) > 50, f"{ktop.count('io_latency', 'R', device=name)} reads traced")
     row = [r for r in ktop.frames[-1]["tables"]["devices"] if r["device"] == name][0]
     waiting = [r for r in ktop.frames[-1]["tables"]["io_in_flight"] if r["device"] == name]
     check(not row["in_flight"] and row["busy_pct"] == 0 and row["oldest_us"] == 0 and not waiting,
-          f"no I/O is left when the load has ended: {row['in_flight']} in flight, {row['busy_pct']} % busy, oldest {row['oldest_us']}, {len(waiting)} rows")
+          f"no I/O is in flight after the load: {row['in_flight']} in flight, {row['busy_pct']} % busy, oldest {row['oldest_us']}, {len(waiting)} rows")
 
 
 def busy_s(ktop, name, column):
@@ -55,7 +55,7 @@ def busy_s(ktop, name, column):
 
 
 def once(path, what, *arguments):
-    """Seconds busy, seconds of all I/Os one behind the other, as fio sees them, fio's time, and their number."""
+    """Busy seconds, sum of fio's latencies in seconds, fio's run time, and number of I/Os."""
     name, ktop = os.path.basename(path), Ktop()
     job = fio("--direct=1", "--bs=4k", "--rw=randread", "--size=32M", "--norandommap", "--time_based", "--runtime=2", f"--name={what}",
               f"--filename={path}", *arguments)[0]["read"]
@@ -63,10 +63,10 @@ def once(path, what, *arguments):
     n, mine = job["total_ios"], ktop.count("io_latency", "R", device=name)
     check(n <= mine <= n + 16 and ktop.lost() == 0, f"{what}: {mine} reads, fio {n}")
     busy, util = busy_s(ktop, name, "busy_pct"), busy_s(ktop, name, "util_pct")
-    # The first frame may know nothing of the block layer yet: then the other source stands there alone.
+    # The first frame may have no block section yet: then util_pct is from the other source.
     first = sum(seconds(f) * (r["util_pct"] or 0) / 100 for f in ktop.frames for r in f["tables"]["devices"]
                 if r["device"] == name and r["busy_pct"] is None)
-    check(abs(util - first - busy) < 1e-6, f"{what}: util_pct says what busy_pct says, {util:.4f} s of {busy:.4f} s")
+    check(abs(util - first - busy) < 1e-6, f"{what}: util_pct equals busy_pct, {util:.4f} s of {busy:.4f} s")
     return busy, n * job["lat_ns"]["mean"] / 1e9, job["runtime"] / 1e3, n
 
 
@@ -75,12 +75,12 @@ def main():
     path = slow_disk(work := tmpfs(), DELAY_S * 1e6).path
     fio("--direct=1", "--bs=4k", "--rw=randread", "--size=32M", "--io_size=64k", "--name=warm", f"--filename={path}")
     busy, waited, seconds, n = once(path, "one at a time, with pauses", "--ioengine=psync", "--thinktime=5000")
-    # Not less than the delay takes, not more than the program waited.
+    # At least the delays, at most the time that fio waited.
     check(n * DELAY_S <= busy <= waited * 1.005, f"{n} reads of {DELAY_S * 1e3:.0f} ms: busy {busy:.3f} s, fio waited {waited:.3f} s of {seconds:.2f}")
-    check(busy < 0.8 * seconds, f"and idle between them: {100 * busy / seconds:.1f} % busy")
+    check(busy < 0.8 * seconds, f"idle between them: {100 * busy / seconds:.1f} % busy")
     busy, waited, seconds, n = once(path, "four at a time", "--ioengine=libaio", "--iodepth=4")
-    # It serves them one by one, so that three of the four wait: their times overlap, and count once.
-    check(n * DELAY_S <= busy <= seconds * 1.005 and waited > 3 * busy, f"busy {busy:.3f} s of {seconds:.3f}, not {waited:.2f}: {n} reads side by side")
+    # The disk serves one read at a time, three wait: overlapping times count once.
+    check(n * DELAY_S <= busy <= seconds * 1.005 and waited > 3 * busy, f"busy {busy:.3f} s of {seconds:.3f}, not {waited:.2f}: {n} overlapping reads")
 
     begun_in_the_middle(work, path)
 

@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
-# needs: root, fio, tracefs, loop devices (loud, brief: sequential); loads of every kind on several disks at once, against a second trace instance, I/O by I/O
-"""What ktop says of each load - random, sequential, mixed, flushed, discarded; depths 1 to 64; several jobs; two loop devices and
-the disk at once; merged and split - is held against the text of the very records that it takes, paired in another way
-(tests/block_truth.py): every histogram of queue, service and total latency by disk, operation and flags, of latency by process, of
-sizes by program, bucket by bucket; and the I/Os one by one. A second tracefs instance shows that the records are all there, and when they were made.
-Arguments choose: t_disk_pairs.py [WORD of a load's name...]."""
+# needs: root, fio, tracefs, loop devices (loud, brief: sequential); loads of every kind on several disks at once, compared I/O by I/O with a second trace instance
+"""Loads: random, sequential, mixed, flushed, discarded; depths 1 to 64; several jobs; two loop devices and the disk at once; merged and
+split. ktop's results are compared with the text of the same records, matched independently (tests/block_truth.py): all histograms of queue,
+service and total time by disk, operation and flags, of latency by process, and of sizes by program, bucket by bucket; and single I/Os. A
+second tracefs instance verifies that the records are complete, and their times.
+Usage: t_disk_pairs.py [WORD of a load's name...]."""
 import collections, os, shutil, signal, subprocess, sys, tempfile, time
 
 from block_truth import OTHERS, TRACING, Truth, bucket, disk_of, trace_of
 from disks import *
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
-# Two recordings of one event are some 100 ns apart, which below 8 us is more than a bucket of 1.6 %; an interrupt, or the host,
-# that falls between the two makes it more, for no more than that share of the I/Os.
+# Two instances record one event some 100 ns apart: below 8 us that is more than a bucket of 1.6 %. An interrupt, or the host, can
+# come between the two; STRAYS limits the share of such I/Os.
 SHARE, APART_NS, STRAYS = 0.03, 300, 0.04
-CLOCKS_NS, TOOK_NS = 20000, 1000  # between the clock on the wall here and ktop's; between two clocks' ideas of one I/O, in the middle
-NAME = f"io-{os.getpid()}"  # of a copy of fio: others may run fio as well
+CLOCKS_NS, TOOK_NS = 20000, 1000  # median difference of wall clock times; of latencies by two trace clocks
+NAME = f"io-{os.getpid()}"  # a private copy of fio, in case others run fio
 PROGRAM = None
 common = ["--direct=1", "--randrepeat=0", "--overwrite=1"]
-# What a load is for: events that there must be.
+# Events that a load must cause.
 SHOWS = {"backward": "block_bio_frontmerge", "merged": "block_bio_backmerge", "split": "block_split"}
 
 
@@ -26,7 +26,7 @@ def batches(n):
     return [f"--iodepth_batch_submit={n}", f"--iodepth_batch_complete_min={n}"]
 
 
-# Name: (fio's arguments, MiB of the loop devices that are used by each job).
+# Name: (fio's arguments, MiB of the loop devices per job).
 LOADS = {
     "random reads, depth 1": (["--rw=randread", "--bs=4k", "--ioengine=psync", "--io_size=8M"], 1),
     "random reads, depth 64": (["--rw=randread", "--bs=4k", "--ioengine=libaio", "--iodepth=64", "--io_size=12M"], 1),
@@ -46,7 +46,7 @@ LOADS = {
     "discards": (["--rw=randtrim", "--bs=32k", "--ioengine=psync", "--io_size=16M"], 1),
     "discards, 3 jobs": (["--rw=randtrim", "--bs=32k", "--ioengine=psync", "--io_size=4M", "--numjobs=3"], 3),
 }
-AGAIN = "random reads, depth 1", "mixed, depth 32, 2 jobs", "flushed writes, 3 jobs"  # with the clock that ktop takes by itself
+AGAIN = "random reads, depth 1", "mixed, depth 32, 2 jobs", "flushed writes, 3 jobs"  # with ktop's default clock
 SIZE = 48  # MiB of each disk
 
 
@@ -78,7 +78,7 @@ def rank(count, q):
 
 
 class Result:
-    """The judgement of one load."""
+    """Result of one load."""
 
     def __init__(self):
         self.wrong, self.values, self.hists, self.largest = [], 0, 0, 0
@@ -89,33 +89,33 @@ class Result:
         return good
 
     def same(self, what, ours, truth, alone):
-        """ktop's histogram against the times (ns) or sizes of the very same records: equal to the last one, and their sum. Not alone: other
-        I/Os may have come later."""
+        """ktop's histogram must equal the times (ns) or sizes of the same records, bucket by bucket, and their sum. Not alone: later I/Os of
+        others are allowed."""
         scale = 1000 if ours.unit == "us" else 1
         have = collections.Counter({bucket(round(low * scale)): n for (low, high), n in ours.buckets.items()})
         want = collections.Counter(map(bucket, truth))
         missing, more = want - have, have - want
-        self.check(not missing and not (alone and more), f"{what}: of {len(truth)} {sum(missing.values())} are missing, {sum(more.values())} others: "
-                   f"buckets {sorted(missing.items())[:3]}, there is {sorted(more.items())[:3]}")
+        self.check(not missing and not (alone and more), f"{what}: of {len(truth)} {sum(missing.values())} are missing, {sum(more.values())} extra: "
+                   f"missing buckets {sorted(missing.items())[:3]}, extra {sorted(more.items())[:3]}")
         if alone and truth and not missing:
             self.check(abs(ours.sum * scale - sum(truth)) <= 1e-6 * sum(truth) + len(truth),
-                       f"{what}: sum {ours.sum * scale:.0f}, should be {sum(truth)}")
-            self.check(abs(ours.max * scale - max(truth)) <= 1, f"{what}: max {ours.max * scale:.0f}, should be {max(truth)}")
+                       f"{what}: sum {ours.sum * scale:.0f}, expected {sum(truth)}")
+            self.check(abs(ours.max * scale - max(truth)) <= 1, f"{what}: max {ours.max * scale:.0f}, expected {max(truth)}")
         self.values += len(truth)
         self.hists += 1
 
     def near(self, what, ours, truth):
-        """The same against the second instance, whose times of the same events are taken a moment apart: when an interrupt falls between,
-        far apart. At most some of them: a quantile is then one of the neighbours', and one that is beyond all of them is one of those."""
+        """The same against the second instance, whose timestamps differ slightly, and by far after an interrupt in between. With few such I/Os
+        each quantile is still that of a near rank."""
         truth.sort()
-        self.check(ours.count == len(truth), f"{what}: {ours.count}, the second instance {len(truth)}")
+        self.check(ours.count == len(truth), f"{what}: {ours.count}, second instance {len(truth)}")
         for q in QUANTILES if ours.count == len(truth) else ():
             at, reach = rank(len(truth), q) - 1, int(1 + STRAYS * len(truth))
             low, high = truth[max(0, at - reach)], truth[at + reach] if at + reach < len(truth) else float("inf")
             mine = ours.quantile(q) * 1000
             off = 0 if low <= mine <= high else abs(bucket(mine) - bucket(low if mine < low else high))
             self.check(off <= 1 or low * (1 - SHARE) - APART_NS <= mine <= high * (1 + SHARE) + APART_NS,
-                       f"{what} p{q * 100:g} of {len(truth)}: {mine:.0f} ns, the second instance {truth[at]} ({low} to {high})")
+                       f"{what} p{q * 100:g} of {len(truth)}: {mine:.0f} ns, second instance {truth[at]} ({low} to {high})")
             self.largest = max(self.largest, abs(mine - truth[at]) / truth[at] if q == 0.5 and ours.count > 100 else 0)
 
 
@@ -124,7 +124,7 @@ KINDS = {"io_latency": ("request", lambda io: io.end - io.issue), "io_queue": ("
 
 
 def by_disk(ktop, name, number, ios):
-    """Each histogram of the disk and the values that belong into it: (what, histogram, values)."""
+    """Each histogram of the disk with its expected values: (what, histogram, values)."""
     for hist, (kind, value) in KINDS.items():
         groups = collections.defaultdict(list)
         for io in ios:
@@ -135,7 +135,7 @@ def by_disk(ktop, name, number, ios):
 
 
 def by_process(result, ktop, ios):
-    """Latencies of fio's processes over all disks, and the sizes of their I/Os."""
+    """Latencies and I/O sizes of fio's processes over all disks."""
     groups, sizes = collections.defaultdict(list), collections.defaultdict(list)
     for io in ios:
         if io.kind == "request" and io.comm == NAME:
@@ -145,14 +145,14 @@ def by_process(result, ktop, ios):
         result.same(f"process {pid} {op}", Hist(ktop.hists("io_latency_by_process", op, pid=pid, comm=NAME)), truth, True)
     pids = {pid for pid, _ in groups}
     ours = {h["pid"] for h in ktop.hists("io_latency_by_process", comm=NAME)}
-    result.check(ours == pids, f"processes {ours}, should be {pids}")
+    result.check(ours == pids, f"processes {ours}, expected {pids}")
     for op, truth in sizes.items():
         result.same(f"sizes of {op}", Hist(ktop.hists("io_size", op, comm=NAME)), truth, True)
     return pids
 
 
 def one_by_one(result, ktop, disks, ios):
-    """The events that the frames hold: each is an I/O of the records, by disk, operation, sector, size, process and times to 1 ns."""
+    """Each listed event must be an I/O of the records: disk, operation, sector, size, process, and times to 1 ns."""
     at, offset = collections.defaultdict(list), time.time() - time.monotonic()
     for io in ios:
         if io.kind == "request" and io.sector is not None:
@@ -163,14 +163,14 @@ def one_by_one(result, ktop, disks, ios):
         found = min(at[disks[e["device"]], op, e["sector"], e["bytes"]], key=lambda io: abs(io.end - end), default=None)
         ok = found and e["pid"] == found.pid and abs(e["latency_us"] * 1000 - (found.end - found.issue)) <= 1
         ok = ok and (e["queue_us"] is None) == (found.arrival is None)
-        ok = ok and (e["queue_us"] is None or found.joined or abs(e["queue_us"] * 1000 - (found.issue - found.arrival)) <= 1)
+        ok = ok and (e["queue_us"] is None or found.merged or abs(e["queue_us"] * 1000 - (found.issue - found.arrival)) <= 1)
         result.check(ok, f"event {e}: the records have {found}")
         seen += 1
     return seen
 
 
 def same_time(result, ktop, disks, truth):
-    """When the I/Os of the frames ended, by the clock on the wall, and how long they took: as the second instance says, whatever the clock."""
+    """Completion times (wall clock) and latencies of listed I/Os must match the second instance, with any trace clock."""
     at, offset = collections.defaultdict(list), time.time() - time.monotonic()
     for io in truth:
         if io.kind == "request" and io.sector is not None:
@@ -185,15 +185,14 @@ def same_time(result, ktop, disks, truth):
     off.sort(), took.sort()
     if not result.check(len(off) > 100, f"{len(off)} I/Os in the frames"):
         return ""
-    result.check(off[len(off) // 2] < CLOCKS_NS, f"the I/Os end {off[len(off) // 2]:.0f} ns from when the second instance says")
-    result.check(took[len(took) // 2] < TOOK_NS, f"the I/Os take {took[len(took) // 2]:.0f} ns more or less than the second instance says")
-    return f"{len(off)} I/Os end {off[len(off) // 2]:.0f} ns from its times, and take {took[len(took) // 2]:.0f} ns more or less"
+    result.check(off[len(off) // 2] < CLOCKS_NS, f"completion times differ by {off[len(off) // 2]:.0f} ns from the second instance")
+    result.check(took[len(took) // 2] < TOOK_NS, f"latencies differ by {took[len(took) // 2]:.0f} ns from the second instance")
+    return f"{len(off)} I/Os: completion times differ by {off[len(off) // 2]:.0f} ns, latencies by {took[len(took) // 2]:.0f} ns"
 
 
 def once(disks, load, exact=True):
-    """The load, recorded by ktop's instance while ktop is stopped, so that its records can be read here before ktop takes them; and by a
-    second instance, which shows that none is missing. Not exact: with the clock that ktop takes by itself, which may be one of cycles; then the
-    second instance alone says what is right."""
+    """Runs the load with ktop stopped, so that the records of its instance can be read before ktop consumes them; a second instance verifies
+    that none is missing. Not exact: with ktop's default clock, which may count cycles; then only the second instance is the reference."""
     result, second = Result(), Truth(disks.values())
     undo.append(second.remove)
     ktop = Ktop("--test", "buffer_kib=16384", *(("--test", "clock=mono") if exact else ()), delay=0.4)
@@ -201,7 +200,7 @@ def once(disks, load, exact=True):
     first.only(disks.values())
     ktop.process.send_signal(signal.SIGSTOP)
     os.waitpid(ktop.process.pid, os.WUNTRACED)
-    begin = time.monotonic_ns()  # of what was before, it has taken some from one CPU's buffer and none from the other's
+    begin = time.monotonic_ns()  # ktop may have consumed earlier records of one CPU and not of the other
     before = {n: diskstats(n) for n in disks}
     try:
         run(PROGRAM, *load)
@@ -213,18 +212,18 @@ def once(disks, load, exact=True):
     truth, _ = second.finish()
     undo.pop(), undo.pop()
     ktop.frames = ktop.frames[1:]
-    records = [io for io in records if not io.comm.startswith("ktop")]  # its own are left out
+    records = [io for io in records if not io.comm.startswith("ktop")]  # ktop excludes its own
     for name, number in disks.items():
         alone = name.startswith("loop")
         for what, ours, values in by_disk(ktop, name, number, records):
-            # Others' bios that came before ktop stood still are not among these records: of the load itself, see one_by_one.
+            # Bios of others that arrived before ktop was stopped are not in the records; for the load itself see one_by_one.
             if exact and (alone or "io_queue" not in what):
                 result.same(what, ours, values, alone)
         for what, ours, values in by_disk(ktop, name, number, [io for io in truth if io.issue > begin]) if alone else ():
             result.near(what, ours, values)
         for i, op in enumerate("RWD") if alone else ():
             ours, theirs = ktop.count("io_latency", op, device=name), after[name][i] - before[name][i]
-            if op == "W":  # the kernel counts the flush that ends a sequence as a write as well
+            if op == "W":  # the kernel counts a postflush as a write as well
                 theirs -= ktop.count("io_total", "F", device=name)
             result.check(ours == theirs, f"{name} {op}: {ours}, diskstats {theirs}")
     pids = by_process(result, ktop, records) if exact else ()
@@ -232,7 +231,7 @@ def once(disks, load, exact=True):
     clocks = "" if exact else same_time(result, ktop, disks, truth)
     result.check(ktop.lost() == 0, f"{ktop.lost()} events lost")
     twice = sum(n for number, n in twice.items() if number.startswith("7:"))
-    result.check(not twice, f"{twice} bios of sectors that were under way already: the load is not what the test wants")
+    result.check(not twice, f"{twice} bios for sectors already in flight: unsuitable load")
     for line in result.wrong[:8]:
         print("     " + line[:600], flush=True)
     counts = ", ".join(f"{n} " + " ".join(f"{op} {ktop.count('io_latency', op, device=n)}" for op in "RWDF" if ktop.count("io_latency", op, device=n))
@@ -241,7 +240,7 @@ def once(disks, load, exact=True):
         return not result.wrong, None, f"{counts}; p50 within {result.largest * 100:.1f} % of the second instance's; {clocks}"
     kinds = "".join(f"{first.kinds[event]} {event}; " for event in OTHERS if first.kinds[event])
     return not result.wrong, first.kinds, (f"{counts}; {kinds}{len(pids)} processes; {result.values} values of {result.hists} histograms and {seen} "
-                                           f"I/Os one by one are the records'; p50 within {result.largest * 100:.1f} % of the second instance's")
+                                           f"single I/Os match the records; p50 within {result.largest * 100:.1f} % of the second instance's")
 
 
 def main():
@@ -264,7 +263,7 @@ def main():
         os.fsync(file.fileno())
         disks[disk[0]], files[disk[0]] = disk[1], file.name
     else:
-        print("note: /var/tmp is on no disk with request events: the load is on the loop devices alone")
+        print("note: /var/tmp is on no disk with request events: loop devices only")
     words = sys.argv[1:]
     for name, (arguments, jobs) in LOADS.items():
         if words and not any(word in name for word in words):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# needs: root, cc, losetup, dd (beside); programs that live for less than a tick of ktop's are each told by their own number and name, and so are threads that do
-"""200 dd's in a row, each of which writes 4 KiB and ends; then a program whose threads write once and end while it goes on."""
+# needs: root, cc, losetup, dd (beside); I/O of processes and threads shorter than a tick of ktop is attributed to their PID and name
+"""200 runs of dd that write 4 KiB each; then a program whose threads write once and exit while it continues."""
 import collections
 import os
 import subprocess
@@ -43,7 +43,7 @@ def main():
     with open(f"{program}.c", "w") as f:
         f.write(PROGRAM)
     run("cc", "-O2", "-D_GNU_SOURCE", "-o", program, f"{program}.c", "-lpthread")
-    keep = os.open(disk.path, os.O_RDONLY)  # the last one to close the disk would wait for all of it
+    keep = os.open(disk.path, os.O_RDONLY)  # the last close of the disk would wait for its writeback
     ktop = Ktop(delay=0.5)
     pids = []
     for i in range(DDS):
@@ -61,12 +61,12 @@ def main():
                 written[row["pid"], row["comm"]] += row["ios_per_s"] * frame["interval_s"]
     mine = {pid: {comm: round(n, 1) for (p, comm), n in written.items() if p == pid} for pid in pids}
     wrong = {pid: found for pid, found in mine.items() if set(found) != {"dd"} or abs(found["dd"] - 1) > 0.2}
-    check(not wrong, f"each of {DDS} dd's wrote once, by its number and name: not {dict(list(wrong.items())[:5])}")
+    check(not wrong, f"each of {DDS} dd's has one write with its PID and name; wrong: {dict(list(wrong.items())[:5])}")
     listed = collections.Counter(e["pid"] for f in ktop.frames for e in f["events"] if e["device"] == disk.name and e["comm"] == "dd" and e["op"][0] == "W")
-    check(all(listed[pid] == 1 for pid in pids), f"each stands in the list once: not {[p for p in pids if listed[p] != 1][:5]}")
+    check(all(listed[pid] == 1 for pid in pids), f"each is listed once; wrong: {[p for p in pids if listed[p] != 1][:5]}")
     others = {key: n for key, n in written.items() if key[0] not in pids}
     check(set(others) == {(threads.pid, "threads")} and abs(others[threads.pid, "threads"] / THREADS - 1) < 0.1,
-          f"{THREADS} threads of {threads.pid} wrote once each, all told of it: {dict(list(others.items())[:6])}")
+          f"{THREADS} threads of {threads.pid} wrote once each, all attributed to it: {dict(list(others.items())[:6])}")
     os.close(keep)
     print(f"{sum(written.values()):.0f} writes", flush=True)
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-# needs: root, fio, a C compiler, FUSE, loop devices (loud, brief: text); the latency histograms of the disk pane against three independent truths
-"""text: a second tracefs instance, whose events are read as text (tests/block_truth.py), while ktop runs beside it: percentiles and counts;
-delay: a disk of known delay (tests/slowfuse.c): the latency is that delay, for each operation, at depths 1 to 64, of several jobs,
-on two such disks at once;
+# needs: root, fio, a C compiler, FUSE, loop devices (loud, brief: text); latency histograms of the disk pane against three independent references
+"""text: a second tracefs instance, read as text while ktop runs (tests/block_truth.py): percentiles and counts;
+delay: disks with a known delay (tests/slowfuse.c): the latency is that delay, for each operation, at depths 1 to 64, with several jobs,
+on several such disks at once;
 fio: its own `lat` percentiles of the same I/Os.
-Arguments choose: t_disk_truth.py [text] [delay]."""
+Usage: t_disk_truth.py [text] [delay]."""
 import os, shutil, subprocess, sys, tempfile, time
 
 from block_truth import TRACING, Truth, bucket, disk_of
@@ -60,9 +60,9 @@ def text_once(what, filename, name, number, depth, ios):
     others = sum(io.comm != "fio" for io in truth)
     figures = [(label, ours.quantile(q), ns[rank(len(ns), q) - 1]) for label, q in (("p50", 0.5), ("p99", 0.99))] + [("max", ours.max, ns[-1])]
     stats = after[0] - before[0]
-    # Others' reads on a shared disk fall into the frames and not between the two looks at diskstats, or the edges.
+    # On a shared disk, reads of others may be in the frames but not between the two reads of diskstats.
     count_ok = ours.count == stats == len(ns) if not others else stats <= ours.count <= stats + others + 2
-    # One bucket, or what a bucket of 3 % holds: below 8 us ktop's are finer than two recordings of one event agree.
+    # Within one bucket, or 3 %: below 8 us ktop's buckets are finer than the difference of two recordings.
     ok = all(abs(bucket(mine * 1000) - bucket(theirs)) <= 1 or abs(mine * 1000 / theirs - 1) <= 0.03 for _, mine, theirs in figures)
     ok = ok and count_ok and ktop.lost() == 0
     print(f"{'ok  ' if ok else 'no  '}text {what} depth {depth}: "
@@ -86,15 +86,15 @@ def text_truth(work):
         skip_part("a real file: /var/tmp is on no disk with request events")
     for what, filename, name, number in cases:
         for depth, ios in ((1, 8000), (32, 20000)):
-            # Two recordings of one event are a moment apart; when an interrupt falls between, the maximum differs.
+            # An interrupt between the two recordings of an event changes the maximum.
             case = f"{what}, depth {depth}"
             check(tries(case, 3, lambda: text_once(what, filename, name, number, depth, ios)), case)
 
 
 # ---- delay, fio ----
 
-# Name: delays in ms of the disks, fio's arguments, I/Os of each job. fio's own latency says the same but for discards of several jobs: the
-# kernel lets one of them at a time into the block layer.
+# Name: delays of the disks in ms, fio's arguments, I/Os per job. fio's own latency must match, except for discards of several jobs: the
+# kernel serializes them before the block layer.
 DEEP = "--ioengine=libaio"
 DELAYS = {
     "random reads": ([1], ["--rw=randread"], 600),
@@ -106,19 +106,19 @@ DELAYS = {
     "discards, 3 jobs": ([1], ["--rw=randtrim", "--numjobs=3"], 100),
     "writes, 2 jobs, three disks": ([1, 5, 20], ["--rw=randwrite", "--numjobs=2"], 50),
 }
-NOISE_US = 100  # of a wake-up when others want the CPU
+NOISE_US = 100  # wake-up latency under CPU contention
 OPS = {"R": "read", "W": "write", "D": "trim", "F": "sync"}
 
 
 def percentiles(jobs, disk, op):
-    """fio's of that disk's jobs, in us: the mean over its jobs, which all take part alike."""
+    """fio's percentiles for that disk in us: the mean over its jobs, which do equal numbers of I/Os."""
     found = [job[OPS[op]]["lat_ns"]["percentile"] for job in jobs if job["jobname"] == disk.name]
     return {q: sum(p[f"{q}.000000"] for p in found) / len(found) / 1000 for q in (50, 90)}
 
 
 def delay_once(name, disks, arguments, ios, base):
-    """ktop's percentiles of the load on each of the disks: by operation the delay, and at most what the same load takes on a disk without one."""
-    # At depth 1 it mostly sleeps; ahead of others when it wakes, it measures the disk and not the wait for a CPU.
+    """ktop's p50 per disk and operation must be at least the delay, and at most the delay plus the time without delay."""
+    # At depth 1 fio mostly sleeps: real-time priority excludes the wait for a CPU.
     first = ["chrt", "-f", "1"] if shutil.which("chrt") else []
     ktop = Ktop()
     before = {d.name: diskstats(d.name) for d in disks}
@@ -147,11 +147,11 @@ def delay_once(name, disks, arguments, ios, base):
                 continue
             low, high = disk.delay_us, disk.delay_us + base[op]
             fios = percentiles(jobs, disk, op)
-            # What the program waits for is the total; before the issue of a flush a kernel worker has to come.
+            # The program waits for the total time: a flush is issued by a kernel worker.
             pairs = [(q, total.quantile(q / 100), fios[q]) for q in fios] if name != "discards, 3 jobs" else []
             ok = low <= p50 * 1.01 and p50 <= high * 1.03 + NOISE_US and all(abs(mine / theirs - 1) <= 0.05 for _, mine, theirs in pairs)
             good &= ok
-            print(f"{'ok  ' if ok else 'no  '}{name}, {disk.delay_us / 1000:.0f} ms, {op}: p50 {p50:.0f} us, without delay {base[op]:.0f}, together "
+            print(f"{'ok  ' if ok else 'no  '}{name}, {disk.delay_us / 1000:.0f} ms, {op}: p50 {p50:.0f} us, without delay {base[op]:.0f}, vs. sum "
                   f"{(p50 / high - 1) * 100:+.1f} %; total " + ", ".join(f"p{q} {mine:.0f}, fio {theirs:.0f}" for q, mine, theirs in pairs)
                   + f"; count {service.count}", flush=True)
     return good, measured
@@ -168,7 +168,7 @@ def delay_truth(work):
     print("     without delay, us: " + ", ".join(f"{op} {us:.1f}" for op, us in base.items()))
     for name, (delays, arguments, ios) in DELAYS.items():
         deep = base if DEEP not in arguments else delay_once("no delay", [slow[0]], arguments, 1000, None)[1]
-        # A crowded machine wakes late who waits for a delay, and spoils single runs.
+        # Late wake-ups on a busy machine spoil single runs.
         check(tries(name, 4, lambda: delay_once(name, [slow[ms] for ms in delays], arguments, ios, deep)[0]), name)
 
 

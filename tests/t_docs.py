@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: the program (beside, once); the man page and the README name every option, pane, column, key and series, and no other options
+# needs: the program (beside, once); the man page and the README document every option, pane, column, key and series, and no other options
 import json
 import os
 import re
@@ -32,7 +32,7 @@ def main():
 
     panes = [line.split()[0] for line in ktop("--list", "panes").splitlines() if line.strip()]
     if len(panes) < 7:
-        bad.append(f"--list panes names only {panes}")
+        bad.append(f"--list panes lists only {panes}")
     readme = open(os.path.join(TOP, "README.md"), encoding="utf-8").read()
     for name in panes:
         if not re.search(rf"(?m)^\.S[SH] .*\b{name}\b|\\fB{name}\\fR|^\.B {name}\b", plain):
@@ -42,11 +42,11 @@ def main():
     # Columns and series: names with at least one underscore or letter, first on their lines.
     names = set(re.findall(r"(?m)^\s+([a-z][a-z0-9_]*)\s{2,}", ktop("--list", "columns")))
     if len(names) < 100:
-        bad.append(f"--list columns names only {len(names)} columns")
+        bad.append(f"--list columns lists only {len(names)} columns")
     words = set(re.findall(r"[a-z][a-z0-9_]*", plain))
     for name in sorted(names - words):
         bad.append(f"man page: column {name} is missing")
-    # Also what no screen shows, as it stands in the files.
+    # Also series that appear only in output files, not on a screen.
     series = set()
     for line in ktop("-b", "-n", "1", "-d", "0.1", "-F", "json", "-P", ",".join(panes)).splitlines():
         series |= set(json.loads(line)["series"])
@@ -54,10 +54,10 @@ def main():
         bad.append(f"the JSON has only {len(series)} series")
     for name in sorted(series - names):
         bad.append(f"--list columns: series {name} of the JSON is missing")
-    # The section COLUMNS is made by a program, from titles of all kinds.
+    # man/update generates the section COLUMNS; the sample has titles of all kinds.
     made = subprocess.run([os.path.join(TOP, "man/update"), "--check"], capture_output=True, text=True, env={**os.environ, "KTOP": KTOP})
     if made.returncode:
-        bad.append("the man page is not what man/update makes of the columns: run it\n" + made.stdout + made.stderr)
+        bad.append("the man page's COLUMNS section is out of date: run man/update\n" + made.stdout + made.stderr)
     update = {"__name__": "update", "__file__": os.path.join(TOP, "man/update")}
     exec(compile(open(update["__file__"], encoding="utf-8").read(), update["__file__"], "exec"), update)
     listed = ("pane: Pane\ntable: What it is.\n  a_pid                      OF PID   id         The process, text of it.\n"
@@ -68,10 +68,10 @@ def main():
     for line in ("OF PID (id; table): The process, text of it.", "OF THE LIMIT (percent; table): How much.", "N/s (per second; table, other): Its text.", "Calls per second of all",
                  "LLCMISS/s (per second; table): Misses.", "\\fItable\\fR: What it is."):
         if f"\n{line}\n" not in page:
-            bad.append(f"man/update does not make {line!r} but {page!r}")
+            bad.append(f"man/update does not generate {line!r}, but {page!r}")
     try:
         list(update["columns"]("pane: Pane\ntable: What it is.\n  a_pid                      OF PID   apples     The process.\n"))
-        bad.append("man/update takes a unit that it does not know")
+        bad.append("man/update accepts an unknown unit")
     except SystemExit:
         pass
     for picture in re.findall(r"\((screenshots/[^)]*)\)", readme):

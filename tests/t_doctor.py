@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: san; --doctor names what works and what does not, with a fix for each, as root and as nobody, and leaves nothing behind
+# needs: san; --doctor lists what works and what does not, each with a fix, as root and as an unprivileged user, and leaves nothing behind
 import contextlib
 import os
 import re
@@ -11,7 +11,7 @@ import tempfile
 import tracing
 from tracing import KTOP
 
-WANTED = ["rights", "file descriptors", "delays of tasks", "scheduler statistics", "tracefs", "trace instances", "function tracer", "kprobes",
+EXPECTED = ["rights", "file descriptors", "delays of tasks", "scheduler statistics", "tracefs", "trace instances", "function tracer", "kprobes",
           "uprobes", "pressure", "hardware counters", "software counters", "block events", "process table", "taskstats"]
 
 
@@ -28,7 +28,7 @@ def doctor(*before, program=KTOP):
             broken[last] += (fix[1],)
             continue
         words = re.match(r"(.+?)  +(works|does not)  +(\S.*)", line)
-        assert words, f"not understood: {line!r}"
+        assert words, f"unexpected line: {line!r}"
         last = words[1]
         if words[2] == "works":
             works[last] = words[3]
@@ -36,14 +36,14 @@ def doctor(*before, program=KTOP):
             broken[last] = (words[3],)
     for name, (reason, *fix) in broken.items():
         assert len(fix) == 1, f"no fix for {name}: {reason}"
-    for name in WANTED:
-        assert any(name in found for found in [*works, *broken]), f"nothing about {name}"
+    for name in EXPECTED:
+        assert any(name in found for found in [*works, *broken]), f"no line about {name}"
     assert not set(works) & set(broken)
     return works, broken
 
 
 def entry(program):
-    """Where the program begins, in its file."""
+    """File offset of the program's entry point."""
     with open(program, "rb") as f:
         head = f.read(64)
         start, table, size, n = (*struct.unpack_from("<QQ", head, 24), *struct.unpack_from("<HH", head, 54))
@@ -56,11 +56,11 @@ def entry(program):
 
 
 def probe_hits(trace, file, place, cause):
-    """Whether a probe of the test's own is recorded when it is hit; None: the kernel has or takes none."""
+    """Whether the test's own probe is recorded when hit; None: the kernel does not support or accept it."""
     name = f"t_doctor_{os.getpid()}"
     instance = f"instances/{name}"
     enable = f"{instance}/events/{name}/hit/enable"
-    with contextlib.ExitStack() as undo:  # each of them, whatever came of the others
+    with contextlib.ExitStack() as undo:  # each undo step runs, also if others fail
         try:
             trace.write(file, f"p:{name}/hit {place}\n", append=True)
         except OSError:
@@ -75,11 +75,11 @@ def probe_hits(trace, file, place, cause):
 
 
 def probes_checked(trace, works, broken):
-    """What it says of each kind of probe is what comes of the test's own."""
+    """The doctor's result for each kind of probe equals that of the test's own probe."""
     true = os.path.realpath(shutil.which("true"))
     for name, hits in (("kprobes", probe_hits(trace, "kprobe_events", "vfs_read", lambda: trace.read("current_tracer"))),
                        ("uprobes", probe_hits(trace, "uprobe_events", f"{true}:{entry(true):#x}", lambda: subprocess.run([true], check=True)))):
-        print(f"{name}: {'none here' if hits is None else 'recorded' if hits else 'not recorded'}; {works.get(name) or broken[name][0]}")
+        print(f"{name}: {'not available' if hits is None else 'recorded' if hits else 'not recorded'}; {works.get(name) or broken[name][0]}")
         assert (name in works) == bool(hits), (name, hits, works, broken)
         if hits:
             assert works[name] == "a probe was inserted, hit and removed"
@@ -111,7 +111,7 @@ def as_root():
             assert "mounted read-only" in lacks[what][0] and "remount,bind,rw" in lacks[what][1], lacks[what]
     finally:
         trace.close()
-    if "/san-" not in KTOP:  # sanitizers need /proc themselves; a mounted tracefs is found without /proc
+    if "/san-" not in KTOP:  # sanitizers need /proc; ktop finds a mounted tracefs without /proc
         lacks = doctor("unshare", "-m", "--propagation", "private", "sh", "-c", 'umount -l /sys/kernel/tracing 2>/dev/null; umount -l /proc && exec "$0" "$@"')[1]
         assert "/proc is not mounted" in lacks["tracefs"][0] and "mount" in lacks["tracefs"][1], lacks
 
@@ -120,7 +120,7 @@ copies = []
 
 
 def public(program):
-    """A copy that everybody may run, wherever the build folder lies."""
+    """A copy of the program that any user may execute, whatever the build folder's permissions."""
     if not copies:
         folder = tempfile.TemporaryDirectory()
         os.chmod(folder.name, 0o755)
@@ -130,7 +130,7 @@ def public(program):
     return f"{copies[0].name}/ktop"
 
 
-def as_nobody(*before):
+def as_unprivileged(*before):
     works, broken = doctor(*before, program=public(KTOP) if before else KTOP)
     assert "rights" in broken and "CAP_PERFMON" in broken["rights"][0], broken
     assert "root" in broken["tracefs"][1] or "root" in broken["trace instances"][1], broken
@@ -144,6 +144,6 @@ def as_nobody(*before):
 
 if os.geteuid() == 0:
     as_root()
-    as_nobody("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    as_unprivileged("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 else:
-    as_nobody()
+    as_unprivileged()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, perf 6.1 (beside); every event string of a table is taken or refused as perf stat does, with the attributes that perf gives the kernel
+# needs: root, perf 6.1 (beside); ktop accepts or rejects each event string of a table as perf stat does, with the same perf_event_attr
 import json
 import os
 import re
@@ -9,7 +9,7 @@ import sys
 from ktop import KTOP, TOP, skip
 
 ATTRS = os.path.join(TOP, "build/tests/event_attrs")
-BATCH, BREAKPOINTS = 24, 3  # strings in one run of ktop; x86 has four breakpoints
+BATCH, BREAKPOINTS = 24, 3  # strings per ktop run; x86 has four hardware breakpoints
 
 GOOD = """
 cycles cpu-cycles instructions:u cache-references cache-misses:k branches branch-instructions branch-misses bus-cycles ref-cycles
@@ -43,17 +43,17 @@ msr/tsc/u/ msr/tsc// nopmu/x/ cpu/event=1/ uprobe/retprobe=2/ /tsc/ // /
 sched: sched:nope sched-x:y sched:sched_switch:Z sched:sched_switch/foo=1/ s*:nope
 """.split() + ["", "cs cs", "cs/name=a b/"]
 
-# Where ktop differs on purpose: string, what perf does, what ktop does, why.
+# Intentional differences: string, perf's result, ktop's result, reason.
 DIFFERENT = [
-    ("cs;", "good", "bad", "perf leaves out letters that mean nothing to it"),
+    ("cs;", "good", "bad", "perf ignores unknown letters"),
     ("cs@", "good", "bad", "the same"),
-    ("{cs,cs", "good", "bad", "perf takes the missing brace for a part of the name"),
-    ("duration_time", "good", "bad", "a clock that perf reads for itself, no event of the kernel"),
-    ("{cycles,cs}", "fatal", "good", "perf ends when a leader cannot be had; ktop shows it as refused and counts the others"),
-    ("tracepoint/config=1/", "fatal", "good", "the same: a number that no tracepoint has"),
-    ("msr/tsc/G", "good", "refused", "perf drops the modifier where the PMU cannot count guests, and counts the host"),
-    ("msr/event/", "good", "bad", "perf loses that the term has no value, and takes 1 for its 64 bits"),
-    ("uprobe:/proc/self/exe:main", "bad", "good", "beyond perf's syntax"),
+    ("{cs,cs", "good", "bad", "perf treats the missing brace as part of the name"),
+    ("duration_time", "good", "bad", "a clock that perf itself reads, not a kernel event"),
+    ("{cycles,cs}", "fatal", "good", "perf exits if the group leader does not open; ktop shows it as refused and counts the others"),
+    ("tracepoint/config=1/", "fatal", "good", "the same: no tracepoint has this ID"),
+    ("msr/tsc/G", "good", "refused", "if the PMU cannot count guests, perf drops the modifier and counts the host"),
+    ("msr/event/", "good", "bad", "perf ignores that the term has no value, and uses 1 for the 64-bit field"),
+    ("uprobe:/proc/self/exe:main", "bad", "good", "an extension of perf's syntax"),
 ]
 
 SHARED = {"type": "type", "config": "config", "{ bp_addr, config1 }": "config1", "{ bp_len, config2 }": "config2", "bp_type": "bp_type",
@@ -63,7 +63,7 @@ wrong = []
 
 
 def perf(text):
-    """What perf stat does with it: bad, fatal or good, and the attributes of each event as first tried on CPU 0, and whether it opened."""
+    """Returns perf stat's result (bad, fatal or good), and for each event the attributes first tried on CPU 0 and whether it opened."""
     argv = ["unshare", "-m", "--propagation", "private", "sh", "-c",
             'mount -t tracefs nodev /sys/kernel/tracing 2>/dev/null; exec perf stat -a -vv -e "$1" -- true', "perf", text]
     p = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=dict(os.environ, LC_ALL="C"), errors="replace")
@@ -108,7 +108,7 @@ def ours(text):
 
 def same_events(text, theirs, mine):
     if len(theirs) != len(mine):
-        wrong.append(f"'{text}': perf makes {len(theirs)} events of it, ktop {len(mine)}")
+        wrong.append(f"'{text}': perf opens {len(theirs)} events, ktop {len(mine)}")
         return
     want = sorted(tuple(number(e["attr"].get(field)) for field in SHARED) + (e["open"],) for e in theirs)
     have = sorted(tuple(number(e[field]) for field in SHARED.values()) + (e["open"] == "ok",) for e in mine)
@@ -123,7 +123,7 @@ def run_bad(text):
 
 
 def run_good(texts, expected):
-    """One run with all of them: each event has its rows, counted or refused as it opened before."""
+    """One run with all strings: each event has its row, counted or refused as when it was opened alone."""
     argv = [KTOP, "--batch", "--pane", "cpus", "--format", "json", "-n", "1", "-d", "0.2"]
     for text in texts:
         argv += ["-e", text]
@@ -156,10 +156,10 @@ def batches(texts):
 
 def main():
     if os.geteuid() != 0:
-        skip("needs root: events of whole CPUs")
+        skip("needs root: CPU-wide events")
     version = subprocess.run(["sh", "-c", "perf --version"], capture_output=True, text=True).stdout
     if not version.startswith("perf version 6.1."):
-        skip(f"written for perf 6.1, whose syntax other versions change; here is: {version.strip() or 'none'}")
+        skip(f"written for the event syntax of perf 6.1; installed: {version.strip() or 'none'}")
     subprocess.run(["make", "-s", "--no-print-directory", "-C", TOP, "build/tests/event_attrs"], check=True)
     expected = {}
     for text in GOOD + BAD:
@@ -167,7 +167,7 @@ def main():
         mine, have, error = ours(text)
         want = "good" if text in GOOD else "bad"
         if theirs != want or mine != want:
-            wrong.append(f"'{text}' should be {want}: perf says {theirs}, ktop {mine} {error.strip()}")
+            wrong.append(f"'{text}' should be {want}: perf: {theirs}, ktop: {mine} {error.strip()}")
         elif want == "good":
             same_events(text, events, have)
         expected[text] = have
@@ -175,14 +175,14 @@ def main():
         theirs, mine, have = perf(text)[0], *ours(text)[:2]
         if mine == "good" and mine_want == "refused":
             mine = "refused" if all(e["open"] != "ok" for e in have) else "good"
-        print(f"on purpose: '{text}': perf {theirs}, ktop {mine}: {why}")
+        print(f"intentional: '{text}': perf {theirs}, ktop {mine}: {why}")
         if (theirs, mine) != (theirs_want, mine_want):
             wrong.append(f"'{text}': expected perf {theirs_want}, ktop {mine_want}")
     for text in BAD:
         run_bad(text)
     for batch in batches(GOOD):
         run_good(batch, expected)
-    print(f"{len(GOOD)} good and {len(BAD)} bad strings, {len(DIFFERENT)} that differ on purpose")
+    print(f"{len(GOOD)} good and {len(BAD)} bad strings, {len(DIFFERENT)} intentional differences")
     for line in wrong:
         print("FAIL:", line)
     sys.exit(1 if wrong else 0)

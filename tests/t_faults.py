@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, cc (loud); page faults by mapping are what a program did there: exact while all are looked at, within the shown error in a storm
+# needs: root, cc (loud); page faults by mapping against a known load: exact while every fault is sampled, within the shown error at a high fault rate
 import os
 import shutil
 import subprocess
@@ -17,13 +17,13 @@ def rows_of(frame, pid):
 
 
 def count(load, directory):
-    """What ktop saw of the known faults: by mapping [seen, faults, expected error in faults, from the kernel, major]."""
+    """ktop's figures for the known faults, by mapping: [samples, faults, expected error in faults, kernel faults, major faults, kinds]."""
     ktop = Batch("memory")
     program = subprocess.Popen([load, "count", directory], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert program.stdout.readline() == "ready\n"
         ktop.frame()
-        frame = ktop.frame()  # its start is over
+        frame = ktop.frame()  # the program's startup faults are over
         assert not [r for r in rows_of(frame, program.pid) if r["mapping"] and r["mapping"].endswith("/file")], frame
         program.stdin.write("\n")
         program.stdin.flush()
@@ -31,7 +31,7 @@ def count(load, directory):
         assert minor + major >= sum(EXPECTED.values()), (minor, major)
         seen = {}
         quiet = 0
-        while quiet < 2:  # until nothing of it is left in the rings
+        while quiet < 2:  # until the rings hold no more of its faults
             frame = ktop.frame()
             rows = rows_of(frame, program.pid)
             quiet = 0 if rows else quiet + 1
@@ -53,15 +53,15 @@ def count(load, directory):
 
 
 def compare(seen, minor, major):
-    """What differs; an empty list is a success."""
+    """Returns the list of differences; empty on success."""
     wrong = []
     for name, expected in EXPECTED.items():
         samples, faults, error, kernel, majors, kinds = seen.get(name, [0, 0, 0, 0, 0, set()])
         exact = error == 0
-        print(f"{name}: {expected} touched, {samples} seen, {faults:.1f} counted, +- {error:.1f}, {kernel:.1f} by the kernel, {majors:.1f} major")
+        print(f"{name}: {expected} expected, {samples} samples, {faults:.1f} counted, +- {error:.1f}, {kernel:.1f} in kernel mode, {majors:.1f} major")
         if (samples != expected) if exact else abs(faults - expected) > 2 * error + 0.02 * expected:
             wrong.append(name)
-        if abs(faults - expected) > 2 * error + 0.1 * expected:  # the frame's and the collector's interval differ a little
+        if abs(faults - expected) > 2 * error + 0.1 * expected:  # the intervals of frame and collector differ slightly
             wrong.append(f"rate of {name}")
         want_kernel = faults if name == "kernel" else 0
         if abs(kernel - want_kernel) > 2 * error + 0.001 * faults:
@@ -73,8 +73,8 @@ def compare(seen, minor, major):
     return wrong
 
 
-def attention():
-    """No pane shows it: it does not run."""
+def idle_when_hidden():
+    """The collector is idle while no pane shows it."""
     ktop = Batch("health")
     try:
         ktop.frame()
@@ -85,8 +85,8 @@ def attention():
         ktop.end()
 
 
-def storm(load):
-    """Far more faults than may be looked at: the rates are right all the same, and the cost is bounded."""
+def high_rate(load):
+    """Far more faults than the sampling budget: rates stay correct, and the cost is bounded."""
     program = subprocess.Popen([load, "storm"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     ktop = Batch("memory", delay=1)
     try:
@@ -98,17 +98,17 @@ def storm(load):
         faults = sum(r["minor_faults_per_s"] + r["major_faults_per_s"] for r in rows)
         truth = task["minor_faults_per_s"] + task["major_faults_per_s"]
         samples = sum(r["samples"] for r in frame["tables"]["fault_mappings"])
-        # What was unmapped and mapped anew before it could be looked up is of an unknown mapping.
+        # Memory that was unmapped and remapped before the lookup has an unknown mapping.
         memory = [r for r in rows if r["mapping"] in ("[anon]", "[unmapped]", None)]
-        print(f"storm: {truth:.0f} faults/s, {faults:.0f} by mapping, {samples} looked at, lost {frame['lost_events']}; "
+        print(f"high rate: {truth:.0f} faults/s, {faults:.0f} by mapping, {samples} samples, lost {frame['lost_events']}; "
               + ", ".join(f"{r['mapping']} {r['share_pct']:.1f} % +- {r['error_pct']:.1f}" for r in rows))
-        assert abs(faults - truth) < 0.15 * truth, "the rate by mapping is not the task's"
+        assert abs(faults - truth) < 0.15 * truth, "the rates by mapping do not add up to the task's rate"
         assert sum(r["share_pct"] for r in memory) > 95, rows
         assert sum(r["share_pct"] for r in memory if r["mapping"]) > 50, rows
         assert abs(sum(r["share_pct"] for r in rows) - 100) < 0.01, rows
         if truth > 4 * BUDGET:
-            assert 0 < max(memory, key=lambda r: r["share_pct"])["error_pct"] < 20 and samples < truth / 2, "not thinned out"
-        assert samples <= 2.5 * BUDGET * os.cpu_count() * 2 * frame["interval_s"], "more was looked at than the budget"
+            assert 0 < max(memory, key=lambda r: r["share_pct"])["error_pct"] < 20 and samples < truth / 2, "faults are not sampled"
+        assert samples <= 2.5 * BUDGET * os.cpu_count() * 2 * frame["interval_s"], "more samples than the budget"
     finally:
         program.stdin.close()
         program.stdout.close()
@@ -137,11 +137,11 @@ def main():
             within.append(not wrong)
             return False
 
-        # A storm of another program on the same CPU makes the counts coarser; ktop then shows the error, and holds it.
+        # A high fault rate of another program on the same CPU lowers the sampling ratio; ktop then shows an error bound, which must hold.
         within = []
         exact = tries("page faults by mapping, exact", 5, once)
-        attention()
-        storm(load)
+        idle_when_hidden()
+        high_rate(load)
     finally:
         shutil.rmtree(directory)
     sys.exit(0 if exact or any(within) else 1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root (san beside); file systems that are full are named, also one mounted meanwhile; figures as df(1) has them
+# needs: root (san beside); full file systems are reported, also one mounted while ktop runs; figures as in df(1)
 import ctypes
 import json
 import os
@@ -13,8 +13,8 @@ from ktop import KTOP, skip
 if os.geteuid() != 0:
     skip("needs root")
 libc = ctypes.CDLL(None, use_errno=True)
-if libc.unshare(0x20000):  # CLONE_NEWNS: what is mounted here is private and goes away with this process
-    skip("no mount namespace of its own")
+if libc.unshare(0x20000):  # CLONE_NEWNS: mounts made here are private and end with this process
+    skip("cannot create a mount namespace")
 subprocess.run(["mount", "--make-rprivate", "/"], check=True)
 
 bad = []
@@ -44,12 +44,12 @@ def frame(ktop):
     return json.loads(line)["tables"]
 
 
-def until(ktop, so):
-    """The first frame of which it is so, and how many there were till then; after long enough the last one, and None."""
+def until(ktop, condition):
+    """Returns the first frame that meets the condition, and the number of frames read; after 40 s the last frame, and None."""
     end, frames = time.monotonic() + 40, 0
     while time.monotonic() < end:
         tables, frames = frame(ktop), frames + 1
-        if so(tables):
+        if condition(tables):
             return tables, frames
     return tables, None
 
@@ -59,7 +59,7 @@ def found(tables, path):
 
 
 def local(path):
-    """Whether it is a file system that can fill up and never blocks: only these are read."""
+    """Whether the file system can fill up and statvfs on it cannot block: ktop reads only these."""
     with open("/proc/self/mounts") as f:
         mounts = [line.split()[:4] for line in f]
     return any((source.startswith("/dev/") or kind in ("tmpfs", "zfs", "overlay")) and not kind.startswith("fuse")
@@ -71,7 +71,7 @@ ktop = subprocess.Popen([KTOP, "-b", "-P", "triage", "-F", "json", "-d", "0.3"],
 try:
     tables = frame(ktop)
     if found(tables, first):
-        bad.append(f"an empty one is full: {found(tables, first)}")
+        bad.append(f"an empty file system is reported as full: {found(tables, first)}")
     for mount_point, is_now in ((first, "full"), (mount("files", "size=32m,nr_inodes=40"), "without inodes")):
         if is_now == "full":
             fill(mount_point)
@@ -80,28 +80,28 @@ try:
                 open(os.path.join(mount_point, str(i)), "w").close()
         tables, frames = until(ktop, lambda tables: found(tables, mount_point))
         if not frames:
-            bad.append(f"{mount_point} is {is_now}, and nothing says so: {tables}")
+            bad.append(f"{mount_point} is {is_now}, but there is no finding: {tables}")
             continue
-        said = found(tables, mount_point)[0]
-        if said["severity"] != "critical" or said["resource"] != "filesystem" or ("inodes" in said["evidence"]) != (is_now != "full"):
-            bad.append(f"{is_now}: {said}")
-        print(f"{is_now}: told in frame {frames}: {said['evidence']}")
+        finding = found(tables, mount_point)[0]
+        if finding["severity"] != "critical" or finding["resource"] != "filesystem" or ("inodes" in finding["evidence"]) != (is_now != "full"):
+            bad.append(f"{is_now}: {finding}")
+        print(f"{is_now}: reported in frame {frames}: {finding['evidence']}")
     rows = {row["mount"]: row for row in tables["filesystems"]}
     for path in first, "/":
         is_ = os.statvfs(path)
         row = rows.get(path)
         if not row and not local(path):
-            print(f"{path} is not local, or read-only: not compared")
+            print(f"{path} is not local or is read-only: not compared")
         elif not row:
             bad.append(f"{path} is not listed: {sorted(rows)}")
         elif path == first and (row["size_kib"] != 32768 or row["available_kib"] != 0 or row["used_pct"] != 100 or row["type"] != "tmpfs"):
             bad.append(f"{path}: {row}")
         elif row["size_kib"] != is_.f_blocks * is_.f_frsize / 1024 or abs(row["available_kib"] - is_.f_bavail * is_.f_frsize / 1024) > 1 << 20:
-            bad.append(f"{path}: {row}, statvfs says {is_}")
-    # What goes, goes from the list.
+            bad.append(f"{path}: {row}, statvfs: {is_}")
+    # An unmounted file system disappears from the list.
     subprocess.run(["umount", first], check=True)
     if not until(ktop, lambda tables: not found(tables, first) and first not in [row["mount"] for row in tables["filesystems"]])[1]:
-        bad.append("unmounted, and still there")
+        bad.append("unmounted, but still listed")
 finally:
     ktop.terminate()
     ktop.wait()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# needs: root, cc, tracefs, losetup; in a PID namespace of its own, which has other numbers of threads than the kernel's events: no row of the sched, syscalls and disk panes is doubled or has another's name
-"""A ktop in a new PID namespace with its own /proc, a known load in it and another one outside, held against the /proc of this test, which is that of the
-events' numbers when the test itself runs in the first namespace."""
+# needs: root, cc, tracefs, losetup; in a new PID namespace, whose PIDs differ from the host PIDs in kernel events: the sched, syscalls and disk panes have no duplicate row and no wrong name
+"""ktop runs in a new PID namespace with its own /proc, with a known load inside and another outside. Its rows are compared with this test's /proc,
+which has the host PIDs of the events if the test itself runs in the initial PID namespace."""
 import json
 import os
 import shutil
@@ -12,11 +12,11 @@ import tempfile
 from ktop import HERE, KTOP, check, failed, need_root, skip
 from tracing import wait_for
 
-undo = []  # called backwards at the end, whatever happens
+undo = []  # cleanup functions, called in reverse order at exit, also after a failure
 
 
 def comms():
-    """Every thread here, by its number."""
+    """Names of all threads in this namespace, by TID."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -29,14 +29,14 @@ def comms():
 
 
 def pings_of(pid, names):
-    """The ping-pong below that process."""
+    """PIDs of the ping-pong processes below that process."""
     with open(f"/proc/{pid}/task/{pid}/children") as f:
         below = [int(child) for child in f.read().split()]
     return [p for child in below for p in [child, *pings_of(child, names)] if names.get(p) in ("ping", "pong")]
 
 
 def frames(pane, *arguments):
-    """Those of a ktop within, where a ping-pong and a sleeper have small numbers; the threads of this machine; and that ping-pong's."""
+    """Frames of a ktop inside the namespace, where a ping-pong and a sleeper have small PIDs; thread names by host TID; host PIDs of that ping-pong."""
     p = subprocess.Popen(["unshare", "-p", "-f", "--kill-child", "--mount-proc", "sh", "-c", '"$0" pingpong 1000000000 -1 & "$0" pipe >&2 & [ -z "$DISK" ] || "$IO_LOAD" "$DISK" read 10000000 1 4096 random >&2 & exec "$@"', LOAD,
                           KTOP, "--batch", "--pane", pane, "--format", "json", "-d", "0.5", "-n", "6", "--budget", "100", *arguments],
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -48,24 +48,25 @@ def frames(pane, *arguments):
     assert p.wait() == 0, p
     after = comms()
     shown = [f for f in shown if all(f["series"].get(name, 0) is not None for name in ("sched_switches_per_s", "syscalls_per_s"))]
-    return shown, {tid: name for tid, name in names.items() if after.get(tid) == name or tid in inside}, inside
+    # A kernel worker's name ends in the workqueue that it last served.
+    return shown, {tid: name for tid, name in names.items() if after.get(tid, "").startswith(name.split("-")[0]) or tid in inside}, inside
 
 
 def named(what, rows, names):
-    """No row has the number of one thread and the name of another, nor a number that is one only within."""
-    def right(r):  # /proc tells more of a kernel worker's name; who is not in it has come or gone meanwhile
+    """Checks that each row's name belongs to its host TID, and that no row has a TID of the inner namespace."""
+    def right(r):  # /proc has a longer name for kernel workers; a TID that is missing in /proc started or exited meanwhile
         return not r["comm"] or (names[r["tid"]].startswith(r["comm"]) if r["tid"] in names else r["tid"] > 100)
     wrong = sorted({(r["tid"], r["comm"], names.get(r["tid"], "")) for r in rows if not right(r)})
-    check(rows and not wrong, f"{what}: nobody in {len(rows)} rows has another's name: {wrong[:6]}")
+    check(rows and not wrong, f"{what}: wrong names in {len(rows)} rows: {wrong[:6]}")
 
 
-def held(pane, rows, pings):
-    """Nobody stands twice in a frame, and the loads within and outside once."""
+def unique(pane, rows, pings):
+    """Checks that no task appears twice in a frame, and that the loads inside and outside appear once."""
     for frame in rows:
         tids = [r["tid"] for r in frame]
         if len(set(tids)) < len(tids) or any(tids.count(ping) != 1 for ping in pings):
-            return check(False, f"{pane}: rows of {pings}: {[r for r in frame if r['tid'] in pings]}, {len(tids) - len(set(tids))} doubled")
-    check(len(rows) > 1 and len(pings) == 4, f"{pane}: {pings}, within and outside, stand once in each of {len(rows)} frames")
+            return check(False, f"{pane}: rows of {pings}: {[r for r in frame if r['tid'] in pings]}, {len(tids) - len(set(tids))} duplicates")
+    check(len(rows) > 1 and len(pings) == 4, f"{pane}: {pings}, inside and outside, appear once in each of {len(rows)} frames")
 
 
 def sched(outside):
@@ -74,12 +75,12 @@ def sched(outside):
         skip("no scheduler events here")
     tables = [f["tables"]["tasks"] for f in shown[1:]]
     named("sched", sum(tables, []), names)
-    held("sched", tables, outside + inside)
+    unique("sched", tables, outside + inside)
     rows = {r["tid"]: r for r in tables[-1]}
     check(all(rows[tid]["comm"] == names[tid] and rows[tid]["pid"] == tid and rows[tid]["switches_per_s"] > 100 for tid in outside + inside),
-          "sched: the loads' rows are theirs")
+          "sched: the rows of the loads are correct")
     notes = " ".join(n["text"] for n in shown[-1]["notes"])
-    check("events carry host PIDs, which this PID namespace cannot map" in notes, f"sched: it says so: {notes}")
+    check("events carry host PIDs, which this PID namespace cannot map" in notes, f"sched: the note is there: {notes}")
     only, _, _ = frames("sched", "--pid", "1")
     notes = " ".join(n["text"] for n in only[-1]["notes"])
     check(not only[-1]["tables"]["tasks"] and "no rows: --pid and --user cannot be applied" in notes, f"sched --pid: {len(only[-1]['tables']['tasks'])} rows: {notes}")
@@ -90,20 +91,20 @@ def syscalls(outside):
     if not shown[-1]["tables"].get("by_process"):
         skip("no syscall events here")
     processes = [[{**r, "tid": r["pid"]} for r in f["tables"]["processes"]] for f in shown[1:]]
-    held("syscalls", processes, outside + inside)
+    unique("syscalls", processes, outside + inside)
     rows = [r for f in shown for r in f["tables"]["in_progress"] + f["events"]]
     named("syscalls", sum(processes, []), names)
     named("calls", rows, names)
     paths = [r["args"] for r in rows if r["args"] and ("<" in r["args"] or '"' in r["args"])]
-    check(not paths, f"syscalls: nobody else's files: {paths[:3]}")
+    check(not paths, f"syscalls: no files of other processes: {paths[:3]}")
     notes = " ".join(n["text"] for n in shown[-1]["notes"])
-    check("events carry host PIDs, which this PID namespace cannot map" in notes, f"syscalls: it says so: {notes}")
+    check("events carry host PIDs, which this PID namespace cannot map" in notes, f"syscalls: the note is there: {notes}")
 
 
 def disk():
-    """The same load within and outside, on a disk; ktop within sees both, as the events number them."""
+    """The same disk load inside and outside; ktop inside shows both with their host PIDs."""
     if not os.path.exists("/dev/loop-control"):
-        return print("note  no loop devices here: the disk pane is not looked at")
+        return print("note  no loop devices here: the disk pane is not tested")
     image = f"{os.path.dirname(LOAD)}/disk"
     with open(image, "wb") as f:
         f.truncate(16 << 20)
@@ -118,22 +119,22 @@ def disk():
     rows = [{**r, "tid": r["pid"]} for f in shown[1:] for r in f["tables"]["by_process"] if r["device"] == device]
     by = {r["tid"] for r in rows if r["ios_per_s"] > 10}
     check(len(by) == 2 and {r["comm"] for r in rows} == {"io_load"} and by & {int(t) for t in os.listdir(f"/proc/{load.pid}/task")},
-          f"disk: the loads within and outside are there by the events' numbers: {sorted({(r['tid'], r['comm']) for r in rows})}")
+          f"disk: the loads inside and outside appear with their host PIDs: {sorted({(r['tid'], r['comm']) for r in rows})}")
     inside = by - {int(t) for t in os.listdir(f"/proc/{load.pid}/task")}
-    check(not any(os.path.exists(f"/proc/{load.pid}/task/{t}") for t in inside) and all(t > 100 for t in inside), f"disk: nobody by his number within: {by}")
-    check(not any(r["cgroup"] for r in rows), "disk: nobody else's control group")
+    check(not any(os.path.exists(f"/proc/{load.pid}/task/{t}") for t in inside) and all(t > 100 for t in inside), f"disk: no PID of the inner namespace: {by}")
+    check(not any(r["cgroup"] for r in rows), "disk: no cgroup of another process")
     notes = " ".join(n["text"] for n in shown[-1]["notes"])
-    check("events carry host PIDs, which this PID namespace cannot map" in notes, f"disk: it says so: {notes}")
+    check("events carry host PIDs, which this PID namespace cannot map" in notes, f"disk: the note is there: {notes}")
     only, _, _ = frames("disk", "--pid", "1")
     notes = " ".join(n["text"] for n in only[-1]["notes"])
-    check(not any(f["tables"]["by_process"] for f in only) and "no rows: --pid and --user cannot be applied" in notes, f"disk --pid: nobody is shown: {notes}")
+    check(not any(f["tables"]["by_process"] for f in only) and "no rows: --pid and --user cannot be applied" in notes, f"disk --pid: no rows: {notes}")
 
 
 def main():
     global LOAD
     need_root()
     if os.readlink("/proc/self/ns/pid") != "pid:[4026531836]":
-        skip("not in the first PID namespace: nothing to compare with")
+        skip("not in the initial PID namespace: no reference for host PIDs")
     work = tempfile.mkdtemp(prefix="ktop-namespace-")
     undo.append(lambda: shutil.rmtree(work, ignore_errors=True))
     LOAD = f"{work}/sched_load"

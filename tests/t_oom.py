@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# needs: root, cgroup memory controller (v1 or v2) (beside); a process killed at its cgroup's limit is named, and the machine's largest process is not blamed
-"""A cgroup limited to 48 MiB in which a process allocates until it is killed; beside it a process outside of the cgroup that uses far more. The finding
-must name the cgroup and the killed process, also if its parent leaves it as a zombie."""
+# needs: root, cgroup memory controller (v1 or v2) (beside); the finding names the process killed at its cgroup's limit, not the machine's largest process
+"""A cgroup limited to 48 MiB in which a process allocates until it is killed; another process outside the cgroup uses far more. The finding
+must name the cgroup and the killed process, also while that is an unreaped zombie."""
 from disks import *
 
 HOLDER = """
@@ -17,15 +17,15 @@ LIMIT_MIB, HELD_MIB, LARGE_MIB = 48, 24, 300
 
 
 def group():
-    """A new one with the limit: its folder."""
+    """Creates a cgroup with the limit; returns its directory."""
     v1, v2 = "/sys/fs/cgroup/memory", "/sys/fs/cgroup"
     base, limit = (v1, "memory.limit_in_bytes") if os.path.exists(v1 + "/memory.limit_in_bytes") else (v2, "memory.max")
     path = tempfile.mkdtemp(dir=base, prefix="ktop-oom-")
     undo.append(lambda: os.rmdir(path))
     if not os.path.exists(f"{path}/{limit}"):
-        skip("no memory controller of control groups")
+        skip("no cgroup memory controller")
     write(f"{path}/{limit}", str(LIMIT_MIB << 20))
-    for swap in ("memory.memsw.limit_in_bytes", "memory.swap.max"):  # or it is swapped out instead
+    for swap in ("memory.memsw.limit_in_bytes", "memory.swap.max"):  # otherwise the memory is swapped out instead
         if os.path.exists(f"{path}/{swap}"):
             write(f"{path}/{swap}", str(LIMIT_MIB << 20) if "memsw" in swap else "0")
     return path
@@ -54,13 +54,13 @@ def zombie_is_named():
     while open(f"/proc/{small.pid}/stat").read().rsplit(")", 1)[1].split()[0] != "Z" and time.monotonic() < deadline:
         time.sleep(0.02)
     found = []
-    for _ in range(6):  # the culprit may follow a frame after the count
+    for _ in range(6):  # the culprit may appear one frame after the count
         frame = json.loads(ktop.stdout.readline())
         found = [f for f in frame["tables"]["findings"] if f["kind"] == "oom_kill"] or found
         if found and found[0]["culprit_pid"]:
             break
     check(found and found[0]["culprit_pid"] == small.pid, f"the killed zombie {small.pid} is named: {found[0]['evidence'] if found else found}")
-    check(small.wait(30) == -signal.SIGKILL, "it was killed")
+    check(small.wait(30) == -signal.SIGKILL, "the process was killed by SIGKILL")
 
 
 def main():
@@ -73,17 +73,17 @@ def main():
     undo.append(lambda: (ktop.terminate(), ktop.wait()))
     for _ in range(3):
         frame = json.loads(ktop.stdout.readline())
-        check(not [f for f in frame["tables"]["findings"] if f["kind"] == "oom_kill"], "nothing was killed yet")
+        check(not [f for f in frame["tables"]["findings"] if f["kind"] == "oom_kill"], "no finding before the kill")
     small.stdin.write("\n")
     small.stdin.flush()
-    check(small.wait(30) == -signal.SIGKILL, "the group's process is killed")
+    check(small.wait(30) == -signal.SIGKILL, "the cgroup's process is killed")
     found = []
     for _ in range(20):
         frame = json.loads(ktop.stdout.readline())
         found = [f for f in frame["tables"]["findings"] if f["kind"] == "oom_kill"]
         if found:
             break
-    if not check(len(found) == 1, f"the kill is found: {len(found)}"):
+    if not check(len(found) == 1, f"one finding for the kill: {len(found)}"):
         return
     oom = found[0]
     check(oom["severity"] == "critical" and oom["resource"] == "memory" and "cgroup" in oom["evidence"], oom["evidence"])

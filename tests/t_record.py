@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, tmux (alone); record and replay: batch equality, the terminal, full disk, SIGKILL, closed pipe, a stream, damage
+# needs: root, tmux (alone); record and replay: replay equals live output, the terminal, full disk, SIGKILL, closed pipe, a stream, damaged files
 import os
 import re
 import signal
@@ -38,7 +38,7 @@ def equality(folder, panes):
             check(live.returncode == 0 and live.stdout, f"{form}: recording: {live.returncode} {live.stderr}")
             check(replay.stdout == live.stdout, f"{form}: the replay differs from the live output")
             check(replay.returncode == 0 and not replay.stderr, f"{form}: replay: {replay.returncode} {replay.stderr}")
-        check(os.stat(path).st_mode & 0o7777 == 0o600, "the file is not of mode 0600")
+        check(os.stat(path).st_mode & 0o7777 == 0o600, "the file mode is not 0600")
         short = ktop("-b", "-P", panes, "-F", "text", "-R", path, "-n", "2")
         check(replay.stdout.startswith(short.stdout) and short.stdout.count(b"== ") * 2 == replay.stdout.count(b"== "), "-n with --replay")
     finally:
@@ -51,7 +51,7 @@ def damage(folder):
     for name, content, frames_left, sentence in (
             ("cut", whole[:-200], None, "it is cut within the record at byte"),
             ("flipped", whole[:len(whole) - 300] + bytes([whole[-300] ^ 1]) + whole[len(whole) - 299:], None, "it is damaged at byte"),
-            ("foreign", b"#!/bin/sh\necho a file of somebody\n", 0, "it is not a ktop recording"),
+            ("foreign", b"#!/bin/sh\necho a foreign file\n", 0, "it is not a ktop recording"),
             ("empty", b"", 0, "it is empty")):
         path = f"{folder}/{name}"
         open(path, "wb").write(content)
@@ -59,11 +59,11 @@ def damage(folder):
         check(code == 1 and sentence in errors and errors.count("\n") == 1, f"{name}: {code} {errors}")
         check(n == frames_left if frames_left is not None else 1 <= n < 4, f"{name}: {n} frames")
     refused = ktop("-r", f"{folder}/foreign", "-n", "1")
-    check(refused.returncode == 1 and b"not a ktop recording" in refused.stderr, f"overwrites a foreign file: {refused}")
+    check(refused.returncode == 1 and b"not a ktop recording" in refused.stderr, f"a foreign file is not refused: {refused}")
     check(open(f"{folder}/foreign").read().startswith("#!/bin/sh"), "a foreign file was changed")
     for wrong in (["-b", "-r", "-"], ["-r", "x", "-R", "y"], ["-R", "x", "-p", "1"]):
-        check(ktop(*wrong).returncode == 2, f"{wrong} is taken")
-    check(ktop("-b", "-R", "/no/such").returncode == 1, "a file that is not there")
+        check(ktop(*wrong).returncode == 2, f"{wrong} is accepted")
+    check(ktop("-b", "-R", "/no/such").returncode == 1, "a missing file")
 
 
 def ends(folder):
@@ -88,11 +88,11 @@ def ends(folder):
     run = subprocess.Popen([KTOP, "-d", "0.1", "-r", "-"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     run.stdout.read(100)
     run.stdout.close()
-    check(run.wait(20) == 0 and not run.stderr.read(), "a closed pipe is not a quiet end")
+    check(run.wait(20) == 0 and not run.stderr.read(), "a closed pipe is not a silent, normal end")
     run = subprocess.Popen([KTOP, "-d", "0.1", "-r", path], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     time.sleep(2)
     run.send_signal(signal.SIGTERM)
-    check(run.wait(20) == 0, "SIGTERM ends a recording with an error")
+    check(run.wait(20) == 0, "SIGTERM does not end a recording with status 0")
     code, n, errors = frames(path)
     check(code == 0 and n >= 2 and not errors, f"after SIGTERM: {code} {n} {errors}")
 
@@ -141,7 +141,7 @@ def terminal(folder):
         tmux.wait(r"REC [89]")
         tmux.keys("r")
         tmux.wait(r"recorded: .*by-key, \d+ frames")
-        check(" REC " not in tmux.screen(), "the mark stays")
+        check(" REC " not in tmux.screen(), "the REC mark stays")
     finally:
         tmux.keys("q")
         time.sleep(0.5)
@@ -158,16 +158,16 @@ def terminal(folder):
                 tmux.wait("frozen")
                 before = re.search(clock, tmux.screen()).group()
                 time.sleep(1.2)
-                check(re.search(clock, tmux.screen()).group() == before, "a frozen replay plays on")
+                check(re.search(clock, tmux.screen()).group() == before, "a frozen replay keeps playing")
                 tmux.keys("]")
-                tmux.wait(r"1 frame on; Space plays")
-                check(re.search(clock, tmux.screen()).group() >= before and "frozen" in tmux.screen(), "a step on in a frozen replay")
+                tmux.wait(r"skipped 1 frame; Space plays")
+                check(re.search(clock, tmux.screen()).group() >= before and "frozen" in tmux.screen(), "a frozen replay does not step forward")
                 tmux.keys("g")
             tmux.wait(r"(?m)end of the recording| end *$")
             last = re.search(clock, tmux.screen()).group()
             tmux.keys("{")
             tmux.wait("rewound")
-            check(re.search(clock, tmux.screen()).group() < last, "no way back in a replay")
+            check(re.search(clock, tmux.screen()).group() < last, "a replay does not step back")
             tmux.keys("r")
             tmux.wait("recording already")
             for pane in "23456789X":

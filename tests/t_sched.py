@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-# needs: root, cc, FUSE, a cpu cgroup (loud, brief: counts); CPUs as busy as /proc/stat says, switches and wakeups of a known ping-pong to the count, latencies equal to a second trace instance's text, stuck threads named rightly
-"""Truths of the sched pane.
+# needs: root, cc, FUSE, a cpu cgroup (loud, brief: counts); CPU time as in /proc/stat, exact switches and wakeups of a known ping-pong, latencies equal to a second trace instance's, correct causes of stuck threads
+"""Compares the sched pane with known loads and independent sources.
 
-busy      BUSY% of every CPU against /proc/stat, on a machine that is idle at times and one CPU of which works in spells
-counts    a ping-pong over two pipes: switches to the count of /proc/PID/status, wakeups to what they must be
-text      run-queue latency (from sched_waking on) and off-CPU time against what is computed event by event from the text of an
-          independent tracefs instance over the same seconds, which has sched_wakeup besides
-runqlat   the same power-of-two buckets as runqlat's, where that is there and runs
-stuck     threads that wait for a slow FUSE file (in D), a file's lock, a mutex, a pipe, a child by vfork, their control group's
-          limit, and a real-time hog: each is named rightly
-crowd     the same of a thread in D, while 100 threads a CPU want to run
+busy      BUSY% of every CPU against /proc/stat, on a machine that is partly idle, with a periodic load on one CPU
+counts    a ping-pong over two pipes: switches equal /proc/PID/status, wakeups equal the number of sleeps
+text      run-queue latency (from sched_waking) and off-CPU time against values computed event by event from the text of a
+          second trace instance over the same seconds, which also records sched_wakeup
+runqlat   the same power-of-two buckets as runqlat, if that is installed and runs
+stuck     threads that wait for a slow FUSE file (in D), a file lock, a mutex, a pipe, a vfork child, their cgroup's
+          CPU limit, and a real-time hog: each has the correct cause
+crowd     a thread in D, while 100 threads per CPU are runnable
 sampled   the notes when only time slices are recorded
-Arguments choose: t_sched.py [busy] [counts] [text] [runqlat] [stuck] [crowd] [sampled].
+Arguments select parts: t_sched.py [busy] [counts] [text] [runqlat] [stuck] [crowd] [sampled].
 """
 import os, re, shutil, signal, subprocess, sys, tempfile, time
 
@@ -20,7 +20,7 @@ from buckets import bucket, merged, quantile
 from ktop import HERE, Batch, check, failed, frame_time, tries
 from sched_text import Text
 
-undo = []  # called backwards at the end, whatever happens
+undo = []  # cleanup functions, called in reverse order at exit, also after a failure
 
 
 def read(path):
@@ -47,7 +47,7 @@ def start(*command, **options):
 
 
 class Ktop(Batch):
-    gaps = []  # frames in which ktop itself reports missing events
+    gaps = []  # one text per frame in which ktop itself reports missing events
 
     def __init__(self, delay=0.5, *arguments, **options):
         super().__init__("sched", *arguments, delay=delay, stderr=subprocess.DEVNULL, **options)
@@ -66,7 +66,7 @@ class Ktop(Batch):
         return frame
 
     def until(self, what, found, frames=30):
-        """Frames until found(frame) gives something true, which is returned."""
+        """Reads frames until found(frame) is true, and returns its value."""
         for _ in range(frames):
             result = found(self.frame())
             if result:
@@ -96,7 +96,7 @@ def switches_of(pid):
 # ---- busy ----
 
 def ticks():
-    """By CPU: (busy, all) since the boot."""
+    """(busy, all) ticks since boot, by CPU."""
     out = {}
     for name, *values in (line.split() for line in read("/proc/stat").splitlines()):
         if re.fullmatch(r"cpu\d+", name):
@@ -106,7 +106,7 @@ def ticks():
 
 
 def busy():
-    """Some kernels leave out switches while a CPU idles: what is not known then must be told, and all else be true."""
+    """Some kernels omit switches while a CPU is idle: ktop must report that time as unknown, and the rest must be correct."""
     start(sys.executable, "-c", f"import os, time\nos.sched_setaffinity(0, {{{os.cpu_count() - 1}}})\nwhile True:\n end = time.monotonic() + 0.3\n"
           " while time.monotonic() < end: pass\n time.sleep(0.45)")
     ktop = Ktop(0.5)
@@ -121,9 +121,9 @@ def busy():
         before = after
     for cpu, all_of in sorted(sums.items()):
         ours, truth, unknown = (sum(values) / len(all_of) for values in zip(*all_of))
-        check(abs(ours - truth) <= 2 + unknown, f"busy: CPU {cpu}: {ours:.1f} % in the mean of {len(all_of)} frames, /proc/stat says {truth:.1f} %; "
+        check(abs(ours - truth) <= 2 + unknown, f"busy: CPU {cpu}: {ours:.1f} % on average over {len(all_of)} frames, /proc/stat: {truth:.1f} %; "
               f"{unknown:.1f} % unknown")
-        check(unknown < 20 and len(all_of) > 8, f"busy: CPU {cpu}: most of it is known")
+        check(unknown < 20 and len(all_of) > 8, f"busy: CPU {cpu}: less than 20 % unknown")
     check(len(sums) == len(before), f"busy: {len(sums)} of {len(before)} CPUs")
 
 
@@ -135,25 +135,25 @@ def counts():
     ktop.frame()
     for cpu in (0, -1):
         ping, pong = pids = load("pingpong", rounds, cpu).pids
-        time.sleep(0.05)  # both wait by now
+        time.sleep(0.05)  # both are waiting by now
         truth = {pid: switches_of(pid) for pid in pids}
         rows = ktop.until("ping-pong", lambda frame: (lambda found: found if len(found) == 2 and all(
             r["state"] == "S" and r["switches_per_s"] == 0 for r in found.values()) else None)(
             {r["tid"]: r for r in frame["tables"]["tasks"] if r["tid"] in pids}))
         if not rows:
             return
-        for pid, who in ((ping, "ping"), (pong, "pong")):
+        for pid, name in ((ping, "ping"), (pong, "pong")):
             voluntary, other = truth[pid]
             row = rows[pid]
-            # Each sleep but the last ended by one wakeup; the first one made it. A wakeup may come while the other is still
-            # on its way to sleep, which then is none: only on two CPUs.
+            # One wakeup ended each sleep but the last; one more started the task. On two CPUs a wakeup may arrive while the
+            # other task is still going to sleep, which then is no sleep.
             wakeups = voluntary - 1 + 1
             slack = 0 if cpu == 0 else max(20, wakeups // 20)
             check(row["switches"] == voluntary + other,
-                  f"counts: {who} on CPU {cpu}: {row['switches']} switches, the kernel says {voluntary} + {other}")
+                  f"counts: {name} on CPU {cpu}: {row['switches']} switches, /proc/PID/status: {voluntary} + {other}")
             check(abs(row["wakeups"] - wakeups) <= slack,
-                  f"counts: {who} on CPU {cpu}: {row['wakeups']} wakeups, {wakeups} sleeps ended")
-            check(row["comm"] == who and row["pid"] == pid, f"counts: {who} is {row['comm']} ({row['pid']})")
+                  f"counts: {name} on CPU {cpu}: {row['wakeups']} wakeups, {wakeups} expected")
+            check(row["comm"] == name and row["pid"] == pid, f"counts: {name} is {row['comm']} ({row['pid']})")
         check(rows[pong]["waker"] == f"ping ({ping})", f"counts: pong was woken by {rows[pong]['waker']}")
         ktop.until("where ping waits", lambda frame: "pause" in ((ktop.task(ping) or {}).get("blocked_in") or ""))
         rows[ping] = ktop.task(ping)
@@ -161,24 +161,24 @@ def counts():
         for frame in ktop.frames[-2:]:
             off = next(r for r in frame["tables"]["tasks"] if r["tid"] == ping)
         check(abs(off["off_cpu_us_per_s"] - 1e6) < 1 and off["on_cpu_us_per_s"] == 0,
-              f"counts: asleep all the interval it is off the CPU for {off['off_cpu_us_per_s']} us/s")
+              f"counts: asleep for the whole interval, off-CPU time is {off['off_cpu_us_per_s']} us/s")
     check(ktop.lost() == 0, f"counts: {ktop.lost()} events lost")
     ktop.end()
     only_one()
 
 
 def only_one():
-    """With --pid only the one's own events are recorded, and yet who wakes it is known, and each of its sleeps has one wakeup."""
+    """With --pid only the events of one process are recorded; its waker is still known, and each of its sleeps has one wakeup."""
     pingpong = start(LOAD, "pingpong", "1000000", "-1")
     ktop = Ktop(0.3, "--pid", str(pingpong.pid))
-    if not ktop.until("ping alone", lambda frame: ktop.task(pingpong.pid), 60):  # the instance of the one before may still be in the way
+    if not ktop.until("ping alone", lambda frame: ktop.task(pingpong.pid), 60):  # the previous ktop's instance may still exist
         return
     seen = [(frame["interval_s"], row) for frame, row in ((ktop.frame(), ktop.task(pingpong.pid)) for _ in range(6)) if row]
     (_, first), row = seen[0], seen[-1][1]
-    # Both from totals: a frame for which the collector came too late has the rates of the one before once more.
+    # Both from totals, because a frame with a late collector repeats the rates of the previous frame.
     sleeps = row["switches"] - first["switches"] - sum(seconds * row["involuntary_per_s"] for seconds, row in seen[1:])
     wakeups = row["wakeups"] - first["wakeups"]
-    # Woken while it was still on its way to sleep it may not have slept.
+    # A task that is woken while it is going to sleep may not have slept.
     check(sleeps > 1000 and abs(wakeups - sleeps) <= max(20, sleeps // 20), f"counts: with --pid: {sleeps:.0f} sleeps, {wakeups} wakeups")
     check((row["waker"] or "").endswith(")") and row["waker"] != f"ping ({pingpong.pid})", f"counts: with --pid: woken by {row['waker']}")
     ktop.end()
@@ -188,18 +188,18 @@ def only_one():
 # ---- text ----
 
 def compare(what, hists, truth, seconds):
-    """Each quantile of ours within one bucket of the truth's, or, where a bucket is shorter than what two recordings of one
-    event differ by, within 1.5 us."""
+    """Checks that each quantile is within one bucket of the reference, or within 1.5 us where a bucket is narrower than the
+    difference between two recordings of one event."""
     ours, lengths = merged(hists), sorted(truth)
     count = sum(n for _, n in ours)
-    # The edges of the frames are known to some milliseconds, and the loads are not as many a second at each of them.
+    # Frame edges are known only to a few milliseconds, and the event rate differs between the edges.
     check(abs(count - len(lengths)) <= 4 + 0.06 * len(lengths) / seconds, f"text: {what}: {count} waits, {len(lengths)} in the text")
     if count < 100:
         return
     bad = []
     for q in (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99):
         mine = quantile(ours, q) * 1000
-        # Where quantiles fall between two modes, a wait more or less on one side moves them: what the neighbours have counts too.
+        # Between two modes one wait more or less moves the quantile, so neighbouring ranks are accepted too.
         rank, spread = int(max(1, -(-len(lengths) * q // 1))) - 1, 3 + len(lengths) // 300
         near = lengths[max(0, rank - spread):rank + spread + 1]
         off = min(min(abs(bucket(mine) - bucket(t)) for t in near), 0 if near[0] <= mine <= near[-1] else 1 << 30)
@@ -209,7 +209,7 @@ def compare(what, hists, truth, seconds):
 
 
 def frame_ns(frame):
-    return round(frame_time(frame) * 1000) * 10**6  # it is given in milliseconds
+    return round(frame_time(frame) * 1000) * 10**6  # JSON times are in milliseconds
 
 
 def powers(lengths_us):
@@ -227,7 +227,7 @@ def text():
     ktop.frame()
     truth = Text(trace, Ktop.gaps)
     undo.append(truth.remove)
-    # The edge of a frame is known to some milliseconds: the loads, which do most at their beginning, begin behind one that counts.
+    # Frame edges are known only to a few milliseconds, and the loads are most active at first: start them well inside the trace.
     ktop.frame()
     ktop.frame()
     burners = [load("burn", cpu, 0) for cpu in range(os.cpu_count())]
@@ -244,9 +244,9 @@ def text():
     events = truth.end()
     ktop.end()
     if not events:
-        check(False, "text: the second instance kept its marks")
+        check(False, "text: the second instance lost its marks")
         return
-    # Whole frames that lie within the text; a frame ends 5 ms before its time is taken.
+    # Whole frames within the text; a frame ends 5 ms before its timestamp.
     settle = 5 * 10**6
     inside = [i for i in range(1, len(ktop.frames)) if frame_ns(ktop.frames[i - 1]) - settle > events[0][0] + 10**8
               and frame_ns(ktop.frames[i]) < events[-1][0]]
@@ -265,11 +265,11 @@ def text():
 
 
 def runqlat():
-    """Three that share a CPU wait for some milliseconds each time, whole history: so it does not matter that both begin and end at other
-    moments. Waits of some microseconds are left out: runqlat's begin at sched_wakeup, ktop's a microsecond earlier at sched_waking, and they vary
-    with what else runs."""
+    """Three loops share a CPU, so each waits for some milliseconds during the whole run: different start and end times of the two tools
+    do not matter. Waits of some microseconds are excluded: runqlat counts from sched_wakeup, ktop a microsecond earlier from sched_waking, and
+    such waits vary with other load."""
     if not shutil.which("runqlat"):
-        print("     runqlat is not there: not compared", flush=True)
+        print("     runqlat is not installed: not compared", flush=True)
         return
     loads = [load("burn", 0, 0) for _ in range(3)]
     ktop = Ktop(0.5)
@@ -290,13 +290,13 @@ def runqlat():
         return
     text = ", ".join(f"{1 << k} us {100 * ours.get(k, 0) / total:.0f}/{100 * theirs.get(k, 0) / their_total:.0f}" for k in sorted(set(ours) | set(theirs)))
     both = sum(min(ours.get(k, 0) / total, theirs.get(k, 0) / their_total) for k in ours)
-    check(total > 200 and both > 0.8, f"runqlat: {100 * both:.0f} % of {total} and {their_total} waits fall into the same powers of two (ours/theirs, %): {text}")
+    check(total > 200 and both > 0.8, f"runqlat: {100 * both:.0f} % of {total} and {their_total} waits are in the same powers of two (ours/theirs, %): {text}")
 
 
 # ---- stuck ----
 
 def cpu_group():
-    """A control group that may use 10 % of a CPU, or None; and how to put a process into it."""
+    """Creates a cgroup with a limit of 10 % of a CPU; returns its path, or None."""
     for base, v1 in (("/sys/fs/cgroup/cpu", True), ("/sys/fs/cgroup", False), ("/sys/fs/cgroup/unified", False)):
         path = f"{base}/ktop-test-{os.getpid()}"
         try:
@@ -317,7 +317,7 @@ def cpu_group():
 
 
 def slow_file(work, seconds=8):
-    """A file on a FUSE file system that takes so long for a read, and its server; None, None where there is none."""
+    """Mounts a FUSE file whose reads take that many seconds; returns its path and the server's PID, or None, None."""
     program, mount = f"{work}/slowfuse", f"{work}/mnt"
     subprocess.run(["cc", "-O2", "-o", program, f"{HERE}/slowfuse.c", "-lpthread"], check=True)
     if not os.path.exists("/dev/fuse"):
@@ -338,15 +338,15 @@ def slow_file(work, seconds=8):
 
 
 def slow_reader(ktop, slow, server, frames):
-    """A dd that waits for that file, first in S, then in D."""
+    """A dd that reads that file: it waits first in S, then in D."""
     reader = start("dd", f"if={slow}", "of=/dev/null", "bs=4096", "count=1", stderr=subprocess.DEVNULL)
     fuse = lambda r: r["tid"] == reader.pid and f"slowfuse ({server}) to reply: {slow}" in (r["waits_for"] or "") and r["stack"] and r["comm"] == "dd"
     for what, kind, state in ("a slow FUSE file", "server", "S"), ("a slow FUSE file, in D", "uninterruptible", "D"):
-        told(what, ktop.until(what, lambda frame: [r for r in frame["tables"]["stuck"] if fuse(r) and (r["kind"], r["state"]) == (kind, state)], frames))
-        reader.send_signal(signal.SIGUSR1)  # dd would tell how far it is: the kernel waits on, now in D
+        show_stuck(what, ktop.until(what, lambda frame: [r for r in frame["tables"]["stuck"] if fuse(r) and (r["kind"], r["state"]) == (kind, state)], frames))
+        reader.send_signal(signal.SIGUSR1)  # dd would print its progress; the read is not interrupted, and the wait continues in D
 
 
-def told(what, rows):
+def show_stuck(what, rows):
     if rows:
         row = rows[0]
         check(True, f"stuck: {what}: {row['comm']} {row['kind']} {row['state']} for {(row['since_us'] or 0) / 1e6:.1f} s in {row['blocked_in']} "
@@ -357,15 +357,15 @@ def stuck():
     work = tempfile.mkdtemp(prefix="ktop-sched-")
     undo.append(lambda: shutil.rmtree(work, ignore_errors=True))
     ktop = Ktop(0.4)
-    want = {}  # tid -> (what, check of a row of `stuck`)
+    want = {}  # tid -> (description, predicate for its row of `stuck`)
     holder, waiter = load("flock", f"{work}/the lock").pids
-    want[waiter] = ("a file's lock", lambda r: r["kind"] == "lock" and f"{work}/the lock" in (r["waits_for"] or "") and
+    want[waiter] = ("a file lock", lambda r: r["kind"] == "lock" and f"{work}/the lock" in (r["waits_for"] or "") and
                     f"holder ({holder}) holds the lock on" in r["waits_for"] and r["state"] == "S" and r["comm"] == "waiter")
     mutex_holder, mutex_waiter = load("mutex").pids
     want[mutex_waiter] = ("a mutex", lambda r: r["kind"] == "lock" and f"holder ({mutex_holder}) holds the mutex" in (r["waits_for"] or "") and
                           r["pid"] == mutex_holder and "futex" in (r["blocked_in"] or ""))
     parent, = load("vfork").pids
-    want[parent] = ("a child by vfork", lambda r: r["kind"] == "uninterruptible" and r["state"] == "D" and "vfork" in (r["waits_for"] or ""))
+    want[parent] = ("a vfork child", lambda r: r["kind"] == "uninterruptible" and r["state"] == "D" and "vfork" in (r["waits_for"] or ""))
     slow, server = slow_file(work)
     if slow:
         slow_reader(ktop, slow, server, 15)
@@ -374,12 +374,12 @@ def stuck():
         limited = load("burn", 0, 0)
         write(f"{group}/cgroup.procs", str(limited.pids[0]))
         undo.append(limited.end)  # before the group is removed
-        want[limited.pids[0]] = ("a throttled control group", lambda r: r["kind"] == "throttled" and os.path.basename(group) in (r["waits_for"] or ""))
+        want[limited.pids[0]] = ("a throttled cgroup", lambda r: r["kind"] == "throttled" and os.path.basename(group) in (r["waits_for"] or ""))
     pipe_reader, = load("pipe").pids
     for tid, (what, right) in want.items():
-        told(what, ktop.until(what, lambda frame: [r for r in frame["tables"]["stuck"] if r["tid"] == tid and right(r)], 40))
+        show_stuck(what, ktop.until(what, lambda frame: [r for r in frame["tables"]["stuck"] if r["tid"] == tid and right(r)], 40))
     if not slow or not group:
-        print(f"     not tested: {'' if slow else 'no FUSE '}{'' if group else 'no cpu controller of control groups'}", flush=True)
+        print(f"     not tested: {'' if slow else 'no FUSE '}{'' if group else 'no cgroup cpu controller'}", flush=True)
     task = ktop.until("a pipe", lambda frame: (lambda r: r if r and r["blocked_in"] else None)(ktop.task(pipe_reader)), 40)
     check(task and "pipe" in task["blocked_in"] and task["comm"] == "reader" and abs(task["off_cpu_us_per_s"] - 1e6) < 1,
           f"tasks: the reader of an empty pipe waits in {task and task['blocked_in']}")
@@ -405,12 +405,12 @@ def crowd():
     ktop.until("a crowd", lambda frame: sum(r["run_queue"] or 0 for r in frame["tables"]["cpus"]) > n / 2)
     slow_reader(ktop, slow, server, 60)
     rows = ktop.frames[-1]["tables"]["stuck"]
-    check({r["kind"] for r in rows} >= {"uninterruptible", "cpu"}, f"crowd: {len(rows)} rows, of the crowd as well")
+    check({r["kind"] for r in rows} >= {"uninterruptible", "cpu"}, f"crowd: {len(rows)} rows, including runnable threads")
     ktop.end()
 
 
 def sampled():
-    """With a buffer that is too small: the threads that wait for a lock are not seen, and are not told to be none."""
+    """With a buffer that is too small, stuck threads are unknown: the notes must say so, instead of an empty table."""
     start(LOAD, "pingpong", "1000000000", "0")
     ktop = Ktop(0.5, "--budget", "1", "--test", "buffer_kib=16")
     frame = ktop.until("slices", lambda frame: (frame["series"]["sched_sampled_pct"] or 100) < 100 and frame, 60)
@@ -420,7 +420,7 @@ def sampled():
 
 
 def realtime(ktop):
-    """A task that shares its CPU with a real-time one, which the kernel lets have 95 % of it or all."""
+    """A task that shares its CPU with a real-time task, which may use 95 % or all of it."""
     try:
         victim, = load("burn", 1 % os.cpu_count(), 0).pids
         hog = start("timeout", "-s", "KILL", "5", LOAD, "burn", str(1 % os.cpu_count()), "30")
@@ -428,7 +428,7 @@ def realtime(ktop):
     except (OSError, ValueError):
         pid = 0
     if not pid:
-        print("     not tested: no real-time priority to be had", flush=True)
+        print("     not tested: real-time priority not available", flush=True)
         return
     seen = ktop.until("a real-time hog", lambda frame: [r for r in frame["tables"]["stuck"] if r["tid"] == victim and r["kind"] == "realtime"], 20)
     if seen:
@@ -437,7 +437,7 @@ def realtime(ktop):
 
 
 def attempts(name, part):
-    """Counts are exact only where nothing was lost: where ktop reports lost events, the part is tried again."""
+    """Counts are exact only without lost events: if ktop reports lost events, the part runs again."""
     def once():
         before = len(failed)
         Ktop.gaps.clear()
@@ -448,7 +448,7 @@ def attempts(name, part):
             return True
         print(f"     {name}: ktop reports {'; '.join(Ktop.gaps) or 'no gap'}", flush=True)
         return False if Ktop.gaps else None
-    return tries(f"the part {name} without lost events", 4, once)
+    return tries(f"part {name} without lost events", 4, once)
 
 
 def main():

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# needs: apt for the arm64 libraries (beside, once); the static binaries of both architectures build, need nothing of the machine, and run
+# needs: apt for the arm64 libraries (beside, once); the static binaries of both architectures build, have no dependencies, and run
 set -eu
 cd "$(dirname "$0")/.."
 if ! command -v apt-get >/dev/null; then
-    echo "the static libraries of arm64 are fetched with apt-get, which is not here"
+    echo "the arm64 static libraries need apt-get, which is not installed"
     exit 77
 fi
 .ci/install check-static
 make --no-print-directory -s -j"$(nproc)" static
 make --no-print-directory -s -j"$(nproc)" static ARCH=arm64
 native=build/static/ktop
-[ "$(uname -m)" = x86_64 ] || { echo "only written for an x86-64 machine"; exit 77; }
+[ "$(uname -m)" = x86_64 ] || { echo "supports only x86-64 machines"; exit 77; }
 
 for binary in $native build/static-arm64/ktop; do
     [ -x $binary ] || { echo "FAIL: $binary was not built"; exit 1; }
-    if readelf -l "$binary" | grep -q INTERP; then echo "FAIL: $binary wants a dynamic loader"; exit 1; fi
+    if readelf -l "$binary" | grep -q INTERP; then echo "FAIL: $binary needs a dynamic loader"; exit 1; fi
     if readelf -S "$binary" | grep -q '\.symtab'; then echo "FAIL: $binary is not stripped"; exit 1; fi
     echo "$binary: $(stat -c %s $binary) bytes"
 done
@@ -22,7 +22,7 @@ want=$(build/ktop --version)
 [ "$($native --version)" = "$want" ] || { echo "FAIL: $native --version"; exit 1; }
 [ "$(qemu-aarch64-static build/static-arm64/ktop --version)" = "$want" ] || { echo "FAIL: arm64 --version"; exit 1; }
 
-# In an empty root: no libraries, no terminfo, no locale, no passwd.
+# In an empty root file system: no libraries, no terminfo, no locale, no passwd.
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 cp $native "$root/ktop"
@@ -30,7 +30,7 @@ mkdir "$root/proc" "$root/sys" "$root/dev"
 out=$(unshare -m --propagation private sh -c "mount --rbind /proc '$root/proc'; mount --rbind /sys '$root/sys'; mount --rbind /dev '$root/dev'; \
     chroot '$root' /ktop --batch --pane triage,tasks --format json -n 2 -d 0.3")
 [ "$(printf '%s\n' "$out" | jq -s 'length')" = 4 ] || { echo "FAIL: the static binary in an empty root wrote: $out"; exit 1; }
-# And with a screen there.
+# Also the screen there.
 unshare -m --propagation private sh -c "mount --rbind /proc '$root/proc'; mount --rbind /sys '$root/sys'; mount --rbind /dev '$root/dev'; \
     exec tmux -L ktop-static-$$ -f /dev/null new-session -d -x 80 -y 24 'chroot $root /ktop'"
 screen=

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# needs: root; proves that CPU, memory, disk and network figures equal /proc's own over the same span, under a load
-"""ktop runs beside a load on a loop device of its own and on the lo of a network namespace of its own. Counters of
-/proc are read around ktop (outer) and within its frames (inner): what ktop adds up must lie between the two."""
+# needs: root; CPU, memory, disk and network figures equal those of /proc over the same span, under a load
+"""ktop runs beside a load on a private loop device and on the lo of a private network namespace. /proc counters are
+read around ktop (outer) and within its frames (inner): ktop's sums must lie between the two."""
 import ctypes
 import json
 import os
@@ -15,12 +15,12 @@ import threading
 from ktop import KTOP, check, failed, skip
 
 DELAY, FRAMES = 0.5, 7
-SLACK = 0.03  # a frame's interval and the moments of reading within it are not quite the same
+SLACK = 0.03  # a frame's interval and the interval between its readings differ slightly
 SHARES = ["user_pct", "nice_pct", "system_pct", "irq_pct", "softirq_pct", "steal_pct", "iowait_pct", "idle_pct"]
 
 
 def read_counters(device):
-    """What ktop should add up, by the name it has there."""
+    """The /proc counters, by the names of ktop's columns."""
     now = {}
     with open("/proc/diskstats") as file:
         for line in file:
@@ -55,7 +55,7 @@ def read_meminfo():
 
 
 def load(device):
-    """Direct reads and writes, TCP on lo, and forks; about a second."""
+    """Direct reads and writes, TCP on lo, and forks, for about a second."""
     path = f"/dev/{device}"
     server = socket.create_server(("127.0.0.1", 0))
     client = socket.create_connection(server.getsockname())
@@ -82,7 +82,7 @@ def load(device):
 def run(device):
     outer_before = read_counters(device)
     memory_before = read_meminfo()
-    # The output goes through a pipe that is read line by line: a line is there when its frame is.
+    # Read the pipe line by line, so that each line is handled when its frame ends.
     ktop = subprocess.Popen([KTOP, "--batch", "--pane", "triage,cpus,memory,disk,network,health", "--format", "json",
                              "-d", str(DELAY), "-n", str(FRAMES)], stdout=subprocess.PIPE, text=True)
     watchdog = threading.Timer(60, ktop.kill)
@@ -108,8 +108,8 @@ def run(device):
     loader.join()
     status = ktop.wait()
     watchdog.cancel()
-    check(status == 0, f"ktop ended with {status}")
-    check(len(order) == FRAMES, f"{len(order)} frames, not {FRAMES}")
+    check(status == 0, f"ktop exited with {status}")
+    check(len(order) == FRAMES, f"{len(order)} frames, expected {FRAMES}")
     outer_after = read_counters(device)
     memory_after = read_meminfo()
     return ([frames[time] for time in order], {k: inner_after[k] - v for k, v in inner_before.items()},
@@ -149,17 +149,17 @@ def check_cpus(frames, inner, outer):
     busy = 0
     for frame in frames:
         rows = frame["tables"]["cpus"]
-        check(len(rows) == online, f"{len(rows)} CPUs, not {online}")
+        check(len(rows) == online, f"{len(rows)} CPUs, expected {online}")
         for row in rows:
             shares = [row[name] for name in SHARES]
             check(None not in shares, f"a share of CPU {row['cpu']} is null")
             if None in shares:
                 continue
             check(abs(sum(shares) - 100) < 0.05, f"the shares of CPU {row['cpu']} add up to {sum(shares)}")
-            check(row["guest_pct"] <= row["user_pct"] + row["nice_pct"] + 0.01, "guest is not inside user")
+            check(row["guest_pct"] <= row["user_pct"] + row["nice_pct"] + 0.01, "guest time exceeds user time")
             busy += (100 - row["idle_pct"] - row["iowait_pct"]) / 100 * frame["interval_s"]
     print(f"busy_s: {inner['busy_s']:.2f} <= {busy:.2f} <= {outer['busy_s']:.2f}")
-    # Ticks of 10 ms, and an idle CPU's are only brought up to date when it wakes.
+    # Ticks are 10 ms, and an idle CPU's ticks are updated only when it wakes up.
     check(inner["busy_s"] * 0.85 - 0.2 <= busy <= outer["busy_s"] * 1.15 + 0.2, f"busy {busy} s")
 
 
@@ -169,10 +169,10 @@ def check_memory(frames, before, after):
                           ("buffers_kib", "Buffers"), ("anon_kib", "AnonPages"), ("shmem_kib", "Shmem"),
                           ("slab_kib", "Slab"), ("swap_total_kib", "SwapTotal"), ("committed_kib", "Committed_AS")]:
         low, high = sorted((before[field], after[field]))
-        # Others use the machine as well: what they took and gave back in between is not seen here.
+        # Other processes may allocate and free memory between the readings.
         margin = max(256 << 10, high // 20)
-        check(low - margin <= row[column] <= high + margin, f"{column}: {row[column]}, /proc says {low} to {high}")
-    check(abs(row["used_kib"] + row["available_kib"] - row["total_kib"]) <= 1, "used + available is not total")
+        check(low - margin <= row[column] <= high + margin, f"{column}: {row[column]}, /proc: {low} to {high}")
+    check(abs(row["used_kib"] + row["available_kib"] - row["total_kib"]) <= 1, "used + available differs from total")
 
 
 def check_sanity(frames):
@@ -186,11 +186,11 @@ def check_sanity(frames):
 
 def main():
     if os.geteuid() != 0:
-        skip("not root: a loop device and a network namespace of the test's own are needed")
+        skip("needs root: creates a loop device and a network namespace")
     if not os.access(KTOP, os.X_OK):
         print(f"no program at {KTOP}")
         sys.exit(1)
-    # A network namespace for this process and all it starts: nobody else's packets are on its lo.
+    # A network namespace for this process and its children, so that lo carries only their packets.
     if ctypes.CDLL(None, use_errno=True).unshare(0x40000000) != 0:
         skip(f"no network namespace: {os.strerror(ctypes.get_errno())}")
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)

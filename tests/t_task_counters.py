@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, perf, a C compiler (loud); what the tasks pane counts for each task is what perf stat counts for it; 5,000 threads cost no descriptors
+# needs: root, perf, a C compiler (loud); the tasks pane's counters of each task equal perf stat's; 5,000 threads need no additional descriptors
 import atexit
 import json
 import os
@@ -12,8 +12,8 @@ import time
 import tracing
 from ktop import KTOP, SLOW, skip, tries
 
-DELAYS = (2.5, 4, 6, 8)  # a crowded machine needs longer to do all loads within one frame
-# name: milliseconds busy, how often, milliseconds asleep in between, pages touched each time, threads
+DELAYS = (2.5, 4, 6, 8)  # an overloaded machine needs more time to run all loads within one frame
+# name: busy milliseconds, rounds, sleep in between in milliseconds, pages touched per round, threads
 LOADS = {"busy": (350, 1, 0, 700, 1), "duty": (8, 40, 12, 3, 1), "short": (1, 100, 2, 1, 1), "threads": (110, 1, 0, 50, 3)}
 WORK = r"""
 #include <pthread.h>
@@ -42,7 +42,7 @@ static void *work(void *unused) {
         sleep(sleep_s);
     return unused;
 }
-static int swap(int seconds) { // two threads that hand a byte to and fro
+static int swap(int seconds) { // two processes that pass a byte back and forth
     int there[2], back[2];
     char c = 0;
     if (pipe(there) || pipe(back))
@@ -75,7 +75,7 @@ int main(int argc, char **argv) {
 
 
 def stand_ins():
-    """Events that any machine has, under the names of hardware counters: the time stamp counter, CPU time, page faults."""
+    """Substitutes for hardware counters that any machine has: the time stamp counter, CPU time, page faults."""
     try:
         with open("/sys/bus/event_source/devices/msr/type") as f:
             tsc = f"{f.read().strip()}:0"
@@ -100,9 +100,9 @@ def perf_counts(text):
 
 
 def round_of(work, delay):
-    """One frame of ktop that holds all loads whole, each under a perf stat of its own: for each load what ktop says over what perf says; or None."""
+    """Runs each load under its own perf stat within one ktop frame; returns the ratios ktop / perf stat, or None if the loads were late, and errors."""
     p = ktop(2, delay)
-    p.stdout.readline(), p.stdout.readline()  # the first frame is over: now
+    p.stdout.readline(), p.stdout.readline()  # the first frame is complete: start now
     with tempfile.TemporaryDirectory() as folder:
         perfs = {}
         for name, load in LOADS.items():
@@ -111,7 +111,7 @@ def round_of(work, delay):
                                                 stdout=subprocess.PIPE, env=dict(os.environ, LC_ALL="C"))
         for _, perf in perfs.values():
             perf.wait(timeout=30 * SLOW)
-        late = select.select([p.stdout], [], [], 0)[0]  # the frame ended before the loads did
+        late = select.select([p.stdout], [], [], 0)[0]  # the frame ended before the loads
         tasks = json.loads(p.stdout.readline())
         health = json.loads(p.stdout.readline())
         p.wait(timeout=20 * SLOW)
@@ -121,7 +121,7 @@ def round_of(work, delay):
         collector = next(r for r in health["tables"]["collectors"] if r["collector"] == "task_counters")
         print("pertask:", collector, "unattributed", tasks["series"]["unattributed_pct"])
         if collector["lost"] or tasks["series"]["unattributed_pct"] > 5:
-            wrong.append("records were lost")
+            wrong.append("records were lost or unattributed")
         for name, (out, perf) in perfs.items():
             truth = perf_counts(open(out).read())
             rows = [r for r in tasks["tables"]["tasks"] if r["ppid"] == perf.pid or (r["command"] or "").startswith(work + " " + " ".join(map(str, LOADS[name])))]
@@ -140,14 +140,14 @@ def round_of(work, delay):
 
 
 def judge(factors):
-    """Each counter of each load has the same factor: that of the interval, which a crowded machine makes a little longer than its name says."""
+    """Checks that all counters of all loads have the same ratio: that of the real interval, which exceeds the nominal one on an overloaded machine."""
     wrong = []
     scale = factors["busy"]["task-clock"]
     if not 0.9 < scale < 1.1:
         wrong.append(f"the interval is off by {scale}")
     for name, events in factors.items():
         for event, factor in events.items():
-            # perf counts from exec on, ktop from the fork: some 60 page faults more, and the time of the exec.
+            # perf counts from exec, ktop from fork: ktop adds about 60 page faults, and the CPU time of the exec.
             bound = 0.01 if event != "page-faults" else 0.3
             if abs(factor / scale - 1) > bound and name != "short":
                 wrong.append(f"{name} {event}: {factor / scale}")
@@ -156,11 +156,11 @@ def judge(factors):
 
 def descriptors(work):
     threads = 5000
-    crowd = subprocess.Popen([work, "0", "1", "0", "1", str(threads), "300"], stdout=subprocess.PIPE, text=True)
+    load = subprocess.Popen([work, "0", "1", "0", "1", str(threads), "300"], stdout=subprocess.PIPE, text=True)
     try:
-        if crowd.stdout.readline() != "ready\n":
-            skip(f"{threads} threads are not allowed here")
-        p = ktop(2, 1, "--threads", "-p", str(crowd.pid))
+        if load.stdout.readline() != "ready\n":
+            skip(f"cannot create {threads} threads here")
+        p = ktop(2, 1, "--threads", "-p", str(load.pid))
         p.stdout.readline()
         fds = len(os.listdir(f"/proc/{p.pid}/fd"))
         rest = p.stdout.read().splitlines()
@@ -170,41 +170,41 @@ def descriptors(work):
         assert n >= threads, n
         assert fds < 200, fds
     finally:
-        crowd.kill()
-        crowd.wait()
+        load.kill()
+        load.wait()
 
 
 def frame(p):
     tasks, health = json.loads(p.stdout.readline()), json.loads(p.stdout.readline())
-    told = [n["text"] for n in tasks["notes"] if "busiest threads" in n["text"]]
+    limited = [n["text"] for n in tasks["notes"] if "busiest threads" in n["text"]]
     collector = next(r for r in health["tables"]["collectors"] if r["collector"] == "task_counters")
-    return tasks, told, collector
+    return tasks, limited, collector
 
 
-def switches_without_end(work):
-    """Above the bound only the busiest are counted, each by descriptors of its own; when it is calm all are again."""
+def high_switch_rate(work):
+    """Above the cost bound only the busiest threads are counted, each with its own descriptors; below it all are counted again."""
     p = ktop(1000, 0.4, "--test", "task_bound_pct=0.2")
     load = [subprocess.Popen([work, "3000", "1", "0", "1", "1", "0"]), subprocess.Popen([work, "swap", "30"], start_new_session=True)]
     try:
         until = time.monotonic() + 25 * SLOW
-        told, ratios, fds = [], {False: [], True: []}, 0
+        limited, ratios, fds = [], {False: [], True: []}, 0
         while len(ratios[True]) < 3:
-            assert time.monotonic() < until, f"never too dear: {collector}"
-            tasks, told, collector = frame(p)
+            assert time.monotonic() < until, f"the cost bound was never exceeded: {collector}"
+            tasks, limited, collector = frame(p)
             row = next((r for r in tasks["tables"]["tasks"] if r["pid"] == load[0].pid), None)
             if row and row["instructions_per_s"] and (row["cycles_per_s"] or "msr" not in stand_ins()[1]):
-                ratios[bool(told)].append(row["ipc"] or 1)
+                ratios[bool(limited)].append(row["ipc"] or 1)
                 fds = max(fds, len(os.listdir(f"/proc/{p.pid}/fd")))
-        print(told, collector, ratios, f"{fds} descriptors")
+        print(limited, collector, ratios, f"{fds} descriptors")
         assert collector["state"] == "degraded", collector
         assert fds < 200, fds
         whole, sparse = sorted(ratios[False]), sorted(ratios[True])
         assert whole and abs(sparse[len(sparse) // 2] / whole[len(whole) // 2] - 1) < 0.01, ratios
         os.killpg(load[1].pid, 9)
-        while told:
-            assert time.monotonic() < until, f"it is calm, and yet: {told}"
-            tasks, told, collector = frame(p)
-        print("calm again:", collector)
+        while limited:
+            assert time.monotonic() < until, f"the load ended, but the note remains: {limited}"
+            tasks, limited, collector = frame(p)
+        print("all threads counted again:", collector)
     finally:
         p.terminate()
         p.communicate(timeout=20 * SLOW)
@@ -213,8 +213,8 @@ def switches_without_end(work):
             one.wait()
 
 
-def nothing_without_a_pmu():
-    """On a machine without a PMU there is one reason, and the collector opens nothing."""
+def no_pmu():
+    """Without a PMU both panes give the same reason, and the task counters are null."""
     p = subprocess.run([KTOP, "--batch", "--pane", "tasks,cpus", "--format", "json", "-n", "1", "-d", "0.5"], capture_output=True, text=True, timeout=60)
     tasks, cpus = map(json.loads, p.stdout.splitlines())
     reasons = [[n["text"] for n in pane["notes"] if "PMU" in n["text"]] for pane in (tasks, cpus)]
@@ -227,16 +227,16 @@ def nothing_without_a_pmu():
 
 
 if os.geteuid() != 0:
-    skip("needs root: counters of whole CPUs")
+    skip("needs root: CPU-wide counters")
 if subprocess.run(["sh", "-c", "command -v perf"], stdout=subprocess.DEVNULL).returncode:
     skip("perf is not installed")
 with tempfile.TemporaryDirectory() as place:
     work = os.path.join(place, "ktop-work")
     subprocess.run(["cc", "-O2", "-x", "c", "-D_GNU_SOURCE", "-o", work, "-", "-lpthread"], input=WORK, text=True, check=True)
-    nothing_without_a_pmu()
+    no_pmu()
     descriptors(work)
-    switches_without_end(work)
-    fillers = tracing.never_idle()  # what follows the idle task on such a kernel would belong to nobody known
+    high_switch_rate(work)
+    fillers = tracing.never_idle()  # on kernels that omit records of the idle task, counts after it would be unattributed
     atexit.register(lambda: [(filler.kill(), filler.wait()) for filler in fillers])
     delays = iter(DELAYS)
 
@@ -245,9 +245,9 @@ with tempfile.TemporaryDirectory() as place:
         if factors is None:
             print(f"the loads took longer than a frame of {delay} s")
             return False
-        wrong += judge(factors) if "busy" in factors else ["no busy"]
+        wrong += judge(factors) if "busy" in factors else ["no result for busy"]
         if wrong:
             print("differs:", wrong)
         return not wrong
 
-    sys.exit(0 if tries("counters of tasks against perf stat", len(DELAYS), once) else 1)
+    sys.exit(0 if tries("task counters against perf stat", len(DELAYS), once) else 1)

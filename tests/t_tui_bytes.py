@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-# needs: root for an idle machine (a PID namespace, loud); bytes to the terminal per refresh at 200x50: under 4 KiB for every pane, fewer than htop in tasks
-"""t_tui_bytes.py: every pane beside htop, all at the same time, so that what the neighbours do hits all of them.
+# needs: root for an idle machine (a PID namespace, loud); terminal bytes per refresh at 200x50: under 4 KiB for every pane, fewer than htop for tasks
+"""t_tui_bytes.py: all panes and htop run at the same time, so that other load affects all of them equally.
 
-In a PID namespace with 60 sleeping processes the table is that of an idle machine, and limits hold. The meters and disks are the
-machine's own: while neighbours work, the other panes are held to the limit only if the run queue is short. The last line is JSON."""
+A PID namespace with 60 sleeping processes gives the task table of an idle machine, so its limit always applies. Meters and disks are
+those of the machine: the limit applies to the other panes only if the machine is less than 25 % busy. The last line is JSON."""
 import json
 import os
 import shutil
@@ -17,13 +17,13 @@ from ktop import KTOP, skip
 from terminal import Terminal
 
 PANES = "triage", "tasks", "cpus", "memory", "disk", "network", "health"
-STREAMS = "sched", "syscalls"  # they show what the other panes do: for themselves
+STREAMS = "sched", "syscalls"  # they show the activity of the other ktops, so they run separately
 REFRESHES = 8
 LIMIT = 4096
 
 
 def sizes(terminals, seconds):
-    """For each terminal the bytes of its refreshes: bursts with at least 150 ms of silence between them."""
+    """Median bytes per refresh of each terminal: bursts of output, separated by at least 150 ms of silence."""
     bursts = {name: [] for name in terminals}
     last = {name: 0 for name in terminals}
     end = time.monotonic() + seconds
@@ -85,11 +85,11 @@ def main():
         return 1
     got = json.loads(run.stdout.splitlines()[-1])
     load = max(load, busy())
-    print(f"the machine is {load:.0%} busy; bytes a refresh at 200x50:", ", ".join(f"{k} {v:.0f}" for k, v in got.items()))
-    bad = [f"{pane}: {got[pane]:.0f} bytes a refresh" for pane in PANES + STREAMS
+    print(f"the machine is {load:.0%} busy; bytes per refresh at 200x50:", ", ".join(f"{k} {v:.0f}" for k, v in got.items()))
+    bad = [f"{pane}: {got[pane]:.0f} bytes per refresh" for pane in PANES + STREAMS
            if got[pane] >= LIMIT and (pane == "tasks" or load < 0.25)]
     if "htop" in got and got["tasks"] >= got["htop"]:
-        bad.append(f"tasks: {got['tasks']:.0f} bytes a refresh, htop {got['htop']:.0f}")
+        bad.append(f"tasks: {got['tasks']:.0f} bytes per refresh, htop {got['htop']:.0f}")
     print("\n".join("FAIL: " + line for line in bad) or "ok")
     print(json.dumps(got))
     return bool(bad)

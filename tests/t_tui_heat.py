@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root (beside); a filter that cannot be meant; from a cell of the heat map to the list of its I/Os and back, the map as an SVG file, the part bar, in a terminal
+# needs: root (beside); an invalid filter; from a heat map cell to the list of its I/Os and back, the heat map as an SVG file, the part bar, in a terminal
 import os
 import re
 import sys
@@ -15,7 +15,7 @@ stop = threading.Event()
 
 
 def writes(path):
-    """A few writes that reach the disk, until the end."""
+    """Writes and fsyncs until stopped."""
     with open(path, "wb", buffering=0) as f:
         while not stop.wait(0.005):
             f.write(b"x" * 4096)
@@ -35,28 +35,28 @@ def small():
             fail(t, "the part bar does not name the parts without room")
         t.send("q")
         if t.wait(10) != 0:
-            fail(t, "the end")
+            fail(t, "exit status")
     finally:
         t.end()
 
 
 def wrong_filter(t):
-    """It is told what is wrong, and stays to be changed."""
+    """The error is shown, and the filter can still be edited."""
     t.raw = b""
     t.send("\\latency_us>fast\r")
     if not t.wait_for(b"fast is not a number", 5):
-        fail(t, "a filter that cannot be meant is taken")
+        fail(t, "an invalid filter is accepted")
     t.raw = b""
     t.send("\x7f" * 4 + "1ms\r")
     if not t.wait_for(b"filter: latency_us>1ms", 5) or b"not a number" in t.raw:
-        fail(t, "the filter is not changed")
+        fail(t, "the edited filter is not applied")
     t.send("\033")
     if not t.wait_for(b"filter off", 5):
-        fail(t, "the filter stays")
+        fail(t, "the filter is not removed")
 
 
-def to_the_map(t):
-    """The heat map gets the keys: parts of errors and waits of whatever disk may stand before it."""
+def focus_heat_map(t):
+    """Moves the focus to the heat map: parts for errors and waits of any disk may precede it."""
     for _ in range(10):
         t.send("o")
         t.pump(0.2)
@@ -65,11 +65,11 @@ def to_the_map(t):
         t.pump(0.3)
         if re.search("▸[^─]*heat map".encode(), t.raw):
             return
-    fail(t, "the heat map does not get the keys")
+    fail(t, "the heat map does not get the focus")
 
 
 def own_disk(t, directory):
-    """Of the disk that this test writes to alone: another one's may be the busiest, and idle by now."""
+    """Filters on the disk that this test writes to: another disk may have been the busiest and be idle by now."""
     number = os.stat(directory).st_dev
     path = os.path.realpath(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
     if os.path.exists(path):
@@ -96,30 +96,30 @@ def main():
             root = ElementTree.parse(picture).getroot()
             cells = [r for r in root.iter(SVG + "rect") if r.find(SVG + "title") is not None]
             if root.tag != SVG + "svg" or not cells:
-                fail(t, "no map in the picture")
+                fail(t, "no heat map in the SVG file")
             own_disk(t, directory)
-            to_the_map(t)
+            focus_heat_map(t)
             t.raw = b""
             t.send("w")
             if not t.wait_for(b".svg", 5) or not re.search(rb"ktop-disk-[0-9-]+[.]svg", t.raw):
-                fail(t, "no name of a picture is proposed")
+                fail(t, "no SVG file name is proposed")
             t.send("\x15\r")
             t.send("\033OD")
             t.pump(0.3)
-            t.send("\033OF")  # the newest column, whose cells are tried from the top down
+            t.send("\033OF")  # the newest column; its cells are tried from top to bottom
             for _ in range(45):
                 t.send("\033OA")
             for _ in range(45):
                 t.send("\r")
                 t.pump(0.15)
-                if re.search(rb"rewound|frozen", t.raw):  # it went to the cell's time
+                if re.search(rb"rewound|frozen", t.raw):  # rewound to the cell's time
                     break
                 t.send("\033OB")
             else:
-                fail(t, "Enter lists nothing")
+                fail(t, "Enter lists no I/Os")
             t.pump(0.5)
             if b"latency_us" not in t.raw:
-                fail(t, "the list is not that of the cell")
+                fail(t, "the list is not limited to the cell")
             t.raw = b""
             t.send("\033")
             t.pump(2)
@@ -127,7 +127,7 @@ def main():
                 fail(t, "Esc does not go back")
             t.send("q")
             if t.wait(10) != 0:
-                fail(t, "the end")
+                fail(t, "exit status")
             small()
         finally:
             stop.set()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: nothing (san beside); names with escape sequences, newlines and broken UTF-8 never reach the terminal or the files raw; names that read like filters are found in quotes
+# needs: nothing (san beside); names with escape sequences, newlines and invalid UTF-8 are never written raw to the terminal or files; quoted filters find names that look like filters
 import json
 import os
 import re
@@ -11,13 +11,13 @@ import tempfile
 from terminal import KTOP, Terminal
 
 bad = []
-# Names that read like terms, or like a part of one; each is a part of another one, too.
+# Names that look like filter terms or parts of them; each is also a substring of another.
 quoted = [b"ktq", b"ktq pid=1", b">5ms ktq", b" ktq ", b'"ktq"', b"ktq\\", b'ktq\\" b', b"comm=ktq", b"ktq,/a b"]
 children = []
 
 
 def named(name):
-    """A process of that name that does nothing."""
+    """Starts a sleeping process with that name."""
     children.append(subprocess.Popen([sys.executable, "-c", "import sys,time\nopen('/proc/self/comm','wb').write(%r)\nprint(flush=True)\ntime.sleep(300)" % name],
                                      stdout=subprocess.PIPE))
     children[-1].stdout.readline()
@@ -27,13 +27,13 @@ def in_quotes(name):
     return '"' + name.decode().replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def pids_on(t, pids, wanted):
-    """Which of these are on the screen, once it is `wanted` alone, or for long is not. All of it is drawn again, by lines."""
+def pids_on(t, pids, expected):
+    """PIDs of these on the redrawn screen, and its text; returns as soon as only `expected` is there, or after 20 redraws."""
     for _ in range(20):
         t.send("\x0c")
         text = re.sub(rb"\033\[[0-9;?]*[a-zA-Z]", b" ", t.pump(0.4)).decode(errors="replace")
         shown = [pid for pid in pids if re.search(rf"\b{pid}\b", text)]
-        if shown == [wanted]:
+        if shown == [expected]:
             break
     return shown, text
 
@@ -52,19 +52,19 @@ def names_are_found():
     t.pump(1)
     for name in quoted:
         t.send(f"\\\x15comm={in_quotes(name)}\r")
-        wanted = str(children[quoted.index(name)].pid)
-        shown, text = pids_on(t, pids.split(","), wanted)
-        if shown != [wanted]:
+        expected = str(children[quoted.index(name)].pid)
+        shown, text = pids_on(t, pids.split(","), expected)
+        if shown != [expected]:
             bad.append(f"the filter {name} shows {shown}: {text}")
     for text, answer in ('comm="ktq', "missing closing quote"), ('comm="ktq"x', "follows a closing quote"):
         t.send(f"\\\x15{text}\r")
         if not t.wait_for(answer.encode(), 5):
-            bad.append(f"{text} is not told to be wrong: {t.pump(0.1)}")
+            bad.append(f"{text} is not reported as invalid: {t.pump(0.1)}")
         t.send("\033")
         t.pump(0.2)
     t.send("q")
     if t.wait(10):
-        bad.append("does not end well after the filters")
+        bad.append("exit status is not 0 after the filters")
     t.end()
     for text, code in ('comm="ktq', 2), ('"ktq" pid=1', 2), ('"pid=1"', 0):
         out = subprocess.run([KTOP, "-b", "-P", "tasks", "-n", "1", "-d", "0.1", "--filter", text], stdin=subprocess.DEVNULL, capture_output=True, text=True)
@@ -81,7 +81,7 @@ try:
         path = os.path.join(folder.encode(), name)
         shutil.copy(shutil.which("sleep"), path)
         children.append(subprocess.Popen([path, b"60"]))
-        # busy for a moment, under that name, with that in its arguments
+        # busy for a while, with the hostile text as name and argument
         children.append(subprocess.Popen([sys.executable, "-c", "import sys\nopen('/proc/self/comm','wb').write(%r)\n"
                                           "import time\nend=time.time()+40\nwhile time.time()<end: pass" % name[:15], name]))
     t = Terminal([KTOP, "-d", "0.3", "--filter", "EV"], 120, 40)
@@ -96,7 +96,7 @@ try:
     if status != 0:
         bad.append(f"wait status {status}: {raw[-300:]!r}")
     if b"EV" not in raw:
-        bad.append("the test is blind: the name is not on the screen")
+        bad.append("invalid test: the name is not on the screen")
     for sequence in (b"\033[31mEV", b"EV\nIL", b"\xff", b"\x9b5m", b"\033]0;", b"\x07IL", "\u202eIL".encode(), b"\xc2\x85", b"\x85IL"):
         if sequence in raw.replace(b"\033[?12l", b""):
             at = raw.index(sequence)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: nothing (san beside); arrows, Home, End and the like in every form that terminals send, whatever their description says
+# needs: nothing (san beside); arrows, Home, End and similar keys in every form that terminals send, whatever terminfo says
 import sys
 
 from terminal import KTOP, Terminal
@@ -12,12 +12,12 @@ FORMS = {
 bad = []
 
 
-def answers(t, what, keys):
-    """The keys change what is on the screen, which is quiet otherwise."""
+def responds(t, what, keys):
+    """Checks that the keys cause output; without keys there is none."""
     t.quiet(0.05)
     t.send(keys)
     if not t.read(1):
-        bad.append(f"{what} {keys!r} does nothing")
+        bad.append(f"{what} {keys!r} has no effect")
 
 
 def in_help(t, term):
@@ -28,7 +28,7 @@ def in_help(t, term):
     for key, away in (("end", "home"), ("home", "end"), ("down", "home"), ("up", "end"), ("page down", "home"), ("page up", "end")):
         for form in FORMS[key]:
             t.send(FORMS[away][0])
-            answers(t, f"{term}: {key}", form)
+            responds(t, f"{term}: {key}", form)
     t.send("\033")
     t.quiet(0.3)
 
@@ -51,9 +51,9 @@ for term in ("xterm-256color", "screen", "linux", "vt100"):
         t.quiet(0.5)
         in_help(t, term)
         in_prompt(t, term)
-        t.send("\033[1;5A\033[200~\033[[E\033[99~q")  # no keys of ktop's; q ends it
+        t.send("\033[1;5A\033[200~\033[[E\033[99~q")  # sequences that ktop ignores; q quits
         if t.wait(5) != 0:
-            bad.append(f"{term}: the end: {t.status}")
+            bad.append(f"{term}: wait status {t.status}")
     finally:
         t.end()
 

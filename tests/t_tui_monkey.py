@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: nothing (san beside); random keys, sizes, clicks and stops, with tasks that come and go: no crash, no hang, no garbage
+# needs: nothing (san beside); random keys, sizes, clicks and stops, while tasks start and exit: no crash, no hang
 import os
 import random
 import signal
@@ -49,8 +49,8 @@ try:
             t.pump(0.1)
             t.raw = t.raw[-4000:]
         if t.closed or os.waitid(os.P_PID, t.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-            bad.append(f"it ended: {t.raw[-1500:]!r}")
-    # It still answers: out of whatever is open, back to a good size, then a new size must bring a new screen.
+            bad.append(f"ktop exited: {t.raw[-1500:]!r}")
+    # ktop must still respond: close any prompt or help, restore a usual size, then a resize must redraw the screen.
     if not bad:
         for key in "\033", "\033", "\033", "g":
             t.send(key)
@@ -61,7 +61,7 @@ try:
         t.resize(100, 30)
         t.pump(2)
         if len(t.raw) < 300:
-            bad.append(f"it does not answer any more: {t.raw!r}")
+            bad.append(f"ktop no longer responds: {t.raw!r}")
         t.send("\033")
         t.pump(0.2)
         t.send("q")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: nothing (san beside); every way out gives the terminal back: settings, cursor, alternate screen, mouse, keypad
+# needs: nothing (san beside); every way to exit restores the terminal: settings, cursor, alternate screen, mouse, keypad
 import os
 import signal
 import sys
@@ -19,15 +19,15 @@ def check(name, leave, env=None, crash=False):
         t.pump(0.3)
         mark = len(t.raw)
         if t.settings() == before:
-            bad.append(f"{name}: the test is blind: the settings never changed")
+            bad.append(f"{name}: invalid test: the settings never changed")
         leave(t)
         status = t.wait(10)
         after = t.raw[mark:]
         if status is None:
-            bad.append(f"{name}: still runs")
+            bad.append(f"{name}: still running")
             return
         if t.settings() != before:
-            bad.append(f"{name}: the settings are not as before")
+            bad.append(f"{name}: the settings are not restored")
         for what, code in (("alternate screen", b"\033[?1049l"), ("cursor", b"\033[?25h"), ("mouse", b"\033[?1000l"), ("keypad", b"\033[?1l")):
             if code not in after and not (what == "mouse" and b"\033[?1006;1000l" in after):
                 bad.append(f"{name}: {what} not restored: {after[-200:]!r}")
@@ -49,14 +49,14 @@ def kill(number):
 check("q", key("q"))
 check("Ctrl-C", key("\x03"))
 check("Ctrl-\\", key("\x1c"))
-check("q out of a prompt and the help", lambda t: [(t.send(k), t.pump(0.2)) for k in ("/ab", "\033", "h", "q", "q")])
+check("q after a prompt and the help", lambda t: [(t.send(k), t.pump(0.2)) for k in ("/ab", "\033", "h", "q", "q")])
 for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGXCPU,
                signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO, signal.SIGPWR, signal.SIGRTMIN, signal.SIGRTMAX):
     check(number.name, kill(number))
 for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGTRAP, signal.SIGSYS):
     check(number.name, kill(number), crash=True)
 
-# The other end goes away: the program ends by itself.
+# Hangup: the terminal's other end closes, and ktop exits by itself.
 t = Terminal([KTOP])
 t.wait_for(b"triage", 15)
 os.close(t.fd)
@@ -68,7 +68,7 @@ for _ in range(100):
     import time
     time.sleep(0.05)
 else:
-    bad.append("hangup: still runs after 5 s")
+    bad.append("hangup: still running after 5 s")
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
 

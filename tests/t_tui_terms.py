@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: nothing (san beside); kinds of terminals: colours or none, ASCII or not, tiny or huge, and the ones that cannot do it
+# needs: nothing (san beside); terminal types: with and without colours and UTF-8, tiny and huge, and unsupported ones
 import concurrent.futures
 import os
 import re
@@ -30,13 +30,13 @@ def run(name, env, columns=80, rows=24, args=(), keys="hq12345q"):
         t.end()
 
 
-def want(name, condition, raw):
+def expect(name, condition, raw):
     if not condition:
         bad.append(f"{name}: {raw[:600]!r}")
 
 
 def check(name, env, judge, *size, args=(), keys="hq12345q"):
-    """One more: they mostly wait, so that some run side by side."""
+    """Starts a check; checks run in parallel, because they mostly wait."""
     def one():
         raw = run(name, env, *size, args=args, keys=keys)
         if judge:
@@ -46,14 +46,14 @@ def check(name, env, judge, *size, args=(), keys="hq12345q"):
 
 def draws(term):
     def judge(raw):
-        want(f"{term}: draws", b"triage" in raw, raw)
-        want(f"{term}: colours", bool(COLOR.search(raw)) == (term != "vt100"), raw)
+        expect(f"{term}: draws", b"triage" in raw, raw)
+        expect(f"{term}: colours", bool(COLOR.search(raw)) == (term != "vt100"), raw)
     return judge
 
 
 def utf8(raw):
     raw.decode("utf-8")
-    want("UTF-8: draws with it", max(raw) > 127, raw)
+    expect("UTF-8: draws UTF-8 characters", max(raw) > 127, raw)
 
 
 checks = []
@@ -61,12 +61,12 @@ terminals = concurrent.futures.ThreadPoolExecutor(2 * os.cpu_count())
 for term in ("xterm", "xterm-256color", "screen", "tmux-256color", "linux", "vt100", "xterm-direct"):
     check(term, {"TERM": term}, draws(term), keys="12345[ q")
 check("unknown xterm", {"TERM": "xterm-of-tomorrow"},
-      lambda raw: want("an unknown kind of xterm is taken for one", b"triage" in raw and b"taken for" in raw, raw), keys="q")
+      lambda raw: expect("an unknown xterm type is treated as xterm", b"triage" in raw and b"taken for" in raw, raw), keys="q")
 check("no database", {"TERM": "xterm-256color", "TERMINFO": "/nonexistent", "TERMINFO_DIRS": "/nonexistent", "HOME": "/nonexistent"},
-      lambda raw: want("draws with its own description", b"triage" in raw, raw), keys="q")
-check("NO_COLOR", {"NO_COLOR": "1"}, lambda raw: want("NO_COLOR: no colour", not COLOR.search(raw) and b"triage" in raw, raw), keys="12345q")
-check("ascii", {}, lambda raw: want("--ascii: only ASCII", max(raw) < 128, bytes(b for b in raw if b > 127)), args=["--ascii"], keys="12345hq")
-check("C locale", {"LC_ALL": "C", "LANG": "C"}, lambda raw: want("C locale: only ASCII", max(raw) < 128, bytes(b for b in raw if b > 127)),
+      lambda raw: expect("draws with the built-in terminal description", b"triage" in raw, raw), keys="q")
+check("NO_COLOR", {"NO_COLOR": "1"}, lambda raw: expect("NO_COLOR: no colour", not COLOR.search(raw) and b"triage" in raw, raw), keys="12345q")
+check("ascii", {}, lambda raw: expect("--ascii: only ASCII", max(raw) < 128, bytes(b for b in raw if b > 127)), args=["--ascii"], keys="12345hq")
+check("C locale", {"LC_ALL": "C", "LANG": "C"}, lambda raw: expect("C locale: only ASCII", max(raw) < 128, bytes(b for b in raw if b > 127)),
       keys="12345q")
 check("UTF-8", {"LC_ALL": "C.UTF-8"}, utf8, keys="12345q")
 for columns, rows in ((40, 10), (19, 24), (80, 4), (1, 1), (3, 2), (20, 5), (400, 120), (65535, 65535)):
@@ -79,7 +79,7 @@ for term in ("dumb", "no-such-terminal", "", "\033]0;x\007no\nsuch"):
     status = t.wait(5)
     text = t.raw.decode(errors="replace").strip()
     if status is None or os.waitstatus_to_exitcode(status) != 1 or text.count("\n") or "\033" in text or "--batch" not in text:
-        bad.append(f"TERM={term}: wait status {status}, said {text!r}")
+        bad.append(f"TERM={term}: wait status {status}, output {text!r}")
     t.end()
 p = subprocess.run([KTOP], stdin=subprocess.DEVNULL, capture_output=True, text=True)
 if p.returncode != 1 or "--batch" not in p.stderr or p.stderr.count("\n") != 1 or p.stdout:

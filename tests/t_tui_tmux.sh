@@ -11,7 +11,7 @@ trap 'tm kill-server; rm -rf "$here"' EXIT
 bad=0
 fail() { echo "FAIL: $*"; tm capture-pane -p 2>/dev/null | sed 's/^/    |/' | head -30; bad=1; }
 screen() { tm capture-pane -p; }
-# sees TEXT [SECONDS]: until the screen shows it (a basic regular expression)
+# sees TEXT [SECONDS]: waits until the screen shows TEXT (a basic regular expression)
 sees() {
     local n=0
     until screen | grep -q -- "$1"; do
@@ -29,12 +29,12 @@ lacks() {
     done
 }
 keys() { tm send-keys "$@"; }
-want() { sees "$2" "${3:-5}" || fail "$1: the screen lacks '$2'"; }
+expect() { sees "$2" "${3:-5}" || fail "$1: the screen lacks '$2'"; }
 
 panes=$("$KTOP" --list panes)
-start() { # COLUMNS ROWS OPTIONS: in a shell, so that what is left behind can be looked at
+start() { # COLUMNS ROWS OPTIONS: in a shell, so that the terminal state after exit can be checked
     tm kill-server
-    server=$((server + 1)) # a new one: the old one may take a while to go
+    server=$((server + 1)) # a new server: the old one may take a while to exit
     tm -f /dev/null new-session -d -x "$1" -y "$2" "cd '$here' && PS1='prompt> ' exec bash --norc --noprofile -i"
     tm set -g status off
     tm resize-window -x "$1" -y "$2" 2>/dev/null
@@ -45,206 +45,206 @@ start() { # COLUMNS ROWS OPTIONS: in a shell, so that what is left behind can be
 # ---- every pane at every size ----
 for size in 80x24 120x40 200x50 40x10; do
     start "${size%x*}" "${size#*x}"
-    want "$size: start" ' live *$' 10
+    expect "$size: start" ' live *$' 10
     while read -r name key rest; do
         keys "$key"
-        want "$size: pane $name" "$key $name" 3
+        expect "$size: pane $name" "$key $name" 3
         sees ' live *$' 3 || fail "$size: pane $name: header"
     done <<<"$panes"
-    # Round once by Tab: back at the same pane.
+    # Tab through all panes: back at the first one.
     last=$(tail -n 1 <<<"$panes" | awk '{print $1}')
     for _ in $panes; do :; done
     for _ in $(seq "$(wc -l <<<"$panes")"); do keys Tab; done
-    want "$size: Tab round" " $last" 3
+    expect "$size: Tab round" " $last" 3
     keys BTab
     before=$(tail -n 2 <<<"$panes" | head -n 1 | awk '{print $1}')
-    want "$size: Shift-Tab" " $before" 3
+    expect "$size: Shift-Tab" " $before" 3
     keys h
-    want "$size: help" "help: $before"
+    expect "$size: help" "help: $before"
     keys q
-    lacks "help: $before" || fail "$size: q leaves the help"
+    lacks "help: $before" || fail "$size: q does not close the help"
     keys q
-    want "$size: q" 'ended=0'
+    expect "$size: q" 'ended=0'
     cmp -s "$here/before" "$here/after" || fail "$size: stty differs: $(diff "$here/before" "$here/after")"
-    screen | grep -q ' live *$' && fail "$size: the alternate screen was not left"
+    screen | grep -q ' live *$' && fail "$size: ktop did not leave the alternate screen"
     [ "$(tm display-message -p '#{cursor_flag}#{alternate_on}#{mouse_any_flag}')" = 100 ] || fail "$size: cursor, screen or mouse: $(tm display-message -p '#{cursor_flag}#{alternate_on}#{mouse_any_flag}')"
 done
 
-# ---- keys that the terminal's description lacks do nothing, Escape goes back ----
+# ---- key sequences missing in terminfo have no effect, Escape goes back ----
 start 80 24 '-P memory'
-want 'unknown keys: start' ' live *$' 10
+expect 'unknown keys: start' ' live *$' 10
 for sequence in '\e[1;5C' '\e[15;2~' '\e[<0;60;3M' '\e[[B' '\eO5P' '\e[5;6~'; do
     tm send-keys -l "$(printf "$sequence")"
-    keys H # is taken after it, and only so is all of it known to have been read
+    keys H # a known key after it, to ensure that the whole sequence has been read
     keys H
 done
 sleep 0.3
-want 'unknown keys: the pane' '4 memory'
-want 'unknown keys: the time' ' live *$' 1
+expect 'unknown keys: the pane' '4 memory'
+expect 'unknown keys: the time' ' live *$' 1
 keys h
-want 'unknown keys: help' 'help: memory'
+expect 'unknown keys: help' 'help: memory'
 keys Escape
-lacks 'help: memory' || fail 'unknown keys: Escape leaves the help'
+lacks 'help: memory' || fail 'unknown keys: Escape does not close the help'
 keys q
 
-# ---- a long filter leaves what the last line says at its end ----
+# ---- a long filter does not hide the end of the last line ----
 start 60 12 '-P disk'
-want 'narrow: parts without room' '^more: .*Rec' 10
+expect 'narrow: parts without room' '^more: .*Rec' 10
 keys '\'
 tm send-keys -l 'nothing has such a long name as this filter has'
 keys Enter
-want 'narrow: filter and parts' '^ filter: nothing has such a '
+expect 'narrow: filter and parts' '^ filter: nothing has such a '
 keys q
 
 # ---- keys, at 100x30 ----
 start 100 30 "-P tasks"
-want start ' live *$' 10
+expect start ' live *$' 10
 keys '?'
-want 'help' 'help: tasks'
+expect 'help' 'help: tasks'
 keys End
-want 'help: the global keys' 'Ctrl-L'
+expect 'help: the global keys' 'Ctrl-L'
 keys Escape
-lacks 'help: tasks' || fail "Esc leaves the help"
+lacks 'help: tasks' || fail "Esc does not close the help"
 keys '\'
-want 'filter prompt' '^filter:'
+expect 'filter prompt' '^filter:'
 tm send-keys -l 'bashxx'
 keys BSpace BSpace
-want 'filter edited' 'filter: bash *$'
+expect 'filter edited' 'filter: bash *$'
 keys Enter
-want 'filter shown' ' filter: bash '
-want 'filtered' 'bash'
+expect 'filter shown' ' filter: bash '
+expect 'filtered' 'bash'
 keys Escape
-lacks ' filter: bash ' || fail "Esc takes the filter away"
+lacks ' filter: bash ' || fail "Esc does not remove the filter"
 keys '\'
 tm send-keys -l 'zzz'
 keys Escape
-lacks 'filter: ' || fail "Esc cancels the prompt"
+lacks 'filter: ' || fail "Esc does not cancel the prompt"
 keys /
 tm send-keys -l 'bash'
-want 'search prompt' 'search: bash'
+expect 'search prompt' 'search: bash'
 keys Enter
-lacks 'search: bash' || fail "the search ends"
+lacks 'search: bash' || fail "Enter does not close the search prompt"
 keys n
 keys /
 tm send-keys -l 'no such thing'
 keys Enter
-want 'not found' 'not found: no such thing'
+expect 'not found' 'not found: no such thing'
 keys Space
-want 'frozen' 'frozen\|rewound'
+expect 'frozen' 'frozen\|rewound'
 clock() { screen | head -n 1 | grep -o '[0-9][0-9]:[0-9][0-9]:[0-9][0-9]'; }
 at=$(clock)
 sleep 1.2
-[ "$(clock)" = "$at" ] || fail "frozen, yet the time moved"
+[ "$(clock)" = "$at" ] || fail "frozen, but the time changed"
 keys '['
-want 'stepped back' 'rewound -[0-9.]* s'
+expect 'stepped back' 'rewound -[0-9.]* s'
 age() { screen | head -n 1 | grep -o 'rewound -[0-9]*' | tr -dc '0-9'; }
 keys '{'
 sleep 0.3
 keys 1
-want 'another pane at the same time' 'rewound -[0-9.]* s'
+expect 'another pane at the same time' 'rewound -[0-9.]* s'
 keys 2
 keys g
-want 'live again' ' live *$'
+expect 'live again' ' live *$'
 keys b
-want 'time prompt' 'go to a time\|go to time'
+expect 'time prompt' 'go to a time\|go to time'
 tm send-keys -l -- '-2'
 keys Enter
-want 'went to a time' 'rewound -[0-9.]* s'
+expect 'went to a time' 'rewound -[0-9.]* s'
 keys b
 tm send-keys -l 'noon'
 keys Enter
-want 'not a time' 'invalid time'
+expect 'not a time' 'invalid time'
 keys g
 keys d
-want 'delay prompt' 'seconds between frames: 0.5'
+expect 'delay prompt' 'seconds between frames: 0.5'
 keys C-u
 tm send-keys -l '0.2'
 keys Enter
-want 'delay set' 'every 0.2 s'
+expect 'delay set' 'every 0.2 s'
 keys d
 keys C-u
 tm send-keys -l '99'
 keys Enter
-want 'delay refused' '0.1 to 60'
+expect 'delay refused' '0.1 to 60'
 keys H
-want 'threads' 'threads'
+expect 'threads' 'threads'
 keys H
 keys p
-want 'pinned' 'pinned'
-want 'the star in the bar' 'tasks\*'
+expect 'pinned' 'pinned'
+expect 'the star in the bar' 'tasks\*'
 for name in out.txt out.csv out.json; do
     keys w
-    want 'write prompt' 'write to .*tasks-[0-9]*-[0-9]*.txt'
+    expect 'write prompt' 'write to .*tasks-[0-9]*-[0-9]*.txt'
     keys C-u
     tm send-keys -l "$name"
     keys Enter
-    want "written $name" "written: $name"
+    expect "written $name" "written: $name"
 done
 grep -q 'tasks\*' "$here/out.txt" || fail "out.txt is not the screen: $(head -3 "$here/out.txt")"
-grep -q 'write to' "$here/out.txt" && fail "out.txt holds the prompt"
+grep -q 'write to' "$here/out.txt" && fail "out.txt contains the prompt"
 head -n 1 "$here/out.csv" | grep -q 'pid' || fail "out.csv: $(head -n 1 "$here/out.csv")"
 if command -v jq >/dev/null; then jq -e '.pane == "tasks"' "$here/out.json" >/dev/null || fail "out.json"; fi
 keys w
 keys C-u
 tm send-keys -l out.txt
 keys Enter
-want 'no overwriting' 'exists: choose another name'
+expect 'no overwriting' 'exists: choose another name'
 keys w
 keys C-u
 tm send-keys -l /nonexistent/x.txt
 keys Enter
-want 'cannot write' 'cannot write /nonexistent/x.txt: No such file'
+expect 'cannot write' 'cannot write /nonexistent/x.txt: No such file'
 for k in '<' '>' I Down Down PageDown PageUp Home End Up Enter Escape Left Right f Escape o 'C-l' F1 Escape F4 Escape n N x y z '}' ']'; do keys "$k"; done
 sleep 0.3
 keys g
-want 'still there' ' live *$'
+expect 'still there' ' live *$'
 
 # ---- mouse: a click on the pane bar ----
 column=$(screen | sed -n 2p | awk '{print index($0, "memory")}')
 click() { keys -l "$(printf "$(printf '\\033[M \\%03o\\%03o\\033[M#\\%03o\\%03o' $(($1 + 32)) $(($2 + 32)) $(($1 + 32)) $(($2 + 32)))")"; }
 click "$column" 2
 keys h
-want 'a click on the pane bar' 'help: memory'
+expect 'a click on the pane bar' 'help: memory'
 keys Escape 2
 click 10 12
 sleep 0.2
-want 'a click on a row' ' live *$'
+expect 'a click on a row' ' live *$'
 
-# ---- Ctrl-Z and back, a storm of resizes ----
+# ---- Ctrl-Z and back, many resizes ----
 keys C-z
-want 'stopped' 'Stopped'
-[ "$(tm display-message -p '#{alternate_on}')" = 0 ] || fail "stopped, yet the alternate screen is on"
+expect 'stopped' 'Stopped'
+[ "$(tm display-message -p '#{alternate_on}')" = 0 ] || fail "stopped, but the alternate screen is on"
 keys fg Enter
-want 'resumed' ' live *$'
-# Stopped without being asked: nothing was put back, and the shell set the terminal as it likes it.
+expect 'resumed' ' live *$'
+# SIGSTOP cannot be caught: ktop restores nothing, and the shell changes the terminal settings.
 pid=$(pgrep -P "$(tm display-message -p '#{pane_pid}')" -x ktop)
 kill -STOP "$pid"
-want 'stopped by SIGSTOP' 'Stopped'
-tm resize-window -x 120 -y 32 # it is not told of that: the shell is
+expect 'stopped by SIGSTOP' 'Stopped'
+tm resize-window -x 120 -y 32 # SIGWINCH goes to the shell, not to the stopped ktop
 keys 'until [ "$(stty size)" = "32 120" ]; do sleep 0.05; done; fg' Enter
-want 'resumed after SIGSTOP, at the size of now' '^.\{110\}.* live *$' # so far right there was nothing before
+expect 'resumed after SIGSTOP, at the current size' '^.\{110\}.* live *$' # beyond the old width
 at=$(clock)
 n=0
 while [ "$(clock)" = "$at" ] && [ $n -lt 100 ]; do
     n=$((n + 1))
     sleep 0.05
 done
-[ $n -lt 100 ] || fail 'resumed after SIGSTOP, yet the time stands'
+[ $n -lt 100 ] || fail 'resumed after SIGSTOP, but the time does not advance'
 keys 3
 keys h
-want 'keys work after SIGSTOP' 'help: cpus'
+expect 'keys work after SIGSTOP' 'help: cpus'
 keys Escape
-lacks 'help: cpus' || fail 'Esc after SIGSTOP'
+lacks 'help: cpus' || fail 'Esc after SIGSTOP does not close the help'
 for _ in $(seq 15); do
     tm resize-window -x $((RANDOM % 150 + 1)) -y $((RANDOM % 50 + 1)) 2>/dev/null
 done
 tm resize-window -x 40 -y 10
-want 'after the storm' ' live *$'
+expect 'after many resizes' ' live *$'
 tm resize-window -x 120 -y 40
-want 'and larger' 'network' 5
+expect 'and larger' 'network' 5
 keys q
-want 'the prompt' '^prompt> *$' 10
+expect 'the prompt' '^prompt> *$' 10
 keys 'stty -a >again; echo status=$?' Enter
-want 'ended' 'status=0'
-tail -n +2 "$here/before" | diff - <(tail -n +2 "$here/again") || fail "stty differs after Ctrl-Z, fg and q" # the first line has the size
+expect 'ended' 'status=0'
+tail -n +2 "$here/before" | diff - <(tail -n +2 "$here/again") || fail "stty differs after Ctrl-Z, fg and q" # the first line has the terminal size
 exit $bad

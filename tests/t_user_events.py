@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, perf; what --event counts is what perf stat counts over the same span: software, msr/tsc/, tracepoints, groups
+# needs: root, perf; --event counts equal those of perf stat over the same span: software, msr/tsc/, tracepoints, groups
 import json
 import subprocess
 import sys
@@ -7,7 +7,7 @@ import sys
 from ktop import KTOP, frame_time, tries
 from perfstat import beside_perf, need_perf, section_intervals
 
-COUNTED = ["context-switches", "page-faults", "minor-faults", "cpu-migrations", "sched:sched_switch"]  # many a second, one by one
+COUNTED = ["context-switches", "page-faults", "minor-faults", "cpu-migrations", "sched:sched_switch"]  # frequent single events
 CLOCKS = ["msr/tsc/", "cpu-clock"]  # a steady rate
 
 
@@ -18,7 +18,7 @@ def rows(frame, event):
 def compare(frames, perf):
     intervals = section_intervals(frames, "user_events")
     if not intervals:
-        return ["a section came late"]
+        return ["a section was late"]
     end = frame_time(frames[-1])
     begin = end - sum(intervals)
     wrong = []
@@ -29,21 +29,21 @@ def compare(frames, perf):
             counted = sum(cell["value"] for cell in cells)
             least, most = perf.bounds(int(cpu), event, begin, end)
             print(f"CPU {cpu} {event}: perf {least:.0f} to {most:.0f}, ktop {counted:.0f}")
-            # What happens while ktop, or perf, reads one counter after the other: a few faults of their own, and the load's.
+            # Events while ktop or perf reads the counters one by one: a few faults of the reader and of the load.
             slack = 16 + 0.005 * counted
             if not least - slack <= counted <= most + slack:
                 wrong.append((cpu, event, least, counted, most))
         for event in CLOCKS:
             mine = rows(frames[1], event)[cpu]["per_s"]
             theirs = perf.rate(int(cpu), event)
-            print(f"CPU {cpu} {event}: perf {theirs:.0f} a second, ktop {mine:.0f}")
+            print(f"CPU {cpu} {event}: perf {theirs:.0f}/s, ktop {mine:.0f}/s")
             if abs(mine / theirs - 1) > 0.001:
                 wrong.append((cpu, event, theirs, mine))
     return wrong
 
 
 def exact(frames):
-    """What holds in every frame, whatever the load: names, units, and that a missing PMU has a reason."""
+    """Checks that do not depend on the load: names, units, and a reason for a missing PMU."""
     for frame in frames:
         assert rows(frame, "clock") and all(row["unit"] == "ns" for row in rows(frame, "clock").values())
         for row in rows(frame, "cycles").values():
@@ -72,5 +72,5 @@ def once():
     return not wrong
 
 
-# A section that came late on a crowded machine is in no frame.
+# On an overloaded machine a section may be late; then its counts are in no frame.
 sys.exit(0 if tries("--event against perf stat", 3, once) else 1)

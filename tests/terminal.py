@@ -1,4 +1,4 @@
-"""A terminal for tests and measurements: runs a program on a pseudo-terminal and keeps every byte that it sends."""
+"""A terminal for tests and measurements: runs a program on a pseudo-terminal and keeps its whole output."""
 import errno
 import fcntl
 import os
@@ -28,7 +28,7 @@ class Terminal:
             finally:
                 os._exit(127)
         self.raw = b""
-        self.last = self.started  # when the last bytes came
+        self.last = self.started  # time of the last output
         self.status = None
         self.closed = False
 
@@ -39,7 +39,7 @@ class Terminal:
         return termios.tcgetattr(self.fd)
 
     def read(self, seconds):
-        """What comes first, within that time; b"" when nothing does."""
+        """The next output within that time, or b""."""
         if self.closed or not select.select([self.fd], [], [], max(0, seconds))[0]:
             return b""
         try:
@@ -55,7 +55,7 @@ class Terminal:
         return got
 
     def pump(self, seconds):
-        """Everything that comes in that time."""
+        """All output within that time."""
         end, got = time.monotonic() + seconds, b""
         while not self.closed and time.monotonic() < end:
             got += self.read(end - time.monotonic())
@@ -70,7 +70,7 @@ class Terminal:
         return True
 
     def quiet(self, gap, seconds=5):
-        """Reads until nothing comes for `gap` seconds; returns what came."""
+        """Reads until there is no output for `gap` seconds; returns the output."""
         end, got = time.monotonic() + seconds, b""
         while not self.closed and time.monotonic() < end:
             more = self.read(gap)
@@ -83,7 +83,7 @@ class Terminal:
         os.write(self.fd, keys if isinstance(keys, bytes) else keys.encode())
 
     def wait(self, seconds=5):
-        """Waits for the program's end, reading on; its wait status, or None."""
+        """Reads output until the program exits; returns its wait status, or None."""
         end = time.monotonic() + seconds
         while self.status is None and time.monotonic() < end:
             pid, status = os.waitpid(self.pid, os.WNOHANG)

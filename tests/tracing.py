@@ -1,16 +1,16 @@
-"""For tests of what ktop does in the kernel's tracing: a tracefs that only the test sees, and ktops that are ended in time."""
+"""For tests of ktop's use of kernel tracing: a tracefs mount private to the test, and ktop processes that are always ended."""
 import os
 import re
 import subprocess
 import sys
 import time
 
-from ktop import KTOP, SLOW, need_root, skip  # noqa: F401 (scripts take them from here)
+from ktop import KTOP, SLOW, need_root, skip  # noqa: F401 (scripts import them from here)
 
 
 
 def wait_for(what, seconds, condition):
-    """Waits until condition() is true; returns how long that took."""
+    """Waits until condition() is true; returns the seconds waited."""
     start = time.monotonic()
     while not condition():
         if time.monotonic() - start > seconds:
@@ -20,14 +20,14 @@ def wait_for(what, seconds, condition):
 
 
 def never_idle():
-    """One program of the lowest class on each CPU; returns them, to be ended by the caller, and they end with it. Some kernels leave out events of
-    the scheduler and records of perf while a CPU's idle task runs: with these, none is ever idle."""
+    """Starts one SCHED_IDLE busy loop per CPU; the caller must kill them, and they exit with it. Some kernels omit scheduler events and
+    perf records while a CPU's idle task runs; with these loops no CPU is ever idle."""
     code = "import os; os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)); os.sched_setaffinity(0, {%d})\nwhile os.getppid() == %d: pass"
     return [subprocess.Popen([sys.executable, "-c", code % (cpu, os.getpid())]) for cpu in sorted(os.sched_getaffinity(0))]
 
 
 class Tracefs:
-    """tracefs as seen by a helper process in a mount namespace of its own: the machine's mounts stay as they are."""
+    """tracefs of a helper process in a private mount namespace: the machine's mounts do not change."""
 
     def __init__(self):
         self.helper = subprocess.Popen(
@@ -55,23 +55,23 @@ class Tracefs:
         try:
             with open(f"{self.path}/{file}") as f:
                 return f.read()
-        except OSError:  # it went meanwhile
+        except OSError:  # it was removed meanwhile
             return ""
 
     def write(self, file, text, append=False):
-        fd = os.open(f"{self.path}/{file}", os.O_WRONLY | (os.O_APPEND if append else 0))  # open() would seek, which is refused
+        fd = os.open(f"{self.path}/{file}", os.O_WRONLY | (os.O_APPEND if append else 0))  # open() would seek, which tracefs refuses
         try:
             os.write(fd, text.encode())
         finally:
             os.close(fd)
 
     def enabled(self, pid):
-        """The instances of the process in which an event is switched on."""
+        """The process's instances that have an enabled event."""
         return [n for n in self.of(pid) if self.read(f"instances/{n}/events/enable").strip() in ("1", "X")]
 
 
 def guard_of(pid):
-    """The guard process of that ktop, or None."""
+    """PID of that ktop's guard process, or None."""
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
@@ -89,7 +89,7 @@ def start_time(pid):
 
 
 class Ktop:
-    """A ktop in batch that traces block events, in a session of its own."""
+    """A ktop in batch mode that traces block events, in a new session."""
 
     def __init__(self, trace, mounted=False, out=None, delay="0.5"):
         self.trace = trace
@@ -99,7 +99,7 @@ class Ktop:
         self.pid = self.p.pid
         try:
             wait_for("block tracing", 10 * SLOW, lambda: trace.enabled(self.pid) or self.p.poll() is not None)
-            assert self.p.poll() is None, f"ktop ended with {self.p.returncode}"
+            assert self.p.poll() is None, f"ktop exited with {self.p.returncode}"
         except BaseException:
             self.end()
             raise

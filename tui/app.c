@@ -1,5 +1,5 @@
-// The terminal program's loop: it waits in one poll for keys, frames, signals and the sweep's words, and draws what
-// changed. It never waits for data, for a collector, or for anything else.
+// The main loop of the terminal program: one poll for keys, frames, signals and messages of the sweep; then it draws
+// what changed. It never waits for data or for a collector.
 #include "tui/app.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static void sweep_ended(struct app *app, int *sweep_fd) {
     *sweep_fd = -1;
 }
 
-// ---- what others call ----
+// ---- for the other files ----
 
 void app_say(struct app *app, bool bad, const char *format, ...) {
     va_list args;
@@ -83,11 +83,11 @@ static void fit(struct app *app) {
 static void suspend(struct app *app) {
     sigset_t stop;
     screen_suspend();
-    signal(SIGTSTP, SIG_DFL); // ncurses has put its own handler there
+    signal(SIGTSTP, SIG_DFL); // ncurses has installed its own handler
     sigemptyset(&stop);
     sigaddset(&stop, SIGTSTP);
     raise(SIGTSTP);
-    pthread_sigmask(SIG_UNBLOCK, &stop, NULL); // stops here, unless nobody could ever wake us up (then it is ignored)
+    pthread_sigmask(SIG_UNBLOCK, &stop, NULL); // stops here; an orphaned process group ignores it
     pthread_sigmask(SIG_BLOCK, &stop, NULL);
     screen_resume();
     fit(app);
@@ -104,9 +104,9 @@ static void signals(struct app *app, int fd) {
         case SIGTSTP:
             suspend(app);
             break;
-        case SIGCONT: // of a SIGSTOP: the shell may have drawn over us, and has its own settings in place
+        case SIGCONT: // after a SIGSTOP: the shell may have drawn over the screen and changed the terminal settings
             screen_again();
-            resized = true; // it may have been while we stood: then the shell's group was told
+            resized = true; // the size may have changed: while stopped, the shell's group got the SIGWINCH
             break;
         default:
             app->quit = true;
@@ -118,7 +118,7 @@ static void signals(struct app *app, int fd) {
     }
 }
 
-// Says once how the recording that is shown ended.
+// Shows once how the recording ended.
 static void replay_ended(struct app *app) {
     struct replay_state state = replay_state(app->source->replay);
     if (!state.ended || app->ended)
@@ -127,7 +127,7 @@ static void replay_ended(struct app *app) {
     if (state.problem[0])
         app_say(app, true, "the recording: %s", state.problem);
     else if (state.left_out)
-        app_say(app, true, "end of the recording; %llu frames are missing: it was written slower than they came",
+        app_say(app, true, "end of the recording; %llu frames are missing: their writing was too slow",
                 (unsigned long long)state.left_out);
     else
         app_say(app, false, "end of the recording");
@@ -140,11 +140,11 @@ static void frame_arrived(struct app *app) {
         replay_ended(app);
     if (!frame)
         return;
-    if (!app->first_number) // a recording may begin with any
+    if (!app->first_number) // a recording may begin with any number
         app->first_number = source->replay ? frame->number : 1;
     if (app->options->iterations && frame->number >= app->first_number + app->options->iterations - 1)
         app->quit = true;
-    // A recording that stands at its newest frame goes on with it (key ]).
+    // A recording shown at its newest frame stays at the newest when it advances (key ]).
     bool follows = source->replay && !source->follow && !rewind_live(&app->rewind) && rewind_age_s(&app->rewind) <= 0;
     rewind_newest(&app->rewind, frame);
     if (follows) {
@@ -154,7 +154,7 @@ static void frame_arrived(struct app *app) {
     app->dirty = true;
 }
 
-// What collectors answer to requests: the sentence, and where the error is in the text that was sent.
+// Answers of collectors to requests: the sentence, and the place of the error in the request's text.
 static void answers_arrived(struct app *app) {
     struct answer answer;
     while (runner_answer(app->source->runner, &answer)) {
@@ -171,7 +171,7 @@ static void answers_arrived(struct app *app) {
 static void keys(struct app *app) {
     struct screen_key key;
     int got;
-    // All that are waiting before one drawing: a held key never runs behind.
+    // Handles all waiting keys before one drawing, so that a held key does not lag.
     for (int i = 0; i < 64 && (got = screen_read(&key)) > 0 && !app->quit; i++)
         keys_handle(app, &key);
     if (got < 0)
@@ -243,7 +243,7 @@ static void app_free(struct app *app) {
     grid_free(app->grid);
 }
 
-// Keys come from the terminal although standard input is a recording.
+// Keys come from the terminal even if standard input is a recording.
 static bool terminal_input(void) {
     int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
     bool done = fd >= 0 && dup2(fd, STDIN_FILENO) == STDIN_FILENO;
@@ -254,7 +254,7 @@ static bool terminal_input(void) {
 
 int app_run(const struct options *options) {
     char why[256];
-    static struct app only; // static: collectors that hang at the end may outlive this function
+    static struct app only; // static: a collector that hangs at the end may outlive this function
     struct app *app = &only;
     app->options = options;
     app->threads = options->collect.threads;
@@ -263,11 +263,11 @@ int app_run(const struct options *options) {
         return 1;
     }
     if (options->replay && !strcmp(options->replay, "-") && !terminal_input()) {
-        fprintf(stderr, "ktop: --replay -: there is no terminal for the keys: use --batch\n");
+        fprintf(stderr, "ktop: --replay -: no terminal to read keys from: use --batch\n");
         return 1;
     }
     int status = 1, signal_fd = signals_open((const int[]){SIGTSTP, SIGCONT, SIGWINCH, 0});
-    priority_ask(PRIORITY_SCREEN); // now: the first paint is wanted under load most of all
+    priority_ask(PRIORITY_SCREEN); // before the first paint, which matters most under load
     if (!app_panes(app)) {
         app_free(app);
         return sort_unknown(options, "no pane has");
@@ -289,7 +289,7 @@ int app_run(const struct options *options) {
         app_say(app, true, "%s", screen_note());
     else if (options->filter_note[0])
         app_say(app, true, "--filter: %s", options->filter_note);
-    draw(app); // before the collectors' threads, which are busiest at the start
+    draw(app); // before the collectors' threads start, which use most CPU then
     app_want(app);
     bool recorded = !options->record || record_start(app, options->record);
     int error = recorded ? app->source->ops->start(app->source) : 0;
@@ -297,7 +297,7 @@ int app_run(const struct options *options) {
         loop(app, signal_fd);
         status = 0;
     }
-    screen_close(); // first of all: the user has the prompt back at once
+    screen_close(); // first: the user gets the prompt back at once
     if (error)
         fprintf(stderr, "ktop: cannot start its threads: %s: %s\n", strerror(-error), runner_start_fix(error));
     if (!recorded)
@@ -310,7 +310,7 @@ int app_run(const struct options *options) {
     int hung = app->source->ops->stop(app->source);
     session_close();
     if (hung)
-        return status; // their memory, and what they look at, stays until the process ends
+        return status; // a hanging thread still uses the memory: it is freed with the process
     app_free(app);
     source_free(app->source);
     return status;

@@ -1,4 +1,4 @@
-// The terminal program: what is on the screen, and what keys do to it. One thread; it waits only in poll.
+// The terminal program: its state, and the functions of its files. One thread; it waits only in poll.
 #ifndef TUI_APP_H
 #define TUI_APP_H
 
@@ -13,8 +13,8 @@
 
 struct app;
 
-// What the prompt line is being asked for. tried (may be NULL) is called at every change of the text, with the text
-// from before when it is cancelled.
+// The use of the prompt line. tried (may be NULL) is called at every change of the text; on cancel with the text from
+// before.
 struct question {
     const char *label;
     void (*tried)(struct app *app, const char *text);
@@ -23,7 +23,7 @@ struct question {
 
 struct overlay {
     char *text;   // NULL: not shown
-    char **lines; // the text's, wrapped to this width
+    char **lines; // the text wrapped to this width
     size_t n_lines;
     int wrapped_to;
     long top;
@@ -33,37 +33,37 @@ struct overlay {
 struct app {
     const struct options *options;
     struct source *source;
-    uint64_t first_number; // of the frames that were shown
-    bool ended;            // the recording that is shown
-    char record_path[256]; // of the recording that is made
+    uint64_t first_number; // of the frames shown
+    bool ended;            // of the recording that is shown
+    char record_path[256]; // of the recording that is written
     struct rewind rewind;
     struct pane *panes[APP_PANES_MAX];
     size_t n_panes, current;
-    size_t back[APP_BACK_MAX]; // where Esc: back to after a jump
+    size_t back[APP_BACK_MAX]; // for Esc: the panes to return to after jumps
     size_t n_back;
     struct grid *grid;
     char host[65], kernel[65];
     char message[200];
     uint64_t message_until_ns; // 0: no message
     bool message_bad;
-    bool threads;                    // rows are threads: as asked for last
+    bool threads;                    // rows are threads: the latest request
     const struct question *question; // NULL: no prompt
     struct prompt prompt;
-    char before[PROMPT_MAX]; // the text that cancelling brings back
+    char before[PROMPT_MAX]; // the text that a cancel restores
     struct overlay overlay;
     struct {
         int from, to;
-    } tabs[APP_PANES_MAX]; // where the pane bar shows them
+    } tabs[APP_PANES_MAX]; // cells of the names in the pane bar
     bool dirty, quit;
 };
 
-#define APP_HEADER_ROWS 2 // header line and pane bar, above the pane; below it one line for prompt and messages
+#define APP_HEADER_ROWS 2 // header line and pane bar above the pane; one line for prompt and messages below it
 
 // app.c: runs until the user leaves; the exit status.
 int app_run(const struct options *options);
 void app_say(struct app *app, bool bad, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void app_show_pane(struct app *app, size_t index, bool remember);
-void app_want(struct app *app); // tells the runner which collectors are needed now
+void app_want(struct app *app); // sets the runner's list of collectors that the shown and pinned panes need
 
 // keys.c
 void keys_handle(struct app *app, const struct screen_key *key);
@@ -71,7 +71,7 @@ void keys_help(FILE *out); // the keys that work everywhere, from the same table
 
 // chrome.c
 void chrome_draw(struct app *app, const struct look *look, int *cursor_x, int *cursor_y);
-struct area chrome_body(const struct app *app); // where the pane is
+struct area chrome_body(const struct app *app); // the area of the pane
 int chrome_tab_at(const struct app *app, int x, int y);
 
 // overlay.c
@@ -81,10 +81,10 @@ void overlay_draw(struct overlay *overlay, struct area area);
 bool overlay_key(struct overlay *overlay, int key, int page); // true: used
 
 // save.c
-void save_ask(struct app *app);
+void save_prompt(struct app *app);
 
 // record.c
-void record_ask(struct app *app); // key r: asks for a file, or ends the recording
+void record_toggle(struct app *app); // key r: prompts for a file, or ends the recording
 bool record_start(struct app *app, const char *path);
 void record_stop(struct app *app, bool quietly);
 

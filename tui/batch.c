@@ -1,5 +1,5 @@
-// Batch. Writes every whole frame of the chosen panes once, in order. A reader that goes away is a normal end; one that
-// does not read holds up the writing, never the collectors; and a signal ends the program even then.
+// Batch. Writes every whole frame of the chosen panes once, in order. A closed pipe is a normal end. A reader that does
+// not read delays the writing, never the collectors, and a signal still ends the program.
 #include "tui/batch.h"
 
 #include <errno.h>
@@ -18,9 +18,9 @@
 #include "views/escape.h"
 
 #define WINDOW_MAX 256
-#define PIPE_WRITE 4096 // PIPE_BUF: a pipe that polls writable takes that much without blocking
+#define PIPE_WRITE 4096 // PIPE_BUF: a pipe that polls writable takes this much without blocking
 #define FILE_WRITE 65536
-#define PATIENCE_MS 1000 // after a signal, for a line that the reader has not taken whole
+#define PATIENCE_MS 1000 // after a signal: time for the reader to take the rest of a line
 
 struct batch {
     const struct options *options;
@@ -35,9 +35,9 @@ struct batch {
     size_t chunk;
     bool stopping;       // a signal came
     int error;           // errno of standard output
-    uint64_t written_to; // number of the last frame that was written
+    uint64_t written_to; // number of the last frame written
     struct priority_budget priority;
-    uint64_t written_ns, cpu_ns; // then; of this thread
+    uint64_t written_ns, cpu_ns; // at that frame; CPU time of this thread
 };
 
 static bool signalled(struct batch *batch) {
@@ -47,7 +47,7 @@ static bool signalled(struct batch *batch) {
     return batch->stopping;
 }
 
-// stdio's buffer goes out through here: it waits for the reader, and for signals.
+// stdio writes through this function: it waits for the reader and for signals.
 static ssize_t write_out(void *cookie, const char *bytes, size_t size) {
     struct batch *batch = cookie;
     size_t done = 0;
@@ -83,7 +83,7 @@ static void write_frame(struct batch *batch, const struct frame *frame) {
         frame_unref(window[i]);
 }
 
-// Every frame since the last one that was written: none is left out because writing took long. Whether there was one.
+// Writes every frame since the last one written: a slow write skips none. Returns whether there was one.
 static bool write_new(struct batch *batch) {
     const struct frame *newest = batch->source->ops->latest(batch->source);
     uint64_t last = newest ? newest->number : 0;
@@ -103,8 +103,8 @@ static bool write_new(struct batch *batch) {
     return batch->written_to != before;
 }
 
-// The collectors measure in time on a machine that has no CPU to spare, and what they measured is written in time: the
-// writer has the same place as long as it takes as little, from frame to frame.
+// On a machine without idle CPU the collectors measure in time; the writer keeps the same priority, so that output is
+// in time too, as long as it uses little CPU per frame.
 static void keep_priority(struct batch *batch) {
     uint64_t now = now_ns(), spent = thread_cpu_ns();
     priority_budget(&batch->priority, spent - batch->cpu_ns, batch->written_ns ? now - batch->written_ns : 0);
@@ -128,7 +128,7 @@ static void loop(struct batch *batch) {
             return;
         if (fds[1].revents)
             signalled(batch);
-        if (fds[2].revents & (POLLERR | POLLHUP | POLLNVAL)) // the reader went away
+        if (fds[2].revents & (POLLERR | POLLHUP | POLLNVAL)) // the reader closed the pipe
             batch->error = fds[2].revents & POLLNVAL ? EBADF : EPIPE;
         if (fds[0].revents && write_new(batch))
             keep_priority(batch);
@@ -186,7 +186,7 @@ static void panes_free(struct batch *batch) {
         pane_free(batch->panes[i]);
 }
 
-// How the recording went. One to standard output ends quietly with its reader.
+// Reports the end of the recording. A recording to standard output ends silently with its reader.
 static int record_finish(struct batch *batch, int status) {
     struct recorder_state state;
     char line[300];
@@ -217,7 +217,7 @@ static int run_live(struct batch *batch) {
     return status;
 }
 
-// Every frame of the recording, as fast as the reader of the output takes them.
+// Writes every frame of the recording as fast as the reader of the output takes them.
 static void replay_loop(struct batch *batch) {
     const struct frame *frame;
     uint64_t written = 0, limit = batch->options->iterations;
@@ -239,8 +239,8 @@ static int replay_finish(struct batch *batch) {
     if (problem[0])
         fprintf(stderr, "ktop: --replay %s: %s\n", shown, problem);
     if (left_out)
-        fprintf(stderr, "ktop: --replay %s: %llu frames are missing: the recording was written slower than they came\n",
-                shown, (unsigned long long)left_out);
+        fprintf(stderr, "ktop: --replay %s: %llu frames are missing: their writing was too slow\n", shown,
+                (unsigned long long)left_out);
     if (reader_unknown(batch->reader))
         fprintf(stderr, "ktop: --replay %s: %zu columns or tables are unknown to this ktop and left out\n", shown,
                 reader_unknown(batch->reader));
@@ -270,7 +270,7 @@ static int run_replay(struct batch *batch) {
 }
 
 int batch_run(const struct options *options) {
-    static struct batch batch; // static: collectors that hang at the end may outlive this function
+    static struct batch batch; // static: a collector that hangs at the end may outlive this function
     batch = (struct batch){.options = options, .n_panes = options->n_panes};
     if (!panes_open(options, options->panes, batch.n_panes, batch.panes))
         return sort_unknown(options, "none of the chosen panes has");

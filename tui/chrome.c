@@ -1,5 +1,5 @@
-// What stands around the pane: the header line, the pane bar, and the line for prompt, messages and the main keys.
-// Draws on the grid only. In a narrow terminal the less important things are left out, never squeezed.
+// The lines around the pane: the header line, the pane bar, and the line for prompt, messages and the main keys. Draws
+// on the grid only. A narrow terminal leaves the less important items out.
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static double own_cpu(const struct frame *frame) {
     return row && column >= 0 ? row[column].num : NAN;
 }
 
-// Puts a piece at *x when it fits before `limit`; the pieces come in the order of importance.
+// Puts an item at *x if it fits before `limit`; items come in order of importance.
 static void piece(struct area area, int *x, int limit, enum role role, const char *text) {
     int width = text_width(text);
     if (*x + width > limit)
@@ -116,7 +116,7 @@ static void draw_tabs(struct area area, struct app *app) {
     int wanted = 0;
     for (size_t i = 0; i < app->n_panes; i++)
         wanted += (int)strlen(app->panes[i]->view->name) + 4;
-    // Too narrow for all names: the keys, and the name of the shown one.
+    // Too narrow for all names: the keys, and the name of the current pane.
     names = wanted <= area.width;
     area_fill(area, 0, 0, area.width, ROLE_TEXT, ' ');
     for (size_t i = 0; i < app->n_panes; i++) {
@@ -182,7 +182,7 @@ void chrome_draw(struct app *app, const struct look *look, int *cursor_x, int *c
     if (app->question) {
         *cursor_x = prompt_draw(&app->prompt, bottom);
         *cursor_y = all.height - 1;
-        if (app->message_until_ns) { // what is wrong with the answer
+        if (app->message_until_ns) { // what is wrong with the input
             struct area above = area_sub(all, 0, all.height - 2, all.width, 1);
             area_fill(above, 0, 0, above.width, ROLE_TEXT, ' ');
             area_text(above, 0, 0, ROLE_WARNING, app->message);

@@ -1,4 +1,5 @@
-// What --event and --profile-event name, looked up before anything starts: a wrong word ends the program with one line.
+// Resolves the names of --event and --profile-event before anything starts: a wrong name ends the program with one
+// line.
 #include <errno.h>
 #include <string.h>
 

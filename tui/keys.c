@@ -1,5 +1,5 @@
-// The keys that work everywhere: one table that drives what they do and what the help says about them. A pane may take
-// a key before, unless the row says that it never may.
+// The keys that work everywhere: one table drives their action and their help. A pane may take a key first, unless the
+// row forbids it.
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 struct app_key {
     int key;
-    const char *name; // as the help shows it; NULL: another way to the row above
+    const char *name; // as the help shows it; NULL: an alias of the row above
     const char *help;
     void (*does)(struct app *app, const struct screen_key *key);
     bool always; // no pane may take it
@@ -53,7 +53,7 @@ static void key_help(struct app *app, const struct screen_key *key) {
     overlay_open(&app->overlay, title, text);
 }
 
-// ---- search and filter: tried while they are typed ----
+// ---- search and filter: applied while they are typed ----
 
 static void search_tried(struct app *app, const char *text) {
     struct pane *pane = app->panes[app->current];
@@ -63,7 +63,7 @@ static void search_tried(struct app *app, const char *text) {
 static void search_next(struct app *app, int direction) {
     struct pane *pane = app->panes[app->current];
     if (!pane->search[0])
-        app_say(app, true, "nothing to search for: press / and type a text");
+        app_say(app, true, "no search text: press / and type one");
     else if (!pane_search(pane, rewind_look(&app->rewind), direction)) {
         char shown[200];
         escape_fit(pane->search, 60, shown, sizeof shown);
@@ -96,7 +96,7 @@ static void filter_tried(struct app *app, const char *text) {
 
 static const struct question filter_question;
 
-// One that cannot be meant stays in the prompt, to be changed.
+// A filter with an error stays in the prompt, to be corrected.
 static void filter_done(struct app *app, const char *text) {
     char line[sizeof app->message];
     const struct frame *frame = rewind_look(&app->rewind)->frame;
@@ -135,7 +135,7 @@ static void key_step(struct app *app, const struct screen_key *key) {
     if (newest && frames > 0)
         rewind_freeze(&app->rewind);
     if (newest && frames > 0 && app->source->ops->advance(app->source, (uint64_t)frames, (struct timespec){0}))
-        app_say(app, false, "%ld frame%s on; Space plays", frames, frames == 1 ? "" : "s");
+        app_say(app, false, "skipped %ld frame%s; Space plays", frames, frames == 1 ? "" : "s");
     else if (!rewind_step(&app->rewind, frames))
         app_say(app, true,
                 frames < 0 ? "this is the oldest frame in the history (--history SIZE enlarges it)"
@@ -144,12 +144,12 @@ static void key_step(struct app *app, const struct screen_key *key) {
         say_position(app);
 }
 
-// Whether that time of day lies after the newest frame of a recording; then *wall is that day's.
+// Whether that time of day is after the newest frame of a recording; then *wall is that time.
 static bool is_later(const struct app *app, const char *text, struct timespec *wall) {
     const struct frame *newest = app->rewind.newest;
     if (!app->source->replay || !newest || *text == '-')
         return false;
-    // A time of day that is over means yesterday's; in a recording the one to come is as near.
+    // A past time of day means yesterday's; in a recording the coming one may be nearer.
     if (newest->wall.tv_sec - wall->tv_sec < 12 * 3600)
         return false;
     wall->tv_sec += 24 * 3600;
@@ -169,7 +169,7 @@ static void time_done(struct app *app, const char *text) {
     else if (is_later(app, text, &wall) && app->source->ops->advance(app->source, 0, wall)) {
         rewind_to_live(&app->rewind);
         rewind_freeze(&app->rewind);
-        app_say(app, false, "on to that time; Space plays");
+        app_say(app, false, "skipped to that time; Space plays");
     } else if (!rewind_to_time(&app->rewind, wall))
         app_say(app, true, "the history is empty");
     else
@@ -216,18 +216,18 @@ static void key_delay(struct app *app, const struct screen_key *key) {
 
 static void key_write(struct app *app, const struct screen_key *key) {
     (void)key;
-    save_ask(app);
+    save_prompt(app);
 }
 
 static void key_record(struct app *app, const struct screen_key *key) {
     (void)key;
-    record_ask(app);
+    record_toggle(app);
 }
 
 static void key_threads(struct app *app, const struct screen_key *key) {
     (void)key;
     if (!app->source->runner) {
-        app_say(app, true, "a recording has the tasks that were recorded: threads with --record and --threads");
+        app_say(app, true, "a recording has either processes or threads: to get threads, record with --threads");
         return;
     }
     app->threads = !app->threads;
@@ -310,7 +310,7 @@ static bool to_pane(struct app *app, int key, int x, int y) {
     if (used && answer.message[0])
         app_say(app, false, "%s", answer.message);
     if (used)
-        app_want(app); // a part that it shows now may need more
+        app_want(app); // a part shown now may need more collectors
     uint64_t go_frame = used ? answer.go_frame : 0;
     for (size_t i = 0; used && answer.jump_pane && i < app->n_panes; i++)
         if (!strcmp(app->panes[i]->view->name, answer.jump_pane)) {
@@ -368,7 +368,7 @@ void keys_handle(struct app *app, const struct screen_key *key) {
         overlay_close(&app->overlay);
         bool closes = !row || !row->always || key->key == 'q' || key->key == KEY_TUI_F1;
         if (closes && key->key < 0x110000 && key->key != 'q' && !row) {
-            // a pane's key goes on to that pane
+            // a pane's key is passed on to that pane
         } else if (closes)
             return;
     }

@@ -1,4 +1,4 @@
-// The options that print and end. Everything that a machine's names are part of is escaped: they may end on a terminal.
+// The options that print and end. All names of the machine are escaped: the output may go to a terminal.
 #include "tui/list.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static int list_columns(void) {
             if (views[i]->parts[j].kind->describe)
                 views[i]->parts[j].kind->describe(&views[i]->parts[j], blank, stdout);
     }
-    // Also those that no screen shows.
+    // Includes series that no screen shows.
     puts("\nseries: Series: single values, in the JSON and CSV of each pane that shows data of their source");
     for (size_t i = 0; i < blank->n_sections; i++)
         for (size_t k = 0; k < section_n_series(blank->sections[i]); k++) {
@@ -48,7 +48,7 @@ static int list_columns(void) {
     return ended();
 }
 
-// The lines of a file of tracefs.
+// The lines of a tracefs file.
 static int list_file(const char *name, const char *what) {
     const char *reason = NULL, *fix = NULL, *where = session_tracing_dir(&reason, &fix);
     char path[600], *line = NULL, shown[1024];

@@ -7,7 +7,7 @@
 #include "views/escape.h"
 
 struct listing {
-    bool tracepoint_tried; // to close one takes the kernel 40 ms, and there are thousands: the first stands for all
+    bool tracepoint_tried; // closing one takes the kernel 40 ms, and there are thousands: one try covers all
     int tracepoint;
 };
 

@@ -1,5 +1,4 @@
-// The program: what was asked for, in which order things start. The guard is forked before any thread exists; what is
-// slow comes after the first paint.
+// The program's start, in order: the guard is forked before any thread exists; slow steps come after the first paint.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -11,7 +10,7 @@
 #include "tui/batch.h"
 #include "tui/list.h"
 
-// Whether any of --pid is there; without --pid always.
+// Whether any process of --pid exists; without --pid always.
 static bool pids_there(const struct collect_options *collect) {
     bool there = !collect->n_pids;
     for (size_t i = 0; i < collect->n_pids && !there; i++)
@@ -39,13 +38,13 @@ static int run(struct options *options) {
     }
     if (options->replay)
         return options->action == ACTION_BATCH ? batch_run(options) : app_run(options);
-    if (session_open() < 0) // first: the guard must hold nothing of what comes later
+    if (session_open() < 0) // first: the guard must not inherit what is opened later
         fprintf(stderr, "ktop: cannot start the guard process: after SIGKILL, run ktop --cleanup\n");
     return options->action == ACTION_TUI ? app_run(options) : batch_run(options);
 }
 
-// A file of ours must never take the place of a standard stream that was closed: what is written to that stream would
-// go there. What is opened in its place refuses to be read or written, as the closed one did.
+// If a standard stream is closed, a file of ktop could get its descriptor and be overwritten by output. The placeholder
+// refuses reads and writes, like the closed stream.
 static void streams_keep(void) {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
@@ -53,10 +52,10 @@ static void streams_keep(void) {
 }
 
 int main(int argc, char **argv) {
-    static struct options options; // static: threads that hang at the end may outlive main's frame
+    static struct options options; // static: a hanging thread may outlive main's frame
     streams_keep();
-    signal(SIGPIPE, SIG_IGN); // a reader that goes away is an error of write, and a normal end
-    signal(SIGXFSZ, SIG_IGN); // and a file that may not grow (ulimit -f) is one, too
+    signal(SIGPIPE, SIG_IGN); // a closed pipe is a write error, and a normal end
+    signal(SIGXFSZ, SIG_IGN); // the file size limit (ulimit -f) is a write error too
     options_default(&options);
     if (!options_parse(&options, argc, argv) || !names_resolve(&options)) {
         fprintf(stderr, "ktop: %s\n", options.error);

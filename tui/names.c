@@ -1,4 +1,4 @@
-// The names on the command line that the program's tables know: panes and columns; and the panes made of them.
+// Resolves names of the command line that are in the program's tables (panes, columns), and makes the panes.
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -61,11 +61,11 @@ static bool sort_check(struct options *options) {
     if (nearest)
         return options_wrong(options, "--sort %s: no such column, did you mean %s? `ktop --list columns` lists them",
                              shown, nearest);
-    // The tables that the model itself makes are not listed here: the panes decide.
+    // The tables that the model makes are not in that list: the panes decide.
     return true;
 }
 
-static bool filter_ask(struct options *options) {
+static bool filter_resolve(struct options *options) {
     char line[sizeof options->filter_note];
     struct frame *blank = runner_blank_frame();
     enum filter_doubt doubt = filter_check(options->filter, blank, line, sizeof line);
@@ -99,7 +99,7 @@ bool names_resolve(struct options *options) {
     if (!options->n_panes)
         options->panes[options->n_panes++] = views[0];
     return format_check(options) && (!options->sort || sort_check(options)) &&
-           (!options->filter || filter_ask(options));
+           (!options->filter || filter_resolve(options));
 }
 
 bool panes_open(const struct options *options, const struct view *const *which, size_t n, struct pane **out) {

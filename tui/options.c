@@ -1,5 +1,5 @@
-// The command line. Every option is one row of option_rows; getopt_long gets its tables from there, and so does --help.
-// Wrong usage is one line that says what is wrong, why, and what to do; nothing is printed here but the help.
+// The command line. Every option is one row of option_rows; the tables of getopt_long and --help are made from it.
+// Wrong usage is one line: what is wrong, why, and what to do. Nothing but the help is printed here.
 #include "tui/options.h"
 
 #include <ctype.h>
@@ -26,7 +26,7 @@ bool options_wrong(struct options *options, const char *format, ...) {
     return false;
 }
 
-// Arguments may hold anything; what is repeated to the user is escaped and cut.
+// Arguments may contain any bytes: escaped and cut before they are printed.
 static const char *shown(const char *value) {
     static _Thread_local char text[4][64];
     static _Thread_local unsigned next;
@@ -283,7 +283,7 @@ static bool parse_version(struct options *options, const char *value) {
 }
 
 static void getopt_tables(struct option *longs, char *letters) {
-    *letters++ = ':'; // a missing argument is told from an unknown option
+    *letters++ = ':'; // distinguishes a missing argument from an unknown option
     for (size_t i = 0; option_rows[i].name; i++) {
         const struct option_row *row = &option_rows[i];
         longs[i] = (struct option){row->name, row->argument ? required_argument : no_argument, NULL,
@@ -331,7 +331,7 @@ void options_default(struct options *options) {
     options->history_bytes = (size_t)64 << 20;
 }
 
-// --record and --replay with each other and with what chooses what is measured.
+// --record and --replay together, and with options that select what is measured.
 static bool record_check(struct options *options) {
     const struct collect_options *collect = &options->collect;
     if (options->replay && options->record)

@@ -32,49 +32,49 @@ struct options {
     uint64_t delay_ns;
     bool delay_given;
     const char *record, *replay; // file names, "-": standard output, input; NULL: not given
-    uint64_t iterations;         // 0: without end
+    uint64_t iterations;         // 0: no limit
     enum format format;
-    char pane_names[256]; // as given; names_resolve makes panes of it
+    char pane_names[256]; // as given; names_resolve resolves them
     const struct view *panes[OPTION_PANES_MAX];
     size_t n_panes;
     pid_t pids[OPTION_PIDS_MAX];
     struct collect_options collect;             // its pids point into this struct
-    const char *event_texts[OPTION_EVENTS_MAX]; // as given; events_resolve makes events of them
+    const char *event_texts[OPTION_EVENTS_MAX]; // as given; events_resolve resolves them
     size_t n_event_texts;
     struct perf_event_list events;
     const char *profile_event; // as given; NULL: not given
     struct perf_event_list profile_events;
     const char *sort, *filter; // NULL: not given
-    char filter_note[200];     // what of the filter may not be meant; "": nothing
+    char filter_note[200];     // a doubtful part of the filter; "": none
     size_t history_bytes;
     bool ascii;
     char error[400]; // what is wrong with the command line, why, and what to do
 };
 
-// One row per option. parse puts the value into options, or words options->error and returns false.
+// One row per option. parse stores the value in options, or writes options->error and returns false.
 struct option_row {
     char letter;                        // 0: long only
-    const char *name, *argument, *help; // no help: for tests only, --help leaves it out
+    const char *name, *argument, *help; // no help: for tests only, not in --help
     bool (*parse)(struct options *options, const char *value);
 };
 extern const struct option_row option_rows[]; // ends with name NULL
 
 void options_default(struct options *options);
-// False: wrong usage, options->error says what. Does not look at the names of panes and columns: see names_resolve.
+// False: wrong usage, see options->error. Does not check the names of panes and columns: see names_resolve.
 bool options_parse(struct options *options, int argc, char **argv);
 void options_help(FILE *out);
 bool options_wrong(struct options *options, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// names.c: finds the panes (default: the first one) and checks the sort column. False: options->error says what.
+// names.c: finds the panes (default: the first one) and checks the sort column. False: see options->error.
 bool names_resolve(struct options *options);
 
-// names.c: the panes of these views, with the filter and the order that were asked for; the caller frees them. False:
-// none has the column of --sort.
+// names.c: opens the panes of these views with the given filter and order; the caller frees them. False: none has the
+// column of --sort.
 bool panes_open(const struct options *options, const struct view *const *which, size_t n, struct pane **out);
-// Says so, `which` being "no pane has" or the like; the exit status.
+// Reports an unknown sort column, `which` being "no pane has" or the like. Returns the exit status.
 int sort_unknown(const struct options *options, const char *which);
 
-// events.c: looks up what --event and --profile-event name. 0; or the exit status of the program, and options->error says what.
+// events.c: resolves the names of --event and --profile-event. 0, or the exit status with options->error set.
 int events_resolve(struct options *options);
 
 #endif

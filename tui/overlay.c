@@ -1,4 +1,4 @@
-// Text over the pane: the help. Scrolls; any other key takes it away.
+// Text over the pane: the help. Scrolls; any other key closes it.
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +29,8 @@ static void line_add(struct overlay *overlay, int indent, const char *text, size
     overlay->lines[overlay->n_lines++] = line;
 }
 
-// Where the lines that continue this one begin: below its last column, or where that leaves too little room a little to
-// the right of its beginning.
+// The indent of continuation lines: below the last column of the line, or, if that leaves too little room, slightly
+// right of its start.
 static int hanging_indent(const char *line, size_t length, int width) {
     size_t begin = 0, last = 0;
     while (begin < length && line[begin] == ' ')
@@ -41,7 +41,7 @@ static int hanging_indent(const char *line, size_t length, int width) {
     return last && (int)last < width / 2 ? (int)last : (int)begin + 2 < width / 2 ? (int)begin + 2 : 0;
 }
 
-// The bytes of `line` that fit into width columns, up to a blank when there is one.
+// The bytes of `line` that fit into width columns, cut at a blank if possible.
 static size_t fitting(const char *line, size_t length, int width) {
     size_t at = 0, blank = 0;
     for (int used = 0; at < length;) {
@@ -63,7 +63,7 @@ static void wrap_line(struct overlay *overlay, const char *line, size_t length, 
     while (lead < length && line[lead] == ' ')
         lead++;
     do {
-        // Leading blanks are no place to break at.
+        // No break within leading blanks.
         size_t skip = indent ? 0 : lead;
         size_t n = skip + fitting(line + skip, length - skip, width - indent - (int)skip);
         line_add(overlay, indent, line, n);
@@ -104,7 +104,7 @@ void overlay_draw(struct overlay *overlay, struct area area) {
         overlay->top = 0;
     area_fill(area, 0, 0, area.width, ROLE_HEADER, ' ');
     area_printf(area, 1, 0, ROLE_HEADER, "%s", overlay->title);
-    bool roomy = text_width(overlay->title) + 28 <= area.width; // the title comes first
+    bool roomy = text_width(overlay->title) + 28 <= area.width; // the title takes precedence
     if (last > 0 && roomy)
         area_printf(area, area.width - 26, 0, ROLE_HEADER, " %3ld %%  arrows PgUp PgDn", 100 * overlay->top / last);
     else if (last > 0)

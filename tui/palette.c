@@ -1,9 +1,9 @@
-// The colours. One row per role; one ramp per depth. What must never be here: a meaning that only a colour carries.
+// The colours. One row per role; one ramp per depth. A colour must never be the only carrier of a meaning.
 #include "tui/palette.h"
 
 #include <stddef.h>
 
-// Indexed by enum role. Shades of 16..255 are the same on every terminal, unlike the first 16, that people redefine.
+// Indexed by enum role. Colours 16..255 are the same on every terminal; users redefine the first 16.
 static const struct {
     struct paint at256, at16, at8, mono;
 } roles[] = {
@@ -49,8 +49,8 @@ static const struct {
     [ROLE_HEAT] = {{-1, -1, 0}, {-1, -1, 0}, {-1, -1, 0}, {-1, -1, 0}},
 };
 
-// From black over violet, red and orange to pale yellow: each shade of the cube is lighter than the one before it, so
-// the order is seen without colours as well.
+// From black over violet, red and orange to pale yellow: each step is lighter than the one before, so that lightness
+// alone gives the order.
 static const uint8_t heat256[] = {
     16,  18,  53,  54,  89,  90,  91,  125, 126, 161, 131, 196, 167,
     202, 203, 172, 208, 178, 214, 220, 221, 227, 228, 229, 230,
@@ -98,7 +98,7 @@ int palette_heat_step(enum palette_depth depth, uint8_t heat) {
     int steps = palette_heat_steps(depth);
     if (!heat || steps == 1)
         return 0;
-    // 0 alone is "nothing"; whatever is there at all must show.
+    // only 0 has step 0: any count above 0 must be visible
     return 1 + (heat - 1) * (steps - 1) / 255;
 }
 

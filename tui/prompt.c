@@ -1,4 +1,4 @@
-// The prompt line: editing of one line of UTF-8, by whole characters.
+// The prompt line: edits one line of UTF-8 by whole characters.
 #include "tui/prompt.h"
 
 #include <stdio.h>
@@ -66,7 +66,7 @@ enum prompt_answer prompt_key(struct prompt *prompt, int key) {
     case KEY_CTRL('g'):
         return PROMPT_CANCELLED;
     case KEY_TUI_BACKSPACE:
-        if (!prompt->length) // one more takes the prompt away, as in vi
+        if (!prompt->length) // on an empty line Backspace closes the prompt, as in vi
             return PROMPT_CANCELLED;
         cut(prompt, step_left(prompt), prompt->at);
         break;
@@ -112,7 +112,7 @@ int prompt_draw(const struct prompt *prompt, struct area row) {
     int label = text_width(prompt->label), room = row.width - label - 1;
     snprintf(before, sizeof before, "%.*s", (int)prompt->at, prompt->text);
     int cursor = text_width(before), skip = 0;
-    // A line longer than the row scrolls so that the cursor stays in sight.
+    // A line longer than the row scrolls to keep the cursor visible.
     while (room > 0 && cursor > room) {
         uint32_t ch;
         size_t n = utf8_decode(prompt->text + skip, prompt->length - (size_t)skip, &ch);

@@ -1,4 +1,4 @@
-// The prompt line: one line of text being edited. Knows no screen; what it is for is the caller's.
+// The prompt line: one line of text being edited. Independent of the screen and of its use.
 #ifndef TUI_PROMPT_H
 #define TUI_PROMPT_H
 

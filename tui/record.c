@@ -37,7 +37,7 @@ static void record_done(struct app *app, const char *path) {
         record_start(app, path);
 }
 
-void record_ask(struct app *app) {
+void record_toggle(struct app *app) {
     static const struct question question = {"record to: ", NULL, record_done};
     char name[160], stamp[32], host[sizeof app->host];
     time_t now = time(NULL);
@@ -53,7 +53,7 @@ void record_ask(struct app *app) {
     localtime_r(&now, &local);
     strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &local);
     snprintf(host, sizeof host, "%s", app->host);
-    for (char *c = host; *c; c++) // a host name must not lead into another folder
+    for (char *c = host; *c; c++) // a host name must not contain a path separator
         if (*c == '/')
             *c = '_';
     snprintf(name, sizeof name, "ktop-%s-%s.ktop", host, stamp);

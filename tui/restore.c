@@ -1,5 +1,5 @@
-// Giving the terminal back. Everything here may run in a signal handler of a thread in any state, so it only reads what
-// was prepared and calls what POSIX lists as async-signal-safe (write, tcsetattr, sigaction, raise).
+// Restores the terminal. Everything here may run in a signal handler of a thread in any state, so it only reads
+// prepared data and calls functions that POSIX lists as async-signal-safe (write, tcsetattr, sigaction, raise).
 #include "tui/restore.h"
 
 #include <signal.h>
@@ -47,17 +47,17 @@ static void crashed(int number) {
     bool here = atomic_load(&armed);
     restore_now();
     if (here && write(STDERR_FILENO, text, sizeof text - 1) < 0) {
-        // nobody left to tell
+        // stderr is gone as well
     }
-    // What was there before (a sanitizer's report, else the end with a core dump) gets the signal next: a fault happens
-    // again on return, and what was only sent is sent again.
+    // The previous action (a sanitizer's report, or the default core dump) gets the signal next: a fault is raised
+    // again on return, a sent signal is sent again.
     sigaction(number, &before[number], NULL);
     raise(number);
 }
 
 void restore_on_crash(void) {
     static const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
-    static char stack[65536]; // a stack overflow has no other
+    static char stack[65536]; // a stack overflow leaves no other stack
     sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         struct sigaction action = {.sa_handler = crashed, .sa_flags = SA_ONSTACK};

@@ -1,5 +1,5 @@
-// Which frame is looked at. Frames are found by number, so that the history may go on growing and dropping old ones
-// while one is looked at; the held frame itself lives as long as it is held.
+// Which frame is shown. Frames are found by number, so that the history may grow and drop frames meanwhile; the held
+// frame lives until it is released.
 #include "tui/rewind.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// Which frame is looked at: the newest, or one that was frozen or stepped back to.
+// Which frame is shown: the newest, or a frozen or earlier one.
 #ifndef TUI_REWIND_H
 #define TUI_REWIND_H
 
@@ -15,21 +15,21 @@ struct rewind {
 };
 
 void rewind_done(struct rewind *rewind);
-void rewind_newest(struct rewind *rewind, const struct frame *take); // a newer frame is there
+void rewind_newest(struct rewind *rewind, const struct frame *take); // a newer frame has arrived
 bool rewind_live(const struct rewind *rewind);
 void rewind_freeze(struct rewind *rewind);
 void rewind_to_live(struct rewind *rewind);
-// Steps by frames; forward past the newest is live again. False: there is no other frame in that direction.
+// Steps by frames; forward past the newest is live again. False: no further frame in that direction.
 bool rewind_step(struct rewind *rewind, long frames);
 bool rewind_to_time(struct rewind *rewind, struct timespec wall);
-bool rewind_to_frame(struct rewind *rewind, uint64_t number); // and stays there; false: it is not kept any more
-double rewind_age_s(const struct rewind *rewind);             // how long before the newest frame the shown one ended
+bool rewind_to_frame(struct rewind *rewind, uint64_t number); // and stays there; false: it is no longer kept
+double rewind_age_s(const struct rewind *rewind);             // time between the ends of the shown frame and the newest
 
-// What panes draw; the references behind it are held until rewind_unlook.
+// For the panes to draw; the references behind it are held until rewind_unlook.
 const struct look *rewind_look(struct rewind *rewind);
 void rewind_unlook(struct rewind *rewind);
 
-// "12:30", "12:30:05" (today, or yesterday when that is still to come) or "-90", "-5m" before `now`. False: neither.
+// "12:30", "12:30:05" (today, or yesterday if that is in the future) or "-90", "-5m" before `now`. False: neither.
 bool rewind_parse_time(const char *text, struct timespec now, struct timespec *out);
 
 #endif

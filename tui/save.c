@@ -1,5 +1,4 @@
-// `w`: writes the screen (.txt), the pane's frame (.csv, .json) or its picture (.svg) to a file that did not exist
-// before.
+// `w`: writes the screen (.txt), the pane's frame (.csv, .json) or its picture (.svg) to a new file.
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -20,7 +19,7 @@ static int write_screen(const struct grid *grid, FILE *out) {
 static int write_frame(struct app *app, enum format format, FILE *out) {
     const struct write_info info = {KTOP_VERSION, app->host, app->kernel};
     const struct look *look = rewind_look(&app->rewind);
-    app->panes[app->current]->csv_headed = false; // a file of its own
+    app->panes[app->current]->csv_headed = false; // the file needs its own header lines
     int status = look->frame ? pane_write(app->panes[app->current], look, format, &info, out) : -ENODATA;
     rewind_unlook(&app->rewind);
     return status;
@@ -33,7 +32,7 @@ static int write_picture(struct app *app, FILE *out) {
     return status;
 }
 
-// The screen as it is without the prompt that asked for the name.
+// Redraws the screen without the prompt.
 static void draw_again(struct app *app) {
     int x, y;
     app->question = NULL;
@@ -85,7 +84,7 @@ static void save_done(struct app *app, const char *name) {
     app_say(app, false, "written: %s", shown);
 }
 
-void save_ask(struct app *app) {
+void save_prompt(struct app *app) {
     static const struct question question = {"write to (.txt .csv .json .svg): ", NULL, save_done};
     static const char *const ends[] = {"txt", "csv", "json", "txt"};
     char name[100], stamp[32];
@@ -93,7 +92,7 @@ void save_ask(struct app *app) {
     struct tm local;
     localtime_r(&now, &local);
     const struct pane *pane = app->panes[app->current];
-    bool picture = pane->view->parts[pane->focus].kind->write_svg != NULL; // a heat map has the keys
+    bool picture = pane->view->parts[pane->focus].kind->write_svg != NULL; // a heat map has the focus
     strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &local);
     snprintf(name, sizeof name, "ktop-%s-%s.%s", pane->view->name, stamp, picture ? "svg" : ends[app->options->format]);
     app->question = &question;

@@ -1,5 +1,5 @@
-// The terminal: the only file that includes ncurses. It copies a grid of cells to the screen (what did not change is
-// not even looked at by ncurses), and turns what the terminal sends into key codes. It knows nothing of panes.
+// The terminal: the only file that includes ncurses. It copies a grid of cells to the screen (only the changed cells go
+// to ncurses), and turns input bytes into key codes. Independent of panes.
 #include "tui/screen.h"
 
 #include <errno.h>
@@ -25,26 +25,26 @@
 #include "views/width.h"
 
 #define PAIRS_MAX 256
-#define SIDE_MAX 1024 // what a terminal may be wide and high: one that says more would take all memory
+#define SIDE_MAX 1024 // maximum width and height: a terminal that reports more would exhaust memory
 
 static struct {
     SCREEN *terminal;
-    FILE *out;   // what ncurses writes to: the terminal, and while it draws, `drawn`
+    FILE *out;   // ncurses writes here: the terminal, or `drawn` during a drawing
     int drawn;   // a memory file that collects a drawing; -1: none
-    char *bytes; // of the drawing, room for n_bytes
+    char *bytes; // the drawing, room for n_bytes
     size_t n_bytes;
-    WINDOW *keys; // a pad: reading keys from it never draws anything
+    WINDOW *keys; // a pad: reading keys from it does not refresh the screen
     bool ascii, taken, direct, synchronised, cursor;
     enum palette_depth depth;
     int width, height;
     struct grid_cell *shown; // what the terminal shows; all zero: unknown
     struct paint pairs[PAIRS_MAX];
     int n_pairs, pairs_limit;
-    struct termios settings; // as they were: to be put back
+    struct termios settings; // the original ones, to be restored
     char note[128];
 } screen;
 
-// A UTF-8 terminal is one whose user says so: the locale's data may be missing (static builds on bare machines).
+// UTF-8 as the environment says, not setlocale: the locale's data may be missing (static builds on bare machines).
 static bool wants_utf8(void) {
     static const char *const names[] = {"C.UTF-8", "C.utf8", "en_US.UTF-8"};
     if (setlocale(LC_CTYPE, "") && !strcasecmp(nl_langinfo(CODESET), "UTF-8"))
@@ -62,7 +62,7 @@ static bool wants_utf8(void) {
 
 static bool find_terminal(char *type, size_t size, char *why, size_t why_size) {
     const char *name = getenv("TERM"), *found = NULL;
-    char shown[41]; // it may hold anything
+    char shown[41]; // may contain any bytes
     int status = 0;
     if (!name || !*name) {
         snprintf(why, why_size,
@@ -99,7 +99,7 @@ static bool find_terminal(char *type, size_t size, char *why, size_t why_size) {
     return true;
 }
 
-// A capability without its padding ($<5>), so that a signal handler can simply write it.
+// Appends a capability without its padding ($<5>), so that a signal handler can simply write it.
 static size_t append_capability(char *out, size_t used, size_t size, const char *capability) {
     for (const char *p = capability; p && p != (char *)-1 && *p && used + 1 < size; p++) {
         if (p[0] == '$' && p[1] == '<' && strchr(p, '>'))
@@ -126,8 +126,8 @@ static void arm_restore(void) {
     restore_arm(STDOUT_FILENO, &screen.settings, bytes, n);
 }
 
-// The terminal's own size, or what of it is used. False: it does not say.
-static bool ask_size(int *height, int *width) {
+// The size that the terminal reports, up to SIDE_MAX. False: it reports none.
+static bool terminal_size(int *height, int *width) {
     struct winsize size;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row || !size.ws_col)
         return false;
@@ -138,10 +138,10 @@ static bool ask_size(int *height, int *width) {
 
 static SCREEN *open_terminal(const char *type) {
     int height, width;
-    // The size is the terminal's own: what a shell exported once stays wrong after a resize.
+    // Use the terminal's own size: exported LINES and COLUMNS are wrong after a resize.
     unsetenv("LINES");
     unsetenv("COLUMNS");
-    if (ask_size(&height, &width)) { // ncurses would take all of it
+    if (terminal_size(&height, &width)) { // ncurses would use the size without a limit
         char text[16];
         snprintf(text, sizeof text, "%d", height);
         setenv("LINES", text, 1);
@@ -156,7 +156,7 @@ static SCREEN *open_terminal(const char *type) {
 
 static void take_size(void) {
     int height, width;
-    if (ask_size(&height, &width) && (height != LINES || width != COLS))
+    if (terminal_size(&height, &width) && (height != LINES || width != COLS))
         resizeterm(height, width);
     screen.width = COLS < SIDE_MAX ? COLS : SIDE_MAX;
     screen.height = LINES;
@@ -183,7 +183,7 @@ bool screen_open(bool want_ascii, char *why, size_t size) {
     if (!find_terminal(type, sizeof type, why, size))
         return false;
     set_escdelay(25);
-    del_curterm(cur_term); // only looked at; newterm reads its own
+    del_curterm(cur_term); // only examined; newterm reads its own copy
     int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     screen.out = fd < 0 ? NULL : fdopen(fd, "w");
     screen.drawn = memfd_create("ktop-drawing", MFD_CLOEXEC);
@@ -199,8 +199,8 @@ bool screen_open(bool want_ascii, char *why, size_t size) {
     nonl();
     curs_set(0);
     intrflush(NULL, FALSE);
-    idlok(stdscr, TRUE); // rows that only move are moved by the terminal: one more at the top costs one row
-    typeahead(-1); // no poll within a drawing, and none left half done: keys that wait are read together right after it
+    idlok(stdscr, TRUE); // lets the terminal move rows: one more row at the top costs one row
+    typeahead(-1);       // no poll during a drawing, and no partial drawing: waiting keys are read right after it
     screen.keys = newpad(1, 1);
     keypad(screen.keys, TRUE);
     wtimeout(screen.keys, 0);
@@ -252,7 +252,7 @@ void screen_resume(void) {
 }
 
 void screen_again(void) {
-    reset_prog_mode(); // what is put back at the end stays as it was at the start
+    reset_prog_mode(); // the settings restored at the end remain those from the start
     screen_redraw();
 }
 
@@ -319,7 +319,7 @@ static int map_mouse(struct screen_key *out) {
     return event.bstate & (BUTTON1_PRESSED | BUTTON1_CLICKED) ? KEY_VIEW_CLICK : 0;
 }
 
-// The rest of a character that began with that byte; 0 when it is none.
+// The rest of the character with that first byte; 0 if it is invalid.
 static int read_utf8(int first) {
     int more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
     int ch = first & (0x3f >> more);
@@ -334,8 +334,8 @@ static int read_utf8(int first) {
     return ch;
 }
 
-// The key of a sequence that the terminal's description does not have: a terminal sends arrows as CSI or as SS3 by its
-// mode, and some clients use one form only. `first` is its only parameter. 0: no key of ours.
+// The key of a sequence that the terminfo entry lacks: a terminal sends arrows as CSI or SS3 depending on its mode, and
+// some clients use one form only. `first` is its only parameter. 0: no such key.
 static int sequence_key(int final, int first) {
     static const struct {
         int final, first, key;
@@ -352,9 +352,9 @@ static int sequence_key(int final, int first) {
     return 0;
 }
 
-// Reads the rest of a key's sequence after its escape, as far as it has come; its letters and digits are no keys. -1:
-// it is the Escape key itself; 0: a sequence without a key of ours (Control and an arrow key, a mouse's other format).
-// ECMA-48 5.4, and 5.3 with the function keys' SS3.
+// Reads the rest of an escape sequence, as far as it has arrived; its bytes are no keys. -1: the Escape key alone; 0: a
+// sequence without a key here (Control with an arrow key, another mouse format). ECMA-48 5.4, and 5.3 with the function
+// keys' SS3.
 static int read_sequence(void) {
     int kind = wgetch(screen.keys), first = 0;
     int next = kind == '[' || kind == 'O' ? wgetch(screen.keys) : ERR;
@@ -453,8 +453,8 @@ static bool same_cell(const struct grid_cell *a, const struct grid_cell *b) {
     return a->ch == b->ch && a->role == b->role && a->heat == b->heat && a->bold == b->bold && a->reverse == b->reverse;
 }
 
-// Cells x..end of the row; wide characters one by one, so that a terminal library of another opinion about a width
-// cannot shift the rest of the row.
+// Cells x..end of the row. Wide characters one by one, so that a terminal that disagrees about a width cannot shift the
+// rest of the row.
 static void put_run(const struct grid_cell *row, int y, int x, int end) {
     cchar_t cells[SIDE_MAX];
     int n = 0, at = x;
@@ -486,7 +486,7 @@ static void put_row(const struct grid_cell *row, struct grid_cell *shown, int y,
         int end = x + 1;
         while (end < width && !same_cell(&row[end], &shown[end]))
             end++;
-        // A wide character is put whole.
+        // A wide character is written whole.
         if (x > 0 && !row[x].ch)
             x--;
         while (end < width && !row[end].ch)
@@ -502,13 +502,13 @@ static void out_write(const char *bytes, size_t length) {
         n = write(STDOUT_FILENO, bytes, length);
         if (n < 0 && errno == EINTR)
             n = 0;
-        else if (n <= 0) // the terminal is gone: the signal of that ends ktop
+        else if (n <= 0) // the terminal is gone: SIGHUP ends ktop
             return;
     }
 }
 
-// ncurses 6.4 writes each run of cells by itself: 85 writes for a frame, each of which wakes the terminal. They go to a
-// memory file first, and from there to the terminal at once.
+// ncurses 6.4 writes each run of cells separately: 85 writes for a frame, each of which wakes the terminal. They are
+// collected in a memory file and go to the terminal in one write.
 static void draw_at_once(void) {
     static const char begin[] = "\033[?2026h", end[] = "\033[?2026l";
     size_t mark = screen.synchronised ? sizeof begin - 1 : 0;

@@ -1,5 +1,5 @@
-// The terminal. Behind it is the only file that includes ncurses; everybody else draws on a grid and gets key codes.
-// One thread only.
+// The terminal. screen.c is the only file that includes ncurses; all others draw on a grid and get key codes. One
+// thread only.
 #ifndef TUI_SCREEN_H
 #define TUI_SCREEN_H
 
@@ -8,7 +8,7 @@
 
 #include "views/view.h"
 
-// Keys beyond the ones of views; what views call BACK comes as one of two.
+// Keys beyond those of views; KEY_VIEW_BACK has two here.
 enum {
     KEY_TUI_ESCAPE = 0x110100,
     KEY_TUI_BACKSPACE,
@@ -26,23 +26,23 @@ struct screen_key {
     int x, y; // of a click or the wheel
 };
 
-// Takes the terminal over: alternate screen, keys unbuffered, mouse. False: why says what is the matter and what to do.
+// Takes over the terminal: alternate screen, unbuffered keys, mouse. False: why has the reason and the fix.
 bool screen_open(bool want_ascii, char *why, size_t size);
-// Puts everything back; the next open starts anew. Safe to call again.
+// Restores everything; the next open starts anew. Safe to call again.
 void screen_close(void);
-void screen_suspend(void); // give the terminal back for a while (Ctrl-Z)
-void screen_resume(void);  // and take it again; the next show draws everything
-void screen_again(void);   // somebody else had the terminal for a while, unasked: settings and drawing anew
-void screen_redraw(void);  // forget what the terminal shows: the next show draws everything
-void screen_resized(void); // the terminal's size changed: take it over
+void screen_suspend(void); // releases the terminal (Ctrl-Z)
+void screen_resume(void);  // and takes it again; the next show draws everything
+void screen_again(void);   // another program had the terminal without a suspend: restores settings, draws everything
+void screen_redraw(void);  // the content of the terminal is unknown: the next show draws everything
+void screen_resized(void); // adopts the terminal's new size
 
 void screen_size(int *width, int *height);
 bool screen_ascii(void);
-const char *screen_note(void); // something about the terminal that the user should know, or ""
-int screen_fd(void);           // readable when keys are there
+const char *screen_note(void); // a note about the terminal for the user, or ""
+int screen_fd(void);           // readable when a key is waiting
 // 1: a key; 0: none now; -1: the terminal is gone.
 int screen_read(struct screen_key *out);
-// Shows the grid (of the size of screen_size); only what changed goes out. The cursor is hidden unless x >= 0.
+// Shows the grid (of the size of screen_size); only changed cells are written. The cursor is hidden unless x >= 0.
 void screen_show(const struct grid *grid, int cursor_x, int cursor_y);
 
 #endif

@@ -1,4 +1,4 @@
-// Which signals end the program in order. One that is left out would end it with the terminal as it is, raw and dark.
+// The signals that end the program in order. A missing one would leave the terminal raw and without echo.
 #include "tui/signals.h"
 
 #include <pthread.h>

@@ -2,9 +2,9 @@
 #ifndef TUI_SIGNALS_H
 #define TUI_SIGNALS_H
 
-// Every signal whose default is the end, and those of `more` (0 at its end), come as bytes of a descriptor
-// (signalfd(2)) from now on, non-blocking; -1 with errno set where there is none to be had. Before any thread starts:
-// they inherit it. Those that end with a core dump (faults, SIGABRT) stay what they are, SIGQUIT and SIGXCPU apart.
+// Every signal that ends a process by default, and those of `more` (ends with 0), become readable from a non-blocking
+// signalfd(2); -1 with errno set if that fails. Call before any thread starts, since threads inherit the mask. Signals
+// with a core dump (faults, SIGABRT) are unchanged, except SIGQUIT and SIGXCPU.
 int signals_open(const int *more);
 
 #endif

@@ -101,7 +101,7 @@ bool source_record(struct source *source, const char *path, char *why, size_t si
         return false;
     source->recorder = recorder_start(fd, source->origin, source->options->iterations, &error);
     if (!source->recorder) {
-        snprintf(why, size, "no thread for it: %s", strerror(-error));
+        snprintf(why, size, "cannot start its thread: %s", strerror(-error));
         return false;
     }
     live_record(source->live, source->recorder);
@@ -124,12 +124,12 @@ int source_record_line(const char *path, const struct recorder_state *state, cha
         return 0;
     if (state->error || !state->done) {
         snprintf(line, size, "--record %s: %s after %llu frames: %s", shown,
-                 state->error == EINTR || !state->done ? "its reader does not read" : strerror(state->error),
+                 state->error == EINTR || !state->done ? "its reader is stalled" : strerror(state->error),
                  (unsigned long long)state->frames, recorder_fix(state->error));
         return 1;
     }
     if (state->left_out)
-        snprintf(line, size, "--record %s: %llu frames were left out: it was written slower than frames came", shown,
+        snprintf(line, size, "--record %s: %llu frames were dropped: writing was too slow", shown,
                  (unsigned long long)state->left_out);
     return 0;
 }

@@ -12,7 +12,7 @@
 #include "views/escape.h"
 
 static int replay_source_start(struct source *source) {
-    (void)source; // the thread runs from the beginning
+    (void)source; // the thread runs from the start
     return 0;
 }
 
@@ -21,7 +21,7 @@ static const struct frame *replay_source_latest(struct source *source) {
 }
 
 static void replay_source_want(struct source *source, const char *const *collectors) {
-    (void)source, (void)collectors; // what was recorded is what there is
+    (void)source, (void)collectors; // a recording is what it is: collectors cannot be added
 }
 
 static uint64_t replay_source_delay(struct source *source) {
@@ -59,7 +59,7 @@ struct reader *source_reader(const struct options *options, int stop_fd, bool *f
     escape_fit(options->replay, 60, shown, sizeof shown);
     int fd = input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(options->replay, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0 || fstat(fd, &status) || S_ISDIR(status.st_mode)) {
-        snprintf(why, size, "--replay %s: %s", shown, fd < 0 ? strerror(errno) : "it is a folder, not a file");
+        snprintf(why, size, "--replay %s: %s", shown, fd < 0 ? strerror(errno) : "it is a directory, not a file");
         if (fd >= 0)
             close(fd);
         return NULL;
@@ -99,7 +99,7 @@ struct source *source_replay(const struct options *options, char *why, size_t si
         replay_pace(source->replay, options->delay_ns);
     if (!error)
         return source;
-    snprintf(why, size, "--replay: no thread for it: %s", strerror(-error));
+    snprintf(why, size, "--replay: cannot start its thread: %s", strerror(-error));
     source_free(source);
     return NULL;
 }

@@ -13,7 +13,7 @@ static const char *description(const char *name) {
 }
 
 const char *terminfo_fallback(const char *name, const char **found) {
-    // Newer terminals that are not in every database all understand xterm's sequences.
+    // Newer terminals that some databases lack; all accept xterm's sequences.
     static const struct {
         const char *prefix, *is;
     } kinds[] = {

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-// The description of that terminal as a TERMINFO value ("b64:..."), or NULL. A name that is not known gets what it most
-// likely is a kind of; *found is then the name of that. NULL also when nothing fits.
+// The description of that terminal as a TERMINFO value ("b64:..."), or NULL. An unknown name gets the most similar
+// terminal; *found is its name. NULL also if none is similar.
 const char *terminfo_fallback(const char *name, const char **found);
 
 #endif

@@ -1,6 +1,6 @@
-// UTF-8 without a locale. In a static build the linker hands every call of wcrtomb and wcwidth, ncurses' own included,
-// to the two functions here (-Wl,--wrap); they do what the C library would do if it had a UTF-8 locale. Elsewhere
-// nothing calls them.
+// UTF-8 without a locale. In a static build the linker redirects every call of wcrtomb and wcwidth, those of ncurses
+// included, to the functions here (-Wl,--wrap); they behave as the C library does in a UTF-8 locale. Unused in other
+// builds.
 #include "tui/utf8.h"
 
 #include <wchar.h>

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-// From now on wcrtomb and wcwidth know UTF-8 whatever the locale. False where the program was not linked for it (a
-// dynamic one: its ncurses asks the C library itself).
+// From now on wcrtomb and wcwidth use UTF-8 whatever the locale. False if the program was not linked for it (a dynamic
+// ktop: its ncurses calls the C library directly).
 bool utf8_force(void);
 
 #endif

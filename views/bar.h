@@ -12,7 +12,7 @@ void bar_draw(struct area area, int x, int y, int width, double share, enum role
 struct bar_segment {
     double share;
     enum role role;
-    char ascii;  // drawn without Unicode, so that segments differ without colour too
+    char ascii;  // used without Unicode, so that segments differ without colour too
     bool shaded; // with Unicode: shaded instead of a full block
 };
 void bar_stack(struct area area, int x, int y, int width, const struct bar_segment *segments, int n);

@@ -126,7 +126,7 @@ const char *filter_value(const struct filter *filter, size_t term) {
     return filter->text + filter->terms[term].value;
 }
 
-bool filter_asks(const struct filter *filter, size_t term) {
+bool filter_has_value(const struct filter *filter, size_t term) {
     return *filter_value(filter, term) || filter->terms[term].quoted;
 }
 
@@ -339,7 +339,7 @@ bool filter_holds(const struct filter *filter, size_t term, const struct column 
     bool quoted = filter->terms[term].quoted;
     int order;
 
-    if (!filter_asks(filter, term))
+    if (!filter_has_value(filter, term))
         return true;
     if (cell_is_null(column, cell))
         return quoted || strcmp(value, "-") != 0 ? op == FILTER_UNEQUAL : op == FILTER_EQUAL;
@@ -361,7 +361,7 @@ bool filter_holds(const struct filter *filter, size_t term, const struct column 
     }
 }
 
-bool filter_lets(const struct filter *filter, const struct column *columns, size_t n, const union cell *cells) {
+bool filter_passes(const struct filter *filter, const struct column *columns, size_t n, const union cell *cells) {
     bool contains = filter->n || !filter->text[0];
 
     for (size_t c = 0; c < n; c++) {

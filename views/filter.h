@@ -49,7 +49,7 @@ enum filter_doubt { FILTER_MEANT, FILTER_NOTE, FILTER_WRONG };
 enum filter_doubt filter_check(const char *text, const struct frame *frame, char *out, size_t size);
 const char *filter_value(const struct filter *filter, size_t term);
 // False while its value is still empty.
-bool filter_asks(const struct filter *filter, size_t term);
+bool filter_has_value(const struct filter *filter, size_t term);
 // The value as typed, quoted if necessary or `quoted`. Returns its full length.
 size_t filter_value_text(const char *value, bool quoted, char *out, size_t size);
 // Whether the term holds for the cell of its column. Numbers compare by value, with or without the suffixes shown (500,
@@ -60,7 +60,7 @@ size_t filter_value_text(const char *value, bool quoted, char *out, size_t size)
 bool filter_holds(const struct filter *filter, size_t term, const struct column *column, union cell cell);
 // Whether a row with these n columns, all of them keys, passes the filter: all terms on one of them hold, or one of
 // them contains the text.
-bool filter_lets(const struct filter *filter, const struct column *columns, size_t n, const union cell *cells);
+bool filter_passes(const struct filter *filter, const struct column *columns, size_t n, const union cell *cells);
 // Whether the cell contains the text, ignoring case; a number that is a key does when its digits do.
 bool cell_contains(const struct column *column, bool is_key, union cell cell, const char *text);
 // The number of a value in the filter language, in the column's unit.

@@ -38,7 +38,7 @@ static enum filter_doubt unknown_column(const struct frame *frame, const char *n
     snprintf(word, sizeof(word), "%.*s", (int)length, name);
     escape_fit(word, SHOWN, shown, sizeof(shown));
     const char *nearest =
-        length < (compares ? 3 : 5) ? NULL : nearest_column(frame, word); // short names are similar by chance
+        length < (compares ? 3 : 5) ? NULL : nearest_column(frame, word); // short names are similar by coincidence
     if (nearest)
         snprintf(meant, sizeof(meant), "did you mean %s? ", nearest);
     if (compares)
@@ -158,7 +158,7 @@ static bool wrong_for(const struct column *column, const struct filter *filter, 
     const char *dots = strstr(value, "..");
     double number;
 
-    if (column->type == COLUMN_TEXT || op == FILTER_CONTAINS || !filter_asks(filter, term) ||
+    if (column->type == COLUMN_TEXT || op == FILTER_CONTAINS || !filter_has_value(filter, term) ||
         number_of(column, value, &number))
         return false;
     if (equal && dots)

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The meaning of a cell; tui/palette.c maps it to colours for 256, 16, 8 and no colours, safe for the colour-blind.
+// What a cell means; tui/palette.c maps it to colours for 256, 16, 8 and no colours, safe for the colour-blind.
 enum role {
     ROLE_TEXT,
     ROLE_DIM,
@@ -79,6 +79,6 @@ struct grid_cell *area_cell(struct area area, int x, int y);
 void area_role(struct area area, int x, int y, int width, enum role role); // recolours existing cells
 int text_width(const char *utf8); // columns, without a locale: combining 0, East Asian wide 2
 size_t grid_row_text(const struct grid *grid, int y, char *out,
-                     size_t size); // as UTF-8, trailing blanks cut: for tests and `w`
+                     size_t size); // as UTF-8, trailing blanks cut: for tests and the key w
 
 #endif

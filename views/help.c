@@ -51,7 +51,7 @@ static void write_notes(const struct pane *pane, const struct look *look, FILE *
     }
 }
 
-static bool keys_told(const struct view *view, size_t i) {
+static bool keys_listed(const struct view *view, size_t i) {
     for (size_t k = 0; k < i; k++)
         if (view->parts[k].kind->keys == view->parts[i].kind->keys)
             return true;
@@ -75,7 +75,7 @@ void pane_help(struct pane *pane, const struct look *look, FILE *out) {
         if (view->parts[i].toggle)
             fprintf(out, "  %-12c %s\n", view->parts[i].toggle, view->parts[i].toggle_help);
     for (size_t i = 0; i < view->n_parts; i++)
-        if (!view->parts[i].hidden && !keys_told(view, i))
+        if (!view->parts[i].hidden && !keys_listed(view, i))
             write_keys(view, view->parts[i].kind->keys, out);
     write_notes(pane, look, out);
     for (size_t i = 0; i < view->n_parts; i++) {

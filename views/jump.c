@@ -7,7 +7,7 @@
 #include "views/pane_parts.h"
 
 enum found {
-    FOUND_UNKNOWN, // the pane's sources tell nothing there, as while nobody looks at it
+    FOUND_UNKNOWN, // nothing to search: the pane's collectors were not running
     FOUND_NOTHING,
     FOUND_SOME
 };
@@ -26,7 +26,7 @@ static enum found table_finds(const struct table *table, const struct filter *fi
     if (!table || !table_rows(table) || !has_columns(filter, table_def(table)))
         return FOUND_UNKNOWN;
     while ((row = table_next(table, &at)))
-        if (filter_lets(filter, table_def(table)->columns, table_def(table)->n_columns, row))
+        if (filter_passes(filter, table_def(table)->columns, table_def(table)->n_columns, row))
             return FOUND_SOME;
     return FOUND_NOTHING;
 }
@@ -47,7 +47,7 @@ static enum found frame_finds(const struct frame *frame, const struct view *view
     return found;
 }
 
-// The newest frame, from the one that is looked at backwards, that has it, or cannot tell; NULL: there is none.
+// The newest frame up to the current one with a match; the current one also if it has no data. NULL: none.
 static const struct frame *frame_to_go(const struct look *look, const struct view *view, const char *filter) {
     if (frame_finds(look->frame, view, filter) != FOUND_NOTHING)
         return look->frame;
@@ -65,7 +65,7 @@ bool jump_to(struct part_context *ctx, const char *pane, const char *filter, con
 
     escape_fit(filter, 40, shown, sizeof(shown));
     if (!frame && now) {
-        snprintf(ctx->message, sizeof(ctx->message), "%s: not in the pane %s, in no frame of the history", shown, pane);
+        snprintf(ctx->message, sizeof(ctx->message), "%s: no match in the pane %s in any frame", shown, pane);
         return false;
     }
     ctx->jump_pane = pane;
@@ -77,7 +77,7 @@ bool jump_to(struct part_context *ctx, const char *pane, const char *filter, con
     if (note)
         snprintf(ctx->message, sizeof(ctx->message), "%s%s%s", note, ago[0] ? ", " : "", ago);
     else if (ago[0])
-        snprintf(ctx->message, sizeof(ctx->message), "%s is gone: shown %s; g: live", shown, ago);
+        snprintf(ctx->message, sizeof(ctx->message), "%s is gone: showing %s; g: live", shown, ago);
     return true;
 }
 
@@ -88,28 +88,28 @@ static int key_column(const struct row_key *key, const char *name) {
     return -1;
 }
 
-// What the row's name stands for, when it is nobody's.
-static const struct jump_name *nobody_of(const struct jump *jump, const struct row_key *key) {
+// The alias that the row's name is, or NULL.
+static const struct jump_alias *alias_of(const struct jump *jump, const struct row_key *key) {
     int i = key_column(key, "comm");
 
-    for (const struct jump_name *name = jump->names; i >= 0 && name && name->name; name++)
+    for (const struct jump_alias *name = jump->names; i >= 0 && name && name->name; name++)
         if (!strcmp(name->name, text_bytes(key->cells[i].text)))
             return name;
     return NULL;
 }
 
-// To whom the name stands for.
-static void jump_name(struct part_context *ctx, const struct jump *jump, const struct jump_name *name) {
+// Jumps to the threads that the alias stands for.
+static void jump_alias(struct part_context *ctx, const struct jump *jump, const struct jump_alias *name) {
     if (!name->filter || !jump_to(ctx, jump->pane, name->filter, name->note))
         snprintf(ctx->message, sizeof(ctx->message), "%s", name->none);
 }
 
 bool jump_key(struct part_context *ctx, const struct jump *jump, const struct row_key *key) {
-    const struct jump_name *nobody = nobody_of(jump, key);
+    const struct jump_alias *alias = alias_of(jump, key);
     char names[256], *save, filter[FILTER_SIZE] = "";
 
-    if (nobody) {
-        jump_name(ctx, jump, nobody);
+    if (alias) {
+        jump_alias(ctx, jump, alias);
         return true;
     }
     snprintf(names, sizeof(names), "%s", jump->columns ? jump->columns : "");

@@ -1,28 +1,28 @@
-// From a row to another pane, where a filter finds what the row tells of. Never to a pane that is empty by that filter:
-// what is gone is shown in the newest frame that has it, and what never was there is said not to be.
+// From a row to another pane, filtered to the row's task or device. Never to an empty pane: what is gone is shown in
+// the newest frame that has it, and if no frame has it a message says so.
 #ifndef VIEWS_JUMP_H
 #define VIEWS_JUMP_H
 
 #include "views/row/key.h"
 #include "views/view.h"
 
-// A name (in the column comm) that stands for nobody who is in that pane.
-struct jump_name {
+// A name (in the column comm) that is not a thread in that pane.
+struct jump_alias {
     const char *name;
-    const char *filter; // what leads to those behind it; NULL: nothing does
-    const char *note;   // what to say then, what it is and what is shown
-    const char *none;   // when nothing is found
+    const char *filter; // finds the threads that it stands for; NULL: none
+    const char *note;   // message after the jump: what the name means, and what is shown
+    const char *none;   // message if nothing is found
 };
 
 struct jump {
-    const char *pane;              // NULL: nowhere
-    const char *columns;           // the first measured value of them becomes the filter there, blank between; or NULL
-    const struct jump_name *names; // ends with name NULL; or NULL
+    const char *pane;               // NULL: nowhere
+    const char *columns;            // the first measured one becomes the filter; separated by blanks; or NULL
+    const struct jump_alias *names; // ends with name NULL; or NULL
 };
 
-// True when the spec leads somewhere: ctx says where, or why there is nothing to see.
+// True if the spec leads somewhere; ctx has the pane, or the message why not.
 bool jump_key(struct part_context *ctx, const struct jump *jump, const struct row_key *key);
-// The same by a filter. False, and a word in ctx->message, when that pane has nothing of it in any frame.
+// The same by a filter. False, and a message in ctx->message, if no frame has a match in that pane.
 bool jump_to(struct part_context *ctx, const char *pane, const char *filter, const char *note);
 
 #endif

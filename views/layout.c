@@ -1,8 +1,8 @@
 // Where the parts of a pane are: one below the other, or side by side on a wide screen. Pure arithmetic: draws nothing.
 //
 // A band is a part with the parts after it that are marked `right`, stacked at its right. Bands share the height: each
-// gets its minimum, then those without a weight what they want, then the others by weight. Without room for all,
-// those that fit in their order, and always the one with the focus.
+// gets its minimum, then those without a weight get their wanted height, then the others share the rest by weight.
+// Without room for all, the first ones that fit are shown, and always the one with the focus.
 #include "views/pane_parts.h"
 
 static bool is_wide(const struct view *view, int width) {

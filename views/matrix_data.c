@@ -1,4 +1,4 @@
-// Orders the things, places them, and reads their values from the tables of frames.
+// Orders the items, places them, and reads their values from the tables of frames.
 #include "views/matrix_data.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "model/mem.h"
 
-#define HEAT_LOWEST 40 // dark blue on black is not seen
+#define HEAT_LOWEST 40 // dark blue on black is invisible
 #define COLUMNS_MAX 4
 
 static void reserve(struct matrix_data *data, size_t n) {
@@ -51,7 +51,7 @@ static bool stands_before(const struct matrix_data *data, int a, double group, i
     return known != other ? other : data->id[a] < id;
 }
 
-// Tables have their rows in the order of numbers nearly always, so each finds its place at once.
+// Tables mostly have their rows in ID order, so each item finds its place at once.
 static void insert(struct matrix_data *data, int id, double group) {
     int at = data->n++;
     for (; at > 0 && !stands_before(data, at - 1, group, id); at--) {
@@ -81,9 +81,9 @@ bool matrix_things(struct matrix_data *data, const struct matrix_spec *spec, con
     return data->n > 0;
 }
 
-// A new group begins a new row. Returns the rows.
+// Each group begins a new row. Returns the number of rows.
 static int place(struct matrix_data *data, int per_row, int per_cell) {
-    int row = 0, within = 0; // things in this row so far
+    int row = 0, within = 0; // items in this row so far
     for (int i = 0; i < data->n; i++) {
         bool new_group = data->grouped && i && !isnan(data->group[i]) && data->group[i] != data->group[i - 1];
         if (new_group || within == per_row * per_cell) {
@@ -108,11 +108,11 @@ static int power_below(int n) {
 }
 
 void matrix_layout(struct matrix_data *data, int width, int height) {
-    data->grouped = data->n_groups <= height; // else there would be groups without a row
+    data->grouped = data->n_groups <= height; // otherwise a group would have no row
     static const int widths[] = {4, 2, 1};
     for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
         data->width = widths[i];
-        // A blank after every eighth cell: numbers are found by counting.
+        // A blank after every eighth cell, so that IDs can be found by counting.
         int per_row = power_below((width * 8) / (widths[i] * 8 + 1));
         if (place(data, per_row < 1 ? 1 : per_row, 1) <= height)
             return;

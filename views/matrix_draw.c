@@ -28,7 +28,7 @@ void matrix_draw_mark(struct area area, int x, int y, int width) {
         if (!cell)
             continue;
         cell->role = ROLE_CURSOR;
-        cell->ch = cell->ch == 0x2588 ? '+' : cell->ch; // a whole block would hide the cursor's own colour
+        cell->ch = cell->ch == 0x2588 ? '+' : cell->ch; // a full block would hide the cursor's own colour
     }
 }
 

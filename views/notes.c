@@ -1,5 +1,5 @@
-// The sections behind a pane and what they have to say: which collector's data a part shows, how old it is, and the
-// notes with their fixes. A source that is missing must always be told here, never be taken for zeros.
+// The sections behind a pane and their state: which collector's data a part shows, how old it is, and the notes with
+// their fixes. A missing source must always be reported here, never shown as zeros.
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +68,7 @@ size_t pane_sections(const struct pane *pane, const struct frame *frame, bool al
 
 const char pane_unrecorded_text[] = "not recorded then: this collector runs only while shown (p pins the pane)";
 
-// A collector that begins delivers before the live frame is old; in an older one it was not running at all.
+// A collector that starts delivers before the live frame is old; in an older frame it was not running.
 static bool was_off(const struct section *section, const struct look *look) {
     return section_state(section) == SECTION_STARTING && !look->live;
 }
@@ -76,7 +76,7 @@ static bool was_off(const struct section *section, const struct look *look) {
 const char *part_unmeasured(const struct part *part, const struct look *look) {
     struct source sources[SOURCES_MAX];
 
-    // Of a join, the first table says whether there is anything.
+    // The first table of a join decides whether there is data.
     if (!look || !part_sections(part, look->frame, sources))
         return NULL;
     enum section_state state = section_state(sources[0].section);
@@ -118,7 +118,7 @@ static bool source_has(const struct frame *frame, const char *source, const char
     return !strcmp(source, column) || (table && table_column(table_def(table), column) >= 0);
 }
 
-// Whether the part shows the column that a note of this section explains. Other sections may have one of that name.
+// Whether the part shows the column of this section's note. Other sections may have a column of that name.
 static bool part_shows(const struct part *part, const void *state, const struct frame *frame,
                        const struct section *section, const char *column) {
     const char *names[SOURCES_MAX] = {part->name};
@@ -177,7 +177,7 @@ void pane_notes(const struct pane *pane, const struct look *look, enum notes_of 
     }
 }
 
-// An information takes one line; what is worse two, when it comes with a fix.
+// An info note takes one line; a more severe one takes two if it has a fix.
 static int note_lines(const struct note *note) {
     return note->fix && *note->fix && note->severity > SEVERITY_INFO ? 2 : 1;
 }
@@ -188,7 +188,7 @@ int notes_height(const struct pane_notes *notes, int height) {
     if (height < 3)
         return 0;
     for (size_t i = 0; i < notes->n; i++) {
-        // What only informs must not take the room of what is wrong.
+        // Info notes must not take the room of warnings.
         bool is_info = notes->notes[i].severity == SEVERITY_INFO;
         if (!is_info || infos < (height >= 40 ? 3 : height >= 14 ? 1 : 0))
             lines += note_lines(&notes->notes[i]);

@@ -1,5 +1,5 @@
-// The pane: draws the parts of a view where the layout puts them, with their titles, staleness and notes, and passes
-// keys on: to the part that has the focus, then to the others, then to itself. Knows no view and no kind of part.
+// The pane: draws the parts of a view where the layout puts them, with titles, staleness and notes, and passes keys on:
+// to the part with the focus, then to the others, then to itself. Independent of views and kinds of parts.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,15 +9,15 @@
 #include "views/escape.h"
 #include "views/pane_parts.h"
 
-#define PARTS_SHOWN 4    // at once
-#define ROWS_PER_PART 14 // on a screen that is so tall that this allows more
-#define BAR_FROM 5       // rows of the parts from which on the part bar has one
+#define PARTS_SHOWN 4    // at a time
+#define ROWS_PER_PART 14 // a taller screen shows height / ROWS_PER_PART parts
+#define BAR_FROM 5       // rows of the parts from which the part bar is shown
 
 static bool takes_keys(const struct part *part) {
     return !part->hidden && part->kind->key;
 }
 
-// Whether a part that is opened for one row has the whole pane.
+// Whether the focused part was opened for one row and has the whole pane.
 static bool is_opened(const struct pane *pane) {
     return pane->view->n_parts && pane->view->parts[pane->focus].kind->open;
 }
@@ -30,7 +30,7 @@ bool pane_in_sight(const struct pane *pane, size_t i) {
     return !part->hidden && !part->kind->open && (!part->toggle || pane->layout->toggled & (1u << i));
 }
 
-// A part without keys gets the focus only to be shown.
+// A part without keys gets the focus only to bring it onto the screen.
 static bool takes_focus(const struct pane *pane, size_t i) {
     const struct part *part = &pane->view->parts[i];
     bool named = part->title && !part->hidden && !(pane->layout->drawn & 1u << i);
@@ -93,7 +93,7 @@ void part_title(const struct part_context *ctx, char *out, size_t size) {
 
 // ---- drawing ----
 
-// At the right end of a line that is `used` cells long at the left. Returns the columns that are left before it.
+// Right-aligned on a line whose left `used` cells are taken. Returns the columns left before the text.
 static int draw_right(struct area area, int end, int used, enum role role, const char *text) {
     int width = text_width(text);
 
@@ -105,12 +105,12 @@ static int draw_right(struct area area, int end, int used, enum role role, const
     return end - width - 2;
 }
 
-// Staleness, losses, and a source that is not there: said where the data stands.
+// Staleness, losses and a missing source, at the right end of the title.
 static int draw_condition(struct part_context *ctx, struct area line, int end, int used) {
     struct source sources[SOURCES_MAX];
     size_t n = part_sections(ctx->part, ctx->look->frame, sources);
     uint64_t stale_ns = 0, lost = 0;
-    // Of a join, the first table says whether there is anything; what is missing beside it is explained below.
+    // The first table of a join decides; the notes explain what else is missing.
     enum section_state state = n ? section_state(sources[0].section) : SECTION_OK;
     bool starting = state == SECTION_STARTING, unavailable = state == SECTION_UNAVAILABLE;
     char text[64];
@@ -165,7 +165,7 @@ static void draw_part(struct pane *pane, const struct look *look, size_t i, stru
     if (area.height <= 0 || area.width <= 0)
         return;
     struct part_context ctx = part_context(pane, look, i);
-    // The body first: the words of the title's right end come from what it shows.
+    // The body first: the status in the title depends on what it shows.
     if (body.height > 0 && part->kind->draw)
         part->kind->draw(&ctx);
     if (title)
@@ -174,8 +174,8 @@ static void draw_part(struct pane *pane, const struct look *look, size_t i, stru
         draw_condition(&ctx, area_sub(area, 0, 0, area.width, 1), area.width, 0);
 }
 
-// Until a key is used the keys belong to the first part that has something to show; again once the part that has them
-// is out of sight, or they would do things that nobody sees.
+// Until a key is used the focus is on the first part with something to show. Also when the part with the focus leaves
+// the screen: its keys would act invisibly.
 static void focus_settle(struct pane *pane, const int *wants) {
     struct pane_layout *layout = pane->layout;
 
@@ -188,7 +188,7 @@ static void focus_settle(struct pane *pane, const int *wants) {
     }
 }
 
-// The body rows that each part wants, 0: it has nothing to show; and those below which a longer one is unreadable.
+// The body rows that each part wants (0: nothing to show), and the minimum below which a longer one is unreadable.
 static void measure(struct pane *pane, const struct look *look, struct area area, int *bodies, int *leasts) {
     int readable = area.height < 15 ? 0 : area.height < 24 ? area.height / 4 : 6;
 
@@ -204,7 +204,7 @@ static void measure(struct pane *pane, const struct look *look, struct area area
     }
 }
 
-// Leaves the part with the focus and the first others that are not in `unfit`. An untitled line does not count.
+// Keeps the part with the focus and the first others that are not in `unfit`. An untitled line does not count.
 static void parts_limit(struct pane *pane, int height, uint32_t unfit, int *bodies) {
     struct pane_layout *layout = pane->layout;
     int others = height / ROWS_PER_PART > PARTS_SHOWN ? height / ROWS_PER_PART : PARTS_SHOWN;
@@ -223,7 +223,7 @@ static void parts_limit(struct pane *pane, int height, uint32_t unfit, int *bodi
     }
 }
 
-// Places the parts. The part bar takes the last line when it names one that is not on the screen.
+// Places the parts. The part bar takes the last line if a listed part is not on the screen.
 static void place(struct pane *pane, struct area area, const int *bodies, const int *leasts, struct area *areas) {
     struct pane_layout *layout = pane->layout;
     uint32_t chosen = layout->drawn;
@@ -242,7 +242,7 @@ static void place(struct pane *pane, struct area area, const int *bodies, const 
     }
 }
 
-// Chooses the parts to show, and places them: one without room gives way to the next that has room.
+// Chooses and places the parts to show: one without room is replaced by the next that has room.
 static void arrange(struct pane *pane, struct area area, const int *wants, const int *leasts, struct area *areas) {
     struct pane_layout *layout = pane->layout;
     uint32_t unfit = 0, chosen;
@@ -279,7 +279,7 @@ void pane_draw(struct pane *pane, const struct look *look, struct area area) {
     measure(pane, look, area, wants, leasts);
     focus_settle(pane, wants);
     if (!is_opened(pane))
-        arrange(pane, area, wants, leasts, areas); // for the notes: they explain what is on the screen
+        arrange(pane, area, wants, leasts, areas); // for the notes, which explain what is on the screen
     pane_notes(pane, look, NOTES_OF_DRAWN, &notes);
     int note_rows = notes_height(&notes, area.height);
     struct area parts = area_sub(area, 0, 0, area.width, area.height - note_rows);
@@ -314,12 +314,12 @@ long view_key_step(int key, long page) {
                                        : 0;
 }
 
-// To a part of the same pane, with a filter and a frame of its own. From there Esc: back to what was before.
+// Moves to a part of the same pane, with its own filter and frame. Esc returns to the state before.
 static void pane_go(struct pane *pane, const struct look *look, const struct part_context *ctx,
                     struct pane_answer *answer) {
     struct pane_layout *layout = pane->layout;
 
-    // Another list in the place of this one goes back to where that came from. Too deep: Esc goes two steps at once.
+    // A list that replaces another one returns to where that came from. At the maximum depth Esc skips a step.
     bool replaced = layout->n_back && pane->filter_part == ctx->go_part;
     if (!replaced && layout->n_back < BACK_MAX) {
         struct pane_back *back = &layout->back[layout->n_back++];
@@ -358,7 +358,7 @@ static bool part_key(struct pane *pane, const struct look *look, size_t i, int k
                      struct pane_answer *answer) {
     struct part_context ctx = part_context(pane, look, i);
 
-    // A part without room would do unseen things; one that shows nothing may be shown by its key.
+    // Keys of a part without room would act invisibly; an empty part takes its keys, since one may show it.
     if (!takes_keys(ctx.part) || !pane_in_sight(pane, i) ||
         ((size_t)pane->focus != i && pane->layout->listed & ~pane->layout->drawn & 1u << i))
         return false;
@@ -382,7 +382,7 @@ static bool part_key(struct pane *pane, const struct look *look, size_t i, int k
     return true;
 }
 
-// A name in the part bar: the focus goes there; of the part that has it, as the key =.
+// A click on a name in the part bar moves the focus; on the focused part it works as the key =.
 static bool click_bar(struct pane *pane, int i) {
     pane->layout->enlarged ^= pane->focus == i;
     pane->focus = i;
@@ -409,7 +409,7 @@ static bool click(struct pane *pane, const struct look *look, int x, int y, stru
     return false;
 }
 
-// To the next part with something to show, whether it is on the screen or not.
+// Moves to the next part with something to show, on the screen or not.
 static bool focus_move(struct pane *pane, const struct look *look, int direction) {
     int n = (int)pane->view->n_parts;
 
@@ -426,7 +426,7 @@ static bool focus_move(struct pane *pane, const struct look *look, int direction
     return false;
 }
 
-// Shows or hides the parts of that key. One that is shown gets the keys; from one that is hidden they go back.
+// Shows or hides the parts of that key. A shown part gets the focus; a hidden one gives it back.
 static bool toggle(struct pane *pane, int key, struct pane_answer *answer) {
     const struct view *view = pane->view;
     bool used = false;
@@ -512,7 +512,7 @@ const char *pane_filter(const struct pane *pane, const struct part *part) {
 }
 
 void pane_set_filter(struct pane *pane, const char *filter) {
-    if (is_opened(pane) && pane->layout->n_back) { // it is for what is behind
+    if (is_opened(pane) && pane->layout->n_back) { // Esc belongs to the part behind
         pane->focus = pane->layout->back[pane->layout->n_back - 1].focus;
         pane->layout->n_back = 0;
     }

@@ -6,9 +6,9 @@
 #include "views/escape.h"
 #include "views/pane_parts.h"
 
-#define NAME_MIN 6 // cells below which a name is not shortened
+#define NAME_MIN 6 // names are not shortened below this
 
-// The names of these parts, of at most `longest` cells each, take so many cells.
+// The cells that the names of these parts take, at most `longest` each.
 static int names_width(const struct pane *pane, uint32_t named, int longest) {
     int width = 0;
 
@@ -19,7 +19,7 @@ static int names_width(const struct pane *pane, uint32_t named, int longest) {
     return width;
 }
 
-// The keys, where there is room for them.
+// The keys, if there is room.
 static void draw_keys(const struct pane *pane, struct area line, int x) {
     const char *enlarge = pane->layout->enlarged ? "back" : "enlarge";
     int width = (int)(strlen("o next  = ") + strlen(enlarge)) + 1;
@@ -42,7 +42,7 @@ void part_bar_draw(struct pane *pane, struct area line) {
     memset(layout->tabs, 0, sizeof(layout->tabs));
     if (line.height <= 0)
         return;
-    if (names_width(pane, named, longest) > line.width) { // the others have their titles on the screen
+    if (names_width(pane, named, longest) > line.width) { // the titles of the others are on the screen
         named &= ~layout->drawn;
         x = area_text(line, 0, 0, ROLE_DIM, "more:");
     }

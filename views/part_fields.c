@@ -9,7 +9,7 @@
 
 #define FIELDS_MAX 64
 #define FIELD_WIDTH 26
-#define FIELD_TIGHT 18 // at least, so that two stand side by side
+#define FIELD_TIGHT 18 // minimum, so that two fit side by side
 #define GAP 2
 #define FILE_WIDTH 110
 

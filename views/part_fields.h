@@ -7,8 +7,8 @@
 
 struct fields_spec {
     struct rows_source source; // one-row tables, joined; no table: series only
-    // Columns or series by name, blank between, the most important first; a column goes before a series of that name.
-    // NULL: all columns. "name=label" gives a label of the view's own, "_" for a blank; else it is the title.
+    // Columns or series by name, separated by blanks, the most important first; a column takes precedence over a series
+    // of that name. NULL: all columns. "name=label" replaces the title by a label, "_" for a blank.
     const char *shown;
     enum role (*role)(const char *name, double value); // of a number; NULL: plain
     uint8_t width;                                     // of a field with its value; 0: 26

@@ -1,5 +1,5 @@
-// Draws findings as wrapped sentences, the most severe first, and when there is too little room cuts the last ones to a
-// line. Severity is a mark and a colour. Decides nothing itself: the rules are model/findings.c.
+// Draws findings as wrapped sentences, the most severe first; with too little room the last ones are cut to a line.
+// Severity is a mark and a colour. Decides nothing itself: the rules are in model/findings*.c.
 #include "views/part_findings.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ struct finding {
 
 struct findings_state {
     int selected;
-    int top; // the first one that is drawn
+    int top; // the first one drawn
     int n;   // of the last draw
     struct {
         int y, lines;
@@ -62,7 +62,7 @@ static void finding_read(const struct table *table, const union cell *row, struc
     cell_string(table, row, "evidence", evidence, sizeof evidence);
     cell_string(table, row, "since_s", since, sizeof since);
     finding_culprit(out, comm, pid, device);
-    // The sentence may name who it is; once is enough.
+    // The evidence may already name the culprit.
     bool named = !out->culprit[0] || ((!comm[0] || strstr(evidence, comm)) && (!device[0] || strstr(evidence, device)));
     bool clock = since[0] && row[column].num >= 1e9; // a time of day, not a duration
     bool brief = since[0] && row[column].num < 1;    // new in this frame
@@ -73,7 +73,7 @@ static void finding_read(const struct table *table, const union cell *row, struc
              brief ? "" : since, !since[0] || brief ? "" : ")");
 }
 
-// The next line of at most `width` columns, broken at a blank where there is one. False at the end of the text.
+// The next line of at most `width` columns, broken at a blank if possible. False at the end of the text.
 static bool next_line(const char **text, int width, char *out, size_t size) {
     const char *at = *text, *blank = NULL;
     int used = 0;
@@ -94,7 +94,7 @@ static bool next_line(const char **text, int width, char *out, size_t size) {
         at += n ? n : 1;
     }
     const char *end = *at && blank ? blank : at;
-    if (end == start) // one character wider than the line
+    if (end == start) // one character is wider than the line
         return false;
     size_t length = (size_t)(end - start);
     snprintf(out, size, "%.*s", (int)length, start);
@@ -158,7 +158,7 @@ static bool was_measured(const struct frame *frame, const char *name) {
     return false;
 }
 
-// The verdict when there is no finding, and what it rests on.
+// The verdict without findings, and the checks that it is based on.
 static enum role nothing_text(struct part_context *ctx, const char **verdict, char *out, size_t size) {
     const struct findings_spec *spec = ctx->part->spec;
     const struct frame *frame = ctx->look->frame;
@@ -207,7 +207,7 @@ static void draw_finding(struct area area, const struct finding *finding, int y,
     for (int i = 0; i < lines && next_line(&text, width, line, sizeof line); i++) {
         area_text(area, MARK_WIDTH + RESOURCE_WIDTH, y + i, i ? ROLE_TEXT : role, line);
         area_role(area, MARK_WIDTH + RESOURCE_WIDTH, y + i, width, ROLE_TEXT);
-        if (i == lines - 1 && *text) // cut off: the rest is in the pane that it names
+        if (i == lines - 1 && *text) // cut off: the pane of the finding shows the rest
             area_char(area, MARK_WIDTH + RESOURCE_WIDTH + width - 1, y + i, ROLE_DIM, 0x2026);
     }
     if (hint && finding->pane[0]) {
@@ -243,7 +243,7 @@ static void findings_draw(struct part_context *ctx) {
         state->selected = n - 1;
     if (state->selected < 0)
         state->selected = 0;
-    // Too little room: the last ones lose their further lines first, the selected one keeps its own.
+    // Too little room: the last findings lose their further lines first, the selected one keeps its own.
     for (int i = n - 1; i >= 0 && total > height; i--)
         while (i != state->selected && findings[i].lines > 1 && total > height) {
             findings[i].lines--;
@@ -253,7 +253,7 @@ static void findings_draw(struct part_context *ctx) {
         findings[state->selected].lines = height;
     if (total <= height || state->selected < state->top)
         state->top = total <= height ? 0 : state->selected;
-    int reach = 0; // the selected one must be whole on the screen
+    int reach = 0; // all of the selected one must be on the screen
     for (int i = state->top; i <= state->selected; i++)
         reach += findings[i].lines;
     while (reach > height && state->top < state->selected)
@@ -297,8 +297,8 @@ static bool pane_has_column(const char *pane, const struct frame *frame, const c
     return false;
 }
 
-// The culprit's own rows in that pane, and nobody else's: pid 1 is not pid 10. False: not one that may be gone, but all
-// of that name, which come and go.
+// Filters to exactly the culprit's rows in that pane: pid 1, not pid 10. False if that is a name whose tasks come and
+// go rather than one task that may be gone.
 static bool culprit_filter(const struct table *table, const union cell *row, const struct frame *frame,
                            const char *pane, char *out, size_t size) {
     static const struct {
@@ -361,7 +361,7 @@ static bool findings_key(struct part_context *ctx) {
         jump_to(ctx, to, filter, NULL);
     else
         snprintf(ctx->jump_filter, sizeof ctx->jump_filter, "%s", filter);
-    ctx->jump_pane = to; // also without the culprit: it shows more
+    ctx->jump_pane = to; // also without the culprit: it still shows more
     return true;
 }
 

@@ -1,14 +1,14 @@
-// The findings part: what is wrong and who does it, in sentences; Enter goes where to look next. When nothing is wrong
-// it says so, and what was looked at. For screens only: files get the table "findings".
+// The findings part: sentences on what is wrong and which task or device causes it; Enter opens the pane to look at
+// next. Without findings it lists what was checked. For screens only: files get the table "findings".
 #ifndef VIEWS_PART_FINDINGS_H
 #define VIEWS_PART_FINDINGS_H
 
 #include "views/view.h"
 
-// What must have been measured before "nothing wrong" may be said of it.
+// What must be measured before "nothing wrong" covers it.
 struct findings_look {
-    const char *what; // "disk latency"
-    const char *name; // the series, table or histogram set that shows that it was measured
+    const char *what; // in the verdict: "disk latency"
+    const char *name; // the series, table or histogram set whose presence shows that it was measured
 };
 
 struct findings_spec {

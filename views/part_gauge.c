@@ -1,5 +1,5 @@
-// Draws and writes meters. A meter only reads what its row of data names; what a frame does not have is "-", what comes
-// from a late collector is shown as stale.
+// Draws and writes meters. A meter reads only what its row of data names; a value that the frame lacks is "-", and the
+// data of a late collector is shown as stale.
 #include "views/part_gauge.h"
 
 #include <math.h>
@@ -11,20 +11,20 @@
 
 #define LABEL_WIDTH 10
 #define TEXT_WIDTH 18
-#define SPARK_FROM 24 // a bar this long gives half of its cells to the sparkline
+#define SPARK_FROM 24 // a bar of at least this length gives half of its cells to the sparkline
 #define GAUGE_WIDTH 38
-#define GAUGE_WIDTH_MANY 54 // from the third one side by side on: rather a sparkline than one more
+#define GAUGE_WIDTH_MANY 54 // from the third one side by side on: a sparkline rather than one more meter
 
-// Where a series was found last: the next frame has it at the same place nearly always.
+// Where a series was found last: the next frame mostly has it at the same place.
 struct place {
     size_t section, index;
 };
 
 struct reading {
-    double values[GAUGE_VALUES], sum;    // sum: of what is not quiet; NAN: nothing was measured
-    double shown;                        // what the bar shows: the sum, or the first value
-    double full;                         // NAN or 0: there is nothing to compare with
-    enum unit units[GAUGE_VALUES], unit; // unit: of what is read now, then of the sum
+    double values[GAUGE_VALUES], sum;    // sum: of the values that are not quiet; NAN: nothing was measured
+    double shown;                        // the value of the bar: the sum, or the first value
+    double full;                         // NAN or 0: no full scale
+    enum unit units[GAUGE_VALUES], unit; // unit: of the value being read, then of the sum
     bool stale;
     char key[32]; // of the largest row
 };
@@ -69,11 +69,11 @@ static double read_table(const struct frame *frame, const struct gauge_value *va
         double num = row[column].num;
         if (isnan(num))
             continue;
-        if (num > 0) // of a thousand idle ones none is looked up
+        if (num > 0) // idle rows are not looked up
             num = table_better(better, row, value->column, num);
         if (!value->largest) {
             result = isnan(result) ? num : result + num;
-        } else if (!(num <= result)) { // also when there is no result yet
+        } else if (!(num <= result)) { // also if there is no result yet
             char text[32];
             size_t n = num > 0 ? column_format(key, row[0], text, sizeof text) : 0;
             result = num;
@@ -173,7 +173,7 @@ static void draw_bar(struct area area, int x, int width, const struct gauge *gau
     bar_stack(area, x + 1, 0, width - 2, segments, n);
 }
 
-// The frames before, newest at the right, against what is full or else the largest of them.
+// The previous frames, newest at the right, relative to the full scale or to the largest value.
 static void draw_spark(struct area area, int x, int width, const struct gauge *gauge, const struct look *look,
                        struct place *places) {
     double shares[512], largest = 0;
@@ -202,11 +202,11 @@ static void gauge_draw_one(struct area area, const struct gauge *gauge, const st
     area_text(area, 0, 0, ROLE_HEADER, gauge->label);
     int bar = area.width - LABEL_WIDTH - 1 - TEXT_WIDTH;
     int need = text_width(text), x = area.width - TEXT_WIDTH;
-    if (need > TEXT_WIDTH) { // a long value takes from the bar
+    if (need > TEXT_WIDTH) { // a long value takes cells from the bar
         bar -= need - TEXT_WIDTH;
         x = area.width - need;
     }
-    if (bar < 4) { // no bar worth drawing
+    if (bar < 4) { // too short for a bar
         bar = 0;
         x = LABEL_WIDTH;
     }
@@ -227,7 +227,7 @@ static int gauge_count(const struct gauge_spec *spec) {
     return n;
 }
 
-// How many stand side by side.
+// The number of meters side by side.
 static int gauge_columns(const struct gauge_spec *spec, int width) {
     int n = gauge_count(spec), columns = (width + 2) / (GAUGE_WIDTH + 2);
     if (columns > 2)
@@ -235,7 +235,7 @@ static int gauge_columns(const struct gauge_spec *spec, int width) {
     if (columns < 1 || n < 1)
         return 1;
     int rows = (n + columns - 1) / columns;
-    return (n + rows - 1) / rows; // as few as fill those rows
+    return (n + rows - 1) / rows; // the smallest number that fits these rows
 }
 
 static int gauge_height(struct part_context *ctx, int width) {

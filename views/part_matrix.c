@@ -1,4 +1,4 @@
-// The matrix part: what is shown of the things, now or over time, the cursor and the keys.
+// The matrix part: its modes (now, over time), the cursor and the keys.
 #include "views/part_matrix.h"
 
 #include <math.h>
@@ -8,23 +8,23 @@
 #include "views/rows.h"
 #include "views/write.h"
 
-#define ROWS_NOW 12  // wanted at most: what is left is for the table
+#define ROWS_NOW 12  // maximum: the rest is for the table
 #define ROWS_TIME 24 // over time
 #define TICK_APART 10
-#define GROUP_AT 8 // a blank after so many cells
+#define GROUP_AT 8 // a blank after this many cells
 
 enum mode { MODE_AUTO, MODE_OFF, MODE_NOW, MODE_TIME };
 
 struct matrix_state {
-    struct matrix_data data; // of the last draw; keys and clicks go by it
+    struct matrix_data data; // of the last draw; keys and clicks refer to it
     enum mode mode;
-    enum mode shown; // what the last draw showed
+    enum mode shown; // the mode of the last draw
     int measure;
     int label;   // characters before the cells
-    int columns; // over time: how many there are, at the right end of the area
-    bool cursor; // reads the thing of this number
+    int columns; // over time: number of columns, at the right end of the area
+    bool cursor; // the cursor is on the item with this ID
     int cursor_id;
-    uint64_t cursor_frame; // over time: of the frame of this number; 0: the newest
+    uint64_t cursor_frame; // over time: the number of its frame; 0: the newest
     char filter[32];
 };
 
@@ -41,7 +41,7 @@ static const struct matrix_measure *measure_of(const struct part_context *ctx) {
     return &spec_of(ctx)->measures[((const struct matrix_state *)ctx->state)->measure];
 }
 
-// Loads the things of the frame; what to show of them. MODE_OFF: nothing.
+// Loads the items of the frame and decides what to show of them. MODE_OFF: nothing.
 static enum mode mode_of(struct part_context *ctx) {
     struct matrix_state *state = ctx->state;
     if (!ctx->look || !matrix_things(&state->data, spec_of(ctx), ctx->look->frame))
@@ -62,7 +62,7 @@ static int label_width(const struct matrix_data *data) {
 
 static int matrix_height(struct part_context *ctx, int width) {
     struct matrix_state *state = ctx->state;
-    state->shown = mode_of(ctx); // also when nothing is drawn
+    state->shown = mode_of(ctx); // also if nothing is drawn
     switch (state->shown) {
     case MODE_NOW:
         matrix_layout(&state->data, width - label_width(&state->data), ROWS_NOW);
@@ -80,7 +80,7 @@ static int cell_x(const struct matrix_state *state, int column) {
     return state->label + column * state->data.width + column / GROUP_AT;
 }
 
-// The first number of each row, and its group where that begins.
+// The first ID of each row, and its group if the group begins there.
 static void draw_labels(struct part_context *ctx) {
     const struct matrix_state *state = ctx->state;
     const struct matrix_data *data = &state->data;
@@ -101,7 +101,7 @@ static void draw_cells(struct part_context *ctx) {
     const struct matrix_data *data = &state->data;
     for (int i = 0; i < data->n; i++) {
         double value = data->values[data->row[i] * data->per_row + data->column[i]];
-        value = value == MATRIX_ABSENT ? NAN : value; // it is there, but not in the measure's table
+        value = value == MATRIX_ABSENT ? NAN : value; // it exists, but the measure's table lacks it
         int x = cell_x(state, data->column[i]), y = data->row[i];
         matrix_draw_value(ctx->area, x, y, value, data->full);
         if (data->width == 2)
@@ -114,7 +114,7 @@ static void draw_cells(struct part_context *ctx) {
     }
 }
 
-// What the cursor reads: every measure of that thing in that frame.
+// Every measure of the cursor's item in the cursor's frame.
 static void draw_reading(struct part_context *ctx, const struct frame *frame, int y) {
     const struct matrix_state *state = ctx->state;
     const struct matrix_spec *spec = spec_of(ctx);
@@ -188,7 +188,7 @@ static void draw_times(struct part_context *ctx, int x, int y) {
     for (int back = TICK_APART; back < state->columns; back += TICK_APART) {
         const struct frame *frame = frame_at(ctx, state->columns - 1 - back);
         int n = snprintf(text, sizeof(text), "-%.0fs", (double)(last->end_ns - frame->end_ns) / 1e9);
-        int at = x + state->columns - back - n; // ends at its column
+        int at = x + state->columns - back - n; // the label ends at its column
         if (at >= 0 && at + n < end)
             area_text(ctx->area, at, y, ROLE_DIM, text);
     }
@@ -229,7 +229,7 @@ static void matrix_draw(struct part_context *ctx) {
         return;
     }
     state->label = label_width(&state->data);
-    if (state->cursor && state->data.place[state->cursor_id] < 0) // it went away
+    if (state->cursor && state->data.place[state->cursor_id] < 0) // the item is gone
         state->cursor = false;
     if (state->shown == MODE_NOW)
         draw_now(ctx);
@@ -253,7 +253,7 @@ static void matrix_status(struct part_context *ctx, char *out, size_t size) {
 static void choose_measure(struct part_context *ctx, int direction) {
     struct matrix_state *state = ctx->state;
     const struct matrix_measure *measures = spec_of(ctx)->measures;
-    int n = 1; // there is at least one
+    int n = 1; // there is always at least one
     while (measures[n].name)
         n++;
     state->measure = (state->measure + direction + n) % n;
@@ -267,7 +267,7 @@ static void cursor_to(struct matrix_state *state, int i) {
     state->cursor_id = data->id[i < 0 ? 0 : i >= data->n ? data->n - 1 : i];
 }
 
-// To the thing that stands nearest in the row above or below.
+// To the nearest item in the row above or below.
 static void cursor_row(struct matrix_state *state, int direction) {
     const struct matrix_data *data = &state->data;
     int from = data->place[state->cursor_id], to = from;
@@ -285,16 +285,16 @@ static void cursor_row(struct matrix_state *state, int direction) {
 
 static void cursor_time(struct part_context *ctx, int column) {
     struct matrix_state *state = ctx->state;
-    const struct frame *frame = frame_at(ctx, column < 0 ? 0 : column); // NULL: there were more when it was drawn
+    const struct frame *frame = frame_at(ctx, column < 0 ? 0 : column); // NULL: fewer frames than at the last draw
     state->cursor_frame = column >= state->columns - 1 || !frame ? 0 : frame->number;
 }
 
-// The row of the table, in the frame of the column.
+// Goes to the row of the table, in the frame of the column.
 static bool list_thing(struct part_context *ctx) {
     struct matrix_state *state = ctx->state;
     const struct table *table = frame_table(ctx->look->frame, spec_of(ctx)->measures[0].table);
     ctx->go_part = view_part(ctx->pane->view, spec_of(ctx)->list);
-    if (!ctx->go_part || !table) // it was there when it was drawn
+    if (!ctx->go_part || !table) // it existed at the last draw
         return false;
     ctx->go_frame = state->shown == MODE_TIME ? state->cursor_frame : 0;
     snprintf(ctx->go_filter, sizeof(ctx->go_filter), "%s=%d", table_def(table)->columns[0].name, state->cursor_id);

@@ -1,5 +1,5 @@
-// The table part: see the header. Only what is visible is formatted; the selection is a row's key, not its place, so
-// that it stays on its row while the order changes.
+// The table part: see the header. Only visible rows are formatted. The selection is a row's key, not its index, so that
+// it stays on its row when the order changes.
 #include "views/part_table.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "views/table_enter.h"
 #include "views/table_status.h"
 
-// For so long, and for so many frames, an optional table that has become empty keeps its room.
+// An optional table that has become empty keeps its room for this time and number of frames.
 #define RECENT_NS (60 * 1000000000ull)
 #define RECENT_FRAMES 5
 #define CHOOSER_ROWS 9 // its heading, and eight columns to choose from
@@ -20,11 +20,11 @@
 struct table_state {
     struct rows rows;
     struct table_columns columns;
-    char sort[64]; // the user's; "": the view's
+    char sort[64]; // chosen by the user; "": the view's
     bool ascending;
     bool selected;
     struct row_key key; // of the selected row
-    long place;         // of the selected row, when it was last found
+    long place;         // of the selected row, when last found
     long top;           // place of the first visible row
     int page;           // rows visible
     struct table_line line;
@@ -79,7 +79,7 @@ static void select_place(struct table_state *self, long place) {
     self->place = place;
 }
 
-// Finds the selected row again. When it is gone, what stands at its place now is selected.
+// Finds the selected row again. If it is gone, the row now at its place is selected.
 static void follow_selection(struct table_state *self) {
     if (!self->selected)
         return;
@@ -105,7 +105,7 @@ static void scroll_to_selection(struct table_state *self, int page) {
 
 // ---- drawing ----
 
-// Over all that is looked at, so that the parts of a pane do not jump with every pause.
+// Over the whole window, so that the parts of a pane do not move with every pause.
 static bool any_rows(const struct part_context *ctx) {
     const char *name = spec_of(ctx)->source.tables[0];
     const struct look *look = ctx->look;
@@ -135,7 +135,7 @@ static int height(struct part_context *ctx, int width) {
     return self->rows.n ? (int)self->rows.n + 1 : 2;
 }
 
-// A list of two columns is no list to choose from.
+// A chooser of two columns would be useless.
 static int least(struct part_context *ctx) {
     const struct table_state *self = ctx->state;
 
@@ -196,12 +196,12 @@ static void draw_empty(struct part_context *ctx, int y) {
     if (unmeasured) {
         area_text(ctx->area, 1, y, ROLE_DIM, unmeasured);
     } else if (filter_of(ctx)[0] && !self->rows.unfiltered) {
-        const char *asked = filter_of(ctx);
+        const char *text = filter_of(ctx);
         struct filter parsed;
-        if (!self->rows.terms && !filter_parse(asked, ctx->look->frame, &parsed))
-            asked = parsed.text; // without its quotes
-        escape_text(asked, strlen(asked), filter, sizeof(filter));
-        if (self->rows.left_out) // which may have it
+        if (!self->rows.terms && !filter_parse(text, ctx->look->frame, &parsed))
+            text = parsed.text; // without its quotes
+        escape_text(text, strlen(text), filter, sizeof(filter));
+        if (self->rows.left_out) // those may match
             area_printf(ctx->area, 1, y, ROLE_DIM, "no match for %s among the %zu kept events", filter,
                         self->rows.n_all);
         else
@@ -281,7 +281,7 @@ static bool enter(struct part_context *ctx) {
     struct table_state *self = ctx->state;
 
     if (!self->rows.n && ctx->focused && (spec_of(ctx)->opens || spec_of(ctx)->jump.pane)) {
-        // Rows come and go: the key must not open one of another table instead.
+        // Rows come and go: Enter must not open a row of another table instead.
         snprintf(ctx->message, sizeof(ctx->message), "no rows%s", ctx->look->live ? "; Space: freeze" : "");
         return true;
     }
@@ -329,7 +329,7 @@ static bool move_selection(struct table_state *self, int key) {
         select_place(self, (long)self->rows.n - 1);
     else if (key != KEY_VIEW_HOME)
         return false;
-    else { // nothing selected: the top stays the top whatever comes there
+    else { // no selection: the top stays the top when new rows arrive
         select_none(self);
         self->top = 0;
     }
@@ -343,8 +343,8 @@ static bool scroll_columns(struct table_state *self, int direction) {
     return true;
 }
 
-// The histograms of the pane go along with the selection; without one they are left to themselves.
-static void tell_choice(struct part_context *ctx) {
+// The histograms of the pane follow the selection; without one they use their default.
+static void share_choice(struct part_context *ctx) {
     struct table_state *self = ctx->state;
     const struct join *join = self->rows.join;
     int column = join_column(join, spec_of(ctx)->chooses);
@@ -404,7 +404,7 @@ static bool key(struct part_context *ctx) {
     bool used = key_rows(ctx);
     if (spec_of(ctx)->chooses &&
         (self->selected != selected || (selected && self->place != place) || ctx->key == KEY_VIEW_HOME))
-        tell_choice(ctx);
+        share_choice(ctx);
     return used;
 }
 
@@ -422,7 +422,7 @@ static bool search(struct part_context *ctx, int direction) {
             continue;
         select_place(self, place);
         if (spec_of(ctx)->chooses)
-            tell_choice(ctx);
+            share_choice(ctx);
         return true;
     }
     return false;

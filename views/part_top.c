@@ -1,5 +1,5 @@
 // Draws the few rows with the largest values. Walks the table once per frame: ten thousand rows cost a fraction of a
-// millisecond. What was not measured is never listed.
+// millisecond. A value that was not measured is never listed.
 #include "views/part_top.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 #define TOP_ROWS_MAX 32
 #define TOP_ROWS_IN_TEXT 5
 #define TOP_LISTS_MAX 8
-#define TOP_WIDTH 25 // columns that a list needs
+#define TOP_WIDTH 25 // minimum columns of a list
 #define VALUE_WIDTH 7
 
 struct top_row {
@@ -22,11 +22,11 @@ struct top_row {
 
 struct top_state {
     int list, row;            // selected
-    int width, height, bands; // of a list, drawn last
-    int drawn[TOP_LISTS_MAX]; // rows of each list, drawn last
-    // The largest of each list in this frame with this filter; the frame is held as long as they are.
+    int width, height, bands; // of a list, at the last draw
+    int drawn[TOP_LISTS_MAX]; // rows of each list, at the last draw
+    // The largest rows of each list in this frame with this filter; holds the frame.
     const struct frame *frame;
-    char wanted[FILTER_SIZE];
+    char filter[FILTER_SIZE];
     struct top_row rows[TOP_LISTS_MAX][TOP_ROWS_MAX];
     int n[TOP_LISTS_MAX];
 };
@@ -47,8 +47,8 @@ static void name_of(const struct table *table, const union cell *row, int column
     escape_text(text, n, out, size);
 }
 
-// The same rule as the filter of a table: its bytes in the name, or the number itself.
-static bool is_wanted(const struct part_context *ctx, const struct table *table, const union cell *row) {
+// The rule of a table's filter: the name contains its bytes, or the ID is equal.
+static bool passes_filter(const struct part_context *ctx, const struct table *table, const union cell *row) {
     const struct top_spec *spec = ctx->part->spec;
     int column = table_column(table_def(table), spec->name);
     struct filter filter;
@@ -65,7 +65,7 @@ static bool is_wanted(const struct part_context *ctx, const struct table *table,
     return (column >= 0 && strcasestr(text_bytes(row[column].text), filter.text)) || !strcmp(id, filter.text);
 }
 
-// Puts a row where it belongs among the largest above 0. Equal ones stay in the order of the table.
+// Inserts a row among the largest above 0. Equal rows keep the order of the table.
 static int top_insert(struct top_row *rows, int n, double value, const union cell *cells) {
     int at = n < TOP_ROWS_MAX ? n++ : n - 1;
     for (; at > 0 && rows[at - 1].value < value; at--)
@@ -83,17 +83,17 @@ static const struct table *top_load(const struct part_context *ctx) {
     int columns[TOP_LISTS_MAX][2], n = list_count(spec);
     const union cell *row;
 
-    if (frame && frame == state->frame && !strcmp(state->wanted, ctx->pane->filter))
+    if (frame && frame == state->frame && !strcmp(state->filter, ctx->pane->filter))
         return table;
     frame_unref(state->frame);
     state->frame = frame ? frame_ref(frame) : NULL;
-    snprintf(state->wanted, sizeof state->wanted, "%s", ctx->pane->filter);
+    snprintf(state->filter, sizeof state->filter, "%s", ctx->pane->filter);
     memset(state->n, 0, sizeof state->n);
     for (int i = 0; table && i < n; i++)
         for (int k = 0; k < 2; k++)
             columns[i][k] = spec->lists[i].columns[k] ? table_column(table_def(table), spec->lists[i].columns[k]) : -1;
     for (size_t cursor = 0; table && (row = table_next(table, &cursor));) {
-        bool wanted = !ctx->pane->filter[0] || is_wanted(ctx, table, row);
+        bool wanted = !ctx->pane->filter[0] || passes_filter(ctx, table, row);
         for (int i = 0; wanted && i < n; i++) {
             double value = columns[i][0] < 0 ? NAN : row[columns[i][0]].num;
             double second = columns[i][1] < 0 ? NAN : row[columns[i][1]].num;
@@ -118,7 +118,7 @@ static int list_columns(const struct top_spec *spec, int width) {
     return columns < 1 ? 1 : columns > n ? n : columns;
 }
 
-// How many lists there are at that width.
+// The number of lists at that width.
 static int list_shown(const struct top_spec *spec, int width) {
     int n = list_count(spec), columns = list_columns(spec, width),
         most = columns > spec->essential ? columns : spec->essential;
@@ -177,7 +177,7 @@ static void top_draw(struct part_context *ctx) {
     int n = list_shown(spec, ctx->area.width), columns = list_columns(spec, ctx->area.width),
         bands = (n + columns - 1) / columns;
 
-    // Not room for all below each other: the first ones, with at least one row.
+    // Without room for all below each other: the first ones, with at least one row each.
     while (bands > 1 && ctx->area.height / bands < 2)
         bands--;
     state->width = (ctx->area.width + 2) / columns;

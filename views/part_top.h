@@ -1,5 +1,5 @@
-// The top part: who uses most, by several measures side by side: small tables over one table of the frame. For screens
-// only: files get the whole table from its own pane.
+// The top part: the heaviest tasks by several measures, side by side: small tables over one table of the frame. For
+// screens only: files get the whole table from its own pane.
 #ifndef VIEWS_PART_TOP_H
 #define VIEWS_PART_TOP_H
 
@@ -11,9 +11,9 @@ struct top_list {
 };
 
 struct top_spec {
-    const char *table, *name, *id; // the table, and its columns that say who: "tasks", "comm", "pid"
+    const char *table, *name, *id; // the table, and its columns that identify a row: "tasks", "comm", "pid"
     const struct top_list *lists;  // ends with title NULL
-    int essential;                 // the first so many are shown below each other if need be, the others if wide enough
+    int essential;                 // the first ones, stacked if necessary; the others only on a wide screen
     const char *jump_pane;         // Enter goes there, filtered to the name
 };
 

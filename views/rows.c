@@ -1,6 +1,5 @@
-// Joining, filtering and ordering of a table's rows (see the header). What the user looks at is the front of the order:
-// the rest stays unordered until somebody scrolls there or a file wants it. Must never format a value that is not asked
-// for.
+// Joining, filtering and ordering of a table's rows (see the header). The user sees the front of the order: the rest
+// stays unordered until it is scrolled to or written to a file. Must never format a value that is not needed.
 #include "views/rows.h"
 
 #include <math.h>
@@ -11,14 +10,14 @@
 #include "views/escape.h"
 #include "views/filter.h"
 
-#define ORDER_AHEAD 128 // rows that are ordered beyond the one that is asked for
+#define ORDER_AHEAD 128 // rows ordered beyond the requested one
 
 static void rows_join(struct rows *rows, const struct rows_source *source) {
     const struct table *tables[JOIN_MAX] = {0};
     const struct table_def *defs[JOIN_MAX] = {0};
     uint16_t n = 0;
 
-    rows->told = source->stream && frame_stream_repeated(rows->frame, source->tables[0]);
+    rows->repeated = source->stream && frame_stream_repeated(rows->frame, source->tables[0]);
     for (int i = 0; i < JOIN_MAX && source->tables[i]; i++) {
         const struct table *table = source->stream ? frame_stream(rows->frame, source->tables[i], &rows->left_out)
                                                    : frame_table(rows->frame, source->tables[i]);
@@ -78,8 +77,7 @@ static void swap_keys(struct rows_key *a, struct rows_key *b) {
     *b = keep;
 }
 
-// Moves the k first of keys[0..n) to its front (quickselect). All keys differ, since the row's index is the last
-// resort.
+// Moves the k first of keys[0..n) to its front (quickselect). All keys differ, since the row's index breaks ties.
 static void select_front(const struct rows *rows, struct rows_key *keys, size_t n, size_t k) {
     size_t low = 0, high = n;
 
@@ -107,7 +105,7 @@ static void select_front(const struct rows *rows, struct rows_key *keys, size_t 
         else
             low = j + 1;
     }
-    // What is left is small, or all of it is wanted: the sort of the front needs it at the right side of k.
+    // The remaining window is small: sorting it puts its elements on the right side of k.
     if (k > low && k < high)
         qsort_r(keys + low, high - low, sizeof(*keys), compare_for_sort, (void *)rows);
 }
@@ -171,7 +169,7 @@ static double number_at(const struct join *join, size_t row, int column) {
     return column < 0 ? NAN : join_cell(join, row, (uint16_t)column).num;
 }
 
-// A number as a key of an ascending order, no more exact than it is shown; not measured comes last.
+// A number as a key of an ascending order, rounded as shown; not measured sorts last.
 static double order_of(const struct join *join, size_t row, int column, bool ascending) {
     double value = unit_round(join->columns[column]->unit, number_at(join, row, column));
 
@@ -186,7 +184,7 @@ static bool terms_hold(const struct filter *filter, const int *wanted, const str
     return true;
 }
 
-// Leaves out what the filter and `positive` leave out, and gives each row that stays its key for the order.
+// Drops the rows that the filter and `positive` exclude, and gives each other row its sort key.
 static void rows_filter(struct rows *rows, const struct rows_source *source) {
     const struct join *join = rows->join;
     uint16_t n_keys = rows_n_keys(rows);
@@ -224,8 +222,8 @@ static void rows_filter(struct rows *rows, const struct rows_source *source) {
         }
         if (by_number)
             key->primary = order_of(join, row, column, rows->ascending);
-        // Nor does what is not measured move away from what is below the floor: which is which changes all the time.
-        if (by_number && column == own && !rows->asked && source->floor > 0 &&
+        // Unmeasured rows are equal to those below the floor: they would swap places all the time.
+        if (by_number && column == own && !rows->user_sorted && source->floor > 0 &&
             (fabs(key->primary) < source->floor || isinf(key->primary)))
             key->primary = 0;
         if (then >= 0)
@@ -242,13 +240,13 @@ void rows_load(struct rows *rows, const struct rows_source *source, const struct
                const char *sort, bool ascending) {
     if (!filter)
         filter = "";
-    bool asked = sort && *sort;
-    if (!asked) {
+    bool user_sorted = sort && *sort;
+    if (!user_sorted) {
         ascending = source->sort && source->sort[0] == '-';
         sort = source->sort ? source->sort + ascending : "";
     }
     if (frame == rows->frame && !strcmp(rows->filter, filter) && !strcmp(rows->sort, sort) &&
-        rows->ascending == ascending && rows->asked == asked)
+        rows->ascending == ascending && rows->user_sorted == user_sorted)
         return;
     if (frame != rows->frame) {
         struct rows old = *rows;
@@ -266,7 +264,7 @@ void rows_load(struct rows *rows, const struct rows_source *source, const struct
     snprintf(rows->filter, sizeof(rows->filter), "%s", filter);
     snprintf(rows->sort, sizeof(rows->sort), "%s", sort);
     rows->ascending = ascending;
-    rows->asked = asked;
+    rows->user_sorted = user_sorted;
     if (rows->join)
         rows_filter(rows, source);
 }

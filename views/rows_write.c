@@ -1,5 +1,5 @@
 // Rows in files: CSV, JSON and the description of columns, from the same columns as on the screen. Every column is
-// written, shown or not. JSON rows are written one by one, so that ten thousand of them need no memory of their own.
+// written, shown or not. JSON rows are written one by one, so that ten thousand of them need no extra memory.
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ void rows_write_csv(struct rows *rows, struct part_context *ctx, const char *nam
             csv_string(join->columns[i]->name, out);
         csv_end(out);
     }
-    for (size_t place = 0; place < rows->n && !rows->told; place++) {
+    for (size_t place = 0; place < rows->n && !rows->repeated; place++) {
         size_t row = rows_at(rows, place);
         csv_begin(ctx, name, out);
         for (uint16_t i = 0; i < join->n_columns; i++) {
@@ -55,7 +55,7 @@ static void rows_to_json(struct json_stream *stream, FILE *out) {
     char text[64];
 
     fputc('[', out);
-    for (size_t place = 0; place < self->rows->n && !self->rows->told; place++) {
+    for (size_t place = 0; place < self->rows->n && !self->rows->repeated; place++) {
         size_t row = rows_at(self->rows, place);
         fputs(place ? ",{" : "{", out);
         for (uint16_t i = 0; i < join->n_columns; i++) {
@@ -99,7 +99,7 @@ void rows_write_json(struct rows *rows, struct part_context *ctx, const char *na
     if (events) {
         array = json_group(pane, "events");
         json_object_object_add(pane, "events_left_out",
-                               json_object_new_int64(rows->told ? 0 : (int64_t)rows->left_out));
+                               json_object_new_int64(rows->repeated ? 0 : (int64_t)rows->left_out));
     } else {
         array = json_object_new_array();
         json_object_object_add(json_group(pane, "tables"), name, array);

@@ -1,5 +1,5 @@
-// Which columns a table shows and where (see the header). The order of the list is their importance: what does not fit
-// at the right is left out, but the keys at the left and the one column that takes the rest of the line stay.
+// Which columns a table shows and where (see the header). The list is in order of importance: columns that do not fit
+// are left out at the right, but the keys at the left and the column that takes the rest of the line stay.
 #include "views/table_columns.h"
 
 #include <math.h>
@@ -8,10 +8,10 @@
 
 #include "model/mem.h"
 
-#define REST_MIN 12   // cells that the column that takes the rest gets at least,
+#define REST_MIN 12   // minimum cells of the column that takes the rest,
 #define REST_MAX 40   // or up to this, and a quarter of the line,
 #define REST_FROM 30  // on lines of this width and more
-#define TEXT_WIDTH 16 // of a column of width 0 that is not the one to take the rest
+#define TEXT_WIDTH 16 // of a column of width 0 that does not take the rest
 
 void columns_init(struct table_columns *columns, const struct table_spec *spec) {
     char *save;
@@ -43,7 +43,7 @@ static void shown_default(struct table_columns *columns, const struct join *join
         columns->shown[columns->n_shown++] = join->columns[i]->name;
 }
 
-// True when the twin differs from the first column in some row.
+// True if the twin differs from the first column in some row.
 static bool twin_differs(const struct rows *rows, int first, int twin) {
     for (size_t i = 0; i < rows->n_keys; i++) {
         double a = join_cell(rows->join, rows->keys[i].row, (uint16_t)first).num;
@@ -61,8 +61,8 @@ static int column_width(const struct column *column) {
     return title > width ? title : width;
 }
 
-// The columns of the join that are shown, in order, without the one that takes the rest. Returns how many; before: how
-// many of them stand before that one in the view's list.
+// The shown columns of the join, in order, without the one that takes the rest. Returns how many; before: how many of
+// them precede that one in the view's list.
 static size_t resolve(struct table_columns *columns, const struct table_spec *spec, struct rows *rows,
                       uint16_t list[SHOWN_MAX], int *rest, size_t *before) {
     const struct join *join = rows->join;
@@ -98,8 +98,8 @@ static size_t resolve(struct table_columns *columns, const struct table_spec *sp
     return n;
 }
 
-// The columns that stay while the others scroll: those that name a row. Its keys, and what stands before the first
-// number that is no name; but a third of the line is for the others. Returns how many.
+// The columns that stay while the others scroll: the keys, and the columns before the first number that is not an ID,
+// as long as two thirds of the line hold them. Returns how many.
 static size_t names_of(const struct rows *rows, const uint16_t *list, size_t n, int width, bool names[SHOWN_MAX]) {
     bool leading = true;
     size_t count = 0;

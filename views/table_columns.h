@@ -1,5 +1,4 @@
-// The columns of a table part: which are shown, where they stand on a line of a given width, and the list to choose
-// them from.
+// The columns of a table part: which are shown, their place on a line of a given width, and the column chooser.
 #ifndef VIEWS_TABLE_COLUMNS_H
 #define VIEWS_TABLE_COLUMNS_H
 
@@ -10,13 +9,13 @@
 struct table_columns {
     const char *shown[SHOWN_MAX]; // names, in their order on the screen
     size_t n_shown;
-    char *copy;      // what the names of the view's list stand in
-    bool chosen;     // by the user: the twin is then one like the others
-    int left;        // columns that are scrolled out at the left
-    bool twin_shown; // since it differed for the first time: columns that come and go with the rows cannot be read
-    uint64_t twin_generation; // of the rows, up to which that is known
+    char *copy;               // storage of the names of the view's list
+    bool chosen;              // by the user: the twin is then an ordinary column
+    int left;                 // columns scrolled out at the left
+    bool twin_shown;          // set when it first differed: columns that come and go with the rows are unreadable
+    uint64_t twin_generation; // the generation of the rows that was checked
     bool choosing;
-    int at, top; // of the list of all columns
+    int at, top; // of the chooser
 };
 
 struct table_slot {
@@ -26,21 +25,21 @@ struct table_slot {
 struct table_line {
     struct table_slot slots[SHOWN_MAX];
     size_t n;
-    size_t n_left_out; // that could be scrolled to
+    size_t n_left_out; // columns that can be scrolled to
 };
 
 void columns_init(struct table_columns *columns, const struct table_spec *spec);
 void columns_done(struct table_columns *columns);
-// Where the columns stand. Never fails: a line too narrow shows the first columns only, cut.
+// Places the columns. Never fails: a line that is too narrow shows the first columns only, cut.
 void columns_line(struct table_columns *columns, const struct table_spec *spec, struct rows *rows, int width,
                   struct table_line *out);
-// The column of the row that stands in the slot: the slot's own, or the one of spec->rest_or.
+// The row's column in the slot: the slot's own, or the one of spec->rest_or.
 uint16_t slot_column(const struct table_slot *slot, const struct table_spec *spec, const struct join *join, size_t row);
-// The table as lines of a log: what fits a wide line, the last column in full. `empty` (may be NULL): what to say when
-// there are no rows.
+// The table as lines of a log: what fits a wide line, the last column in full. `empty` (may be NULL): the text without
+// rows.
 void columns_write_text(struct table_columns *columns, const struct table_spec *spec, struct rows *rows,
                         const char *empty, FILE *out);
-// The list to choose from: drawing it over the table, and its keys (true: used).
+// The chooser: drawing it over the table, and its keys (true: used).
 void columns_draw_chooser(struct table_columns *columns, const struct join *join, struct area area);
 bool columns_key(struct table_columns *columns, const struct join *join, int key, int page);
 

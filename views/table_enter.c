@@ -1,4 +1,4 @@
-// From a row to what tells more of it (see the header).
+// From a row to its details (see the header).
 #include "views/table_enter.h"
 
 #include <string.h>
@@ -6,13 +6,13 @@
 #include "views/filter.h"
 #include "views/row/key.h"
 
-// Events stand in one frame: the next one does not have them.
+// Events are in one frame only.
 static bool shows_events(const struct part *part) {
     return part->kind == &part_table && ((const struct table_spec *)part->spec)->source.stream;
 }
 
-// The newest frame, of those up to the one that is looked at, in which the stream has a row that the filter finds: what
-// a table counts may have happened long ago. NULL: there is none.
+// The newest frame, up to the current one, whose stream has a row that the filter finds: the events that a table counts
+// may be long past. NULL: none.
 static const struct frame *frame_with(const struct look *look, const char *stream, const char *text) {
     struct filter filter;
 
@@ -23,13 +23,13 @@ static const struct frame *frame_with(const struct look *look, const char *strea
         size_t at = 0;
         filter_parse(text, frame, &filter);
         while (table && (row = table_next(table, &at)))
-            if (filter_lets(&filter, table_def(table)->columns, table_def(table)->n_columns, row))
+            if (filter_passes(&filter, table_def(table)->columns, table_def(table)->n_columns, row))
                 return frame;
     }
     return NULL;
 }
 
-// The filter that finds what the row tells of; false when a part of it is left out (filter_add).
+// The filter that finds the details of the row; false if a part of it is left out (filter_add).
 static bool row_filter(const struct table_spec *spec, const struct join *join, size_t row, char *out, size_t size) {
     struct row_key key = {0};
     char names[256], *save;
@@ -55,8 +55,8 @@ static bool row_filter(const struct table_spec *spec, const struct join *join, s
     return whole;
 }
 
-// To the list of events, in a frame that has some of the row's. False: no frame has any, and an empty list tells less
-// than that.
+// To the list of events, in a frame that has some of the row's. False if no frame has any: an empty list would be
+// misleading.
 static bool open_events(struct part_context *ctx, const struct part *list) {
     const struct table_spec *spec = ctx->part->spec, *of = list->spec;
     const struct frame *frame = frame_with(ctx->look, of->source.tables[0], ctx->go_filter);
@@ -93,7 +93,7 @@ static bool open_row(struct part_context *ctx, const struct join *join, size_t r
     return true;
 }
 
-// To the other pane, with what names the row there.
+// To the other pane, with the filter that finds the row there.
 static bool jump(struct part_context *ctx, const struct join *join, size_t row) {
     const struct table_spec *spec = ctx->part->spec;
     struct row_key key = {0};

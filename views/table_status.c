@@ -1,12 +1,12 @@
-// The words at the right end of a table's title (see the header). With a filter they give way in this order, so that it
-// is read on a screen of 80 columns as well: of which rows, the names of its columns, its end.
+// The words at the right end of a table's title (see the header). To keep the filter readable on 80 columns, they give
+// up in this order: which rows, the column names in the filter, the end of the filter.
 #include "views/table_status.h"
 
 #include <string.h>
 
 #include "views/escape.h"
 
-// Of what the rows are: of a stream that was too long, which of its events.
+// The total; for a stream that was too long, also which of its events were kept.
 static void describe_all(const struct part_context *ctx, const struct rows *rows, char *out, size_t size) {
     const struct table_spec *spec = ctx->part->spec;
     unsigned long long of = rows->n_all + rows->left_out;
@@ -36,7 +36,7 @@ static void counts(const struct part_context *ctx, const struct rows *rows, long
                  spec->left_out ? spec->left_out : "older");
 }
 
-// What it asks for without the names of columns where the value tells alone: "fio, R, 1ms..2ms, error!=EIO".
+// The filter without column names where the value suffices: "fio, R, 1ms..2ms, error!=EIO".
 static void brief_filter(const struct part_context *ctx, const char *filter, char *out, size_t size) {
     char term[4 * FILTER_SIZE];
     struct filter parsed;
@@ -51,14 +51,14 @@ static void brief_filter(const struct part_context *ctx, const char *filter, cha
     }
 }
 
-// The longest of them that has room; with the last one, cut, where none has.
-static void add_filter(struct part_context *ctx, const struct rows *rows, const char *asked, char *out, size_t size) {
+// The longest variant that fits; else the last one, cut.
+static void add_filter(struct part_context *ctx, const struct rows *rows, const char *text, char *out, size_t size) {
     char filter[4 * FILTER_SIZE], brief[4 * FILTER_SIZE], all[160], part[64], few[64], total[24];
     const struct { const char *before, *filter; } ways[] = {{all, filter}, {part, filter}, {part, brief}, {few, brief}};
     size_t i = 0, n = sizeof(ways) / sizeof(ways[0]);
 
-    escape_text(asked, strlen(asked), filter, sizeof(filter));
-    brief_filter(ctx, asked, brief, sizeof(brief));
+    escape_text(text, strlen(text), filter, sizeof(filter));
+    brief_filter(ctx, text, brief, sizeof(brief));
     snprintf(all, sizeof(all), "%s%sfilter ", out, out[0] ? ", " : "");
     snprintf(few, sizeof(few), rows->left_out ? "%zu of %zu kept: " : "%zu of %zu: ", rows->n, rows->n_all);
     unit_format(UNIT_COUNT, (double)(rows->n_all + rows->left_out), total, sizeof(total));
@@ -74,7 +74,7 @@ static void add_filter(struct part_context *ctx, const struct rows *rows, const 
     } else {
         snprintf(out, size, "%s%s", ways[i].before, ways[i].filter);
     }
-    snprintf(ctx->brief, sizeof(ctx->brief), "filtered"); // the last line has it
+    snprintf(ctx->brief, sizeof(ctx->brief), "filtered"); // the last line shows it
 }
 
 void table_status(struct part_context *ctx, const struct rows *rows, long top, int page, char *out, size_t size) {

@@ -1,9 +1,9 @@
-// A table as lines of a log: aligned like on the screen, but of a fixed width and with the last column in full.
+// A table as lines of a log: aligned as on the screen, but of a fixed width and with the last column in full.
 #include <string.h>
 
 #include "views/table_columns.h"
 
-#define FILE_WIDTH 132 // not counting what the last column has more
+#define FILE_WIDTH 132 // without the rest of the last column
 #define CELL_MAX 1024
 
 static void write_cell(const struct table_slot *slot, const struct column *column, bool first, bool last,
@@ -22,9 +22,9 @@ void columns_write_text(struct table_columns *columns, const struct table_spec *
     struct table_line line;
     char text[CELL_MAX];
 
-    columns_line(columns, spec, rows, FILE_WIDTH + spec->rest_wants, &line); // it is not cut here
-    if (!rows->n || rows->told) {
-        fprintf(out, "  %s\n", rows->told ? "nothing new" : empty ? empty : "nothing");
+    columns_line(columns, spec, rows, FILE_WIDTH + spec->rest_wants, &line); // the last column is not cut here
+    if (!rows->n || rows->repeated) {
+        fprintf(out, "  %s\n", rows->repeated ? "no new events" : empty ? empty : "nothing");
         return;
     }
     for (size_t i = 0; i < line.n; i++) {

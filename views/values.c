@@ -1,5 +1,5 @@
-// Values as files carry them (see write.h). Everything that is not a plain number goes through escape_text first, so no
-// control byte of a name ever reaches a file.
+// Values as files carry them (see write.h). Everything but a plain number goes through escape_text first, so no control
+// byte of a name ever reaches a file.
 #include <json-c/json.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #define EXACT 9007199254740992.0 // 2^53: whole numbers up to here are exact in a double
 
-// Whole numbers are most of what there is: without printf's machinery.
+// Integers are the common case: formatted without printf.
 static size_t whole_write(double value, char *out) {
     uint64_t rest = (uint64_t)(value < 0 ? -value : value);
     char digits[24];
@@ -42,7 +42,7 @@ size_t number_write(enum unit unit, double value, char *out, size_t size) {
     if (value == trunc(value) && size_of <= EXACT) {
         length = whole_write(value, text);
     } else {
-        // Nanoseconds for times; six decimals elsewhere, and six digits for what is tiny.
+        // Nanoseconds for times; six decimals elsewhere, and six digits for tiny values.
         int decimals = unit == UNIT_S ? 9 : unit == UNIT_US ? 3 : 6;
         if (size_of >= 1e15 || (size_of < 0.1 && unit != UNIT_S && unit != UNIT_US)) {
             length = (size_t)snprintf(text, sizeof(text), size_of >= 1e15 ? "%.17g" : "%.6g", value);
@@ -71,7 +71,7 @@ struct json_object *json_number(enum unit unit, double value) {
     return json_object_new_double_s(value, text);
 }
 
-// Escaped into `buffer` when it fits, else into memory that *owned must be freed for.
+// Escaped into `buffer` if it fits, else into memory that the caller frees through *owned.
 static const char *escape_any(const char *bytes, size_t length, char *buffer, size_t size, size_t *used, char **owned) {
     *owned = NULL;
     if (length * 6 + 1 > size) {

@@ -1,6 +1,6 @@
-// A view (a pane): the parts that it shows, the collectors that it needs and its keys. A new pane is one file in views/
-// that defines a `const struct view` at its foot, and one row in views/table.c. A view calls no kernel, no collector,
-// no ncurses.
+// A view (a pane): the parts that it shows, the collectors that it needs and its keys. A new pane is one file in
+// views/panes/ that defines a `const struct view` at its foot, and one row in views/table.c. A view calls no kernel, no
+// collector, no ncurses.
 //
 // The generic part kinds (views/part_*.c) draw a part on a grid and write it as text, CSV and JSON; a view normally has
 // no code of its own, only data.
@@ -34,7 +34,7 @@ struct part_kind;
 struct view;
 struct write_info;
 
-// Which frame is looked at, and the frames before it. All references are held by the caller during the call.
+// The frame shown, and the frames before it. The caller holds all references during the call.
 struct look {
     const struct frame *frame;         // may be NULL: nothing yet
     const struct frame *const *window; // frames that end with it, oldest first (heat maps, trends)
@@ -43,17 +43,17 @@ struct look {
     bool live;     // the newest; else frozen or rewound
 };
 
-// What the user has set for a pane; lives as long as the session. One per view; parts keep theirs in `parts`.
+// The user's settings for a pane; lives as long as the session. One per view; parts keep theirs in `parts`.
 struct pane {
     const struct view *view;
-    char filter[FILTER_SIZE];       // rows that contain it, anywhere, case ignored
-    const struct part *filter_part; // the only part that it is for; NULL: all
+    char filter[FILTER_SIZE];       // rows that contain it in any column, case ignored
+    const struct part *filter_part; // the only part that it applies to; NULL: all
     char search[128];
-    int focus;    // index of the part that gets the keys
+    int focus;    // index of the part with the focus
     void **parts; // per part: the kind's private state
     bool pinned;
-    bool csv_headed;            // the header lines of its tables are written
-    struct pane_layout *layout; // pane.c's own: where the parts were drawn last
+    bool csv_headed;            // the header lines of its tables have been written
+    struct pane_layout *layout; // private to pane.c: where the parts were drawn last
 };
 struct pane *pane_new(const struct view *view);
 void pane_free(struct pane *pane);
@@ -66,15 +66,15 @@ struct part_context {
     void *state;      // of this part in this pane
     struct area area; // draw
     bool focused;
-    int room;                      // status: the cells that there are for it
-    char brief[FILTER_SIZE];       // status: what to say when there is no room for the whole; "": nothing
+    int room;                      // status: the cells available
+    char brief[FILTER_SIZE];       // status: the text if the whole does not fit; "": nothing
     int key, mouse_x, mouse_y;     // key; mouse relative to the part's area (without the title) of the last draw
     const char *jump_pane;         // key: set to move the user to another pane (Enter on a finding)
-    char jump_filter[FILTER_SIZE]; // and what is shown there
-    char message[128];             // key: something to say in the message line
-    bool focus_take, focus_drop;   // key: it showed itself, and wants the keys; it hid itself
+    char jump_filter[FILTER_SIZE]; // and the filter there
+    char message[128];             // key: a text for the message line
+    bool focus_take, focus_drop;   // key: it showed itself and wants the focus; it hid itself
     // key: set to move the user to that part of the same pane, at that frame, with a filter for that part alone; Esc
-    // goes back. Without a part: only the frame.
+    // returns. Without a part: only to the frame.
     const struct part *go_part;
     uint64_t go_frame;
     char go_filter[FILTER_SIZE];
@@ -89,42 +89,42 @@ struct part_kind {
     size_t state_size;
     void (*init)(void *state, const struct part *part);
     void (*done)(void *state, const struct part *part);
-    // Optional: to show that row from now on (of the join of its own tables), which a table of the pane leads to.
-    // False: the row cannot be found again. A part of such a kind has the whole pane while it has the keys (Esc goes
-    // back), else is not there.
+    // Optional: shows that row of the join of its own tables from now on; a table of the pane calls it. False: the row
+    // cannot be identified. A part of such a kind has the whole pane while it has the focus (Esc returns), and else is
+    // absent.
     bool (*open)(void *state, const struct part *part, const struct join *join, size_t row);
-    int (*height)(struct part_context *ctx, int width); // rows wanted for what there is now
-    int (*least)(struct part_context *ctx);             // optional: body rows it needs now, if more than min_height
+    int (*height)(struct part_context *ctx, int width); // rows wanted for the current data
+    int (*least)(struct part_context *ctx);             // optional: body rows needed now, if more than min_height
     void (*draw)(struct part_context *ctx);
     bool (*key)(struct part_context *ctx); // true: used
     const struct part_key *keys;           // for the help; ends with key 0
-    // NULL: every part of the kind takes all of its keys; else false for one that does nothing in this part.
+    // NULL: every part of the kind uses all of its keys; else false for a key without effect in this part.
     bool (*takes)(const struct part *part, int key);
-    // Files. NULL where a kind has nothing to say in that format.
+    // Files. NULL if a kind has no output in that format.
     void (*write_text)(struct part_context *ctx, FILE *out);
     void (*write_csv)(struct part_context *ctx, FILE *out);
     void (*write_folded)(struct part_context *ctx, FILE *out); // call paths, "comm;frame;frame 42", a line each
     // Adds itself to the JSON object of its group ("series", "tables", "histograms", "trees" or "events").
     void (*write_json)(struct part_context *ctx, struct json_object *pane);
-    // Names, columns and their help, from the frame's schema (a blank frame will do): help screen, --list columns, man
+    // Names, columns and their help, from the frame's schema (a blank frame suffices): help screen, --list columns, man
     // page.
     void (*describe)(const struct part *part, const struct frame *schema, FILE *out);
-    // Optional: to the next (direction 1) or previous (-1) row with the pane's search text; true when there is one.
+    // Optional: to the next (direction 1) or previous (-1) row with the pane's search text; true if there is one.
     bool (*search)(struct part_context *ctx, int direction);
-    // Optional: false when it has no such column.
+    // Optional: false if it has no such column.
     bool (*sort)(struct part_context *ctx, const char *column, bool ascending);
-    // Optional: the title on the screen, where it depends on the part's state.
+    // Optional: the title on the screen, if it depends on the part's state.
     void (*title)(const struct part_context *ctx, char *out, size_t size);
-    // Optional: a few words for the right end of the title rule ("34 of 120 rows"); out is "" before, and may stay so.
+    // Optional: a few words for the right end of the title rule ("34 of 120 rows"); out is "" at the call.
     void (*status)(struct part_context *ctx, char *out, size_t size);
-    // Optional: a picture as an SVG document of its own; false when there is nothing to draw.
+    // Optional: a picture as a self-contained SVG document; false if there is nothing to draw.
     bool (*write_svg)(struct part_context *ctx, const struct write_info *info, FILE *out);
-    // Optional: the names of the tables, histograms, series in the frame that it shows, for notes and staleness;
-    // returns how many. Without it: the part's own name.
+    // Optional: the names of the tables, histograms and series of the frame that it shows, for notes and staleness;
+    // returns how many. Default: the part's own name.
     size_t (*sources)(const struct part *part, const char **names, size_t max);
-    // Optional: whether it shows the column (of one of its sources) or series of that name, or may show it on a wide
-    // screen; of a state, what it drew last, or will draw after `height`. Without it: every column of its sources, and
-    // the series that they name.
+    // Optional: whether it shows the column (of one of its sources) or series of that name, or may on a wide screen;
+    // with a state: what it drew last, or will draw after `height`. Default: every column of its sources, and the
+    // series that they name.
     bool (*shows)(const struct part *part, const void *state, const char *name);
     bool no_series; // it shows columns only
 };
@@ -133,16 +133,16 @@ struct part {
     const struct part_kind *kind;
     const char *name;         // the contract's name of its data: "devices"
     const char *title;        // above it on the screen; NULL: none
-    const void *spec;         // the kind's own: struct table_spec, hist_spec, heat_spec, ...
-    int min_height, weight;   // body rows below which it is unreadable; its share of the rest (0: only what it wants)
+    const void *spec;         // the kind's spec: struct table_spec, hist_spec, heat_spec, ...
+    int min_height, weight;   // minimum body rows; its share of the rest (0: only its wanted height)
     bool right;               // from view.wide_from on: in the right column, beside the part before it
     bool hidden;              // in files only
-    int toggle;               // key that shows and hides it; it begins hidden. 0: none
+    int toggle;               // key that shows and hides it; initially hidden. 0: none
     const char *toggle_help;  // one line
     const char *const *needs; // collectors beyond the view's, while it is shown; NULL-terminated, or NULL
 };
 
-// A word that several columns and titles of a view use, for its help.
+// A word in several columns and titles of a view, for its help.
 struct view_term {
     const char *name, *help;
 };
@@ -151,7 +151,7 @@ struct view {
     const char *name; // "disk"
     int key;          // '5'
     const char *title;
-    const char *question;          // what it answers, one sentence: heads the help
+    const char *question;          // the question that it answers, one sentence: the first line of the help
     const struct view_term *terms; // ends with name NULL; or NULL
     const char *const *needs;      // collectors, NULL-terminated
     const struct part *parts;
@@ -162,37 +162,36 @@ struct view {
 extern const struct view *const views[]; // views/table.c, NULL-terminated, in the contract's order
 const struct view *view_find(const char *name);
 
-// The part of that name; NULL: none, and for a name of NULL.
+// The part of that name; NULL: none, or name NULL.
 const struct part *view_part(const struct view *view, const char *name);
-// How many rows a key moves down in a list of which so many are visible: Up -1, PageDown all but one; 0: another key.
+// How many rows a key moves down in a list with `page` visible rows: Up -1, PageDown all but one; 0: another key.
 long view_key_step(int key, long page);
 
-// ---- drawing and keys, for tui/ ----
-// A pane shows four parts at most (more on a very tall screen), and of them those that are readable in the area. The
-// part bar names the others; o, O and a click on a name lead to them.
+// ---- drawing and keys, for tui/ ---- A pane shows at most four parts (more on a very tall screen), only those that
+// are readable in the area. The part bar names the others; o, O and a click on a name lead to them.
 void pane_draw(struct pane *pane, const struct look *look, struct area area); // notes and staleness included
-// mouse_x/y: in cells of the grid of the last draw. True when used. Asks the focused part first, then the pane's own:
-// focus, filter, search, sort, columns.
+// mouse_x/y: in cells of the grid of the last draw. True if used. Tries the focused part first, then the pane's own
+// keys: focus, filter, search, sort, columns.
 struct pane_answer {
     const char *jump_pane;
     char jump_filter[FILTER_SIZE];
     char message[128];
-    uint64_t go_frame; // the frame to look at from now on, by number; 0: as before
-    bool go_live;      // the newest one again
+    uint64_t go_frame; // the frame to show from now on, by number; 0: unchanged
+    bool go_live;      // back to the newest one
 };
 bool pane_key(struct pane *pane, const struct look *look, int key, int mouse_x, int mouse_y,
               struct pane_answer *answer);
 bool pane_search(struct pane *pane, const struct look *look,
                  int direction); // to the next row that contains pane->search
 void pane_set_filter(struct pane *pane, const char *filter);
-// The filter that holds for the part. While one for another part alone is set, the one that Esc brings back.
+// The filter that applies to the part. If the current one is for another part alone, the one that Esc restores.
 const char *pane_filter(const struct pane *pane, const struct part *part);
-// The collectors that it needs: the view's, and those of its parts that are shown (`files`: of all). At most max names
-// are added to the n that are there; returns how many there are then.
+// Adds the collectors that it needs to names, up to max: the view's, and those of its shown parts (`files`: of all).
+// Returns how many there are then.
 size_t pane_needs(const struct pane *pane, bool files, const char **names, size_t n, size_t max);
-// "-column": ascending, else descending. False: no such column in look->frame (a blank frame will do).
+// "-column": ascending, else descending. False: no such column in look->frame (a blank frame suffices).
 bool pane_sort(struct pane *pane, const struct look *look, const char *column);
-// The help of a pane, from the same tables: what it answers, columns, keys. look->frame may be a blank frame.
+// The help of a pane, from the same tables: its question, columns, keys. look->frame may be a blank frame.
 void pane_help(struct pane *pane, const struct look *look, FILE *out);
 
 // ---- batch ----
@@ -200,14 +199,14 @@ enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_FOLDED };
 struct write_info {
     const char *version, *host, *kernel;
 };
-// One frame of one pane: text block, CSV tables, one JSON object on one line, or folded call paths. 0, or -errno when
-// out failed (EPIPE).
+// One frame of one pane: text block, CSV tables, one JSON object on one line, or folded call paths. 0, or -errno if out
+// failed (EPIPE).
 int pane_write(struct pane *pane, const struct look *look, enum format format, const struct write_info *info,
                FILE *out);
 // Whether a pane of that view can be written in the format: only one with call paths as folded ones.
 bool view_writes(const struct view *view, enum format format);
-// The picture of the pane: of the part that has the keys, else of the first that has one. -ENOTSUP when none has,
-// -ENODATA when there is nothing to draw yet.
+// The picture of the pane: of the focused part, else of the first that has one. -ENOTSUP if none has, -ENODATA if there
+// is nothing to draw yet.
 int pane_write_svg(struct pane *pane, const struct look *look, const struct write_info *info, FILE *out);
 
 #endif

@@ -1,6 +1,6 @@
-// How many cells of a terminal a character takes: from the Unicode Character Database (14.0: general categories Mn, Me
-// and Cf take none, East Asian Width W and F two), so that widths do not depend on a locale being installed. Must never
-// be edited by hand: the ranges are sorted for the binary search.
+// The width of a character in terminal cells, from the Unicode Character Database (14.0: general categories Mn, Me and
+// Cf take none, East Asian Width W and F two), so that it does not depend on an installed locale. Never edit by hand:
+// the ranges are sorted for the binary search.
 #include "views/width.h"
 
 #include <stddef.h>

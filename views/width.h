@@ -1,4 +1,4 @@
-// How many cells of a terminal a character takes, and reading one character of UTF-8. Without a locale.
+// The width of a character in terminal cells, and reading one character of UTF-8. Independent of the locale.
 #ifndef VIEWS_WIDTH_H
 #define VIEWS_WIDTH_H
 
@@ -13,7 +13,7 @@ int char_width(uint32_t ch);
 size_t utf8_decode(const char *bytes, size_t length, uint32_t *ch);
 // Writes 1..4 bytes, no NUL. Returns how many.
 size_t utf8_encode(uint32_t ch, char out[4]);
-// C0, DEL, C1, and the Unicode characters that change line or direction: never shown as they are.
+// C0, DEL, C1, and the Unicode characters that change line or direction: always escaped.
 int char_is_control(uint32_t ch);
 
 #endif

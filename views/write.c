@@ -1,5 +1,5 @@
-// One frame of one pane as text, CSV or JSON. The parts write their own data; what belongs to the frame as a whole (its
-// time, losses, series and notes) is written here. Never anything for the eyes of a terminal.
+// One frame of one pane as text, CSV or JSON. The parts write their own data; what belongs to the whole frame (time,
+// losses, series and notes) is written here. Nothing here is specific to a terminal.
 #include "views/write.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static uint64_t lost_events(const struct source *sources, size_t n) {
     uint64_t lost = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (!sources[i].repeated) // else the frame before has told them
+        if (!sources[i].repeated) // else counted in the previous frame
             lost += section_lost(sources[i].section);
     return lost;
 }
@@ -160,7 +160,7 @@ static struct json_object *json_notes(const struct pane_notes *notes) {
     return array;
 }
 
-// How long the time is that each source's rates are over; null where what stands there was told in the frame before.
+// The interval that each source's rates cover; null for data that the previous frame had too.
 static struct json_object *json_intervals(const struct source *sources, size_t n) {
     struct json_object *intervals = json_object_new_object();
 
@@ -223,7 +223,7 @@ static void put_json(struct json_object *value, FILE *out) {
         fputs(json_object_to_json_string_ext(value, JSON_FLAGS), out);
 }
 
-// Names of groups and members are ours or a table's: plain ASCII, nothing to quote.
+// Names of groups and members are ktop's own or a table's: plain ASCII, nothing to quote.
 static void put_group(struct json_object *group, FILE *out) {
     bool first = true;
 

@@ -18,28 +18,28 @@ size_t number_write(enum unit unit, double value, char *out, size_t size);
 struct json_object *json_number(enum unit unit, double value);
 struct json_object *json_text(const struct text *text);
 struct json_object *json_string(const char *string); // escaped too
-// The member of the pane that holds a group ("tables", "histograms", …); always there.
+// The member of the pane that holds a group ("tables", "histograms", …); created if missing.
 struct json_object *json_group(struct json_object *pane, const char *group);
 
-// A part with many rows hangs this on its array (json_object_set_userdata), which then stays empty: pane_write calls
+// A part with many rows attaches this to its array (json_object_set_userdata), which stays empty: pane_write calls
 // `write`, which writes the whole array, instead of serialising it. For arrays directly in a group, and for "events".
 struct json_stream {
     void (*write)(struct json_stream *stream, FILE *out);
 };
 
-// CSV. A line is csv_begin, then a call per field (each writes its leading comma), then csv_end. The header line comes
-// once for each table of a run: ask csv_wants_header. Its first fields are "table" and "time".
+// CSV. A line is csv_begin, then a call per field (each writes its leading comma), then csv_end. Each table has one
+// header line per run: see csv_wants_header. Its first fields are "table" and "time".
 bool csv_wants_header(const struct part_context *ctx);
 void csv_begin_header(FILE *out);
 void csv_begin(const struct part_context *ctx, const char *table, FILE *out);
-void csv_string(const char *string, FILE *out); // quoted where RFC 4180 asks for it, escaped
+void csv_string(const char *string, FILE *out); // quoted as RFC 4180 requires, escaped
 void csv_text(const struct text *text, FILE *out);
 void csv_number(enum unit unit, double value, FILE *out);
 void csv_end(FILE *out);
 
 // "2026-01-31T12:00:00.123Z"
 void time_write(const struct timespec *wall, char out[32]);
-// The time of day here: "12:00:00"
+// The local time of day: "12:00:00"
 #define CLOCK_SIZE 16
 void clock_write(time_t wall, char out[CLOCK_SIZE]);
 

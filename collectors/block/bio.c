@@ -1,11 +1,11 @@
-// Bios: what the application waits for, from the arrival of a bio to its end. A bio becomes a request, joins one, is
-// split into pieces, is told twice when it comes from a partition, or ends without any request (zram, md, dm, brd).
+// Bios, from arrival to completion: the time that the application waits for. A bio becomes a request, is merged into
+// one, is split, or completes without a request (zram, md, dm, brd). A bio for a partition is traced twice.
 #include <errno.h>
 
 #include "collectors/block/flight.h"
 
-// It wants the disk's cache to be flushed before it, or after it.
-static void flush_asked(struct block_match *match, const struct flight *f) {
+// The bio carries a flush before or after its data (REQ_PREFLUSH, REQ_FUA).
+static void flush_submitter_set(struct block_match *match, const struct flight *f) {
     struct flush_submitter *flush_submitter = flush_submitter_of(match, f->io.dev);
     if (!flush_submitter)
         return;
@@ -13,21 +13,21 @@ static void flush_asked(struct block_match *match, const struct flight *f) {
     memcpy(flush_submitter->comm, f->io.comm, BLOCK_COMM);
 }
 
-// Its arrival was told already, when it was sent on, or before a control group made it wait: then by the submitter, now
-// perhaps by a kernel worker.
-static bool bio_known(struct block_match *match, const struct block_event *event) {
+// The bio was already traced: at the remap, or before cgroup throttling. That event ran in the submitter; this one may
+// run in a kernel worker.
+static bool bio_already_traced(struct block_match *match, const struct block_event *event) {
     struct flight *f = chain_first(match, event->dev, event->sector);
     while (f && !(f->remapped && f->bio_sectors == event->sectors && flight_fits(f, event, event->sector, FLIGHT_BIO)))
         f = chain_next(match, f);
     if (!f)
         return false;
-    f->remapped = f->sent = false; // a bio that is told again is not the one that was sent on
-    f->io.arrival_ns = event->ts;  // until somebody tells of its request
+    f->remapped = f->clone = false; // a bio that is queued again is not the clone
+    f->io.arrival_ns = event->ts;   // until its request is traced
     match->n_remapped--;
     if (f->io.tid == event->tid)
-        flight_by(match, f, event);
+        flight_set_submitter(match, f, event);
     if (f->postflush)
-        flush_asked(match, f);
+        flush_submitter_set(match, f);
     return true;
 }
 
@@ -45,7 +45,7 @@ struct flight *bio_add(struct block_match *match, const struct block_event *even
     uint8_t bio_key = rwbs_copy(match, f, event);
     f->io.op = flush ? BLOCK_FLUSH : block_key_op(bio_key);
     f->io.bio_key = (uint8_t)((bio_key & ~7u) | f->io.op);
-    // A write that flushes first, or is forced through, may be a sequence of requests with an end of its own.
+    // A write with a preflush or FUA may become a flush sequence with a completion of its own.
     f->postflush = !flush && f->io.op == BLOCK_WRITE && (f->io.rwbs[0] == 'F' || f->io.bio_key >> 3 & BLOCK_FUA);
     if (match->n_remapped || f->io.op == BLOCK_DISCARD || key >= NO_SECTOR_KEYS)
         flight_tree_update(match, f);
@@ -53,10 +53,10 @@ struct flight *bio_add(struct block_match *match, const struct block_event *even
 }
 
 static void on_bio_queue(struct block_match *match, const struct block_event *event) {
-    bool flush = is_flush_bio(event), zone = !event->sectors && block_no_letter(event->rwbs);
+    bool flush = is_flush_bio(event), zone = !event->sectors && block_is_n_or_z(event->rwbs);
     if (!event->sectors && !flush && !zone)
         return;
-    if (match->n_remapped && event->sectors && bio_known(match, event))
+    if (match->n_remapped && event->sectors && bio_already_traced(match, event))
         return;
     uint64_t key = flush ? FLUSH_BIO : zone ? ZONE_BIO : event->sector;
     if (!event->sectors)
@@ -64,12 +64,12 @@ static void on_bio_queue(struct block_match *match, const struct block_event *ev
     struct flight *f = bio_add(match, event, key);
     if (!f)
         return;
-    flight_by(match, f, event);
+    flight_set_submitter(match, f, event);
     if (flush || f->postflush)
-        flush_asked(match, f);
+        flush_submitter_set(match, f);
 }
 
-// Does not tell the name: the queue event does, or a look at the thread.
+// Leaves comm unset: the queue event, or /proc later, supplies it.
 void bio_of_partition(struct block_match *match, const struct block_event *event) {
     struct flight *f = bio_add(match, event, event->sector);
     if (!f)
@@ -80,22 +80,22 @@ void bio_of_partition(struct block_match *match, const struct block_event *event
     match->n_remapped++;
 }
 
-static bool trimmed(const struct flight *f, const struct block_event *event) {
+static bool contains_trim(const struct flight *f, const struct block_event *event) {
     return f->state == FLIGHT_BIO && f->key < event->sector && event->sector - f->key < f->bio_sectors;
 }
 
-// dm, since 5.18, has sent the first part on already, and tells where the rest begins: what is left of the bio, and
-// ends it, for the first part is nobody's bio.
+// dm sends the first part on before it traces the split (since 5.18); the event gives the sector of the remainder,
+// which completes the bio. No bio stands for the first part.
 static void on_trim(struct block_match *match, const struct block_event *event) {
-    disk_tree_all(match, event->dev);
-    struct flight *f = tree_around(match, TREE_BIO, event, trimmed);
+    disk_use_tree(match, event->dev);
+    struct flight *f = tree_around(match, TREE_BIO, event, contains_trim);
     if (!f)
         return;
     f->bio_sectors -= (uint32_t)(event->sector - f->key);
     flight_move(match, f, event->sector);
 }
 
-static bool splits(const struct flight *f, const struct block_event *event) {
+static bool is_longer(const struct flight *f, const struct block_event *event) {
     return f->bio_sectors > event->sectors;
 }
 
@@ -104,11 +104,11 @@ static void on_split(struct block_match *match, const struct block_event *event)
         on_trim(match, event);
         return;
     }
-    struct flight *best = chain_oldest(match, event, splits);
+    struct flight *best = chain_oldest(match, event, is_longer);
     if (!best)
         return;
     bool again = best->split && !(best->split & SPLIT_PARENT);
-    uint32_t root = again ? best->split : (uint32_t)(best - match->pool) + 1;
+    uint32_t parent = again ? best->split : (uint32_t)(best - match->pool) + 1;
     struct flight *f = flight_add(match, event->dev, event->sector + event->sectors);
     if (!f)
         return;
@@ -119,11 +119,11 @@ static void on_split(struct block_match *match, const struct block_event *event)
     piece.io.sector = f->key;
     piece.bio_sectors = best->bio_sectors - event->sectors;
     piece.split = 0;
-    piece.remapped = piece.sent = piece.in_tree = false; // the first one is
+    piece.remapped = piece.clone = piece.in_tree = false; // only the first piece is
     *f = piece;
     flight_state(match, f, FLIGHT_BIO);
     best->bio_sectors = event->sectors;
-    piece_add(match, root, f);
+    piece_add(match, parent, f);
     if (best->in_tree)
         flight_tree_update(match, f);
 }
@@ -136,11 +136,11 @@ static void on_back_merge(struct block_match *match, const struct block_event *e
     flight_state(match, f, FLIGHT_MERGED);
 }
 
-// The request begins where the bio begins from now on: the two change roles.
+// The request now starts at the bio's sector: the bio's entry becomes the request, the request's entry the merged bio.
 static void on_front_merge(struct block_match *match, const struct block_event *event) {
     struct flight *bio = flight_find(match, event, event->sector, FLIGHT_BIO);
     struct flight *request = flight_find(match, event, event->sector + event->sectors, FLIGHT_QUEUED);
-    if (!request) { // known by its bio alone
+    if (!request) { // known only by its bio
         request = flight_find(match, event, event->sector + event->sectors, FLIGHT_BIO);
         if (request) {
             request->io.arrival_ns = request->io.bio_ns;
@@ -170,52 +170,51 @@ bool flight_piece_done(struct flight *first) {
     return first->split;
 }
 
-// A piece of a bio failed, which is not its first one: so does the bio, not the request of the first piece.
+// A later piece failed: the bio fails, but not the request of the first piece.
 static void piece_failed(struct block_match *match, struct flight *first, int16_t error) {
     bool request = first->state == FLIGHT_QUEUED || first->state == FLIGHT_ISSUED;
     if (!request && !first->io.error)
         first->io.error = error;
     if (request && error == -EAGAIN)
-        first->io.bio_ns = 0; // nobody waits for this bio
+        first->io.bio_ns = 0; // the submitter does not wait for this bio
     else if (request)
-        sent_failed(match, first, error);
+        clone_failed(match, first, error);
 }
 
-// The piece of a bio that f is has ended, and so f: with the last piece the bio.
+// Completes f, a bio or a piece of one. The bio completes with its last piece.
 void bio_end(struct block_match *match, struct flight *f, uint64_t ts) {
     bool piece = f->split && !(f->split & SPLIT_PARENT);
-    struct flight *root = piece ? &match->pool[f->split - 1] : f;
+    struct flight *parent = piece ? &match->pool[f->split - 1] : f;
     if (piece && f->io.error)
-        piece_failed(match, root, f->io.error);
-    bool more = flight_piece_done(root);
-    if (f != root)
+        piece_failed(match, parent, f->io.error);
+    bool more = flight_piece_done(parent);
+    if (f != parent)
         flight_remove(match, f);
-    if (more || (f != root && root->state != FLIGHT_SPLIT_PARENT)) {
-        if (f == root)
-            flight_state(match, root, FLIGHT_SPLIT_PARENT);
+    if (more || (f != parent && parent->state != FLIGHT_SPLIT_PARENT)) {
+        if (f == parent)
+            flight_state(match, parent, FLIGHT_SPLIT_PARENT);
         return;
     }
-    // That it would have had to wait was more than its submitter (io_uring) wanted: it comes again, as another bio.
-    if (root->io.error != -EAGAIN)
-        flight_tell(match, root, ts, root->requested ? BLOCK_IO_REST : BLOCK_IO_BIO);
-    sent_end(match, root, ts);
-    flight_remove(match, root);
+    // EAGAIN on a REQ_NOWAIT bio (io_uring): the submitter sends it again as another bio, so report nothing.
+    if (parent->io.error != -EAGAIN)
+        flight_report(match, parent, ts, parent->requested ? BLOCK_IO_TOTAL_ONLY : BLOCK_IO_BIO);
+    clone_end(match, parent, ts);
+    flight_remove(match, parent);
 }
 
-// A bio that was cut into a chain: of some devices only the end of its last piece is told, and it is when all others
-// have ended.
+// A bio split into a chain: some drivers trace only the completion of the last piece, after all others are done.
 static void bio_chain_end(struct block_match *match, struct flight *f, uint64_t ts) {
-    struct flight *root = f->split & SPLIT_PARENT ? f : &match->pool[f->split - 1], *next;
-    for (const struct flight *piece = piece_next(match, root); piece; piece = piece_next(match, piece))
-        if (piece->state == FLIGHT_BIO && piece->key > f->key) // mostly the newest is
+    struct flight *parent = f->split & SPLIT_PARENT ? f : &match->pool[f->split - 1], *next;
+    for (const struct flight *piece = piece_next(match, parent); piece; piece = piece_next(match, piece))
+        if (piece->state == FLIGHT_BIO && piece->key > f->key) // usually the newest
             return;
-    for (struct flight *piece = piece_next(match, root); piece; piece = next) {
+    for (struct flight *piece = piece_next(match, parent); piece; piece = next) {
         next = piece_next(match, piece);
         if (piece != f && piece->state == FLIGHT_BIO)
             bio_end(match, piece, ts);
     }
-    if (root != f && root->state == FLIGHT_BIO)
-        bio_end(match, root, ts);
+    if (parent != f && parent->state == FLIGHT_BIO)
+        bio_end(match, parent, ts);
 }
 
 void bio_data_end(struct block_match *match, struct flight *f, uint64_t ts) {
@@ -228,15 +227,15 @@ void bio_data_end(struct block_match *match, struct flight *f, uint64_t ts) {
     flight_tree_update(match, f);
 }
 
-// A first piece that has ended is still in the order.
-static bool follows(const struct flight *f, const struct block_event *event) {
+// A completed first piece stays in the tree.
+static bool ends_sequence(const struct flight *f, const struct block_event *event) {
     bool there = f->io.sector == event->sector || f->io.sector + f->bio_sectors == event->sector;
     return f->state == FLIGHT_POSTFLUSH && there;
 }
 
-// The last completion of a flush sequence: of no length, at the sector where the data began, or ended.
+// The last completion of a flush sequence has length 0, at the first sector of the data or behind the last.
 void bio_sequence_end(struct block_match *match, const struct block_event *event) {
-    struct flight *f = tree_around(match, TREE_POSTFLUSH, event, follows);
+    struct flight *f = tree_around(match, TREE_POSTFLUSH, event, ends_sequence);
     if (f) {
         bio_end(match, f, event->ts);
         return;
@@ -249,16 +248,16 @@ void bio_sequence_end(struct block_match *match, const struct block_event *event
     bio_end(match, flush, event->ts);
 }
 
-static bool ends_there(const struct flight *f, const struct block_event *event) {
+static bool ends_at(const struct flight *f, const struct block_event *event) {
     return f->state == FLIGHT_BIO && f->key + f->bio_sectors == event->sector;
 }
 
-static struct flight *bio_of_no_length(struct block_match *match, const struct block_event *event) {
-    struct flight *zone = block_no_letter(event->rwbs) ? tree_oldest(match, event, ZONE_BIO, is_of_zone) : NULL;
+static struct flight *bio_without_length(struct block_match *match, const struct block_event *event) {
+    struct flight *zone = block_is_n_or_z(event->rwbs) ? tree_oldest(match, event, ZONE_BIO, is_of_zone) : NULL;
     if (zone)
         return zone;
-    disk_tree_all(match, event->dev); // some drivers (brd) move it forward as they work
-    return tree_around(match, TREE_BIO, event, ends_there);
+    disk_use_tree(match, event->dev); // some drivers (brd) advance the bio's sector as they work
+    return tree_around(match, TREE_BIO, event, ends_at);
 }
 
 static void on_bio_complete(struct block_match *match, const struct block_event *event) {
@@ -266,7 +265,7 @@ static void on_bio_complete(struct block_match *match, const struct block_event 
     if (event->sectors || is_flush_bio(event))
         f = flight_find_any(match, event, event->sectors ? event->sector : FLUSH_BIO, FLIGHT_BIO);
     else
-        f = bio_of_no_length(match, event);
+        f = bio_without_length(match, event);
     if (!f) {
         match->counts.unmatched_bios++;
         return;
@@ -278,9 +277,9 @@ static void on_bio_complete(struct block_match *match, const struct block_event 
     bio_end(match, f, event->ts);
 }
 
-// NVMe takes up to 256 discards in one request. Which bios joined it nobody tells, only how long they are together: of
-// those that came after its first one, those of the same thread (which held them back to send them together), and only
-// then, with an I/O scheduler, those of others; the ones that came first.
+// NVMe merges up to 256 discards into one request. No event names the merged bios, only their total length is known.
+// Candidates, oldest first: bios of the same thread that arrived after the first one (its plug merges them), then, with
+// an I/O scheduler, those of other threads.
 static void discards_end(struct block_match *match, const struct flight *f, uint64_t ts, uint64_t sectors) {
     for (int others = 0; others < 2; others++) {
         struct place from = {.since = f->io.bio_ns};
@@ -294,7 +293,7 @@ static void discards_end(struct block_match *match, const struct flight *f, uint
     }
 }
 
-// The bios that joined the request, one behind the other.
+// Completes the bios that were merged into the request, in sector order.
 void merged_bios_end(struct block_match *match, const struct flight *f, uint64_t ts) {
     struct block_event at = {
         .ts = ts, .rwbs = f->io.rwbs, .dev = f->io.dev, .sector = f->io.sector + (f->io.bio_ns ? f->bio_sectors : 0)};
@@ -311,7 +310,7 @@ void merged_bios_end(struct block_match *match, const struct flight *f, uint64_t
         discards_end(match, f, ts, end - at.sector);
 }
 
-static void bio_take(struct block_match *match, const struct block_event *event) {
+static void bio_dispatch(struct block_match *match, const struct block_event *event) {
     if (event->kind == BLOCK_BIO_QUEUE)
         on_bio_queue(match, event);
     else if (event->kind == BLOCK_BIO_COMPLETE)
@@ -326,15 +325,15 @@ static void bio_take(struct block_match *match, const struct block_event *event)
         on_front_merge(match, event);
 }
 
-void bio_event(struct block_match *match, const struct block_event *told) {
-    if (told->kind == BLOCK_REMAP && match->n_heads)
-        path_learn(match, told);
-    uint32_t disk = disk_of(match, told->dev);
-    if (disk == told->dev) {
-        bio_take(match, told);
+void bio_event(struct block_match *match, const struct block_event *traced) {
+    if (traced->kind == BLOCK_REMAP && match->n_heads)
+        path_learn(match, traced);
+    uint32_t disk = disk_of(match, traced->dev);
+    if (disk == traced->dev) {
+        bio_dispatch(match, traced);
         return;
     }
-    struct block_event event = *told;
+    struct block_event event = *traced;
     event.dev = disk;
-    bio_take(match, &event);
+    bio_dispatch(match, &event);
 }

@@ -1,42 +1,42 @@
-// The block collector: what the disks do, request by request, from a stream of block events. It drains them every 10 to
-// 25 ms while there is I/O, matches issue and completion, and delivers the sums once per frame.
+// The block collector: latencies per request, from block events. While there is I/O it drains them every 10 to 25 ms,
+// matches issue and completion, and delivers the sums once per frame.
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "collectors/block/limit.h"
 #include "collectors/block/pace.h"
+#include "collectors/block/submitter.h"
 #include "collectors/block/table.h"
-#include "collectors/block/who.h"
 #include "collectors/kernel/proc/self.h"
 #include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/stream_collector.h"
 #include "model/live.h"
 #include "model/mem.h"
 
-#define DRAIN_MOST_MS 25      // while there is I/O: its processes are looked up then
-#define DRAIN_HIGH_RATE_MS 50 // each drain takes the CPU from the load, and its processes are known by then
+#define DRAIN_MOST_MS 25      // while there is I/O: submitters are looked up at each drain
+#define DRAIN_HIGH_RATE_MS 50 // each drain takes CPU time from the load, and the submitters are known by then
 #define FLIGHTS 8192
-#define BY_HOST_PID "the control group of an I/O, and which I/O is ktop's own"
+#define BY_HOST_PID "cgroups of I/Os, and which I/Os are ktop's own"
 
 struct block {
     struct stream_event events[BLOCK_KINDS];
     struct format_field fields[BLOCK_KINDS][BLOCK_FIELDS];
-    struct block_formats formats; // of the events that are there
+    struct block_formats formats; // of the events that exist
     struct stream *stream;
     struct block_match *match;
-    struct tids own; // ktop's threads
+    struct tids own; // ktop's own threads
     struct block_stat *stat;
     struct block_names *names;
-    struct block_who *who;
+    struct block_tasks *submitters;
     struct block_limits *limits;
     struct block_pace pace;
-    uint64_t counted;           // completions that were only counted, in this frame
+    uint64_t counted;           // completions counted without matching, in this frame
     struct block_counts before; // at the last frame
-    uint64_t drained_ns;        // the events before it are
-    double ios_per_ns;          // completed, in the last drain
-    struct block_starts starts; // whether BLOCK_START is recorded beside the bios
-    bool starts_gap;            // events are missing since that was looked at last
+    uint64_t drained_ns;        // all events before this time are drained
+    double ios_per_ns;          // completions, in the last drain
+    struct block_starts starts; // whether BLOCK_START is recorded
+    bool starts_gap;            // events were lost since the last starts_decide
 };
 
 static void on_done(void *ctx, const struct block_io *io) {
@@ -44,8 +44,7 @@ static void on_done(void *ctx, const struct block_io *io) {
     block_stat_io(block->stat, io);
 }
 
-// Until then some events were not recorded, or not read. What was in flight before may have completed meanwhile: it
-// gives way from now on.
+// Events before this time were lost. What was in flight may have completed meanwhile: its flights become suspect.
 static void on_gap(void *ctx, uint64_t until_ns) {
     struct block *block = ctx;
     block->starts_gap = true;
@@ -53,7 +52,7 @@ static void on_gap(void *ctx, uint64_t until_ns) {
         block_match_lost(block->match, until_ns);
 }
 
-// At BLOCK_COUNT.
+// At BLOCK_COUNT: counts completions.
 static void count_run(struct block *block, struct ring_page *page, uint64_t limit, uint64_t *n) {
     struct block_event event;
     for (; page->data && page->ts < limit; ring_page_next(page)) {
@@ -80,14 +79,14 @@ static uint64_t on_pair(void *ctx, struct ring_page *const pages[2], uint64_t li
 
 // ---- opening ----
 
-// What the level records.
+// Whether the current level records this kind.
 static bool event_wanted(const struct block *block, int kind) {
     bool of_bios = kind >= BLOCK_BIO_QUEUE && kind <= BLOCK_REMAP;
     if (kind == BLOCK_COMPLETE)
         return true;
     if (block->pace.level != BLOCK_FULL)
         return block->pace.level == BLOCK_NO_BIOS && !of_bios;
-    return kind != BLOCK_START || !block->starts.without;
+    return kind != BLOCK_START || !block->starts.off;
 }
 
 static struct stream_config config_of(struct block *block) {
@@ -101,7 +100,7 @@ static struct stream_config config_of(struct block *block) {
             .n_fields = BLOCK_FIELDS,
         };
     }
-    // Programs that only fork pay nothing for it.
+    // Trace thread creation only, so that fork costs nothing.
     _Static_assert(CLONE_THREAD == 65536, "the flag of the filter");
     block->events[BLOCK_THREAD].filter = "clone_flags & 65536";
     return (struct stream_config){
@@ -109,7 +108,7 @@ static struct stream_config config_of(struct block *block) {
         .what = "block events",
         .events = block->events,
         .n_events = BLOCK_KINDS,
-        .with_self = true, // the matcher leaves them out
+        .with_self = true, // the matcher excludes them
         .on_pair = on_pair,
         .on_gap = on_gap,
         .ctx = block,
@@ -129,12 +128,12 @@ static int block_open(struct collector_run *run) {
     block->match = block_match_new(FLIGHTS, on_done, block);
     block->stat = block_stat_new();
     block->names = block_names_new("/sys/block");
-    const char *proc = ktop_in_child_pidns() ? NULL : "/proc"; // else it is about others than the events are
-    block->who = block_who_new(proc, "/sys/fs/cgroup", run->options);
+    const char *proc = ktop_in_child_pidns() ? NULL : "/proc"; // /proc shows other PIDs than the events
+    block->submitters = block_tasks_new(proc, "/sys/fs/cgroup", run->options);
     block->limits = block_limits_new("/sys/fs/cgroup");
-    block_who_limits(block->who, block->limits);
-    block_who_threads(block->who, block->match);
-    block_who_filter(block->who, block->stat);
+    block_tasks_limits(block->submitters, block->limits);
+    block_tasks_threads(block->submitters, block->match);
+    block_tasks_filter(block->submitters, block->stat);
     block_fill_disks(block->names, block->stat, block->match, now_ns());
     return 0;
 }
@@ -148,7 +147,7 @@ static void block_close(struct collector_run *run) {
     free(block->own.at);
     block_stat_free(block->stat);
     block_names_free(block->names);
-    block_who_free(block->who);
+    block_tasks_free(block->submitters);
     block_limits_free(block->limits);
     free(block);
     run->state = NULL;
@@ -156,7 +155,7 @@ static void block_close(struct collector_run *run) {
 
 // ---- events ----
 
-// What leave_ns allows to wait (see ring_leave) is left.
+// leave_ns: a sub-buffer that fills within that time is left to the next drain (see ring_leave).
 static void drain_until(struct block *block, uint64_t horizon, uint64_t due, uint64_t leave_ns) {
     uint64_t begin = now_ns(), completed = block->stat->n_recent;
     block->stat->recent_from = block_pace_recent(horizon, due, block->ios_per_ns, BLOCK_EVENTS_KEPT);
@@ -169,9 +168,9 @@ static void drain_until(struct block *block, uint64_t horizon, uint64_t due, uin
     block->pace.busy_ns += now_ns() - begin;
 }
 
-// The start of a request parts what waits for a request (a full queue, a control group's share) from what waits in the
-// queue. In a torrent nothing waits for one, and every event costs the program whose I/O it is: there the queue time
-// begins with the bio.
+// BLOCK_START separates the wait for a request (full queue, cgroup share) from the wait in the queue. At a high event
+// rate requests do not wait for a tag, and each event costs CPU time in the submitter: there the event is off, and
+// queue time starts at bio arrival.
 static void starts_decide(struct block *block) {
     const struct block_counts *counts = block_match_counts(block->match);
     const struct block_formats *formats = &block->formats;
@@ -181,23 +180,23 @@ static void starts_decide(struct block *block) {
     bool gap = block->starts_gap;
     block->starts_gap = false;
     if (block_starts_drained(&block->starts, block->drained_ns, counts->issued, counts->unannounced, gap))
-        stream_event_switch(block->stream, BLOCK_START, !block->starts.without);
+        stream_event_switch(block->stream, BLOCK_START, !block->starts.off);
 }
 
 static void block_drain(struct collector_run *run) {
     struct block *block = run->state;
     uint64_t due = run->due_ns > STREAM_SETTLE_NS ? run->due_ns - STREAM_SETTLE_NS : 0;
-    // By half a drain: then the buffer holds what is left as well.
+    // At most half a drain interval, so that the buffer has room for what is left.
     uint64_t leave_ns = (run->drain_ms < DRAIN_HIGH_RATE_MS ? run->drain_ms : DRAIN_HIGH_RATE_MS) * 1000000ull / 2;
     drain_until(block, now_ns() - STREAM_SETTLE_NS, due, leave_ns);
-    block_who_resolve(block->who, block->stat, now_ns()); // soon, before short-lived processes are gone
-    stream_collector_next(block->stream, run, block->starts.without ? DRAIN_HIGH_RATE_MS : DRAIN_MOST_MS);
+    block_tasks_resolve(block->submitters, block->stat, now_ns()); // soon, while short-lived processes exist
+    stream_collector_next(block->stream, run, block->starts.off ? DRAIN_HIGH_RATE_MS : DRAIN_MOST_MS);
     starts_decide(block);
 }
 
 // ---- frames ----
 
-// ktop's own threads, which come and go with what it looks at.
+// ktop starts and stops threads with the panes shown, so list them once per frame.
 static void refresh_own(struct block *block, const struct collect_options *options) {
     block->own.n = 0;
     if (!(options && options->show_self))
@@ -223,7 +222,7 @@ static void put_series(struct block *block, struct section *out, double seconds,
         section_series(out, &block_series[i], measured ? values[i] : __builtin_nan(""));
 }
 
-// Switches on what the level records, and off what it does not.
+// Enables the events of the level, disables the others.
 static void apply_level(struct block *block) {
     for (int kind = 0; kind < BLOCK_KINDS; kind++)
         if (block->formats.kinds[kind].present)
@@ -238,7 +237,7 @@ static void put_notes(struct block *block, struct section *out) {
         section_note(out, SEVERITY_INFO, "queue_us",
                      "queue time starts at bio arrival: this kernel has no block_io_start event",
                      "use Linux 6.5 or later");
-    else if (block->starts.without)
+    else if (block->starts.off)
         section_note(out, SEVERITY_INFO, "queue_us",
                      "queue time starts at bio arrival at this I/O rate: block_io_start is off", NULL);
     if (block->pace.level != BLOCK_FULL) {
@@ -263,12 +262,12 @@ static void put_notes(struct block *block, struct section *out) {
     }
 }
 
-// How busy each disk was, from horizon to horizon. With a gap in the events it is unknown.
+// Busy time of each disk between horizons; unknown after a gap in the events.
 static void busy_take(struct block *block, uint64_t horizon, bool whole) {
     for (uint32_t i = 0; i < block->stat->n_devices; i++) {
         struct block_device *device = &block->stat->devices[i];
         uint64_t busy_ns = block_match_busy(block->match, device->dev, horizon);
-        device->busy_ns = whole && block->pace.level != BLOCK_COUNT ? busy_ns : BLOCK_NOT_KNOWN;
+        device->busy_ns = whole && block->pace.level != BLOCK_COUNT ? busy_ns : BLOCK_BUSY_UNKNOWN;
     }
 }
 
@@ -277,26 +276,26 @@ static int block_sample(struct collector_run *run, struct section *out) {
     refresh_own(block, run->options);
     struct stream_frame frame;
     drain_until(block, run->end_ns - STREAM_SETTLE_NS, 0, 0);
-    // An idle stream is drained here only.
-    block_who_resolve(block->who, block->stat, now_ns());
+    // An idle stream is drained only here.
+    block_tasks_resolve(block->submitters, block->stat, now_ns());
     starts_decide(block);
     stream_collector_next(block->stream, run, DRAIN_MOST_MS);
     stream_frame(block->stream, &frame);
     uint64_t lost = frame.lost;
-    if (run->first) { // what came before the first interval began belongs to none
+    if (run->first) { // discard what completed before the first interval
         block_stat_clear(block->stat);
-        block_who_tidy(block->who, run->end_ns);
+        block_tasks_expire(block->submitters, run->end_ns);
     }
     struct block_waiting waiting[BLOCK_WAITING_MAX];
     size_t n_waiting = block_waiting_find(block->match, run->end_ns - BLOCK_WAITING_NS, waiting, BLOCK_WAITING_MAX);
-    block_waiting_resolve(waiting, n_waiting, block->who);
+    block_waiting_resolve(waiting, n_waiting, block->submitters);
     const struct block_fill fill = {
         .stat = block->stat,
         .names = block->names,
         .begin_ns = run->begin_ns,
         .end_ns = run->end_ns,
         .wall_offset_ns = wall_offset_ns(),
-        .who = block->who,
+        .submitters = block->submitters,
         .waiting = waiting,
         .n_waiting = n_waiting,
     };
@@ -313,14 +312,14 @@ static int block_sample(struct collector_run *run, struct section *out) {
     block->counted = 0;
     block->before = *counts;
     block_stat_clear(block->stat);
-    block_who_tidy(block->who, run->end_ns);
+    block_tasks_expire(block->submitters, run->end_ns);
     block_match_tidy(block->match, run->end_ns);
     if (!run->first && block_pace_frame(&block->pace, run->end_ns - run->begin_ns, frame.growing ? 0 : lost))
         apply_level(block);
     return 0;
 }
 
-// ---- the doctor ----
+// ---- doctor ----
 
 static void block_check(struct check_report *report) {
     struct block *block = xcalloc(1, sizeof(*block));

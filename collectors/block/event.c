@@ -1,4 +1,4 @@
-// Formats of block events, and decoding the rare ones.
+// Formats of block events; the slow decoder.
 #include "collectors/block/event.h"
 
 const char *const block_event_names[BLOCK_KINDS] = {
@@ -48,7 +48,7 @@ static const struct format_field wanted[F_ALL] = {
 void block_format_fields(enum block_kind kind, struct format_field fields[BLOCK_FIELDS]) {
     memcpy(fields, wanted, sizeof(wanted));
     if (kind == BLOCK_SPLIT)
-        fields[F_SECTORS].name = "new_sector"; // made a length by the decoder
+        fields[F_SECTORS].name = "new_sector"; // the decoder makes it a length
     if (kind < BLOCK_WB_BEGIN)
         return;
     for (int i = F_DEV; i < F_ALL; i++)
@@ -75,7 +75,7 @@ void block_format_take(struct block_format *format, const struct format_field *f
     format->cgroup = fields[F_CGROUP];
     format->old_dev = fields[F_OLD_DEV];
     format->old_sector = fields[F_OLD_SECTOR];
-    // 5.10's block_rq_complete calls it "error" as well; a comm that is no array of the size we know is left alone.
+    // 5.10's block_rq_complete has an "error" field as well. Ignore a comm that is not an array of BLOCK_COMM bytes.
     if (format->comm.size != BLOCK_COMM || format->comm.is_dynamic)
         format->comm.size = 0;
     if (format->rwbs.size > BLOCK_RWBS - 1)
@@ -97,8 +97,8 @@ static bool stands_at(const struct format_field *field, uint16_t offset, uint16_
     return field->offset == offset && field->size == size;
 }
 
-// What an event has besides, as all known kernels tell it. The three that nearly all events are of are read without a
-// look at what they have: it has to be there.
+// Whether the other fields are where all known kernels have them. The fast decoder reads the fields of the three
+// frequent kinds without a check.
 static bool has_the_rest(const struct block_format *format, enum block_kind kind) {
     if (kind == BLOCK_BIO_QUEUE)
         return !format->bytes.size && !format->error.size && format->comm.size && format->rwbs.size >= 8;

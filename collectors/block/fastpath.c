@@ -1,20 +1,19 @@
-// The three events of an ordinary I/O as they come, straight from their records: its bio comes, its request is issued,
-// and completes as a whole. Nothing of an event is looked at that is not needed then. Whatever is unusual is left to
-// block_match_event, before anything is changed: a flush, the letters of a word not seen yet, another flight in the
-// same chain, a merge, a split, a requeue, a part, an error, an event that comes late, events lost, a full table. The
-// two ways lead to the same (tests/unit/test_block_fastpath.c).
+// Fast path: the three events of an ordinary I/O (bio queued, request issued, completed as a whole), straight from
+// their records, loading only the fields used. Everything unusual goes to block_match_event before any state changes:
+// flushes, uncached rwbs, another flight in the chain, merges, splits, requeues, partial completions, errors, late
+// events, lost events, a full table. Both paths give the same result (tests/unit/test_block_fastpath.c).
 #include "collectors/block/flight.h"
 
 struct record {
     uint64_t ts, sector;
     const uint8_t *bytes;
     uint32_t dev, sectors, slot;
-    uint32_t *head; // of the chain of its sector
+    uint32_t *head; // its chain in the index
 };
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-// False: not an ordinary one.
+// False: take the slow path.
 ALWAYS bool record_read(struct block_match *match, struct record *r) {
     memcpy(&r->sector, r->bytes + BLOCK_AT_SECTOR, sizeof(r->sector));
     r->dev = block_load32(r->bytes, BLOCK_AT_DEV);
@@ -22,14 +21,14 @@ ALWAYS bool record_read(struct block_match *match, struct record *r) {
     return r->ts >= match->now && r->sector < NO_SECTOR_KEYS;
 }
 
-// Of an end no more is asked than that it has a sector, and is not of a discard: others may have joined it.
-ALWAYS bool word_has_sector(const uint8_t *rwbs) {
+// A completion takes the fast path only if it has a sector and is not a discard; merged bios take the slow path.
+ALWAYS bool rwbs_is_read_write(const uint8_t *rwbs) {
     const uint32_t read_write = 1u << ('R' - 'A') | 1u << ('W' - 'A');
     uint32_t letter = *rwbs - (uint32_t)'A';
     return letter < 32 && read_write >> letter & 1;
 }
 
-// The flight at that sector, when there is but one. r->slot: its place, when it stands alone in its chain, or 0.
+// The only flight at that sector; NULL: none, or several. r->slot: slot + 1 if it is alone in its chain, else 0.
 static __attribute__((noinline)) struct flight *only_of_chain(const struct block_match *match, struct flight *f,
                                                               uint64_t sector, uint32_t dev) {
     struct flight *only = NULL;
@@ -54,13 +53,12 @@ ALWAYS struct flight *only_flight(const struct block_match *match, struct record
     return only_of_chain(match, f, r->sector, r->dev);
 }
 
-ALWAYS void rwbs_letters(struct flight *f, const struct rwbs_entry *word) {
-    memset(f->io.rwbs + 7, 0, sizeof(f->io.rwbs) - 7); // of its bio, which may have had more
-    memcpy(f->io.rwbs, &word->letters, sizeof(word->letters));
+ALWAYS void rwbs_letters(struct flight *f, const struct rwbs_entry *entry) {
+    memset(f->io.rwbs + 7, 0, sizeof(f->io.rwbs) - 7); // the bio's rwbs may be longer
+    memcpy(f->io.rwbs, &entry->letters, sizeof(entry->letters));
 }
 
-// Whether a bio that somebody else sent to that sector is expected there, or all bios of the disk have a place in the
-// order.
+// Whether a remapped bio is expected at that sector, or the tree holds all bios of the disk.
 static bool is_remapped(struct block_match *match, uint32_t dev, uint64_t sector) {
     const struct flight *f = chain_first(match, dev, sector);
     while (f && !(f->remapped && f->key == sector && f->io.dev == dev))
@@ -72,8 +70,8 @@ ALWAYS bool fast_bio(struct block_match *match, const struct block_layout *layou
                      bool beside_remapped) {
     int32_t tid = (int32_t)block_load32(r->bytes, BLOCK_AT_TID);
     const char *comm = (const char *)r->bytes + layout->comm;
-    const struct rwbs_entry *word = rwbs_lookup(match, r->bytes + layout->rwbs);
-    if (!word || !record_read(match, r) || !r->sectors || r->ts <= match->lost_ts ||
+    const struct rwbs_entry *entry = rwbs_lookup(match, r->bytes + layout->rwbs);
+    if (!entry || !record_read(match, r) || !r->sectors || r->ts <= match->lost_ts ||
         (!beside_remapped && match->n_remapped) || !match->free_list || match->used >= (match->mask + 1) / INDEX_ROOM ||
         is_own(match, tid) || (match->n_writers && !memcmp(comm, "kworker", 7)))
         return false;
@@ -93,9 +91,9 @@ ALWAYS bool fast_bio(struct block_match *match, const struct block_layout *layou
     f->io.bio_ns = r->ts;
     f->bio_sectors = r->sectors;
     f->bio_bytes = r->sectors * 512;
-    f->io.op = block_key_op(word->key);
-    f->io.bio_key = word->key;
-    rwbs_letters(f, word);
+    f->io.op = block_key_op(entry->key);
+    f->io.bio_key = entry->key;
+    rwbs_letters(f, entry);
     memcpy(f->io.comm, comm, BLOCK_COMM);
     f->io.tid = tid;
     f->io.sequence = sequence_of(match, r->dev, tid, r->sector, r->sectors);
@@ -106,8 +104,8 @@ ALWAYS bool fast_bio(struct block_match *match, const struct block_layout *layou
 }
 
 ALWAYS bool fast_issue(struct block_match *match, const struct block_layout *layout, struct record *r) {
-    const struct rwbs_entry *word = rwbs_lookup(match, r->bytes + layout->rwbs);
-    if (!word || !record_read(match, r) || r->ts <= match->lost_ts)
+    const struct rwbs_entry *entry = rwbs_lookup(match, r->bytes + layout->rwbs);
+    if (!entry || !record_read(match, r) || r->ts <= match->lost_ts)
         return false;
     struct flight *f = only_flight(match, r);
     if (!f || (f->state != FLIGHT_BIO && f->state != FLIGHT_QUEUED) || f->io.requeues)
@@ -122,9 +120,9 @@ ALWAYS bool fast_issue(struct block_match *match, const struct block_layout *lay
     busy_begin(match, f);
     f->io.issue_ns = r->ts;
     f->io.bytes = block_load32(r->bytes, layout->bytes);
-    f->io.op = block_key_op(word->key);
-    f->io.key = word->key;
-    rwbs_letters(f, word);
+    f->io.op = block_key_op(entry->key);
+    f->io.key = entry->key;
+    rwbs_letters(f, entry);
     f->left = r->sectors;
     f->suspect = false;
     f->requested = true;
@@ -132,17 +130,17 @@ ALWAYS bool fast_issue(struct block_match *match, const struct block_layout *lay
 }
 
 ALWAYS bool fast_complete(struct block_match *match, const struct block_layout *layout, struct record *r) {
-    if (!word_has_sector(r->bytes + layout->rwbs) || !record_read(match, r) || block_load32(r->bytes, layout->error) ||
-        match->by_state[FLIGHT_MERGED])
+    if (!rwbs_is_read_write(r->bytes + layout->rwbs) || !record_read(match, r) ||
+        block_load32(r->bytes, layout->error) || match->by_state[FLIGHT_MERGED])
         return false;
     struct flight *f = only_flight(match, r);
-    if (!f || f->state != FLIGHT_ISSUED || f->left != r->sectors || f->split || f->postflush || f->suspect || f->sent ||
-        f->in_tree || f->io.error)
+    if (!f || f->state != FLIGHT_ISSUED || f->left != r->sectors || f->split || f->postflush || f->suspect ||
+        f->clone || f->in_tree || f->io.error)
         return false;
     match->now = r->ts;
     match->counts.completed++;
     f->io.end_ns = r->ts;
-    io_tell(match, &f->io, f->own);
+    io_report(match, &f->io, f->own);
     if (__builtin_expect(!r->slot, 0)) {
         flight_remove(match, f);
         return true;
@@ -162,7 +160,7 @@ ALWAYS void needs_slow_path(struct block_match *match, const struct block_format
         block_match_event(match, &event);
 }
 
-// While there are odd bios: this may be an ordinary one.
+// While remapped bios are pending, an ordinary bio may still take the fast path.
 static __attribute__((noinline)) void slow_beside_remapped(struct block_match *match,
                                                            const struct block_formats *formats, uint64_t ts,
                                                            const uint8_t *bytes, uint32_t size) {
@@ -204,7 +202,7 @@ ALWAYS bool fast_path(struct block_match *match, const struct block_formats *for
 uint64_t block_match_pages(struct block_match *match, const struct block_formats *formats,
                            const struct trace_clock *clock, struct ring_page *const pages[2], uint64_t limit) {
     struct ring_pair pair = ring_pair_take(pages);
-    const struct trace_clock line = *clock; // a copy that nobody else can reach
+    const struct trace_clock line = *clock; // a local copy: no other thread can change it
     uint64_t n = 0, rare = 0;
     do {
         ring_pair_turn(&pair);

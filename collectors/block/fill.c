@@ -1,6 +1,5 @@
-// The rows of a frame from what was added up: once per frame, so names are looked up and texts made here. Threads' rows
-// are put together by process, which is what tasks know. Histograms are hists.c's, the list of I/Os is
-// list.c's.
+// Builds the rows of a frame, once per frame: names are looked up and texts made only here. Rows of threads are merged
+// by process. Histograms are in hists.c, the list of I/Os in list.c.
 #include <math.h>
 #include <stdlib.h>
 
@@ -30,12 +29,12 @@ static int cgroup_compare(const void *left, const void *right) {
 
 static void resolve_procs(struct block_filler *filler) {
     const struct block_stat *stat = filler->stat;
-    block_who_resolve(filler->fill->who, filler->fill->stat, filler->fill->end_ns);
+    block_tasks_resolve(filler->fill->submitters, filler->fill->stat, filler->fill->end_ns);
     filler->order = xcalloc(stat->n_procs + 1, sizeof(*filler->order));
     for (uint32_t i = 0; i < stat->n_procs; i++) {
         const struct block_proc *p = &stat->procs[i];
-        const struct block_task *task = block_who_of(filler->fill->who, p);
-        bool known = p->who != UINT32_MAX;
+        const struct block_task *task = block_task_get(filler->fill->submitters, p);
+        bool known = p->task != UINT32_MAX;
         if (known ? !task->wanted : filler->filters)
             continue;
         filler->order[filler->n_order++] = (struct block_proc_order){
@@ -43,7 +42,7 @@ static void resolve_procs(struct block_filler *filler) {
     }
 }
 
-// What several threads, devices or operations did together.
+// Sums over threads, devices or operations.
 struct sums {
     uint64_t ios, bytes, latency_ns, bios, total_ns;
     struct block_sequence_counts sequence;
@@ -71,7 +70,7 @@ static void set_ratio(struct table_builder *builder, uint32_t row, uint16_t colu
         table_builder_set_num(builder, row, column, (double)sum / (double)count * factor);
 }
 
-// Of a bio, and of all of them in a second: the two columns follow each other.
+// Average per bio, and total per second: the second column follows the first.
 static void set_total(const struct block_filler *filler, struct table_builder *builder, uint32_t row, uint16_t column,
                       const struct sums *sums) {
     set_ratio(builder, row, column, sums->total_ns, sums->bios, 1e-3);
@@ -154,7 +153,7 @@ static void fill_errors(struct block_filler *filler, struct section *out) {
     table_builder_free(builder);
 }
 
-// The histograms of all keys of that operation (BLOCK_OPS: of every one) as one; NULL: there are none.
+// Merged histogram of an operation's keys (BLOCK_OPS: of all); NULL: no I/O.
 static struct hist *by_op(struct hist_acc *const *accs, int op) {
     const struct hist *hists[BLOCK_KEYS];
     size_t n = 0;
@@ -186,7 +185,7 @@ static void set_mean(struct table_builder *builder, uint32_t row, uint16_t colum
     set_ratio(builder, row, column, sum, count, 1e-3);
 }
 
-// What the disk owes for longest: of the I/Os that have not ended, which come with the oldest first.
+// The disk's oldest I/O in flight; waiting[] is sorted oldest first.
 static void set_oldest(const struct block_filler *filler, struct table_builder *builder, uint32_t row, uint32_t dev) {
     const struct block_fill *fill = filler->fill;
     size_t i = 0;
@@ -219,7 +218,7 @@ static void fill_device(struct block_filler *filler, struct table_builder *build
     table_builder_set_num(builder, row, BLOCK_D_REQUEUES, (double)device->requeues / seconds);
     table_builder_set_num(builder, row, BLOCK_D_FLUSHES, (double)device->ios[BLOCK_FLUSH] / seconds);
     table_builder_set_num(builder, row, BLOCK_D_DISCARDS, (double)device->ios[BLOCK_DISCARD] / seconds);
-    if (device->busy_ns != BLOCK_NOT_KNOWN) // an event at the edge may be told late
+    if (device->busy_ns != BLOCK_BUSY_UNKNOWN) // an event at the edge may be traced late
         table_builder_set_num(builder, row, BLOCK_D_BUSY, fmin(100, (double)device->busy_ns / seconds / 1e7));
     set_oldest(filler, builder, row, device->dev);
     table_builder_set_text(builder, row, BLOCK_D_LAST_ERROR, block_error_text(device->last_error));
@@ -242,22 +241,22 @@ static void fill_devices(struct block_filler *filler, struct section *out) {
     table_builder_free(builder);
 }
 
-// A disk that is gone, or another one with its number (sda is pulled out, and a new sda put in).
+// A disk that is gone, or was replaced by another with the same dev_t (sda pulled, a new sda inserted).
 static void forget_gone(const struct block_names *names, struct block_stat *stat, uint32_t at, uint64_t now_ns) {
     struct block_device *device = &stat->devices[at];
-    uint64_t gone = block_names_gone(names, device->dev), before = block_names_before(names, device->dev);
+    uint64_t gone = block_names_gone(names, device->dev), before = block_names_previous_gone(names, device->dev);
     if (gone && gone + GONE_NS < now_ns)
         block_stat_release(stat, at);
-    if (before == device->before_ns)
+    if (before == device->previous_gone_ns)
         return;
-    device->before_ns = before;
+    device->previous_gone_ns = before;
     block_stat_replaced(stat, at);
 }
 
-// What is under way on a disk that goes ends, and is told, within the kernel's own limits (30 s for SCSI, which tries
-// again). What is not, nobody will tell of.
+// I/O in flight on a removed disk completes within the kernel's limits (30 s for SCSI, plus retries). The completion of
+// the rest will never be traced.
 static void drop_gone(const struct block_names *names, struct block_match *match, uint32_t dev, uint64_t now_ns) {
-    uint64_t gone = block_names_gone(names, dev), before = block_names_before(names, dev);
+    uint64_t gone = block_names_gone(names, dev), before = block_names_previous_gone(names, dev);
     if (gone && gone + GONE_NS < now_ns)
         block_match_drop(match, dev, now_ns);
     else if (before)
@@ -278,7 +277,7 @@ void block_fill_disks(struct block_names *names, struct block_stat *stat, struct
     uint32_t dev;
     bool fresh = block_names_refresh(names, now_ns);
     block_stat_settle(stat);
-    // Every disk has a row from the start: no error is a measurement too.
+    // Every disk has a row from the start: zero errors is a measurement.
     for (uint32_t i = 0; block_names_disk(names, i, &dev); i++)
         block_stat_device(stat, dev);
     for (uint32_t i = 0; i < stat->n_devices; i++) {
@@ -299,7 +298,7 @@ void block_fill_disks(struct block_names *names, struct block_stat *stat, struct
 
 void block_fill_section(const struct block_fill *fill, struct section *out) {
     struct block_filler filler = {
-        .fill = fill, .stat = fill->stat, .seconds = NAN, .filters = block_who_filters(fill->who)};
+        .fill = fill, .stat = fill->stat, .seconds = NAN, .filters = block_tasks_filters(fill->submitters)};
     if (fill->end_ns > fill->begin_ns)
         filler.seconds = (double)(fill->end_ns - fill->begin_ns) / 1e9;
     block_stat_settle(fill->stat);

@@ -1,5 +1,4 @@
-// What the filling of tables (fill.c), of histograms (hists.c) and of the list of I/Os (list.c) of
-// one section share.
+// Shared state of the code that fills one section: tables (fill.c), histograms (hists.c), list of I/Os (list.c).
 #ifndef COLLECTORS_BLOCK_FILLER_H
 #define COLLECTORS_BLOCK_FILLER_H
 
@@ -7,14 +6,13 @@
 
 #include "collectors/block/table.h"
 
-// What the parts of one section share.
 struct block_filler {
     const struct block_fill *fill;
     const struct block_stat *stat;
     double seconds;
-    bool filters; // only some processes are wanted
+    bool filters; // -p or -u is active
     const struct text *ops[BLOCK_OPS], *keys[BLOCK_KEYS];
-    struct block_proc_order *order; // the wanted procs, in the order of by_process
+    struct block_proc_order *order; // the wanted procs, sorted as by_process
     uint32_t n_order;
     struct hist_acc sum; // scratch, empty between uses
 };
@@ -26,7 +24,7 @@ struct block_proc_order {
     const char *comm;
 };
 
-// A reference of the caller's.
+// Returns a reference that the caller owns.
 static inline const struct text *block_filler_device(const struct block_filler *filler, uint32_t dev) {
     return text_ref(block_names_get(filler->fill->names, dev, filler->fill->end_ns));
 }
@@ -43,14 +41,13 @@ static inline int block_cgroups_differ(const struct text *a, const struct text *
     return !a || !b ? (a != NULL) - (b != NULL) : strcmp(text_bytes(a), text_bytes(b));
 }
 
-// That of n procs together, the caller's to free; NULL when one of them has no histogram of its own.
+// Merged histogram of n procs, owned by the caller; NULL when one of them has no histogram.
 struct hist *block_filler_hist(struct block_filler *filler, const struct block_proc_order *order, uint32_t n,
                                enum block_measure measure);
-// The error's name; NULL: none.
+// Name of the error; NULL: no error.
 const struct text *block_error_text(int32_t error);
-// Fills in the list of single I/Os.
 void block_list_fill(const struct block_filler *filler, struct section *out);
-// Fills in all histograms; changes the order of the procs.
+// Reorders the procs.
 void block_hists_fill(struct block_filler *filler, struct section *out);
 
 #endif

@@ -1,8 +1,8 @@
-// The table of what is in flight, for match.c (requests), bio.c and remap.c (bios), order.c,
-// fastpath.c, thread.c and waiting.c alone: a pool of flights, and an index from (device, sector) to
-// them, chained through the flights. Nothing is allocated while events come. Sectors fall anywhere in the index: a miss
-// of the cache, or a branch that is guessed wrong, costs more than all the rest. So only as much of it is in use as
-// keeps it mostly empty: a chain is one flight long, or none. Inline, since an event makes several of these steps.
+// The table of I/Os in flight: a pool of flights, and a hash index by (device, sector) chained through them. Private to
+// match.c (requests), bio.c and remap.c (bios), in_flight_tree.c, fastpath.c, thread.c and waiting.c. No allocation per
+// event. Sectors hash to random slots, so cache misses and mispredicted branches dominate: the index grows with its use
+// and stays mostly empty, so a chain is rarely longer than one. Inline, because each event takes several of these
+// steps.
 #ifndef COLLECTORS_BLOCK_FLIGHT_H
 #define COLLECTORS_BLOCK_FLIGHT_H
 
@@ -11,57 +11,57 @@
 #include "collectors/block/in_flight_tree.h"
 #include "collectors/block/match.h"
 
-#define OWN_PLACES 256 // of a hash table: of ktop's own threads
+#define OWN_PLACES 256 // hash table of ktop's own threads
 #define OWN_MAX (OWN_PLACES / 4)
-#define INDEX_MIN 1024     // heads of chains: they fit the first cache beside everything else
-#define INDEX_ROOM 4       // heads for each flight
-#define NO_SECTOR_MAX 1024 // flushes of one device that are waited for; more means their ends are not told
-#define NO_SECTOR_KEYS (BLOCK_NO_SECTOR - 31) // from here on: many are alike, and found by the tree instead
-#define OLD_NS 60000000000ull // an arrival without an issue for so long was merged from the front; an issue is suspect
+#define INDEX_MIN 1024     // chain heads; they fit the L1 cache beside everything else
+#define INDEX_ROOM 4       // heads per flight
+#define NO_SECTOR_MAX 1024 // flushes in flight per device; above that their completions are assumed not to be traced
+#define NO_SECTOR_KEYS (BLOCK_NO_SECTOR - 31) // keys from here on are shared: in the tree, not in the index
+#define OLD_NS 60000000000ull // older: an arrival without issue was front-merged; an issue becomes suspect
 
-// A request whose end was not told, not even as lost: another one of the same sector, so much younger, ends before it.
-#define LEFT_OVER_NS 1000000000ull
-#define LEFT_OVER_TIMES 16
+// A request whose completion was never traced: a much younger request for the same sector completes before it.
+#define STALE_NS 1000000000ull
+#define STALE_RATIO 16
 
-#define POSTFLUSH_NS 1000000000ull // a write that may end with a flush after it, and did not: it ended with its data
-#define PARTS 1024                 // places of a hash table
-#define SEQUENCES 1024             // the same: of threads that do I/O
-#define HEADS 32                   // NVMe disks with several paths
-#define PATHS 128                  // of them
-#define THREADS 4096               // the newest that were made
-#define WRITERS 64                 // threads that write back at one time
-#define BUSY_BITS 10               // log2 of the places of a hash table: of disks
+#define POSTFLUSH_NS 1000000000ull // wait for the flush after a write; without one it completed with its data
+#define PARTS 1024                 // hash table slots
+#define SEQUENCES 1024             // hash table slots, by thread and device
+#define HEADS 32                   // NVMe multipath disks
+#define PATHS 128                  // their paths
+#define THREADS 4096               // the newest threads, by tid
+#define WRITERS 64                 // concurrent writeback threads
+#define BUSY_BITS 10               // log2 of the slots of a hash table of disks
 
 enum flight_state {
     FLIGHT_FREE,
-    FLIGHT_QUEUED, // a request that waits for its issue
+    FLIGHT_QUEUED, // a request that waits for issue
     FLIGHT_ISSUED,
-    FLIGHT_BIO,          // a bio without a request (yet)
-    FLIGHT_MERGED,       // a bio that joined a request
-    FLIGHT_SPLIT_PARENT, // first piece of a split bio: done, and other pieces are not
+    FLIGHT_BIO,          // a bio without a request, or not yet with one
+    FLIGHT_MERGED,       // a bio merged into a request
+    FLIGHT_SPLIT_PARENT, // first piece of a split bio: done, other pieces are not
     FLIGHT_POSTFLUSH,    // its data is written, and a flush may follow
     FLIGHT_STATES,
 };
 
 #define SPLIT_PARENT (1u << 31)
 
-// 128 bytes: where one is, and which one it is, is a shift.
+// 128 bytes, so that pointers and slots convert by a shift.
 struct flight {
-    // What will be told of it, as far as it is known. issue_ns of a tail: when its data was written; end_ns of what was
-    // sent on: for which flight (remap.c).
+    // What will be reported, as far as known. issue_ns in FLIGHT_POSTFLUSH: when its data was written; end_ns of a
+    // clone: link to its parent (remap.c).
     struct block_io io;
-    uint64_t key;                    // the sector where it is now, or a number beyond all sectors for what has none
-    uint32_t next;                   // slot + 1 of the next one of its chain, or of the free ones
-    uint32_t bio_sectors, bio_bytes; // of this piece of its bio; of the whole bio
-    uint32_t left;  // of a request: sectors not yet completed; of a bio that was sent on: sectors that are
-    uint32_t split; // of a bio that was split: SPLIT_PARENT | pieces that are not done; slot + 1 of that
-    uint16_t busy;  // place + 1 of its disk in busy, when it counts there
+    uint64_t key;                    // current sector, or a key above all sectors for what has none
+    uint32_t next;                   // slot + 1 of the next in the chain, or in the free list
+    uint32_t bio_sectors, bio_bytes; // of this piece; of the whole bio
+    uint32_t left;                   // request: sectors not completed; parent of clones: sectors completed
+    uint32_t split;                  // split bio: SPLIT_PARENT | pieces in flight; later piece: slot + 1 of the first
+    uint16_t busy;                   // slot + 1 in match->busy, while counted there
     uint8_t state;
     bool suspect : 1, own : 1, requested : 1, postflush : 1;
-    bool remapped : 1;  // its queue event is still to come
-    bool sent : 1;      // it is the bio of another disk, and ends it
-    bool no_letter : 1; // a write that the kernel has no letter for: it may end at another sector
-    bool in_tree : 1;   // is in the tree (in_flight_tree.h)
+    bool remapped : 1;     // its queue event is still to come
+    bool clone : 1;        // sent by a stacked disk (dm, md) for its own bio, which completes with it
+    bool maybe_append : 1; // issued as N or Z: a zone append completes at another sector
+    bool in_tree : 1;      // in the tree (in_flight_tree.h)
 };
 _Static_assert(sizeof(struct flight) == 128, "a power of two");
 
@@ -71,13 +71,13 @@ struct seen {
     int32_t tid;
 };
 
-// How long a disk had a request to work on.
+// Time that a disk had at least one request in service.
 struct busy {
-    uint32_t dev; // 0: an empty place
+    uint32_t dev; // 0: free slot
     uint32_t in_flight;
-    uint64_t since, ns; // since: in_flight is above 0, or the last look; ns: before that, since the last look
-    uint32_t in_tree;   // not 0: all of its bios are in the tree
-    uint32_t no_sector; // how much of what is in flight on it has none; 32 bytes: where one is, is a shift
+    uint64_t since, ns; // since: start of the current busy period, or the last query; ns: busy before since
+    uint32_t in_tree;   // nonzero: all bios of the disk are in the tree
+    uint32_t no_sector; // flights of the disk without a sector; pads the struct to 32 bytes: index by a shift
 };
 
 struct writer {
@@ -85,7 +85,7 @@ struct writer {
     uint64_t cgroup;
 };
 
-// Who asked a disk for a flush last, by a bio: the flush itself is the kernel's, and some worker of it issues it.
+// Submitter of the last bio with a flush, per disk: the flush request itself is issued by a kernel worker.
 struct flush_submitter {
     uint64_t cgroup;
     int32_t tid;
@@ -93,38 +93,38 @@ struct flush_submitter {
     char comm[BLOCK_COMM];
 };
 
-// The letters of an ordinary request: it has a sector, and no flush before or after it.
+// Cached rwbs of an ordinary request: it has a sector, and no preflush or FUA.
 struct rwbs_entry {
-    uint64_t letters, mask; // up to seven, the first one lowest; mask: these bytes and the NUL behind them
-    uint8_t key;            // block_key_of them
+    uint64_t letters, mask; // up to seven letters, first in the lowest byte; mask: those bytes and the NUL
+    uint8_t key;            // from block_key_of
 };
-#define RWBS_WORDS 32
+#define RWBS_ENTRIES 32
 
 struct block_match {
     struct flight *pool;
-    uint32_t *index; // slot + 1 of the first of a chain; room for capacity * INDEX_ROOM, mask + 1 of them are in use
+    uint32_t *index; // slot + 1 of the chain's first flight; capacity * INDEX_ROOM allocated, mask + 1 in use
     uint32_t capacity, mask, used, high, free_list; // high: slots ever used; free_list: slot + 1
-    struct node *nodes;                             // as many as flights
+    struct node *nodes;                             // one per flight
     uint32_t tree;                                  // slot + 1 of its root
-    uint32_t n_remapped; // bios that were remapped and are still to come, and disks whose bios are in the tree
+    uint32_t n_remapped;                            // remapped bios to come, plus disks whose bios are in the tree
     uint32_t by_state[FLIGHT_STATES];
-    uint64_t lost_ts, now; // now: of the latest event
-    uint64_t gap_from;     // what began until then was under way when the latest gap came
+    uint64_t lost_ts, now; // now: the latest event
+    uint64_t gap_from;     // latest event before the last gap
     bool any_suspect;
     block_done_fn done;
     void *ctx;
-    pid_t own[OWN_PLACES]; // a hash table; 0: an empty place
+    pid_t own[OWN_PLACES]; // hash table; 0: free slot
     struct block_part parts[PARTS];
-    struct block_part paths[PATHS]; // those of the parts that were learned
+    struct block_part paths[PATHS]; // paths found at run time
     uint32_t heads[HEADS];
     uint32_t n_parts, n_writers, n_paths, n_heads;
     struct writer writers[WRITERS];
     struct block_thread threads[THREADS]; // by tid
     struct seen seen[SEQUENCES];
     struct busy busy[1 << BUSY_BITS];
-    struct flush_submitter flush_submitters[1 << BUSY_BITS]; // of the same disks
+    struct flush_submitter flush_submitters[1 << BUSY_BITS]; // same slots as busy
     uint32_t n_busy;
-    struct rwbs_entry words[RWBS_WORDS]; // by their first two letters; a zeroed one stands for none
+    struct rwbs_entry rwbs_cache[RWBS_ENTRIES]; // by the first two letters; zeroed: free
     struct block_counts counts;
     uint64_t fast; // events that took the fast path (fastpath.c)
 };
@@ -142,7 +142,7 @@ static inline void index_add(struct block_match *match, struct flight *f, uint32
     *head = (uint32_t)(f - match->pool) + 1;
 }
 
-// Uses that many heads of the index, and enters what is in flight again.
+// Rebuilds the index with that number of heads.
 static inline void index_resize(struct block_match *match, uint32_t heads) {
     memset(match->index, 0, heads * sizeof(*match->index));
     match->mask = heads - 1;
@@ -159,7 +159,7 @@ static inline void index_remove(struct block_match *match, struct flight *f) {
     *at = f->next;
 }
 
-// The first of the flights that may have that key, and the one after it; NULL: no more.
+// A chain: flights that may have that key; NULL: end.
 static inline struct flight *chain_at(const struct block_match *match, uint32_t slot) {
     return slot ? &match->pool[slot - 1] : NULL;
 }
@@ -206,12 +206,12 @@ static inline void busy_end(struct block_match *match, struct flight *f) {
 static inline void flight_state(struct block_match *match, struct flight *f, uint8_t state) {
     if (f->busy)
         busy_end(match, f);
-    match->by_state[f->state]--; // of FLIGHT_FREE it means nothing
+    match->by_state[f->state]--; // meaningless for FLIGHT_FREE
     f->state = state;
     match->by_state[state]++;
 }
 
-// In two pieces, which compilers make plain stores of: they make a slow string instruction of one long one.
+// Two memsets compile to plain stores; one of 128 bytes compiles to a slow string instruction.
 static inline void flight_clear(struct flight *f) {
     memset(f, 0, 64);
     memset((char *)f + 64, 0, sizeof(*f) - 64);
@@ -241,7 +241,7 @@ static inline struct flight *flight_add(struct block_match *match, uint32_t dev,
 
 static inline void flight_remove(struct block_match *match, struct flight *f) {
     if (__builtin_expect(f->in_tree || f->split, 0))
-        flight_leave(match, f);
+        flight_unlink(match, f);
     if (__builtin_expect(f->key < NO_SECTOR_KEYS, 1))
         index_remove(match, f);
     flight_state(match, f, FLIGHT_FREE);
@@ -260,38 +260,37 @@ static inline void flight_move(struct block_match *match, struct flight *f, uint
         flight_tree_update(match, f);
 }
 
-// Whether the one that began at `a` goes before the one that began at `b`: the older one does. But one that never
-// ended, as far as anybody told, does not: or each later one of its sector would be taken for the one before.
-static inline bool older_better(uint64_t a, uint64_t b, uint64_t now) {
+// Whether the flight that started at `a` goes before the one at `b`: the older first. A stale one (its completion was
+// never traced) goes last, or each later request for its sector would complete the one before.
+static inline bool older_first(uint64_t a, uint64_t b, uint64_t now) {
     bool older = a < b;
     uint64_t old_ns = now - (older ? a : b), young_ns = now - (older ? b : a);
-    return old_ns > LEFT_OVER_NS && old_ns / LEFT_OVER_TIMES > young_ns ? !older : older;
+    return old_ns > STALE_NS && old_ns / STALE_RATIO > young_ns ? !older : older;
 }
 
-// Which of two requests for the same sector an event means: one that is not suspect; to complete, one of the event's
-// own length, then the oldest that is not left over; to issue, the youngest (an old arrival may be left over from a
-// request that was merged from the front and so got another sector), or the oldest when bios are followed, which leave
-// nothing over; of bios the oldest of the event's own length, then the oldest.
+// Which of two flights for the same sector an event means. Not suspect first. Completion: same length, then the oldest
+// that is not stale. Issue: the youngest, because an old arrival may be left from a front-merged request (its sector
+// changed); the oldest when bios are traced, which leave no such arrivals. Bio: same length, then the oldest.
 static inline bool flight_better(const struct flight *f, const struct flight *best, const struct block_event *event) {
     if (f->suspect != best->suspect)
         return best->suspect;
     if (f->state == FLIGHT_QUEUED)
-        return f->io.bio_ns && best->io.bio_ns ? older_better(f->io.arrival_ns, best->io.arrival_ns, event->ts)
+        return f->io.bio_ns && best->io.bio_ns ? older_first(f->io.arrival_ns, best->io.arrival_ns, event->ts)
                                                : f->io.arrival_ns > best->io.arrival_ns;
     if (f->state != FLIGHT_ISSUED) {
         bool same = f->bio_sectors == event->sectors, best_same = best->bio_sectors == event->sectors;
-        return same != best_same ? same : older_better(f->io.bio_ns, best->io.bio_ns, event->ts);
+        return same != best_same ? same : older_first(f->io.bio_ns, best->io.bio_ns, event->ts);
     }
     uint8_t op = (uint8_t)block_event_op(event);
     bool fits = f->left == event->sectors && f->io.op == op;
     bool best_fits = best->left == event->sectors && best->io.op == op;
-    if (op == BLOCK_OTHER) { // of one key, whatever their sector
+    if (op == BLOCK_OTHER) { // one key for all sectors
         fits = f->io.sector == event->sector;
         best_fits = best->io.sector == event->sector;
     }
     if (fits != best_fits)
         return fits;
-    return older_better(f->io.issue_ns, best->io.issue_ns, event->ts);
+    return older_first(f->io.issue_ns, best->io.issue_ns, event->ts);
 }
 
 static inline uint64_t flight_since(const struct flight *f, uint8_t state) {
@@ -302,11 +301,11 @@ static inline bool flight_fits(const struct flight *f, const struct block_event 
     return f->key == key && f->io.dev == event->dev && f->state == state && flight_since(f, state) <= event->ts;
 }
 
-// From f on, the flight of its chain that the event means rather than `best`.
+// Best match for the event, of `best` and the flights from f on in its chain.
 struct flight *flight_best(struct block_match *match, struct flight *f, struct flight *best,
                            const struct block_event *event, uint64_t key);
 
-// The request with that key and state, not younger than the event, that the event means. Mostly it stands alone.
+// The request with that key and state that the event means. It is not younger than the event; most chains hold one.
 static inline struct flight *flight_find(struct block_match *match, const struct block_event *event, uint64_t key,
                                          uint8_t state) {
     struct flight *f = chain_first(match, event->dev, key);
@@ -315,7 +314,7 @@ static inline struct flight *flight_find(struct block_match *match, const struct
     return __builtin_expect(f && f->next, 0) ? flight_best(match, chain_next(match, f), f, event, key) : f;
 }
 
-// The same of a key that may be beyond all sectors.
+// The same for keys above all sectors.
 static inline struct flight *flight_find_any(struct block_match *match, const struct block_event *event, uint64_t key,
                                              uint8_t state) {
     if (__builtin_expect(key >= NO_SECTOR_KEYS, 0))
@@ -323,14 +322,14 @@ static inline struct flight *flight_find_any(struct block_match *match, const st
     return flight_find(match, event, key, state);
 }
 
-// The oldest bio at the event's sector that fits.
+// Oldest bio at the event's sector that fits.
 struct flight *chain_oldest(const struct block_match *match, const struct block_event *event,
                             bool (*fits)(const struct flight *f, const struct block_event *event));
 
-// Whether it is a bio that does what the event says to the zone at its sector.
+// Whether the bio is the event's zone operation on the zone at its sector.
 bool is_of_zone(const struct flight *f, const struct block_event *event);
 
-// What has no sector gets a key beyond all sectors, by kind of operation.
+// Operations without a sector get a key above all sectors, one per operation.
 static inline uint64_t event_key(const struct block_event *event) {
     uint8_t op = (uint8_t)block_event_op(event);
     bool none = event->sector == BLOCK_NO_SECTOR || op == BLOCK_FLUSH || op == BLOCK_OTHER;
@@ -354,8 +353,7 @@ static inline void part_add(struct block_match *match, struct block_part part) {
     match->n_parts++;
 }
 
-// The bio of an empty flush, and one without a length that does something to the zone at its sector: one key for each
-// kind, apart from that of their requests.
+// Keys of an empty flush bio, and of a bio with a zone operation (no length); their requests have other keys.
 #define FLUSH_BIO (BLOCK_NO_SECTOR - 16)
 #define ZONE_BIO (BLOCK_NO_SECTOR - 17)
 
@@ -367,7 +365,7 @@ static inline uint32_t own_place(pid_t tid) {
     return (uint32_t)tid * 0x9e3779b1u >> 24;
 }
 
-// Asked for every bio: mostly one look says no.
+// Called for every bio: usually one probe.
 static inline bool is_own(const struct block_match *match, pid_t tid) {
     for (uint32_t i = own_place(tid); match->own[i]; i = (i + 1) % OWN_PLACES)
         if (match->own[i] == tid)
@@ -375,7 +373,7 @@ static inline bool is_own(const struct block_match *match, pid_t tid) {
     return false;
 }
 
-// Whether it begins where the thread's previous one on that disk ended: asked in the order of arrival.
+// Whether it starts where the thread's previous I/O on the disk ended. Call in order of arrival.
 static inline uint8_t sequence_of(struct block_match *match, uint32_t dev, int32_t tid, uint64_t sector,
                                   uint32_t sectors) {
     if (!sectors || sector == BLOCK_NO_SECTOR)
@@ -395,7 +393,7 @@ static inline const struct writer *writer_find(const struct block_match *match, 
     return NULL;
 }
 
-static inline void flight_by(struct block_match *match, struct flight *f, const struct block_event *event) {
+static inline void flight_set_submitter(struct block_match *match, struct flight *f, const struct block_event *event) {
     static const char writeback[BLOCK_COMM] = "(writeback)";
     f->io.tid = event->tid;
     if (is_own(match, event->tid))
@@ -404,7 +402,7 @@ static inline void flight_by(struct block_match *match, struct flight *f, const 
     if (!event->comm)
         return;
     memcpy(f->io.comm, event->comm, BLOCK_COMM);
-    // A kernel worker in the middle of an inode's writeback does not write for itself.
+    // A kworker between the writeback events of an inode submits for the writeback.
     const struct writer *writer =
         match->n_writers && !memcmp(f->io.comm, "kworker", 7) ? writer_find(match, event->tid) : NULL;
     if (!writer)
@@ -414,32 +412,32 @@ static inline void flight_by(struct block_match *match, struct flight *f, const 
     memcpy(f->io.comm, writeback, BLOCK_COMM);
 }
 
-// NULL: more disks than have a place.
+// NULL: too many disks.
 static inline struct flush_submitter *flush_submitter_of(struct block_match *match, uint32_t dev) {
     struct busy *busy = busy_of(match, dev);
     return busy ? &match->flush_submitters[busy - match->busy] : NULL;
 }
 
-// At most so many without a sector: completions of flushes are not told by every driver.
+// Keeps flights without a sector below NO_SECTOR_MAX: not every driver's flush completions are traced.
 void limit_no_sector(struct block_match *match, const struct block_event *event, uint64_t key, uint8_t state);
 
-// They are mostly one of a few words: looked up by all of them at once. NULL: not one that was seen just before.
+// A direct-mapped cache: few rwbs values are in use, and one comparison checks all letters. NULL: not cached.
 static inline struct rwbs_entry *rwbs_place(struct block_match *match, const void *rwbs) {
     uint16_t two;
     memcpy(&two, rwbs, sizeof(two));
-    return &match->words[(two * 0x9e3779b1u) >> 27];
+    return &match->rwbs_cache[(two * 0x9e3779b1u) >> 27];
 }
 static inline const struct rwbs_entry *rwbs_lookup(struct block_match *match, const void *eight) {
     uint64_t letters;
-    const struct rwbs_entry *word = rwbs_place(match, eight);
+    const struct rwbs_entry *entry = rwbs_place(match, eight);
     memcpy(&letters, eight, sizeof(letters));
-    return word->mask && (letters & word->mask) == word->letters ? word : NULL;
+    return entry->mask && (letters & entry->mask) == entry->letters ? entry : NULL;
 }
 
-// Takes the letters of the event. Returns their key (block_key_of).
+// Copies the event's rwbs. Returns its key (block_key_of).
 uint8_t rwbs_copy(struct block_match *match, struct flight *f, const struct block_event *event);
 
-// The request gives way to what is left of it: its bio, which rides with another request.
+// The request was merged into another: only its bio stays, as a merged bio.
 static inline void flight_is_merged(struct block_match *match, struct flight *f) {
     if (!f->io.bio_ns) {
         flight_remove(match, f);
@@ -450,49 +448,49 @@ static inline void flight_is_merged(struct block_match *match, struct flight *f)
         flight_tree_update(match, f);
 }
 
-static inline void io_tell(struct block_match *match, const struct block_io *io, bool own) {
+static inline void io_report(struct block_match *match, const struct block_io *io, bool own) {
     match->counts.bios += io->bio_ns != 0;
-    if (own && io->what != BLOCK_IO_REST)
+    if (own && io->kind != BLOCK_IO_TOTAL_ONLY)
         match->counts.own++;
     if (!own)
         match->done(match->ctx, io);
 }
 
-// Tells what happened to f (a request that ended, a bio, the rest of a bio) to who asked for it.
-void flight_tell(struct block_match *match, const struct flight *f, uint64_t ts, enum block_what what);
+// Reports a completed bio (BLOCK_IO_BIO or BLOCK_IO_TOTAL_ONLY).
+void flight_report(struct block_match *match, const struct flight *f, uint64_t ts, enum block_io_kind kind);
 
 // ---- bio.c ----
 
-// Any event of a bio.
-void bio_event(struct block_match *match, const struct block_event *told);
-// The piece of a bio that f is has ended, and so f: with the last piece the bio.
+// All bio events.
+void bio_event(struct block_match *match, const struct block_event *traced);
+// Completes f, a bio or a piece of one. The bio completes with its last piece.
 void bio_end(struct block_match *match, struct flight *f, uint64_t ts);
-// The same when only its data is written: a flush of its sequence may follow.
+// Its data is written; a flush of its sequence may follow.
 void bio_data_end(struct block_match *match, struct flight *f, uint64_t ts);
-// One piece of a bio is no more, whose first piece that is. Whether there are others.
+// Removes one piece from the count of the first piece. Returns whether others are in flight.
 bool flight_piece_done(struct flight *first);
-// A new one; NULL: no room. Whose it is, is not told yet.
+// A new bio without a submitter; NULL: table full.
 struct flight *bio_add(struct block_match *match, const struct block_event *event, uint64_t key);
-// One for a partition was told, before a control group's limit.
+// A bio traced at the remap of its partition, before cgroup throttling.
 void bio_of_partition(struct block_match *match, const struct block_event *event);
-// The bios that joined the request f have ended with it.
+// Completes the bios that were merged into the request f.
 void merged_bios_end(struct block_match *match, const struct flight *f, uint64_t ts);
-// The last completion of a flush sequence: of no length, at the sector where the data began, or ended.
+// The last completion of a flush sequence: length 0, at the first sector of the data or behind the last.
 void bio_sequence_end(struct block_match *match, const struct block_event *event);
 
 // ---- thread.c ----
 
-// Of a thread that writes back, or makes another thread.
+// Writeback and thread creation.
 void thread_event(struct block_match *match, const struct block_event *event);
 
 // ---- remap.c ----
 
 void bio_remapped(struct block_match *match, const struct block_event *event);
-// f has ended: so does the bio of another disk, when it was that one.
-void sent_end(struct block_match *match, const struct flight *f, uint64_t ts);
-// A piece of f has failed, which goes on.
-void sent_failed(struct block_match *match, const struct flight *f, int16_t error);
-// Events of paths, which are the heads' disks: path_learn is told of every remapped bio.
+// f completed: completes its parent, if f is the parent's last clone.
+void clone_end(struct block_match *match, const struct flight *f, uint64_t ts);
+// A piece of f failed while f is in flight.
+void clone_failed(struct block_match *match, const struct flight *f, int16_t error);
+// Multipath: path_learn sees every remapped bio.
 void path_learn(struct block_match *match, const struct block_event *remap);
 void path_failed(struct block_match *match, struct flight *f);
 

@@ -94,7 +94,7 @@ const struct hist_def block_offset_hist = {
     .n_keys = 2,
 };
 
-// The three latencies by the same keys.
+// The three times, by the same keys.
 #define IN_US .unit_name = "us", .divisor = 1000, .unit = UNIT_US
 #define BY_PROCESS "of the 64 processes with most I/O; the others as (others)."
 #define BY_CGROUP "of the 64 cgroups with most I/O; the others as (others)."
@@ -159,7 +159,7 @@ const struct hist_def block_cgroup_hists[BLOCK_TIMES] = {
 
 // ---- by device and operation ----
 
-// Adds what the procs have; false when one of them has no histogram of its own.
+// Adds the histograms of n procs to the sum; false when one has none.
 static bool add_procs(struct block_filler *filler, const struct block_proc_order *order, uint32_t n,
                       enum block_measure measure) {
     for (uint32_t i = 0; i < n; i++)
@@ -229,7 +229,7 @@ static void fill_hists(struct block_filler *filler, struct section *out) {
     section_hists(out, offset);
 }
 
-// ---- by process, control group and command: the largest, and the others in one ----
+// ---- by process, cgroup and command: the 64 largest, and (others) ----
 
 static int process_compare(const void *left, const void *right) {
     const struct block_proc_order *a = left, *b = right;
@@ -264,18 +264,18 @@ static int group_larger(const void *left, const void *right) {
     return a->ios > b->ios ? -1 : a->ios < b->ios;
 }
 
-// One way to put procs together, and the histograms that are made so.
+// A way to group procs, and the histograms built from the groups.
 struct grouping {
     int (*compare)(const void *left, const void *right);
-    // The leading keys of a group; first is NULL for the others.
+    // Sets the leading keys of a group; first NULL: (others).
     void (*keys)(const struct block_proc_order *first, union cell *out);
     struct {
-        const struct hist_def *def; // NULL: no more
+        const struct hist_def *def; // NULL: end
         enum block_measure measure;
     } sets[BLOCK_TIMES];
 };
 
-// Those groups, of one operation, in one; n may be 0.
+// Merges these groups into (others), per operation; n may be 0.
 static void others_add(struct block_filler *filler, const struct grouping *grouping, struct hist_set *set,
                        enum block_measure measure, const struct group *groups, uint32_t n) {
     for (uint8_t op = 0; op < BLOCK_OPS; op++) {
@@ -307,7 +307,7 @@ static void groups_add(struct block_filler *filler, const struct grouping *group
     }
 }
 
-// Which procs are together is asked once for all histograms that are made so. Of the first n of the order.
+// Groups the first n procs once for all histograms of a grouping.
 static void fill_groups(struct block_filler *filler, uint32_t n, const struct grouping *grouping, struct section *out) {
     struct group *groups = xcalloc(n + 1, sizeof(*groups));
     uint32_t n_groups = 0;
@@ -366,7 +366,7 @@ void block_hists_fill(struct block_filler *filler, struct section *out) {
     uint32_t kept = 0;
 
     fill_hists(filler, out);
-    // Those without a histogram of their own are in the others already.
+    // Procs without a histogram are already in stat->others.
     for (uint32_t i = 0; i < filler->n_order; i++)
         if (filler->order[i].proc->slot != UINT32_MAX) {
             struct block_proc_order swap = filler->order[kept];

@@ -1,59 +1,58 @@
-// Some of what is in flight, for flight.h alone: what may be looked for by other means than the sector where it
-// is. Most never is, and is not here. By place, so that no look passes over all that is in flight; and the pieces of a
-// split bio, each with the next.
+// A tree of the flights that events find by other means than their sector; most flights are never in it. Ordered by
+// place, so that no look-up scans everything in flight. Also the list of pieces of a split bio. Private to flight.h.
 #ifndef COLLECTORS_BLOCK_IN_FLIGHT_TREE_H
 #define COLLECTORS_BLOCK_IN_FLIGHT_TREE_H
 
 #include "collectors/block/match.h"
 
 enum tree_kind {
-    TREE_BIO,       // of disks that tell of their bios at other sectors than those where they begin, by sector
-    TREE_POSTFLUSH, // writes after which a flush may follow, by sector
-    TREE_APPEND,    // requests that may end at another sector, by the one where they were issued
+    TREE_BIO,       // disks that trace bios at other sectors than their first, by sector
+    TREE_POSTFLUSH, // writes that a flush may follow, by sector
+    TREE_APPEND,    // requests that may complete at another sector, by issue sector
     TREE_DISCARD,   // bios without a request of their own, by age
-    TREE_NONE,      // what has no sector, by its key
+    TREE_NONE,      // flights without a sector, by key
 };
 
 struct place {
-    uint64_t group; // of what, and of which disk
+    uint64_t group; // tree_kind << 32 | device
     uint64_t begin, since;
     uint32_t slot;
 };
 
-// Of the flight of the same slot.
+// One per flight, same slot.
 struct node {
     struct place place;
     uint32_t left, right;        // slot + 1
-    uint32_t next_piece, before; // the same; next_piece of the first: the newest of the others
+    uint32_t next_piece, before; // slot + 1; next_piece of the first piece: the newest of the others
 };
 
 struct flight;
 
-// Puts it where it belongs in the order, or takes it out: after what its place is made of has changed.
+// Inserts, moves or removes f, after a field that its place depends on changed.
 void flight_tree_update(struct block_match *match, struct flight *f);
-// It is no more: neither in the order nor among the pieces of a bio. The pieces of which it is the first stand alone.
-void flight_leave(struct block_match *match, struct flight *f);
+// Removes f from the tree and from its pieces. If f is the first piece, the others become independent.
+void flight_unlink(struct block_match *match, struct flight *f);
 
-// The one that fits, around the event's sector: the nearest before it, or an older one near that.
+// The flight that fits: the nearest before the event's sector, or an older one near that.
 struct flight *tree_around(const struct block_match *match, enum tree_kind of, const struct block_event *event,
                            bool (*fits)(const struct flight *f, const struct block_event *event));
-// What was appended to the zone where the event's sector is: the oldest of its length.
+// Zone append to the zone of the event's sector: the oldest of its length.
 struct flight *tree_append(const struct block_match *match, const struct block_event *event);
-// The oldest one on the request's disk that is not longer and came before its issue, of the request's thread or of
-// others, from *from on (where only `since` need be set), which moves behind it.
+// Oldest discard on the request's disk that arrived before its issue and fits into `sectors`: of the request's thread,
+// or of others. Starts at *from (only `since` need be set) and moves it behind the result.
 struct flight *tree_discard(const struct block_match *match, struct place *from, const struct flight *request,
                             uint64_t sectors, bool others);
-// With a key beyond all sectors: the one that the event means, as flight_find.
+// flight_find for keys above all sectors.
 struct flight *tree_no_sector(struct block_match *match, const struct block_event *event, uint64_t key, uint8_t state);
-// The oldest bio of that kind that fits.
+// Oldest bio with that key that fits.
 struct flight *tree_oldest(const struct block_match *match, const struct block_event *event, uint64_t key,
                            bool (*fits)(const struct flight *f, const struct block_event *event));
-// From now on all its bios are in the order, and those that there are.
-void disk_tree_all(struct block_match *match, uint32_t dev);
+// Puts all bios of the disk into the tree, now and from now on.
+void disk_use_tree(struct block_match *match, uint32_t dev);
 bool disk_is_in_tree(struct block_match *match, uint32_t dev);
-// f is one more piece of the bio whose first piece is in the slot root - 1.
-void piece_add(struct block_match *match, uint32_t root, struct flight *f);
-// Of the first piece the newest one, of that the one before; NULL: no more.
+// Adds piece f to the bio whose first piece is in slot parent - 1.
+void piece_add(struct block_match *match, uint32_t parent, struct flight *f);
+// From the first piece: the newest; from that one: the one before; NULL: end.
 struct flight *piece_next(const struct block_match *match, const struct flight *f);
 
 #endif

@@ -1,4 +1,4 @@
-// The list of a frame's single I/Os in the order of their end: the rare ones, and after them the newest without a gap.
+// The list of single I/Os in order of completion: the rare ones, then the newest without a gap.
 #include <math.h>
 
 #include "collectors/block/filler.h"
@@ -15,16 +15,16 @@ static double wall_s(const struct block_fill *fill, uint64_t ns) {
 struct list {
     const struct block_filler *filler;
     struct table_builder *builder;
-    const struct text *rwbs; // of the last one: they come in runs
+    const struct text *rwbs; // of the last row: equal values come in runs
 };
 
-// why NULL: it is one of the newest.
+// why NULL: one of the newest.
 static void list_add(struct list *list, const struct block_recent *io, const struct block_unattributed *unattributed,
                      const struct text *why) {
     const struct block_fill *fill = list->filler->fill;
     struct table_builder *builder = list->builder;
     const struct block_proc *proc = io->proc != UINT32_MAX ? &fill->stat->procs[io->proc] : NULL;
-    const struct block_task *task = proc && proc->who != UINT32_MAX ? block_who_of(fill->who, proc) : NULL;
+    const struct block_task *task = proc && proc->task != UINT32_MAX ? block_task_get(fill->submitters, proc) : NULL;
     if (task ? !task->wanted : list->filler->filters)
         return;
     if (!list->rwbs || strcmp(text_bytes(list->rwbs), io->rwbs) != 0) {
@@ -70,7 +70,7 @@ void block_list_fill(const struct block_filler *filler, struct section *out) {
     for (int why = 0; why < BLOCK_WHYS; why++)
         whys[why] = text_from(block_why_names[why]);
     for (uint32_t i = 0; i < n_rare; i++)
-        list_add(&list, &rare[i].pick->io, &rare[i].pick->who, whys[rare[i].why]);
+        list_add(&list, &rare[i].pick->io, &rare[i].pick->task, whys[rare[i].why]);
     for (uint64_t i = older; i < stat->n_recent; i++)
         list_add(&list, &stat->recent[i % BLOCK_EVENTS_KEPT], &stat->unattributed[i % BLOCK_EVENTS_KEPT], NULL);
     for (int why = 0; why < BLOCK_WHYS; why++)

@@ -1,5 +1,5 @@
-// Requests, from arrival to completion. The table of what is in flight is flight.h's, what concerns bios is
-// bio.c's. Nothing is allocated while events come; block_match_tidy makes room between drains.
+// Requests, from arrival to completion. The table in flight is in flight.h, bios are in bio.c. Nothing is allocated per
+// event; block_match_tidy grows the table between drains.
 #include "collectors/block/match.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct block_match *block_match_new(uint32_t capacity, block_done_fn done, void 
     while (match->capacity < capacity)
         match->capacity *= 2;
     match->pool = xcalloc(match->capacity, sizeof(*match->pool));
-    match->nodes = xcalloc(match->capacity, sizeof(*match->nodes)); // memory that is not touched costs nothing
+    match->nodes = xcalloc(match->capacity, sizeof(*match->nodes)); // untouched pages cost nothing
     match->index = xcalloc((size_t)match->capacity * INDEX_ROOM, sizeof(*match->index));
     match->mask = INDEX_MIN < match->capacity * INDEX_ROOM ? INDEX_MIN - 1 : match->capacity * INDEX_ROOM - 1;
     match->done = done;
@@ -32,7 +32,7 @@ void block_match_free(struct block_match *match) {
     free(match);
 }
 
-// The others of its pieces are still to come, or stand alone without their first.
+// Its other pieces are still to come, or become independent.
 static void flight_give_up(struct block_match *match, struct flight *f) {
     if (f->split && !(f->split & SPLIT_PARENT))
         flight_piece_done(&match->pool[f->split - 1]);
@@ -67,18 +67,18 @@ uint8_t rwbs_copy(struct block_match *match, struct flight *f, const struct bloc
     size_t n = strnlen(event->rwbs, event->rwbs_size < BLOCK_RWBS ? event->rwbs_size : BLOCK_RWBS - 1);
     memcpy(f->io.rwbs, event->rwbs, n);
     uint8_t op = (uint8_t)block_event_op(event), key = block_key_of(f->io.rwbs, op);
-    if (block_no_letter(f->io.rwbs)) { // one name on every kernel
+    if (block_is_n_or_z(f->io.rwbs)) { // the same name on every kernel
         memset(f->io.rwbs, 0, sizeof(f->io.rwbs));
         block_key_name(key, f->io.rwbs);
         return key;
     }
     bool flushes = f->io.rwbs[0] == 'F' || key >> 3 & BLOCK_FUA;
-    if (flushes || op == BLOCK_OTHER || op == BLOCK_DISCARD || // these are in the tree
+    if (flushes || op == BLOCK_OTHER || op == BLOCK_DISCARD || // these need the tree
         n > 7 || event->rwbs_size < 8)
         return key;
-    struct rwbs_entry word = {.mask = UINT64_MAX >> (56 - 8 * n), .key = key};
-    memcpy(&word.letters, f->io.rwbs, sizeof(word.letters));
-    *rwbs_place(match, f->io.rwbs) = word;
+    struct rwbs_entry entry = {.mask = UINT64_MAX >> (56 - 8 * n), .key = key};
+    memcpy(&entry.letters, f->io.rwbs, sizeof(entry.letters));
+    *rwbs_place(match, f->io.rwbs) = entry;
     return key;
 }
 
@@ -94,11 +94,11 @@ void limit_no_sector(struct block_match *match, const struct block_event *event,
 }
 
 static void on_arrival(struct block_match *match, const struct block_event *event) {
-    // An empty flush arrives like a write of no sectors; what is issued for it is a flush request of the kernel's own.
+    // An empty flush arrives like a write of no sectors; the kernel issues a flush request of its own for it.
     if (!event->sectors)
         return;
     struct flight *f = event->kind == BLOCK_INSERT ? flight_find(match, event, event->sector, FLIGHT_QUEUED) : NULL;
-    // An insert follows its arrival, or puts a requeued request back: it is known already.
+    // An insert follows the arrival, or a requeue: the request is known.
     if (f)
         return;
     f = match->by_state[FLIGHT_BIO] ? flight_find(match, event, event->sector, FLIGHT_BIO) : NULL;
@@ -107,9 +107,9 @@ static void on_arrival(struct block_match *match, const struct block_event *even
         if (!f)
             return;
         f->io.sector = event->sector;
-        flight_by(match, f, event);
+        flight_set_submitter(match, f, event);
     }
-    if (f->remapped) { // the bio itself was sent on, and is not told again
+    if (f->remapped) { // sent on without a queue event of its own (md before 5.14, multipath)
         f->remapped = false;
         match->n_remapped--;
     }
@@ -117,8 +117,7 @@ static void on_arrival(struct block_match *match, const struct block_event *even
     if (f->in_tree)
         flight_tree_update(match, f);
     f->requested = true;
-    f->io.arrival_ns =
-        f->io.bio_ns ? f->io.bio_ns : event->ts; // one meaning on every disk, with a scheduler or without
+    f->io.arrival_ns = f->io.bio_ns ? f->io.bio_ns : event->ts; // the same meaning with and without an I/O scheduler
 }
 
 static void flush_attribute(struct block_match *match, struct flight *f) {
@@ -132,13 +131,13 @@ static void flush_attribute(struct block_match *match, struct flight *f) {
 }
 
 bool is_of_zone(const struct flight *f, const struct block_event *event) {
-    // A program's command at the first zone has no flags.
+    // A passthrough command at sector 0 has no flags.
     return f->io.sector == event->sector && f->io.bio_key == block_key_of(event->rwbs, BLOCK_OTHER);
 }
 
-// What is done to a zone has no length: its request is known by the zone's sector, until it is issued.
-static __attribute__((noinline)) struct flight *zone_bio_take(struct block_match *match,
-                                                              const struct block_event *event, uint64_t key) {
+// A zone operation has no length: until its issue the request is found by the sector of the zone.
+static __attribute__((noinline)) struct flight *zone_bio_issue(struct block_match *match,
+                                                               const struct block_event *event, uint64_t key) {
     if (!match->by_state[FLIGHT_BIO])
         return NULL;
     struct flight *best = tree_oldest(match, event, ZONE_BIO, is_of_zone);
@@ -151,7 +150,7 @@ static __attribute__((noinline)) struct flight *zone_bio_take(struct block_match
 }
 
 static void on_issue(struct block_match *match, const struct block_event *event) {
-    if (!event->dev) // of no disk: a command of the SCSI layer's own, before 5.14
+    if (!event->dev) // no disk: the SCSI layer's own commands, before 5.14
         return;
     uint64_t key = event_key(event);
     match->counts.issued++;
@@ -161,13 +160,13 @@ static void on_issue(struct block_match *match, const struct block_event *event)
         flight_give_up(match, old);
         match->counts.abandoned++;
     }
-    if (!f && key == event->sector && match->by_state[FLIGHT_BIO]) { // kernels that do not tell of the request
+    if (!f && key == event->sector && match->by_state[FLIGHT_BIO]) { // the kernel did not trace the request's arrival
         f = flight_find(match, event, key, FLIGHT_BIO);
         if (f && !f->io.arrival_ns)
             f->io.arrival_ns = f->io.bio_ns;
     }
     if (!f && key == BLOCK_NO_SECTOR - BLOCK_OTHER)
-        f = zone_bio_take(match, event, key);
+        f = zone_bio_issue(match, event, key);
     if (!f) {
         if (key != event->sector)
             limit_no_sector(match, event, key, FLIGHT_ISSUED);
@@ -177,26 +176,26 @@ static void on_issue(struct block_match *match, const struct block_event *event)
         if (!f)
             return;
         f->io.sector = key == event->sector ? event->sector : BLOCK_NO_SECTOR;
-        flight_by(match, f, event);
+        flight_set_submitter(match, f, event);
         if (key == BLOCK_NO_SECTOR - BLOCK_FLUSH)
             flush_attribute(match, f);
     }
     flight_state(match, f, FLIGHT_ISSUED);
-    if (key == event->sector) // the ends of flushes are not always told
+    if (key == event->sector) // flush completions are not always traced
         busy_begin(match, f);
     f->io.issue_ns = event->ts;
-    f->suspect = event->ts <= match->lost_ts; // read after the gap was seen, yet from before its end
+    f->suspect = event->ts <= match->lost_ts; // read after the gap was seen, but issued before it ended
     f->requested = true;
     f->left = event->sectors;
-    f->no_letter = key == event->sector && block_no_letter(event->rwbs);
+    f->maybe_append = key == event->sector && block_is_n_or_z(event->rwbs);
     if (!f->io.requeues || !f->io.bytes)
         f->io.bytes = event->bytes;
-    bool only_forced = f->postflush && f->io.rwbs[0] != 'F'; // by its bio's letters
+    bool only_fua = f->postflush && f->io.rwbs[0] != 'F'; // by its bio's rwbs
     f->io.key = rwbs_copy(match, f, event);
     f->io.op = block_key_op(f->io.key);
-    if (only_forced && f->io.key >> 3 & BLOCK_FUA)
-        f->postflush = false; // the disk forces it through by itself: no flush follows
-    if (f->no_letter || f->io.op == BLOCK_DISCARD || key != event->sector)
+    if (only_fua && f->io.key >> 3 & BLOCK_FUA)
+        f->postflush = false; // the disk handles FUA itself: no flush follows
+    if (f->maybe_append || f->io.op == BLOCK_DISCARD || key != event->sector)
         flight_tree_update(match, f);
 }
 
@@ -204,15 +203,15 @@ static void on_requeue(struct block_match *match, const struct block_event *even
     match->counts.requeues++;
     uint64_t key = event_key(event);
     struct flight *f = flight_find_any(match, event, key, FLIGHT_ISSUED);
-    if (!f) // refused before it was issued: it still waits
+    if (!f) // rejected before its issue: still queued
         f = flight_find_any(match, event, key, FLIGHT_QUEUED);
-    if (!f && event->sectors) // the same, where nobody tells of requests
+    if (!f && event->sectors) // the same, where arrivals are not traced
         f = flight_find_any(match, event, key, FLIGHT_BIO);
     struct block_io io = {.dev = event->dev,
                           .op = (uint8_t)block_event_op(event),
                           .tid = event->tid,
                           .end_ns = event->ts,
-                          .what = BLOCK_IO_REQUEUED};
+                          .kind = BLOCK_IO_REQUEUED};
     if (f) {
         f->io.requeues += f->io.requeues < UINT16_MAX;
         if (f->state == FLIGHT_ISSUED)
@@ -221,14 +220,14 @@ static void on_requeue(struct block_match *match, const struct block_event *even
         io.tid = f->io.tid;
         memcpy(io.comm, f->io.comm, BLOCK_COMM);
     }
-    if (event->dev) // of no disk: the SCSI layer's own, before 5.14
+    if (event->dev) // no disk: the SCSI layer's own commands, before 5.14
         match->done(match->ctx, &io);
 }
 
 static void on_merge(struct block_match *match, const struct block_event *event) {
     match->counts.merges++;
     struct flight *f = flight_find_any(match, event, event_key(event), FLIGHT_QUEUED);
-    if (!f) // known by its bio alone
+    if (!f) // known only by its bio
         f = flight_find(match, event, event->sector, FLIGHT_BIO);
     if (!f)
         return;
@@ -236,32 +235,32 @@ static void on_merge(struct block_match *match, const struct block_event *event)
     flight_is_merged(match, f);
 }
 
-void flight_tell(struct block_match *match, const struct flight *f, uint64_t ts, enum block_what what) {
+void flight_report(struct block_match *match, const struct flight *f, uint64_t ts, enum block_io_kind kind) {
     struct block_io io = f->io;
     io.end_ns = ts;
-    io.what = (uint8_t)what;
+    io.kind = (uint8_t)kind;
     io.issue_ns = f->io.bio_ns;
     io.bytes = f->bio_bytes;
-    if (what == BLOCK_IO_BIO) {
+    if (kind == BLOCK_IO_BIO) {
         io.arrival_ns = 0;
         io.key = f->io.bio_key;
     }
-    io_tell(match, &io, f->own);
+    io_report(match, &io, f->own);
 }
 
 static void flight_done(struct block_match *match, struct flight *f, uint64_t ts) {
     match->counts.completed++;
     match->counts.errors += f->io.error != 0;
     bool bio_lives_on = f->io.bio_ns && (f->split || f->postflush);
-    if (bio_lives_on || f->sent) {
+    if (bio_lives_on || f->clone) {
         struct block_io io = f->io;
         io.end_ns = ts;
         if (bio_lives_on)
             io.bio_ns = 0;
-        io_tell(match, &io, f->own);
+        io_report(match, &io, f->own);
     } else {
         f->io.end_ns = ts;
-        io_tell(match, &f->io, f->own);
+        io_report(match, &f->io, f->own);
     }
     if (f->io.sector != BLOCK_NO_SECTOR && (match->by_state[FLIGHT_MERGED] || f->io.op == BLOCK_DISCARD))
         merged_bios_end(match, f, ts);
@@ -269,12 +268,12 @@ static void flight_done(struct block_match *match, struct flight *f, uint64_t ts
         bio_data_end(match, f, ts);
         return;
     }
-    sent_end(match, f, ts);
+    clone_end(match, f, ts);
     flight_remove(match, f);
 }
 
-// The request failed before a driver had it: the disk is off line, or goes. Nobody can say how long it took the disk,
-// so it is told as what has no request: it ended, after it waited so long.
+// The request failed before its issue: the disk is offline or being removed. Its service time is unknown, so it is
+// reported like a bio without a request, with its total time.
 static __attribute__((noinline)) struct flight *flight_unissued(struct block_match *match,
                                                                 const struct block_event *event, uint64_t key) {
     struct flight *f = NULL;
@@ -283,7 +282,7 @@ static __attribute__((noinline)) struct flight *flight_unissued(struct block_mat
         if (!f)
             return NULL;
         f->io.sector = BLOCK_NO_SECTOR;
-        flight_by(match, f, event);
+        flight_set_submitter(match, f, event);
         flush_attribute(match, f);
     } else if (key == event->sector && event->sectors) {
         f = flight_find(match, event, key, FLIGHT_QUEUED);
@@ -297,15 +296,15 @@ static __attribute__((noinline)) struct flight *flight_unissued(struct block_mat
     f->io.bytes = event->bytes;
     f->io.key = rwbs_copy(match, f, event);
     f->io.op = block_key_op(f->io.key);
-    f->io.what = BLOCK_IO_BIO;
+    f->io.kind = BLOCK_IO_BIO;
     f->requested = true;
-    f->postflush = false; // of a sequence whose first flush failed
+    f->postflush = false; // the first flush of its sequence failed
     return f;
 }
 
-// This may be the end of another one at that sector, whose issue is lost: that one was issued before the gap's end.
-// When it is taken for the one from before the gap nevertheless, it is told to have taken twice its time at most. Until
-// the gaps of all CPUs have ended what takes no longer than an I/O of a healthy disk is believed.
+// This completion may belong to another request for the sector, whose issue was lost in the gap. It is accepted if the
+// request outlived the gap so long that its reported latency is at most twice the true one. Until the gaps of all CPUs
+// have ended, a latency within that of a healthy disk is accepted as well.
 static bool is_past_gap(const struct block_match *match, const struct flight *f, uint64_t ts) {
     if (!f->suspect || f->io.issue_ns > match->lost_ts)
         return true;
@@ -326,12 +325,12 @@ static void on_complete(struct block_match *match, const struct block_event *eve
         match->counts.unmatched_completions++;
         return;
     }
-    // What is appended to a zone ends where it was put, which is not where it was issued: at the zone's beginning.
-    if (!f && block_no_letter(event->rwbs) && key == event->sector)
+    // A zone append is issued at the start of the zone and completes where the data was written.
+    if (!f && block_is_n_or_z(event->rwbs) && key == event->sector)
         f = tree_append(match, event);
     if (!f && event->error)
         f = flight_unissued(match, event, key);
-    // A completion of no length of something that was issued with one is not its end.
+    // A completion of length 0 does not complete a request that was issued with a length.
     if (f && key == event->sector && !event->sectors && f->left && !event->error) {
         if (event->old_dev) {
             match->counts.requeues++;
@@ -358,48 +357,48 @@ static void on_complete(struct block_match *match, const struct block_event *eve
     flight_done(match, f, event->ts);
 }
 
-// A request of a path is told of its disk; old_dev: of the path.
+// Maps a request of a path to its head; old_dev: the path.
 static __attribute__((noinline)) const struct block_event *
-path_event(const struct block_match *match, const struct block_event *told, struct block_event *event) {
-    *event = *told;
-    event->dev = disk_of(match, told->dev);
-    event->old_dev = event->dev != told->dev ? told->dev : 0;
+path_event(const struct block_match *match, const struct block_event *traced, struct block_event *event) {
+    *event = *traced;
+    event->dev = disk_of(match, traced->dev);
+    event->old_dev = event->dev != traced->dev ? traced->dev : 0;
     return event;
 }
 
-void block_match_event(struct block_match *match, const struct block_event *told) {
+void block_match_event(struct block_match *match, const struct block_event *event) {
     struct block_event of_path;
     match->counts.events++;
-    match->now = told->ts > match->now ? told->ts : match->now;
-    if (__builtin_expect(match->n_paths, 0) && told->kind <= BLOCK_COMPLETE)
-        told = path_event(match, told, &of_path);
-    switch ((enum block_kind)told->kind) {
+    match->now = event->ts > match->now ? event->ts : match->now;
+    if (__builtin_expect(match->n_paths, 0) && event->kind <= BLOCK_COMPLETE)
+        event = path_event(match, event, &of_path);
+    switch ((enum block_kind)event->kind) {
     case BLOCK_START:
     case BLOCK_INSERT:
-        on_arrival(match, told);
+        on_arrival(match, event);
         break;
     case BLOCK_ISSUE:
-        on_issue(match, told);
+        on_issue(match, event);
         break;
     case BLOCK_REQUEUE:
-        on_requeue(match, told);
+        on_requeue(match, event);
         break;
     case BLOCK_MERGE:
-        on_merge(match, told);
+        on_merge(match, event);
         break;
     case BLOCK_ERROR:
         match->counts.errors_reported++;
         break;
     case BLOCK_COMPLETE:
-        on_complete(match, told);
+        on_complete(match, event);
         break;
     case BLOCK_WB_BEGIN:
     case BLOCK_WB_END:
     case BLOCK_THREAD:
-        thread_event(match, told);
+        thread_event(match, event);
         break;
     default:
-        bio_event(match, told);
+        bio_event(match, event);
         break;
     }
 }
@@ -423,7 +422,7 @@ void block_match_parts(struct block_match *match, const struct block_part *parts
         part_add(match, match->paths[i]);
 }
 
-// What was last told of it.
+// Time of its last traced event.
 static uint64_t flight_latest(const struct flight *f) {
     uint64_t since = f->io.issue_ns > f->io.arrival_ns ? f->io.issue_ns : f->io.arrival_ns;
     return since > f->io.bio_ns ? since : f->io.bio_ns;
@@ -447,9 +446,9 @@ void block_match_lost(struct block_match *match, uint64_t ts) {
         match->busy[i].in_flight = 0;
     for (uint32_t i = 0; i < match->high; i++) {
         struct flight *f = &match->pool[i];
-        f->busy = 0; // its end may be lost
+        f->busy = 0; // its completion may be lost
         f->suspect = true;
-        // A bio that never ends would lend its age to the next one at its sector: its wait is left out instead.
+        // A bio whose completion was lost would pass its age to the next bio for the sector: drop its total time.
         if (f->state > FLIGHT_ISSUED && f->state != FLIGHT_FREE)
             flight_give_up(match, f);
     }
@@ -459,7 +458,7 @@ static void match_grow(struct block_match *match) {
     uint32_t capacity = match->capacity * 2;
     match->pool = xrealloc(match->pool, capacity * sizeof(*match->pool));
     memset(match->pool + match->capacity, 0, match->capacity * sizeof(*match->pool));
-    match->nodes = xrealloc(match->nodes, capacity * sizeof(*match->nodes)); // written when they are used
+    match->nodes = xrealloc(match->nodes, capacity * sizeof(*match->nodes)); // initialized on use
     free(match->index);
     match->index = xcalloc((size_t)capacity * INDEX_ROOM, sizeof(*match->index));
     match->capacity = capacity;
@@ -480,7 +479,7 @@ void block_match_tidy(struct block_match *match, uint64_t now) {
             flight_give_up(match, f);
             match->counts.abandoned++;
         } else {
-            f->suspect = match->any_suspect = true; // a hung disk, or an end that nobody told
+            f->suspect = match->any_suspect = true; // a hung disk, or a completion that was never traced
         }
     }
     if (match->used > match->capacity / 2 && match->capacity < 1u << 20)
@@ -495,7 +494,7 @@ uint64_t block_match_busy(struct block_match *match, uint32_t dev, uint64_t unti
         at = (at + 1) % (1 << BUSY_BITS);
     struct busy *busy = &match->busy[at];
     if (!busy->dev || !busy->since)
-        return BLOCK_NOT_KNOWN;
+        return BLOCK_BUSY_UNKNOWN;
     uint64_t ns = busy->ns;
     busy->ns = 0;
     if (until > busy->since) {

@@ -1,4 +1,4 @@
-// Reading /sys/block: the disks, their numbers, and whether they are request-based.
+// Reads /sys/block: names, device numbers, partitions, and whether disks are request-based.
 #include "collectors/block/names.h"
 
 #include <dirent.h>
@@ -10,15 +10,15 @@
 #include "model/mem.h"
 
 #define REFRESH_NS 30000000000ull
-#define PATHS_MOST 128
+#define PATHS_MAX 128
 
 struct name {
     uint32_t dev;
-    bool disk, found; // disk: has request events; found: in the reading under way
-    bool head;        // of NVMe with several paths, which are hidden: their requests are its
+    bool disk, found; // disk: has request events; found: in the current scan
+    bool head;        // NVMe multipath head: its paths are hidden, and its requests are traced with their numbers
     uint64_t sectors;
-    uint64_t gone_ns;   // since when it is not in /sys/block; 0: it is
-    uint64_t before_ns; // the same of the disk that had its number before it; 0: there was none
+    uint64_t gone_ns;          // when it left /sys/block; 0: present
+    uint64_t previous_gone_ns; // the same for the previous disk with this dev_t; 0: none
     const struct text *text;
 };
 
@@ -28,10 +28,10 @@ struct block_names {
     uint32_t n, capacity;
     struct block_part *parts;
     uint32_t n_parts, parts_capacity;
-    struct block_part paths[PATHS_MOST];
+    struct block_part paths[PATHS_MAX];
     uint32_t n_paths;
     uint64_t read_ns;
-    char seen[32]; // the uevent_seqnum of the last reading
+    char seen[32]; // uevent_seqnum at the last scan
 };
 
 struct block_names *block_names_new(const char *sys_block) {
@@ -76,7 +76,7 @@ static bool read_dev(const char *path, uint32_t *dev) {
     return true;
 }
 
-// Its partitions are the directories in it that begin with its name.
+// Partitions are the subdirectories whose names start with the disk's name.
 static void read_parts(struct block_names *names, const char *entry, uint32_t disk) {
     char path[512];
     size_t length = strlen(entry);
@@ -114,13 +114,13 @@ static void read_one(struct block_names *names, const char *entry) {
     name->disk = stat(path, &st) == 0 || name->head;
     name->found = true;
     if (name->gone_ns)
-        name->before_ns = name->gone_ns;
+        name->previous_gone_ns = name->gone_ns;
     name->gone_ns = 0;
     snprintf(path, sizeof(path), "%s/%s/size", names->dir, entry);
     name->sectors = format_file(path, text, sizeof(text)) > 0 ? strtoull(text, NULL, 10) : 0;
     read_parts(names, entry, dev);
     snprintf(path, sizeof(path), "%s", entry);
-    for (char *at = path; (at = strchr(at, '!'));) // sysfs writes the / of "cciss/c0d0" so
+    for (char *at = path; (at = strchr(at, '!'));) // sysfs writes "cciss/c0d0" with a !
         *at = '/';
     if (name->text && !strcmp(text_bytes(name->text), path))
         return;
@@ -135,7 +135,7 @@ static const struct name *head_named(const struct block_names *names, const char
     return NULL;
 }
 
-// nvme1c0n2 is the path through controller 0 to the disk nvme1n2. Its directory does not tell its number.
+// nvme1c0n2 is the path through controller 0 to the disk nvme1n2. Its sysfs directory has no dev file.
 static void read_paths(struct block_names *names) {
     char path[160], line[512], text[32];
     bool any = false;
@@ -143,7 +143,7 @@ static void read_paths(struct block_names *names) {
         any = names->names[i].head && names->names[i].found;
     snprintf(path, sizeof(path), "%s/../../proc/diskstats", names->dir);
     FILE *stats = any ? fopen(path, "re") : NULL;
-    while (stats && names->n_paths < PATHS_MOST && fgets(line, sizeof(line), stats)) {
+    while (stats && names->n_paths < PATHS_MAX && fgets(line, sizeof(line), stats)) {
         unsigned major, minor, disk, controller, space;
         if (sscanf(line, "%u %u nvme%uc%un%u ", &major, &minor, &disk, &controller, &space) != 5 || !major)
             continue;
@@ -232,9 +232,9 @@ uint64_t block_names_gone(const struct block_names *names, uint32_t dev) {
     return name ? name->gone_ns : 0;
 }
 
-uint64_t block_names_before(const struct block_names *names, uint32_t dev) {
+uint64_t block_names_previous_gone(const struct block_names *names, uint32_t dev) {
     const struct name *name = name_of(names, dev);
-    return name ? name->before_ns : 0;
+    return name ? name->previous_gone_ns : 0;
 }
 
 size_t block_names_parts(const struct block_names *names, const struct block_part **parts) {

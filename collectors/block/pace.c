@@ -1,5 +1,5 @@
-// The rules: draining takes more than half of the time, or events are lost, in two frames in a row: one level down.
-// Draining takes less than a fifth and nothing is lost for some frames: one level up.
+// One level down: draining takes more than half of the time, or events are lost, in two frames in a row. One level up:
+// draining takes less than a fifth, and nothing is lost, for `patience` frames.
 #include "collectors/block/pace.h"
 
 #include <stdio.h>
@@ -9,12 +9,12 @@
 #define BAD_FRAMES 2
 #define PATIENCE 5
 #define PATIENCE_MAX 80
-#define MANY 4 // times what is kept: a load may slow down
-#define SOME 4 // a fourth of it
-#define SOON 3 // bad again so few frames after a try: the next one comes later
-// Requests issued per second, and how many of them (one in so many) without that anything told of their arrival.
-#define HIGH_RATE_BEGINS 50000
-#define HIGH_RATE_ENDS 30000
+#define REMAINING_FACTOR 4 // times `kept`: the load may slow down
+#define TAIL_DIV 4         // the last quarter of `kept` is always remembered
+#define RETRY_FRAMES 3     // bad again this soon after a try: the next try comes later
+// Issued requests per second; share of them (1 in 4) without a traced arrival.
+#define HIGH_RATE_ON 50000
+#define HIGH_RATE_OFF 30000
 #define HIGH_RATE_AFTER_NS 300000000ull
 #define CALM_AFTER_NS 1000000000ull
 #define UNANNOUNCED_SHARE 4
@@ -35,7 +35,7 @@ bool block_pace_frame(struct block_pace *pace, uint64_t frame_ns, uint64_t lost)
     if (!pace->patience)
         pace->patience = PATIENCE;
     if (bad && pace->level != BLOCK_COUNT && pace->bad >= BAD_FRAMES) {
-        if (pace->since <= SOON && pace->patience < PATIENCE_MAX)
+        if (pace->since <= RETRY_FRAMES && pace->patience < PATIENCE_MAX)
             pace->patience *= 2;
         pace->lost = lost;
         pace->busy_pct = busy_pct;
@@ -52,7 +52,7 @@ bool block_pace_frame(struct block_pace *pace, uint64_t frame_ns, uint64_t lost)
 bool block_starts_drained(struct block_starts *starts, uint64_t reached_ns, uint64_t issued, uint64_t unannounced,
                           bool gap) {
     uint64_t ns = reached_ns - starts->since_ns;
-    bool first = !starts->since_ns, was = starts->without;
+    bool first = !starts->since_ns, was = starts->off;
     if (!first && !gap && ns < (was ? CALM_AFTER_NS : HIGH_RATE_AFTER_NS))
         return false;
     double n = (double)(issued - starts->issued), unknown = (double)(unannounced - starts->unannounced);
@@ -62,14 +62,14 @@ bool block_starts_drained(struct block_starts *starts, uint64_t reached_ns, uint
     if (first || gap)
         return false;
     starts->needed |= was && unknown * UNANNOUNCED_SHARE > n;
-    starts->without = !starts->needed && n * 1e9 > (was ? HIGH_RATE_ENDS : HIGH_RATE_BEGINS) * (double)ns;
-    return starts->without != was;
+    starts->off = !starts->needed && n * 1e9 > (was ? HIGH_RATE_OFF : HIGH_RATE_ON) * (double)ns;
+    return starts->off != was;
 }
 
-// None, when many times as many are still to come. But the load may end now: some of the last ones then stand for it.
+// None while many times `kept` are still to come; but the load may stop now, so remember some of the last ones.
 uint64_t block_pace_recent(uint64_t until_ns, uint64_t due_ns, double per_ns, uint32_t kept) {
-    double to_come = due_ns > until_ns ? per_ns * (double)(due_ns - until_ns) : 0, last = kept / (SOME * per_ns);
-    return to_come < MANY * kept || last > (double)until_ns ? 0 : until_ns - (uint64_t)last;
+    double left = due_ns > until_ns ? per_ns * (double)(due_ns - until_ns) : 0, last = kept / (TAIL_DIV * per_ns);
+    return left < REMAINING_FACTOR * kept || last > (double)until_ns ? 0 : until_ns - (uint64_t)last;
 }
 
 void block_pace_text(const struct block_pace *pace, char *out, size_t size) {

@@ -1,6 +1,6 @@
-// Whether the block collector keeps up, and what it leaves out when it does not: first the bios, then everything but
-// counting what completes. That is decided once per frame, with patience in both directions. And which event it does
-// without when there are very many. No state but its own; no kernel.
+// Whether the block collector keeps up, and what it omits otherwise: first the bios, then everything but the count of
+// completions. Decided once per frame, with hysteresis. At a high event rate it also disables block_io_start. No kernel
+// access.
 #ifndef COLLECTORS_BLOCK_PACE_H
 #define COLLECTORS_BLOCK_PACE_H
 
@@ -16,32 +16,30 @@ enum block_level {
 
 struct block_pace {
     enum block_level level;
-    uint64_t busy_ns;    // spent in draining in this frame; added up by the caller
-    uint32_t bad, quiet; // frames in a row
-    uint32_t patience;   // quiet frames before the next try; doubles when the last try failed
+    uint64_t busy_ns;    // draining time in this frame; added up by the caller
+    uint32_t bad, quiet; // consecutive frames
+    uint32_t patience;   // quiet frames before the next try; doubles when a try failed
     uint32_t since;      // frames at this level
-    uint64_t lost;       // why it went down: events lost, and
-    double busy_pct;     // the share of time that draining took
+    uint64_t lost;       // reason for the step down: lost events
+    double busy_pct;     // and share of time spent draining
 };
 
-// After a frame of that length in which so many events were lost although no buffer could still grow. True when the
-// level changed.
+// Call after a frame of that length. lost: events lost although no buffer could grow. True when the level changed.
 bool block_pace_frame(struct block_pace *pace, uint64_t frame_ns, uint64_t lost);
-// Whether the starts of requests are left out, since so many are issued that nothing waits for one. Not where bios are
-// not told (md and multipath send them on): there requests are issued unannounced.
+// Whether block_io_start is off: at a high request rate requests do not wait for a tag. It stays on where bios are not
+// traced (md and multipath send them on), so that requests would be issued unannounced.
 struct block_starts {
-    bool without, needed;                   // needed: on this machine they always are
-    uint64_t since_ns, issued, unannounced; // where the stretch began that is judged next
+    bool off, needed;                       // needed: always on, on this machine
+    uint64_t since_ns, issued, unannounced; // start of the current measurement
 };
-// After a drain that reached so far; the counts are those since the beginning. A stretch with a gap tells nothing. True
-// when `without` changed: soon in a torrent, which every event slows down, and back with patience.
+// Call after a drain up to reached_ns, with counts since the start. A measurement with a gap is discarded. True when
+// `off` changed: quickly at a high rate, since each event costs the load, and slowly back.
 bool block_starts_drained(struct block_starts *starts, uint64_t reached_ns, uint64_t issued, uint64_t unannounced,
                           bool gap);
-// Which I/Os are worth remembering one by one, when only the newest `kept` of a frame are kept: those that end at this
-// time and later. `until_ns`: the events before it are about to be drained; `due_ns`: those before it belong to the
-// frame; `per_ns`: I/Os that ended lately.
+// When only the newest `kept` I/Os of a frame are kept: completions from the returned time on are worth storing.
+// `until_ns`: the events before it are drained next; `due_ns`: end of the frame; `per_ns`: recent completions per ns.
 uint64_t block_pace_recent(uint64_t until_ns, uint64_t due_ns, double per_ns, uint32_t kept);
-// What a person should know, "" at BLOCK_FULL.
+// The note for the user; "" at BLOCK_FULL.
 void block_pace_text(const struct block_pace *pace, char *out, size_t size);
 
 #endif

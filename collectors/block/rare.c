@@ -1,6 +1,6 @@
-// Keeping the largest of many without sorting them: what is above the least of them is put behind them, and when there
-// is no more room the smaller half goes, and the least rises. Of tasks that do few I/Os nobody knows beforehand which
-// they are: the first of each are kept, fewer of each when there are many, and those of the smallest are chosen.
+// Keeps the largest of many without sorting: values above the minimum are appended, and when the buffer is full
+// quickselect drops the smaller half and raises the minimum. Which tasks do few I/Os is known only at the end: keep the
+// first I/Os of each task, fewer when there are many tasks, and choose those of the tasks with the fewest.
 #include "collectors/block/rare.h"
 
 #include <stdlib.h>
@@ -13,14 +13,14 @@ const char *const block_why_names[BLOCK_WHYS] = {"failed", "slow", "rare"};
 struct block_rare *block_rare_new(void) {
     struct block_rare *rare = xcalloc(1, sizeof(*rare));
     rare->failed = xcalloc(BLOCK_FAILED_KEPT, sizeof(*rare->failed));
-    rare->few = xcalloc(BLOCK_FEW_KEPT, sizeof(*rare->few)); // memory that is not touched costs nothing
+    rare->few = xcalloc(BLOCK_FEW_KEPT, sizeof(*rare->few)); // untouched pages cost nothing
     rare->ranks = xcalloc((size_t)2 * BLOCK_SLOW_KEPT, sizeof(*rare->ranks));
     rare->chosen = xcalloc(BLOCK_RARE_CHOSEN, sizeof(*rare->chosen));
     rare->sorted = xcalloc((size_t)BLOCK_SLOW_SETS * BLOCK_SLOW_WAYS * 2 * BLOCK_SLOW_KEPT, sizeof(*rare->sorted));
     rare->few_each = BLOCK_FEW_EACH;
-    rare->nobody = xcalloc(1, sizeof(*rare->nobody));
+    rare->filtered = xcalloc(1, sizeof(*rare->filtered));
     for (int by = 0; by < BLOCK_SLOW_WAYS; by++)
-        rare->nobody->least[by] = UINT64_MAX;
+        rare->filtered->least[by] = UINT64_MAX;
     return rare;
 }
 
@@ -30,7 +30,7 @@ void block_rare_free(struct block_rare *rare) {
     free(rare->failed);
     for (int i = 0; i < BLOCK_SLOW_SETS; i++)
         free(rare->slow[i]);
-    free(rare->nobody);
+    free(rare->filtered);
     free(rare->few);
     free(rare->ranks);
     free(rare->chosen);
@@ -59,7 +59,7 @@ void block_rare_failed(struct block_rare *rare, const struct block_pick *pick) {
     rare->failed[rare->n_failed++ % BLOCK_FAILED_KEPT] = *pick;
 }
 
-// The kth largest of n values (k from 1), which are moved about: quickselect.
+// The kth largest of n values (k from 1): quickselect, reorders them.
 static uint64_t kth_largest(uint64_t *values, uint32_t n, uint32_t k) {
     uint32_t low = 0, high = n - 1, want = k - 1;
     while (low < high) {
@@ -90,7 +90,7 @@ static uint64_t kth_largest(uint64_t *values, uint32_t n, uint32_t k) {
     return values[want];
 }
 
-// Leaves the BLOCK_SLOW_KEPT largest at the front; returns the smallest of them.
+// Moves the BLOCK_SLOW_KEPT largest to the front; returns the smallest of them.
 static uint64_t sift(struct block_pick *picks, uint32_t n, uint64_t *ranks) {
     for (uint32_t i = 0; i < n; i++)
         ranks[i] = picks[i].rank;
@@ -98,11 +98,11 @@ static uint64_t sift(struct block_pick *picks, uint32_t n, uint64_t *ranks) {
     uint32_t kept = 0, above = 0;
     for (uint32_t i = 0; i < n; i++)
         above += picks[i].rank > least;
-    uint32_t alike = BLOCK_SLOW_KEPT - above; // of those that are as large as the least
+    uint32_t ties = BLOCK_SLOW_KEPT - above; // kept among those equal to the least
     for (uint32_t i = 0; i < n; i++) {
-        if (picks[i].rank < least || (picks[i].rank == least && !alike))
+        if (picks[i].rank < least || (picks[i].rank == least && !ties))
             continue;
-        alike -= picks[i].rank == least;
+        ties -= picks[i].rank == least;
         if (kept != i)
             picks[kept] = picks[i];
         kept++;
@@ -122,7 +122,7 @@ void block_rare_slowest(struct block_rare *rare, struct block_slow *slow, enum b
 
 void block_rare_few(struct block_rare *rare, const struct block_pick *pick) {
     while (rare->n_few == BLOCK_FEW_KEPT) {
-        if (rare->few_each == 1) { // more tasks than there is room for
+        if (rare->few_each == 1) { // more tasks than few_kept holds
             rare->few_each = 0;
             return;
         }
@@ -167,7 +167,7 @@ void block_rare_forget(struct block_rare *rare, unwanted_fn unwanted, const void
     rare->n_few = forget(rare->few, rare->n_few, unwanted, ctx);
     uint32_t n_failed = rare->n_failed < BLOCK_FAILED_KEPT ? (uint32_t)rare->n_failed : BLOCK_FAILED_KEPT;
     rare->n_failed = forget(rare->failed, n_failed, unwanted, ctx);
-    qsort(rare->failed, rare->n_failed, sizeof(*rare->failed), nth_compare); // a full ring begins anywhere
+    qsort(rare->failed, rare->n_failed, sizeof(*rare->failed), nth_compare); // a full ring starts anywhere
 }
 
 // ---- choosing ----
@@ -178,7 +178,7 @@ struct choice {
     uint32_t n; // of rare->chosen
 };
 
-// Whether it was.
+// Returns whether it was chosen.
 static bool choose(struct choice *choice, const struct block_pick *pick, enum block_why why) {
     if (pick->nth >= choice->before)
         return false;
@@ -194,7 +194,7 @@ static int rank_compare(const void *left, const void *right) {
 
 #define SEEN (4u * BLOCK_SLOW_CHOSEN)
 
-// Whether it was not there: those that are slow in both ways are chosen once.
+// Returns whether it was new: an I/O that is slow in both ways is chosen once.
 static bool seen_add(uint64_t *seen, uint64_t nth) {
     uint32_t at = (uint32_t)((nth * 0x9e3779b97f4a7c15ull) >> 32) % SEEN;
     for (; seen[at]; at = (at + 1) % SEEN)
@@ -204,7 +204,7 @@ static bool seen_add(uint64_t *seen, uint64_t nth) {
     return true;
 }
 
-// The slowest of each set in turn, then the second ones, until there is no more room.
+// The slowest of each set, then the second slowest, until BLOCK_SLOW_CHOSEN are taken.
 static void choose_slow(struct choice *choice) {
     const struct block_rare *rare = choice->rare;
     struct block_chosen *sorted = rare->sorted;
@@ -213,7 +213,7 @@ static void choose_slow(struct choice *choice) {
     for (uint32_t set = 0; set < rare->n_slow; set++)
         for (int by = 0; by < BLOCK_SLOW_WAYS; by++) {
             const struct block_slow *slow = rare->slow[set];
-            // All there were: none of them is slow among others.
+            // The set never filled up: its I/Os are few, not slow.
             enum block_why why = slow->least[by] ? BLOCK_SLOW : BLOCK_FEW;
             uint32_t end = ends[n_ends];
             for (uint32_t i = 0; i < slow->n[by]; i++)
@@ -232,7 +232,7 @@ static void choose_slow(struct choice *choice) {
         }
 }
 
-// Those of the tasks that did the fewest in all, as many as there is room for; of tasks that did as many, the first.
+// I/Os of the tasks with the fewest, up to BLOCK_FEW_CHOSEN; of tasks with equal counts, the first ones.
 static void choose_few(struct choice *choice, uint64_t (*ios)(const void *ctx, uint32_t proc), const void *ctx) {
     const struct block_rare *rare = choice->rare;
     uint32_t of[BLOCK_FEW_MOST + 1] = {0}, room = BLOCK_FEW_CHOSEN, most = 0;

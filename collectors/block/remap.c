@@ -1,20 +1,20 @@
-// Bios that are sent on to another disk. dm, and md since 5.14, send a bio of their own, which is told as one of the
-// disk below when it gets there, and tell the end of theirs. Before 5.14 md (raid0, linear) sends the same bio on:
-// it is told no more, but by the request that is made for it below, and ends with that. So does NVMe with several
-// paths: its requests have the number of a hidden disk, the path; they are told of the disk that everybody sees.
+// Bios sent on to another disk. dm, and md since 5.14, send a clone, traced as a bio of the lower disk when it arrives
+// there, and trace the completion of the parent. Before 5.14 md (raid0, linear) sends the same bio on: only its request
+// on the lower disk is traced, and both complete together. NVMe multipath does the same: its requests carry the dev_t
+// of a hidden path and are reported for the head.
 #include "collectors/block/flight.h"
 
 #define SLOT_BITS 20 // of the largest table
 
-// Which flight it is, for one that was sent on for it: another one in its place began at another time.
+// Identifies a flight: its slot, and its bio time in case the slot is reused.
 static uint64_t link_of(const struct block_match *match, const struct flight *f) {
     return f->io.bio_ns << SLOT_BITS | (uint64_t)(f - match->pool);
 }
 
-// A bio that came through a partition of a disk that is not the first one that it was sent to.
+// A clone remapped once more, from a partition of the lower disk.
 static bool partition_known(struct block_match *match, const struct block_event *event) {
     for (struct flight *f = chain_first(match, event->dev, event->old_sector); f; f = chain_next(match, f))
-        if (f->sent && f->remapped && flight_fits(f, event, event->old_sector, FLIGHT_BIO) &&
+        if (f->clone && f->remapped && flight_fits(f, event, event->old_sector, FLIGHT_BIO) &&
             f->bio_sectors == event->sectors) {
             flight_move(match, f, event->sector);
             f->io.sector = event->sector;
@@ -23,25 +23,25 @@ static bool partition_known(struct block_match *match, const struct block_event 
     return false;
 }
 
-static void sent_on(struct block_match *match, const struct block_event *event, uint32_t from) {
+static void clone_add(struct block_match *match, const struct block_event *event, uint32_t from) {
     struct block_event at = *event;
     at.dev = from;
     at.sector = event->old_sector;
-    struct flight *above = flight_find(match, &at, at.sector, FLIGHT_BIO);
-    if (!above)
+    struct flight *parent = flight_find(match, &at, at.sector, FLIGHT_BIO);
+    if (!parent)
         return;
-    uint64_t link = link_of(match, above);
-    uint32_t slot = (uint32_t)(above - match->pool);
+    uint64_t link = link_of(match, parent);
+    uint32_t slot = (uint32_t)(parent - match->pool);
     struct flight *f = bio_add(match, event, event->sector);
     if (!f)
         return;
-    above = &match->pool[slot];
-    f->io.tid = above->io.tid; // whoever sends it on, it is of who asked
-    f->io.cgroup = above->io.cgroup;
-    f->own = above->own;
-    memcpy(f->io.comm, above->io.comm, BLOCK_COMM);
+    parent = &match->pool[slot];
+    f->io.tid = parent->io.tid; // the submitter of the parent, not the current thread
+    f->io.cgroup = parent->io.cgroup;
+    f->own = parent->own;
+    memcpy(f->io.comm, parent->io.comm, BLOCK_COMM);
     f->io.end_ns = link;
-    f->sent = f->remapped = true;
+    f->clone = f->remapped = true;
     match->n_remapped++;
 }
 
@@ -50,36 +50,36 @@ void bio_remapped(struct block_match *match, const struct block_event *event) {
     if (!event->sectors)
         return;
     if (from != event->dev)
-        sent_on(match, event, from);
+        clone_add(match, event, from);
     else if (event->old_dev != event->dev && !partition_known(match, event))
         bio_of_partition(match, event);
 }
 
-// The bio of another disk that f ends; NULL: it is none, or that one is no more.
-static struct flight *above_of(const struct block_match *match, const struct flight *f) {
+// The parent that the clone f belongs to; NULL: not a clone, or the parent is gone.
+static struct flight *parent_bio(const struct block_match *match, const struct flight *f) {
     uint32_t slot = f->io.end_ns & ((1u << SLOT_BITS) - 1);
-    struct flight *above = &match->pool[slot];
-    bool there = f->sent && slot < match->high && above->state == FLIGHT_BIO && link_of(match, above) == f->io.end_ns;
-    return there ? above : NULL;
+    struct flight *parent = &match->pool[slot];
+    bool live = f->clone && slot < match->high && parent->state == FLIGHT_BIO && link_of(match, parent) == f->io.end_ns;
+    return live ? parent : NULL;
 }
 
-void sent_failed(struct block_match *match, const struct flight *f, int16_t error) {
-    struct flight *above = above_of(match, f);
-    if (above && !above->io.error)
-        above->io.error = error;
+void clone_failed(struct block_match *match, const struct flight *f, int16_t error) {
+    struct flight *parent = parent_bio(match, f);
+    if (parent && !parent->io.error)
+        parent->io.error = error;
 }
 
-void sent_end(struct block_match *match, const struct flight *f, uint64_t ts) {
-    if (__builtin_expect(!f->sent, 1))
+void clone_end(struct block_match *match, const struct flight *f, uint64_t ts) {
+    if (__builtin_expect(!f->clone, 1))
         return;
-    struct flight *above = above_of(match, f);
-    if (!above)
+    struct flight *parent = parent_bio(match, f);
+    if (!parent)
         return;
-    if (f->io.error && !above->io.error)
-        above->io.error = f->io.error;
-    above->left += f->bio_bytes / 512;
-    if (above->left >= above->bio_sectors)
-        bio_end(match, above, ts);
+    if (f->io.error && !parent->io.error)
+        parent->io.error = f->io.error;
+    parent->left += f->bio_bytes / 512;
+    if (parent->left >= parent->bio_sectors)
+        bio_end(match, parent, ts);
 }
 
 // ---- paths ----
@@ -101,7 +101,7 @@ void block_match_path(struct block_match *match, struct block_part path) {
         match->paths[match->n_paths++] = path;
 }
 
-// What the heads send bios to are their paths: of one that has just come, and on 5.10, no file told it.
+// A device that a head sends bios to is its path. Needed for a new path, and on 5.10, where diskstats does not list it.
 void path_learn(struct block_match *match, const struct block_event *remap) {
     if (remap->dev == remap->old_dev || match->n_paths == PATHS || disk_of(match, remap->dev) != remap->dev ||
         !is_head(match, remap->old_dev))
@@ -130,7 +130,7 @@ void block_match_no_path(struct block_match *match, uint32_t dev) {
         }
 }
 
-// The path failed: the request ends without its bios, which are sent to another one.
+// The path failed: the request completes without its bios, which are sent to another path.
 void path_failed(struct block_match *match, struct flight *f) {
     struct block_event at = {.ts = UINT64_MAX,
                              .rwbs = f->io.rwbs,

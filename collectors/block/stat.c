@@ -1,4 +1,4 @@
-// Adding up finished I/O. block_stat_io runs for every I/O: one look-up of its stream by hash, and additions.
+// Sums of completed I/Os. block_stat_io runs per I/O: one hash look-up of its stream, and additions.
 #include "collectors/block/stat.h"
 
 #include <errno.h>
@@ -7,11 +7,11 @@
 
 #include "model/mem.h"
 
-#define PLACES (BLOCK_PROCS_MAX * 2) // of the index; a power of two
+#define PLACES (BLOCK_PROCS_MAX * 2) // of proc_index; a power of two
 
 struct block_stat *block_stat_new(void) {
     struct block_stat *stat = xcalloc(1, sizeof(*stat));
-    stat->procs = xcalloc(BLOCK_PROCS_MAX, sizeof(*stat->procs)); // memory that is not touched costs nothing
+    stat->procs = xcalloc(BLOCK_PROCS_MAX, sizeof(*stat->procs)); // untouched pages cost nothing
     stat->proc_index = xcalloc(PLACES, sizeof(*stat->proc_index));
     stat->slots = xcalloc(BLOCK_SLOTS, sizeof(*stat->slots));
     stat->others = xcalloc(BLOCK_OPS + 1, sizeof(*stat->others));
@@ -86,7 +86,7 @@ static uint32_t proc_find(struct block_stat *stat, const struct block_io *io) {
     if (stat->n_procs == BLOCK_PROCS_MAX)
         return UINT32_MAX;
     struct block_proc *p = &stat->procs[stat->n_procs++];
-    *p = (struct block_proc){.tid = io->tid, .dev = io->dev, .op = io->op, .cgroup = io->cgroup, .who = UINT32_MAX};
+    *p = (struct block_proc){.tid = io->tid, .dev = io->dev, .op = io->op, .cgroup = io->cgroup, .task = UINT32_MAX};
     memcpy(p->comm, io->comm, BLOCK_COMM);
     p->device = block_stat_device(stat, io->dev);
     p->slot = stat->n_slots < BLOCK_SLOTS ? stat->n_slots++ : UINT32_MAX;
@@ -100,7 +100,7 @@ static bool proc_unwanted(const void *ctx, uint32_t proc) {
     return proc == UINT32_MAX ? stat->unwanted != NULL : stat->procs[proc].unwanted;
 }
 
-// Made with the first stream that needs it: an operation that is new to a device.
+// Allocated with the first stream that needs it: a new operation on a device.
 static struct hist_acc *acc_of(struct hist_acc **acc) {
     if (!*acc)
         *acc = xcalloc(1, sizeof(**acc));
@@ -127,10 +127,10 @@ static void error_add(struct block_stat *stat, struct block_device *device, uint
 
 // ---- streams ----
 
-// Members that follow each other are compared and copied at once.
+// Adjacent members are compared and copied in one step.
 #define TOGETHER(first, second, at) (offsetof(struct first, second) - offsetof(struct first, at))
 _Static_assert(TOGETHER(block_io, tid, dev) == 4 && TOGETHER(block_stream, tid, dev) == 4, "device and task");
-_Static_assert(TOGETHER(block_io, what, op) == 3 && TOGETHER(block_stream, what, op) == 3, "operation, keys, what");
+_Static_assert(TOGETHER(block_io, kind, op) == 3 && TOGETHER(block_stream, kind, op) == 3, "operation, keys, kind");
 
 static inline bool stream_fits(const struct block_stream *stream, const struct block_io *io) {
     return !memcmp(&stream->dev, &io->dev, 8) && !memcmp(&stream->op, &io->op, 4) && stream->cgroup == io->cgroup &&
@@ -157,14 +157,14 @@ static struct block_stream *stream_new(struct block_stat *stat, const struct blo
     uint32_t slot = stream->proc != UINT32_MAX ? stat->procs[stream->proc].slot : UINT32_MAX;
     stream->slot =
         slot != UINT32_MAX ? &stat->slots[slot] : &stat->others[stream->proc != UINT32_MAX ? io->op : BLOCK_OPS];
-    if (io->what == BLOCK_IO_REST)
+    if (io->kind == BLOCK_IO_TOTAL_ONLY)
         return stream;
-    if (io->what == BLOCK_IO_REQUEST) {
+    if (io->kind == BLOCK_IO_REQUEST) {
         stream->device_latency = acc_of(&device->latency[io->key]);
         stream->queue = acc_of(&device->queue[io->key]);
     }
     bool unwanted = proc_unwanted(stat, stream->proc);
-    stream->slow = unwanted ? stat->rare->nobody : block_rare_slow(stat->rare, &device->slow[io->op]);
+    stream->slow = unwanted ? stat->rare->filtered : block_rare_slow(stat->rare, &device->slow[io->op]);
     stream->few = unwanted || (stream->proc != UINT32_MAX && stat->procs[stream->proc].few < stat->rare->few_each);
     stream->device_size = acc_of(&device->size[io->op]);
     stream->per_sector = device->per_sector;
@@ -202,7 +202,7 @@ static inline void sum_add(struct block_sum *sum, uint64_t value) {
         sum->min = value;
 }
 
-// Of the device, and of the task.
+// Adds to the device's and to the task's histogram.
 static inline void value_add(struct hist_acc *acc, struct hist_acc *own, struct block_sum *sum, uint64_t value) {
     uint32_t at = hist_bucket(value);
     acc->buckets[at]++;
@@ -210,20 +210,20 @@ static inline void value_add(struct hist_acc *acc, struct hist_acc *own, struct 
     sum_add(sum, value);
 }
 
-// The next I/O is of another size.
+// The next I/O has another size.
 static void sizes_add(struct block_stream *stream, uint32_t next) {
-    if (stream->alike) {
+    if (stream->same_size) {
         struct block_sum *sum = &stream->sum_size;
         uint32_t at = hist_bucket(stream->bytes);
-        stream->device_size->buckets[at] += stream->alike;
-        stream->slot->hists[BLOCK_OF_SIZE].buckets[at] += stream->alike;
-        sum->count += stream->alike;
-        sum->sum += (uint64_t)stream->bytes * stream->alike;
+        stream->device_size->buckets[at] += stream->same_size;
+        stream->slot->hists[BLOCK_OF_SIZE].buckets[at] += stream->same_size;
+        sum->count += stream->same_size;
+        sum->sum += (uint64_t)stream->bytes * stream->same_size;
         sum->max = stream->bytes > sum->max ? stream->bytes : sum->max;
         sum->min = stream->bytes < sum->min ? stream->bytes : sum->min;
     }
     stream->bytes = next;
-    stream->alike = 0;
+    stream->same_size = 0;
 }
 
 static void sum_settle(struct hist_acc *acc, const struct block_sum *sum) {
@@ -316,7 +316,7 @@ static inline void recent_add(struct block_stat *stat, const struct block_io *io
         stat->first_recent = stat->n_recent;
         return;
     }
-    // What is written one after the other and long not in the cache: the one after the next is asked for.
+    // Written sequentially and long out of the cache: prefetch the one after the next.
     __builtin_prefetch(&stat->recent[(at + 2) % BLOCK_EVENTS_KEPT], 1);
     recent_put(&stat->recent[at], io, proc);
     if (__builtin_expect(proc == UINT32_MAX, 0))
@@ -327,19 +327,19 @@ static inline uint64_t wait_of(const struct block_io *io) {
     return io->end_ns - (io->bio_ns ? io->bio_ns : io->arrival_ns ? io->arrival_ns : io->issue_ns);
 }
 
-// Whether the user wants to see it at all.
+// Returns whether the I/O is selected (-p, -u).
 static __attribute__((noinline)) bool rare_add(struct block_stat *stat, struct block_stream *stream,
                                                const struct block_io *io) {
     struct block_slow *slow = stream->slow;
     if (io->error)
         error_add(stat, &stat->devices[stream->device], io->op, io->error, io->sector);
-    if (slow == stat->rare->nobody)
+    if (slow == stat->rare->filtered)
         return false;
     struct block_pick pick = {.nth = stat->n_recent};
     uint64_t ranks[BLOCK_SLOW_WAYS] = {
         [BLOCK_SLOW_SERVICE] = io->end_ns - io->issue_ns, [BLOCK_SLOW_WAIT] = wait_of(io)};
     recent_put(&pick.io, io, stream->proc);
-    unattributed_put(&pick.who, io);
+    unattributed_put(&pick.task, io);
     if (io->error)
         block_rare_failed(stat->rare, &pick);
     for (int by = 0; by < BLOCK_SLOW_WAYS; by++) {
@@ -358,7 +358,7 @@ static __attribute__((noinline)) bool rare_add(struct block_stat *stat, struct b
 }
 
 void block_stat_io(struct block_stat *stat, const struct block_io *io) {
-    if (__builtin_expect(io->what == BLOCK_IO_REQUEUED, 0)) {
+    if (__builtin_expect(io->kind == BLOCK_IO_REQUEUED, 0)) {
         stat->devices[block_stat_device(stat, io->dev)].requeues++;
         return;
     }
@@ -367,11 +367,11 @@ void block_stat_io(struct block_stat *stat, const struct block_io *io) {
         stream = stream_of(stat, io);
     if (io->bio_ns)
         value_add(stream->total, &stream->slot->hists[BLOCK_OF_TOTAL], &stream->sum_total, io->end_ns - io->bio_ns);
-    if (io->what == BLOCK_IO_REST)
+    if (io->kind == BLOCK_IO_TOTAL_ONLY)
         return;
     if (io->bytes != stream->bytes)
         sizes_add(stream, io->bytes);
-    stream->alike++;
+    stream->same_size++;
     uint64_t latency = io->end_ns - io->issue_ns;
     uint32_t latency_at = hist_bucket(latency);
     sum_add(&stream->sum_latency, latency);
@@ -384,7 +384,7 @@ void block_stat_io(struct block_stat *stat, const struct block_io *io) {
     }
     if (stream->offset && io->sector != BLOCK_NO_SECTOR) {
         uint64_t part = (uint64_t)(int64_t)((double)(int64_t)io->sector * stream->per_sector);
-        stream->offset->buckets[part < BLOCK_PARTS ? part : BLOCK_PARTS - 1]++; // these are exact: the sums follow
+        stream->offset->buckets[part < BLOCK_PARTS ? part : BLOCK_PARTS - 1]++; // exact: parts_settle sums it up
     }
     stream->sequences[io->sequence]++;
     const struct block_slow *slow = stream->slow;
@@ -411,7 +411,7 @@ void block_stat_unwanted(struct block_stat *stat) {
         if (!proc_unwanted(stat, stream->proc))
             continue;
         if (stream->slow)
-            stream->slow = stat->rare->nobody;
+            stream->slow = stat->rare->filtered;
         stream->few = true;
     }
     block_rare_forget(stat->rare, proc_unwanted, stat);
@@ -451,7 +451,7 @@ static void acc_release(struct hist_acc **accs, size_t n) {
 
 void block_stat_release(struct block_stat *stat, uint32_t at) {
     struct block_device *device = &stat->devices[at];
-    block_stat_settle(stat); // streams have the histograms' addresses
+    block_stat_settle(stat); // streams point to the histograms
     acc_release(device->latency, BLOCK_KEYS);
     acc_release(device->queue, BLOCK_KEYS);
     acc_release(device->total, BLOCK_KEYS);
@@ -480,7 +480,7 @@ uint32_t block_stat_rare(const struct block_stat *stat, const struct block_chose
 }
 
 void block_stat_clear(struct block_stat *stat) {
-    block_stat_settle(stat); // a histogram clears what its smallest and largest value span
+    block_stat_settle(stat); // hist_acc_clear clears from min to max, so they must be set
     for (uint32_t i = 0; i < stat->n_devices; i++)
         device_clear(&stat->devices[i]);
     for (uint32_t i = 0; i < stat->n_slots; i++)

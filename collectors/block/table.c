@@ -1,4 +1,4 @@
-// The block collector's definitions: tables, series and the stream (histograms: hists.c). Data only.
+// The block collector's tables, series and stream (histograms: hists.c). Data only.
 #include "collectors/block/table.h"
 
 #include "model/columns.h"

@@ -1,12 +1,12 @@
-// What the block collector delivers: the definitions of its tables, histograms, series and its stream, and filling a
-// section with them from what was added up (collectors/block/stat.h).
+// What the block collector delivers: definitions of tables, histograms, series and stream, and filling a section from
+// the sums (collectors/block/stat.h).
 #ifndef COLLECTORS_BLOCK_TABLE_H
 #define COLLECTORS_BLOCK_TABLE_H
 
 #include "collectors/block/names.h"
 #include "collectors/block/stat.h"
+#include "collectors/block/submitter.h"
 #include "collectors/block/waiting.h"
-#include "collectors/block/who.h"
 #include "model/section.h"
 
 extern const struct table_def block_devices_table, block_process_table, block_cgroup_table, block_errors_table,
@@ -99,13 +99,13 @@ extern const struct series_def block_series[BLOCK_S_ALL];
 struct block_fill {
     struct block_stat *stat;
     struct block_names *names;
-    uint64_t begin_ns, end_ns; // equal: nothing is measured yet, and the tables are empty
+    uint64_t begin_ns, end_ns; // equal: no interval yet, the tables are empty
     int64_t wall_offset_ns;    // CLOCK_REALTIME - CLOCK_MONOTONIC
-    struct block_who *who;
-    const struct block_waiting *waiting; // the I/Os that have not ended, the oldest first
+    struct block_tasks *submitters;
+    const struct block_waiting *waiting; // I/Os in flight, oldest first
     size_t n_waiting;
 };
-// The disks of the machine: their rows, lengths and partitions. Before events are matched, and once per frame.
+// Updates the disks: rows, sizes, partitions. Call before the first event, and once per frame.
 void block_fill_disks(struct block_names *names, struct block_stat *stat, struct block_match *match, uint64_t now_ns);
 void block_fill_section(const struct block_fill *fill, struct section *out);
 

@@ -1,8 +1,7 @@
-// Threads: which of them write back an inode for the kernel, and which process one belongs to that has ended before
-// anybody could look it up.
+// Threads: which ones write back an inode for the kernel, and which thread created one that has exited.
 #include "collectors/block/flight.h"
 
-#define LATELY_NS 10000000000ull // numbers of threads are used again, not so soon
+#define TID_REUSE_NS 10000000000ull // TIDs are reused, but not sooner
 
 static void on_writeback(struct block_match *match, const struct block_event *event) {
     struct writer *writer = (struct writer *)writer_find(match, event->tid);
@@ -28,12 +27,12 @@ void thread_event(struct block_match *match, const struct block_event *event) {
     }
     int32_t tid = (int32_t)event->bytes;
     struct block_thread *thread = thread_place(match, tid);
-    *thread = (struct block_thread){.made_ns = event->ts, .tid = tid, .by = event->tid};
+    *thread = (struct block_thread){.created_ns = event->ts, .tid = tid, .creator = event->tid};
     if (event->comm)
         memcpy(thread->comm, event->comm, BLOCK_COMM);
 }
 
 const struct block_thread *block_match_thread(const struct block_match *match, int32_t tid, uint64_t now_ns) {
     const struct block_thread *thread = thread_place((struct block_match *)match, tid);
-    return thread->tid == tid && thread->made_ns + LATELY_NS > now_ns ? thread : NULL;
+    return thread->tid == tid && thread->created_ns + TID_REUSE_NS > now_ns ? thread : NULL;
 }

@@ -1,4 +1,4 @@
-// Looking at what is in flight: one pass over the flights, of which only the old ones are of interest.
+// Finds the I/Os in flight for long: one pass over the flights.
 #include "collectors/block/waiting.h"
 
 #include "model/columns.h"
@@ -30,12 +30,12 @@ const struct table_def block_waiting_table = {
     .n_keys = 0,
 };
 
-// 0: it is not waited for.
-static uint64_t waits_since(const struct block_match *match, const struct flight *f) {
+// 0: not waited for.
+static uint64_t in_flight_since(const struct block_match *match, const struct flight *f) {
     if (f->own || (f->state != FLIGHT_QUEUED && f->state != FLIGHT_ISSUED && f->state != FLIGHT_BIO))
         return 0;
     uint64_t since = f->io.bio_ns ? f->io.bio_ns : f->io.arrival_ns ? f->io.arrival_ns : f->io.issue_ns;
-    // From before a gap in the events: its end may have been lost.
+    // From before a gap in the events: its completion may be lost.
     return f->suspect && since <= match->lost_ts ? 0 : since;
 }
 
@@ -56,9 +56,9 @@ static void waiting_take(struct block_waiting *out, const struct flight *f, uint
     memcpy(out->comm, f->io.comm, BLOCK_COMM);
 }
 
-// Which of the n there are gives way to one more: the youngest that is not the oldest of its disk, so that a disk that
-// hangs does not hide another one that does; n: none does.
-static size_t gives_way(const struct block_waiting *out, size_t n, uint32_t dev, uint64_t since) {
+// Index of the entry that a new one replaces: the youngest that is not the oldest of its disk, so that one hung disk
+// does not hide another; n: none.
+static size_t victim_index(const struct block_waiting *out, size_t n, uint32_t dev, uint64_t since) {
     bool oldest = true; // of its disk
     for (size_t i = 0; i < n; i++)
         oldest &= out[i].dev != dev || since < out[i].since_ns;
@@ -76,10 +76,10 @@ size_t block_waiting_find(const struct block_match *match, uint64_t before_ns, s
     size_t found = 0;
     for (uint32_t i = 0; i < match->high; i++) {
         const struct flight *f = &match->pool[i];
-        uint64_t since = waits_since(match, f);
+        uint64_t since = in_flight_since(match, f);
         if (!since || since >= before_ns)
             continue;
-        size_t at = found < n ? found++ : gives_way(out, n, f->io.dev, since);
+        size_t at = found < n ? found++ : victim_index(out, n, f->io.dev, since);
         if (at == n)
             continue;
         for (; at + 1 < found && out[at + 1].since_ns <= since; at++)
@@ -91,10 +91,10 @@ size_t block_waiting_find(const struct block_match *match, uint64_t before_ns, s
     return found;
 }
 
-void block_waiting_resolve(struct block_waiting *waiting, size_t n, const struct block_who *who) {
+void block_waiting_resolve(struct block_waiting *waiting, size_t n, const struct block_tasks *submitters) {
     for (size_t i = 0; i < n; i++) {
         waiting[i].pid = waiting[i].tid;
-        waiting[i].wanted = block_who_pid(who, waiting[i].tid, &waiting[i].pid);
+        waiting[i].wanted = block_tasks_pid(submitters, waiting[i].tid, &waiting[i].pid);
     }
 }
 

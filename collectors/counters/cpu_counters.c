@@ -1,4 +1,4 @@
-// The collector "cpu_counters": hardware and software performance counters of each CPU, as a table, and the ratios of
+// The collector "cpu_counters": hardware and software performance counters of each CPU, as a table, and the ratios over
 // all CPUs. Costs two reads per CPU and frame. Counters of tasks: task_counters.c.
 #include "collectors/counters/cpu_counters.h"
 
@@ -179,7 +179,7 @@ static int collector_sample(struct collector_run *run, struct section *out) {
     struct cpu_counters *counters = &state->counters;
     section_set_state(out, SECTION_OK);
     cpu_counters_read(counters);
-    if (counters->set.changed) { // in the order of CPUs, so from the start
+    if (counters->set.changed) { // rows are in CPU order: rebuild all
         counters->set.changed = false;
         table_builder_clear(state->rows);
         for (int cpu = 0; cpu < counters->n_cpus; cpu++)

@@ -1,6 +1,6 @@
-// The counters collector's parts: what the machine has (cpu_pmu.c), what is open on each CPU and reading it
-// (cpu_open.c), what follows from the values (cpu_derive.c), what cannot be measured and why
-// (cpu_notes.c), and the section made of it (cpu_counters.c). All of it runs in the collector's thread.
+// The parts of the collector cpu_counters: the machine's PMUs (cpu_pmu.c), opening and reading the counters of each CPU
+// (cpu_open.c), derived values (cpu_derive.c), notes on missing counters (cpu_notes.c), and the section
+// (cpu_counters.c). All of it runs in the collector's thread.
 #ifndef COLLECTORS_COUNTERS_H
 #define COLLECTORS_COUNTERS_H
 
@@ -15,7 +15,7 @@ enum {
     CACHE_MISSES,
     BRANCHES,
     BRANCH_MISSES,
-    REF_CYCLES, // from here on: not on every machine, and nothing is degraded without them
+    REF_CYCLES, // from here on: optional; the section is not degraded without them
     STALLED_FRONTEND,
     STALLED_BACKEND,
     N_GENERIC, // from here on: named by the kernel in /sys/bus/event_source/devices
@@ -29,48 +29,48 @@ enum {
     TSC,
     N_HARDWARE
 };
-#define N_BASIC REF_CYCLES // events that a PMU worth the name has
+#define N_BASIC REF_CYCLES // events expected of every PMU
 enum { CONTEXT_SWITCHES, MIGRATIONS, PAGE_FAULTS, MINOR_FAULTS, MAJOR_FAULTS, N_SOFTWARE };
 extern const struct perf_event hardware_events[N_HARDWARE],
     software_events[N_SOFTWARE]; // type and config: generic ones
 
-// ---- what the machine has (cpu_pmu.c) ----
+// ---- PMUs (cpu_pmu.c) ----
 
-// CPUs of one kind have one PMU; a hybrid CPU has several kinds. Follows the ABI document of
+// CPUs of one kind have one PMU; a hybrid machine has several kinds. Follows the ABI document of
 // /sys/bus/event_source/devices, and "perf-intel-hybrid" for PERF_PMU_TYPE_SHIFT.
 struct counter_kind {
     char name[32];                        // "cpu_atom"; "": the machine has only one
     struct perf_event events[N_HARDWARE]; // with its type and configuration
-    bool has[N_HARDWARE];                 // false: the kernel does not offer it, no need to try
-    bool seen[N_HARDWARE];                // was ever above 0 on a CPU of the kind
-    bool *cpus;                           // which CPUs are of the kind; NULL: all
+    bool has[N_HARDWARE];                 // false: the kernel does not offer it
+    bool seen[N_HARDWARE];                // was above 0 on a CPU of the kind
+    bool *cpus;                           // CPUs of the kind; NULL: all
 };
 #define KINDS_MAX 4
 struct counter_facts {
     struct counter_kind kinds[KINDS_MAX];
     unsigned n_kinds;
-    bool last_level; // cache-misses are those of the last level, so go to memory (Intel); else of L2 or L1
+    bool last_level; // cache-misses counts LLC misses, which go to memory (Intel); else misses of L2 or L1
 };
 void cpu_counters_facts_load(struct counter_facts *facts, int n_cpus);
 void cpu_counters_facts_free(struct counter_facts *facts);
 unsigned cpu_counters_kind_of(const struct counter_facts *facts, int cpu);
-double cpu_counters_base_hz(int cpu); // the frequency that the CPU is sold with; NAN: not known
-bool cpu_counters_watchdog(void);     // the NMI watchdog is on: it keeps a hardware counter for itself
-// "event=0x00,umask=0x81" as the kernel writes it: event in bits 0-7, umask in 8-15. False: something else.
+double cpu_counters_base_hz(int cpu); // base frequency; NAN: unknown
+bool cpu_counters_watchdog(void);     // the NMI watchdog is on: it holds a hardware counter
+// Parses the kernel's "event=0x00,umask=0x81": event in bits 0-7, umask in 8-15. False: another format.
 bool cpu_counters_event_parse(const char *text, uint64_t *config);
 
-// ---- what is open (cpu_open.c) ----
+// ---- open counters (cpu_open.c) ----
 
-// How the hardware events are grouped: as many as possible together, so that ratios are exact. A PMU with fewer
-// counters, or one that somebody else uses a part of, takes smaller groups.
+// Grouping of the hardware events: the largest groups that work, because a ratio is exact only within one group. A PMU
+// with fewer counters, or with counters held by another process, needs smaller groups.
 #define COUNTER_LEVELS 5
 #define COUNTER_GROUPS 12
 
 enum counter_state {
     COUNTER_COUNTS,
     COUNTER_MISSING, // cannot be opened
-    COUNTER_ZERO,    // opens, but stays at 0 while the CPU works: "opened" is not "counts"
-    COUNTER_STARVED, // opens, but never runs: somebody else has the PMU
+    COUNTER_ZERO,    // opens, but stays at 0 while the CPU is busy: the PMU does not implement it
+    COUNTER_STARVED, // opens, but never runs: another process holds the counters
 };
 
 struct counter_cpu {
@@ -82,41 +82,41 @@ struct counter_cpu {
     struct perf_rates rates[COUNTER_GROUPS]; // of the last read
     double software_per_s[N_SOFTWARE];       // of the last read; NAN where not measured
     double hardware_per_s[N_HARDWARE];       // the same, of the first group that has the event
-    double counted_pct;                      // the least of the PMU's groups
-    int missing[N_HARDWARE];                 // -errno: why an event cannot be had
+    double counted_pct;                      // the lowest of the PMU's groups
+    int missing[N_HARDWARE];                 // -errno of an event that cannot be opened
     uint8_t state[N_HARDWARE];               // enum counter_state
 };
 
 struct cpu_counters {
     struct counter_facts facts;
-    int n_cpus; // slots: one more than the highest possible CPU
+    int n_cpus; // slots: the highest possible CPU + 1
     struct counter_cpu *cpus;
-    struct perf_cpus set; // which of them are open
+    struct perf_cpus set; // the open ones
     int level;            // of grouping, for all CPUs
-    int starved;          // reads in a row in which a group did not run at all
-    bool squeezed;        // the groups are smaller than the PMU would take, because they starved
+    int starved;          // consecutive reads in which a group never ran
+    bool squeezed;        // smaller groups than the PMU supports, because larger ones never ran
     bool watchdog;        // and the NMI watchdog is on
     int retry, retry_in;  // reads until larger groups are tried again
     bool has_hardware;
 };
 
-// 0, or the -errno of the software counters, without which there is nothing.
+// 0, or the -errno of the software counters, which are required.
 int cpu_counters_open(struct cpu_counters *counters);
 void cpu_counters_close(struct cpu_counters *counters);
-// Follows CPUs that come and go, then reads all.
+// Follows CPU hotplug, then reads all.
 void cpu_counters_read(struct cpu_counters *counters);
 
 // The pure parts, for tests.
 void cpu_counters_merge(struct counter_cpu *cpu, unsigned group);
 bool cpu_counters_starved(const struct perf_group *group, const struct perf_rates *rates);
-void cpu_counters_judge(struct cpu_counters *counters); // sets states; what does not count becomes NAN
+void cpu_counters_judge(struct cpu_counters *counters); // sets states; counters that do not count become NAN
 
-// ---- what follows (cpu_derive.c) ----
+// ---- derived values (cpu_derive.c) ----
 
-// Of two counters of one group, so that both are of the same moments. NAN: not measured together.
+// The ratio of two counters of one group, which cover the same time. NAN: no group measured both.
 double cpu_counters_ratio(const struct counter_cpu *cpu, unsigned part, unsigned whole);
 double cpu_counters_ratio_all(const struct cpu_counters *counters, unsigned part, unsigned whole); // of all CPUs
-double ratio_of(double part, double whole); // NAN when it has no meaning
+double ratio_of(double part, double whole);                                                        // NAN if undefined
 
 enum counter_bound {
     BOUND_UNKNOWN,
@@ -128,7 +128,7 @@ enum counter_bound {
     BOUND_BRANCHES,
     N_BOUND
 };
-extern const char *const counter_bound_words[N_BOUND]; // NULL: nothing to say
+extern const char *const counter_bound_words[N_BOUND]; // NULL: no bottleneck shown
 extern const char counter_bound_help[];                // the rules, for the column's help
 
 struct cpu_derived { // NAN: not measured
@@ -140,7 +140,7 @@ struct cpu_derived { // NAN: not measured
 void cpu_counters_derive(const struct counter_cpu *cpu, struct cpu_derived *out);
 enum counter_bound cpu_counters_bound(const struct cpu_derived *cpu, bool last_level);
 
-// ---- what cannot be measured (cpu_notes.c) ----
+// ---- missing counters (cpu_notes.c) ----
 
 void cpu_counters_notes(const struct cpu_counters *counters, struct section *out); // notes, and the section's state
 void cpu_counters_check(struct check_report *report);

@@ -1,4 +1,4 @@
-// What the counters of a CPU say about how it runs. Pure arithmetic; a ratio is only made of two counters of one group.
+// Derives ratios and bottlenecks from the counters of a CPU. Pure arithmetic; both events of a ratio are of one group.
 #include <math.h>
 
 #include "collectors/counters/cpu_counters.h"
@@ -13,8 +13,8 @@ const char *const counter_bound_words[N_BOUND] = {
 };
 
 #define IDLE_CYCLES 20e6 // a second: about one percent of a slow CPU
-#define MISS_CYCLES 100  // the least that a way to memory and back takes
-#define BRANCH_CYCLES 15 // the least that a wrong guess takes
+#define MISS_CYCLES 100  // lowest cost of a memory access
+#define BRANCH_CYCLES 15 // lowest cost of a branch misprediction
 
 const char counter_bound_help[] =
     "What holds this CPU up. idle: fewer than 20M cycles/s. With top-down: branchy when bad speculation takes 25% of "
@@ -36,7 +36,7 @@ static int place_in(const struct perf_group *group, unsigned event) {
     return -1;
 }
 
-// The rates of both in the first group that measured them together.
+// The rates of both events in the first group that has both.
 static bool pair_find(const struct counter_cpu *cpu, unsigned a, unsigned b, double *a_per_s, double *b_per_s) {
     if (cpu->state[a] != COUNTER_COUNTS || cpu->state[b] != COUNTER_COUNTS)
         return false;
@@ -67,8 +67,8 @@ double cpu_counters_ratio_all(const struct cpu_counters *counters, unsigned part
     return ratio_of(parts, wholes);
 }
 
-// Shares of the slots. Their sum, not the count of slots: the kernel makes the four from the hardware's eighths of
-// permille, which do not add up to it exactly, and small cores have no event for it.
+// Shares of the slots. The divisor is the sum of the four, not the slots event: the kernel derives the four from
+// hardware fractions that do not add up to it exactly, and small cores have no slots event.
 static void derive_topdown(const struct counter_cpu *cpu, struct cpu_derived *out) {
     out->retiring = out->bad_speculation = out->frontend = out->backend = NAN;
     for (unsigned g = 0; g < cpu->n_groups; g++) {
@@ -91,8 +91,8 @@ static void derive_topdown(const struct counter_cpu *cpu, struct cpu_derived *ou
     }
 }
 
-// Cycles per second of the time in which the CPU did not sleep. Both ways measure that time by a clock that runs at the
-// rate of the time stamp counter, but only while the CPU does.
+// Cycles per second of the time in which the CPU was not halted. Both ways measure that time by a clock that runs at
+// the TSC rate, but only while the CPU is not halted.
 static double derive_active_hz(const struct counter_cpu *cpu) {
     double tsc_hz = cpu->hardware_per_s[TSC], share = cpu_counters_ratio(cpu, APERF, MPERF);
     if (isnan(share))
@@ -116,7 +116,7 @@ void cpu_counters_derive(const struct counter_cpu *cpu, struct cpu_derived *out)
     derive_topdown(cpu, out);
 }
 
-// The rules of counter_bound_help. Comparisons with NAN are false: what is not measured decides nothing.
+// The rules of counter_bound_help. Comparisons with NAN are false: a missing value triggers no rule.
 enum counter_bound cpu_counters_bound(const struct cpu_derived *cpu, bool last_level) {
     bool to_memory = last_level && cpu->cache_misses_per_cycle * MISS_CYCLES >= 0.5;
     if (cpu->cycles_per_s < IDLE_CYCLES)

@@ -1,5 +1,5 @@
-// What cannot be measured, and why: the notes of a frame, and the lines of --doctor. A counter that is missing, stays
-// at zero or never runs is told apart, by the CPUs that it concerns.
+// What cannot be measured, and why: the notes of a frame, and the lines of --doctor. Counters that are missing, stay at
+// zero or never run are separate causes, each reported with its CPUs.
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static bool concerns(const struct counter_cpu *cpu, unsigned event, enum counter
     return cpu->online && cpu->state[event] == state;
 }
 
-// "0-3,8": the CPUs on which the event is in that state. "" when it is so on all of them, and on none: *n.
+// "0-3,8": the CPUs on which the event is in that state; "" for all or none. *n: their number.
 static void cpus_text(const struct cpu_counters *counters, unsigned event, enum counter_state state,
                       char out[LIST_SIZE], int *n) {
     int online = 0;
@@ -52,7 +52,7 @@ static void cpus_text(const struct cpu_counters *counters, unsigned event, enum 
         out[0] = '\0';
 }
 
-// "branches, slots on CPUs 8-15": the events from..below `to` in that state. Returns how many.
+// "branches, slots on CPUs 8-15": the events from..to-1 in that state. Returns their number.
 static int names_text(const struct cpu_counters *counters, enum counter_state state, unsigned from, unsigned to,
                       char out[NAMES_SIZE]) {
     size_t at = strlen(out);
@@ -81,7 +81,7 @@ static void missing_note(const struct cpu_counters *counters, struct section *ou
     int n;
     char list[LIST_SIZE];
     cpus_text(counters, TOPDOWN_RETIRING, COUNTER_MISSING, list, &n);
-    if (n) // one word for the four
+    if (n) // one name for the four events
         snprintf(names + strlen(names), sizeof names - strlen(names), "%stop-down%s%s", names[0] ? ", " : "",
                  list[0] ? " on CPUs " : "", list);
     if (!names[0])
@@ -107,15 +107,15 @@ static void zero_note(const struct cpu_counters *counters, struct section *out) 
 
 static void starved_note(const struct cpu_counters *counters, struct section *out) {
     char names[NAMES_SIZE] = "", text[NAMES_SIZE + 96];
-    const char *who =
+    const char *holder =
         counters->watchdog ? "the NMI watchdog holds a hardware counter" : "another process holds hardware counters";
     const char *fix = counters->watchdog ? watchdog_fix : holder_fix;
     if (names_text(counters, COUNTER_STARVED, CYCLES, N_HARDWARE, names)) {
-        snprintf(text, sizeof text, "%s; these never ran: %s", who, names);
+        snprintf(text, sizeof text, "%s; these never ran: %s", holder, names);
         section_note(out, SEVERITY_WARNING, "counted_pct", text, fix);
         section_set_state(out, SECTION_DEGRADED);
     } else if (counters->squeezed) {
-        snprintf(text, sizeof text, "%s; the others are counted in turn, in smaller groups", who);
+        snprintf(text, sizeof text, "%s; the others are counted in turn, in smaller groups", holder);
         section_note(out, SEVERITY_INFO, "counted_pct", text, fix);
     }
 }
@@ -147,7 +147,7 @@ void cpu_counters_notes(const struct cpu_counters *counters, struct section *out
 
 // ---- --doctor ----
 
-// Opens it CPU-wide on the CPU at hand and looks whether it moves while there is work. 0, or -errno; *moved.
+// Opens the event CPU-wide on the current CPU; *moved: it counts while the CPU works. 0 or -errno.
 static int event_try(const struct perf_event *event, bool *moved) {
     int cpu = sched_getcpu();
     struct perf_reading before, after;
@@ -161,7 +161,7 @@ static int event_try(const struct perf_event *event, bool *moved) {
     for (int i = 0; i < 5; i++) { // a sleep is a context switch; the loop is cycles and instructions
         nanosleep(&pause, NULL);
         for (int spin = 0; spin < 20000; spin++)
-            __asm__("" ::: "memory"); // so that the compiler leaves it
+            __asm__("" ::: "memory"); // keeps the loop
     }
     n = read(fd, words, sizeof words);
     ok = ok && n > 0 && perf_decode(words, (size_t)n, 1, &after);
@@ -193,7 +193,7 @@ static void check_hardware(struct check_report *report) {
     report->add(report, &check);
 }
 
-// What the derived columns beyond IPC and misses take.
+// The events of the derived columns other than IPC and misses.
 static void check_more(struct check_report *report) {
     struct check check = {.capability = "stalls, top-down, active frequency"};
     struct counter_facts facts;

@@ -1,5 +1,4 @@
-// The counters of each CPU: what is open, and reading it. One system call per group and CPU and tick; nothing between
-// ticks.
+// Opens and reads the counters of each CPU. One system call per group, CPU and tick; none between ticks.
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <math.h>
@@ -9,7 +8,7 @@
 #include "collectors/counters/cpu_counters.h"
 #include "model/mem.h"
 
-#define RETRY_FIRST 300 // reads until larger groups are tried again, twice as many each time
+#define RETRY_FIRST 300 // reads until larger groups are tried again; doubles each time
 #define RETRY_MOST 9600
 
 const struct perf_event software_events[N_SOFTWARE] = {
@@ -22,7 +21,7 @@ const struct perf_event software_events[N_SOFTWARE] = {
 
 static const uint8_t all_software[] = {CONTEXT_SWITCHES, MIGRATIONS, PAGE_FAULTS, MINOR_FAULTS, MAJOR_FAULTS};
 
-// The groups of each level. What a ratio is made of stays together as long as possible.
+// The groups of each level. The two events of a ratio stay in one group as long as possible.
 struct level {
     uint8_t n;
     struct {
@@ -59,9 +58,9 @@ static const struct level levels[COUNTER_LEVELS] = {
       {1, {STALLED_FRONTEND}},
       {1, {STALLED_BACKEND}}}},
 };
-// The slots must lead: the hardware gives the four shares only together with them.
+// SLOTS must lead: the hardware reports the four top-down metrics only in its group.
 static const uint8_t topdown[] = {SLOTS, TOPDOWN_RETIRING, TOPDOWN_BAD_SPECULATION, TOPDOWN_FRONTEND, TOPDOWN_BACKEND};
-// Not of the PMU: they take no counter, and always run.
+// Not on the core PMU: they take no counter and always run.
 static const uint8_t clocks[] = {APERF, MPERF, TSC};
 
 static void rates_clear(struct counter_cpu *cpu) {
@@ -85,7 +84,7 @@ static bool has_event(const struct counter_cpu *cpu, unsigned event) {
     return false;
 }
 
-// Opens what the kind of CPU has of it. -E2BIG: the PMU cannot count them together.
+// Opens the events that this kind of CPU has. -E2BIG: the PMU cannot count them together.
 static int group_add(struct cpu_counters *counters, int number, const uint8_t *which, unsigned n) {
     struct counter_cpu *cpu = &counters->cpus[number];
     const struct counter_kind *kind = &counters->facts.kinds[cpu->kind];
@@ -100,7 +99,7 @@ static int group_add(struct cpu_counters *counters, int number, const uint8_t *w
     int error = perf_group_open(group, kind->events, wanted, n_wanted, number, cpu->missing);
     if (error)
         return error;
-    bool any_new = false; // else only what others were to be compared with, and those are missing
+    bool any_new = false; // else the group holds only reference events of ratios whose other event is missing
     for (unsigned i = 0; i < group->n; i++)
         any_new |= !has_event(cpu, group->which[i]);
     if (any_new)
@@ -110,7 +109,7 @@ static int group_add(struct cpu_counters *counters, int number, const uint8_t *w
     return 0;
 }
 
-// -E2BIG: not at this level.
+// -E2BIG: the groups of this level are too large.
 static int hardware_open_level(struct cpu_counters *counters, int number) {
     struct counter_cpu *cpu = &counters->cpus[number];
     const struct level *level = &levels[counters->level];
@@ -129,7 +128,7 @@ static int hardware_open_level(struct cpu_counters *counters, int number) {
     const struct counter_kind *kind = &counters->facts.kinds[cpu->kind];
     if (kind->has[APERF] || (kind->has[TSC] && has_event(cpu, REF_CYCLES)))
         group_add(counters, number, clocks, sizeof clocks);
-    for (unsigned i = 0; i < N_HARDWARE; i++) // what starved in other groups does so until these have run
+    for (unsigned i = 0; i < N_HARDWARE; i++) // still starved until the new groups have run
         if (!has_event(cpu, i))
             cpu->state[i] = COUNTER_MISSING;
         else if (cpu->state[i] == COUNTER_MISSING)
@@ -139,7 +138,7 @@ static int hardware_open_level(struct cpu_counters *counters, int number) {
 
 static void hardware_open_all(struct cpu_counters *counters);
 
-// All CPUs are at the same level, so that their numbers compare: when it does not fit this one, begin again.
+// All CPUs use the same level, which keeps their values comparable. If it is too large for this CPU, all reopen.
 static bool hardware_open_one(struct cpu_counters *counters, int number) {
     hardware_close(&counters->cpus[number]);
     if (hardware_open_level(counters, number) != -E2BIG || counters->level + 1 == COUNTER_LEVELS)
@@ -219,8 +218,8 @@ bool cpu_counters_starved(const struct perf_group *group, const struct perf_rate
     return group->n > 0 && rates->counted_pct == 0;
 }
 
-// A CPU that went away and came back between two ticks has counters that count no more: a read that says so, or time
-// that stands still.
+// After a CPU went offline and online between two ticks its counters no longer count: the read fails, or the enabled
+// time stands still.
 static void software_read(struct cpu_counters *counters, int number) {
     struct counter_cpu *cpu = &counters->cpus[number];
     struct perf_rates rates;
@@ -250,14 +249,14 @@ static bool hardware_read(struct counter_cpu *cpu) {
     return starved;
 }
 
-// A CPU works when cycles pass; without a count of them, when tasks take turns on it.
+// A CPU is busy if it counts cycles; without a cycle count, if it switches tasks.
 static bool works(const struct counter_cpu *cpu, double cycles) {
     return cpu->hardware_per_s[CYCLES] > 0 ? cpu->hardware_per_s[CYCLES] >= cycles
                                            : cpu->software_per_s[CONTEXT_SWITCHES] >= 10;
 }
 
-// No CPU works without instructions, branches, slots and reference cycles. The other events may rest on a CPU (all of
-// its data may be in its cache), but not from the start on all CPUs of a kind.
+// A busy CPU counts instructions, branches, slots and reference cycles. The other events may stay at 0 on one CPU (all
+// of its data may be cached), but not from the start on all CPUs of a kind.
 static bool stays_zero(const struct counter_kind *kind, const struct counter_cpu *cpu, unsigned event) {
     if (event == INSTRUCTIONS || event == BRANCHES || event == REF_CYCLES || event == SLOTS)
         return works(cpu, 1e6);
@@ -266,7 +265,7 @@ static bool stays_zero(const struct counter_kind *kind, const struct counter_cpu
     return !kind->seen[event] && works(cpu, 1e7);
 }
 
-// The most that a group with the event ran; NAN: that is not known yet.
+// The largest running share of the groups with the event; NAN: unknown yet.
 static double ran_pct(const struct counter_cpu *cpu, unsigned event) {
     double most = NAN;
     for (unsigned g = 0; g < cpu->n_groups; g++)
@@ -286,7 +285,7 @@ void cpu_counters_judge(struct cpu_counters *counters) {
     for (int number = 0; number < counters->n_cpus; number++) {
         struct counter_cpu *cpu = &counters->cpus[number];
         const struct counter_kind *kind = &counters->facts.kinds[cpu->kind];
-        for (unsigned i = N_HARDWARE; cpu->online && i-- > 0;) { // the cycles last: the others look at them
+        for (unsigned i = N_HARDWARE; cpu->online && i-- > 0;) { // cycles last: the others depend on them
             double value = cpu->hardware_per_s[i], ran = ran_pct(cpu, i);
             if (cpu->state[i] == COUNTER_MISSING)
                 continue;
@@ -302,8 +301,8 @@ void cpu_counters_judge(struct cpu_counters *counters) {
     }
 }
 
-// A group that never gets the PMU (the NMI watchdog holds a counter of it) may get it in smaller pieces. Larger ones
-// are tried again when the watchdog is off, else now and then: whoever held the PMU may be gone.
+// A group that never gets the PMU (the NMI watchdog holds a counter) is split into smaller ones. Larger groups are
+// tried again when the watchdog is off, and from time to time: another user of the PMU may have exited.
 static void level_follow(struct cpu_counters *counters, bool starved) {
     counters->starved = starved ? counters->starved + 1 : 0;
     if (counters->starved >= 2) {

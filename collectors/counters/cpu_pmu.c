@@ -1,5 +1,5 @@
-// What the machine has to count with: kinds of CPUs, the events that only some kernels name, the frequency that a CPU
-// is sold with. Read once when the collector opens, and for CPUs that come later; opens no counter.
+// The machine's PMUs: kinds of CPUs, the events that only some kernels name, the base frequency. Read once when the
+// collector opens, and for CPUs that come online later. Opens no counter.
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "model/mem.h"
 
 #define DEVICES "/sys/bus/event_source/devices/"
-#define TYPE_SHIFT 32 // PERF_PMU_TYPE_SHIFT, 5.13: which PMU of a hybrid CPU a generic event is for
+#define TYPE_SHIFT 32 // PERF_PMU_TYPE_SHIFT, 5.13: the PMU of a generic event on a hybrid CPU
 
 const struct perf_event hardware_events[N_HARDWARE] = {
     [CYCLES] = {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
@@ -62,7 +62,7 @@ static bool device_number(const char *device, const char *file, uint64_t *value)
     return proc_read_number(path, value);
 }
 
-// The events from..to that the kernel names for a device.
+// The events from..to with a name in the device's events/ folder.
 static void named_events(struct counter_kind *kind, const char *device, unsigned from, unsigned to) {
     uint64_t type;
     if (!device_number(device, "type", &type))
@@ -91,7 +91,7 @@ static void kind_load(struct counter_kind *kind, const char *device) {
         kind->has[APERF] = kind->has[MPERF] = false;
 }
 
-// The kernel takes a generic event for the big cores only: each kind must be named in the upper half.
+// A plain generic event counts on the big cores only: the upper half of config must name each kind's PMU.
 static void kind_hybrid(struct counter_facts *facts, const char *device, int n_cpus) {
     char path[128], text[4096];
     uint64_t type;

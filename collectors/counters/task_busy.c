@@ -1,5 +1,5 @@
-// perf_event_open by thread. On a machine with several kinds of cores a generic event counts on one kind only: a group
-// for each kind then, whose counts and running times add up.
+// perf_event_open by thread. On a hybrid machine a generic event counts on one kind of core only: each thread then has
+// one group per kind, and counts and running times are summed.
 #include "collectors/counters/task_busy.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@
 #define DEVICES "/sys/bus/event_source/devices"
 #define HYBRID_SHIFT 32 // PERF_PMU_TYPE_SHIFT
 
-// The PMUs of cores have a file `cpus`; those of the rest of the machine have not.
+// Core PMUs have a file `cpus`; uncore PMUs do not.
 static unsigned core_pmus(uint32_t *types) {
     unsigned n = 0;
     struct dirent *entry;
@@ -85,7 +85,7 @@ void busy_close(struct busy *busy) {
     busy->n_processes = 0;
 }
 
-// The `room` that ran longest, into best; how many.
+// The up to `room` threads with most CPU time, descending, into best. Returns their number.
 static unsigned longest(struct task_sums *sums, const struct task_sum **best, unsigned room) {
     unsigned n = 0;
     for (size_t i = 0; i < task_sums_count(sums); i++) {
@@ -172,7 +172,7 @@ void busy_read(struct busy *busy, struct task_sums *sums) {
             struct task_counts counts = {0};
             if (!group_read(&thread->groups[pmu], &counts))
                 continue;
-            if (pmu) // the same time, seen by another PMU
+            if (pmu) // the first group has the same time already
                 counts.time_ns = 0;
             task_counts_add(&sum->counts, &counts);
         }

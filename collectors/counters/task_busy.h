@@ -1,5 +1,5 @@
-// Counters of the busiest threads, by a group of descriptors for each: for machines that switch so often that being
-// told of each switch costs too much. Ends when the thread ends; a thread that is not among the busiest is not counted.
+// Counters of the busiest threads, with a group of descriptors for each. Used when the context switch rate makes a
+// record per switch too expensive. Other threads are not counted.
 #ifndef COLLECTORS_COUNTERS_TASK_BUSY_H
 #define COLLECTORS_COUNTERS_TASK_BUSY_H
 
@@ -23,12 +23,12 @@ struct busy_thread {
 
 struct busy_process {
     pid_t pid;
-    uint64_t cpu_ns; // of all of its threads, at the last reading; 0: not known
+    uint64_t cpu_ns; // of all its threads, at the last reading; 0: unknown
 };
 
 struct busy {
     const struct task_events *events;
-    uint32_t pmus[BUSY_PMUS]; // types of the core PMUs of a hybrid machine; one of 0 else
+    uint32_t pmus[BUSY_PMUS]; // core PMU types of a hybrid machine; else a single 0
     unsigned n_pmus;
     struct busy_thread threads[BUSY_MAX];
     unsigned n;
@@ -38,11 +38,11 @@ struct busy {
 
 void busy_init(struct busy *busy, const struct task_events *events);
 void busy_close(struct busy *busy);
-// The ones that ran longest in `sums` are counted from now on. When nobody ran it stays as it is.
+// From now on counts the threads with most CPU time in `sums`. No change if `sums` has no CPU time.
 void busy_choose(struct busy *busy, struct task_sums *sums);
-// Adds what each has counted since the last reading, or since it was chosen.
+// Adds each thread's counts since the last reading, or since it was chosen.
 void busy_read(struct busy *busy, struct task_sums *sums);
-// CPU time of the process since the last call, all of its threads; 0: not known.
+// CPU time of all threads of the process since the last call; 0: unknown.
 uint64_t busy_process_ns(struct busy *busy, pid_t pid);
 
 #endif

@@ -1,11 +1,10 @@
-// The collector "task_counters": hardware counters of each thread, or process, without a descriptor for each: groups on
-// every CPU that say at each switch what was counted (task_switch.h has the rules, and the known error). A row for each
-// one that ran in the interval; the table extends the one of the tasks by pid and tid.
+// The collector "task_counters": hardware counters of each thread or process without a descriptor for each. A group on
+// every CPU is sampled at each context switch (task_switch.h has the rules and the known error). One row for each that
+// ran in the interval; the table extends the tasks table by pid and tid.
 //
-// It costs those who switch: three records each time. So it runs only while a pane shows its columns. Where ktop's own
-// part of that would be more than BOUND_PCT of a CPU, only the busiest threads are counted, by descriptors of their own
-// (task_busy.h); who they are, and whether it has become calm again, is seen in a short look at the switches in each
-// frame.
+// Each context switch pays for three records, so it runs only while a pane shows its columns. When ktop's own share of
+// that cost exceeds BOUND_PCT of a CPU, only the busiest threads are counted, by descriptors of their own
+// (task_busy.h). A short probe of the switches in each frame finds the busiest threads and the switch rate.
 #include "collectors/counters/task_counters.h"
 
 #include <errno.h>
@@ -22,15 +21,15 @@
 #include "model/live.h"
 #include "model/mem.h"
 
-#define DRAIN_MS 250 // at least so often; a ring that is half full is drained at once
+#define DRAIN_MS 250 // longest time between drains; a half-full ring is drained at once
 #define FIRST_DRAIN_MS 20
 #define RETRY_NS (10 * 1000000000ull)
 #define BOUND_PCT 1.0        // of a CPU, for ktop's own thread
-#define BOUND_FRAMES 2       // above it, until the busiest only
-#define CALM_SHARE 0.5       // of the bound, below which all are counted again
-#define CALM_FRAMES 5        // when so many frames in a row were below
-#define LOOK_MS 20           // of each frame at the switches, while only the busiest are counted
-#define DEAD_NS 100000000ull // of CPU time without a single count: that counter does not count
+#define BOUND_FRAMES 2       // consecutive frames above the bound until only the busiest are counted
+#define UNDER_SHARE 0.5      // of the bound, below which all are counted again
+#define UNDER_FRAMES 5       // consecutive frames below UNDER_SHARE
+#define PROBE_MS 20          // length of the probe in each frame, while only the busiest are counted
+#define ZERO_NS 100000000ull // CPU time after which a counter at 0 does not count
 
 enum {
     PID,
@@ -76,7 +75,7 @@ static const struct series_def series[N_SERIES] = {
                           UNIT_PCT},
 };
 
-// What is counted, and where it is shown.
+// Counted events, and their columns.
 static const struct task_events hardware = {
     .list = {{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
              {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
@@ -112,22 +111,22 @@ struct state {
     int ratio_part[N_RATIOS], ratio_whole[N_RATIOS]; // the same
     struct task_cpus cpus;
     struct switch_totals totals;
-    struct task_sums *processes; // of the frame, folded
+    struct task_sums *processes; // of the frame, summed by process
     struct task_sums *counted;   // sparse: by thread
     struct table_builder *rows;
     bool threads;      // rows are threads
-    int error;         // why nothing is open; 0: it is
-    uint64_t tried_ns; // when it was tried last
-    bool dead[TASK_EVENTS_MAX];
-    // ---- what it costs ----
+    int error;         // -errno of opening the groups; 0: open
+    uint64_t tried_ns; // last try
+    bool zero[TASK_EVENTS_MAX];
+    // ---- cost control ----
     double bound;         // share of a CPU
-    uint64_t cpu_ns;      // of this thread, at the last frame
+    uint64_t cpu_ns;      // CPU time of this thread at the last frame
     double ns_per_switch; // measured
-    bool sparse;          // only the busiest threads
-    bool looking;         // sparse: the groups are on for a moment
-    unsigned n_over, n_calm;
-    double switches_per_s; // at the last look
-    double dear_share;     // of a CPU, that was too much
+    bool sparse;          // only the busiest threads are counted
+    bool probing;         // sparse: a probe is running
+    unsigned n_over, n_under;
+    double switches_per_s; // at the last probe
+    double over_share;     // of a CPU, when the bound was exceeded
     struct busy busy;
     char test_names[TASK_EVENTS_MAX][24];
 };
@@ -139,7 +138,7 @@ static int event_find(const struct task_events *events, const char *name) {
     return -1;
 }
 
-// For tests on machines without a PMU: "cycles=TYPE:CONFIG,...", other events under the names of these.
+// For tests on machines without a PMU: "cycles=TYPE:CONFIG,..." replaces the events.
 static void test_events(struct state *state, const char *text) {
     struct task_events *events = &state->events;
     int used;
@@ -186,7 +185,7 @@ static int task_counters_open(struct collector_run *run) {
     state->processes = task_sums_new();
     state->counted = task_sums_new();
     state->rows = table_builder_new(&counters_table);
-    try_open(run); // without counters there is a note, and nothing more to do
+    try_open(run); // failure is a note, not an error: without a PMU the section stays unavailable
     return 0;
 }
 
@@ -209,15 +208,15 @@ static void task_counters_drain(struct collector_run *run) {
     struct state *state = run->state;
     if (state->error)
         return;
-    if (state->looking) { // a ring is half full, or the time is over
+    if (state->probing) { // a ring is half full, or the probe's time is over
         state->switches_per_s = task_cpus_stop(&state->cpus);
-        state->looking = false;
+        state->probing = false;
         run->drain_ms = 0;
     }
     if (state->sparse)
         return;
     if (run->drain_ms == FIRST_DRAIN_MS)
-        task_cpus_ask(&state->cpus);
+        task_cpus_force_switch(&state->cpus);
     run->drain_ms = DRAIN_MS;
     task_cpus_drain(&state->cpus);
 }
@@ -225,7 +224,7 @@ static void task_counters_drain(struct collector_run *run) {
 // ---- the frame ----
 
 static bool is_missing(const struct state *state, int event) {
-    return event < 0 || state->cpus.missing[event] || state->dead[event] || (unsigned)event >= state->cpus.n_wanted;
+    return event < 0 || state->cpus.missing[event] || state->zero[event] || (unsigned)event >= state->cpus.n_wanted;
 }
 
 static void row_add(struct state *state, pid_t pid, pid_t tid, const struct task_counts *counts, double seconds) {
@@ -252,17 +251,18 @@ static void row_add(struct state *state, pid_t pid, pid_t tid, const struct task
     }
 }
 
-// One that opens but stays 0 while tasks run counts nothing: "opened" is not "counts". Misses may be none.
-static void dead_find(struct state *state, const struct task_counts *all) {
+// Finds counters that open but stay 0 while tasks run: some PMUs and emulations accept events they do not implement. A
+// count of 0 misses can be true, so misses are exempt.
+static void zero_find(struct state *state, const struct task_counts *all) {
     static const char *const basic[] = {"cycles", "instructions", "cache-references"};
     for (size_t i = 0; i < sizeof(basic) / sizeof(*basic); i++) {
         int event = event_find(&state->events, basic[i]);
-        if (event >= 0 && (all->values[event] || all->running_ns > DEAD_NS))
-            state->dead[event] = !all->values[event];
+        if (event >= 0 && (all->values[event] || all->running_ns > ZERO_NS))
+            state->zero[event] = !all->values[event];
     }
 }
 
-// A number that had two owners in the interval: neither is given what both did.
+// PID reuse within the interval: the counts of the two tasks cannot be separated.
 static bool is_mixed(struct state *state, const struct task_sum *sum) {
     const struct task_sum *main_thread = task_sums_find(state->totals.sums, sum->pid);
     return task_sum_mixed(sum) || (main_thread && task_sum_mixed(main_thread));
@@ -283,29 +283,29 @@ static struct task_counts rows_make(struct state *state, bool threads, double se
     task_sums_reserve(state->processes, task_sums_count(sums));
     for (size_t i = 0; i < task_sums_count(sums); i++) {
         struct task_sum *sum = task_sums_at(sums, i);
-        if (sum->first_ns == UINT64_MAX) // made, but did not run yet
+        if (sum->first_ns == UINT64_MAX) // forked, but did not run yet
             continue;
         if (is_mixed(state, sum))
-            task_counts_add(&state->totals.nobody, &sum->counts);
+            task_counts_add(&state->totals.unattributed, &sum->counts);
         else
             task_counts_add(&task_sums_get(state->processes, sum->pid, threads ? sum->tid : sum->pid)->counts,
                             &sum->counts);
     }
     for (size_t i = 0; i < task_sums_count(state->processes); i++)
         task_counts_add(&all, &task_sums_at(state->processes, i)->counts);
-    dead_find(state, &all);
+    zero_find(state, &all);
     rows_fill(state, state->processes, seconds);
     return all;
 }
 
-// What cannot be counted: one note, whatever the number of columns.
+// One note for all events that cannot be counted.
 static void notes_add(struct state *state, struct section *out, double unattributed) {
     char text[320], fix[256], names[160] = "";
     if (state->sparse) {
         snprintf(text, sizeof(text),
                  "only the %u busiest threads are counted: recording every context switch cost ktop %.1f %% of a CPU "
                  "(now %.0f switches/s)",
-                 state->busy.n, 100 * state->dear_share, state->switches_per_s);
+                 state->busy.n, 100 * state->over_share, state->switches_per_s);
         section_note(out, SEVERITY_WARNING, "ipc", text, "none: all threads are counted again at a lower switch rate");
         section_set_state(out, SECTION_DEGRADED);
     }
@@ -336,7 +336,7 @@ static void notes_add(struct state *state, struct section *out, double unattribu
 static void sample_closed(struct state *state, struct section *out) {
     char reason[256], fix[256];
     perf_explain(state->error, true, reason, sizeof(reason), fix, sizeof(fix));
-    // A machine without counters has none: to know, not to mend in an incident.
+    // A machine without a PMU is not a fault to repair: severity info.
     bool without = state->error == -ENOENT || state->error == -ENODEV || state->error == -EOPNOTSUPP;
     section_note(out, without ? SEVERITY_INFO : SEVERITY_WARNING, "ipc", reason, fix);
     section_set_state(out, SECTION_UNAVAILABLE);
@@ -347,15 +347,15 @@ static void totals_clear(struct state *state) {
     state->totals = (struct switch_totals){.sums = state->totals.sums};
 }
 
-// ---- what it costs ----
+// ---- cost control ----
 
-static void look_begin(struct state *state, struct collector_run *run) {
+static void probe_begin(struct state *state, struct collector_run *run) {
     task_cpus_start(&state->cpus);
-    state->looking = true;
-    run->drain_ms = LOOK_MS;
+    state->probing = true;
+    run->drain_ms = PROBE_MS;
 }
 
-// After a frame with all threads: whether that was too dear.
+// After a frame with all threads: compares the cost with the bound.
 static void cost_judge(struct state *state, struct collector_run *run) {
     uint64_t now = thread_cpu_ns(), used = now - state->cpu_ns;
     bool known = state->cpu_ns && run->end_ns > run->begin_ns;
@@ -369,8 +369,8 @@ static void cost_judge(struct state *state, struct collector_run *run) {
     if (state->n_over < BOUND_FRAMES)
         return;
     state->sparse = true;
-    state->dear_share = share;
-    state->n_over = state->n_calm = 0;
+    state->over_share = share;
+    state->n_over = state->n_under = 0;
     state->switches_per_s = (double)state->totals.seen * 1e9 / (double)(run->end_ns - run->begin_ns);
     task_cpus_stop(&state->cpus);
     busy_choose(&state->busy, state->totals.sums);
@@ -379,34 +379,34 @@ static void cost_judge(struct state *state, struct collector_run *run) {
 // ---- the section ----
 
 static void section_finish(struct state *state, struct section *out, const struct task_counts *all) {
-    double nobody = (double)state->totals.nobody.time_ns, time = nobody + (double)all->time_ns;
-    double unattributed = time > 0 && !state->sparse ? 100 * nobody / time : NAN;
+    double lost = (double)state->totals.unattributed.time_ns, time = lost + (double)all->time_ns;
+    double unattributed = time > 0 && !state->sparse ? 100 * lost / time : NAN;
     section_table(out, table_builder_seal(state->rows));
     section_series(out, &series[UNATTRIBUTED_PCT], unattributed);
-    section_events(out, state->totals.seen, state->sparse ? 0 : state->totals.lost); // a short look may lose some
+    section_events(out, state->totals.seen, state->sparse ? 0 : state->totals.lost); // a probe may lose some
     notes_add(state, out, unattributed);
 }
 
-// The ones that are counted already compete with what the look has seen: one that runs without a switch is not in it.
+// Adds the threads counted already to the probe's sums: the probe misses a thread that runs without a switch.
 static void candidates_add(struct state *state, double seconds) {
     task_sums_reserve(state->totals.sums, task_sums_count(state->counted));
     for (size_t i = 0; i < task_sums_count(state->counted); i++) {
         const struct task_sum *counted = task_sums_at(state->counted, i);
         struct task_sum *sum = task_sums_get(state->totals.sums, counted->pid, counted->tid);
-        uint64_t share = (uint64_t)((double)counted->counts.time_ns * (LOOK_MS / 1e3) / seconds);
+        uint64_t share = (uint64_t)((double)counted->counts.time_ns * (PROBE_MS / 1e3) / seconds);
         if (share > sum->counts.time_ns)
             sum->counts.time_ns = share;
     }
 }
 
-// A frame with the busiest only, and who they are in the next one. What a process' other threads counted is taken to be
-// like what these did: counted_pct says how much was counted.
+// A frame with the busiest threads only; also chooses those of the next frame. Counts are scaled up to all threads of
+// the process; counted_pct reports the share of CPU time that was counted.
 static void sparse_sample(struct state *state, struct collector_run *run, bool threads, struct section *out) {
     double seconds = (double)(run->end_ns - run->begin_ns) / 1e9;
     struct task_counts none = {0};
-    if (state->looking)
+    if (state->probing)
         state->switches_per_s = task_cpus_stop(&state->cpus);
-    state->looking = false;
+    state->probing = false;
     task_sums_clear(state->counted);
     task_sums_clear(state->processes);
     busy_read(&state->busy, state->counted);
@@ -427,10 +427,10 @@ static void sparse_sample(struct state *state, struct collector_run *run, bool t
     candidates_add(state, seconds);
     busy_choose(&state->busy, state->totals.sums);
     totals_clear(state);
-    bool calm = state->switches_per_s * state->ns_per_switch / 1e9 < state->bound * CALM_SHARE;
-    state->n_calm = calm ? state->n_calm + 1 : 0;
-    if (state->n_calm < CALM_FRAMES) {
-        look_begin(state, run);
+    bool under = state->switches_per_s * state->ns_per_switch / 1e9 < state->bound * UNDER_SHARE;
+    state->n_under = under ? state->n_under + 1 : 0;
+    if (state->n_under < UNDER_FRAMES) {
+        probe_begin(state, run);
         return;
     }
     busy_close(&state->busy);
@@ -442,14 +442,14 @@ static void sparse_sample(struct state *state, struct collector_run *run, bool t
 
 static int task_counters_request(struct collector_run *run, const struct request *request, struct answer *answer) {
     struct state *state = run->state;
-    (void)answer; // the rows that show it are those of the tasks
+    (void)answer; // the tasks collector answers
     state->threads = request->on;
     return 0;
 }
 
 static int task_counters_sample(struct collector_run *run, struct section *out) {
     struct state *state = run->state;
-    // What the machine does not have it will not have later; a limit or a right may change.
+    // A missing PMU stays missing; limits and permissions may change.
     if (state->error && state->error != -ENOENT && run->end_ns > state->tried_ns + RETRY_NS)
         try_open(run);
     if (state->error) {
@@ -462,14 +462,14 @@ static int task_counters_sample(struct collector_run *run, struct section *out) 
         return 0;
     }
     task_cpus_cut(&state->cpus);
-    if (!run->first) { // else the first interval begins now, not when the first group was opened
+    if (!run->first) { // the first interval starts here, not when the first group was opened
         struct task_counts all = rows_make(state, state->threads, (double)state->cpus.span_ns / 1e9);
         section_finish(state, out, &all);
         cost_judge(state, run);
     }
     totals_clear(state);
     if (state->sparse)
-        look_begin(state, run);
+        probe_begin(state, run);
     return 0;
 }
 

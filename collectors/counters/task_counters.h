@@ -1,6 +1,5 @@
-// The collector task_counters's parts: which counters there are, the groups of each CPU (task_cpu.c), what their
-// records mean (task_switch.c), and the section made of it (task_counters.c). All of it belongs to the collector's
-// thread.
+// The parts of the collector task_counters: the counters, the groups of each CPU (task_cpu.c), the attribution of their
+// records (task_switch.c), and the section (task_counters.c). All of it belongs to the collector's thread.
 #ifndef COLLECTORS_COUNTERS_TASK_H
 #define COLLECTORS_COUNTERS_TASK_H
 
@@ -8,7 +7,7 @@
 #include "collectors/kernel/perf/cpus.h"
 #include "collectors/kernel/perf/ring.h"
 
-// What is counted, the most important first: a PMU that is too small for all leaves out the last ones.
+// The counted events, most important first: on a PMU with too few counters the last ones are dropped.
 struct task_events {
     struct perf_event list[TASK_EVENTS_MAX];
     unsigned n;
@@ -19,36 +18,36 @@ struct task_cpu {
     int fds[1 + TASK_EVENTS_MAX], n_fds;
     struct perf_ring ring;
     struct switches switches;
-    struct switch_mark reading; // of the frame's end
-    struct switch_mark started; // when the group was switched on
-    bool starved;               // in the last frame its group never ran
-    uint64_t running_ns;        // at the frame's end before
+    struct switch_mark reading; // at the frame's end
+    struct switch_mark started; // when the group was enabled
+    bool starved;               // the group never ran in the last frame
+    uint64_t running_ns;        // at the previous frame's end
 };
 
 struct task_cpus {
     const struct task_events *events;
-    unsigned n_wanted; // how many of them are asked for: less than all when they never get the PMU together
+    unsigned n_wanted; // the first of them that are opened: fewer than all when the PMU never runs all together
     struct switch_totals *totals;
-    int n_cpus; // slots: one more than the highest possible CPU
+    int n_cpus; // slots: the highest possible CPU + 1
     struct task_cpu *cpus;
-    struct perf_cpus set;         // which of them are open; its poll_fd is readable when a ring is half full
-    int missing[TASK_EVENTS_MAX]; // why an event cannot be had; 0: it can
-    int n_starved;                // frames in a row in which a group never ran
-    uint64_t span_ns;             // of the last frame, by perf's clock
+    struct perf_cpus set;         // the open ones; its poll_fd is readable when a ring is half full
+    int missing[TASK_EVENTS_MAX]; // -errno of an event that cannot be opened; 0: open
+    int n_starved;                // consecutive frames in which a group never ran
+    uint64_t span_ns;             // the last frame's length by perf's clock
 };
 
-// 0, or the -errno of the first CPU: nothing is open then.
+// 0, or the first CPU's -errno, with nothing open.
 int task_cpus_open(struct task_cpus *cpus, const struct task_events *events, struct switch_totals *totals);
 void task_cpus_close(struct task_cpus *cpus);
-// Handles what is in the rings.
+// Handles the rings' records.
 void task_cpus_drain(struct task_cpus *cpus);
-// The end of a frame: reads each group, and handles the records up to there. CPUs that come and go are followed.
+// Ends a frame: reads each group and handles the records up to the reading. Follows CPU hotplug.
 void task_cpus_cut(struct task_cpus *cpus);
-// Switches the groups off, and on again as if they had just been opened: what passed in between is not counted.
-// task_cpus_stop returns how often a second the CPUs have switched since the start.
+// Disables the groups, and enables them as if just opened: nothing in between is counted. task_cpus_stop returns the
+// context switches per second since the start.
 double task_cpus_stop(struct task_cpus *cpus);
 void task_cpus_start(struct task_cpus *cpus);
-// Forces a switch on the CPUs where none has been seen since the opening, so that it is known who runs there.
-void task_cpus_ask(struct task_cpus *cpus);
+// Forces a context switch on CPUs without one since the opening, which makes their current task known.
+void task_cpus_force_switch(struct task_cpus *cpus);
 
 #endif

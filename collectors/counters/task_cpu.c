@@ -1,5 +1,5 @@
-// The groups of each CPU: a software leader that samples at each switch, the counters as its members, a ring. Six
-// descriptors a CPU, whatever the number of threads. Nothing here knows what a record means.
+// The groups of each CPU: a software leader that samples at each context switch, the counters as its members, a ring.
+// Six descriptors per CPU, for any number of threads. Records are decoded in task_switch.c.
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 #include "collectors/counters/task_counters.h"
 #include "model/mem.h"
 
-// A switch is 170 to 210 bytes with five counters. The kernel wakes the reader at half of it, some 600 switches.
+// A switch takes 170 to 210 bytes with five counters. The watermark is half the ring, about 600 switches.
 #define RING_PAGES 64
 #define RECORD_MIN 32 // bytes of the smallest record that names a thread
 
@@ -120,7 +120,7 @@ void task_cpus_drain(struct task_cpus *cpus) {
     perf_cpus_drop_hung_up(&cpus->set);
 }
 
-// A CPU that went away and came back between two frames has a group that counts no more: its time stands still.
+// After a CPU went offline and online between two frames its group no longer counts: its enabled time stands still.
 static void cpu_cut(struct task_cpus *cpus, int number) {
     struct task_cpu *cpu = &cpus->cpus[number];
     if (!group_read(cpu, &cpu->reading) || cpu->reading.enabled <= cpu->switches.cut_at) {
@@ -144,7 +144,7 @@ void task_cpus_cut(struct task_cpus *cpus) {
             cpu_cut(cpus, cpu);
             starved |= cpus->cpus[cpu].starved;
         }
-    // A group that never gets the PMU (the NMI watchdog holds a counter of it) may get it when it is smaller.
+    // A group that never gets the PMU (the NMI watchdog holds a counter) may fit with fewer events.
     cpus->n_starved = starved ? cpus->n_starved + 1 : 0;
     if (cpus->n_starved >= 2 && cpus->n_wanted > 1) {
         cpus->n_wanted = cpus->n_wanted > 2 ? 2 : 1;
@@ -165,7 +165,7 @@ double task_cpus_stop(struct task_cpus *cpus) {
         ring_drain(cpus, cpu);
         if (!group_read(cpu, &cpu->reading))
             continue;
-        switches_cut(&cpu->switches, &cpu->reading); // the one that runs has its share
+        switches_cut(&cpu->switches, &cpu->reading); // attributes the running task's slice
         if (cpu->reading.enabled > cpu->started.enabled)
             per_s += (double)(cpu->reading.switches - cpu->started.switches) * 1e9 /
                      (double)(cpu->reading.enabled - cpu->started.enabled);
@@ -189,7 +189,7 @@ void task_cpus_start(struct task_cpus *cpus) {
     }
 }
 
-void task_cpus_ask(struct task_cpus *cpus) {
+void task_cpus_force_switch(struct task_cpus *cpus) {
     cpu_set_t *before = CPU_ALLOC(CPUS_MAX), *one = CPU_ALLOC(CPUS_MAX);
     size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
     bool moved = false;

@@ -1,4 +1,4 @@
-// An array of sums and a hash that finds them by thread; between two walks of the rings it grows, within one never.
+// An array of sums with a hash index by TID. It grows between two walks of the rings, never within one.
 #include "collectors/counters/task_sum.h"
 
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 #include "model/mem.h"
 
 #define ROOM_MIN 256
-// The clocks of two CPUs may differ: a thread that was made on one may seem to run on the other a little before that.
-// That long after the end of one thread no other gets its number.
+// Clocks of two CPUs may differ: a thread forked on one may seem to run on the other slightly earlier. PIDs are not
+// reused within this time.
 #define SKEW_NS 5000000
 
 struct task_sums {

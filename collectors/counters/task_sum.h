@@ -1,4 +1,4 @@
-// Counts by thread: what was counted in an interval while each one ran. One thread owns the sums.
+// Counts of each thread in an interval. One thread owns the sums.
 #ifndef COLLECTORS_COUNTERS_TASK_SUM_H
 #define COLLECTORS_COUNTERS_TASK_SUM_H
 
@@ -9,22 +9,22 @@
 
 #include "collectors/kernel/perf/perf.h"
 
-#define TASK_EVENTS_MAX (PERF_GROUP_MAX - 1) // one of the group leads it
+#define TASK_EVENTS_MAX (PERF_GROUP_MAX - 1) // the leader takes one
 
 struct task_counts {
     uint64_t time_ns;                 // on a CPU
-    uint64_t running_ns;              // of it, while the counters ran
-    uint64_t values[TASK_EVENTS_MAX]; // what they counted meanwhile
+    uint64_t running_ns;              // the part in which the counters ran
+    uint64_t values[TASK_EVENTS_MAX]; // counted during running_ns
 };
 void task_counts_add(struct task_counts *to, const struct task_counts *more);
 
 struct task_sum {
     pid_t pid, tid;
-    uint64_t first_ns;  // perf's clock: when the first of its slices began; UINT64_MAX: none yet
-    uint64_t forked_ns; // when it was made, if it was in this interval; else 0
+    uint64_t first_ns;  // start of its first slice by perf's clock; UINT64_MAX: none yet
+    uint64_t forked_ns; // fork time, if in this interval; else 0
     struct task_counts counts;
 };
-// The number had two owners in this interval: it ran before it was made. What was counted is of both.
+// PID reuse in this interval: it ran before it was forked. The counts are of both threads.
 bool task_sum_mixed(const struct task_sum *sum);
 
 struct task_sums;
@@ -32,11 +32,11 @@ struct task_sums;
 struct task_sums *task_sums_new(void);
 void task_sums_free(struct task_sums *sums);
 void task_sums_clear(struct task_sums *sums);
-// Room for so many more. task_sums_get allocates nothing: NULL when there is no room.
+// Makes room for `more` sums. task_sums_get allocates nothing: NULL when there is no room.
 void task_sums_reserve(struct task_sums *sums, size_t more);
 struct task_sum *task_sums_get(struct task_sums *sums, pid_t pid, pid_t tid); // the thread's, or a new one
 struct task_sum *task_sums_find(const struct task_sums *sums, pid_t tid);
 size_t task_sums_count(const struct task_sums *sums);
-struct task_sum *task_sums_at(struct task_sums *sums, size_t i); // in the order of their coming
+struct task_sum *task_sums_at(struct task_sums *sums, size_t i); // in insertion order
 
 #endif

@@ -1,4 +1,4 @@
-// The state of one CPU between its switches. See the header for whose is what.
+// The state of one CPU between context switches. See the header for the attribution rules.
 #include "collectors/counters/task_switch.h"
 
 #include <linux/perf_event.h>
@@ -7,7 +7,7 @@
 struct sample { // without header
     uint32_t pid, tid;
     uint64_t time;
-    uint64_t n, enabled, running, values[1 + TASK_EVENTS_MAX]; // the leader's first
+    uint64_t n, enabled, running, values[1 + TASK_EVENTS_MAX]; // leader first
 };
 #define SAMPLE_FIXED offsetof(struct sample, values)
 
@@ -33,23 +33,23 @@ bool switch_mark_decode(const void *bytes, size_t size, unsigned n, struct switc
     return true;
 }
 
-// Gives what passed since the mark to somebody: `tid` 0 is the idle task, below 0 nobody known. `reading`: the group at
-// that time, or NULL when only the time is known.
-static void slice_give(struct switches *s, pid_t pid, pid_t tid, uint64_t enabled, const struct switch_mark *reading) {
+// Attributes the slice since the mark to a task: `tid` 0 is the idle task, below 0 unknown. `reading`: the group at the
+// slice's end, or NULL when only the time is known.
+static void slice_add(struct switches *s, pid_t pid, pid_t tid, uint64_t enabled, const struct switch_mark *reading) {
     struct switch_totals *totals = s->totals;
-    struct task_counts slice = {.time_ns = enabled > s->since ? enabled - s->since : 0}, *to = &totals->nobody;
+    struct task_counts slice = {.time_ns = enabled > s->since ? enabled - s->since : 0}, *to = &totals->unattributed;
     bool counted = reading && reading->running >= s->mark.running;
     for (unsigned i = 0; counted && i < s->n_values; i++) {
-        counted = reading->values[i] >= s->mark.values[i]; // one that went back measured nothing
+        counted = reading->values[i] >= s->mark.values[i]; // a decreasing counter is invalid
         slice.values[s->which[i]] = reading->values[i] - s->mark.values[i];
     }
     if (counted)
         slice.running_ns = reading->running - s->mark.running;
-    if (!counted || (s->blurred && !s->gap)) {
-        struct task_counts of_nobody = slice;
-        of_nobody.time_ns = slice.running_ns = of_nobody.running_ns = 0;
+    if (!counted || (s->incomplete && !s->gap)) {
+        struct task_counts values = slice;
+        values.time_ns = slice.running_ns = values.running_ns = 0;
         if (counted)
-            task_counts_add(&totals->nobody, &of_nobody);
+            task_counts_add(&totals->unattributed, &values);
         memset(slice.values, 0, sizeof(slice.values));
     }
     if (!s->gap && tid == 0) {
@@ -69,7 +69,7 @@ static bool on_sample(struct switches *s, const struct perf_event_header *record
     const struct sample *sample = (const void *)(record + 1);
     size_t size = record->size - sizeof(*record);
     struct switch_mark now;
-    // What follows the time is what a read of the group gives.
+    // After the time, a sample has the layout of a group read.
     if (size < SAMPLE_FIXED || !switch_mark_decode(&sample->n, size - offsetof(struct sample, n), s->n_values, &now)) {
         switches_forget(s);
         return true;
@@ -80,36 +80,36 @@ static bool on_sample(struct switches *s, const struct perf_event_header *record
     s->clock = (int64_t)(sample->time - now.enabled);
     s->has_clock = true;
     if (s->marked) {
-        // A thread that has ended has given its number back, and leaves as -1.
+        // An exiting thread has released its PID before its last switch: the kernel then records -1.
         bool named = (pid_t)sample->tid >= 0;
         pid_t pid = named ? (pid_t)sample->pid : s->pid, tid = named ? (pid_t)sample->tid : s->known ? s->tid : -1;
         s->gap |= now.switches <= s->mark.switches || now.switches > s->mark.switches + 1 + s->n_unsampled;
-        slice_give(s, pid, tid, now.enabled, &now);
+        slice_add(s, pid, tid, now.enabled, &now);
     }
     s->mark = now;
     s->since = now.enabled;
     s->marked = s->sampled = true;
-    s->gap = s->blurred = s->known = false;
+    s->gap = s->incomplete = s->known = false;
     s->n_unsampled = 0;
     return true;
 }
 
-static void comes(struct switches *s, const uint32_t *task) {
+static void current_set(struct switches *s, const uint32_t *task) {
     s->pid = (pid_t)task[0];
     s->tid = (pid_t)task[1];
     s->known = s->tid >= 0;
 }
 
-// A switch that the group did not see: what is known of it is its time. False: it lies after the cut.
-static bool unseen(struct switches *s, const uint32_t *who, uint64_t time) {
+// A switch that the group did not count: only its time is known. False: it is later than the cut.
+static bool slice_end_unsampled(struct switches *s, const uint32_t *task, uint64_t time) {
     if (!s->marked || !s->has_clock)
         return true;
     uint64_t enabled = time - (uint64_t)s->clock;
     if (s->until && enabled > s->until->enabled)
         return false;
-    slice_give(s, (pid_t)who[0], (pid_t)who[1], enabled, NULL);
+    slice_add(s, (pid_t)task[0], (pid_t)task[1], enabled, NULL);
     s->since = enabled > s->since ? enabled : s->since;
-    s->blurred = true;
+    s->incomplete = true;
     return true;
 }
 
@@ -123,42 +123,42 @@ static bool on_switch(struct switches *s, const struct perf_event_header *record
     memcpy(&id, (const uint8_t *)record + record->size - sizeof(id), sizeof(id));
     const uint32_t current[2] = {(uint32_t)s->pid, s->known ? (uint32_t)s->tid : UINT32_MAX};
     if (record->misc & PERF_RECORD_MISC_SWITCH_OUT) {
-        if (!s->sampled && !unseen(s, (pid_t)id.tid < 0 ? current : &id.pid, id.time)) // the group was off
+        if (!s->sampled && !slice_end_unsampled(s, (pid_t)id.tid < 0 ? current : &id.pid, id.time)) // the group was off
             return false;
         s->sampled = false;
-        comes(s, other);
+        current_set(s, other);
         return true;
     }
-    // The same switch, seen from the other side. When it is another one, the kernel said nothing of the first: there
-    // are kernels that write no record while certain tasks run (the idle task of some CPUs).
+    // The switch-in record of the same switch. If it names another task, a switch has no record: some kernels write
+    // none while certain tasks run (the idle task of some CPUs).
     if (s->known && (pid_t)id.tid != s->tid) {
-        static const uint32_t nobody[2] = {UINT32_MAX, UINT32_MAX};
-        if (!unseen(s, other[1] == current[1] ? current : nobody, id.time))
+        static const uint32_t unknown[2] = {UINT32_MAX, UINT32_MAX};
+        if (!slice_end_unsampled(s, other[1] == current[1] ? current : unknown, id.time))
             return false;
         s->n_unsampled++;
-        comes(s, &id.pid);
+        current_set(s, &id.pid);
     }
     if (!s->known)
-        comes(s, &id.pid);
+        current_set(s, &id.pid);
     s->sampled = false;
     return true;
 }
 
 static void on_fork(struct switches *s, const struct perf_event_header *record) {
-    struct fork_record made;
-    if (record->size < sizeof(*record) + sizeof(made))
+    struct fork_record fork;
+    if (record->size < sizeof(*record) + sizeof(fork))
         return;
-    memcpy(&made, record + 1, sizeof(made));
-    struct task_sum *sum = task_sums_get(s->totals->sums, (pid_t)made.pid, (pid_t)made.tid);
-    if (sum && made.time > sum->forked_ns) {
-        sum->pid = (pid_t)made.pid;
-        sum->forked_ns = made.time;
+    memcpy(&fork, record + 1, sizeof(fork));
+    struct task_sum *sum = task_sums_get(s->totals->sums, (pid_t)fork.pid, (pid_t)fork.tid);
+    if (sum && fork.time > sum->forked_ns) {
+        sum->pid = (pid_t)fork.pid;
+        sum->forked_ns = fork.time;
     }
 }
 
 bool switches_record(void *context, const struct perf_event_header *record) {
     struct switches *s = context;
-    uint64_t lost[2] = {0, 1}; // id, number
+    uint64_t lost[2] = {0, 1}; // event ID, lost records
     switch (record->type) {
     case PERF_RECORD_SAMPLE:
         return on_sample(s, record);
@@ -179,7 +179,7 @@ bool switches_record(void *context, const struct perf_event_header *record) {
 }
 
 void switches_restart(struct switches *s) {
-    s->marked = s->has_clock = s->known = s->sampled = s->blurred = s->gap = false;
+    s->marked = s->has_clock = s->known = s->sampled = s->incomplete = s->gap = false;
     s->n_unsampled = 0;
     s->until = NULL;
 }
@@ -193,17 +193,17 @@ void switches_forget(struct switches *s) {
 uint64_t switches_cut(struct switches *s, const struct switch_mark *reading) {
     uint64_t span = s->marked && reading->enabled > s->cut_at ? reading->enabled - s->cut_at : 0;
     if (s->marked) {
-        if (reading->switches >
-            s->mark.switches + s->n_unsampled) { // their samples are not there: lost, and not told yet
+        // Counted switches without samples: lost, and the PERF_RECORD_LOST is still to come.
+        if (reading->switches > s->mark.switches + s->n_unsampled) {
             s->gap = true;
             s->known = false;
         }
-        slice_give(s, s->pid, s->known ? s->tid : -1, reading->enabled, reading);
+        slice_add(s, s->pid, s->known ? s->tid : -1, reading->enabled, reading);
     }
     s->mark = *reading;
     s->since = s->cut_at = reading->enabled;
     s->marked = true;
-    s->gap = s->blurred = false;
+    s->gap = s->incomplete = false;
     s->n_unsampled = 0;
     s->until = NULL;
     return span;

@@ -1,24 +1,21 @@
-// From the records of one CPU to counts by thread. Pure: records and readings in, sums out, for tests as for the
-// kernel.
+// Turns the perf records of one CPU into counts by thread. Pure: records and readings in, sums out.
 //
-// A group of counters on the CPU is led by the context-switch event with a period of 1. Each switch gives a sample: the
-// thread that leaves, and the group's values. What was counted since the sample before is that thread's. Between the
-// samples stand the records of the switches themselves (PERF_RECORD_SWITCH_CPU_WIDE), which name the thread that comes:
-// they are written also while the group is off the PMU, when other groups have their turn (multiplexing) and no samples
-// come. At a frame's end the group is read; the thread that runs there gets its share up to then.
+// Each CPU has a group of counters led by the context-switch event with a period of 1. Each switch writes a sample with
+// the previous task and the group's values; the counts since the last sample belong to that task. The switch records
+// (PERF_RECORD_SWITCH_CPU_WIDE) between the samples name the next task. They are also written while multiplexing keeps
+// the group off the PMU and there are no samples. At a frame's end the group is read, and the running task gets its
+// counts up to then.
 //
-// Where the reading stands among the samples is known exactly: the leader counts the switches, in both.
+// The leader's count of switches is in samples and readings. It orders a reading among the samples exactly.
 //
-// What belongs to whom:
-// - between two samples, or a sample and a reading, with no switch in between: to the thread that leaves, or runs;
-// - with switches in between that the group did not tell (it was off): their time is known from the records, and goes
-// to
-//   each; the counts are nobody's, so that these threads' counters ran for a smaller share of their time;
-// - over a gap (records were lost, seen by the kernel's record or by the leader's count): to nobody.
+// Attribution:
+// - between two samples, or a sample and a reading, without a switch in between: to the previous or running task;
+// - with unsampled switches in between (the group was off): the records give each task its time; the counts stay
+//   unattributed, so these tasks' counters ran for a smaller share of their time;
+// - across a gap (lost records, found by PERF_RECORD_LOST or by the leader's count): unattributed.
 //
-// The known error: what the kernel does for the switch itself, after the sample, is counted to the thread that comes.
-// In an emulated machine that is some 500 cycles a switch, below 0.3 % for a thread that is busy. Nothing is
-// subtracted.
+// Known error: the kernel's work for the switch after the sample is counted to the next task. In a virtual machine that
+// is about 500 cycles per switch, below 0.3 % for a busy thread. It is not corrected.
 #ifndef COLLECTORS_COUNTERS_TASK_SWITCH_H
 #define COLLECTORS_COUNTERS_TASK_SWITCH_H
 
@@ -26,50 +23,50 @@
 
 struct perf_event_header;
 
-// A reading of the group, or what a sample says.
+// A reading of the group, or a sample's values.
 struct switch_mark {
-    uint64_t enabled, running; // ns since the group was switched on, and of it on the PMU
-    uint64_t switches;         // the leader's own count
+    uint64_t enabled, running; // ns since the group was enabled, and ns on the PMU
+    uint64_t switches;         // the leader's count
     uint64_t values[TASK_EVENTS_MAX];
 };
-// The bytes of a read of the group (PERF_FORMAT_GROUP, both times), with n members beside the leader. False: not that.
+// Decodes a read of the group (PERF_FORMAT_GROUP, both times) with n members besides the leader. False: malformed.
 bool switch_mark_decode(const void *bytes, size_t size, unsigned n, struct switch_mark *out);
 
 // Where the counts of all CPUs go.
 struct switch_totals {
     struct task_sums *sums;
-    struct task_counts idle, nobody; // the idle task; what is of nobody known
-    uint64_t seen, lost;             // samples handled, records lost
+    struct task_counts idle, unattributed; // of the idle task; of unknown tasks
+    uint64_t seen, lost;                   // samples handled, records lost
 };
 
 struct switches {
     struct switch_totals *totals;
     unsigned n_values;
-    uint8_t which[TASK_EVENTS_MAX];  // value i of the group is the counter which[i] of the sums
-    const struct switch_mark *until; // walk no further than this reading; NULL: as far as there are records
-    // ---- its own ----
-    struct switch_mark mark; // up to here everything is handed out
-    uint64_t since;          // enabled time from which on the one that runs now has not been given its time
+    uint8_t which[TASK_EVENTS_MAX];  // value i of the group is counter which[i] of the sums
+    const struct switch_mark *until; // stop at records later than this reading; NULL: walk all records
+    // ---- private ----
+    struct switch_mark mark; // counts up to this mark are attributed
+    uint64_t since;          // enabled time up to which time is attributed
     uint64_t cut_at;         // enabled time of the last cut
-    int64_t clock;           // of the records, less the group's enabled time
-    pid_t pid, tid;          // who runs now
-    bool known;              // that is so
+    int64_t clock;           // the records' time minus the group's enabled time
+    pid_t pid, tid;          // the current task
+    bool known;              // pid and tid are valid
     bool marked, has_clock;
-    bool sampled;         // the sample of a switch came, its record is next
-    bool blurred;         // a switch since the mark that the group did not see
-    unsigned n_unsampled; // of those, the ones that it may have counted without telling
+    bool sampled;         // a switch's sample was handled, its record is next
+    bool incomplete;      // the group missed a switch since the mark
+    unsigned n_unsampled; // missed switches that the leader may have counted
     bool gap;             // records were lost since the mark
 };
 
-// A perf_record_fn, context: struct switches. Of events with sample_type TID, TIME and READ, sample_id_all,
+// A perf_record_fn, context: struct switches. For events with sample_type TID, TIME and READ, sample_id_all,
 // context_switch and task.
 bool switches_record(void *context, const struct perf_event_header *record);
-// After the walk up to `reading`: gives the one that runs its share, and begins anew. Returns the time since the cut
-// before, ns (0: the first).
+// After the walk up to `reading`: attributes the slice of the running task and sets the mark. Returns the ns since the
+// previous cut (0: first cut).
 uint64_t switches_cut(struct switches *switches, const struct switch_mark *reading);
-// The group was off and is on again: nothing is known of what passed, nor is it anybody's.
+// The group was disabled and is enabled again: the time and counts in between are dropped.
 void switches_restart(struct switches *switches);
-// The ring turned out to be no ring: as if all had been lost.
+// The ring is corrupt: treated as if all its records were lost.
 void switches_forget(struct switches *switches);
 
 #endif

@@ -1,5 +1,5 @@
-// The collector "user_events": the events of -e on every CPU, as the table `counters`. Without -e nothing is open and
-// nothing is read. Counts whole CPUs: --pid has no effect.
+// The collector "user_events": the events of -e on every CPU, as the table `counters`. Without -e it opens and reads
+// nothing. It counts whole CPUs: --pid has no effect.
 #include "collectors/counters/user_events.h"
 
 #include <errno.h>
@@ -87,7 +87,7 @@ static void collector_close(struct collector_run *run) {
     free(state);
 }
 
-// Rows in the order of events, then CPUs; rebuilt at CPU hot-plug.
+// Rows in the order of events, then CPUs; rebuilt at CPU hotplug.
 static void rows_make(struct state *state) {
     struct user_events *events = &state->events;
     table_builder_clear(state->rows);
@@ -114,12 +114,12 @@ static void row_fill(struct state *state, const struct user_counter *counter, en
     table_builder_set_text(state->rows, counter->slot, STATE, text_ref(state->words[is]));
 }
 
-// ---- notes: one for each reason, with the events that it is about ----
+// ---- notes: one per reason, with its events ----
 
 struct about {
     char names[160];
     size_t at, n;
-    bool *named; // by event: one of many CPUs is named once
+    bool *named; // by event: an event is named once, not once per CPU
 };
 
 static void about_add(struct about *about, const struct state *state, size_t event) {
@@ -140,7 +140,7 @@ static void about_note(const struct about *about, struct section *out, const cha
     section_set_state(out, SECTION_DEGRADED);
 }
 
-// Whether the kernel has a PMU of the processor at all.
+// Whether the kernel has a core PMU.
 static bool pmu_present(void) {
     const struct perf_parsed_event cycles = {.attr = {.size = sizeof cycles.attr, .type = PERF_TYPE_HARDWARE}};
     int fd = perf_parsed_open(&cycles, 0, 0, -1, -1);
@@ -186,7 +186,7 @@ struct found {
     enum user_state state;
 };
 
-// Each counter of every CPU that does not count, in the order of events.
+// The counters that do not count, of every CPU, in the order of events.
 static size_t find_silent(const struct state *state, struct found *out, size_t max) {
     const struct user_events *events = &state->events;
     size_t n = 0;

@@ -10,7 +10,7 @@
 #include "model/mem.h"
 
 #define READ_FORMAT (PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
-#define BUSY_S 0.5 // so much work without a single count is no accident
+#define BUSY_S 0.5 // CPU time after which a hardware event at 0 does not count
 
 // ---- opening ----
 
@@ -26,7 +26,7 @@ static void counters_shut(struct user_counter *counters, size_t n) {
     }
 }
 
-// Whether an event that was refused as a member would open alone: then it is the group that the kernel does not take.
+// Whether an event refused as a member opens alone: then the kernel refuses the group, not the event.
 static bool opens_alone(const struct perf_parsed_event *event, int cpu) {
     int fd = counter_open(event, cpu, -1);
     if (fd >= 0)
@@ -34,7 +34,7 @@ static bool opens_alone(const struct perf_parsed_event *event, int cpu) {
     return fd >= 0;
 }
 
-// False: a member cannot be counted with the others, but could alone.
+// False: a member opens only outside the group.
 static bool set_open(const struct user_events *events, struct user_counter *counters, size_t n, int cpu) {
     int leader = -1;
     bool together = true;
@@ -54,7 +54,7 @@ static void set_add(struct user_cpu *cpu, size_t first, size_t n) {
     cpu->sets[cpu->n_sets++] = (struct user_set){.first = first, .n = n};
 }
 
-// The counters from `first` on are of one group of the spec.
+// The counters from `first` on form one group of the spec.
 static void group_open(struct user_events *events, int number, size_t first, size_t n) {
     struct user_cpu *cpu = &events->cpus[number];
     struct user_counter *counters = cpu->counters + first;
@@ -62,7 +62,7 @@ static void group_open(struct user_events *events, int number, size_t first, siz
         set_add(cpu, first, n);
         return;
     }
-    counters_shut(counters, n); // a weak group: each alone
+    counters_shut(counters, n); // a weak group: open each alone
     for (size_t i = 0; i < n; i++) {
         set_open(events, counters + i, 1, number);
         set_add(cpu, first + i, 1);
@@ -124,8 +124,7 @@ void user_events_close(struct user_events *events) {
 
 // ---- reading ----
 
-// A count over part of the time stands for the whole: value * enabled / running. A counter that went back was not
-// measured.
+// A count over part of the time is scaled: value * enabled / running. A decreasing counter is not measured.
 static void counter_take(struct user_counter *counter, uint64_t now, double scale, double share, double seconds) {
     uint64_t counted = now - counter->before;
     counter->value = counter->per_s = NAN;
@@ -174,7 +173,7 @@ static bool is_hardware(const struct perf_parsed_event *event) {
     return type != PERF_TYPE_SOFTWARE && type != PERF_TYPE_TRACEPOINT && type != PERF_TYPE_BREAKPOINT && !event->target;
 }
 
-// False: its CPU went away in between, or came back: what is open counts no more.
+// False: its CPU went offline, or offline and online: the open counters no longer count.
 static bool set_read(struct user_events *events, int number, struct user_set *set, bool *stands) {
     struct user_cpu *cpu = &events->cpus[number];
     size_t leader = set->first;
@@ -186,7 +185,7 @@ static bool set_read(struct user_events *events, int number, struct user_set *se
     uint64_t enabled = set->enabled;
     bool had_before = set->has_before, good = size >= (ssize_t)(3 * sizeof *events->words);
     good = good && user_set_read(cpu, set, events->words, (size_t)size / sizeof *events->words, events->spec);
-    if (!good) // a pinned group that lost its turn reads as nothing, and so does one whose CPU is gone
+    if (!good) // EOF: a pinned group in error state, or an offline CPU
         set_forget(cpu, set);
     for (size_t i = leader; i < set->first + set->n; i++)
         *stands |= cpu->counters[i].fd >= 0 && !cpu->counters[i].total &&
@@ -194,7 +193,7 @@ static bool set_read(struct user_events *events, int number, struct user_set *se
     return !good || !had_before || set->enabled > enabled;
 }
 
-// How busy the CPUs were, from /proc/stat: asked only while a hardware event stands at 0.
+// CPU busy time from /proc/stat; read only while a hardware event is at 0.
 static void busy_look(struct user_events *events) {
     FILE *in = fopen("/proc/stat", "re");
     char line[512];
@@ -208,7 +207,7 @@ static void busy_look(struct user_events *events) {
             continue;
         struct user_cpu *cpu = &events->cpus[number];
         double in_user = (double)(user + nice) / tick, in_system = (double)(system + irq + softirq) / tick;
-        if (in_user >= cpu->user_s) // false while that is NAN
+        if (in_user >= cpu->user_s) // false for NAN
             cpu->busy_user_s += in_user - cpu->user_s;
         if (in_system >= cpu->system_s)
             cpu->busy_system_s += in_system - cpu->system_s;

@@ -1,5 +1,5 @@
-// The collector "faults": page faults by mapping, of the processes with most faults. Runs only while a pane shows it.
-// At a low rate every fault is recorded; above FAULTS_BUDGET a second and CPU every n-th, so that the cost is bounded.
+// The collector "faults": page faults by mapping, for the processes with most faults. Runs only while a pane shows it.
+// Up to FAULTS_BUDGET per second and CPU every fault is recorded; above that they are sampled 1:n to bound the cost.
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "collectors/collector.h"
-#include "collectors/faults/who.h"
+#include "collectors/faults/owners.h"
 #include "collectors/kernel/perf/perf.h"
 #include "model/clock.h"
 #include "model/columns.h"
 #include "model/mem.h"
 
-#define DRAIN_MS 100 // the mappings of a process that ends sooner after its faults cannot be read
+#define DRAIN_MS 100 // a process that exits within this time after its faults takes its mappings with it
 
 enum { PID, MAPPING, KIND, COMM, MINOR, MAJOR, SHARE, KERNEL, CODE, SAMPLES, ERROR, COLUMNS };
 
@@ -48,7 +48,7 @@ static const struct table_def mappings_table = {
 
 struct state {
     struct faults_ring *ring;
-    struct faults_who *who;
+    struct faults_owners *owners;
     struct table_builder *rows;
     double seconds;
     uint64_t seen, lost;
@@ -57,27 +57,27 @@ struct state {
 static void fault_take(void *context, const struct fault *fault) {
     struct state *state = context;
     state->seen++;
-    faults_who_add(state->who, fault);
+    faults_owners_add(state->owners, fault);
 }
 
 static void exec_take(void *context, pid_t pid, const char *comm, size_t length) {
     struct state *state = context;
-    faults_who_exec(state->who, pid, comm, length);
+    faults_owners_exec(state->owners, pid, comm, length);
 }
 
 static void faults_drain(struct collector_run *run) {
     struct state *state = run->state;
     struct faults_handler handler = {fault_take, exec_take, state};
     state->lost += faults_ring_drain(state->ring, now_ns(), &handler);
-    faults_who_settle(state->who);
+    faults_owners_settle(state->owners);
 }
 
 static int faults_open(struct collector_run *run) {
     struct state *state = xcalloc(1, sizeof(*state));
     run->state = state;
     state->rows = table_builder_new(&mappings_table);
-    state->who = faults_who_new("/proc", run->options);
-    if (!state->who) {
+    state->owners = faults_owners_new("/proc", run->options);
+    if (!state->owners) {
         snprintf(run->reason, sizeof(run->reason), "/proc cannot be read: %s", strerror(errno));
         snprintf(run->fix, sizeof(run->fix), "mount -t proc proc /proc");
         return -errno;
@@ -98,7 +98,7 @@ static void faults_close(struct collector_run *run) {
     if (!state)
         return;
     faults_ring_close(state->ring);
-    faults_who_free(state->who);
+    faults_owners_free(state->owners);
     table_builder_free(state->rows);
     free(state);
 }
@@ -120,7 +120,7 @@ static void row_write(void *context, const struct faults_row *row) {
     table_builder_set_num(rows, slot, KERNEL, 100 * (double)row->kernel / (double)all);
     table_builder_set_text(rows, slot, CODE, text_ref(row->code));
     table_builder_set_num(rows, slot, SAMPLES, (double)row->samples);
-    // 1.96 standard deviations: the faults between two samples belong to this mapping only with its probability.
+    // 95 % confidence: 1.96 standard deviations. Faults between two samples belong to this mapping only probably.
     table_builder_set_num(rows, slot, ERROR, 196 * sqrt(row->squares) / (double)all);
 }
 
@@ -129,7 +129,7 @@ static int faults_sample(struct collector_run *run, struct section *out) {
     faults_drain(run);
     state->seconds = run->first ? 0 : (double)(run->end_ns - run->begin_ns) / 1e9;
     table_builder_clear(state->rows);
-    faults_who_take(state->who, row_write, state);
+    faults_owners_take(state->owners, row_write, state);
     section_table(out, table_builder_seal(state->rows));
     section_events(out, state->seen, state->lost);
     section_set_state(out, SECTION_OK);

@@ -1,5 +1,5 @@
-// Parsing /proc/PID/maps into ranges with names. A process may have 60,000 of them: the names of neighbours are held
-// once, and looking up is a binary search.
+// Parses /proc/PID/maps into ranges with names. A process may have 60,000 mappings: adjacent equal names are stored
+// once, and lookup is a binary search.
 #include "collectors/faults/maps.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "model/mem.h"
 
-#define LINE_MAX_BYTES 8192 // a path is at most 4,096 bytes, or four times that with every byte escaped: cut then
+#define LINE_MAX_BYTES 8192 // a path has at most 4,096 bytes, four times that with every byte escaped: then truncated
 
 void fault_maps_free(struct fault_maps *maps) {
     free(maps->maps);
@@ -70,7 +70,7 @@ static void line_parse(struct fault_maps *maps, const char *at, const char *end)
     struct fault_map map = {0};
     if (!hex(&at, end, '-', &map.begin) || !hex(&at, end, ' ', &map.end) || map.end <= map.begin || end - at < 4)
         return;
-    if (maps->count && map.begin < maps->maps[maps->count - 1].end) // it changed while it was read
+    if (maps->count && map.begin < maps->maps[maps->count - 1].end) // the mappings changed during the read
         return;
     map.shared = at[3] == 's';
     for (int word = 0; word < 4; word++) // permissions, offset, device, inode

@@ -1,5 +1,5 @@
-// The rings of sampled page faults (see the header). Woken when a ring is an eighth full, so a quiet machine costs
-// nothing between frames, and a storm is thinned out before a ring overflows.
+// The rings of sampled page faults (see the header). The wakeup watermark is an eighth of a ring: an idle machine costs
+// nothing between frames, and at a high fault rate the period is raised before a ring overflows.
 #include "collectors/faults/ring.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include "model/mem.h"
 
 #define RING_PAGES 128
-#define RING_PAGES_LEAST 2 // the kernel bounds what a user may lock
-#define FIT_NS 4000000ull  // a rate is measured over so long at least
+#define RING_PAGES_LEAST 2 // perf_event_mlock_kb and RLIMIT_MEMLOCK limit a user's rings
+#define FIT_NS 4000000ull  // shortest time over which a rate is measured
 
 struct cpu_ring {
     int fds[FAULTS_KINDS];
@@ -129,7 +129,7 @@ int faults_ring_try(void) {
     return fd < 0 ? fd : 0;
 }
 
-// ---- how much is looked at ----
+// ---- sampling period ----
 
 static bool is_prime(uint64_t n) {
     for (uint64_t d = 3; d * d <= n; d += 2)
@@ -156,7 +156,7 @@ bool faults_fit(struct faults_source *source, uint64_t now_ns) {
     uint64_t earned = ns < 1000000000ull ? ns * FAULTS_BUDGET / 1000000000ull : FAULTS_BUDGET;
     source->spent += source->samples - source->fitted_samples;
     source->spent -= earned < source->spent ? earned : source->spent;
-    // More only when the budget is used up, less only when all of it is there again: in between it is as it was.
+    // Hysteresis: the period rises only when the budget is used up, and falls only when it is whole again.
     if (source->spent > FAULTS_BUDGET ? period > before : !source->spent)
         source->period = period;
     source->fitted_ns = now_ns;
@@ -173,12 +173,12 @@ union record {
         struct perf_event_header header;
         uint64_t ip;
         uint32_t pid, tid;
-        uint64_t address, value, id; // in the order of perf_event_open(2)
+        uint64_t address, value, id; // order: perf_event_open(2)
     } sample;
     struct {
         struct perf_event_header header;
         uint32_t pid, tid;
-        char comm[16]; // with its padding: as long as the record is
+        char comm[16]; // padded; the record's size gives the length
     } comm;
     struct {
         struct perf_event_header header;
@@ -202,7 +202,7 @@ static void sample_handle(const union record *record, const struct walk *walk) {
         .ip = record->sample.ip,
         .pid = (pid_t)record->sample.pid,
         .tid = (pid_t)record->sample.tid,
-        .stands_for = record->sample.value - source->counted,
+        .weight = record->sample.value - source->counted,
         .major = kind == FAULTS_MAJOR,
         .kernel = (record->header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL,
     };
@@ -233,7 +233,7 @@ uint64_t faults_records(const uint8_t *ring, uint64_t size, uint64_t tail, uint6
 
 static void period_set(struct cpu_ring *at, int kind) {
     uint64_t period = at->sources[kind].period;
-    ioctl(at->fds[kind], PERF_EVENT_IOC_PERIOD, &period); // what a sample stands for does not depend on it
+    ioctl(at->fds[kind], PERF_EVENT_IOC_PERIOD, &period); // errors are harmless: a sample carries its weight
 }
 
 uint64_t faults_ring_drain(struct faults_ring *ring, uint64_t now_ns, const struct faults_handler *handler) {
@@ -243,7 +243,7 @@ uint64_t faults_ring_drain(struct faults_ring *ring, uint64_t now_ns, const stru
         if (!ring->cpus.opened[cpu])
             continue;
         struct walk walk = {at->sources, handler, 0};
-        lost += !perf_ring_drain(&at->ring, record_handle, &walk); // a broken ring: how many is unknown
+        lost += !perf_ring_drain(&at->ring, record_handle, &walk); // a corrupt ring: the number is unknown
         lost += walk.lost;
         for (int kind = 0; kind < FAULTS_KINDS; kind++)
             if (faults_fit(&at->sources[kind], now_ns))

@@ -1,7 +1,7 @@
-// A better place with the scheduler. What these threads take from others is small, but under load they would wait for
-// their turn as long as everybody else. In the order of what helps: a realtime priority (the only one that does not
-// depend on the session's autogroup; the lowest ones, in turns with its equals, and never inherited), then a short
-// slice (6.12 on, needs no privilege), which makes the scheduler choose a thread sooner after it slept.
+// Scheduling priority of ktop's threads. They use little CPU, but under load they would wait in the run queue like any
+// other thread. Preferred: realtime, the only class that is independent of the session's autogroup (SCHED_RR, the
+// lowest priorities, reset on fork). Else a short slice (6.12 on, needs no privilege): the scheduler then picks a
+// thread sooner after it wakes.
 #include "collectors/kernel/priority.h"
 
 #include <sched.h>
@@ -12,7 +12,7 @@
 
 #define SLICE_NS 100000
 
-// struct sched_attr of the kernel (include/uapi/linux/sched/types.h), first version; not in every C library.
+// The kernel's struct sched_attr (include/uapi/linux/sched/types.h), first version; not in every C library.
 struct attributes {
     uint32_t size, policy;
     uint64_t flags;
@@ -38,7 +38,7 @@ const char *priority_ask(enum priority priority) {
 
 void priority_drop(void) {
     const struct sched_param none = {0};
-    // The flag stays: without CAP_SYS_NICE it cannot be taken back.
+    // SCHED_RESET_ON_FORK stays: clearing it needs CAP_SYS_NICE.
     sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
     ask_short_slice();
 }
@@ -52,7 +52,7 @@ int priority_on_cpu(uint32_t cpu, int (*work)(void *ctx), void *ctx) {
     if (before && one && policy >= 0 && !sched_getparam(0, &was) && !sched_getaffinity(0, size, before)) {
         CPU_ZERO_S(size, one);
         CPU_SET_S((size_t)cpu, size, one);
-        // First the place, then the move: moved alone it might wait there.
+        // Raise the priority before the move: at its old priority the thread might wait on the new CPU.
         raised = !sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first);
         moved = !sched_setaffinity(0, size, one);
     }
@@ -60,7 +60,7 @@ int priority_on_cpu(uint32_t cpu, int (*work)(void *ctx), void *ctx) {
     if (moved)
         sched_setaffinity(0, size, before);
     if (raised && (policy & ~SCHED_RESET_ON_FORK) == SCHED_OTHER)
-        priority_drop(); // with the short slice
+        priority_drop(); // restores the short slice
     else if (raised)
         sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &was);
     CPU_FREE(before);
@@ -70,15 +70,15 @@ int priority_on_cpu(uint32_t cpu, int (*work)(void *ctx), void *ctx) {
 
 void priority_budget(struct priority_budget *budget, uint64_t cpu_ns, uint64_t interval_ns) {
     uint64_t pct = budget->pct ? budget->pct : PRIORITY_PCT;
-    bool modest = cpu_ns * 100 <= interval_ns * (budget->modest || !budget->asked ? pct : pct * 3 / 8);
-    if (!interval_ns && budget->asked) // as it was
+    bool raised = cpu_ns * 100 <= interval_ns * (budget->raised || !budget->decided ? pct : pct * 3 / 8);
+    if (!interval_ns && budget->decided) // unknown load: keep the priority
         return;
-    if (budget->asked && modest == budget->modest)
+    if (budget->decided && raised == budget->raised)
         return;
-    if (modest || !interval_ns)
+    if (raised || !interval_ns)
         priority_ask(PRIORITY_COLLECTOR);
     else
         priority_drop();
-    budget->modest = modest || !interval_ns;
-    budget->asked = true;
+    budget->raised = raised || !interval_ns;
+    budget->decided = true;
 }

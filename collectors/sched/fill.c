@@ -111,7 +111,7 @@ static void fill_task(const struct sched_fill *fill, const struct sched_task *ta
     put(row, SCHED_T_SINCE, timed && fill->end > task->since ? (double)(fill->end - task->since) / 1e3 : NAN);
 }
 
-// It slept through the interval, and its row already says so.
+// It slept through the interval, and its row already shows that.
 static bool still_idle(const struct sched_fill *fill, const struct sched_task *task, struct sched_thread *thread) {
     bool idle = task->state == SCHED_SLEEPING && task->since <= fill->machine->begin &&
                 !(task->voluntary | task->involuntary | task->wakeups | task->migrations | task->queued) &&

@@ -1,12 +1,12 @@
-// The CPU limits of cgroups: a view of the table "cpu_limits", which the collector of that name fills. Whoever has a
-// reference to its section may use it; any thread.
+// The CPU limits of cgroups: a view of the table "cpu_limits", which the collector of that name fills. Valid while a
+// reference to its section is held; any thread.
 #ifndef COLLECTORS_SCHED_LIMITS_H
 #define COLLECTORS_SCHED_LIMITS_H
 
 #include "model/section.h"
 
 struct sched_limits {
-    const struct table *table; // NULL: nothing is known
+    const struct table *table; // NULL: unknown
     int cgroup, limit_pct, throttled_pct;
 };
 

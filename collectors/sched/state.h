@@ -7,9 +7,9 @@
 // and run-queue latency starts there. sched_wakeup comes late and without the waker where another CPU completes the
 // wakeup: it is needed only before 4.3, and where migrations are not recorded. Between the two the kernel waits until
 // the task has left its CPU: a task that is woken on its way to sleep may switch out after its sched_waking. Some
-// kernels silently omit switches (out of the idle task, out of PID 1's threads). That shows later: the previous task of
-// a switch is not the last one that switched in, or the next task runs elsewhere, or a task waits at an idle CPU. The
-// time since the last consistent event is then unknown, for the CPU and for the tasks, and is in no sum.
+// kernels silently omit switches (out of the idle task, out of PID 1's threads). This is detected later: the previous
+// task of a switch is not the last one that switched in, or the next task runs elsewhere, or a task waits at an idle
+// CPU. The time since the last consistent event is then unknown, for the CPU and for the tasks, and is in no sum.
 #ifndef COLLECTORS_SCHED_STATE_H
 #define COLLECTORS_SCHED_STATE_H
 
@@ -76,7 +76,7 @@ struct sched_cpu {
     uint64_t weight;       // weight + length * t (modulo 2^64) is the length integrated over the interval up to t
     uint64_t busy;         // the same for the time in which a task ran: starts subtracted, ends added
     uint64_t covered;      // and for the time in which the CPU's activity is known
-    uint64_t since;        // nothing is known before
+    uint64_t since;        // unknown before
     uint64_t last;         // the sums cover it up to here: its last switch, or later
     uint64_t waited;       // within a flush: since when it seems idle although a task waits for it; 0: it does not
     uint64_t voluntary, involuntary, idle_switches, wakeups, migrations;
@@ -87,12 +87,12 @@ struct sched_cpu {
 struct sched_counts {
     uint64_t switches, voluntary, involuntary, wakeups, migrations; // after a flush
     uint64_t left_out;                                              // events dropped: task table full
-    uint64_t unseen; // switches that the kernel omitted, as far as that shows
+    uint64_t unseen;                                                // detected switches that the kernel omitted
 };
 
 struct sched_machine {
     struct sched_formats formats;    // the caller's to fill in, for sched_machine_run
-    const struct trace_clock *clock; // of its pages, not of its events: those have CLOCK_MONOTONIC's times
+    const struct trace_clock *clock; // of its pages; events carry CLOCK_MONOTONIC times
     struct sched_task *tasks;        // used slots are [1, n); 0 is none
     uint32_t n, capacity;
     uint32_t *by_tid; // SCHED_PIDS slots; 0: unknown

@@ -30,7 +30,7 @@ static bool is_own(const struct sched_fill *fill, uint32_t slot) {
 }
 
 // The two tasks that ran longest on a CPU in the interval, of all and of the real-time ones: one of them may be the one
-// that waits. The task that runs at the end of the interval says little: it is often ktop itself.
+// that waits. The task that runs at the end of the interval is often ktop itself.
 struct busiest {
     uint32_t all[2], realtime[2]; // slots; 0: none
 };
@@ -123,7 +123,7 @@ static bool is_stuck(const struct sched_fill *fill, const struct busiest *busies
     *out = (struct stuck){.slot = slot, .age = age_of(fill, task)};
     if (!thread->wanted || !task->listed)
         return false;
-    bool answer = thread->answered && thread->wait == task->waits_all;
+    bool answer = thread->replied && thread->wait == task->waits_all;
     bool old = out->age >= SCHED_STUCK_NS;
     if (task->state == SCHED_DISK) {
         out->why = old ? BLOCKED_BY_UNINTERRUPTIBLE : BLOCKED_BY_NONE;
@@ -152,7 +152,7 @@ static int older(const void *left, const void *right) {
 static void fill_row(const struct sched_fill *fill, const struct stuck *stuck, struct table_builder *builder) {
     const struct sched_task *task = &fill->machine->tasks[stuck->slot];
     const struct sched_thread *thread = sched_threads_get(fill->threads, fill->machine, stuck->slot);
-    bool off = task->state >= SCHED_SLEEPING, answer = off && thread->answered && thread->wait == task->waits_all;
+    bool off = task->state >= SCHED_SLEEPING, answer = off && thread->replied && thread->wait == task->waits_all;
     uint32_t row = table_builder_add(builder);
     table_builder_set_num(builder, row, SCHED_W_PID, thread->pid);
     table_builder_set_num(builder, row, SCHED_W_TID, task->tid);

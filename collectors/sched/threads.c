@@ -1,4 +1,4 @@
-// Threads are looked up once. What they wait for is queried for each long wait, and now and then for short ones.
+// Threads are looked up once. What they wait for is queried in each long wait, and periodically in short ones.
 #include "collectors/sched/threads.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define QUEUED_NS 20000000ull // a runnable task this old is queried for its cgroup
 #define AGAIN_NS 500000000ull // shortest time between queries of short waits of one thread
 #define QUERIES 24            // in one round
-#define COMING_NS 50000000ull // recorded events have been read after this time
+#define COMING_NS 50000000ull // every recorded event has been read after this time
 
 enum urgency { URGENT_NOT, URGENT_SHORT, URGENT_LONG, URGENT_RUNS, URGENT_QUEUED, URGENT_DISK, URGENCIES };
 
@@ -155,18 +155,18 @@ static void text_set(const struct text **at, const char *string) {
     *at = string[0] ? text_from(string) : NULL;
 }
 
-// The reply is about a wait that is still going on by the events, and says that it is not.
+// By the events the queried wait is still in progress; the reply contradicts that.
 static bool disagrees(const struct sched_task *task, const struct blocked_reply *reply, uint64_t now) {
     bool old = reply->state && reply->read_ns + COMING_NS < now;
-    uint8_t asked = reply->query.state;
+    uint8_t queried = reply->query.state;
     if (!old || reply->query.wait != task->waits_all)
         return false;
-    return asked == BLOCKED_RUNNABLE ? sched_counts(task->state) && reply->state != 'R'
-           : asked == BLOCKED_DISK   ? task->state == SCHED_DISK && reply->state != 'D'
-                                     : task->state == SCHED_SLEEPING && reply->state == 'R';
+    return queried == BLOCKED_RUNNABLE ? sched_counts(task->state) && reply->state != 'R'
+           : queried == BLOCKED_DISK   ? task->state == SCHED_DISK && reply->state != 'D'
+                                       : task->state == SCHED_SLEEPING && reply->state == 'R';
 }
 
-// With hidepid, threads of other users are hidden: a missing one need not be gone.
+// With hidepid, threads of other users are hidden: a missing one may still exist.
 static bool sees_all(const struct sched_threads *threads) {
     char path[160];
     snprintf(path, sizeof(path), "%s/1/stat", threads->proc);
@@ -183,7 +183,7 @@ static void take(struct sched_threads *threads, struct sched_machine *machine, c
     if (reply->gone && !sees_all(threads))
         return;
     if (reply->gone) {
-        thread->asked = false; // its exit event may still come
+        thread->queried = false; // its exit event may still come
         if (reply->read_ns + COMING_NS < now_ns() && reply->query.wait == machine->tasks[slot].waits_all)
             sched_machine_gone(machine, slot, now);
         return;
@@ -193,7 +193,7 @@ static void take(struct sched_threads *threads, struct sched_machine *machine, c
     if (reply->cgroup[0])
         text_set(&thread->cgroup, reply->cgroup);
     if (reply->query.state == BLOCKED_RUNNABLE) {
-        thread->runnable_ns = reply->state == 'R' ? thread->asked_ns : thread->runnable_ns;
+        thread->runnable_ns = reply->state == 'R' ? thread->queried_ns : thread->runnable_ns;
         return;
     }
     if (reply->where[0]) {
@@ -208,9 +208,9 @@ static void take(struct sched_threads *threads, struct sched_machine *machine, c
         thread->syscall_nr = reply->syscall;
     }
     if (reply->query.wait != machine->tasks[slot].waits_all)
-        return; // that wait is over
+        return; // the queried wait is over
     forget_wait(thread);
-    thread->answered = true;
+    thread->replied = true;
     thread->deep = reply->query.deep;
     thread->wait = reply->query.wait;
     thread->hangs = reply->hangs;
@@ -240,24 +240,24 @@ static enum urgency urgency_of(struct sched_threads *threads, const struct sched
     if (!task->tid || task->state < SCHED_RUNNING || task->state > SCHED_DISK || task->state == SCHED_RUNNABLE)
         return URGENT_NOT;
     const struct sched_thread *thread = sched_threads_get(threads, machine, slot);
-    uint64_t age = now > task->since ? now - task->since : 0, quiet = now - thread->asked_ns;
+    uint64_t age = now > task->since ? now - task->since : 0, quiet = now - thread->queried_ns;
     bool runs = task->state == SCHED_RUNNING; // unwanted tasks too: their switch-out may be missing
     if (!thread->wanted && !runs)
         return URGENT_NOT;
     *query = (struct blocked_query){.tid = task->tid, .slot = slot, .wait = task->waits_all};
-    bool same = thread->asked && thread->asked_wait == task->waits_all;
+    bool same = thread->queried && thread->queried_wait == task->waits_all;
     if (runs || sched_waits(task->state)) {
         query->state = BLOCKED_RUNNABLE;
-        // At the start of each wait, and then periodically: an event may be missing.
-        bool anew = !thread->asked || thread->asked_ns < task->since;
+        // Once per wait, then periodically: an event may be missing.
+        bool anew = !thread->queried || thread->queried_ns < task->since;
         bool due = age >= QUEUED_NS && (anew || quiet >= AGAIN_NS);
         return !due ? URGENT_NOT : runs ? URGENT_RUNS : URGENT_QUEUED;
     }
     query->state = task->state == SCHED_DISK ? BLOCKED_DISK : BLOCKED_SLEEPING;
     query->deep = age >= DEEP_NS;
     if (query->deep)
-        return same && thread->asked_deep ? URGENT_NOT : task->state == SCHED_DISK ? URGENT_DISK : URGENT_LONG;
-    return same || (thread->asked && quiet < AGAIN_NS) ? URGENT_NOT : URGENT_SHORT;
+        return same && thread->queried_deep ? URGENT_NOT : task->state == SCHED_DISK ? URGENT_DISK : URGENT_LONG;
+    return same || (thread->queried && quiet < AGAIN_NS) ? URGENT_NOT : URGENT_SHORT;
 }
 
 // Candidates of equal urgency, in round-robin order after the last task queried.
@@ -276,7 +276,7 @@ static uint32_t candidates_at(const struct candidates *candidates, size_t i) {
     return i < candidates->n[0] ? candidates->slots[0][i] : candidates->slots[1][i - candidates->n[0]];
 }
 
-// Running and queued tasks are many and are queried again and again, so a round takes only a few of them. Each urgency
+// There are many running and queued tasks, and they are queried repeatedly, so a round takes only a few. Each urgency
 // leaves room for higher ones while replies are slow.
 static size_t quota(enum urgency urgency, size_t room) {
     static const struct {
@@ -306,10 +306,10 @@ static size_t choose(struct sched_threads *threads, const struct sched_machine *
             uint32_t slot = candidates_at(&all[urgency], i);
             urgency_of(threads, machine, slot, now, &queries[chosen]);
             struct sched_thread *thread = &threads->all[slot];
-            thread->asked = true;
-            thread->asked_deep = queries[chosen].deep;
-            thread->asked_wait = queries[chosen].wait;
-            thread->asked_ns = now;
+            thread->queried = true;
+            thread->queried_deep = queries[chosen].deep;
+            thread->queried_wait = queries[chosen].wait;
+            thread->queried_ns = now;
             threads->cursors[urgency] = slot;
         }
     }

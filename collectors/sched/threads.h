@@ -16,22 +16,22 @@ struct sched_thread {
     int32_t pid;    // the TID when the thread had ended before it could be looked up
     bool known, wanted;
     // ---- the answer to the last query; valid for the wait numbered `wait` ----
-    bool asked, answered, asked_deep, deep, hangs;
-    uint32_t asked_wait, wait;
-    uint64_t asked_ns, runnable_ns; // the last query, and the last one that /proc answered with R
-    uint8_t why;                    // enum blocked_by
-    int64_t syscall_nr;             // of the last wait that was probed
-    const struct text *where;       // the same; NULL: unknown
+    bool queried, replied, queried_deep, deep, hangs;
+    uint32_t queried_wait, wait;
+    uint64_t queried_ns, runnable_ns; // the last query; the last one with state R in /proc
+    uint8_t why;                      // enum blocked_by
+    int64_t syscall_nr;               // of the last wait that was probed
+    const struct text *where;         // the same; NULL: unknown
     const struct text *syscall;
     const struct text *waits_for, *stack, *cgroup; // NULL: unknown
     // ---- its row ----
     const struct text *comm;
     uint32_t row; // + 1; 0: none
-    bool idle;    // the row already says that it slept through the interval
+    bool idle;    // the row already shows that it slept through the interval
 };
 
 struct sched_threads;
-// ktop's own threads are unwanted unless options->show_self.
+// ktop's threads are unwanted unless options->show_self.
 // proc: "/proc", or a test's; NULL where it has other IDs than the events: nothing is looked up, each thread is its own
 // process, and -p or -u choose nothing. prober may be NULL: waits are not explained.
 struct sched_threads *sched_threads_new(const char *proc, const struct collect_options *options,

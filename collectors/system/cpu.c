@@ -1,4 +1,4 @@
-// CPUs: /proc/stat and /proc/loadavg. The shares of a CPU come from its ticks alone (they need no clock of ours), and
+// CPUs: /proc/stat and /proc/loadavg. The shares of a CPU come from its ticks alone (no other clock is needed), and
 // always add up to 100: user + nice + system + irq + softirq + steal + iowait + idle; guest is inside user and nice.
 // Kernel document: Documentation/filesystems/proc.rst, 1.7.
 #include "collectors/system/system.h"
@@ -72,7 +72,7 @@ struct cpus {
     bool have_all;
     uint64_t all[TIMES];
     uint64_t last_ns, forks, switches, interrupts;
-    uint64_t looks, running; // since the last sample, and the sum of what they found
+    uint64_t looks, running; // looks since the last sample; sum of their running tasks
     double loads[3];         // of the last look
 };
 
@@ -99,8 +99,8 @@ static void cpus_destroy(void *state) {
     free(cpus);
 }
 
-// Ticks since the last reading. An idle CPU that is read in its sleep has that sleep counted as iowait or idle by what
-// waits at that moment, and the kernel may change its mind: then one goes back and the other goes ahead by as much.
+// Ticks since the last reading. While a CPU is idle, the kernel adds the current idle period to iowait or idle
+// depending on nr_iowait at the read, so one of them may decrease and the other increase by the same amount.
 static uint64_t ticks_since(const uint64_t *before, const uint64_t *now, uint64_t *ticks) {
     for (size_t i = 0; i < TIMES; i++) {
         uint64_t delta = counter_delta(before[i], now[i]);
@@ -229,7 +229,7 @@ static void stat_parse(struct cpus *cpus, struct system_sample *sample, double s
     cpus->interrupts = interrupts;
 }
 
-// CPUs that are not in this reading are offline: their rows go, and what they counted is no base for a rate.
+// CPUs that are not in this reading are offline: their rows are removed, and their counts are no base for a rate.
 static size_t cpus_settle(struct cpus *cpus) {
     size_t n_online = 0;
     for (size_t i = 0; i < cpus->n; i++) {
@@ -253,7 +253,7 @@ static const char *loads_parse(struct cpus *cpus, const struct proc_buffer *buff
     return at;
 }
 
-// The kernel computes them every 5 s: those of the last look are new enough.
+// The kernel computes them every 5 s: the last look's values are current.
 static void load_sample(struct cpus *cpus, struct system_sample *sample) {
     if (!cpus->looks && proc_file_read(&cpus->loadavg, sample->buffer) < 0)
         return;
@@ -262,8 +262,8 @@ static void load_sample(struct cpus *cpus, struct system_sample *sample) {
     memcpy(sample->series + SYS_LOAD_1, cpus->loads, sizeof cpus->loads);
 }
 
-// "0.20 0.18 0.12 3/80 11206": three run or wait for a CPU, one of them the thread that reads it. At the sample all of
-// ktop's threads run, which is not what the machine is busy with.
+// "0.20 0.18 0.12 3/80 11206": three tasks are runnable, one of them the reading thread. At the sample all of ktop's
+// threads run, which would distort the value.
 static void cpus_look(void *state, struct proc_buffer *buffer) {
     struct cpus *cpus = state;
     uint64_t running;
@@ -276,7 +276,7 @@ static void cpus_look(void *state, struct proc_buffer *buffer) {
     cpus->looks++;
 }
 
-// The mean of the looks; without one (frames shorter than the time between two) what /proc/stat said at the sample.
+// The mean of the looks; without one (frames shorter than their interval) the value of /proc/stat at the sample.
 static void running_take(struct cpus *cpus, double *running) {
     if (cpus->looks)
         *running = (double)cpus->running / (double)cpus->looks;

@@ -1,6 +1,6 @@
-// Block devices: /proc/diskstats, whole devices that ever did I/O (as iostat shows them). What is fixed about a device
-// (model, whether it is stacked) is read once, when it is first seen.
-// Kernel documents: Documentation/admin-guide/iostats.rst, Documentation/block/stat.rst.
+// Block devices: /proc/diskstats, whole devices with any I/O since boot (as in iostat). Fixed properties (model,
+// whether it is stacked) are read once, when a device is first seen. Kernel documents:
+// Documentation/admin-guide/iostats.rst, Documentation/block/stat.rst.
 #include "collectors/system/system.h"
 
 #include <math.h>
@@ -122,8 +122,8 @@ struct disks {
     struct proc_file file;
     struct table_builder *builder;
     struct disk *disks;
-    size_t n, capacity, next; // next: which one the file is likely to name next
-    size_t next_look;         // whose size is read again
+    size_t n, capacity, next; // next: guess of the file's next one
+    size_t next_look;         // the device whose size is read next
     uint64_t last_ns;
 };
 
@@ -179,7 +179,7 @@ static struct disk *disk_new(struct disks *disks, const char *name, size_t lengt
     return disk;
 }
 
-// The file keeps its order: the one that is looked for is nearly always the one after the last.
+// The file's order is stable: the device is nearly always the one after the last.
 static struct disk *disk_find(struct disks *disks, const char *name, size_t length) {
     for (size_t i = 0; i < disks->n; i++) {
         size_t at = (disks->next + i) % disks->n;
@@ -199,7 +199,7 @@ static double disk_size(const struct disk *disk) {
     return proc_read_number(path, &sectors) ? (double)sectors * SECTOR : NAN;
 }
 
-// Loop devices, volumes and cards change their size, down to none: looked at again in turn, one in each sample.
+// Loop devices, volumes and cards change their size, even to 0: sizes are read again in turn, one per sample.
 static void disk_look(struct disks *disks, struct disk *disk) {
     double size = disk_size(disk);
     disk->empty = size == 0 && !disk->moved;
@@ -223,7 +223,7 @@ static void disk_show(struct disks *disks, struct disk *disk) {
         return;
     disk_path(path, disk->name, "/device/vendor");
     if (proc_read_line(path, vendor, sizeof vendor) < 0 || strncmp(vendor, "0x", 2) == 0)
-        vendor[0] = '\0'; // a PCI vendor ID is no name
+        vendor[0] = '\0'; // a PCI vendor ID is not a name
     int vendor_length = (int)strcspn(vendor, " "), model_length = (int)strlen(model);
     while (model_length && model[model_length - 1] == ' ')
         model_length--;
@@ -249,7 +249,7 @@ static bool disk_did_io(const uint64_t *fields) {
     return false;
 }
 
-// What the sum is for each of the operations that completed; not measured when there were none.
+// The sum per completed operation; NAN without completions.
 static double disk_each(const uint64_t *before, const uint64_t *now, size_t sum, size_t count) {
     uint64_t all = counter_delta(before[sum], now[sum]), done = counter_delta(before[count], now[count]);
     return all == PROC_MISSING || done == PROC_MISSING || done == 0 ? NAN : (double)all / (double)done;
@@ -268,7 +268,7 @@ static void disk_fill(struct disks *disks, struct disk *disk, const uint64_t *no
     row[D_WRITES] = counter_rate(before[F_WRITES], now[F_WRITES], seconds);
     row[D_READ_BYTES] = counter_rate(before[F_READ_SECTORS], now[F_READ_SECTORS], seconds) * SECTOR;
     row[D_WRITE_BYTES] = counter_rate(before[F_WRITE_SECTORS], now[F_WRITE_SECTORS], seconds) * SECTOR;
-    // Some kernels let it fall below 0 for a moment, which prints as 2^32 less a few.
+    // On some kernels it briefly falls below 0, which prints as nearly 2^32.
     row[D_IN_FLIGHT] = now[F_IN_FLIGHT] > INT32_MAX ? 0 : (double)now[F_IN_FLIGHT];
     row[D_UTIL] = fmin(counter_rate(before[F_BUSY_MS], now[F_BUSY_MS], seconds) / 10, 100);
     if (isnan(counter_rate(before[F_BUSY_MS], now[F_BUSY_MS], seconds)))
@@ -310,7 +310,7 @@ static void line_disk(struct disks *disks, const char *line, double seconds, str
     if (disk->seen) // a file that names it twice: the first counts
         return;
     disk->seen = true;
-    if (disk->fields[F_READS] == PROC_MISSING) // new to us
+    if (disk->fields[F_READS] == PROC_MISSING) // first reading
         disk->empty = disk->whole && disk_size(disk) == 0;
     else
         disk->moved = memcmp(disk->fields, now, sizeof now) != 0;
@@ -343,7 +343,7 @@ static void disks_sample(void *state, struct system_sample *sample) {
     bool any_whole = false;
     for (size_t i = 0; i < disks->n && !any_whole; i++)
         any_whole = disks->disks[i].whole;
-    if (disks->n && !any_whole && !proc_exists("/sys/block")) { // disks and partitions cannot be told apart
+    if (disks->n && !any_whole && !proc_exists("/sys/block")) { // disks and partitions are indistinguishable
         section_note(sample->out, SEVERITY_WARNING, "reads_per_s", "no block devices: /sys is not mounted",
                      "mount -t sysfs sysfs /sys");
         sample->series[SYS_DISK_READ] = sample->series[SYS_DISK_WRITE] = NAN;

@@ -1,6 +1,6 @@
 // The frequency of each CPU: cpufreq's scaling_cur_freq, else the "cpu MHz" of /proc/cpuinfo, else unknown. Either
 // can be expensive (older kernels interrupt each busy CPU and sleep 10 ms for its answer; /proc/cpuinfo of hundreds of
-// CPUs is long), so both have a budget: what does not fit keeps its last value until its turn comes. Kernel document:
+// CPUs is long), so both have a budget: CPUs beyond it keep their last value until their turn. Kernel document:
 // Documentation/admin-guide/pm/cpufreq.rst.
 #include "collectors/system/system.h"
 
@@ -24,7 +24,7 @@ struct system_freq {
         struct proc_file file;
         char path[CPUFREQ_PATH_SIZE];
     } kept[FREQ_FILES_KEPT];
-    size_t next; // whose turn it is
+    size_t next; // the CPU to read next
     struct proc_file cpuinfo;
     uint64_t cpuinfo_due_ns;
 };

@@ -1,7 +1,6 @@
 // Interrupts and soft interrupts by CPU: /proc/interrupts and /proc/softirqs, which have the same shape: a heading
-// of CPUs, then a line per source. Only what ticks has a row. The files of big machines are megabytes, so a reading
-// that is expensive is not repeated before a hundred times its cost has passed, or 10 s; rates are over what was really
-// measured.
+// of CPUs, then a line per source. Only active sources have rows. The files of large machines are megabytes, so an
+// expensive reading is repeated only after a hundred times its cost, or after 10 s; rates are over the time measured.
 // Kernel document: Documentation/filesystems/proc.rst, 1.2.
 #include "collectors/system/system.h"
 
@@ -79,12 +78,12 @@ struct irq_file {
     struct proc_file file;
     const struct table_def *def;
     struct table_builder *builder;
-    char *heading; // as it was last read: when it changes, columns mean other CPUs
+    char *heading; // at the last reading: when it changes, columns belong to other CPUs
     size_t heading_length;
     uint16_t *cpus; // of each column
     size_t n_columns;
     struct irq_line *lines;
-    size_t n_lines, capacity, next; // next: which one the file is likely to name next
+    size_t n_lines, capacity, next; // next: guess of the file's next one
     uint64_t last_ns, due_ns, cost_ns;
 };
 
@@ -136,7 +135,7 @@ static void irqs_destroy(void *state) {
     free(irqs);
 }
 
-// "           CPU0       CPU1": which CPU each column is of. CPUs that are offline have none in /proc/interrupts.
+// "           CPU0       CPU1": the CPU of each column. Offline CPUs have none in /proc/interrupts.
 static void heading_parse(struct irq_file *irqs, const char *heading, size_t length) {
     if (irqs->heading && length == irqs->heading_length && memcmp(irqs->heading, heading, length) == 0)
         return;
@@ -262,7 +261,7 @@ static void line_rows(struct irq_file *irqs, struct irq_line *line, const uint64
         table_builder_set_num(irqs->builder, row->slot, rate_cell, rate);
         at++;
     }
-    // What the line no longer has cannot tick (a line cut short): its rows go.
+    // Columns that the line no longer has (a truncated line) lose their rows.
     while (line->n_rows > at)
         table_builder_remove(irqs->builder, line->rows[--line->n_rows].slot);
     for (size_t column = n; column < irqs->n_columns; column++)

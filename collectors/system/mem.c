@@ -83,8 +83,8 @@ static const char *const meminfo_names[MI_FIELDS] = {
     [MI_HUGE_SIZE] = "Hugepagesize",
 };
 
-// Counters of /proc/vmstat. Older kernels have some of them per zone (pgscan_kswapd_normal): the sum is meant. The
-// names that only end what a '*' before them would take in come first.
+// Counters of /proc/vmstat. Older kernels have some of them per zone (pgscan_kswapd_normal): these are summed. Names
+// that a later '*' would match come first.
 enum {
     VM_REFAULT,
     VM_SWAP_IN,
@@ -359,7 +359,7 @@ static int meminfo_sample(struct memory *memory, struct system_sample *sample, d
     for (size_t i = 0; i < LENGTH(meminfo_columns); i++)
         row[meminfo_columns[i].column] = counter_value(now[meminfo_columns[i].field]);
     double available = counter_value(now[MI_AVAILABLE]);
-    if (isnan(available)) // before Linux 3.14: what free(1) took for it then
+    if (isnan(available)) // before Linux 3.14: the estimate of free(1) of that time
         available = row[MEM_FREE] + row[MEM_BUFFERS] + row[MEM_CACHED];
     if (available > row[MEM_TOTAL])
         available = row[MEM_TOTAL];

@@ -1,4 +1,4 @@
-// Network interfaces: /proc/net/dev; speed, state and what they are from /sys/class/net. Reading a speed takes the
+// Network interfaces: /proc/net/dev; speed, state and kind from /sys/class/net. Reading a speed takes the
 // kernel's network lock and may be slow, so it is read for a few interfaces per sample, in turn.
 // Kernel document: Documentation/ABI/testing/sysfs-class-net.
 #include "collectors/system/system.h"
@@ -11,7 +11,7 @@
 #include "model/columns.h"
 #include "model/mem.h"
 
-#define NET_NAME_MAX 64 // IFNAMSIZ is 16; a forged file may say more
+#define NET_NAME_MAX 64 // IFNAMSIZ is 16; a forged file may have longer names
 #define NET_PATH_SIZE 128
 #define NET_LOOKS 4 // interfaces whose speed and state are read in one sample
 
@@ -118,7 +118,7 @@ struct net {
     struct proc_file file;
     struct table_builder *builder;
     struct interface *interfaces;
-    size_t n, capacity, next, next_look; // next: which one the file is likely to name next
+    size_t n, capacity, next, next_look; // next: guess of the file's next one
     uint64_t last_ns;
 };
 
@@ -169,7 +169,7 @@ static struct interface *interface_new(struct net *net, const char *name, size_t
     return interface;
 }
 
-// The file keeps its order: the one that is looked for is nearly always the one after the last.
+// The file's order is stable: the interface is nearly always the one after the last.
 static struct interface *interface_find(struct net *net, const char *name, size_t length) {
     for (size_t i = 0; i < net->n; i++) {
         size_t at = (net->next + i) % net->n;
@@ -218,7 +218,7 @@ static void line_interface(struct net *net, const char *line, double seconds) {
     memcpy(interface->fields, now, sizeof now);
 }
 
-// Cards alone, lest a packet counts for the card, its bond, its VLAN and its bridge; a container has no cards.
+// Only cards: else a packet counts for the card, its bond, its VLAN and its bridge. A container has no cards.
 static void net_sum(const struct net *net, struct system_sample *sample) {
     bool cards = false;
     for (size_t i = 0; i < net->n; i++)

@@ -11,7 +11,7 @@
 #include "model/mem.h"
 
 #define NODES_MAX 64
-#define NODE_LOOK_SAMPLES 60 // nodes come and go rarely: looked for this seldom
+#define NODE_LOOK_SAMPLES 60 // samples between searches for nodes, which are rarely hotplugged
 #define NODE_PATH_SIZE 64
 
 enum {
@@ -161,7 +161,7 @@ static void node_sample(struct numa *numa, size_t id, struct system_sample *samp
     struct node *node = &numa->nodes[id];
     uint64_t values[NI_FIELDS], counters[NS_FIELDS];
     if (proc_file_read(&node->meminfo, sample->buffer) < 0) {
-        node_remove(numa, node); // the node was taken out
+        node_remove(numa, node); // the node went offline
         return;
     }
     node_parse(sample->buffer, id, values);

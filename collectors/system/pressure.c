@@ -76,7 +76,7 @@ static double psi_share(uint64_t before, uint64_t now, double seconds) {
 }
 
 static int psi_sample(struct psi *psi, struct system_sample *sample) {
-    if (psi->error && !sample->all) // not there: rarely looked for
+    if (psi->error && !sample->all) // missing: tried rarely
         return psi->error;
     int error = psi->error = proc_file_read(&psi->file, sample->buffer);
     double seconds = system_elapsed(&psi->last_ns, sample->now());

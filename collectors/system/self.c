@@ -1,4 +1,4 @@
-// What ktop itself costs: CPU time and memory of the process, CPU time of each of its threads. Times come from the
+// ktop's own cost: CPU time and memory of the process, CPU time of each of its threads. Times come from the
 // CPU clocks (nanoseconds), not from the ticks of /proc.
 #include "collectors/system/system.h"
 
@@ -94,8 +94,8 @@ static bool clock_read(clockid_t clock, uint64_t *ns) {
     return true;
 }
 
-// The clock of another thread of this process, as pthread_getcpuclockid makes it: the complement of the thread's
-// number, 4 for "of a thread", 2 for "time that the scheduler gave it".
+// The CPU clock ID of another thread of this process, as pthread_getcpuclockid builds it: the complement of the TID, 4
+// (CPUCLOCK_PERTHREAD), 2 (CPUCLOCK_SCHED).
 static clockid_t thread_clock(pid_t tid) {
     return (clockid_t)((~(unsigned)tid << 3) | 4 | 2);
 }

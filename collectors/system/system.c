@@ -56,8 +56,8 @@ static void system_look(struct collector_run *run) {
             parts[i]->look(system->states[i], &system->buffer);
 }
 
-// On an idle machine most of what the files say stays the same. While no pane shows the details, they are read rarely;
-// their rates are over the time between the readings.
+// On an idle machine most values do not change. While no pane shows the details, they are read rarely; their rates are
+// over the time between the readings.
 static bool is_all_due(struct system *system, const struct collector_run *run) {
     uint64_t now = now_ns();
     if (system->idle && !atomic_load(&run->detail) && now < system->all_ns + ALL_NS)

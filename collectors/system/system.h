@@ -76,7 +76,7 @@ struct system_pressure {
     double memory_some_avg10, memory_full_avg10, memory_some, memory_full;
 };
 
-// What a part gets at each sample.
+// The argument of a part at each sample.
 struct system_sample {
     struct section *out;
     double *series; // SYSTEM_N_SERIES values, NAN until a part sets them
@@ -120,7 +120,7 @@ void system_freq_sample(struct system_freq *freq, struct system_sample *sample, 
                         size_t n);
 void system_freq_check(struct check_report *report);
 
-// How long to wait with the next reading of interrupts after one that took cost_ns of CPU time (irq.c).
+// Interval to the next reading of interrupts after one that took cost_ns of CPU time (irq.c).
 uint64_t system_irq_wait_ns(uint64_t cost_ns);
 
 // nodes[i]: the NUMA node of CPU i < n (topology.c); NAN: unknown.

@@ -1,5 +1,5 @@
-// Which NUMA node each CPU belongs to: /sys/devices/system/node/node*/cpulist. Read again only when the CPUs that are
-// online have changed. NAN on a kernel without NUMA.
+// The NUMA node of each CPU: /sys/devices/system/node/node*/cpulist. Read again only when the set of online CPUs has
+// changed. NAN on a kernel without NUMA.
 #include "collectors/system/system.h"
 
 #include <math.h>

@@ -16,16 +16,16 @@ struct task_rates {
 };
 extern const struct task_rates task_rates_unknown;
 
-// The time that a difference is shown over. CPU time beyond what fits into it (used earlier, not sampled then) is
+// The time over which a difference is shown. CPU time beyond what fits into it (used earlier, not sampled then) is
 // carried into the next frames: never lost, and never above the possible maximum.
 struct task_span {
     double seconds;
-    double cpus;       // that the task can use at once
+    double cpus;       // usable by the task at once
     uint64_t carry_ns; // in: from the frames before; out: left for the next
     uint64_t cpu_ns;   // out: shown now (0: unknown)
 };
 
-// The difference of two readings. Counters that went backwards, or that one side lacks, are NAN.
+// The difference of two readings. Counters that decreased, or that one side lacks, are NAN.
 struct task_rates task_rates_between(const struct task_counters *before, const struct task_counters *now,
                                      struct task_span *span);
 

@@ -85,8 +85,8 @@ static void end_keep(struct tasks *tasks, struct task *task, const struct task_a
         task->end = xcalloc(1, sizeof(*task->end));
     if (!account->group)
         end_names(tasks, task, account);
-    // The exact time lacks what ran since the scheduler looked last, which is all of a short life: of
-    // those the ticks that hit them are right on average.
+    // The exact time lacks the run time since the last scheduler update, which is all of a short life: for
+    // short-lived tasks tick sampling is right on average.
     uint64_t ticked_ns = account->elapsed_us < SHORT_US ? (account->utime_us + account->stime_us) * 1000 : 0;
     struct task_counters *c = &task->end->counters;
     *c = (struct task_counters){
@@ -158,7 +158,7 @@ void tasks_exit_add(void *context, const struct task_account *account) {
         task_gone(tasks, task);
         task = NULL;
     }
-    // Before 5.19 the kernel does not say whether this was a thread: one that never called exec may be.
+    // Before 5.19 the message lacks the TGID: a task that never called exec may be a thread.
     if (!task && (account->has_tgid || !account->forked))
         task = end_add(tasks, account, account->pid);
     if (task && !task->grouped)
@@ -166,14 +166,14 @@ void tasks_exit_add(void *context, const struct task_account *account) {
 }
 
 void tasks_exits_read(struct tasks *tasks) {
-    if (!tasks->hears_exits)
+    if (!tasks->gets_exits)
         return;
     int rc = taskstats_endings(tasks->link, tasks_exit_add, tasks);
     if (rc > 0) {
         tasks->lost += (uint64_t)rc;
         tasks->listed_frame = 0; // find out by listing
     } else if (rc < 0) {
-        tasks->hears_exits = false;
+        tasks->gets_exits = false;
         tasks->link_reason = "the kernel stopped reporting exits";
         tasks->link_fix = "start ktop again";
     }

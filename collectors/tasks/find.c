@@ -1,6 +1,6 @@
 // Finding tasks. /proc is listed whole only at the start, every 32 frames, and when something cannot be explained:
 // the kernel allocates PIDs in order, and /proc/loadavg has the last one, so that the new ones since the last
-// frame are looked up one by one among a handful of numbers.
+// frame are looked up one by one among a handful of PIDs.
 #include "collectors/tasks/tasks.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "model/mem.h"
 
 #define LIST_FRAMES 32
-#define FRESH_NOW 1000 // new tasks read in full at once; the rest of a fork storm follows later
+#define FRESH_NOW 1000 // new tasks read in full at once; the rest at a high fork rate follows later
 
 void pid_list_add(struct pid_list *list, pid_t pid) {
     if (list->count == list->room) {
@@ -73,7 +73,7 @@ static void thread_seen(void *context, pid_t tid) {
     struct tasks *tasks = listing->tasks;
     listing->n++;
     struct task *thread = tasks_set_find(tasks->set, -tid);
-    if (thread && thread->process != listing->process) { // the number went over to another process
+    if (thread && thread->process != listing->process) { // the TID was reused by another process
         task_gone(tasks, thread);
         thread = NULL;
     }
@@ -159,7 +159,7 @@ void tasks_list(struct tasks *tasks) {
         }
 }
 
-// A number that was given out since the last frame: of a process, of a thread, or of nothing any more.
+// A PID allocated since the last frame: of a process, of a thread, or free again.
 static void number_look(struct tasks *tasks, pid_t number) {
     struct task_status status;
     char path[32];
@@ -182,8 +182,8 @@ void tasks_find_new(struct tasks *tasks, uint64_t forks, bool ends) {
     struct host_load load = tasks->load;
     ssize_t got = proc_read(&tasks->proc, "loadavg");
     bool has_load = got > 0 && !host_load_parse(tasks->proc.buffer, (size_t)got, &load);
-    // Threads that are there no more than forks explain: without taskstats the sign that something ended.
-    if (tasks->has_load && has_load && !tasks->hears_exits)
+    // Fewer threads than the forks explain: without taskstats, the only sign of an exit.
+    if (tasks->has_load && has_load && !tasks->gets_exits)
         ends |= tasks->load.threads + forks > load.threads;
     tasks->load = load;
     size_t known = tasks->n_processes;
@@ -208,7 +208,7 @@ void tasks_settle(struct tasks *tasks, uint64_t until_ns) {
         task->settled = true;
         task->read_ns = 0; // what follows is the baseline
         task_read_names(&tasks->proc, tasks->names, task);
-        // Through the same questions as in every frame, so that the next difference is between equals.
+        // By the same queries as in every frame, so that the next difference is of the same source.
         tasks_poll(tasks, &task, 1);
     }
     tasks->unsettled.count = tasks->settle_at = 0;

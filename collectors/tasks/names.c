@@ -1,6 +1,6 @@
-// Interned texts and user names. User names come from /etc/passwd itself and not from the C library's look-up: that
-// one asks directory servers, which may hang on just the box that is in trouble, and it does not work in a static
-// program. A user of a directory shows as the number.
+// Interned texts and user names. User names come from /etc/passwd itself and not from getpwuid(3): that may query
+// directory servers, which can hang on an overloaded machine, and it does not work in a static program. A directory's
+// users show as UIDs.
 #include "collectors/tasks/names.h"
 
 #include <stdio.h>
@@ -111,7 +111,7 @@ void names_release(struct names *names, struct name *name) {
     names->count--;
     text_unref(name->text);
     free(name);
-    // Close the gap: what follows and would no longer be found moves up.
+    // Backward-shift deletion: entries that would no longer be found move up.
     size_t gap = at;
     for (;;) {
         at = (at + 1) & mask;
@@ -146,7 +146,7 @@ struct name *names_user(struct names *names, uid_t uid) {
     return names_get(names, number, (size_t)len);
 }
 
-// By number, and by line where that is the same.
+// By UID, then by line.
 static int user_order(const void *a, const void *b) {
     uint32_t x = ((const struct user *)a)->line, y = ((const struct user *)b)->line;
     int order = user_compare(a, b);
@@ -181,7 +181,7 @@ void names_users_refresh(struct names *names, const char *path) {
         snprintf(user->name, sizeof(user->name), "%.35s", line);
     }
     fclose(file);
-    // The first line of a number wins, as in the C library: those after it are dropped.
+    // The first line of a UID wins, as in the C library: later ones are dropped.
     if (names->n_users)
         qsort(names->users, names->n_users, sizeof(*names->users), user_order);
     size_t kept = 0;

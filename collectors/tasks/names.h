@@ -1,5 +1,5 @@
-// The texts of task rows, each held once: ten thousand workers of one program share one command line, one control
-// group and one user. And the names of users. One thread owns a pool.
+// Interned texts of task rows: ten thousand workers of one program share one command line, one cgroup and one user.
+// Also the user names. One thread owns a pool.
 #ifndef COLLECTORS_TASKS_NAMES_H
 #define COLLECTORS_TASKS_NAMES_H
 

@@ -1,7 +1,7 @@
 // Reading the files of one task. Each is opened below a kept descriptor of /proc, read once and closed. Descriptors
-// are not kept open per task: it would save half of a read (1.4 instead of 3.2 us), but an idle task is hardly ever
+// are not kept open per task: it would save half of a read (1.4 instead of 3.2 us), but an idle task is rarely
 // read, and ten thousand descriptors do not fit under the usual limit of 1,024.
-// /proc/PID/cmdline can block for ever on a process whose address space is locked: it is read once per program, not
+// /proc/PID/cmdline can block forever while the process's mmap_lock is held: it is read once per program, not
 // per frame, and a read that hangs leaves only this collector stale.
 #include "collectors/tasks/read.h"
 
@@ -173,7 +173,7 @@ static void read_command(struct proc_root *proc, struct names *names, struct tas
     }
     ssize_t got = task_file(proc, task, "cmdline");
     size_t len = got > 0 ? task_cmdline_join(proc->buffer, (size_t)got) : 0;
-    // A zombie has none any more: what it was is still true.
+    // A zombie has none: keep the last one.
     if (len)
         name_set(names, &task->command, names_get(names, proc->buffer, len > 4096 ? 4096 : len));
 }
@@ -191,7 +191,7 @@ void task_read_user(struct proc_root *proc, struct names *names, struct task *ta
 }
 
 void task_read_group(struct proc_root *proc, struct names *names, struct task *task) {
-    if (task->process) { // threads may sit in control groups of their own, rarely do
+    if (task->process) { // threads may be in other cgroups than their process, but rarely are
         name_set(names, &task->cgroup, names_ref(task->process->cgroup));
         return;
     }

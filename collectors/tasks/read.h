@@ -17,7 +17,7 @@ void proc_close(struct proc_root *proc);
 ssize_t proc_read(struct proc_root *proc, const char *path);
 // A file of the task: of the process, or of the thread when it is one.
 ssize_t task_file(struct proc_root *proc, const struct task *task, const char *file);
-// The numbers among the names of a directory, below the root: calls fn for each; 0 or -errno.
+// Calls fn for each numeric name in a directory below the root; 0 or -errno.
 int proc_list(struct proc_root *proc, const char *path, void (*fn)(void *context, pid_t id), void *context);
 
 int task_read_stat(struct proc_root *proc, const struct task *task, struct task_stat *out);
@@ -28,7 +28,7 @@ void task_read_switches(struct proc_root *proc, const struct task *task, struct 
 void task_read_migrations(struct proc_root *proc, const struct task *task, struct task_counters *counters);
 void task_counters_stat(struct task_counters *counters, const struct task_stat *stat);
 void task_read_user(struct proc_root *proc, struct names *names, struct task *task);
-// Who it is: effective user, command line, control group. comm comes from its stat and must be set.
+// Its identity: effective user, command line, cgroup. comm comes from its stat and must be set.
 void task_read_names(struct proc_root *proc, struct names *names, struct task *task);
 void task_read_group(struct proc_root *proc, struct names *names, struct task *task); // only the last
 

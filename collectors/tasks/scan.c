@@ -1,5 +1,5 @@
-// Reading tasks, and deciding which ones not to read. See tasks.c for the plan. Nothing here lists directories or
-// waits; a task that is gone is handed to end.c.
+// Reads tasks, and decides which ones to skip. tasks.c has the plan. Nothing here lists directories or waits; exited
+// tasks go to exits.c.
 #include "collectors/tasks/tasks.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 #define REFRESH_FRAMES 32 // between readings of an idle task's stat: its memory may be reclaimed while it sleeps
 #define NAMES_REFRESHES 8 // of these readings, one also reads names: cgroup, user
 #define GROUP_FRAMES 16   // between readings of the cgroup of a task that never idles: it may be moved
-#define TURN_ASKED 1500   // idle tasks queried by taskstats in a frame, at 0.9 us each
-#define TURN_READ 500     // read by their files, at 2.5 us
+#define TURN_QUERIED 1500 // idle tasks queried by taskstats in a frame, at 0.9 us each
+#define TURN_READ 500     // idle tasks read by their files in a frame, at 2.5 us each
 // Idle tasks queried per second while switch records are available but too expensive.
 #define LOOK_ASKED 10000
 #define LOOK_READ 4000
@@ -81,16 +81,16 @@ static void counters_rest(struct tasks *tasks, struct task *task, const struct t
         task_read_migrations(&tasks->proc, task, now);
 }
 
-// The time that its figures are shown over: this frame, or what of it came after its last reading. One that was left
-// alone for frames and has moved may have done so at any time since; it is shown in this frame whole, for a share of
-// a longer time would, in a frame of a second, leave out the rest of it.
+// The time over which its counters are shown: this frame, or the part after its last reading. A task that was skipped
+// for several frames and has run may have run at any time since. All of it is shown in this frame: a rate over the
+// longer time would drop the rest.
 static struct task_span task_span(const struct tasks *tasks, const struct task *task, uint64_t now) {
     uint64_t from = task->read_ns < tasks->begin_ns ? tasks->begin_ns : task->read_ns;
     bool single = task->process || (task->threads <= 1 && !task->grouped);
     return (struct task_span){now > from ? (double)(now - from) / 1e9 : 0, single ? 1 : tasks->cpus, task->carry_ns, 0};
 }
 
-// Rates of 0 for what is measured: the task did not move.
+// Rates of 0 for measured columns: the task did not run.
 static void task_calm(struct tasks *tasks, struct task *task) {
     static const struct task_counters zero;
     struct task_counters before = zero;
@@ -126,14 +126,14 @@ static void task_identity(struct tasks *tasks, struct task *task, const struct t
         task->comm = names_get(tasks->names, stat->comm, stat->comm_len);
         task->barred = false;
     }
-    // A program that was just started has its name before its arguments, or still those of its parent.
+    // Just after exec a program has its new name before its arguments, or still its parent's arguments.
     if (task->settled && (renamed || task->refreshes < 3))
         task_read_names(&tasks->proc, tasks->names, task);
     else if (task->settled && (tasks->frame + (uint32_t)task->tid) % GROUP_FRAMES == 0) // not all in one frame
         task_read_group(&tasks->proc, tasks->names, task);
 }
 
-// Another task took the number: the old one is over, the new one is looked at in this frame.
+// The PID was reused: the old task ended, the new one is read in this frame.
 static bool task_replaced(struct tasks *tasks, struct task *task, const struct task_stat *stat) {
     bool other = task->start ? task->start != stat->start : task->end && !is_leaving(task, stat);
     if (!other)
@@ -145,7 +145,7 @@ static bool task_replaced(struct tasks *tasks, struct task *task, const struct t
     return true;
 }
 
-// What the children of this one, that were never seen, have used: it has it since it waited for them.
+// CPU time of its children that were never seen: it inherits their time when it waits for them.
 static void inherit(struct tasks *tasks, const struct task *task, const struct task_counters *now) {
     if (!task->process && task->read_ns && now->children > task->counters.children)
         tasks->inherited_ticks += (int64_t)(now->children - task->counters.children);
@@ -153,8 +153,8 @@ static void inherit(struct tasks *tasks, const struct task *task, const struct t
 
 bool task_update(struct tasks *tasks, struct task *task, const struct task_account *account) {
     struct task_stat stat;
-    // The time of the figures, not of their handling: a busy machine may take the CPU away in between.
-    uint64_t now_ns = account ? tasks->asked_ns : tasks->clock();
+    // The time of the reading, not of its handling: ktop may be preempted in between.
+    uint64_t now_ns = account ? tasks->queried_ns : tasks->clock();
     tasks->n_reads++;
     int rc = task_read_stat(&tasks->proc, task, &stat);
     if (rc == -ENOENT || rc == -ESRCH) {
@@ -198,12 +198,12 @@ bool task_update(struct tasks *tasks, struct task *task, const struct task_accou
     return true;
 }
 
-// After how many polls without a move a task is idle: one that has moved before will do so again.
+// Polls without a change until a task is idle: more for one that has run before.
 static uint8_t still_limit(const struct tasks *tasks, const struct task *task) {
     return tasks->exact ? 1 : task->mobile ? 16 : 2;
 }
 
-// It did not run since it was read last: nothing to do but, now and then, what can change without it.
+// It did not run since its last reading: only refresh, periodically, what changes without running.
 static void task_still(struct tasks *tasks, struct task *task, const struct task_account *account) {
     task->still += task->still < UINT8_MAX;
     if (!task->calm)
@@ -215,7 +215,7 @@ static void task_still(struct tasks *tasks, struct task *task, const struct task
         if (!task_update(tasks, task, account)) // its rates are over the time since its last query
             return;
     } else {
-        task->read_ns = account ? tasks->asked_ns : tasks->clock();
+        task->read_ns = account ? tasks->queried_ns : tasks->clock();
     }
     if (task->still >= still_limit(tasks, task) && task->list == TASKS_ACTIVE && task->settled && task->state != 'R' &&
         !is_zombie(task))
@@ -262,7 +262,7 @@ static void poll_batch(struct answers *answers, size_t n) {
         questions[i] = (struct taskstats_question){answers->work[i]->tid, !answers->work[i]->process};
     memset(answers->known, 0, sizeof(answers->known));
     taskstats_ask(tasks->link, questions, n, answer_keep, answers);
-    tasks->asked_ns = tasks->clock();
+    tasks->queried_ns = tasks->clock();
     for (size_t i = 0; i < n; i++) {
         struct task *task = answers->work[i];
         if (task->list == TASKS_ENDED)
@@ -275,7 +275,7 @@ static void poll_batch(struct answers *answers, size_t n) {
     }
 }
 
-// Without taskstats: the time in schedstat is exact, and cheaper than stat, but of one thread only.
+// Without taskstats: schedstat's time is exact, and cheaper than stat, but covers one thread only.
 static void poll_files(struct tasks *tasks, struct task *task) {
     struct task_counters now = {0};
     const struct task_counters *c = &task->counters;
@@ -313,14 +313,14 @@ void tasks_poll(struct tasks *tasks, struct task **work, size_t n) {
     }
 }
 
-// CPU time of the host that no task which was read accounts for.
+// CPU time of the host not accounted for by the tasks that were read.
 static double unexplained_ns(const struct tasks *tasks) {
-    double inherited = tasks->hears_exits || tasks->inherited_ticks < 0 ? 0 : (double)tasks->inherited_ticks;
+    double inherited = tasks->gets_exits || tasks->inherited_ticks < 0 ? 0 : (double)tasks->inherited_ticks;
     return ((double)tasks->frame_ticks - inherited) * tasks->tick_ns - (double)tasks->explained_ns;
 }
 
-// What the host's sampling by ticks may be wrong by: three standard deviations of the number of ticks that hit, with
-// ticks of 4 ms (CONFIG_HZ=250), and 2 % of a CPU.
+// Error of the host's tick sampling: three standard deviations of the number of ticks, with ticks of 4 ms
+// (CONFIG_HZ=250), plus 2 % of a CPU.
 static double noise_ns(const struct tasks *tasks) {
     double busy = (double)tasks->frame_ticks * tasks->tick_ns,
            seconds = (double)(tasks->now_ns - tasks->begin_ns) / 1e9;
@@ -345,7 +345,7 @@ static size_t active_work(struct tasks *tasks, struct task **work) {
     return n;
 }
 
-// The next n of the idle ones, round and round.
+// The next n idle tasks, in round-robin order.
 static void poll_idle(struct tasks *tasks, struct task **work, size_t idle, size_t n) {
     size_t start = idle ? tasks->idle_cursor % idle : 0, first = n < idle - start ? n : idle - start;
     tasks->idle_cursor = (uint32_t)(start + n);
@@ -371,10 +371,10 @@ static void tasks_scan(struct tasks *tasks, struct task **work, size_t idle, siz
     tasks->foreign_ns = after > noise ? after : 0;
 }
 
-// The idle ones in turn: as many as fit into some 2 ms, which is all of them on most machines, but each at least every
-// 16 frames. In an exact interval, only what can change without running.
+// The idle tasks in turn: as many as fit into about 2 ms, which is all of them on most machines, but each at least
+// every 16 frames. In an exact interval, only what can change without running.
 static size_t idle_turn(const struct tasks *tasks, size_t idle) {
-    size_t turn = idle / 16 + (tasks->link ? TURN_ASKED : TURN_READ);
+    size_t turn = idle / 16 + (tasks->link ? TURN_QUERIED : TURN_READ);
     double seconds = (double)(tasks->now_ns - tasks->begin_ns) / 1e9;
     size_t look = idle / 16 + (size_t)((tasks->link ? LOOK_ASKED : LOOK_READ) * seconds);
     if (tasks->wants_switches && look > turn)

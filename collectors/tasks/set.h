@@ -57,8 +57,8 @@ struct task {
     uint32_t seen;       // the listing that had it last
     uint32_t read_frame; // the frame that read its stat last
     uint8_t list;
-    uint8_t still;     // polls in a row that found it unmoved, up to 255
-    uint8_t refreshes; // how often its names were read, up to 255
+    uint8_t still;     // consecutive polls without a change, up to 255
+    uint8_t refreshes; // times its names were read, up to 255
     char state;        // of /proc/PID/stat; '\0': not read yet
     bool settled;      // names and first counters were read
     bool kthread;

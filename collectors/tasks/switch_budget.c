@@ -1,5 +1,5 @@
-// The price is paid by others, so it is cut off at the first look that shows it, and taken up again only after a calm
-// time: twice as long each time that the calm did not last, so that a rate around the limit does not flap.
+// Other programs pay the cost, so the records are switched off at the first reading above the limit, and on again only
+// after a time below it. That time doubles whenever it did not last, so a rate around the limit does not flap.
 #include "collectors/tasks/switch_budget.h"
 
 #define SWITCH_NS 600.0     // cost of the two records of a switch

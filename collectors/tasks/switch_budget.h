@@ -20,7 +20,7 @@ struct switch_budget {
 // Sets the limit from the queries saved per second and the cost of one.
 void switch_budget_limit(struct switch_budget *budget, double spared_per_s, double ask_ns, unsigned cpus);
 
-// What the rings held since they were drained last.
+// The rings' content since the last drain.
 struct switch_budget_sample {
     double seconds;
     uint64_t switches; // of all CPUs

@@ -1,9 +1,8 @@
 // Two dummy perf events per CPU write into one ring. One emits exec records and is always open. The other emits
 // PERF_RECORD_SWITCH_CPU_WIDE (previous and next thread) and costs 0.6 us a switch; it is closed rather than disabled,
 // since a disabled event still costs the switch path. A ring holds what a CPU switches in 100 ms at 27,000 switches a
-// second; long before that asking the tasks is cheaper, so rings are small and an overflow is no error. Rings are
-// drained by a clock, or when one is half full, never by a wake-up per event, which would be a switch and an event in
-// itself.
+// second; far below that rate querying the tasks is cheaper, so rings are small and an overflow is no error. Rings are
+// drained by a timer, or when one is half full, never by a wakeup per event: each wakeup is a switch and so an event.
 #include "collectors/tasks/switch_records.h"
 
 #include <errno.h>
@@ -55,7 +54,7 @@ static int ring_open(int cpu, struct cpu_ring *ring) {
     return ring->fd < 0 ? ring->fd : perf_ring_map(&ring->ring, ring->fd, RING_PAGES);
 }
 
-// Edge-triggered: a CPU that goes offline hangs up, and must not make the collector spin until it is looked for.
+// Edge-triggered: a CPU that goes offline hangs up, and must not make the collector spin until CPUs are rescanned.
 static int ring_watch(const struct switch_records *records, int fd) {
     struct epoll_event event = {.events = EPOLLIN | EPOLLET};
     return epoll_ctl(records->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
@@ -177,7 +176,7 @@ void switch_records_parse(const uint8_t *ring, uint64_t size, uint64_t tail, uin
                           void *context, struct switch_records_read *seen) {
     struct walk walk = {.fn = fn, .context = context};
     if (!perf_ring_walk(ring, size, &tail, head, record_handle, &walk))
-        walk.lost++; // the ring is not what it should be: nothing more in it is trusted
+        walk.lost++; // the ring is corrupt: the rest is dropped
     seen_add(seen, &walk);
 }
 

@@ -86,8 +86,8 @@ struct tasks *tasks_new(const struct collect_options *options, const char *proc_
         return tasks;
     tasks->wants_switches = true;
     if (!taskstats_open(&tasks->link, &tasks->link_reason, &tasks->link_fix)) {
-        tasks->hears_exits = !taskstats_listen(tasks->link);
-        if (!tasks->hears_exits) {
+        tasks->gets_exits = !taskstats_listen(tasks->link);
+        if (!tasks->gets_exits) {
             tasks->link_reason = "the kernel does not report exits";
             tasks->link_fix = "run ktop as root outside of containers";
         }
@@ -116,8 +116,8 @@ static void host_read(struct tasks *tasks) {
     tasks->frame_ticks = tasks->forks = 0;
     tasks->switches = -1;
     ssize_t got = proc_read(&tasks->proc, "stat");
-    // On a very large machine the line of forks lies past the buffer. Then there is no conservation, and the idle tasks
-    // wait for their turn.
+    // On a very large machine the line of forks is past the buffer. Then there is no conservation, and idle tasks are
+    // queried in turn.
     bool ok = got > 0 && !host_stat_parse(tasks->proc.buffer, (size_t)got, &host);
     if (ok && tasks->has_host) {
         tasks->frame_ticks = host.busy > tasks->host.busy ? host.busy - tasks->host.busy : 0;
@@ -129,7 +129,7 @@ static void host_read(struct tasks *tasks) {
     tasks->has_host = ok;
 }
 
-// Those of --pid that are no more, or never were: an empty list would look as if they did nothing.
+// The PIDs of --pid that do not exist: without a note, an empty list would look like idle processes.
 static void note_missing(struct tasks *tasks, struct section *section) {
     char text[160] = "", path[24];
     size_t used = 0, n = 0;
@@ -160,8 +160,8 @@ static void section_fill(struct tasks *tasks, struct section *section, double se
     section_series(section, &series[ENDED_PER_S], seconds > 0 ? (double)tasks->n_ended / seconds : NAN);
     section_events(section, tasks->seen, tasks->lost);
     note_missing(tasks, section);
-    section_set_state(section, tasks->hears_exits ? SECTION_OK : SECTION_DEGRADED);
-    if (!tasks->hears_exits) {
+    section_set_state(section, tasks->gets_exits ? SECTION_OK : SECTION_DEGRADED);
+    if (!tasks->gets_exits) {
         char text[320];
         snprintf(text, sizeof(text), "tasks that begin and end within a frame are missing: %s", tasks->link_reason);
         section_note(section, SEVERITY_INFO, "state", text, tasks->link_fix);

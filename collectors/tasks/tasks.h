@@ -1,4 +1,4 @@
-// The inside of the tasks collector, shared by its files (tasks*.c) and by their tests. All of it belongs to the
+// The internals of the tasks collector, shared by its files and their tests. All of it belongs to the
 // collector's thread.
 #ifndef COLLECTORS_TASKS_H
 #define COLLECTORS_TASKS_H
@@ -28,7 +28,7 @@ struct tasks {
     uint64_t drained_ns;                   // when their rings were drained last
     bool wants_switches;                   // switch records are allowed and of use
     bool switches_missed;                  // some of the switches since the last frame were not recorded
-    bool hears_exits;                      // taskstats reports exits
+    bool gets_exits;                       // taskstats reports exits
     const char *link_reason, *link_fix;
     uint64_t (*clock)(void); // CLOCK_MONOTONIC, or a test's
     uint64_t boot_s;         // wall clock at boot
@@ -41,7 +41,7 @@ struct tasks {
     bool threads_wanted; // the same from the next frame on
     bool exact;          // all switches of this interval were recorded
     uint64_t begin_ns, now_ns;
-    uint64_t asked_ns;       // when taskstats answered last
+    uint64_t queried_ns;     // time of the last taskstats reply
     uint64_t begin_boot_ns;  // begin_ns on the clock of start times
     uint64_t forks;          // of the host
     double switches;         // the same; below 0: unknown
@@ -76,7 +76,7 @@ int tasks_frame(struct tasks *tasks, uint64_t begin_ns, uint64_t end_ns);
 void tasks_drain(struct tasks *tasks); // between frames
 
 // ---- scan.c ----
-// Reads the task whole and writes its row. account: what taskstats said a moment ago, or NULL. False: it is gone.
+// Reads the whole task and writes its row. account: the latest taskstats reply, or NULL. False: it is gone.
 bool task_update(struct tasks *tasks, struct task *task, const struct task_account *account);
 void tasks_poll(struct tasks *tasks, struct task **work, size_t n);
 void tasks_poll_all(struct tasks *tasks);
@@ -95,7 +95,7 @@ void tasks_find_new(struct tasks *tasks, uint64_t forks, bool ends);
 void tasks_list(struct tasks *tasks);                    // /proc whole: new ones added, missing ones ended
 struct task *task_found(struct tasks *tasks, pid_t pid); // a process, known or new; NULL: gone
 void task_threads_list(struct tasks *tasks, struct task *process);
-void task_threads_drop(struct tasks *tasks, struct task *process); // without a trace
+void task_threads_drop(struct tasks *tasks, struct task *process); // without ended rows
 void tasks_settle(struct tasks *tasks, uint64_t until_ns);
 
 // ---- exits.c ----
@@ -107,7 +107,7 @@ void tasks_forget_ended(struct tasks *tasks); // the ended ones of the frame bef
 
 // ---- rows.c ----
 bool task_wanted(struct tasks *tasks, const struct task *task);
-bool task_row_sync(struct tasks *tasks, struct task *task); // gives it a row, or takes it; whether it has one
+bool task_row_sync(struct tasks *tasks, struct task *task); // adds or removes its row; true: it has one
 
 uint64_t tasks_clock(void); // CLOCK_MONOTONIC
 

@@ -7,7 +7,7 @@
 
 #include "model/mem.h"
 
-// How a number begins; everything from NUM_WHOLE on is a whole number in zigzag form.
+// The first byte of a number; from NUM_WHOLE on an integer in zigzag form.
 enum { NUM_NAN, NUM_RAW, NUM_WHOLE };
 #define WHOLE_MAX 4503599627370496.0 // 2^52: exact in a double, and its zigzag form in 64 bits
 

@@ -1,5 +1,5 @@
-// Bytes of a recording: little-endian, LEB128 for whole numbers. Reading never passes the end: the first fault sets
-// `bad`, and everything after it reads as 0.
+// Bytes of a recording: little-endian, LEB128 for integers. Reading never passes the end: the first error sets `bad`,
+// and everything after it reads as 0.
 #ifndef MODEL_RECORD_BYTES_H
 #define MODEL_RECORD_BYTES_H
 
@@ -30,7 +30,7 @@ uint8_t get_u8(struct byte_reader *in);
 uint64_t get_uint(struct byte_reader *in);
 int64_t get_int(struct byte_reader *in);
 double get_num(struct byte_reader *in);
-// A number of items that follow, each at least one byte long: bad if more than there are bytes left, or than max.
+// The number of items that follow, each at least one byte long: bad if above the bytes left, or above max.
 size_t get_count(struct byte_reader *in, size_t max);
 const uint8_t *get_bytes(struct byte_reader *in, size_t size); // NULL when bad
 // A copy to free(), or NULL. Bad if longer than max or with a NUL in it.

@@ -1,5 +1,5 @@
-// Decoding of frames. The texts and definitions of a key frame and of all frames after it are kept by ID until the next
-// key frame; of the frame before, the tables are kept in the order of the file, for what they share.
+// Decoding of frames. The texts and definitions of a key frame and of its delta frames are kept by ID until the next
+// key frame. The tables of the previous frame are kept in file order, for the chunks that are shared.
 #include "model/record/decode.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@
 #define TREE_NODES_MAX 4000000
 #define NAMES_MAX (1 << 22) // of trees
 
-// A table of the frame before, in the file's order.
+// A table of the previous frame, in file order.
 struct seen_table {
     const struct file_def *def;
     const struct table *table; // NULL: unknown here. Lives as long as its frame
@@ -34,13 +34,13 @@ struct decoder {
     size_t n_texts, texts_room, text_bytes;
     struct file_def **defs;
     size_t n_defs, unknown;
-    uint64_t number;          // of the frame before, also when that was forgotten
+    uint64_t number;          // of the previous frame, also after that was dropped
     struct name_table *names; // of all trees; kept over key frames
     uint32_t *name_ids;       // by their place in the recording; NAME_NONE: not yet
     size_t n_name_ids;
     const struct frame *before;
-    struct seen_section seen[FRAME_SECTIONS_MAX], next[FRAME_SECTIONS_MAX]; // of `before`, and in the making
-    size_t budget; // bytes of cells and buckets that this frame may still take
+    struct seen_section seen[FRAME_SECTIONS_MAX], next[FRAME_SECTIONS_MAX]; // of `before`; being decoded
+    size_t budget; // bytes of cells and buckets left for this frame
 };
 
 static void seen_clear(struct seen_section *seen) {
@@ -158,7 +158,7 @@ static union cell get_cell(struct decoder *decoder, struct byte_reader *in, uint
     return (union cell){.num = get_num(in)};
 }
 
-// The rows of the base that go on, and nulls.
+// The rows that continue from the base, and nulls.
 static void chunk_start(const struct table_def *own, struct chunk *chunk, struct chunk *base) {
     for (uint32_t row = 0; row < TABLE_CHUNK_ROWS; row++) {
         if (!(chunk->live & (1u << row)))
@@ -173,7 +173,7 @@ static void chunk_start(const struct table_def *own, struct chunk *chunk, struct
     }
 }
 
-// NULL where the definition is unknown here.
+// NULL if the definition is unknown here.
 static struct chunk *get_chunk(struct decoder *decoder, struct byte_reader *in, const struct file_def *def,
                                struct chunk *base) {
     const struct table_def *own = def->own;
@@ -203,7 +203,7 @@ static struct chunk *get_chunk(struct decoder *decoder, struct byte_reader *in, 
     return chunk;
 }
 
-// NULL when bad, and where the definition is unknown here.
+// NULL if bad, or if the definition is unknown here.
 static struct table *get_table(struct decoder *decoder, struct byte_reader *in, const struct file_def *def,
                                const struct table *base) {
     size_t n = get_count(in, UINT32_MAX / TABLE_CHUNK_ROWS);
@@ -321,7 +321,7 @@ static void get_tree(struct decoder *decoder, struct byte_reader *in, struct sec
         if (depth)
             path[depth - 1] = name;
         deepest = depth;
-        // A builder goes down the whole path for each node.
+        // A builder walks the whole path for each node.
         if (spend(decoder, in, depth * sizeof(path[0])) && builder)
             tree_builder_add(builder, path, depth, self);
     }
@@ -383,7 +383,7 @@ static void get_shapes(struct decoder *decoder, struct byte_reader *in, struct s
     }
 }
 
-// ---- what this program has and the recording lacks ----
+// ---- definitions that the recording lacks ----
 
 static struct table *table_empty(const struct table_def *def) {
     return table_alloc(def, 0);
@@ -404,7 +404,7 @@ static void section_fill(struct section *section, const struct section *schema) 
     struct table *const *tables = schema->tables.items;
     struct hist_set *const *hists = schema->hists.items;
     const struct stream *streams = schema->streams.items;
-    // As many is the usual case; names are compared only otherwise.
+    // The numbers are usually equal; only otherwise names are compared.
     for (size_t i = 0; section->series.n < schema->series.n && i < schema->series.n; i++)
         if (!has_series(section, series[i].def->name))
             section_series(section, series[i].def, NAN);
@@ -477,7 +477,7 @@ static const struct frame *get_frame(struct decoder *decoder, struct byte_reader
     uint64_t number = get_uint(in), begin_ns = get_uint(in), end_ns = get_uint(in);
     struct timespec wall = {.tv_sec = (time_t)get_int(in)};
     uint64_t wall_ns = get_uint(in);
-    // Numbers rise, and the time is one that a calendar has.
+    // Numbers must rise, and the time must be a valid date.
     in->bad |= number <= decoder->number || wall_ns >= 1000000000 || end_ns < begin_ns;
     in->bad |= wall.tv_sec < 0 || wall.tv_sec > 1000000000000;
     if (in->bad)

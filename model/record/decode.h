@@ -1,5 +1,5 @@
-// Bytes of a recording back to frames. The bytes may be anything: every count is checked against the bytes that are
-// left before memory is allocated for it, and a fault leaves no half frame behind.
+// Bytes of a recording back to frames. The bytes are untrusted: every count is checked against the bytes left before
+// memory is allocated for it, and an error leaves no partial frame.
 #ifndef MODEL_RECORD_DECODE_H
 #define MODEL_RECORD_DECODE_H
 
@@ -8,7 +8,7 @@
 struct decoder;
 
 // `schema`: a frame with every definition of this program (NULL: none), of which a reference is held. Frames are mapped
-// to these; a definition that the recording lacks is there without data, as in a live frame.
+// to these; a definition that the recording lacks is present without data, as in a live frame.
 struct decoder *decoder_new(const struct frame *schema);
 void decoder_free(struct decoder *decoder);
 

@@ -1,4 +1,4 @@
-// Encoding of frames. One thread uses an encoder; frames are immutable and may be shared with others meanwhile.
+// Encoding of frames. One thread uses an encoder; frames are immutable and may be shared meanwhile.
 #include "model/record/encode.h"
 
 #include <math.h>
@@ -12,19 +12,19 @@
 
 #define TEXTS_KEY_BYTES ((size_t)32 << 20) // of texts, after which the next frame is a key frame
 
-// What has an ID already: definitions by their address, texts by their bytes. Open addressing.
+// Assigned IDs: definitions by address, texts by bytes. Open addressing.
 struct id_map {
     struct id_entry {
         uint64_t hash;
         const void *key; // NULL: free
         uint32_t id;
-        bool counted; // a table's definition, of which a reference is held
+        bool counted; // a table's definition that is reference-counted
     } * entries;
     size_t n, mask;
 };
 
-// A name of a tree: its place in the recording, kept over key frames so that trees of several frames can be merged, and
-// the text that was written since the last key frame.
+// A name of a tree: its index in the recording, kept across key frames so that trees of several frames can be merged,
+// and the text written since the last key frame.
 struct seen_name {
     struct name_table *table; // NULL: free
     uint32_t name, id;
@@ -148,7 +148,7 @@ static void names_grow(struct encoder *encoder) {
     encoder->names_mask = size - 1;
 }
 
-// 0: no name; else twice its place, from 1 on, and 1 more if its text follows: at first, and when it was replaced.
+// 0: no name; else twice its index, from 1 on, plus 1 if its text follows (a new or replaced text).
 static void put_name(struct encoder *encoder, struct name_table *table, uint32_t name) {
     if (name == NAME_NONE) {
         put_uint(&encoder->body, 0);
@@ -291,7 +291,7 @@ static void put_notes(struct encoder *encoder, const struct section *section) {
 
 // ---- sections and frames ----
 
-// Where the same table is in the section of the frame before: by place, so that a reader finds the same one.
+// The index of the same table in the section of the previous frame, by position as the reader does.
 static size_t table_index(const struct section *section, const struct table *wanted) {
     struct table *const *tables = section->tables.items;
     for (size_t i = 0; i < section->tables.n; i++)

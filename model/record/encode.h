@@ -12,7 +12,7 @@
 // First byte of the content, and type of the record.
 enum record_type { RECORD_ORIGIN = 'O', RECORD_KEY = 'K', RECORD_DELTA = 'D', RECORD_END = 'E' };
 
-// How a chunk of rows is written.
+// The form of a chunk of rows.
 enum chunk_tag { CHUNK_NONE, CHUNK_SAME, CHUNK_CHANGED, CHUNK_NEW };
 
 #define RECORD_KEY_EVERY 64 // frames
@@ -27,7 +27,7 @@ struct encoder;
 struct encoder *encoder_new(void);
 void encoder_free(struct encoder *encoder);
 void encode_origin(const struct origin *origin, struct sink *out);
-// `left_out`: frames before it that are missing. Keeps a reference to the frame until the next one.
+// `left_out`: number of missing frames before it. Keeps a reference to the frame until the next one.
 enum record_type encode_frame(struct encoder *encoder, const struct frame *frame, uint64_t left_out, struct sink *out);
 void encode_end(uint64_t frames, uint64_t left_out, struct sink *out);
 

@@ -1,4 +1,4 @@
-// The container. A reader takes nothing from a record before the whole of it is there and its checksum holds.
+// The container. A reader uses a record only when it is complete and its checksum is right.
 #include "model/record/file.h"
 
 #include <errno.h>
@@ -148,7 +148,7 @@ static enum got read_more(struct reader *reader, size_t size) {
             return GOT_STOPPED;
         if (!fds[0].revents)
             continue;
-        // A length that the file does not have must not become memory: at most 1 MiB ahead of what is there.
+        // A corrupt length must not allocate memory: at most 1 MiB more than has been read.
         size_t step = size < (1u << 20) ? size : 1u << 20;
         ssize_t n = read(reader->fd, sink_room(&reader->packed, step), step);
         if (n < 0 && errno != EINTR && errno != EAGAIN)
@@ -187,7 +187,7 @@ static enum read_result end_of(struct reader *reader, enum got got, uint64_t at)
     return end(reader, "it is cut within the record at byte %llu", (unsigned long long)at);
 }
 
-// One record's content into `content`. The content is whole and its checksum holds, or an end is returned.
+// Reads one record into `content`, complete and with a correct checksum; else returns the kind of end.
 static enum read_result record_read(struct reader *reader) {
     uint64_t at = reader->offset;
     reader->packed.n = 0;

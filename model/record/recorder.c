@@ -23,8 +23,8 @@ struct recorder {
     uint64_t limit;
     const struct origin *origin;
     pthread_t thread;
-    int stop_pipe[2]; // closing the write end ends waits for a pipe that is full
-    int done_pipe[2]; // its write end is closed when it is done
+    int stop_pipe[2]; // closing the write end ends a wait for a full pipe
+    int done_pipe[2]; // the thread closes its write end when done
 
     pthread_mutex_t lock; // guards what follows
     pthread_cond_t wake, ended;
@@ -87,16 +87,16 @@ const char *recorder_fix(int error) {
     case EFBIG:
         return "raise the limit of the size of files (ulimit -f), or record to a pipe";
     case EPIPE:
-        return "its reader went away";
+        return "its reader closed the pipe";
     default:
-        return "check where it leads to";
+        return "check its destination";
     }
 }
 
 // ---- the thread ----
 
 // A regular file takes a record in one write(). A pipe or terminal takes what fits without blocking, so that
-// recorder_stop can end the wait for a reader that does not read.
+// recorder_stop can end the wait for a stalled reader.
 static int write_all(struct recorder *recorder, const struct sink *bytes) {
     for (size_t done = 0; done < bytes->n;) {
         size_t size = bytes->n - done;
@@ -126,7 +126,7 @@ static int write_record(struct recorder *recorder, struct packer *packer, struct
     return error;
 }
 
-// The oldest of the queue; NULL at the end. Waits.
+// The oldest frame of the queue; NULL at the end. Waits.
 static const struct frame *frame_take(struct recorder *recorder, uint64_t *left_out) {
     pthread_mutex_lock(&recorder->lock);
     while (!recorder->n && !recorder->stop)
@@ -198,7 +198,7 @@ static void *recorder_main(void *argument) {
     return NULL;
 }
 
-// ---- the outside ----
+// ---- the callers' side ----
 
 struct recorder *recorder_start(int take_fd, const struct origin *origin, uint64_t limit, int *error) {
     struct recorder *recorder = xcalloc(1, sizeof(*recorder));
@@ -276,7 +276,7 @@ void recorder_free(struct recorder *recorder) {
     pthread_mutex_lock(&recorder->lock);
     bool gone = recorder->gone;
     pthread_mutex_unlock(&recorder->lock);
-    if (!gone) { // hangs in the kernel: it may come back to its memory
+    if (!gone) { // hangs in the kernel: it may still use its memory
         pthread_detach(recorder->thread);
         return;
     }

@@ -16,7 +16,7 @@ struct replay {
     struct mem_account *account;
     struct history *history;
     bool follow;
-    int fds[2]; // a byte in it: something new
+    int fds[2]; // a byte in it: a new frame or the end
     pthread_t thread;
 
     pthread_mutex_t lock; // guards what follows
@@ -24,7 +24,7 @@ struct replay {
     const struct frame *latest;
     bool paused, stop;
     uint64_t pace_ns, ahead;
-    double until; // wall time to go on to at once; 0: none
+    double until; // wall time to skip to; 0: none
     struct replay_state state;
 };
 
@@ -39,7 +39,7 @@ static double seconds(struct timespec time) {
 }
 
 static void signal_new(struct replay *replay) {
-    ssize_t ignored = write(replay->fds[1], "", 1); // full means readable
+    ssize_t ignored = write(replay->fds[1], "", 1); // a full pipe is readable
     (void)ignored;
 }
 
@@ -52,7 +52,7 @@ static bool wait_due(struct replay *replay, const struct frame *frame, uint64_t 
         uint64_t due = end_ns ? shown_ns + step : 0;
         if (replay->ahead || replay->until > 0)
             break;
-        if (replay->paused && end_ns) { // the first one is shown in any case
+        if (replay->paused && end_ns) { // the first one is always shown
             pthread_cond_wait(&replay->wake, &replay->lock);
         } else if (monotonic_ns() < due) {
             struct timespec when = {(time_t)(due / 1000000000), (long)(due % 1000000000)};
@@ -72,7 +72,7 @@ static void publish(struct replay *replay, const struct frame *take) {
     replay->ahead -= replay->ahead > 0;
     if (replay->until > 0 && seconds(take->wall) >= replay->until)
         replay->until = 0;
-    bool hurry = replay->ahead || replay->until > 0; // only the last of them is worth drawing
+    bool hurry = replay->ahead || replay->until > 0; // only the last skipped frame is worth drawing
     replay->state.left_out = reader_left_out(replay->reader);
     replay->state.unknown = reader_unknown(replay->reader);
     pthread_mutex_unlock(&replay->lock);

@@ -1,5 +1,5 @@
-// Descriptions of definitions, written and read. Names go first: what a later version adds to a description would be a
-// new version of the format.
+// Descriptions of definitions, written and read. Names go first. A description with more fields needs a new format
+// version.
 #include "model/record/schema.h"
 
 #include <stdlib.h>
@@ -81,7 +81,7 @@ void def_put(struct sink *out, enum def_kind kind, const char *collector, const 
     }
 }
 
-// ---- finding this program's own ----
+// ---- finding this program's definition ----
 
 static const void *own_in(const struct section *section, enum def_kind kind, const char *name) {
     const struct series_def *series;
@@ -110,7 +110,7 @@ static const void *own_in(const struct section *section, enum def_kind kind, con
     }
 }
 
-// In the section of that collector; a collector may have another name in another version, so else in any.
+// In the section of that collector first; another version may name the collector differently, so then in any.
 static const void *own_find(const struct frame *schema, enum def_kind kind, const char *collector, const char *name) {
     const struct section *section = schema ? frame_section(schema, collector, NULL) : NULL;
     const void *own = section ? own_in(section, kind, name) : NULL;
@@ -158,7 +158,7 @@ static struct column *columns_get(struct byte_reader *in, uint16_t *n_columns) {
     return columns;
 }
 
-// Where each column of the file is in this program's definition. One of another type is another column.
+// The index of each of the file's columns in this program's definition. A column of another type does not match.
 static void columns_map(struct file_def *out, const struct column *file, const struct column *own, uint16_t n_own) {
     out->types = xcalloc(out->n_columns, sizeof(out->types[0]));
     out->to = xcalloc(out->n_columns, sizeof(out->to[0]));
@@ -207,7 +207,7 @@ static void hist_def_get(struct byte_reader *in, const struct frame *schema, con
     struct column *keys = columns_get(in, &out->n_columns);
     if (!in->bad) {
         const struct hist_def *own = own_find(schema, DEF_HISTS, collector, name);
-        // Buckets of another unit would be other values.
+        // Buckets of another unit have other values.
         if (own && own->divisor == divisor && texts[3] && !strcmp(own->unit_name, texts[3]))
             out->own = own;
         columns_map(out, keys, out->own ? own->keys : NULL, out->own ? own->n_keys : 0);

@@ -11,7 +11,7 @@ enum def_kind { DEF_SERIES, DEF_TABLE, DEF_HISTS, DEF_TREE };
 
 void def_put(struct sink *out, enum def_kind kind, const char *collector, const void *def);
 
-// A description as a reader has it.
+// A description as read from a file.
 struct file_def {
     enum def_kind kind;
     const void *own;              // this program's definition; NULL: unknown here, its data is skipped
@@ -19,7 +19,7 @@ struct file_def {
     uint16_t n_columns;           // of a table; the keys of a set of histograms
     uint8_t *types;               // of the columns in the file: enum column_type
     int *to;                      // the column of `own`; -1: unknown here
-    size_t unknown;               // how much of it is unknown here: columns, or 1 for the whole
+    size_t unknown;               // how many columns are unknown here; 1 for a whole unknown definition
 };
 
 // `schema`: a frame that has every definition of this program. False: damaged.

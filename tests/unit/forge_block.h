@@ -1,4 +1,4 @@
-// Block events made by hand, and the formats of the captured ones.
+// Forged block events, and the formats of captured ones.
 #ifndef TESTS_UNIT_FORGE_BLOCK_H
 #define TESTS_UNIT_FORGE_BLOCK_H
 
@@ -7,7 +7,7 @@
 
 #define BLOCK_DATA "tests/data/block-6.18"
 
-// The formats of a captured kernel: "== NAME" and the text of its format file, for each event.
+// Formats of a captured kernel: for each event "== NAME", then its format file.
 static inline void forge_formats(struct block_formats *formats, const char *dir) {
     size_t size;
     char *text = forge_file(dir, "formats", &size);

@@ -12,7 +12,7 @@ struct done {
 
 static inline void on_done(void *ctx, const struct block_io *io) {
     struct done *done = ctx;
-    if (io->what == BLOCK_IO_REQUEUED)
+    if (io->kind == BLOCK_IO_REQUEUED)
         return;
     assert_true(done->n < 32);
     done->io[done->n++] = *io;

@@ -1,4 +1,4 @@
-// What the tests of tasks share: a /proc of their own, a clock of their own, and the rows that come of it.
+// Shared by the tests of tasks: a forged /proc, a forged clock, and the resulting rows.
 #ifndef TESTS_UNIT_FORGE_PROC_H
 #define TESTS_UNIT_FORGE_PROC_H
 
@@ -18,7 +18,7 @@
 static char root[64];
 static struct collect_options options;
 static struct tasks *tasks;
-static uint64_t begin_ns, fake_ns, step_ns; // the tests' own clock, and what each look at it takes
+static uint64_t begin_ns, fake_ns, step_ns; // the forged clock, and its step per read
 
 static inline uint64_t fake_clock(void) {
     return fake_ns += step_ns;
@@ -91,7 +91,7 @@ static inline void put_host(unsigned long long busy, int forks, int threads, int
 
 static inline int setup(void **state) {
     (void)state;
-    // Thousands of small files: in memory where that is to be had.
+    // Thousands of small files: on tmpfs where available.
     strcpy(root, access("/dev/shm", W_OK) ? "/tmp/test_tasks.XXXXXX" : "/dev/shm/test_tasks.XXXXXX");
     memset(&options, 0, sizeof(options));
     fake_ns = tasks_clock();

@@ -52,7 +52,7 @@ static inline void other(enum sched_kind kind, uint64_t us, int32_t current, int
     sched_machine_event(machine, &event);
 }
 
-// The waker tells where the task was last, and moves it when another CPU is chosen.
+// The waker records the task's last CPU, and migrates it when another CPU is chosen.
 static inline void wakes(uint64_t us, int32_t by, int32_t tid, int32_t target) {
     uint32_t slot = sched_slot(machine, tid);
     int32_t last = slot ? machine->tasks[slot].cpu : target;

@@ -1,4 +1,4 @@
-// What the tests of the scheduler's frames share: a state machine fed by hand, a /proc of the test's own, and the
+// Shared by the tests of the scheduler's frames: a state machine with forged events, a forged /proc, and the
 // section that is filled from both.
 #ifndef TESTS_UNIT_FORGE_SCHED_FILL_H
 #define TESTS_UNIT_FORGE_SCHED_FILL_H

@@ -1,4 +1,4 @@
-// Following bios: every rule of what the application waits for, on events made by hand.
+// Bios: every rule of collectors/block/bio.c, on forged events.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,17 +15,17 @@ static void bio(uint64_t ts, const char *rwbs, uint64_t sector, uint32_t sectors
 static void a_bio_and_its_request(void **state) {
     (void)state;
     bio(50, "WS", 8, 8);
-    bio(60, "WS", 8, 8); // the same sector again: the first goes first
+    bio(60, "WS", 8, 8); // the same sector again: the older completes first
     struct block_event start = forge_block(BLOCK_START, 1000, "WS", 8, 8);
-    start.tid = 7; // it was throttled: a worker of the kernel lets it go
+    start.tid = 7; // a throttled bio, released by a kernel worker
     block_match_event(match, &start);
     at(BLOCK_ISSUE, 1010, "WS", 8, 8);
     at(BLOCK_COMPLETE, 1100, "WS", 8, 8);
     assert_int_equal(done.n, 1);
     assert_int_equal(done.io[0].bio_ns, 50);
-    assert_int_equal(done.io[0].arrival_ns, 50); // whether the making of the request is told or not
+    assert_int_equal(done.io[0].arrival_ns, 50); // the same with and without BLOCK_START
     assert_int_equal(done.io[0].tid, 42);
-    at(BLOCK_ISSUE, 1200, "WS", 8, 8); // a kernel that does not tell of the request's making
+    at(BLOCK_ISSUE, 1200, "WS", 8, 8); // a kernel without block_io_start
     at(BLOCK_COMPLETE, 1300, "WS", 8, 8);
     assert_int_equal(done.io[1].bio_ns, 60);
     assert_int_equal(done.io[1].arrival_ns, 60);
@@ -40,14 +40,14 @@ static void a_device_without_requests(void **state) {
     bio(30, "R", 80, 8);
     at(BLOCK_BIO_COMPLETE, 40, "W", 8, 16);
     at(BLOCK_BIO_COMPLETE, 50, "W", 8, 8);
-    at(BLOCK_BIO_COMPLETE, 60, "R", 88, 0); // moved forward while it was worked on
+    at(BLOCK_BIO_COMPLETE, 60, "R", 88, 0); // the driver advanced its sector
     at(BLOCK_BIO_COMPLETE, 70, "R", 800, 8);
     bio(80, "FWS", 0, 0);
     at(BLOCK_BIO_COMPLETE, 90, "FWS", 0, 0);
     assert_int_equal(done.n, 4);
     static const uint64_t begin[] = {20, 10, 30, 80}, end[] = {40, 50, 60, 90};
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(done.io[i].what, BLOCK_IO_BIO);
+        assert_int_equal(done.io[i].kind, BLOCK_IO_BIO);
         assert_int_equal(done.io[i].bio_ns, begin[i]);
         assert_int_equal(done.io[i].issue_ns, begin[i]);
         assert_int_equal(done.io[i].end_ns, end[i]);
@@ -73,7 +73,7 @@ static void a_split_bio(void **state) {
     assert_int_equal(counts()->bios, 0);
     at(BLOCK_COMPLETE, 50, "R", 3032, 2032);
     assert_int_equal(done.n, 4); // three requests and the bio
-    assert_int_equal(done.io[3].what, BLOCK_IO_REST);
+    assert_int_equal(done.io[3].kind, BLOCK_IO_TOTAL_ONLY);
     assert_int_equal(done.io[3].bio_ns, 10);
     assert_int_equal(done.io[3].end_ns, 50);
     assert_int_equal(done.io[3].bytes, 4096 * 512);
@@ -81,13 +81,13 @@ static void a_split_bio(void **state) {
         assert_int_equal(done.io[i].bio_ns, 0);
     assert_int_equal(counts()->bios, 1);
     block_match_tidy(match, 1000);
-    for (uint32_t i = 0; i < 64; i++) // all of the room is free again
+    for (uint32_t i = 0; i < 64; i++) // the table is empty again
         bio(100, "R", i * 8, 8);
     assert_int_equal(counts()->table_full, 0);
 }
 
-// A piece fails while the first one is still under way, whose request does not.
-static void a_piece_that_fails(void **state) {
+// A later piece fails while the first is in flight: the first one's request does not.
+static void failed_piece(void **state) {
     (void)state;
     bio(10, "R", 0, 16);
     at(BLOCK_SPLIT, 11, "R", 0, 8);
@@ -100,14 +100,14 @@ static void a_piece_that_fails(void **state) {
     assert_int_equal(done.n, 3);
     assert_int_equal(done.io[0].error, -EIO);
     assert_int_equal(done.io[1].sector, 0);
-    assert_int_equal(done.io[1].what, BLOCK_IO_REQUEST);
+    assert_int_equal(done.io[1].kind, BLOCK_IO_REQUEST);
     assert_int_equal(done.io[1].error, 0);
-    assert_int_equal(done.io[2].what, BLOCK_IO_REST);
+    assert_int_equal(done.io[2].kind, BLOCK_IO_TOTAL_ONLY);
     assert_int_equal(counts()->errors, 1);
 }
 
-// The making of requests is told, or is not: their queue time begins with the first of their bios.
-static void check_joining(bool starts) {
+// Queue time starts at the first bio, with and without BLOCK_START.
+static void check_merging(bool starts) {
     bio(10, "W", 100, 8);
     if (starts)
         at(BLOCK_START, 11, "W", 100, 8);
@@ -115,7 +115,7 @@ static void check_joining(bool starts) {
     at(BLOCK_BACKMERGE, 21, "W", 108, 8);
     bio(30, "W", 92, 8);
     at(BLOCK_FRONTMERGE, 31, "W", 92, 8);
-    bio(40, "W", 116, 8); // a request of its own, which is merged later
+    bio(40, "W", 116, 8); // has a request of its own, merged later
     if (starts)
         at(BLOCK_START, 41, "W", 116, 8);
     at(BLOCK_MERGE, 42, "W", 116, 8);
@@ -123,7 +123,7 @@ static void check_joining(bool starts) {
     at(BLOCK_ISSUE, 50, "W", 92, 32);
     at(BLOCK_COMPLETE, 90, "W", 92, 32);
     assert_int_equal(done.n, 4);
-    assert_int_equal(done.io[0].what, BLOCK_IO_REQUEST);
+    assert_int_equal(done.io[0].kind, BLOCK_IO_REQUEST);
     assert_int_equal(done.io[0].arrival_ns, 10);
     assert_int_equal(done.io[0].bytes, 32 * 512);
     static const uint64_t begin[] = {30, 10, 20, 40};
@@ -136,18 +136,18 @@ static void check_joining(bool starts) {
     assert_int_equal(counts()->unannounced, 0);
 }
 
-static void bios_that_join_a_request(void **state) {
+static void merged_bios(void **state) {
     (void)state;
-    check_joining(true);
+    check_merging(true);
 }
 
-static void bios_that_join_a_request_of_a_bio(void **state) {
+static void merged_bios_without_start(void **state) {
     (void)state;
-    check_joining(false);
+    check_merging(false);
 }
 
-// The bio that a request begins with was lost, the one that it joined is known: that ends with the request.
-static void a_front_merge_with_a_bio_unknown(void **state) {
+// The arrival of the request's first bio was lost; the bio merged into it completes with the request.
+static void front_merge_with_an_untraced_bio(void **state) {
     (void)state;
     bio(10, "W", 100, 8);
     at(BLOCK_FRONTMERGE, 31, "W", 92, 8);
@@ -163,7 +163,7 @@ static void a_front_merge_with_a_bio_unknown(void **state) {
     assert_int_equal(counts()->unannounced, 1);
 }
 
-// As the kernel tells them: 10 bytes, and behind the first NUL whatever was in the buffer.
+// rwbs as in a record: 10 bytes, garbage after the first NUL.
 static void operation_and_flags(void **state) {
     (void)state;
     static const struct {
@@ -175,10 +175,10 @@ static void operation_and_flags(void **state) {
         {"RAS\0\0\0\0\0\0", "RAS", (BLOCK_AHEAD | BLOCK_SYNC) << 3 | BLOCK_READ},
         {"FWFASM\0\x80\x01", "FWFASM", (BLOCK_FUA | BLOCK_AHEAD | BLOCK_SYNC | BLOCK_META) << 3 | BLOCK_WRITE},
         {"FWFASMU\0M", "FWFASMU", (BLOCK_FUA | BLOCK_AHEAD | BLOCK_SYNC | BLOCK_META) << 3 | BLOCK_WRITE},
-        {"WxxxxxxxM", "WxxxxxxxM", BLOCK_META << 3 | BLOCK_WRITE}, // longer than a word
+        {"WxxxxxxxM", "WxxxxxxxM", BLOCK_META << 3 | BLOCK_WRITE}, // longer than 8 bytes
         {"\0RRRRRRRR", "", BLOCK_OTHER},
     };
-    for (size_t twice = 0; twice < 2; twice++) // the second time it is known
+    for (size_t twice = 0; twice < 2; twice++) // the second time from the cache
         for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
             struct block_event event = forge_block(BLOCK_BIO_QUEUE, 10, words[i].bytes, 8, 8);
             event.rwbs_size = 10;
@@ -193,8 +193,8 @@ static void operation_and_flags(void **state) {
         }
 }
 
-// What fsync waits for: the flush of an empty bio, and a write with a flush before and after it.
-static void bios_of_flushes(void **state) {
+// fsync: the flush of an empty bio, and a write with preflush and postflush.
+static void flush_bios(void **state) {
     (void)state;
     bio(10, "FWS", 0, 0);
     at(BLOCK_START, 11, "FWS", 0, 0);
@@ -202,7 +202,7 @@ static void bios_of_flushes(void **state) {
     at(BLOCK_COMPLETE, 30, "FF", BLOCK_NO_SECTOR, 0);
     at(BLOCK_COMPLETE, 31, "WS", 0, 0);
     assert_int_equal(done.n, 2);
-    assert_int_equal(done.io[1].what, BLOCK_IO_REST);
+    assert_int_equal(done.io[1].kind, BLOCK_IO_TOTAL_ONLY);
     assert_int_equal(done.io[1].op, BLOCK_FLUSH);
     assert_int_equal(done.io[1].bio_ns, 10);
     assert_int_equal(done.io[1].end_ns, 31);
@@ -213,28 +213,28 @@ static void bios_of_flushes(void **state) {
     at(BLOCK_ISSUE, 130, "WS", 64, 8);
     at(BLOCK_COMPLETE, 140, "WS", 64, 8);
     assert_int_equal(done.n, 4);
-    assert_int_equal(done.io[3].bio_ns, 0); // the request is done, the bio not yet
+    assert_int_equal(done.io[3].bio_ns, 0); // the request completed, the bio not yet
     at(BLOCK_ISSUE, 150, "FF", 0, 0);
     at(BLOCK_COMPLETE, 160, "FF", BLOCK_NO_SECTOR, 0);
     at(BLOCK_COMPLETE, 161, "WS", 64, 0);
     assert_int_equal(done.n, 6);
     assert_int_equal(done.io[5].bio_ns, 100);
     assert_int_equal(done.io[5].end_ns, 161);
-    bio(200, "WFS", 64, 8); // a disk that forces it through by itself: no flush follows
+    bio(200, "WFS", 64, 8); // a disk with FUA: no flush follows
     at(BLOCK_START, 201, "WFS", 64, 8);
     at(BLOCK_ISSUE, 210, "WFS", 64, 8);
     at(BLOCK_COMPLETE, 220, "WFS", 64, 8);
     assert_int_equal(done.n, 7);
-    assert_int_equal(done.io[6].bio_ns, 200); // and it is told at once
+    assert_int_equal(done.io[6].bio_ns, 200); // and it is reported at once
     assert_int_equal(done.io[6].end_ns, 220);
-    bio(300, "FWFS", 64, 8); // the same, with a flush before it: the end of the sequence comes right after it
+    bio(300, "FWFS", 64, 8); // the same with a preflush: the sequence ends right after it
     at(BLOCK_ISSUE, 310, "WFS", 64, 8);
     at(BLOCK_COMPLETE, 320, "WFS", 64, 8);
     at(BLOCK_COMPLETE, 321, "WFS", 72, 0);
     assert_int_equal(done.n, 9);
     assert_int_equal(done.io[7].bio_ns, 0);
     assert_int_equal(done.io[8].bio_ns, 300);
-    bio(400, "WFS", 64, 8); // of a sequence whose end nobody tells
+    bio(400, "WFS", 64, 8); // a sequence without a traced end
     at(BLOCK_ISSUE, 410, "WS", 64, 8);
     at(BLOCK_COMPLETE, 420, "WS", 64, 8);
     assert_int_equal(done.n, 10);
@@ -244,8 +244,8 @@ static void bios_of_flushes(void **state) {
     assert_int_equal(done.io[10].end_ns, 420);
 }
 
-// Not to be waited for: neither an I/O nor an error of the disk; it comes again.
-static void bios_that_would_wait(void **state) {
+// REQ_NOWAIT bios that fail with EAGAIN: neither I/O nor error; they are sent again.
+static void nowait_bios(void **state) {
     (void)state;
     bio(10, "R", 8, 8);
     struct block_event again = forge_block(BLOCK_BIO_COMPLETE, 12, "R", 8, 8);
@@ -258,7 +258,7 @@ static void bios_that_would_wait(void **state) {
     assert_int_equal(done.io[0].bio_ns, 20);
     assert_int_equal(done.io[0].error, 0);
     assert_int_equal(counts()->bios, 1);
-    bio(50, "R", 8, 16); // its first part is under way already: that is an I/O of the disk, it is none
+    bio(50, "R", 8, 16); // its first piece is in flight and counts as I/O of the disk; the bio does not
     at(BLOCK_SPLIT, 51, "R", 8, 8);
     at(BLOCK_ISSUE, 52, "R", 8, 8);
     again.sector = 16;
@@ -266,21 +266,21 @@ static void bios_that_would_wait(void **state) {
     block_match_event(match, &again);
     at(BLOCK_COMPLETE, 60, "R", 8, 8);
     assert_int_equal(done.n, 2);
-    assert_int_equal(done.io[1].what, BLOCK_IO_REQUEST);
+    assert_int_equal(done.io[1].kind, BLOCK_IO_REQUEST);
     assert_int_equal(done.io[1].error, 0);
     assert_int_equal(done.io[1].bio_ns, 0);
-    for (uint64_t i = 0; i < 64; i++) // all of the room is free again
+    for (uint64_t i = 0; i < 64; i++) // the table is empty again
         bio(100, "R", i * 8, 8);
     assert_int_equal(counts()->table_full, 0);
 }
 
-// The flush is done for who asked last, though a worker of the kernel issues it.
-static void flushes_are_of_who_asked(void **state) {
+// A flush belongs to the last submitter of a flush, although a worker issues it.
+static void flush_submitters(void **state) {
     (void)state;
     struct block_event issue = forge_block(BLOCK_ISSUE, 20, "FF", 0, 0);
     issue.tid = 7;
     issue.comm = "kworker/0:1H\0\0\0";
-    block_match_event(match, &issue); // nobody asked as far as it is known
+    block_match_event(match, &issue); // no known submitter
     at(BLOCK_COMPLETE, 30, "FF", BLOCK_NO_SECTOR, 0);
     assert_int_equal(done.io[0].tid, 7);
     bio(40, "FWS", 0, 0);
@@ -300,7 +300,7 @@ static void flushes_are_of_who_asked(void **state) {
     assert_int_equal(done.io[2].tid, 99);
     assert_string_equal(done.io[2].comm, "jbd2/vda1-8");
     issue.ts = 100;
-    issue.dev = 8 << 20; // another disk: nobody asked it
+    issue.dev = 8 << 20; // another disk: no submitter
     block_match_event(match, &issue);
     issue = forge_block(BLOCK_COMPLETE, 110, "FF", BLOCK_NO_SECTOR, 0);
     issue.dev = 8 << 20;
@@ -308,8 +308,8 @@ static void flushes_are_of_who_asked(void **state) {
     assert_int_equal(done.io[3].tid, 7);
 }
 
-// The same of a file system on a partition, whose bios are told twice.
-static void flushes_of_a_partition(void **state) {
+// The same for a file system on a partition, whose bios are traced twice.
+static void flush_submitters_on_a_partition(void **state) {
     (void)state;
     const struct block_part parts[] = {{.dev = (7 << 20) + 1, .disk = 7 << 20}};
     block_match_parts(match, parts, 1);
@@ -334,17 +334,17 @@ static void flushes_of_a_partition(void **state) {
     assert_string_equal(done.io[0].comm, "jbd2/vda1-8");
 }
 
-// Many disks at once, whatever their numbers: each flush is told of who asked that disk.
-static void flushes_of_many_disks(void **state) {
+// Many disks with any dev_t: each flush belongs to the submitter on that disk.
+static void flush_submitters_on_many_disks(void **state) {
     (void)state;
-    enum { DISKS = 40 }; // of which some fall onto one place of a hash table
+    enum { DISKS = 40 }; // some share a slot of the hash table
     uint64_t ts = 10;
     for (uint32_t i = 0; i < DISKS; i++, ts += 10) {
-        struct block_event asked = forge_block(BLOCK_BIO_QUEUE, ts, "FWS", 0, 0);
-        asked.dev = (i % 2 ? 7u : 254u) << 20 | i / 2;
-        asked.tid = (int32_t)(1000 + i);
-        block_match_event(match, &asked);
-        assert_true(block_match_busy(match, asked.dev, ts) == BLOCK_NOT_KNOWN); // no request yet
+        struct block_event submitter = forge_block(BLOCK_BIO_QUEUE, ts, "FWS", 0, 0);
+        submitter.dev = (i % 2 ? 7u : 254u) << 20 | i / 2;
+        submitter.tid = (int32_t)(1000 + i);
+        block_match_event(match, &submitter);
+        assert_true(block_match_busy(match, submitter.dev, ts) == BLOCK_BUSY_UNKNOWN); // no request yet
     }
     for (uint32_t i = 0; i < DISKS; i++, ts += 10) {
         struct block_event issue = forge_block(BLOCK_ISSUE, ts, "FF", 0, 0);
@@ -366,13 +366,13 @@ static void partitions_and_gone_disks(void **state) {
     static const struct block_part parts[] = {{.dev = 7 << 20 | 1, .disk = 7 << 20}};
     block_match_parts(match, parts, 1);
     struct block_event event = forge_block(BLOCK_BIO_QUEUE, 10, "R", 2056, 8);
-    event.dev = 7 << 20 | 1; // the number of the partition, the sector of the disk
+    event.dev = 7 << 20 | 1; // dev_t of the partition, sector of the disk
     block_match_event(match, &event);
     at(BLOCK_START, 11, "R", 2056, 8);
     at(BLOCK_ISSUE, 12, "R", 2056, 8);
     at(BLOCK_COMPLETE, 20, "R", 2056, 8);
     assert_int_equal(done.io[0].bio_ns, 10);
-    event.kind = BLOCK_REMAP; // told before the bio is made to wait, and again when it goes
+    event.kind = BLOCK_REMAP; // traced before throttling, and again when released
     event.ts = 21;
     event.old_dev = event.dev;
     event.comm = NULL;
@@ -393,7 +393,7 @@ static void partitions_and_gone_disks(void **state) {
     bio(32, "R", 100, 100);
     at(BLOCK_SPLIT, 33, "R", 100, 50);
     block_match_drop(match, 7 << 20, 32);
-    assert_int_equal(counts()->dropped, 2); // what began before it was gone
+    assert_int_equal(counts()->dropped, 2); // those older than the removal
     block_match_drop(match, 7 << 20, 100);
     assert_int_equal(counts()->dropped, 4);
     assert_int_equal(block_match_in_flight(match), 0);
@@ -401,7 +401,7 @@ static void partitions_and_gone_disks(void **state) {
     assert_int_equal(done.n, 1);
 }
 
-// Told twice, before and after a control group made it wait: the wait is none of the queue's.
+// Traced before and after cgroup throttling: the delay is not queue time.
 static void a_throttled_partition(void **state) {
     (void)state;
     const struct block_part parts[] = {{.dev = (7 << 20) + 1, .disk = 7 << 20}};
@@ -449,16 +449,16 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_bio_and_its_request, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_device_without_requests, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_split_bio, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_piece_that_fails, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(bios_that_join_a_request, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(bios_that_join_a_request_of_a_bio, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_front_merge_with_a_bio_unknown, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(failed_piece, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(merged_bios, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(merged_bios_without_start, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(front_merge_with_an_untraced_bio, set_up, tear_down),
         cmocka_unit_test_setup_teardown(operation_and_flags, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(bios_of_flushes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(bios_that_would_wait, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(flushes_are_of_who_asked, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(flushes_of_a_partition, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(flushes_of_many_disks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(flush_bios, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nowait_bios, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(flush_submitters, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(flush_submitters_on_a_partition, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(flush_submitters_on_many_disks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(partitions_and_gone_disks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_throttled_partition, set_up, tear_down),
         cmocka_unit_test_setup_teardown(writeback_and_sequences, set_up, tear_down),

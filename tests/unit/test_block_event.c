@@ -1,4 +1,4 @@
-// Decoding block events of several kernels' formats.
+// Decoding block events in the formats of several kernels.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static void an_old_kernel(void **state) {
     assert_int_equal(block_op_of(event.rwbs), BLOCK_WRITE);
     assert_string_equal(event.rwbs, "FWFSM");
     assert_memory_equal(event.comm, "sixteen-letters!", 16);
-    assert_false(block_event_decode(&formats, 99, record, 55, &event)); // cut off
+    assert_false(block_event_decode(&formats, 99, record, 55, &event)); // too short
     assert_false(block_event_decode(&formats, 99, record, 1, &event));
     put(record, 0, 1101, 2);
     assert_false(block_event_decode(&formats, 99, record, 60, &event)); // another event
@@ -89,7 +89,7 @@ static void this_kernel(void **state) {
     assert_int_equal(formats.kinds[BLOCK_COMPLETE].error.offset, 28);
 }
 
-static void the_fast_way_and_the_other_agree(void **state) {
+static void fast_and_slow_decoder_agree(void **state) {
     (void)state;
     struct block_formats formats, slow;
     forge_formats(&formats, BLOCK_DATA);
@@ -153,7 +153,7 @@ static void keys_of_histograms(void **state) {
     key_is("R", "R");
     key_is("RA", "RA");
     key_is("RSM", "RSM");
-    key_is("FWFSM", "WFSM"); // that it flushes first is no flag of the write
+    key_is("FWFSM", "WFSM"); // the preflush is no flag of the write
     key_is("FF", "F");
     key_is("DES", "DS");
     key_is("N", "N");
@@ -175,7 +175,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_old_kernel),
         cmocka_unit_test(this_kernel),
-        cmocka_unit_test(the_fast_way_and_the_other_agree),
+        cmocka_unit_test(fast_and_slow_decoder_agree),
         cmocka_unit_test(operations),
         cmocka_unit_test(keys_of_histograms),
         cmocka_unit_test(an_event_without_its_fields),

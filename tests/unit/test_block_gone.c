@@ -1,4 +1,4 @@
-// Disks that go, and others that come with their numbers: what is kept of them, and what is told; paths of disks.
+// Removed disks and reused dev_t: what is kept and what is reported. Paths of multipath disks.
 #include "tests/unit/forge.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static void fill(uint64_t now_ns) {
 
 static void disk(const char *name, const char *number) {
     char path[128];
-    snprintf(path, sizeof(path), "%s/mq/0", name); // it has requests
+    snprintf(path, sizeof(path), "%s/mq/0", name); // request-based
     forge_file(root, path, "");
     snprintf(path, sizeof(path), "%s/dev", name);
     forge_file(root, path, number);
@@ -62,7 +62,7 @@ static void write_of(uint32_t dev, int error) {
                           .op = BLOCK_WRITE,
                           .key = BLOCK_WRITE,
                           .bio_key = BLOCK_WRITE,
-                          .what = BLOCK_IO_REQUEST,
+                          .kind = BLOCK_IO_REQUEST,
                           .bytes = 4096,
                           .sector = 8,
                           .issue_ns = 1000,
@@ -76,7 +76,7 @@ static const struct block_device *device_of(uint32_t dev) {
     return &stats->devices[block_stat_device(stats, dev)];
 }
 
-static void another_disk_with_its_number(void **state) {
+static void reused_dev_t(void **state) {
     (void)state;
     two_disks();
     write_of(SDA, -ENODATA);
@@ -95,7 +95,7 @@ static void another_disk_with_its_number(void **state) {
     assert_int_equal(stats->errors[0].dev, SDB);
     write_of(SDA, -ETIMEDOUT);
     fill(128 * SECOND_NS);
-    assert_int_equal(device_of(SDA)->last_error, -ETIMEDOUT); // its own stays
+    assert_int_equal(device_of(SDA)->last_error, -ETIMEDOUT); // its own errors stay
     assert_int_equal(stats->n_errors, 2);
     all_free();
     pull_out("sda");
@@ -106,8 +106,8 @@ static bool has_histograms(const struct block_device *device) {
     return device->latency[BLOCK_WRITE] || device->total[BLOCK_WRITE] || device->size[BLOCK_WRITE];
 }
 
-// On a machine whose disks come with new numbers all the time each would take 125 KB for ever.
-static void memory_of_gone_disks(void **state) {
+// With ever new dev_t, each removed disk would keep 125 KB.
+static void memory_of_removed_disks(void **state) {
     (void)state;
     two_disks();
     pull_out("sda");
@@ -120,7 +120,7 @@ static void memory_of_gone_disks(void **state) {
     fill(126 * SECOND_NS);
     assert_false(has_histograms(device_of(SDA)));
     assert_true(has_histograms(device_of(SDB)));
-    write_of(SDA, 0); // it is there all the same
+    write_of(SDA, 0); // completes after the removal
     block_stat_settle(stats);
     assert_int_equal(device_of(SDA)->latency[BLOCK_WRITE]->count, 1);
     all_free();
@@ -130,18 +130,18 @@ static void keep_last(void *ctx, const struct block_io *io) {
     *(struct block_io *)ctx = *io;
 }
 
-// A command of a program takes a path that no bio took before: it is the disk's all the same.
-static void paths_that_a_file_tells(void **state) {
+// A passthrough command uses a path that no bio used before: it is reported for the head.
+static void paths_in_diskstats(void **state) {
     (void)state;
     char path[128];
-    forge_file(root, "sys/block/nvme1n2/dev", "259:5\n"); // and no mq: it has paths
+    forge_file(root, "sys/block/nvme1n2/dev", "259:5\n"); // no mq directory: multipath
     forge_file(root, "proc/diskstats",
                "   8       0 sda 1 0 8 1\n   0       0 nvme1c1n2 1 0 8 1\n 259       4 nvme1c0n2 1 0 8 1\n"
                " 259       6 nvme1c0n3 1 0 8 1\n 259       5 nvme1n2 1 0 8 1\n");
     snprintf(path, sizeof(path), "%s/sys/block", root);
     struct block_io last = {0};
     all_new(path, keep_last, &last);
-    for (uint64_t i = 0; i < 3; i++) { // read again, it is the same path
+    for (uint64_t i = 0; i < 3; i++) { // read again, the same path
         fill(SECOND_NS + i * 40 * SECOND_NS);
         for (uint32_t of = 4; of <= 6; of += 2) {
             struct block_event event = {
@@ -154,7 +154,7 @@ static void paths_that_a_file_tells(void **state) {
             event.sectors = 8;
             block_match_event(match, &event);
             assert_int_equal(last.end_ns, event.ts);
-            assert_int_equal(last.dev, 259u << 20 | (of == 4 ? 5 : 6)); // of the other one there is no disk
+            assert_int_equal(last.dev, 259u << 20 | (of == 4 ? 5 : 6)); // the other one has no head
         }
     }
     all_free();
@@ -162,9 +162,9 @@ static void paths_that_a_file_tells(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(another_disk_with_its_number),
-        cmocka_unit_test(memory_of_gone_disks),
-        cmocka_unit_test(paths_that_a_file_tells),
+        cmocka_unit_test(reused_dev_t),
+        cmocka_unit_test(memory_of_removed_disks),
+        cmocka_unit_test(paths_in_diskstats),
     };
     snprintf(root, sizeof(root), "/tmp/ktop-gone-%d", (int)getpid());
     mkdir(root, 0755);

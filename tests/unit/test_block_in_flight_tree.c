@@ -1,5 +1,4 @@
-// What is looked for by other means than the sector where it is (collectors/block/order.c), with much in flight: the
-// right one is found among all.
+// Look-ups by other means than the sector (collectors/block/in_flight_tree.c), with many I/Os in flight.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,10 +13,10 @@
 
 enum { MANY = 3000 };
 
-// I/Os in any order; each is known again by the time at which its bio came.
+// I/Os in any order, identified by their bio time.
 struct many {
     struct block_match *match;
-    uint64_t ts, came[MANY], wanted; // wanted: of the one that has to end now; 0: none
+    uint64_t ts, arrived[MANY], wanted; // wanted: of the I/O that must complete now; 0: none
     uint32_t order[MANY], n_told;
     uint32_t dev;
 };
@@ -25,7 +24,7 @@ static struct many many;
 
 static void on_end(void *ctx, const struct block_io *io) {
     struct many *all = ctx;
-    if (!io->bio_ns || io->what == BLOCK_IO_REQUEUED)
+    if (!io->bio_ns || io->kind == BLOCK_IO_REQUEUED)
         return;
     assert_true(all->wanted && io->bio_ns == all->wanted);
     assert_int_equal(io->end_ns, all->ts);
@@ -67,7 +66,7 @@ static int many_end(void **state) {
     return 0;
 }
 
-// All ended, and nothing is left.
+// All completed, table empty.
 static void check_many(void) {
     assert_int_equal(many.n_told, MANY);
     assert_int_equal(many.match->used, 0);
@@ -75,16 +74,16 @@ static void check_many(void) {
     assert_int_equal(many.match->counts.unmatched_bios + many.match->counts.unmatched_completions, 0);
 }
 
-// Each behind the other: no gaps between them.
+// Adjacent I/Os without gaps.
 static uint64_t sector_of(uint32_t i) {
     return 256ull * i;
 }
 
-// Trimmed in steps by dm, in any order: the first steps before the disk is known to do so.
+// dm trims in any order, the first before the disk is known to trim.
 static void trims(void **state) {
     (void)state;
     for (uint32_t i = 0; i < MANY; i++)
-        many.came[many.order[i]] = take(BLOCK_BIO_QUEUE, "W", sector_of(many.order[i]), 256);
+        many.arrived[many.order[i]] = take(BLOCK_BIO_QUEUE, "W", sector_of(many.order[i]), 256);
     for (uint32_t part = 1; part < 4; part++) {
         shuffle();
         for (uint32_t i = 0; i < MANY; i++)
@@ -92,18 +91,18 @@ static void trims(void **state) {
     }
     shuffle();
     for (uint32_t i = 0; i < MANY; i++) {
-        many.wanted = many.came[many.order[i]];
+        many.wanted = many.arrived[many.order[i]];
         take(BLOCK_BIO_COMPLETE, "W", sector_of(many.order[i]) + 192, 64);
         assert_int_equal(many.wanted, 0);
     }
     check_many();
 }
 
-// Split by md into pieces of which only the last one's end is told, or each one's.
+// md splits: only the last completion is traced, or each one.
 static void splits(void **state) {
     (void)state;
     for (uint32_t i = 0; i < MANY; i++) {
-        many.came[i] = take(BLOCK_BIO_QUEUE, "W", sector_of(i), 256);
+        many.arrived[i] = take(BLOCK_BIO_QUEUE, "W", sector_of(i), 256);
         for (uint32_t part = 0; part < 3; part++)
             take(BLOCK_SPLIT, "W", sector_of(i) + 64ull * part, 64);
     }
@@ -111,38 +110,38 @@ static void splits(void **state) {
         uint32_t i = many.order[at];
         for (uint32_t part = 0; part < 3 && i % 2; part++)
             take(BLOCK_BIO_COMPLETE, "W", sector_of(i) + 64ull * (i % 3 ? part : 2 - part), 64);
-        many.wanted = many.came[i];
+        many.wanted = many.arrived[i];
         take(BLOCK_BIO_COMPLETE, "W", sector_of(i) + 192, 64);
         assert_int_equal(many.wanted, 0);
     }
     check_many();
 }
 
-// brd tells where a bio ended: neighbours, and the same one twice, of which the first goes first.
+// brd completes at the end sector: neighbours, and one sector twice, older first.
 static void moved_bios(void **state) {
     (void)state;
     for (uint32_t i = 0; i < MANY; i++)
-        many.came[i] = take(BLOCK_BIO_QUEUE, "R", sector_of(i / 2), 256);
+        many.arrived[i] = take(BLOCK_BIO_QUEUE, "R", sector_of(i / 2), 256);
     for (uint32_t at = 0, twice[MANY] = {0}; at < MANY; at++) {
         uint32_t pair = many.order[at] / 2;
-        many.wanted = many.came[2 * pair + twice[pair]++];
+        many.wanted = many.arrived[2 * pair + twice[pair]++];
         take(BLOCK_BIO_COMPLETE, "R", sector_of(pair + 1), 0);
         assert_int_equal(many.wanted, 0);
     }
     check_many();
 }
 
-// The last completion of a sequence stands at the beginning of the data, or at its end.
+// The last completion of a sequence is at the first sector of the data, or behind the last.
 static void flush_sequences(void **state) {
     (void)state;
     for (uint32_t i = 0; i < MANY; i++) {
-        many.came[i] = take(BLOCK_BIO_QUEUE, "FWS", 2 * sector_of(i), 256);
+        many.arrived[i] = take(BLOCK_BIO_QUEUE, "FWS", 2 * sector_of(i), 256);
         take(BLOCK_ISSUE, "WS", 2 * sector_of(i), 256);
         take(BLOCK_COMPLETE, "WS", 2 * sector_of(i), 256);
     }
     for (uint32_t at = 0; at < MANY; at++) {
         uint32_t i = many.order[at];
-        many.wanted = many.came[i];
+        many.wanted = many.arrived[i];
         take(BLOCK_COMPLETE, "WS", 2 * sector_of(i) + (i % 2 ? 256 : 0), 0);
         assert_int_equal(many.wanted, 0);
     }
@@ -151,19 +150,19 @@ static void flush_sequences(void **state) {
 
 static void check_appends(uint32_t zones) {
     for (uint32_t i = 0; i < MANY; i++) {
-        many.came[i] = take(BLOCK_BIO_QUEUE, "ZA", (uint64_t)(i % zones) << 19, 8);
+        many.arrived[i] = take(BLOCK_BIO_QUEUE, "ZA", (uint64_t)(i % zones) << 19, 8);
         take(BLOCK_ISSUE, "ZA", (uint64_t)(i % zones) << 19, 8);
     }
     for (uint32_t at = 0, ended[64] = {0}; at < MANY; at++) {
         uint32_t zone = many.order[at] % zones, nth = ended[zone]++;
-        many.wanted = many.came[nth * zones + zone];
+        many.wanted = many.arrived[nth * zones + zone];
         take(BLOCK_COMPLETE, "ZA", ((uint64_t)zone << 19) + 8 + 8 * nth, 8);
         assert_int_equal(many.wanted, 0);
     }
     check_many();
 }
 
-// What was appended to a zone ends in that zone, whatever is under way in the others.
+// A zone append completes in its zone, whatever is in flight in others.
 static void appends_to_zones(void **state) {
     (void)state;
     check_appends(60);
@@ -173,8 +172,8 @@ static void appends_to_one_zone(void **state) {
     check_appends(1);
 }
 
-// Commands of programs have no sector: they end in the order in which they were issued. So do flushes, and what is done
-// to one zone; of many devices at once, some with ends that are not told.
+// Passthrough commands have no sector and complete in issue order; so do flushes and operations on one zone. On many
+// devices at once, some without a traced completion.
 static void no_sectors(void **state) {
     (void)state;
     enum { DEPTH = 300, DISKS = 4 };
@@ -206,7 +205,7 @@ static void no_sectors(void **state) {
     block_match_free(any);
 }
 
-// Of a disk without requests: what is done to its zones, beside bios that end where they end.
+// A disk without requests: zone operations beside bios that complete at their end sector.
 static void zones_without_requests(void **state) {
     (void)state;
     at(BLOCK_BIO_QUEUE, 10, "NS", 8192, 0);
@@ -224,14 +223,14 @@ static void zones_without_requests(void **state) {
     assert_int_equal(match->used, 0);
 }
 
-// The first piece of a bio is given up: what has its place now is nobody's first piece.
-static void a_first_piece_given_up(void **state) {
+// The first piece of a bio is dropped: the flight that reuses its slot is no first piece.
+static void dropped_first_piece(void **state) {
     (void)state;
     at(BLOCK_BIO_QUEUE, 10, "R", 0, 16);
     at(BLOCK_SPLIT, 11, "R", 0, 8);
     at(BLOCK_ISSUE, 12, "R", 0, 8);
     at(BLOCK_ISSUE, 13, "R", 8, 8);
-    block_match_lost(match, 20); // the end of the first
+    block_match_lost(match, 20); // the first one completes
     at(BLOCK_ISSUE, 30, "R", 0, 8);
     at(BLOCK_COMPLETE, 31, "R", 0, 8);
     assert_int_equal(done.n, 1);
@@ -241,7 +240,7 @@ static void a_first_piece_given_up(void **state) {
     at(BLOCK_SPLIT, 43, "W", 2000, 8);
     at(BLOCK_COMPLETE, 50, "R", 8, 8);
     assert_int_equal(done.n, 2);
-    assert_int_equal(done.io[1].what, BLOCK_IO_REQUEST);
+    assert_int_equal(done.io[1].kind, BLOCK_IO_REQUEST);
     for (uint64_t i = 0; i < 2; i++) {
         at(BLOCK_BIO_COMPLETE, 60 + 10 * i, "W", 1000 * (i + 1), 8);
         assert_int_equal(done.n, 2 + i);
@@ -253,7 +252,7 @@ static void a_first_piece_given_up(void **state) {
     assert_int_equal(match->used, 0);
 }
 
-// A write with a flush before it was split: each piece is a sequence with an end of its own, at the same sector.
+// A split write with preflush: each piece is a sequence with its own end, at the same sector.
 static void sequences_of_pieces(void **state) {
     (void)state;
     at(BLOCK_BIO_QUEUE, 10, "FWFS", 0, 16);
@@ -272,8 +271,8 @@ static void sequences_of_pieces(void **state) {
     assert_int_equal(match->tree, 0);
 }
 
-// Bios that wait when the disk is first known to end them elsewhere, and the ones that come later.
-static void the_first_of_a_disk(void **state) {
+// Bios in flight when the disk first completes one at its end sector, and later ones.
+static void first_moved_bio_of_a_disk(void **state) {
     (void)state;
     for (uint64_t i = 0; i < 10; i++)
         at(BLOCK_BIO_QUEUE, 10 + i, i % 2 ? "R" : "D", 100 * i, 8);
@@ -298,9 +297,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(appends_to_one_zone, many_begin, many_end),
         cmocka_unit_test_setup_teardown(no_sectors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(zones_without_requests, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_first_piece_given_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(dropped_first_piece, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sequences_of_pieces, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_first_of_a_disk, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(first_moved_bio_of_a_disk, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

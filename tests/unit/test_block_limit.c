@@ -1,4 +1,4 @@
-// Limits of control groups, from directories made by hand: both versions, limits that change, and what is full.
+// I/O limits of cgroups, from forged directories: v1 and v2, limits that change, and full use.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static struct block_names *names;
 static int set_up(void **state) {
     (void)state;
     snprintf(root, sizeof(root), "/tmp/ktop-limits-XXXXXX");
-    names = block_names_new("/nonexistent"); // disks by their numbers
+    names = block_names_new("/nonexistent"); // named by dev_t
     return mkdtemp(root) ? 0 : -1;
 }
 
@@ -38,8 +38,8 @@ static void put(const char *path, const char *text) {
     forge_file(root, path + 1, text);
 }
 
-// The row of that group in a section of that time; its number is returned in *out for the column.
-static size_t rows_at(struct block_limits *limits, uint64_t now, const char *group, const char *column, double *out,
+// Row index of that cgroup; *out: its value in the column.
+static size_t rows_at(struct block_limits *limits, uint64_t now, const char *cgroup, const char *column, double *out,
                       size_t *notes) {
     struct section *section = section_new("block", now - SECOND, now);
     block_limits_read(limits, now);
@@ -48,17 +48,17 @@ static size_t rows_at(struct block_limits *limits, uint64_t now, const char *gro
     size_t cursor = 0, n = table_rows(table);
     *out = NAN;
     for (const union cell *row; (row = table_next(table, &cursor));)
-        if (!strcmp(text_bytes(row[0].text), group))
+        if (!strcmp(text_bytes(row[0].text), cgroup))
             *out = row[table_column(&block_limits_table, column)].num;
     *notes = section_notes(section);
     section_unref(section);
     return n;
 }
 
-static double value_at(struct block_limits *limits, uint64_t now, const char *group, const char *column) {
+static double value_at(struct block_limits *limits, uint64_t now, const char *cgroup, const char *column) {
     double value;
     size_t notes;
-    rows_at(limits, now, group, column, &value, &notes);
+    rows_at(limits, now, cgroup, column, &value, &notes);
     return value;
 }
 
@@ -103,9 +103,9 @@ static void version_2(void **state) {
     assert_int_equal(found, 1);
     assert_int_equal(section_notes(section), 1);
     section_unref(section);
-    put("/a.slice/b.scope/io.max", "8:16 rbps=max wbps=max riops=50 wiops=max\n"); // another one, and one less
+    put("/a.slice/b.scope/io.max", "8:16 rbps=max wbps=max riops=50 wiops=max\n"); // one added, one removed
     assert_int_equal(rows_at(limits, 5 * SECOND, "/a.slice/b.scope", "read_limit_per_s", &value, &notes),
-                     2); // not yet looked at
+                     2); // not read yet
     assert_int_equal(rows_at(limits, 7 * SECOND, "/a.slice/b.scope", "read_limit_per_s", &value, &notes), 1);
     assert_float_equal(value, 50, 0);
     assert_int_equal(notes, 0);
@@ -126,13 +126,13 @@ static void version_1(void **state) {
     assert_float_equal(value_at(limits, 2 * SECOND, "/docker/x", "writes_per_s"), 7, 0.001);
     put("/blkio/docker/x/blkio.throttle.io_serviced", "8:0 Read 5\n8:0 Write 111\n8:0 Total 112\nTotal 112\n");
     assert_float_equal(value_at(limits, 4 * SECOND, "/docker/x", "of_limit_pct"), 20, 0.001); // 2 of 10 writes/s
-    put("/blkio/docker/x/blkio.throttle.io_serviced", "8:0 Write 1\n"); // another group of that name
+    put("/blkio/docker/x/blkio.throttle.io_serviced", "8:0 Write 1\n"); // a new cgroup with that name
     assert_true(isnan(value_at(limits, 5 * SECOND, "/docker/x", "writes_per_s")));
     assert_true(isnan(value_at(limits, 6 * SECOND, "/docker/x", "io_wait_pct")));
     block_limits_free(limits);
 }
 
-static void many_groups(void **state) {
+static void many_cgroups(void **state) {
     (void)state;
     put("/cgroup.controllers", "io\n");
     for (int i = 0; i < 100; i++) {
@@ -143,7 +143,7 @@ static void many_groups(void **state) {
     struct block_limits *limits = block_limits_new(root);
     double value;
     size_t notes, last = 0, n = 0;
-    for (int frame = 1; frame <= 4; frame++) { // some of them in each frame
+    for (int frame = 1; frame <= 4; frame++) { // a part in each frame
         n = rows_at(limits, (uint64_t)frame * SECOND, "/", "of_limit_pct", &value, &notes);
         assert_true(n >= last && n - last <= 32);
         last = n;
@@ -152,37 +152,37 @@ static void many_groups(void **state) {
     block_limits_free(limits);
 }
 
-static void none(void **state) {
+static void no_hierarchy(void **state) {
     (void)state;
-    struct block_limits *limits = block_limits_new(root); // no control groups at all
+    struct block_limits *limits = block_limits_new(root); // no cgroup file system
     double value;
     size_t notes;
     assert_int_equal(rows_at(limits, SECOND, "/", "of_limit_pct", &value, &notes), 0);
     block_limits_free(limits);
-    put("/cgroup.controllers", "cpu memory\n"); // without the controller
+    put("/cgroup.controllers", "cpu memory\n"); // without the io controller
     limits = block_limits_new(root);
     assert_int_equal(rows_at(limits, SECOND, "/", "of_limit_pct", &value, &notes), 0);
     block_limits_free(limits);
     block_limits_free(NULL);
 }
 
-// A name may be as long as a file's, hold any bytes and begin with a dot; the note has all of it.
+// Names of maximum length, with any bytes, or starting with a dot; the note has the whole name.
 static void hostile_names(void **state) {
     (void)state;
-    char name[256], group[260], file[300];
+    char name[256], cgroup[260], file[300];
     double value;
     size_t notes;
     memset(name, 'w', 255);
     memcpy(name, ".\x1b[1m\xff", 6);
     name[255] = '\0';
     put("/cgroup.controllers", "io\n");
-    snprintf(group, sizeof(group), "/%s", name);
-    snprintf(file, sizeof(file), "%s/io.max", group);
+    snprintf(cgroup, sizeof(cgroup), "/%s", name);
+    snprintf(file, sizeof(file), "%s/io.max", cgroup);
     put(file, "8:16 rbps=max wbps=max riops=20 wiops=max\n");
-    snprintf(file, sizeof(file), "%s/io.stat", group);
+    snprintf(file, sizeof(file), "%s/io.stat", cgroup);
     put(file, "8:16 rios=100\n");
     struct block_limits *limits = block_limits_new(root);
-    assert_int_equal(rows_at(limits, SECOND, group, "read_limit_per_s", &value, &notes), 1);
+    assert_int_equal(rows_at(limits, SECOND, cgroup, "read_limit_per_s", &value, &notes), 1);
     assert_true(value == 20);
     put(file, "8:16 rios=120\n");
     struct section *section = section_new("block", SECOND, 2 * SECOND);
@@ -200,8 +200,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(version_2, set_up, tear_down),
         cmocka_unit_test_setup_teardown(version_1, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(many_groups, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(none, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(many_cgroups, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_hierarchy, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hostile_names, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

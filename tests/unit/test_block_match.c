@@ -1,4 +1,4 @@
-// Matching the events of requests: every rule of collectors/block/match.h, on events made by hand.
+// Requests: every rule of collectors/block/match.h, on forged events.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ static void a_whole_life(void **state) {
     at(BLOCK_INSERT, 110, "RA", 4096, 8);
     assert_int_equal(block_match_queued(match), 1);
     struct block_event issue = forge_block(BLOCK_ISSUE, 150, "RA", 4096, 8);
-    issue.tid = 99; // a kworker issues it
+    issue.tid = 99; // issued by a kworker
     issue.comm = "kworker/0:1H\0\0\0\0";
     block_match_event(match, &issue);
     assert_int_equal(block_match_in_flight(match), 1);
@@ -28,7 +28,7 @@ static void a_whole_life(void **state) {
     assert_int_equal(io->end_ns, 400);
     assert_int_equal(io->sector, 4096);
     assert_int_equal(io->bytes, 4096);
-    assert_int_equal(io->tid, 42); // who submitted it, not who issued it
+    assert_int_equal(io->tid, 42); // the submitter, not the issuing thread
     assert_string_equal(io->comm, "fio");
     assert_string_equal(io->rwbs, "RA");
     assert_int_equal(io->op, BLOCK_READ);
@@ -36,7 +36,7 @@ static void a_whole_life(void **state) {
     assert_int_equal(block_match_in_flight(match), 0);
 }
 
-static void without_an_arrival(void **state) {
+static void untraced_arrival(void **state) {
     (void)state;
     at(BLOCK_ISSUE, 150, "W", 8, 8);
     at(BLOCK_COMPLETE, 250, "W", 8, 8);
@@ -45,7 +45,7 @@ static void without_an_arrival(void **state) {
     assert_int_equal(done.io[0].tid, 42);
 }
 
-static void an_issue_never_seen(void **state) {
+static void untraced_issue(void **state) {
     (void)state;
     at(BLOCK_COMPLETE, 250, "W", 8, 8);
     at(BLOCK_ISSUE, 300, "W", 16, 8);
@@ -53,7 +53,7 @@ static void an_issue_never_seen(void **state) {
     struct block_event other = forge_block(BLOCK_COMPLETE, 320, "W", 16, 8);
     other.dev = 8 << 20; // another device
     block_match_event(match, &other);
-    at(BLOCK_COMPLETE, 299, "W", 16, 8); // before its issue: of an earlier request
+    at(BLOCK_COMPLETE, 299, "W", 16, 8); // before its issue: an earlier request's
     assert_int_equal(done.n, 0);
     assert_int_equal(counts()->unmatched_completions, 4);
     assert_int_equal(block_match_in_flight(match), 1);
@@ -104,7 +104,7 @@ static void requeued(void **state) {
     assert_int_equal(block_match_queued(match), 1);
     at(BLOCK_INSERT, 115, "W", 1000, 24);
     at(BLOCK_ISSUE, 120, "W", 1000, 24);
-    at(BLOCK_COMPLETE, 130, "W", 1000, 16); // a piece, then the rest goes back
+    at(BLOCK_COMPLETE, 130, "W", 1000, 16); // partial completion, then a requeue
     at(BLOCK_REQUEUE, 140, "W", 1016, 8);
     at(BLOCK_ISSUE, 150, "W", 1016, 8);
     at(BLOCK_COMPLETE, 180, "W", 1016, 8);
@@ -117,18 +117,18 @@ static void requeued(void **state) {
     assert_int_equal(counts()->requeues, 2);
     assert_int_equal(block_match_queued(match), 0);
     assert_int_equal(block_match_in_flight(match), 0);
-    at(BLOCK_REQUEUE, 200, "W", 5000, 8); // of one never seen
+    at(BLOCK_REQUEUE, 200, "W", 5000, 8); // of an untraced request
     assert_int_equal(counts()->requeues, 3);
 }
 
 static void on_requeued(void *ctx, const struct block_io *io) {
     struct done *all = ctx;
-    if (io->what == BLOCK_IO_REQUEUED)
+    if (io->kind == BLOCK_IO_REQUEUED)
         all->io[all->n++] = *io;
 }
 
-// The driver is busy, and refuses what was not issued yet: of which only the bio is known, or nothing.
-static void refused(void **state) {
+// The driver is busy and rejects a request before its issue; only its bio is known, or nothing.
+static void rejected_before_issue(void **state) {
     (void)state;
     struct block_match *any = block_match_new(64, on_requeued, &done);
     struct block_event bio = forge_block(BLOCK_BIO_QUEUE, 10, "W", 8, 8), again = bio;
@@ -149,7 +149,7 @@ static void refused(void **state) {
     block_match_free(any);
 }
 
-static void merged_away(void **state) {
+static void merged_request(void **state) {
     (void)state;
     at(BLOCK_START, 10, "W", 0, 8);
     at(BLOCK_START, 20, "W", 8, 8);
@@ -163,8 +163,8 @@ static void merged_away(void **state) {
     assert_int_equal(counts()->merges, 1);
 }
 
-// A request that was merged from the front is issued at another sector: its old arrival must not become another's.
-static void an_arrival_left_over(void **state) {
+// A front-merged request is issued at another sector: its stale arrival must not go to another request.
+static void stale_arrival(void **state) {
     (void)state;
     at(BLOCK_START, 10, "W", 8, 8);
     at(BLOCK_ISSUE, 20, "W", 0, 16);
@@ -179,13 +179,13 @@ static void an_arrival_left_over(void **state) {
     assert_int_equal(counts()->abandoned, 0);
 }
 
-// As the kernel tells them: issued at sector 0, completed at sector -1; and the ends of flush sequences.
+// As traced: issued at sector 0, completed at sector -1; and the ends of flush sequences.
 static void flushes(void **state) {
     (void)state;
     at(BLOCK_START, 5, "FWS", 0, 0); // an empty flush arrives like a write
     at(BLOCK_ISSUE, 10, "FF", 0, 0);
     at(BLOCK_ISSUE, 20, "FF", 0, 0);
-    at(BLOCK_ISSUE, 25, "WS", 0, 8); // a write at sector 0 is something else
+    at(BLOCK_ISSUE, 25, "WS", 0, 8); // a write at sector 0 is no flush
     at(BLOCK_COMPLETE, 30, "FF", BLOCK_NO_SECTOR, 0);
     at(BLOCK_COMPLETE, 31, "WS", 0, 0); // the end of the sequence: no request of its own
     at(BLOCK_COMPLETE, 50, "FF", BLOCK_NO_SECTOR, 0);
@@ -204,7 +204,7 @@ static void flushes(void **state) {
     assert_int_equal(counts()->unmatched_completions, 1);
 }
 
-static void flushes_whose_ends_are_not_told(void **state) {
+static void flushes_never_completed(void **state) {
     (void)state;
     for (uint64_t i = 0; i < 3000; i++) {
         at(BLOCK_ISSUE, i, "FF", 0, 0);
@@ -218,7 +218,7 @@ static void flushes_whose_ends_are_not_told(void **state) {
 static void discards_and_commands(void **state) {
     (void)state;
     at(BLOCK_ISSUE, 10, "DS", 65536, 2048);
-    struct block_event command = forge_block(BLOCK_ISSUE, 20, "N", 0, 0); // an ATA or NVMe command of a program
+    struct block_event command = forge_block(BLOCK_ISSUE, 20, "N", 0, 0); // a passthrough ATA or NVMe command
     command.bytes = 512;
     block_match_event(match, &command);
     at(BLOCK_COMPLETE, 40, "N", BLOCK_NO_SECTOR, 1);
@@ -244,7 +244,7 @@ static void failed(void **state) {
     assert_int_equal(counts()->errors_reported, 1);
 }
 
-static void own_is_left_out(void **state) {
+static void own_io_not_reported(void **state) {
     (void)state;
     const pid_t own[] = {41, 42, 43};
     block_match_own(match, own, 3);
@@ -252,7 +252,7 @@ static void own_is_left_out(void **state) {
     at(BLOCK_ISSUE, 10, "R", 8, 8);
     at(BLOCK_COMPLETE, 30, "R", 8, 8);
     struct block_event event = forge_block(BLOCK_ISSUE, 40, "R", 8, 8);
-    event.tid = 42 + 64; // the same in the fast path test
+    event.tid = 42 + 64; // same slot in the hash table
     block_match_event(match, &event);
     at(BLOCK_COMPLETE, 50, "R", 8, 8);
     assert_int_equal(done.n, 1);
@@ -267,14 +267,14 @@ static void own_is_left_out(void **state) {
 
 static void lost_events(void **state) {
     (void)state;
-    at(BLOCK_ISSUE, 10, "R", 8, 8); // its end is lost
+    at(BLOCK_ISSUE, 10, "R", 8, 8); // completion lost
     at(BLOCK_ISSUE, 11, "R", 16, 8);
-    at(BLOCK_ISSUE, 12, "R", 24, 8); // its end is lost, and nobody comes again
+    at(BLOCK_ISSUE, 12, "R", 24, 8); // completion lost, sector not used again
     block_match_lost(match, 100);
     at(BLOCK_ISSUE, 200, "R", 8, 8);
     assert_int_equal(counts()->abandoned, 1);
     at(BLOCK_COMPLETE, 230, "R", 8, 8);
-    at(BLOCK_COMPLETE, 231, "R", 16, 8); // was in flight all the time
+    at(BLOCK_COMPLETE, 231, "R", 16, 8); // in flight all the time
     assert_int_equal(done.n, 2);
     assert_int_equal(done.io[0].issue_ns, 200);
     assert_int_equal(done.io[1].issue_ns, 11);
@@ -285,7 +285,7 @@ static void lost_events(void **state) {
     assert_int_equal(counts()->abandoned, 2);
 }
 
-// A disk that hangs keeps its requests, however old; one that comes again at the same sector wins over it.
+// A hung disk keeps its requests of any age; a newer one at the same sector is preferred.
 static void a_hung_disk(void **state) {
     (void)state;
     at(BLOCK_ISSUE, 10, "R", 8, 8);
@@ -296,11 +296,11 @@ static void a_hung_disk(void **state) {
     assert_true(done.io[0].end_ns - done.io[0].issue_ns > 190000000000ull);
 }
 
-// A gap is seen before the events of other CPUs from before its end are handed out.
+// A gap is reported before other CPUs' events from before its end.
 static void issued_before_the_end_of_a_gap(void **state) {
     (void)state;
     block_match_lost(match, 100);
-    at(BLOCK_ISSUE, 90, "R", 8, 8); // its end fell into the gap
+    at(BLOCK_ISSUE, 90, "R", 8, 8); // completion lost in the gap
     at(BLOCK_ISSUE, 200, "R", 8, 8);
     at(BLOCK_COMPLETE, 210, "R", 8, 8);
     assert_int_equal(done.n, 1);
@@ -308,8 +308,8 @@ static void issued_before_the_end_of_a_gap(void **state) {
     assert_int_equal(block_match_in_flight(match), 0);
 }
 
-// One end that nobody told must not make each later request of the sector end the one before it.
-static void a_left_over_request(void **state) {
+// One untraced completion must not make each later request complete the one before.
+static void stale_request(void **state) {
     (void)state;
     const uint64_t second = 1000000000;
     at(BLOCK_ISSUE, 1000, "W", 8, 8);
@@ -322,8 +322,8 @@ static void a_left_over_request(void **state) {
     assert_int_equal(block_match_in_flight(match), 1);
 }
 
-// Two that really are under way at once, on a slow disk: the first one in ends first.
-static void two_of_one_sector(void **state) {
+// Two in flight at once on a slow disk: the first completes first.
+static void two_requests_of_one_sector(void **state) {
     (void)state;
     const uint64_t second = 1000000000;
     at(BLOCK_ISSUE, 1 * second, "R", 8, 8);
@@ -335,7 +335,7 @@ static void two_of_one_sector(void **state) {
     assert_int_equal(done.io[1].issue_ns, 2 * second);
 }
 
-// More requests than there is room for are counted; room is made between drains; nothing gets lost on the way.
+// Requests beyond the capacity are counted; the table grows between drains and loses nothing.
 static void growing(void **state) {
     (void)state;
     for (uint32_t i = 0; i < 100; i++)
@@ -349,7 +349,7 @@ static void growing(void **state) {
     assert_int_equal(block_match_in_flight(match), 128);
 }
 
-// Random issues and ends of many sectors, some of them the same: everything is found again, at any load of the table.
+// Random issues and completions, some of the same sectors: all are found at any load of the table.
 static void many_in_any_order(void **state) {
     (void)state;
     enum { MANY = 6000, SECTORS = 500 };
@@ -379,11 +379,11 @@ static void many_in_any_order(void **state) {
     block_match_free(large);
 }
 
-// The time in which at least one request was issued and not completed, in pieces from look to look.
+// Time with at least one request in service, queried in steps.
 static void busy_time(void **state) {
     (void)state;
     const uint32_t dev = 7 << 20;
-    assert_true(block_match_busy(match, dev, 0) == BLOCK_NOT_KNOWN);
+    assert_true(block_match_busy(match, dev, 0) == BLOCK_BUSY_UNKNOWN);
     at(BLOCK_START, 90, "R", 8, 8);
     at(BLOCK_ISSUE, 100, "R", 8, 8);
     at(BLOCK_ISSUE, 120, "R", 16, 8);
@@ -391,38 +391,38 @@ static void busy_time(void **state) {
     at(BLOCK_COMPLETE, 150, "R", 16, 8); // 100 to 150
     at(BLOCK_ISSUE, 200, "W", 8, 8);
     assert_int_equal(block_match_busy(match, dev, 220), 70); // … and 200 to 220
-    at(BLOCK_COMPLETE, 230, "W", 8, 4);                      // a part
-    at(BLOCK_REQUEUE, 240, "W", 12, 4);                      // the driver has it no more
+    at(BLOCK_COMPLETE, 230, "W", 8, 4);                      // partial
+    at(BLOCK_REQUEUE, 240, "W", 12, 4);                      // no longer in service
     at(BLOCK_ISSUE, 260, "W", 12, 4);
     at(BLOCK_COMPLETE, 270, "W", 12, 4);
     assert_int_equal(block_match_busy(match, dev, 300), 30);
-    at(BLOCK_ISSUE, 310, "FF", 0, 0); // its end may never be told
+    at(BLOCK_ISSUE, 310, "FF", 0, 0); // its completion may never be traced
     assert_int_equal(block_match_busy(match, dev, 400), 0);
     at(BLOCK_ISSUE, 410, "R", 8, 8);
     at(BLOCK_ISSUE, 411, "R", 16, 8);
-    block_match_lost(match, 420); // their ends, for all anybody knows
+    block_match_lost(match, 420); // their completions may be lost
     assert_int_equal(block_match_busy(match, dev, 500), 0);
     at(BLOCK_ISSUE, 510, "R", 24, 8);
     at(BLOCK_COMPLETE, 515, "R", 16, 8);
     at(BLOCK_COMPLETE, 520, "R", 24, 8);
     assert_int_equal(block_match_busy(match, dev, 600), 10);
     at(BLOCK_ISSUE, 610, "R", 24, 8);
-    block_match_drop(match, dev, 700); // gone with what it had
+    block_match_drop(match, dev, 700); // removed with its requests
     at(BLOCK_ISSUE, 700, "R", 8, 8);
     at(BLOCK_COMPLETE, 710, "R", 8, 8);
     assert_int_equal(block_match_busy(match, dev, 800), 10);
-    assert_true(block_match_busy(match, 8 << 20, 800) == BLOCK_NOT_KNOWN);
+    assert_true(block_match_busy(match, 8 << 20, 800) == BLOCK_BUSY_UNKNOWN);
 }
 
-// What ends soon after a gap may have been issued in it, at the sector of one from before it.
-static void ends_after_a_gap(void **state) {
+// A completion soon after a gap may belong to a request that was issued in it.
+static void completions_after_a_gap(void **state) {
     (void)state;
     const uint64_t ms = 1000000;
     at(BLOCK_ISSUE, 100 * ms, "R", 8, 8);
     at(BLOCK_ISSUE, 100 * ms, "R", 16, 8);
     at(BLOCK_ISSUE, 100 * ms, "R", 24, 8);
     block_match_lost(match, 1000 * ms);
-    at(BLOCK_ISSUE, 900 * ms, "R", 32, 8); // of another CPU, whose gap ended before
+    at(BLOCK_ISSUE, 900 * ms, "R", 32, 8); // another CPU, whose gap ended earlier
     at(BLOCK_ISSUE, 900 * ms, "R", 40, 8);
     at(BLOCK_COMPLETE, 902 * ms, "R", 32, 8);
     assert_int_equal(done.n, 1);
@@ -431,7 +431,7 @@ static void ends_after_a_gap(void **state) {
     at(BLOCK_COMPLETE, 1100 * ms, "R", 16, 8);
     assert_int_equal(done.n, 1);
     assert_int_equal(counts()->unmatched_completions, 3);
-    at(BLOCK_COMPLETE, 2000 * ms, "R", 24, 8); // a slow disk's: no other took so long
+    at(BLOCK_COMPLETE, 2000 * ms, "R", 24, 8); // a slow disk's: no other request took so long
     assert_int_equal(done.n, 2);
     assert_int_equal(done.io[1].issue_ns, 100 * ms);
     at(BLOCK_ISSUE, 2100 * ms, "R", 8, 8);
@@ -444,24 +444,24 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(busy_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_whole_life, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(without_an_arrival, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_issue_never_seen, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(untraced_arrival, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(untraced_issue, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_sector_several_times, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_request_completes_in_pieces, set_up, tear_down),
         cmocka_unit_test_setup_teardown(requeued, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(merged_away, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_arrival_left_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rejected_before_issue, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(merged_request, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stale_arrival, set_up, tear_down),
         cmocka_unit_test_setup_teardown(flushes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(ends_after_a_gap, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(flushes_whose_ends_are_not_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(completions_after_a_gap, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(flushes_never_completed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(discards_and_commands, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(own_is_left_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(own_io_not_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lost_events, set_up, tear_down),
         cmocka_unit_test_setup_teardown(issued_before_the_end_of_a_gap, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_left_over_request, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(two_of_one_sector, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stale_request, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(two_requests_of_one_sector, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_hung_disk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(growing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_in_any_order, set_up, tear_down),

@@ -1,4 +1,4 @@
-// When the block collector leaves something out, and when it tries again.
+// When the block collector omits events, and when it records them again.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,8 +18,8 @@ static void down_and_up(void **state) {
     struct block_pace pace = {0};
     char text[256];
     for (int i = 0; i < 10; i++)
-        assert_false(frame(&pace, 40, 0)); // busy, and it keeps up
-    assert_false(frame(&pace, 10, 1000));  // once is an accident
+        assert_false(frame(&pace, 40, 0)); // busy, but it keeps up
+    assert_false(frame(&pace, 10, 1000));  // one bad frame is tolerated
     assert_false(frame(&pace, 10, 0));
     assert_false(frame(&pace, 60, 0));
     block_pace_text(&pace, text, sizeof(text));
@@ -34,7 +34,7 @@ static void down_and_up(void **state) {
     block_pace_text(&pace, text, sizeof(text));
     assert_non_null(strstr(text, "only counted"));
     assert_non_null(strstr(text, "7 were lost"));
-    assert_false(frame(&pace, 90, 7)); // there is nothing more to leave out
+    assert_false(frame(&pace, 90, 7)); // lowest level
     assert_false(frame(&pace, 90, 7));
     int frames = 0;
     while (pace.level != BLOCK_FULL && frames < 100) {
@@ -44,7 +44,7 @@ static void down_and_up(void **state) {
     assert_in_range(frames, 6, 40);
 }
 
-// A load that stays too much is tried again ever more rarely.
+// Under permanent overload the retries become rarer.
 static void patience(void **state) {
     (void)state;
     struct block_pace pace = {0};
@@ -57,17 +57,17 @@ static void patience(void **state) {
     assert_in_range(tries, 5, 25);
 }
 
-// Of a torrent only what may be among the newest of the frame is remembered one by one, and some of each drain.
+// At a high rate, only candidates for the newest of the frame are remembered, and some of each drain.
 static void the_newest(void **state) {
     (void)state;
     const uint64_t ms = 1000000, now = 1000000 * ms;
     assert_int_equal(block_pace_recent(now, now + 900 * ms, 0, 2048), 0);
-    assert_int_equal(block_pace_recent(now, now + 900 * ms, 8000e-9, 2048), 0);  // 7,200 are to come
-    assert_int_equal(block_pace_recent(now, 0, 200000e-9, 2048), 0);             // the frame ends
-    assert_int_equal(block_pace_recent(now, now + 40 * ms, 200000e-9, 2048), 0); // 8,000 are to come
+    assert_int_equal(block_pace_recent(now, now + 900 * ms, 8000e-9, 2048), 0);  // 7,200 to come
+    assert_int_equal(block_pace_recent(now, 0, 200000e-9, 2048), 0);             // end of the frame
+    assert_int_equal(block_pace_recent(now, now + 40 * ms, 200000e-9, 2048), 0); // 8,000 to come
     assert_in_range(block_pace_recent(now, now + 900 * ms, 200000e-9, 2048), now - 3 * ms, now - 2 * ms);
     assert_in_range(block_pace_recent(now, now + 900 * ms, 1000000e-9, 2048), now - ms, now - ms / 2);
-    assert_int_equal(block_pace_recent(5 * ms, 900 * ms, 10000e-9, 2048), 0); // since before the clock began
+    assert_int_equal(block_pace_recent(5 * ms, 900 * ms, 10000e-9, 2048), 0); // would be before time 0
 }
 
 struct drains {
@@ -76,7 +76,7 @@ struct drains {
     unsigned changes;
 };
 
-// So long, drained every 25 ms.
+// Drains every 25 ms.
 static void drain_for(struct drains *drains, unsigned ms, uint64_t issued_per_ms, uint64_t unannounced_per_ms,
                       bool gap) {
     for (unsigned at = 0; at < ms; at += 25) {
@@ -91,33 +91,33 @@ static void starts(void **state) {
     (void)state;
     struct drains drains = {.ns = 1000000000};
     drain_for(&drains, 3000, 49, 0, false);
-    assert_false(drains.starts.without);
-    drain_for(&drains, 3000, 300, 0, true); // some of it is not known
-    assert_false(drains.starts.without);
+    assert_false(drains.starts.off);
+    drain_for(&drains, 3000, 300, 0, true); // with gaps
+    assert_false(drains.starts.off);
     drain_for(&drains, 400, 300, 0, false);
-    assert_true(drains.starts.without);
-    drain_for(&drains, 5000, 35, 0, false); // less, but not little
+    assert_true(drains.starts.off);
+    drain_for(&drains, 5000, 35, 0, false); // lower, but above HIGH_RATE_OFF
     drain_for(&drains, 900, 10, 0, true);
-    assert_true(drains.starts.without);
+    assert_true(drains.starts.off);
     assert_int_equal(drains.changes, 1);
     drain_for(&drains, 2000, 10, 0, false);
-    assert_false(drains.starts.without);
+    assert_false(drains.starts.off);
     drain_for(&drains, 100, 100, 0, false); // a burst
     drain_for(&drains, 1000, 1, 0, false);
     assert_int_equal(drains.changes, 2);
     assert_false(drains.starts.needed);
 }
 
-// Without them nothing tells of the requests of md: never again.
+// Without block_io_start md's requests are unannounced: it stays on.
 static void starts_needed(void **state) {
     (void)state;
     struct drains drains = {.ns = 1000000000};
     drain_for(&drains, 700, 300, 0, false);
-    assert_true(drains.starts.without);
+    assert_true(drains.starts.off);
     drain_for(&drains, 2000, 300, 100, false);
     assert_true(drains.starts.needed);
     drain_for(&drains, 5000, 300, 0, false);
-    assert_false(drains.starts.without);
+    assert_false(drains.starts.off);
     assert_int_equal(drains.changes, 2);
 }
 

@@ -1,4 +1,4 @@
-// What is kept of a flood of I/Os besides the newest, held against a plain look at all of them.
+// I/Os kept besides the newest, against a scan of all.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,12 +36,12 @@ static void put(struct block_stat *stat, struct block_io io) {
     block_stat_io(stat, &io);
 }
 
-static void flood(struct block_stat *stat, uint32_t n) {
+static void load(struct block_stat *stat, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
         put(stat, make(100, "fio", VDA, BLOCK_READ, 100000 + (uint64_t)(rand() % 50000)));
 }
 
-// What is kept for that reason; every one is in order, there once, and none of the newest.
+// The I/Os kept for that reason; all are in order, unique and older than the newest.
 static uint32_t kept(struct block_stat *stat, int why, const struct block_chosen **out) {
     static struct block_chosen found[BLOCK_RARE_CHOSEN];
     const struct block_chosen *all;
@@ -63,7 +63,7 @@ static uint32_t kept_of(struct block_stat *stat, uint32_t dev, int32_t tid, cons
     const struct block_chosen *found;
     uint32_t n = kept(stat, -1, &found), of = 0;
     for (uint32_t i = 0; i < n; i++)
-        of += found[i].pick->who.dev == dev && found[i].pick->who.tid == tid && !strcmp(found[i].pick->io.rwbs, op);
+        of += found[i].pick->task.dev == dev && found[i].pick->task.tid == tid && !strcmp(found[i].pick->io.rwbs, op);
     return of;
 }
 
@@ -83,13 +83,13 @@ static int tear_down(void **state) {
     return 0;
 }
 
-// As long as the newest are all there is no more to keep.
+// Nothing is kept while the newest are all.
 static void all_are_newest(void **state) {
     (void)state;
-    flood(stat, BLOCK_EVENTS_KEPT);
+    load(stat, BLOCK_EVENTS_KEPT);
     assert_int_equal(kept(stat, -1, NULL), 0);
-    flood(stat, 1);
-    assert_true(kept(stat, -1, NULL) <= 1); // the one that is no longer
+    load(stat, 1);
+    assert_true(kept(stat, -1, NULL) <= 1); // the oldest one
 }
 
 static int rank_compare(const void *left, const void *right) {
@@ -106,8 +106,8 @@ static uint64_t kth(const uint64_t *values, uint64_t n, uint64_t k) {
     return value;
 }
 
-// By service time and by the whole wait: each of the largest is kept, if it is none of the newest; in the orders that
-// are hardest to sift, and with all of them alike.
+// By service time and by total time: the largest are kept unless among the newest; in the worst orders for sifting, and
+// with equal values.
 static void the_slowest(void **state) {
     enum { N = 30000 };
     static uint64_t services[N], waits[N];
@@ -135,18 +135,18 @@ static void the_slowest(void **state) {
     }
 }
 
-// Many more devices and operations than have sets of their own: each is told of, and no more than there is room for.
+// More devices and operations than sets: all sets are used, within the limits.
 static void many_devices(void **state) {
     (void)state;
     for (uint32_t i = 0; i < 50; i++)
         for (uint32_t dev = 0; dev < 100; dev++)
             put(stat, make(100, "fio", VDA + dev, BLOCK_READ, 1000 + (uint64_t)(rand() % 1000)));
-    flood(stat, 10000);
+    load(stat, 10000);
     uint32_t seen[101] = {0}, n_seen = 0;
     const struct block_chosen *found;
     uint32_t n = kept(stat, -1, &found);
     for (uint32_t i = 0; i < n; i++)
-        seen[found[i].pick->who.dev - VDA]++;
+        seen[found[i].pick->task.dev - VDA]++;
     for (int dev = 0; dev < 100; dev++)
         n_seen += seen[dev] > 0;
     assert_true(n <= BLOCK_RARE_CHOSEN);
@@ -159,23 +159,23 @@ static void the_failed(void **state) {
         struct block_io io = make(100, "fio", VDA, BLOCK_READ, 10);
         io.error = -EIO;
         put(stat, io);
-        flood(stat, 100);
+        load(stat, 100);
     }
     const struct block_chosen *found;
     uint32_t n = kept(stat, BLOCK_FAILED, &found);
-    // The newest of them, but those among the newest of all.
+    // The newest failures, without those among the newest I/Os.
     assert_int_equal(n, BLOCK_FAILED_KEPT - BLOCK_EVENTS_KEPT / 101);
     for (uint32_t i = 0; i < n; i++)
         assert_true(found[i].pick->io.error == -EIO && found[i].pick->nth == (200 - BLOCK_FAILED_KEPT + i) * 101);
     assert_int_equal(stat->devices[0].errors, 200);
 }
 
-// A small process, another operation, another device: whole, wherever in the interval, also among a hundred large ones.
-static void the_few(void **state) {
+// A task with few I/Os, another operation, another device: complete, anywhere in the interval, beside 100 busy tasks.
+static void tasks_with_few_ios(void **state) {
     char comm[BLOCK_COMM];
     (void)state;
     for (int i = 0; i < 10000; i++) {
-        flood(stat, 1);
+        load(stat, 1);
         snprintf(comm, sizeof(comm), "job%d", i % 100);
         put(stat, make(1000 + i % 100, comm, VDA, BLOCK_READ, 200000));
         if (i % 200 == 0)
@@ -185,19 +185,19 @@ static void the_few(void **state) {
         if (i < 20)
             put(stat, make(51, "other", VDB, BLOCK_WRITE, 150));
     }
-    flood(stat, BLOCK_EVENTS_KEPT);
+    load(stat, BLOCK_EVENTS_KEPT);
     assert_int_equal(kept_of(stat, VDA, 50, "RS"), 50);
     assert_int_equal(kept_of(stat, VDA, 100, "DS"), 25);
     assert_int_equal(kept_of(stat, VDB, 51, "WS"), 20);
     const struct block_chosen *found;
-    uint32_t n = kept(stat, BLOCK_FEW, &found), of_flood = 0;
+    uint32_t n = kept(stat, BLOCK_FEW, &found), of_load = 0;
     for (uint32_t i = 0; i < n; i++)
-        of_flood += found[i].pick->who.tid == 100 && found[i].pick->io.rwbs[0] == 'R';
-    assert_int_equal(of_flood, 0); // who did thousands did not do few
+        of_load += found[i].pick->task.tid == 100 && found[i].pick->io.rwbs[0] == 'R';
+    assert_int_equal(of_load, 0); // thousands are not few
 }
 
-// More tasks than can be followed so: no room is overrun, the small ones of a later interval are there again.
-static void too_many_tasks(void **state) {
+// More tasks than room: no overflow, and a later interval keeps the small ones again.
+static void more_tasks_than_room(void **state) {
     (void)state;
     for (int32_t i = 0; i < 300000; i++)
         put(stat, make(1000 + i % 6000, "task", VDA, BLOCK_READ, 200000));
@@ -207,18 +207,18 @@ static void too_many_tasks(void **state) {
     block_stat_clear(stat); // more room for tasks by now
     for (int i = 0; i < 50; i++)
         put(stat, make(50, "small", VDA, BLOCK_READ, 150));
-    flood(stat, 50000);
+    load(stat, 50000);
     assert_int_equal(kept_of(stat, VDA, 50, "RS"), 50);
 }
 
-// What is not remembered one by one because many more are to come, is looked at all the same.
-static void while_many_are_to_come(void **state) {
+// Before recent_from, I/Os are still considered as rare.
+static void rare_before_recent_from(void **state) {
     (void)state;
     stat->recent_from = UINT64_MAX;
     put(stat, make(50, "small", VDA, BLOCK_READ, 20000000));
-    flood(stat, 5000);
+    load(stat, 5000);
     stat->recent_from = 0;
-    flood(stat, 10);
+    load(stat, 10);
     assert_int_equal(block_stat_left_out(stat), 5001);
     assert_int_equal(kept_of(stat, VDA, 50, "RS"), 1);
     const struct block_chosen *found;
@@ -232,9 +232,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_slowest, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_devices, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_failed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_few, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(too_many_tasks, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(while_many_are_to_come, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tasks_with_few_ios, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(more_tasks_than_room, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rare_before_recent_from, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-// The block collector's odd cases, with events as the kernels tell them (seen on 5.10, 6.1, 6.12 and 6.18): what has no
-// letter, failures before the issue, disks on disks, hidden paths, discards in one request.
+// Rare cases, with events as traced on 5.10, 6.1, 6.12 and 6.18: N and Z operations, failures before the issue, stacked
+// disks, multipath, merged discards.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,8 +44,8 @@ static void failed(uint32_t dev, uint64_t ts, const char *rwbs, uint64_t sector,
     block_match_event(match, &event);
 }
 
-// Nothing is left, neither issued nor waiting, and all the room is free again.
-static void check_nothing_left(void) {
+// Nothing is issued or queued, and the table is empty.
+static void check_empty(void) {
     assert_int_equal(block_match_in_flight(match), 0);
     assert_int_equal(block_match_queued(match), 0);
     assert_int_equal(counts()->unmatched_completions, 0);
@@ -55,22 +55,22 @@ static void check_nothing_left(void) {
     assert_int_equal(counts()->table_full, 0);
 }
 
-static void check_io(size_t i, uint32_t dev, enum block_what what, enum block_op op, uint64_t bio_ns, uint64_t end_ns,
-                     uint32_t bytes) {
+static void check_io(size_t i, uint32_t dev, enum block_io_kind kind, enum block_op op, uint64_t bio_ns,
+                     uint64_t end_ns, uint32_t bytes) {
     assert_true(i < done.n);
     const struct block_io *io = &done.io[i];
     assert_int_equal(io->dev, dev);
-    assert_int_equal(io->what, what);
+    assert_int_equal(io->kind, kind);
     assert_int_equal(io->op, op);
     assert_int_equal(io->bio_ns, bio_ns);
     assert_int_equal(io->end_ns, end_ns);
     assert_int_equal(io->bytes, bytes);
-    assert_int_equal(io->tid, 42); // who asked for it, whoever issued it
+    assert_int_equal(io->tid, 42); // the submitter, not the issuing thread
     assert_string_equal(io->comm, "fio");
 }
 
-// Writing zeroes is N on every kernel, and 6.19's WZ: a write, with the bytes that become zero.
-static void zeroes_are_written(void **state) {
+// Write zeroes is N on every kernel, WZ on 6.19: a write, with the bytes zeroed.
+static void write_zeroes(void **state) {
     (void)state;
     static const char *const names[] = {"NS", "WZS"};
     for (uint64_t i = 0; i < 2; i++) {
@@ -81,26 +81,26 @@ static void zeroes_are_written(void **state) {
         assert_int_equal(block_match_queued(match), 1);
         on(DISK, BLOCK_ISSUE, at + 20, names[i], 128, 128);
         assert_int_equal(block_match_in_flight(match), 1);
-        on(DISK, BLOCK_COMPLETE, at + 30, names[i], 128, 64); // SCSI disks may do a part
+        on(DISK, BLOCK_COMPLETE, at + 30, names[i], 128, 64); // SCSI disks may complete a part
         on(DISK, BLOCK_COMPLETE, at + 40, names[i], 192, 64);
         check_io(i, DISK, BLOCK_IO_REQUEST, BLOCK_WRITE, at + 10, at + 40, 65536);
         assert_int_equal(done.io[i].key, BLOCK_SYNC << 3 | BLOCK_WRITE);
     }
     assert_string_equal(done.io[0].rwbs, "WS");
-    check_nothing_left();
+    check_empty();
 }
 
-// Before 5.12 of a bio nobody tells but its arrival, when the disk has no scheduler.
-static void zeroes_of_a_bio(void **state) {
+// Before 5.12, without a scheduler, only the bio's arrival is traced.
+static void write_zeroes_without_start(void **state) {
     (void)state;
     on(DISK, BLOCK_BIO_QUEUE, 10, "NS", 128, 128);
     on(DISK, BLOCK_ISSUE, 20, "NS", 128, 128);
     on(DISK, BLOCK_COMPLETE, 30, "NS", 128, 128);
     check_io(0, DISK, BLOCK_IO_REQUEST, BLOCK_WRITE, 10, 30, 65536);
-    check_nothing_left();
+    check_empty();
 }
 
-// What is done to a zone has no length; commands of programs have no sector beside.
+// Zone operations have no length; passthrough commands beside them have no sector.
 static void zones(void **state) {
     (void)state;
     static const char *const resets[] = {"NS", "ZRS", "ZRAS"};
@@ -110,7 +110,7 @@ static void zones(void **state) {
         on(DISK, BLOCK_BIO_QUEUE, 11, resets[i], 0, 0);
         on(DISK, BLOCK_START, 12, resets[i], 8192, 0);
         on(DISK, BLOCK_ISSUE, 19, resets[i], 8192, 0);
-        on(DISK, BLOCK_ISSUE, 20, "N", 0, 0); // a program's command
+        on(DISK, BLOCK_ISSUE, 20, "N", 0, 0); // a passthrough command
         on(DISK, BLOCK_ISSUE, 21, resets[i], 0, 0);
         on(DISK, BLOCK_COMPLETE, 25, "N", BLOCK_NO_SECTOR, 1);
         on(DISK, BLOCK_COMPLETE, 30, resets[i], 0, 0);
@@ -122,10 +122,10 @@ static void zones(void **state) {
         assert_int_equal(done.io[1].key, BLOCK_SYNC << 3 | BLOCK_OTHER);
         assert_string_equal(done.io[1].rwbs, "NS");
     }
-    check_nothing_left();
+    check_empty();
 }
 
-// What is appended to a zone is issued at the zone's beginning, and ends where it was put.
+// A zone append is issued at the start of the zone and completes where the data was written.
 static void zone_appends(void **state) {
     (void)state;
     static const char *const names[] = {"N", "ZA"};
@@ -141,9 +141,9 @@ static void zone_appends(void **state) {
         assert_int_equal(done.n, 3);
         for (uint64_t k = 0; k < 3; k++)
             check_io(k, DISK, BLOCK_IO_REQUEST, BLOCK_WRITE, 10 + k, 30 + k, 4096);
-        assert_int_equal(done.io[0].key, BLOCK_WRITE); // A is none of its flags
+        assert_int_equal(done.io[0].key, BLOCK_WRITE); // the A is no flag
     }
-    check_nothing_left();
+    check_empty();
 }
 
 static void secure_erase(void **state) {
@@ -153,10 +153,10 @@ static void secure_erase(void **state) {
     on(DISK, BLOCK_COMPLETE, 30, "DES", 8192, 64);
     check_io(0, DISK, BLOCK_IO_REQUEST, BLOCK_DISCARD, 10, 30, 32768);
     assert_int_equal(done.io[0].key, BLOCK_SYNC << 3 | BLOCK_DISCARD);
-    check_nothing_left();
+    check_empty();
 }
 
-// Off line: the requests end, and were never issued.
+// Offline disk: the requests complete without an issue.
 static void failures_before_the_issue(void **state) {
     (void)state;
     on(DISK, BLOCK_BIO_QUEUE, 10, "R", 128, 8);
@@ -164,44 +164,44 @@ static void failures_before_the_issue(void **state) {
     failed(DISK, 20, "R", 128, 8);
     check_io(0, DISK, BLOCK_IO_BIO, BLOCK_READ, 10, 20, 4096);
     assert_int_equal(done.io[0].error, -EIO);
-    assert_int_equal(done.io[0].issue_ns, 10);  // no service time of a disk that had none
-    on(DISK, BLOCK_BIO_QUEUE, 30, "W", 256, 8); // no scheduler, and Linux before 6.5; another bio joined it
+    assert_int_equal(done.io[0].issue_ns, 10);  // no service time: the disk never had it
+    on(DISK, BLOCK_BIO_QUEUE, 30, "W", 256, 8); // no scheduler, before 6.5, with a merged bio
     on(DISK, BLOCK_BIO_QUEUE, 31, "W", 264, 8);
     on(DISK, BLOCK_BACKMERGE, 32, "W", 264, 8);
     failed(DISK, 40, "W", 256, 16);
     check_io(1, DISK, BLOCK_IO_BIO, BLOCK_WRITE, 30, 40, 8192);
-    check_io(2, DISK, BLOCK_IO_REST, BLOCK_WRITE, 31, 40, 4096);
+    check_io(2, DISK, BLOCK_IO_TOTAL_ONLY, BLOCK_WRITE, 31, 40, 4096);
     assert_int_equal(done.io[2].error, -EIO);
-    on(DISK, BLOCK_BIO_QUEUE, 50, "FWS", 0, 0); // a flush fails twice: itself, and the sequence
+    on(DISK, BLOCK_BIO_QUEUE, 50, "FWS", 0, 0); // a flush fails twice: the request, and the sequence
     failed(DISK, 60, "FF", BLOCK_NO_SECTOR, 0);
     failed(DISK, 61, "WS", 0, 0);
     check_io(3, DISK, BLOCK_IO_BIO, BLOCK_FLUSH, 0, 60, 0);
-    check_io(4, DISK, BLOCK_IO_REST, BLOCK_FLUSH, 50, 61, 0);
+    check_io(4, DISK, BLOCK_IO_TOTAL_ONLY, BLOCK_FLUSH, 50, 61, 0);
     assert_int_equal(done.n, 5);
     assert_int_equal(counts()->errors, 3);
-    on(DISK, BLOCK_BIO_QUEUE, 62, "FWFS", 512, 8); // the flush before a write fails, and so it is never issued
+    on(DISK, BLOCK_BIO_QUEUE, 62, "FWFS", 512, 8); // the preflush of a write fails: the write is never issued
     failed(DISK, 63, "FF", BLOCK_NO_SECTOR, 0);
     failed(DISK, 64, "WS", 512, 8);
     check_io(6, DISK, BLOCK_IO_BIO, BLOCK_WRITE, 62, 64, 4096);
     assert_int_equal(done.io[6].error, -EIO);
     assert_int_equal(done.n, 7);
-    check_nothing_left();
-    failed(DISK, 70, "R", 4096, 8); // of which nothing was known
+    check_empty();
+    failed(DISK, 70, "R", 4096, 8); // never traced before
     assert_int_equal(counts()->unmatched_completions, 1);
 }
 
-// Before 5.14 the SCSI layer's own commands are of no disk.
-static void commands_of_no_disk(void **state) {
+// Before 5.14 the SCSI layer's own commands have no disk.
+static void commands_without_a_disk(void **state) {
     (void)state;
     on(0, BLOCK_ISSUE, 10, "N", 0, 0);
     on(0, BLOCK_COMPLETE, 20, "N", BLOCK_NO_SECTOR, 0);
     on(0, BLOCK_COMPLETE, 30, "N", BLOCK_NO_SECTOR, 0);
     assert_int_equal(done.n, 0);
-    check_nothing_left();
+    check_empty();
 }
 
-// dm cuts a bio in two, and tells only the end of what is left of it: 5.10 tells of the first part …
-static void dm_splits_the_old_way(void **state) {
+// dm splits a bio, and traces only the completion of the remainder: 5.10 traces the first part …
+static void dm_split_before_5_18(void **state) {
     (void)state;
     on(DISK, BLOCK_BIO_QUEUE, 10, "WS", 0, 256);
     remap(LEFT, 11, "WS", 0, 128, DISK, 0);
@@ -218,11 +218,11 @@ static void dm_splits_the_old_way(void **state) {
     check_io(0, LEFT, BLOCK_IO_REQUEST, BLOCK_WRITE, 11, 30, 65536);
     check_io(1, LEFT, BLOCK_IO_REQUEST, BLOCK_WRITE, 14, 40, 65536);
     check_io(2, DISK, BLOCK_IO_BIO, BLOCK_WRITE, 10, 41, 131072);
-    check_nothing_left();
+    check_empty();
 }
 
-// … and since 5.18 of the rest.
-static void dm_splits(void **state) {
+// … and since 5.18 the rest.
+static void dm_split(void **state) {
     (void)state;
     on(DISK, BLOCK_BIO_QUEUE, 10, "WS", 0, 512);
     for (uint64_t part = 0; part < 4; part++) {
@@ -238,11 +238,11 @@ static void dm_splits(void **state) {
     on(DISK, BLOCK_BIO_COMPLETE, 41, "WS", 384, 128);
     assert_int_equal(done.n, 5);
     check_io(4, DISK, BLOCK_IO_BIO, BLOCK_WRITE, 10, 41, 262144);
-    check_nothing_left();
+    check_empty();
 }
 
-// md tells each piece since 5.14, the last one last.
-static void md_splits(void **state) {
+// md since 5.14 traces each piece, the last one last.
+static void md_split(void **state) {
     (void)state;
     on(DISK, BLOCK_BIO_QUEUE, 10, "WS", 0, 512);
     on(DISK, BLOCK_SPLIT, 11, "WS", 0, 128);
@@ -255,11 +255,11 @@ static void md_splits(void **state) {
     on(DISK, BLOCK_BIO_COMPLETE, 33, "WS", 384, 128);
     assert_int_equal(done.n, 1);
     check_io(0, DISK, BLOCK_IO_BIO, BLOCK_WRITE, 10, 33, 262144);
-    check_nothing_left();
+    check_empty();
 }
 
-// Before 5.14 it sends the bio itself on: nobody tells its end, nor of its arrival at the disk below.
-static void md_sends_bios_on(void **state) {
+// Before 5.14 md sends the bio itself on: neither its arrival below nor its completion is traced.
+static void md_before_5_14(void **state) {
     (void)state;
     on(DISK, BLOCK_BIO_QUEUE, 10, "R", 0, 256);
     on(DISK, BLOCK_SPLIT, 11, "R", 0, 128);
@@ -275,7 +275,7 @@ static void md_sends_bios_on(void **state) {
     check_io(1, LEFT, BLOCK_IO_REQUEST, BLOCK_READ, 12, 40, 65536);
     check_io(2, DISK, BLOCK_IO_BIO, BLOCK_READ, 10, 40, 131072);
     assert_int_equal(done.io[2].error, -EIO);
-    on(DISK, BLOCK_BIO_QUEUE, 50, "W", 8, 8); // the disk below cuts it
+    on(DISK, BLOCK_BIO_QUEUE, 50, "W", 8, 8); // the lower disk splits it
     remap(LEFT, 51, "W", 8, 8, DISK, 8);
     on(LEFT, BLOCK_SPLIT, 52, "W", 8, 4);
     on(LEFT, BLOCK_ISSUE, 60, "W", 8, 4);
@@ -284,12 +284,12 @@ static void md_sends_bios_on(void **state) {
     on(LEFT, BLOCK_COMPLETE, 63, "W", 8, 4);
     assert_int_equal(done.n, 7);
     check_io(6, DISK, BLOCK_IO_BIO, BLOCK_WRITE, 50, 63, 4096);
-    check_io(5, LEFT, BLOCK_IO_REST, BLOCK_WRITE, 51, 63, 4096);
-    check_nothing_left();
+    check_io(5, LEFT, BLOCK_IO_TOTAL_ONLY, BLOCK_WRITE, 51, 63, 4096);
+    check_empty();
 }
 
-// LVM on a partition: the sectors are the partition's first, then the disk's. A kernel worker sends an encrypted bio
-// on, for who wrote it.
+// LVM on a partition: sectors of the partition, then of the disk. A kernel worker submits the encrypted bio for the
+// writer.
 static void a_disk_on_a_partition(void **state) {
     (void)state;
     static const struct block_part parts[] = {{.dev = LEFT + 1, .disk = LEFT}};
@@ -308,10 +308,10 @@ static void a_disk_on_a_partition(void **state) {
     assert_int_equal(done.n, 2);
     check_io(0, LEFT, BLOCK_IO_REQUEST, BLOCK_WRITE, 11, 30, 4096);
     check_io(1, DISK, BLOCK_IO_BIO, BLOCK_WRITE, 10, 31, 4096);
-    check_nothing_left();
+    check_empty();
 }
 
-// NVMe with two paths: the requests have the numbers of hidden disks.
+// NVMe multipath: requests have the dev_t of hidden paths.
 static void several_paths(void **state) {
     (void)state;
     static const uint32_t heads[] = {DISK};
@@ -333,7 +333,7 @@ static void several_paths(void **state) {
     check_io(0, DISK, BLOCK_IO_REQUEST, BLOCK_READ, 10, 41, 4096);
     assert_int_equal(done.io[0].issue_ns, 32);
     assert_int_equal(done.io[0].requeues, 1);
-    on(DISK, BLOCK_BIO_QUEUE, 50, "FWS", 0, 0); // a path that is known stays so
+    on(DISK, BLOCK_BIO_QUEUE, 50, "FWS", 0, 0); // a known path remains
     block_match_heads(match, heads, 1);
     block_match_parts(match, NULL, 0);
     on(RIGHT, BLOCK_ISSUE, 51, "FF", 0, 0);
@@ -341,18 +341,18 @@ static void several_paths(void **state) {
     on(RIGHT, BLOCK_COMPLETE, 53, "WS", 0, 0);
     assert_int_equal(done.n, 3);
     check_io(1, DISK, BLOCK_IO_REQUEST, BLOCK_FLUSH, 0, 52, 0);
-    check_io(2, DISK, BLOCK_IO_REST, BLOCK_FLUSH, 50, 53, 0);
-    block_match_no_path(match, RIGHT); // it is another disk's number now
+    check_io(2, DISK, BLOCK_IO_TOTAL_ONLY, BLOCK_FLUSH, 50, 53, 0);
+    block_match_no_path(match, RIGHT); // another disk has this dev_t now
     block_match_parts(match, NULL, 0);
     on(RIGHT, BLOCK_BIO_QUEUE, 60, "R", 64, 8);
     on(RIGHT, BLOCK_ISSUE, 61, "R", 64, 8);
     on(RIGHT, BLOCK_COMPLETE, 62, "R", 64, 8);
     check_io(3, RIGHT, BLOCK_IO_REQUEST, BLOCK_READ, 60, 62, 4096);
-    check_nothing_left();
+    check_empty();
 }
 
-// Of the bios that join a discard nobody tells: they end with it, the ones that came first.
-static void discards_in_one_request(void **state) {
+// Discards merged into a request are not traced: the oldest ones complete with it.
+static void merged_discards(void **state) {
     (void)state;
     for (uint64_t i = 0; i < 4; i++)
         on(DISK, BLOCK_BIO_QUEUE, 10 + i, "D", i * 1000, 64);
@@ -360,12 +360,12 @@ static void discards_in_one_request(void **state) {
     on(DISK, BLOCK_COMPLETE, 30, "D", 0, 192);
     assert_int_equal(done.n, 3);
     check_io(0, DISK, BLOCK_IO_REQUEST, BLOCK_DISCARD, 10, 30, 98304);
-    check_io(1, DISK, BLOCK_IO_REST, BLOCK_DISCARD, 11, 30, 32768);
-    check_io(2, DISK, BLOCK_IO_REST, BLOCK_DISCARD, 12, 30, 32768);
+    check_io(1, DISK, BLOCK_IO_TOTAL_ONLY, BLOCK_DISCARD, 11, 30, 32768);
+    check_io(2, DISK, BLOCK_IO_TOTAL_ONLY, BLOCK_DISCARD, 12, 30, 32768);
     on(DISK, BLOCK_ISSUE, 40, "D", 3000, 64);
     on(DISK, BLOCK_COMPLETE, 50, "D", 3000, 64);
     check_io(3, DISK, BLOCK_IO_REQUEST, BLOCK_DISCARD, 13, 50, 32768);
-    check_nothing_left();
+    check_empty();
 }
 
 static void of_thread(int32_t tid, uint64_t ts, uint64_t sector, uint32_t sectors) {
@@ -375,9 +375,9 @@ static void of_thread(int32_t tid, uint64_t ts, uint64_t sector, uint32_t sector
     block_match_event(match, &event);
 }
 
-// A thread holds its discards back, and sends them together: another thread's ones between them are requests of their
-// own, which were not issued yet, and so is an older one of its own.
-static void discards_of_two_threads(void **state) {
+// A thread's plug merges its discards: other threads' in between, not yet issued, are requests of their own, and so is
+// an older one of its own.
+static void merged_discards_of_two_threads(void **state) {
     (void)state;
     of_thread(43, 5, 9000, 64);
     of_thread(42, 6, 8000, 64);
@@ -389,7 +389,7 @@ static void discards_of_two_threads(void **state) {
     on(DISK, BLOCK_COMPLETE, 30, "D", 0, 192);
     assert_int_equal(done.n, 3);
     for (uint64_t i = 0; i < 3; i++)
-        check_io(i, DISK, i ? BLOCK_IO_REST : BLOCK_IO_REQUEST, BLOCK_DISCARD, 10 + 2 * i, 30, i ? 32768 : 98304);
+        check_io(i, DISK, i ? BLOCK_IO_TOTAL_ONLY : BLOCK_IO_REQUEST, BLOCK_DISCARD, 10 + 2 * i, 30, i ? 32768 : 98304);
     on(DISK, BLOCK_ISSUE, 40, "D", 8000, 64);
     on(DISK, BLOCK_COMPLETE, 41, "D", 8000, 64);
     check_io(3, DISK, BLOCK_IO_REQUEST, BLOCK_DISCARD, 6, 41, 32768);
@@ -401,21 +401,21 @@ static void discards_of_two_threads(void **state) {
         assert_int_equal(done.io[i].bio_ns, i == 4 ? 5 : 11 + 2 * (i - 5));
         assert_int_equal(done.io[i].end_ns, 51);
     }
-    // With an I/O scheduler those of others join as well.
+    // With an I/O scheduler those of others merge as well.
     of_thread(42, 60, 0, 64);
     of_thread(43, 61, 1000, 64);
     on(DISK, BLOCK_ISSUE, 70, "D", 0, 128);
     on(DISK, BLOCK_COMPLETE, 80, "D", 0, 128);
     assert_int_equal(done.n, 10);
     assert_int_equal(done.io[9].tid, 43);
-    check_nothing_left();
+    check_empty();
 }
 
 static void count_only(void *ctx, const struct block_io *io) {
-    *(uint64_t *)ctx += io->what != BLOCK_IO_REQUEUED;
+    *(uint64_t *)ctx += io->kind != BLOCK_IO_REQUEUED;
 }
 
-// Each piece of a bio is in the list of its first one, which is there.
+// Each piece is in the list of its first piece, which exists.
 static void check_pieces(const struct block_match *any) {
     uint32_t pieces = 0, listed = 0;
     for (uint32_t i = 0; i < any->high; i++) {
@@ -433,15 +433,14 @@ static void check_pieces(const struct block_match *any) {
     assert_int_equal(listed, pieces);
 }
 
-// Events of all kinds in an order that no kernel tells them in: nothing is lost track of, and dropping the disks leaves
-// nothing behind.
+// Events of all kinds in orders that no kernel traces: no flight leaks, and dropping the disks empties the table.
 static void any_order(void **state) {
     (void)state;
     static const char *const words[] = {"R", "WS", "FWFS", "FF", "FWS", "D", "N", "NS", "ZA", "ZRS", "WFS"};
     static const uint32_t disks[] = {DISK, LEFT, RIGHT, LEFT + 1};
     static const struct block_part parts[] = {{.dev = LEFT + 1, .disk = LEFT}};
-    uint64_t told = 0, seed = 1;
-    struct block_match *any = block_match_new(4096, count_only, &told);
+    uint64_t reported = 0, seed = 1;
+    struct block_match *any = block_match_new(4096, count_only, &reported);
     block_match_heads(any, disks, 1);
     block_match_parts(any, parts, 1);
     for (uint64_t ts = 1; ts <= 200000; ts++) {
@@ -462,7 +461,7 @@ static void any_order(void **state) {
         if (ts % 1000 == 0)
             block_match_tidy(any, ts * 100000);
     }
-    assert_true(told > 1000);
+    assert_true(reported > 1000);
     for (size_t i = 0; i < 4; i++)
         block_match_drop(any, disks[i], UINT64_MAX);
     assert_int_equal(any->used, 0);
@@ -477,21 +476,21 @@ static void any_order(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(zeroes_are_written, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(zeroes_of_a_bio, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(write_zeroes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(write_zeroes_without_start, set_up, tear_down),
         cmocka_unit_test_setup_teardown(zones, set_up, tear_down),
         cmocka_unit_test_setup_teardown(zone_appends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(secure_erase, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failures_before_the_issue, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(commands_of_no_disk, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(dm_splits_the_old_way, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(dm_splits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(md_splits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(md_sends_bios_on, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(commands_without_a_disk, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(dm_split_before_5_18, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(dm_split, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(md_split, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(md_before_5_14, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_disk_on_a_partition, set_up, tear_down),
         cmocka_unit_test_setup_teardown(several_paths, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(discards_in_one_request, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(discards_of_two_threads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(merged_discards, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(merged_discards_of_two_threads, set_up, tear_down),
         cmocka_unit_test(any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-// Adding up finished I/O, and the rows, histograms and events of a frame made of it.
+// Sums of completed I/Os, and the rows, histograms and events of a frame.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "collectors/block/table.h"
 #include "tests/unit/forge_files.h"
 
-static char dir[64]; // a /sys/block and a /proc of our own
+static char dir[64]; // a forged /sys/block and /proc
 
 static int set_up(void **state) {
     (void)state;
@@ -64,19 +64,19 @@ static struct section *fill(struct block_stat *stat, struct block_names *names) 
     static char sys[128], proc[128];
     snprintf(sys, sizeof(sys), "%s/block", dir);
     snprintf(proc, sizeof(proc), "%s/proc", dir);
-    struct block_who *who = block_who_new(proc, sys, options);
+    struct block_tasks *submitters = block_tasks_new(proc, sys, options);
     const struct block_fill fill = {.stat = stat,
                                     .names = names,
                                     .begin_ns = 1000000000,
                                     .end_ns = 3000000000,
                                     .wall_offset_ns = 1700000000000000000,
-                                    .who = who};
+                                    .submitters = submitters};
     struct section *section = section_new("block", fill.begin_ns, fill.end_ns);
     struct block_match *match = block_match_new(64, NULL, NULL);
     block_fill_disks(names, stat, match, fill.end_ns);
     block_fill_section(&fill, section);
     block_match_free(match);
-    block_who_free(who);
+    block_tasks_free(submitters);
     return section;
 }
 
@@ -99,7 +99,7 @@ static void names_of_devices(void **state) {
         n++;
     }
     assert_int_equal(n, 2);
-    forge_file(dir, "block/md127/dev", "9:127\n"); // appears later: found at the next look
+    forge_file(dir, "block/md127/dev", "9:127\n"); // appears later: found by the next look-up
     block_names_refresh(names, 1000);
     assert_string_equal(text_bytes(block_names_get(names, 9u << 20 | 127, 1)), "9:127");
     block_names_refresh(names, 60000000000ull);
@@ -144,7 +144,7 @@ static void a_frame(void **state) {
     assert_true(row[BLOCK_P_LATENCY].num == 20);
 
     table = section_find_table(section, "block_devices");
-    assert_int_equal(table_rows(table), 2); // every request-based disk; not zram
+    assert_int_equal(table_rows(table), 2); // all request-based disks; not zram
     row = row_of(table, 0);
     assert_string_equal(text_bytes(row[BLOCK_D_DEVICE].text), "vda");
     assert_true(row[BLOCK_D_QUEUE].num == 0.5);
@@ -177,7 +177,7 @@ static void a_frame(void **state) {
     assert_null(row[BLOCK_E_ERROR].text);
     row = row_of(table, 2);
     assert_true(isnan(row[BLOCK_E_SECTOR].num) && isnan(row[BLOCK_E_QUEUE].num));
-    assert_true(row[BLOCK_E_PID].num == 7); // is gone from /proc: as the event said
+    assert_true(row[BLOCK_E_PID].num == 7); // not in /proc: from the event
     assert_string_equal(text_bytes(row[BLOCK_E_ERROR].text), "EIO");
     section_unref(section);
 
@@ -214,7 +214,7 @@ static void the_newest_events_are_kept(void **state) {
     block_names_free(names);
 }
 
-// A burst of processes has room at once, also after a quiet time; more than fits is counted as left out.
+// A burst of processes fits at once, also after a quiet time; the excess is counted.
 static void more_than_fits(void **state) {
     (void)state;
     struct block_stat *stat = block_stat_new();
@@ -241,7 +241,7 @@ static void more_than_fits(void **state) {
     block_stat_free(stat);
 }
 
-// The reads of one process (or group), and the one write of the other; 0: it has none.
+// The reads of one process (or cgroup), and the one write of the other; 0: none.
 static void expect_times(struct section *section, const char *what, const char *by, uint64_t reads, uint64_t sum,
                          uint64_t other) {
     char name[64];
@@ -257,13 +257,13 @@ static void expect_times(struct section *section, const char *what, const char *
     }
 }
 
-// Bios beside their requests, a device without requests, an error, what was put back, offsets and sequences.
+// Bios beside requests, a device without requests, an error, a requeue, offsets and sequences.
 static void bios_and_errors(void **state) {
     (void)state;
     const uint32_t vda = 254u << 20, zram = 253u << 20;
     struct block_stat *stat = block_stat_new();
     struct block_names *names = names_new();
-    section_unref(fill(stat, names)); // knows how long the disk is
+    section_unref(fill(stat, names)); // reads the size of the disk
     struct block_io io = make(100, "fio", vda, BLOCK_READ, 2000000000, 10000);
     io.bio_ns = 1999000000;
     io.sector = 3200;
@@ -275,14 +275,14 @@ static void bios_and_errors(void **state) {
     block_stat_io(stat, &io);
     io = make(100, "fio", vda, BLOCK_READ, 2000000000, 10000);
     io.bio_ns = 1999000000;
-    io.what = BLOCK_IO_REST; // only its wait counts
+    io.kind = BLOCK_IO_TOTAL_ONLY; // only its total time counts
     block_stat_io(stat, &io);
-    io.what = BLOCK_IO_REQUEUED;
+    io.kind = BLOCK_IO_REQUEUED;
     block_stat_io(stat, &io);
     io = make(42, "iou-wrk-90", zram, BLOCK_WRITE, 2000000000, 7000);
     io.bio_ns = io.issue_ns;
     io.arrival_ns = 0;
-    io.what = BLOCK_IO_BIO;
+    io.kind = BLOCK_IO_BIO;
     block_stat_io(stat, &io);
     struct section *section = fill(stat, names);
 
@@ -301,7 +301,7 @@ static void bios_and_errors(void **state) {
     table = section_find_table(section, "by_process");
     assert_int_equal(table_rows(table), 2);
     row = row_of(table, 0);
-    assert_string_equal(text_bytes(row[BLOCK_P_COMM].text), "fio-main"); // of the ring's maker: the worker is gone
+    assert_string_equal(text_bytes(row[BLOCK_P_COMM].text), "fio-main"); // the ring's creator: the worker exited
     assert_string_equal(text_bytes(row[BLOCK_P_DEVICE].text), "zram0");
     assert_true(row[BLOCK_P_PID].num == 90 && row[BLOCK_P_LATENCY].num == 7 && row[BLOCK_P_TOTAL].num == 7);
     assert_string_equal(text_bytes(row[BLOCK_P_CGROUP].text), "/unified");
@@ -349,14 +349,14 @@ static size_t wanted_rows(struct block_stat *stat, struct block_names *names, co
     assert_int_equal(table_rows(section_find_stream(section, "io_events", &left_out)), rows);
     assert_int_equal(hist_set_count(section_find_hists(section, "io_latency_by_process")), rows);
     const union cell *row = row_of(section_find_table(section, "block_devices"), 0);
-    assert_true(row[BLOCK_D_SERVICE].num == 10); // of all, whoever is wanted
+    assert_true(row[BLOCK_D_SERVICE].num == 10); // of all processes
     section_unref(section);
     for (uint32_t i = 0; i < stat->n_procs; i++)
-        stat->procs[i].who = UINT32_MAX;
+        stat->procs[i].task = UINT32_MAX;
     return rows;
 }
 
-static void only_some_processes(void **state) {
+static void filtered_processes(void **state) {
     (void)state;
     struct block_stat *stat = block_stat_new();
     struct block_names *names = names_new();
@@ -364,19 +364,19 @@ static void only_some_processes(void **state) {
     block_stat_io(stat, &io);
     io = make(80, "sh", 254u << 20, BLOCK_WRITE, 2000000000, 10000);
     block_stat_io(stat, &io);
-    static const pid_t fio[] = {90}, sh[] = {80}, nobody[] = {1};
+    static const pid_t fio[] = {90}, sh[] = {80}, init[] = {1};
     assert_int_equal(wanted_rows(stat, names, NULL), 2);
     assert_int_equal(wanted_rows(stat, names, &(struct collect_options){.pids = fio, .n_pids = 1}), 1);
     assert_int_equal(wanted_rows(stat, names, &(struct collect_options){.pids = sh, .n_pids = 1}), 1);
     assert_int_equal(wanted_rows(stat, names, &(struct collect_options){.pids = sh, .n_pids = 1, .children = true}), 2);
-    assert_int_equal(wanted_rows(stat, names, &(struct collect_options){.pids = nobody, .n_pids = 1}), 0);
+    assert_int_equal(wanted_rows(stat, names, &(struct collect_options){.pids = init, .n_pids = 1}), 0);
     assert_int_equal(wanted_rows(stat, names, &(struct collect_options){.has_user = true, .user = 1000}), 1);
     block_stat_free(stat);
     block_names_free(names);
 }
 
-// A hundred processes: sixty-four histograms, and the others in one; nothing is left out.
-static void the_largest_and_the_others(void **state) {
+// A hundred processes: 64 histograms and (others), complete.
+static void largest_processes_and_others(void **state) {
     static const char *const names_of_sets[] = {"io_latency_by_process", "io_queue_by_process", "io_total_by_process"};
     (void)state;
     struct block_stat *stat = block_stat_new();
@@ -397,7 +397,7 @@ static void the_largest_and_the_others(void **state) {
             bool of_others = !strcmp(text_bytes(keys[1].text), "(others)");
             all += hist->count;
             others += of_others ? hist->count : 0;
-            assert_true(of_others || hist->count > 10); // the largest of those that have one of their own
+            assert_true(of_others || hist->count > 10); // the largest with a slot
         }
         assert_int_equal(hist_set_count(set), 65);
         assert_int_equal(all, 4 * 5050);
@@ -413,8 +413,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(names_of_devices, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_frame, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bios_and_errors, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(only_some_processes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_largest_and_the_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(filtered_processes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(largest_processes_and_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_newest_events_are_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(more_than_fits, set_up, tear_down),
     };

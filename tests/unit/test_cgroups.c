@@ -1,5 +1,5 @@
-// Control groups of forged hierarchies: v2, v1, both beside each other, a container's mount; their files, and groups
-// that come and go.
+// cgroups of forged hierarchies: v2, v1, both together, a container's mount; their files, and cgroups that are created
+// and removed.
 #include "collectors/cgroups/cgroups.h"
 
 #include <errno.h>
@@ -160,7 +160,7 @@ static void test_v1_beside_v2(void **state) {
     cgroups_close(&cgroups);
 }
 
-// What the limits alone take: one hierarchy, and the files that are read in every frame.
+// For the limits only: one hierarchy, and the files read in every frame.
 static void test_cpu_only(void **state) {
     (void)state;
     struct cgroups cgroups;

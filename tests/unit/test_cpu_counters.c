@@ -1,5 +1,5 @@
-// What becomes of the groups' rates: the marks of multiplexing, events that open but never count, sums and ratios; and
-// what the machine itself gives.
+// From the groups' rates to values: multiplexing, events that open but never count, sums and ratios; and the counters
+// of this machine.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 
 extern const struct collector collector_cpu_counters;
 
-// A CPU whose groups are forged: the rates that a read would have given.
+// A CPU with forged rates of its groups.
 static void blank_cpu(struct counter_cpu *cpu) {
     *cpu = (struct counter_cpu){.online = true, .counted_pct = NAN, .base_hz = NAN};
     for (unsigned i = 0; i < N_HARDWARE; i++) {
@@ -65,7 +65,7 @@ static void merge(void **state) {
     assert_float_equal(cpu.counted_pct, 40, 0);             // the least
     GROUP(&cpu, NAN, {CACHE_MISSES, NAN});
     assert_float_equal(cpu.counted_pct, 40, 0);
-    GROUP(&cpu, 10, {APERF, 1}, {MPERF, 1}); // takes no counter of the PMU: says nothing of it
+    GROUP(&cpu, 10, {APERF, 1}, {MPERF, 1}); // not on the PMU: does not affect counted_pct
     assert_float_equal(cpu.counted_pct, 40, 0);
     assert_true(isnan(cpu.hardware_per_s[CACHE_MISSES]));
 }
@@ -102,26 +102,26 @@ static void opened_is_not_counts(void **state) {
     assert_true(isnan(cpus[0].hardware_per_s[INSTRUCTIONS]));
     assert_true(isnan(cpu_counters_ratio(&cpus[0], INSTRUCTIONS, CYCLES)));
     assert_int_equal(cpus[1].state[INSTRUCTIONS], COUNTER_COUNTS);
-    // No misses on one CPU may be so when another one has some; none on any is not.
+    // No misses on one CPU are plausible if another CPU has some; none on all CPUs are not.
     assert_int_equal(cpus[0].state[CACHE_MISSES], COUNTER_COUNTS);
     assert_float_equal(cpus[0].hardware_per_s[CACHE_MISSES], 0, 0);
     assert_int_equal(cpus[0].state[BRANCH_MISSES], COUNTER_ZERO);
     assert_int_equal(cpus[1].state[BRANCH_MISSES], COUNTER_ZERO);
-    // One that does nothing is not judged.
+    // An idle CPU is not judged.
     assert_int_equal(cpus[2].state[INSTRUCTIONS], COUNTER_COUNTS);
     assert_float_equal(cpus[2].hardware_per_s[INSTRUCTIONS], 0, 0);
     assert_int_equal(cpus[0].state[BRANCHES], COUNTER_MISSING);
-    // It counts after all: then it does.
+    // A count above 0 clears the state.
     cpus[0].hardware_per_s[BRANCH_MISSES] = 7;
     cpu_counters_judge(&counters);
     assert_int_equal(cpus[0].state[BRANCH_MISSES], COUNTER_COUNTS);
-    // The mark stays while the CPU rests.
+    // The state stays while the CPU is idle.
     cpus[0].hardware_per_s[CYCLES] = cpus[0].hardware_per_s[INSTRUCTIONS] = 0;
     cpus[0].software_per_s[CONTEXT_SWITCHES] = 1;
     cpu_counters_judge(&counters);
     assert_int_equal(cpus[0].state[INSTRUCTIONS], COUNTER_ZERO);
     assert_int_equal(cpus[0].state[CYCLES], COUNTER_COUNTS);
-    // Tasks take turns, and no cycle passes: the cycles are not counted.
+    // Context switches but no cycles: the cycles are not counted.
     cpus[0].hardware_per_s[CYCLES] = 0;
     cpus[0].software_per_s[CONTEXT_SWITCHES] = 300;
     cpu_counters_judge(&counters);
@@ -175,7 +175,7 @@ static void frequency(void **state) {
     blank_cpu(&cpu);
     GROUP(&cpu, 100, {CYCLES, 1.5e9}, {REF_CYCLES, 1e9});
     cpu_counters_derive(&cpu, &derived);
-    assert_true(isnan(derived.active_hz) && isnan(derived.turbo_ratio)); // of what rate is not known
+    assert_true(isnan(derived.active_hz) && isnan(derived.turbo_ratio)); // at an unknown clock rate
     cpu.base_hz = 2e9;
     cpu_counters_derive(&cpu, &derived);
     assert_float_equal(derived.active_hz, 3e9, 1); // half asleep, and at 3 GHz while awake
@@ -213,7 +213,7 @@ static struct cpu_derived busy(void) {
     return d;
 }
 
-// The word stands only where the numbers carry it.
+// The bottleneck is named only if the values support it.
 static void words(void **state) {
     (void)state;
     struct cpu_derived d = busy();
@@ -225,7 +225,7 @@ static void words(void **state) {
     assert_int_equal(cpu_counters_bound(&d, true), BOUND_IDLE);
     d = busy();
     d.ipc = 0.4;
-    assert_int_equal(cpu_counters_bound(&d, true), BOUND_UNKNOWN); // slow, and nothing says why
+    assert_int_equal(cpu_counters_bound(&d, true), BOUND_UNKNOWN); // slow, cause unknown
     d.cache_misses_per_cycle = 0.0051;
     assert_int_equal(cpu_counters_bound(&d, true), BOUND_MEMORY);
     assert_int_equal(cpu_counters_bound(&d, false),
@@ -397,7 +397,7 @@ static void notes(void **state) {
     }
 }
 
-// On this machine: either it says why not, or the software counters count what this process does.
+// On this machine: either a reason, or the software counters count this process's work.
 static void machine(void **state) {
     (void)state;
     struct collect_options options = {0};

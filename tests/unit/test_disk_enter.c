@@ -69,7 +69,7 @@ static int setup(void **state) {
     snprintf(proc, sizeof(proc), "%s/proc", dir);
     struct block_stat *stat = block_stat_new();
     struct block_names *names = block_names_new(sys);
-    struct block_who *who = block_who_new(proc, sys, NULL);
+    struct block_tasks *submitters = block_tasks_new(proc, sys, NULL);
     struct block_match *match = block_match_new(64, NULL, NULL);
     const struct block_waiting waiting = {.since_ns = 2000000000,
                                           .dev = 254u << 20,
@@ -84,7 +84,7 @@ static int setup(void **state) {
                                     .begin_ns = 1000000000,
                                     .end_ns = 3000000000,
                                     .wall_offset_ns = 1700000000000000000,
-                                    .who = who,
+                                    .submitters = submitters,
                                     .waiting = &waiting,
                                     .n_waiting = 1};
     struct frame *frame = forge_frame(1);
@@ -98,7 +98,7 @@ static int setup(void **state) {
     frames[0] = frame;
     forge_look(&look, frames, 1);
     block_match_free(match);
-    block_who_free(who);
+    block_tasks_free(submitters);
     block_names_free(names);
     block_stat_free(stat);
     return 0;
@@ -133,7 +133,7 @@ static size_t listed(const struct pane *pane) {
     assert_string_equal(view_disk.parts[pane->focus].name, "events");
     filter_parse(pane->filter, frames[0], &filter);
     while ((row = table_next(table, &at)))
-        n += filter_lets(&filter, table_def(table)->columns, table_def(table)->n_columns, row);
+        n += filter_passes(&filter, table_def(table)->columns, table_def(table)->n_columns, row);
     return n;
 }
 
@@ -209,7 +209,7 @@ static void limits_and_waiting(void **state) {
     forge_key(pane, &look, KEY_VIEW_BACK, true);
     focus(pane, "io_in_flight", NULL);
     struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
-    assert_string_equal(answer.message, "still in flight: shown are the latest completed I/Os like it; Esc: back");
+    assert_string_equal(answer.message, "still in flight: showing the latest completed I/Os like it; Esc: back");
     assert_string_equal(pane->filter, "device=vda pid=100 op=R");
     assert_true(listed(pane) > 0);
     pane_free(pane);
@@ -469,7 +469,7 @@ static void row_that_went(void **state) {
     frame_unref(frame);
 }
 
-// At 80 columns how long, what, where and who; on wider screens the rest, the group at last.
+// At 80 columns how long, what, where and submitters; on wider screens the rest, the group at last.
 static void the_list(void **state) {
     (void)state;
     struct frame *frame = forge_frame(2);

@@ -386,7 +386,7 @@ static void list_of_a_cell(void **state) {
     forge_key(pane, &look, '-', true);
     pane_draw(pane, &look, grid_area(grid));
     answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
-    assert_string_equal(answer.message, "the newest of 2 frames; [: the frame before; Esc: back");
+    assert_string_equal(answer.message, "the newest of 2 frames; [: previous frame; Esc: back");
     assert_string_equal(pane->filter, "device=vda op=R latency_us=30ms..40ms");
     grid_free(grid);
     pane_free(pane);

@@ -1,4 +1,4 @@
-// /proc/PID/maps: names, kinds and ranges, in whatever pieces the bytes come.
+// /proc/PID/maps: names, kinds and ranges, with the text split at every offset.
 #include "collectors/faults/maps.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ static void test_pieces(void **state) {
         fault_maps_parse(&maps, NULL, 0);
         expect_all(&maps);
     }
-    // Names of neighbours are held once.
+    // Equal names of adjacent mappings are stored once.
     assert_int_equal(maps.maps[0].name, maps.maps[1].name);
     fault_maps_free(&maps);
 }
@@ -90,7 +90,7 @@ static void test_file(void **state) {
     fault_maps_free(&maps);
 }
 
-static void test_rubbish(void **state) {
+static void test_malformed(void **state) {
     (void)state;
     struct fault_maps maps = {0};
     static const char bad[] =
@@ -102,7 +102,7 @@ static void test_rubbish(void **state) {
     expect(&maps, 0x10, "[anon]", "anon");
     expect(&maps, 0x20, NULL, NULL);
     expect(&maps, 0x3f, "ok", "file");
-    // A line that never ends is cut, whatever comes.
+    // A line without end is truncated.
     char line[4096];
     memset(line, 'a', sizeof(line));
     fault_maps_parse(&maps, "40-50 rw-p 0 0:0 0 ", 19);
@@ -116,6 +116,6 @@ static void test_rubbish(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_file),
-                                       cmocka_unit_test(test_rubbish)};
+                                       cmocka_unit_test(test_malformed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -242,7 +242,7 @@ static void rows_of_keys(void **state) {
         filter_parse(filters[i].text, frame, &is);
         copy = is;
         memset(&is, 0xff, sizeof(is));
-        assert_int_equal(filter_lets(&copy, columns, 2, keys), filters[i].lets);
+        assert_int_equal(filter_passes(&copy, columns, 2, keys), filters[i].lets);
     }
     assert_true(filter_parse("pid=4..8 comm~a b ", frame, &is));
     filter_term_text(&is, 0, text, sizeof(text));

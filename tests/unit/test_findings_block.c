@@ -1,5 +1,5 @@
-// Findings from block events: errors with their names and places, time-outs, and I/O that waits while the disk does
-// not; and what is healthy is not reported.
+// Findings from block events: errors by name and sector, timeouts, I/O delayed before the disk; and none for a healthy
+// system.
 #include "tests/unit/forge.h"
 
 #include <math.h>
@@ -77,7 +77,7 @@ static struct hist_set *hists(const struct hist_def *def, const struct io *ios) 
     return set;
 }
 
-// The findings in the second of two equal frames: "severity kind: evidence" a line.
+// Findings of the second of two equal frames, a line each: "severity kind: evidence".
 static char *reported(const struct scene *scene) {
     static char out[2048];
     struct findings *findings = findings_new();
@@ -121,13 +121,13 @@ static void errors(void **state) {
     assert_string_equal(
         reported(&scene),
         "warning disk_errors: 3 I/Os failed on sda in 1.0 s with ENODATA (medium error), the last at sector 123456\n");
-    // Without the table, the device's last error; an error without an explanation.
+    // Without the table: the device's last error; an unexplained error.
     scene = (struct scene){.blocks = {"device=sda|errors_per_s=1|last_error=EXDEV|last_error_sector=77"}};
     assert_string_equal(reported(&scene),
                         "warning disk_errors: 1 I/O failed on sda in 1.0 s with EXDEV at sector 77\n");
     scene = (struct scene){.blocks = {"device=sda|errors_per_s=12"}};
     assert_string_equal(reported(&scene), "critical disk_errors: 12 I/Os failed on sda in 1.0 s\n");
-    // A discard that the device does not know is no fault of it.
+    // An unsupported discard is no fault of the device.
     scene = (struct scene){.blocks = {"device=sda|errors_per_s=50|last_error=EOPNOTSUPP"}};
     assert_string_equal(reported(&scene), "");
     scene.errors[0] = "device=sda|op=D|error=EOPNOTSUPP|errors_per_s=50|sector=1";
@@ -165,7 +165,7 @@ static void throttled(void **state) {
     assert_string_equal(reported(&scene),
                         "warning io_throttled: reads on vda wait 45.0ms before issue, disk latency 45us: "
                         "throttled, or the queue is full\n");
-    // One group of the disk.
+    // One cgroup on the disk.
     struct scene group = {
         .groups = {"cgroup=/a|device=vda|op=R|ios_per_s=9000|latency_us=43|total_us=50",
                    "cgroup=/b|device=vda|op=R|ios_per_s=22|latency_us=43|total_us=45000"},
@@ -176,8 +176,8 @@ static void throttled(void **state) {
     char *text = reported(&group);
     assert_non_null(strstr(text, "warning io_throttled: reads of cgroup /b on vda wait 4"));
     assert_null(strstr(text, "/a"));
-    // Too few; a disk that is slow itself; a queue that any busy disk has; waiting in the scheduler's queue; a device
-    // without requests, whose I/Os have the same time by both measures.
+    // Too few I/Os; a slow disk; the queue of any busy disk; waiting in the scheduler; a device without requests, where
+    // both times are equal.
     struct scene healthy[] = {
         {.latency = {{"vda", "R", 9, 43}}, .total = {{"vda", "R", 9, 45000}}},
         {.latency = {{"sda", "R", 99, 15000}}, .total = {{"sda", "R", 99, 40000}}},
@@ -192,7 +192,7 @@ static void throttled(void **state) {
         assert_string_equal(reported(&healthy[i]), "");
 }
 
-// I/O below a limit is no finding; I/O at a limit is one, for each limit.
+// I/O below a limit is no finding; at a limit it is one per limit.
 static void held_to_a_limit(void **state) {
     (void)state;
     struct scene held = {.limits = {"cgroup=/b|device=vda|reads_per_s=18|read_limit_per_s=20|writes_per_s=500|"
@@ -207,7 +207,7 @@ static void held_to_a_limit(void **state) {
     assert_null(strstr(text, "/d"));
     struct scene idle = {.limits = {"cgroup=/b|device=vda|reads_per_s=0|read_limit_per_s=0"}};
     assert_string_equal(reported(&idle), "");
-    // Long names that begin alike are of two groups.
+    // Long names with a common prefix are different cgroups.
 #define POD "cgroup=/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod"
     struct scene pods = {.limits = {POD "1|device=vda|reads_per_s=20|read_limit_per_s=20",
                                     POD "2|device=vda|reads_per_s=30|read_limit_per_s=30"},
@@ -220,7 +220,7 @@ static void held_to_a_limit(void **state) {
     assert_non_null(strstr(text, "pod4 on vda wait"));
 }
 
-// Two slow reads of each flag are none of "the fastest"; all kinds of reads are judged together.
+// Two slow reads per flag are no "fastest"; all reads are judged together.
 static void flags_are_one_operation(void **state) {
     (void)state;
     struct scene scene = {.latency = {{"vda", "R", 500, 200}, {"vda", "RM", 2, 300000}}};

@@ -61,10 +61,10 @@ static void gone(void **state) {
     assert_string_equal(answer.jump_pane, "tasks");
     assert_string_equal(answer.jump_filter, "pid=7");
     assert_int_equal(answer.go_frame, 2);
-    assert_string_equal(answer.message, "pid=7 is gone: shown 2.0 s earlier; g: live");
+    assert_string_equal(answer.message, "pid=7 is gone: showing 2.0 s earlier; g: live");
     answer = enter(rows, "8|cp"); // so short that no list ever had it
     assert_null(answer.jump_pane);
-    assert_string_equal(answer.message, "pid=8: not in the pane tasks, in no frame of the history");
+    assert_string_equal(answer.message, "pid=8: no match in the pane tasks in any frame");
 }
 
 static void nobody(void **state) {

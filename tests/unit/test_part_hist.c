@@ -347,7 +347,7 @@ static void repeated(void **state) {
     forge_expect(pane, &look, 80, 4, false,
 
                  "─ Latency histogram ───── Service time (issue to complete), device all, op all ─\n"
-                 "no data for this interval yet: [ shows the frame before\n"
+                 "no data for this interval yet: [ shows the previous frame\n"
                  "\n"
                  "\n");
     forge_key(pane, &look, 'a', true);

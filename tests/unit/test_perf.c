@@ -1,5 +1,4 @@
-// What a read of a group says, on forged bytes: scaling, counters that went back, groups that never ran; and the words
-// for each refusal.
+// Decoding forged reads of a group: scaling, decreasing counters, groups that never ran; and the text of each error.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +39,7 @@ static void rates_whole(void **state) {
     assert_float_equal(rates.counted_pct, 100, 0);
 }
 
-// It ran a quarter of the second and counted 1000 there: 4000 a second, and a mark that says 25 %.
+// It ran 25 % of the second and counted 1000: 4000/s, counted_pct 25 %.
 static void rates_multiplexed(void **state) {
     (void)state;
     const struct perf_reading before = {2000000000, 700000000, {5000}}, after = {3000000000, 950000000, {6000}};

@@ -1,5 +1,4 @@
-// What an event string becomes, exactly, on forged machines; and that a wrong one is told with the word and the nearest
-// right name.
+// The exact result of each event string on forged machines; an error names the wrong word and the nearest valid name.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -372,8 +371,7 @@ static void wrong(void **state) {
     forge_end(&forged);
 }
 
-// Nothing that can be typed may break the parser: each string cut off at every length, and each with every letter put
-// in.
+// No input may break the parser: each string truncated at every length, and with every letter inserted.
 static void any_bytes(void **state) {
     static const char *const rows[] = {"{cpu/event=0x3c,name='a b'/u,LLC-load-misses:k}:W,mem:0x1000/4:rw:u",
                                        "sched:*:u,uprobe:/bin/sh:main+0x10,imc/data_reads/,4:0x1a8,r1a8"};

@@ -1,4 +1,4 @@
-// The place with the scheduler: who takes much gives it up, and has it back only when it takes clearly less.
+// Scheduling priority: a thread over its CPU budget drops it, and regains it only well below the budget.
 #include "tests/unit/model_test.h"
 
 #include <sched.h>
@@ -7,7 +7,7 @@
 
 #define MS 1000000ull
 
-// What the kernel says of this thread; without the permission all of it stays ordinary.
+// The policy of this thread; without permission it stays SCHED_OTHER.
 static bool is_realtime(void) {
     return (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_RR;
 }
@@ -17,32 +17,32 @@ static void budget(void **state) {
     (void)state;
     priority_budget(&budget, 0, 0);
     bool allowed = is_realtime();
-    assert_true(budget.modest);
-    priority_budget(&budget, 70 * MS, 1000 * MS); // within it
-    assert_true(budget.modest);
+    assert_true(budget.raised);
+    priority_budget(&budget, 70 * MS, 1000 * MS); // within the budget
+    assert_true(budget.raised);
     assert_int_equal(is_realtime(), allowed);
     priority_budget(&budget, 90 * MS, 1000 * MS);
-    assert_false(budget.modest);
+    assert_false(budget.raised);
     assert_false(is_realtime());
-    priority_budget(&budget, 50 * MS, 1000 * MS); // not little enough yet
-    assert_false(budget.modest);
+    priority_budget(&budget, 50 * MS, 1000 * MS); // not yet below 3/8 of the budget
+    assert_false(budget.raised);
     assert_false(is_realtime());
-    priority_budget(&budget, 500 * MS, 0); // a first reading after it was opened again: as it was
-    assert_false(budget.modest);
+    priority_budget(&budget, 500 * MS, 0); // unknown after a reopen: no change
+    assert_false(budget.raised);
     priority_budget(&budget, 20 * MS, 1000 * MS);
-    assert_true(budget.modest);
+    assert_true(budget.raised);
     assert_int_equal(is_realtime(), allowed);
     budget = (struct priority_budget){.pct = 30};
     priority_budget(&budget, 0, 0);
-    priority_budget(&budget, 290 * MS, 1000 * MS); // its own budget
-    assert_true(budget.modest);
+    priority_budget(&budget, 290 * MS, 1000 * MS); // a custom budget
+    assert_true(budget.raised);
     assert_int_equal(is_realtime(), allowed);
     priority_budget(&budget, 310 * MS, 1000 * MS);
     priority_budget(&budget, 120 * MS, 1000 * MS);
-    assert_false(budget.modest);
+    assert_false(budget.raised);
     assert_false(is_realtime());
     priority_budget(&budget, 110 * MS, 1000 * MS);
-    assert_true(budget.modest);
+    assert_true(budget.raised);
     priority_drop();
     assert_false(is_realtime());
 }
@@ -69,7 +69,7 @@ static int look(void *ctx) {
     return 7;
 }
 
-// On each CPU in turn, and nothing of it is left; where there is no such CPU it is done all the same.
+// On each CPU in turn; affinity and policy are restored. For a CPU that does not exist the work still runs.
 static void on_a_cpu(void **state) {
     (void)state;
     const char *got = priority_ask(PRIORITY_COLLECTOR);

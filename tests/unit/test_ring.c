@@ -98,7 +98,7 @@ static void missed_events_are_told(void **state) {
     assert_int_equal(missed, -1);
 }
 
-// Whatever the bytes are, nothing outside of them is read (the sanitizers look) and the walk ends.
+// For any bytes: no read outside of them (checked by the sanitizers), and the walk ends.
 static void damaged_pages_end(void **state) {
     (void)state;
     struct ring_page page;
@@ -208,7 +208,7 @@ static void late_and_lost_are_counted(void **state) {
     ring_free(ring);
 }
 
-// What a damaged sub-buffer leaves out is told with where it ends, also when there is nothing behind it yet.
+// The gap of a damaged sub-buffer is reported with its end, also when no events follow yet.
 static void damage_is_a_gap(void **state) {
     (void)state;
     struct forge pages[2];
@@ -231,7 +231,7 @@ static void damage_is_a_gap(void **state) {
     ring_free(ring);
 }
 
-// A sub-buffer that is still being written is not asked for again and again.
+// A sub-buffer that is still being written is read once per drain.
 static void the_writer_is_not_chased(void **state) {
     (void)state;
     struct forge page;
@@ -404,7 +404,7 @@ static void pairs_of_cpus(void **state) {
 // hands it out: a full sub-buffer at once, one that is being written event by event, and later its rest.
 struct writers {
     uint64_t now, step[FORGE_CPUS], n[FORGE_CPUS]; // n: events that were read
-    uint64_t most[FORGE_CPUS];                     // so many it writes at all; 0: for ever
+    uint64_t most[FORGE_CPUS];                     // total events of the CPU; 0: unlimited
     uint32_t partial[FORGE_CPUS];                  // reads of less than a full sub-buffer
 };
 #define FULL 200 // events of 20 bytes
@@ -472,8 +472,8 @@ static uint64_t left_drain(struct ring *ring, int way, uint64_t horizon, struct 
                       : ring_drain_pairs(ring, horizon, left_pair, left);
 }
 
-// A sub-buffer that will be full soon is left to itself; one that fills slowly is not waited for; nothing is handed out
-// too early or lost, and all CPUs are known up to where the drain came.
+// A sub-buffer that will be full soon is not read; one that fills slowly is not waited for; no event is handed out too
+// early or lost, and all CPUs are read up to the drain's end.
 static void what_fills_is_left(void **state) {
     (void)state;
     for (int way = 0; way < 6; way++) {
@@ -488,7 +488,7 @@ static void what_fills_is_left(void **state) {
         for (int drain = 0; drain < 100; drain++) {
             writers.now += 10000000 + (uint64_t)(rand() % 1000000);
             if (drain == 50)
-                writers.step[1] = 0; // it writes no more, and is not waited for
+                writers.step[1] = 0; // it stops writing, and is not waited for
             uint64_t horizon = writers.now - 100000, reached;
             left_drain(ring, way % 3, horizon, &left);
             reached = ring_reached(ring);
@@ -511,7 +511,7 @@ static void what_fills_is_left(void **state) {
     }
 }
 
-// One that ended with a sub-buffer is known up to now: the others do not wait for the next one, which seems to be due.
+// A CPU that stopped after a full sub-buffer: the others do not wait for its next one, which seems to be due.
 static void what_ended_is_not_waited_for(void **state) {
     (void)state;
     struct writers writers = {.now = 1000, .step = {1000, 500000}, .most = {0, FULL}};
@@ -532,7 +532,7 @@ static void what_ended_is_not_waited_for(void **state) {
     ring_free(ring);
 }
 
-// A CPU that comes is there for the drain that begins then: with what it did, among what the others did.
+// A CPU that comes online is read from the next drain on, merged with the others.
 struct coming {
     struct writers writers;
     bool online, open;

@@ -51,7 +51,7 @@ static void forge(void) {
     }
 }
 
-// To open one waits for whoever changes something about tracing.
+// Opening one waits for other tracers that change their setup.
 static void statistics_are_opened_once(void **state) {
     (void)state;
     const struct ring_pipe_config config = {

@@ -132,7 +132,7 @@ static void attention(void **state) {
     live_free(live);
 }
 
-// What waits for the kernel to open its source is told of, by name, and holds nobody up.
+// A collector whose open blocks in the kernel is reported by name, and delays no other collector.
 static void slow_to_open(void **state) {
     (void)state;
     static const char *const dear[] = {"dear", NULL};
@@ -209,7 +209,7 @@ static void hanging(void **state) {
     live_free(live);
     atomic_store(&hang_armed, false);
     uint64_t one = 1;
-    assert_int_equal(write(hang_fd, &one, sizeof one), sizeof one); // and now it comes back, to a model that is gone
+    assert_int_equal(write(hang_fd, &one, sizeof one), sizeof one); // the hung thread resumes after the model is freed
     wait_for(&hang_back, 1);
     assert_int_equal(runner_stop(runner, 20000), 0);
     runner_free(runner);
@@ -282,7 +282,7 @@ static void requests(void **state) {
     expect(runner, first, ANSWER_DONE, "", -1);
     assert_int_equal(dear_pids, 42);
 
-    // A collector that closed and opens again has what it accepted before, without an answer.
+    // A reopened collector gets its accepted requests again, without an answer.
     int opens = dear_opens, closes = dear_closes;
     runner_want(runner, none);
     wait_for(&dear_closes, closes + 1);
@@ -310,14 +310,14 @@ static void requests(void **state) {
         from_hang |= !strcmp(answer.collector, "hang");
     }
     assert_true(from_dear && from_hang && dear_threads == 1);
-    send_text(runner, "unread"); // and an answer that is read by nobody
+    send_text(runner, "unread"); // an answer that is never read
     assert_int_equal(runner_stop(runner, 20000), 0);
     live_stop(live);
     runner_free(runner);
     live_free(live);
 }
 
-// Many in flight, from two threads: each has its final answer, and the last one stands.
+// Many in flight, from two threads: each gets a final answer, and the last one is in force.
 static void *send_many(void *runner) {
     for (uint32_t i = 1; i <= 500; i++)
         send_hz(runner, "dear", i);
@@ -349,7 +349,7 @@ static void requests_at_once(void **state) {
     live_free(live);
 }
 
-// One that hangs: the answer says so, and for what it waits; the final one follows when it comes back.
+// A hung collector: the answer reports the cause; the final one follows when it resumes.
 static void request_to_a_hanging_one(void **state) {
     (void)state;
     hang_fd = eventfd(0, 0);

@@ -112,7 +112,7 @@ static void all_kinds(void **state) {
     }
 }
 
-// The decoder is quick where the layouts are the ones that it was made for.
+// The usual layouts take the fast path of the decoder.
 static void usual_layouts(void **state) {
     (void)state;
     struct sched_formats formats = {0};

@@ -1,4 +1,4 @@
-// What a thread waits for, from a /proc made by hand; and looking at threads while one look hangs.
+// What a thread waits for, from a forged /proc; and queries while one worker hangs.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -157,8 +157,8 @@ static void a_mutex(void **state) {
     assert_int_equal(reply.why, BLOCKED_BY_LOCK);
 }
 
-// The server is told by its descriptor; where the kernel does not tell, by being the only one, or the only one that
-// was given the mount point.
+// The server is found by its descriptor; if the kernel does not report it, as the only candidate, or the only one with
+// the mount point in its arguments.
 static void a_file_of_a_program(void **state) {
     (void)state;
     char call[128];
@@ -200,7 +200,7 @@ static void a_file_of_a_program(void **state) {
     assert_memory_equal(reply.waits_for, "keeper (60) to reply", 20);
 }
 
-// By a path of the program: the mount is the one that is deepest, and of two at one place the later one.
+// By a path of the program: the deepest mount counts, and of two at one place the later one.
 static void a_path_of_a_program(void **state) {
     (void)state;
     static const char name[] = "/mnt/deep/x";
@@ -226,7 +226,7 @@ static void a_path_of_a_program(void **state) {
     assert_string_equal(reply.waits_for, "keeper (60) to reply: /mnt/deep/x");
 }
 
-// A thread of the kernel has a system call in /proc that is all zeros: the number of read.
+// /proc shows a system call of all zeros for a kernel thread: the number of read.
 static void a_thread_of_the_kernel(void **state) {
     (void)state;
     put("50/wchan", "worker_thread");
@@ -267,7 +267,7 @@ static void nothing_special(void **state) {
     }
 }
 
-// Kernels that cannot tell wchan have the stack; 32-bit programs have other numbers.
+// Kernels without wchan have the stack; 32-bit programs have other syscall numbers.
 static void other_kernels_and_programs(void **state) {
     (void)state;
     put("50/wchan", "0");
@@ -334,7 +334,7 @@ static void a_look_that_hangs(void **state) {
     blocked_prober_query(prober, queries, 2);
     sem_wait(&hanging);
     assert_int_equal(blocked_prober_take(prober, out, 8, now_ns()), 0);
-    // Somebody else goes on after a second, here by the clock that the taker says.
+    // Another worker goes on after a second, here by the forged clock.
     assert_int_equal(blocked_prober_take(prober, out, 8, now_ns() + 2000000000ull), 1);
     assert_true(out[0].hangs);
     assert_int_equal(out[0].query.tid, 1);
@@ -346,7 +346,7 @@ static void a_look_that_hangs(void **state) {
     sem_post(&release);
 }
 
-static void too_much_is_asked(void **state) {
+static void query_overflow(void **state) {
     (void)state;
     static struct blocked_query queries[2 * BLOCKED_QUERIES_MAX];
     static struct blocked_reply out[BLOCKED_QUERIES_MAX];
@@ -375,7 +375,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(other_kernels_and_programs, set_up, tear_down),
         cmocka_unit_test(stacks),
         cmocka_unit_test(a_look_that_hangs),
-        cmocka_unit_test(too_much_is_asked),
+        cmocka_unit_test(query_overflow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

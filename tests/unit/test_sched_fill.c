@@ -1,4 +1,4 @@
-// Rows and histograms, from a state machine fed by hand and a /proc of the test's own.
+// Rows and histograms, from a state machine with forged events and a forged /proc.
 #include "tests/unit/forge_sched_fill.h"
 
 #include "collectors/sched/seed.h"
@@ -45,7 +45,7 @@ static void rows_of_tasks(void **state) {
     assert_int_equal(hist_set_count(section_find_hists(section, "run_queue_by_process")), 1);
 }
 
-// Some kernels leave out switches out of the idle task and of PID 1's threads. Nobody is stuck or busy by guesswork.
+// Some kernels omit switches out of the idle task and of PID 1's threads. No task is reported stuck or busy by a guess.
 static void unseen_by_the_idle_task(void **state) {
     (void)state;
     switches(0, 0, 0, 0, 7);
@@ -61,10 +61,10 @@ static void unseen_by_the_idle_task(void **state) {
     assert_int_equal(count_rows("sched_stuck"), 0);
     IS(cpu[SCHED_C_UNKNOWN].num, 60);
     assert_true(says("CPU 0: activity unknown for 60 % of the time"));
-    assert_false(says("did not report"));      // that many it must have been shows only later
-    assert_true(isnan(cpu[SCHED_C_BUSY].num)); // most of it is not known
+    assert_false(says("did not report"));      // the omitted switches are detected later
+    assert_true(isnan(cpu[SCHED_C_BUSY].num)); // most of it is unknown
     assert_true(isnan(cpu[SCHED_C_LENGTH].num));
-    // It leaves: of the time before nothing is known, of the time after all.
+    // It switches out: the time before is unknown, the time after is known.
     switches(1200000, 0, 7, SCHED_STATE_S, 0);
     frame(2000000);
     row = row_of("sched_tasks", 7);
@@ -97,18 +97,18 @@ static void unseen_by_the_first_process(void **state) {
     frame(1000000);
     IS(row_of_cpu(0)[SCHED_C_UNKNOWN].num, 100);
     assert_true(isnan(row_of_cpu(0)[SCHED_C_BUSY].num));
-    assert_true(isnan(row_of_cpu(0)[SCHED_C_TID].num)); // who runs there is not known
+    assert_true(isnan(row_of_cpu(0)[SCHED_C_TID].num)); // the running task is unknown
     IS(row_of_cpu(1)[SCHED_C_BUSY].num, 59.999);
     IS(row_of_cpu(1)[SCHED_C_UNKNOWN].num, 0);
     IS(row_of("sched_tasks", 7)[SCHED_T_ON_CPU].num, 399990);
     frame(2000000);
     assert_true(isnan(row_of_cpu(0)[SCHED_C_BUSY].num));
-    // The next who leaves ends that.
+    // The next switch ends that.
     switches(2200000, 0, 9, SCHED_STATE_S, 0);
     frame(3000000);
     IS(row_of_cpu(0)[SCHED_C_UNKNOWN].num, 20);
     IS(row_of_cpu(0)[SCHED_C_BUSY].num, 0);
-    // What /proc says of who seems to run: it sleeps. That somebody waits there says no more of the CPU.
+    // In /proc the task that seems to run sleeps. A waiting task there says nothing about the CPU.
     sched_machine_doubt(machine, sched_slot(machine, 7), 'S', 3500000 * US);
     wakes(3900000, 0, 10, 1);
     frame(4000000);
@@ -134,7 +134,7 @@ static void busy_after_a_loss(void **state) {
     frame(1000000);
     IS(row_of_cpu(0)[SCHED_C_UNKNOWN].num, 25);
     IS(row_of_cpu(0)[SCHED_C_BUSY].num, (250 + 300) / 7.5);
-    IS(row_of_cpu(1)[SCHED_C_UNKNOWN].num, 75); // no switch told what it does now
+    IS(row_of_cpu(1)[SCHED_C_UNKNOWN].num, 75); // no switch since
     assert_true(isnan(row_of_cpu(1)[SCHED_C_BUSY].num));
     assert_true(isnan(row_of_cpu(1)[SCHED_C_TID].num));
     switches(1100000, 1, 10, 0, 8);
@@ -163,7 +163,7 @@ static void coming_and_going(void **state) {
     }
     other(SCHED_WAKEUP_NEW, 6000000, 8, 7, 0); // the number again, in the slot of another
     frame(7000000);
-    assert_string_equal(text_bytes(row_of("sched_tasks", 7)[SCHED_T_STATE].text), "R"); // for an idle CPU nobody waits
+    assert_string_equal(text_bytes(row_of("sched_tasks", 7)[SCHED_T_STATE].text), "R"); // no task waits for an idle CPU
     assert_int_equal(count_rows("sched_tasks"), 2);
     sched_machine_lost(machine, 7500000 * US);
     frame(8000000);
@@ -212,7 +212,7 @@ static void threads_of_proc(void **state) {
     assert_int_equal(count_rows("sched_tasks"), 2);
     row = row_of("sched_stuck", 21);
     assert_string_equal(text_bytes(row[SCHED_W_STATE].text), "D");
-    assert_true(row[SCHED_W_SINCE].num == 500000 && row[SCHED_W_AT_LEAST].num == 1); // since when, nobody saw
+    assert_true(row[SCHED_W_SINCE].num == 500000 && row[SCHED_W_AT_LEAST].num == 1); // its start was not traced
     assert_null(sched_seed_new("/nonexistent"));
 }
 

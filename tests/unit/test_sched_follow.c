@@ -87,7 +87,7 @@ static void run_record(struct sched_machine *to, const struct sched_event *event
     assert_null(page.data);
 }
 
-// Who was woken on its way to sleep is told of by its next switch only: that one is recorded.
+// A task woken on its way to sleep is detected by its next switch only: that one is recorded.
 static bool is_hidden(struct sim *sim, const struct sched_event *event) {
     bool may = sim->unrecorded == OUT_OF_IDLE ? !event->tid : sim->unrecorded == OUT_OF_ONE && event->tid == 1;
     return may && !sim->tasks[event->next].hushed && dice(sim, 3) == 0;
@@ -181,7 +181,7 @@ static void migrate(struct sim *sim, uint32_t by, int tid, uint32_t to) {
     sim->cpus[to].migrations++;
 }
 
-// Told by whoever runs on the CPU `by`; `to`: the CPU that is chosen at once, or where it was.
+// Recorded on the CPU `by`; `to`: the CPU that is chosen at once, or its last one.
 static void wake(struct sim *sim, uint32_t by, int tid, uint32_t to) {
     struct sim_task *task = &sim->tasks[tid];
     tell(sim, (struct sched_event){.kind = SCHED_WAKING,
@@ -269,7 +269,7 @@ static void compare(const struct sim *sim, const struct sched_machine *with) {
     assert_int_equal(with->counts.switches, switched);
 }
 
-// What is in the sums is true; where something is missing from them, it is known that it is.
+// The sums are true; missing parts are marked as unknown.
 static void hold_bounds(const struct sim *sim, const struct sched_machine *with, uint64_t slack) {
     for (int tid = 1; tid <= TASKS; tid++) {
         const uint64_t *truth = sim->tasks[tid].ns, *ns = with->tasks[sched_slot(with, tid)].ns;
@@ -363,7 +363,7 @@ static void sim_run(uint32_t seed, enum unrecorded unrecorded) {
     assert_true(frames > 50);
     assert_int_equal(sim.unseen != 0, unrecorded != NOTHING);
     assert_int_equal(sim.unknown != 0, unrecorded != NOTHING);
-    // Most is known all the same.
+    // Most of the time is known nevertheless.
     assert_true(sim.unknown / WAYS / CPUS < (sim.now - 1000000000) / 2);
     for (int way = 0; way < WAYS; way++)
         sched_machine_free(sim.machines[way]);
@@ -383,7 +383,7 @@ static void switches_left_out(void **state) {
     }
 }
 
-// Records that are cut off, are none of ours, or come from a CPU that there is not: they count and do nothing.
+// Truncated or foreign records, and those of a CPU that does not exist, are counted and ignored.
 static void odd_records(void **state) {
     (void)state;
     struct sched_machine *to = sched_machine_new(2);

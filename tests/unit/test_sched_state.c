@@ -129,8 +129,8 @@ static void odd_wakeups(void **state) {
     assert_int_equal(machine->cpus[0].length, 1);
 }
 
-// Woken when it had made up its mind to sleep and had not left its CPU yet: the waker waits until it has. Nothing else
-// wakes it, so it did not sleep.
+// Woken on its way to sleep, before it left its CPU: the waker waits until it has. There is no other wakeup, so it did
+// not sleep.
 static void woken_on_its_way(void **state) {
     (void)state;
     switches(0, 0, 0, 0, 7);
@@ -165,7 +165,7 @@ static void woken_on_its_way(void **state) {
     assert_int_equal(machine->off[SCHED_OFF_DISK].count, 1);
 }
 
-// The same over the edge of a frame; and /proc tells what no event does.
+// The same across a frame's end; and /proc shows what no event records.
 static void awake_for_long(void **state) {
     (void)state;
     switches(0, 0, 0, 0, 7);
@@ -203,7 +203,7 @@ static void nudged_and_then_asleep(void **state) {
     switches(910, 0, 7, 0x100, 8); // preempted: it did not go to sleep
     switches(920, 0, 8, SCHED_STATE_S, 7);
     switches(930, 0, 7, SCHED_STATE_S, 0);
-    switches(990, 0, 0, 0, 7); // by a wakeup that was not told
+    switches(990, 0, 0, 0, 7); // by a wakeup that was not recorded
     assert_int_equal(task(7)->queue_max, 10 * US);
     assert_int_equal(machine->off[SCHED_OFF_SLEEP].count, 1);
 }
@@ -224,7 +224,7 @@ static void wakeups_by_cpu(void **state) {
     assert_int_equal(machine->cpus[1].length, 0);
 }
 
-// With --pid sched_wakeup comes as well, since migrations do not: it only tells the CPU. Before 4.3 it comes alone.
+// With --pid sched_wakeup is recorded too, since migrations are not: it only gives the CPU. Before 4.3 it is alone.
 static void wakeups_told_twice_or_late(void **state) {
     (void)state;
     switches(0, 0, 0, 0, 7);
@@ -266,7 +266,7 @@ static void interrupts_wake(void **state) {
     assert_int_equal(task(7)->waker_flags, SCHED_FLAG_HARDIRQ);
 }
 
-// After a loss nobody's wait is known, and none of them, however long, comes into a histogram.
+// After a loss all waits are unknown, and none of them, however long, is in a histogram.
 static void losses(void **state) {
     (void)state;
     switches(0, 0, 0, 0, 7);
@@ -289,7 +289,7 @@ static void losses(void **state) {
     assert_int_equal(machine->cpus[0].covered_ns, (200 + 1000) * US); // not the hour
 }
 
-// Somebody else runs than the last switch said: an event is missing, and the time of that task is not known.
+// Another task runs than the last switch recorded: an event is missing, and that task's time is unknown.
 static void a_missing_switch(void **state) {
     (void)state;
     switches(0, 0, 0, 0, 7);
@@ -303,7 +303,7 @@ static void a_missing_switch(void **state) {
     assert_int_equal(task(7)->state, SCHED_UNKNOWN);
 }
 
-// The number of one that runs is used again, so that only the CPU knows who runs there; then the idle task leaves.
+// The TID of a running task is reused, so only the CPU has the running task; then the idle task switches out.
 static void a_missing_switch_to_idle(void **state) {
     (void)state;
     switches(100, 0, 0, 0, 7);
@@ -403,7 +403,7 @@ static void busiest_have_histograms(void **state) {
     assert_int_equal(machine->slots[SCHED_SLOTS].count, 0);
 }
 
-// With --pid and --user the waits of the others are in no histogram: the kernel does not even tell all of their events.
+// With --pid and --user the waits of other tasks are in no histogram: not all of their events are recorded.
 static void only_some_are_wanted(void **state) {
     (void)state;
     machine->filtered = true;

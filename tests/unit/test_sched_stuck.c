@@ -5,7 +5,7 @@
 
 #include "model/live.h"
 
-// The tasks of a control group that is throttled do wait for idle CPUs; that says nothing of the others.
+// Tasks of a throttled cgroup wait at idle CPUs; that says nothing about other tasks.
 static void throttled_by_its_group(void **state) {
     (void)state;
     switches(0, 0, 0, 0, 7);
@@ -75,9 +75,9 @@ static void say(const char *where, const struct blocked_query *query, struct blo
     *reply = (struct blocked_reply){.query = *query, .state = state, .gone = !state, .read_ns = now_ns() - 100000000};
 }
 
-// A CPU that is busy, and a thread that waits for it, or so it seems: it ran, which was not recorded. It is stuck when
-// it was asked, or when nobody answers for long; and it is asked anew in each wait.
-static void who_waits_is_asked(void **state) {
+// A busy CPU, and a thread that seems to wait for it: it ran, which was not recorded. It is stuck when a query confirms
+// it, or without a reply for long; it is queried once per wait.
+static void waiting_tasks_are_queried(void **state) {
     (void)state;
     sched_threads_free(threads);
     struct blocked_prober *questions = blocked_prober_new(proc, say);
@@ -112,11 +112,11 @@ static void who_waits_is_asked(void **state) {
     switches(4400010, 0, 7, 0, 8); // another wait
     frame(4700000);
     assert_int_equal(count_rows("sched_stuck"), 0);
-    frame(5000000); // nobody answers
+    frame(5000000); // no reply
     assert_int_equal(count_rows("sched_stuck"), 1);
-    folder("1"); // this /proc hides nobody
+    folder("1"); // no hidepid
     put_file("1/stat", "1 (init) S 0");
-    // It has ended, which was not recorded either.
+    // It has exited, which was not recorded either.
     atomic_store(&proc_says, 0);
     for (int i = 0; i < 2000 && sched_slot(machine, 7); i++) {
         sched_threads_probe(threads, machine, 5510000 * US);
@@ -158,14 +158,14 @@ static void realtime_hogs(void **state) {
                                  .state = SCHED_STATE_S,
                                  .next = 8,
                                  .next_prio = 120};
-    sched_machine_event(machine, &event); // somebody else has it when the interval ends
+    sched_machine_event(machine, &event); // another task has it when the interval ends
     frame(2000000);
     assert_string_equal(text_bytes(row_of("sched_stuck", 7)[SCHED_W_KIND].text), "realtime");
     frame(3000000); // it is long gone
     assert_string_equal(text_bytes(row_of("sched_stuck", 7)[SCHED_W_KIND].text), "cpu");
 }
 
-// Who ran most in the interval has the CPU, not who runs at its end: that is ktop, which looks.
+// The task that ran most in the interval counts, not the one running at its end, which is ktop.
 static void ktop_is_no_cause(void **state) {
     (void)state;
     switches(0, 0, 0, 0, 7);
@@ -210,7 +210,7 @@ static void in_d(void **state) {
     assert_null(row[SCHED_W_BLOCKED_IN].text);
 }
 
-// A crowd has waited for its CPU for longer than another sleeps in D: that one is told of all the same.
+// Many tasks have waited for their CPU longer than one has been in D: that one is reported nevertheless.
 static void in_d_beside_a_crowd(void **state) {
     (void)state;
     enum { CROWD = 200, IN_D = 500 };
@@ -228,7 +228,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(throttled_by_its_group, begin, end),
         cmocka_unit_test_setup_teardown(throttled_unseen, begin, end),
-        cmocka_unit_test_setup_teardown(who_waits_is_asked, begin, end),
+        cmocka_unit_test_setup_teardown(waiting_tasks_are_queried, begin, end),
         cmocka_unit_test_setup_teardown(realtime_hogs, begin, end),
         cmocka_unit_test_setup_teardown(ktop_is_no_cause, begin, end),
         cmocka_unit_test_setup_teardown(ktop_shows_itself, begin, end),

@@ -44,7 +44,7 @@ static void say_gone(const char *where, const struct blocked_query *query, struc
     atomic_fetch_add(&gone_answers, 1);
 }
 
-// Where /proc does not show the first process, it hides other users' threads: that one does not show says nothing.
+// Without PID 1 in /proc, hidepid is on: a missing thread is not known to be gone.
 static void hidden_is_not_gone(void **state) {
     (void)state;
     struct blocked_prober *prober = blocked_prober_new(proc, say_gone);
@@ -70,21 +70,21 @@ static void hidden_is_not_gone(void **state) {
 }
 
 #define MANY 256
-static atomic_uint times_asked[MANY + 51], answers;
+static atomic_uint times_queried[MANY + 51], answers;
 
 static void count_asks(const char *where, const struct blocked_query *query, struct blocked_reply *reply) {
     (void)where;
     *reply = (struct blocked_reply){.query = *query, .state = query->tid <= MANY ? 'R' : 'S', .read_ns = now_ns()};
-    atomic_fetch_add(&times_asked[query->tid], 1);
+    atomic_fetch_add(&times_queried[query->tid], 1);
     atomic_fetch_add(&answers, 1);
 }
 
-// Many CPUs, each with a task that has it for long: all of them are asked about, again and again, and so are those that
+// Many CPUs, each with a task that runs for long: all of them are queried repeatedly, and so are those that
 // sleep for a short time only.
 static void many_run(void **state) {
     (void)state;
     enum { ROUNDS = 80, SLEEPERS = 50 };
-    unsigned asked = 0;
+    unsigned queried = 0;
     struct blocked_prober *prober = blocked_prober_new(proc, count_asks);
     struct sched_threads *threads = sched_threads_new(proc, NULL, prober);
     sched_machine_free(machine);
@@ -100,13 +100,13 @@ static void many_run(void **state) {
         }
         sched_threads_probe(threads, machine, us * US);
         for (int32_t tid = 1; tid <= MANY + SLEEPERS; tid++)
-            asked += sched_threads_get(threads, machine, sched_slot(machine, tid))->asked_ns == us * US;
-        for (int i = 0; i < 20000 && atomic_load(&answers) < asked; i++)
+            queried += sched_threads_get(threads, machine, sched_slot(machine, tid))->queried_ns == us * US;
+        for (int i = 0; i < 20000 && atomic_load(&answers) < queried; i++)
             usleep(100);
-        assert_int_equal(atomic_load(&answers), asked);
+        assert_int_equal(atomic_load(&answers), queried);
     }
     for (int32_t tid = 1; tid <= MANY + SLEEPERS; tid++)
-        assert_true(atomic_load(&times_asked[tid]) >= 2);
+        assert_true(atomic_load(&times_queried[tid]) >= 2);
     sched_threads_free(threads);
     blocked_prober_free(prober);
 }
@@ -119,16 +119,16 @@ static void say_late(const char *where, const struct blocked_query *query, struc
         usleep(100);
 }
 
-static bool was_asked(struct sched_threads *threads, int32_t tid) {
-    return sched_threads_get(threads, machine, sched_slot(machine, tid))->asked;
+static bool was_queried(struct sched_threads *threads, int32_t tid) {
+    return sched_threads_get(threads, machine, sched_slot(machine, tid))->queried;
 }
 
-// A crowd waits for its CPUs, and the worker gets none for long: who then begins to wait for something else is asked
-// about in the very next round.
+// Many tasks wait for CPUs, and the worker gets none for long: a task that then begins to wait for something else is
+// queried in the next round.
 static void a_crowd_waits(void **state) {
     (void)state;
     enum { IN_D = MANY + 1, SLEEPS = MANY + 2 };
-    memset(times_asked, 0, sizeof(times_asked));
+    memset(times_queried, 0, sizeof(times_queried));
     atomic_store(&answers_now, false);
     struct blocked_prober *prober = blocked_prober_new(proc, say_late);
     struct sched_threads *threads = sched_threads_new(proc, NULL, prober);
@@ -142,11 +142,11 @@ static void a_crowd_waits(void **state) {
     switches(us + 10, 1, IN_D, SCHED_STATE_D, SLEEPS);
     switches(us + 20, 1, SLEEPS, SCHED_STATE_S, 0);
     sched_threads_probe(threads, machine, (us += 100000) * US);
-    assert_true(was_asked(threads, IN_D) && was_asked(threads, SLEEPS));
+    assert_true(was_queried(threads, IN_D) && was_queried(threads, SLEEPS));
     atomic_store(&answers_now, true);
-    for (int i = 0; i < 20000 && !atomic_load(&times_asked[SLEEPS]); i++)
+    for (int i = 0; i < 20000 && !atomic_load(&times_queried[SLEEPS]); i++)
         usleep(100);
-    assert_true(atomic_load(&times_asked[IN_D]) == 1 && atomic_load(&times_asked[SLEEPS]) == 1);
+    assert_true(atomic_load(&times_queried[IN_D]) == 1 && atomic_load(&times_queried[SLEEPS]) == 1);
     // And the crowd's turn comes.
     unsigned crowd = 0;
     for (int round = 0; round < 2000 && crowd < MANY; round++) {
@@ -154,14 +154,14 @@ static void a_crowd_waits(void **state) {
         usleep(2000);
         crowd = 0;
         for (int32_t tid = 1; tid <= MANY; tid++)
-            crowd += was_asked(threads, tid);
+            crowd += was_queried(threads, tid);
     }
     assert_int_equal(crowd, MANY);
     sched_threads_free(threads);
     blocked_prober_free(prober);
 }
 
-// Threads that sleep for short times, while the worker gets no CPU: who waits for one is asked about all the same.
+// Threads that sleep for short times, while the worker gets no CPU: one that waits for a CPU is still queried.
 static void many_sleep(void **state) {
     (void)state;
     enum { WAITS = MANY + 1 };
@@ -182,13 +182,13 @@ static void many_sleep(void **state) {
         switches(us + 29001, 1, tid, SCHED_STATE_S, 0);
     }
     sched_threads_probe(threads, machine, (us + 30000) * US);
-    assert_true(was_asked(threads, WAITS));
+    assert_true(was_queried(threads, WAITS));
     atomic_store(&answers_now, true);
     sched_threads_free(threads);
     blocked_prober_free(prober);
 }
 
-// Where events have other numbers than /proc, nobody there is taken for one of theirs.
+// If events and /proc have different IDs, no /proc thread is matched to an event.
 static void another_namespace(void **state) {
     (void)state;
     const struct collect_options of_user = {.has_user = true, .user = getuid()};

@@ -1,5 +1,5 @@
-// A stream on the kernel that is here: opening, what it leaves out, counting, sampling and scaling, and that nothing is
-// left behind. Skips where tracefs cannot be used.
+// A stream on this machine's kernel: opening, filters, counting, sampling and scaling, and that nothing remains in the
+// kernel. Skips without tracefs.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@
 #include "collectors/stream_collector.h"
 #include "model/live.h"
 
-#define CALL SYS_sched_get_priority_min // hardly anybody makes it, whatever runs beside
+#define CALL SYS_sched_get_priority_min // a call that other programs rarely make
 
 enum { TID, NR, FIELDS };
 
@@ -60,7 +60,7 @@ static void on_gap(void *ctx, uint64_t until_ns) {
     watch->gaps++;
 }
 
-// None of its own: the decoder of these tests counts them.
+// No self filter: the decoder of these tests counts ktop's threads.
 static void on_self(void *ctx, pid_t tid) {
     (void)ctx;
     (void)tid;
@@ -192,7 +192,7 @@ static void *caller(void *arg) {
     return NULL;
 }
 
-// More than one percent of a CPU: it samples, and what it counts, scaled, is about what was done.
+// Above 1 % of a CPU it samples, and the scaled counts are close to the true ones.
 static void sampled(void **state) {
     (void)state;
     const struct options options = {.show_self = true, .budget_pct = 1};
@@ -241,7 +241,7 @@ static void sampled(void **state) {
         fail_msg("%.0f calls scaled, %.0f made", scaled, truth);
 }
 
-// What is written in the file of this process's instance.
+// The content of a file of this process's instance.
 static void instance_file(const char *file, char *out, size_t size) {
     char path[600], mine[64];
     snprintf(path, sizeof(path), "%s/instances", tracing_dir(NULL, NULL));
@@ -271,8 +271,8 @@ static void drain_for(struct watch *watch, uint64_t ns) {
     }
 }
 
-// Within a slice and between two, no file can be opened any more: it stays as it was, is accounted as such and told,
-// and ends with its cause.
+// Within a slice and between two, no file can be opened any more: recording stays as it was, is accounted and reported
+// so, and resumes when the cause ends.
 static void switched_in_vain(void **state) {
     (void)state;
     const struct options options = {.show_self = true, .budget_pct = 1};
@@ -340,7 +340,7 @@ static void switched_in_vain(void **state) {
 
 struct flood {
     struct format_field field;
-    char filter[32]; // only calls that hardly anybody makes
+    char filter[32]; // only rare calls
     struct stream_event event;
     struct stream *stream;
     struct stream_failure failure;
@@ -362,7 +362,7 @@ static void flood_own(void *ctx, pid_t tid) {
         flood->told[flood->n_told++] = tid;
 }
 
-// As a decoder must: says how many were others'.
+// Like a decoder: returns the number of other tasks' events.
 static uint64_t flood_run(void *ctx, uint32_t cpu, struct ring_page *page, uint64_t limit) {
     struct flood *flood = ctx;
     uint64_t n = 0;
@@ -377,7 +377,7 @@ static uint64_t flood_run(void *ctx, uint32_t cpu, struct ring_page *page, uint6
     return n;
 }
 
-// Whether the kernel leaves this thread out.
+// Whether the kernel filters this thread out.
 static bool filtered(void) {
     char text[8192], word[32];
     instance_file("events/raw_syscalls/sys_enter/filter", text, sizeof(text));
@@ -385,11 +385,11 @@ static bool filtered(void) {
     bool there = strstr(text, word);
     assert_non_null(strstr(text, "id ==")); // the stream's own
     if (!there)
-        assert_null(strstr(text, "common_pid")); // all or nobody
+        assert_null(strstr(text, "common_pid")); // all threads or none
     return there;
 }
 
-// Drains until the kernel does or does not leave this thread out.
+// Drains until the kernel filters this thread out, or no longer does.
 static bool drain_until(struct flood *flood, bool want) {
     uint64_t began = now_ns();
     struct stream_frame frame;
@@ -420,7 +420,7 @@ static pid_t flood_start(void) {
     _exit(0);
 }
 
-// The kernel leaves this process out, but not at a high rate; the decoder hears of every thread in between.
+// The kernel filters this process out, but not at a high rate; then the decoder gets the TID of every thread.
 static void high_rate(void **state) {
     (void)state;
     struct flood flood = {.field = {.name = "common_pid"}};
@@ -468,7 +468,7 @@ struct numbered {
     struct format_field fields[FIELDS];
     struct stream_event event;
     char filter[64];
-    uint64_t seen[2], wrong; // seen: the last number of each caller
+    uint64_t seen[2], wrong; // seen: the last sequence number of each caller
 };
 
 #define MARK 0x6b746f70ull // of the first argument: these calls are the test's
@@ -560,7 +560,7 @@ static uint64_t grow_twice(void) {
     return frame.lost;
 }
 
-// Every call is there once, while larger buffers take the place of the first.
+// Every call is recorded exactly once while larger buffers replace the first.
 static void buffers_grow(void **state) {
     (void)state;
     cpu_set_t cpus, one;

@@ -1,4 +1,4 @@
-// When a stream samples, how much, and when it tries again; where its clock stands.
+// When a stream samples, its ratio, and when it tries again; the high event rate.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +12,8 @@ static void begins(void **state) {
     struct stream_pace pace;
     stream_pace_init(&pace, 0.25);
     for (int i = 0; i < 100; i++)
-        assert_false(stream_pace_window(&pace, 0.24, 0)); // below the bound
-    assert_false(stream_pace_window(&pace, 0.30, 0));     // once is an accident
+        assert_false(stream_pace_window(&pace, 0.24, 0)); // below the budget
+    assert_false(stream_pace_window(&pace, 0.30, 0));     // one window is ignored
     assert_false(stream_pace_window(&pace, 0.20, 0));
     assert_false(stream_pace_window(&pace, 0.30, 0));
     assert_true(stream_pace_window(&pace, 0.30, 0));
@@ -22,7 +22,7 @@ static void begins(void **state) {
     assert_int_equal(pace.lost, 0);
 }
 
-// Four CPUs' worth of reading cannot be: but a share of one CPU tells at once how much must go.
+// The ratio for the measured share is set at once, not step by step.
 static void jumps(void **state) {
     (void)state;
     struct stream_pace pace;
@@ -31,7 +31,7 @@ static void jumps(void **state) {
     assert_true(stream_pace_window(&pace, 0.9, 0));
     assert_int_equal(pace.ratio, 32); // 0.9 / 32 is below 0.04; 0.9 / 16 is not
     assert_false(stream_pace_window(&pace, 0.9, 5));
-    assert_int_equal(pace.ratio, STREAM_RATIO_MAX); // there is no more to leave out
+    assert_int_equal(pace.ratio, STREAM_RATIO_MAX); // the highest ratio
 }
 
 static void loss(void **state) {
@@ -64,13 +64,13 @@ static void comes_back(void **state) {
     assert_int_equal(pace.ratio, 1);
 }
 
-// A load that stays too much is tried again ever more rarely, and the tries are few.
+// Under a permanent overload the tries become rare.
 static void patience(void **state) {
     (void)state;
     struct stream_pace pace;
     int tries = 0, sampled = 0;
     stream_pace_init(&pace, 0.25);
-    for (int i = 0; i < 3000; i++) { // a quarter of an hour; lost whenever everything is read
+    for (int i = 0; i < 3000; i++) { // 15 minutes; loss whenever the ratio is 1
         uint32_t was = pace.ratio;
         stream_pace_window(&pace, 0.01, was == 1 ? 100 : 0);
         tries += was > 1 && pace.ratio == 1;
@@ -85,13 +85,13 @@ static void high_rate(void **state) {
     struct stream_rate high_rate = {0};
     for (int i = 0; i < 100; i++)
         assert_false(stream_rate_window(&high_rate, STREAM_RATE_HIGH - 1, false));
-    assert_false(stream_rate_window(&high_rate, 9e6, true)); // nothing is begun while it samples
+    assert_false(stream_rate_window(&high_rate, 9e6, true)); // does not start while sampling
     assert_true(stream_rate_window(&high_rate, STREAM_RATE_HIGH, false));
     for (int i = 0; i < 100; i++)
-        assert_true(stream_rate_window(&high_rate, STREAM_RATE_CALM, false)); // less, but not little
+        assert_true(stream_rate_window(&high_rate, STREAM_RATE_CALM, false)); // lower, but not below CALM
     for (int i = 0; i < 100; i++)
-        assert_true(stream_rate_window(&high_rate, 0, true)); // nor ended
-    for (int round = 0; round < 10; round++) {                // little, but not for long
+        assert_true(stream_rate_window(&high_rate, 0, true)); // does not end while sampling
+    for (int round = 0; round < 10; round++) {                // below CALM, but too briefly
         for (int i = 1; i < STREAM_RATE_WINDOWS; i++)
             assert_true(stream_rate_window(&high_rate, 10, false));
         assert_true(stream_rate_window(&high_rate, round % 2 ? 9e6 : STREAM_RATE_CALM, false));
@@ -100,7 +100,7 @@ static void high_rate(void **state) {
         assert_true(stream_rate_window(&high_rate, 10, false));
     assert_false(stream_rate_window(&high_rate, 10, false));
     assert_false(stream_rate_window(&high_rate, STREAM_RATE_CALM, false));
-    assert_true(stream_rate_window(&high_rate, 9e6, false)); // the next one
+    assert_true(stream_rate_window(&high_rate, 9e6, false)); // starts again
 }
 
 int main(void) {

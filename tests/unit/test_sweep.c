@@ -1,4 +1,4 @@
-// Whose is an instance, and does its ktop still live: names, and a forged /proc.
+// The owner of an instance, and whether it is alive: names, and a forged /proc.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -125,9 +125,9 @@ static enum ktop_life life(int pid, unsigned long long start, unsigned long ns) 
 static void life_in_own_namespace(void **state) {
     (void)state;
     assert_int_equal(life(10, 500, PID_NS_FIRST), KTOP_ALIVE);
-    assert_int_equal(life(10, 499, PID_NS_FIRST), KTOP_GONE); // the PID lives on as another process
+    assert_int_equal(life(10, 499, PID_NS_FIRST), KTOP_GONE); // PID reuse
     assert_int_equal(life(11, 500, PID_NS_FIRST), KTOP_GONE);
-    assert_int_equal(life(21, 700, PID_NS_FIRST), KTOP_GONE); // nobody reaped it yet
+    assert_int_equal(life(21, 700, PID_NS_FIRST), KTOP_GONE); // a zombie
     assert_int_equal(life(10, 500, 0), KTOP_UNKNOWN);
 }
 
@@ -141,10 +141,10 @@ static void life_in_a_container(void **state) {
     snprintf(path, sizeof path, "%s/22/ns/pid", proc);
     unlink(path);
     assert_int_equal(symlink("refused", path), 0);
-    assert_int_equal(life(9, 800, 4026532501ul), KTOP_UNKNOWN); // may be it: cannot be asked
+    assert_int_equal(life(9, 800, 4026532501ul), KTOP_UNKNOWN); // may be the owner: its namespace is unreadable
 }
 
-// hidepid: what does not show may well live.
+// hidepid: a hidden process may be alive.
 static void life_hidden(void **state) {
     (void)state;
     char path[256];
@@ -163,10 +163,10 @@ static void life_seen_from_a_container(void **state) {
     assert_int_equal(life(7, 600, 4026532501ul), KTOP_ALIVE);
     assert_int_equal(life(8, 600, 4026532501ul), KTOP_GONE);
     assert_int_equal(life(8, 600, PID_NS_FIRST), KTOP_UNKNOWN); // the host's ktop
-    assert_int_equal(life(8, 600, 4026532502ul), KTOP_UNKNOWN); // a neighbour's
+    assert_int_equal(life(8, 600, 4026532502ul), KTOP_UNKNOWN); // another container's
 }
 
-// unshare -p without a /proc of its own: what /proc shows are the outer PIDs.
+// unshare -p without a new /proc: /proc has the outer PIDs.
 static void outer_proc(void **state) {
     (void)state;
     struct ktop_id id;

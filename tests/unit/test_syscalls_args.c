@@ -56,7 +56,7 @@ static void paths(void **state) {
     expect(SYS_openat, (uint64_t[6]){CWD, 0, O_RDONLY}, "AT_FDCWD, NULL, O_RDONLY, 00");
 }
 
-// Where numbers of events are not those of /proc, nobody is looked at.
+// If events and /proc have different IDs, no process is read.
 static void of_another_namespace(void **state) {
     (void)state;
     char number[64];

@@ -12,11 +12,11 @@
 // Numbers of this machine's own table.
 #define NR(name_) syscalls_number_of(SYSCALLS_MACHINE, #name_)
 
-static uint32_t asked;
+static uint32_t lookups;
 
 static void identify(void *ctx, int32_t tid, struct syscalls_process *process, char *comm) {
     (void)ctx;
-    asked++;
+    lookups++;
     process->pid = tid / 10 * 10; // threads 101 ... 109 are of process 100
     process->wanted = tid < 900;
     process->abi = tid >= 800 && tid < 900 ? SYSCALLS_ABI_32 : SYSCALLS_ABI_NATIVE;
@@ -24,7 +24,7 @@ static void identify(void *ctx, int32_t tid, struct syscalls_process *process, c
     strcpy(comm, "thread");
 }
 
-static bool nobody_lives(void *ctx, int32_t tid) {
+static bool all_gone(void *ctx, int32_t tid) {
     (void)ctx;
     (void)tid;
     return false;
@@ -32,7 +32,7 @@ static bool nobody_lives(void *ctx, int32_t tid) {
 
 static struct syscalls_pair *pair_new(void) {
     const struct syscalls_hooks hooks = {.identify = identify};
-    asked = 0;
+    lookups = 0;
     return syscalls_pair_new(&forge_layout, &hooks, FORGE_CPUS);
 }
 
@@ -87,7 +87,7 @@ static void plain_calls(void **state) {
     assert_int_equal(errors_of(pair, 102, NR(read), EINTR), 1);
     assert_int_equal(cell_of(pair, 101, NR(close)).max_ns, 7);
     assert_int_equal(pair->unpaired, 0);
-    assert_int_equal(asked, 2);
+    assert_int_equal(lookups, 2);
     assert_int_equal(process_of(pair, 102)->pid, 100);
     syscalls_pair_clear(pair);
     assert_int_equal(cell_of(pair, 101, NR(read)).calls, 0);
@@ -204,7 +204,7 @@ static void making_and_ending(void **state) {
     forge_enter(&page, 1, 301, NR(exit), 0);
     forge_enter(&page, 1, 300, NR(exit_group), 0);
     forge_take(pair, 0, &page);
-    assert_int_equal(asked, 1); // the events told who 300 and 301 are
+    assert_int_equal(lookups, 1); // events identified 300 and 301
     assert_int_equal(process_of(pair, 300)->pid, 300);
     assert_int_equal(process_of(pair, 301)->pid, 300);
     assert_string_equal(process_of(pair, 301)->comm, "other");
@@ -303,7 +303,7 @@ static void own_threads(void **state) {
     struct syscalls_pair *pair = pair_new();
     struct forge page;
     syscalls_pair_own(pair, 501);
-    assert_int_equal(asked, 0); // nobody needs to look who that is
+    assert_int_equal(lookups, 0); // no lookup needed
     forge_start(&page, 1000);
     forge_exit(&page, 0, 501, NR(read), 0); // the kernel left its entry out
     forge_enter(&page, 5, 501, NR(read), 3);
@@ -314,7 +314,7 @@ static void own_threads(void **state) {
     forge_enter(&page, 5, 502, NR(close), 3);
     forge_enter(&page, 5, 600, NR(close), 3);
     forge_exit(&page, 5, 101, NR(read), 0);
-    forge_enter(&page, 5, 701, NR(read), 3); // of which nobody knows yet
+    forge_enter(&page, 5, 701, NR(read), 3); // a thread that is still unknown
     assert_int_equal(forge_take(pair, 0, &page), 3);
     syscalls_pair_own(pair, 701);
     syscalls_pair_gap(pair, 1500);
@@ -329,10 +329,10 @@ static void own_threads(void **state) {
     assert_int_equal(pair->n_cells, 1); // the read of 101
     // A number that is used again is its new owner's.
     syscalls_pair_clear(pair);
-    syscalls_pair_tidy(pair, nobody_lives);
-    syscalls_pair_tidy(pair, nobody_lives);
+    syscalls_pair_tidy(pair, all_gone);
+    syscalls_pair_tidy(pair, all_gone);
     assert_non_null(process_of(pair, 501)); // its last events may not have been read yet
-    syscalls_pair_tidy(pair, nobody_lives);
+    syscalls_pair_tidy(pair, all_gone);
     assert_null(process_of(pair, 501));
     syscalls_pair_own(pair, 501);
     forge_start(&page, 3000);
@@ -459,7 +459,7 @@ static void failures(void **state) {
         fails(&page, 102, NR(openat), window, ENOENT);
         forge_enter(&page, 1, 101, NR(openat), 99);
         forge_exit(&page, 5, 101, NR(openat), 3);       // this one did not
-        forge_exit(&page, 5, 103, NR(openat), -ENOENT); // nobody knows with what
+        forge_exit(&page, 5, 103, NR(openat), -ENOENT); // with unknown arguments
         forge_take(pair, 0, &page);
     }
     assert_int_equal(errors_of(pair, 101, NR(openat), ENOENT), 24);

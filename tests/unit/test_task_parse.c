@@ -1,5 +1,5 @@
-// What /proc says about tasks, captured from real kernels and forged: names that hold what the format itself uses,
-// lines that are cut short, numbers of every size.
+// /proc files of tasks, captured from real kernels and forged: names with the format's own delimiters, truncated lines,
+// numbers of every size.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static void cut_stat_is_refused(void **state) {
     (void)state;
     static const char line[] = "4711 (cat)" STAT_TAIL;
     struct task_stat stat;
-    // Whatever the length: no crash, and nothing read past it (the sanitizers watch).
+    // At every length: no crash, and no read past the end (checked by the sanitizers).
     for (size_t len = 0; len < 120; len++) {
         char *copy = test_malloc(len + 1);
         memcpy(copy, line, len);
@@ -115,7 +115,7 @@ static void control_groups(void **state) {
     check_cgroup("2:cpu,cpuacct:/c:d\n0::/\n", "/c:d");
     check_cgroup("4:memory:/m\n0::/unified\n", "/unified");
     check_cgroup("0::/\n", "/");
-    // The cpu hierarchy of version 1 has what stops a task, unless it says less than another one.
+    // v1's cpu hierarchy has the CPU limit; used unless another path is more specific.
     check_cgroup("9:name=systemd:/a\n4:memory:/m\n1:cpu:/c\n0::/\n", "/c");
     check_cgroup("4:memory:/m\n2:cpuacct,cpu:/c\n0::/unified\n", "/c");
     check_cgroup("4:memory:/m\n1:cpu:/\n0::/\n", "/m");

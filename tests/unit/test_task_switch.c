@@ -1,5 +1,5 @@
-// Whose counts are whose: forged samples and switch records of one CPU or two, with groups that are off, records that
-// are lost, threads that have ended, numbers that are used again. Each nanosecond and each count must be somewhere.
+// Attribution of counts to tasks: forged samples and switch records of one or two CPUs, with multiplexing, lost
+// records, exited threads and PID reuse. No nanosecond and no count may be lost.
 #include "collectors/counters/task_switch.h"
 
 #include <linux/perf_event.h>
@@ -15,15 +15,15 @@
 #include "collectors/kernel/perf/ring.h"
 
 #define RING 8192
-#define CLOCK 1000000 // of the records, when the group's time is 0
+#define CLOCK 1000000 // the records' time at enabled time 0
 
-// A CPU as the kernel would see it: its group's values, its ring.
+// A simulated CPU: its group's values, its ring.
 struct cpu {
     _Alignas(8) uint8_t ring[RING];
     uint64_t head, tail;
     struct switch_mark now;
     struct switches switches;
-    uint32_t runs; // tid; its pid is the hundreds
+    uint32_t runs; // TID; the PID is the TID rounded down to hundreds
 };
 
 static struct switch_totals totals;
@@ -34,7 +34,7 @@ static int setup(void **state) {
     totals = (struct switch_totals){.sums = task_sums_new()};
     memset(cpus, 0, sizeof(cpus));
     for (int i = 0; i < 2; i++)
-        cpus[i].switches = (struct switches){.totals = &totals, .n_values = 2, .which = {1, 0}}; // not in their order
+        cpus[i].switches = (struct switches){.totals = &totals, .n_values = 2, .which = {1, 0}}; // reversed
     cpu = &cpus[0];
     return 0;
 }
@@ -58,7 +58,7 @@ static void put(const void *bytes, size_t size) {
 static void run(uint64_t ns, uint64_t cycles, uint64_t instructions, bool on) {
     cpu->now.enabled += ns;
     cpu->now.running += on ? ns : 0;
-    cpu->now.values[0] += on ? instructions : 0; // the first of the group is counter 1
+    cpu->now.values[0] += on ? instructions : 0; // the group's first member is counter 1
     cpu->now.values[1] += on ? cycles : 0;
 }
 
@@ -91,7 +91,7 @@ static void put_switch(bool out, uint32_t tid, uint32_t other) {
     put(&r, sizeof(r));
 }
 
-// From the one that runs to the next, as the kernel tells it. `as`: under which number it leaves.
+// A switch from the running task to the next, as the kernel records it. `as`: the TID recorded for the previous task.
 static void change_as(uint32_t next, bool on, uint32_t as) {
     if (on) {
         cpu->now.switches++;
@@ -143,29 +143,29 @@ static uint64_t cut(void) {
     return cut_at(&reading);
 }
 
-static void counts_are(const struct task_counts *counts, uint64_t time, uint64_t running, uint64_t cycles,
-                       uint64_t instructions) {
+static void expect_counts(const struct task_counts *counts, uint64_t time, uint64_t running, uint64_t cycles,
+                          uint64_t instructions) {
     assert_int_equal(counts->time_ns, time);
     assert_int_equal(counts->running_ns, running);
     assert_int_equal(counts->values[0], cycles);
     assert_int_equal(counts->values[1], instructions);
 }
 
-static void is(uint32_t tid, uint64_t time, uint64_t running, uint64_t cycles, uint64_t instructions) {
+static void expect_task(uint32_t tid, uint64_t time, uint64_t running, uint64_t cycles, uint64_t instructions) {
     const struct task_sum *sum = task_sums_find(totals.sums, (pid_t)tid);
     assert_non_null(sum);
     assert_int_equal(sum->pid, pid_of(tid));
-    counts_are(&sum->counts, time, running, cycles, instructions);
+    expect_counts(&sum->counts, time, running, cycles, instructions);
 }
 
-// Begins: 101 runs, and has done so for long.
+// 101 runs and has run for a while.
 static void begin(void) {
     cpu->runs = 101;
     run(5000, 50000, 5000, true);
     cut();
 }
 
-static void each_has_what_was_counted_while_it_ran(void **state) {
+static void counts_go_to_the_running_task(void **state) {
     (void)state;
     begin();
     run(100, 1000, 500, true);
@@ -179,54 +179,54 @@ static void each_has_what_was_counted_while_it_ran(void **state) {
     run(1000, 20, 2, true);
     change(101, true);
     drain();
-    is(101, 100, 100, 1000, 500); // also the first: from the beginning on
-    is(201, 15, 15, 35, 65);
-    is(102, 7, 7, 70, 7);
-    counts_are(&totals.idle, 1000, 1000, 20, 2);
-    counts_are(&totals.nobody, 0, 0, 0, 0);
+    expect_task(101, 100, 100, 1000, 500); // the first slice too, from its start
+    expect_task(201, 15, 15, 35, 65);
+    expect_task(102, 7, 7, 70, 7);
+    expect_counts(&totals.idle, 1000, 1000, 20, 2);
+    expect_counts(&totals.unattributed, 0, 0, 0, 0);
     assert_int_equal(totals.seen, 5);
     assert_int_equal(task_sums_count(totals.sums), 3);
 }
 
-// The one that runs at the end of the frame gets its share; the records after the reading are of the next frame.
-static void the_frame_ends_in_the_middle(void **state) {
+// The running task's slice is split at the frame's end; records after the reading belong to the next frame.
+static void frame_end_splits_a_slice(void **state) {
     (void)state;
     begin();
     run(100, 1000, 500, true);
     change(201, true);
     run(40, 400, 40, true);
     struct switch_mark reading = cpu->now;
-    run(60, 600, 60, true); // it ran on, and there was a switch before the ring was walked
+    run(60, 600, 60, true); // it keeps running, and switches before the ring is walked
     change(101, true);
     run(9, 9, 9, true);
     assert_int_equal(cut_at(&reading), 140);
-    is(101, 100, 100, 1000, 500);
-    is(201, 40, 40, 400, 40);
+    expect_task(101, 100, 100, 1000, 500);
+    expect_task(201, 40, 40, 400, 40);
     task_sums_clear(totals.sums);
     assert_int_equal(cut(), 69);
-    is(201, 60, 60, 600, 60);
-    is(101, 9, 9, 9, 9);
+    expect_task(201, 60, 60, 600, 60);
+    expect_task(101, 9, 9, 9, 9);
     task_sums_clear(totals.sums);
     run(1000, 10, 10, true); // no switch in a whole frame
     cut();
-    is(101, 1000, 1000, 10, 10);
-    counts_are(&totals.nobody, 0, 0, 0, 0);
+    expect_task(101, 1000, 1000, 10, 10);
+    expect_counts(&totals.unattributed, 0, 0, 0, 0);
 }
 
-// Opened while one runs that never leaves: until it is known who, its counts are nobody's.
-static void who_runs_at_first_is_not_known(void **state) {
+// Opened while a task runs that never switches: until its TID is known, its counts are unattributed.
+static void first_task_is_unknown(void **state) {
     (void)state;
     begin();
     run(100, 1000, 500, true);
     cut();
-    counts_are(&totals.nobody, 100, 100, 1000, 500);
+    expect_counts(&totals.unattributed, 100, 100, 1000, 500);
     run(50, 7, 7, true);
     change(201, true);
     cut();
-    is(101, 50, 50, 7, 7);
+    expect_task(101, 50, 50, 7, 7);
 }
 
-static void ended_threads_leave_without_a_number(void **state) {
+static void exited_threads_switch_out_without_tid(void **state) {
     (void)state;
     begin();
     run(1, 1, 1, true);
@@ -235,13 +235,13 @@ static void ended_threads_leave_without_a_number(void **state) {
     change_as(101, true, UINT32_MAX);
     run(20, 4, 4, true);
     cut();
-    is(201, 30, 30, 3, 2);
-    is(101, 21, 21, 5, 5);
+    expect_task(201, 30, 30, 3, 2);
+    expect_task(101, 21, 21, 5, 5);
     assert_null(task_sums_find(totals.sums, -1));
-    counts_are(&totals.nobody, 0, 0, 0, 0);
+    expect_counts(&totals.unattributed, 0, 0, 0, 0);
 }
 
-// Off the PMU for a part of a slice without a switch: the counts are its own, its counters ran for a part of its time.
+// Off the PMU for part of a slice without a switch: the counts are attributed, running time is part of the time.
 static void multiplexed_within_a_slice(void **state) {
     (void)state;
     begin();
@@ -251,10 +251,10 @@ static void multiplexed_within_a_slice(void **state) {
     run(10, 100, 10, true);
     change(101, true);
     drain();
-    is(201, 100, 50, 500, 50);
+    expect_task(201, 100, 50, 500, 50);
 }
 
-// Switches while the group is off give no samples. The times are each one's own, the counts nobody's.
+// Switches while the group is off have no samples: time is attributed to each task, counts are unattributed.
 static void multiplexed_across_switches(void **state) {
     (void)state;
     begin();
@@ -272,13 +272,13 @@ static void multiplexed_across_switches(void **state) {
     run(11, 110, 11, true);
     change(101, true);
     drain();
-    is(201, 50, 0, 0, 0);
-    is(301, 25, 0, 0, 0);
-    is(401, 20, 0, 0, 0);
-    is(501, 11, 11, 110, 11);
-    counts_are(&totals.idle, 8, 0, 0, 0);
-    counts_are(&totals.nobody, 0, 0, 550, 55);
-    // And over the end of a frame.
+    expect_task(201, 50, 0, 0, 0);
+    expect_task(301, 25, 0, 0, 0);
+    expect_task(401, 20, 0, 0, 0);
+    expect_task(501, 11, 11, 110, 11);
+    expect_counts(&totals.idle, 8, 0, 0, 0);
+    expect_counts(&totals.unattributed, 0, 0, 550, 55);
+    // Across the end of a frame.
     run(3, 30, 3, true);
     run(3, 30, 3, false);
     change(601, false);
@@ -290,14 +290,14 @@ static void multiplexed_across_switches(void **state) {
     change(101, false); // after the reading
     run(1, 1, 1, false);
     cut_at(&reading);
-    is(601, 6, 0, 0, 0);
-    is(101, 6, 0, 0, 0);
+    expect_task(601, 6, 0, 0, 0);
+    expect_task(101, 6, 0, 0, 0);
     cut();
-    is(601, 7, 0, 0, 0);
-    is(101, 7, 0, 0, 0);
+    expect_task(601, 7, 0, 0, 0);
+    expect_task(101, 7, 0, 0, 0);
 }
 
-// The kernel says that records are missing: what passed since the last sample is of nobody known.
+// PERF_RECORD_LOST: the slice since the last sample is unattributed.
 static void lost_records(void **state) {
     (void)state;
     begin();
@@ -309,14 +309,14 @@ static void lost_records(void **state) {
     change_as(101, true, 301);
     run(7, 7, 7, true);
     cut();
-    counts_are(&totals.nobody, 50, 50, 500, 50);
-    is(101, 7, 7, 7, 7);
+    expect_counts(&totals.unattributed, 50, 50, 500, 50);
+    expect_task(101, 7, 7, 7, 7);
     assert_int_equal(totals.lost, 9);
     assert_null(task_sums_find(totals.sums, 301));
 }
 
-// The ring is full at the frame's end and the kernel has not said so yet: the leader's count tells.
-static void lost_and_not_told_yet(void **state) {
+// The ring is full at the frame's end before PERF_RECORD_LOST is written: the leader's count shows the loss.
+static void lost_records_found_by_count(void **state) {
     (void)state;
     begin();
     run(9, 9, 9, true);
@@ -325,33 +325,33 @@ static void lost_and_not_told_yet(void **state) {
     cpu->now.switches += 3;
     cpu->runs = 301;
     cut();
-    is(101, 9, 9, 9, 9);
-    counts_are(&totals.nobody, 40, 40, 400, 40);
+    expect_task(101, 9, 9, 9, 9);
+    expect_counts(&totals.unattributed, 40, 40, 400, 40);
     run(10, 100, 10, true);
     put_lost(9);
     change(101, true);
     cut();
-    counts_are(&totals.nobody, 50, 50, 500, 50);
+    expect_counts(&totals.unattributed, 50, 50, 500, 50);
     run(10, 100, 10, true);
     change(201, true);
     cut();
-    is(101, 19, 19, 109, 19);
+    expect_task(101, 19, 19, 109, 19);
 }
 
-static void a_count_that_jumps_is_a_gap(void **state) {
+static void count_jump_is_a_gap(void **state) {
     (void)state;
     begin();
     change(201, true);
     run(40, 400, 40, true);
-    cpu->now.switches++; // a switch that nobody told of
+    cpu->now.switches++; // a switch without a record
     change_as(101, true, 301);
     drain();
     assert_null(task_sums_find(totals.sums, 301));
-    counts_are(&totals.nobody, 40, 40, 400, 40);
+    expect_counts(&totals.unattributed, 40, 40, 400, 40);
 }
 
-// Kernels that write nothing while certain tasks run: that they ran shows in who comes after them.
-static void tasks_that_are_never_told_of(void **state) {
+// Kernels that write no records while certain tasks run: the next switch-in record shows that they ran.
+static void tasks_without_records(void **state) {
     (void)state;
     begin();
     change(201, true);
@@ -367,14 +367,14 @@ static void tasks_that_are_never_told_of(void **state) {
     change(101, true);
     run(5, 5, 5, true);
     cut();
-    is(201, 40, 40, 400, 40);
-    counts_are(&totals.idle, 30, 0, 0, 0);
-    is(301, 20, 0, 0, 0);
-    is(101, 5, 5, 5, 5);
-    counts_are(&totals.nobody, 0, 0, 203, 23);
+    expect_task(201, 40, 40, 400, 40);
+    expect_counts(&totals.idle, 30, 0, 0, 0);
+    expect_task(301, 20, 0, 0, 0);
+    expect_task(101, 5, 5, 5, 5);
+    expect_counts(&totals.unattributed, 0, 0, 203, 23);
 }
 
-static void rubbish_is_a_gap(void **state) {
+static void malformed_record_is_a_gap(void **state) {
     (void)state;
     begin();
     change(201, true);
@@ -388,12 +388,12 @@ static void rubbish_is_a_gap(void **state) {
     change(101, true);
     run(6, 6, 6, true);
     cut();
-    counts_are(&totals.nobody, 40, 40, 400, 40);
-    is(101, 6, 6, 6, 6);
+    expect_counts(&totals.unattributed, 40, 40, 400, 40);
+    expect_task(101, 6, 6, 6, 6);
     assert_true(totals.lost >= 2);
 }
 
-static void counters_that_go_back_measure_nothing(void **state) {
+static void decreasing_counters_are_dropped(void **state) {
     (void)state;
     begin();
     change(201, true);
@@ -401,20 +401,20 @@ static void counters_that_go_back_measure_nothing(void **state) {
     cpu->now.values[0] = 3;
     change(101, true);
     drain();
-    is(201, 40, 0, 0, 0);
+    expect_task(201, 40, 0, 0, 0);
 }
 
-// A number with two owners within one frame, on two CPUs whose rings are walked one after the other.
-static void numbers_used_again(void **state) {
+// PID reuse within one frame, on two CPUs whose rings are walked one after the other.
+static void pid_reuse(void **state) {
     (void)state;
     begin();
     change(201, true);
     run(40, 400, 40, true);
     change_as(101, true, 201); // 201 ends
     run(6000000, 1, 1, true);
-    uint64_t made = CLOCK + cpu->now.enabled;
-    put_fork(201, made);
-    put_fork(301, made);
+    uint64_t forked = CLOCK + cpu->now.enabled;
+    put_fork(201, forked);
+    put_fork(301, forked);
     cpu = &cpus[1];
     begin();
     run(cpus[0].now.enabled - cpu->now.enabled + 3, 1, 1, true);
@@ -425,7 +425,7 @@ static void numbers_used_again(void **state) {
     cut(); // the other CPU first
     cpu = &cpus[0];
     assert_false(task_sum_mixed(task_sums_find(totals.sums, 201)));
-    drain(); // and 301 seems to have run before it was made: the clocks of the CPUs differ a little
+    drain(); // 301 seems to run before its fork: clock skew between CPUs
     task_sums_find(totals.sums, 301)->first_ns -= 1000000;
     cut();
     assert_true(task_sum_mixed(task_sums_find(totals.sums, 201)));
@@ -433,8 +433,8 @@ static void numbers_used_again(void **state) {
     assert_false(task_sum_mixed(task_sums_find(totals.sums, 101)));
 }
 
-// Random switches, on and off: what is given out is what there was.
-static void nothing_is_lost_or_made(void **state) {
+// Random switches, group on and off: the sums equal the simulated totals.
+static void totals_are_conserved(void **state) {
     (void)state;
     unsigned seed = 1;
     begin();
@@ -451,7 +451,7 @@ static void nothing_is_lost_or_made(void **state) {
         }
         cut();
     }
-    struct task_counts all = totals.nobody;
+    struct task_counts all = totals.unattributed;
     task_counts_add(&all, &totals.idle);
     for (size_t i = 0; i < task_sums_count(totals.sums); i++)
         task_counts_add(&all, &task_sums_at(totals.sums, i)->counts);
@@ -466,7 +466,7 @@ static void sums_grow_and_find(void **state) {
     struct task_sums *sums = task_sums_new();
     size_t n = 0;
     while (task_sums_get(sums, (pid_t)n + 1, (pid_t)n + 1))
-        n++; // no room: it does not grow by itself
+        n++; // get never allocates
     assert_true(n > 0);
     assert_null(task_sums_find(sums, (pid_t)n + 1));
     task_sums_reserve(sums, 10000);
@@ -485,8 +485,8 @@ static bool refuse_forks(void *context, const struct perf_event_header *record) 
     return record->type != PERF_RECORD_FORK;
 }
 
-// A record that is left stays, whole, wherever the ring wraps.
-static void a_walk_can_stop(void **state) {
+// A refused record stays in the ring, for every wrap position.
+static void walk_can_stop(void **state) {
     (void)state;
     for (uint64_t start = RING - 200; start < RING; start += 8) {
         int calls = 0;
@@ -522,22 +522,22 @@ static void readings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(each_has_what_was_counted_while_it_ran),
-        TEST(the_frame_ends_in_the_middle),
-        TEST(who_runs_at_first_is_not_known),
-        TEST(ended_threads_leave_without_a_number),
+        TEST(counts_go_to_the_running_task),
+        TEST(frame_end_splits_a_slice),
+        TEST(first_task_is_unknown),
+        TEST(exited_threads_switch_out_without_tid),
         TEST(multiplexed_within_a_slice),
         TEST(multiplexed_across_switches),
         TEST(lost_records),
-        TEST(lost_and_not_told_yet),
-        TEST(a_count_that_jumps_is_a_gap),
-        TEST(tasks_that_are_never_told_of),
-        TEST(rubbish_is_a_gap),
-        TEST(counters_that_go_back_measure_nothing),
-        TEST(numbers_used_again),
-        TEST(nothing_is_lost_or_made),
+        TEST(lost_records_found_by_count),
+        TEST(count_jump_is_a_gap),
+        TEST(tasks_without_records),
+        TEST(malformed_record_is_a_gap),
+        TEST(decreasing_counters_are_dropped),
+        TEST(pid_reuse),
+        TEST(totals_are_conserved),
         TEST(sums_grow_and_find),
-        TEST(a_walk_can_stop),
+        TEST(walk_can_stop),
         TEST(readings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

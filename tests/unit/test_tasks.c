@@ -1,4 +1,4 @@
-// The life of tasks in a /proc of the test's own: rates, idleness and waking, ends, reused PIDs, threads, filters.
+// The life of tasks in a forged /proc: rates, idle tasks and wakeups, exits, PID reuse, threads, filters.
 #include "tests/unit/forge_proc.h"
 
 static void rates_are_differences(void **state) {
@@ -72,7 +72,7 @@ static void a_reused_pid_is_another_task(void **state) {
     const union cell *new = row(10, 'S');
     assert_non_null(new);
     assert_string_equal(text_bytes(new[table_column(&tasks_table, "comm")].text), "new");
-    assert_true(isnan(num(10, "cpu_pct"))); // it began long before: nothing to compare with
+    assert_true(isnan(num(10, "cpu_pct"))); // it started long before: no baseline
     assert_int_equal(rows(), 3);
     frame();
     assert_null(row(10, 'X'));
@@ -90,7 +90,7 @@ static void the_end_is_shown_once(void **state) {
     first();
     frame();
     take("11");
-    put_host(100, 10, 2, 12); // one thread less and no fork: something ended
+    put_host(100, 10, 2, 12); // one thread less and no fork: a task exited
     frame();
     assert_non_null(row(11, 'X'));
     assert_null(row(11, 0));
@@ -100,7 +100,7 @@ static void the_end_is_shown_once(void **state) {
     assert_int_equal(rows(), 2);
     assert_int_equal(tasks->n_ended, 0);
     struct fake f = {.pid = 13, .comm = "young", .state = 'R', .ppid = 10, .start = 1ull << 40, .cpu_ns = 1000000};
-    put_task(&f); // it began within the interval: all that it has used is of the interval
+    put_task(&f); // it started within the interval: all of its time is in the interval
     put_host(100, 11, 3, 13);
     frame();
     assert_true(num(13, "cpu_pct") > 0);
@@ -114,7 +114,7 @@ static void told(int pid, const char *comm) {
     tasks_exit_add(tasks, &account);
 }
 
-// The kernel tells of an end while the task is still on its way out: no other task has taken its number.
+// The kernel reports an exit while the task is still exiting: that is no PID reuse.
 static void the_end_is_told_before_it_is_gone(void **state) {
     (void)state;
     struct fake parent = {.pid = 10, .comm = "x", .state = 'S', .start = 5};
@@ -141,7 +141,7 @@ static void the_end_is_told_before_it_is_gone(void **state) {
     assert_null(row(11, 'X'));
 }
 
-// One that was read before it became another program ends as that.
+// A task read before its exec exits under the new name.
 static void the_end_has_the_last_name(void **state) {
     (void)state;
     struct fake parent = {.pid = 10, .comm = "x", .state = 'S', .start = 5};
@@ -291,12 +291,12 @@ static void the_first_rows_come_early(void **state) {
     struct collector_run run = {.options = &options, .publish = keep_first};
     published = 0;
     assert_int_equal(tasks_first(tasks, &run), 0);
-    assert_int_equal(published, 301); // within the time: so many
+    assert_int_equal(published, 301); // the rows within the time limit
     assert_int_equal(rows(), 500);
     tasks_free(tasks);
     tasks = tasks_new(&options, root, false, reason, sizeof(reason));
     tasks->clock = fake_clock;
-    step_ns = 5000000; // each look takes the whole of it
+    step_ns = 5000000; // each clock read uses the whole limit
     run = (struct collector_run){.options = &options, .publish = keep_first};
     assert_int_equal(tasks_first(tasks, &run), 0);
     assert_int_equal(published, 65);

@@ -41,7 +41,7 @@ static void set_finds_what_is_there(void **state) {
         } else if (rnd(3) == 0) {
             tasks_set_move(set, *at, rnd(2) ? TASKS_IDLE : TASKS_ACTIVE);
         } else {
-            if (rnd(2)) { // ended: not found any more, a new task may have the number
+            if (rnd(2)) { // ended: no longer found, the PID may be reused
                 tasks_set_move(set, *at, TASKS_ENDED);
                 assert_null(tasks_set_find(set, key));
             }
@@ -105,7 +105,7 @@ static void users_come_from_the_file(void **state) {
     unlink(path);
 }
 
-// As a directory's users may be written into the file: 50,000 in no order, and each a second time under another name.
+// Users of a directory in the file: 50,000 in random order, each a second time under another name.
 static void many_users_are_sorted(void **state) {
     (void)state;
     enum { USERS = 50000 };
@@ -127,7 +127,7 @@ static void many_users_are_sorted(void **state) {
         snprintf(text, sizeof(text), "a%u", uid);
         assert_string_equal(text_bytes(names_user(names, uid)->text), text);
     }
-    // Some 30 ms; more than 10 s when each looks for its place among those before it.
+    // About 30 ms; with insertion sort more than 10 s.
     assert_in_range(end.tv_sec - begin.tv_sec, 0, 3);
     names_free(names);
     unlink(path);

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-// A machine on which the collector looks every 100 ms while on, and every second while off.
+// A machine with a reading every 100 ms while on, and every second while off.
 struct machine {
     struct switch_budget budget;
     unsigned cpus;
@@ -17,14 +17,14 @@ struct machine {
     unsigned changes;
 };
 
-// `rate` switches/s, of which the share `most` on one CPU, until so long from now.
+// `rate` switches/s, the share `most` of them on one CPU, for this time.
 static void run(struct machine *m, double seconds, double rate, double most) {
     double end = m->now_s + seconds - 1e-6;
     while (m->now_s < end) {
         bool was = m->budget.on;
         double step = was ? 0.1 : 1;
         struct switch_budget_sample seen = {step, (uint64_t)(rate * step), (uint64_t)(rate * step * most), false};
-        // What the rings hold of it is no more than 2,730 a CPU.
+        // A ring holds at most 2,730 switches per CPU.
         if (seen.most > 2730)
             seen.most = 2730, seen.switches = 2730 * m->cpus, seen.lost = true;
         m->budget.on = was ? switch_budget_keep(&m->budget, &seen) : switch_budget_retry(&m->budget, step, rate * step);
@@ -111,7 +111,7 @@ static void a_burst_is_no_load(void **state) {
     assert_true(m.budget.on);
 }
 
-// The sum is far below the limit of 64 CPUs, and one of them is slowed by a fifth.
+// The sum is far below the limit of 64 CPUs, but one of them is slowed by 20 %.
 static void one_cpu_does_not_pay_for_all(void **state) {
     (void)state;
     struct machine m = begin(1e6, 64);
@@ -128,12 +128,12 @@ static void what_was_lost_is_too_much(void **state) {
     (void)state;
     struct machine m = begin(2000, 2);
     run(&m, 5, 100, 0.5);
-    // Nobody looked for a long time: on average it is little.
+    // No reading for a long time: the average rate is low.
     struct switch_budget_sample seen = {60, 2730, 2730, true};
     assert_false(switch_budget_keep(&m.budget, &seen));
 }
 
-// Calm for a few seconds, and again and again not: the tries become rare, and the records are on for a small part.
+// A low rate for a few seconds, repeatedly interrupted: the tries become rare, and the records are on rarely.
 static void it_does_not_flap(void **state) {
     (void)state;
     struct machine m = begin(2000, 2);
@@ -142,7 +142,7 @@ static void it_does_not_flap(void **state) {
         run(&m, 5, 300000, 0.5);
     }
     assert_true(m.changes <= 24); // of 240
-    // One CPU whose load only the records tell: it is tried, every 32 s in the end, for a tenth of a second.
+    // One busy CPU that only the records show: tried at last every 32 s, for 0.1 s.
     m = begin(1e6, 64);
     run(&m, 3600, 100000, 0.9);
     assert_true(m.on_s < 3600 / 32.0 * 0.1 + 2);

@@ -1,4 +1,4 @@
-// perf's ring of switch records, forged: every record at every place where the ring may wrap, lost ones, and rubbish.
+// Forged perf rings of switch records: every record at every wrap position, lost and malformed ones.
 #include "collectors/tasks/switch_records.h"
 
 #include <linux/perf_event.h>
@@ -65,7 +65,7 @@ static void who_left_and_who_came(void **state) {
     for (uint64_t start = 0; start < RING; start += 8) {
         head = start;
         put_switch(true, 5, 6);
-        put_switch(false, 6, 5); // the same switch, seen from the other side
+        put_switch(false, 6, 5); // the switch-in of the same switch
         put_switch(true, 6, 0);  // to the idle task
         put_switch(true, 0, 7);  // and from it
         put_comm(false, 7);

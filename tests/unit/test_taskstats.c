@@ -76,7 +76,7 @@ static void versions(void **state) {
     assert_int_equal(a.begin_s, 5000000000ull);
     assert_true(a.has_tgid && a.last && a.forked);
     assert_int_equal(a.tgid, 500);
-    // 5.10: version 10 ends with the 64-bit time; its flag bit 0x20 is nothing.
+    // 5.10: version 10 ends with the 64-bit time; its flag bit 0x20 has no meaning.
     forge_stats(s, 10);
     assert_int_equal(taskstats_parse(s, 352, &a), 0);
     assert_int_equal(a.begin_s, 5000000000ull);
@@ -142,7 +142,7 @@ static void messages(void **state) {
     assert_int_equal(seen.accounts[0].tgid, 500);
     assert_int_equal(seen.accounts[1].tgid, 500);
     assert_true(seen.accounts[1].group && !seen.accounts[1].has_all);
-    // Cut anywhere: never more than what is whole, never a byte past the end.
+    // Truncated anywhere: only complete messages, and no read past the end.
     for (size_t cut = 0; cut < len; cut++) {
         uint8_t *copy = test_malloc(cut + 1);
         memcpy(copy, bytes, cut);

@@ -1,4 +1,4 @@
-// Threads read from a forged /proc, and whether -p, -u and --children want them.
+// Threads read from a forged /proc, and the filters -p, -u and --children.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -114,7 +114,7 @@ static void identities(void **state) {
     assert_true(identity.found && identity.wanted);
     assert_string_equal(identity.status.name, "worker 1");
     assert_false(task_identify(proc, &gone, 31).wanted);
-    // Gone: its process is unknown, so that only its own ID can choose it.
+    // Gone: its process is unknown, so only its own ID matches a filter.
     identity = task_identify(proc, &gone, 99);
     assert_true(!identity.found && identity.wanted && identity.status.pid == 99);
     assert_false(task_identify(proc, &gone, 98).wanted);

@@ -1,5 +1,5 @@
-// The events of -e: what the words of a read become, and which state each counter is in; and on the real kernel that
-// groups are opened as they stand.
+// The events of -e: decoding of reads, and the state of each counter; on the real kernel, that groups are opened as
+// given.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static void counts(void **state) {
     assert_true(isnan(one.counters[1].value));
     assert_int_equal(state_of(&one, 0), USER_COUNTS);
     assert_int_equal(state_of(&one, 1), USER_REFUSED);
-    assert_int_equal(state_of(&one, 2), USER_COUNTS); // software: 0 is what happened
+    assert_int_equal(state_of(&one, 2), USER_COUNTS); // software: 0 is valid
 }
 
 static void shared(void **state) {
@@ -98,7 +98,7 @@ static void not_measured(void **state) {
     assert_true(isnan(one.counters[2].counted_pct));
 }
 
-// 0 of a hardware event says something only where there was work of the kind that it counts.
+// A hardware event at 0 is an error only if there was work of the kind that it counts.
 static void stays_0(void **state) {
     struct one one;
     (void)state;

@@ -1,26 +1,26 @@
-# The program starts on this kernel, says what the kernel allows, shows itself on a terminal, and leaves nothing in it.
+# ktop starts on this kernel, --doctor reports its features, the panes work on a terminal, and no kernel state is left behind.
 . /lib.sh
 uname -r
 ktop --version || exit 1
 
-# What a dead ktop left goes; the top level, where nobody has traced yet, keeps its small buffer. One that is still on goes as well.
+# --cleanup removes a dead ktop's probe, also an enabled one. The top-level buffer, not used for tracing so far, stays small.
 tracing=/sys/kernel/tracing
-probe_made() { echo "p:ktop_99999_1_probes/it /bin/busybox:0x1000" >>$tracing/uprobe_events || fail "no probe can be made"; }
-probe_swept() { ktop --cleanup | grep "removed probe ktop_99999_1_probes/it" || fail "the probe is left: $(cat $tracing/uprobe_events)"; }
+probe_made() { echo "p:ktop_99999_1_probes/it /bin/busybox:0x1000" >>$tracing/uprobe_events || fail "cannot create a probe"; }
+probe_removed() { ktop --cleanup | grep "removed probe ktop_99999_1_probes/it" || fail "the probe is still there: $(cat $tracing/uprobe_events)"; }
 size=$(cat $tracing/buffer_size_kb)
 probe_made
-probe_swept
-[ "$(cat $tracing/buffer_size_kb)" = "$size" ] || fail "the top level's buffer was $size KiB, and is $(cat $tracing/buffer_size_kb)"
+probe_removed
+[ "$(cat $tracing/buffer_size_kb)" = "$size" ] || fail "the top-level buffer was $size KiB, now it is $(cat $tracing/buffer_size_kb)"
 probe_made
-echo 1 >$tracing/events/ktop_99999_1_probes/it/enable || fail "the probe cannot be switched on"
-probe_swept
+echo 1 >$tracing/events/ktop_99999_1_probes/it/enable || fail "cannot enable the probe"
+probe_removed
 
 ktop --doctor || exit 1
 ktop --batch --pane triage,tasks,cpus,memory,disk,network,health --format json -n 2 -d 0.5 >/tmp/out || exit 1
 [ "$(wc -l </tmp/out)" = 14 ] || { echo "expected 14 lines"; cat /tmp/out; exit 1; }
 none_left
 
-# On a terminal of 80x24, first triage, then tasks and disk, then the end: each pane shows what is its own, and the terminal is given back.
+# On an 80x24 terminal: triage, tasks, disk, then quit. Each pane shows its own contents, and the terminal is restored.
 for terminal in xterm-256color linux vt100; do
     TERM=$terminal on_pty 0.8 25q ktop -d 0.5 >/tmp/screen || fail "$terminal: exit status $?: $(tr '\033' '~' </tmp/screen)"
     for word in ktop triage load tasks COMMAND disk READS; do

@@ -1,15 +1,15 @@
-"""Judging what ktop said of disks of known delays: reads the log of a test in a virtual machine (the lines that tests/vm/lib.sh prints).
+"""Checks ktop's output for disks of known delays: reads the log of a test in a virtual machine (the lines that tests/vm/lib.sh prints).
 
-The truths: the delay that the disk was told to keep (it is never early), what the program under way saw (an I/O cannot have taken
-longer than the call that asked for it), and the kernel's own counts in /proc/diskstats. What the emulated machine itself costs is what a disk without
-delay takes in the same run.
+References: the configured delay of the disk (it never completes early), the latency measured by the load (an I/O cannot take longer
+than the call that submitted it), and the kernel's own counts in /proc/diskstats. The overhead of the emulated machine is the latency of a disk
+without delay in the same run.
 """
 import collections
 import json
 import sys
 
 OPS = {"read": "R", "write": "W", "mix": "RW", "fsync": "WF", "discard": "D"}
-# Of /proc/diskstats after the name: where each operation's count and merges stand.
+# Column indices of each operation's count and merges in /proc/diskstats, after the device name.
 COUNTED = {"R": (0, 1), "W": (4, 5), "D": (11, 12), "F": (15, None)}
 
 Load = collections.namedtuple("Load", "device delay_us op depth done")
@@ -85,15 +85,15 @@ class Log:
             self.check(low * 0.999 <= h[name] <= high * 1.001, f"{h['device']} {h['op']}: {name} {h[name]} is not in its bucket {low} to {high}")
 
     def counts(self):
-        """ktop's counts are the kernel's, and the program's."""
-        asked = collections.Counter()
+        """Checks that ktop's counts equal those of the kernel and of the load."""
+        requested = collections.Counter()
         for load in self.loads:
             for op, key in (("R", "reads"), ("W", "writes"), ("F", "syncs"), ("D", "discards")):
-                asked[load.device, op] += load.done[key]
+                requested[load.device, op] += load.done[key]
         for device in sorted({load.device for load in self.loads}):
             for op, (at, merges) in COUNTED.items():
                 done = merged = 0
-                # A disk that went and came back began again from zero.
+                # A disk that was removed and added again restarts at zero.
                 spans = [("before", "gone"), (None, "after")] if device in self.reborn else [("before", "after")]
                 for begin, end in spans:
                     row = self.stats[end][device]
@@ -101,22 +101,22 @@ class Log:
                     done += row[at] - first[at]
                     merged += row[merges] - first[merges] if merges else 0
                 seen = self.hists[device, op].count
-                # The kernel counts the end of a flush that a write asked for as a write of nothing, which no disk ever saw.
-                done -= asked[device, "F"] if op == "W" and done == seen + asked[device, "F"] else 0
+                # The kernel counts the completion of a write's flush as an empty write, which never reaches the disk.
+                done -= requested[device, "F"] if op == "W" and done == seen + requested[device, "F"] else 0
                 self.check(seen == done, f"{device} {op}: ktop counts {seen}, /proc/diskstats {done}")
-                # The kernel reads the partition table of a disk that comes: a load that has not been asked for.
-                probes = max(0, done + merged - asked[device, op]) if device in self.reborn and op == "R" else 0
-                self.check(done + merged - probes == asked[device, op] and probes <= 8, f"{device} {op}: /proc/diskstats counts {done}, the load {asked[device, op]}")
-        print(f"counts: {sum(asked.values())} I/Os asked for, {sum(h.count for h in self.hists.values())} measured")
+                # The kernel reads the partition table of a new disk: I/Os that are not part of the load.
+                probes = max(0, done + merged - requested[device, op]) if device in self.reborn and op == "R" else 0
+                self.check(done + merged - probes == requested[device, op] and probes <= 8, f"{device} {op}: /proc/diskstats counts {done}, the load {requested[device, op]}")
+        print(f"counts: {sum(requested.values())} I/Os requested, {sum(h.count for h in self.hists.values())} measured")
         for frame in self.frames:
             self.check(frame["lost_events"] == 0, f"{frame['lost_events']} events lost")
             for name in ("unmatched_completions", "abandoned_ios"):
                 self.check(not frame["series"][name], f"{name} {frame['series'][name]}")
 
     def latency(self, load, op, base, delay_us=None, timer_us=0, rest_us=0):
-        """Each latency is the known delay, and at most 3 % and what the machine costs more.
+        """Checks that latencies are the known delay plus at most 3 % and the machine's overhead.
 
-        What the guest itself held up for longer (p99, average) the program saw as well: of each call, all but rest_us was this I/O.
+        Longer delays caused by the guest (p99, mean) must also be in the load's figures: all but rest_us of each call is this I/O.
         """
         delay = load.delay_us if delay_us is None else delay_us
         h, none = self.hists[load.device, op], base(op)
@@ -135,27 +135,27 @@ class Log:
         self.check(h.min >= delay, f"{name}: min {h.min} us is below the delay")
         most = max(delay * 1.03 + none.mean + timer_us, load.done["mean_ns"] / 1000 - rest_us)
         self.check(delay <= h.mean <= most, f"{name}: avg {h.mean} us, should be {delay} to {most}")
-        self.check(h.max <= load.done["max_ns"] / 1000, f"{name}: max {h.max} us, the program saw at most {load.done['max_ns'] / 1000}")
-        print(f"{line} max {h.max:9.1f}, the program's p50 {load.done['p50_ns'] / 1000:.1f} p99 {load.done['p99_ns'] / 1000:.1f}")
+        self.check(h.max <= load.done["max_ns"] / 1000, f"{name}: max {h.max} us, the load's max is {load.done['max_ns'] / 1000}")
+        print(f"{line} max {h.max:9.1f}, the load's p50 {load.done['p50_ns'] / 1000:.1f} p99 {load.done['p99_ns'] / 1000:.1f}")
 
     def modes(self, device, op, modes, base, timer_us=0):
-        """Each mode (delay, share of the I/Os) has its share, within 3 % and the machine's cost for nearly all of it."""
+        """Checks the share of the I/Os at each mode (delay, share); the upper edge allows 3 % and the p99 of the machine's overhead."""
         h = self.hists[device, op]
         for delay, share in modes:
             found = h.share(delay, delay * 1.03 + base(op).quantile(0.99)[1] + timer_us)
             print(f"{device} {op}: {found * 100:.1f} % of {h.count} at {delay / 1000:.0f} ms, should be {share * 100:.1f} %")
             self.check(abs(found - share) <= 0.02, f"{device} {op}: {found * 100:.1f} % at {delay} us, should be {share * 100:.1f} %")
 
-    def errors(self, wanted):
-        """Each failed I/O (device, operation, sector, error) is there by name, once, and nothing else failed."""
+    def errors(self, expected):
+        """Checks that each failed I/O (device, operation, sector, error) is reported once, and no other."""
         seen = collections.Counter((e["device"], e["op"][0], e["sector"], e["error"]) for e in self.events)
-        self.check(seen == collections.Counter(wanted), f"failed I/Os {sorted(seen.items())}, should be {sorted(wanted)}")
+        self.check(seen == collections.Counter(expected), f"failed I/Os {sorted(seen.items())}, should be {sorted(expected)}")
         rows = [(f["interval_s"], d) for f in self.frames for d in f["tables"]["devices"]]
-        for device in {w[0] for w in wanted}:
-            # A section's interval and the frame's differ by how punctual they were.
+        for device in {e[0] for e in expected}:
+            # The intervals of section and frame differ slightly, because each may be late.
             n = sum(s * d["errors_per_s"] for s, d in rows if d["device"] == device and d["errors_per_s"])
-            should = sum(w[0] == device for w in wanted)
-            self.check(abs(n - should) <= 0.02 * should, f"{device}: errors_per_s makes {n}, should be {should}")
+            should = sum(e[0] == device for e in expected)
+            self.check(abs(n - should) <= 0.02 * should, f"{device}: errors_per_s adds up to {n}, should be {should}")
             self.check(any(f["culprit_device"] == device for f in self.findings), f"{device}: no finding disk_errors")
 
     def end(self):

@@ -1,11 +1,11 @@
-# Processors that come and go: ktop begins while one of two is off line; it comes, and goes and comes again under a load on three disks.
+# CPU hotplug: ktop starts while one of two CPUs is offline. It comes online, then goes offline and online repeatedly under a load on three disks.
 . /lib.sh
 cpu=/sys/devices/system/cpu/cpu1/online
-# processor 0|1
-processor() { echo "$1" >$cpu || fail "the processor does not go to $1"; }
-# used: processor time that ktop has had, in ticks of 10 ms.
+# processor 0|1: takes CPU 1 offline or online
+processor() { echo "$1" >$cpu || fail "cannot set the CPU to $1"; }
+# used: CPU time of ktop, in ticks of 10 ms.
 used() { awk '{ print $14 + $15 }' /proc/$watcher/stat; }
-# idle: what ktop needs in a second without any I/O, when it has written all that there is of the load before.
+# idle: CPU time of ktop in a second without I/O, after its frames no longer show the previous load.
 idle() {
     i=0
     until tail -n 1 /tmp/frames | grep -q '"block_ios_per_s":0,'; do
@@ -21,7 +21,7 @@ idle() {
 disk direct irqmode=0
 disk late
 disk slow completion_nsec=5000000
-[ -e $cpu ] || fail "there is one processor"
+[ -e $cpu ] || fail "there is only one CPU"
 processor 0
 watch disk 0.5
 idle before

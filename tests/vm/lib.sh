@@ -1,12 +1,12 @@
-# Functions for the tests in virtual machines; what they print of disks is read by tests/vm/disk.py.
+# Functions for the tests in virtual machines; tests/vm/disk.py parses their output about disks.
 
 fail() { echo "FAIL: $*"; exit 1; }
 
-echo # the firmware's last line has no end
-dmesg -n 1 # the kernel's messages stay out of the middle of our lines
+echo # the firmware's last line has no newline
+dmesg -n 1 # keeps kernel messages from splitting our lines
 mkdir -p /sys/kernel/tracing && mount -t tracefs nodev /sys/kernel/tracing || fail "no tracefs"
 
-# frames_come LINES SECONDS: waits until ktop has written so many lines of frames, for so long at most.
+# frames_come LINES SECONDS: waits until ktop has written LINES lines of frames; fails after SECONDS.
 frames_come() {
     i=0
     until [ "$(cat /tmp/frames 2>/dev/null | wc -l)" -ge "$1" ]; do
@@ -16,7 +16,7 @@ frames_come() {
     done
 }
 
-# watch PANES DELAY: starts ktop in batch, and waits until it measures.
+# watch PANES DELAY: starts ktop in batch mode, and waits for its first frame.
 watch() {
     ktop --batch --pane "$1" --format json -d "$2" >/tmp/frames 2>/tmp/errors &
     watcher=$!
@@ -24,15 +24,15 @@ watch() {
     sed 's/^/diskstats before /' /proc/diskstats
 }
 
-# ktop_end: the ktop that was started last ends, in order.
+# ktop_end: ends the ktop that was started last; checks its exit status.
 ktop_end() {
     kill -TERM $watcher
     wait $watcher
     status=$?
-    [ $status = 0 ] || [ $status = 143 ] || { cat /tmp/errors; fail "ktop ended with $status"; }
+    [ $status = 0 ] || [ $status = 143 ] || { cat /tmp/errors; fail "ktop exited with $status"; }
 }
 
-# watch_end DELAY: one more whole frame, then the frames are printed: the I/Os one by one only when they failed.
+# watch_end DELAY: waits for one more complete frame, then prints the frames, with single I/Os only if they failed.
 watch_end() {
     sleep "$(awk "BEGIN { print 2 * $1 + 0.3 }")"
     sed 's/^/diskstats after /' /proc/diskstats
@@ -42,14 +42,14 @@ watch_end() {
     grep '"interval_s":[^,]*,"pane":"disk"' /tmp/frames | sed 's/"events":\[.*\],"notes"/"events":[],"notes"/; s/^/frame /'
 }
 
-# load DEVICE DELAY_NS OP COUNT DEPTH [FIRST]: a load on a disk whose delay is known.
+# load DEVICE DELAY_NS OP COUNT DEPTH [FIRST]: a load on a disk with a known delay.
 load() {
     order=random
     [ $# -lt 6 ] || order=sequential
     echo "load $1 $2 $3 $5 $(io_load "/dev/$1" "$3" "$4" "$5" 4096 $order ${6:+"$6"})"
 }
 
-# disk NAME SETTING...: a null_blk of 64 MB and 1 ms; its device's name goes into the variable NAME.
+# disk NAME SETTING...: creates a null_blk of 64 MB and 1 ms; sets the variable NAME to its device name.
 config=/sys/kernel/config/nullb
 disk() {
     [ -d $config ] || mount -t configfs none /sys/kernel/config || fail "no configfs"
@@ -59,12 +59,12 @@ disk() {
     for pair in size=64 irqmode=2 queue_mode=2 memory_backed=1 completion_nsec=1000000 "$@" power=1; do
         echo "${pair#*=}" >"$config/$made/${pair%%=*}" || fail "$made: $pair"
     done
-    device=$made # newer kernels; older ones number them
+    device=$made # newer kernels keep the name; older ones use nullbN
     [ -b "/dev/$made" ] || device=nullb$(cat "$config/$made/index")
     eval "$made=$device"
 }
 
-# array NAME LEVEL DISK...: an array of md, whose disks are alike.
+# array NAME LEVEL DISK...: creates an md array of equal disks.
 array() {
     name=$1
     level=$2
@@ -78,7 +78,7 @@ array() {
     [ "$level" = raid0 ] || [ "$level" = linear ] || echo 65536 >$md/component_size
     slot=0
     for part in "$@"; do
-        cat "/sys/block/$part/dev" >$md/new_dev || fail "$name does not take $part"
+        cat "/sys/block/$part/dev" >$md/new_dev || fail "$name does not accept $part"
         [ "$level" = raid1 ] || [ "$level" = raid5 ] || echo 65536 >"$md/dev-$part/size"
         echo $slot >"$md/dev-$part/slot"
         slot=$((slot + 1))
@@ -88,7 +88,7 @@ array() {
     [ -b "/dev/$name" ] || fail "no $name"
 }
 
-# dm NAME OPTION...: a device-mapper disk (tests/vm/programs/dm_linear.c); its device's name goes into the variable NAME.
+# dm NAME OPTION...: creates a device-mapper disk (tests/vm/programs/dm_linear.c); sets the variable NAME to its device name.
 dm() {
     numbers=$(dm_linear "$@") || fail "no device-mapper disk"
     device=$(basename "$(readlink "/sys/dev/block/$numbers")")
@@ -96,7 +96,7 @@ dm() {
     eval "$1=$device"
 }
 
-# sized DEVICE OP COUNT DEPTH BYTES [ORDER]: a load whose operations are of that length.
+# sized DEVICE OP COUNT DEPTH BYTES [ORDER]: a load with BYTES per operation.
 sized() {
     echo "load $1 0 $2 $4 $(io_load "/dev/$1" "$2" "$3" "$4" "$5" "${6:-random}") bytes $5"
 }
@@ -104,10 +104,10 @@ sized() {
 none_left() {
     left=$(ls /sys/kernel/tracing/instances | grep -c ktop)
     [ "$left" = 0 ] || fail "$left instances left: $(ls /sys/kernel/tracing/instances)"
-    [ "$(cat /sys/kernel/tracing/events/enable)" = 0 ] || fail "events are still on"
+    [ "$(cat /sys/kernel/tracing/events/enable)" = 0 ] || fail "events are still enabled"
 }
 
-# counted_round NAME EXTRA OPTION...: a known load (tests/vm/programs/counted.c) within one frame of ktop, the second.
+# counted_round NAME EXTRA OPTION...: a known load (tests/vm/programs/counted.c) within ktop's second frame.
 counted_round() {
     name=$1
     extra=$2
@@ -119,7 +119,7 @@ counted_round() {
     counted "$extra" >/tmp/truth &
     counted=$!
     wait $watcher || { cat /tmp/errors; fail "exit status $?"; }
-    [ -s /tmp/truth ] || fail "the load was not done within the frame"
+    [ -s /tmp/truth ] || fail "the load did not end within the frame"
     kill $counted
     sed "s/^/$name /" /tmp/truth
     tail -n 3 /tmp/frames | sed "s/^/frame $name /"

@@ -1,23 +1,23 @@
-# Limits of control groups, of version 1 on two kernels and of version 2 on the two others: who is held to a limit on CPU time, and whose I/O on a
-# whole disk a limit held back.
+# Cgroup limits, v1 on two kernels and v2 on the other two: which cgroup is throttled by a CPU limit, and which by an I/O limit
+# on a whole disk.
 . /lib.sh
 disk slow irqmode=0
 disk=$slow
 number=$(cat /sys/block/$disk/dev)
 
-mkdir -p /sys/fs/cgroup && mount -t tmpfs groups /sys/fs/cgroup || fail "no place for control groups"
+mkdir -p /sys/fs/cgroup && mount -t tmpfs groups /sys/fs/cgroup || fail "cannot mount a tmpfs for cgroups"
 case $(uname -r) in
 5.10.* | 6.12.*)
     version=1
     for controller in cpu pids blkio; do
-        mkdir /sys/fs/cgroup/$controller && mount -t cgroup -o $controller none /sys/fs/cgroup/$controller || fail "no $controller of version 1"
+        mkdir /sys/fs/cgroup/$controller && mount -t cgroup -o $controller none /sys/fs/cgroup/$controller || fail "no v1 $controller controller"
     done
     cpu=/sys/fs/cgroup/cpu/limited
     blkio=/sys/fs/cgroup/blkio/slowed
-    other=/sys/fs/cgroup/pids/other # what another hierarchy calls the group of the same tasks
+    other=/sys/fs/cgroup/pids/other # the same tasks' cgroup in another hierarchy
     mkdir $cpu $blkio $other
-    echo 10000 >$cpu/cpu.cfs_quota_us || fail "no limit on CPU time"
-    echo "$number 20" >$blkio/blkio.throttle.read_iops_device || fail "no limit on I/O"
+    echo 10000 >$cpu/cpu.cfs_quota_us || fail "cannot set the CPU limit"
+    echo "$number 20" >$blkio/blkio.throttle.read_iops_device || fail "cannot set the I/O limit"
     ;;
 *)
     version=2
@@ -28,8 +28,8 @@ case $(uname -r) in
     blkio=/sys/fs/cgroup/slowed
     other=
     mkdir $cpu $blkio
-    echo "10000 100000" >$cpu/cpu.max || fail "no limit on CPU time"
-    echo "$number riops=20" >$blkio/io.max || fail "no limit on I/O"
+    echo "10000 100000" >$cpu/cpu.max || fail "cannot set the CPU limit"
+    echo "$number riops=20" >$blkio/io.max || fail "cannot set the I/O limit"
     ;;
 esac
 
@@ -46,7 +46,7 @@ ktop --batch --pane triage,tasks,disk --format json -d 0.7 >/tmp/frames 2>/tmp/e
 watcher=$!
 frames_come 1 20
 sh -c "echo \$\$ >$blkio/cgroup.procs; exec io_load /dev/$disk read 40 1 4096 random" || fail "no I/O"
-frames_come $(($(wc -l </tmp/frames) + 6)) 20 # what is under way now, and one frame more, of three panes
+frames_come $(($(wc -l </tmp/frames) + 6)) 20 # the current frame and one more, of three panes
 ktop_end
 sed 's/^/frame /' /tmp/frames
 none_left

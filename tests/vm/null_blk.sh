@@ -1,5 +1,5 @@
-# Disks of a known delay (null_blk with completions by timer): 0 for what the emulated machine itself costs, 1, 5 and 20 ms, each
-# at a depth of its own; one that changes from 1 to 20 ms, which makes it a disk that goes and comes back; one with bad blocks.
+# Disks with known delays (null_blk with timer completions): 0 to measure the emulated machine's overhead, 1, 5 and 20 ms, each
+# at its own queue depth; one disk that changes from 1 to 20 ms, for which it is removed and added again; one with bad blocks.
 . /lib.sh
 
 # mkdisk NAME DELAY_NS [BAD_BLOCKS]
@@ -25,7 +25,7 @@ for op in read write; do
     load $five 5000000 $op 600 4
     load $twenty 20000000 $op 1600 16
 done
-# One at a time: the kernel holds a lock on the device for each.
+# Depth 1: the kernel holds a device lock during each discard.
 load $none_1 0 discard 200 1
 load $one 1000000 discard 200 1
 load $five 5000000 discard 100 1
@@ -48,7 +48,7 @@ echo 1 >$config/mixed/power
 [ -b /dev/$mixed ] || fail "the disk came back under another name"
 load $mixed 20000000 mix 600 4
 
-# Bad blocks: sectors 4660 to 4669, in two I/Os of 8 sectors each, read and written, between good ones.
+# Bad blocks: sectors 4660 to 4669 fail two I/Os of 8 sectors each, for reads and for writes, between good ones.
 load $bad 0 read 4 1 $((4648 * 512))
 load $bad 0 write 4 1 $((4648 * 512))
 watch_end 0.5

@@ -1,9 +1,9 @@
-# What is odd: bios that are cut, sent on and chained (dm, raid0), what has no letter (zeroes that are written, what is done to zones and appended to them), a disk that
-# goes off line with requests in its queue, disks that are taken away with requests under way.
+# Unusual I/O: split, remapped and chained bios (dm, raid0), operations without a letter (write zeroes, zone operations, zone append), a disk
+# that goes offline with queued requests, disks that are removed with requests in flight.
 . /lib.sh
 
-# under_way DEVICE: waits until it has requests.
-under_way() {
+# in_flight DEVICE: waits until it has requests in flight.
+in_flight() {
     i=0
     until grep -q '[1-9]' "/sys/block/$1/inflight"; do
         i=$((i + 1))
@@ -23,7 +23,7 @@ disk gone completion_nsec=1500000000
 
 array md0 raid0 $left $right
 dm over /dev/$under 256
-# An empty zonefs: its superblock, in the zone that is none.
+# An empty zonefs: its superblock is in the conventional zone.
 printf '\123\106\117\132\005\253\277\131' | dd of=/dev/$zones conv=notrunc 2>/dev/null
 mkdir /tmp/zones && mount -t zonefs /dev/$zones /tmp/zones || fail "no zonefs"
 disks="md0 $over"
@@ -35,7 +35,7 @@ for disk in $disks; do
         [ $i -lt 200 ] || fail "$disk has no size"
         sleep 0.05
     done
-    io_load /dev/$disk read 1 1 4096 random >/dev/null # its partition table is read
+    io_load /dev/$disk read 1 1 4096 random >/dev/null # makes the kernel read its partition table
 done
 sleep 0.5
 watch disk 0.5
@@ -52,8 +52,8 @@ done
 sized $over fsync 20 1 4096
 sized md0 fsync 20 1 4096
 for op in zone open close finish; do sized $zoned $op 12 1 4194304 sequential; done
-sized $zoned zone 4 1 67108864 # all at once
-# To three zones at once. 5.10's zonefs appends; 6.1's takes what it appended for damage (a comparison with where the end is).
+sized $zoned zone 4 1 67108864 # all zones with one operation
+# Three zones in parallel. 5.10's zonefs appends; 6.1's reports its own appends as corruption (a wrong comparison with the write pointer).
 case $(uname -r) in
 6.1.*) ;;
 *)
@@ -71,29 +71,29 @@ sized $cut discard 20 1 65536
 if [ -b /dev/sda ]; then
     knobs=/sys/bus/pseudo/drivers/scsi_debug
     sized sda zero 50 1 65536
-    echo 1 >/sys/block/sdb/device/queue_depth # the others wait in the queue
+    echo 1 >/sys/block/sdb/device/queue_depth # further requests wait in the queue
     echo 300000000 >$knobs/ndelay
     io_load /dev/sdb read 16 8 4096 random >/tmp/read &
     reader=$!
     io_load /dev/sdb write 16 8 4096 random >/tmp/write &
-    under_way sdb
+    in_flight sdb
     sleep 0.1
-    echo offline >/sys/block/sdb/device/state || fail "sdb does not go off line"
+    echo offline >/sys/block/sdb/device/state || fail "cannot take sdb offline"
     wait $reader $!
     echo "load sdb 0 read 8 $(cat /tmp/read) bytes 4096"
     echo "load sdb 0 write 8 $(cat /tmp/write) bytes 4096"
     echo 1500000000 >$knobs/ndelay 2>/dev/null || echo 900000000 >$knobs/ndelay
     io_load /dev/sdc read 4 4 4096 random >/tmp/read &
     reader=$!
-    under_way sdc
-    sleep 0.2 # all four
+    in_flight sdc
+    sleep 0.2 # until all four are in flight
     echo 1 >/sys/block/sdc/device/delete
     wait $reader
     echo "load sdc 0 read 4 $(cat /tmp/read) bytes 4096"
 fi
 io_load /dev/$gone read 4 4 4096 random >/tmp/read &
 reader=$!
-under_way $gone
+in_flight $gone
 rmdir $config/gone
 wait $reader
 echo "load $gone 0 read 4 $(cat /tmp/read) bytes 4096"

@@ -1,6 +1,6 @@
-# With counted instructions (-icount shift=N) the emulated processor has 1000 MHz and does 1/2^N instructions a cycle, exactly known.
+# With -icount shift=N the emulated CPU runs at 1000 MHz with exactly 1/2^N instructions per cycle.
 . /lib.sh
-counted spin & # no time is idle: what the idle task counts is not the emulator's IPC
+counted spin & # keeps the CPU busy: the idle task's counts do not have the emulator's IPC
 spin=$!
 counted_round threads 0 --threads
 kill $spin

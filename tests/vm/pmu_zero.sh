@@ -1,7 +1,7 @@
-# Without counted instructions this emulated PMU takes the events for instructions (raw 0x08) and stalled cycles, and never counts one of them. The
-# second processor goes and comes back while ktop looks.
+# Without -icount this emulated PMU accepts events for instructions (raw 0x08) and stalled cycles, but never counts them. The
+# second CPU goes offline and online while ktop runs.
 . /lib.sh
-frames() { # so many more
+frames() { # waits for N more frames
     frames_come $(($(wc -l </tmp/frames) + $1)) 30
 }
 : >/tmp/frames
@@ -15,7 +15,7 @@ done
 i=0
 until [ "$(tail -n 1 /tmp/frames | grep -o '"state":"stays 0"' | wc -l)" = 2 ]; do
     i=$((i + 1))
-    [ $i -lt 100 ] || break # the check tells
+    [ $i -lt 100 ] || break # the check reports it
     sleep 0.2
 done
 kill $loads $ktop
@@ -24,9 +24,9 @@ tail -n 1 /tmp/frames | sed 's/^/frame zero /'
 : >/tmp/frames
 ktop --batch --pane cpus --format json -d 0.3 >/tmp/frames & ktop=$!
 frames 2
-echo 0 >/sys/devices/system/cpu/cpu1/online || fail "CPU 1 stays"
+echo 0 >/sys/devices/system/cpu/cpu1/online || fail "cannot take CPU 1 offline"
 frames 4
-echo 1 >/sys/devices/system/cpu/cpu1/online || fail "CPU 1 stays away"
+echo 1 >/sys/devices/system/cpu/cpu1/online || fail "cannot take CPU 1 online"
 frames 8
 kill -TERM $ktop
 wait $ktop

@@ -1,20 +1,20 @@
-# Switches of a known ping-pong to the count, and threads that are stuck on locks, a child by vfork, a limit of their control group and a real-time
-# task are named rightly.
+# Exact switch counts of a known ping-pong, and the correct cause for threads that are stuck on a lock, a vfork child, their cgroup's
+# CPU limit or a real-time task.
 . /lib.sh
-frames() { # how many there are
+frames() { # number of frames so far
     wc -l </tmp/frames
 }
-after() { # waits for that many frames more
+after() { # waits for N more frames
     frames_come $(($(frames) + $1)) 15
 }
-# rows NAME TID [FILE]: its rows of the last frames.
+# rows NAME TID [FILE]: prints the thread's rows of the last frames.
 rows() {
     tail -n 4 "${3:-/tmp/frames}" | grep -o "{\"pid\":[^{}]*\"tid\":$2,[^{}]*}" | sed "s/^/row $1 /"
 }
 
 mkdir -p /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup || fail "no cgroup2"
 echo +cpu >/sys/fs/cgroup/cgroup.subtree_control || fail "no cpu controller"
-mkdir /sys/fs/cgroup/limited && echo "10000 100000" >/sys/fs/cgroup/limited/cpu.max || fail "no limit on CPU time"
+mkdir /sys/fs/cgroup/limited && echo "10000 100000" >/sys/fs/cgroup/limited/cpu.max || fail "cannot set the CPU limit"
 
 ktop --batch --pane sched --format json -d 0.4 >/tmp/frames 2>/tmp/errors &
 watcher=$!
@@ -30,7 +30,7 @@ sched_load burn 0 0 >/tmp/burn &
 i=0
 until [ -s /tmp/pids ] && [ -s /tmp/flock ] && [ -s /tmp/mutex ] && [ -s /tmp/vfork ] && [ -s /tmp/pipe ] && [ -s /tmp/burn ]; do
     i=$((i + 1))
-    [ $i -lt 200 ] || fail "the loads do not stand"
+    [ $i -lt 200 ] || fail "the loads did not start"
     sleep 0.05
 done
 cat /tmp/burn >/sys/fs/cgroup/limited/cgroup.procs
@@ -53,7 +53,7 @@ sleep 0.3
 sched_load burn 1 30 >/tmp/hog &
 hog=$!
 i=0
-until grep -q '"kind":"realtime"[^{}]*rt_hog' /tmp/frames; do # the hog may hold up ktop itself for a while
+until grep -q '"kind":"realtime"[^{}]*rt_hog' /tmp/frames; do # the hog may delay ktop itself for a while
     i=$((i + 1))
     [ $i -lt 400 ] || break
     sleep 0.05

@@ -1,23 +1,23 @@
-# A SCSI disk whose delay is changed at run time (scsi_debug): 1, 5 and 20 ms, then 1 and 20 ms on one disk; flushes, which the
-# disk makes last 48 ms; medium errors, and commands that are aborted: tried again by the kernel, then given up.
+# SCSI disks whose delay changes at run time (scsi_debug): 1, 5 and 20 ms, then 1 and 20 ms on one disk; flushes, which take
+# 48 ms; medium errors; aborted commands, which the kernel retries and then fails.
 . /lib.sh
 if grep -qx scsi_debug /modules/absent; then
     echo "scsi_debug: this kernel's packages have no such module, and it is not built in"
-    [ ! -e /sys/bus/pseudo/drivers/scsi_debug ] || fail "but it is there"
+    [ ! -e /sys/bus/pseudo/drivers/scsi_debug ] || fail "but scsi_debug is present"
     exit 0
 fi
 knobs=/sys/bus/pseudo/drivers/scsi_debug
 i=0
 until [ -b /dev/sdh ]; do
     i=$((i + 1))
-    [ $i -lt 200 ] || fail "the disks did not come: $(ls /sys/block)"
+    [ $i -lt 200 ] || fail "the disks did not appear: $(ls /sys/block)"
     sleep 0.05
 done
-sleep 0.5 # their partition tables are read
-delay() { echo "$1" >$knobs/ndelay || fail "the delay cannot be changed"; }
+sleep 0.5 # until the kernel has read their partition tables
+delay() { echo "$1" >$knobs/ndelay || fail "cannot change the delay"; }
 watch disk,triage 0.5
 
-# What the machine itself costs: of a command that is answered at once, and of the timer that a delayed one needs.
+# The machine's overhead: for a command without delay, and for the timer of a delayed one.
 delay 1
 for op in read write; do
     load sda 0 $op 400 1
@@ -45,7 +45,7 @@ load sde 20000000 write 800 16
 load sde 20000000 discard 50 1
 load sdf 20000000 mix 600 4
 
-# Sectors 0x1234 to 0x123d cannot be read: the first I/O is good up to there, the second is not at all.
+# Sectors 0x1234 to 0x123d are unreadable: the first I/O is good up to there, the second fails completely.
 delay 1
 echo 2 >$knobs/opts
 load sdh 0 read 4 1 $((0x1228 * 512))

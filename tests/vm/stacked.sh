@@ -1,5 +1,5 @@
-# Disks on disks, and disks without requests: a mirror (md) of two null_blk of 1 and 5 ms (on 5.10 also two in a row, and three with parity), a device-mapper disk on one of 1 ms, a partition of
-# one, RAM disks (brd, zram); and what is written through the page cache.
+# Stacked and bio-based disks: an md mirror of two null_blk of 1 and 5 ms (on 5.10 also linear of two, and RAID 5 of three), a device-mapper disk
+# on one of 1 ms, a partition of one, RAM disks (brd, zram); and writeback from the page cache.
 . /lib.sh
 disk left
 disk right completion_nsec=5000000
@@ -9,7 +9,7 @@ disk cached
 arrays=md0
 
 array md0 raid1 $left $right
-# Before 5.14 md sends some of what it is asked on as it is.
+# Before 5.14 md passes some bios down without cloning them.
 case $(uname -r) in
 5.10.*)
     disk first
@@ -22,7 +22,7 @@ case $(uname -r) in
 esac
 dm over /dev/$under
 
-# A partition table of one entry: type 83, from sector 2048, 65536 sectors.
+# A partition table with one entry: type 0x83, first sector 2048, 65536 sectors.
 printf '\0\0\0\0\203\0\0\0\0\010\0\0\0\0\001\0' | dd of=/dev/$whole bs=1 seek=446 conv=notrunc 2>/dev/null
 printf '\125\252' | dd of=/dev/$whole bs=1 seek=510 conv=notrunc 2>/dev/null
 blockdev --rereadpt /dev/$whole
@@ -45,10 +45,10 @@ for op in read write; do
     load zram0 0 $op 200 4
 done
 
-# Through the page cache: the kernel's own worker writes it a moment later.
+# Through the page cache: a kernel worker writes it back later.
 echo 20 >/proc/sys/vm/dirty_expire_centisecs
 echo 20 >/proc/sys/vm/dirty_writeback_centisecs
-exec 9</dev/$cached # the last one to close the disk would write it at once
+exec 9</dev/$cached # keeps the disk open: the last close would write it back at once
 dd if=/dev/zero of=/dev/$cached bs=64k count=32 conv=notrunc 2>/dev/null
 sleep 1.5
 echo "disks ${first:+first=$first last=$last one=$part1 two=$part2 three=$part3 }left=$left right=$right under=$under over=$over whole=$whole part=$part cached=$cached"

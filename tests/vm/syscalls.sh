@@ -1,4 +1,4 @@
-# Programs that know their system calls, beside the syscalls pane.
+# Programs that count their own system calls, compared with the syscalls pane.
 . /lib.sh
 ktop --batch --pane syscalls --format json -d 1 --budget 100 >/tmp/frames 2>/tmp/errors &
 watcher=$!

@@ -31,7 +31,7 @@ static void add(struct seconds *seconds, const struct frame *frame, const char *
     seconds->left_out += left_out;
     while ((row = table_next(table, &at)))
         if (!isnan(row[column].num) && fabs(row[column].num) < 1e12 &&
-            (!seconds->filter[0] || filter_lets(&filter, def->columns, def->n_columns, row)))
+            (!seconds->filter[0] || filter_passes(&filter, def->columns, def->n_columns, row)))
             count(seconds, row[column].num);
 }
 

@@ -1,6 +1,6 @@
-// What the histograms of a pane show until the user chooses: the device that is busiest, of those that the pane's
-// filter leaves. It stays for as long as it is there and no other one is clearly busier over many seconds: a picture
-// that jumps is not read.
+// The default choice of the histograms: the busiest device among those that the pane's filter leaves. The choice stays
+// while the device exists and no other one is clearly busier over many seconds, because a picture that jumps cannot be
+// read.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "model/mem.h"
 #include "views/hist/select.h"
 
-#define SPAN_NS (20 * 1000000000ull) // over which it is looked who is busiest
-#define CLEARLY 2.0                  // times as busy as the one that is shown,
-#define MORE 1.0                     // and by so much
+#define SPAN_NS (20 * 1000000000ull) // the span that decides which is busiest
+#define CLEARLY 2.0                  // replaced by one this many times as busy,
+#define MORE 1.0                     // and by at least this difference
 
 struct busy {
     char value[64];
@@ -21,7 +21,7 @@ struct busy_list {
     size_t n, capacity;
 };
 
-// A row keeps its place in a table from frame to frame, most often: there first. NULL: it is not there, and not wanted.
+// Rows mostly keep their place from frame to frame, so the hint is tried first. NULL: absent, and not to be added.
 static struct busy *busy_find(struct busy_list *list, const char *value, size_t hint, bool add) {
     if (hint < list->n && !strcmp(list->all[hint].value, value))
         return &list->all[hint];
@@ -40,7 +40,7 @@ static struct busy *busy_find(struct busy_list *list, const char *value, size_t 
     return new;
 }
 
-// The newest frame first: only what it has can be chosen. filter NULL: any.
+// Newest frame first: only a device that is in it can be chosen. filter NULL: any.
 static void busy_add(struct busy_list *list, const struct hist_measure *measure, const struct filter *filter,
                      const struct frame *frame, bool newest) {
     const struct table *table = frame_table(frame, measure->table);
@@ -50,7 +50,7 @@ static void busy_add(struct busy_list *list, const struct hist_measure *measure,
     char value[64];
 
     for (const union cell *row; column >= 0 && (row = table_next(table, &at)); place++) {
-        if (filter && !filter_lets(filter, measure->def->keys, measure->def->n_keys, row))
+        if (filter && !filter_passes(filter, measure->def->keys, measure->def->n_keys, row))
             continue;
         double busy = table_better(better, row, measure->set, row[column].num);
         hist_select_key_text(&measure->def->keys[0], row[0], value, sizeof value);
@@ -60,7 +60,7 @@ static void busy_add(struct busy_list *list, const struct hist_measure *measure,
     }
 }
 
-// Returns over how many seconds.
+// Returns the seconds that the sum covers.
 static double busy_sum(struct busy_list *list, const struct hist_measure *measure, const struct filter *filter,
                        const struct look *look) {
     double seconds = 0;
@@ -81,7 +81,7 @@ static void busiest_find(struct hist_select *select, const struct hist_measure *
     double now = 0, seconds = busy_sum(&list, measure, &select->filter, look);
     bool there = false;
 
-    if (!list.n && !select->filter.n) // a text that no device has in its name is not about devices
+    if (!list.n && !select->filter.n) // text that occurs in no device name does not select devices
         seconds = busy_sum(&list, measure, NULL, look);
     for (size_t i = 0; i < list.n; i++) {
         if (list.all[i].sum > (most ? most->sum : 0))
@@ -91,7 +91,7 @@ static void busiest_find(struct hist_select *select, const struct hist_measure *
         now = list.all[i].sum;
         there = true;
     }
-    if (list.n && !there) // it was unplugged, or the filter leaves it out
+    if (list.n && !there) // unplugged, or filtered out
         select->busy_value[0] = '\0';
     if (most && (!select->busy_value[0] || (most->sum > now * CLEARLY && most->sum > now + MORE * seconds)))
         snprintf(select->busy_value, sizeof select->busy_value, "%s", most->value);
@@ -108,7 +108,7 @@ void hist_select_settle(struct part_context *ctx) {
         measure++;
     if (spec->busiest && measure->set && ctx->look->frame) {
         snprintf(select->busy_column, sizeof select->busy_column, "%s", measure->def->keys[0].name);
-        // The same frame gives the same; and the picture of the past is of what was shown, unless the filter is new.
+        // The same frame gives the same choice. A rewound frame shows what was shown then, unless the filter is new.
         if (!select->busy_value[0] || !select->busy_number ||
             (ctx->look->live && ctx->look->frame->number != select->busy_number))
             busiest_find(select, measure, ctx->look);

@@ -1,5 +1,4 @@
-// The pane's filter where histograms are shown: it narrows them by the keys that they are kept by, and what it asks for
-// beyond that is said in the title.
+// The pane's filter applied to histograms: it narrows them by their keys; the title names the terms that do not apply.
 #include <stdio.h>
 #include <string.h>
 
@@ -8,13 +7,13 @@
 
 int hist_filter_term(const struct hist_select *select, const char *column) {
     for (size_t i = 0; i < select->filter.n; i++)
-        if (!strcmp(select->filter.terms[i].name, column) && filter_asks(&select->filter, i))
+        if (!strcmp(select->filter.terms[i].name, column) && filter_has_value(&select->filter, i))
             return (int)i;
     return -1;
 }
 
-bool hist_filter_lets(const struct hist_select *select, const struct hist_def *def, const union cell *keys) {
-    return select->unmatched || filter_lets(&select->filter, def->keys, def->n_keys, keys);
+bool hist_filter_passes(const struct hist_select *select, const struct hist_def *def, const union cell *keys) {
+    return select->unmatched || filter_passes(&select->filter, def->keys, def->n_keys, keys);
 }
 
 bool hist_has_key(const struct hist_def *def, const char *column) {
@@ -31,7 +30,7 @@ void hist_filter_text(const struct hist_select *select, const struct hist_def *d
     if (select->unmatched)
         snprintf(out, size, ", not filtered");
     for (size_t i = 0; i < select->filter.n && used < size; i++)
-        if (hist_filter_term(select, select->filter.terms[i].name) == (int)i && // once, of several of one column
+        if (hist_filter_term(select, select->filter.terms[i].name) == (int)i && // a column counts once
             !hist_has_key(def, select->filter.terms[i].name)) {
             int n = snprintf(out + used, size - used, "%s%s", used ? ", " : ", not filtered by ",
                              select->filter.terms[i].name);
@@ -49,7 +48,7 @@ static bool frame_matches(const struct filter *filter, const char *name, const s
     for (size_t i = 0; set && i < hist_set_count(set); i++) {
         const union cell *keys;
         if (hist_set_at(set, i, &keys)->count &&
-            filter_lets(filter, hist_set_def(set)->keys, hist_set_def(set)->n_keys, keys))
+            filter_passes(filter, hist_set_def(set)->keys, hist_set_def(set)->n_keys, keys))
             return true;
     }
     return false;
@@ -60,7 +59,7 @@ static bool table_matches(const struct filter *filter, const struct hist_measure
     const union cell *row;
     size_t at = 0;
     while (table && (row = table_next(table, &at)))
-        if (filter_lets(filter, measure->def->keys, measure->def->n_keys, row))
+        if (filter_passes(filter, measure->def->keys, measure->def->n_keys, row))
             return true;
     return false;
 }
@@ -74,7 +73,7 @@ size_t hist_filter_fits(const struct filter *filter, const struct hist_spec *spe
     if (!def)
         return 0;
     for (size_t i = 0; i < filter->n; i++)
-        n += filter_asks(filter, i) && hist_has_key(def, filter->terms[i].name);
+        n += filter_has_value(filter, i) && hist_has_key(def, filter->terms[i].name);
     if (filter->n || !filter->text[0])
         return n;
     while (measure && measure->set && strcmp(measure->set, name) != 0)
@@ -95,7 +94,7 @@ static const char *column_of(const struct hist_spec *spec, const char *set) {
     return NULL;
 }
 
-// To the set of the same measure that fits best, and back to where it was. Returns how well it fits.
+// Moves to the set of the same measure that fits the filter best, and back. Returns how well it fits.
 static size_t follow(struct hist_select *select, const struct hist_spec *spec, const struct look *look) {
     if (select->before)
         select->set = select->before;
@@ -117,9 +116,8 @@ static size_t follow(struct hist_select *select, const struct hist_spec *spec, c
     return most;
 }
 
-// Whether the filter parts the values that the busiest one is of: its text does when it stands in the busiest of those
-// that it left.
-static bool parts_busiest(const struct hist_select *select) {
+// Whether the filter separates the candidates for the busiest one: a text does if the busiest that it left contains it.
+static bool separates_busiest(const struct hist_select *select) {
     return hist_filter_term(select, select->busy_column) >= 0 ||
            (!select->filter.n && select->filter.text[0] && strcasestr(select->busy_value, select->filter.text));
 }
@@ -133,12 +131,12 @@ void hist_filter_settle(struct part_context *ctx) {
     filter_parse(pane_filter(ctx->pane, ctx->part), look->frame, &now);
     bool changed = now.n != select->filter.n || memcmp(now.text, select->filter.text, sizeof now.text) != 0;
     if (changed) {
-        bool parted = parts_busiest(select);
+        bool separated = separates_busiest(select);
         select->filter = now;
         select->seeks = true;
-        if (parted || hist_filter_term(select, select->busy_column) >= 0)
+        if (separated || hist_filter_term(select, select->busy_column) >= 0)
             select->busy_value[0] = '\0';
-        select->busy_number = 0; // it may be one that the new one leaves out
+        select->busy_number = 0; // the old choice may be filtered out now
         for (int k = 0; k < HIST_SELECT_KEYS; k++)
             if (hist_filter_term(select, select->key[k].column) >= 0)
                 select->key[k].value[0] = select->key[k].label[0] = '\0';
@@ -148,7 +146,7 @@ void hist_filter_settle(struct part_context *ctx) {
     bool any = now.n || now.text[0];
     if (!changed && !(any && look->frame && select->matched_number != look->frame->number))
         return;
-    // What it asks for may come later than it: a device, a process that does its first I/O.
+    // The filtered device or process may appear later, with its first I/O.
     size_t fits = select->seeks ? follow(select, spec, look)
                                 : hist_filter_fits(&select->filter, spec, hist_select_set(select, spec), look);
     select->seeks = select->seeks && any && !fits;

@@ -1,5 +1,5 @@
-// Counts what falls into every cell. The memory of a load is kept for the next one and only grows, so that drawing does
-// not allocate.
+// Counts the values of each cell. The memory of a load is kept for the next one and only grows, so drawing does not
+// allocate.
 #include "views/hist/heat_data.h"
 
 #include <math.h>
@@ -66,7 +66,7 @@ static void fit(struct part_context *ctx, struct heat_data *data, const struct h
 
 static void count(struct part_context *ctx, struct heat_data *data, const struct hist_def *def) {
     uint32_t first = 0,
-             past = HIST_BUCKETS; // buckets on the axis; when it shows everything, the outer rows take the rest
+             past = HIST_BUCKETS; // buckets on the axis; if it shows everything, the outer rows take the rest
     if (heat_is_zoomed(ctx, data))
         hist_scale_ends(&data->scale, def, &first, &past);
     for (size_t f = 0; f < ctx->look->n_window; f++) {
@@ -169,7 +169,7 @@ int heat_ticks(const struct heat_data *data, int apart, struct heat_tick *out, i
     size_t at = 0;
     while (at < sizeof tick_steps / sizeof *tick_steps - 1 && tick_steps[at] < per_column * apart)
         at++;
-    // The column that is nearest to each round age; none where frames are missing there.
+    // The column nearest to each round age; none where frames are missing.
     int column = data->columns - 1;
     for (double age = tick_steps[at]; age < span + per_column && n < max; age += tick_steps[at]) {
         while (column > oldest && !(age_of(data, column) >= age - per_column / 2))

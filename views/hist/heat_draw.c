@@ -1,5 +1,5 @@
-// Draws a heat map on a screen. Everything that a colour says a character says too: shades with Unicode, a ramp of
-// characters in ASCII; colours only make it finer.
+// Draws a heat map on a screen. Characters alone carry the heat (shades with Unicode, a ramp in ASCII); colours refine
+// it.
 #include "views/hist/heat_draw.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ uint32_t heat_char(uint8_t heat, bool ascii) {
     return ascii ? (uint32_t)ascii_ramp[level] : shades[level];
 }
 
-// Labels of round values at the axis, the largest on top; every row when they are far apart, else every few.
+// Labels of round values on the axis, the largest on top: every row if they are far apart, else every few.
 void heat_draw_axis(struct area area, const struct heat_data *data, const struct hist_def *def) {
     int rows = data->rows, every = rows > 12 ? rows > 30 ? 4 : 2 : 1;
     for (int row = 0; row < rows; row++) {
@@ -66,11 +66,11 @@ void heat_draw_times(struct area area, const struct heat_data *data, int y, bool
     char clock[CLOCK_SIZE] = "now";
     if (!last || data->columns < 6)
         return;
-    if (!live) // rewound: the map ends at the time of the frame that is looked at
+    if (!live) // rewound: the map ends at the frame shown
         clock_write(last->wall.tv_sec, clock);
     int n = heat_ticks(data, TICK_APART, ticks, TICKS_MAX), end = HEAT_LABEL_WIDTH + data->columns - (int)strlen(clock);
     area_text(area, end, y, ROLE_DIM, clock);
-    for (int i = 0; i < n; i++) { // each ends at its column
+    for (int i = 0; i < n; i++) { // a label ends at its column
         int width = (int)strlen(ticks[i].text), x = HEAT_LABEL_WIDTH + ticks[i].column + 1 - width;
         if (x >= 0 && x + width < end)
             area_text(area, x, y, ROLE_DIM, ticks[i].text);
@@ -89,7 +89,7 @@ void heat_draw_legend(struct area area, int y, uint32_t most, const char *right)
         end -= 2;
     }
     for (int level = 0; level < heat_levels(ascii); level++) {
-        // The smallest count of the level, when there is one.
+        // The smallest count of the level, if any.
         double share = (ceil(level * (256.0 - HEAT_LOW) / heat_levels(ascii))) / (255 - HEAT_LOW);
         uint32_t count = (uint32_t)fmax(1, floor(exp(share * log_most)));
         while (count < most && heat_level(heat_of(count, log_most), ascii) < level)

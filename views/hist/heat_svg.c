@@ -1,4 +1,4 @@
-// Writes the map as a picture. Every text goes through xml(): names come from the kernel's users.
+// Writes the map as a picture. Every text goes through xml(): thread and device names are untrusted.
 #include "views/hist/heat_svg.h"
 
 #include <math.h>
@@ -13,12 +13,12 @@
 #define SVG_ROWS 40
 #define SVG_TICKS 16
 
-// Where the map stands, and how large its cells are.
+// Position of the map and size of its cells.
 struct svg {
     double left, top, width, height, cell_width, cell_height;
 };
 
-// What a name holds is shown, never obeyed: control characters and what is no UTF-8 are escaped first.
+// Control characters and invalid UTF-8 are escaped first.
 static void xml(FILE *out, const char *text) {
     char shown[1024];
     escape_text(text, strlen(text), shown, sizeof shown);
@@ -35,7 +35,7 @@ static void xml(FILE *out, const char *text) {
     }
 }
 
-// From pale yellow over orange and red to near black: lightness alone tells the order, for the colour-blind and in
+// From pale yellow over orange and red to near black: lightness alone gives the order, for colour-blind readers and in
 // print.
 static void heat_colour(uint8_t heat, char out[8]) {
     static const uint8_t stops[][3] = {{255, 243, 178}, {254, 190, 90}, {240, 100, 50}, {180, 20, 60}, {50, 0, 50}};
@@ -130,7 +130,7 @@ static void write_cells(const struct heat_data *data, const struct hist_def *def
     }
 }
 
-// A line through the rows of the quantile, broken where a column has none.
+// A line through the rows of the quantile, interrupted at columns without one.
 static void write_quantile(const struct heat_data *data, const struct svg *svg, double q, const char *colour,
                            FILE *out) {
     bool down = false;
@@ -173,7 +173,7 @@ bool heat_svg_write(struct part_context *ctx, struct heat_data *data, const stru
     size_t n = ctx->look->n_window;
     if (!ctx->look->frame)
         return false;
-    // As many columns as there are frames, until they get too narrow for a pointer.
+    // One column per frame, until columns get too narrow for a pointer.
     heat_load(ctx, data, def, n && n < SVG_COLUMNS && !data->group ? (int)n : SVG_COLUMNS, SVG_ROWS);
     if (!data->rows || !data->column[data->columns - 1].frame)
         return false;
@@ -185,7 +185,7 @@ bool heat_svg_write(struct part_context *ctx, struct heat_data *data, const stru
     write_cells(data, def, &svg, out);
     const struct hist_select *select = ctx->state;
     const struct hist_measure *measure = hist_select_measure(select, ctx->part->spec);
-    if (!measure || !measure->linear || measure->table) { // quantiles of places tell nothing
+    if (!measure || !measure->linear || measure->table) { // quantiles of offsets have no meaning
         write_quantile(data, &svg, 0.5, "#0060c0", out);
         write_quantile(data, &svg, 0.99, "#008060", out);
     }

@@ -1,5 +1,5 @@
-// From a range of values to the list of the single ones in it: as a filter for that list, which is shown and can be
-// changed, in the words in which the range stands on the screen.
+// From a range of values to the list of the events in it: as a filter that the list shows and that can be changed, with
+// the range written as on the screen.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,13 +7,13 @@
 #include "views/hist/select.h"
 #include "views/part_table.h"
 
-// The filter in the making: terms with blanks between.
+// The filter under construction: terms separated by blanks.
 struct terms {
     char *out;
     size_t used, size;
-    bool full;    // one had no room: none is cut
-    bool several; // what is chosen are (others): the list names them one by one
-    bool no_text; // the text of the filter is none of them
+    bool full;    // a term had no room; terms are never cut
+    bool several; // (others) is chosen, which the list does not have
+    bool no_text; // the filter text cannot be a term
 };
 
 static void add(struct terms *terms, const char *column, const char *operator, const char * value) {
@@ -28,8 +28,8 @@ static void add(struct terms *terms, const char *column, const char *operator, c
     }
 }
 
-// The text of a filter that is none of terms: of the list's columns the one in which it stands in all that is shown, a
-// chosen one before others. NULL: in none, since it stands in one here and in another one there.
+// The column that filter text without terms means: the one whose shown values all contain it, a chosen column first.
+// NULL: none, as the text occurs in different columns.
 static const char *contained_in(const struct hist_select *select, const struct hist_set *set,
                                 const struct hist_def *def, const struct table_def *list) {
     const char *found = NULL;
@@ -54,7 +54,7 @@ static const char *contained_in(const struct hist_select *select, const struct h
     return found;
 }
 
-// What narrows the map narrows the list: what is chosen by the keys, and the pane's filter.
+// The map's restrictions also restrict the list: the chosen keys and the pane's filter.
 static void add_choice(struct terms *terms, const struct hist_select *select, const struct hist_set *set,
                        const struct hist_def *def, const struct table_def *list) {
     const struct filter *filter = &select->filter;
@@ -72,9 +72,9 @@ static void add_choice(struct terms *terms, const struct hist_select *select, co
     }
     for (size_t i = 0; i < filter->n; i++) {
         const char *column = filter->terms[i].name;
-        bool told =
+        bool known =
             hist_has_key(def, column) && hist_select_chosen(select, column) && filter->terms[i].op == FILTER_EQUAL;
-        if (table_column(list, column) < 0 || told || !filter_asks(filter, i))
+        if (table_column(list, column) < 0 || known || !filter_has_value(filter, i))
             continue;
         filter_term_text(filter, i, term, sizeof term);
         add(terms, term, "", "");
@@ -88,22 +88,21 @@ static void add_choice(struct terms *terms, const struct hist_select *select, co
         add(terms, column, "~", term);
 }
 
-// Whether that value parts the values of the list as the exact one does.
-static bool parts_same(const struct table *list, int column, const char *value, double exact) {
-    double said;
+// Whether the short value selects the same rows as the exact one.
+static bool selects_same(const struct table *list, int column, const char *value, double exact) {
+    double rounded;
     size_t at = 0;
 
-    if (!filter_number(&table_def(list)->columns[column], value, &said))
+    if (!filter_number(&table_def(list)->columns[column], value, &rounded))
         return false;
     for (const union cell *row; (row = table_next(list, &at));)
-        if (!isnan(row[column].num) && (row[column].num < said) != (row[column].num < exact))
+        if (!isnan(row[column].num) && (row[column].num < rounded) != (row[column].num < exact))
             return false;
     return true;
 }
 
-// One end of the range (exact: in the unit of the column), as short as it may be: as its label says it, with few
-// digits, or to the last one. The buckets that are counted are up to 1.6 % wide, so that a value near an end may be
-// counted on the other side of the label.
+// One end of the range (exact: in the column's unit), as short as possible: the label, few digits, or all digits.
+// Buckets are up to 1.6 % wide, so a value near an end may be counted on the other side of the label.
 static void end_text(const struct table *list, int column, const struct hist_scale *scale, const struct hist_def *def,
                      int edge, double exact, char out[32]) {
     static const struct {
@@ -116,7 +115,7 @@ static void end_text(const struct table *list, int column, const struct hist_sca
 
     hist_scale_edge(scale, def, edge, label);
     snprintf(out, 32, "%s", label);
-    for (int digits = 3; !parts_same(list, column, out, exact); digits++) {
+    for (int digits = 3; !selects_same(list, column, out, exact); digits++) {
         out[0] = '\0';
         if (!isfinite(exact) || digits > 15)
             return;
@@ -129,7 +128,7 @@ static void add_range(struct terms *terms, const struct table *list, int column,
                       const struct hist_def *def, const struct hist_measure *measure, int row) {
     char low[32] = "", high[32] = "", value[72];
     uint64_t first, past;
-    double unit = measure->linear ? measure->linear / 100.0 : def->divisor; // of a share: in percent
+    double unit = measure->linear ? measure->linear / 100.0 : def->divisor; // of a linear measure: in percent
 
     hist_scale_range(scale, def, row, true, &first, &past);
     if (scale->edge[row] > 0)
@@ -167,6 +166,6 @@ bool hist_select_list(struct part_context *ctx, const struct frame *frame, const
              : terms.several ? "all of them: (others) cannot be listed separately; Esc: back"
              : terms.no_text ? "the filter text does not apply to this list; Esc: back"
              : column >= 0   ? back
-                             : "all of the history; Esc: back");
+                             : "the whole history; Esc: back");
     return true;
 }

@@ -1,4 +1,4 @@
-// The heat map part: what is shown of it, its cursor and its keys. heat_data.c counts, heat_draw.c draws.
+// The heat map part: what it shows, its cursor and its keys. heat_data.c counts, heat_draw.c draws.
 #include "views/hist/part_heat.h"
 
 #include <math.h>
@@ -15,10 +15,10 @@
 struct heat_state {
     struct hist_select select; // first: see select.h
     bool cursor, marks;
-    bool follow;            // the cursor stays on the newest column
-    uint64_t cursor_number; // else on the frame of this number
-    double cursor_value;    // and the range that holds this value
-    struct heat_data data;  // of the last draw; keys and clicks go by it
+    bool follow;            // the cursor follows the newest column
+    uint64_t cursor_number; // else: the frame with this number
+    double cursor_value;    // and the range that contains this value
+    struct heat_data data;  // of the last draw; keys and clicks refer to it
 };
 
 static void heat_init(void *state, const struct part *part) {
@@ -35,7 +35,7 @@ static void heat_done(void *state, const struct part *part) {
 
 // ---- drawing ----
 
-// The percentiles of one frame, exact. Returns the length, 0 when it has none.
+// The exact percentiles of one frame. Returns the length; 0: it has none.
 static size_t percentiles_text(struct part_context *ctx, const struct hist_def *def, const struct frame *frame,
                                bool with_max, char *out, size_t size) {
     struct heat_state *state = ctx->state;
@@ -44,7 +44,7 @@ static size_t percentiles_text(struct part_context *ctx, const struct hist_def *
     size_t n = 0, at = 0, all = set ? hist_set_count(set) : 0;
     char p50[24], p99[24], max[24];
     out[0] = '\0';
-    if (!all || (measure && measure->linear)) // percentiles of places tell nothing
+    if (!all || (measure && measure->linear)) // percentiles of offsets have no meaning
         return 0;
     const struct hist **hists = xmalloc(all * sizeof(*hists));
     for (const struct hist *one; (one = hist_select_next(&state->select, set, &at));)
@@ -77,7 +77,7 @@ static int cursor_row(const struct heat_state *state) {
     return hist_scale_row(&state->data.scale, state->cursor_value);
 }
 
-// What the cell under the cursor holds: when, from what to what, how many.
+// The cell under the cursor: time, range, count.
 static void cursor_text(struct part_context *ctx, const struct hist_def *def, int column, int row, char *out,
                         size_t size) {
     struct heat_state *state = ctx->state;
@@ -107,7 +107,7 @@ static void cursor_text(struct part_context *ctx, const struct hist_def *def, in
     if (n < 0 || (size_t)n >= size || data->per_column > 1 ||
         !percentiles_text(ctx, def, frame, false, percentiles, sizeof percentiles))
         return;
-    // A value that is cut reads as another one: the larger one alone, or none.
+    // A cut value would read as a different one: show the largest text that fits, or none.
     const char *fit = percentiles;
     if (n + 2 + (int)strlen(fit) > ctx->area.width)
         fit = strstr(percentiles, "p99");
@@ -159,20 +159,20 @@ static void heat_draw(struct part_context *ctx) {
         area_text(ctx->area, 0, 0, ROLE_DIM, measured ? "none in the whole history" : "not measured");
         return;
     }
-    // Below the map the times, then the legend or what the cursor reads.
+    // Times below the map, then the legend or the cursor's cell.
     heat_load(ctx, data, def, ctx->area.width - HEAT_LABEL_WIDTH, height - (height >= 5 ? 2 : height >= 3 ? 1 : 0));
     if (!data->rows)
         return;
     int legend = data->rows + (height >= 5);
     const struct hist_measure *measure = hist_select_measure(&state->select, ctx->part->spec);
-    bool places = measure && measure->linear && !measure->table; // whose quantiles tell nothing
+    bool places = measure && measure->linear && !measure->table; // quantiles have no meaning
     heat_draw_axis(ctx->area, data, def);
     heat_draw_cells(ctx->area, data, state->marks && !places);
     if (height >= 5)
         heat_draw_times(ctx->area, data, data->rows, ctx->look->live);
     if (height >= 3 && state->cursor)
         draw_cursor(ctx, def, legend);
-    else if (height >= 3) { // with what the newest frame comes to
+    else if (height >= 3) { // with the total of the newest frame
         percentiles_text(ctx, def, ctx->look->frame, true, text, sizeof text);
         heat_draw_legend(ctx->area, legend, data->most, text);
     }
@@ -187,7 +187,7 @@ static void cursor_set(struct heat_state *state, const struct look *look, int co
     uint64_t back = (uint64_t)(data->columns - 1 - column);
     uint64_t oldest = look->n_window ? look->window[0]->number / data->per_column : 0;
     uint64_t group = data->last_group > back ? data->last_group - back : 0;
-    if (group < oldest) // nothing is kept before it
+    if (group < oldest) // nothing older is kept
         group = oldest;
     const double *edge = data->scale.edge;
     state->cursor = true;
@@ -197,7 +197,7 @@ static void cursor_set(struct heat_state *state, const struct look *look, int co
         edge[row] == 0 || data->scale.linear ? (edge[row] + edge[row + 1]) / 2 : sqrt(edge[row] * edge[row + 1]);
 }
 
-// The I/Os of the cell: of the newest frame in the column that has some.
+// The I/Os of the cell: of the newest frame in the column that has any.
 static bool list_cell(struct part_context *ctx, int column, int row) {
     struct heat_state *state = ctx->state;
     const struct heat_data *data = &state->data;
@@ -219,8 +219,8 @@ static bool list_cell(struct part_context *ctx, int column, int row) {
                 uint32_t bucket = values.buckets[i].bucket;
                 if (hist_bucket_low(bucket) < low || hist_bucket_low(bucket) >= high)
                     continue;
-                if (data->per_column > 1) // a list is of one frame
-                    snprintf(back, sizeof back, "the newest of %llu frames; [: the frame before; Esc: back",
+                if (data->per_column > 1) // a list shows one frame
+                    snprintf(back, sizeof back, "the newest of %llu frames; [: previous frame; Esc: back",
                              (unsigned long long)data->per_column);
                 return hist_select_list(ctx, frame, &data->scale, row, back);
             }
@@ -250,7 +250,7 @@ static void zoom_time(struct part_context *ctx, bool nearer) {
              to == now ? " (limit)" : "; Z: all");
 }
 
-// The range of the cursor and its neighbours fills the axis.
+// Fills the axis with the cursor's range and its neighbours.
 static void zoom_value(struct part_context *ctx) {
     struct heat_state *state = ctx->state;
     struct heat_data *data = &state->data;
@@ -348,7 +348,7 @@ static bool heat_key(struct part_context *ctx) {
 
 static bool heat_write_svg(struct part_context *ctx, const struct write_info *info, FILE *out) {
     struct heat_state *state = ctx->state;
-    struct heat_data data = state->data; // the zoom; the rest is made for the picture
+    struct heat_data data = state->data; // keep the zoom; the picture gets its own counts
     const struct hist_def *def = hist_select_def(&state->select, ctx->part->spec, ctx->look);
     data.counts = NULL;
     data.column = NULL;

@@ -1,5 +1,5 @@
-// Draws a histogram: the fine buckets are merged into as many round ranges as there are rows. Knows no device and no
-// operation: keys and units come with the set. Files are write.c's.
+// Draws a histogram: the fine buckets are merged into as many round ranges as there are rows. Independent of the
+// measure: keys and units come with the set. write.c writes files.
 #include "views/hist/part_hist.h"
 
 #include <math.h>
@@ -13,21 +13,21 @@
 
 #define HIST_ROWS_WANTED 12
 #define STEADY_ROWS 8
-#define STEADY_FRAMES 10 // the newest so many have room on the scale: it does not jump with every frame
+#define STEADY_FRAMES 10 // the scale fits this many newest frames, so it does not change with every frame
 
 struct hist_state {
     struct hist_select select; // first: see select.h
-    bool whole;                // all frames of the window together, not only this one
+    bool whole;                // all frames of the window, not only this one
     const struct hist **list;  // scratch
     size_t capacity;
     struct hist_scale scale;
     bool cursor;
-    double cursor_value; // it stays on the range that holds this
-    int top;             // rows above the first range in the last draw
+    double cursor_value; // the cursor stays on the range that contains this value
+    int top;             // rows above the first range, in the last draw
     struct {
         const struct hist_def *def;
         int width, height, rows;
-    } stats; // rows that they took since these changed
+    } stats; // rows they took since these changed
 };
 
 static void hist_done(void *state, const struct part *part) {
@@ -37,7 +37,7 @@ static void hist_done(void *state, const struct part *part) {
     hist->list = NULL;
 }
 
-// What is chosen, of this frame or of all that are looked at, as one histogram; the caller frees it.
+// The chosen histograms of this frame, or of the whole window, merged into one; the caller frees it.
 static struct hist *hist_chosen(struct part_context *ctx) {
     struct hist_state *state = ctx->state;
     const struct look *look = ctx->look;
@@ -63,8 +63,8 @@ static struct hist *hist_chosen(struct part_context *ctx) {
 
 // ---- the line of percentiles ----
 
-// The statistics that are kept, one after the other over lines of the width; draws those of the first max_rows lines
-// when area is not NULL. Returns how many lines they take.
+// Lays the kept statistics out over lines of the width, and draws the first max_rows lines if area is not NULL. Returns
+// the number of lines.
 static int stats_walk(const struct area *area, int width, int max_rows, int keep, const struct hist_def *def,
                       const struct hist *hist) {
     int x = 0, y = 0;
@@ -87,7 +87,7 @@ static int stats_walk(const struct area *area, int width, int max_rows, int keep
     return y + 1;
 }
 
-// As many of the statistics as have room, the most important ones in any case. Returns the rows used.
+// As many statistics as fit; the most important ones always. Returns the rows used.
 static int stats_flow(struct area area, int max_rows, const struct hist_def *def, const struct hist *hist) {
     int keep = 5;
     while (keep > 0 && stats_walk(NULL, area.width, max_rows, keep, def, hist) > max_rows)
@@ -97,7 +97,7 @@ static int stats_flow(struct area area, int max_rows, const struct hist_def *def
 
 // ---- drawing ----
 
-// A value that is a letter shorter must not move the ranges up.
+// A value that is one character shorter must not move the ranges.
 static int steady_rows(struct hist_state *state, const struct hist_def *def, struct area area, int used) {
     bool same = state->stats.def == def && state->stats.width == area.width && state->stats.height == area.height;
 
@@ -108,7 +108,7 @@ static int steady_rows(struct hist_state *state, const struct hist_def *def, str
     return state->stats.rows;
 }
 
-// The same whatever the interval holds: the parts of a pane must not jump with every burst of I/O.
+// Independent of the interval: the parts of a pane must not move with every burst of I/O.
 static int hist_height(struct part_context *ctx, int width) {
     struct hist_state *state = ctx->state;
     (void)width;
@@ -154,8 +154,8 @@ static void draw_ranges(struct part_context *ctx, const struct hist_def *def, co
     }
 }
 
-// What the chosen ones of the newest frames reach to, beside those that are shown.
-static void reach(struct part_context *ctx, uint64_t *min, uint64_t *max) {
+// Extends min and max by the chosen histograms of the newest frames.
+static void extend_range(struct part_context *ctx, uint64_t *min, uint64_t *max) {
     struct hist_state *state = ctx->state;
     const struct look *look = ctx->look;
     size_t first = look->n_window > STEADY_FRAMES ? look->n_window - STEADY_FRAMES : 0;
@@ -171,7 +171,7 @@ static void reach(struct part_context *ctx, uint64_t *min, uint64_t *max) {
     }
 }
 
-// Round ranges that fit the rows, on the axis that the measure wants.
+// Round ranges that fit the rows, on the axis of the measure.
 static void fit(struct part_context *ctx, const struct hist_def *def, const struct hist *hist, int rows) {
     struct hist_state *state = ctx->state;
     const struct hist_measure *measure = hist_select_measure(&state->select, ctx->part->spec);
@@ -180,8 +180,8 @@ static void fit(struct part_context *ctx, const struct hist_def *def, const stru
         hist_scale_linear(&state->scale, def, measure->linear, 0, measure->linear, rows);
         return;
     }
-    if (rows >= STEADY_ROWS) // with fewer the ranges would be too wide
-        reach(ctx, &min, &max);
+    if (rows >= STEADY_ROWS) // with fewer rows the ranges would be too wide
+        extend_range(ctx, &min, &max);
     hist_scale_fit(&state->scale, def, min, max, rows, false);
 }
 
@@ -201,14 +201,14 @@ static void hist_draw(struct part_context *ctx) {
         if (!hist_select_measured(&state->select, ctx->part->spec, ctx->look->frame))
             area_text(area, 0, 0, ROLE_DIM, "not measured");
         else if (!state->whole && frame_hists_repeated(ctx->look->frame, def->name))
-            area_text(area, 0, 0, ROLE_DIM, "no data for this interval yet: [ shows the frame before");
+            area_text(area, 0, 0, ROLE_DIM, "no data for this interval yet: [ shows the previous frame");
         else
             area_text(area, 0, 0, ROLE_DIM, state->whole ? "none in the whole history" : "none in this interval");
     } else {
         int max_rows = area.height >= 12 ? 3 : area.height >= 8 ? 2 : 1;
         const struct hist_measure *measure = hist_select_measure(&state->select, ctx->part->spec);
         int used = 1;
-        if (measure && measure->linear) // places: their mean and percentiles tell nothing
+        if (measure && measure->linear) // mean and percentiles of offsets have no meaning
             area_printf(area, 0, 0, ROLE_DIM, "count %llu", (unsigned long long)hist->count);
         else
             used = stats_flow(area, max_rows, def, hist);
@@ -225,7 +225,7 @@ static void hist_draw(struct part_context *ctx) {
 
 // ---- the cursor ----
 
-// The newest of the frames that the histogram is made from with a value in the row.
+// The newest frame of the histogram with a value in the row.
 static const struct frame *frame_with(struct part_context *ctx, int row) {
     struct hist_state *state = ctx->state;
     const struct look *look = ctx->look;
@@ -249,7 +249,7 @@ static bool list_row(struct part_context *ctx, int row) {
         snprintf(ctx->message, sizeof ctx->message, "none in this range");
         return true;
     }
-    // A list is of one frame.
+    // A list shows one frame.
     return hist_select_list(ctx, frame, &state->scale, row,
                             state->whole ? "the newest frame with such values; Esc: back" : "Esc: back");
 }

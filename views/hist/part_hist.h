@@ -1,5 +1,5 @@
-// The histogram part: how often a quantity was how large, over one interval or all that are kept, with its percentiles.
-// spec: struct hist_spec; the part writes every set of it to files, the screen shows one at a time.
+// The histogram part: the distribution of a quantity with its percentiles, over one interval or the whole window. spec:
+// struct hist_spec; files get every set of it, the screen shows one at a time.
 #ifndef VIEWS_PART_HIST_H
 #define VIEWS_PART_HIST_H
 

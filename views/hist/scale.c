@@ -1,5 +1,5 @@
 // Finds the round ranges. Everything is in "steps": step i of a tier begins at mantissa[i mod n] * base^(i div n), so
-// that going up or down the axis is counting.
+// moving along the axis is counting.
 #include "views/hist/scale.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static const double twenty[] = {1, 1.1, 1.2, 1.4, 1.6, 1.8, 2, 2.2, 2.5, 2.8, 3.
 static const double halves[] = {1, 1.5};
 static const double quarters[] = {1, 1.25, 1.5, 1.75};
 
-// From fine to coarse; the last one always fits, if need be with everything in one row.
+// From fine to coarse; the last one always fits, with a single row if necessary.
 static const struct tier decimal[] = {{10, 20, twenty}, {10, 10, ten}, {10, 6, six},  {10, 3, three},
                                       {10, 2, two},     {10, 1, one},  {100, 1, one}, {1e4, 1, one}};
 static const struct tier binary[] = {{2, 4, quarters}, {2, 2, halves}, {2, 1, one},
@@ -32,10 +32,10 @@ static double step_value(const struct tier *tier, int step) {
     return tier->mantissas[step - exponent * tier->n] * pow(tier->base, exponent);
 }
 
-// The last step that is not above the value (> 0).
+// The last step <= value (> 0).
 static int step_floor(const struct tier *tier, double value) {
     int step = (int)floor(log(value) / log(tier->base)) * tier->n;
-    while (step_value(tier, step) > value) // log may be a hair too large at a power of the base
+    while (step_value(tier, step) > value) // log may be slightly too large at a power of the base
         step--;
     while (step_value(tier, step + 1) <= value * (1 + 1e-12))
         step++;
@@ -67,7 +67,7 @@ void hist_scale_fit(struct hist_scale *scale, const struct hist_def *def, uint64
     scale->rows = scale->linear = 0;
     if (rows < 1 || max < min)
         return;
-    if (max >> HIST_MAX_BITS) // it is in the last bucket, whatever it is
+    if (max >> HIST_MAX_BITS) // the last bucket, whatever the value
         max = (1ull << HIST_MAX_BITS) - 1;
     double smallest = 1 / def->divisor;
     double bottom = min > 0 ? (double)min / def->divisor : smallest;
@@ -84,7 +84,7 @@ void hist_scale_fit(struct hist_scale *scale, const struct hist_def *def, uint64
             break;
     }
     double first = step_value(tier, low);
-    if (high - low >= rows) // only with a handful of rows: the lowest one takes all that is smaller
+    if (high - low >= rows) // only with few rows: the lowest one takes all smaller values
         low = high - rows + 1;
     else
         first = 0;
@@ -113,7 +113,7 @@ void hist_scale_linear(struct hist_scale *scale, const struct hist_def *def, uin
     scale->linear = whole;
     if (rows < 1 || high <= low)
         return;
-    for (size_t i = sizeof round_steps; i > 0; i--) // those that the whole is a multiple of
+    for (size_t i = sizeof round_steps; i > 0; i--) // steps that divide the whole
         if (whole % round_steps[i - 1] == 0 &&
             (high - low + round_steps[i - 1] - 1) / round_steps[i - 1] <= (uint32_t)rows)
             step = round_steps[i - 1];
@@ -171,6 +171,6 @@ void hist_scale_label(const struct hist_def *def, double edge, char out[16]) {
     else
         unit_format(def->unit, edge, out, 16);
     char *point = strstr(out, ".0");
-    if (point && !(point[2] >= '0' && point[2] <= '9')) // edges are round: "2.0ms" says no more than "2ms"
+    if (point && !(point[2] >= '0' && point[2] <= '9')) // edges are round: "2ms" rather than "2.0ms"
         memmove(point, point + 2, strlen(point + 2) + 1);
 }

@@ -1,4 +1,4 @@
-// The choice among the histograms of a pane. It is kept by names, not by places: devices come and go.
+// The choice among the histograms of a pane. It is kept by name, not by index: devices come and go.
 #include "views/hist/select.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ static bool is_op(const struct column *column) {
     return !strcmp(column->name, "op");
 }
 
-// An operation of one letter stands for all its kinds: R for reads of any flags.
+// A one-letter operation matches all its flags: R is every read.
 static bool key_matches(const struct column *column, union cell value, const char *want) {
     char text[FILTER_SIZE];
     if (cell_is_null(column, value))
@@ -62,15 +62,15 @@ static bool key_matches(const struct column *column, union cell value, const cha
             return bytes[0] == want[0];
         if (!strcmp(bytes, want))
             return true;
-        if (!strchr(want, '\\') && strlen(want) < sizeof text - 1) // not one that was escaped or cut
+        if (!strchr(want, '\\') && strlen(want) < sizeof text - 1) // neither escaped nor cut
             return false;
     }
     hist_select_key_text(column, value, text, sizeof text);
     return !strcmp(text, want);
 }
 
-// True when the histogram with these keys is chosen, whatever is chosen of the key `except` (-1: none), and the filter
-// leaves it.
+// True if the histogram with these keys is chosen, ignoring the choice of the key `except` (-1: none), and passes the
+// filter.
 static bool is_chosen_but(const struct hist_select *select, const struct hist_def *def, const union cell *keys,
                           int except) {
     for (int i = 0; i < def->n_keys; i++) {
@@ -78,7 +78,7 @@ static bool is_chosen_but(const struct hist_select *select, const struct hist_de
         if (want && !key_matches(&def->keys[i], keys[i], want))
             return false;
     }
-    return hist_filter_lets(select, def, keys);
+    return hist_filter_passes(select, def, keys);
 }
 
 static bool is_chosen(const struct hist_select *select, const struct hist_def *def, const union cell *keys) {
@@ -165,13 +165,12 @@ static const char *label_of(const struct hist_select *select, const char *column
     return "";
 }
 
-// The name of a process goes with its number, not as a choice of its own.
-static bool goes_along(const struct hist_def *def, int key) {
+// A process name goes with its PID and cannot be chosen by itself.
+static bool is_label(const struct hist_def *def, int key) {
     return key == 1 && !strcmp(def->keys[0].name, "pid") && !strcmp(def->keys[1].name, "comm");
 }
 
-// The filter's term for the column as it is typed, fit for a screen; without the column and "=" when `brief`. False:
-// there is none.
+// The filter's term for the column as typed, escaped for a screen; without the column and "=" if `brief`. False: none.
 static bool term_words(const struct hist_select *select, const char *column, bool brief, char *out, size_t size) {
     int term = hist_filter_term(select, column);
 
@@ -180,7 +179,7 @@ static bool term_words(const struct hist_select *select, const char *column, boo
     return term >= 0;
 }
 
-// What is chosen of a key, by whatever: "op R (filter)", "op all".
+// The choice of a key and its origin: "op R (filter)", "op all".
 static void key_words(const struct hist_select *select, const char *column, char *out, size_t size) {
     const char *want = hist_select_chosen(select, column), *label = want ? label_of(select, column) : "(filter)";
     char term[FILTER_SIZE + 8];
@@ -200,7 +199,7 @@ size_t hist_select_text(const struct hist_select *select, const struct hist_def 
     size_t used = 0;
     out[0] = '\0';
     for (int i = 0; def && i < def->n_keys && used < size; i++) {
-        if (goes_along(def, i) && hist_filter_term(select, def->keys[i].name) < 0)
+        if (is_label(def, i) && hist_filter_term(select, def->keys[i].name) < 0)
             continue;
         key_words(select, def->keys[i].name, words, sizeof words);
         int n = snprintf(out + used, size - used, "%s%s", i ? ", " : "", words);
@@ -213,14 +212,14 @@ size_t hist_select_text(const struct hist_select *select, const struct hist_def 
     return used < size ? used : size - 1;
 }
 
-// What is chosen without the names of the keys and what is not narrowed: "vda, R". And what the filter asks for beyond
-// that, or (`briefest`) that it does.
+// The choice without key names and without keys that are not narrowed: "vda, R"; then the filter terms that do not
+// apply, or (`briefest`) only that there are some.
 static void brief_text(const struct hist_select *select, const struct hist_def *def, bool briefest, char *out,
                        size_t size) {
     size_t used = 0;
     out[0] = '\0';
     for (int i = 0; i < def->n_keys && used < size; i++) {
-        const char *column = def->keys[i].name, *want = goes_along(def, i) ? NULL : hist_select_chosen(select, column);
+        const char *column = def->keys[i].name, *want = is_label(def, i) ? NULL : hist_select_chosen(select, column);
         char term[FILTER_SIZE + 8];
         bool filtered = !want && term_words(select, column, true, term, sizeof term);
         int n = want || filtered ? snprintf(out + used, size - used, "%s%s", used ? ", " : "", want ? want : term) : 0;
@@ -234,7 +233,7 @@ static void brief_text(const struct hist_select *select, const struct hist_def *
         snprintf(out + used, size - used, "%s", used || !rest[0] ? rest : rest + strlen(", "));
 }
 
-// With from what to what it is measured where there is room for that; what is chosen is said in any case.
+// The span of the measure if there is room for it; the choice always.
 void hist_select_status(struct part_context *ctx, const char *more, char *out, size_t size) {
     const struct hist_select *select = ctx->state;
     const struct hist_def *def = hist_select_def(select, ctx->part->spec, ctx->look);
@@ -255,7 +254,7 @@ void hist_select_status(struct part_context *ctx, const char *more, char *out, s
     }
     if (text_width(out) <= ctx->room)
         return;
-    // Of a group's path the end tells which it is.
+    // Cgroup paths differ at the end.
     const char *tail = chosen;
     int room = ctx->room - text_width(def->title) - text_width(more) - 3;
     while (*tail && (text_width(tail) > room || ((unsigned char)*tail & 0xc0) == 0x80))
@@ -280,12 +279,12 @@ static bool lies_past(const char *text, const char *mark, int direction, bool nu
 struct next {
     const struct hist_select *select;
     int key, direction;
-    const char *now; // "": all, which stands between the last and the first
+    const char *now; // "": all, which is between the last and the first
     char value[FILTER_SIZE], label[32];
 };
 
-// Takes the text over when it is past the one that is chosen, and nearer than what was found.
-static bool offer(struct next *next, const char *text, bool number) {
+// Takes over the text if it is past the chosen one and nearer than the candidate.
+static bool consider(struct next *next, const char *text, bool number) {
     if (!text[0] || (next->now[0] && !lies_past(text, next->now, next->direction, number)) ||
         (next->value[0] && !lies_past(next->value, text, next->direction, number)))
         return false;
@@ -293,7 +292,7 @@ static bool offer(struct next *next, const char *text, bool number) {
     return true;
 }
 
-// Whether that name is one of the label's, which have ", " between.
+// Whether the label, a list separated by ", ", contains the name.
 static bool label_has(const char *label, const char *name) {
     size_t length = strlen(name);
     for (const char *at = label; length && (at = strstr(at, name)); at++)
@@ -302,7 +301,7 @@ static bool label_has(const char *label, const char *name) {
     return !length;
 }
 
-// Threads of one process may have several names, and number 0 stands for two things.
+// Threads of one process may have several names, and PID 0 has two meanings.
 static void label_add(struct next *next, const struct column *column, union cell value) {
     char name[sizeof next->label];
     size_t used = strlen(next->label);
@@ -321,18 +320,18 @@ static void offer_keys(struct next *next, const struct hist_def *def, const unio
     if (!is_chosen_but(next->select, def, keys, next->key))
         return;
     hist_select_key_text(column, keys[next->key], text, sizeof text);
-    if (offer(next, text, column->type == COLUMN_NUMBER))
+    if (consider(next, text, column->type == COLUMN_NUMBER))
         next->label[0] = '\0';
-    if (next->key == 0 && def->n_keys > 1 && goes_along(def, 1) && !strcmp(next->value, text))
+    if (next->key == 0 && def->n_keys > 1 && is_label(def, 1) && !strcmp(next->value, text))
         label_add(next, &def->keys[1], keys[1]);
     if (is_op(column) && text[0]) {
         text[1] = '\0';
-        offer(next, text, false);
+        consider(next, text, false);
     }
 }
 
-// The value after (direction 1) or before (-1) the chosen one in order, over all frames that are looked at. Only one
-// that leads to something: with what else is chosen, some frame has a value of it.
+// The next (direction 1) or previous (-1) value in order, over all frames of the window. Only one that occurs together
+// with the other choices.
 static void next_value(const struct look *look, const struct hist_spec *spec, const char *name,
                        const struct hist_def *def, struct next *next) {
     const struct hist_measure *measure = measure_of(spec, name);
@@ -409,7 +408,7 @@ static void next_measure(struct part_context *ctx, int direction) {
         const struct hist_def *def = hist_set_def_of(spec, spec->sets[i], ctx->look);
         if (!def)
             continue;
-        // A measure with other keys: what was chosen of a key that it lacks stays for the way back.
+        // The new measure has other keys. The choice of a key that it lacks is kept for the way back.
         select->set = spec->sets[i];
         select->before = NULL;
         select->seeks = select->unmatched = false;

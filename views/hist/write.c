@@ -1,5 +1,5 @@
-// Histograms in files: every set, every histogram, every bucket, in the set's own unit. Knows no device and no
-// operation: keys and units come with the set.
+// Histograms in files: every set, every histogram, every bucket, in the set's own unit. Independent of the measure:
+// keys and units come with the set.
 #include "views/hist/write.h"
 
 #include <json-c/json.h>
@@ -43,16 +43,16 @@ static const struct hist_set *hist_set_of(struct part_context *ctx, size_t i, co
     return *name && ctx->look->frame ? frame_hists(ctx->look->frame, *name) : NULL;
 }
 
-// The filter of a set: without a text that stands in none of its keys, as on the screen. What is left out would look
-// like nothing measured.
+// The filter of a set, without a text that none of its keys contains, as on the screen: an empty set would look
+// unmeasured.
 static void filter_of(struct part_context *ctx, const char *name, struct filter *out) {
     filter_parse(pane_filter(ctx->pane, ctx->part), ctx->look->frame, out);
     if (!out->n && !hist_filter_fits(out, ctx->part->spec, name, ctx->look))
         out->text[0] = '\0';
 }
 
-// The next histogram of the set that is written: start with *at = 0, ends with NULL. Those that the filter leaves, by
-// the rule of the tables; none of a set that the frame before has told already.
+// The next histogram of the set to write: start with *at = 0; NULL at the end. Only those that pass the filter, by the
+// rule of the tables, and none of a repeated set.
 static const struct hist *next_written(struct part_context *ctx, const struct hist_set *set,
                                        const struct filter *filter, size_t *at, const union cell **keys) {
     const struct hist_def *def = set ? hist_set_def(set) : NULL;
@@ -61,13 +61,13 @@ static const struct hist *next_written(struct part_context *ctx, const struct hi
         return NULL;
     while (*at < hist_set_count(set)) {
         const struct hist *hist = hist_set_at(set, (*at)++, keys);
-        if (filter_lets(filter, def->keys, def->n_keys, *keys))
+        if (filter_passes(filter, def->keys, def->n_keys, *keys))
             return hist;
     }
     return NULL;
 }
 
-// Min and max of nothing were not measured.
+// Not measured if the histogram is empty.
 static double extreme(const struct hist *hist, uint64_t value, const struct hist_def *def) {
     return hist->count ? (double)value / def->divisor : NAN;
 }
@@ -182,7 +182,7 @@ void hist_write_csv(struct part_context *ctx, FILE *out) {
     }
 }
 
-// A line per histogram, and its ranges in the finest round steps that take a dozen lines.
+// One line per histogram, then its ranges in the finest round steps that take a dozen lines.
 void hist_write_text(struct part_context *ctx, FILE *out) {
     struct hist_scale *scale = xmalloc(sizeof *scale);
     const char *name;

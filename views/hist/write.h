@@ -1,5 +1,5 @@
-// Histograms in files: text, CSV and JSON, every set of a part, every bucket. And the line of statistics that screens
-// and texts share.
+// Histograms in files: text, CSV and JSON, every set of a part, every bucket. Also the line of statistics of screens
+// and texts.
 #ifndef VIEWS_HIST_WRITE_H
 #define VIEWS_HIST_WRITE_H
 
@@ -8,7 +8,7 @@
 struct hist_stat {
     const char *name;
     double q; // the quantile; 2: count, 3: mean, 4: max
-    int drop; // what goes first when there is no room: the highest
+    int drop; // order in which statistics are dropped when there is no room: the highest first
 };
 #define HIST_STATS 8
 extern const struct hist_stat hist_stats[HIST_STATS];

@@ -1,4 +1,4 @@
-// The pane `cpus`: what each CPU spends its time on, how well it runs, and who interrupts it.
+// The pane `cpus`: how each CPU spends its time, how efficiently it runs, and its interrupts.
 #include <string.h>
 
 #include "views/part_fields.h"

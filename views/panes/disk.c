@@ -1,4 +1,4 @@
-// The pane `disk`: how busy each device is, how long I/Os take and when, who issues them. Only data.
+// The pane `disk`: utilisation of each device, latency of I/Os over time, and the processes that issue them. Only data.
 #include <string.h>
 
 #include "views/hist/part_heat.h"
@@ -125,7 +125,7 @@ static const struct table_spec waiting = {
     .role = waiting_role,
     .opens = "events",
     .opens_by = "device pid op",
-    .opens_note = "still in flight: shown are the latest completed I/Os like it; Esc: back",
+    .opens_note = "still in flight: showing the latest completed I/Os like it; Esc: back",
     .opens_none = "still in flight; no I/O like it completed in the history",
     .optional = true,
     .empty = "no I/O is in flight for more than 100 ms",
@@ -143,7 +143,7 @@ static const struct table_spec limits = {
              "read_bytes_per_s read_limit_bytes_per_s write_bytes_per_s write_limit_bytes_per_s cgroup",
     .rest = "cgroup",
     .opens = "events",
-    .opens_by = "device cgroup~", // it holds for the groups below it as well
+    .opens_by = "device cgroup~", // a limit also holds for descendant cgroups
     .opens_none = "no I/O of that cgroup on that device completed in the history",
     .role = limit_role,
     .optional = true,
@@ -170,7 +170,7 @@ static const struct table_spec filesystems = {
     .empty = "no writable file system",
 };
 
-// An I/O that failed is red as a whole: the column that names the error may be out of sight.
+// All of a failed I/O's row is red: the error column may be off the screen.
 static enum role event_role(const struct join *join, size_t row, const struct column *column, union cell value) {
     int error = join_column(join, "error");
     if (error >= 0 && join_cell(join, row, (uint16_t)error).text)
@@ -189,7 +189,7 @@ static const struct table_spec events = {
     .empty = "no I/O in this interval",
 };
 
-static const struct jump_name nobody[] = {
+static const struct jump_alias aliases[] = {
     {"(writeback)", "write_bytes_per_s>0", "(writeback): the kernel writes back pages that these processes dirtied",
      "(writeback): the kernel writes back dirty pages; no process writes now"},
     {"(throttled)", NULL, NULL, "(throttled): delayed by a cgroup limit; its submitter is unknown"},
@@ -199,7 +199,7 @@ static const struct jump_name nobody[] = {
 static const struct row_spec one_io = {
     .source = {.tables = {"io_events"}, .stream = true},
     .heading = "device op pid comm",
-    .jump = {.pane = "tasks", .columns = "pid comm", .names = nobody},
+    .jump = {.pane = "tasks", .columns = "pid comm", .names = aliases},
 };
 
 static const struct part parts[] = {

@@ -1,4 +1,4 @@
-// The pane `health`: does ktop itself do well, and what does it cost this machine?
+// The pane `health`: the state of ktop's collectors and the cost of ktop.
 #include <string.h>
 
 #include "views/part_fields.h"

@@ -1,10 +1,10 @@
-// The pane `memory`: how much is left, what takes it, whether the machine reclaims or swaps, who faults, and where.
+// The pane `memory`: use, reclaim and swap, and page faults by task and mapping.
 #include <string.h>
 
 #include "views/part_fields.h"
 #include "views/part_table.h"
 
-// Rates that are 0 on a healthy machine: any of them says that memory is short.
+// Rates that are 0 on a healthy machine: any of them shows that memory is short.
 static enum role memory_role(const char *name, double value) {
     static const char *const bad[] = {"swap_in_per_s",      "swap_out_per_s", "allocation_stalls_per_s",
                                       "direct_scans_per_s", "refaults_per_s", "major_faults_per_s"};

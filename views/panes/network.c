@@ -1,4 +1,4 @@
-// The pane `network`: which interface is busy, full or losing packets, and how TCP does.
+// The pane `network`: utilisation, errors and drops of interfaces, and TCP and UDP errors.
 #include <string.h>
 
 #include "views/part_fields.h"

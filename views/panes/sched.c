@@ -1,4 +1,4 @@
-// The pane `sched`: who waits for a CPU and how long, what the others wait for, and who woke them. Only data.
+// The pane `sched`: run-queue latency, off-CPU time and its reasons, and wakers. Only data.
 #include <string.h>
 
 #include "views/hist/part_heat.h"
@@ -101,7 +101,7 @@ static const struct table_spec cgroups = {
 };
 
 static const char *const sets[] = {"run_queue_latency", "off_cpu", "run_queue_by_process", NULL};
-// The same waits, by CPU and by thread: a filter for a thread leads to the second.
+// The same waits, by CPU and by thread: a filter for a thread moves to the second.
 static const struct hist_measure measures[] = {
     {.set = "run_queue_latency", .column = "run_queue_us"},
     {.set = "run_queue_by_process", .column = "run_queue_us"},

@@ -1,4 +1,4 @@
-// The pane `syscalls`: which system calls are made, by whom, how long they take and how they fail. Only data.
+// The pane `syscalls`: system calls by type and process, their latency and errors. Only data.
 #include <string.h>
 
 #include "views/hist/part_heat.h"
@@ -7,7 +7,7 @@
 #include "views/part_table.h"
 #include "views/row/part_row.h"
 
-// What fails often catches the eye; what does not fail steps back.
+// Calls that fail often are highlighted; calls without errors are dimmed.
 static enum role call_role(const struct join *join, size_t row, const struct column *column, union cell value) {
     (void)join;
     (void)row;

@@ -1,12 +1,12 @@
-// The pane `tasks`: who uses what, and who is stuck.
+// The pane `tasks`: resource use of each task, and stuck tasks.
 #include <string.h>
 
 #include "views/part_fields.h"
 #include "views/part_table.h"
 #include "views/row/part_row.h"
 
-// What waits for a disk or a dead parent must catch the eye; what has ended steps back (its command does: a row in
-// which each number is coloured costs a terminal twice the bytes, and short-lived tasks are new rows in each frame).
+// Highlights tasks in state D and zombies, dims exited ones (only their command: a row with every number coloured costs
+// a terminal twice the bytes, and short-lived tasks are new rows in each frame).
 static enum role task_role(const struct join *join, size_t row, const struct column *column, union cell value) {
     int state_column = join_column(join, "state");
     const struct text *state = state_column < 0 ? NULL : join_cell(join, row, (uint16_t)state_column).text;
@@ -26,7 +26,7 @@ static enum role task_role(const struct join *join, size_t row, const struct col
     }
 }
 
-// A group that is stopped for its quota, waits, or is near its limit is what one looks for.
+// Highlights a cgroup that is throttled, stalled, or near its limit.
 static enum role group_role(const struct join *join, size_t row, const struct column *column, union cell value) {
     static const struct {
         const char *name;

@@ -1,11 +1,11 @@
-// The pane `triage`: what is wrong, and who does it, on one screen. Findings first; then the meters of every resource;
-// then the tasks that use most. Only data.
+// The pane `triage`: what is wrong and which task causes it, on one screen. Findings first, then the meters of every
+// resource, then the heaviest tasks. Only data.
 #include "views/part_findings.h"
 #include "views/part_gauge.h"
 #include "views/part_table.h"
 #include "views/part_top.h"
 
-// By what the rules judge, so that nothing is claimed which no rule has seen.
+// The inputs of the rules: "nothing wrong" is claimed only for what a rule has checked.
 static const struct findings_look looks[] = {
     {"CPU", "cpu_idle_pct"},
     {"CPU limits", "cpu_limits"},
@@ -25,7 +25,7 @@ static const struct table_spec findings_in_files = {.source = {.tables = {"findi
 static const struct table_spec filesystems_in_files = {.source = {.tables = {"filesystems"}}};
 static const struct table_spec limits_in_files = {.source = {.tables = {"cpu_limits"}}};
 
-// Down the columns of the screen: what belongs together stands together.
+// Down the columns of the screen, so that related meters are next to each other.
 static const struct gauge meters[] = {
     {
         .label = "CPU",

@@ -8,7 +8,7 @@
 #define GAP 2
 #define TEXT_MAX 2048
 
-// What a walk over the lines does with them: counts, or draws those that are visible.
+// A walk over the lines either counts them or draws the visible ones.
 struct pen {
     struct area area;
     int top, line;
@@ -34,7 +34,7 @@ static void put(const struct pen *pen, int x, enum role role, const char *text) 
         area_text(pen->area, x, y, role, text);
 }
 
-// One item of a long text: as many bytes as fit, cut at a blank where there is one. Returns how many.
+// One line of a long text: as many bytes as fit, cut at a blank if possible. Returns how many.
 static size_t fitting(const char *text, int width) {
     size_t fits = 0, blank = 0;
     char piece[512];
@@ -55,7 +55,7 @@ static size_t fitting(const char *text, int width) {
     return blank ? blank : fits ? fits : 1;
 }
 
-// As many lines as it takes; the title stands before the first of them.
+// Draws as many lines as necessary, with the title before the first.
 static void put_wrapped(struct pen *pen, const char *title, const char *text) {
     int width = pen->area.width - LABEL_WIDTH - GAP;
 
@@ -83,7 +83,7 @@ static void put_lines(struct pen *pen, const char *title, const char *text) {
     }
 }
 
-// Whether the column only says that another one's value is a lower bound, which is shown there.
+// Whether the column is only the lower-bound flag of another one, which shows it.
 static bool is_bound(const struct join *join, const char *name) {
     for (uint16_t c = 0; c < join->n_columns; c++)
         if (join->columns[c]->lower_bound_flag && !strcmp(join->columns[c]->lower_bound_flag, name))
@@ -102,10 +102,10 @@ static void put_fields(struct pen *pen, const struct join *join, size_t row, con
         if (is_listed(lines, column->name) || cell_is_null(column, cell) || is_bound(join, column->name))
             continue;
         row_text(join, row, c, text, sizeof(text));
-        if (!text[0]) // the error of what did not fail
+        if (!text[0]) // empty: the error of a call that succeeded
             continue;
         bool wide = text_width(text) > FIELD_WIDTH - LABEL_WIDTH - 1;
-        if (wide && x > 0) { // a line of its own
+        if (wide && x > 0) { // on its own line
             x = 0;
             pen->line++;
         }
@@ -164,7 +164,7 @@ bool row_full_scrolls(const struct row_full *self) {
 bool row_full_key(struct row_full *self, int key) {
     int step = (int)view_key_step(key, self->page);
 
-    self->top = self->top + step < 0 ? 0 : self->top + step; // drawing sees to the other end
+    self->top = self->top + step < 0 ? 0 : self->top + step; // the draw clamps the other end
     return step != 0;
 }
 

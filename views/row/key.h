@@ -1,5 +1,5 @@
-// A row named by its keys, so that it is found again in another frame or in another order: the one that is selected,
-// the one that is shown over time.
+// A row named by its keys, so that it can be found in another frame or order: the selected row, the row shown over
+// time.
 #ifndef VIEWS_ROW_KEY_H
 #define VIEWS_ROW_KEY_H
 
@@ -13,20 +13,20 @@ struct row_key {
     union cell cells[ROW_KEY_MAX]; // texts are referenced
 };
 
-// Names that row of the join, and forgets the one before. `same`: a column that, beyond the keys, must be the same;
-// NULL, or not in the join: none. False when its table has no keys.
+// Takes the keys of that row of the join, and drops the old ones. `same`: a further column that must be equal; NULL, or
+// not in the join: none. False if its table has no keys.
 bool row_key_take(struct row_key *key, const struct join *join, size_t row, const char *same);
-// The same of an event, which has no keys: it is the one with all of these values.
+// The same for an event, which has no keys: all of its values.
 void row_key_take_event(struct row_key *key, const struct join *join, size_t row);
-// By the columns of these names, blank between; NULL: none.
+// By the columns of these names, separated by blanks; NULL: none.
 void row_key_take_named(struct row_key *key, const struct join *join, size_t row, const char *names);
 void row_key_forget(struct row_key *key);
-// Where the key's columns stand in a table (-1: it does not have it), and whether a row of that table is the one.
+// The key's columns in a table (-1: missing), and whether a row of that table is the one.
 void row_key_columns(const struct row_key *key, const struct table_def *def, int at[ROW_KEY_MAX]);
 bool row_key_is(const struct row_key *key, const int at[ROW_KEY_MAX], const union cell *row);
-// Its place in the order of the rows; -1: it is not among them.
+// Its place in the order of the rows; -1: not among them.
 long row_key_place(const struct row_key *key, struct rows *rows);
-// A filter that finds it; false when a part of it is left out (filter_add).
+// A filter that finds it; false if a part of it is left out (filter_add).
 bool row_key_filter(const struct row_key *key, char *out, size_t size);
 
 #endif

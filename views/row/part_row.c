@@ -1,4 +1,4 @@
-// The row part (see the header): which row it is, and which of its pages is shown.
+// The row part (see the header): which row, and which of its pages.
 #include "views/row/part_row.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 struct row_state {
     struct row_key key;
     char heading[HEADING_MAX];
-    bool turned; // to the page in full, where there are both
+    bool turned; // to the page in full, if there are both
     struct row_time time;
     struct row_full full;
 };
@@ -46,7 +46,7 @@ static void heading_make(struct row_state *self, const char *names, const struct
     snprintf(copy, sizeof(copy), "%s", names);
     for (char *name = strtok_r(copy, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
         int column = join_column(join, name);
-        // A key that is not known is one too: "-".
+        // An unknown key is a value too: "-".
         if (column < 0 || (cell_is_null(join->columns[column], join_cell(join, row, (uint16_t)column)) &&
                            column >= join->defs[0]->n_keys))
             continue;
@@ -107,7 +107,7 @@ static void draw(struct part_context *ctx) {
 static int height(struct part_context *ctx, int width) {
     (void)ctx;
     (void)width;
-    return 1 << 14; // all there is
+    return 1 << 14; // all rows available
 }
 
 static void status(struct part_context *ctx, char *out, size_t size) {
@@ -165,7 +165,7 @@ static bool shows(const struct part *part, const void *state, const char *name) 
     const struct row_spec *spec = part->spec;
 
     (void)state;
-    // A row in full alone is of a list, whose own columns are explained there.
+    // A row with only the page in full belongs to a list, which explains its columns.
     return spec->shown && is_listed(spec->shown, name);
 }
 

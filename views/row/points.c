@@ -7,7 +7,7 @@
 
 #include "model/mem.h"
 
-#define ABSENT_MAX 8 // frames in a row without it, after which older ones are not searched from end to end
+#define ABSENT_MAX 8 // after this many frames in a row without it, older ones are searched only at the hint
 
 void row_points_init(struct row_points *self, const char *shown) {
     char *save;
@@ -27,7 +27,7 @@ void row_points_forget(struct row_points *self) {
     self->n = self->hint = 0;
 }
 
-// A row keeps its place in a table from frame to frame, most often: there first.
+// Rows mostly keep their place from frame to frame, so the hint is tried first.
 static const union cell *row_find(struct row_points *self, const struct row_key *key, const struct table *table,
                                   bool search) {
     int at[ROW_KEY_MAX];
@@ -45,7 +45,7 @@ static const union cell *row_find(struct row_points *self, const struct row_key 
     return NULL;
 }
 
-// The row of a further table that belongs to this one, as the join has it.
+// The row of a further table that the join attaches to this one.
 static const union cell *row_beside(const struct table *table, const struct table *first, const union cell *row) {
     const struct table_def *def = table_def(table);
     union cell key[ROW_KEY_MAX];
@@ -59,7 +59,7 @@ static const union cell *row_beside(const struct table *table, const struct tabl
     return def->n_keys <= ROW_KEY_MAX ? table_find(table, key) : NULL;
 }
 
-// What a further table measures better, as in the join.
+// A value that a further table measures better, as in the join.
 static void point_take_better(const struct row_points *self, struct row_point *point, const struct table *table,
                               const union cell *row) {
     const struct table_def *def = table_def(table);
@@ -76,7 +76,7 @@ static void point_take(struct row_points *self, struct row_point *point, const s
         int column = table_column(table_def(table), self->names[i]);
         if (column < 0 || table_def(table)->columns[column].type != COLUMN_NUMBER)
             continue;
-        // Of columns with one name the first table's counts, as in the join.
+        // The first table of a column name counts, as in the join.
         if (!self->columns[i])
             self->columns[i] = &table_def(table)->columns[column];
         if (self->columns[i] == &table_def(table)->columns[column] && row)
@@ -119,8 +119,8 @@ const struct row_point *row_points_find(const struct row_points *self, uint64_t 
     return number && low < self->n && self->points[low].number == number ? &self->points[low] : NULL;
 }
 
-// The known points, and the others made. A frame before the first whole one (number 0) may change, and is made each
-// time.
+// Reuses the known points and makes the others. A frame before the first whole one (number 0) may change, and is made
+// each time.
 void row_points_load(struct row_points *self, const struct row_key *key, const struct rows_source *source,
                      const struct look *look) {
     size_t n = look->n_window ? look->n_window : look->frame ? 1 : 0, absent = 0;

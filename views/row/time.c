@@ -11,7 +11,7 @@
 #define LABEL_WIDTH 10
 #define VALUE_WIDTH 8
 #define CHART_WIDTH_MIN 36 // of a chart with its label
-#define TABLE_ROWS_MIN 4   // what is left for the lines of frames, with their header
+#define TABLE_ROWS_MIN 4   // rows for the lines of frames, with their header
 #define TIME_WIDTH 8
 
 void row_time_reset(struct row_time *self) {
@@ -22,7 +22,7 @@ void row_time_reset(struct row_time *self) {
 
 // ---- drawing ----
 
-// The newest points at the right, the scale from 0 to the largest that is seen.
+// The newest points at the right, the scale from 0 to the largest visible value.
 static double draw_chart(const struct row_time *self, size_t number, struct area area) {
     size_t n = self->points.n < (size_t)(area.width > 0 ? area.width : 0) ? self->points.n : (size_t)area.width;
     const struct row_point *points = self->points.points + self->points.n - n;
@@ -56,7 +56,7 @@ static void draw_number(const struct row_time *self, size_t number, struct area 
     area_printf(area_sub(area, right + 1, y, VALUE_WIDTH + 4, 1), 0, 0, ROLE_DIM, "max %s", text);
 }
 
-// What there is no chart of gets a line together: "always 0: ERR/s TMOUT/s". Returns the rows used.
+// Numbers without a chart share a line: "always 0: ERR/s TMOUT/s". Returns the rows used.
 static int draw_together(const struct row_time *self, struct area area, const char *what,
                          bool (*is)(const struct row_points *points, size_t number)) {
     int x = 0;
@@ -75,7 +75,7 @@ static bool is_missing(const struct row_points *points, size_t number) {
     return !row_points_measured(points, number);
 }
 
-// Something but a flat line.
+// Anything but a flat line.
 static bool is_shown(const struct row_points *points, size_t number) {
     return row_points_measured(points, number) && !row_points_zero(points, number);
 }
@@ -183,7 +183,7 @@ void row_time_draw(struct row_time *self, const char *heading, struct area area)
     area_text(area, 1, 0, ROLE_TEXT, heading);
     static const char gone[] = " not there (now) ";
     if (!points->points[points->n - 1].there)
-        area_text(area, area.width - (int)strlen(gone), 0, ROLE_WARNING, gone); // to the end, over the heading's
+        area_text(area, area.width - (int)strlen(gone), 0, ROLE_WARNING, gone); // right-aligned, over the heading
     self->table_y = 1 + draw_charts(self, area_sub(area, 1, 1, area.width - 1, area.height - 1));
     draw_lines(self, area_sub(area, 1, self->table_y, area.width - 1, area.height - self->table_y));
 }

@@ -8,12 +8,12 @@ struct row_time {
     struct row_points points;
     uint64_t selected; // number of a frame; 0: none
     size_t top, page;  // of the lines
-    int table_y;       // where they begin, in the area
+    int table_y;       // row of the first line, in the area
 };
 
 void row_time_reset(struct row_time *self); // before another row is shown
 void row_time_draw(struct row_time *self, const char *heading, struct area area);
-// Moves the selection; Enter: to the frame that is selected.
+// Moves the selection; Enter goes to the selected frame.
 bool row_time_key(struct row_time *self, struct part_context *ctx);
 void row_time_status(const struct row_time *self, char *out, size_t size);
 void row_time_write(const struct row_time *self, const char *heading, FILE *out);

@@ -1,4 +1,4 @@
-// Asks the kernel for the effective capabilities; no library is worth this one call.
+// Reads the effective capabilities by the system call: libcap is not needed for one call.
 #include "collectors/kernel/perf/caps.h"
 
 #include <linux/capability.h>

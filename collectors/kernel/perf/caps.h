@@ -1,4 +1,4 @@
-// What this process may do. Kernel document: capabilities(7).
+// Capabilities of this process. Kernel document: capabilities(7).
 #ifndef COLLECTORS_CAPS_H
 #define COLLECTORS_CAPS_H
 
@@ -9,7 +9,7 @@
 #define CAP_PERFMON 38
 #endif
 
-// Whether the effective set has it: CAP_SYS_ADMIN and the like of linux/capability.h.
+// Whether the effective set has a capability of linux/capability.h (CAP_SYS_ADMIN, ...).
 bool cap_have(int cap);
 
 #endif

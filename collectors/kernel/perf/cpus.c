@@ -1,4 +1,4 @@
-// Which CPUs are there is read from /sys/devices/system/cpu (Documentation/admin-guide/cputopology.rst).
+// Possible and online CPUs are read from /sys/devices/system/cpu (Documentation/admin-guide/cputopology.rst).
 #include "collectors/kernel/perf/cpus.h"
 
 #include <ctype.h>

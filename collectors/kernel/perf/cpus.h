@@ -1,5 +1,5 @@
-// One set of perf descriptors for each online CPU, which follows CPU hot-plug. What a set holds is the caller's; this
-// says when to open it and when to close it. One thread owns it.
+// One set of perf descriptors for each online CPU, which follows CPU hotplug. The caller owns the sets; this decides
+// when to open and close them. One thread owns it.
 #ifndef COLLECTORS_PERF_CPUS_H
 #define COLLECTORS_PERF_CPUS_H
 
@@ -15,7 +15,7 @@ struct perf_cpus_ops {
 struct perf_cpus {
     const struct perf_cpus_ops *ops;
     void *context;
-    int n;        // slots: one more than the highest possible CPU
+    int n;        // slots: the highest possible CPU + 1
     bool *opened; // by CPU
     bool changed; // a CPU was opened or closed since the caller cleared this
     int poll_fd;  // readable when a watched descriptor is; -1: none is watched
@@ -23,7 +23,7 @@ struct perf_cpus {
 
 // Nothing is open yet: the caller allocates `n` slots of its own, then calls perf_cpus_follow.
 void perf_cpus_init(struct perf_cpus *cpus, const struct perf_cpus_ops *ops, void *context);
-// Closes the CPUs that went offline and opens those that came. 0, or -errno when no CPU is open.
+// Closes the CPUs that went offline and opens those that came online. 0, or -errno when no CPU is open.
 int perf_cpus_follow(struct perf_cpus *cpus);
 // Closes a CPU, and opens it again: its counters no longer count, because it was offline in between.
 void perf_cpus_reopen(struct perf_cpus *cpus, int cpu);

@@ -1,4 +1,4 @@
-// perf_event_open in groups. Counts nothing by itself: what a number means is the collector's.
+// perf_event_open in groups. The meaning of a count is the collector's.
 #include "collectors/kernel/perf/perf.h"
 
 #include <errno.h>
@@ -30,8 +30,7 @@ static bool text_read(const char *path, char *text, size_t size) {
     return n > 0;
 }
 
-// On a CPU with two kinds of cores the kernel takes a generic event for the big ones only: the small ones must be
-// named.
+// On a hybrid CPU a plain generic event counts on the big cores only: the PMU of the small ones must be named.
 uint64_t perf_hybrid_type(int cpu) {
     static const char *const pmus[] = {"cpu_atom", "cpu_lowpower"};
     char path[96], text[512];
@@ -48,7 +47,7 @@ uint64_t perf_hybrid_type(int cpu) {
     return 0;
 }
 
-// A login's limit is often 1,024; a large machine needs some thirty descriptors a CPU.
+// The default limit is often 1,024; a large machine needs about 30 descriptors per CPU.
 static bool files_more(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
@@ -166,7 +165,7 @@ int perf_group_read(struct perf_group *group, struct perf_rates *out) {
     return 0;
 }
 
-// ---- why not ----
+// ---- explaining errors ----
 
 int perf_paranoid(void) {
     char text[32];

@@ -1,4 +1,4 @@
-// Walking perf's ring. What a record means is the caller's.
+// Walks perf's ring. The caller decodes the records.
 #include "collectors/kernel/perf/ring.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ bool perf_ring_walk(const uint8_t *data, uint64_t size, uint64_t *tail, uint64_t
     while (head != *tail) {
         if (*tail % 8 || head - *tail < sizeof(struct perf_event_header))
             return false;
-        // Aligned to 8 bytes, of which the ring has a whole number: a header is never cut in two.
+        // Records are aligned to 8 bytes and the ring's size is a multiple of 8: a header never wraps.
         const struct perf_event_header *record = (const void *)(data + (*tail & (size - 1)));
         uint16_t length = record->size;
         if (length < sizeof(*record) || length % 8 || length > head - *tail)

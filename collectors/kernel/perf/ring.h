@@ -1,6 +1,6 @@
 // The memory that perf_event_open(2) writes records into, as perf_event_mmap_page of <linux/perf_event.h> lays it out:
-// mapping it and walking what is there. One thread owns a ring. Nothing here waits: who reads by a clock, or by the
-// watermark of the event (wakeup_watermark), drains it then.
+// mapping it and walking the records. One thread owns a ring. Nothing here waits: the caller drains it by a timer or by
+// the event's wakeup_watermark.
 #ifndef COLLECTORS_PERF_RING_H
 #define COLLECTORS_PERF_RING_H
 
@@ -26,12 +26,12 @@ void perf_ring_unmap(struct perf_ring *ring);
 // False: leave this one, and all after it, for the next walk.
 typedef bool perf_record_fn(void *context, const struct perf_event_header *record);
 
-// Hands over what is there, and frees its room. False: the ring is not what it should be; what was left is dropped.
+// Passes the records to fn and frees their space. False: the ring is corrupt; the remaining bytes are dropped.
 bool perf_ring_drain(struct perf_ring *ring, perf_record_fn *fn, void *context);
-// Bytes that wait.
+// Unread bytes.
 uint64_t perf_ring_waiting(const struct perf_ring *ring);
 
-// The bytes, for tests: walks from *tail to head, and moves *tail. False: what is at *tail is no record.
+// The bytes, for tests: walks from *tail to head, and moves *tail. False: *tail is not at a record.
 bool perf_ring_walk(const uint8_t *data, uint64_t size, uint64_t *tail, uint64_t head, perf_record_fn *fn,
                     void *context);
 

@@ -1,5 +1,5 @@
 // Reading and parsing of /proc and /sys files; see the header. Must never allocate per read, and never trust a file:
-// what it holds may be cut short, forged, or of a kernel of another age.
+// the content may be truncated, forged, or of an older or newer kernel.
 #include "collectors/kernel/proc/file.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ int proc_file_read(struct proc_file *file, struct proc_buffer *buffer) {
         file->fd = fd;
     }
     for (;;) {
-        // Files of many records give a page or so at a time: only a read of nothing is the end.
+        // seq_files return about a page per read: only a read of 0 bytes is the end.
         if ((error = buffer_room(buffer)) < 0)
             break;
         ssize_t got = pread(file->fd, buffer->bytes + buffer->length, buffer->capacity - buffer->length - 1,
@@ -76,7 +76,7 @@ int proc_file_read(struct proc_file *file, struct proc_buffer *buffer) {
         buffer->length += (size_t)got;
     }
     if (error < 0) {
-        // What is gone may come back as another file of the same name (hot-plug): open it anew next time.
+        // After hotplug another file may have the same name: reopen it next time.
         proc_file_close(file);
         buffer->length = 0;
     }
@@ -164,7 +164,7 @@ static bool name_matches(const char *name, const char *word, size_t length) {
     return length == own && memcmp(name, word, length) == 0;
 }
 
-// Which of the names the word is, tried from `guess` on first: kernels list the fields in the order of the table.
+// The index of the word among the names, searched from `guess` on: kernels list the fields in the order of the table.
 static size_t name_index(const char *const *names, size_t n, size_t guess, const char *word, size_t length) {
     if (guess < n && names[guess][0] == word[0] && strlen(names[guess]) == length &&
         memcmp(names[guess], word, length) == 0)

@@ -9,8 +9,8 @@
 
 #define PROC_MISSING UINT64_MAX // a counter that the file does not have
 
-// Where "/proc/…" and "/sys/…" are looked up: "" is the machine itself, else a directory that holds forged ones. For
-// tests; before any file is opened. The string must outlive its use.
+// The root of "/proc/…" and "/sys/…": "" for the machine, else a test's directory. Set it before any file is opened.
+// The string must outlive its use.
 void proc_set_root(const char *root);
 
 struct proc_file {

@@ -7,7 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-// struct procmap_query and what belongs to it, of linux/fs.h from 6.11 on.
+// struct procmap_query and its constants, of linux/fs.h from 6.11 on.
 struct mapping_query {
     uint64_t size, flags, address; // in
     uint64_t begin, end, mapping_flags, page_size, offset, inode;

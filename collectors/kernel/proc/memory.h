@@ -8,8 +8,8 @@
 
 // The number of bytes read; 0: no such address or process.
 size_t process_memory_read(int32_t pid, uint64_t address, void *out, size_t size);
-// Whether the process cannot write there (constants), so that a later read gives what was there before. False also
-// where the kernel cannot be queried for a single mapping (before Linux 6.11): reading all of them would cost too much.
+// Whether the mapping is read-only for the process (constants): a later read then returns the same bytes. False also
+// before Linux 6.11, which cannot query a single mapping: reading all of them is too expensive.
 // proc: "/proc". Kernel document: Documentation/filesystems/proc.rst, PROCMAP_QUERY.
 bool process_memory_is_constant(const char *proc, int32_t pid, uint64_t address, size_t length);
 

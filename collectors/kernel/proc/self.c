@@ -5,7 +5,7 @@
 #include "collectors/kernel/tracefs/guard.h"
 #include "collectors/kernel/tracefs/sweep.h"
 
-// The guard's PID is the one of ktop's own namespace, which is another one where /proc belongs to an outer namespace.
+// The guard's PID is of ktop's PID namespace; it differs from the PID in a /proc of an outer namespace.
 static pid_t self_guard(void) {
     return ktop_id_self()->pid == getpid() ? guard_process() : 0;
 }

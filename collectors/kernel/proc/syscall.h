@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 struct proc_syscall {
-    int64_t nr; // -1: it is in none
+    int64_t nr; // -1: none
     uint64_t args[6];
     bool is_32;   // of a 32-bit program, by its addresses: nr is of that table
-    bool running; // it has a CPU, or waits for one
+    bool running; // running or runnable
 };
-// proc: "/proc", or a test's. 0, with nr -1 where it runs or is in no call, as kernel threads always are; or -errno.
+// proc: "/proc", or a test's. 0 or -errno. nr is -1 if the thread runs or is in no call, as kernel threads always are.
 int proc_syscall_read(const char *proc, int32_t tid, struct proc_syscall *out);
 
 #endif

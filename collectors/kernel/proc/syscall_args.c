@@ -136,7 +136,7 @@ const char *syscall_arg_kinds(const char *name) {
 }
 
 int syscall_file_arg(const char *name, bool *is_path) {
-    // Calls whose first path or descriptor is not the one that they wait for.
+    // Calls that do not wait for their first path or descriptor.
     static const struct {
         const char *name;
         int argument;

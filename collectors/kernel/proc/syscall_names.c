@@ -1,4 +1,4 @@
-// Names from numbers. The tables are split into words once; nothing is looked up per event.
+// Maps numbers to names. The tables are split into words once; no lookup per event.
 #include "collectors/kernel/proc/syscall_names.h"
 
 #include <pthread.h>

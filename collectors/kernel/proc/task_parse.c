@@ -1,5 +1,5 @@
-// Parsers of what /proc says about tasks. They are on the path that is walked for every task that moved, so they go
-// over the bytes once and use neither scanf nor locale. They must never trust a length or a name.
+// Parsers of /proc files of tasks. They run for every task that ran, so they scan the bytes once and use neither scanf
+// nor locale. They must never trust a length or a name.
 #include "collectors/kernel/proc/task_parse.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static uint64_t reader_number(struct reader *r) {
     return negative ? -value : value;
 }
 
-// Past n words, each after one space.
+// Skips n words, each after one space.
 static void reader_skip(struct reader *r, int n) {
     while (n-- > 0) {
         while (r->at < r->end && *r->at == ' ')
@@ -70,7 +70,7 @@ int task_stat_parse(const char *bytes, size_t len, struct task_stat *out) {
     return 0;
 }
 
-// The line that begins with `key`: what follows it. The names in these files are escaped or fixed, so a line is a line.
+// The rest of the line that begins with `key`. Names in these files are escaped or fixed, so no name has a newline.
 static bool find_line(const char *bytes, size_t len, const char *key, struct reader *out) {
     size_t key_len = strlen(key);
     const char *at = bytes, *end = bytes + len;
@@ -157,10 +157,10 @@ static bool has_controller(const char *list, size_t len, const char *name) {
 
 struct group_path {
     const char *at;
-    size_t len; // 0: none, or the root, which says nothing
+    size_t len; // 0: none, or the root
 };
 
-// Whether `path` is `below` or a group above it.
+// Whether `path` is `below` or an ancestor of it.
 static bool is_above(const struct group_path *path, const struct group_path *below) {
     return path->len <= below->len && !memcmp(path->at, below->at, path->len) &&
            (path->len == below->len || below->at[path->len] == '/');

@@ -1,4 +1,4 @@
-// Parsers of the texts that /proc gives about tasks. Formats: Documentation/filesystems/proc.rst. Pure functions on
+// Parsers of the /proc files of tasks. Formats: Documentation/filesystems/proc.rst. Pure functions on
 // bytes: any thread, no kernel. A name (comm) may hold any byte, ')' and newlines included.
 #ifndef COLLECTORS_KERNEL_TASK_PARSE_H
 #define COLLECTORS_KERNEL_TASK_PARSE_H
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define TASK_COMM_MAX 64         // /proc shows up to 63 bytes: a worker's name goes on after the 15 of the task
+#define TASK_COMM_MAX 64         // /proc shows up to 63 bytes: a kworker's name is longer than the 15 of its comm
 #define TASK_EXITING 0x00000004u // PF_EXITING in `flags`
 #define TASK_KTHREAD 0x00200000u // PF_KTHREAD in `flags`
 
@@ -20,10 +20,10 @@ struct task_stat {
     uint32_t flags;
     uint64_t minflt, majflt;
     uint64_t utime, stime; // clock ticks (USER_HZ)
-    uint64_t children;     // the same, both, of the children that it has waited for, and of theirs
+    uint64_t children;     // their sum for waited-for children, recursively
     int32_t priority, nice;
     uint32_t threads;
-    uint64_t start; // clock ticks since boot: with the PID, what identifies a task
+    uint64_t start; // clock ticks since boot; identifies a task together with the PID
     uint64_t vsize; // bytes
     uint64_t rss;   // pages
     int32_t cpu;    // where it last ran
@@ -51,9 +51,9 @@ int task_schedstat_parse(const char *bytes, size_t len, struct task_schedstat *o
 // The number of migrations out of /proc/PID/sched.
 int task_sched_parse(const char *bytes, size_t len, uint64_t *migrations);
 
-// The control group that says most: the unified one unless that is the root, then memory's of version 1, then any that
-// is not the root; but version 1's cpu group unless that is the root, the same one or above it: so a group that has a
-// limit on CPU time is the task's own or above it. Points into bytes. False when there is no line at all.
+// The most specific cgroup: v2's unless it is the root, then v1's memory cgroup, then any that is not the root. But
+// v1's cpu cgroup is preferred unless it is the root, the same cgroup or an ancestor: a cgroup with a CPU limit is then
+// the task's own or an ancestor. Points into bytes. False without any line.
 bool task_cgroup_parse(const char *bytes, size_t len, const char **path, size_t *path_len);
 
 // argv as one line: arguments parted by spaces, trailing NULs and spaces off. Works in place; the new length.
@@ -68,7 +68,7 @@ int host_stat_parse(const char *bytes, size_t len, struct host_stat *out);
 
 struct host_load {
     uint64_t threads; // that exist on the whole host
-    pid_t last_pid;   // the last that was given out in the reader's PID namespace
+    pid_t last_pid;   // the last one allocated in the reader's PID namespace
 };
 int host_load_parse(const char *bytes, size_t len, struct host_load *out);
 

@@ -1,6 +1,6 @@
 // taskstats over generic netlink, by hand: the protocol is three message kinds, and a library for it would be larger
-// than this file. Two sockets, so that an answer never waits behind endings. It must never block: every receive is
-// with MSG_DONTWAIT, since the kernel answers a question before send returns.
+// than this file. Two sockets, so that a reply never queues behind exit messages. It must never block: every receive
+// uses MSG_DONTWAIT, since the kernel replies before send returns.
 #include "collectors/kernel/proc/taskstats.h"
 
 #include <errno.h>
@@ -95,7 +95,7 @@ static bool attribute_ok(const struct nlattr *at, size_t left) {
     return left >= sizeof(*at) && at->nla_len >= sizeof(*at) && at->nla_len <= left;
 }
 
-// The inside of an AGGR_PID or AGGR_TGID: the number, then the structure (padding may stand between).
+// The content of an AGGR_PID or AGGR_TGID: the ID, then the structure (padding may be in between).
 static int aggregate_parse(const struct nlattr *outer, bool group, struct task_account *out) {
     const struct nlattr *at = (const struct nlattr *)((const char *)outer + NLA_HDRLEN);
     size_t left = outer->nla_len - NLA_HDRLEN;
@@ -227,7 +227,7 @@ int taskstats_open(struct taskstats_link **out, const char **reason, const char 
     int rc = link->ask_fd < 0 ? link->ask_fd : family_find(link);
     if (rc)
         goto out;
-    // The kernel refuses at the first question, not at open.
+    // Permission is checked at the first query, not at open.
     struct taskstats_question self = {getpid(), true};
     struct probe probe = {false};
     rc = taskstats_ask(link, &self, 1, probe_answer, &probe);

@@ -8,7 +8,7 @@
 struct thread_walk {
     char proc[128];
     DIR *processes, *threads; // threads: of the process `pid`; NULL: not opened yet, or done
-    int32_t pid;              // whose other threads come next; 0: a new process comes next
+    int32_t pid;              // process of the next threads; 0: a new process is next
 };
 
 int32_t proc_next_id(DIR *dir) {

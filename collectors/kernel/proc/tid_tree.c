@@ -7,7 +7,7 @@
 
 #include "model/mem.h"
 
-#define TIDS_MAX (1 << 22) // the kernel has no more numbers: something goes round in circles
+#define TIDS_MAX (1 << 22) // PID_MAX_LIMIT: more means a cycle
 
 void tids_add(struct tids *tids, pid_t tid) {
     if (tids->n == TIDS_MAX)
@@ -56,7 +56,7 @@ bool tids_tree(const char *proc, pid_t pid, bool children, struct tids *tids) {
         return false;
     size_t i = tids->n;
     process_list(proc, pid, tids);
-    // The list is the queue of those whose children are still to be added: descendants may be nested thousands deep.
+    // Breadth-first, with the list as queue: descendants may be nested thousands deep.
     for (; children && i < tids->n; i++)
         children_list(proc, tids->at[i], tids);
     return true;

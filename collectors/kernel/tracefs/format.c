@@ -54,7 +54,7 @@ int format_parse(const char *text, size_t length, const char *system, struct for
     int error = 0;
     if (!tep)
         return -ENOMEM;
-    // A print format that libtraceevent cannot parse still leaves the fields, which are all that is wanted here.
+    // If libtraceevent cannot parse the print format, the fields are still valid.
     tep_parse_event(tep, text, length, system);
     event = tep_get_first_event(tep); // owned by the handle
     if (!event || event->id <= 0) {
@@ -86,7 +86,7 @@ int format_read(const char *dir, const char *system, const char *event, struct f
 }
 
 uint32_t format_page_header(const char *text, size_t length) {
-    // "field: char data; offset:16; size:4080; signed:0;": the last field is where the events are.
+    // "field: char data; offset:16; size:4080; signed:0;": the last field is the events' position.
     const char *data = memmem(text, length, "data;", 5);
     const char *offset = data ? memmem(data, length - (size_t)(data - text), "offset:", 7) : NULL;
     unsigned long value = offset ? strtoul(offset + 7, NULL, 10) : 0;

@@ -1,4 +1,4 @@
-// Formats: what an event of this kernel looks like, from the `format` file of tracefs, parsed with libtraceevent.
+// Event formats of this kernel, from the `format` files of tracefs, parsed with libtraceevent.
 // Formats move between kernels (6.12 adds ioprio to the block events, 6.18 widens rwbs), so every offset is resolved
 // once, when a collector opens, and an event costs only loads. Kernel document: Documentation/trace/events.rst.
 #ifndef COLLECTORS_FORMAT_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-// A field that a decoder wants: it sets name (and `optional`), the rest is filled in.
+// A field that a decoder needs: the caller sets name (and `optional`), the rest is filled in.
 struct format_field {
     const char *name;
     bool optional; // absent fields have size 0 and read as 0
@@ -17,8 +17,8 @@ struct format_field {
     bool is_signed, is_dynamic; // dynamic (__data_loc): the 4 bytes at offset are length << 16 | offset in the record
 };
 
-// Parses the text of a format file. Fills the fields and the event's number. 0; -EINVAL when it is no format;
-// -ENOENT when a field that is not optional is missing (*missing tells which; may be NULL).
+// Parses the text of a format file. Fills the fields and the event's ID. 0; -EINVAL when the text is malformed;
+// -ENOENT when a field that is not optional is missing (*missing: its name; may be NULL).
 int format_parse(const char *text, size_t length, const char *system, struct format_field *fields, size_t n,
                  uint16_t *id, const char **missing);
 // The same from tracefs (or an instance): DIR/events/SYSTEM/EVENT/format. -errno of the file when it cannot be read.
@@ -51,7 +51,7 @@ static inline uint64_t format_u64(const uint8_t *record, const struct format_fie
         return 0;
     }
 }
-// The bytes that a record must have for all the fields to lie inside it.
+// The smallest record size that contains all fields.
 uint32_t format_end(const struct format_field *fields, size_t n);
 
 #endif

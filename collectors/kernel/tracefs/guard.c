@@ -1,5 +1,5 @@
-// The guard process: waits for the end of ktop, then removes what ktop left in the kernel. It must never end before
-// ktop does, keep a terminal or a pipe of ktop's open, or touch anything that is not of this one ktop.
+// The guard process: waits for ktop's exit, then removes ktop's state from the kernel. It must never exit before ktop,
+// keep a terminal or a pipe of ktop open, or touch anything of another ktop.
 #include "collectors/kernel/tracefs/guard.h"
 
 #include <errno.h>
@@ -18,16 +18,15 @@
 #include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/kernel/tracefs/tracefs.h"
 
-#define LINK_FD 3 // the guard's own numbers, after everything else is closed
+#define LINK_FD 3 // the guard's descriptors, after everything else is closed
 #define TRACE_FD 4
-#define BUSY_PASSES 500 // 10 ms apart: a dying ktop's last descriptors, or somebody who looks into the instance
+#define BUSY_PASSES 500 // 10 ms apart: an exiting ktop's last descriptors, or another process that reads the instance
 
 static pid_t guard_pid;
-// Closed by any end of ktop. A collector that was given up at the end may still ask whether there is a guard: it reads
-// this alone.
+// Closed when ktop exits in any way. A hung collector may still check for the guard during exit: it reads only this.
 static _Atomic int link_fd = -1;
 
-// What ps shows: the arguments lie in our own writable memory, see proc(5) for the fields.
+// The command line in ps: the arguments are in writable memory of the process; proc(5) has the fields.
 static void title_set(const char *title) {
     char text[2048];
     unsigned long begin = 0, end = 0;
@@ -52,12 +51,12 @@ static void text_write(const char *path, const char *text) {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return;
-    ssize_t ignored = write(fd, text, strlen(text)); // not allowed: then it is not so
+    ssize_t ignored = write(fd, text, strlen(text)); // best effort: may be not permitted
     (void)ignored;
     close(fd);
 }
 
-// A terminal, a pipe or a pty that the guard kept open would never see its end.
+// A terminal, pipe or pty that the guard kept open would never get EOF or a hangup.
 static int files_leave(int link, int trace) {
     int null = open("/dev/null", O_RDWR);
     int high_link = fcntl(link, F_DUPFD, 100), high_trace = fcntl(trace, F_DUPFD, 100);
@@ -112,12 +111,12 @@ static _Noreturn void guard_main(int link, int trace) {
 int guard_start(void) {
     const char *where = tracing_dir(NULL, NULL);
     if (!where)
-        return 0; // then nothing can be left behind
+        return 0; // without tracefs ktop leaves nothing in the kernel
     char path[600];
     snprintf(path, sizeof path, "%s/instances", where);
     if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS))
         return 0;
-    ktop_id_self(); // before the fork: the guard must know ktop's identity, not its own
+    ktop_id_self(); // before the fork: the guard needs ktop's identity, not its own
     int links[2], trace = tracing_fd();
     if (trace < 0)
         trace = open(where, O_PATH | O_DIRECTORY | O_CLOEXEC);

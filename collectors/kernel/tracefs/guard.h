@@ -1,6 +1,6 @@
-// The guard: a tiny process, forked first of all, that holds the other end of a pipe and removes ktop's instances and
-// probes when ktop is gone, whatever took it (SIGKILL included). It has its own session, ignores signals of the
-// terminal, holds no file but the pipe and tracefs, and ends within a second of ktop's end.
+// The guard: a small process, forked first, that holds the other end of a pipe and removes ktop's instances and probes
+// after any exit of ktop, SIGKILL included. It has its own session, ignores terminal signals, holds no file but the
+// pipe and tracefs, and exits within 1 s of ktop's exit.
 #ifndef COLLECTORS_GUARD_H
 #define COLLECTORS_GUARD_H
 
@@ -8,9 +8,9 @@
 
 // Before any thread exists. 0 or -errno.
 int guard_start(void);
-// A clean end: everything was removed already; the guard checks, and goes. Waits for it at most 1 s.
+// Clean exit: everything was removed already; the guard checks and exits. Waits for it at most 1 s.
 void guard_stop(void);
-// Its PID while it lives, else 0: it is left out of what ktop traces.
+// Its PID while it runs, else 0; for the self filter.
 pid_t guard_process(void);
 
 #endif

@@ -1,6 +1,6 @@
 // Merging the CPUs' sub-buffers by time. Each CPU has one sub-buffer in hand and a place in it; a heap of the CPUs by
-// the time of their next event says whose turn it is. Runs of one CPU are handed out without touching the heap. Nothing
-// is allocated after ring_new, whatever comes.
+// the time of their next event orders them. Runs of one CPU are handed out without touching the heap. Nothing is
+// allocated after ring_new.
 #include "collectors/kernel/tracefs/ring.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ struct ring_cpu {
     uint32_t length;       // of what was read into it
     uint64_t taken;
     uint32_t filled;    // bytes of the kernel's sub-buffer that were read, 0 when the next one is untouched
-    uint64_t begin, ns; // when it was begun; how long the last full one took
+    uint64_t begin, ns; // start time of the current one; duration of the last full one
     uint32_t damaged;   // sub-buffers since the last sound one: where that begins, their gap ends
 };
 
@@ -88,7 +88,7 @@ static void heap_push(struct ring *ring, uint32_t cpu) {
     ring->heap[i] = cpu;
 }
 
-// Whether a sub-buffer is full whose last events were just handed out.
+// Whether the sub-buffer whose last events were just handed out is full.
 static void cpu_filled(const struct ring *ring, struct ring_cpu *c) {
     if (c->filled + EVENT_MOST < ring->source.page_size)
         return;
@@ -101,7 +101,7 @@ static bool cpu_left(struct ring *ring, const struct ring_cpu *c) {
     uint64_t full = c->page.ts + c->ns;
     if (c->filled || !c->ns || full <= ring->horizon || full - ring->horizon > ring->leave)
         return false;
-    if (c->page.ts + 1 < ring->before) // it has written nothing for long: what is known of it is not given up again
+    if (c->page.ts + 1 < ring->before) // it has not written for long: do not go back behind what is known
         return false;
     ring->reached = c->page.ts < ring->reached ? c->page.ts + 1 : ring->reached;
     return true;
@@ -125,7 +125,7 @@ static bool cpu_next(struct ring *ring, uint32_t cpu) {
         ring->stats.pages++;
         uint64_t size = (uint64_t)(c->page.end - c->page.next);
         ring->stats.bytes += size;
-        if (!c->filled || size + EVENT_MOST >= ring->source.page_size) { // it begins here, whatever was thought
+        if (!c->filled || size + EVENT_MOST >= ring->source.page_size) { // a new sub-buffer begins here
             c->begin = c->page.ts;
             c->filled = 0;
         }
@@ -231,14 +231,14 @@ uint64_t ring_drain_runs(struct ring *ring, uint64_t horizon, uint64_t slack_ns,
 
 uint64_t ring_drain_pairs(struct ring *ring, uint64_t horizon, ring_pair_fn fn, void *ctx) {
     uint64_t before = ring->stats.events;
-    struct ring_page nobody = {.ts = UINT64_MAX};
+    struct ring_page none = {.ts = UINT64_MAX};
     heap_build(ring, horizon);
     while (ring->n_heap && heap_ts(ring, 0) < ring->reached) {
         uint32_t one = heap_pop(ring);
         bool pair = ring->n_heap, more = true, more_other = true;
         uint32_t other = pair ? heap_pop(ring) : one;
         uint64_t limit = ring->n_heap && heap_ts(ring, 0) < ring->reached ? heap_ts(ring, 0) + 1 : ring->reached;
-        struct ring_page *const pages[2] = {&ring->cpus[one].page, pair ? &ring->cpus[other].page : &nobody};
+        struct ring_page *const pages[2] = {&ring->cpus[one].page, pair ? &ring->cpus[other].page : &none};
         while (more && more_other && (pages[0]->ts < limit || pages[1]->ts < limit)) {
             ring->stats.events += fn(ctx, pages, limit);
             more = pages[0]->data || cpu_next(ring, one);

@@ -19,7 +19,7 @@ struct ring_page {
     uint32_t size;
     uint64_t ts;
     const uint8_t *next, *end;
-    bool damaged; // a length pointed past the end
+    bool damaged; // a length points past the end
 };
 
 // Finds the next event. False at the end.
@@ -76,7 +76,7 @@ static inline bool ring_page_next(struct ring_page *page) {
     return false;
 }
 
-// Starts on a sub-buffer of `length` bytes. *missed: how many events were lost before it, -1 when it does not say, 0
+// Starts on a sub-buffer of `length` bytes. *missed: the events lost before it, -1 if the number is not recorded, 0
 // when none. Then ring_page_next finds the first event.
 static inline void ring_page_load(struct ring_page *page, const uint8_t *bytes, uint32_t length, uint32_t header,
                                   int64_t *missed) {
@@ -106,8 +106,8 @@ static inline void ring_page_load(struct ring_page *page, const uint8_t *bytes, 
     }
 }
 
-// Two pages whose events are taken in order of time. Which one is next cannot be guessed, and a branch guessed wrong
-// costs more than all of this: the two change places without one, and stay in registers.
+// Two pages whose events are taken in time order. Which page is next is unpredictable, and a mispredicted branch costs
+// more than the rest: the two are swapped without a branch, and stay in registers.
 struct ring_pair {
     struct ring_page at, other; // at: the one whose event in hand is earlier, after ring_pair_turn
     bool swapped;               // at is the second of the two

@@ -15,15 +15,15 @@
 #include "model/mem.h"
 
 #define GROWTH 4
-// To open a file of tracefs waits for a lock that other tracers hold while they start, end or enlarge their buffers; to
-// read one that is open does not. With more CPUs than that descriptors are dearer.
+// Opening a file of tracefs takes a lock that other tracers hold while they start, stop or resize buffers; reading an
+// open one does not. With more CPUs than this, descriptors are scarcer.
 #define STATS_KEPT 64
 // Up to this many CPUs all buffers grow together. While sizes differ the kernel gives a CPU that comes online two
 // pages, and what happens while these are enlarged is not recorded.
 #define SAME_SIZE_CPUS 16
 
 struct pipe_cpu {
-    int fd; // -1: not online (yet)
+    int fd; // -1: offline
     bool moved;
     uint32_t buffer_kib; // wanted, until it is open; then what the kernel gave
     uint64_t overrun, dropped;
@@ -32,7 +32,7 @@ struct pipe_cpu {
 };
 
 struct ring_pipe {
-    char instance[256], online[512]; // online: the list as it was read last
+    char instance[256], online[512]; // online: the list at the last read
     struct proc_file online_file;
     uint32_t n_cpus, page_size, page_header, buffer_kib, max_kib;
     bool differ; // in size
@@ -65,7 +65,7 @@ static void size_file(uint32_t cpu, char file[64]) {
     snprintf(file, 64, "per_cpu/cpu%u/buffer_size_kb", cpu);
 }
 
-// Of that CPU's buffer, in KiB; -1: not known.
+// Size of that CPU's buffer in KiB; -1: unknown.
 static long pipe_kib(const struct ring_pipe *pipe, uint32_t cpu) {
     char file[64];
     size_file(cpu, file);
@@ -85,7 +85,7 @@ static int pipe_size_here(void *ctx) {
     return instance_write(size->instance, file, value);
 }
 
-// From 6.2 on the kernel needs no worker of that CPU when it is asked there.
+// From 6.2 on the kernel resizes directly, without a kworker, if the caller runs on that CPU.
 static int pipe_size(const struct ring_pipe *pipe, uint32_t cpu, uint32_t kib) {
     struct pipe_size size = {.instance = pipe->instance, .cpu = cpu, .kib = kib};
     return priority_on_cpu(cpu, pipe_size_here, &size);
@@ -109,7 +109,7 @@ static int pipe_open_cpu(struct ring_pipe *pipe, uint32_t cpu, bool cpu_late) {
     if (c->fd < 0)
         return -errno;
     long kib = pipe_kib(pipe, cpu);
-    // A CPU that comes online while the others' sizes differ gets two pages, and the file says otherwise.
+    // A CPU that comes online while the others' sizes differ gets two pages, but the file shows another size.
     if (pipe->differ && cpu_late && !pipe_size(pipe, cpu, c->buffer_kib))
         kib = pipe_kib(pipe, cpu);
     c->buffer_kib = kib > 0 ? (uint32_t)kib : 0;
@@ -152,7 +152,7 @@ static void pipe_begin(void *ctx) {
     pipe_open_online(ctx);
 }
 
-// One more than the highest CPU number that there can be: the last of "0-127" or "0,2-5".
+// The highest possible CPU + 1: from the last number of "0-127" or "0,2-5".
 static uint32_t pipe_possible_cpus(void) {
     char list[512];
     long length = format_file("/sys/devices/system/cpu/possible", list, sizeof(list));
@@ -171,7 +171,7 @@ static int pipe_configure(struct ring_pipe *pipe, const struct ring_pipe_config 
     if (error)
         return error;
     snprintf(value, sizeof(value), "%u", config->subbuf_kib);
-    // Absent before 6.8, and refused when memory is too scattered: then sub-buffers are pages.
+    // Absent before 6.8, and refused when memory is fragmented: then sub-buffers are pages.
     instance_write(config->instance, "buffer_subbuf_size_kb", value);
     long kib = pipe_number(pipe, "buffer_subbuf_size_kb");
     pipe->page_size = kib > 0 ? (uint32_t)kib * 1024 : (uint32_t)sysconf(_SC_PAGESIZE);

@@ -1,5 +1,5 @@
-// Opening a stream of kernel events, draining it, and its slices. It never writes to the top-level buffer, and touches
-// no tracing that is not its own.
+// Opening a stream of kernel events, draining it, and its slices. It never writes to the top-level buffer or to another
+// tool's tracing.
 #include "collectors/kernel/tracefs/stream.h"
 
 #include <math.h>
@@ -152,7 +152,7 @@ static uint64_t drain_ring(struct stream *stream, uint64_t until) {
     return n;
 }
 
-// The horizon is from before the call, or events are off: then the threads of ktop that wrote these events are known.
+// The horizon is before the call, or events are off: the ktop threads that wrote these events are then known.
 static uint64_t drain_all(struct stream *stream, uint64_t horizon_ns, uint64_t leave_ns) {
     struct trace_clock *clock = &stream->clock;
     struct capture *capture = &stream->capture;
@@ -176,7 +176,7 @@ static uint64_t drain_all(struct stream *stream, uint64_t horizon_ns, uint64_t l
     stream->any = n || ring_reached(capture->ring) < until;
     stream->events += n;
     stream->window_events += n;
-    // Without what slices themselves cost: that ends when the sampling does.
+    // Excludes the cost of slices: it ends when sampling ends.
     stream->window_busy_ns += stream->config.budget_pct ? thread_cpu_ns() - before : 0;
     return n;
 }
@@ -190,7 +190,7 @@ static void account(struct stream *stream, uint64_t until) {
 
 // ---- slices ----
 
-// When the kernel refuses, it stays as it was, which is what is accounted; the next drain tries again.
+// If the kernel refuses, the state stays and is accounted as it is; the next drain tries again.
 static void switch_to(struct stream *stream, bool on) {
     struct capture_step failed;
     if (on == stream->on)
@@ -210,7 +210,7 @@ static void switch_to(struct stream *stream, bool on) {
     stream->slice_ns = 0;
 }
 
-// Opens and closes slices, when their time has come.
+// Opens and closes slices when due.
 static uint64_t slices(struct stream *stream) {
     uint64_t now = now_ns(), n = 0;
     if (stream->grow.state == GROW_CUT && stream->grow.cut) // two instances record: soon it is one
@@ -228,7 +228,7 @@ static uint64_t slices(struct stream *stream) {
         if (stream->on)
             return 0;
         n = drain_all(stream, UINT64_MAX, 0);
-        // At a random place of the next period, so that nothing periodic keeps step with the slices.
+        // At a random time in the next period, so that slices do not alias with periodic work.
         stream->random = stream->random * 1664525u + 1013904223u;
         uint64_t begin = stream->next_ns > now ? stream->next_ns : now;
         stream->slice_ns = begin + (stream->random >> 8) % (PERIOD_NS - length + 1);
@@ -241,7 +241,7 @@ static uint64_t slices(struct stream *stream) {
     return n;
 }
 
-// Within a window as soon as enough has come for all of it.
+// Does not wait for the window's end once its events alone make a high rate.
 static void keep_filters(struct stream *stream, uint64_t now) {
     uint64_t length = now - stream->window_ns;
     double per_s = 1e9 * (double)stream->window_events / (double)(length < WINDOW_NS ? WINDOW_NS : length);

@@ -1,8 +1,8 @@
-// A stream of kernel events: what every collector of events needs around the raw reader. It owns a tracefs instance
+// A stream of kernel events: the part around the raw reader that all event collectors share. It owns a tracefs instance
 // with its clock and buffers, resolves formats, sets filters, drains, and counts losses. It enlarges its buffers
 // without a gap (stream_grow.h). With a CPU budget, it records time slices only, 1:2 to 1:32, while reading costs more
 // than the budget or events are lost; counts must then be scaled. Between slices the events are disabled, not only
-// tracing, so that the traced programs run at full speed.
+// tracing, so traced programs then run at full speed.
 //
 // A collector calls stream_open in open, stream_drain in drain and sample, stream_frame in sample, stream_close in
 // close. One thread owns a stream. Kernel document: Documentation/trace/events.rst.
@@ -47,7 +47,7 @@ struct stream_config {
     uint32_t budget_pct;          // of one CPU, for reading; 0: no limit, it never samples
     uint32_t buffer_kib, max_kib; // per CPU, to begin with and at most: for tests; 0: according to the machine
     bool mono;                    // the kernel's CLOCK_MONOTONIC instead of the cheapest clock
-    bool with_self;               // ktop's own threads are not filtered: the decoder needs them, or leaves them out
+    bool with_self;               // ktop's threads are not filtered: the decoder needs or ignores them
     bool high_rate; // millions of events a second may come: large buffers from the start where memory allows
     _Atomic(const char *) *waits_for; // set, while opening waits for the kernel, to what it waits for (static); or NULL
     // One of the three. Every event in order of time; runs of a CPU (ring_drain_runs) that overlap by slack_ns; or two
@@ -92,17 +92,17 @@ void stream_event_switch(struct stream *stream, size_t event, bool on);
 struct stream_frame {
     uint64_t events, lost;
     uint32_t ratio;   // 1: everything was recorded; n: one slice in n (the largest of the frame)
-    double scale;     // counts of the frame are to be multiplied by it (1: nothing left out); NAN: nothing was recorded
+    double scale;     // factor for the frame's counts (1: everything was recorded); NAN: nothing was recorded
     uint64_t on_ns;   // time recorded
     uint64_t upto_ns; // CLOCK_MONOTONIC up to which events were handed out
-    bool growing;     // larger buffers were being made: a loss does not say that reading is too slow
-    uint32_t refused; // times that the kernel did not switch recording on or off for a slice: then it stayed as it was
+    bool growing;     // buffers were growing: a loss does not mean that reading is too slow
+    uint32_t refused; // failed attempts to switch recording on or off for a slice: the state then stays
     int refused_error;
-    bool sees_self;       // ktop's own threads are recorded: they cannot be named in this PID namespace
-    uint64_t reason_lost; // why it samples: events that were lost, or
+    bool sees_self;       // ktop's threads are recorded: in this PID namespace their host TIDs are unknown
+    uint64_t reason_lost; // cause of sampling: events lost, or
     double reason_pct;    // the CPU time that reading took
 };
-// Once per frame, after stream_drain: the figures since the last call. The first call forgets what was before.
+// Once per frame, after stream_drain: the figures since the last call. The first call discards earlier figures.
 void stream_frame(struct stream *stream, struct stream_frame *out);
 
 // Of the events' times. The line bends between drains; the pointer stays good until stream_close.
@@ -111,7 +111,7 @@ const struct trace_clock *stream_clock(const struct stream *stream);
 uint32_t stream_cpus(const struct stream *stream);
 const char *stream_what(const struct stream *stream);
 
-// For --doctor: opens it, describes it in text, closes it. 0, or -errno with the reason and the fix.
+// For --doctor: opens the stream, describes it in text, closes it. 0, or -errno with the reason and the fix.
 int stream_try(const struct stream_config *config, struct stream_failure *failure, char *text, size_t size);
 
 #endif

@@ -16,7 +16,7 @@ static uint32_t at_most(uint64_t a, uint64_t b) {
     return (uint32_t)(a < b ? a : b);
 }
 
-// Small machines get room for a high rate at once; with many CPUs each of them gets little to begin with.
+// Small machines start with buffers for a high rate; with many CPUs each buffer starts small.
 static struct ring_pipe_config pipe_config(const struct capture *capture, const char *clock,
                                            const struct capture_size *size) {
     const struct stream_config *config = capture->config;
@@ -130,7 +130,7 @@ uint64_t capture_lost(struct capture *capture) {
     struct ring_pipe_stats pipe;
     ring_pipe_refresh(capture->pipe);
     ring_pipe_stats(capture->pipe, &pipe);
-    // The kernel's counters and the sub-buffers' marks are about the same events.
+    // The kernel's counters and the sub-buffers' marks count the same events.
     uint64_t marked = capture_marks(capture), counted = pipe.overrun + pipe.dropped;
     return marked > counted ? marked : counted;
 }

@@ -14,10 +14,10 @@ struct capture {
     struct ring_pipe *pipe;
     struct ring *ring;
     struct stream_self *self;
-    uint32_t enabled; // events, by their place in the config: a bit each
+    uint32_t enabled; // bit mask of events, by index in the config
 };
 
-// What failed: a step, and the event or file (or "").
+// The failed step, and its event or file (or "").
 struct capture_step {
     const char *step;
     char detail[96];
@@ -25,23 +25,23 @@ struct capture_step {
 
 struct capture_size {
     const uint32_t *cpu_kib; // buffers to begin with, of each CPU; NULL: according to the machine
-    bool next;               // beside one that there is: without a self filter
+    bool next;               // in addition to an existing one: without a self filter
     bool second;             // under the other one of the two names
 };
 
-// Makes the instance with its buffers and filters. No event is enabled. 0 or -errno; close it in either case.
+// Creates the instance with its buffers and filters. No event is enabled. 0 or -errno; close it in either case.
 int capture_open(struct capture *capture, const struct stream_config *config, const char *clock,
                  const struct capture_size *size, struct capture_step *failed);
 void capture_close(struct capture *capture);
 
 // Enables these events (a bit each) and disables the others, then switches recording on or off. The last step is the
-// fast one, so that slices have sharp edges. When it fails, some may be as they were: 0 or -errno, of a needed event.
+// fast one, so slices have sharp edges. 0, or -errno of a required event: some events may then be unchanged.
 int capture_switch(struct capture *capture, uint32_t events, bool on, struct capture_step *failed);
-// The fast one alone.
+// Only the last step.
 int capture_record(const struct capture *capture, bool on);
-// Lost events, as the kernel counts them and as the sub-buffers are marked, since it was opened.
+// Lost events since it was opened, by the kernel's counters and the sub-buffers' marks.
 uint64_t capture_lost(struct capture *capture);
-// The marks alone: no system call.
+// By the marks only: no system call.
 uint64_t capture_marks(const struct capture *capture);
 
 #endif

@@ -25,7 +25,7 @@ struct stream_grow {
     int error;         // of the side thread
     uint64_t cut;      // of the trace clock; CLOCK_MONOTONIC: cut_ns
     uint64_t cut_ns;
-    uint64_t failed_ns; // when it failed last: memory may be short
+    uint64_t failed_ns; // last failure: memory may be short
 };
 
 // After a drain of `now`: begins to make larger buffers if one of them was more than half full.
@@ -36,7 +36,7 @@ bool stream_grow_due(struct stream_grow *grow, struct capture *now, bool on, con
                      uint64_t horizon_ns);
 // `now` was drained up to the cut: it becomes the next one. Returns what the old one had lost.
 uint64_t stream_grow_hand_over(struct stream_grow *grow, struct capture *now);
-// Gives up what is not handed over, and waits for the side thread.
+// Abandons an unfinished hand-over and waits for the side thread.
 void stream_grow_end(struct stream_grow *grow);
 
 #endif

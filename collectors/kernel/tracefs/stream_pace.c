@@ -1,13 +1,13 @@
-// The rules: above the budget in two windows in a row, or anything lost: sample, as much as brings the cost well below
-// it. Half of the sampling would still fit with some room, for a while: go half the way back.
+// Above the budget in two consecutive windows, or on any loss: raise the ratio until the expected cost is below AIM.
+// When half the ratio would stay below CALM for some windows: halve the ratio.
 #include "collectors/kernel/tracefs/stream_pace.h"
 
 #define OVER_WINDOWS 2
-#define AIM 0.8  // of the budget, when sampling begins
-#define CALM 0.7 // of the budget, for what twice as much would cost
+#define AIM 0.8  // of the budget: target when the ratio is raised
+#define CALM 0.7 // of the budget: limit for the doubled cost before the ratio is halved
 #define PATIENCE 6
 #define PATIENCE_MAX 96
-#define SOON 6 // above again so few windows after a try: the next one comes later
+#define SOON 6 // over budget within this many windows after a try: back off
 
 void stream_pace_init(struct stream_pace *pace, double budget) {
     *pace = (struct stream_pace){.budget = budget, .ratio = 1, .patience = PATIENCE};

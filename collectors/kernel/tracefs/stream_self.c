@@ -13,7 +13,7 @@
 #include "model/mem.h"
 
 #define OWN_MAX 64
-#define PASSES 5 // over a process that keeps making threads
+#define PASSES 5 // over a process that keeps creating threads
 
 struct stream_self {
     const struct stream_config *config;
@@ -31,9 +31,9 @@ struct stream_self {
     struct tids tids;
 };
 
-// ---- ktop's own ----
+// ---- self filter ----
 
-// The kernel compares for every event, which costs the traced programs 1 to 4 ns for each thread.
+// The kernel evaluates the filter for every event: 1 to 4 ns per thread in it, in the traced task's time.
 static int filters_write(const struct stream_self *self, size_t n_own) {
     int result = -ENOENT;
     for (size_t i = 0; i < self->config->n_events; i++) {
@@ -83,13 +83,13 @@ static bool own_take(struct stream_self *self) {
 
 static void own_refresh(struct stream_self *self) {
     if (own_list(self) && !self->side.running && !self->dropped && own_take(self))
-        filters_write(self, self->n_own); // refused: as it is; the decoder has the list
+        filters_write(self, self->n_own); // if refused, the decoder still has the list
 }
 
 // ---- high event rates ----
 
-// In a side thread: the kernel may wait for every CPU, once for each event's filter, some 100 ms in which the buffers
-// would overflow, were they not read.
+// In a side thread: the kernel may wait for every CPU, once per event filter, about 100 ms. Buffers that are not read
+// would overflow meanwhile.
 static void change(void *ctx) {
     struct stream_self *self = ctx;
     self->change_error = filters_write(self, self->drop ? 0 : self->n_own);
@@ -106,9 +106,9 @@ void stream_self_rate(struct stream_self *self, bool high) {
 
 bool stream_self_poll(struct stream_self *self) {
     if (stream_side_done(&self->side, self->config)) {
-        self->fails = self->change_error != 0; // as it is, whatever that is: the decoder has the list
+        self->fails = self->change_error != 0; // filters in an unknown state: the decoder has the list
         self->dropped = self->drop;
-        own_list(self); // threads that came meanwhile
+        own_list(self); // threads created meanwhile
     }
     return self->side.running;
 }
@@ -152,14 +152,14 @@ static int pids_push(struct stream_self *self) {
 }
 
 static void pids_start(struct stream_self *self) {
-    const pid_t me = getpid(); // an empty list would let everything through
+    const pid_t me = getpid(); // an empty list means no filter
     self->seen = xcalloc(self->config->n_pids, sizeof(*self->seen));
     self->by_pid = !list_write(self, &me, 1) && !pids_push(self);
     if (self->by_pid)
         return;
     char path[512];
     snprintf(path, sizeof(path), "%s/set_event_pid", self->instance);
-    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC); // the decoder leaves the others out
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC); // on failure the decoder drops other processes
     if (fd >= 0)
         close(fd);
 }
@@ -175,7 +175,7 @@ int stream_self_new(const struct stream_config *config, const char *instance, bo
     int error = filters_write(self, 0);
     if (error)
         return error;
-    if (ktop_in_child_pidns()) // its threads cannot be named
+    if (ktop_in_child_pidns()) // host TIDs are unknown
         return 0;
     instance_write(instance, "options/event-fork", "1");
     self->filters = config->on_self && !config->with_self;

@@ -6,7 +6,7 @@
 static void *side_main(void *argument) {
     struct stream_side *side = argument;
     pthread_setname_np(pthread_self(), side->name);
-    atomic_store(&side->tid, (int)syscall(SYS_gettid)); // before anything of it can be recorded: see stream_side_done
+    atomic_store(&side->tid, (int)syscall(SYS_gettid)); // before any event of this thread: see stream_side_done
     side->work(side->ctx);
     atomic_store(&side->done, true);
     return NULL;
@@ -25,7 +25,7 @@ bool stream_side_start(struct stream_side *side, const char *name, void (*work)(
 bool stream_side_done(struct stream_side *side, const struct stream_config *config) {
     if (!side->running)
         return false;
-    // What is recorded of it was written after its ID, and is read after this: by then the decoder has the ID.
+    // The thread's events are recorded after it stores its TID and read after this: the decoder then has the TID.
     int tid = atomic_load(&side->tid);
     if (tid && config->on_self)
         config->on_self(config->ctx, tid);

@@ -1,5 +1,5 @@
-// Takes away what a dead ktop left in the kernel. Never touches what a live ktop or another tool owns: what is not
-// known to be dead stays.
+// Removes the instances and probes that dead ktops left in the kernel. Never touches those of a live ktop or another
+// tool: an unknown owner counts as alive.
 #include "collectors/kernel/tracefs/sweep.h"
 
 #include <ctype.h>
@@ -28,7 +28,7 @@ static ssize_t file_read(const char *path, char *text, size_t size) {
     return n < 0 ? -error : n;
 }
 
-// The state and start time of a task, from its stat line; comm may hold anything, so from the last parenthesis on.
+// The state and start time of a task, from its stat line; comm may hold any byte, so parse after the last parenthesis.
 static int stat_read(const char *proc, const char *task, char *state, unsigned long long *start) {
     char path[320], text[1024];
     snprintf(path, sizeof path, "%s/%s/stat", proc, task);
@@ -53,7 +53,7 @@ static int ns_read(const char *proc, const char *task, unsigned long *ns) {
     return sscanf(text, "pid:[%lu]", ns) == 1 ? 0 : -EIO;
 }
 
-// The PIDs of a task in each namespace from that of this /proc inwards: how many, and the innermost.
+// A task's PIDs in each namespace from that of this /proc inwards: their number, and the innermost PID.
 static int nspid_read(const char *proc, const char *task, pid_t *innermost) {
     char path[320], text[4096];
     snprintf(path, sizeof path, "%s/%s/status", proc, task);
@@ -75,7 +75,7 @@ static int nspid_read(const char *proc, const char *task, pid_t *innermost) {
     }
 }
 
-// /proc may belong to an outer namespace (unshare -p without a new /proc): names then hold the PIDs of that one.
+// /proc may belong to an outer namespace (unshare -p without a new /proc): names then hold its PIDs.
 bool ktop_id_read(const char *proc, struct ktop_id *id) {
     char path[320], text[64], state;
     snprintf(path, sizeof path, "%s/self", proc);
@@ -100,7 +100,7 @@ static struct ktop_id self;
 static pthread_once_t self_once = PTHREAD_ONCE_INIT;
 
 static void self_read(void) {
-    if (!ktop_id_read("/proc", &self)) // cannot be known: only its own guard takes it for dead, see ktop_life
+    if (!ktop_id_read("/proc", &self)) // unknown: only its own guard treats it as dead, see ktop_life
         self = (struct ktop_id){.pid = getpid(), .start = 0, .pid_ns = 0};
 }
 
@@ -123,7 +123,7 @@ void ktop_group_name(const struct ktop_id *id, const char *what, char *name, siz
         snprintf(name + n, size - (size_t)n, "_n%lu", id->pid_ns);
 }
 
-// Digits only, as a person's own "ktop-2-copy" or "ktop--1-x-y" must never be taken for one of ours.
+// Digits only: a user's "ktop-2-copy" or "ktop--1-x-y" must never match.
 static bool digits(const char **at, char end, unsigned long long *value) {
     if (!isdigit((unsigned char)**at))
         return false;
@@ -162,15 +162,15 @@ bool ktop_group_parse(const char *name, struct ktop_id *id) {
 
 // ---- life ----
 
-// With hidepid, other users' processes do not show, and hidden is not gone.
+// With hidepid, other users' processes are hidden, not gone.
 static bool sees_all(const char *proc) {
     char state;
     unsigned long long start;
     return stat_read(proc, "1", &state, &start) == 0;
 }
 
-// From the first namespace: is there a task of that namespace with that PID inside? The PIDs are everybody's to read;
-// which namespace it is, only of a task that one might trace.
+// In the first namespace: whether a task of that namespace with that inner PID exists. PIDs are world-readable; the
+// namespace only with ptrace permission.
 static enum ktop_life life_inside(const char *proc, const struct ktop_id *id) {
     DIR *dir = sees_all(proc) ? opendir(proc) : NULL;
     if (!dir)
@@ -217,7 +217,7 @@ enum ktop_life ktop_life(const char *proc, const struct ktop_id *id) {
 struct pass {
     const char *where;
     const struct ktop_id *of;
-    void (*said)(const char *line);
+    void (*report)(const char *line);
     int removed, left;
 };
 
@@ -233,19 +233,19 @@ static bool condemned(const struct pass *pass, const struct ktop_id *id) {
 
 static void report(struct pass *pass, const char *kind, const char *name, pid_t pid, int error) {
     char line[512];
-    if (error == -ENOENT) // another sweep was quicker
+    if (error == -ENOENT) // another sweep removed it
         return;
     if (error)
         pass->left++;
     else
         pass->removed++;
-    if (!pass->said)
+    if (!pass->report)
         return;
     if (error)
         snprintf(line, sizeof line, "could not remove %s %s of process %d: %s", kind, name, pid, strerror(-error));
     else
         snprintf(line, sizeof line, "removed %s %s (process %d is gone)", kind, name, pid);
-    pass->said(line);
+    pass->report(line);
 }
 
 static int sweep_instances(struct pass *pass) {
@@ -261,7 +261,7 @@ static int sweep_instances(struct pass *pass) {
             continue;
         snprintf(path, sizeof path, "%s/instances/%s", pass->where, entry->d_name);
         int error = rmdir(path) ? -errno : 0;
-        if (error == -EBUSY) { // its owner's last descriptors are just being closed: silence it until then
+        if (error == -EBUSY) { // its owner's last descriptors are being closed: disable it until then
             instance_write(path, "events/enable", "0");
             instance_write(path, "tracing_on", "0");
             error = rmdir(path) ? -errno : 0;
@@ -272,8 +272,8 @@ static int sweep_instances(struct pass *pass) {
     return 0;
 }
 
-// Switches the event off at the top level, when it is on there: a write, even of what it is already, gives the top
-// level the whole of its buffer, which it does not have while nobody has used it.
+// Disables the event at the top level, only if it is enabled there: any write, even of the same value, makes the kernel
+// expand the top-level buffer, which is minimal until its first use.
 static void event_off(const char *where, const char *group, const char *event) {
     char file[300], path[768], text[8] = "";
     snprintf(file, sizeof file, "events/%s/%s/enable", group, event);
@@ -313,8 +313,8 @@ static int sweep_probes(struct pass *pass, const char *file) {
     return 0;
 }
 
-int sweep_pass(const char *where, const struct ktop_id *of, void (*said)(const char *line), int *left) {
-    struct pass pass = {.where = where, .of = of, .said = said};
+int sweep_pass(const char *where, const struct ktop_id *of, void (*report)(const char *line), int *left) {
+    struct pass pass = {.where = where, .of = of, .report = report};
     int error = sweep_instances(&pass); // first: an instance may hold a probe
     if (error)
         return error;
@@ -327,12 +327,12 @@ int sweep_pass(const char *where, const struct ktop_id *of, void (*said)(const c
     return pass.removed;
 }
 
-int ktop_sweep(pid_t of_pid, void (*said)(const char *line)) {
+int ktop_sweep(pid_t of_pid, void (*report)(const char *line)) {
     const char *where = tracing_dir(NULL, NULL);
     if (!where)
         return -ENODEV;
     struct ktop_id of = {.pid = of_pid, .pid_ns = ktop_id_self()->pid_ns};
-    if (of_pid == getpid()) // which differs where /proc is of an outer PID namespace
+    if (of_pid == getpid()) // the IDs differ if /proc is of an outer PID namespace
         of = *ktop_id_self();
-    return sweep_pass(where, of_pid ? &of : NULL, said, NULL);
+    return sweep_pass(where, of_pid ? &of : NULL, report, NULL);
 }

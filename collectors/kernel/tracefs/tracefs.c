@@ -59,7 +59,7 @@ bool mountinfo_match(const char *line, const char *type, char *point, size_t siz
 static bool is_tracefs(const char *path) {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct statfs fs;
-    if (fd < 0) // not ours to read: still the place, so that the reason is about permission
+    if (fd < 0) // not readable: still the right place, so the reason is a permission
         return errno == EACCES && statfs(path, &fs) == 0 && (unsigned long)fs.f_type == TRACEFS_MAGIC;
     bool is = fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == TRACEFS_MAGIC;
     close(fd);
@@ -96,7 +96,7 @@ static bool find_mounted(char *where, size_t size) {
 static bool kernel_has(const char *filesystem) {
     FILE *in = fopen("/proc/filesystems", "re");
     if (!in)
-        return true; // do not know: let the mount say
+        return true; // unknown: mount(2) decides
     char line[128];
     bool has = false;
     while (!has && fgets(line, sizeof line, in)) {
@@ -108,7 +108,7 @@ static bool kernel_has(const char *filesystem) {
     return has;
 }
 
-// A mount that hangs nowhere: no namespace of our own, which would keep other people's unmounted disks busy.
+// A detached mount. A mount namespace of ktop's own would keep file systems busy that the host unmounts.
 static int mount_detached(void) {
     int fs = fsopen("tracefs", FSOPEN_CLOEXEC);
     if (fs < 0)
@@ -121,7 +121,7 @@ static int mount_detached(void) {
     return fd < 0 ? -error : fd;
 }
 
-// Slave, not private: what the host mounts later still shows in ktop, and nothing of ktop's shows in the host.
+// Slave, not private: later mounts of the host propagate to ktop, and ktop's mounts not to the host.
 static int mount_in_namespace(void) {
     if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) ||
         mount("nodev", USUAL, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
@@ -226,7 +226,7 @@ void tracing_explain(int error, char *reason, size_t reason_size, char *fix, siz
     } else if (error == -EROFS) {
         snprintf(reason, reason_size, "tracefs is mounted read-only");
         snprintf(fix, fix_size, "mount -o remount,bind,rw %s; a container must be given it writable", place);
-    } else if (error == -ENOENT && tracefs.fd >= 0 && access("/proc/self/fd", F_OK)) { // our own mount is there only
+    } else if (error == -ENOENT && tracefs.fd >= 0 && access("/proc/self/fd", F_OK)) { // needed for the detached mount
         snprintf(reason, reason_size, "/proc is not mounted, and the way to tracefs leads through it");
         snprintf(fix, fix_size, "mount -t proc proc /proc");
     } else if (error == -ENOENT) {
@@ -273,7 +273,7 @@ int instance_create(const char *collector, char *path, size_t size) {
         return -ENAMETOOLONG;
     int error = mkdir(path, 0700) ? -errno : 0;
     if (error == -EEXIST) {
-        error = instance_remove(path); // of an earlier try of this very ktop
+        error = instance_remove(path); // left by an earlier try of this ktop
         if (!error && mkdir(path, 0700))
             error = -errno;
     }
@@ -314,7 +314,7 @@ int instance_remove(const char *path) {
             return 0;
         if (errno != EBUSY)
             return -errno;
-        if (tries == 0) { // removing switches everything off by itself; only one that cannot go yet must fall silent
+        if (tries == 0) { // removal disables everything; only a busy instance must be disabled first
             instance_write(path, "events/enable", "0");
             instance_write(path, "tracing_on", "0");
         }

@@ -10,16 +10,16 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-// The tracefs directory, or NULL with a reason and a fix (strings that live for ever). When it is not mounted anywhere
+// The tracefs directory, or NULL with a reason and a fix (static strings). When it is not mounted anywhere
 // it is mounted detached (fsmount(2), seen by no other process and gone with ktop); kernels before 5.2 get a mount
 // namespace of ktop's own instead. Called first by main, before any thread exists (a mount namespace belongs to a
 // thread); afterwards any thread may call it and gets the same answer.
 const char *tracing_dir(const char **reason, const char **fix);
 // The descriptor of the detached mount, which must stay open, or -1.
 int tracing_fd(void);
-// Why an instance could not be made or a file of tracefs not be used, and what to do: one plain sentence each.
+// The cause and the fix when an instance cannot be created or a file of tracefs not be used: one sentence each.
 void tracing_explain(int error, char *reason, size_t reason_size, char *fix, size_t fix_size);
-// The same of some events that could not be had.
+// The same for unavailable events.
 struct tracing_failure {
     const char *events; // "block events"
     int error;          // in that step, of that file or event (or "")
@@ -30,14 +30,14 @@ void tracing_explain_events(const struct tracing_failure *failure, char *reason,
                             size_t fix_size);
 // Whether a line of /proc/self/mountinfo is a whole mount (not a bind of a part) of that type, and where.
 bool mountinfo_match(const char *line, const char *type, char *point, size_t size);
-// A text of it as it is: there it has \ooo for blanks, tabs, newlines and backslashes. `out` may be `in`.
+// Decodes a text of it: mountinfo escapes blanks, tabs, newlines and backslashes as \ooo. `out` may be `in`.
 void mountinfo_unescape(const char *in, size_t len, char *out, size_t size);
 
 // Makes the instance and writes its directory into path. 0 or -errno. It records nothing until tracing_on is 1: events
 // are switched on one after the other, but have to be recorded from one moment on. Else an I/O could be seen to be
 // issued and not to end, or a task to be woken and not to leave.
 int instance_create(const char *collector, char *path, size_t size);
-// Switches its events and tracing off, removes it (again while the kernel says EBUSY, for at most 1 s). 0 or -errno.
+// Removes it; on EBUSY, disables its events and tracing and retries for at most 1 s. 0 or -errno.
 int instance_remove(const char *path);
 // Writes a string to the file below the directory: 0 or -errno.
 int instance_write(const char *path, const char *file, const char *value);
@@ -45,7 +45,7 @@ int instance_write(const char *path, const char *file, const char *value);
 int tracing_append(const char *where, const char *file, const char *line);
 
 // Removes the instances and probes that belong to a ktop that is gone (of_pid 0: any dead one; else that process, which
-// is about to be or already gone). Calls said(line) for each. Returns how many were removed, or -errno.
-int ktop_sweep(pid_t of_pid, void (*said)(const char *line));
+// is about to be or already gone). Calls report(line) for each. Returns how many were removed, or -errno.
+int ktop_sweep(pid_t of_pid, void (*report)(const char *line));
 
 #endif

@@ -1,7 +1,7 @@
-// counted [EXTRA]: threads that do a known amount of work, each with hardware counters of its own, the truth that ktop
-// is held against. Prints a line for each, "truth NAME PID TID cycles instructions cpu_ns", when all are done, and
-// sleeps until it is killed. EXTRA: so many more counters on every CPU meanwhile, to crowd the PMU; then the counters
-// of the threads are crowded too, and cpu_ns is the truth. "counted spin" only takes all time that nobody wants.
+// counted [EXTRA]: threads that do a known amount of work, each with its own hardware counters as the reference for
+// ktop. Prints one line per thread, "truth NAME PID TID cycles instructions cpu_ns", when all are done, and sleeps
+// until it is killed. EXTRA: number of additional counters on every CPU meanwhile, so that events share the PMU; the
+// threads' counters are then multiplexed too, and cpu_ns is the reference. "counted spin" only burns idle time.
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 
 struct truth {
     const char *name;
-    int busy_ms, rounds, pause_ms; // so often: busy, then asleep
+    int busy_ms, rounds, pause_ms; // each round: busy, then asleep
     int threads;
     pid_t pid, tid;
     unsigned long long cycles, instructions, cpu_ns;

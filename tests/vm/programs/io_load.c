@@ -1,10 +1,9 @@
-// A load on a disk that counts itself: io_load PATH OP COUNT THREADS BYTES random|sequential [FIRST]
-// OP: read, write, mix (half and half), fsync (a write and an fdatasync each); append: what has been written of the
-// file (a zone of zonefs) goes on; on a block device discard, zero (it writes zeroes by itself), zone (zones are
-// reset), open, close and finish (the same of zones), which are counted as discards. Each thread has one operation
-// under way, with O_DIRECT, so THREADS is the queue depth; FIRST is the byte where sequential ones begin. Prints one
-// line: how many operations of each kind were done, how many of them failed, and their latency as the program saw it
-// (ns: min, mean, p50, p99, max).
+// A disk load that counts its own I/Os: io_load PATH OP COUNT THREADS BYTES random|sequential [FIRST]
+// OP: read, write, mix (half reads, half writes), fsync (a write and an fdatasync each); append: writes at the end of
+// the file (a zone of zonefs); on a block device discard, zero (write zeroes), zone (zone reset), open, close and
+// finish (of zones), which are all counted as discards. Each thread has one operation in flight, with O_DIRECT, so
+// THREADS is the queue depth. FIRST is the byte at which sequential I/O starts. Prints one line: the number of
+// operations of each kind, the number of failed ones, and their latency in user space (ns: min, mean, p50, p99, max).
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/blkzoned.h>
@@ -22,9 +21,9 @@
 static int fd;
 static const char *op;
 static uint64_t size, bytes, count, first_byte;
-static uint64_t *latencies; // count of them, each thread its own stretch
+static uint64_t *latencies; // `count` entries; each thread has its own range
 static int sequential;
-static unsigned long range_ioctl; // 0: the operation is none
+static unsigned long range_ioctl; // 0: the operation is not an ioctl
 
 struct worker {
     pthread_t thread;

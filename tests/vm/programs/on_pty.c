@@ -1,7 +1,6 @@
-// Runs a program on a terminal of its own: on_pty SECONDS KEYS COMMAND [ARGUMENT...]
-// An 80x24 pseudo-terminal; what the program writes there goes to stdout. After SECONDS the KEYS are typed; the exit
-// status is the program's, or 124 when it has not ended 10 s later, or 125 when the terminal's settings were not put
-// back.
+// on_pty SECONDS KEYS COMMAND [ARGUMENT...]: runs a program on an 80x24 pseudo-terminal, with its output on stdout.
+// Types one of the KEYS every SECONDS. The exit status is the program's, or 124 if it has not exited 10 s after
+// the last key, or 125 if it did not restore the terminal settings.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

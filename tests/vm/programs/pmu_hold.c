@@ -1,4 +1,4 @@
-// Takes every hardware counter of CPU 0 for itself, pinned, until it is ended: who comes later has none left.
+// Occupies all hardware counters of CPU 0 with pinned events until it is killed: later events get no counter.
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <sys/syscall.h>

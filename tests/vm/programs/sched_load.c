@@ -1,13 +1,13 @@
-// Loads whose scheduling is known, for the tests of the scheduler's pane. Each prints one line when it stands, and goes
-// when its parent does.
-//   pingpong ROUNDS CPU   two processes that write to each other in turns, on that CPU (-1: on any): "PID PID", then
-//                         both wait for ever
-//   mutex                 a thread that holds a mutex for ever and one that waits for it: "HOLDER WAITER"
+// Loads with known scheduling, for the tests of the sched pane. Each prints one line when it is set up, and exits with
+// its parent.
+//   pingpong ROUNDS CPU   two processes that write to each other in turns, on that CPU (-1: any): "PID PID", then
+//                         both wait forever
+//   mutex                 a thread that holds a mutex forever and one that waits for it: "HOLDER WAITER"
 //   flock FILE            a process that holds the file's lock and one that waits for it: "HOLDER WAITER"
-//   pipe                  a process that reads from a pipe that nobody fills: "PID"
-//   vfork                 a process whose child by vfork does not go on, so that it waits in D: "PID"
-//   burn CPU PRIORITY     runs on that CPU for ever, with that real-time priority (0: none; then in short steps): "PID"
-//   crowd N               N processes that all begin at once to run for ever: "N"
+//   pipe                  a process that reads from an empty pipe: "PID"
+//   vfork                 a process whose vfork child neither execs nor exits, so that it waits in D: "PID"
+//   burn CPU PRIORITY     runs on that CPU forever, with that real-time priority (0: none): "PID"
+//   crowd N               N processes that start to run forever at the same time: "N"
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -38,7 +38,7 @@ static void name(const char *text) {
     prctl(PR_SET_NAME, text);
 }
 
-static void wait_for_ever(void) {
+static void wait_forever(void) {
     for (;;)
         pause();
 }
@@ -65,7 +65,7 @@ static void pingpong(long rounds, int cpu) {
         for (long i = 0; i < rounds; i++)
             if (read(to[0], &byte, 1) != 1 || write(from[1], &byte, 1) != 1)
                 die("pong");
-        wait_for_ever();
+        wait_forever();
     }
     for (long i = 0; i < rounds; i++)
         if (write(to[1], &byte, 1) != 1 || read(from[0], &byte, 1) != 1)
@@ -130,7 +130,7 @@ static void crowd(int n) {
     for (int i = 0; i < n; i++)
         if (!child()) {
             close(ends[1]);
-            if (read(ends[0], &byte, 1)) // until all are there
+            if (read(ends[0], &byte, 1)) // until all have started
                 die("crowd");
             for (;;)
                 ;
@@ -176,5 +176,5 @@ int main(int argc, char **argv) {
         return 2;
     }
     fflush(stdout);
-    wait_for_ever();
+    wait_forever();
 }

@@ -1,2 +1,2 @@
-// The program that knows its system calls, for guests.
+// The program that counts its own system calls, for guests.
 #include "../../data/syscalls_load.c"

@@ -1,5 +1,5 @@
-// Appends to a zone of an NVMe disk by the command itself, since no file system here does so: zone_append DISK COUNT
-// BYTES ZONE, whose numbers count from 0. Prints one line as io_load does.
+// zone_append DISK COUNT BYTES ZONE: sends NVMe zone append commands to a zone (counted from 0) by passthrough, because
+// no file system here uses them. Prints one line like io_load.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/blkzoned.h>

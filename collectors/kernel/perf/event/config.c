@@ -128,7 +128,7 @@ static int term_put(struct parse *parse, const struct pmu *pmu, const struct ter
     return term_format(parse, pmu, term, given, &out->attr);
 }
 
-// The terms with each alias replaced by what it stands for. config= and its like come first: they set whole words, to
+// The terms with each alias expanded. config= and its like come first: they set whole words, to
 // which the others add bits.
 static int build(struct parse *parse, const struct pmu *pmu, const struct terms *given, struct built *out) {
     struct terms all = {0};
@@ -173,7 +173,7 @@ static void event_add(struct parse *parse, const struct pmu *pmu, const struct b
     }
 }
 
-// "uncore_imc" and "imc" mean uncore_imc_0, uncore_imc_1 and so on; a glob means what it matches.
+// "uncore_imc" and "imc" mean uncore_imc_0, uncore_imc_1 and so on; a glob means all matches.
 static bool pmu_meant(const char *pmu, const char *word) {
     char pattern[160];
     size_t n = strlen(word);
@@ -260,7 +260,7 @@ int pmu_bare_alias(struct parse *parse, const char *whole, const char *name, con
     pmus_free(&pmus);
     terms_free(&given);
     size_t n = parse->spec->n - first;
-    if (n == 1) { // nothing to tell apart: as it was written
+    if (n == 1) { // unambiguous: keep the name as written
         free(parse->spec->events[first].name);
         parse->spec->events[first].name = xstrdup(whole);
     }

@@ -31,7 +31,7 @@ static int raw_parse(const char *word, uint64_t *out) {
     return errno ? -1 : 1;
 }
 
-// What a word alone stands for, without terms and modifiers. 1: type and config are set; 0: nothing generic.
+// A generic event name without terms and modifiers. 1: type and config are set; 0: not generic.
 static int generic_parse(struct parse *parse, const char *word, uint32_t *type, uint64_t *config) {
     const struct generic_name *row = generic_find(word);
     if (row) {
@@ -53,7 +53,7 @@ static int generic_parse(struct parse *parse, const char *word, uint32_t *type, 
     return found;
 }
 
-// Terms of an event that is not a PMU's: only those that say what is set directly. *name: of a name= term.
+// Terms of an event that is not a PMU's: only those that set the attributes directly. *name: of a name= term.
 static int terms_apply(struct parse *parse, const char *text, const char *of, struct perf_event_attr *attr,
                        char **name) {
     struct terms terms;

@@ -1,4 +1,4 @@
-// Every name that an event can have here: for `--list events`, and for errors that say which one was meant.
+// Every event name of this machine: for `--list events`, and for the nearest name in errors.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +99,7 @@ void perf_event_names(const struct perf_event_roots *given,
     trace_names(roots, give_trace, &giving, &reason);
 }
 
-// ---- what was meant ----
+// ---- nearest name ----
 
 struct words {
     char **names;

@@ -117,7 +117,7 @@ int cache_config(const char *name, uint64_t *config) {
         if (is_operation && operation < 0 && !(caches[cache].can & 1 << which))
             return -EINVAL;
         if (is_operation)
-            operation = operation < 0 ? which : operation; // a second one says nothing, as in perf
+            operation = operation < 0 ? which : operation; // a second one is ignored, as in perf
         else
             result = result < 0 ? which : result;
         n += 1 + length;

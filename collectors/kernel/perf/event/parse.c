@@ -105,7 +105,7 @@ static void modifier_apply(struct perf_parsed_event *event, char letter, bool *p
     case 'W':
         event->weak = true;
         break;
-    default: // P and S are of sampling, b of who counts: nothing to set for a counter
+    default: // P and S concern sampling, b BPF: no effect on a counter
         break;
     }
 }
@@ -158,7 +158,7 @@ static size_t event_length(const char *text) {
         return n;
     const char *end = strchr(text + n + 1, '/');
     if (!end)
-        return strlen(text); // no second slash: the event's parser says so
+        return strlen(text); // no second slash: the event's parser reports it
     return (size_t)(end - text) + 1 + strcspn(end + 1, ",{}");
 }
 
@@ -192,7 +192,7 @@ static int one_event(struct parse *parse, const char **text) {
     return error;
 }
 
-// A name for a group says nothing; an event before a brace is one without its comma.
+// A group's name is ignored; an event before a brace is one without its comma.
 static int group_name_check(struct parse *parse, const char *word) {
     uint64_t config;
     for (const char *p = word; *p; p++)

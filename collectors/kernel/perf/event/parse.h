@@ -45,7 +45,7 @@ struct perf_event_roots {
 #define PERF_EVENT_ERROR 320
 
 // Adds the events of a string such as "cycles:u,{instructions,r1a8}:S" to *spec. 0; -EINVAL: the string is malformed or
-// names what nobody knows; -EACCES and others: what it names cannot be looked up here. Then error has one sentence:
+// has an unknown name; -EACCES and others: a lookup failed. Then error has one sentence:
 // which word is wrong, why, and the nearest right name; what was added before stays.
 int perf_event_parse(struct perf_event_list *spec, const char *text, const struct perf_event_roots *roots,
                      char error[PERF_EVENT_ERROR]);

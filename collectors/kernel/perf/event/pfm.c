@@ -1,5 +1,5 @@
 // Names of libpfm4: the events of processors by the names of their manuals ("INST_RETIRED:ANY_P", "skl::UOPS_ISSUED").
-// Asked only for what nothing else knows: its start takes its time.
+// Used only for names unknown elsewhere: its initialization is slow.
 #include "collectors/kernel/perf/event/private.h" // before libpfm4's, which has a copy of the kernel's header
 
 #include <errno.h>

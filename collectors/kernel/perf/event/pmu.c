@@ -1,4 +1,4 @@
-// What /sys/bus/event_source/devices says of a PMU: its number, CPUs, formats (which bits a term sets) and aliases
+// A PMU by /sys/bus/event_source/devices: its type, CPUs, formats (the bits that a term sets) and aliases
 // (terms that have a name). Reads only.
 #include <dirent.h>
 #include <errno.h>

@@ -77,10 +77,10 @@ bool pmu_format_parse(const char *text, uint8_t *word, uint64_t *bits); // "conf
 uint64_t pmu_format_spread(uint64_t bits, uint64_t value);
 // "name/terms/modifiers" for each PMU that the name means. 0 or an error.
 int pmu_events(struct parse *parse, const char *whole, const char *name, const char *terms, const char *modifiers);
-// An alias alone, of each PMU that has it. 1: added; 0: nobody has it; or -EINVAL.
+// An alias alone, of each PMU that has it. 1: added; 0: unknown alias; or -EINVAL.
 int pmu_bare_alias(struct parse *parse, const char *whole, const char *name, const char *modifiers);
-// Generic events of a machine with two kinds of cores stand for one event of each kind. How many PMUs that are; 0: only
-// one kind.
+// On a hybrid machine a generic event becomes one event per kind of core. Returns the number of core PMUs; 0: only one
+// kind.
 size_t pmus_hybrid(const struct pmus *pmus, const struct pmu **out, size_t max);
 
 // ---- tables ----

@@ -61,7 +61,7 @@ struct adding {
     const char *root;
 };
 
-// The kernel's own number of it; without one (ftrace:function) perf cannot count it.
+// The kernel's ID of it; without one (ftrace:function) perf cannot count it.
 static int event_add(void *context, const char *system, const char *event) {
     struct adding *adding = context;
     char directory[1024], name[256];

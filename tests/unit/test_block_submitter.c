@@ -1,5 +1,5 @@
-// Whose I/O it is when a control group's limit on a whole disk held it back: the worker that lets it go is nobody, the
-// group is known when it can only be one. From a /proc and control groups made by hand.
+// Submitters, from a forged /proc and forged cgroups. With a cgroup limit on a whole disk, the worker's I/O is
+// throttled I/O, and the cgroup is known only if it is unique.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "collectors/block/who.h"
+#include "collectors/block/submitter.h"
 #include "tests/unit/forge_files.h"
 
 #define SECOND 1000000000ull
@@ -19,7 +19,7 @@
 
 static char root[64], proc[80];
 static struct block_limits *limits;
-static struct block_who *who;
+static struct block_tasks *submitters;
 static struct block_stat *stat_of_frame;
 static uint64_t now;
 
@@ -35,7 +35,7 @@ static void worker(const char *name) {
 
 static int set_up(void **state) {
     (void)state;
-    snprintf(root, sizeof(root), "/tmp/ktop-who-XXXXXX");
+    snprintf(root, sizeof(root), "/tmp/ktop-submitter-XXXXXX");
     if (!mkdtemp(root))
         return -1;
     snprintf(proc, sizeof(proc), "%s/proc", root);
@@ -49,8 +49,8 @@ static int set_up(void **state) {
     now = SECOND;
     limits = block_limits_new(root);
     block_limits_read(limits, now);
-    who = block_who_new(proc, root, NULL);
-    block_who_limits(who, limits);
+    submitters = block_tasks_new(proc, root, NULL);
+    block_tasks_limits(submitters, limits);
     stat_of_frame = block_stat_new();
     return 0;
 }
@@ -60,7 +60,7 @@ static int tear_down(void **state) {
     char command[96];
     snprintf(command, sizeof(command), "rm -rf %s", root);
     block_stat_free(stat_of_frame);
-    block_who_free(who);
+    block_tasks_free(submitters);
     block_limits_free(limits);
     return system(command);
 }
@@ -73,73 +73,73 @@ static void io(int32_t tid, const char *comm, uint32_t dev, uint8_t op) {
     block_stat_io(stat_of_frame, &done);
 }
 
-// "comm pid cgroup" of the i-th in the frame.
-static const char *told(uint32_t i) {
+// "comm pid cgroup" of proc i.
+static const char *row(uint32_t i) {
     static char out[128];
     const struct block_proc *p = &stat_of_frame->procs[i];
-    const struct block_task *task = block_who_of(who, p);
+    const struct block_task *task = block_task_get(submitters, p);
     snprintf(out, sizeof(out), "%s %d %s", task->comm ? text_bytes(task->comm) : p->comm, task->pid,
              task->cgroup ? text_bytes(task->cgroup) : "-");
     return out;
 }
 
-static void look(uint64_t ms) {
+static void resolve_after(uint64_t ms) {
     now += ms * 1000000;
-    block_who_resolve(who, stat_of_frame, now);
+    block_tasks_resolve(submitters, stat_of_frame, now);
 }
 
 static void next_frame(void) {
     block_stat_clear(stat_of_frame);
-    block_who_tidy(who, now);
+    block_tasks_expire(submitters, now);
 }
 
-static void one_group(void **state) {
+static void one_cgroup(void **state) {
     (void)state;
     io(90, "fio", DISK, BLOCK_READ);
     io(7, "kworker/0:1", DISK, BLOCK_READ);
-    look(10);
-    assert_string_equal(told(0), "fio 90 /a");
-    assert_string_equal(told(1), "kworker/0:1 7 /"); // its last work was another one
-    worker("kworker/0:1-kthrotld");                  // for another disk
+    resolve_after(10);
+    assert_string_equal(row(0), "fio 90 /a");
+    assert_string_equal(row(1), "kworker/0:1 7 /"); // its last work was another
+    worker("kworker/0:1-kthrotld");                 // for another disk
     io(7, "kworker/0:1", OTHER, BLOCK_READ);
-    look(900);
-    assert_string_equal(told(1), "kworker/0:1 7 /"); // it did nothing there since
+    resolve_after(900);
+    assert_string_equal(row(1), "kworker/0:1 7 /"); // no new I/O there
     io(7, "kworker/0:1", DISK, BLOCK_READ);
     io(7, "kworker/0:1", DISK, BLOCK_WRITE);
-    look(10);
-    assert_string_equal(told(1), "(throttled) 0 /a");
-    assert_string_equal(told(2), "kworker/0:1 7 /"); // no group has a limit there
-    assert_string_equal(told(3), "kworker/0:1 7 /"); // nor on writing
-    assert_string_equal(told(0), "fio 90 /a");
+    resolve_after(10);
+    assert_string_equal(row(1), "(throttled) 0 /a");
+    assert_string_equal(row(2), "kworker/0:1 7 /"); // no limit on this disk
+    assert_string_equal(row(3), "kworker/0:1 7 /"); // no limit on writes
+    assert_string_equal(row(0), "fio 90 /a");
     next_frame();
-    // The worker turns to other work; what it does now is its own.
+    // The worker does other work now.
     worker("kworker/0:1+xfs-conv/sda");
     io(7, "kworker/0:1", DISK, BLOCK_READ);
-    look(10);
-    assert_string_equal(told(0), "kworker/0:1 7 /");
+    resolve_after(10);
+    assert_string_equal(row(0), "kworker/0:1 7 /");
     worker("kworker/0:1+kthrotld");
     io(7, "kworker/0:1", DISK, BLOCK_READ);
     block_stat_settle(stat_of_frame);
-    look(2);
-    assert_string_equal(told(0), "kworker/0:1 7 /"); // asked just before: it is asked later
-    look(10);
-    assert_string_equal(told(0), "(throttled) 0 /a");
-    worker("kworker/0:1-events"); // what was told stays so for the frame
+    resolve_after(2);
+    assert_string_equal(row(0), "kworker/0:1 7 /"); // read just before: too soon
+    resolve_after(10);
+    assert_string_equal(row(0), "(throttled) 0 /a");
+    worker("kworker/0:1-events"); // the attribution stays for the frame
     io(7, "kworker/0:1", DISK, BLOCK_READ);
-    look(10);
-    assert_string_equal(told(0), "(throttled) 0 /a");
+    resolve_after(10);
+    assert_string_equal(row(0), "(throttled) 0 /a");
 }
 
-// One I/O is asked for once, whether it stands in a stream or was added up since.
-static void asked_once(void **state) {
+// One read per I/O, whether it is in a stream or settled.
+static void read_once_per_io(void **state) {
     (void)state;
     io(7, "kworker/0:1", DISK, BLOCK_READ);
-    look(10);
+    resolve_after(10);
     worker("kworker/0:1-kthrotld");
-    look(10);
+    resolve_after(10);
     block_stat_settle(stat_of_frame);
-    look(10);
-    assert_string_equal(told(0), "kworker/0:1 7 /");
+    resolve_after(10);
+    assert_string_equal(row(0), "kworker/0:1 7 /");
 }
 
 static void kernel_thread(int32_t tid, const char *name, int parent) {
@@ -151,27 +151,27 @@ static void kernel_thread(int32_t tid, const char *name, int parent) {
     put(path, "0::/\n");
 }
 
-// The thread that works for the queue when there is no memory for a worker has the queue's name.
+// The rescuer thread has the workqueue's name.
 static void rescuer(void **state) {
     (void)state;
     kernel_thread(8, "kthrotld", 2);
     kernel_thread(9, "kworker/R-kthrotld", 2);
     kernel_thread(10, "kworker/R-xfs-sda", 2);
-    kernel_thread(91, "kthrotld", 1); // a program that calls itself so
+    kernel_thread(91, "kthrotld", 1); // a program with that comm
     io(8, "kthrotld", DISK, BLOCK_READ);
     io(9, "kworker/R-kthro", DISK, BLOCK_READ);
     io(10, "kworker/R-xfs-s", DISK, BLOCK_READ);
     io(91, "kthrotld", DISK, BLOCK_READ);
     io(8, "kthrotld", OTHER, BLOCK_READ);
-    look(10);
-    assert_string_equal(told(0), "(throttled) 0 /a");
-    assert_string_equal(told(1), "(throttled) 0 /a");
-    assert_string_equal(told(2), "kworker/R-xfs-s 10 /");
-    assert_string_equal(told(3), "kthrotld 91 /");
-    assert_string_equal(told(4), "kthrotld 8 /");
+    resolve_after(10);
+    assert_string_equal(row(0), "(throttled) 0 /a");
+    assert_string_equal(row(1), "(throttled) 0 /a");
+    assert_string_equal(row(2), "kworker/R-xfs-s 10 /");
+    assert_string_equal(row(3), "kthrotld 91 /");
+    assert_string_equal(row(4), "kthrotld 8 /");
 }
 
-static void several_groups(void **state) {
+static void several_cgroups(void **state) {
     (void)state;
     put("/b/io.max", "8:0 rbps=4096 wbps=4096 riops=max wiops=max\n");
     put("/b/io.stat", "8:0 rbytes=0 wbytes=0 rios=5 wios=0\n");
@@ -179,46 +179,45 @@ static void several_groups(void **state) {
     block_limits_read(limits, now += 6 * SECOND);
     io(7, "kworker/0:1", DISK, BLOCK_READ);
     io(7, "kworker/0:1", DISK, BLOCK_WRITE);
-    look(10);
-    assert_string_equal(told(0), "(throttled) 0 -"); // one of two
-    assert_string_equal(told(1), "(throttled) 0 /b");
-    put("/b/io.stat", "8:0 rbytes=0 wbytes=0 rios=9 wios=0\n"); // the frame ends: only one of them did any
+    resolve_after(10);
+    assert_string_equal(row(0), "(throttled) 0 -"); // one of two
+    assert_string_equal(row(1), "(throttled) 0 /b");
+    put("/b/io.stat", "8:0 rbytes=0 wbytes=0 rios=9 wios=0\n"); // end of the frame: only one did I/O
     block_limits_read(limits, now += SECOND / 2);
-    look(10);
-    assert_string_equal(told(0), "(throttled) 0 /b");
+    resolve_after(10);
+    assert_string_equal(row(0), "(throttled) 0 /b");
     next_frame();
     put("/a/io.stat", "8:0 rbytes=4096 wbytes=0 rios=20 wios=0\n");
     block_limits_read(limits, now += SECOND);
     io(7, "kworker/0:1", DISK, BLOCK_READ);
-    look(10);
-    assert_string_equal(told(0), "(throttled) 0 /a");
+    resolve_after(10);
+    assert_string_equal(row(0), "(throttled) 0 /a");
     next_frame();
-    // Names that are used by others: a program that calls itself like a worker does not work for the kernel's queue.
+    // A program with a worker's comm does not work on kthrotld.
     put("/proc/91/status", "Name:\tkworker/0:1\nTgid:\t91\nPid:\t91\nPPid:\t1\nUid:\t0\t0\n");
     put("/proc/91/cgroup", "0::/b\n");
     io(91, "kworker/0:1", DISK, BLOCK_READ);
-    look(10);
-    assert_string_equal(told(0), "kworker/0:1 91 /b");
+    resolve_after(10);
+    assert_string_equal(row(0), "kworker/0:1 91 /b");
 }
 
 static void filtered(void **state) {
     (void)state;
     static const pid_t pids[] = {90};
     const struct collect_options options = {.pids = pids, .n_pids = 1};
-    block_who_free(who);
-    who = block_who_new(proc, root, &options);
-    block_who_limits(who, limits);
+    block_tasks_free(submitters);
+    submitters = block_tasks_new(proc, root, &options);
+    block_tasks_limits(submitters, limits);
     worker("kworker/0:1-kthrotld");
     io(90, "fio", DISK, BLOCK_READ);
     io(7, "kworker/0:1", DISK, BLOCK_READ);
-    look(10);
-    assert_true(block_who_of(who, &stat_of_frame->procs[0])->wanted);
-    assert_false(block_who_of(who, &stat_of_frame->procs[1])->wanted); // whose it is, is not known
+    resolve_after(10);
+    assert_true(block_task_get(submitters, &stat_of_frame->procs[0])->wanted);
+    assert_false(block_task_get(submitters, &stat_of_frame->procs[1])->wanted); // unknown submitter
 }
 
-// A thread that is gone is told of the process that made it: by itself, or by another thread of it that is gone as
-// well.
-static void threads_that_ended(void **state) {
+// An exited thread gets the process of its creator, directly or through another exited thread.
+static void exited_threads(void **state) {
     (void)state;
     struct block_match *match = block_match_new(64, NULL, NULL);
     static const int32_t made[][2] = {{300, 90}, {301, 300}, {302, 99}, {303, 92}};
@@ -228,78 +227,78 @@ static void threads_that_ended(void **state) {
         block_match_event(match, &event);
     }
     put("/proc/92/status", "Name:\tfio\nTgid:\t90\nPid:\t92\nPPid:\t1\nUid:\t0\t0\n");
-    block_who_threads(who, match);
+    block_tasks_threads(submitters, match);
     for (int32_t tid = 300; tid < 305; tid++)
         io(tid, "fio", DISK, BLOCK_READ);
-    look(10);
-    assert_string_equal(told(0), "fio 90 /a");
-    assert_string_equal(told(1), "fio 90 /a");
-    assert_string_equal(told(2), "fio 99 -"); // nor is who made it there
-    assert_string_equal(told(3), "fio 90 -"); // by another thread of the process
-    assert_string_equal(told(4), "fio 304 -");
+    resolve_after(10);
+    assert_string_equal(row(0), "fio 90 /a");
+    assert_string_equal(row(1), "fio 90 /a");
+    assert_string_equal(row(2), "fio 99 -"); // the creator has exited, too
+    assert_string_equal(row(3), "fio 90 -"); // through another thread of the process
+    assert_string_equal(row(4), "fio 304 -");
     next_frame();
-    now += 20 * SECOND; // numbers are used again
+    now += 20 * SECOND; // TIDs are reused
     io(300, "fio", DISK, BLOCK_READ);
-    look(10);
-    assert_string_equal(told(0), "fio 300 -");
+    resolve_after(10);
+    assert_string_equal(row(0), "fio 300 -");
     block_match_free(match);
 }
 
-// The kernel's threads of a ring are told of the program that made it, also when both are gone: by the number in their
-// name, and the name of what made the first of them.
-static void ring_that_ended(void **state) {
+// io_uring threads get the program that made the ring, also when both exited: by the TID in their comm, and the
+// creator's comm.
+static void exited_io_uring_threads(void **state) {
     (void)state;
     struct block_match *match = block_match_new(64, NULL, NULL);
     static const struct {
-        int32_t tid, by;
+        int32_t tid, creator;
         const char *comm;
     } made[] = {{401, 400, "fio"}, {402, 401, "iou-wrk-400"}, {501, 500, "fio"}, {500, 92, "fio"}};
     for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
         char comm[BLOCK_COMM] = "";
         strcpy(comm, made[i].comm);
         const struct block_event event = {
-            .kind = BLOCK_THREAD, .ts = now, .bytes = (uint32_t)made[i].tid, .tid = made[i].by, .comm = comm};
+            .kind = BLOCK_THREAD, .ts = now, .bytes = (uint32_t)made[i].tid, .tid = made[i].creator, .comm = comm};
         block_match_event(match, &event);
     }
     put("/proc/92/status", "Name:\tother\nTgid:\t90\nPid:\t92\nPPid:\t1\nUid:\t0\t0\n");
-    block_who_threads(who, match);
+    block_tasks_threads(submitters, match);
     io(401, "iou-wrk-400", DISK, BLOCK_READ);
     io(402, "iou-wrk-400", DISK, BLOCK_READ);
-    io(403, "iou-wrk-400", DISK, BLOCK_READ); // made before anybody looked
-    io(501, "iou-wrk-500", DISK, BLOCK_READ); // the ring's thread is gone, its process not
-    look(10);
-    assert_string_equal(told(0), "fio 400 -");
-    assert_string_equal(told(1), "fio 400 -");
-    assert_string_equal(told(2), "iou-wrk-400 400 -");
-    assert_string_equal(told(3), "fio 90 -");
+    io(403, "iou-wrk-400", DISK, BLOCK_READ); // creation not traced
+    io(501, "iou-wrk-500", DISK, BLOCK_READ); // the ring's thread exited, its process did not
+    resolve_after(10);
+    assert_string_equal(row(0), "fio 400 -");
+    assert_string_equal(row(1), "fio 400 -");
+    assert_string_equal(row(2), "iou-wrk-400 400 -");
+    assert_string_equal(row(3), "fio 90 -");
     block_match_free(match);
 }
 
-// In another PID namespace /proc is about others: nobody is looked up, and with -p nobody is meant.
-static void another_namespace(void **state) {
+// In a child PID namespace /proc shows other PIDs: no look-ups, and -p selects nothing.
+static void pid_namespace(void **state) {
     (void)state;
     static const pid_t pids[] = {90};
     const struct collect_options options = {.pids = pids, .n_pids = 1};
     int32_t pid = 90;
-    block_who_free(who);
-    who = block_who_new(NULL, root, NULL);
+    block_tasks_free(submitters);
+    submitters = block_tasks_new(NULL, root, NULL);
     put("/proc/91/status", "Name:\tother\nTgid:\t7\nPid:\t91\nPPid:\t1\nUid:\t0\t0\n");
     io(91, "fio", DISK, BLOCK_READ);
-    look(10);
-    assert_string_equal(told(0), "fio 91 -");
-    assert_true(block_who_of(who, &stat_of_frame->procs[0])->wanted);
-    assert_true(block_who_pid(who, 90, &pid));
+    resolve_after(10);
+    assert_string_equal(row(0), "fio 91 -");
+    assert_true(block_task_get(submitters, &stat_of_frame->procs[0])->wanted);
+    assert_true(block_tasks_pid(submitters, 90, &pid));
     assert_int_equal(pid, 90);
     next_frame();
-    block_who_free(who);
-    who = block_who_new(NULL, root, &options);
+    block_tasks_free(submitters);
+    submitters = block_tasks_new(NULL, root, &options);
     io(90, "fio", DISK, BLOCK_READ);
-    look(10);
-    assert_false(block_who_of(who, &stat_of_frame->procs[0])->wanted);
-    assert_false(block_who_pid(who, 90, &pid));
+    resolve_after(10);
+    assert_false(block_task_get(submitters, &stat_of_frame->procs[0])->wanted);
+    assert_false(block_tasks_pid(submitters, 90, &pid));
 }
 
-static void ended(int32_t tid, const char *comm, uint64_t ns, int16_t error) {
+static void completed(int32_t tid, const char *comm, uint64_t ns, int16_t error) {
     now += 1000;
     struct block_io done = {.issue_ns = now, .end_ns = now + ns, .dev = DISK, .bytes = 4096, .tid = tid};
     done.error = error;
@@ -308,51 +307,50 @@ static void ended(int32_t tid, const char *comm, uint64_t ns, int16_t error) {
     block_stat_io(stat_of_frame, &done);
 }
 
-// What is kept as rare, of which all must be of one thread; how many of them failed.
+// Number of failed I/Os kept as rare; all kept ones must be of one thread.
 static uint32_t rare_failed(int32_t tid, uint32_t *all) {
     const struct block_chosen *chosen;
     uint32_t failed = 0;
     *all = block_stat_rare(stat_of_frame, &chosen);
     for (uint32_t i = 0; i < *all; i++) {
-        assert_int_equal(chosen[i].pick->who.tid, tid);
+        assert_int_equal(chosen[i].pick->task.tid, tid);
         failed += chosen[i].why == BLOCK_FAILED;
     }
     return failed;
 }
 
-// With -p: what others do takes no place among what is kept besides the newest, whether they were looked at before the
-// frame, or in it, or are more than can be looked at.
-static void rare_ones_filtered(void **state) {
+// With -p, I/Os of other tasks are not kept as rare: looked up before the frame, within it, or too many to look up.
+static void filtered_rare_ios(void **state) {
     (void)state;
     static const pid_t pids[] = {90};
     const struct collect_options options = {.pids = pids, .n_pids = 1};
     uint32_t all;
     put("/proc/91/status", "Name:\tother\nTgid:\t91\nPid:\t91\nPPid:\t1\nUid:\t0\t0\n");
-    block_who_free(who);
-    who = block_who_new(proc, root, &options);
-    block_who_filter(who, stat_of_frame);
+    block_tasks_free(submitters);
+    submitters = block_tasks_new(proc, root, &options);
+    block_tasks_filter(submitters, stat_of_frame);
     for (int frame = 0; frame < 3; frame++) {
         for (int i = 0; i < 3000; i++) {
-            if (i % 50 == 0) // 60 that failed, 60 that are none of the slowest of all
-                ended(90, "fio", 1000, -5);
+            if (i % 50 == 0) // 60 failed, 60 not among the slowest
+                completed(90, "fio", 1000, -5);
             if (i % 50 == 1)
-                ended(90, "fio", 2000, 0);
-            ended(91, "other", 100000 + (uint64_t)i, i % 2 ? -5 : 0);
+                completed(90, "fio", 2000, 0);
+            completed(91, "other", 100000 + (uint64_t)i, i % 2 ? -5 : 0);
             if (i == 100)
-                look(1);
+                resolve_after(1);
         }
         for (int i = 0; i < BLOCK_EVENTS_KEPT; i++) {
-            ended(frame == 2 ? 20000 + i : 91, "other", 100000, 0);
+            completed(frame == 2 ? 20000 + i : 91, "other", 100000, 0);
             if (i % 100 == 0)
-                look(1);
+                resolve_after(1);
         }
-        look(1);
-        if (frame == 1) { // what is known of others takes no place among the newest either
+        resolve_after(1);
+        if (frame == 1) { // known others are not among the newest either
             assert_int_equal(block_stat_left_out(stat_of_frame), 0);
             assert_int_equal(stat_of_frame->n_recent, 120);
         }
         for (int i = 0; i < BLOCK_EVENTS_KEPT; i++)
-            ended(90, "fio", 500, 0);
+            completed(90, "fio", 500, 0);
         block_stat_settle(stat_of_frame);
         assert_int_equal(rare_failed(90, &all), 60);
         assert_int_equal(all, 120);
@@ -362,15 +360,15 @@ static void rare_ones_filtered(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_group, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(asked_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_cgroup, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(read_once_per_io, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rescuer, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(several_groups, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(several_cgroups, set_up, tear_down),
         cmocka_unit_test_setup_teardown(filtered, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(threads_that_ended, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(ring_that_ended, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(another_namespace, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rare_ones_filtered, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(exited_threads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(exited_io_uring_threads, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pid_namespace, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(filtered_rare_ios, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-// Which tasks are asked how they are, and which are left alone: no CPU time is lost, whoever has it.
+// Which tasks are queried and which are skipped: no CPU time is lost.
 #include "tests/unit/forge_proc.h"
 
 static void the_idle_are_left_alone_until_one_wakes(void **state) {
@@ -14,7 +14,7 @@ static void the_idle_are_left_alone_until_one_wakes(void **state) {
     uint64_t reads = tasks->n_reads;
     frame();
     assert_true(tasks->n_reads - reads < 700); // a sixteenth and 500
-    // One burns; the host says that somebody did.
+    // One task runs, and the host's CPU time shows it.
     f.pid = 250;
     f.cpu_ns += 500000000, f.utime = 50;
     put_task(&f);
@@ -23,7 +23,7 @@ static void the_idle_are_left_alone_until_one_wakes(void **state) {
     assert_true(num(250, "cpu_pct") > 0);
     assert_true(tasks->n_scans == 1 || tasks->explained_ns >= 500000000);
     assert_true(tasks->explained_ns == 500000000);
-    // What was read accounts for all: nobody else is asked.
+    // The tasks read account for all CPU time: no other task is queried.
     f.cpu_ns += 500000000, f.utime = 100;
     put_task(&f);
     put_host(200, 10, 1300, 1400);
@@ -43,7 +43,7 @@ static void put_sleepers(struct fake *f, int n) {
         frame();
 }
 
-// Little by little, below what the host's figures tell: shown when its turn comes, all of it, and never above 100 %.
+// Short run times below the host's tick resolution: shown in full when the task's turn comes, and never above 100 %.
 static void no_cpu_time_is_lost(void **state) {
     (void)state;
     struct fake f;
@@ -53,7 +53,7 @@ static void no_cpu_time_is_lost(void **state) {
         if (i < 4) {
             f.pid = 300;
             f.cpu_ns += 400000000;
-            put_task(&f); // the host does not say
+            put_task(&f); // not in the host's CPU time
         }
         frame();
         assert_true(num(300, "cpu_pct") <= 100.0001);
@@ -76,8 +76,8 @@ static void a_waking_task_is_shown_whole_whatever_its_turn(void **state) {
     }
 }
 
-// Who may know who ran, and does not because that is dearer than asking, asks all: a figure too small to be missed by
-// the host's is right in its frame.
+// Switch records are available but more expensive than queries: all tasks are queried, so even a run time below the
+// host's tick resolution is right in its frame.
 static void all_are_asked_while_it_is_not_known_who_ran(void **state) {
     (void)state;
     struct fake f;
@@ -86,14 +86,14 @@ static void all_are_asked_while_it_is_not_known_who_ran(void **state) {
         tasks->wants_switches = i % 2;
         f.pid = 1399 - 150 * i;
         f.cpu_ns = 1000000 + 300000;
-        put_task(&f); // the host does not say
+        put_task(&f); // not in the host's time
         uint64_t reads = tasks->n_reads;
         frame();
         assert_true(tasks->wants_switches ? tasks->n_reads - reads >= 1300 : tasks->n_reads - reads < 700);
         if (tasks->wants_switches)
             assert_true(fabs(num(f.pid, "cpu_pct") - 0.03) < 0.001);
     }
-    // Ten times a second that would be the load itself: in turn, and nothing is left out.
+    // Ten times a second that would be too expensive: idle tasks are queried in turn, and none is skipped.
     tasks->wants_switches = true;
     f.pid = 777, f.cpu_ns = 1000000 + 300000;
     put_task(&f);
@@ -107,7 +107,7 @@ static void all_are_asked_while_it_is_not_known_who_ran(void **state) {
     assert_true(fabs(shown - 0.0003) < 0.00001);
 }
 
-// Its files are read again now and then, at the very time of the question that found it unmoved.
+// Its files are read again periodically, at the time of the query that found it unchanged.
 static void an_unmoved_task_stays_known(void **state) {
     (void)state;
     struct fake f;
@@ -124,8 +124,8 @@ static void an_unmoved_task_stays_known(void **state) {
     assert_true(reads >= 1 && reads <= 3);
 }
 
-// CPU time that is nobody's: after one look at all, half of them in a frame; one that wakes is right in two.
-static void what_nobody_used_is_not_sought_again_and_again(void **state) {
+// Unaccounted CPU time: after one query of all tasks, half of them per frame; a task that wakes is right in two frames.
+static void unaccounted_time_is_not_searched_repeatedly(void **state) {
     (void)state;
     struct fake f;
     unsigned busy = 100;
@@ -141,7 +141,7 @@ static void what_nobody_used_is_not_sought_again_and_again(void **state) {
     }
     assert_int_equal(tasks->n_scans, 1);
     f.pid = 1000, f.cpu_ns += 200000000;
-    put_task(&f); // in the place of others: the host is no busier
+    put_task(&f); // instead of others: the host's CPU time does not rise
     put_host(busy += 80, 10, 2000, 2100);
     frame();
     double shown = num(1000, "cpu_pct");
@@ -149,11 +149,11 @@ static void what_nobody_used_is_not_sought_again_and_again(void **state) {
     frame();
     assert_true(fabs(shown + num(1000, "cpu_pct") - 20) < 0.1);
     f.pid = 1500, f.cpu_ns = 801000000;
-    put_task(&f); // on top of them: found at once
+    put_task(&f); // in addition to them: found at once
     put_host(busy += 160, 10, 2000, 2100);
     frame();
     assert_true(fabs(num(1500, "cpu_pct") - 80) < 0.1);
-    // Children that a parent has waited for explain themselves.
+    // The time of waited-for children is accounted for.
     f = (struct fake){.pid = 5000, .comm = "shell", .state = 'S', .start = 6};
     put_task(&f);
     for (int i = 0; i < 3; i++) {
@@ -167,7 +167,7 @@ static void what_nobody_used_is_not_sought_again_and_again(void **state) {
     }
 }
 
-// One that runs in every frame is moved to another control group: soon told with that one.
+// A task that runs in every frame is moved to another cgroup: its row follows soon.
 static void group_of_a_busy_task(void **state) {
     (void)state;
     int at = table_column(&tasks_table, "cgroup"), frames = 0;
@@ -175,7 +175,7 @@ static void group_of_a_busy_task(void **state) {
     put_task(&f);
     put_host(100, 10, 1, 10);
     first();
-    for (int i = 0; i < 8; i++) { // long enough to be no new program
+    for (int i = 0; i < 8; i++) { // longer than a new program is checked
         f.cpu_ns += 500000000, f.utime += 50;
         put_task(&f);
         frame();
@@ -198,7 +198,7 @@ int main(void) {
         TEST(a_waking_task_is_shown_whole_whatever_its_turn),
         TEST(all_are_asked_while_it_is_not_known_who_ran),
         TEST(an_unmoved_task_stays_known),
-        TEST(what_nobody_used_is_not_sought_again_and_again),
+        TEST(unaccounted_time_is_not_searched_repeatedly),
         TEST(group_of_a_busy_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
