@@ -74,10 +74,13 @@ static void note_broken(struct profile *profile, struct section *out) {
         if (pct < BLAMED_PCT || blames[i].broken < BLAMED_SAMPLES)
             continue;
         given++;
+        bool copied = profile_sampling_source(profile->sampling)->stack_bytes > 0;
+        const char *missing = copied ? " has no unwind table" : " has no frame pointers";
         snprintf(text, sizeof text, "%.0f %% of %.20s's stacks are broken: %.48s%s", pct, text_bytes(blames[i].comm),
-                 *object ? object : "code outside known mappings", *object ? " has no frame pointers" : "");
+                 *object ? object : "code outside known mappings", *object ? missing : "");
         section_note(out, SEVERITY_INFO, "broken_pct", text,
-                     "use --call-graph dwarf, or build it with -fno-omit-frame-pointer");
+                     copied ? "build it with -fasynchronous-unwind-tables or -fno-omit-frame-pointer"
+                            : "use --call-graph dwarf, or build it with -fno-omit-frame-pointer");
     }
 }
 

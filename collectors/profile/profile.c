@@ -15,9 +15,11 @@
 #include "model/clock.h"
 #include "model/mem.h"
 
-#define DRAIN_MS 100         // mappings of a process that ends sooner after its first sample cannot be read
-#define SETTLE_NS 200000ull  // a record that is that old is visible in its ring
-#define SYMBOLS_WAIT_MS 60   // for files that are being read, at the end of an interval
+#define DRAIN_MS 100        // mappings of a process that ends sooner after its first sample cannot be read
+#define SETTLE_NS 200000ull // a record that is that old is visible in its ring
+#define SYMBOLS_WAIT_MS 60  // for files that are being read, at the end of an interval
+#define BROKEN_LEAST 8      // stacks, and the share of all, from which on stacks are copied
+#define BROKEN_PCT 2
 #define NAMES_MAX (1u << 20) // of one name table: then a new one begins, which older trees do not share
 
 // Trees of one name table can be merged, also when the pane was closed in between. The collector's thread only.
@@ -36,9 +38,27 @@ static void space_judge(struct profile *profile, struct space *space) {
     } else if (filters || !space->comm[0]) {
         struct task_identity identity = task_identify("/proc", &profile->options, space->pid);
         space->known.wanted = identity.wanted;
+        if (!identity.found && !space->comm[0] && space->parent > 0) // it ended; its name was that of its parent
+            identity = task_identify("/proc", &profile->options, space->parent);
         if (!space->comm[0] && identity.found)
             snprintf(space->comm, sizeof space->comm, "%s", identity.status.name);
     }
+}
+
+// Whether a callchain ended where a thread begins. Of the program itself only its symbols say that; a library that is
+// not the C library, and code outside known mappings, begin none.
+static void chain_judge(struct profile *profile, const struct stacks_path *path) {
+    if (profile->chains.settled || !path->n_user)
+        return;
+    const struct text *outermost = name_table_text(profile->names, path->ids[1]);
+    const struct text *next = path->n_user > 1 ? name_table_text(profile->names, path->ids[2]) : NULL;
+    if (!outermost || name_kind(outermost) == NAME_MARK)
+        return;
+    bool decided = name_kind(outermost) == NAME_LIBRARY || !name_object(outermost)[0];
+    if (!decided && !symbols_idle(stacks_symbols(profile->stacks)))
+        return;
+    profile->chains.user++;
+    profile->chains.broken += !tally_whole(outermost, next);
 }
 
 static void on_sample(struct profile *profile, const struct profile_record *record) {
@@ -56,6 +76,7 @@ static void on_sample(struct profile *profile, const struct profile_record *reco
     if (!space->known.wanted)
         return;
     stacks_path(profile->stacks, space, record->tid, sample, path);
+    chain_judge(profile, path);
     tree_builder_add(profile->raw, path->ids, path->n, 1);
     space->counts.samples++;
     space->counts.kernel += sample->kernel;
@@ -86,15 +107,27 @@ static void record_take(void *context, const struct profile_record *record) {
     }
 }
 
+static void drain(struct profile *profile) {
+    profile->malformed += profile_sampling_drain(profile->sampling, now_ns() - SETTLE_NS, record_take, profile);
+}
+
 static void profile_drain(struct collector_run *run) {
     struct profile *profile = run->state;
-    profile->malformed += profile_sampling_drain(profile->sampling, now_ns() - SETTLE_NS, record_take, profile);
+    drain(profile);
+    if (profile->chains.settled || profile->chains.broken < BROKEN_LEAST ||
+        100 * profile->chains.broken < BROKEN_PCT * profile->chains.user)
+        return;
+    drain(profile); // what came meanwhile is lost with the rings
+    profile_sampling_copy_stacks(profile->sampling);
+    profile->chains.settled = true;
+    space_maps_lost(profile->maps);
 }
 
 // ---- opening and closing ----
 
 static void process_gone(void *context, pid_t pid) {
     struct profile *profile = context;
+    unwinding_process_gone(profile->unwinding, pid);
     if (profile->stacks)
         symbols_process_ended(stacks_symbols(profile->stacks), pid);
 }
@@ -109,7 +142,8 @@ static int stacks_open(struct profile *profile, bool renew) {
         names_kept = name_table_new();
     profile->names = names_kept;
     uint32_t max_stack = profile_sampling_source(profile->sampling)->max_stack;
-    profile->stacks = stacks_new(profile->maps, profile->names, max_stack, NULL);
+    const struct stacks_unwinder unwinder = unwinding_of(profile->unwinding);
+    profile->stacks = stacks_new(profile->maps, profile->names, max_stack, &unwinder);
     if (!profile->stacks)
         return errno ? -errno : -ENOMEM;
     profile->raw = tree_builder_new(&profile_raw_tree, profile->names);
@@ -131,7 +165,9 @@ static int profile_open(struct collector_run *run) {
     run->state = profile;
     profile->options = *run->options;
     profile->hz = run->options->profile.frequency_hz;
+    profile->chains.settled = run->options->profile.call_graph != CALL_GRAPH_AUTO;
     profile->maps = space_maps_new("/proc", process_gone, profile);
+    profile->unwinding = unwinding_new(profile->maps);
     profile->tally = tally_new();
     profile->symbols = table_builder_new(&profile_symbols_table);
     profile->processes = table_builder_new(&profile_processes_table);
@@ -160,6 +196,7 @@ static void profile_close(struct collector_run *run) {
     profile_sampling_close(profile->sampling);
     stacks_shut(profile);
     space_maps_free(profile->maps);
+    unwinding_free(profile->unwinding);
     tally_free(profile->tally);
     table_builder_free(profile->symbols);
     table_builder_free(profile->processes);

@@ -7,6 +7,7 @@
 #include "collectors/profile/sampling.h"
 #include "collectors/profile/stacks.h"
 #include "collectors/profile/tally.h"
+#include "collectors/profile/unwinding.h"
 
 #define PROFILE_EVENTS_KEPT 8192   // samples of an interval that the stream lists
 #define PROFILE_SYMBOLS_SHOWN 1000 // rows of the table symbols
@@ -25,12 +26,18 @@ struct profile {
     struct name_table *names;
     struct profile_sampling *sampling;
     struct space_maps *maps;
+    struct unwinding *unwinding; // of copied stacks
     struct stacks *stacks;
     struct tally *tally;
     struct tree_builder *raw, *tree; // raw: as sampled; tree: with marks
     struct table_builder *symbols, *processes;
     struct profile_recent *recent; // a ring
     struct stacks_path path;
+    // CALL_GRAPH_AUTO: user stacks that could be judged, and broken ones of them, until stacks are copied.
+    struct {
+        bool settled; // stacks are copied, or cannot be
+        uint64_t user, broken;
+    } chains;
     // Of the interval.
     double seconds; // 0: the provisional one
     uint64_t samples, n_recent, lost, malformed, throttled, outside;

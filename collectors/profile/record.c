@@ -64,8 +64,10 @@ static const uint64_t *take_words(struct cursor *cursor, uint64_t n) {
 
 static void user_stack_decode(const struct profile_format *format, struct cursor *cursor,
                               struct profile_sample *sample) {
-    if (take_u64(cursor)) // the ABI; PERF_SAMPLE_REGS_ABI_NONE: a kernel thread has no registers
-        sample->regs = take_words(cursor, format->n_user_regs);
+    uint64_t abi = take_u64(cursor); // PERF_SAMPLE_REGS_ABI_NONE: a kernel thread has no registers
+    const uint64_t *regs = abi ? take_words(cursor, format->n_user_regs) : NULL;
+    sample->regs = abi == PERF_SAMPLE_REGS_ABI_64 ? regs : NULL;
+    sample->n_regs = sample->regs ? format->n_user_regs : 0;
     uint64_t size = take_u64(cursor);
     if (!size || cursor->bad)
         return;

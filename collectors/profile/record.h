@@ -36,7 +36,8 @@ struct profile_sample {
     bool kernel;         // it was in the kernel
     const uint64_t *ips; // the callchain, leaf first, with the markers PERF_CONTEXT_*
     size_t n_ips;
-    const uint64_t *regs; // of user mode, NULL: none
+    const uint64_t *regs; // of user mode, NULL: none, or of 32-bit code
+    size_t n_regs;
     const uint8_t *stack; // the copy of the user stack, from the stack pointer up; NULL: none
     size_t stack_size;    // valid bytes of it
 };

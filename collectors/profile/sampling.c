@@ -15,22 +15,16 @@
 #include "collectors/kernel/perf/perf.h"
 #include "collectors/kernel/perf/ring.h"
 #include "collectors/kernel/proc/file.h"
+#include "collectors/kernel/unwind/unwind.h"
 #include "model/mem.h"
 
-#define RING_PAGES 64        // 256 KiB: two seconds of the longest callchains at 99 Hz
-#define RING_PAGES_STACK 256 // with 8 KiB of stack in each sample
-#define RING_PAGES_LEAST 4   // the kernel bounds what a user may lock
-#define MAX_STACK 127        // kernel.perf_event_max_stack of a kernel that does not say
-#define HZ_MAX 100000        // kernel.perf_event_max_sample_rate of the same
-
-#ifdef __x86_64__
-// PERF_REG_X86_AX to PERF_REG_X86_IP without the flags and segments, and R8 to R15: what the psABI numbers.
-#define USER_REGS 0xff01ffull
-#elif defined(__aarch64__)
-#define USER_REGS 0x1ffffffffull // x0 to x30, sp, pc
-#else
-#define USER_REGS 0ull
-#endif
+#define RING_PAGES 64            // 256 KiB: two seconds of the longest callchains at 99 Hz
+#define RING_PAGES_STACK 256     // with 8 KiB of stack in each sample
+#define RING_PAGES_LEAST 4       // the kernel bounds what a user may lock
+#define COPIED_PER_S (32u << 20) // bytes of user stacks that all CPUs together copy, unless --call-graph says more
+#define COPY_LEAST 1024u         // bytes: a smaller copy holds few frames
+#define MAX_STACK 127            // kernel.perf_event_max_stack of a kernel that does not say
+#define HZ_MAX 100000            // kernel.perf_event_max_sample_rate of the same
 
 struct profile_sampling {
     const struct profile_options *options;
@@ -68,6 +62,34 @@ static void rate_set(struct profile_sampling *sampling, uint32_t hz) {
     sampling->attr.sample_freq = hz ? source->hz : source->period;
 }
 
+static void watermark_set(struct profile_sampling *sampling) {
+    size_t pages = sampling->format.user_stack ? RING_PAGES_STACK : RING_PAGES;
+    sampling->attr.wakeup_watermark = (uint32_t)(pages * (size_t)sysconf(_SC_PAGESIZE) / 4);
+}
+
+static uint32_t stack_wanted(const struct profile_options *options) {
+    return options->stack_bytes ? options->stack_bytes : PROFILE_STACK_BYTES;
+}
+
+static void stack_set(struct profile_sampling *sampling, uint32_t bytes) {
+    const uint64_t types = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    struct perf_event_attr *attr = &sampling->attr;
+    attr->sample_type = bytes ? attr->sample_type | types : attr->sample_type & ~types;
+    attr->sample_regs_user = bytes ? UNWIND_REGS_MASK : 0;
+    attr->sample_stack_user = bytes;
+    sampling->source.stack_bytes = bytes;
+    sampling->format = (struct profile_format){.user_stack = bytes > 0,
+                                               .n_user_regs = (unsigned)__builtin_popcountll(attr->sample_regs_user)};
+    watermark_set(sampling);
+}
+
+// CALL_GRAPH_AUTO: what the data rate allows; 0: too little.
+static uint32_t stack_allowed(const struct profile_sampling *sampling) {
+    uint32_t hz = sampling->source.hz ? sampling->source.hz : PROFILE_HZ, wanted = stack_wanted(sampling->options);
+    uint32_t most = COPIED_PER_S / hz / (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) & ~7u;
+    return most < COPY_LEAST ? 0 : wanted < most ? wanted : most;
+}
+
 static void attr_make(struct profile_sampling *sampling, uint32_t hz) {
     const struct profile_options *options = sampling->options;
     const struct perf_parsed_event *event = options->event && options->event->n ? &options->event->events[0] : NULL;
@@ -90,13 +112,7 @@ static void attr_make(struct profile_sampling *sampling, uint32_t hz) {
     attr->use_clockid = 1;
     attr->clockid = CLOCK_MONOTONIC;
     attr->watermark = 1;
-    if (options->call_graph == CALL_GRAPH_DWARF && USER_REGS) {
-        attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-        attr->sample_regs_user = USER_REGS;
-        attr->sample_stack_user = options->stack_bytes ? options->stack_bytes : PROFILE_STACK_BYTES;
-        sampling->format =
-            (struct profile_format){.user_stack = true, .n_user_regs = (unsigned)__builtin_popcountll(USER_REGS)};
-    }
+    stack_set(sampling, options->call_graph == CALL_GRAPH_DWARF ? stack_wanted(options) : 0);
     sampling->source.period = event ? event->period : 0;
     snprintf(sampling->source.event, sizeof sampling->source.event, "%s", event ? event->name : "cycles");
     sampling->source.is_clock = attr->type == PERF_TYPE_SOFTWARE &&
@@ -200,17 +216,11 @@ static int cpu_open(void *context, int cpu) {
     return rc;
 }
 
-static void watermark_set(struct profile_sampling *sampling) {
-    size_t pages = sampling->format.user_stack ? RING_PAGES_STACK : RING_PAGES;
-    sampling->attr.wakeup_watermark = (uint32_t)(pages * (size_t)sysconf(_SC_PAGESIZE) / 4);
-}
-
 int profile_sampling_open(struct profile_sampling **out, const struct profile_options *options, uint32_t hz) {
     static const struct perf_cpus_ops ops = {cpu_open, cpu_close};
     struct profile_sampling *sampling = xcalloc(1, sizeof *sampling);
     sampling->options = options;
     attr_make(sampling, hz);
-    watermark_set(sampling);
     perf_cpus_init(&sampling->cpus, &ops, sampling);
     sampling->rings = xcalloc((size_t)sampling->cpus.n, sizeof *sampling->rings);
     sampling->heap = xcalloc((size_t)sampling->cpus.n, sizeof *sampling->heap);
@@ -246,8 +256,25 @@ int profile_sampling_follow(struct profile_sampling *sampling) {
 
 int profile_sampling_set_hz(struct profile_sampling *sampling, uint32_t hz) {
     rate_set(sampling, hz);
+    if (sampling->options->call_graph == CALL_GRAPH_AUTO && sampling->source.stack_bytes)
+        stack_set(sampling, stack_allowed(sampling));
     perf_cpus_shut(&sampling->cpus);
     return perf_cpus_follow(&sampling->cpus);
+}
+
+int profile_sampling_copy_stacks(struct profile_sampling *sampling) {
+    uint32_t bytes = stack_allowed(sampling);
+    if (!bytes)
+        return -E2BIG;
+    stack_set(sampling, bytes);
+    perf_cpus_shut(&sampling->cpus);
+    int rc = perf_cpus_follow(&sampling->cpus);
+    if (!rc)
+        return 0;
+    stack_set(sampling, 0);
+    perf_cpus_shut(&sampling->cpus);
+    perf_cpus_follow(&sampling->cpus);
+    return rc;
 }
 
 int profile_sampling_try(const struct profile_options *options, struct profile_source *source) {

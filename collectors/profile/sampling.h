@@ -13,11 +13,12 @@ struct profile_source { // what is sampled
     uint32_t hz;         // 0: every `period` events
     uint32_t hz_limited; // of kernel.perf_event_max_sample_rate, when more was asked for; else 0
     uint64_t period;
-    bool is_clock;      // cpu-clock: each sample stands for a time
-    int no_pmu;         // -errno: why cpu-clock stands in for cycles; else 0
-    bool no_kernel;     // the kernel is left out: not permitted
-    bool no_build_id;   // mappings have devices and inodes instead
-    uint32_t max_stack; // frames of a callchain
+    bool is_clock;        // cpu-clock: each sample stands for a time
+    int no_pmu;           // -errno: why cpu-clock stands in for cycles; else 0
+    bool no_kernel;       // the kernel is left out: not permitted
+    bool no_build_id;     // mappings have devices and inodes instead
+    uint32_t max_stack;   // frames of a callchain
+    uint32_t stack_bytes; // of the user stack that each sample copies; 0: none
 };
 
 struct profile_sampling;
@@ -36,6 +37,10 @@ uint64_t profile_sampling_drain(struct profile_sampling *sampling, uint64_t unti
 int profile_sampling_follow(struct profile_sampling *sampling); // CPU hot-plug; 0 or -errno: no CPU is sampled
 // Opens the events again; what is in the rings, and what happens meanwhile, is lost. 0 or -errno: nothing is open.
 int profile_sampling_set_hz(struct profile_sampling *sampling, uint32_t hz);
+// CALL_GRAPH_AUTO: from now on samples copy user stacks, as many bytes as the data rate allows. A second event for the
+// threads of some processes would need a descriptor for each thread and CPU; so all samples copy. Opens the events
+// again, as above. 0; -E2BIG: so many CPUs at this frequency allow no useful copy; or -errno, then nothing has changed.
+int profile_sampling_copy_stacks(struct profile_sampling *sampling);
 uint32_t profile_sampling_hz_max(void); // kernel.perf_event_max_sample_rate
 // 0 when such an event can be had on the first CPU, else -errno. *source says what it is.
 int profile_sampling_try(const struct profile_options *options, struct profile_source *source);

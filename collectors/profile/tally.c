@@ -217,21 +217,25 @@ static void blame(struct tally *tally, const struct name *process, const struct 
 // without a caller that is one of the starts, they are.
 static bool first_frame(struct tally *tally, const struct tree *tree, size_t node, const struct level *process) {
     const struct tree_node *frame = tree_node(tree, node);
-    const struct name *name = &tally->names[name_of(tally, tree, node)];
-    bool mark = name->kind == NAME_MARK;
-    if (!is_user(name->kind) && !mark)
+    uint32_t outermost = name_of(tally, tree, node),
+             next = frame->n_descendants ? name_of(tally, tree, node + 1) : outermost;
+    bool mark = tally->names[outermost].kind == NAME_MARK;
+    if (!is_user(tally->names[outermost].kind) && !mark)
         return false;
+    if (!is_user(tally->names[next].kind))
+        next = outermost;
     struct tally_process *of = process_of(tally, process->id);
     of->user += frame->total;
     tally->user += frame->total;
-    const struct text *next = frame->n_descendants ? tree_node_text(tree, node + 1) : NULL;
-    if (next && !is_user(name_kind(next)))
-        next = NULL;
-    if (mark || tally_whole(name->packed, next)) // a mark: it was cut, and is known to be incomplete
+    const struct text *caller = tally->names[outermost].packed;
+    // A mark: it was cut, and is known to be incomplete.
+    if (mark || tally_whole(caller, frame->n_descendants && next != outermost ? tally->names[next].packed : NULL))
         return false;
     of->broken += frame->total;
     tally->broken += frame->total;
-    blame(tally, &tally->names[process->name], &tally->names[name_of(tally, tree, node)], frame->total);
+    // An address that is no code was read by the frame below it.
+    bool no_code = !text_length(tally->names[outermost].object);
+    blame(tally, &tally->names[process->name], &tally->names[no_code ? next : outermost], frame->total);
     return true;
 }
 

@@ -74,15 +74,16 @@ static bool read_move(int fd, uint64_t at, uint64_t size, struct symbol_builder 
 
 bool jitdump_read(struct jit_file *file, int fd, struct symbol_builder *builder, uint32_t *rank) {
     uint32_t words[4], steps = 0;
+    char last;
     if (!file->offset) {
         // magic, version, size of the header
-        if (!read_at(fd, 0, words, sizeof(words)) || words[0] != MAGIC || words[2] < 40 || words[2] > 65536)
+        if (!read_at(fd, 0, words, sizeof(words)) || words[0] != MAGIC || words[2] < 40 || words[2] > 65536 ||
+            !read_at(fd, words[2] - 1, &last, 1))
             return false;
         file->offset = words[2];
     }
     while (file->offset < PERF_MAP_BYTES_MAX && read_at(fd, file->offset, words, sizeof(words))) {
         uint64_t size = words[1];
-        char last;
         if (size < RECORD_HEAD || size > RECORD_MAX || !read_at(fd, file->offset + size - 1, &last, 1))
             return false; // damaged, or being written
         bool room = true;

@@ -222,7 +222,7 @@ static void read_elf(const struct elf_source *source, const struct object_key *k
     out->table = table;
 }
 
-// ktop's own vdso is the one of every process of the same class, and in memory.
+// ktop's own vdso is the one of every process of the same class, and in memory. Of another class it has no symbols.
 static bool read_vdso(const struct object_key *key, struct object_symbols *out) {
     FILE *maps = fopen("/proc/self/maps", "re");
     char line[256];
@@ -235,6 +235,13 @@ static bool read_vdso(const struct object_key *key, struct object_symbols *out) 
     if (end <= start)
         return false;
     struct elf_source source = {.fd = -1, .bytes = (const uint8_t *)start, .size = end - start};
+    struct elf_file file;
+    uint8_t build_id[BUILD_ID_MAX];
+    size_t size = elf_file_open(&file, &source) ? 0 : elf_file_build_id(&file, build_id);
+    elf_file_close(&file);
+    size = size < key->build_id_size ? size : key->build_id_size;
+    if (memcmp(build_id, key->build_id, size) != 0)
+        return false;
     read_elf(&source, key, out);
     out->table->kind = NAME_LIBRARY;
     return true;
@@ -247,6 +254,8 @@ void object_read(const struct object_key *key, struct object_symbols *out) {
         out->state = OBJECT_READ;
         return;
     }
+    if (key->path[0] == '[') // the kernel's own mappings: no file has them
+        return;
     struct opened opened;
     open_mapped(key, &opened);
     if (opened.fd < 0) {

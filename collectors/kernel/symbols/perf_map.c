@@ -13,31 +13,28 @@
 
 #define CHUNK (256u << 10)
 
-struct owner {
-    bool known;
-    unsigned real, effective;
-    int ns_pid; // in the innermost PID namespace
-};
-
-static struct owner owner_of(pid_t pid) {
-    struct owner owner = {.ns_pid = pid};
+void jit_owner_read(struct jit_owner *owner, pid_t pid) {
     char path[64], line[512];
+    unsigned real, effective;
+    if (owner->pid != pid)
+        *owner = (struct jit_owner){.pid = pid, .ns_pid = pid};
     snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
     FILE *status = fopen(path, "re");
     while (status && fgets(line, sizeof(line), status)) {
-        if (sscanf(line, "Uid: %u %u", &owner.real, &owner.effective) == 2)
-            owner.known = true;
-        if (strncmp(line, "NSpid:", 6) == 0) {
-            const char *last = strrchr(line, '\t');
-            owner.ns_pid = last ? atoi(last + 1) : owner.ns_pid;
+        if (sscanf(line, "Uid: %u %u", &real, &effective) == 2) {
+            owner->known = true;
+            owner->real = real;
+            owner->effective = effective;
         }
+        const char *last = strncmp(line, "NSpid:", 6) == 0 ? strrchr(line, '\t') : NULL;
+        if (last)
+            owner->ns_pid = atoi(last + 1);
     }
     if (status)
         fclose(status);
-    return owner;
 }
 
-static bool is_trusted(const struct owner *owner, uid_t uid) {
+static bool is_trusted(const struct jit_owner *owner, uid_t uid) {
     return uid == 0 || (owner->known ? uid == owner->real || uid == owner->effective : uid == geteuid());
 }
 
@@ -46,7 +43,8 @@ static void refuse(char reason[160], const char *path, const char *why) {
 }
 
 // -ENOENT: not there, another place may have it.
-static int open_at(pid_t root_of, const char *path, const struct owner *owner, struct stat *stat, char reason[160]) {
+static int open_at(pid_t root_of, const char *path, const struct jit_owner *owner, struct stat *stat,
+                   char reason[160]) {
     int root = open_root(root_of);
     if (root < 0)
         return -ENOENT;
@@ -65,25 +63,25 @@ static int open_at(pid_t root_of, const char *path, const struct owner *owner, s
     return -EPERM;
 }
 
-static int open_kind(enum jit_file_kind kind, pid_t pid, const char *path, struct stat *stat, char reason[160]) {
-    struct owner owner = owner_of(pid);
+static int open_kind(enum jit_file_kind kind, const struct jit_owner *owner, const char *path, struct stat *stat,
+                     char reason[160]) {
     char map[64];
     if (kind == JIT_DUMP)
-        return open_at(pid, path, &owner, stat, reason);
-    snprintf(map, sizeof(map), "/tmp/perf-%d.map", owner.ns_pid);
-    int fd = open_at(pid, map, &owner, stat, reason);
+        return open_at(owner->pid, path, owner, stat, reason);
+    snprintf(map, sizeof(map), "/tmp/perf-%d.map", owner->ns_pid);
+    int fd = open_at(owner->pid, map, owner, stat, reason);
     if (fd != -ENOENT)
         return fd;
-    snprintf(map, sizeof(map), "/tmp/perf-%d.map", (int)pid);
-    return open_at(0, map, &owner, stat, reason);
+    snprintf(map, sizeof(map), "/tmp/perf-%d.map", (int)owner->pid);
+    return open_at(0, map, owner, stat, reason);
 }
 
-int jit_file_open(struct jit_file *file, enum jit_file_kind kind, pid_t pid, const char *path, bool *restarted,
-                  char reason[160]) {
+int jit_file_open(struct jit_file *file, enum jit_file_kind kind, const struct jit_owner *owner, const char *path,
+                  bool *restarted, char reason[160]) {
     struct stat stat;
     *restarted = false;
     reason[0] = '\0';
-    int fd = open_kind(kind, pid, path, &stat, reason);
+    int fd = open_kind(kind, owner, path, &stat, reason);
     if (fd < 0)
         return fd;
     if (file->inode != stat.st_ino || file->device != stat.st_dev || file->offset > (uint64_t)stat.st_size) {

@@ -65,6 +65,7 @@ struct symbols_object {
     // The reader that has it in work only.
     struct object_identity identity;
     struct jit_file map, dump;
+    struct jit_owner owner;
     char last_reason[160];
 };
 

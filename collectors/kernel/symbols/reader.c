@@ -12,7 +12,7 @@
 #include "collectors/kernel/symbols/private.h"
 
 #define STACK_BYTES ((size_t)8 << 20) // libiberty recurses
-#define COST_FACTOR 20                // a table that is built anew takes at most this part of one CPU
+#define COST_FACTOR 10                // a table that is built anew takes at most this part of one CPU
 #define REBUILD_MIN_NS 100000000ull
 #define TABLES_RESERVE (8ull << 20) // of the bound, for what is not a table
 
@@ -79,7 +79,7 @@ struct work {
     struct symbol_table *table; // a reference; NULL: none
     struct pending *pending;
     uint32_t n_pending, pending_capacity;
-    bool verify;
+    bool verify, ended;
 };
 
 static void begin(struct symbols *symbols, struct symbols_object *object, struct work *work) {
@@ -90,7 +90,8 @@ static void begin(struct symbols *symbols, struct symbols_object *object, struct
                           .pending = object->pending,
                           .n_pending = object->n_pending,
                           .pending_capacity = object->pending_capacity,
-                          .verify = object->verify};
+                          .verify = object->verify,
+                          .ended = object->ended};
     work->key.path = xstrdup(object->key.path);
     work->dump_path = object->dump_path ? xstrdup(object->dump_path) : NULL;
     if (work->table)
@@ -136,10 +137,8 @@ static void evict(struct symbols *symbols, const struct symbols_object *but) {
         struct symbols_object *oldest = NULL;
         for (size_t i = 0; i < symbols->n_objects; i++) {
             struct symbols_object *object = symbols->objects[i];
-            if (object->table && object != but && !object->in_work && object->role == ROLE_FILE + 0 &&
+            if (object->table && object != but && !object->in_work && object->role != ROLE_KERNEL &&
                 (!oldest || object->used < oldest->used))
-                oldest = object;
-            else if (object->table && object != but && !object->in_work && object->ended)
                 oldest = object;
         }
         if (!oldest)
@@ -209,7 +208,11 @@ static void set_names(struct work *work, bool keep) {
         if (work->table && symbol_table_address(work->table, work->pending[i].offset, &address))
             symbol = symbol_table_find(work->table, address);
         if (symbol) {
+            uint32_t *id = &work->table->ids[symbol - work->table->symbols];
             name_table_set(work->symbols->names, work->pending[i].id, name_of(work, symbol));
+            pthread_mutex_lock(&work->symbols->lock);
+            *id = *id == NAME_NONE ? work->pending[i].id : *id;
+            pthread_mutex_unlock(&work->symbols->lock);
             atomic_fetch_sub(&work->symbols->placeholders, 1);
         } else if (keep) {
             work->pending[kept++] = work->pending[i];
@@ -240,7 +243,7 @@ static void set_failed(struct work *work, enum object_state state) {
 
 static void read_file(struct work *work) {
     struct object_identity now;
-    struct object_symbols read;
+    struct object_symbols read = {.state = OBJECT_READ};
     bool other_file =
         work->verify && object_identify(&work->key, &now) && memcmp(&now, &work->object->identity, sizeof(now)) != 0;
     if (!work->table || other_file) {
@@ -256,7 +259,7 @@ static void read_file(struct work *work) {
             set_failed(work, read.state);
         }
     }
-    set_names(work, work->object->missing);
+    set_names(work, read.state == OBJECT_MISSING);
 }
 
 // ---- JIT code and the kernel: tables that grow ----
@@ -284,7 +287,7 @@ static void publish_ranked(struct work *work, struct symbol_builder *builder, en
 static void read_jit_file(struct work *work, struct jit_file *file, enum jit_file_kind kind) {
     char reason[160];
     bool restarted, more = true;
-    int fd = jit_file_open(file, kind, work->key.pid, work->dump_path, &restarted, reason);
+    int fd = jit_file_open(file, kind, &work->object->owner, work->dump_path, &restarted, reason);
     note(work, reason);
     if (fd < 0)
         return;
@@ -304,9 +307,14 @@ static void read_jit_file(struct work *work, struct jit_file *file, enum jit_fil
 }
 
 static void read_jit(struct work *work) {
-    read_jit_file(work, &work->object->map, JIT_PERF_MAP);
+    struct symbols_object *object = work->object;
+    if (!work->ended) // else the PID may be another process's by now
+        jit_owner_read(&object->owner, work->key.pid);
+    if (!work->table) // evicted
+        object->map = object->dump = (struct jit_file){0};
+    read_jit_file(work, &object->map, JIT_PERF_MAP);
     if (work->dump_path)
-        read_jit_file(work, &work->object->dump, JIT_DUMP);
+        read_jit_file(work, &object->dump, JIT_DUMP);
     set_names(work, true);
 }
 

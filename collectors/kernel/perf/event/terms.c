@@ -144,7 +144,7 @@ int term_common(struct parse *parse, const struct term *term, struct perf_event_
             attr->config2 = term->number;
         else if (i == 3)
             attr->sample_period = term->number; // of the event; its own attr has none, for it counts
-        return 1; // percore changes nothing
+        return 1;                               // percore changes nothing
     }
     return 0;
 }
