@@ -57,7 +57,7 @@ static const struct part parts[] = {
             },
         .min_height = 1,
     },
-    {.kind = &part_flame, .name = "cpu", .title = "Flame graph", .spec = &cpu, .min_height = 7, .weight = 6},
+    {.kind = &part_flame, .name = "cpu", .title = "Flame graph", .spec = &cpu, .min_height = 7, .weight = 10},
     {.kind = &part_table, .name = "symbols", .title = "Symbols", .spec = &symbols, .min_height = 4, .weight = 2},
     {.kind = &part_table,
      .name = "profile_processes",
@@ -71,7 +71,7 @@ static const struct part parts[] = {
      .title = "Sub-second heat map",
      .spec = &cpu,
      .min_height = 7,
-     .weight = 2},
+     .weight = 1},
     {.kind = &part_callers, .name = "callers", .title = "Callers and callees", .spec = &cpu},
 };
 
