@@ -35,6 +35,7 @@ static const struct table_spec symbols = {
     .source = {.tables = {"symbols"}, .sort = "self_pct", .then = "total_pct"},
     .shown = "self_pct total_pct samples symbol dso comm",
     .opens = "callers",
+    .legend = "of this frame alone",
     .role = symbol_role,
     .empty = "no sample: every CPU was idle",
 };
@@ -42,6 +43,7 @@ static const struct table_spec processes = {
     .source = {.tables = {"profile_processes"}, .sort = "samples"},
     .shown = "pid comm samples cpu_pct user_pct kernel_pct broken_pct",
     .jump = {.pane = "tasks", .columns = "pid comm"},
+    .legend = "of this frame alone",
     .role = process_role,
     .empty = "no sample: every CPU was idle",
 };
