@@ -60,6 +60,7 @@ void symbols_leave(struct symbols *symbols) {
     }
     free(symbols->objects);
     free(symbols->ksymbols);
+    free(symbols->sources);
     pthread_cond_destroy(&symbols->work);
     pthread_cond_destroy(&symbols->left);
     pthread_mutex_destroy(&symbols->lock);
@@ -79,7 +80,7 @@ struct work {
     struct symbol_table *table; // a reference; NULL: none
     struct pending *pending;
     uint32_t n_pending, pending_capacity;
-    bool verify, ended;
+    bool verify, ended, source;
 };
 
 static void begin(struct symbols *symbols, struct symbols_object *object, struct work *work) {
@@ -91,14 +92,15 @@ static void begin(struct symbols *symbols, struct symbols_object *object, struct
                           .n_pending = object->n_pending,
                           .pending_capacity = object->pending_capacity,
                           .verify = object->verify,
-                          .ended = object->ended};
+                          .ended = object->ended,
+                          .source = object->source};
     work->key.path = xstrdup(object->key.path);
     work->dump_path = object->dump_path ? xstrdup(object->dump_path) : NULL;
     if (work->table)
         work->table->refs++;
     object->pending = NULL;
     object->n_pending = object->pending_capacity = 0;
-    object->verify = false;
+    object->verify = object->source = false;
     object->in_work = true;
 }
 
@@ -260,6 +262,8 @@ static void read_file(struct work *work) {
         }
     }
     set_names(work, read.state == OBJECT_MISSING);
+    if (work->source)
+        symbols_read_sources(work->symbols, work->object, &work->key, work->table);
 }
 
 // ---- JIT code and the kernel: tables that grow ----
