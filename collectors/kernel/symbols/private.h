@@ -61,6 +61,7 @@ struct symbols_object {
     bool source;               // lines are wanted
     bool flush;                // the cache is of another file
     bool ended;                // its process
+    bool waiting;              // JIT: has IDs that the map did not name yet
     uint64_t due_ns;           // not to be read before
     _Atomic(uint32_t) version; // of the table; release by a reader, acquire by the collector's thread
 
@@ -114,6 +115,7 @@ struct symbols {
     struct symbols_object **objects; // all; OBJECTS_MAX pointers
     size_t n_objects;
     struct symbols_object *queue_head, *queue_tail;
+    uint32_t n_waiting; // JIT objects that wait for their map to grow
     uint64_t tick;
     struct ksymbol *ksymbols; // the newest, of KSYMBOLS_MAX
     uint32_t n_ksymbols, next_ksymbol;
