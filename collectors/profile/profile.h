@@ -36,6 +36,7 @@ struct profile {
     // CALL_GRAPH_AUTO: user stacks that could be judged, and broken ones of them, until stacks are copied.
     struct {
         bool settled; // stacks are copied, or cannot be
+        bool whole;   // they were copied in the whole interval
         uint64_t user, broken;
     } chains;
     // Of the interval.
