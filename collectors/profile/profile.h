@@ -36,7 +36,8 @@ struct profile {
     // CALL_GRAPH_AUTO: user stacks that could be judged, and those of them that were broken, or cut, while stacks are
     // copied.
     struct {
-        bool settled; // no more can be done
+        bool settled; // stacks are copied, or cannot be
+        bool whole;   // they were copied in the whole interval
         uint64_t user, broken;
     } chains;
     // Of the interval.
