@@ -110,7 +110,7 @@ void name_table_set(struct name_table *table, uint32_t id, const struct text *ta
             table->retired = retired;
         }
         atomic_store_explicit(at, take, memory_order_release); // pairs with name_table_text(), as in name_table_add()
-        // Release: pairs with name_table_changes(), so that who sees the number sees the text.
+        // Release: pairs with name_table_changes(); a reader that sees the number also sees the text.
         atomic_fetch_add_explicit(&table->changes, 1, memory_order_release);
     } else {
         text_unref(take);
