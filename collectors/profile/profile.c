@@ -45,14 +45,21 @@ static void space_judge(struct profile *profile, struct space *space) {
     }
 }
 
-// Whether a callchain ended where a thread begins. Of the program itself only its symbols say that; a library that is
-// not the C library, and code outside known mappings, begin none.
-static void chain_judge(struct profile *profile, const struct stacks_path *path) {
+// Whether a user stack is worth a larger copy. Of a callchain: when it did not end where a thread begins. Of the
+// program itself only its symbols say that; a library that is not the C library, and code outside known mappings, begin
+// none.
+static void stack_judge(struct profile *profile, const struct stacks_path *path) {
     if (profile->chains.settled || !path->n_user)
         return;
     const struct text *outermost = name_table_text(profile->names, path->ids[1]);
     const struct text *next = path->n_user > 1 ? name_table_text(profile->names, path->ids[2]) : NULL;
-    if (!outermost || name_kind(outermost) == NAME_MARK)
+    bool cut = outermost && name_kind(outermost) == NAME_MARK;
+    if (profile_sampling_source(profile->sampling)->stack_bytes) {
+        profile->chains.user++;
+        profile->chains.broken += cut;
+        return;
+    }
+    if (!outermost || cut)
         return;
     bool decided = name_kind(outermost) == NAME_LIBRARY || !name_object(outermost)[0];
     if (!decided && !symbols_idle(stacks_symbols(profile->stacks)))
@@ -76,7 +83,7 @@ static void on_sample(struct profile *profile, const struct profile_record *reco
     if (!space->known.wanted)
         return;
     stacks_path(profile->stacks, space, record->tid, sample, path);
-    chain_judge(profile, path);
+    stack_judge(profile, path);
     tree_builder_add(profile->raw, path->ids, path->n, 1);
     space->counts.samples++;
     space->counts.kernel += sample->kernel;
@@ -117,10 +124,11 @@ static void profile_drain(struct collector_run *run) {
     if (profile->chains.settled || profile->chains.broken < BROKEN_LEAST ||
         100 * profile->chains.broken < BROKEN_PCT * profile->chains.user)
         return;
-    drain(profile); // what came meanwhile is lost with the rings
-    profile_sampling_copy_stacks(profile->sampling);
-    profile->chains.settled = true;
-    space_maps_lost(profile->maps);
+    drain(profile); // what comes meanwhile is lost with the rings
+    profile->chains.settled = profile_sampling_copy_more(profile->sampling) != 0;
+    profile->chains.user = profile->chains.broken = 0;
+    if (!profile->chains.settled)
+        space_maps_lost(profile->maps);
 }
 
 // ---- opening and closing ----
