@@ -75,7 +75,8 @@ int main(int argc, char **argv) {
         execvp(argv[3], argv + 3);
         _exit(127);
     }
-    usleep(300000); // started, its libraries mapped
+    usleep(500000); // started, its libraries mapped
+    test_maps_read(&maps, pid);
     int error = stack_sampler_open(&sampler, pid, 999, (unsigned)atoi(argv[2]));
     if (error) {
         fprintf(stderr, "perf_event_open: %s\n", strerror(-error));
@@ -88,7 +89,6 @@ int main(int argc, char **argv) {
             keep(&input);
     }
     stack_sampler_close(&sampler);
-    test_maps_read(&maps, pid);
     struct unwind_source source = {&maps, test_maps_find, test_maps_open};
     struct unwinder *rules = unwinder_new(&source), *oracle = unwinder_new_oracle(&source);
     if (sample_count) {

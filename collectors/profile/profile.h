@@ -33,9 +33,11 @@ struct profile {
     struct table_builder *symbols, *processes;
     struct profile_recent *recent; // a ring
     struct stacks_path path;
-    // CALL_GRAPH_AUTO: user stacks that could be judged, and broken ones of them, until stacks are copied.
+    // CALL_GRAPH_AUTO: user stacks that could be judged, and those of them that were broken, or cut, while stacks are
+    // copied.
     struct {
-        bool settled; // stacks are copied, or cannot be
+        bool settled; // no more can be done
+        bool whole;   // stacks were copied in the whole interval
         uint64_t user, broken;
     } chains;
     // Of the interval.

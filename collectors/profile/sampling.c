@@ -83,10 +83,11 @@ static void stack_set(struct profile_sampling *sampling, uint32_t bytes) {
     watermark_set(sampling);
 }
 
-// CALL_GRAPH_AUTO: what the data rate allows; 0: too little.
-static uint32_t stack_allowed(const struct profile_sampling *sampling) {
-    uint32_t hz = sampling->source.hz ? sampling->source.hz : PROFILE_HZ, wanted = stack_wanted(sampling->options);
+// CALL_GRAPH_AUTO: as much of `wanted` as the data rate allows; 0: too little.
+static uint32_t stack_allowed(const struct profile_sampling *sampling, uint32_t wanted) {
+    uint32_t hz = sampling->source.hz ? sampling->source.hz : PROFILE_HZ;
     uint32_t most = COPIED_PER_S / hz / (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) & ~7u;
+    most = most < PROFILE_STACK_BYTES_MAX ? most : PROFILE_STACK_BYTES_MAX;
     return most < COPY_LEAST ? 0 : wanted < most ? wanted : most;
 }
 
@@ -257,21 +258,22 @@ int profile_sampling_follow(struct profile_sampling *sampling) {
 int profile_sampling_set_hz(struct profile_sampling *sampling, uint32_t hz) {
     rate_set(sampling, hz);
     if (sampling->options->call_graph == CALL_GRAPH_AUTO && sampling->source.stack_bytes)
-        stack_set(sampling, stack_allowed(sampling));
+        stack_set(sampling, stack_allowed(sampling, sampling->source.stack_bytes));
     perf_cpus_shut(&sampling->cpus);
     return perf_cpus_follow(&sampling->cpus);
 }
 
-int profile_sampling_copy_stacks(struct profile_sampling *sampling) {
-    uint32_t bytes = stack_allowed(sampling);
-    if (!bytes)
+int profile_sampling_copy_more(struct profile_sampling *sampling) {
+    uint32_t before = sampling->source.stack_bytes;
+    uint32_t bytes = stack_allowed(sampling, before ? 2 * before : stack_wanted(sampling->options));
+    if (bytes <= before)
         return -E2BIG;
     stack_set(sampling, bytes);
     perf_cpus_shut(&sampling->cpus);
     int rc = perf_cpus_follow(&sampling->cpus);
     if (!rc)
         return 0;
-    stack_set(sampling, 0);
+    stack_set(sampling, before);
     perf_cpus_shut(&sampling->cpus);
     perf_cpus_follow(&sampling->cpus);
     return rc;

@@ -37,10 +37,10 @@ uint64_t profile_sampling_drain(struct profile_sampling *sampling, uint64_t unti
 int profile_sampling_follow(struct profile_sampling *sampling); // CPU hot-plug; 0 or -errno: no CPU is sampled
 // Opens the events again; what is in the rings, and what happens meanwhile, is lost. 0 or -errno: nothing is open.
 int profile_sampling_set_hz(struct profile_sampling *sampling, uint32_t hz);
-// CALL_GRAPH_AUTO: from now on samples copy user stacks, as many bytes as the data rate allows. A second event for the
-// threads of some processes would need a descriptor for each thread and CPU; so all samples copy. Opens the events
-// again, as above. 0; -E2BIG: so many CPUs at this frequency allow no useful copy; or -errno, then nothing has changed.
-int profile_sampling_copy_stacks(struct profile_sampling *sampling);
+// CALL_GRAPH_AUTO: from now on samples copy user stacks, or twice as much of them as before. A second event for the
+// threads of some processes would need a descriptor for each thread and CPU, so all samples copy. Opens the events
+// again, as above. 0; -E2BIG: it is all that the data rate allows; or -errno. Then nothing has changed.
+int profile_sampling_copy_more(struct profile_sampling *sampling);
 uint32_t profile_sampling_hz_max(void); // kernel.perf_event_max_sample_rate
 // 0 when such an event can be had on the first CPU, else -errno. *source says what it is.
 int profile_sampling_try(const struct profile_options *options, struct profile_source *source);

@@ -219,7 +219,7 @@ static bool unwound_put(struct stacks *stacks, struct space *space, pid_t tid, c
         return false;
     size_t n = stacks->unwinder.walk(stacks->unwinder.context, space, sample, chain->user, chain->n_user, frames,
                                      STACKS_PATH_MAX, &whole, &cut);
-    if (!n || (!whole && n < chain->n_user))
+    if (!n)
         return false;
     if (cut)
         path_put(out, stacks->cut);

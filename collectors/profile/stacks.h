@@ -15,8 +15,8 @@ struct stacks_frame {
     bool exact; // of an interrupted instruction; else a return address, which may be the first of the next function
 };
 // What else can walk a user stack: from the copy of it in a sample, and from the user frames of the kernel's callchain,
-// leaf first. Returns how many frames it put into `frames`, leaf first; 0: it cannot. *whole: the last one is where the
-// thread began; *cut: the copy ended before.
+// leaf first. Returns how many frames it put into `frames`, leaf first; 0: the callchain is better. *whole: the last
+// one is where the thread began; *cut: the copy ended before.
 struct stacks_unwinder {
     size_t (*walk)(void *context, struct space *space, const struct profile_sample *sample, const uint64_t *chain,
                    size_t n_chain, struct stacks_frame *frames, size_t max, bool *whole, bool *cut);

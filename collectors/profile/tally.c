@@ -180,6 +180,8 @@ bool tally_whole(const struct text *outermost, const struct text *next) {
     const char *symbol = text_bytes(outermost);
     if (is_start(symbol))
         return true;
+    if (next && symbol[0] == '[' && begins(text_bytes(next), "__libc_start_main")) // _start of a stripped program
+        return true;
     if (!next || !is_libc(name_object(outermost)))
         return false;
     // Its local functions have no names in a stripped C library.

@@ -1,6 +1,5 @@
 // The mappings and files that the unwinder asks for (see the header). A file is opened by the mapping, which leads to
-// the very inode, also of a deleted or replaced file; without the capability for that, by its path below the process's
-// root, if the path still leads to the same file.
+// the very inode, also of a deleted or replaced file; else by its path, if that still leads to the same file.
 #include "collectors/profile/unwinding.h"
 
 #include <errno.h>
@@ -34,12 +33,14 @@ static bool map_find(void *context, pid_t pid, uint64_t address, struct unwind_m
                                .identity = {file->device, file->inode},
                                .executable = true, // no others are kept
                                .path = file->anonymous ? "" : file->path};
-    if (file->build_id_size >= sizeof(out->identity))
+    out->is_build_id = file->build_id_size >= sizeof(out->identity);
+    if (out->is_build_id)
         memcpy(out->identity, file->build_id, sizeof(out->identity));
     return true;
 }
 
 static bool is_same(const struct map_file *file, const struct stat *stat) {
+    // Without device and inode there is a build ID, which the unwinder compares.
     return !file->inode || (file->inode == stat->st_ino && file->device >> 32 == major(stat->st_dev) &&
                             (file->device & UINT32_MAX) == minor(stat->st_dev));
 }
@@ -56,16 +57,27 @@ static int map_open(void *context, pid_t pid, const struct unwind_map *wanted) {
     int fd = open_regular(path, false, &stat);
     if (fd >= 0)
         return fd;
-    int root = open_root(pid);
-    if (root < 0)
-        return root;
-    fd = open_below(root, map->file->path, false, &stat);
-    close(root);
-    if (fd >= 0 && !is_same(map->file, &stat)) {
-        close(fd);
-        return -ESTALE;
+    // Of a process that has ended: what ktop itself has at that path. Its identity is checked like that of the others.
+    for (int own = 0; own < 2; own++) {
+        int root = open_root(own ? 0 : pid);
+        if (root < 0)
+            continue;
+        fd = open_below(root, map->file->path, false, &stat);
+        close(root);
+        if (fd >= 0 && is_same(map->file, &stat))
+            return fd;
+        if (fd >= 0)
+            close(fd);
     }
-    return fd;
+    return -ESTALE;
+}
+
+// Whether the kernel's callchain leads through code alone; frame pointers that are no frame pointers lead anywhere.
+static bool is_code(struct unwinding *unwinding, const uint64_t *chain, size_t n_chain) {
+    for (size_t i = 0; i < n_chain; i++)
+        if (!space_maps_find(unwinding->maps, unwinding->space, unwinding->space->pid, chain[i]))
+            return false;
+    return true;
 }
 
 static size_t walk(void *context, struct space *space, const struct profile_sample *sample, const uint64_t *chain,
@@ -87,6 +99,8 @@ static size_t walk(void *context, struct space *space, const struct profile_samp
         frames[i] = (struct stacks_frame){unwinding->frames[i].ip, unwinding->frames[i].exact};
     *whole = ending == UNWIND_WHOLE || ending == UNWIND_SPLICED;
     *cut = ending == UNWIND_CUT || ending == UNWIND_FULL;
+    if (!*whole && n < n_chain && is_code(unwinding, chain, n_chain))
+        return 0;
     return n;
 }
 

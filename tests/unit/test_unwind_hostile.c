@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <signal.h>
 #include <time.h>
 #include <ucontext.h>
 
@@ -55,6 +56,12 @@ static __attribute__((noinline)) void capture(void) {
     input.stack = stack;
 }
 
+static void capture_in_handler(int signal) {
+    (void)signal;
+    capture();
+    __asm__ volatile("");
+}
+
 static __attribute__((noinline)) void middle(void) {
     callers[1] = (uint64_t)__builtin_return_address(0);
     capture();
@@ -88,6 +95,33 @@ static void own_stack_is_whole(void **state) {
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(frames[i + 1].ip, callers[i]);
     unwinder_free(unwinder);
+}
+
+// The stack of a handler leads over the kernel's frame to the instruction that was interrupted.
+static void own_handler_is_whole(void **state) {
+    struct unwind_frame frames[FRAMES_MAX];
+    enum unwind_ending ending;
+    const struct unwind_input before = input;
+    uint8_t *before_stack = xmalloc(STACK_MAX);
+    uint64_t caller = callers[0];
+    size_t exact = 0;
+    (void)state;
+    memcpy(before_stack, stack, STACK_MAX);
+    signal(SIGUSR1, capture_in_handler);
+    raise(SIGUSR1);
+    signal(SIGUSR1, SIG_DFL);
+    struct unwinder *unwinder = unwinder_new(&own_source);
+    size_t count = unwind(unwinder, &input, frames, &ending);
+    assert_int_equal(ending, UNWIND_WHOLE);
+    assert_int_equal(frames[1].ip, callers[0]);
+    for (size_t i = 1; i < count; i++)
+        exact += frames[i].exact;
+    assert_int_equal(exact, 1);
+    unwinder_free(unwinder);
+    input = before;
+    callers[0] = caller;
+    memcpy(stack, before_stack, STACK_MAX);
+    free(before_stack);
 }
 
 static void assert_same(const struct unwind_frame *frames, const struct unwind_frame *whole, size_t count) {
@@ -371,6 +405,7 @@ static void rules_of_a_prologue(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own_stack_is_whole),
+        cmocka_unit_test(own_handler_is_whole),
         cmocka_unit_test(cut_anywhere),
         cmocka_unit_test(few_frames_wanted),
         cmocka_unit_test(random_stacks),

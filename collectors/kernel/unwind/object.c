@@ -217,6 +217,8 @@ struct unwind_object *unwind_objects_find(struct unwind_objects *objects, pid_t 
         if (o->id && (vdso ? o->memory != NULL : !o->memory) &&
             (vdso || (o->identity[0] == map->identity[0] && o->identity[1] == map->identity[1]))) {
             object = o;
+            if (o->state == OBJECT_UNREADABLE) // its process had ended, or may not be looked at: this one may do
+                break;
             goto found;
         }
         if (o->used < object->used)

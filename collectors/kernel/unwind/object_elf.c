@@ -11,6 +11,7 @@
 
 #define PROGRAM_HEADERS_MAX 128
 #define SECTIONS_MAX 4096
+#define NOTES_MAX 32
 #define FRAMES_MAX (64ull << 20) // bytes of .eh_frame that an index is made of
 
 #if defined(__x86_64__)
@@ -19,7 +20,24 @@
 #define MACHINE EM_AARCH64
 #endif
 
-static bool read_loads(const struct unwind_file *file, const Elf64_Ehdr *elf, uint64_t *header_size) {
+// Whether the notes of a segment hold the build ID of the mapping.
+static bool is_build_id(const struct unwind_file *file, const Elf64_Phdr *notes) {
+    uint64_t at = notes->p_offset, end = at + notes->p_filesz;
+    for (unsigned i = 0; i < NOTES_MAX && end > at && end - at >= sizeof(Elf64_Nhdr); i++) {
+        Elf64_Nhdr note;
+        uint8_t id[sizeof(file->map->identity)];
+        if (!unwind_file_pread(file, at, &note, sizeof(note)))
+            return false;
+        at += sizeof(note) + (((uint64_t)note.n_namesz + 3) & ~3ull);
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz >= sizeof(id))
+            return unwind_file_pread(file, at, id, sizeof(id)) && !memcmp(id, file->map->identity, sizeof(id));
+        at += ((uint64_t)note.n_descsz + 3) & ~3ull;
+    }
+    return false;
+}
+
+// *known: is true already, or becomes so when the file has the mapping's build ID.
+static bool read_loads(const struct unwind_file *file, const Elf64_Ehdr *elf, uint64_t *header_size, bool *known) {
     struct unwind_object *object = file->object;
     if (elf->e_phentsize != sizeof(Elf64_Phdr))
         return false;
@@ -30,6 +48,8 @@ static bool read_loads(const struct unwind_file *file, const Elf64_Ehdr *elf, ui
         if (program.p_type == PT_LOAD && program.p_filesz && object->load_count < UNWIND_LOADS_MAX)
             object->loads[object->load_count++] =
                 (struct unwind_load){program.p_vaddr, program.p_offset, program.p_filesz, program.p_flags & PF_X};
+        if (program.p_type == PT_NOTE && !*known)
+            *known = is_build_id(file, &program);
         if (program.p_type == PT_GNU_EH_FRAME) {
             object->header = program.p_vaddr;
             *header_size = program.p_filesz;
@@ -137,11 +157,15 @@ static bool make_index(const struct unwind_file *file, size_t room) {
 uint8_t unwind_object_load(const struct unwind_file *file, size_t index_room) {
     Elf64_Ehdr elf;
     uint64_t header_size = 0;
+    bool known = file->object->memory || !file->map->is_build_id;
     if (!unwind_file_pread(file, 0, &elf, sizeof(elf)))
         return OBJECT_NOT_ELF;
     if (memcmp(elf.e_ident, ELFMAG, SELFMAG) || elf.e_ident[EI_CLASS] != ELFCLASS64 ||
-        elf.e_ident[EI_DATA] != ELFDATA2LSB || elf.e_machine != MACHINE || !read_loads(file, &elf, &header_size))
+        elf.e_ident[EI_DATA] != ELFDATA2LSB || elf.e_machine != MACHINE ||
+        !read_loads(file, &elf, &header_size, &known))
         return OBJECT_NOT_ELF;
+    if (!known) // another file is at this path by now
+        return OBJECT_UNREADABLE;
     if (read_header(file, header_size))
         return OBJECT_READY;
     file->object->table_count = 0;

@@ -5,7 +5,7 @@
 
 #include "model/mem.h"
 
-#define SLOTS 16384u // a power of two
+#define SLOTS 32768u // a power of two
 
 struct slot {
     uint64_t vaddr;

@@ -165,7 +165,7 @@ static enum step step_by_libunwind(struct walk *w, const struct unwind_file *fil
 static bool step_by_trampoline(struct walk *w, const struct unwind_file *file, uint64_t offset,
                                struct unwind_registers *to, enum step *step) {
     uint8_t code[8];
-    if (!unwind_file_pread(file, offset, code, sizeof(code)) ||
+    if (!UNWIND_TRAMPOLINE || !unwind_file_pread(file, offset, code, sizeof(code)) ||
         !unwind_apply_sigreturn(code, &w->copy, &w->now, to, step))
         return false;
     w->caller_exact = true;
@@ -178,7 +178,7 @@ static enum step step_by_table(struct walk *w, const struct unwind_file *file, s
     struct cfi_rule rule;
     uint64_t offset = w->now.ip - file->map->start + file->map->offset, vaddr;
     enum step step;
-    if (step_by_trampoline(w, file, offset, to, &step))
+    if (file->object->memory && step_by_trampoline(w, file, offset, to, &step)) // the [vdso]
         return step;
     if (!unwind_object_vaddr(file->object, offset, &vaddr))
         return STEP_NO_ROW;
@@ -189,7 +189,7 @@ static enum step step_by_table(struct walk *w, const struct unwind_file *file, s
         result = unwind_rules_find(u->rules, file, vaddr, &rule, &fde);
         back = 0;
         if (!rule.signal)
-            return STEP_NO_ROW;
+            return step_by_trampoline(w, file, offset, to, &step) ? step : STEP_NO_ROW;
     }
     w->caller_exact = rule.signal;
     if (result == CFI_COMPLEX || (result == CFI_OK && u->oracle))

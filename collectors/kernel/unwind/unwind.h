@@ -35,7 +35,8 @@ bool unwind_registers_decode(const uint64_t *values, size_t count, struct unwind
 // A mapping, as PERF_RECORD_MMAP2 and /proc/PID/maps describe it.
 struct unwind_map {
     uint64_t start, end, offset; // file offset of start
-    uint64_t identity[2];        // equal for the same file only: device and inode, or bytes of its build ID
+    uint64_t identity[2];        // equal for the same file only: device and inode, or the start of its build ID
+    bool is_build_id;            // identity is; a file that has another one is not read
     bool executable;
     const char *path; // as the process sees it; "[vdso]", "//anon", ""; valid until the callback is called again
     void *cookie;     // the caller's, for `open`
@@ -47,8 +48,8 @@ struct unwind_source {
     // The mapping of pid at `address`. False: none is known. Results are kept until unwind_flush or unwind_ended.
     bool (*map)(void *context, pid_t pid, uint64_t address, struct unwind_map *out);
     // A descriptor for reading the file of a mapping (/proc/PID/map_files, or a path below /proc/PID/root), or -errno,
-    // also where the path leads to another file by now (-ESTALE). The unwinder closes it before unwind_stack returns.
-    // Of `map`, start, end, offset and cookie are as they were; path is NULL.
+    // also where the path leads to another device or inode by now (-ESTALE). The unwinder closes it before unwind_stack
+    // returns. Of `map`, start, end, offset and cookie are as they were; path is NULL.
     int (*open)(void *context, pid_t pid, const struct unwind_map *map);
 };
 

@@ -131,7 +131,7 @@ bool unwind_is_call(const uint8_t *before, size_t size) {
 bool unwind_apply_sigreturn(const uint8_t code[8], const struct unwind_copy *copy, const struct unwind_registers *from,
                             struct unwind_registers *to, enum step *step) {
     (void)code, (void)copy, (void)from, (void)to, (void)step;
-    return false; // the C libraries describe theirs with expressions
+    return false;
 }
 
 // Bytes of `call r/m64` (ff /2) after the opcode.

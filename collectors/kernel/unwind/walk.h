@@ -21,9 +21,15 @@ enum step unwind_apply_rule(const struct cfi_rule *rule, const struct unwind_cop
 // The caller's registers, by the frame record that fp points to. The return address is not checked.
 enum step unwind_apply_fp(const struct unwind_copy *copy, const struct unwind_registers *from,
                           struct unwind_registers *to);
-// arm64: the registers that a signal interrupted, when ip is at the kernel's trampoline; `code` holds its bytes.
+// The registers that a signal interrupted, when ip is at the kernel's trampoline, whose bytes `code` holds. Only where
+// UNWIND_TRAMPOLINE: the C libraries of x86-64 describe theirs in their tables.
 bool unwind_apply_sigreturn(const uint8_t code[8], const struct unwind_copy *copy, const struct unwind_registers *from,
                             struct unwind_registers *to, enum step *step);
+#if defined(__aarch64__)
+#define UNWIND_TRAMPOLINE true
+#else
+#define UNWIND_TRAMPOLINE false
+#endif
 // Whether the bytes before a return address, `size` of them up to UNWIND_CALL_MAX, end in a call instruction.
 bool unwind_is_call(const uint8_t *before, size_t size);
 #define UNWIND_CALL_MAX 8
