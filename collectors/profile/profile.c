@@ -33,8 +33,8 @@ static void space_judge(struct profile *profile, struct space *space) {
     space->known.wanted = true;
     if (space->pid <= 0) {
         space->known.wanted = !filters;
-    } else if (self_process(space->pid)) {
-        space->known.wanted = profile->options.show_self;
+    } else if (!profile->options.show_self && self_process(space->pid)) {
+        space->known.wanted = false;
     } else if (filters || !space->comm[0]) {
         struct task_identity identity = task_identify("/proc", &profile->options, space->pid);
         space->known.wanted = identity.wanted;

@@ -448,6 +448,7 @@ static void *reader_main(void *argument) {
             continue;
         }
         begin(symbols, object, &work);
+        bool is_new = object->role == ROLE_KERNEL && !work.table;
         reader->object = object;
         reader->begun_ns = began;
         pthread_mutex_unlock(&symbols->lock);
@@ -455,7 +456,8 @@ static void *reader_main(void *argument) {
         pthread_mutex_lock(&symbols->lock);
         finish(&work);
         uint64_t ended = symbols_now_ns(), pause = (ended - began) * COST_FACTOR;
-        if (object->role != ROLE_FILE)
+        // Not after kallsyms itself was read: addresses that were sampled meanwhile wait for their names.
+        if (object->role != ROLE_FILE && !(is_new && object->table))
             object->due_ns = ended + (pause > REBUILD_MIN_NS ? pause : REBUILD_MIN_NS);
         reader->object = NULL;
         reader->slow = false;
