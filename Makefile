@@ -17,7 +17,7 @@ SAN ?=
 FLAVOUR := $(if $(findstring clang,$(CC)),clang)$(if $(SAN),$(if $(findstring clang,$(CC)),-)san-$(subst $(comma),-,$(SAN)))
 B ?= build$(if $(FLAVOUR),/$(FLAVOUR))
 
-PKGS := ncursesw libtraceevent libelf libdw json-c libzstd liblzma zlib
+PKGS := ncursesw libtraceevent libelf libdw json-c libzstd liblzma zlib libunwind-generic
 PKG_CONFIG ?= pkg-config
 # A sanitizer's build is compiled often and measured never; warnings are told by the others, whose optimiser sees more.
 CFLAGS ?= $(if $(SAN),-O1 -w -g1,-O2 -g)

@@ -26,6 +26,23 @@ struct test_options {
     const char *task_events; // NAME=TYPE:CONFIG,...: perf events in place of the hardware events of those names
 };
 
+// How user stacks are walked.
+enum call_graph {
+    CALL_GRAPH_AUTO, // by frame pointers, and with DWARF where a process has none
+    CALL_GRAPH_FP,
+    CALL_GRAPH_DWARF,
+};
+#define PROFILE_STACK_BYTES 8192      // of the user stack in each sample, by default
+#define PROFILE_STACK_BYTES_MAX 65528 // of perf_event_open(2); a multiple of 8
+
+struct profile_options {
+    const struct perf_event_list *event; // what is sampled: one event, NULL: cycles or cpu-clock. Owned by the caller
+    uint32_t frequency_hz;               // 0: the default
+    enum call_graph call_graph;
+    uint32_t stack_bytes; // 0: PROFILE_STACK_BYTES
+    bool idle;            // also samples of idle CPUs
+};
+
 // The command line, as far as collectors need it. Fixed before the threads start; live changes are requests.
 struct collect_options {
     bool threads;      // tasks: threads instead of processes
@@ -36,6 +53,7 @@ struct collect_options {
     uid_t user;                           // only this user's tasks
     bool show_self;                       // do not leave ktop's own I/O and syscalls out
     const struct perf_event_list *events; // user_events: what --event names; NULL: none. Owned by the caller
+    struct profile_options profile;
     uint32_t budget_pct; // of one CPU, that reading one stream of events may take before it samples; 0: the default
     struct test_options test;
 };
@@ -84,6 +102,7 @@ struct collector {
     const struct table_def *const *tables;
     const struct hist_def *const *hists;
     const struct table_def *const *streams;
+    const struct tree_def *const *trees; // a section without samples may lack them
 
     int (*open)(struct collector_run *run);   // 0 or -errno with reason and fix; may be tried again later
     void (*drain)(struct collector_run *run); // may be NULL

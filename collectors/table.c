@@ -17,7 +17,8 @@ extern const struct collector
     collector_syscalls,
     collector_cpu_limits,
     collector_cgroups,
-    collector_filesystems;
+    collector_filesystems,
+    collector_profile;
 
 const struct collector *const collectors[] = {
     &collector_system,
@@ -32,6 +33,7 @@ const struct collector *const collectors[] = {
     &collector_cpu_limits,
     &collector_cgroups,
     &collector_filesystems,
+    &collector_profile,
     NULL,
 };
 // clang-format on

@@ -149,6 +149,13 @@ bool frame_stream_repeated(const struct frame *frame, const char *name) {
     return false;
 }
 
+bool frame_tree_repeated(const struct frame *frame, const char *name) {
+    for (uint16_t i = 0; i < frame->n_sections; i++)
+        if (section_find_tree(frame->sections[i], name))
+            return frame->repeated[i];
+    return false;
+}
+
 double frame_series(const struct frame *frame, const char *name, const struct series_def **def) {
     for (uint16_t i = 0; i < frame->n_sections; i++) {
         const struct section *section = frame->sections[i];

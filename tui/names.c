@@ -77,6 +77,19 @@ static bool filter_ask(struct options *options) {
     return true;
 }
 
+// Every chosen pane must have something to say in the format; else the panes that have.
+static bool format_check(struct options *options) {
+    char with[128] = "";
+    for (size_t i = 0; views[i]; i++)
+        if (view_writes(views[i], options->format))
+            snprintf(with + strlen(with), sizeof with - strlen(with), "%s%s", *with ? "," : "", views[i]->name);
+    for (size_t i = 0; i < options->n_panes; i++)
+        if (!view_writes(options->panes[i], options->format))
+            return options_wrong(options, "--format folded: the pane %s has no call paths: use --pane %s",
+                                 options->panes[i]->name, with);
+    return true;
+}
+
 bool names_resolve(struct options *options) {
     char names[sizeof options->pane_names];
     strcpy(names, options->pane_names);
@@ -85,7 +98,8 @@ bool names_resolve(struct options *options) {
             return false;
     if (!options->n_panes)
         options->panes[options->n_panes++] = views[0];
-    return (!options->sort || sort_check(options)) && (!options->filter || filter_ask(options));
+    return format_check(options) && (!options->sort || sort_check(options)) &&
+           (!options->filter || filter_ask(options));
 }
 
 bool panes_open(const struct options *options, const struct view *const *which, size_t n, struct pane **out) {

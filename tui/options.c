@@ -82,13 +82,13 @@ static bool parse_pane(struct options *options, const char *value) {
 }
 
 static bool parse_format(struct options *options, const char *value) {
-    static const char *const names[] = {"text", "csv", "json", NULL};
+    static const char *const names[] = {"text", "csv", "json", "folded", NULL};
     for (int i = 0; names[i]; i++)
         if (!strcmp(value, names[i])) {
             options->format = (enum format)i;
             return true;
         }
-    return options_wrong(options, "--format %s: expected text, csv or json", shown(value));
+    return options_wrong(options, "--format %s: expected text, csv, json or folded", shown(value));
 }
 
 static bool parse_pids(struct options *options, const char *value) {
@@ -185,6 +185,39 @@ static bool parse_budget(struct options *options, const char *value) {
                              shown(value));
     options->collect.budget_pct = (uint32_t)lround(pct);
     return true;
+}
+
+static bool parse_frequency(struct options *options, const char *value) {
+    uint64_t hz;
+    if (!parse_count(value, &hz) || hz < 1 || hz > 1000000)
+        return options_wrong(options, "--frequency %s: expected 1 to 1000000 samples per second, for example 99",
+                             shown(value));
+    options->collect.profile.frequency_hz = (uint32_t)hz;
+    return true;
+}
+
+static bool parse_call_graph(struct options *options, const char *value) {
+    struct profile_options *profile = &options->collect.profile;
+    size_t length = strcspn(value, ",");
+    uint64_t bytes = PROFILE_STACK_BYTES;
+    bool dwarf = !strncmp(value, "dwarf", length) && length == 5;
+    bool good = dwarf ? !value[5] || parse_count(value + 6, &bytes) : !strcmp(value, "fp");
+    if (!good || bytes < 64 || bytes > PROFILE_STACK_BYTES_MAX)
+        return options_wrong(options, "--call-graph %s: expected fp, dwarf, or dwarf,BYTES with 64 to %d bytes",
+                             shown(value), PROFILE_STACK_BYTES_MAX);
+    profile->call_graph = dwarf ? CALL_GRAPH_DWARF : CALL_GRAPH_FP;
+    profile->stack_bytes = (uint32_t)bytes & ~7u;
+    return true;
+}
+
+static bool parse_profile_event(struct options *options, const char *value) {
+    options->profile_event = value;
+    return *value || options_wrong(options, "--profile-event needs an event: `ktop --list events` lists them");
+}
+
+static bool parse_profile_idle(struct options *options, const char *value) {
+    (void)value;
+    return options->collect.profile.idle = true;
 }
 
 static bool parse_test(struct options *options, const char *value) {
@@ -372,7 +405,8 @@ const struct option_row option_rows[] = {
     {'n', "iterations", "N", "stop after N frames", parse_iterations},
     {'b', "batch", NULL, "no screen: write each frame of the chosen panes to standard output", parse_batch},
     {'P', "pane", "NAME[,NAME]", "the pane to start with; with --batch the panes to write", parse_pane},
-    {'F', "format", "text|csv|json", "format of --batch (default text); json: one object per line", parse_format},
+    {'F', "format", "text|csv|json|folded",
+     "format of --batch (default text); json: one object per line; folded: call paths", parse_format},
     {'p', "pid", "PID[,PID]", "only these processes", parse_pids},
     {0, "children", NULL, "with --pid: also their descendants", parse_children},
     {'u', "user", "USER", "only tasks of this user (name or UID)", parse_user},
@@ -385,6 +419,12 @@ const struct option_row option_rows[] = {
     {'R', "replay", "FILE", "show a recording instead of this machine (- for standard input)", parse_replay},
     {0, "history", "SIZE", "memory for the rewind history (default 64M)", parse_history},
     {0, "budget", "PCT", "CPU limit of an event stream; above it events are sampled (default 25)", parse_budget},
+    {0, "frequency", "HZ", "samples per second and CPU of the profile pane (default 99)", parse_frequency},
+    {0, "call-graph", "fp|dwarf[,BYTES]", "how user stacks are walked (default: fp, and dwarf once stacks are broken)",
+     parse_call_graph},
+    {0, "profile-event", "SPEC", "event that the profile pane samples, in perf's syntax (default: CPU time)",
+     parse_profile_event},
+    {0, "profile-idle", NULL, "sample idle CPUs as well", parse_profile_idle},
     {0, "test", "NAME=VALUE", NULL, parse_test},
     {0, "ascii", NULL, "draw with ASCII characters only", parse_ascii},
     {0, "doctor", NULL, "check what this kernel, machine and user allow; for what is missing, the fix", parse_doctor},

@@ -42,6 +42,8 @@ struct options {
     const char *event_texts[OPTION_EVENTS_MAX]; // as given; events_resolve makes events of them
     size_t n_event_texts;
     struct perf_event_list events;
+    const char *profile_event; // as given; NULL: not given
+    struct perf_event_list profile_events;
     const char *sort, *filter; // NULL: not given
     char filter_note[200];     // what of the filter may not be meant; "": nothing
     size_t history_bytes;
@@ -72,7 +74,8 @@ bool panes_open(const struct options *options, const struct view *const *which, 
 // Says so, `which` being "no pane has" or the like; the exit status.
 int sort_unknown(const struct options *options, const char *which);
 
-// events.c: looks up what --event names. 0; or the exit status of the program, and options->error says what.
+// events.c: looks up what --event and --profile-event name. 0; or the exit status of the program, and options->error
+// says what.
 int events_resolve(struct options *options);
 
 #endif

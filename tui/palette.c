@@ -39,6 +39,13 @@ static const struct {
     [ROLE_GRAPH] = {{75, -1, 0}, {12, -1, 0}, {6, -1, 0}, {-1, -1, 0}},
     [ROLE_CURSOR] = {{16, 231, PAINT_BOLD}, {-1, -1, PAINT_REVERSE}, {-1, -1, PAINT_REVERSE}, {-1, -1, PAINT_REVERSE}},
     [ROLE_MATCH] = {{16, 220, 0}, {0, 11, 0}, {0, 3, 0}, {-1, -1, PAINT_UNDERLINE | PAINT_BOLD}},
+    [ROLE_FLAME_PROCESS] = {{16, 250, 0}, {0, 7, 0}, {0, 7, 0}, {-1, -1, PAINT_BOLD}},
+    [ROLE_FLAME_USER] = {{16, 117, 0}, {0, 14, 0}, {0, 6, 0}, {-1, -1, PAINT_REVERSE}},
+    [ROLE_FLAME_LIBRARY] = {{16, 153, 0}, {0, 6, 0}, {7, 4, 0}, {-1, -1, PAINT_REVERSE | PAINT_UNDERLINE}},
+    [ROLE_FLAME_KERNEL] = {{16, 210, 0}, {0, 9, 0}, {7, 1, 0}, {-1, -1, PAINT_REVERSE | PAINT_BOLD}},
+    [ROLE_FLAME_JIT] = {{16, 150, 0}, {0, 10, 0}, {0, 2, 0}, {-1, -1, PAINT_UNDERLINE}},
+    [ROLE_FLAME_MORE] = {{16, 210, 0}, {0, 9, 0}, {7, 1, 0}, {-1, -1, PAINT_REVERSE | PAINT_BOLD}},
+    [ROLE_FLAME_LESS] = {{16, 111, 0}, {15, 4, 0}, {7, 4, 0}, {-1, -1, PAINT_UNDERLINE}},
     [ROLE_HEAT] = {{-1, -1, 0}, {-1, -1, 0}, {-1, -1, 0}, {-1, -1, 0}},
 };
 

@@ -87,7 +87,7 @@ static void save_done(struct app *app, const char *name) {
 
 void save_ask(struct app *app) {
     static const struct question question = {"write to (.txt .csv .json .svg): ", NULL, save_done};
-    static const char *const ends[] = {"txt", "csv", "json"};
+    static const char *const ends[] = {"txt", "csv", "json", "txt"};
     char name[100], stamp[32];
     time_t now = time(NULL);
     struct tm local;

@@ -32,6 +32,13 @@ enum role {
     ROLE_GRAPH,
     ROLE_CURSOR,
     ROLE_MATCH,
+    ROLE_FLAME_PROCESS, // of flame graphs: what is no code, or did not change
+    ROLE_FLAME_USER,
+    ROLE_FLAME_LIBRARY,
+    ROLE_FLAME_KERNEL,
+    ROLE_FLAME_JIT,
+    ROLE_FLAME_MORE,
+    ROLE_FLAME_LESS,
     ROLE_HEAT, // cell.heat 0..255: how hot
 };
 

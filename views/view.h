@@ -103,6 +103,7 @@ struct part_kind {
     // Files. NULL where a kind has nothing to say in that format.
     void (*write_text)(struct part_context *ctx, FILE *out);
     void (*write_csv)(struct part_context *ctx, FILE *out);
+    void (*write_folded)(struct part_context *ctx, FILE *out); // call paths, "comm;frame;frame 42", a line each
     // Adds itself to the JSON object of its group ("series", "tables", "histograms", "trees" or "events").
     void (*write_json)(struct part_context *ctx, struct json_object *pane);
     // Names, columns and their help, from the frame's schema (a blank frame will do): help screen, --list columns, man
@@ -195,13 +196,16 @@ bool pane_sort(struct pane *pane, const struct look *look, const char *column);
 void pane_help(struct pane *pane, const struct look *look, FILE *out);
 
 // ---- batch ----
-enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON };
+enum format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_FOLDED };
 struct write_info {
     const char *version, *host, *kernel;
 };
-// One frame of one pane: text block, CSV tables, or one JSON object on one line. 0, or -errno when out failed (EPIPE).
+// One frame of one pane: text block, CSV tables, one JSON object on one line, or folded call paths. 0, or -errno when
+// out failed (EPIPE).
 int pane_write(struct pane *pane, const struct look *look, enum format format, const struct write_info *info,
                FILE *out);
+// Whether a pane of that view can be written in the format: only one with call paths as folded ones.
+bool view_writes(const struct view *view, enum format format);
 // The picture of the pane: of the part that has the keys, else of the first that has one. -ENOTSUP when none has,
 // -ENODATA when there is nothing to draw yet.
 int pane_write_svg(struct pane *pane, const struct look *look, const struct write_info *info, FILE *out);

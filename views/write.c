@@ -253,6 +253,27 @@ static void write_json(struct pane *pane, const struct look *look, const struct 
     json_object_put(object);
 }
 
+// ---- folded call paths ----
+
+bool view_writes(const struct view *view, enum format format) {
+    bool paths = format != FORMAT_FOLDED;
+
+    for (size_t i = 0; i < view->n_parts; i++)
+        paths |= view->parts[i].kind->write_folded != NULL;
+    return paths;
+}
+
+// Of the first part that has some: parts of one pane may show the same tree.
+static void write_folded(struct pane *pane, const struct look *look, FILE *out) {
+    for (size_t i = 0; i < pane->view->n_parts; i++) {
+        struct part_context ctx = part_context(pane, look, i);
+        if (!ctx.part->kind->write_folded)
+            continue;
+        ctx.part->kind->write_folded(&ctx, out);
+        return;
+    }
+}
+
 int pane_write(struct pane *pane, const struct look *look, enum format format, const struct write_info *info,
                FILE *out) {
     if (!look->frame)
@@ -263,6 +284,8 @@ int pane_write(struct pane *pane, const struct look *look, enum format format, c
         write_text(pane, look, info, out);
     else if (format == FORMAT_CSV)
         write_csv(pane, look, out);
+    else if (format == FORMAT_FOLDED)
+        write_folded(pane, look, out);
     else
         write_json(pane, look, info, out);
     if (fflush(out) || ferror(out))

@@ -49,6 +49,35 @@ static void test_events(void **state) {
     assert_non_null(strstr(o.error, "--event needs SPEC"));
 }
 
+static void test_profile(void **state) {
+    struct options o;
+    (void)state;
+    assert_true(parse(&o, "--frequency|999|--call-graph=dwarf,4100|--profile-idle|--profile-event|cs/period=7/"));
+    assert_int_equal(o.collect.profile.frequency_hz, 999);
+    assert_int_equal(o.collect.profile.call_graph, CALL_GRAPH_DWARF);
+    assert_int_equal(o.collect.profile.stack_bytes, 4096);
+    assert_true(o.collect.profile.idle);
+    assert_int_equal(events_resolve(&o), 0);
+    assert_ptr_equal(o.collect.profile.event, &o.profile_events);
+    assert_int_equal(o.profile_events.events[0].period, 7);
+    assert_int_equal(o.profile_events.events[0].attr.sample_period, 0);
+    perf_event_list_free(&o.profile_events);
+    assert_true(parse(&o, "--call-graph|fp"));
+    assert_int_equal(o.collect.profile.call_graph, CALL_GRAPH_FP);
+    assert_int_equal(events_resolve(&o), 0);
+    assert_null(o.collect.profile.event);
+    assert_true(parse(&o, "--profile-event|cs,faults"));
+    assert_int_equal(events_resolve(&o), 2);
+    assert_non_null(strstr(o.error, "expected one event"));
+    perf_event_list_free(&o.profile_events);
+    static const char *const wrong[] = {"--frequency|0",       "--frequency|x",    "--frequency|1000001",
+                                        "--call-graph|dwarf,", "--call-graph|lbr", "--call-graph|dwarf,70000",
+                                        "--profile-event|"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (parse(&o, wrong[i]))
+            fail_msg("%s is accepted", wrong[i]);
+}
+
 static void test_hidden(void **state) {
     struct options o;
     (void)state;
@@ -105,7 +134,7 @@ static void test_wrong(void **state) {
         {"-n|0", "integer >= 1"},
         {"-n|-3", "integer >= 1"},
         {"-n|2.5", "integer >= 1"},
-        {"-F|xml", "text, csv or json"},
+        {"-F|xml", "text, csv, json or folded"},
         {"-p|1,x", "process IDs"},
         {"-p|", "process IDs"},
         {"-p|0", "process IDs"},
@@ -169,6 +198,21 @@ static void test_help(void **state) {
     free(text);
 }
 
+static void test_folded(void **state) {
+    static const char *const refused[] = {"-b|-F|folded|-P|disk", "-b|-F|folded|-P|profile,disk", "-b|-F|folded"};
+    struct options o;
+    (void)state;
+    assert_true(parse(&o, "-b|-F|folded|-P|profile"));
+    assert_true(names_resolve(&o));
+    assert_int_equal(o.format, FORMAT_FOLDED);
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        assert_true(parse(&o, refused[i]));
+        assert_false(names_resolve(&o));
+        assert_non_null(strstr(o.error, "has no call paths: use --pane profile"));
+        assert_null(strchr(o.error, '\n'));
+    }
+}
+
 static void test_nearest(void **state) {
     static const char *const names[] = {"tasks", "triage", "cpus", "memory", "cpu_pct", "health", NULL};
     (void)state;
@@ -183,9 +227,9 @@ static void test_nearest(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_hidden), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_events),   cmocka_unit_test(test_wrong),  cmocka_unit_test(test_help),
-        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_profile), cmocka_unit_test(test_hidden),
+        cmocka_unit_test(test_values),   cmocka_unit_test(test_events),  cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_help),     cmocka_unit_test(test_nearest), cmocka_unit_test(test_folded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,9 @@
 #include "collectors/collector.h"
 #include "collectors/runner.h"
 #include "model/findings_inputs.h"
+#include "views/flame/part_callers.h"
+#include "views/flame/part_flame.h"
+#include "views/flame/part_subsecond.h"
 #include "views/hist/part_heat.h"
 #include "views/hist/part_hist.h"
 #include "views/hist/select.h"
@@ -149,6 +152,14 @@ static void check_hists(const char *where, const struct view *view, const struct
     }
 }
 
+static void check_flame(const char *where, const struct view *view, const struct flame_spec *spec) {
+    expect_name(is_series(spec->source) || frame_table(blank, spec->source), where, "source", NULL, spec->source);
+    if (spec->events)
+        expect_column(where, spec->events, "time_s");
+    if (spec->callers)
+        expect_name(view_part(view, spec->callers), where, "part", NULL, spec->callers);
+}
+
 // "system", or "system.detail" (collectors/runner.h).
 static void check_needs(const char *where, const char *const *needs) {
     for (; needs && *needs; needs++) {
@@ -186,6 +197,8 @@ static void check_part(const struct view *view, const struct part *part) {
         for (const struct findings_look *look = spec->looks; look->what; look++)
             expect_name(def_of(look->name) || is_series(look->name) || frame_hists(blank, look->name), where, "source",
                         NULL, look->name);
+    } else if (part->kind == &part_flame || part->kind == &part_callers || part->kind == &part_subsecond) {
+        check_flame(where, view, part->spec);
     } else {
         fail_msg("%s: a kind of part that this test does not know", where);
     }

@@ -21,7 +21,7 @@ static int heat_level(uint8_t heat, bool ascii) {
     return (heat - HEAT_LOW) * heat_levels(ascii) / (256 - HEAT_LOW);
 }
 
-static uint32_t heat_char(uint8_t heat, bool ascii) {
+uint32_t heat_char(uint8_t heat, bool ascii) {
     int level = heat_level(heat, ascii);
     return ascii ? (uint32_t)ascii_ramp[level] : shades[level];
 }

@@ -7,6 +7,8 @@
 
 #define HEAT_LABEL_WIDTH 7 // of the axis: the cells begin there
 
+// The character that says how hot where colours cannot; heat >= HEAT_LOW.
+uint32_t heat_char(uint8_t heat, bool ascii);
 void heat_draw_axis(struct area area, const struct heat_data *data, const struct hist_def *def);
 // marks: the median and the 99th percentile of each column.
 void heat_draw_cells(struct area area, const struct heat_data *data, bool marks);

@@ -32,7 +32,7 @@ static bool text_read(const char *path, char *text, size_t size) {
 
 // On a CPU with two kinds of cores the kernel takes a generic event for the big ones only: the small ones must be
 // named.
-static uint64_t hybrid_type(int cpu) {
+uint64_t perf_hybrid_type(int cpu) {
     static const char *const pmus[] = {"cpu_atom", "cpu_lowpower"};
     char path[96], text[512];
     for (size_t i = 0; i < sizeof pmus / sizeof *pmus; i++) {
@@ -84,7 +84,7 @@ int perf_open(const struct perf_event *event, int cpu, int group_fd) {
                                                   PERF_FORMAT_TOTAL_TIME_RUNNING,
                                    .exclude_guest = 1}; // as perf stat does
     if (event->type == PERF_TYPE_HARDWARE && !(event->config >> HYBRID_SHIFT))
-        attr.config |= hybrid_type(cpu);
+        attr.config |= perf_hybrid_type(cpu);
     return perf_open_attr(&attr, -1, cpu, group_fd);
 }
 

@@ -18,6 +18,8 @@ struct perf_event_attr;
 // perf_event_open(2): a descriptor or -errno. Raises the soft limit of open files when it comes near. A PMU that cannot
 // exclude guests is opened without that, and attr says so.
 int perf_open_attr(struct perf_event_attr *attr, int pid, int cpu, int group_fd);
+// On a CPU of the smaller kind: what config of a generic hardware event needs in its high half; else 0.
+uint64_t perf_hybrid_type(int cpu);
 // A CPU-wide counter that counts what `perf stat -a` counts, alone (group_fd -1) or in a group. A descriptor or -errno.
 int perf_open(const struct perf_event *event, int cpu, int group_fd);
 

@@ -3,9 +3,14 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "model/mem.h"
+
+#define SHORT_RECORD 1024 // copied on the stack when the ring's end cuts it in two
 
 int perf_ring_map(struct perf_ring *ring, int fd, unsigned pages) {
     size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
@@ -31,29 +36,35 @@ static void copy_out(void *out, const uint8_t *data, uint64_t size, uint64_t at,
     memcpy((uint8_t *)out + first, data, length - first);
 }
 
-bool perf_ring_walk(const uint8_t *data, uint64_t size, uint64_t *tail, uint64_t head, perf_record_fn *fn,
-                    void *context) {
+// A record that the ring's end cuts in two. Only one record of a turn of the ring is, so a long one may be allocated.
+static bool cut_record(const uint8_t *data, uint64_t size, uint64_t at, uint16_t length, perf_record_fn *fn,
+                       void *context) {
     union {
         struct perf_event_header header;
-        uint64_t words[PERF_RING_RECORD_MAX / sizeof(uint64_t)];
+        uint64_t words[SHORT_RECORD / sizeof(uint64_t)];
     } copy;
+    void *record = length > sizeof(copy) ? xmalloc(length) : &copy;
+    copy_out(record, data, size, at, length);
+    bool taken = fn(context, record);
+    if (record != &copy)
+        free(record);
+    return taken;
+}
+
+bool perf_ring_walk(const uint8_t *data, uint64_t size, uint64_t *tail, uint64_t head, perf_record_fn *fn,
+                    void *context) {
     if (head - *tail > size)
         return false;
     while (head != *tail) {
-        if (*tail % 8 || head - *tail < sizeof(copy.header))
+        if (*tail % 8 || head - *tail < sizeof(struct perf_event_header))
             return false;
         // Aligned to 8 bytes, of which the ring has a whole number: a header is never cut in two.
         const struct perf_event_header *record = (const void *)(data + (*tail & (size - 1)));
         uint16_t length = record->size;
         if (length < sizeof(*record) || length % 8 || length > head - *tail)
             return false;
-        if ((*tail & (size - 1)) + length > size) {
-            if (length > sizeof(copy))
-                return false;
-            copy_out(&copy, data, size, *tail, length);
-            record = &copy.header;
-        }
-        if (!fn(context, record))
+        bool cut = (*tail & (size - 1)) + length > size;
+        if (!(cut ? cut_record(data, size, *tail, length, fn, context) : fn(context, record)))
             return true;
         *tail += length;
     }

@@ -1,6 +1,6 @@
 // The memory that perf_event_open(2) writes records into, as perf_event_mmap_page of <linux/perf_event.h> lays it out:
-// mapping it and walking what is there. One thread owns a ring. Nothing here waits or allocates: who reads by a clock,
-// or by the watermark of the event (wakeup_watermark), drains it then.
+// mapping it and walking what is there. One thread owns a ring. Nothing here waits: who reads by a clock, or by the
+// watermark of the event (wakeup_watermark), drains it then.
 #ifndef COLLECTORS_PERF_RING_H
 #define COLLECTORS_PERF_RING_H
 
@@ -10,9 +10,6 @@
 
 struct perf_event_header;
 struct perf_event_mmap_page;
-
-// The longest record that may be cut in two by the end of the ring.
-#define PERF_RING_RECORD_MAX 1024
 
 struct perf_ring {
     struct perf_event_mmap_page *page; // NULL: not mapped
@@ -25,8 +22,8 @@ struct perf_ring {
 int perf_ring_map(struct perf_ring *ring, int fd, unsigned pages);
 void perf_ring_unmap(struct perf_ring *ring);
 
-// A record, whole and aligned to 8 bytes; header->size bytes, of which only the header is checked. False: leave this
-// one, and all after it, for the next walk.
+// A record, whole and aligned to 8 bytes; header->size bytes (64 KiB at most), of which only the header is checked.
+// False: leave this one, and all after it, for the next walk.
 typedef bool perf_record_fn(void *context, const struct perf_event_header *record);
 
 // Hands over what is there, and frees its room. False: the ring is not what it should be; what was left is dropped.

@@ -453,13 +453,15 @@ static void *reader_main(void *argument) {
             continue;
         }
         begin(symbols, object, &work);
+        bool is_new = object->role == ROLE_KERNEL && !work.table;
         reader->object = object;
         reader->begun_ns = began;
         pthread_mutex_unlock(&symbols->lock);
         do_work(&work);
         pthread_mutex_lock(&symbols->lock);
         finish(&work);
-        if (object->role != ROLE_FILE)
+        // Not after kallsyms itself was read: addresses that were sampled meanwhile wait for their names.
+        if (object->role != ROLE_FILE && !(is_new && object->table))
             object->due_ns = due_after(began);
         reader->object = NULL;
         reader->slow = false;

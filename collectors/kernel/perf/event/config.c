@@ -164,6 +164,7 @@ static void event_add(struct parse *parse, const struct pmu *pmu, const struct b
     struct perf_parsed_event *event = parse_add(parse, pmu->type, built->attr.config, built->name ? built->name : name);
     event->attr.config1 = built->attr.config1;
     event->attr.config2 = built->attr.config2;
+    event->period = built->attr.sample_period;
     event->uncore = pmu->uncore;
     event->cpus = pmu->cpus && *pmu->cpus ? xstrdup(pmu->cpus) : NULL;
     if (built->alias) {

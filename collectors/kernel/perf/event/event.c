@@ -89,6 +89,7 @@ static int generic_add(struct parse *parse, const char *whole, const char *word,
         struct perf_parsed_event *event = parse_add(parse, attr->type, attr->config, n ? name : given ? given : whole);
         event->attr.config1 = attr->config1;
         event->attr.config2 = attr->config2;
+        event->period = attr->sample_period;
         if (attr->type == PERF_TYPE_SOFTWARE && attr->config <= PERF_COUNT_SW_TASK_CLOCK)
             event->unit = xstrdup("ns");
         if (n) {

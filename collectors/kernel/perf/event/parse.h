@@ -16,15 +16,16 @@
 struct perf_parsed_event {
     // What is counted. size is set; read_format, sample_*, inherit, disabled and the like are the opener's to add.
     struct perf_event_attr attr;
-    char *name;     // as it was written, or name=; of a glob the event's own
-    char *unit;     // of count * scale: "Joules"; NULL: a plain count
-    double scale;   // 1 for most
-    unsigned group; // events of the same number stand together in the array and are to be opened as one group
-    bool guests;    // G or H was given
-    bool weak;      // :W of its group: when they cannot be counted together, each alone
-    char *cpus;     // "0,18": only on these CPUs (a cpumask, or one kind of cores); NULL: on every one
-    bool uncore;    // counts a whole package or machine, never a task
-    char *target;   // of uprobes and kprobes: what attr points to
+    char *name;      // as it was written, or name=; of a glob the event's own
+    char *unit;      // of count * scale: "Joules"; NULL: a plain count
+    double scale;    // 1 for most
+    uint64_t period; // of a period= term, for a sampler; 0: none
+    unsigned group;  // events of the same number stand together in the array and are to be opened as one group
+    bool guests;     // G or H was given
+    bool weak;       // :W of its group: when they cannot be counted together, each alone
+    char *cpus;      // "0,18": only on these CPUs (a cpumask, or one kind of cores); NULL: on every one
+    bool uncore;     // counts a whole package or machine, never a task
+    char *target;    // of uprobes and kprobes: what attr points to
 };
 
 // Owned by the caller; filled by perf_event_parse, emptied by perf_event_list_free.

@@ -142,7 +142,9 @@ int term_common(struct parse *parse, const struct term *term, struct perf_event_
             attr->config1 = term->number;
         else if (i == 2)
             attr->config2 = term->number;
-        return 1; // period and percore change nothing of a count
+        else if (i == 3)
+            attr->sample_period = term->number; // of the event; its own attr has none, for it counts
+        return 1;                               // percore changes nothing
     }
     return 0;
 }

@@ -1,0 +1,291 @@
+// The walk: one frame after another, each by the cheapest means that can: a cached rule, libunwind, the frame pointer.
+#include "collectors/kernel/unwind/unwind.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectors/kernel/proc/memory.h"
+#include "collectors/kernel/unwind/object.h"
+#include "collectors/kernel/unwind/private.h"
+#include "collectors/kernel/unwind/rules.h"
+#include "collectors/kernel/unwind/space.h"
+#include "collectors/kernel/unwind/walk.h"
+#include "model/mem.h"
+
+#define SIGNALS_MAX 16 // handlers interrupted by signals, in one stack
+#define CALL_SLOTS 1024
+
+struct call_site {
+    uint64_t address, version;
+    pid_t pid;
+    bool is_call;
+};
+struct unwinder {
+    struct unwind_objects *objects;
+    struct unwind_spaces *spaces;
+    struct unwind_rules *rules;
+    struct unwind_remote *remote; // made on first use
+    bool oracle;
+    struct call_site calls[CALL_SLOTS];
+};
+
+struct walk {
+    struct unwinder *unwinder;
+    struct unwind_space *space;
+    struct unwind_copy copy;
+    struct unwind_registers now;
+    bool exact;        // now.ip is an instruction that was interrupted, not a return address
+    bool caller_exact; // the same of the next frame
+    bool by_fp;        // now is from a frame record
+    unsigned signals;
+};
+
+struct unwinder *unwinder_new(const struct unwind_source *source) {
+    struct unwinder *u = xcalloc(1, sizeof(*u));
+    u->objects = unwind_objects_new(source);
+    u->spaces = unwind_spaces_new(source, u->objects);
+    u->rules = unwind_rules_new();
+    return u;
+}
+
+struct unwinder *unwinder_new_oracle(const struct unwind_source *source) {
+    struct unwinder *u = unwinder_new(source);
+    u->oracle = true;
+    return u;
+}
+
+void unwinder_free(struct unwinder *u) {
+    if (!u)
+        return;
+    unwind_remote_free(u->remote);
+    unwind_rules_free(u->rules);
+    unwind_spaces_free(u->spaces);
+    unwind_objects_free(u->objects);
+    free(u);
+}
+
+uint64_t unwind_bytes(const struct unwinder *u) {
+    return sizeof(*u) + unwind_objects_bytes(u->objects) + unwind_spaces_bytes(u->spaces) + unwind_rules_bytes();
+}
+
+void unwind_flush(struct unwinder *u, pid_t pid, uint64_t start, uint64_t end) {
+    unwind_spaces_flush(u->spaces, pid, start, end);
+    for (struct call_site *c = u->calls; c < u->calls + CALL_SLOTS; c++)
+        if (c->pid == pid && c->address >= start && c->address < end)
+            c->pid = 0;
+}
+
+void unwind_ended(struct unwinder *u, pid_t pid) {
+    unwind_flush(u, pid, 0, ~0ull);
+    unwind_spaces_ended(u->spaces, pid);
+}
+
+const char *unwind_ending_text(enum unwind_ending ending) {
+    static const char *const texts[UNWIND_ENDINGS] = {
+        [UNWIND_WHOLE] = "whole",
+        [UNWIND_SPLICED] = "stack copy continued by frame pointers",
+        [UNWIND_CUT] = "stack copy too short",
+        [UNWIND_NO_MAP] = "address in no known mapping",
+        [UNWIND_NO_ROW] = "no unwind table",
+        [UNWIND_LOOP] = "loop",
+        [UNWIND_BAD_ADDRESS] = "bad address",
+        [UNWIND_FULL] = "too deep",
+    };
+    return ending < UNWIND_ENDINGS ? texts[ending] : "";
+}
+
+bool unwind_registers_decode(const uint64_t *values, size_t count, struct unwind_registers *out) {
+    *out = (struct unwind_registers){0};
+#if defined(__x86_64__)
+    if (count < 8)
+        return false;
+    out->saved[0] = values[0];
+    out->fp = values[1];
+    out->sp = values[2];
+    out->ip = values[3];
+    memcpy(out->saved + 1, values + 4, 4 * sizeof(*values));
+#elif defined(__aarch64__)
+    if (count < 14)
+        return false;
+    memcpy(out->saved, values, 10 * sizeof(*values));
+    out->fp = values[10];
+    out->lr = values[11];
+    out->sp = values[12];
+    out->ip = values[13];
+#endif
+    return true;
+}
+
+// ---- one step ----
+// Whether a call precedes a return address. Where its bytes cannot be read (the process ended), it is believed.
+static bool is_call_site(struct unwinder *u, const struct unwind_space *space, uint64_t address) {
+    pid_t pid = space->pid;
+    struct call_site *site = &u->calls[(address * 0x9e3779b97f4a7c15ull >> 40) % CALL_SLOTS];
+    uint8_t before[UNWIND_CALL_MAX];
+    if (site->pid == pid && site->version == space->version && site->address == address)
+        return site->is_call;
+    size_t size = process_memory_read(pid, address - sizeof(before), before, sizeof(before));
+    *site = (struct call_site){address, space->version, pid, size < sizeof(before) || unwind_is_call(before, size)};
+    return site->is_call;
+}
+
+static enum step step_by_fp(struct walk *w, struct unwind_registers *to) {
+    struct unwind_object *object;
+    enum step step = unwind_apply_fp(&w->copy, &w->now, to);
+    bool chained = w->by_fp;
+    w->by_fp = true;
+    if (step == STEP_WHOLE && !chained) // frame pointer 0: not the end of a chain, but no chain
+        return STEP_NO_ROW;
+    if (step != STEP_OK || !to->ip)
+        return step;
+    const struct unwind_map *map = unwind_space_map(w->unwinder->spaces, w->space, to->ip, &object);
+    bool believed = map && map->executable && is_call_site(w->unwinder, w->space, to->ip);
+    return believed ? STEP_OK : STEP_NO_ROW;
+}
+
+static enum step step_by_libunwind(struct walk *w, const struct unwind_file *file, const struct unwind_fde *fde,
+                                   uint64_t bias, uint64_t ip, struct unwind_registers *to) {
+    struct unwinder *u = w->unwinder;
+    if (!u->remote)
+        u->remote = unwind_remote_new(u->oracle);
+    if (!u->remote)
+        return STEP_NO_ROW;
+    switch (unwind_remote_step(u->remote, file, fde, bias, ip, &w->copy, &w->now, to)) {
+    case REMOTE_OK:
+        return STEP_OK;
+    case REMOTE_WHOLE:
+        return STEP_WHOLE;
+    case REMOTE_LEFT:
+        return STEP_LEFT;
+    default:
+        return STEP_BAD;
+    }
+}
+
+static bool step_by_trampoline(struct walk *w, const struct unwind_file *file, uint64_t offset,
+                               struct unwind_registers *to, enum step *step) {
+    uint8_t code[8];
+    if (!UNWIND_TRAMPOLINE || !unwind_file_pread(file, offset, code, sizeof(code)) ||
+        !unwind_apply_sigreturn(code, &w->copy, &w->now, to, step))
+        return false;
+    w->caller_exact = true;
+    return true;
+}
+
+static enum step step_by_table(struct walk *w, const struct unwind_file *file, struct unwind_registers *to) {
+    struct unwinder *u = w->unwinder;
+    struct unwind_fde fde;
+    struct cfi_rule rule;
+    uint64_t offset = w->now.ip - file->map->start + file->map->offset, vaddr;
+    enum step step;
+    if (file->object->memory && step_by_trampoline(w, file, offset, to, &step)) // the [vdso]
+        return step;
+    if (!unwind_object_vaddr(file->object, offset, &vaddr))
+        return STEP_NO_ROW;
+    // The call of a function that does not return may be its caller's last instruction: look up the call itself.
+    uint64_t back = w->exact ? 0 : 1;
+    enum cfi_result result = unwind_rules_find(u->rules, file, vaddr - back, &rule, &fde);
+    if (back && result != CFI_OK && result != CFI_COMPLEX) { // a trampoline is entered at its first instruction
+        result = unwind_rules_find(u->rules, file, vaddr, &rule, &fde);
+        back = 0;
+        if (!rule.signal)
+            return step_by_trampoline(w, file, offset, to, &step) ? step : STEP_NO_ROW;
+    }
+    w->caller_exact = rule.signal;
+    if (result == CFI_COMPLEX || (result == CFI_OK && u->oracle))
+        return step_by_libunwind(w, file, &fde, w->now.ip - vaddr, w->now.ip - back, to);
+    return result == CFI_OK ? unwind_apply_rule(&rule, &w->copy, &w->now, to) : STEP_NO_ROW;
+}
+
+static enum step step_once(struct walk *w, const struct unwind_map *map, struct unwind_object *object,
+                           struct unwind_registers *to) {
+    struct unwind_map copy = *map; // a lookup of another address may move the map
+    enum step step = STEP_NO_ROW;
+    w->caller_exact = false;
+    if (object && object->state == OBJECT_READY) {
+        struct unwind_file file = {w->unwinder->objects, object, &copy, w->space->pid};
+        step = step_by_table(w, &file, to);
+    }
+    if (step == STEP_NO_ROW)
+        return step_by_fp(w, to);
+    w->by_fp = false;
+    return step;
+}
+
+// ---- the stack ----
+// Whether the caller's stack pointer may be what it is: stacks grow down, and a signal's may be another stack.
+static bool advanced(struct walk *w, const struct unwind_registers *to, size_t count) {
+    if (w->caller_exact)
+        return ++w->signals <= SIGNALS_MAX;
+#if defined(__aarch64__)
+    if (to->sp == w->now.sp && to->ip != w->now.ip && (count == 1 || w->exact))
+        return true; // a leaf that has no frame
+#endif
+    (void)count;
+    return to->sp > w->now.sp;
+}
+
+static enum unwind_ending ending_of(enum step step) {
+    switch (step) {
+    case STEP_WHOLE:
+        return UNWIND_WHOLE;
+    case STEP_LEFT:
+        return UNWIND_CUT;
+    case STEP_NO_ROW:
+        return UNWIND_NO_ROW;
+    default:
+        return UNWIND_BAD_ADDRESS;
+    }
+}
+
+static enum unwind_ending walk_stack(struct walk *w, struct unwind_frame *out, size_t max, size_t *count) {
+    for (;;) {
+        struct unwind_registers to = w->now;
+        struct unwind_object *object;
+        const struct unwind_map *map = unwind_space_map(w->unwinder->spaces, w->space, w->now.ip, &object);
+        bool code = map && map->executable;
+        if (*count == max)
+            return UNWIND_FULL;
+        if (code || !*count) // the innermost frame is what was sampled, whatever it is
+            out[(*count)++] = (struct unwind_frame){w->now.ip, w->exact};
+        if (!code)
+            return map ? UNWIND_BAD_ADDRESS : UNWIND_NO_MAP;
+        enum step step = step_once(w, map, object, &to);
+        if (step != STEP_OK)
+            return ending_of(step);
+        if (!to.ip)
+            return UNWIND_WHOLE;
+        if (!advanced(w, &to, *count))
+            return UNWIND_LOOP;
+        w->now = to;
+        w->exact = w->caller_exact;
+    }
+}
+
+static enum unwind_ending splice(const struct unwind_input *input, struct unwind_frame *out, size_t max,
+                                 size_t *count) {
+    size_t from = unwind_splice(out, *count, input->chain, input->chain_count);
+    if (from >= input->chain_count)
+        return UNWIND_CUT;
+    while (from < input->chain_count && *count < max)
+        out[(*count)++] = (struct unwind_frame){input->chain[from++], false};
+    return from < input->chain_count ? UNWIND_FULL : UNWIND_SPLICED;
+}
+
+size_t unwind_stack(struct unwinder *u, const struct unwind_input *input, struct unwind_frame *out, size_t max,
+                    enum unwind_ending *ending) {
+    size_t count = 0;
+    struct walk walk = {.unwinder = u,
+                        .space = unwind_spaces_get(u->spaces, input->pid, input->version),
+                        .copy = {input->stack, input->registers.sp, input->stack_size},
+                        .now = input->registers,
+                        .exact = true};
+    *ending = walk_stack(&walk, out, max, &count);
+    unwind_objects_done(u->objects);
+    // With a signal on a stack of its own, the interrupted stack is not in the copy, wherever it is.
+    if (*ending == UNWIND_BAD_ADDRESS && walk.signals && walk.now.sp - walk.copy.start >= walk.copy.size)
+        *ending = UNWIND_CUT;
+    if (*ending == UNWIND_CUT)
+        *ending = splice(input, out, max, &count);
+    return count;
+}

@@ -1,0 +1,177 @@
+// See walk.h. No state.
+#include "collectors/kernel/unwind/walk.h"
+
+#include <string.h>
+
+// The main stack lies above the copy, by at most the usual limit of a thread's stack and more.
+#define STACK_SPAN (1ull << 30)
+
+enum step unwind_copy_word(const struct unwind_copy *copy, uint64_t address, uint64_t *value) {
+    uint64_t offset = address - copy->start;
+    if (offset < copy->size && copy->size - offset >= sizeof(*value)) {
+        memcpy(value, copy->bytes + offset, sizeof(*value));
+        return STEP_OK;
+    }
+    return address >= copy->start && offset < STACK_SPAN ? STEP_LEFT : STEP_BAD;
+}
+
+static uint64_t code_address(uint64_t address) {
+#if defined(__aarch64__)
+    return address & 0x0000ffffffffffffull; // pointer authentication
+#else
+    return address;
+#endif
+}
+
+static enum step frame_address(const struct cfi_rule *rule, const struct unwind_copy *copy,
+                               const struct unwind_registers *from, uint64_t *cfa) {
+    int64_t offset = rule->cfa_offset;
+    switch (rule->cfa) {
+    case CFA_SP:
+        *cfa = from->sp + (uint64_t)offset;
+        return STEP_OK;
+    case CFA_FP:
+        *cfa = from->fp + (uint64_t)offset;
+        return STEP_OK;
+    case CFA_SAVED:
+        *cfa = from->saved[rule->cfa_slot] + (uint64_t)offset;
+        return STEP_OK;
+    case CFA_PLT:
+        *cfa = from->sp + 8 + ((from->ip & 15) >= (uint64_t)offset ? 8 : 0);
+        return STEP_OK;
+    case CFA_DEREF:
+        return unwind_copy_word(copy, from->sp + (uint64_t)offset, cfa);
+    default:
+        return STEP_BAD;
+    }
+}
+
+enum step unwind_apply_rule(const struct cfi_rule *rule, const struct unwind_copy *copy,
+                            const struct unwind_registers *from, struct unwind_registers *to) {
+    uint64_t cfa, values[CFI_SLOTS];
+    if (rule->where[CFI_RA] == WHERE_UNDEFINED)
+        return STEP_WHOLE;
+    enum step step = frame_address(rule, copy, from, &cfa);
+    if (step != STEP_OK)
+        return step;
+    memcpy(values, from->saved, sizeof(from->saved));
+    values[CFI_FP] = from->fp;
+    values[CFI_RA] = from->lr;
+    for (int i = 0; i < CFI_SLOTS; i++) {
+        uint64_t base = rule->where[i] == WHERE_SP ? from->sp : cfa;
+        if (rule->where[i] != WHERE_CFA && rule->where[i] != WHERE_SP)
+            continue;
+        step = unwind_copy_word(copy, base + (uint64_t)(int64_t)rule->offset[i], &values[i]);
+        // Only the return address is needed for this step; the loss of another register may never matter.
+        if (step != STEP_OK && i == CFI_RA)
+            return step;
+    }
+#if defined(__x86_64__)
+    if (rule->where[CFI_RA] == WHERE_SAME)
+        return STEP_BAD;
+#endif
+    to->ip = code_address(values[CFI_RA]);
+    to->lr = to->ip;
+    to->sp = cfa;
+    to->fp = values[CFI_FP];
+    memcpy(to->saved, values, sizeof(to->saved));
+    return STEP_OK;
+}
+
+enum step unwind_apply_fp(const struct unwind_copy *copy, const struct unwind_registers *from,
+                          struct unwind_registers *to) {
+    uint64_t ip, fp;
+    if (!from->fp)
+        return STEP_WHOLE;
+    if (from->fp % 8 || from->fp < from->sp)
+        return STEP_NO_ROW;
+    enum step step = unwind_copy_word(copy, from->fp + 8, &ip);
+    if (step == STEP_OK)
+        step = unwind_copy_word(copy, from->fp, &fp);
+    if (step != STEP_OK)
+        return step == STEP_LEFT ? STEP_LEFT : STEP_NO_ROW;
+    *to = *from;
+    to->ip = to->lr = code_address(ip);
+    to->fp = fp;
+    to->sp = from->fp + 16;
+    return STEP_OK;
+}
+
+#if defined(__aarch64__)
+bool unwind_apply_sigreturn(const uint8_t code[8], const struct unwind_copy *copy, const struct unwind_registers *from,
+                            struct unwind_registers *to, enum step *step) {
+    // mov x8, #139 (rt_sigreturn); svc #0
+    static const uint8_t trampoline[8] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+    // struct rt_sigframe: siginfo 128, then ucontext: uc_mcontext at 176, regs at 8 of it (asm/sigcontext.h).
+    uint64_t registers = from->sp + 128 + 176 + 8, words[34];
+    if (memcmp(code, trampoline, sizeof(trampoline)))
+        return false;
+    for (unsigned i = 19; i < 33; i++) {
+        *step = unwind_copy_word(copy, registers + i * 8ull, &words[i]);
+        if (*step != STEP_OK)
+            return true;
+    }
+    memcpy(to->saved, words + 19, sizeof(to->saved));
+    to->fp = words[29];
+    to->lr = code_address(words[30]);
+    to->sp = words[31];
+    to->ip = code_address(words[32]);
+    return true;
+}
+
+bool unwind_is_call(const uint8_t *before, size_t size) {
+    uint32_t code;
+    if (size < 4)
+        return false;
+    memcpy(&code, before + size - 4, 4);
+    return (code & 0xfc000000) == 0x94000000 || (code & 0xfffffc1f) == 0xd63f0000 || // bl, blr
+           (code & 0xfefff800) == 0xd63f0800;                                        // blraa and the like
+}
+#else
+bool unwind_apply_sigreturn(const uint8_t code[8], const struct unwind_copy *copy, const struct unwind_registers *from,
+                            struct unwind_registers *to, enum step *step) {
+    (void)code, (void)copy, (void)from, (void)to, (void)step;
+    return false;
+}
+
+// Bytes of `call r/m64` (ff /2) after the opcode.
+static size_t operand_size(uint8_t modrm) {
+    uint8_t mod = modrm >> 6, rm = modrm & 7;
+    size_t sib = mod != 3 && rm == 4;
+    if (mod == 1)
+        return 2 + sib;
+    if (mod == 2 || (mod == 0 && rm == 5))
+        return 5 + sib;
+    return 1 + sib;
+}
+
+bool unwind_is_call(const uint8_t *before, size_t size) {
+    if (size >= 5 && before[size - 5] == 0xe8)
+        return true;
+    for (size_t back = 2; back <= 7 && back <= size; back++) {
+        const uint8_t *code = before + size - back;
+        if (code[0] == 0xff && (code[1] >> 3 & 7) == 2 && operand_size(code[1]) == back - 1)
+            return true;
+    }
+    return false;
+}
+#endif
+
+size_t unwind_splice(const struct unwind_frame *frames, size_t count, const uint64_t *chain, size_t chain_count) {
+    size_t best = chain_count, best_length = 0;
+    // A chain steps over the function that a signal interrupted: meet it at the handler's return.
+    size_t last = count > 1 && frames[count - 1].exact ? count - 2 : count - 1;
+    for (size_t at = 0; at < chain_count; at++) {
+        size_t length = 0;
+        while (length <= last && length <= at && frames[last - length].ip == chain[at - length])
+            length++;
+        // Of recursion every frame looks the same: the longest match, and of equal ones the nearest in depth.
+        size_t distance = at > last ? at - last : last - at;
+        size_t best_distance = best > last ? best - last : last - best;
+        if (length && (length > best_length || (length == best_length && distance < best_distance))) {
+            best = at;
+            best_length = length;
+        }
+    }
+    return best == chain_count ? chain_count : best + 1;
+}

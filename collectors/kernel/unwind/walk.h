@@ -1,0 +1,41 @@
+// Steps that need no table: memory of the copy, frame pointers, and checks of return addresses. Used by unwind.c.
+#ifndef COLLECTORS_KERNEL_UNWIND_WALK_H
+#define COLLECTORS_KERNEL_UNWIND_WALK_H
+
+#include "collectors/kernel/unwind/cfi.h"
+#include "collectors/kernel/unwind/remote.h"
+
+enum step {
+    STEP_OK,
+    STEP_WHOLE, // no caller
+    STEP_LEFT,  // needs memory above the copy
+    STEP_NO_ROW,
+    STEP_BAD,
+};
+
+// A word of the copied stack.
+enum step unwind_copy_word(const struct unwind_copy *copy, uint64_t address, uint64_t *value);
+// The caller's registers, by a rule.
+enum step unwind_apply_rule(const struct cfi_rule *rule, const struct unwind_copy *copy,
+                            const struct unwind_registers *from, struct unwind_registers *to);
+// The caller's registers, by the frame record that fp points to. The return address is not checked.
+enum step unwind_apply_fp(const struct unwind_copy *copy, const struct unwind_registers *from,
+                          struct unwind_registers *to);
+// The registers that a signal interrupted, when ip is at the kernel's trampoline, whose bytes `code` holds. Only where
+// UNWIND_TRAMPOLINE: the C libraries of x86-64 describe theirs in their tables.
+bool unwind_apply_sigreturn(const uint8_t code[8], const struct unwind_copy *copy, const struct unwind_registers *from,
+                            struct unwind_registers *to, enum step *step);
+#if defined(__aarch64__)
+#define UNWIND_TRAMPOLINE true
+#else
+#define UNWIND_TRAMPOLINE false
+#endif
+// Whether the bytes before a return address, `size` of them up to UNWIND_CALL_MAX, end in a call instruction.
+bool unwind_is_call(const uint8_t *before, size_t size);
+#define UNWIND_CALL_MAX 8
+
+// The continuation of a stack that leaves the copy: the index in the kernel's frame-pointer chain of the frame after
+// the last of `frames`; chain_count: the chain does not meet it.
+size_t unwind_splice(const struct unwind_frame *frames, size_t count, const uint64_t *chain, size_t chain_count);
+
+#endif

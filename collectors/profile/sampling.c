@@ -1,0 +1,363 @@
+// Opening and draining (see the header). Woken when a ring is a quarter full, and by the collector's clock: mappings of
+// processes that end soon after a sample are read late otherwise.
+#include "collectors/profile/sampling.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collectors/kernel/perf/cpus.h"
+#include "collectors/kernel/perf/event/parse.h"
+#include "collectors/kernel/perf/perf.h"
+#include "collectors/kernel/perf/ring.h"
+#include "collectors/kernel/proc/file.h"
+#include "collectors/kernel/unwind/unwind.h"
+#include "model/mem.h"
+
+#define RING_PAGES 64            // 256 KiB: two seconds of the longest callchains at 99 Hz
+#define RING_PAGES_STACK 256     // with 8 KiB of stack in each sample
+#define RING_PAGES_LEAST 4       // the kernel bounds what a user may lock
+#define COPIED_PER_S (32u << 20) // bytes of user stacks that all CPUs together copy, unless --call-graph says more
+#define COPY_LEAST 1024u         // bytes: a smaller copy holds few frames
+#define MAX_STACK 127            // kernel.perf_event_max_stack of a kernel that does not say
+#define HZ_MAX 100000            // kernel.perf_event_max_sample_rate of the same
+
+struct profile_sampling {
+    const struct profile_options *options;
+    struct perf_event_attr attr; // as the first CPU accepted it
+    bool settled;
+    struct profile_source source;
+    struct profile_format format;
+    struct perf_cpus cpus;
+    struct cpu_ring {
+        int fd;
+        struct perf_ring ring;
+    } * rings; // by CPU
+    struct next {
+        uint64_t time;
+        int cpu;
+    } * heap; // of the rings' next records: a binary min-heap
+    int n_heap;
+};
+
+uint32_t profile_sampling_hz_max(void) {
+    uint64_t most;
+    return proc_read_number("/proc/sys/kernel/perf_event_max_sample_rate", &most) && most && most < UINT32_MAX
+               ? (uint32_t)most
+               : HZ_MAX;
+}
+
+// ---- opening ----
+
+static void rate_set(struct profile_sampling *sampling, uint32_t hz) {
+    struct profile_source *source = &sampling->source;
+    uint32_t most = profile_sampling_hz_max();
+    source->hz_limited = hz > most ? hz : 0;
+    source->hz = hz > most ? most : hz;
+    sampling->attr.freq = hz > 0;
+    sampling->attr.sample_freq = hz ? source->hz : source->period;
+}
+
+static void watermark_set(struct profile_sampling *sampling) {
+    size_t pages = sampling->format.user_stack ? RING_PAGES_STACK : RING_PAGES;
+    sampling->attr.wakeup_watermark = (uint32_t)(pages * (size_t)sysconf(_SC_PAGESIZE) / 4);
+}
+
+static uint32_t stack_wanted(const struct profile_options *options) {
+    return options->stack_bytes ? options->stack_bytes : PROFILE_STACK_BYTES;
+}
+
+static void stack_set(struct profile_sampling *sampling, uint32_t bytes) {
+    const uint64_t types = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    struct perf_event_attr *attr = &sampling->attr;
+    attr->sample_type = bytes ? attr->sample_type | types : attr->sample_type & ~types;
+    attr->sample_regs_user = bytes ? UNWIND_REGS_MASK : 0;
+    attr->sample_stack_user = bytes;
+    sampling->source.stack_bytes = bytes;
+    sampling->format = (struct profile_format){.user_stack = bytes > 0,
+                                               .n_user_regs = (unsigned)__builtin_popcountll(attr->sample_regs_user)};
+    watermark_set(sampling);
+}
+
+// CALL_GRAPH_AUTO: as much of `wanted` as the data rate allows; 0: too little.
+static uint32_t stack_allowed(const struct profile_sampling *sampling, uint32_t wanted) {
+    uint32_t hz = sampling->source.hz ? sampling->source.hz : PROFILE_HZ;
+    uint32_t most = COPIED_PER_S / hz / (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) & ~7u;
+    most = most < PROFILE_STACK_BYTES_MAX ? most : PROFILE_STACK_BYTES_MAX;
+    return most < COPY_LEAST ? 0 : wanted < most ? wanted : most;
+}
+
+static void attr_make(struct profile_sampling *sampling, uint32_t hz) {
+    const struct profile_options *options = sampling->options;
+    const struct perf_parsed_event *event = options->event && options->event->n ? &options->event->events[0] : NULL;
+    struct perf_event_attr *attr = &sampling->attr;
+    uint64_t max_stack;
+    if (event)
+        *attr = event->attr;
+    else
+        *attr = (struct perf_event_attr){
+            .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES, .exclude_guest = 1};
+    attr->size = sizeof *attr;
+    attr->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
+                        PERF_SAMPLE_CALLCHAIN;
+    bool known = proc_read_number("/proc/sys/kernel/perf_event_max_stack", &max_stack) && max_stack <= UINT16_MAX;
+    sampling->source.max_stack = known ? (uint32_t)max_stack : MAX_STACK;
+    attr->sample_max_stack = (uint16_t)sampling->source.max_stack;
+    attr->exclude_idle = !options->idle;
+    attr->mmap = attr->mmap2 = attr->build_id = attr->comm = attr->comm_exec = attr->task = 1;
+    attr->ksymbol = attr->bpf_event = attr->sample_id_all = 1;
+    attr->use_clockid = 1;
+    attr->clockid = CLOCK_MONOTONIC;
+    attr->watermark = 1;
+    stack_set(sampling, options->call_graph == CALL_GRAPH_DWARF ? stack_wanted(options) : 0);
+    sampling->source.period = event ? event->period : 0;
+    snprintf(sampling->source.event, sizeof sampling->source.event, "%s", event ? event->name : "cycles");
+    sampling->source.is_clock = attr->type == PERF_TYPE_SOFTWARE &&
+                                (attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK);
+    rate_set(sampling, hz ? hz : sampling->source.period ? 0 : PROFILE_HZ);
+}
+
+// The default event where there is no PMU, or no free one.
+static bool clock_instead(struct profile_sampling *sampling, int error) {
+    struct perf_event_attr *attr = &sampling->attr;
+    static const int missing[] = {ENOENT, ENODEV, ENXIO, EOPNOTSUPP, EBUSY};
+    bool absent = false;
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+        absent |= error == -missing[i];
+    if (!absent || sampling->options->event || attr->type != PERF_TYPE_HARDWARE)
+        return false;
+    attr->type = PERF_TYPE_SOFTWARE;
+    attr->config = PERF_COUNT_SW_CPU_CLOCK;
+    sampling->source.no_pmu = error;
+    sampling->source.is_clock = true;
+    snprintf(sampling->source.event, sizeof sampling->source.event, "cpu-clock");
+    return true;
+}
+
+// What an older kernel has no bit for, the newest first.
+static bool feature_drop(struct profile_sampling *sampling) {
+    struct perf_event_attr *attr = &sampling->attr;
+    if (attr->build_id) { // 5.12
+        attr->build_id = 0;
+        return sampling->source.no_build_id = true;
+    }
+    if (attr->ksymbol) { // 5.1
+        attr->ksymbol = attr->bpf_event = 0;
+        return true;
+    }
+    return false;
+}
+
+// A CPU with two kinds of cores has an event for each kind.
+static void kind_set(const struct perf_event_list *events, int cpu, struct perf_event_attr *attr) {
+    for (size_t i = 0; i < events->n; i++) {
+        const struct perf_event_attr *own = &events->events[i].attr;
+        if (!perf_parsed_on_cpu(&events->events[i], cpu))
+            continue;
+        attr->type = own->type;
+        attr->config = own->config;
+        attr->config1 = own->config1;
+        attr->config2 = own->config2;
+        return;
+    }
+}
+
+// -ENODEV of a CPU that is offline is no reason to sample a clock: the others have the PMU.
+static int event_open(struct profile_sampling *sampling, int cpu) {
+    struct perf_event_attr *attr = &sampling->attr;
+    int fd;
+    for (;;) {
+        struct perf_event_attr tried = *attr;
+        if (!sampling->options->event && tried.type == PERF_TYPE_HARDWARE)
+            tried.config |= perf_hybrid_type(cpu);
+        else if (sampling->options->event)
+            kind_set(sampling->options->event, cpu, &tried);
+        fd = perf_open_attr(&tried, -1, cpu, -1);
+        if (fd >= 0 || sampling->settled)
+            break;
+        bool refused = fd == -EACCES || fd == -EPERM;
+        if (refused && !attr->exclude_kernel)
+            attr->exclude_kernel = sampling->source.no_kernel = true;
+        else if (fd == -EINVAL ? !feature_drop(sampling) : refused || !clock_instead(sampling, fd))
+            break;
+    }
+    sampling->settled |= fd >= 0;
+    return fd;
+}
+
+static int ring_map(const struct profile_sampling *sampling, struct cpu_ring *at) {
+    int rc = -EPERM;
+    unsigned most = sampling->format.user_stack ? RING_PAGES_STACK : RING_PAGES;
+    for (unsigned pages = most; pages >= RING_PAGES_LEAST && rc == -EPERM; pages /= 2)
+        rc = perf_ring_map(&at->ring, at->fd, pages);
+    return rc;
+}
+
+static void cpu_close(void *context, int cpu) {
+    struct cpu_ring *at = &((struct profile_sampling *)context)->rings[cpu];
+    perf_ring_unmap(&at->ring);
+    if (at->fd >= 0)
+        close(at->fd);
+    at->fd = -1;
+}
+
+static int cpu_open(void *context, int cpu) {
+    struct profile_sampling *sampling = context;
+    struct cpu_ring *at = &sampling->rings[cpu];
+    *at = (struct cpu_ring){.fd = event_open(sampling, cpu)};
+    int rc = at->fd < 0 ? at->fd : ring_map(sampling, at);
+    if (!rc)
+        rc = perf_cpus_watch(&sampling->cpus, cpu, at->fd);
+    if (rc)
+        cpu_close(sampling, cpu);
+    return rc;
+}
+
+int profile_sampling_open(struct profile_sampling **out, const struct profile_options *options, uint32_t hz) {
+    static const struct perf_cpus_ops ops = {cpu_open, cpu_close};
+    struct profile_sampling *sampling = xcalloc(1, sizeof *sampling);
+    sampling->options = options;
+    attr_make(sampling, hz);
+    perf_cpus_init(&sampling->cpus, &ops, sampling);
+    sampling->rings = xcalloc((size_t)sampling->cpus.n, sizeof *sampling->rings);
+    sampling->heap = xcalloc((size_t)sampling->cpus.n, sizeof *sampling->heap);
+    int rc = perf_cpus_follow(&sampling->cpus);
+    if (rc) {
+        profile_sampling_close(sampling);
+        sampling = NULL;
+    }
+    *out = sampling;
+    return rc;
+}
+
+void profile_sampling_close(struct profile_sampling *sampling) {
+    if (!sampling)
+        return;
+    perf_cpus_close(&sampling->cpus);
+    free(sampling->rings);
+    free(sampling->heap);
+    free(sampling);
+}
+
+int profile_sampling_fd(const struct profile_sampling *sampling) {
+    return sampling->cpus.poll_fd;
+}
+
+const struct profile_source *profile_sampling_source(const struct profile_sampling *sampling) {
+    return &sampling->source;
+}
+
+int profile_sampling_follow(struct profile_sampling *sampling) {
+    return perf_cpus_follow(&sampling->cpus);
+}
+
+int profile_sampling_set_hz(struct profile_sampling *sampling, uint32_t hz) {
+    rate_set(sampling, hz);
+    if (sampling->options->call_graph == CALL_GRAPH_AUTO && sampling->source.stack_bytes)
+        stack_set(sampling, stack_allowed(sampling, sampling->source.stack_bytes));
+    perf_cpus_shut(&sampling->cpus);
+    return perf_cpus_follow(&sampling->cpus);
+}
+
+int profile_sampling_copy_more(struct profile_sampling *sampling) {
+    uint32_t before = sampling->source.stack_bytes;
+    uint32_t bytes = stack_allowed(sampling, before ? 2 * before : stack_wanted(sampling->options));
+    if (bytes <= before)
+        return -E2BIG;
+    stack_set(sampling, bytes);
+    perf_cpus_shut(&sampling->cpus);
+    int rc = perf_cpus_follow(&sampling->cpus);
+    if (!rc)
+        return 0;
+    stack_set(sampling, before);
+    perf_cpus_shut(&sampling->cpus);
+    perf_cpus_follow(&sampling->cpus);
+    return rc;
+}
+
+int profile_sampling_try(const struct profile_options *options, struct profile_source *source) {
+    struct profile_sampling sampling = {.options = options};
+    int cpu = 0, fd;
+    attr_make(&sampling, options->frequency_hz);
+    do
+        fd = event_open(&sampling, cpu);
+    while (fd == -ENODEV && ++cpu < (int)sysconf(_SC_NPROCESSORS_CONF));
+    if (fd >= 0)
+        close(fd);
+    *source = sampling.source;
+    return fd < 0 ? fd : 0;
+}
+
+// ---- draining ----
+
+static void heap_push(struct profile_sampling *sampling, struct next next) {
+    int at = sampling->n_heap++;
+    for (; at && sampling->heap[(at - 1) / 2].time > next.time; at = (at - 1) / 2)
+        sampling->heap[at] = sampling->heap[(at - 1) / 2];
+    sampling->heap[at] = next;
+}
+
+static struct next heap_pop(struct profile_sampling *sampling) {
+    struct next *heap = sampling->heap, first = heap[0], last = heap[--sampling->n_heap];
+    int at = 0;
+    for (int child = 1; child < sampling->n_heap; child = 2 * at + 1) {
+        child += child + 1 < sampling->n_heap && heap[child + 1].time < heap[child].time;
+        if (last.time <= heap[child].time)
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = last;
+    return first;
+}
+
+struct walk {
+    struct profile_sampling *sampling;
+    profile_record_fn *fn;
+    void *context;
+    uint64_t until, next; // next: the time of the record that is left; UINT64_MAX: none is
+    uint64_t malformed;
+};
+
+static bool record_take(void *context, const struct perf_event_header *header) {
+    struct walk *walk = context;
+    struct profile_record record;
+    uint64_t time = profile_record_time(header);
+    if (time > walk->until) {
+        walk->next = time;
+        return false;
+    }
+    if (profile_record_decode(&walk->sampling->format, header, &record))
+        walk->fn(walk->context, &record);
+    else
+        walk->malformed++;
+    return true;
+}
+
+static void ring_walk(struct walk *walk, int cpu, uint64_t until) {
+    walk->until = until;
+    walk->next = UINT64_MAX;
+    walk->malformed += !perf_ring_drain(&walk->sampling->rings[cpu].ring, record_take, walk);
+    if (walk->next != UINT64_MAX)
+        heap_push(walk->sampling, (struct next){walk->next, cpu});
+}
+
+uint64_t profile_sampling_drain(struct profile_sampling *sampling, uint64_t until_ns, profile_record_fn *fn,
+                                void *context) {
+    struct walk walk = {.sampling = sampling, .fn = fn, .context = context};
+    sampling->n_heap = 0;
+    for (int cpu = 0; cpu < sampling->cpus.n; cpu++)
+        if (sampling->cpus.opened[cpu] && perf_ring_waiting(&sampling->rings[cpu].ring))
+            ring_walk(&walk, cpu, 0);
+    while (sampling->n_heap && sampling->heap[0].time <= until_ns) {
+        struct next next = heap_pop(sampling);
+        bool alone = !sampling->n_heap || sampling->heap[0].time > until_ns;
+        ring_walk(&walk, next.cpu, alone ? until_ns : sampling->heap[0].time);
+    }
+    perf_cpus_drop_hung_up(&sampling->cpus);
+    return walk.malformed;
+}

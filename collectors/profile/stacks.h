@@ -1,0 +1,48 @@
+// From samples to paths of name IDs: the process, its user frames from the outermost to the innermost, then kernel
+// frames likewise. Addresses are looked up once: a cache maps (address, state of the mappings) to IDs. One thread owns
+// it.
+#ifndef COLLECTORS_PROFILE_STACKS_H
+#define COLLECTORS_PROFILE_STACKS_H
+
+#include "collectors/kernel/symbols/symbols.h"
+#include "collectors/profile/maps.h"
+#include "collectors/profile/record.h"
+
+#define STACKS_PATH_MAX 1024 // IDs of one path; kernel.perf_event_max_stack is 127 by default
+
+struct stacks_frame {
+    uint64_t ip;
+    bool exact; // of an interrupted instruction; else a return address, which may be the first of the next function
+};
+// What else can walk a user stack: from the copy of it in a sample, and from the user frames of the kernel's callchain,
+// leaf first. Returns how many frames it put into `frames`, leaf first; 0: the callchain is better. *whole: the last
+// one is where the thread began; *cut: the copy ended before.
+struct stacks_unwinder {
+    size_t (*walk)(void *context, struct space *space, const struct profile_sample *sample, const uint64_t *chain,
+                   size_t n_chain, struct stacks_frame *frames, size_t max, bool *whole, bool *cut);
+    void *context;
+};
+
+struct stacks;
+// max_stack: of the callchains. `unwinder` may be NULL. NULL with errno: symbols cannot be had.
+struct stacks *stacks_new(struct space_maps *maps, struct name_table *names, uint32_t max_stack,
+                          const struct stacks_unwinder *unwinder);
+void stacks_free(struct stacks *stacks);
+struct symbols *stacks_symbols(const struct stacks *stacks);
+uint32_t stacks_last_name(const struct stacks *stacks); // the highest ID of a process: how full the name table is
+
+struct stacks_path {
+    uint32_t ids[STACKS_PATH_MAX];
+    size_t n, n_user; // n_user: of them user frames, marks included
+};
+// The path of a sample of `space`.
+void stacks_path(struct stacks *stacks, struct space *space, pid_t tid, const struct profile_sample *sample,
+                 struct stacks_path *out);
+// Kernel code came or went.
+void stacks_ksymbol(struct stacks *stacks, const struct profile_record *record);
+// Once per interval: after files were read, addresses of one function get one ID.
+void stacks_refresh(struct stacks *stacks);
+// "[cut stack]": frames were left out above the outermost one; "[broken stack]": the chain ends in the middle.
+uint32_t stacks_mark_broken(const struct stacks *stacks);
+
+#endif

@@ -1,0 +1,154 @@
+#include "views/flame/names.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/mem.h"
+#include "views/escape.h"
+
+#define SYMBOL_MAX 4096
+#define CHANGED 0.005 // of all samples: less is noise
+
+const char *flame_symbol(const struct text *name) {
+    return name && *text_bytes(name) ? text_bytes(name) : "[unknown]";
+}
+
+void flame_shown(const struct text *name, char *out, size_t size) {
+    size_t stem = name ? fold_address_stem(name) : 0;
+
+    if (stem > 1)
+        snprintf(out, size, "%.*s]", (int)stem, text_bytes(name));
+    else
+        snprintf(out, size, "%s", stem ? "[unknown]" : flame_symbol(name));
+}
+
+static bool ends_in(const char *start, const char *end, const char *word) {
+    size_t n = strlen(word);
+    return (size_t)(end - start) >= n && !memcmp(end - n, word, n);
+}
+
+// The end of what stands in brackets from here on; NULL: they do not close.
+static const char *closing(const char *at) {
+    int depth = 0;
+    for (; *at; at++) {
+        depth += *at == '<' || *at == '(';
+        depth -= *at == ')' || (*at == '>' && at[-1] != '-'); // not of "->"
+        if (!depth)
+            return at;
+    }
+    return NULL;
+}
+
+// std::vector<int, A>::push_back(int const&) is std::vector<>::push_back(). What begins with a bracket, operators and
+// "(anonymous namespace)" stay.
+static void brackets_empty(const char *symbol, char *out, size_t size) {
+    size_t n = 0;
+    for (const char *at = symbol; *at && n < size - 3; at++) {
+        out[n++] = *at;
+        if ((*at != '<' && *at != '(') || at == symbol || ends_in(symbol, at, "operator") ||
+            (*at == '<' && ends_in(symbol, at, "operator<")) || !strncmp(at, "(anonymous", 10))
+            continue;
+        const char *end = closing(at);
+        if (!end)
+            continue;
+        out[n++] = *end;
+        at = end;
+    }
+    out[n] = '\0';
+}
+
+void flame_short(const char *symbol, int width, char *out, size_t size) {
+    char brief[SYMBOL_MAX];
+
+    if (text_width(symbol) > width && strpbrk(symbol, "<(")) {
+        brackets_empty(symbol, brief, sizeof(brief));
+        symbol = brief;
+    }
+    escape_fit(symbol, width, out, size);
+}
+
+const char *flame_kind_word(const struct text *name) {
+    if (!name)
+        return "";
+    switch (name_kind(name)) {
+    case NAME_USER:
+        return "program";
+    case NAME_LIBRARY:
+        return "library";
+    case NAME_KERNEL:
+        return "kernel";
+    case NAME_JIT:
+        return "JIT";
+    case NAME_INLINE:
+        return "inlined";
+    default:
+        return "";
+    }
+}
+
+void flame_object(const struct fold_node *node, bool whole, char *out, size_t size) {
+    const char *object = node->name ? name_object(node->name) : "", *slash = strrchr(object, '/');
+    const char *shown = slash && !whole ? slash + 1 : object;
+
+    if (node->processes > 1)
+        snprintf(out, size, "%u processes", node->processes);
+    else if (*object && name_kind(node->name) == NAME_PLAIN)
+        snprintf(out, size, "PID %.20s", object);
+    else
+        escape_text(shown, strlen(shown), out, size);
+}
+
+enum role flame_role(const struct text *name, uint32_t depth) {
+    if (!name)
+        return depth ? ROLE_FLAME_LIBRARY : ROLE_FLAME_PROCESS;
+    switch (name_kind(name)) {
+    case NAME_KERNEL:
+        return ROLE_FLAME_KERNEL;
+    case NAME_LIBRARY:
+        return ROLE_FLAME_LIBRARY;
+    case NAME_JIT:
+        return ROLE_FLAME_JIT;
+    case NAME_MARK:
+        return ROLE_DIM;
+    case NAME_USER:
+    case NAME_INLINE:
+        return ROLE_FLAME_USER;
+    default:
+        return ROLE_FLAME_PROCESS;
+    }
+}
+
+enum role flame_change_role(double change) {
+    return change >= CHANGED ? ROLE_FLAME_MORE : change <= -CHANGED ? ROLE_FLAME_LESS : ROLE_FLAME_PROCESS;
+}
+
+// ---- folded ----
+
+static void frame_write(const struct text *name, FILE *out) {
+    char text[4 * SYMBOL_MAX + 1];
+    const char *symbol = flame_symbol(name);
+    enum name_kind kind = name_kind(name);
+
+    escape_text(symbol, strlen(symbol), text, sizeof(text));
+    for (char *at = text; (at = strchr(at, ';'));)
+        *at = ':';
+    fputs(text, out);
+    if (kind == NAME_KERNEL || kind == NAME_JIT || kind == NAME_INLINE)
+        fprintf(out, "_[%c]", (char)kind);
+}
+
+void flame_stack_write(const struct fold *fold, uint32_t node, FILE *out) {
+    uint32_t depth = fold->nodes[node].depth;
+    const struct text **path = xcalloc(depth + 1, sizeof(*path));
+
+    fold_path(fold, node, path, depth);
+    for (uint32_t i = 0; i < depth; i++) {
+        if (i)
+            fputc(';', out);
+        frame_write(path[i], out);
+    }
+    fprintf(out, " %" PRIu64, fold->nodes[node].self);
+    free(path);
+}

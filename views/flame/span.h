@@ -1,0 +1,67 @@
+// Which samples the flame graphs of a pane show: the span of time, the kinds of frames, the pane's filter. The parts of
+// a pane share the choice (the first part of kind part_flame holds it). And the merged tree of a span, kept while the
+// span only grows.
+#ifndef VIEWS_FLAME_SPAN_H
+#define VIEWS_FLAME_SPAN_H
+
+#include "views/flame/fold.h"
+#include "views/view.h"
+
+// The spec of part_flame and the other parts that show a tree.
+struct flame_spec {
+    const char *tree;    // its name in the frame: "cpu"
+    const char *source;  // a table or series of the same collector, which frames have before there is a tree
+    const char *events;  // with samples as a stream: its name, for the sub-second heat map; or NULL
+    const char *unit;    // "samples"
+    const char *callers; // the part of the pane that shows callers and callees of a symbol; or NULL
+    const char *empty;   // what to say without samples
+};
+
+#define FLAME_SPANS 4 // 1 s, 10 s, 60 s, the whole history
+
+enum flame_frames { FLAME_ALL, FLAME_USER, FLAME_KERNEL, FLAME_FRAMES };
+
+// A marked span: its tree is its own, since the frames leave the history.
+struct flame_mark {
+    struct tree *tree;
+    char label[48]; // "12:00:05, 10 s"
+};
+
+struct flame_choice {
+    int span; // one of FLAME_SPANS
+    enum flame_frames frames;
+    bool idle;                 // show the idle task's samples
+    uint64_t from, to;         // frame numbers of a range that was marked on the heat map; to 0: none
+    struct flame_mark mark[2]; // A and B; both: the difference is shown
+    struct {
+        struct tree *tree;
+        uint64_t from, to;
+        double seconds;
+    } merged;
+};
+
+void flame_choice_init(struct flame_choice *choice);
+void flame_choice_done(struct flame_choice *choice);
+// The pane's flame graph, whose filter holds for all; NULL: it has none. And the choice that the parts share.
+const struct part *flame_part_of(const struct pane *pane);
+struct flame_choice *flame_choice_of(struct pane *pane);
+
+// The tree of the span that ends with the frame looked at; owned by the choice until the next call. NULL: no samples.
+const struct tree *flame_span_tree(struct flame_choice *choice, const struct look *look, const char *name);
+// The trees to fold: of the span, or of the marks.
+const struct tree *flame_trees(struct flame_choice *choice, const struct look *look, const char *name,
+                               const struct tree **base);
+// The tree that belongs to the frame alone, for files: of look->from up to it when that is set. NULL: none, or the
+// frame before had the same one. *owned is the caller's to free.
+const struct tree *flame_frame_tree(const struct look *look, const char *name, struct tree **owned);
+// "10 s", "whole history (620 s)", "12:00:01 - 12:00:05": what flame_trees() returned last.
+void flame_span_text(const struct flame_choice *choice, char *out, size_t size);
+bool flame_is_difference(const struct flame_choice *choice);
+// Marks the span that is shown now as A (0) or B (1). False: it has no samples.
+bool flame_mark(struct flame_choice *choice, const struct look *look, const char *name, int which);
+void flame_unmark(struct flame_choice *choice);
+// The pane's filter and the chosen kinds of frames; `text` holds what filter->text points to.
+void flame_filter(const struct flame_choice *choice, const char *pane_filter, const struct look *look,
+                  char text[FILTER_SIZE], struct fold_filter *filter);
+
+#endif

@@ -1,0 +1,99 @@
+// The pane `profile`: which functions use the CPUs, and on which call paths. Only data.
+#include <string.h>
+
+#include "views/flame/part_callers.h"
+#include "views/flame/part_flame.h"
+#include "views/flame/part_subsecond.h"
+#include "views/part_fields.h"
+#include "views/part_table.h"
+
+static enum role symbol_role(const struct join *join, size_t row, const struct column *column, union cell value) {
+    (void)join;
+    (void)row;
+    if (!strcmp(column->name, "self_pct"))
+        return value.num >= 20 ? ROLE_WARNING : ROLE_TEXT;
+    return ROLE_TEXT;
+}
+
+static enum role process_role(const struct join *join, size_t row, const struct column *column, union cell value) {
+    (void)join;
+    (void)row;
+    if (!strcmp(column->name, "broken_pct"))
+        return value.num >= 10 ? ROLE_WARNING : ROLE_TEXT;
+    return ROLE_TEXT;
+}
+
+static const struct flame_spec cpu = {
+    .tree = "cpu",
+    .source = "symbols",
+    .events = "profile_samples",
+    .unit = "samples",
+    .callers = "callers",
+    .empty = "no sample: every CPU was idle",
+};
+static const struct table_spec symbols = {
+    .source = {.tables = {"symbols"}, .sort = "self_pct", .then = "total_pct"},
+    .shown = "self_pct total_pct samples symbol dso comm",
+    .opens = "callers",
+    .legend = "of this frame alone",
+    .role = symbol_role,
+    .empty = "no sample: every CPU was idle",
+};
+static const struct table_spec processes = {
+    .source = {.tables = {"profile_processes"}, .sort = "samples"},
+    .shown = "pid comm samples cpu_pct user_pct kernel_pct broken_pct",
+    .jump = {.pane = "tasks", .columns = "pid comm"},
+    .legend = "of this frame alone",
+    .role = process_role,
+    .empty = "no sample: every CPU was idle",
+};
+
+static const struct part parts[] = {
+    {
+        .kind = &part_fields,
+        .name = "summary",
+        .spec =
+            &(const struct fields_spec){
+                .shown = "profile_samples_per_s=samples/s profile_broken_pct=broken_% profile_frequency_hz=frequency",
+                .width = 18,
+            },
+        .min_height = 1,
+    },
+    {.kind = &part_flame, .name = "cpu", .title = "Flame graph", .spec = &cpu, .min_height = 7, .weight = 10},
+    {.kind = &part_table, .name = "symbols", .title = "Symbols", .spec = &symbols, .min_height = 4, .weight = 2},
+    {.kind = &part_table,
+     .name = "profile_processes",
+     .title = "Processes",
+     .spec = &processes,
+     .min_height = 3,
+     .weight = 1,
+     .right = true},
+    {.kind = &part_subsecond,
+     .name = "profile_samples",
+     .title = "Sub-second heat map",
+     .spec = &cpu,
+     .min_height = 7,
+     .weight = 1},
+    {.kind = &part_callers, .name = "callers", .title = "Callers and callees", .spec = &cpu},
+};
+
+static const struct view_term terms[] = {
+    {"sample", "one look at a CPU: the process that ran, and its call path; 99 a second and CPU by default"},
+    {"width", "a frame's share of the samples of the span; not time from left to right"},
+    {"self", "samples in which the function itself ran; total: also in functions that it called"},
+    {"on-CPU", "what these samples show: time that tasks run. Time that they wait is in no sample: see the pane sched"},
+    {"broken", "a call path whose callers could not be found; it begins with a mark instead of the thread's start"},
+    {0},
+};
+
+const struct view view_profile = {
+    .name = "profile",
+    .key = '0',
+    .title = "Profile",
+    .question = "Which functions use the CPUs, and on which call paths?",
+    .terms = terms,
+    .needs = (const char *const[]){"profile", NULL},
+    .parts = parts,
+    .n_parts = sizeof(parts) / sizeof(parts[0]),
+    .wide_from = 110,
+};
