@@ -102,6 +102,7 @@ struct collector {
     const struct table_def *const *tables;
     const struct hist_def *const *hists;
     const struct table_def *const *streams;
+    const struct tree_def *const *trees; // a section without samples may lack them
 
     int (*open)(struct collector_run *run);   // 0 or -errno with reason and fix; may be tried again later
     void (*drain)(struct collector_run *run); // may be NULL

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # needs: root, cc (loud); the profile shows known shares of time in known functions, whole call paths, ended processes, and says what is broken
+import json
 import math
 import os
 import shutil
@@ -102,9 +103,9 @@ def frame_pct(frame):
 
 
 def broken(program):
-    with Load(program, "broken"):
+    with Load(program, "broken") as load:
         time.sleep(0.3)
-        frame = frame_of("--call-graph", "fp", delay=2)
+        frame = frame_of("-p", str(load.pid), "--call-graph", "fp", delay=2)
     rows = [r for r in frame["tables"]["profile_processes"] if r["comm"] == "profile_load"]
     notes = [n["text"] for n in frame["notes"] if "profile_load" in n["text"]]
     check(rows and rows[0]["broken_pct"] > 80, f"stacks without a frame pointer are broken: {rows}")
@@ -126,6 +127,15 @@ def ended(program):
     rows, n = samples_in(frame, "profile_load")
     named = sum(r["samples"] for s, r in rows.items() if s in SHARES)
     check(n >= 20 and named >= 0.8 * n, f"ended processes: {named} of {n} samples have their function")
+
+
+def replayed(program, directory):
+    """A recording has the call paths."""
+    file = os.path.join(directory, "recording")
+    with Load(program, "shares") as load:
+        live = frame_of("-p", str(load.pid), "-r", file, delay=1)
+    frame = json.loads(subprocess.run([KTOP, "-b", "-P", "profile", "-F", "json", "-R", file], capture_output=True, check=True).stdout)
+    check(live["trees"]["cpu"] and sorted(frame["trees"]["cpu"]) == sorted(live["trees"]["cpu"]), "the replay has the recorded tree")
 
 
 def choices(program):
@@ -177,6 +187,7 @@ def main():
         copied(program)
         broken(program)
         ended(program)
+        replayed(program, directory)
         choices(program)
         attention()
         refused()

@@ -74,7 +74,8 @@ bool panes_open(const struct options *options, const struct view *const *which, 
 // Says so, `which` being "no pane has" or the like; the exit status.
 int sort_unknown(const struct options *options, const char *which);
 
-// events.c: looks up what --event and --profile-event name. 0; or the exit status of the program, and options->error says what.
+// events.c: looks up what --event and --profile-event name. 0; or the exit status of the program, and options->error
+// says what.
 int events_resolve(struct options *options);
 
 #endif

@@ -21,6 +21,9 @@ static void note_source(const struct profile_source *source, struct section *out
                            "enabled",
                      fix);
     }
+    if (source->is_clock && !source->no_pmu)
+        section_note(out, SEVERITY_INFO, "profile_frequency_hz",
+                     "sampled by a clock: code with interrupts off shows where they are enabled", NULL);
     if (source->no_kernel) {
         snprintf(text, sizeof text, "kernel code is not sampled: perf_event_paranoid is %d and CAP_PERFMON is missing",
                  perf_paranoid());
@@ -65,6 +68,10 @@ static const char *base_name(const char *path) {
 }
 
 static void note_broken(struct profile *profile, struct section *out) {
+    bool copied = profile->chains.whole, begun = profile_sampling_source(profile->sampling)->stack_bytes > 0;
+    const char *fix = copied  ? "build it with -fasynchronous-unwind-tables or -fno-omit-frame-pointer"
+                      : begun ? "none needed: from now on user stacks are copied and unwound by their tables"
+                              : "use --call-graph dwarf, or build it with -fno-omit-frame-pointer";
     size_t n, given = 0;
     const struct tally_blame *blames = tally_blames(profile->tally, &n);
     for (size_t i = 0; i < n && given < BLAMED_MAX; i++) {
@@ -74,13 +81,12 @@ static void note_broken(struct profile *profile, struct section *out) {
         if (pct < BLAMED_PCT || blames[i].broken < BLAMED_SAMPLES)
             continue;
         given++;
-        bool copied = profile_sampling_source(profile->sampling)->stack_bytes > 0;
-        const char *missing = copied ? " has no unwind table" : " has no frame pointers";
         snprintf(text, sizeof text, "%.0f %% of %.20s's stacks are broken: %.48s%s", pct, text_bytes(blames[i].comm),
-                 *object ? object : "code outside known mappings", *object ? missing : "");
-        section_note(out, SEVERITY_INFO, "broken_pct", text,
-                     copied ? "build it with -fasynchronous-unwind-tables or -fno-omit-frame-pointer"
-                            : "use --call-graph dwarf, or build it with -fno-omit-frame-pointer");
+                 *object ? object : "code outside known mappings",
+                 !*object ? ""
+                 : copied ? " has no unwind table"
+                          : " has no frame pointers");
+        section_note(out, SEVERITY_INFO, "broken_pct", text, fix);
     }
 }
 

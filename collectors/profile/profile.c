@@ -33,8 +33,8 @@ static void space_judge(struct profile *profile, struct space *space) {
     space->known.wanted = true;
     if (space->pid <= 0) {
         space->known.wanted = !filters;
-    } else if (self_process(space->pid)) {
-        space->known.wanted = profile->options.show_self;
+    } else if (!profile->options.show_self && self_process(space->pid)) {
+        space->known.wanted = false;
     } else if (filters || !space->comm[0]) {
         struct task_identity identity = task_identify("/proc", &profile->options, space->pid);
         space->known.wanted = identity.wanted;
@@ -141,7 +141,8 @@ static void process_gone(void *context, pid_t pid) {
 }
 
 // The symbol service with its name table, and the trees of it.
-static int stacks_open(struct profile *profile, bool renew) {
+static int stacks_open(struct collector_run *run, bool renew) {
+    struct profile *profile = run->state;
     if (renew) {
         name_table_unref(names_kept);
         names_kept = NULL;
@@ -152,8 +153,12 @@ static int stacks_open(struct profile *profile, bool renew) {
     uint32_t max_stack = profile_sampling_source(profile->sampling)->max_stack;
     const struct stacks_unwinder unwinder = unwinding_of(profile->unwinding);
     profile->stacks = stacks_new(profile->maps, profile->names, max_stack, &unwinder);
-    if (!profile->stacks)
-        return errno ? -errno : -ENOMEM;
+    if (!profile->stacks) {
+        int rc = errno ? -errno : -ENOMEM;
+        snprintf(run->reason, sizeof run->reason, "the thread that reads symbols cannot be started: %s", strerror(-rc));
+        snprintf(run->fix, sizeof run->fix, "raise the limit of processes (ulimit -u) or of memory (ulimit -v)");
+        return rc;
+    }
     profile->raw = tree_builder_new(&profile_raw_tree, profile->names);
     profile->tree = tree_builder_new(&profile_tree, profile->names);
     return 0;
@@ -185,12 +190,9 @@ static int profile_open(struct collector_run *run) {
         perf_explain(rc, false, run->reason, sizeof run->reason, run->fix, sizeof run->fix);
         return rc;
     }
-    rc = stacks_open(profile, false);
-    if (rc) {
-        snprintf(run->reason, sizeof run->reason, "the thread that reads symbols cannot be started: %s", strerror(-rc));
-        snprintf(run->fix, sizeof run->fix, "raise the limit of processes (ulimit -u) or of memory (ulimit -v)");
+    rc = stacks_open(run, false);
+    if (rc)
         return rc;
-    }
     run->poll_fd = profile_sampling_fd(profile->sampling);
     run->drain_ms = DRAIN_MS;
     return 0;
@@ -231,14 +233,16 @@ static int profile_sample(struct collector_run *run, struct section *out) {
     profile_fill(profile, out);
     profile_notes(profile, out);
     profile->samples = profile->lost = profile->malformed = profile->throttled = profile->outside = 0;
+    profile->chains.whole = profile_sampling_source(profile->sampling)->stack_bytes > 0;
     space_maps_prune(profile->maps, run->begin_ns);
     stacks_refresh(profile->stacks);
-    int rc = 0;
     if (stacks_last_name(profile->stacks) > NAMES_MAX) {
         stacks_shut(profile);
-        rc = stacks_open(profile, true);
+        int rc = stacks_open(run, true);
+        if (rc)
+            return rc;
     }
-    rc = rc ? rc : profile_sampling_follow(profile->sampling);
+    int rc = profile_sampling_follow(profile->sampling);
     if (rc)
         perf_explain(rc, false, run->reason, sizeof run->reason, run->fix, sizeof run->fix);
     return rc;
@@ -307,6 +311,7 @@ static void profile_check(struct check_report *report) {
 }
 
 static const struct table_def *const tables[] = {&profile_symbols_table, &profile_processes_table, NULL};
+static const struct tree_def *const trees[] = {&profile_tree, NULL};
 static const struct table_def *const streams[] = {&profile_samples_table, NULL};
 
 const struct collector collector_profile = {
@@ -316,6 +321,7 @@ const struct collector collector_profile = {
     .n_series = PROFILE_N_SERIES,
     .tables = tables,
     .streams = streams,
+    .trees = trees,
     .open = profile_open,
     .drain = profile_drain,
     .requests = 1u << REQUEST_FREQUENCY | 1u << REQUEST_PIDS,

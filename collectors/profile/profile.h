@@ -37,6 +37,7 @@ struct profile {
     // copied.
     struct {
         bool settled; // no more can be done
+        bool whole;   // stacks were copied in the whole interval
         uint64_t user, broken;
     } chains;
     // Of the interval.

@@ -179,6 +179,15 @@ static void recursion(void **state) {
     callers_free(&callers);
     fold_free(fold);
     tree_free(tree);
+    tree = forge_tree("p/1;u:f/x 1\np/2;u:f/x 2"); // two processes: no PID is the caller's
+    fold = fold_new(tree, NULL, NULL);
+    callers = callers_new(fold, "f", false);
+    assert_int_equal(callers.up->n, 3);
+    assert_string_equal(flame_symbol(callers.up->nodes[2].name), "p");
+    assert_string_equal(name_object(callers.up->nodes[2].name), "");
+    callers_free(&callers);
+    fold_free(fold);
+    tree_free(tree);
 }
 
 static void difference(void **state) {

@@ -198,6 +198,21 @@ static void test_help(void **state) {
     free(text);
 }
 
+static void test_folded(void **state) {
+    static const char *const refused[] = {"-b|-F|folded|-P|disk", "-b|-F|folded|-P|profile,disk", "-b|-F|folded"};
+    struct options o;
+    (void)state;
+    assert_true(parse(&o, "-b|-F|folded|-P|profile"));
+    assert_true(names_resolve(&o));
+    assert_int_equal(o.format, FORMAT_FOLDED);
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        assert_true(parse(&o, refused[i]));
+        assert_false(names_resolve(&o));
+        assert_non_null(strstr(o.error, "has no call paths: use --pane profile"));
+        assert_null(strchr(o.error, '\n'));
+    }
+}
+
 static void test_nearest(void **state) {
     static const char *const names[] = {"tasks", "triage", "cpus", "memory", "cpu_pct", "health", NULL};
     (void)state;
@@ -214,7 +229,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults), cmocka_unit_test(test_profile), cmocka_unit_test(test_hidden),
         cmocka_unit_test(test_values),   cmocka_unit_test(test_events),  cmocka_unit_test(test_wrong),
-        cmocka_unit_test(test_help),     cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_help),     cmocka_unit_test(test_nearest), cmocka_unit_test(test_folded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -333,6 +333,14 @@ static void jit(void **state) {
     assert_name(names, early, "first", NAME_JIT); // the old samples keep it
     assert_name(names, late, "second", NAME_JIT);
     assert_int_equal(symbols_user(symbols, object, 0x10210), kept);
+    // What is sampled before it is in the map is named without another sample of it.
+    uint32_t waiting = symbols_user(symbols, object, 0x20010);
+    wait_idle(symbols);
+    assert_name(names, waiting, "[jit+0x20010]", NAME_JIT);
+    write_text(path, "20000 80 third\n", "ae");
+    for (int i = 0; i < 500 && text_bytes(name_table_text(names, waiting))[0] == '['; i++)
+        usleep(10000);
+    assert_name(names, waiting, "third", NAME_JIT);
     symbols_process_ended(symbols, getpid());
     assert_ptr_not_equal(symbols_jit(symbols, getpid()), object);
     symbols_free(symbols);

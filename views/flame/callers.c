@@ -18,10 +18,12 @@ struct merging {
 };
 
 static uint32_t id_of(struct merging *merging, uint32_t node) {
-    const struct text *name = merging->fold->nodes[node].name;
+    const struct fold_node *of = &merging->fold->nodes[node];
 
-    if (!merging->ids[node])
-        merging->ids[node] = name_table_add(merging->names, text_ref(name)) + 1;
+    if (!merging->ids[node]) // the PID of one of several processes would be wrong
+        merging->ids[node] =
+            1 + name_table_add(merging->names, of->processes > 1 ? name_pack(flame_symbol(of->name), NAME_PLAIN, "")
+                                                                 : text_ref(of->name));
     return merging->ids[node] - 1;
 }
 

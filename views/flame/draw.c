@@ -65,7 +65,8 @@ static void node_text(const struct fold *fold, const struct flame_cell *cell, ch
 
 static void draw_cell(struct part_context *ctx, const struct flame_picture *picture, const struct flame_cell *cell,
                       int y) {
-    enum role role = cell == picture->selected ? ROLE_CURSOR : cell_role(ctx, picture, cell);
+    bool selected = picture->selected && picture->selected == cell;
+    enum role role = selected ? ROLE_CURSOR : cell_role(ctx, picture, cell);
     struct area area = area_sub(ctx->area, cell->x, y, cell->width, 1);
     char text[TEXT_MAX];
 

@@ -84,6 +84,8 @@ static void ranks_make(struct ranks *ranks, const struct fold_filter *filter) {
     int (*compare)(const void *, const void *) = filter->addresses ? by_text : by_merged;
     const char *text = filter->text;
     size_t n = 0;
+    if (!ranks->n)
+        return;
     qsort(ranks->names, ranks->n, sizeof(*ranks->names), by_pointer);
     for (size_t i = 0; i < ranks->n; i++)
         if (!n || ranks->names[n - 1].text != ranks->names[i].text)

@@ -9,7 +9,7 @@
 
 static void cell_add(struct flame_layout *layout, size_t *capacity, struct flame_cell cell) {
     if (layout->n == *capacity) {
-        *capacity = *capacity ? *capacity * 2 : 256;
+        *capacity *= 2;
         layout->cells = xrealloc(layout->cells, *capacity * sizeof(*layout->cells));
     }
     layout->cells[layout->n++] = cell;
@@ -17,11 +17,9 @@ static void cell_add(struct flame_layout *layout, size_t *capacity, struct flame
 
 static void row_end(struct flame_layout *layout, size_t *capacity) {
     if (layout->n_rows + 2 > *capacity) {
-        *capacity = *capacity ? *capacity * 2 : 64;
+        *capacity *= 2;
         layout->first = xrealloc(layout->first, *capacity * sizeof(*layout->first));
     }
-    if (!layout->n_rows)
-        layout->first[0] = 0;
     layout->first[++layout->n_rows] = layout->n;
 }
 
@@ -129,12 +127,15 @@ static void place_above(struct flame_layout *layout, const struct fold *fold, in
 }
 
 void flame_layout_make(struct flame_layout *layout, const struct fold *fold, struct flame_zoom zoom, int width) {
-    size_t capacity = 0, row_capacity = 0;
+    size_t capacity = 256, row_capacity = 64;
 
     flame_layout_done(layout);
-    layout->zoom = zoom;
+    *layout = (struct flame_layout){.zoom = zoom};
     if (width <= 0)
         return;
+    layout->cells = xmalloc(capacity * sizeof(*layout->cells));
+    layout->first = xmalloc(row_capacity * sizeof(*layout->first));
+    layout->first[0] = 0;
     uint64_t limit = rest_limit(fold, &layout->zoom, width);
     place_above(layout, fold, width, &capacity, &row_capacity);
     if (layout->zoom.rest) {

@@ -68,7 +68,7 @@ static bool in_range(const struct subsecond_state *self, double begin) {
 
 // Linear: work that fills half of a cell's time is half as hot.
 static uint8_t heat_linear(uint32_t count, uint32_t most) {
-    return (uint8_t)(HEAT_LOW + (uint64_t)count * (255 - HEAT_LOW) / most);
+    return (uint8_t)(HEAT_LOW + (most ? (uint64_t)count * (255 - HEAT_LOW) / most : 0));
 }
 
 static void draw_legend(struct part_context *ctx, int y, uint32_t most) {
@@ -197,9 +197,9 @@ static bool range_end(struct part_context *ctx) {
     flame_unmark(choice);
     choice->from = from;
     choice->to = to;
+    uint64_t frames = to - from + 1;
     snprintf(ctx->message, sizeof(ctx->message),
-             "flame graph of that range, in whole frames: %llu; s: the last seconds",
-             (unsigned long long)(to - from + 1));
+             "flame graph of that range, in whole frames: %llu; s: the last seconds", (unsigned long long)frames);
     return true;
 }
 

@@ -35,6 +35,7 @@ static const struct table_spec symbols = {
     .source = {.tables = {"symbols"}, .sort = "self_pct", .then = "total_pct"},
     .shown = "self_pct total_pct samples symbol dso comm",
     .opens = "callers",
+    .legend = "of this frame alone",
     .role = symbol_role,
     .empty = "no sample: every CPU was idle",
 };
@@ -42,6 +43,7 @@ static const struct table_spec processes = {
     .source = {.tables = {"profile_processes"}, .sort = "samples"},
     .shown = "pid comm samples cpu_pct user_pct kernel_pct broken_pct",
     .jump = {.pane = "tasks", .columns = "pid comm"},
+    .legend = "of this frame alone",
     .role = process_role,
     .empty = "no sample: every CPU was idle",
 };
@@ -57,7 +59,7 @@ static const struct part parts[] = {
             },
         .min_height = 1,
     },
-    {.kind = &part_flame, .name = "cpu", .title = "Flame graph", .spec = &cpu, .min_height = 7, .weight = 6},
+    {.kind = &part_flame, .name = "cpu", .title = "Flame graph", .spec = &cpu, .min_height = 7, .weight = 10},
     {.kind = &part_table, .name = "symbols", .title = "Symbols", .spec = &symbols, .min_height = 4, .weight = 2},
     {.kind = &part_table,
      .name = "profile_processes",
@@ -71,7 +73,7 @@ static const struct part parts[] = {
      .title = "Sub-second heat map",
      .spec = &cpu,
      .min_height = 7,
-     .weight = 2},
+     .weight = 1},
     {.kind = &part_callers, .name = "callers", .title = "Callers and callees", .spec = &cpu},
 };
 

@@ -273,3 +273,25 @@ void object_read(const struct object_key *key, struct object_symbols *out) {
     read_elf(&source, key, out);
     close(opened.fd);
 }
+
+int object_open_debug(const struct object_key *key, uint64_t *size) {
+    struct opened opened;
+    struct elf_file file, debug;
+    open_mapped(key, &opened);
+    if (opened.fd < 0)
+        return opened.fd;
+    struct elf_source source = {.fd = opened.fd, .size = (uint64_t)opened.stat.st_size};
+    *size = source.size;
+    int error = elf_file_open(&file, &source), fd = -ENOENT;
+    if (!error && elf_file_section(&file, ".debug_info")) {
+        elf_file_close(&file);
+        return opened.fd;
+    }
+    if (!error && (fd = debug_file_open(&file, key->pid, key->path, &debug)) >= 0) {
+        *size = debug.source.size;
+        elf_file_close(&debug);
+    }
+    elf_file_close(&file);
+    close(opened.fd);
+    return error ? error : fd < 0 ? -ENOENT : fd;
+}

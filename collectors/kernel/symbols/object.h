@@ -29,5 +29,7 @@ struct object_symbols {
 void object_read(const struct object_key *key, struct object_symbols *out);
 // Identity of the file that a process maps now; false: it cannot be opened.
 bool object_identify(const struct object_key *key, struct object_identity *out);
+// Opens what has debug info: the file itself, or its separate debug file. A descriptor, or -errno.
+int object_open_debug(const struct object_key *key, uint64_t *size);
 
 #endif

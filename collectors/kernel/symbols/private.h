@@ -20,6 +20,7 @@
 #define PLACEHOLDERS_MAX (1u << 18) // IDs whose name is an address
 #define NOTES 64
 #define KSYMBOLS_MAX 16384
+#define SOURCES_MAX 256
 
 struct pending { // an ID whose name is to be found
     uint64_t offset;
@@ -57,8 +58,10 @@ struct symbols_object {
     bool missing;              // failed, but another process may have the file
     bool replaced;             // at its path is another file
     bool verify;               // compare the identity of the file with the one that was read
+    bool source;               // lines are wanted
     bool flush;                // the cache is of another file
     bool ended;                // its process
+    bool waiting;              // JIT: has IDs that the map did not name yet
     uint64_t due_ns;           // not to be read before
     _Atomic(uint32_t) version; // of the table; release by a reader, acquire by the collector's thread
 
@@ -73,6 +76,15 @@ struct ksymbol {
     uint64_t address;
     uint32_t size;
     char name[64];
+};
+
+enum source_state { SOURCE_FREE, SOURCE_WANTED, SOURCE_KNOWN };
+
+struct source_entry {
+    enum source_state state;
+    struct symbols_object *object;
+    uint64_t offset, used;
+    struct symbols_source source;
 };
 
 struct reader {
@@ -103,9 +115,11 @@ struct symbols {
     struct symbols_object **objects; // all; OBJECTS_MAX pointers
     size_t n_objects;
     struct symbols_object *queue_head, *queue_tail;
+    uint32_t n_waiting; // JIT objects that wait for their map to grow
     uint64_t tick;
     struct ksymbol *ksymbols; // the newest, of KSYMBOLS_MAX
     uint32_t n_ksymbols, next_ksymbol;
+    struct source_entry *sources; // SOURCES_MAX; NULL until the first question
     struct symbols_note notes[NOTES];
     uint32_t first_note, n_notes;
 };
@@ -118,6 +132,10 @@ const struct text *symbols_placeholder(const struct symbols_object *object, uint
 uint32_t id_cache_get(const struct id_cache *cache, uint64_t offset);
 void id_cache_put(struct symbols *symbols, struct id_cache *cache, uint64_t offset, uint32_t id);
 void id_cache_clear(struct symbols *symbols, struct id_cache *cache);
+
+// ---- source.c: of a reader, without the lock ----
+void symbols_read_sources(struct symbols *symbols, struct symbols_object *object, const struct object_key *key,
+                          const struct symbol_table *table);
 
 // ---- reader.c; with the lock held ----
 int symbols_reader_start(struct symbols *symbols); // 0 or -errno

@@ -14,6 +14,7 @@
 #define STACK_BYTES ((size_t)8 << 20) // libiberty recurses
 #define COST_FACTOR 10                // a table that is built anew takes at most this part of one CPU
 #define REBUILD_MIN_NS 100000000ull
+#define JIT_RETRY_NS 1000000000ull
 #define TABLES_RESERVE (8ull << 20) // of the bound, for what is not a table
 
 void symbols_queue(struct symbols *symbols, struct symbols_object *object) {
@@ -60,6 +61,7 @@ void symbols_leave(struct symbols *symbols) {
     }
     free(symbols->objects);
     free(symbols->ksymbols);
+    free(symbols->sources);
     pthread_cond_destroy(&symbols->work);
     pthread_cond_destroy(&symbols->left);
     pthread_mutex_destroy(&symbols->lock);
@@ -79,7 +81,7 @@ struct work {
     struct symbol_table *table; // a reference; NULL: none
     struct pending *pending;
     uint32_t n_pending, pending_capacity;
-    bool verify, ended;
+    bool verify, ended, source;
 };
 
 static void begin(struct symbols *symbols, struct symbols_object *object, struct work *work) {
@@ -91,15 +93,23 @@ static void begin(struct symbols *symbols, struct symbols_object *object, struct
                           .n_pending = object->n_pending,
                           .pending_capacity = object->pending_capacity,
                           .verify = object->verify,
-                          .ended = object->ended};
+                          .ended = object->ended,
+                          .source = object->source};
     work->key.path = xstrdup(object->key.path);
     work->dump_path = object->dump_path ? xstrdup(object->dump_path) : NULL;
     if (work->table)
         work->table->refs++;
     object->pending = NULL;
     object->n_pending = object->pending_capacity = 0;
-    object->verify = false;
+    object->verify = object->source = false;
     object->in_work = true;
+}
+
+// A runtime may write a function into its map long after it was sampled.
+static void set_waiting(struct symbols *symbols, struct symbols_object *object) {
+    bool waiting = object->role == ROLE_JIT && object->n_pending && !object->ended;
+    symbols->n_waiting += (uint32_t)waiting - (uint32_t)object->waiting;
+    object->waiting = waiting;
 }
 
 // Gives the IDs back that have no name yet.
@@ -126,6 +136,7 @@ static void finish(struct work *work) {
         free(work->pending);
         atomic_fetch_sub(&symbols->bytes, work->pending_capacity * sizeof(*work->pending));
     }
+    set_waiting(symbols, object);
     symbols_table_unref(symbols, work->table);
     free((char *)work->key.path);
     free(work->dump_path);
@@ -260,6 +271,8 @@ static void read_file(struct work *work) {
         }
     }
     set_names(work, read.state == OBJECT_MISSING);
+    if (work->source)
+        symbols_read_sources(work->symbols, work->object, &work->key, work->table);
 }
 
 // ---- JIT code and the kernel: tables that grow ----
@@ -396,6 +409,20 @@ static struct symbols_object *take_due(struct symbols *symbols, uint64_t now, ui
     return NULL;
 }
 
+// Maps that may have grown are looked at each second; symbols_idle() does not wait for that, so it is not queued.
+static struct symbols_object *take_waiting(struct symbols *symbols, uint64_t now, uint64_t *until) {
+    for (size_t i = 0; symbols->n_waiting && i < symbols->n_objects; i++) {
+        struct symbols_object *object = symbols->objects[i];
+        if (!object->waiting || object->in_work || object->queued)
+            continue;
+        uint64_t due = object->due_ns + JIT_RETRY_NS;
+        if (due <= now)
+            return object;
+        *until = due < *until ? due : *until;
+    }
+    return NULL;
+}
+
 static void wait_for_work(struct symbols *symbols, uint64_t until) {
     struct timespec deadline = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
     if (until == UINT64_MAX)
@@ -414,11 +441,14 @@ static void *reader_main(void *argument) {
     while (!symbols->stop) {
         uint64_t until, began = symbols_now_ns();
         struct symbols_object *object = take_due(symbols, began, &until);
+        if (!object)
+            object = take_waiting(symbols, began, &until);
         if (!object) {
             wait_for_work(symbols, until);
             continue;
         }
         begin(symbols, object, &work);
+        bool is_new = object->role == ROLE_KERNEL && !work.table;
         reader->object = object;
         reader->begun_ns = began;
         pthread_mutex_unlock(&symbols->lock);
@@ -426,7 +456,8 @@ static void *reader_main(void *argument) {
         pthread_mutex_lock(&symbols->lock);
         finish(&work);
         uint64_t ended = symbols_now_ns(), pause = (ended - began) * COST_FACTOR;
-        if (object->role != ROLE_FILE)
+        // Not after kallsyms itself was read: addresses that were sampled meanwhile wait for their names.
+        if (object->role != ROLE_FILE && !(is_new && object->table))
             object->due_ns = ended + (pause > REBUILD_MIN_NS ? pause : REBUILD_MIN_NS);
         reader->object = NULL;
         reader->slow = false;

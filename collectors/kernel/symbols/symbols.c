@@ -216,6 +216,8 @@ void symbols_process_ended(struct symbols *symbols, pid_t pid) {
     pthread_mutex_lock(&symbols->lock);
     object->ended = true;
     object->used = 0; // the first to be evicted
+    if (object->n_pending)
+        symbols_queue(symbols, object); // for the last time
     pthread_mutex_unlock(&symbols->lock);
 }
 

@@ -52,6 +52,24 @@ uint32_t symbols_kernel(struct symbols *symbols, uint64_t ip); // kernel, module
 void symbols_ksymbol(struct symbols *symbols, uint64_t address, uint32_t size, const char *name, bool gone);
 void symbols_process_ended(struct symbols *symbols, pid_t pid); // its JIT object is for no new process of that PID
 
+// ---- source lines ----
+//
+// Where an address is in the source: the innermost inlined function first, the function that the symbol names last.
+#define SOURCE_FRAMES_MAX 8
+struct source_frame {
+    char function[192]; // "": unknown
+    char file[192];     // "": unknown
+    uint32_t line;      // 0: unknown
+};
+struct symbols_source {
+    uint32_t n; // 0: the file has no debug info for the address
+    struct source_frame frames[SOURCE_FRAMES_MAX];
+};
+// For what is drawn: the last 256 answers are kept. false: looked up in the thread, call again later. `offset` as in
+// symbols_user(); JIT code and the kernel have no lines.
+bool symbols_source(struct symbols *symbols, struct symbols_object *object, uint64_t offset,
+                    struct symbols_source *out);
+
 // What could not be named, and why, since the last call; for notes. false: nothing more. Each reason comes once per
 // object.
 struct symbols_note {
