@@ -126,6 +126,8 @@ static void vdso_and_kernel(void **state) {
     if (address) {
         assert_name(names, kernel, "schedule", NAME_KERNEL);
         assert_string_equal(name_object(name_table_text(names, kernel)), "[kernel]");
+        uint32_t other = symbols_kernel(symbols, address - 64); // at once, now that the symbols are read
+        assert_int_not_equal(text_bytes(name_table_text(names, other))[0], '[');
     } else {
         assert_true(symbols_note(symbols, &note));
         assert_non_null(strstr(note.text, "kptr_restrict"));
