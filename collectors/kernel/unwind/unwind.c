@@ -37,6 +37,7 @@ struct walk {
     bool exact;        // now.ip is an instruction that was interrupted, not a return address
     bool caller_exact; // the same of the next frame
     bool by_fp;        // now is from a frame record
+    bool sp_unknown;   // now.sp is too low, by an unknown part of a frame
     unsigned signals;
 };
 
@@ -134,6 +135,7 @@ static enum step step_by_fp(struct walk *w, struct unwind_registers *to) {
     enum step step = unwind_apply_fp(&w->copy, &w->now, to);
     bool chained = w->by_fp;
     w->by_fp = true;
+    w->sp_unknown = UNWIND_RECORD_LOW;
     if (step == STEP_WHOLE && !chained) // frame pointer 0: not the end of a chain, but no chain
         return STEP_NO_ROW;
     if (step != STEP_OK || !to->ip)
@@ -175,9 +177,15 @@ static bool step_by_trampoline(struct walk *w, const struct unwind_file *file, u
 #if defined(__aarch64__)
 // An interrupted instruction that no row covers, in a file that has rows: a PLT entry, which has not touched a register
 // of its caller's. The link register has the return address.
-static bool step_by_link(struct walk *w, struct unwind_registers *to) {
+static bool step_by_link(struct walk *w, const struct unwind_file *file, uint64_t offset, struct unwind_registers *to) {
     struct unwind_object *object;
-    if (!w->exact || !w->now.lr)
+    uint32_t code[4];
+    bool jumps = false;
+    if (!w->exact || !w->now.lr || !unwind_file_pread(file, offset, code, sizeof(code)))
+        return false;
+    for (int i = 0; i < 4; i++)
+        jumps |= code[i] == 0xd61f0220; // br x17
+    if (!jumps)
         return false;
     const struct unwind_map *map = unwind_space_map(w->unwinder->spaces, w->space, w->now.lr, &object);
     if (!map || !map->executable || !is_call_site(w->unwinder, w->space, w->now.lr))
@@ -186,8 +194,8 @@ static bool step_by_link(struct walk *w, struct unwind_registers *to) {
     return true;
 }
 #else
-static bool step_by_link(struct walk *w, struct unwind_registers *to) {
-    (void)w, (void)to;
+static bool step_by_link(struct walk *w, const struct unwind_file *file, uint64_t offset, struct unwind_registers *to) {
+    (void)w, (void)file, (void)offset, (void)to;
     return false;
 }
 #endif
@@ -211,8 +219,10 @@ static enum step step_by_table(struct walk *w, const struct unwind_file *file, s
         if (!rule.signal)
             return step_by_trampoline(w, file, offset, to, &step) ? step : STEP_NO_ROW;
     }
-    if (result == CFI_NO_ROW && step_by_link(w, to))
+    if (result == CFI_NO_ROW && step_by_link(w, file, offset, to))
         return STEP_OK;
+    if (w->sp_unknown && rule.cfa != CFA_FP && rule.where[CFI_RA] != WHERE_UNDEFINED)
+        return STEP_NO_ROW;
     w->caller_exact = rule.signal;
     if (result == CFI_COMPLEX || (result == CFI_OK && u->oracle))
         return step_by_libunwind(w, file, &fde, w->now.ip - vaddr, w->now.ip - back, to);
@@ -230,7 +240,7 @@ static enum step step_once(struct walk *w, const struct unwind_map *map, struct 
     }
     if (step == STEP_NO_ROW)
         return step_by_fp(w, to);
-    w->by_fp = false;
+    w->by_fp = w->sp_unknown = false;
     return step;
 }
 
