@@ -121,12 +121,13 @@ static const char *base_name(const char *path) {
 
 // The dynamic section says whether an ET_DYN is a program: DF_1_PIE; older linkers do not set it.
 static enum name_kind kind_of(const struct elf_file *file, const struct object_key *key) {
-    bool interpreter = false, pie = false, soname = false;
+    bool interpreter = false, pie = false, soname = false, dynamic = false;
     for (size_t i = 0; i < file->n_segments; i++) {
         const GElf_Phdr *segment = &file->segments[i];
         interpreter |= segment->p_type == PT_INTERP;
-        if (segment->p_type != PT_DYNAMIC)
+        if (segment->p_type != PT_DYNAMIC || dynamic)
             continue;
+        dynamic = true;
         GElf_Shdr as_section = {.sh_offset = segment->p_offset, .sh_size = segment->p_filesz};
         size_t size, each = file->is64 ? sizeof(Elf64_Dyn) : sizeof(Elf32_Dyn);
         uint8_t *bytes = elf_file_section_bytes(file, &as_section, DYNAMIC_MAX, &size);
