@@ -24,8 +24,8 @@ def build(directory):
 
 
 class Load:
-    def __init__(self, program, *arguments):
-        self.p = subprocess.Popen([program, *arguments], stdin=subprocess.PIPE)
+    def __init__(self, program, *arguments, **options):
+        self.p = subprocess.Popen([program, *arguments], stdin=subprocess.PIPE, **options)
         self.pid = self.p.pid
 
     def __enter__(self):
@@ -164,7 +164,7 @@ def attention():
         ktop.end()
 
 
-def refused():
+def refused(program):
     """Another user, where the kernel does not let him sample whole CPUs: the reason, and no rows."""
     if int(open("/proc/sys/kernel/perf_event_paranoid").read()) <= 0:
         return skip_part("perf_event_paranoid lets every user sample")
@@ -174,6 +174,16 @@ def refused():
     texts = [n["text"] for n in frame["notes"]]
     check(any("perf_event_paranoid" in t or "perf_event_open" in t for t in texts), f"the reason: {texts}")
     check(not frame["tables"]["symbols"] and frame["series"].get("profile_samples_per_s") is None, "no zeros instead")
+    # His own processes can be sampled one by one.
+    os.chmod(os.path.dirname(program), 0o755)
+    load = Load(program, "shares", user=65534, group=65534, extra_groups=[])
+    with load:
+        time.sleep(0.3)
+        frame = frame_of("-p", str(load.pid), delay=2, user=65534, group=65534, extra_groups=[])
+    rows, n = samples_in(frame, "profile_load")
+    texts = [n["text"] for n in frame["notes"]]
+    check(5 <= n < 210 and "sixty" in rows, f"another user's own process: {n} samples")
+    check(any("only the processes of --pid" in t for t in texts), f"a note says that it is all: {texts}")
 
 
 def main():
@@ -190,7 +200,7 @@ def main():
         replayed(program, directory)
         choices(program)
         attention()
-        refused()
+        refused(program)
         doctor = subprocess.run([KTOP, "--doctor"], capture_output=True, text=True).stdout
         check("CPU profile" in doctor, "--doctor says whether it can sample")
     finally:

@@ -83,10 +83,12 @@ static bool format_check(struct options *options) {
     for (size_t i = 0; views[i]; i++)
         if (view_writes(views[i], options->format))
             snprintf(with + strlen(with), sizeof with - strlen(with), "%s%s", *with ? "," : "", views[i]->name);
-    for (size_t i = 0; i < options->n_panes; i++)
-        if (!view_writes(options->panes[i], options->format))
-            return options_wrong(options, "--format folded: the pane %s has no call paths: use --pane %s",
-                                 options->panes[i]->name, with);
+    for (size_t i = 0; i < options->n_panes; i++) {
+        const struct view *view = options->panes[i];
+        if (view && !view_writes(view, options->format))
+            return options_wrong(options, "--format folded: the pane %s has no call paths: use --pane %s", view->name,
+                                 with);
+    }
     return true;
 }
 

@@ -63,19 +63,43 @@ static uint32_t path_node(const struct flame_state *self, const struct flame_pat
 
 // ---- loading ----
 
+static bool same_filter(const struct fold_filter *a, const struct fold_filter *b) {
+    return a->pid == b->pid && a->user == b->user && a->kernel == b->kernel && a->idle == b->idle &&
+           !strcmp(a->text, b->text);
+}
+
+// Folds anew only what is not folded yet: a key that moves the selection must not wait for it.
+static void fold_load(struct part_context *ctx, const struct tree *tree, const struct tree *base) {
+    struct flame_state *self = ctx->state;
+    struct fold_filter filter;
+    char text[FILTER_SIZE];
+    // Read before the names: a name that is replaced meanwhile makes this old.
+    uint64_t changes = name_table_changes(tree_names(tree)) + (base ? name_table_changes(tree_names(base)) : 0);
+
+    flame_filter(&self->choice, pane_filter(ctx->pane, ctx->part), ctx->look, text, &filter);
+    if (self->fold && self->folded.version == self->choice.version && self->folded.changes == changes &&
+        same_filter(&self->folded.filter, &filter))
+        return;
+    fold_free(self->fold);
+    self->fold = fold_new(tree, base, &filter);
+    self->folded.version = self->choice.version;
+    self->folded.changes = changes;
+    memcpy(self->folded.text, text, sizeof(text));
+    self->folded.filter = filter;
+    self->folded.filter.text = self->folded.text;
+}
+
 bool flame_load(struct part_context *ctx, int width) {
     struct flame_state *self = ctx->state;
     const struct tree *base, *tree = flame_trees(&self->choice, ctx->look, spec_of(ctx)->tree, &base);
-    struct fold_filter filter;
-    char text[FILTER_SIZE];
 
-    fold_free(self->fold);
-    self->fold = NULL;
     flame_layout_done(&self->layout);
-    if (!tree)
+    if (!tree) {
+        fold_free(self->fold);
+        self->fold = NULL;
         return false;
-    flame_filter(&self->choice, pane_filter(ctx->pane, ctx->part), ctx->look, text, &filter);
-    self->fold = fold_new(tree, base, &filter);
+    }
+    fold_load(ctx, tree, base);
     if (!self->fold->nodes[0].total)
         return false;
     uint32_t zoom = path_node(self, &self->zoom);
@@ -439,7 +463,13 @@ static void status(struct part_context *ctx, char *out, size_t size) {
                  100.0 * (double)fold_matched(self->fold, zoom, ctx->pane->search) /
                      (double)self->fold->nodes[zoom].total);
     }
-    snprintf(out, size, "%s%s, %llu %s", more, span, (unsigned long long)root->total, spec_of(ctx)->unit);
+    size_t rows = self->layout.n_rows;
+    char seen[48] = "";
+    if (self->rows > 0 && rows > (size_t)self->rows)
+        snprintf(seen, sizeof(seen), ", rows %zu-%zu of %zu", self->top + 1, self->top + (size_t)self->rows, rows);
+    int n = snprintf(out, size, "%s%s, %llu %s", more, span, (unsigned long long)root->total, spec_of(ctx)->unit);
+    if (n >= 0 && n + (int)strlen(seen) <= ctx->room)
+        snprintf(out + n, size - (size_t)n, "%s", seen);
     snprintf(ctx->brief, sizeof(ctx->brief), "%s%s", more, span);
 }
 

@@ -38,6 +38,7 @@ struct flame_choice {
         uint64_t from, to;
         double seconds;
     } merged;
+    uint64_t version; // of the trees: another one whenever flame_trees() returns others
 };
 
 void flame_choice_init(struct flame_choice *choice);

@@ -16,6 +16,11 @@ struct flame_path {
 struct flame_state {
     struct flame_choice choice; // first: see flame_choice_of
     struct fold *fold;          // NULL: nothing loaded
+    struct {
+        uint64_t version, changes; // of the trees, of their names
+        struct fold_filter filter; // text: the state's own
+        char text[FILTER_SIZE];
+    } folded; // what the fold was made of: it is kept while that is the same
     struct flame_layout layout;
     struct flame_path zoom, selected;
     uint32_t rest; // struct flame_zoom

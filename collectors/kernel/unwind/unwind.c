@@ -172,6 +172,26 @@ static bool step_by_trampoline(struct walk *w, const struct unwind_file *file, u
     return true;
 }
 
+#if defined(__aarch64__)
+// An interrupted instruction that no row covers, in a file that has rows: a PLT entry, which has not touched a register
+// of its caller's. The link register has the return address.
+static bool step_by_link(struct walk *w, struct unwind_registers *to) {
+    struct unwind_object *object;
+    if (!w->exact || !w->now.lr)
+        return false;
+    const struct unwind_map *map = unwind_space_map(w->unwinder->spaces, w->space, w->now.lr, &object);
+    if (!map || !map->executable || !is_call_site(w->unwinder, w->space, w->now.lr))
+        return false;
+    to->ip = w->now.lr;
+    return true;
+}
+#else
+static bool step_by_link(struct walk *w, struct unwind_registers *to) {
+    (void)w, (void)to;
+    return false;
+}
+#endif
+
 static enum step step_by_table(struct walk *w, const struct unwind_file *file, struct unwind_registers *to) {
     struct unwinder *u = w->unwinder;
     struct unwind_fde fde;
@@ -180,8 +200,8 @@ static enum step step_by_table(struct walk *w, const struct unwind_file *file, s
     enum step step;
     if (file->object->memory && step_by_trampoline(w, file, offset, to, &step)) // the [vdso]
         return step;
-    if (!unwind_object_vaddr(file->object, offset, &vaddr))
-        return STEP_NO_ROW;
+    if (file->object->state != OBJECT_READY || !unwind_object_vaddr(file->object, offset, &vaddr))
+        return step_by_trampoline(w, file, offset, to, &step) ? step : STEP_NO_ROW;
     // The call of a function that does not return may be its caller's last instruction: look up the call itself.
     uint64_t back = w->exact ? 0 : 1;
     enum cfi_result result = unwind_rules_find(u->rules, file, vaddr - back, &rule, &fde);
@@ -191,6 +211,8 @@ static enum step step_by_table(struct walk *w, const struct unwind_file *file, s
         if (!rule.signal)
             return step_by_trampoline(w, file, offset, to, &step) ? step : STEP_NO_ROW;
     }
+    if (result == CFI_NO_ROW && step_by_link(w, to))
+        return STEP_OK;
     w->caller_exact = rule.signal;
     if (result == CFI_COMPLEX || (result == CFI_OK && u->oracle))
         return step_by_libunwind(w, file, &fde, w->now.ip - vaddr, w->now.ip - back, to);
@@ -202,7 +224,7 @@ static enum step step_once(struct walk *w, const struct unwind_map *map, struct 
     struct unwind_map copy = *map; // a lookup of another address may move the map
     enum step step = STEP_NO_ROW;
     w->caller_exact = false;
-    if (object && object->state == OBJECT_READY) {
+    if (object && (object->state == OBJECT_READY || object->state == OBJECT_NO_TABLE)) {
         struct unwind_file file = {w->unwinder->objects, object, &copy, w->space->pid};
         step = step_by_table(w, &file, to);
     }

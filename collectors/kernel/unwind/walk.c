@@ -94,6 +94,12 @@ enum step unwind_apply_fp(const struct unwind_copy *copy, const struct unwind_re
     to->ip = to->lr = code_address(ip);
     to->fp = fp;
     to->sp = from->fp + 16;
+#if defined(__aarch64__)
+    // A frame record is at the lower end of its frame here: the caller's stack pointer is unknown. In the middle of a
+    // function of gcc it is where the caller's own record is.
+    if (fp > to->sp && fp % 16 == 0)
+        to->sp = fp;
+#endif
     return STEP_OK;
 }
 
