@@ -208,6 +208,19 @@ const struct text *symbols_name(const struct symbol_table *table, const struct s
     return name_pack(name, table->kind, path);
 }
 
+static void set_name(struct work *work, const struct symbol *symbol, const struct pending *pending) {
+    struct symbols *symbols = work->symbols;
+    bool unnamed = symbols_unnamed(work->table, symbol);
+    const struct text *name = unnamed ? NULL : symbols_name(work->table, symbol, work->key.path);
+    pthread_mutex_lock(&symbols->lock);
+    if (unnamed)
+        name = symbols_placeholder(work->object, symbols_start_offset(work->table, symbol, pending->offset));
+    name_table_set(symbols->names, pending->id, name);
+    uint32_t *id = &work->table->ids[symbol - work->table->symbols];
+    *id = *id == NAME_NONE ? pending->id : *id;
+    pthread_mutex_unlock(&symbols->lock);
+}
+
 // Names what the table has. `keep`: the rest may be named later.
 static void set_names(struct work *work, bool keep) {
     uint32_t kept = 0;
@@ -217,12 +230,7 @@ static void set_names(struct work *work, bool keep) {
         if (work->table && symbol_table_address(work->table, work->pending[i].offset, &address))
             symbol = symbol_table_find(work->table, address);
         if (symbol) {
-            uint32_t *id = &work->table->ids[symbol - work->table->symbols];
-            name_table_set(work->symbols->names, work->pending[i].id,
-                           symbols_name(work->table, symbol, work->key.path));
-            pthread_mutex_lock(&work->symbols->lock);
-            *id = *id == NAME_NONE ? work->pending[i].id : *id;
-            pthread_mutex_unlock(&work->symbols->lock);
+            set_name(work, symbol, &work->pending[i]);
             atomic_fetch_sub(&work->symbols->placeholders, 1);
         } else if (keep) {
             work->pending[kept++] = work->pending[i];

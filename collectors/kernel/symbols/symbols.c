@@ -289,6 +289,11 @@ static uint32_t *id_of(const struct symbols_object *object, const struct symbol 
     return symbol ? &object->table->ids[symbol - object->table->symbols] : NULL;
 }
 
+uint64_t symbols_start_offset(const struct symbol_table *table, const struct symbol *symbol, uint64_t offset) {
+    uint64_t address;
+    return symbol_table_address(table, offset, &address) ? offset - (address - symbol->start) : offset;
+}
+
 // With the lock held.
 static uint32_t find_id(struct symbols *symbols, struct symbols_object *object, uint64_t offset) {
     const struct symbol *symbol = symbol_at(object, offset);
@@ -296,6 +301,10 @@ static uint32_t find_id(struct symbols *symbols, struct symbols_object *object, 
     object->used = object->ended ? 0 : ++symbols->tick;
     if (id && *id != NAME_NONE)
         return *id;
+    if (id && symbols_unnamed(object->table, symbol)) {
+        offset = symbols_start_offset(object->table, symbol, offset);
+        return *id = name_table_add(symbols->names, symbols_placeholder(object, offset));
+    }
     // Most names need no demangling, which is the reader's work.
     if (id && !demangle_wanted(object->table->names + symbol->name))
         return *id = name_table_add(symbols->names, symbols_name(object->table, symbol, object->key.path));
