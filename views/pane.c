@@ -541,14 +541,3 @@ bool pane_sort(struct pane *pane, const struct look *look, const char *column) {
     }
     return false;
 }
-
-int pane_write_svg(struct pane *pane, const struct look *look, const struct write_info *info, FILE *out) {
-    size_t n = pane->view->n_parts;
-
-    for (size_t step = 0; step < n; step++) {
-        struct part_context ctx = part_context(pane, look, ((size_t)pane->focus + step) % n);
-        if (ctx.part->kind->write_svg && !ctx.part->hidden)
-            return ctx.part->kind->write_svg(&ctx, info, out) ? 0 : -ENODATA;
-    }
-    return -ENOTSUP;
-}
