@@ -69,7 +69,7 @@ static void say_formats(struct app *app) {
     char formats[256];
 
     formats_text(app->panes[app->current], true, formats, sizeof(formats));
-    app_say(app, true, "not written: the suffix selects the format: %s", formats);
+    app_say(app, true, "not written: known suffixes: %s", formats);
 }
 
 static void save_done(struct app *app, const char *name) {

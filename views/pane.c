@@ -1,6 +1,5 @@
 // The pane: draws the parts of a view where the layout puts them, with titles, staleness and notes, and passes keys on:
 // to the part with the focus, then to the others, then to itself. Independent of views and kinds of parts.
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

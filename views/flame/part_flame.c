@@ -63,20 +63,25 @@ static uint32_t path_node(const struct flame_state *self, const struct flame_pat
 
 // ---- loading ----
 
-bool flame_load(struct part_context *ctx, int width) {
+struct fold *flame_fold(struct part_context *ctx) {
     struct flame_state *self = ctx->state;
     const struct tree *base, *tree = flame_trees(&self->choice, ctx->look, spec_of(ctx)->tree, &base);
     struct fold_filter filter;
     char text[FILTER_SIZE];
 
-    fold_free(self->fold);
-    self->fold = NULL;
-    flame_layout_done(&self->layout);
     if (!tree)
-        return false;
+        return NULL;
     flame_filter(&self->choice, pane_filter(ctx->pane, ctx->part), ctx->look, text, &filter);
-    self->fold = fold_new(tree, base, &filter);
-    if (!self->fold->nodes[0].total)
+    return fold_new(tree, base, &filter);
+}
+
+bool flame_load(struct part_context *ctx, int width) {
+    struct flame_state *self = ctx->state;
+
+    fold_free(self->fold);
+    self->fold = flame_fold(ctx);
+    flame_layout_done(&self->layout);
+    if (!self->fold || !self->fold->nodes[0].total)
         return false;
     uint32_t zoom = path_node(self, &self->zoom);
     bool whole = self->fold->nodes[zoom].depth == self->zoom.n;
@@ -498,6 +503,7 @@ const struct part_kind part_flame = {
     .write_csv = flame_write_csv,
     .write_json = flame_write_json,
     .write_folded = flame_write_folded,
+    .files = flame_files,
     .describe = describe,
     .search = search,
     .title = title,
