@@ -88,6 +88,8 @@ const char flame_svg_script[] =
     "  }\n"
     "\n"
     "  function fromLink() {\n"
+    "    zoomed = first;\n"
+    "    sought = '';\n"
     "    location.hash.slice(1).split('&').forEach(function (part) {\n"
     "      var value = part.slice(2), i = Number(value);\n"
     "      if (part.slice(0, 2) === 'z=' && frames[i])\n"
