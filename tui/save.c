@@ -63,6 +63,7 @@ static void formats_text(const struct pane *pane, bool meanings, char *text, siz
             fprintf(out, " (%s)", own ? own_formats[i].what : files[i - N_OWN_FORMATS]->what);
     }
     fclose(out);
+    text[size - 1] = '\0'; // a full buffer has no end
 }
 
 static void say_formats(struct app *app) {
@@ -103,7 +104,7 @@ static void save_done(struct app *app, const char *name) {
     if (file && status == -ENODATA) {
         fclose(out);
         unlink(name);
-        app_say(app, true, "nothing was measured yet");
+        app_say(app, true, "nothing was measured yet, or nothing matches the filter");
         return;
     }
     if (fclose(out) || status < 0) {
