@@ -1,6 +1,5 @@
 // The pane: draws the parts of a view where the layout puts them, with titles, staleness and notes, and passes keys on:
 // to the part with the focus, then to the others, then to itself. Independent of views and kinds of parts.
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -540,15 +539,4 @@ bool pane_sort(struct pane *pane, const struct look *look, const char *column) {
             return true;
     }
     return false;
-}
-
-int pane_write_svg(struct pane *pane, const struct look *look, const struct write_info *info, FILE *out) {
-    size_t n = pane->view->n_parts;
-
-    for (size_t step = 0; step < n; step++) {
-        struct part_context ctx = part_context(pane, look, ((size_t)pane->focus + step) % n);
-        if (ctx.part->kind->write_svg && !ctx.part->hidden)
-            return ctx.part->kind->write_svg(&ctx, info, out) ? 0 : -ENODATA;
-    }
-    return -ENOTSUP;
 }

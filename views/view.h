@@ -80,6 +80,14 @@ struct part_context {
     char go_filter[FILTER_SIZE];
 };
 
+// A file format of a part kind.
+struct part_file {
+    const char *suffix; // of the file's name, which selects it: ".svg"
+    const char *what;   // "flame graph"
+    // False if there is nothing to write.
+    bool (*write)(struct part_context *ctx, const struct write_info *info, FILE *out);
+};
+
 struct part_key {
     int key;
     const char *name, *help;
@@ -117,8 +125,9 @@ struct part_kind {
     void (*title)(const struct part_context *ctx, char *out, size_t size);
     // Optional: a few words for the right end of the title rule ("34 of 120 rows"); out is "" at the call.
     void (*status)(struct part_context *ctx, char *out, size_t size);
-    // Optional: a picture as a self-contained SVG document; false if there is nothing to draw.
-    bool (*write_svg)(struct part_context *ctx, const struct write_info *info, FILE *out);
+    // Optional: files of what the part shows, for the key w; ends with suffix NULL. The first is proposed. A format
+    // here goes before the pane's own of that suffix.
+    const struct part_file *files;
     // Optional: the names of the tables, histograms and series of the frame that it shows, for notes and staleness;
     // returns how many. Default: the part's own name.
     size_t (*sources)(const struct part *part, const char **names, size_t max);
@@ -205,8 +214,13 @@ int pane_write(struct pane *pane, const struct look *look, enum format format, c
                FILE *out);
 // Whether a pane of that view can be written in the format: only one with call paths as folded ones.
 bool view_writes(const struct view *view, enum format format);
-// The picture of the pane: of the focused part, else of the first that has one. -ENOTSUP if none has, -ENODATA if there
-// is nothing to draw yet.
-int pane_write_svg(struct pane *pane, const struct look *look, const struct write_info *info, FILE *out);
+// The file formats of its parts, the focused part's first, each suffix once. Returns how many there are.
+#define PANE_FILES_MAX 8
+size_t pane_files(const struct pane *pane, const struct part_file *files[PANE_FILES_MAX]);
+// The one that the name's suffix selects; NULL: none.
+const struct part_file *pane_file(const struct pane *pane, const char *name);
+// `file`: one of pane_files(). -ENODATA if there is nothing to write yet, -EIO if out failed.
+int pane_write_file(struct pane *pane, const struct look *look, const struct part_file *file,
+                    const struct write_info *info, FILE *out);
 
 #endif

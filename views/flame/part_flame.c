@@ -63,6 +63,18 @@ static uint32_t path_node(const struct flame_state *self, const struct flame_pat
 
 // ---- loading ----
 
+struct fold *flame_fold(struct part_context *ctx) {
+    struct flame_state *self = ctx->state;
+    const struct tree *base, *tree = flame_trees(&self->choice, ctx->look, spec_of(ctx)->tree, &base);
+    struct fold_filter filter;
+    char text[FILTER_SIZE];
+
+    if (!tree)
+        return NULL;
+    flame_filter(&self->choice, pane_filter(ctx->pane, ctx->part), ctx->look, text, &filter);
+    return fold_new(tree, base, &filter);
+}
+
 static bool same_filter(const struct fold_filter *a, const struct fold_filter *b) {
     return a->pid == b->pid && a->user == b->user && a->kernel == b->kernel && a->idle == b->idle &&
            !strcmp(a->text, b->text);
@@ -528,6 +540,7 @@ const struct part_kind part_flame = {
     .write_csv = flame_write_csv,
     .write_json = flame_write_json,
     .write_folded = flame_write_folded,
+    .files = flame_files,
     .describe = describe,
     .search = search,
     .title = title,
