@@ -374,6 +374,7 @@ static bool part_key(struct pane *pane, const struct look *look, size_t i, int k
     answer->jump_pane = ctx.jump_pane;
     snprintf(answer->jump_filter, sizeof(answer->jump_filter), "%s", ctx.jump_filter);
     snprintf(answer->message, sizeof(answer->message), "%s", ctx.message);
+    answer->frequency_hz = ctx.frequency_hz;
     if (ctx.go_part)
         pane_go(pane, look, &ctx, answer);
     else

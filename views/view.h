@@ -72,6 +72,7 @@ struct part_context {
     const char *jump_pane;         // key: set to move the user to another pane (Enter on a finding)
     char jump_filter[FILTER_SIZE]; // and the filter there
     char message[128];             // key: a text for the message line
+    uint32_t frequency_hz;         // key: a new sampling frequency to request from the collectors; 0: none
     bool focus_take, focus_drop;   // key: it showed itself and wants the focus; it hid itself
     // key: set to move the user to that part of the same pane, at that frame, with a filter for that part alone; Esc
     // returns. Without a part: only to the frame.
@@ -185,8 +186,9 @@ struct pane_answer {
     const char *jump_pane;
     char jump_filter[FILTER_SIZE];
     char message[128];
-    uint64_t go_frame; // the frame to show from now on, by number; 0: unchanged
-    bool go_live;      // back to the newest one
+    uint32_t frequency_hz; // to request from the collectors; 0: none
+    uint64_t go_frame;     // the frame to show from now on, by number; 0: unchanged
+    bool go_live;          // back to the newest one
 };
 bool pane_key(struct pane *pane, const struct look *look, int key, int mouse_x, int mouse_y,
               struct pane_answer *answer);

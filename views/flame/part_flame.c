@@ -1,6 +1,7 @@
 // The flame graph part: what is loaded, what is selected and zoomed, and the keys. draw.c draws it, write.c writes it.
 #include "views/flame/part_flame.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -318,6 +319,29 @@ static void key_mark(struct part_context *ctx) {
                                                : "; go to the other time, and mark B there");
 }
 
+// The next higher or lower frequency. None divides 100 or 250, so that samples do not run in step with timers.
+static bool key_frequency(struct part_context *ctx) {
+    static const uint32_t steps[] = {49, 99, 199, 999};
+    const int n = sizeof(steps) / sizeof(steps[0]);
+    const char *series = spec_of(ctx)->hz;
+    double hz = series ? frame_series(ctx->look->frame, series, NULL) : NAN;
+    int i = 0;
+
+    if (!(hz > 0))
+        return false;
+    while (i < n && (ctx->key == '+' ? steps[i] <= hz : steps[i] < hz))
+        i++;
+    i -= ctx->key == '-';
+    if (i < 0 || i == n) {
+        snprintf(ctx->message, sizeof(ctx->message), "%.0f Hz is the %s frequency of this key; see --frequency", hz,
+                 i < 0 ? "lowest" : "highest");
+        return true;
+    }
+    ctx->frequency_hz = steps[i];
+    snprintf(ctx->message, sizeof(ctx->message), "sampling at %u Hz per CPU", steps[i]);
+    return true;
+}
+
 static bool key_choice(struct part_context *ctx) {
     static const char *const frames[] = {"user and kernel frames", "user frames only", "kernel frames only"};
     struct flame_state *self = ctx->state;
@@ -327,6 +351,9 @@ static bool key_choice(struct part_context *ctx) {
     case 's':
     case 'S':
         return key_span(ctx);
+    case '+':
+    case '-':
+        return key_frequency(ctx);
     case 'i':
         self->root_below = !self->root_below;
         self->moved = true;
@@ -513,6 +540,7 @@ static const struct part_key keys[] = {
     {KEY_VIEW_ENTER, "Enter", "flame graph: zoom: the frame takes the whole width (Esc: back)"},
     {'i', "i", "flame graph: root at the top (icicle) or at the bottom (flame)"},
     {'s', "s S", "flame graph: span of time: the last 1, 10, 60 s, the whole history"},
+    {'+', "+ -", "flame graph: sample more, or less often: 49, 99, 199, 999 Hz"},
     {'u', "u", "flame graph: user and kernel frames, user only, kernel only"},
     {'e', "e", "flame graph: with, without the idle task (which --profile-idle samples)"},
     {'A', "A B x", "flame graph: mark this span as A, another one as B: how B differs from A; x: off"},
@@ -523,7 +551,7 @@ static const struct part_key keys[] = {
 static bool takes(const struct part *part, int key) {
     const struct flame_spec *spec = part->spec;
 
-    return key != 'c' || spec->callers;
+    return (key != 'c' || spec->callers) && ((key != '+' && key != '-') || spec->hz);
 }
 
 const struct part_kind part_flame = {

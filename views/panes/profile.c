@@ -30,6 +30,7 @@ static const struct flame_spec cpu = {
     .unit = "samples",
     .callers = "callers",
     .empty = "no sample: every CPU was idle",
+    .hz = "profile_frequency_hz",
 };
 static const struct table_spec symbols = {
     .source = {.tables = {"symbols"}, .sort = "self_pct", .then = "total_pct"},
