@@ -37,9 +37,10 @@ static bool opened(void) {
     return false;
 }
 
+static volatile unsigned sink;
+
 // Uses the CPU, and drains as the runner does when a ring fills up.
 static void spin(double seconds) {
-    volatile unsigned sink = 0;
     for (uint64_t end = now_ns() + (uint64_t)(seconds * 1e9); now_ns() < end;) {
         for (uint64_t part = now_ns() + 10000000; now_ns() < part;)
             for (unsigned i = 0; i < 10000; i++)
