@@ -27,6 +27,7 @@ enum profile_record_type {
     RECORD_EXIT,
     RECORD_KSYMBOL,
     RECORD_LOST,
+    RECORD_SWITCH,
     RECORD_THROTTLED, // the kernel stopped the event for the rest of a timer tick
 };
 
@@ -60,6 +61,10 @@ struct profile_record {
         const char *comm; // COMM, EXEC
         pid_t parent;     // FORK, EXIT: the process
         uint64_t lost;    // records
+        struct {
+            uint32_t cpu;
+            bool out, preempted; // out: pid and tid left the CPU; else they got it. preempted: they are still runnable
+        } change;                // SWITCH
         struct {
             uint64_t address;
             uint32_t size;

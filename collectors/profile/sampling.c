@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,11 +31,13 @@ struct profile_sampling {
     const struct profile_options *options;
     struct perf_event_attr attr; // as the first CPU accepted it
     bool settled;
+    bool switches, switches_on; // of profile_sampling_open_switches
     struct profile_source source;
     struct profile_format format;
     struct perf_cpus cpus;
     struct cpu_ring {
         int fd;
+        int switches; // its descriptor for the records of all switches; -1: none
         struct perf_ring ring;
     } * rings; // by CPU
     struct next {
@@ -180,7 +183,7 @@ static int event_open(struct profile_sampling *sampling, int cpu) {
         if (fd >= 0 || sampling->settled)
             break;
         bool refused = fd == -EACCES || fd == -EPERM;
-        if (refused && !attr->exclude_kernel)
+        if (refused && !attr->exclude_kernel && !sampling->switches)
             attr->exclude_kernel = sampling->source.no_kernel = true;
         else if (fd == -EINVAL ? !feature_drop(sampling) : refused || !clock_instead(sampling, fd))
             break;
@@ -198,18 +201,42 @@ static int ring_map(const struct profile_sampling *sampling, struct cpu_ring *at
 }
 
 static void cpu_close(void *context, int cpu) {
-    struct cpu_ring *at = &((struct profile_sampling *)context)->rings[cpu];
+    struct profile_sampling *sampling = context;
+    struct cpu_ring *at = &sampling->rings[cpu];
     perf_ring_unmap(&at->ring);
     if (at->fd >= 0)
         close(at->fd);
-    at->fd = -1;
+    if (sampling->switches && at->switches >= 0)
+        close(at->switches);
+    at->fd = at->switches = -1;
+}
+
+// The records of all switches go to the ring of the samples.
+static int switches_open(const struct profile_sampling *sampling, int cpu, struct cpu_ring *at) {
+    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+                                   .size = sizeof attr,
+                                   .config = PERF_COUNT_SW_DUMMY,
+                                   .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+                                   .context_switch = 1,
+                                   .sample_id_all = 1,
+                                   .use_clockid = 1,
+                                   .clockid = CLOCK_MONOTONIC,
+                                   .watermark = 1,
+                                   .wakeup_watermark = sampling->attr.wakeup_watermark,
+                                   .disabled = !sampling->switches_on};
+    at->switches = perf_open_attr(&attr, -1, cpu, -1);
+    if (at->switches < 0)
+        return at->switches;
+    return ioctl(at->switches, PERF_EVENT_IOC_SET_OUTPUT, at->fd) < 0 ? -errno : 0;
 }
 
 static int cpu_open(void *context, int cpu) {
     struct profile_sampling *sampling = context;
     struct cpu_ring *at = &sampling->rings[cpu];
-    *at = (struct cpu_ring){.fd = event_open(sampling, cpu)};
+    *at = (struct cpu_ring){.fd = event_open(sampling, cpu), .switches = -1};
     int rc = at->fd < 0 ? at->fd : ring_map(sampling, at);
+    if (!rc && sampling->switches)
+        rc = switches_open(sampling, cpu, at);
     if (!rc)
         rc = perf_cpus_watch(&sampling->cpus, cpu, at->fd);
     if (rc)
@@ -217,11 +244,24 @@ static int cpu_open(void *context, int cpu) {
     return rc;
 }
 
-int profile_sampling_open(struct profile_sampling **out, const struct profile_options *options, uint32_t hz) {
+static void switches_make(struct profile_sampling *sampling, uint64_t period) {
+    struct perf_event_attr *attr = &sampling->attr;
+    attr_make(sampling, 0);
+    attr->type = PERF_TYPE_SOFTWARE;
+    attr->config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+    attr->exclude_idle = 0;
+    attr->freq = 0;
+    attr->sample_period = period;
+    snprintf(sampling->source.event, sizeof sampling->source.event, "context-switches");
+    sampling->source.hz = sampling->source.hz_limited = 0;
+    sampling->source.period = period;
+    sampling->switches = sampling->switches_on = true;
+    // The callers of a C library's function that has no frame pointer are found in a copy of the stack only.
+    stack_set(sampling, sampling->options->call_graph == CALL_GRAPH_FP ? 0 : stack_wanted(sampling->options));
+}
+
+static int sampling_start(struct profile_sampling *sampling, struct profile_sampling **out) {
     static const struct perf_cpus_ops ops = {cpu_open, cpu_close};
-    struct profile_sampling *sampling = xcalloc(1, sizeof *sampling);
-    sampling->options = options;
-    attr_make(sampling, hz);
     perf_cpus_init(&sampling->cpus, &ops, sampling);
     sampling->rings = xcalloc((size_t)sampling->cpus.n, sizeof *sampling->rings);
     sampling->heap = xcalloc((size_t)sampling->cpus.n, sizeof *sampling->heap);
@@ -232,6 +272,37 @@ int profile_sampling_open(struct profile_sampling **out, const struct profile_op
     }
     *out = sampling;
     return rc;
+}
+
+int profile_sampling_open(struct profile_sampling **out, const struct profile_options *options, uint32_t hz) {
+    struct profile_sampling *sampling = xcalloc(1, sizeof *sampling);
+    sampling->options = options;
+    attr_make(sampling, hz);
+    return sampling_start(sampling, out);
+}
+
+int profile_sampling_open_switches(struct profile_sampling **out, const struct profile_options *options,
+                                   uint64_t period) {
+    struct profile_sampling *sampling = xcalloc(1, sizeof *sampling);
+    sampling->options = options;
+    switches_make(sampling, period);
+    return sampling_start(sampling, out);
+}
+
+int profile_sampling_cpus(const struct profile_sampling *sampling) {
+    return sampling->cpus.n;
+}
+
+void profile_sampling_set_period(struct profile_sampling *sampling, int cpu, uint64_t period) {
+    if (sampling->cpus.opened[cpu])
+        ioctl(sampling->rings[cpu].fd, PERF_EVENT_IOC_PERIOD, &period);
+}
+
+void profile_sampling_switches(struct profile_sampling *sampling, bool on) {
+    sampling->switches_on = on;
+    for (int cpu = 0; cpu < sampling->cpus.n; cpu++)
+        if (sampling->cpus.opened[cpu])
+            ioctl(sampling->rings[cpu].switches, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
 void profile_sampling_close(struct profile_sampling *sampling) {
@@ -279,17 +350,28 @@ int profile_sampling_copy_more(struct profile_sampling *sampling) {
     return rc;
 }
 
-int profile_sampling_try(const struct profile_options *options, struct profile_source *source) {
-    struct profile_sampling sampling = {.options = options};
+static int try_first(struct profile_sampling *sampling) {
     int cpu = 0, fd;
-    attr_make(&sampling, options->frequency_hz);
     do
-        fd = event_open(&sampling, cpu);
+        fd = event_open(sampling, cpu);
     while (fd == -ENODEV && ++cpu < (int)sysconf(_SC_NPROCESSORS_CONF));
     if (fd >= 0)
         close(fd);
-    *source = sampling.source;
     return fd < 0 ? fd : 0;
+}
+
+int profile_sampling_try(const struct profile_options *options, struct profile_source *source) {
+    struct profile_sampling sampling = {.options = options};
+    attr_make(&sampling, options->frequency_hz);
+    int rc = try_first(&sampling);
+    *source = sampling.source;
+    return rc;
+}
+
+int profile_sampling_try_switches(const struct profile_options *options) {
+    struct profile_sampling sampling = {.options = options};
+    switches_make(&sampling, 1000000);
+    return try_first(&sampling);
 }
 
 // ---- draining ----
