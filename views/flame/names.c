@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/column.h"
 #include "model/mem.h"
 #include "views/escape.h"
 
@@ -151,4 +152,11 @@ void flame_stack_write(const struct fold *fold, uint32_t node, FILE *out) {
     }
     fprintf(out, " %" PRIu64, fold->nodes[node].self);
     free(path);
+}
+
+void flame_weight(const char *unit, uint64_t weight, char *out, size_t size) {
+    if (!strcmp(unit, "us"))
+        unit_format(UNIT_US, (double)weight, out, size);
+    else
+        snprintf(out, size, "%llu %s", (unsigned long long)weight, unit);
 }
