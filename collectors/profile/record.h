@@ -15,6 +15,7 @@ struct perf_event_header;
 struct profile_format {
     bool user_stack;      // samples have PERF_SAMPLE_REGS_USER and PERF_SAMPLE_STACK_USER
     unsigned n_user_regs; // of sample_regs_user
+    bool no_period;       // samples have no PERF_SAMPLE_PERIOD
 };
 
 enum profile_record_type {

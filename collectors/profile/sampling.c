@@ -82,7 +82,8 @@ static void stack_set(struct profile_sampling *sampling, uint32_t bytes) {
     attr->sample_stack_user = bytes;
     sampling->source.stack_bytes = bytes;
     sampling->format = (struct profile_format){.user_stack = bytes > 0,
-                                               .n_user_regs = (unsigned)__builtin_popcountll(attr->sample_regs_user)};
+                                               .n_user_regs = (unsigned)__builtin_popcountll(attr->sample_regs_user),
+                                               .no_period = !(attr->sample_type & PERF_SAMPLE_PERIOD)};
     watermark_set(sampling);
 }
 
@@ -252,6 +253,7 @@ static void switches_make(struct profile_sampling *sampling, uint64_t period) {
     attr->exclude_idle = 0;
     attr->freq = 0;
     attr->sample_period = period;
+    attr->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD; // with it the kernel samples every software event
     snprintf(sampling->source.event, sizeof sampling->source.event, "context-switches");
     sampling->source.hz = sampling->source.hz_limited = 0;
     sampling->source.period = period;
