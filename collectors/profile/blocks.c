@@ -10,6 +10,7 @@
 
 #define IDLE_INTERVALS 10 // that an awake thread is kept
 #define ASKED_IDS_MAX 128
+#define ORPHAN (-1) // the ID of a thread whose ID another one has now
 
 enum length { SHORT, LONG, LENGTHS };
 
@@ -149,17 +150,19 @@ void blocks_in(struct blocks *blocks, pid_t tid, uint64_t time) {
     thread->blocked = thread->sampled = thread->pending = false;
 }
 
-static void forget(struct thread *thread) {
-    thread->blocked = thread->sampled = thread->pending = thread->asked = false;
-    thread->n = 0;
-}
-
+// The thread that had the ID before keeps its times: they are given at the end of the interval.
 void blocks_fork(struct blocks *blocks, pid_t tid) {
-    struct thread *thread = thread_find(blocks, tid);
-    if (!thread)
+    struct thread *thread = thread_find(blocks, tid), *other;
+    if (!thread || blocks->n_threads >= BLOCKS_THREADS_MAX)
         return;
-    forget(thread);
-    thread->ended = 0;
+    thread->ended += !thread->ended;
+    thread->blocked = false;
+    thread->tid = ORPHAN;
+    pid_t pid = thread->pid;
+    blocks->threads = room(blocks->threads, blocks->n_threads, 1, &blocks->threads_room, sizeof *blocks->threads);
+    index_slot(&blocks->by_tid, (uint64_t)tid)->value = blocks->n_threads + 1;
+    other = &blocks->threads[blocks->n_threads++];
+    *other = (struct thread){.pid = pid, .tid = tid};
 }
 
 void blocks_exit(struct blocks *blocks, pid_t tid, uint64_t time) {
@@ -243,7 +246,8 @@ static void threads_prune(struct blocks *blocks) {
     blocks->n_threads = kept;
     index_clear(&blocks->by_tid);
     for (uint32_t i = 0; i < kept; i++)
-        index_add(&blocks->by_tid, (uint64_t)blocks->threads[i].tid, i);
+        if (blocks->threads[i].tid != ORPHAN)
+            index_add(&blocks->by_tid, (uint64_t)blocks->threads[i].tid, i);
 }
 
 struct giver {

@@ -165,6 +165,8 @@ static void files(void **state) {
                "    1.1%   1.1%    a  (sh)\n"
                "    1.1%   1.1%    b  (sh)\n"
                "    1.1%   1.1%    c  (sh)\n"
+               "Off-CPU flame graph\n"
+               "  no thread blocked\n"
                "Symbols\n"
                "   SELF% TOTAL% SAMPLES SYMBOL                           OBJECT                   COMMAND\n"
                "    43.0   43.0      40 deflate                          /usr/lib/libz.so.1       nginx\n"
@@ -188,6 +190,7 @@ static void files(void **state) {
                "cpu,2026-09-21T14:13:21.000Z,sh;a,1\n"
                "cpu,2026-09-21T14:13:21.000Z,sh;b,1\n"
                "cpu,2026-09-21T14:13:21.000Z,sh;c,1\n"
+               "table,time,stack,us\n"
                "table,time,symbol,dso,comm,self_pct,total_pct,samples\n"
                "symbols,2026-09-21T14:13:21.000Z,deflate,/usr/lib/libz.so.1,nginx,43,43,40\n"
                "symbols,2026-09-21T14:13:21.000Z,tcp_sendmsg,[kernel],nginx,26.9,26.9,25\n"
@@ -219,7 +222,7 @@ static void files(void **state) {
         "40\",\"nginx;main;ngx_worker_process_cycle;ngx_http_process_request;writev;do_writev_[k];tcp_sendmsg_[k] "
         "25\",\"node;[broken stack];[unknown] 1\",\"node;start;Parser.parse_[j];Parser.next_[j] "
         "14\",\"node;start;std::map<int, std::string>::find(int const&) 5\",\"sh;a 1\",\"sh;b 1\",\"sh;c "
-        "1\"]},\"events\":[],\"notes\":[]}\n");
+        "1\"],\"offcpu\":[]},\"events\":[],\"notes\":[]}\n");
     forge_text(pane, &look, FORMAT_FOLDED,
                "nginx;main;ngx_worker_process_cycle;epoll_wait;do_epoll_wait_[k] 5\n"
                "nginx;main;ngx_worker_process_cycle;ngx_http_process_request;deflate 40\n"
@@ -321,10 +324,42 @@ static void hostile(void **state) {
     pane_free(pane);
 }
 
+// Key k: blocked time as times, with a choice of its own.
+static void offcpu(void **state) {
+    (void)state;
+    static const struct tree_def def = {.name = "offcpu", .title = "", .help = "", .unit_name = "us"};
+    struct tree_builder *builder = tree_builder_new(&def, forge_names);
+    struct frame *frame = forge_frame(1);
+    struct section *section = forge_section("offcpu", 1);
+    char lines[][256] = {NGINX "l:epoll_wait//usr/lib/libc.so.6;k:do_epoll_wait/[kernel] 900000",
+                         NGINX "l:read//usr/lib/libc.so.6;k:io_schedule/[kernel] 100000"};
+    for (size_t i = 0; i < 2; i++)
+        forge_stack(builder, forge_names, lines[i]);
+    section_series(section, real_series("offcpu_stacks_per_s"), 7);
+    section_tree(section, tree_builder_seal(builder));
+    tree_builder_free(builder);
+    frame_add_section(frame, section, 0);
+    const struct frame *shown = frame;
+    const char *names[8];
+    struct look look;
+    struct pane *pane = pane_new(&view_profile);
+    forge_look(&look, &shown, 1);
+    assert_int_equal(pane_needs(pane, false, names, 0, 8), 1); // it costs nothing until it is shown
+    press(pane, &look, "k");
+    assert_int_equal(pane_needs(pane, false, names, 0, 8), 2);
+    assert_string_equal(names[1], "offcpu");
+    press(pane, &look, "=v");
+    forge_expect(pane, &look, 80, 12, false, "");
+    press(pane, &look, "=k");
+    assert_int_equal(pane_needs(pane, false, names, 0, 8), 1);
+    pane_free(pane);
+    frame_unref(shown);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(screens), cmocka_unit_test(files),   cmocka_unit_test(repeated),
-        cmocka_unit_test(nothing), cmocka_unit_test(hostile),
+        cmocka_unit_test(nothing), cmocka_unit_test(hostile), cmocka_unit_test(offcpu),
     };
     return cmocka_run_group_tests(tests, frames_make, frames_drop);
 }
