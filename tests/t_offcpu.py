@@ -82,19 +82,33 @@ def cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
+def turn_ns(program):
+    """CPU time of one turn of the pair of threads, in nanoseconds, over two seconds."""
+    load = subprocess.Popen([program, "pingpong"], stdout=subprocess.PIPE, text=True)
+    time.sleep(2)
+    used = cpu_s(load.pid)
+    load.terminate()
+    return used * 1e9 / int(load.communicate()[0])
+
+
 def cost(program):
-    """A pair of threads that switch as fast as they can: what the profile costs ktop, and that it keeps to its budget."""
+    """A pair of threads that switch as fast as they can: what the profile costs them and ktop, and that it keeps to its budget."""
+    alone = turn_ns(program)
     load = subprocess.Popen([program, "pingpong"])
-    ktop = Batch("profile", "-n", "6", delay=1)
+    ktop = Batch("profile", "-n", "20", delay=1)
     try:
         ktop.frame(), ktop.frame()
         before, begin = cpu_s(ktop.pid), time.monotonic()
         frames = [ktop.frame() for _ in range(3)]
         used, took = cpu_s(ktop.pid) - before, time.monotonic() - begin
+        load.kill()
+        profiled = turn_ns(program)
     finally:
         ktop.end()
         load.kill()
         load.wait()
+    print(f"  CPU time of a turn: {alone:.0f} ns alone, {profiled:.0f} ns profiled")
+    check(profiled < 1.5 * alone, "a switching load is not slowed down much")
     cpus = os.cpu_count()
     for frame in frames:
         series = frame["series"]

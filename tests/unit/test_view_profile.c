@@ -348,8 +348,20 @@ static void offcpu(void **state) {
     press(pane, &look, "k");
     assert_int_equal(pane_needs(pane, false, names, 0, 8), 2);
     assert_string_equal(names[1], "offcpu");
-    press(pane, &look, "=v");
-    forge_expect(pane, &look, 80, 12, false, "");
+    press(pane, &look, "=");
+    forge_expect(pane, &look, 80, 12, false,
+                 "─ Off-CPU flame graph ─────────────────────────────── last 1.0 s, 1.0s blocked ─\n"
+                 "▏all\n"
+                 "▏nginx (PID 812)\n"
+                 "▏main\n"
+                 "▏ngx_worker_process_cycle\n"
+                 "▏epoll_wait                                                             ▏read\n"
+                 "▏do_epoll_wait                                                          ▏io_sch…\n"
+                 "all\n"
+                 "100.0% of all  1.0s blocked, 0us self         program   library   kernel   JIT\n"
+                 "\n"
+                 "\n"
+                 " Flame graph  ▸Off-CPU flame graph   Symbols   Processes         o next  = back\n");
     press(pane, &look, "=k");
     assert_int_equal(pane_needs(pane, false, names, 0, 8), 1);
     pane_free(pane);

@@ -155,8 +155,11 @@ void flame_stack_write(const struct fold *fold, uint32_t node, FILE *out) {
 }
 
 void flame_weight(const char *unit, uint64_t weight, char *out, size_t size) {
-    if (!strcmp(unit, "us"))
-        unit_format(UNIT_US, (double)weight, out, size);
-    else
+    char time[32];
+    if (strcmp(unit, "us") != 0) {
         snprintf(out, size, "%llu %s", (unsigned long long)weight, unit);
+        return;
+    }
+    unit_format(UNIT_US, (double)weight, time, sizeof(time));
+    snprintf(out, size, "%s blocked", time);
 }
