@@ -11,13 +11,14 @@
 
 #define STACK_TEXT_MAX 8192
 
-static char state_of(pid_t pid, pid_t tid) {
+// Sleeping, uninterruptible, or an idle kernel thread.
+bool asleep_is(pid_t pid, pid_t tid) {
     char path[64], line[512];
     snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
     if (proc_read_line(path, line, sizeof line))
-        return '\0';
+        return false;
     const char *end = strrchr(line, ')'); // the name may contain anything
-    return end && end[1] == ' ' ? end[2] : '\0';
+    return end && end[1] == ' ' && end[2] && strchr("SDI", end[2]);
 }
 
 size_t asleep_each(size_t max, void (*fn)(void *context, pid_t pid, pid_t tid), void *context) {
@@ -25,9 +26,8 @@ size_t asleep_each(size_t max, void (*fn)(void *context, pid_t pid, pid_t tid), 
     size_t n = 0;
     int32_t pid, tid;
     while (walk && n < max && (tid = thread_walk_next(walk, &pid))) {
-        char state = state_of(pid, tid);
         n++;
-        if (state == 'S' || state == 'D' || state == 'I')
+        if (asleep_is(pid, tid))
             fn(context, pid, tid);
     }
     if (walk)

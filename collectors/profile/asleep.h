@@ -3,12 +3,15 @@
 #ifndef COLLECTORS_PROFILE_ASLEEP_H
 #define COLLECTORS_PROFILE_ASLEEP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 // Calls fn for each thread that sleeps, of at most `max` threads that are looked at. Returns how many those were.
 size_t asleep_each(size_t max, void (*fn)(void *context, pid_t pid, pid_t tid), void *context);
+
+bool asleep_is(pid_t pid, pid_t tid);
 
 // A frame of /proc/TID/stack: "[<0>] do_nanosleep+0x7a/0x1a0 [module]".
 struct asleep_frame {

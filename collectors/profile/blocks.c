@@ -207,6 +207,18 @@ void blocks_resume(struct blocks *blocks, uint64_t time) {
     blocks->paused = false;
 }
 
+void blocks_look(struct blocks *blocks, uint64_t now, size_t max, blocks_look_fn *fn, void *context) {
+    for (uint32_t i = 0; i < blocks->n_threads && max; i++) {
+        struct thread *thread = &blocks->threads[i];
+        if (thread->blocked || thread->ended)
+            continue;
+        max--;
+        thread->blocked = fn(context, thread->pid, thread->tid);
+        thread->asked = false;
+        thread->began = thread->counted = now;
+    }
+}
+
 void blocks_ask(struct blocks *blocks, uint64_t before, size_t max, blocks_ask_fn *fn, void *context) {
     uint32_t ids[ASKED_IDS_MAX];
     for (uint32_t i = 0; i < blocks->n_threads && max; i++) {

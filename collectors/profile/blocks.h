@@ -36,6 +36,11 @@ void blocks_asleep(struct blocks *blocks, pid_t pid, pid_t tid, uint64_t now);
 void blocks_pause(struct blocks *blocks, uint64_t time);
 void blocks_resume(struct blocks *blocks, uint64_t time);
 
+// After a gap in the records: fn says whether a thread sleeps, of at most `max` threads that are not known to be
+// blocked.
+typedef bool blocks_look_fn(void *context, pid_t pid, pid_t tid);
+void blocks_look(struct blocks *blocks, uint64_t now, size_t max, blocks_look_fn *fn, void *context);
+
 // Threads that have been blocked since before `before`, without a stack of that block, at most `max` of them: fn writes
 // up to n_max IDs, and returns how many. Each block is asked about once.
 typedef size_t blocks_ask_fn(void *context, pid_t pid, pid_t tid, uint32_t *ids, size_t n_max);

@@ -27,7 +27,9 @@
 #define ASK_AFTER_NS 100000000ull // a block that long is worth reading its kernel stack
 #define ASKED_MAX 256             // an interval: about 10 us each
 #define SEEDS_MAX 20000           // threads that are looked at when the profile begins
-#define NAMES_MAX (1u << 20)      // of one name table
+#define LOOKED_AT_WINDOW 64       // awake threads that may have fallen asleep before a window, about 5 us each
+#define LOOKED_AFTER_LOSS 2000
+#define NAMES_MAX (1u << 20) // of one name table
 
 // ---- the cost ----
 
@@ -85,11 +87,17 @@ static void window_end(struct offcpu *offcpu, uint64_t until, uint64_t now) {
     offcpu->off_until = now + (uint64_t)(offcpu->windows_off * (double)WINDOW_NS);
 }
 
+static bool look(void *context, pid_t pid, pid_t tid) {
+    (void)context;
+    return asleep_is(pid, tid);
+}
+
 static void window_begin(struct offcpu *offcpu, uint64_t now) {
     profile_sampling_switches(offcpu->sampling, true);
     blocks_resume(offcpu->blocks, now);
     offcpu->recording = true;
     offcpu->window_began = offcpu->window_from = offcpu->rate_from = now;
+    blocks_look(offcpu->blocks, now, LOOKED_AT_WINDOW, look, NULL);
 }
 
 // ---- records ----
@@ -339,6 +347,8 @@ static int offcpu_sample(struct collector_run *run, struct section *out) {
     struct offcpu *offcpu = run->state;
     uint64_t until = drain(offcpu);
     double seconds = (double)(until - offcpu->settled) / 1e9, scale = scale_of(offcpu, until);
+    if (offcpu->lost && offcpu->recording)
+        blocks_look(offcpu->blocks, until, LOOKED_AFTER_LOSS, look, NULL);
     blocks_ask(offcpu->blocks, until - ASK_AFTER_NS, ASKED_MAX, ask, offcpu);
     offcpu->refused = blocks_refused(offcpu->blocks);
     blocks_settle(offcpu->blocks, until, scale, give, offcpu);

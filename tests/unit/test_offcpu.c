@@ -268,6 +268,31 @@ static void windows(void **state) {
     assert_int_equal(us[51], 10 * (30000 + 20000));
 }
 
+static bool sleeps(void *context, pid_t pid, pid_t tid) {
+    ++*(int *)context;
+    return pid == 10 && tid == 11;
+}
+
+static void looked_at(void **state) {
+    (void)state;
+    int n = 0;
+    stack(11, 50);
+    blocks_out(blocks, 10, 11, 100 * MS, false);
+    block(12, 100, 110);
+    blocks_exit(blocks, 12, 120 * MS);
+    block(13, 100, 110);
+    blocks_lost(blocks);
+    blocks_look(blocks, 400 * MS, 100, sleeps, &n);
+    assert_int_equal(n, 2);          // not the one that ended
+    blocks_in(blocks, 11, 350 * MS); // of the time before
+    blocks_look(blocks, 500 * MS, 100, sleeps, &n);
+    settle(1000, 1);
+    assert_int_equal(us[50], 500000);
+    assert_int_equal(unknown_us, 20000);
+    blocks_look(blocks, 1000 * MS, 100, sleeps, &n);
+    assert_int_equal(n, 5); // 11 is known to be blocked
+}
+
 static void many(void **state) {
     (void)state;
     for (int i = 1; i <= BLOCKS_THREADS_MAX + 5; i++)
@@ -323,10 +348,10 @@ static void kernel_stack(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(pairs),        TEST(preempted),        TEST(sampled),      TEST(not_sampled), TEST(over_intervals),
-        TEST(migrated),     TEST(preempted_record), TEST(no_period),    TEST(lost),        TEST(exited),
-        TEST(asleep),       TEST(windows),          TEST(forked_again), TEST(many),        TEST(cost),
-        TEST(kernel_stack),
+        TEST(pairs),    TEST(preempted),        TEST(sampled),   TEST(not_sampled),  TEST(over_intervals),
+        TEST(migrated), TEST(preempted_record), TEST(no_period), TEST(lost),         TEST(exited),
+        TEST(asleep),   TEST(windows),          TEST(looked_at), TEST(forked_again), TEST(many),
+        TEST(cost),     TEST(kernel_stack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
