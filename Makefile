@@ -17,7 +17,7 @@ SAN ?=
 FLAVOUR := $(if $(findstring clang,$(CC)),clang)$(if $(SAN),$(if $(findstring clang,$(CC)),-)san-$(subst $(comma),-,$(SAN)))
 B ?= build$(if $(FLAVOUR),/$(FLAVOUR))
 
-PKGS := ncursesw libtraceevent libelf libdw json-c libzstd liblzma libunwind-generic
+PKGS := ncursesw libtraceevent libelf libdw json-c libzstd liblzma zlib libunwind-generic
 PKG_CONFIG ?= pkg-config
 # Sanitizer builds are compiled often and never measured. The other builds report warnings: their optimiser finds more.
 CFLAGS ?= $(if $(SAN),-O1 -w -g1,-O2 -g)
@@ -30,9 +30,10 @@ ALL_LDFLAGS = $(LDFLAGS) $(if $(STATIC),-static) $(if $(SAN),-fsanitize=$(SAN))
 SRC := $(sort $(shell find tui collectors model views -name '*.c'))
 OBJ := $(patsubst %.c,$(B)/obj/%.o,$(filter-out tui/main.c,$(SRC)))
 TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+FUZZERS := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/fuzz_*.c))
 BENCHES := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/bench_*.c))
 
-.PHONY: all help run check unit tests benches bench check-vm check-packages static install uninstall screenshots format lint clean
+.PHONY: all help run check unit tests fuzzers benches bench check-vm check-packages static install uninstall screenshots format lint clean
 all: $(B)/ktop
 
 help:
@@ -106,11 +107,17 @@ endef
 $(B)/tests/test_%: $(B)/obj/tests/unit/test_%.o $(B)/libktop.a
 	$(LINK_TEST)
 
+# With CC=clang SAN=fuzzer-no-link,address,undefined; tests/fuzz runs them. Readers of foreign bytes are in two places.
+$(B)/tests/fuzz_%: $(B)/obj/tests/fuzz_%.o $(filter $(B)/obj/collectors/kernel/% $(B)/obj/model/%,$(OBJ))
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+
 $(B)/tests/%: $(B)/obj/tests/%.o $(B)/libktop.a
 	$(LINK_TEST)
 
 tests: $(TESTS) $(B)/tests/event_attrs # used by a script
 benches: $(BENCHES)
+fuzzers: $(FUZZERS)
 
 unit: tests
 	@tests/run unit $(B)

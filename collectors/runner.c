@@ -419,7 +419,8 @@ int runner_start(struct runner *runner) {
     return -error;
 }
 
-void runner_want(struct runner *runner, const char *const *names) {
+bool runner_want(struct runner *runner, const char *const *names) {
+    bool starts = false;
     for (size_t i = 0; i < runner->n; i++) {
         struct worker *worker = &runner->workers[i];
         const char *own = worker->collector->name;
@@ -431,9 +432,12 @@ void runner_want(struct runner *runner, const char *const *names) {
             detail |= same && !strcmp(*name + length, RUNNER_DETAIL);
         }
         atomic_store(&worker->run.detail, detail);
-        if (atomic_exchange(&worker->wanted, wanted) != wanted)
+        if (atomic_exchange(&worker->wanted, wanted) != wanted) {
             event_raise(worker->wake_fd);
+            starts |= wanted;
+        }
     }
+    return starts;
 }
 
 uint64_t runner_request(struct runner *runner, const char *collector, const struct request *request) {

@@ -22,15 +22,15 @@ int runner_start(struct runner *runner); // 0 or -errno
 const char *runner_start_fix(int error);
 // Which collectors a visible or pinned pane needs now, by name (NULL-terminated); the `always` ones run anyway. A name
 // that ends in RUNNER_DETAIL ("system.detail") does not start the collector: it makes it read everything at each
-// sample.
+// sample. True: one that did not run starts.
 #define RUNNER_DETAIL ".detail"
-void runner_want(struct runner *runner, const char *const *names);
+bool runner_want(struct runner *runner, const char *const *names);
 // Sends a request to a collector (NULL: to every one that accepts this kind); see collectors/request.h. Returns its
 // version, which each answer carries; 0: no such collector, or it does not accept the kind.
 uint64_t runner_request(struct runner *runner, const char *collector, const struct request *request);
 int runner_answer_fd(const struct runner *runner);             // readable when an answer is there
 bool runner_answer(struct runner *runner, struct answer *out); // false: no more
-// Wakes the threads after live_set_delay.
+// Wakes the threads after live_set_delay and live_tick_soon.
 void runner_wake(struct runner *runner);
 // Stops all threads and waits up to timeout_ms. Returns the number of hung threads; their memory is leaked on purpose.
 // Afterwards ktop's state in the kernel is removed except what a hung thread holds: the guard removes that. May be

@@ -156,6 +156,17 @@ uint64_t live_next_tick(struct live *live, uint64_t after_ns) {
     return tick;
 }
 
+void live_tick_soon(struct live *live, uint64_t in_ns) {
+    uint64_t soon = now_ns() + in_ns;
+    pthread_mutex_lock(&live->lock);
+    if (live->whole && soon > live->delay_ns && grid_next(live, soon - in_ns) > soon) {
+        live->base_ns = soon - live->delay_ns;
+        live->grid++;
+    }
+    pthread_mutex_unlock(&live->lock);
+    pthread_cond_signal(&live->wake);
+}
+
 uint64_t live_delay(const struct live *shared) {
     struct live *live = (struct live *)shared;
     pthread_mutex_lock(&live->lock);

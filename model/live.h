@@ -49,6 +49,9 @@ void live_pause(struct live *live, int slot, bool paused);
 // The first tick after `after_ns`, never one before a change of the delay; changes with the delay, and when the first
 // interval begins.
 uint64_t live_next_tick(struct live *live, uint64_t after_ns);
+// Moves the next tick forward to `in_ns` from now, unless it comes sooner: a source that just started is seen at once.
+// The ticks after it are a delay apart. Not before the first whole frame. The runner must be woken by the caller.
+void live_tick_soon(struct live *live, uint64_t in_ns);
 
 uint64_t live_delay(const struct live *live);
 void live_set_delay(struct live *live,

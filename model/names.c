@@ -22,6 +22,7 @@ struct retired {
 
 struct name_table {
     atomic_uint refs;
+    atomic_uint_fast64_t changes;
     _Atomic(entry *) chunks[CHUNKS];
     pthread_mutex_t writers; // guards count, retired, and all stores to chunks and entries
     uint32_t count;
@@ -109,6 +110,8 @@ void name_table_set(struct name_table *table, uint32_t id, const struct text *ta
             table->retired = retired;
         }
         atomic_store_explicit(at, take, memory_order_release); // pairs with name_table_text(), as in name_table_add()
+        // Release: pairs with name_table_changes(); a reader that sees the number also sees the text.
+        atomic_fetch_add_explicit(&table->changes, 1, memory_order_release);
     } else {
         text_unref(take);
     }
@@ -118,6 +121,10 @@ void name_table_set(struct name_table *table, uint32_t id, const struct text *ta
 const struct text *name_table_text(const struct name_table *table, uint32_t id) {
     entry *at = entry_of(table, id);
     return at ? atomic_load_explicit(at, memory_order_acquire) : NULL;
+}
+
+uint64_t name_table_changes(const struct name_table *table) {
+    return atomic_load_explicit(&table->changes, memory_order_acquire); // pairs with name_table_set()
 }
 
 // ---- names of code: the symbol, NUL, the kind, the object ----

@@ -26,6 +26,9 @@ void name_table_set(struct name_table *table, uint32_t id, const struct text *ta
 // Borrowed from the table. NULL: no name yet, or NAME_NONE.
 const struct text *name_table_text(const struct name_table *table, uint32_t id);
 
+// Grows whenever a text is replaced: what was made of the names is as new as this.
+uint64_t name_table_changes(const struct name_table *table);
+
 // ---- names of code ----
 //
 // A node of a profile names code: a symbol, the kind of code, and the object that it is in. All three are packed into

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # needs: root, cc (loud); the profile shows known shares of time in known functions, whole call paths, ended processes, and says what is broken
+import json
 import math
 import os
 import shutil
@@ -23,8 +24,8 @@ def build(directory):
 
 
 class Load:
-    def __init__(self, program, *arguments):
-        self.p = subprocess.Popen([program, *arguments], stdin=subprocess.PIPE)
+    def __init__(self, program, *arguments, **options):
+        self.p = subprocess.Popen([program, *arguments], stdin=subprocess.PIPE, **options)
         self.pid = self.p.pid
 
     def __enter__(self):
@@ -102,9 +103,9 @@ def frame_pct(frame):
 
 
 def broken(program):
-    with Load(program, "broken"):
+    with Load(program, "broken") as load:
         time.sleep(0.3)
-        frame = frame_of("--call-graph", "fp", delay=2)
+        frame = frame_of("-p", str(load.pid), "--call-graph", "fp", delay=2)
     rows = [r for r in frame["tables"]["profile_processes"] if r["comm"] == "profile_load"]
     notes = [n["text"] for n in frame["notes"] if "profile_load" in n["text"]]
     check(rows and rows[0]["broken_pct"] > 80, f"stacks without a frame pointer are broken: {rows}")
@@ -126,6 +127,15 @@ def ended(program):
     rows, n = samples_in(frame, "profile_load")
     named = sum(r["samples"] for s, r in rows.items() if s in SHARES)
     check(n >= 20 and named >= 0.8 * n, f"ended processes: {named} of {n} samples have their function")
+
+
+def replayed(program, directory):
+    """A recording has the call paths."""
+    file = os.path.join(directory, "recording")
+    with Load(program, "shares") as load:
+        live = frame_of("-p", str(load.pid), "-r", file, delay=1)
+    frame = json.loads(subprocess.run([KTOP, "-b", "-P", "profile", "-F", "json", "-R", file], capture_output=True, check=True).stdout)
+    check(live["trees"]["cpu"] and sorted(frame["trees"]["cpu"]) == sorted(live["trees"]["cpu"]), "the replay has the recorded tree")
 
 
 def choices(program):
@@ -154,7 +164,7 @@ def attention():
         ktop.end()
 
 
-def refused():
+def refused(program):
     """Another user, where the kernel does not let him sample whole CPUs: the reason, and no rows."""
     if int(open("/proc/sys/kernel/perf_event_paranoid").read()) <= 0:
         return skip_part("perf_event_paranoid lets every user sample")
@@ -164,6 +174,16 @@ def refused():
     texts = [n["text"] for n in frame["notes"]]
     check(any("perf_event_paranoid" in t or "perf_event_open" in t for t in texts), f"the reason: {texts}")
     check(not frame["tables"]["symbols"] and frame["series"].get("profile_samples_per_s") is None, "no zeros instead")
+    # His own processes can be sampled one by one.
+    os.chmod(os.path.dirname(program), 0o755)
+    load = Load(program, "shares", user=65534, group=65534, extra_groups=[])
+    with load:
+        time.sleep(0.3)
+        frame = frame_of("-p", str(load.pid), delay=2, user=65534, group=65534, extra_groups=[])
+    rows, n = samples_in(frame, "profile_load")
+    texts = [n["text"] for n in frame["notes"]]
+    check(5 <= n < 210 and "sixty" in rows, f"another user's own process: {n} samples")
+    check(any("only the processes of --pid" in t for t in texts), f"a note says that it is all: {texts}")
 
 
 def main():
@@ -177,9 +197,10 @@ def main():
         copied(program)
         broken(program)
         ended(program)
+        replayed(program, directory)
         choices(program)
         attention()
-        refused()
+        refused(program)
         doctor = subprocess.run([KTOP, "--doctor"], capture_output=True, text=True).stdout
         check("CPU profile" in doctor, "--doctor says whether it can sample")
     finally:

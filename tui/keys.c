@@ -282,7 +282,8 @@ static const struct app_key app_keys[] = {
     {'b', "b", "go to a time", key_time, false},
     {'g', "g", "back to live", key_live, false},
     {'d', "d", "seconds between frames", key_delay, false},
-    {'w', "w", "write the screen (.txt), the pane (.csv, .json) or its heat map (.svg) to a file", key_write, false},
+    {'w', "w", "write the screen (.txt), the pane (.csv, .json), its picture or profile (.svg, ...) to a file",
+     key_write, false},
     {'r', "r", "record the frames to a file, and end the recording", key_record, false},
     {'H', "H", "threads instead of processes, and back", key_threads, false},
     {'p', "p", "pin the pane: its collectors keep running", key_pin, false},
@@ -303,12 +304,21 @@ static const struct app_key *app_key_find(int key) {
     return NULL;
 }
 
+static void set_frequency(struct app *app, uint32_t hz) {
+    if (app->source->runner)
+        runner_request(app->source->runner, NULL, &(struct request){.kind = REQUEST_FREQUENCY, .hz = hz});
+    else
+        app_say(app, true, "a recording has one frequency: to get another, record with --frequency");
+}
+
 static bool to_pane(struct app *app, int key, int x, int y) {
     struct pane_answer answer = {0};
     int code = key == KEY_TUI_ESCAPE || key == KEY_TUI_BACKSPACE ? KEY_VIEW_BACK : key;
     bool used = pane_key(app->panes[app->current], rewind_look(&app->rewind), code, x, y, &answer);
     if (used && answer.message[0])
         app_say(app, false, "%s", answer.message);
+    if (used && answer.frequency_hz)
+        set_frequency(app, answer.frequency_hz);
     if (used)
         app_want(app); // a part shown now may need more collectors
     uint64_t go_frame = used ? answer.go_frame : 0;

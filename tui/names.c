@@ -83,10 +83,12 @@ static bool format_check(struct options *options) {
     for (size_t i = 0; views[i]; i++)
         if (view_writes(views[i], options->format))
             snprintf(with + strlen(with), sizeof with - strlen(with), "%s%s", *with ? "," : "", views[i]->name);
-    for (size_t i = 0; i < options->n_panes; i++)
-        if (!view_writes(options->panes[i], options->format))
-            return options_wrong(options, "--format folded: the pane %s has no call paths: use --pane %s",
-                                 options->panes[i]->name, with);
+    for (size_t i = 0; i < options->n_panes; i++) {
+        const struct view *view = options->panes[i];
+        if (view && !view_writes(view, options->format))
+            return options_wrong(options, "--format folded: the pane %s has no call paths: use --pane %s", view->name,
+                                 with);
+    }
     return true;
 }
 
@@ -110,6 +112,8 @@ bool panes_open(const struct options *options, const struct view *const *which, 
         out[i] = pane_new(which[i]);
         if (options->filter)
             pane_set_filter(out[i], options->filter);
+        if (options->off_cpu)
+            pane_show(out[i], "offcpu");
         if (options->sort && pane_sort(out[i], &look, options->sort))
             sorted = true;
     }

@@ -1,4 +1,4 @@
-// `w`: writes the screen (.txt), the pane's frame (.csv, .json) or its picture (.svg) to a new file.
+// `w`: writes the screen (.txt), the pane's frame (.csv, .json) or a format of one of its parts (.svg) to a new file.
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -25,9 +25,9 @@ static int write_frame(struct app *app, enum format format, FILE *out) {
     return status;
 }
 
-static int write_picture(struct app *app, FILE *out) {
+static int write_part(struct app *app, const struct part_file *file, FILE *out) {
     const struct write_info info = {KTOP_VERSION, app->host, app->kernel};
-    int status = pane_write_svg(app->panes[app->current], rewind_look(&app->rewind), &info, out);
+    int status = pane_write_file(app->panes[app->current], rewind_look(&app->rewind), file, &info, out);
     rewind_unlook(&app->rewind);
     return status;
 }
@@ -41,17 +41,48 @@ static void draw_again(struct app *app) {
     rewind_unlook(&app->rewind);
 }
 
+// The formats of every pane, which those of its parts go before.
+static const struct {
+    const char *suffix, *what;
+} own_formats[] = {{".txt", "screen"}, {".csv", "pane"}, {".json", "pane"}};
+#define N_OWN_FORMATS (sizeof(own_formats) / sizeof(own_formats[0]))
+
+// ".txt .csv" or ".txt (screen), .csv (pane)".
+static void formats_text(const struct pane *pane, bool meanings, char *text, size_t size) {
+    const struct part_file *files[PANE_FILES_MAX];
+    size_t n = pane_files(pane, files);
+    FILE *out = fmemopen(text, size, "w");
+
+    for (size_t i = 0; i < N_OWN_FORMATS + n; i++) {
+        bool own = i < N_OWN_FORMATS;
+        const char *suffix = own ? own_formats[i].suffix : files[i - N_OWN_FORMATS]->suffix;
+        if (own && pane_file(pane, suffix))
+            continue;
+        fprintf(out, "%s%s", i ? meanings ? ", " : " " : "", suffix);
+        if (meanings)
+            fprintf(out, " (%s)", own ? own_formats[i].what : files[i - N_OWN_FORMATS]->what);
+    }
+    fclose(out);
+    text[size - 1] = '\0'; // a full buffer has no end
+}
+
+static void say_formats(struct app *app) {
+    char formats[256];
+
+    formats_text(app->panes[app->current], true, formats, sizeof(formats));
+    app_say(app, true, "not written: known suffixes: %s", formats);
+}
+
 static void save_done(struct app *app, const char *name) {
     char shown[100];
     const char *end = strrchr(name, '.');
-    bool csv = end && !strcmp(end, ".csv"), json = end && !strcmp(end, ".json");
-    bool svg = end && !strcmp(end, ".svg"), text = end && !strcmp(end, ".txt");
+    const struct part_file *file = pane_file(app->panes[app->current], name);
+    bool csv = end && !strcmp(end, ".csv"), json = end && !strcmp(end, ".json"), text = end && !strcmp(end, ".txt");
     escape_fit(name, 60, shown, sizeof shown);
     if (!*name)
         return;
-    if (!csv && !json && !svg && !text) {
-        app_say(app, true,
-                "not written: the suffix selects the format: .txt (screen), .csv or .json (pane), .svg (heat map)");
+    if (!file && !csv && !json && !text) {
+        say_formats(app);
         return;
     }
     int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
@@ -63,17 +94,17 @@ static void save_done(struct app *app, const char *name) {
         return;
     }
     FILE *out = fdopen(fd, "w");
-    if (text)
+    if (!file && text)
         draw_again(app);
-    int status = svg    ? write_picture(app, out)
+    int status = file   ? write_part(app, file, out)
                  : csv  ? write_frame(app, FORMAT_CSV, out)
                  : json ? write_frame(app, FORMAT_JSON, out)
                         : write_screen(app->grid, out);
     errno = status < 0 ? -status : 0;
-    if (svg && (status == -ENOTSUP || status == -ENODATA)) {
+    if (file && status == -ENODATA) {
         fclose(out);
         unlink(name);
-        app_say(app, true, status == -ENOTSUP ? "this pane has no heat map to write" : "nothing was measured yet");
+        app_say(app, true, "nothing was measured yet, or nothing matches the filter");
         return;
     }
     if (fclose(out) || status < 0) {
@@ -85,16 +116,21 @@ static void save_done(struct app *app, const char *name) {
 }
 
 void save_prompt(struct app *app) {
-    static const struct question question = {"write to (.txt .csv .json .svg): ", NULL, save_done};
-    static const char *const ends[] = {"txt", "csv", "json", "txt"};
-    char name[100], stamp[32];
+    static struct question question = {NULL, NULL, save_done};
+    static const char *const ends[] = {".txt", ".csv", ".json", ".txt"};
+    static char label[100];
+    char name[100], stamp[32], formats[64];
     time_t now = time(NULL);
     struct tm local;
     localtime_r(&now, &local);
     const struct pane *pane = app->panes[app->current];
-    bool picture = pane->view->parts[pane->focus].kind->write_svg != NULL; // a heat map has the focus
+    const struct part_file *file = pane->view->parts[pane->focus].kind->files; // a heat map has the focus
     strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &local);
-    snprintf(name, sizeof name, "ktop-%s-%s.%s", pane->view->name, stamp, picture ? "svg" : ends[app->options->format]);
+    snprintf(name, sizeof name, "ktop-%s-%s%s", pane->view->name, stamp,
+             file ? file->suffix : ends[app->options->format]);
+    formats_text(pane, false, formats, sizeof formats);
+    snprintf(label, sizeof label, "write to (%s): ", formats);
+    question.label = label;
     app->question = &question;
     prompt_start(&app->prompt, question.label, name);
 }

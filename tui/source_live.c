@@ -36,8 +36,13 @@ static const struct frame *live_source_latest(struct source *source) {
     return live_latest(source->live);
 }
 
+#define FIRST_LOOK_NS 300000000ull // long enough for 60 samples of a profile on two CPUs
+
 static void live_source_want(struct source *source, const char *const *collectors) {
-    runner_want(source->runner, collectors);
+    if (runner_want(source->runner, collectors)) {
+        live_tick_soon(source->live, FIRST_LOOK_NS);
+        runner_wake(source->runner);
+    }
 }
 
 static uint64_t live_source_delay(struct source *source) {

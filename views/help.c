@@ -51,6 +51,16 @@ static void write_notes(const struct pane *pane, const struct look *look, FILE *
     }
 }
 
+// What the key w writes beyond the screen and the pane.
+static void write_files(const struct pane *pane, FILE *out) {
+    const struct part_file *files[PANE_FILES_MAX];
+    size_t n = pane_files(pane, files);
+
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, "%s%s (%s)%s", i ? ", " : "  w            writes also ", files[i]->suffix, files[i]->what,
+                i + 1 == n ? "\n" : "");
+}
+
 static bool keys_listed(const struct view *view, size_t i) {
     for (size_t k = 0; k < i; k++)
         if (view->parts[k].kind->keys == view->parts[i].kind->keys)
@@ -77,6 +87,7 @@ void pane_help(struct pane *pane, const struct look *look, FILE *out) {
     for (size_t i = 0; i < view->n_parts; i++)
         if (!view->parts[i].hidden && !keys_listed(view, i))
             write_keys(view, view->parts[i].kind->keys, out);
+    write_files(pane, out);
     write_notes(pane, look, out);
     for (size_t i = 0; i < view->n_parts; i++) {
         const struct part *part = &view->parts[i];

@@ -1,6 +1,5 @@
 // The pane: draws the parts of a view where the layout puts them, with titles, staleness and notes, and passes keys on:
 // to the part with the focus, then to the others, then to itself. Independent of views and kinds of parts.
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +27,10 @@ bool pane_in_sight(const struct pane *pane, size_t i) {
     if (is_opened(pane))
         return (size_t)pane->focus == i;
     return !part->hidden && !part->kind->open && (!part->toggle || pane->layout->toggled & (1u << i));
+}
+
+bool pane_in_files(const struct pane *pane, size_t i) {
+    return !pane->view->parts[i].on_request || pane->layout->toggled & (1u << i);
 }
 
 // A part without keys gets the focus only to bring it onto the screen.
@@ -375,6 +378,7 @@ static bool part_key(struct pane *pane, const struct look *look, size_t i, int k
     answer->jump_pane = ctx.jump_pane;
     snprintf(answer->jump_filter, sizeof(answer->jump_filter), "%s", ctx.jump_filter);
     snprintf(answer->message, sizeof(answer->message), "%s", ctx.message);
+    answer->frequency_hz = ctx.frequency_hz;
     if (ctx.go_part)
         pane_go(pane, look, &ctx, answer);
     else
@@ -448,6 +452,13 @@ static bool toggle(struct pane *pane, int key, struct pane_answer *answer) {
                  shown ? "shown" : "hidden");
     }
     return used;
+}
+
+void pane_show(struct pane *pane, const char *part) {
+    const struct part *found = view_part(pane->view, part);
+
+    if (found && found->toggle)
+        pane->layout->toggled |= 1u << (found - pane->view->parts);
 }
 
 bool pane_key(struct pane *pane, const struct look *look, int key, int mouse_x, int mouse_y,
@@ -524,7 +535,7 @@ size_t pane_needs(const struct pane *pane, bool files, const char **names, size_
     for (const char *const *need = pane->view->needs; need && *need && n < max; need++)
         names[n++] = *need;
     for (size_t i = 0; i < pane->view->n_parts; i++)
-        if (files || pane_in_sight(pane, i))
+        if (files ? pane_in_files(pane, i) : pane_in_sight(pane, i))
             for (const char *const *need = pane->view->parts[i].needs; need && *need && n < max; need++)
                 names[n++] = *need;
     return n;
@@ -540,15 +551,4 @@ bool pane_sort(struct pane *pane, const struct look *look, const char *column) {
             return true;
     }
     return false;
-}
-
-int pane_write_svg(struct pane *pane, const struct look *look, const struct write_info *info, FILE *out) {
-    size_t n = pane->view->n_parts;
-
-    for (size_t step = 0; step < n; step++) {
-        struct part_context ctx = part_context(pane, look, ((size_t)pane->focus + step) % n);
-        if (ctx.part->kind->write_svg && !ctx.part->hidden)
-            return ctx.part->kind->write_svg(&ctx, info, out) ? 0 : -ENODATA;
-    }
-    return -ENOTSUP;
 }

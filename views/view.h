@@ -72,12 +72,21 @@ struct part_context {
     const char *jump_pane;         // key: set to move the user to another pane (Enter on a finding)
     char jump_filter[FILTER_SIZE]; // and the filter there
     char message[128];             // key: a text for the message line
+    uint32_t frequency_hz;         // key: a new sampling frequency to request from the collectors; 0: none
     bool focus_take, focus_drop;   // key: it showed itself and wants the focus; it hid itself
     // key: set to move the user to that part of the same pane, at that frame, with a filter for that part alone; Esc
     // returns. Without a part: only to the frame.
     const struct part *go_part;
     uint64_t go_frame;
     char go_filter[FILTER_SIZE];
+};
+
+// A file format of a part kind.
+struct part_file {
+    const char *suffix; // of the file's name, which selects it: ".svg"
+    const char *what;   // "flame graph"
+    // False if there is nothing to write.
+    bool (*write)(struct part_context *ctx, const struct write_info *info, FILE *out);
 };
 
 struct part_key {
@@ -117,8 +126,9 @@ struct part_kind {
     void (*title)(const struct part_context *ctx, char *out, size_t size);
     // Optional: a few words for the right end of the title rule ("34 of 120 rows"); out is "" at the call.
     void (*status)(struct part_context *ctx, char *out, size_t size);
-    // Optional: a picture as a self-contained SVG document; false if there is nothing to draw.
-    bool (*write_svg)(struct part_context *ctx, const struct write_info *info, FILE *out);
+    // Optional: files of what the part shows, for the key w; ends with suffix NULL. The first is proposed. A format
+    // here goes before the pane's own of that suffix.
+    const struct part_file *files;
     // Optional: the names of the tables, histograms and series of the frame that it shows, for notes and staleness;
     // returns how many. Default: the part's own name.
     size_t (*sources)(const struct part *part, const char **names, size_t max);
@@ -139,6 +149,7 @@ struct part {
     bool hidden;              // in files only
     int toggle;               // key that shows and hides it; initially hidden. 0: none
     const char *toggle_help;  // one line
+    bool on_request;          // with a toggle, for what is too expensive to be in every file: in files only while shown
     const char *const *needs; // collectors beyond the view's, while it is shown; NULL-terminated, or NULL
 };
 
@@ -176,8 +187,9 @@ struct pane_answer {
     const char *jump_pane;
     char jump_filter[FILTER_SIZE];
     char message[128];
-    uint64_t go_frame; // the frame to show from now on, by number; 0: unchanged
-    bool go_live;      // back to the newest one
+    uint32_t frequency_hz; // to request from the collectors; 0: none
+    uint64_t go_frame;     // the frame to show from now on, by number; 0: unchanged
+    bool go_live;          // back to the newest one
 };
 bool pane_key(struct pane *pane, const struct look *look, int key, int mouse_x, int mouse_y,
               struct pane_answer *answer);
@@ -186,8 +198,10 @@ bool pane_search(struct pane *pane, const struct look *look,
 void pane_set_filter(struct pane *pane, const char *filter);
 // The filter that applies to the part. If the current one is for another part alone, the one that Esc restores.
 const char *pane_filter(const struct pane *pane, const struct part *part);
-// Adds the collectors that it needs to names, up to max: the view's, and those of its shown parts (`files`: of all).
-// Returns how many there are then.
+// Shows the part of that name from now on, if the pane has one with a toggle.
+void pane_show(struct pane *pane, const char *part);
+// Adds the collectors that it needs to names, up to max: the view's, and those of its shown parts (`files`: of all that
+// files have). Returns how many there are then.
 size_t pane_needs(const struct pane *pane, bool files, const char **names, size_t n, size_t max);
 // "-column": ascending, else descending. False: no such column in look->frame (a blank frame suffices).
 bool pane_sort(struct pane *pane, const struct look *look, const char *column);
@@ -205,8 +219,13 @@ int pane_write(struct pane *pane, const struct look *look, enum format format, c
                FILE *out);
 // Whether a pane of that view can be written in the format: only one with call paths as folded ones.
 bool view_writes(const struct view *view, enum format format);
-// The picture of the pane: of the focused part, else of the first that has one. -ENOTSUP if none has, -ENODATA if there
-// is nothing to draw yet.
-int pane_write_svg(struct pane *pane, const struct look *look, const struct write_info *info, FILE *out);
+// The file formats of its parts, the focused part's first, each suffix once. Returns how many there are.
+#define PANE_FILES_MAX 8
+size_t pane_files(const struct pane *pane, const struct part_file *files[PANE_FILES_MAX]);
+// The one that the name's suffix selects; NULL: none.
+const struct part_file *pane_file(const struct pane *pane, const char *name);
+// `file`: one of pane_files(). -ENODATA if there is nothing to write yet, -EIO if out failed.
+int pane_write_file(struct pane *pane, const struct look *look, const struct part_file *file,
+                    const struct write_info *info, FILE *out);
 
 #endif

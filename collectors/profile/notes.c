@@ -24,6 +24,11 @@ static void note_source(const struct profile_source *source, struct section *out
     if (source->is_clock && !source->no_pmu)
         section_note(out, SEVERITY_INFO, "profile_frequency_hz",
                      "sampled by a clock: code with interrupts off shows where they are enabled", NULL);
+    if (source->own_only) {
+        snprintf(text, sizeof text, "only the processes of --pid are sampled: perf_event_paranoid is %d",
+                 perf_paranoid());
+        section_note(out, SEVERITY_INFO, NULL, text, "run ktop as root, or: setcap cap_perfmon+ep ktop");
+    }
     if (source->no_kernel) {
         snprintf(text, sizeof text, "kernel code is not sampled: perf_event_paranoid is %d and CAP_PERFMON is missing",
                  perf_paranoid());

@@ -33,8 +33,8 @@ static void space_judge(struct profile *profile, struct space *space) {
     space->known.wanted = true;
     if (space->pid <= 0) {
         space->known.wanted = !filters;
-    } else if (self_process(space->pid)) {
-        space->known.wanted = profile->options.show_self;
+    } else if (!profile->options.show_self && self_process(space->pid)) {
+        space->known.wanted = false;
     } else if (filters || !space->comm[0]) {
         struct task_identity identity = task_identify("/proc", &profile->options, space->pid);
         space->known.wanted = identity.wanted;
@@ -185,9 +185,12 @@ static int profile_open(struct collector_run *run) {
     profile->symbols = table_builder_new(&profile_symbols_table);
     profile->processes = table_builder_new(&profile_processes_table);
     profile->recent = xcalloc(PROFILE_EVENTS_KEPT, sizeof *profile->recent);
-    int rc = profile_sampling_open(&profile->sampling, &run->options->profile, profile->hz);
+    int rc = profile_sampling_open(&profile->sampling, run->options, profile->hz);
     if (rc) {
         perf_explain(rc, false, run->reason, sizeof run->reason, run->fix, sizeof run->fix);
+        size_t length = strlen(run->fix);
+        if (rc == -EACCES || rc == -EPERM)
+            snprintf(run->fix + length, sizeof run->fix - length, "; or choose own processes: --pid PID");
         return rc;
     }
     rc = stacks_open(run, false);
@@ -291,6 +294,12 @@ static void pids_set(struct profile *profile, const struct request *request) {
 static int profile_request(struct collector_run *run, const struct request *request, struct answer *answer) {
     if (request->kind == REQUEST_FREQUENCY)
         return frequency_set(run, request->hz, answer);
+    const struct profile *profile = run->state;
+    if (profile_sampling_source(profile->sampling)->own_only) {
+        snprintf(answer->sentence, sizeof answer->sentence,
+                 "only the processes of --pid are sampled: sampling others needs CAP_PERFMON");
+        return -EPERM;
+    }
     pids_set(run->state, request);
     return 0;
 }

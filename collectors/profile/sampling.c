@@ -16,6 +16,7 @@
 #include "collectors/kernel/perf/perf.h"
 #include "collectors/kernel/perf/ring.h"
 #include "collectors/kernel/proc/file.h"
+#include "collectors/kernel/proc/tid_tree.h"
 #include "collectors/kernel/unwind/unwind.h"
 #include "model/mem.h"
 
@@ -24,6 +25,7 @@
 #define RING_PAGES_LEAST 4       // the kernel bounds what a user may lock
 #define COPIED_PER_S (32u << 20) // bytes of user stacks that all CPUs together copy, unless --call-graph says more
 #define COPY_LEAST 1024u         // bytes: a smaller copy holds few frames
+#define THREADS_MAX 256          // that are sampled one by one, without the right to sample whole CPUs
 #define MAX_STACK 127            // kernel.perf_event_max_stack of a kernel that does not say
 #define HZ_MAX 100000            // kernel.perf_event_max_sample_rate of the same
 
@@ -35,10 +37,14 @@ struct profile_sampling {
     struct profile_source source;
     struct profile_format format;
     struct perf_cpus cpus;
+    const pid_t *pids; // their threads are sampled instead of whole CPUs; NULL: whole CPUs are
+    size_t n_pids;
     struct cpu_ring {
-        int fd;
+        int fd;       // with the ring
         int switches; // its descriptor for the records of all switches; -1: none
         struct perf_ring ring;
+        int *more; // events of other threads, which write into the same ring
+        size_t n_more;
     } * rings; // by CPU
     struct next {
         uint64_t time;
@@ -128,7 +134,7 @@ static void attr_make(struct profile_sampling *sampling, uint32_t hz) {
 // The default event where there is no PMU, or no free one.
 static bool clock_instead(struct profile_sampling *sampling, int error) {
     struct perf_event_attr *attr = &sampling->attr;
-    static const int missing[] = {ENOENT, ENODEV, ENXIO, EOPNOTSUPP, EBUSY};
+    static const int missing[] = {ENOENT, ENXIO, EOPNOTSUPP, EBUSY};
     bool absent = false;
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
         absent |= error == -missing[i];
@@ -171,7 +177,7 @@ static void kind_set(const struct perf_event_list *events, int cpu, struct perf_
 }
 
 // -ENODEV of a CPU that is offline is no reason to sample a clock: the others have the PMU.
-static int event_open(struct profile_sampling *sampling, int cpu) {
+static int event_open(struct profile_sampling *sampling, pid_t tid, int cpu) {
     struct perf_event_attr *attr = &sampling->attr;
     int fd;
     for (;;) {
@@ -180,7 +186,7 @@ static int event_open(struct profile_sampling *sampling, int cpu) {
             tried.config |= perf_hybrid_type(cpu);
         else if (sampling->options->event)
             kind_set(sampling->options->event, cpu, &tried);
-        fd = perf_open_attr(&tried, -1, cpu, -1);
+        fd = perf_open_attr(&tried, tid, cpu, -1);
         if (fd >= 0 || sampling->settled)
             break;
         bool refused = fd == -EACCES || fd == -EPERM;
@@ -205,11 +211,14 @@ static void cpu_close(void *context, int cpu) {
     struct profile_sampling *sampling = context;
     struct cpu_ring *at = &sampling->rings[cpu];
     perf_ring_unmap(&at->ring);
+    for (size_t i = 0; i < at->n_more; i++)
+        close(at->more[i]);
+    free(at->more);
     if (at->fd >= 0)
         close(at->fd);
-    if (sampling->switches && at->switches >= 0)
+    if (at->switches >= 0)
         close(at->switches);
-    at->fd = at->switches = -1;
+    *at = (struct cpu_ring){.fd = -1, .switches = -1};
 }
 
 // The records of all switches go to the ring of the samples.
@@ -231,13 +240,50 @@ static int switches_open(const struct profile_sampling *sampling, int cpu, struc
     return ioctl(at->switches, PERF_EVENT_IOC_SET_OUTPUT, at->fd) < 0 ? -errno : 0;
 }
 
+// The threads of the chosen processes; threads that they start later are inherited. 0 or -errno.
+static int threads_open(struct profile_sampling *sampling, struct cpu_ring *at, int cpu) {
+    struct tids tids = {0};
+    char path[64];
+    int error = -ESRCH;
+    for (size_t i = 0; i < sampling->n_pids; i++) {
+        struct tids some = {0};
+        snprintf(path, sizeof path, "/proc/%d/task", (int)sampling->pids[i]);
+        tids_list(path, &some);
+        for (size_t k = 0; k < some.n && tids.n < THREADS_MAX; k++)
+            tids_add(&tids, some.at[k]);
+        free(some.at);
+    }
+    at->more = xcalloc(tids.n + 1, sizeof *at->more);
+    for (size_t i = 0; i < tids.n; i++) {
+        int fd = event_open(sampling, tids.at[i], cpu);
+        if (fd >= 0 && at->fd < 0)
+            at->fd = fd;
+        else if (fd >= 0)
+            at->more[at->n_more++] = fd;
+        else if (fd != -ESRCH) // it ended just now
+            error = fd;
+    }
+    free(tids.at);
+    return at->fd < 0 ? error : 0;
+}
+
 static int cpu_open(void *context, int cpu) {
     struct profile_sampling *sampling = context;
     struct cpu_ring *at = &sampling->rings[cpu];
-    *at = (struct cpu_ring){.fd = event_open(sampling, cpu), .switches = -1};
-    int rc = at->fd < 0 ? at->fd : ring_map(sampling, at);
+    int rc = 0;
+    *at = (struct cpu_ring){.fd = -1, .switches = -1};
+    if (sampling->pids)
+        rc = threads_open(sampling, at, cpu);
+    else
+        at->fd = event_open(sampling, -1, cpu);
+    if (!rc && at->fd < 0)
+        rc = at->fd;
+    if (!rc)
+        rc = ring_map(sampling, at);
     if (!rc && sampling->switches)
         rc = switches_open(sampling, cpu, at);
+    for (size_t i = 0; i < at->n_more && !rc; i++)
+        rc = ioctl(at->more[i], PERF_EVENT_IOC_SET_OUTPUT, at->fd) < 0 ? -errno : 0;
     if (!rc)
         rc = perf_cpus_watch(&sampling->cpus, cpu, at->fd);
     if (rc)
@@ -262,12 +308,27 @@ static void switches_make(struct profile_sampling *sampling, uint64_t period) {
     stack_set(sampling, sampling->options->call_graph == CALL_GRAPH_FP ? 0 : stack_wanted(sampling->options));
 }
 
-static int sampling_start(struct profile_sampling *sampling, struct profile_sampling **out) {
+// What a user may sample without privileges: the threads of processes of the same user.
+static int own_open(struct profile_sampling *sampling, const pid_t *pids, size_t n_pids) {
+    sampling->pids = pids;
+    sampling->n_pids = n_pids;
+    sampling->source.own_only = true;
+    sampling->source.no_kernel = false; // asked for anew: threads have other limits
+    sampling->attr.exclude_kernel = 0;
+    sampling->attr.inherit = true;
+    return perf_cpus_follow(&sampling->cpus);
+}
+
+// own: the options, for what remains without privileges; NULL: nothing does.
+static int sampling_start(struct profile_sampling *sampling, const struct collect_options *own,
+                          struct profile_sampling **out) {
     static const struct perf_cpus_ops ops = {cpu_open, cpu_close};
     perf_cpus_init(&sampling->cpus, &ops, sampling);
     sampling->rings = xcalloc((size_t)sampling->cpus.n, sizeof *sampling->rings);
     sampling->heap = xcalloc((size_t)sampling->cpus.n, sizeof *sampling->heap);
     int rc = perf_cpus_follow(&sampling->cpus);
+    if ((rc == -EACCES || rc == -EPERM) && own && own->n_pids && !own_open(sampling, own->pids, own->n_pids))
+        rc = 0;
     if (rc) {
         profile_sampling_close(sampling);
         sampling = NULL;
@@ -276,11 +337,11 @@ static int sampling_start(struct profile_sampling *sampling, struct profile_samp
     return rc;
 }
 
-int profile_sampling_open(struct profile_sampling **out, const struct profile_options *options, uint32_t hz) {
+int profile_sampling_open(struct profile_sampling **out, const struct collect_options *options, uint32_t hz) {
     struct profile_sampling *sampling = xcalloc(1, sizeof *sampling);
-    sampling->options = options;
+    sampling->options = &options->profile;
     attr_make(sampling, hz);
-    return sampling_start(sampling, out);
+    return sampling_start(sampling, options, out);
 }
 
 int profile_sampling_open_switches(struct profile_sampling **out, const struct profile_options *options,
@@ -288,7 +349,7 @@ int profile_sampling_open_switches(struct profile_sampling **out, const struct p
     struct profile_sampling *sampling = xcalloc(1, sizeof *sampling);
     sampling->options = options;
     switches_make(sampling, period);
-    return sampling_start(sampling, out);
+    return sampling_start(sampling, NULL, out);
 }
 
 int profile_sampling_cpus(const struct profile_sampling *sampling) {
@@ -355,7 +416,7 @@ int profile_sampling_copy_more(struct profile_sampling *sampling) {
 static int try_first(struct profile_sampling *sampling) {
     int cpu = 0, fd;
     do
-        fd = event_open(sampling, cpu);
+        fd = event_open(sampling, -1, cpu);
     while (fd == -ENODEV && ++cpu < (int)sysconf(_SC_NPROCESSORS_CONF));
     if (fd >= 0)
         close(fd);

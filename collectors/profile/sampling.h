@@ -16,6 +16,7 @@ struct profile_source { // what is sampled
     bool is_clock;        // cpu-clock: each sample stands for a time
     int no_pmu;           // -errno: why cpu-clock stands in for cycles; else 0
     bool no_kernel;       // the kernel is left out: not permitted
+    bool own_only;        // not whole CPUs but the threads of --pid: no right to do more
     bool no_build_id;     // mappings have devices and inodes instead
     uint32_t max_stack;   // frames of a callchain
     uint32_t stack_bytes; // of the user stack that each sample copies; 0: none
@@ -23,8 +24,9 @@ struct profile_source { // what is sampled
 
 struct profile_sampling;
 
-// hz 0: PROFILE_HZ, or the period of --profile-event. 0 or -errno.
-int profile_sampling_open(struct profile_sampling **out, const struct profile_options *options, uint32_t hz);
+// hz 0: PROFILE_HZ, or the period of --profile-event. Without the right to sample whole CPUs, the processes of --pid
+// are sampled, if they are the user's. 0 or -errno. The options stay the caller's, and must live as long.
+int profile_sampling_open(struct profile_sampling **out, const struct collect_options *options, uint32_t hz);
 // Instead of a clock: samples of one in `period` context switches of each CPU, as they leave it. And a record of every
 // switch, which profile_sampling_switches() turns on and off; it is on at first. -EACCES: the kernel may not be
 // sampled.

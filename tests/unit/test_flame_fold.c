@@ -205,7 +205,7 @@ static void folded_text(void **state) {
     FILE *out = open_memstream(&text, &size);
     for (uint32_t i = 1; i < fold->n; i++)
         if (fold->nodes[i].self) {
-            flame_stack_write(fold, i, out);
+            flame_stack_write(fold, i, true, out);
             fputc('|', out);
         }
     fclose(out);

@@ -373,6 +373,42 @@ static void growing(void **state) {
     pane_free(pane);
 }
 
+static bool is_on_screen(struct pane *pane, const struct look *look, const char *word) {
+    struct grid *grid = grid_new(80, 14, false);
+    pane_draw(pane, look, grid_area(grid));
+    char *screen = forge_screen(grid);
+    bool found = strstr(screen, word);
+    free(screen);
+    grid_free(grid);
+    return found;
+}
+
+// A name that is found while the same frame is shown is on the next screen.
+static void late_name(void **state) {
+    (void)state;
+    struct look look;
+    struct frame *frame = forge_frame(1);
+    struct section *section = forge_section("profile", 1);
+    struct name_table *names = name_table_new();
+    struct tree_builder *builder = tree_builder_new(&forge_tree_def, names);
+    uint32_t ids[] = {name_table_add(names, name_pack("web", NAME_PLAIN, "812")),
+                      name_table_add(names, name_pack("[x+0x10]", NAME_USER, "/x"))};
+    tree_builder_add(builder, ids, 2, 3);
+    section_tree(section, tree_builder_seal(builder));
+    frame_add_section(frame, section, 0);
+    const struct frame *one = frame;
+    struct pane *pane = pane_new(&view_profile);
+    forge_look(&look, &one, 1);
+    assert_true(is_on_screen(pane, &look, "[x]"));
+    name_table_set(names, ids[1], name_pack("parse", NAME_USER, "/x"));
+    assert_true(is_on_screen(pane, &look, "parse"));
+    assert_false(is_on_screen(pane, &look, "[x]"));
+    pane_free(pane);
+    tree_builder_free(builder);
+    name_table_unref(names);
+    frame_unref(frame);
+}
+
 static void mouse(void **state) {
     (void)state;
     struct look look;
@@ -416,7 +452,7 @@ static void mouse(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zoom), cmocka_unit_test(refresh), cmocka_unit_test(search), cmocka_unit_test(narrow),
-        cmocka_unit_test(span), cmocka_unit_test(growing), cmocka_unit_test(mouse),
+        cmocka_unit_test(span), cmocka_unit_test(growing), cmocka_unit_test(mouse),  cmocka_unit_test(late_name),
     };
     return cmocka_run_group_tests(tests, frames_make, frames_drop);
 }

@@ -39,7 +39,10 @@ static char *picture(struct pane *pane, const struct look *look, int status) {
     char *text;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    assert_int_equal(pane_write_svg(pane, look, &info, out), status);
+    const struct part_file *file = pane_file(pane, "a.b.svg");
+    assert_non_null(file);
+    assert_string_equal(file->what, "heat map");
+    assert_int_equal(pane_write_file(pane, look, file, &info, out), status);
     fclose(out);
     return text;
 }
@@ -103,7 +106,11 @@ static void nothing_to_draw(void **state) {
     char *text = picture(pane, &look, -ENODATA);
     assert_string_equal(text, "");
     free(text);
-    free(picture(other, &look, -ENOTSUP));
+    const struct part_file *files[PANE_FILES_MAX];
+    assert_int_equal(pane_files(other, files), 0);
+    assert_null(pane_file(other, "a.svg"));
+    assert_null(pane_file(pane, "svg"));
+    assert_null(pane_file(pane, "a.svg.txt"));
     forge_look(&look, NULL, 0);
     free(picture(pane, &look, -ENODATA));
     pane_free(pane);

@@ -253,6 +253,32 @@ static void delay_changes_at_once(void **state) {
     live_free(live);
 }
 
+static void tick_comes_soon(void **state) {
+    (void)state;
+    struct live *live = live_new(100 * MS, 1 << 20);
+    struct collector collectors[1] = {0};
+    live_tick_soon(live, MS); // before the first frame: no effect
+    collectors_start(live, collectors, 0);
+    const struct frame *frame = wait_frame(live, 1);
+    assert_true(frame_interval_s(frame) >= 0.05);
+    frame_unref(frame);
+    live_set_delay(live, 50000 * MS);
+    uint64_t before = now_ns(), next = live_next_tick(live, before);
+    assert_true(next > before + 40000 * MS);
+    live_tick_soon(live, 60000 * MS); // later than the next tick: no effect
+    assert_int_equal(live_next_tick(live, before), next);
+    live_tick_soon(live, 200 * MS);
+    next = live_next_tick(live, before);
+    assert_true(next >= before + 200 * MS && next < before + 10000 * MS);
+    assert_int_equal(live_next_tick(live, next), next + 50000 * MS);
+    frame = wait_frame(live, 2);
+    assert_true(now_ns() - before < 10000 * MS);
+    assert_true(frame_interval_s(frame) < 10);
+    frame_unref(frame);
+    live_stop(live);
+    live_free(live);
+}
+
 static void grid_of_ticks(void **state) {
     (void)state;
     struct live *live = live_new(1000 * MS, 1 << 20);
@@ -445,6 +471,7 @@ int main(void) {
         cmocka_unit_test(hung_collector),
         cmocka_unit_test(late_section_counts_once),
         cmocka_unit_test(delay_changes_at_once),
+        cmocka_unit_test(tick_comes_soon),
         cmocka_unit_test(grid_of_ticks),
         cmocka_unit_test(first_interval_is_whole),
         cmocka_unit_test(provisional_frames),

@@ -23,7 +23,9 @@ static void ids(void **state) {
     assert_null(name_table_text(table, NAMES));
     assert_null(name_table_text(table, NAME_NONE));
     const struct text *old = name_table_text(table, 64);
+    uint64_t changes = name_table_changes(table);
     name_table_set(table, 64, text_from("main"));
+    assert_true(name_table_changes(table) > changes);
     name_table_set(table, 3, text_from("late"));
     name_table_set(table, NAMES, text_from("no such ID"));
     assert_text(name_table_text(table, 64), "main");

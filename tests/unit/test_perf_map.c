@@ -3,9 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collectors/kernel/symbols/perf_map.h"
@@ -153,6 +157,70 @@ static void large(void **state) {
     unlink(path);
 }
 
+// PID 1 of a PID namespace, with a /tmp of its own that has its map. Writes its PID outside to `ready`.
+static void run_contained(int ready) {
+    if (unshare(CLONE_NEWNS | CLONE_NEWPID))
+        _exit(2);
+    int written[2];
+    char byte;
+    if (pipe(written))
+        _exit(3);
+    pid_t inner = fork();
+    if (inner == 0) {
+        close(ready);
+        if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("none", "/tmp", "tmpfs", 0, NULL))
+            _exit(4);
+        snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+        put("1000 10 contained\n", false);
+        if (write(written[1], "x", 1) == 1)
+            pause();
+        _exit(0);
+    }
+    close(written[1]);
+    if (read(written[0], &byte, 1) != 1 || write(ready, &inner, sizeof(inner)) != sizeof(inner))
+        _exit(5);
+    waitpid(inner, NULL, 0);
+    _exit(0);
+}
+
+static void namespaces(void **state) {
+    (void)state;
+    int ready[2];
+    pid_t inner = 0;
+    assert_int_equal(pipe(ready), 0);
+    pid_t helper = fork();
+    if (helper == 0) {
+        close(ready[0]);
+        run_contained(ready[1]);
+    }
+    close(ready[1]);
+    bool made = read(ready[0], &inner, sizeof(inner)) == sizeof(inner);
+    close(ready[0]);
+    if (!made) {
+        waitpid(helper, NULL, 0);
+        skip(); // no right to make namespaces
+    }
+    struct jit_owner owner = {0};
+    struct jit_file file = {0};
+    struct symbol_builder builder = {0};
+    char reason[160];
+    bool restarted;
+    uint32_t rank = 1;
+    jit_owner_read(&owner, inner);
+    int fd = jit_file_open(&file, JIT_PERF_MAP, &owner, NULL, &restarted, reason);
+    if (fd >= 0) {
+        jit_file_read(&file, JIT_PERF_MAP, fd, &builder, &rank);
+        close(fd);
+    }
+    kill(inner, SIGKILL);
+    waitpid(helper, NULL, 0);
+    assert_int_equal(owner.ns_pid, 1);
+    assert_true(fd >= 0);
+    assert_int_equal(builder.count, 1);
+    assert_string_equal(builder.names, "contained");
+    symbol_builder_free(&builder);
+}
+
 static size_t record(uint8_t *at, uint32_t id, const uint64_t *words, size_t n, const char *name, size_t code) {
     size_t size = 16 + 8 * n + (name ? strlen(name) + 1 : 0) + code;
     uint32_t head[2] = {id, (uint32_t)size};
@@ -218,6 +286,6 @@ static void jitdump(void **state) {
 int main(void) {
     snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
     const struct CMUnitTest tests[] = {cmocka_unit_test(appended), cmocka_unit_test(refused), cmocka_unit_test(large),
-                                       cmocka_unit_test(jitdump)};
+                                       cmocka_unit_test(namespaces), cmocka_unit_test(jitdump)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

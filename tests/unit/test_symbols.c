@@ -126,6 +126,8 @@ static void vdso_and_kernel(void **state) {
     if (address) {
         assert_name(names, kernel, "schedule", NAME_KERNEL);
         assert_string_equal(name_object(name_table_text(names, kernel)), "[kernel]");
+        uint32_t other = symbols_kernel(symbols, address - 64); // at once, now that the symbols are read
+        assert_int_not_equal(text_bytes(name_table_text(names, other))[0], '[');
     } else {
         assert_true(symbols_note(symbols, &note));
         assert_non_null(strstr(note.text, "kptr_restrict"));
@@ -205,6 +207,27 @@ static void deleted(void **state) {
     stop(pid);
     assert_name(names, id, "test_symbols_marked_function", NAME_USER);
     assert_string_equal(name_object(name_table_text(names, id)), path_of("copy"));
+    symbols_free(symbols);
+    name_table_unref(names);
+}
+
+// Without symbols a function is named by its start, so that it is one node.
+static void stripped(void **state) {
+    (void)state;
+    struct name_table *names = name_table_new();
+    struct symbols *symbols = symbols_new(names);
+    char command[2 * PATH_MAX], expected[64];
+    snprintf(command, sizeof(command), "strip -o %s /proc/%d/exe", path_of("stripped"), (int)getpid());
+    assert_int_equal(system(command), 0);
+    struct object_key key = {.pid = getpid(), .path = path_of("stripped")};
+    struct symbols_object *object = symbols_object(symbols, &key);
+    uint32_t early = symbols_user(symbols, object, marked_offset() + 2);
+    wait_idle(symbols);
+    snprintf(expected, sizeof(expected), "[stripped+0x%llx]", (unsigned long long)marked_offset());
+    assert_name(names, early, expected, NAME_USER);
+    assert_int_equal(symbols_user(symbols, object, marked_offset() + 1), early);
+    assert_int_equal(symbols_user(symbols, object, marked_offset()), early);
+    unlink(path_of("stripped"));
     symbols_free(symbols);
     name_table_unref(names);
 }
@@ -448,14 +471,9 @@ int main(int argc, char **argv) {
     }
     assert_non_null(mkdtemp(directory));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(own_process),
-        cmocka_unit_test(vdso_and_kernel),
-        cmocka_unit_test(deleted),
-        cmocka_unit_test(replaced_and_gone),
-        cmocka_unit_test(inode_reused),
-        cmocka_unit_test(jit),
-        cmocka_unit_test(kernel_symbols_that_come),
-        cmocka_unit_test(bounded),
+        cmocka_unit_test(own_process), cmocka_unit_test(vdso_and_kernel),          cmocka_unit_test(deleted),
+        cmocka_unit_test(stripped),    cmocka_unit_test(replaced_and_gone),        cmocka_unit_test(inode_reused),
+        cmocka_unit_test(jit),         cmocka_unit_test(kernel_symbols_that_come), cmocka_unit_test(bounded),
         cmocka_unit_test(many),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,7 +146,7 @@ static bool child_sample(struct child *child, sample_fn *fn, void *context) {
         return false;
     for (int wait = 0; wait < 300 && count < SAMPLES_WANTED; wait++) {
         usleep(10000);
-        while (stack_sampler_next(&sampler, &input)) {
+        while (count < SAMPLES_WANTED && stack_sampler_next(&sampler, &input)) {
             input.pid = child->pid; // a thread's samples carry the process
             fn(child, &input, context);
             count++;
@@ -248,7 +248,11 @@ static void signal_handler(void **state) {
 
 static void alternate_stack_is_cut(void **state) {
     (void)state;
+#if defined(__x86_64__)
     check("alternate", program_signal, OMIT "-DALTERNATE=1", "spin handler busy", UNWIND_CUT);
+#else // gcc keeps the frame pointers of functions that call others
+    check("alternate", program_signal, OMIT "-DALTERNATE=1", "spin handler busy a main", UNWIND_SPLICED);
+#endif
 }
 
 static void shared_library(void **state) {
@@ -262,7 +266,12 @@ static void shared_library(void **state) {
 
 static void jit_between_native_frames(void **state) {
     (void)state;
-    check("jit", program_jit, OMIT, "spin c jit a main", UNWIND_WHOLE);
+#if defined(__x86_64__)
+    const char *flags = OMIT;
+#else // a frame record says nothing of its caller's stack pointer: the caller needs a frame pointer as well
+    const char *flags = KEEP;
+#endif
+    check("jit", program_jit, flags, "spin c jit a main", UNWIND_WHOLE);
 }
 
 static void recursion(void **state) {
@@ -278,18 +287,21 @@ static void cut_copy_is_continued_by_frame_pointers(void **state) {
 
 static void no_table_with_frame_pointers(void **state) {
     (void)state;
-    if (!compile("untabled", program_chain,
-                 "-fno-omit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables"))
+    if (!compile(
+            "untabled", program_chain,
+            "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables"))
         skip();
     check_running("untabled", (struct expected){.names = "spin c b a main", .ending = UNWIND_WHOLE, .leaf_lost = true});
 }
 
+#if defined(__x86_64__)
 static void no_table_without_frame_pointers(void **state) {
     (void)state;
     if (!compile("nothing", program_tail, "-fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables"))
         skip();
     check_running("nothing", (struct expected){.names = "", .ending = UNWIND_NO_ROW, .any_names = true});
 }
+#endif
 
 static int folder_make(void **state) {
     (void)state;
@@ -318,7 +330,9 @@ int main(void) {
         cmocka_unit_test(recursion),
         cmocka_unit_test(cut_copy_is_continued_by_frame_pointers),
         cmocka_unit_test(no_table_with_frame_pointers),
+#if defined(__x86_64__) // arm64 code leaves x29 alone: the callers' chain is not lost
         cmocka_unit_test(no_table_without_frame_pointers),
+#endif
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

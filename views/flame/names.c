@@ -127,11 +127,12 @@ enum role flame_change_role(double change) {
 
 // ---- folded ----
 
-static void frame_write(const struct text *name, FILE *out) {
-    char text[4 * SYMBOL_MAX + 1];
-    const char *symbol = flame_symbol(name);
+static void frame_write(const struct text *name, bool addresses, FILE *out) {
+    char text[4 * SYMBOL_MAX + 1], shown[SYMBOL_MAX + 1];
+    const char *symbol = addresses ? flame_symbol(name) : shown;
     enum name_kind kind = name_kind(name);
 
+    flame_shown(name, shown, sizeof(shown));
     escape_text(symbol, strlen(symbol), text, sizeof(text));
     for (char *at = text; (at = strchr(at, ';'));)
         *at = ':';
@@ -140,7 +141,7 @@ static void frame_write(const struct text *name, FILE *out) {
         fprintf(out, "_[%c]", (char)kind);
 }
 
-void flame_stack_write(const struct fold *fold, uint32_t node, FILE *out) {
+void flame_stack_write(const struct fold *fold, uint32_t node, bool addresses, FILE *out) {
     uint32_t depth = fold->nodes[node].depth;
     const struct text **path = xcalloc(depth + 1, sizeof(*path));
 
@@ -148,7 +149,7 @@ void flame_stack_write(const struct fold *fold, uint32_t node, FILE *out) {
     for (uint32_t i = 0; i < depth; i++) {
         if (i)
             fputc(';', out);
-        frame_write(path[i], out);
+        frame_write(path[i], addresses, out);
     }
     fprintf(out, " %" PRIu64, fold->nodes[node].self);
     free(path);

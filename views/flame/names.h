@@ -24,8 +24,8 @@ enum role flame_role(const struct text *name, uint32_t depth);
 enum role flame_change_role(double change);
 
 // A stack in folded form, "comm;frame;frame_[k] 42": a line, or a JSON string's content, without newline. Frames have
-// no ';' and no newline in them.
-void flame_stack_write(const struct fold *fold, uint32_t node, FILE *out);
+// no ';' and no newline in them. Without `addresses`, names are as a picture shows them.
+void flame_stack_write(const struct fold *fold, uint32_t node, bool addresses, FILE *out);
 
 // A sum of weights with its unit: "525 samples", "12.3s blocked". The number ends at the blank.
 void flame_weight(const char *unit, uint64_t weight, char *out, size_t size);

@@ -1,6 +1,7 @@
 // The flame graph part: what is loaded, what is selected and zoomed, and the keys. draw.c draws it, write.c writes it.
 #include "views/flame/part_flame.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,19 +64,55 @@ static uint32_t path_node(const struct flame_state *self, const struct flame_pat
 
 // ---- loading ----
 
-bool flame_load(struct part_context *ctx, int width) {
+struct fold *flame_fold(struct part_context *ctx) {
     struct flame_state *self = ctx->state;
     const struct tree *base, *tree = flame_trees(&self->choice, ctx->look, spec_of(ctx)->tree, &base);
     struct fold_filter filter;
     char text[FILTER_SIZE];
 
-    fold_free(self->fold);
-    self->fold = NULL;
-    flame_layout_done(&self->layout);
     if (!tree)
-        return false;
+        return NULL;
     flame_filter(&self->choice, pane_filter(ctx->pane, ctx->part), ctx->look, text, &filter);
+    return fold_new(tree, base, &filter);
+}
+
+static bool same_filter(const struct fold_filter *a, const struct fold_filter *b) {
+    return a->pid == b->pid && a->user == b->user && a->kernel == b->kernel && a->idle == b->idle &&
+           !strcmp(a->text, b->text);
+}
+
+// Folds anew only what is not folded yet: a key that moves the selection must not wait for it.
+static void fold_load(struct part_context *ctx, const struct tree *tree, const struct tree *base) {
+    struct flame_state *self = ctx->state;
+    struct fold_filter filter;
+    char text[FILTER_SIZE];
+    // Read before the names: a name that is replaced meanwhile makes this old.
+    uint64_t changes = name_table_changes(tree_names(tree)) + (base ? name_table_changes(tree_names(base)) : 0);
+
+    flame_filter(&self->choice, pane_filter(ctx->pane, ctx->part), ctx->look, text, &filter);
+    if (self->fold && self->folded.version == self->choice.version && self->folded.changes == changes &&
+        same_filter(&self->folded.filter, &filter))
+        return;
+    fold_free(self->fold);
     self->fold = fold_new(tree, base, &filter);
+    self->folded.version = self->choice.version;
+    self->folded.changes = changes;
+    memcpy(self->folded.text, text, sizeof(text));
+    self->folded.filter = filter;
+    self->folded.filter.text = self->folded.text;
+}
+
+bool flame_load(struct part_context *ctx, int width) {
+    struct flame_state *self = ctx->state;
+    const struct tree *base, *tree = flame_trees(&self->choice, ctx->look, spec_of(ctx)->tree, &base);
+
+    flame_layout_done(&self->layout);
+    if (!tree) {
+        fold_free(self->fold);
+        self->fold = NULL;
+        return false;
+    }
+    fold_load(ctx, tree, base);
     if (!self->fold->nodes[0].total)
         return false;
     uint32_t zoom = path_node(self, &self->zoom);
@@ -282,6 +319,29 @@ static void key_mark(struct part_context *ctx) {
                                                : "; go to the other time, and mark B there");
 }
 
+// The next higher or lower frequency. None divides 100 or 250, so that samples do not run in step with timers.
+static bool key_frequency(struct part_context *ctx) {
+    static const uint32_t steps[] = {49, 99, 199, 999};
+    const int n = sizeof(steps) / sizeof(steps[0]);
+    const char *series = spec_of(ctx)->hz;
+    double hz = series ? frame_series(ctx->look->frame, series, NULL) : NAN;
+    int i = 0;
+
+    if (!(hz > 0))
+        return false;
+    while (i < n && (ctx->key == '+' ? steps[i] <= hz : steps[i] < hz))
+        i++;
+    i -= ctx->key == '-';
+    if (i < 0 || i == n) {
+        snprintf(ctx->message, sizeof(ctx->message), "%.0f Hz is the %s frequency of this key; see --frequency", hz,
+                 i < 0 ? "lowest" : "highest");
+        return true;
+    }
+    ctx->frequency_hz = steps[i];
+    snprintf(ctx->message, sizeof(ctx->message), "sampling at %u Hz per CPU", steps[i]);
+    return true;
+}
+
 static bool key_choice(struct part_context *ctx) {
     static const char *const frames[] = {"user and kernel frames", "user frames only", "kernel frames only"};
     struct flame_state *self = ctx->state;
@@ -291,6 +351,9 @@ static bool key_choice(struct part_context *ctx) {
     case 's':
     case 'S':
         return key_span(ctx);
+    case '+':
+    case '-':
+        return key_frequency(ctx);
     case 'i':
         self->root_below = !self->root_below;
         self->moved = true;
@@ -439,8 +502,14 @@ static void status(struct part_context *ctx, char *out, size_t size) {
                  100.0 * (double)fold_matched(self->fold, zoom, ctx->pane->search) /
                      (double)self->fold->nodes[zoom].total);
     }
+    size_t rows = self->layout.n_rows;
+    char seen[48] = "";
+    if (self->rows > 0 && rows > (size_t)self->rows)
+        snprintf(seen, sizeof(seen), ", rows %zu-%zu of %zu", self->top + 1, self->top + (size_t)self->rows, rows);
     flame_weight(spec_of(ctx)->unit, root->total, weight, sizeof(weight));
-    snprintf(out, size, "%s%s, %s", more, span, weight);
+    int n = snprintf(out, size, "%s%s, %s", more, span, weight);
+    if (n >= 0 && n + (int)strlen(seen) <= ctx->room)
+        snprintf(out + n, size - (size_t)n, "%s", seen);
     snprintf(ctx->brief, sizeof(ctx->brief), "%s%s", more, span);
 }
 
@@ -474,6 +543,7 @@ static const struct part_key keys[] = {
     {KEY_VIEW_ENTER, "Enter", "flame graph: zoom: the frame takes the whole width (Esc: back)"},
     {'i', "i", "flame graph: root at the top (icicle) or at the bottom (flame)"},
     {'s', "s S", "flame graph: span of time: the last 1, 10, 60 s, the whole history"},
+    {'+', "+ -", "flame graph: sample more, or less often: 49, 99, 199, 999 Hz"},
     {'u', "u", "flame graph: user and kernel frames, user only, kernel only"},
     {'e', "e", "flame graph: with, without the idle task (which --profile-idle samples)"},
     {'A', "A B x", "flame graph: mark this span as A, another one as B: how B differs from A; x: off"},
@@ -484,7 +554,7 @@ static const struct part_key keys[] = {
 static bool takes(const struct part *part, int key) {
     const struct flame_spec *spec = part->spec;
 
-    return key != 'c' || spec->callers;
+    return (key != 'c' || spec->callers) && ((key != '+' && key != '-') || spec->hz);
 }
 
 const struct part_kind part_flame = {
@@ -501,6 +571,7 @@ const struct part_kind part_flame = {
     .write_csv = flame_write_csv,
     .write_json = flame_write_json,
     .write_folded = flame_write_folded,
+    .files = flame_files,
     .describe = describe,
     .search = search,
     .title = title,

@@ -123,6 +123,7 @@ const struct tree *flame_span_tree(struct flame_choice *choice, const struct loo
     double before = grows ? choice->merged.seconds : 0;
     tree_free(choice->merged.tree);
     choice->merged.seconds = before + seconds_of(look, grows ? choice->merged.to + 1 : from, to);
+    choice->version++;
     choice->merged.tree = tree;
     choice->merged.from = from;
     choice->merged.to = to;
@@ -160,6 +161,7 @@ bool flame_mark(struct flame_choice *choice, const struct look *look, const char
         return false;
     mark_free(&choice->mark[which]);
     choice->mark[which].tree = tree_merge(&tree, 1);
+    choice->version++;
     clock_write(look->frame->wall.tv_sec, clock);
     snprintf(choice->mark[which].label, sizeof(choice->mark[which].label), "%.0f s to %s", choice->merged.seconds,
              clock);
@@ -169,6 +171,7 @@ bool flame_mark(struct flame_choice *choice, const struct look *look, const char
 void flame_unmark(struct flame_choice *choice) {
     mark_free(&choice->mark[0]);
     mark_free(&choice->mark[1]);
+    choice->version++;
 }
 
 // ---- words ----

@@ -15,6 +15,7 @@ struct flame_spec {
     const char *unit;    // "samples"
     const char *callers; // the part of the pane that shows callers and callees of a symbol; or NULL
     const char *empty;   // what to say without samples
+    const char *hz;      // the series with the sampling frequency, which keys change; or NULL
 };
 
 #define FLAME_SPANS 4 // 1 s, 10 s, 60 s, the whole history
@@ -38,6 +39,7 @@ struct flame_choice {
         uint64_t from, to;
         double seconds;
     } merged;
+    uint64_t version; // of the trees: another one whenever flame_trees() returns others
 };
 
 void flame_choice_init(struct flame_choice *choice);

@@ -16,6 +16,11 @@ struct flame_path {
 struct flame_state {
     struct flame_choice choice; // first: see flame_choice_of
     struct fold *fold;          // NULL: nothing loaded
+    struct {
+        uint64_t version, changes; // of the trees, of their names
+        struct fold_filter filter; // text: the state's own
+        char text[FILTER_SIZE];
+    } folded; // what the fold was made of: it is kept while that is the same
     struct flame_layout layout;
     struct flame_path zoom, selected;
     uint32_t rest; // struct flame_zoom
@@ -33,7 +38,9 @@ struct flame_state {
 void flame_path_set(struct flame_path *path, const struct fold *fold, uint32_t node);
 void flame_path_forget(struct flame_path *path);
 
-// Folds what the choice has, and lays it out. False: no samples.
+// Folds what the choice has. NULL: there is no tree. The caller's.
+struct fold *flame_fold(struct part_context *ctx);
+// The same, and lays it out. False: no samples.
 bool flame_load(struct part_context *ctx, int width);
 // The cell of the selection, of the zoom when nothing is selected. NULL: nothing is drawn.
 const struct flame_cell *flame_selected(const struct flame_state *state, size_t *row);
@@ -62,5 +69,8 @@ void flame_write_text(struct part_context *ctx, FILE *out);
 void flame_write_csv(struct part_context *ctx, FILE *out);
 void flame_write_json(struct part_context *ctx, struct json_object *pane);
 void flame_write_folded(struct part_context *ctx, FILE *out);
+
+// export.c: files of what the flame graph shows: the span, the filter, the zoom.
+extern const struct part_file flame_files[];
 
 #endif

@@ -48,7 +48,7 @@ void flame_write_folded(struct part_context *ctx, FILE *out) {
     for (uint32_t i = 1; written.fold && i < written.fold->n; i++) {
         if (!written.fold->nodes[i].self)
             continue;
-        flame_stack_write(written.fold, i, out);
+        flame_stack_write(written.fold, i, true, out);
         fputc('\n', out);
     }
     written_close(&written);
@@ -70,7 +70,7 @@ static void stacks_to_json(struct json_stream *stream, FILE *out) {
         FILE *stack = fold->nodes[i].self ? open_memstream(&text, &size) : NULL;
         if (!stack)
             continue;
-        flame_stack_write(fold, i, stack);
+        flame_stack_write(fold, i, true, stack);
         fclose(stack);
         struct json_object *string = json_object_new_string_len(text, (int)size);
         fputs(before, out);
@@ -116,7 +116,7 @@ void flame_write_csv(struct part_context *ctx, FILE *out) {
         FILE *stack = written.fold->nodes[i].self ? open_memstream(&text, &size) : NULL;
         if (!stack)
             continue;
-        flame_stack_write(written.fold, i, stack);
+        flame_stack_write(written.fold, i, true, stack);
         fclose(stack);
         *strrchr(text, ' ') = '\0'; // the count has a column of its own
         csv_begin(ctx, spec->tree, out);

@@ -1,12 +1,12 @@
-// Writes the map as a picture. Every text goes through xml(): thread and device names are untrusted.
+// Writes the map as a picture. Every text goes through xml_write(): thread and device names are untrusted.
 #include "views/hist/heat_svg.h"
 
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
-#include "views/escape.h"
 #include "views/write.h"
+#include "views/xml.h"
 
 #define SVG_WIDTH 1200
 #define SVG_COLUMNS 150
@@ -17,23 +17,6 @@
 struct svg {
     double left, top, width, height, cell_width, cell_height;
 };
-
-// Control characters and invalid UTF-8 are escaped first.
-static void xml(FILE *out, const char *text) {
-    char shown[1024];
-    escape_text(text, strlen(text), shown, sizeof shown);
-    for (const char *c = shown; *c; c++) {
-        const char *entity = *c == '&'   ? "&amp;"
-                             : *c == '<' ? "&lt;"
-                             : *c == '>' ? "&gt;"
-                             : *c == '"' ? "&quot;"
-                                         : NULL;
-        if (entity)
-            fputs(entity, out);
-        else if ((unsigned char)*c >= 0x20)
-            fputc(*c, out);
-    }
-}
 
 // From pale yellow over orange and red to near black: lightness alone gives the order, for colour-blind readers and in
 // print.
@@ -50,7 +33,7 @@ static void heat_colour(uint8_t heat, char out[8]) {
 
 static void text_at(FILE *out, double x, double y, const char *class, const char *anchor, const char *text) {
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\" text-anchor=\"%s\">", x, y, class, anchor);
-    xml(out, text);
+    xml_write(text, out);
     fputs("</text>\n", out);
 }
 
@@ -69,7 +52,7 @@ static void write_head(struct part_context *ctx, const struct hist_def *def, con
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" viewBox=\"0 0 %d %.0f\" "
             "font-family=\"sans-serif\">\n<title>",
             SVG_WIDTH, height, SVG_WIDTH, height);
-    xml(out, title);
+    xml_write(title, out);
     fputs("</title>\n<style>.t{font-size:18px;font-weight:bold}.s{font-size:12px;fill:#555}.l{font-size:11px;fill:#333}"
           ".a{stroke:#888;stroke-width:1;fill:none}.q{stroke-width:1.5;fill:none}</style>\n"
           "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
@@ -124,7 +107,7 @@ static void write_cells(const struct heat_data *data, const struct hist_def *def
             fprintf(out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\"><title>",
                     svg->left + column * svg->cell_width, svg->top + svg->height - (row + 1) * svg->cell_height,
                     svg->cell_width, svg->cell_height, colour);
-            xml(out, tip);
+            xml_write(tip, out);
             fputs("</title></rect>\n", out);
         }
     }

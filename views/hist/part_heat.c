@@ -385,6 +385,8 @@ static const struct part_key keys[] = {
     {0},
 };
 
+static const struct part_file files[] = {{".svg", "heat map", heat_write_svg}, {0}};
+
 const struct part_kind part_heat = {
     .state_size = sizeof(struct heat_state),
     .init = heat_init,
@@ -395,7 +397,7 @@ const struct part_kind part_heat = {
     .keys = keys,
     .takes = hist_select_takes,
     .describe = heat_describe,
-    .write_svg = heat_write_svg,
+    .files = files,
     .title = heat_title,
     .status = heat_status,
     .sources = hist_select_sources,

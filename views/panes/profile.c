@@ -30,6 +30,7 @@ static const struct flame_spec cpu = {
     .unit = "samples",
     .callers = "callers",
     .empty = "no sample: every CPU was idle",
+    .hz = "profile_frequency_hz",
 };
 static const struct flame_spec offcpu = {
     .tree = "offcpu",
@@ -74,6 +75,7 @@ static const struct part parts[] = {
      .weight = 10,
      .toggle = 'k',
      .toggle_help = "show or hide the off-CPU flame graph: where threads block, by blocked time",
+     .on_request = true,
      .needs = (const char *const[]){"offcpu", NULL}},
     {.kind = &part_table, .name = "symbols", .title = "Symbols", .spec = &symbols, .min_height = 4, .weight = 2},
     {.kind = &part_table,

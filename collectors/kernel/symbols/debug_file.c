@@ -13,7 +13,7 @@
 #include "model/mem.h"
 
 #define LINK_MAX_BYTES 4096
-#define CHECKSUM_MAX ((uint64_t)4 << 30)
+#define CHECKSUM_MAX ((uint64_t)1 << 30) // bytes of a debug file that only its checksum can identify
 #define CHUNK (128u << 10)
 
 struct search {

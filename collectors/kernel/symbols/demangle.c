@@ -37,7 +37,7 @@ static bool run(const char *symbol, struct output *output) {
 bool demangle(const char *symbol, char out[DEMANGLED_MAX]) {
     static const char plt[] = "@plt";
     size_t length = strnlen(symbol, DEMANGLED_MAX);
-    bool mangled = length < DEMANGLED_MAX && (!strncmp(symbol, "_Z", 2) || !strncmp(symbol, "_R", 2));
+    bool mangled = length < DEMANGLED_MAX && demangle_wanted(symbol);
     bool is_plt = length >= sizeof(plt) && length < DEMANGLED_MAX && !strcmp(symbol + length - sizeof(plt) + 1, plt);
     if (mangled) {
         char plain[DEMANGLED_MAX];

@@ -12,4 +12,9 @@
 // is kept. Never fails; true: it was demangled. Bounded in time, stack and output whatever the symbol is.
 bool demangle(const char *symbol, char out[DEMANGLED_MAX]);
 
+// Whether it looks mangled: demangle() may then take a while.
+static inline bool demangle_wanted(const char *symbol) {
+    return symbol[0] == '_' && (symbol[1] == 'Z' || symbol[1] == 'R');
+}
+
 #endif

@@ -12,7 +12,8 @@
 #define SECTIONS_MAX 65536u
 #define SEGMENTS_MAX 1024u
 #define SECTION_NAMES_MAX (4u << 20)
-#define NOTES_MAX (64u << 10)
+#define NOTES_MAX (64u << 10) // bytes of a section of notes
+#define NOTE_SECTIONS_MAX 64
 #define ENTRIES_AT_ONCE 1024
 
 ssize_t elf_file_read_some(const struct elf_file *file, uint64_t offset, void *out, size_t size) {
@@ -306,9 +307,10 @@ static size_t find_build_id(const struct elf_file *file, const uint8_t *notes, s
 
 size_t elf_file_build_id(const struct elf_file *file, uint8_t out[BUILD_ID_MAX]) {
     size_t found = 0, size = 0;
+    unsigned looked_at = 0;
     // Sections first: a separate debug file has note segments without bytes.
     for (size_t i = 0; i < file->n_sections && !found; i++) {
-        if (file->sections[i].sh_type != SHT_NOTE)
+        if (file->sections[i].sh_type != SHT_NOTE || ++looked_at > NOTE_SECTIONS_MAX)
             continue;
         uint8_t *bytes = elf_file_section_bytes(file, &file->sections[i], NOTES_MAX, &size);
         found = bytes ? find_build_id(file, bytes, size, out) : 0;
@@ -317,8 +319,9 @@ size_t elf_file_build_id(const struct elf_file *file, uint8_t out[BUILD_ID_MAX])
     for (size_t i = 0; i < file->n_segments && !found; i++) {
         const GElf_Phdr *segment = &file->segments[i];
         GElf_Shdr as_section = {.sh_offset = segment->p_offset, .sh_size = segment->p_filesz};
-        uint8_t *bytes =
-            segment->p_type == PT_NOTE ? elf_file_section_bytes(file, &as_section, NOTES_MAX, &size) : NULL;
+        if (segment->p_type != PT_NOTE || ++looked_at > 2 * NOTE_SECTIONS_MAX)
+            continue;
+        uint8_t *bytes = elf_file_section_bytes(file, &as_section, NOTES_MAX, &size);
         found = bytes ? find_build_id(file, bytes, size, out) : 0;
         free(bytes);
     }

@@ -61,7 +61,8 @@ static bool name_of(const char *bytes, size_t size, size_t *length) {
 // Gives the drafts from `first` on their names; those without one are removed.
 static void read_names(const struct elf_file *file, const GElf_Shdr *strings, uint32_t first,
                        struct symbol_builder *builder) {
-    char *window = xmalloc(WINDOW + 1);
+    size_t room = strings->sh_size < WINDOW ? (size_t)strings->sh_size : WINDOW;
+    char *window = xmalloc(room + 1);
     uint64_t start = 0;
     size_t size = 0;
     uint32_t kept = first;
@@ -72,7 +73,7 @@ static void read_names(const struct elf_file *file, const GElf_Shdr *strings, ui
         if (!size || (draft.name - start + SYMBOL_NAME_MAX > size && start + size < strings->sh_size)) {
             uint64_t left = strings->sh_size - draft.name;
             start = draft.name;
-            ssize_t got = elf_file_read_some(file, strings->sh_offset + start, window, left < WINDOW ? left : WINDOW);
+            ssize_t got = elf_file_read_some(file, strings->sh_offset + start, window, left < room ? left : room);
             size = got > 0 ? (size_t)got : 0;
             window[size] = '\0';
         }

@@ -6,10 +6,9 @@
 #include <elfutils/libdw.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "collectors/kernel/symbols/debug_image.h"
 #include "collectors/kernel/symbols/demangle.h"
-#include "collectors/kernel/symbols/elf_file.h"
 #include "model/mem.h"
 
 #define UNITS_MAX 200000
@@ -20,57 +19,23 @@
 struct lines {
     Elf *elf;
     Dwarf *dwarf;
+    uint8_t *image;
     uint64_t bytes;
 };
 
-// Bytes that libdw will hold: it reads every debug section, and unpacks the compressed ones.
-static bool debug_bytes(const struct elf_file *file, uint64_t *bytes) {
-    bool info = false;
-    *bytes = 0;
-    for (size_t i = 1; i < file->n_sections; i++) {
-        const GElf_Shdr *section = &file->sections[i];
-        const char *name = file->section_names[i];
-        if ((strncmp(name, ".debug_", 7) != 0 && strncmp(name, ".zdebug_", 8) != 0) || section->sh_type == SHT_NOBITS)
-            continue;
-        uint64_t size = section->sh_size;
-        Elf64_Chdr header = {0};
-        // Of the two headers the one of 32 bits has its size as the second word.
-        if ((section->sh_flags & SHF_COMPRESSED) && elf_file_read(file, section->sh_offset, &header, sizeof(header)))
-            size = file->is64 ? header.ch_size : header.ch_reserved;
-        if (name[1] == 'z') // the old form: its size is in the section, and no compiler makes it now
-            continue;
-        info |= !strcmp(name, ".debug_info");
-        *bytes = size > LINES_BYTES_MAX - *bytes ? LINES_BYTES_MAX + 1 : *bytes + size;
-        if (*bytes > LINES_BYTES_MAX)
-            break;
-    }
-    return info;
-}
-
 struct lines *lines_open(int fd, uint64_t size, const char **reason) {
     struct elf_source source = {.fd = fd, .size = size};
-    struct elf_file file;
-    uint64_t bytes = 0;
-    *reason = NULL;
-    // What libelf would allocate is checked first.
-    bool good = !elf_file_open(&file, &source) && debug_bytes(&file, &bytes);
-    bool native = file.encoding == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB);
-    for (size_t i = 0; good && i < file.n_sections; i++)
-        good = !(file.sections[i].sh_flags & SHF_COMPRESSED) || native;
-    elf_file_close(&file);
-    if (!good)
-        return NULL;
-    if (bytes > LINES_BYTES_MAX) {
-        *reason = "its debug info is larger than 64 MiB";
+    struct lines *lines = xcalloc(1, sizeof(*lines));
+    lines->image = debug_image(&source, &lines->bytes, reason);
+    if (!lines->image) {
+        free(lines);
         return NULL;
     }
-    struct lines *lines = xcalloc(1, sizeof(*lines));
-    lines->bytes = bytes;
-    lines->elf = elf_begin(fd, ELF_C_READ, NULL);
+    lines->elf = elf_memory((char *)lines->image, lines->bytes);
     lines->dwarf = lines->elf ? dwarf_begin_elf(lines->elf, DWARF_C_READ, NULL) : NULL;
     if (lines->dwarf)
         return lines;
-    *reason = "its debug info is damaged";
+    *reason = DEBUG_DAMAGED;
     lines_close(lines);
     return NULL;
 }
@@ -80,6 +45,7 @@ void lines_close(struct lines *lines) {
         return;
     dwarf_end(lines->dwarf);
     elf_end(lines->elf);
+    free(lines->image);
     free(lines);
 }
 

@@ -9,12 +9,10 @@
 
 #include "collectors/kernel/symbols/symbols.h"
 
-#define LINES_BYTES_MAX ((uint64_t)64 << 20) // of debug sections that are read, unpacked
-
 struct lines;
 
-// The descriptor of an ELF file is borrowed until lines_close(). NULL: no debug info in it, or `*reason` (static) says
-// why it is not used.
+// Copies the debug info of an ELF file; the descriptor is not used any more then. NULL: there is none, or `*reason`
+// (static) says why it is not used.
 struct lines *lines_open(int fd, uint64_t size, const char **reason);
 void lines_close(struct lines *lines); // NULL is allowed
 uint64_t lines_bytes(const struct lines *lines);

@@ -10,6 +10,7 @@
 
 #include "collectors/kernel/symbols/debug_file.h"
 #include "collectors/kernel/symbols/elf_symbols.h"
+#include "collectors/kernel/symbols/functions.h"
 #include "collectors/kernel/symbols/open.h"
 #include "collectors/kernel/symbols/plt.h"
 #include "collectors/kernel/symbols/xz.h"
@@ -120,12 +121,13 @@ static const char *base_name(const char *path) {
 
 // The dynamic section says whether an ET_DYN is a program: DF_1_PIE; older linkers do not set it.
 static enum name_kind kind_of(const struct elf_file *file, const struct object_key *key) {
-    bool interpreter = false, pie = false, soname = false;
+    bool interpreter = false, pie = false, soname = false, dynamic = false;
     for (size_t i = 0; i < file->n_segments; i++) {
         const GElf_Phdr *segment = &file->segments[i];
         interpreter |= segment->p_type == PT_INTERP;
-        if (segment->p_type != PT_DYNAMIC)
+        if (segment->p_type != PT_DYNAMIC || dynamic)
             continue;
+        dynamic = true;
         GElf_Shdr as_section = {.sh_offset = segment->p_offset, .sh_size = segment->p_filesz};
         size_t size, each = file->is64 ? sizeof(Elf64_Dyn) : sizeof(Elf32_Dyn);
         uint8_t *bytes = elf_file_section_bytes(file, &as_section, DYNAMIC_MAX, &size);
@@ -181,7 +183,9 @@ static void add_mini_debug_info(const struct elf_file *file, struct symbol_build
     free(unpacked);
 }
 
-static void add_symbols(const struct elf_file *file, const struct object_key *key, struct symbol_builder *builder) {
+// How many have a name.
+static uint32_t add_symbols(const struct elf_file *file, const struct object_key *key, struct symbol_builder *builder) {
+    bool all = true;
     if (!elf_symbols_add(file, ".symtab", builder)) {
         struct elf_file debug;
         int fd = debug_file_open(file, key->pid, key->path, &debug);
@@ -194,9 +198,14 @@ static void add_symbols(const struct elf_file *file, const struct object_key *ke
         if (!found) {
             add_mini_debug_info(file, builder);
             elf_symbols_add(file, ".dynsym", builder);
+            all = false;
         }
     }
     plt_symbols(file, builder);
+    uint32_t named = builder->count;
+    if (!all)
+        unnamed_functions_add(file, builder);
+    return named;
 }
 
 static void read_elf(const struct elf_source *source, const struct object_key *key, struct object_symbols *out) {
@@ -204,14 +213,13 @@ static void read_elf(const struct elf_source *source, const struct object_key *k
     struct symbol_builder builder = {0};
     const char *name = base_name(key->path);
     int error = elf_file_open(&file, source);
-    if (!error)
-        add_symbols(&file, key, &builder);
+    uint32_t named = error ? 0 : add_symbols(&file, key, &builder);
     struct symbol_table *table = symbol_builder_finish(&builder, OVERLAP_INNER);
     if (error) {
         snprintf(out->reason, sizeof(out->reason), "%.80s has no symbols: it is not a valid ELF file", name);
     } else {
         copy_segments(&file, table);
-        if (!table->count)
+        if (!named)
             snprintf(out->reason, sizeof(out->reason), "%.80s has no symbols: install its debug package", name);
         else if (table->cut)
             snprintf(out->reason, sizeof(out->reason), "%.80s has more than %u symbols: the rest is unnamed", name,

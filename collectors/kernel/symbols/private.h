@@ -128,6 +128,14 @@ uint64_t symbols_now_ns(void);
 // The name of an address without a symbol; with the lock held.
 const struct text *symbols_placeholder(const struct symbols_object *object, uint64_t offset);
 
+// An address in a function without a name has the function's start in its own.
+uint64_t symbols_start_offset(const struct symbol_table *table, const struct symbol *symbol, uint64_t offset);
+static inline bool symbols_unnamed(const struct symbol_table *table, const struct symbol *symbol) {
+    return table->names[symbol->name] == '\0';
+}
+// The name of a symbol in a file that a process sees at `path`.
+const struct text *symbols_name(const struct symbol_table *table, const struct symbol *symbol, const char *path);
+
 // ---- cache.c ----
 uint32_t id_cache_get(const struct id_cache *cache, uint64_t offset);
 void id_cache_put(struct symbols *symbols, struct id_cache *cache, uint64_t offset, uint32_t id);

@@ -14,6 +14,7 @@
 #define STACK_BYTES ((size_t)8 << 20) // libiberty recurses
 #define COST_FACTOR 10                // a table that is built anew takes at most this part of one CPU
 #define REBUILD_MIN_NS 100000000ull
+#define REBUILD_MAX_NS 2000000000ull
 #define JIT_RETRY_NS 1000000000ull
 #define TABLES_RESERVE (8ull << 20) // of the bound, for what is not a table
 
@@ -190,24 +191,34 @@ static void publish(struct work *work, struct symbol_table *table, bool other_fi
     pthread_mutex_unlock(&symbols->lock);
 }
 
-static const struct text *name_of(const struct work *work, const struct symbol *symbol) {
-    char name[DEMANGLED_MAX], path[512];
-    const struct symbol_table *table = work->table;
-    const char *raw = table->names + symbol->name, *object = work->key.path;
+const struct text *symbols_name(const struct symbol_table *table, const struct symbol *symbol, const char *path) {
+    static const char deleted[] = " (deleted)";
+    char name[DEMANGLED_MAX], cut[512];
+    const char *raw = table->names + symbol->name;
+    size_t length = strlen(path);
     demangle(raw, name);
     if (table->named_objects) {
-        object = raw + strlen(raw) + 1;
-    } else {
-        static const char deleted[] = " (deleted)";
-        size_t length = strlen(object);
-        if (length >= sizeof(deleted) && length < sizeof(path) &&
-            !strcmp(object + length - sizeof(deleted) + 1, deleted)) {
-            memcpy(path, object, length - sizeof(deleted) + 1);
-            path[length - sizeof(deleted) + 1] = '\0';
-            object = path;
-        }
+        path = raw + strlen(raw) + 1;
+    } else if (length >= sizeof(deleted) && length < sizeof(cut) &&
+               !strcmp(path + length - sizeof(deleted) + 1, deleted)) {
+        memcpy(cut, path, length - sizeof(deleted) + 1);
+        cut[length - sizeof(deleted) + 1] = '\0';
+        path = cut;
     }
-    return name_pack(name, table->kind, object);
+    return name_pack(name, table->kind, path);
+}
+
+static void set_name(struct work *work, const struct symbol *symbol, const struct pending *pending) {
+    struct symbols *symbols = work->symbols;
+    bool unnamed = symbols_unnamed(work->table, symbol);
+    const struct text *name = unnamed ? NULL : symbols_name(work->table, symbol, work->key.path);
+    pthread_mutex_lock(&symbols->lock);
+    if (unnamed)
+        name = symbols_placeholder(work->object, symbols_start_offset(work->table, symbol, pending->offset));
+    name_table_set(symbols->names, pending->id, name);
+    uint32_t *id = &work->table->ids[symbol - work->table->symbols];
+    *id = *id == NAME_NONE ? pending->id : *id;
+    pthread_mutex_unlock(&symbols->lock);
 }
 
 // Names what the table has. `keep`: the rest may be named later.
@@ -219,11 +230,7 @@ static void set_names(struct work *work, bool keep) {
         if (work->table && symbol_table_address(work->table, work->pending[i].offset, &address))
             symbol = symbol_table_find(work->table, address);
         if (symbol) {
-            uint32_t *id = &work->table->ids[symbol - work->table->symbols];
-            name_table_set(work->symbols->names, work->pending[i].id, name_of(work, symbol));
-            pthread_mutex_lock(&work->symbols->lock);
-            *id = *id == NAME_NONE ? work->pending[i].id : *id;
-            pthread_mutex_unlock(&work->symbols->lock);
+            set_name(work, symbol, &work->pending[i]);
             atomic_fetch_sub(&work->symbols->placeholders, 1);
         } else if (keep) {
             work->pending[kept++] = work->pending[i];
@@ -431,6 +438,12 @@ static void wait_for_work(struct symbols *symbols, uint64_t until) {
         pthread_cond_timedwait(&symbols->work, &symbols->lock, &deadline);
 }
 
+static uint64_t due_after(uint64_t began) {
+    uint64_t now = symbols_now_ns(), pause = (now - began) * COST_FACTOR;
+    pause = pause > REBUILD_MIN_NS ? pause : REBUILD_MIN_NS;
+    return now + (pause < REBUILD_MAX_NS ? pause : REBUILD_MAX_NS);
+}
+
 static void *reader_main(void *argument) {
     struct reader *reader = argument;
     struct symbols *symbols = reader->symbols;
@@ -448,15 +461,16 @@ static void *reader_main(void *argument) {
             continue;
         }
         begin(symbols, object, &work);
+        bool is_new = object->role == ROLE_KERNEL && !work.table;
         reader->object = object;
         reader->begun_ns = began;
         pthread_mutex_unlock(&symbols->lock);
         do_work(&work);
         pthread_mutex_lock(&symbols->lock);
         finish(&work);
-        uint64_t ended = symbols_now_ns(), pause = (ended - began) * COST_FACTOR;
-        if (object->role != ROLE_FILE)
-            object->due_ns = ended + (pause > REBUILD_MIN_NS ? pause : REBUILD_MIN_NS);
+        // Not after kallsyms itself was read: addresses that were sampled meanwhile wait for their names.
+        if (object->role != ROLE_FILE && !(is_new && object->table))
+            object->due_ns = due_after(began);
         reader->object = NULL;
         reader->slow = false;
         if (object->queued)

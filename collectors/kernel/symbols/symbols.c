@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "collectors/kernel/symbols/demangle.h"
 #include "collectors/kernel/symbols/private.h"
 
 #define JIT_REFRESH_NS 1000000000ull // runtimes reuse the memory of code
@@ -277,20 +278,36 @@ static void add_pending(struct symbols *symbols, struct symbols_object *object, 
     symbols_queue(symbols, object);
 }
 
-static uint32_t *symbol_id(struct symbols_object *object, uint64_t offset) {
+static const struct symbol *symbol_at(const struct symbols_object *object, uint64_t offset) {
     uint64_t address;
     if (!object->table || !symbol_table_address(object->table, offset, &address))
         return NULL;
-    const struct symbol *symbol = symbol_table_find(object->table, address);
+    return symbol_table_find(object->table, address);
+}
+
+static uint32_t *id_of(const struct symbols_object *object, const struct symbol *symbol) {
     return symbol ? &object->table->ids[symbol - object->table->symbols] : NULL;
+}
+
+uint64_t symbols_start_offset(const struct symbol_table *table, const struct symbol *symbol, uint64_t offset) {
+    uint64_t address;
+    return symbol_table_address(table, offset, &address) ? offset - (address - symbol->start) : offset;
 }
 
 // With the lock held.
 static uint32_t find_id(struct symbols *symbols, struct symbols_object *object, uint64_t offset) {
-    uint32_t *id = symbol_id(object, offset);
+    const struct symbol *symbol = symbol_at(object, offset);
+    uint32_t *id = id_of(object, symbol);
     object->used = object->ended ? 0 : ++symbols->tick;
     if (id && *id != NAME_NONE)
         return *id;
+    if (id && symbols_unnamed(object->table, symbol)) {
+        offset = symbols_start_offset(object->table, symbol, offset);
+        return *id = name_table_add(symbols->names, symbols_placeholder(object, offset));
+    }
+    // Most names need no demangling, which is the reader's work.
+    if (id && !demangle_wanted(object->table->names + symbol->name))
+        return *id = name_table_add(symbols->names, symbols_name(object->table, symbol, object->key.path));
     bool hidden = object->failed && object->role == ROLE_KERNEL;
     if (hidden || object == symbols->rest || atomic_load(&symbols->placeholders) >= PLACEHOLDERS_MAX)
         return other_id(symbols, object);
@@ -323,7 +340,7 @@ static void update_cache(struct symbols *symbols, struct symbols_object *object,
         struct pending entry = old.entries[i];
         if (entry.id == NAME_NONE)
             continue;
-        uint32_t *id = symbol_id(object, entry.offset);
+        uint32_t *id = id_of(object, symbol_at(object, entry.offset));
         if (id && *id == NAME_NONE) {
             if (object->role != ROLE_FILE && !is_placeholder(symbols, entry.id))
                 continue;

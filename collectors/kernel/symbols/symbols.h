@@ -1,6 +1,7 @@
 // From addresses to names, for profiles. A code address becomes an ID in a name table at once, and the ID gets its
 // symbol as soon as that is known: files are read in a thread of their own ("ktop-symbols"), so neither a collector
-// nor the screen waits for one. Until then the name is "[libfoo.so+0x12ab]".
+// nor the screen waits for one. Until then the name is "[libfoo.so+0x12ab]", which is also the name of a function
+// without a symbol: there the offset is the one of its start, if the unwind table has it.
 //
 // Addresses of one function get the same ID once its file has been read; before, each address has its own. Views merge
 // nodes of equal names (views/flame/fold.h).

@@ -152,6 +152,7 @@ struct sweep {
     uint32_t *heap, n; // indices of open drafts, the winner on top
     struct symbol *out;
     uint32_t count, capacity;
+    uint32_t last; // draft of the last one in `out`
 };
 
 static bool wins(const struct sweep *sweep, uint32_t a, uint32_t b) {
@@ -180,10 +181,10 @@ static void heap_pop(struct sweep *sweep) {
     sweep->heap[at] = moved;
 }
 
-static void emit(struct sweep *sweep, uint64_t start, uint64_t end, uint32_t name) {
+static void emit(struct sweep *sweep, uint64_t start, uint64_t end, uint32_t draft) {
     struct symbol *last = sweep->count ? &sweep->out[sweep->count - 1] : NULL;
     uint64_t size = end - start > UINT32_MAX ? UINT32_MAX : end - start;
-    if (last && last->name == name && last->start + last->size == start && last->size + size <= UINT32_MAX) {
+    if (last && sweep->last == draft && last->start + last->size == start && last->size + size <= UINT32_MAX) {
         last->size += (uint32_t)size;
         return;
     }
@@ -191,7 +192,8 @@ static void emit(struct sweep *sweep, uint64_t start, uint64_t end, uint32_t nam
         sweep->capacity += sweep->capacity / 2 + 16;
         sweep->out = xrealloc(sweep->out, sweep->capacity * sizeof(*sweep->out));
     }
-    sweep->out[sweep->count++] = (struct symbol){start, (uint32_t)size, name};
+    sweep->last = draft;
+    sweep->out[sweep->count++] = (struct symbol){start, (uint32_t)size, sweep->drafts[draft].name};
 }
 
 // Emits what is open from `at` up to `next`.
@@ -203,7 +205,7 @@ static void advance(struct sweep *sweep, uint64_t at, uint64_t next) {
             continue;
         }
         uint64_t end = top->end < next ? top->end : next;
-        emit(sweep, at, end, top->name);
+        emit(sweep, at, end, sweep->heap[0]);
         at = end;
     }
 }

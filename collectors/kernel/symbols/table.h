@@ -16,7 +16,7 @@
 struct symbol {
     uint64_t start;
     uint32_t size;
-    uint32_t name; // in `names`
+    uint32_t name; // in `names`; "": a function whose name is unknown
 };
 
 struct symbol_segment { // a PT_LOAD: file offset to address

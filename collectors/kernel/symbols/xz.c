@@ -10,7 +10,7 @@ uint8_t *xz_unpack(const uint8_t *bytes, size_t size, size_t *unpacked) {
     lzma_stream stream = LZMA_STREAM_INIT;
     if (lzma_stream_decoder(&stream, XZ_MEMORY_MAX, 0) != LZMA_OK)
         return NULL;
-    size_t capacity = 1u << 20;
+    size_t capacity = 64u << 10;
     uint8_t *out = xmalloc(capacity);
     stream.next_in = bytes;
     stream.avail_in = size;

@@ -260,6 +260,11 @@ struct machine {
     bool passed; // a row above the target was reached
 };
 
+// An offset in units of the data alignment; hostile ones wrap.
+static int64_t factor(const struct machine *m, uint64_t value) {
+    return (int64_t)(value * (uint64_t)m->cie->data_align);
+}
+
 static void set_register(struct machine *m, uint64_t reg, uint8_t where, int64_t offset) {
     int slot = slot_of(reg, m->cie->return_register);
     if (slot < CFI_SLOTS) {
@@ -326,12 +331,11 @@ static void advance(struct machine *m, uint64_t delta) {
 
 static void define_cfa(struct machine *m, struct cursor *c, bool factored) {
     m->now.cfa_slot = slot_of(uleb(c), ~0ull);
-    m->now.cfa_offset = factored ? sleb(c) * m->cie->data_align : (int64_t)uleb(c);
+    m->now.cfa_offset = factored ? factor(m, (uint64_t)sleb(c)) : (int64_t)uleb(c);
 }
 
-// Operations with six bits of opcode in a byte of their own. False: unknown.
-static bool extended(struct machine *m, struct cursor *c, uint8_t op) {
-    uint64_t reg;
+// Operations on the location, the CFA and the stack of states. False: another operation, or malformed.
+static bool on_row(struct machine *m, struct cursor *c, uint8_t op) {
     switch (op) {
     case 0x00: // nop
         return true;
@@ -348,28 +352,6 @@ static bool extended(struct machine *m, struct cursor *c, uint8_t op) {
     case 0x03:
     case 0x04:
         advance(m, take(c, (size_t)1 << (op - 2)));
-        return true;
-    case 0x05: // offset_extended
-        reg = uleb(c);
-        set_register(m, reg, WHERE_CFA, (int64_t)uleb(c) * m->cie->data_align);
-        return true;
-    case 0x11: // offset_extended_sf
-        reg = uleb(c);
-        set_register(m, reg, WHERE_CFA, sleb(c) * m->cie->data_align);
-        return true;
-    case 0x06: // restore_extended
-        restore_register(m, uleb(c));
-        return true;
-    case 0x07: // undefined
-        set_register(m, uleb(c), WHERE_UNDEFINED, 0);
-        return true;
-    case 0x08: // same_value
-        set_register(m, uleb(c), WHERE_SAME, 0);
-        return true;
-    case 0x09: // register
-        reg = uleb(c);
-        uleb(c);
-        set_register(m, reg, WHERE_COMPLEX, 0);
         return true;
     case 0x0a: // remember_state
         if (m->depth == REMEMBERED_MAX)
@@ -392,37 +374,63 @@ static bool extended(struct machine *m, struct cursor *c, uint8_t op) {
         m->now.cfa_offset = (int64_t)uleb(c);
         return true;
     case 0x13: // def_cfa_offset_sf
-        m->now.cfa_offset = sleb(c) * m->cie->data_align;
+        m->now.cfa_offset = factor(m, (uint64_t)sleb(c));
         return true;
     case 0x0f: // def_cfa_expression
         cfa_expression(m, c);
-        return true;
-    case 0x10: // expression
-        register_expression(m, c, uleb(c));
-        return true;
-    case 0x14: // val_offset
-    case 0x15: // val_offset_sf
-        reg = uleb(c);
-        uleb(c);
-        set_register(m, reg, WHERE_COMPLEX, 0);
-        return true;
-    case 0x16: // val_expression
-        reg = uleb(c);
-        skip(c, uleb(c));
-        set_register(m, reg, WHERE_COMPLEX, 0);
         return true;
     case 0x2d: // GNU_window_save; arm64: negate_ra_state
         return true;
     case 0x2e: // GNU_args_size
         uleb(c);
         return true;
+    default:
+        return false;
+    }
+}
+
+// Operations on one register, whose number follows. False: unknown.
+static bool on_register(struct machine *m, struct cursor *c, uint8_t op) {
+    uint64_t reg = uleb(c);
+    switch (op) {
+    case 0x05: // offset_extended
+        set_register(m, reg, WHERE_CFA, factor(m, uleb(c)));
+        return true;
+    case 0x11: // offset_extended_sf
+        set_register(m, reg, WHERE_CFA, factor(m, (uint64_t)sleb(c)));
+        return true;
     case 0x2f: // GNU_negative_offset_extended
-        reg = uleb(c);
-        set_register(m, reg, WHERE_CFA, -(int64_t)uleb(c) * m->cie->data_align);
+        set_register(m, reg, WHERE_CFA, factor(m, -uleb(c)));
+        return true;
+    case 0x06: // restore_extended
+        restore_register(m, reg);
+        return true;
+    case 0x07: // undefined
+        set_register(m, reg, WHERE_UNDEFINED, 0);
+        return true;
+    case 0x08: // same_value
+        set_register(m, reg, WHERE_SAME, 0);
+        return true;
+    case 0x10: // expression
+        register_expression(m, c, reg);
+        return true;
+    case 0x09: // register
+    case 0x14: // val_offset
+    case 0x15: // val_offset_sf
+        uleb(c);
+        set_register(m, reg, WHERE_COMPLEX, 0);
+        return true;
+    case 0x16: // val_expression
+        skip(c, uleb(c));
+        set_register(m, reg, WHERE_COMPLEX, 0);
         return true;
     default:
         return false;
     }
+}
+
+static bool is_of_register(uint8_t op) {
+    return (op >= 0x05 && op <= 0x09) || op == 0x10 || op == 0x11 || (op >= 0x14 && op <= 0x16) || op == 0x2f;
 }
 
 static bool run(struct machine *m, struct cfi_bytes program) {
@@ -432,10 +440,10 @@ static bool run(struct machine *m, struct cfi_bytes program) {
         if (op >> 6 == 1)
             advance(m, op & 0x3f);
         else if (op >> 6 == 2)
-            set_register(m, op & 0x3f, WHERE_CFA, (int64_t)uleb(&c) * m->cie->data_align);
+            set_register(m, op & 0x3f, WHERE_CFA, factor(m, uleb(&c)));
         else if (op >> 6 == 3)
             restore_register(m, op & 0x3f);
-        else if (!extended(m, &c, op))
+        else if (!(is_of_register(op) ? on_register(m, &c, op) : on_row(m, &c, op)))
             return false;
     }
     return !c.bad;

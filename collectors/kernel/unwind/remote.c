@@ -22,6 +22,12 @@ struct unwind_remote {
     bool left, no_row;
 };
 
+#if defined(__aarch64__)
+#define REG_PC UNW_AARCH64_PC // UNW_REG_IP is x30 there: after a step, the new address
+#else
+#define REG_PC UNW_REG_IP
+#endif
+
 // Exported by libunwind, absent from its headers; perf(1) relies on it as well.
 #define search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
 extern int search_unwind_table(unw_addr_space_t, unw_word_t, unw_dyn_info_t *, unw_proc_info_t *, int, void *);
@@ -91,7 +97,7 @@ static int access_reg(unw_addr_space_t space, unw_regnum_t reg, unw_word_t *valu
     (void)space;
     if (write)
         return -UNW_EREADONLYREG;
-    if (reg == UNW_REG_IP)
+    if (reg == REG_PC)
         *value = r->ip;
     else if (reg == UNW_REG_SP)
         *value = from->sp;

@@ -129,11 +129,11 @@ static struct space_map *query(struct unwind_spaces *spaces, struct unwind_space
 
 const struct unwind_map *unwind_space_map(struct unwind_spaces *spaces, struct unwind_space *space, uint64_t address,
                                           struct unwind_object **object) {
-    struct space_map *entry = space->last < space->count ? &space->maps[space->last] : NULL;
-    if (!entry || address - entry->map.start >= entry->map.end - entry->map.start) {
-        size_t at = position(space, address);
-        entry = at < space->count && space->maps[at].map.start <= address ? &space->maps[at] : NULL;
-    }
+    size_t at = space->last;
+    if (at >= space->count ||
+        address - space->maps[at].map.start >= space->maps[at].map.end - space->maps[at].map.start)
+        at = position(space, address);
+    struct space_map *entry = at < space->count && space->maps[at].map.start <= address ? &space->maps[at] : NULL;
     *object = NULL;
     if (entry && entry->id)
         *object = unwind_objects_at(spaces->objects, entry->slot, entry->id);

@@ -37,6 +37,7 @@ struct walk {
     bool exact;        // now.ip is an instruction that was interrupted, not a return address
     bool caller_exact; // the same of the next frame
     bool by_fp;        // now is from a frame record
+    bool sp_unknown;   // now.sp is too low, by an unknown part of a frame
     unsigned signals;
 };
 
@@ -134,6 +135,7 @@ static enum step step_by_fp(struct walk *w, struct unwind_registers *to) {
     enum step step = unwind_apply_fp(&w->copy, &w->now, to);
     bool chained = w->by_fp;
     w->by_fp = true;
+    w->sp_unknown = UNWIND_RECORD_LOW;
     if (step == STEP_WHOLE && !chained) // frame pointer 0: not the end of a chain, but no chain
         return STEP_NO_ROW;
     if (step != STEP_OK || !to->ip)
@@ -172,6 +174,32 @@ static bool step_by_trampoline(struct walk *w, const struct unwind_file *file, u
     return true;
 }
 
+#if defined(__aarch64__)
+// An interrupted instruction that no row covers, in a file that has rows: a PLT entry, which has not touched a register
+// of its caller's. The link register has the return address.
+static bool step_by_link(struct walk *w, const struct unwind_file *file, uint64_t offset, struct unwind_registers *to) {
+    struct unwind_object *object;
+    uint32_t code[4];
+    bool jumps = false;
+    if (!w->exact || !w->now.lr || !unwind_file_pread(file, offset, code, sizeof(code)))
+        return false;
+    for (int i = 0; i < 4; i++)
+        jumps |= code[i] == 0xd61f0220; // br x17
+    if (!jumps)
+        return false;
+    const struct unwind_map *map = unwind_space_map(w->unwinder->spaces, w->space, w->now.lr, &object);
+    if (!map || !map->executable || !is_call_site(w->unwinder, w->space, w->now.lr))
+        return false;
+    to->ip = w->now.lr;
+    return true;
+}
+#else
+static bool step_by_link(struct walk *w, const struct unwind_file *file, uint64_t offset, struct unwind_registers *to) {
+    (void)w, (void)file, (void)offset, (void)to;
+    return false;
+}
+#endif
+
 static enum step step_by_table(struct walk *w, const struct unwind_file *file, struct unwind_registers *to) {
     struct unwinder *u = w->unwinder;
     struct unwind_fde fde;
@@ -180,8 +208,8 @@ static enum step step_by_table(struct walk *w, const struct unwind_file *file, s
     enum step step;
     if (file->object->memory && step_by_trampoline(w, file, offset, to, &step)) // the [vdso]
         return step;
-    if (!unwind_object_vaddr(file->object, offset, &vaddr))
-        return STEP_NO_ROW;
+    if (file->object->state != OBJECT_READY || !unwind_object_vaddr(file->object, offset, &vaddr))
+        return step_by_trampoline(w, file, offset, to, &step) ? step : STEP_NO_ROW;
     // The call of a function that does not return may be its caller's last instruction: look up the call itself.
     uint64_t back = w->exact ? 0 : 1;
     enum cfi_result result = unwind_rules_find(u->rules, file, vaddr - back, &rule, &fde);
@@ -191,6 +219,10 @@ static enum step step_by_table(struct walk *w, const struct unwind_file *file, s
         if (!rule.signal)
             return step_by_trampoline(w, file, offset, to, &step) ? step : STEP_NO_ROW;
     }
+    if (result == CFI_NO_ROW && step_by_link(w, file, offset, to))
+        return STEP_OK;
+    if (w->sp_unknown && rule.cfa != CFA_FP && rule.where[CFI_RA] != WHERE_UNDEFINED)
+        return STEP_NO_ROW;
     w->caller_exact = rule.signal;
     if (result == CFI_COMPLEX || (result == CFI_OK && u->oracle))
         return step_by_libunwind(w, file, &fde, w->now.ip - vaddr, w->now.ip - back, to);
@@ -202,13 +234,13 @@ static enum step step_once(struct walk *w, const struct unwind_map *map, struct 
     struct unwind_map copy = *map; // a lookup of another address may move the map
     enum step step = STEP_NO_ROW;
     w->caller_exact = false;
-    if (object && object->state == OBJECT_READY) {
+    if (object && (object->state == OBJECT_READY || object->state == OBJECT_NO_TABLE)) {
         struct unwind_file file = {w->unwinder->objects, object, &copy, w->space->pid};
         step = step_by_table(w, &file, to);
     }
     if (step == STEP_NO_ROW)
         return step_by_fp(w, to);
-    w->by_fp = false;
+    w->by_fp = w->sp_unknown = false;
     return step;
 }
 

@@ -27,8 +27,10 @@ bool unwind_apply_sigreturn(const uint8_t code[8], const struct unwind_copy *cop
                             struct unwind_registers *to, enum step *step);
 #if defined(__aarch64__)
 #define UNWIND_TRAMPOLINE true
+#define UNWIND_RECORD_LOW true // frame records are at the lower end of frames: the caller's stack pointer is unknown
 #else
 #define UNWIND_TRAMPOLINE false
+#define UNWIND_RECORD_LOW false
 #endif
 // Whether the bytes before a return address, `size` of them up to UNWIND_CALL_MAX, end in a call instruction.
 bool unwind_is_call(const uint8_t *before, size_t size);

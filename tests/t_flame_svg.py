@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# needs: root, cc, chromium (once); the files that `w` writes of a flame graph: they add up, and zoom and search of the picture work in a browser
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from shutil import which
+
+from ktop import HERE, KTOP, check, failed, need_root, skip_part
+from terminal import Terminal
+
+SVG = "{http://www.w3.org/2000/svg}"
+FILES = ("p.svg", "p.folded", "p.json", "p.pb")
+WIDTH = 1180  # of the frames
+# Appended to the picture: uses it as a reader would, and leaves what it shows after each step in the document.
+DRIVER = """<script><![CDATA[
+(function () {
+  var steps = [], by = function (id) { return document.getElementById(id); };
+  var click = function (node, type) { node.dispatchEvent(new MouseEvent(type || 'click', {bubbles: true})); };
+  var frame = function (name) {
+    return Array.from(document.querySelectorAll('#graph > g')).find(function (g) {
+      return g.querySelector('title').textContent.split('\\n')[0] === name; });
+  };
+  var width = function (name) { return Number(frame(name).querySelector('rect').getAttribute('width')); };
+  var step = function () {
+    steps.push({shown: document.querySelectorAll('#graph > g:not(.away)').length, found: document.querySelectorAll('#graph > .found').length,
+                matched: by('matched').textContent, details: by('details').textContent, sixty: width('sixty'), hash: location.hash,
+                away: frame('thirty').classList.contains('away'), reset: by('reset').style.display});
+  };
+  var key = function (name) { window.dispatchEvent(new KeyboardEvent('keydown', {key: name})); };
+  window.prompt = function () { return 'THIRTY'; };
+  step();
+  click(by('search'));
+  step();
+  click(frame('sixty').querySelector('rect'), 'mouseover');
+  click(frame('sixty').querySelector('rect'));
+  step();
+  key('Escape');
+  key('Escape');
+  step();
+  document.documentElement.setAttribute('data-steps', JSON.stringify(steps));
+})();
+]]></script>
+</svg>"""
+
+
+def load(directory):
+    flags = ["-O1", "-g", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-I", os.path.join(HERE, "data")]
+    library, program = os.path.join(directory, "libprofile.so"), os.path.join(directory, "profile_load")
+    subprocess.run(["cc", *flags, "-shared", "-fPIC", "-o", library, os.path.join(HERE, "data", "profile_lib.c")], check=True)
+    subprocess.run(["cc", *flags, "-o", program, os.path.join(HERE, "data", "profile_load.c"), library, f"-Wl,-rpath,{directory}"], check=True)
+    return subprocess.Popen([program, "shares"], stdin=subprocess.PIPE)
+
+
+def write_files(directory):
+    """All files of one frozen frame. False: the pane did not write them."""
+    t = Terminal([KTOP, "-P", "profile", "-d", "0.5"], 140, 45)
+    try:
+        t.wait_for(b"Flame graph", 20)
+        t.send("\\comm=profile_load\r")
+        if not t.wait_for(b"sixty", 20):
+            return check(False, f"the flame graph shows the load: {re.sub(rb'[^ -~]+', b' ', t.raw[-800:])!r}")
+        t.pump(3)
+        t.send(" ")
+        t.wait_for(b"frozen", 5)
+        for name in FILES:
+            t.send("w")
+            t.pump(0.3)
+            t.send("\x15" + os.path.join(directory, name) + "\r")
+            t.pump(0.7)
+        t.send("q")
+        check(t.wait(10) == 0, "exit status")
+    finally:
+        t.end()
+    return check(all(os.path.exists(os.path.join(directory, name)) for name in FILES), "every format is written")
+
+
+def folded(directory):
+    with open(os.path.join(directory, "p.folded"), encoding="utf-8") as f:
+        return [(stack.split(";"), int(count)) for stack, count in (line.rstrip("\n").rsplit(" ", 1) for line in f)]
+
+
+def sums(directory, stacks):
+    n = sum(count for _, count in stacks)
+    thirty = sum(count for stack, count in stacks if "thirty" in stack)
+    check(n >= 60, f"{n} samples of the load")
+    check(all(stack[0] == "profile_load" for stack, _ in stacks), "the filter holds for the file")
+    graph = next(g for g in ElementTree.parse(os.path.join(directory, "p.svg")).getroot().iter(SVG + "g") if g.get("id") == "graph")
+    check(graph[0].get("data-f") == f"0 {n} 0", f"the picture has {n} samples: {graph[0].get('data-f')}")
+    with open(os.path.join(directory, "p.json"), encoding="utf-8") as f:
+        profile = json.load(f)
+    check(sum(profile["profiles"][0]["weights"]) == profile["profiles"][0]["endValue"] == n, "speedscope: the weights add up")
+    names = [frame["name"] for frame in profile["shared"]["frames"]]
+    in_thirty = sum(w for s, w in zip(profile["profiles"][0]["samples"], profile["profiles"][0]["weights"]) if names.index("thirty") in s)
+    check(in_thirty == thirty, f"speedscope: {in_thirty} samples of thirty, {thirty} in the folded text")
+    with open(os.path.join(directory, "p.pb"), "rb") as f:
+        check(b"sixty" in f.read(), "pprof: the functions are in it")
+    return 100 * thirty / n
+
+
+def browser(directory, matched):
+    if not which("chromium"):
+        skip_part("no chromium: the picture was not opened in a browser")
+        return
+    with open(os.path.join(directory, "p.svg"), encoding="utf-8") as f:
+        picture = f.read()
+    path = os.path.join(directory, "driven.svg")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(picture[:picture.rindex("</svg>")] + DRIVER)
+    page = subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={directory}/chromium", "--dump-dom", "file://" + path],
+                          capture_output=True, text=True, timeout=120)
+    found = re.search(r'data-steps="([^"]*)"', page.stdout)
+    if not check(found is not None, "the script of the picture runs: " + ("" if found else page.stderr[-500:])):
+        return
+    opened, searched, zoomed, back = json.loads(found.group(1).replace("&quot;", '"').replace("&gt;", ">").replace("&lt;", "<").replace("&amp;", "&"))
+    check(opened["matched"] == "" and opened["reset"] == "none" and opened["found"] == 0, "it opens without search and zoom")
+    share = re.fullmatch(r'"THIRTY" matched: ([0-9.]+)%', searched["matched"])
+    check(share is not None and abs(float(share.group(1)) - matched) <= 0.0501, f"search: {searched['matched']}, {matched:.2f}% in the folded text")
+    check(searched["found"] >= 1 and searched["hash"] == "#s=THIRTY", "search: what matches is marked, and the address keeps it")
+    check(abs(zoomed["sixty"] - WIDTH) < 1e-6 and zoomed["away"] and zoomed["shown"] < opened["shown"], "zoom: the frame takes the whole width")
+    check(zoomed["details"].startswith("sixty ") and " samples, " in zoomed["details"], f"details: {zoomed['details']}")
+    check(zoomed["reset"] == "inline" and zoomed["matched"].endswith(" 0.0%"), "zoom: the share is that of the zoomed frame")
+    check({**back, "details": "", "hash": ""} == {**opened, "hash": ""}, "Esc goes back")
+
+
+def main():
+    need_root("samples of every CPU")
+    with tempfile.TemporaryDirectory(prefix="ktop-flame-") as directory:
+        program = load(directory)
+        try:
+            if write_files(directory):
+                browser(directory, sums(directory, folded(directory)))
+        finally:
+            program.stdin.close()
+            program.wait()
+    return 1 if failed else 0
+
+
+sys.exit(main())
