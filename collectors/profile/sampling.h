@@ -34,7 +34,7 @@ int profile_sampling_open_switches(struct profile_sampling **out, const struct p
                                    uint64_t period);
 int profile_sampling_cpus(const struct profile_sampling *sampling); // one more than the highest
 void profile_sampling_set_period(struct profile_sampling *sampling, int cpu, uint64_t period);
-void profile_sampling_switches(struct profile_sampling *sampling, bool on);
+int profile_sampling_switches(struct profile_sampling *sampling, bool on); // 0, or -errno: they are off
 int profile_sampling_try_switches(const struct profile_options *options);
 void profile_sampling_close(struct profile_sampling *sampling);
 int profile_sampling_fd(const struct profile_sampling *sampling); // readable when a ring fills up

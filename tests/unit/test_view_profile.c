@@ -165,8 +165,6 @@ static void files(void **state) {
                "    1.1%   1.1%    a  (sh)\n"
                "    1.1%   1.1%    b  (sh)\n"
                "    1.1%   1.1%    c  (sh)\n"
-               "Off-CPU flame graph\n"
-               "  no thread blocked\n"
                "Symbols\n"
                "   SELF% TOTAL% SAMPLES SYMBOL                           OBJECT                   COMMAND\n"
                "    43.0   43.0      40 deflate                          /usr/lib/libz.so.1       nginx\n"
@@ -190,7 +188,6 @@ static void files(void **state) {
                "cpu,2026-09-21T14:13:21.000Z,sh;a,1\n"
                "cpu,2026-09-21T14:13:21.000Z,sh;b,1\n"
                "cpu,2026-09-21T14:13:21.000Z,sh;c,1\n"
-               "table,time,stack,us\n"
                "table,time,symbol,dso,comm,self_pct,total_pct,samples\n"
                "symbols,2026-09-21T14:13:21.000Z,deflate,/usr/lib/libz.so.1,nginx,43,43,40\n"
                "symbols,2026-09-21T14:13:21.000Z,tcp_sendmsg,[kernel],nginx,26.9,26.9,25\n"
@@ -222,7 +219,7 @@ static void files(void **state) {
         "40\",\"nginx;main;ngx_worker_process_cycle;ngx_http_process_request;writev;do_writev_[k];tcp_sendmsg_[k] "
         "25\",\"node;[broken stack];[unknown] 1\",\"node;start;Parser.parse_[j];Parser.next_[j] "
         "14\",\"node;start;std::map<int, std::string>::find(int const&) 5\",\"sh;a 1\",\"sh;b 1\",\"sh;c "
-        "1\"],\"offcpu\":[]},\"events\":[],\"notes\":[]}\n");
+        "1\"]},\"events\":[],\"notes\":[]}\n");
     forge_text(pane, &look, FORMAT_FOLDED,
                "nginx;main;ngx_worker_process_cycle;epoll_wait;do_epoll_wait_[k] 5\n"
                "nginx;main;ngx_worker_process_cycle;ngx_http_process_request;deflate 40\n"
@@ -345,6 +342,7 @@ static void offcpu(void **state) {
     struct pane *pane = pane_new(&view_profile);
     forge_look(&look, &shown, 1);
     assert_int_equal(pane_needs(pane, false, names, 0, 8), 1); // it costs nothing until it is shown
+    assert_int_equal(pane_needs(pane, true, names, 0, 8), 1);
     press(pane, &look, "k");
     assert_int_equal(pane_needs(pane, false, names, 0, 8), 2);
     assert_string_equal(names[1], "offcpu");
@@ -364,6 +362,22 @@ static void offcpu(void **state) {
                  " Flame graph  ▸Off-CPU flame graph   Symbols   Processes         o next  = back\n");
     press(pane, &look, "=k");
     assert_int_equal(pane_needs(pane, false, names, 0, 8), 1);
+    pane_free(pane);
+    pane = pane_new(&view_profile);
+    pane_show(pane, "cpu"); // has no key that shows it
+    pane_show(pane, "none");
+    pane_show(pane, "offcpu");
+    assert_int_equal(pane_needs(pane, true, names, 0, 8), 2);
+    assert_int_equal(pane_needs(pane, false, names, 0, 8), 2);
+    forge_text(
+        pane, &look, FORMAT_CSV,
+        "table,time,stack,samples\n"
+        "table,time,stack,us\n"
+        "offcpu,2026-09-21T14:13:21.000Z,nginx;main;ngx_worker_process_cycle;epoll_wait;do_epoll_wait_[k],900000\n"
+        "offcpu,2026-09-21T14:13:21.000Z,nginx;main;ngx_worker_process_cycle;read;io_schedule_[k],100000\n"
+        "table,time,name,value\n"
+        "series,2026-09-21T14:13:21.000Z,offcpu_stacks_per_s,7\n"
+        "table,time,severity,text,fix\n");
     pane_free(pane);
     frame_unref(shown);
 }
