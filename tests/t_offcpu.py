@@ -83,8 +83,9 @@ def cpu_s(pid):
 
 
 def turn_ns(program):
-    """CPU time of one turn of the pair of threads, in nanoseconds, over two seconds."""
-    load = subprocess.Popen([program, "pingpong"], stdout=subprocess.PIPE, text=True)
+    """CPU time of one turn of the pair of threads, in nanoseconds, over two seconds. On one CPU: a wakeup on another one, which may
+    sleep, costs several times as much."""
+    load = subprocess.Popen([program, "pingpong"], stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}))
     time.sleep(2)
     used = cpu_s(load.pid)
     load.terminate()
@@ -108,7 +109,7 @@ def cost(program):
         load.kill()
         load.wait()
     print(f"  CPU time of a turn: {alone:.0f} ns alone, {profiled:.0f} ns profiled")
-    check(profiled < 1.5 * alone, "a switching load is not slowed down much")
+    good = check(profiled < 1.3 * alone, f"a switching load is slowed down by {profiled / alone - 1:.0%}")
     cpus = os.cpu_count()
     for frame in frames:
         series = frame["series"]
@@ -125,7 +126,7 @@ def cost(program):
     times = sum(blocked(f, "turns") for f in frames)
     seconds = sum(f["interval_s"] for f in frames)
     print(f"  {times / 1e6:.2f} s blocked in turns() of {2 * seconds:.1f} s")
-    return check(0.1 * seconds < times / 1e6 < 2.1 * seconds, "two threads that take turns are blocked a part of the time")
+    return good & check(0.1 * seconds < times / 1e6 < 2.1 * seconds, "two threads that take turns are blocked a part of the time")
 
 
 def attention():

@@ -361,8 +361,7 @@ void profile_sampling_set_period(struct profile_sampling *sampling, int cpu, uin
         ioctl(sampling->rings[cpu].fd, PERF_EVENT_IOC_PERIOD, &period);
 }
 
-// Closed, not disabled: a disabled one costs each switch a third of a microsecond, since the kernel looks at all
-// events.
+// Closed, not disabled: while one is open, the kernel goes through its list of events at every switch.
 int profile_sampling_switches(struct profile_sampling *sampling, bool on) {
     int rc = 0;
     sampling->switches_on = on;
