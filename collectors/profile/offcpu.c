@@ -22,6 +22,7 @@
 #define SETTLE_NS 200000ull // a record that is that old is visible in its ring
 #define FIRST_PERIOD 31     // until the rate of switches is known
 #define RATE_NS 4000000ull  // shortest time over which a rate is measured
+#define RATE_SAMPLES 16
 #define WINDOW_NS 50000000ull
 #define WINDOWS_OFF_MAX 14        // times a window: 0.75 s from one to the next
 #define ASK_AFTER_NS 100000000ull // a block that long is worth reading its kernel stack
@@ -54,19 +55,30 @@ double offcpu_windows_off(double switches_per_s) {
     return off <= 0 ? 0 : off > WINDOWS_OFF_MAX ? WINDOWS_OFF_MAX : off;
 }
 
+// Switches a second since the rate was measured. Between windows it is estimated from the stacks, and only rises: a
+// load that begins there must not wait for the next window. Few stacks are chance.
+static double rate_of(const struct offcpu *offcpu, const struct offcpu_cpu *at, uint64_t ns) {
+    if (offcpu->recording)
+        return (double)at->switches * 1e9 / (double)ns;
+    double per_s = (double)at->samples * (double)at->period * 1e9 / (double)ns;
+    return at->samples >= RATE_SAMPLES && per_s > 2 * at->per_s ? per_s : at->per_s;
+}
+
 // Follows the rate of each CPU.
 static void adapt(struct offcpu *offcpu, uint64_t now) {
     double most = 0;
     uint64_t ns = now - offcpu->rate_from;
-    if (!offcpu->recording || ns < RATE_NS || now < offcpu->rate_from)
+    if (ns < RATE_NS || now < offcpu->rate_from)
         return;
+    double since = offcpu->recording ? (double)(now - offcpu->rated) : 0; // with the time between two windows
     offcpu->period_most = 1;
     for (int cpu = 0; cpu < offcpu->n_cpus; cpu++) {
         struct offcpu_cpu *at = &offcpu->cpus[cpu];
-        double per_s = (double)at->switches * 1e9 / (double)ns;
+        double per_s = rate_of(offcpu, at, ns);
         // It falls slowly: bursts come again.
-        at->per_s = per_s > at->per_s ? per_s : at->per_s + (per_s - at->per_s) * (double)ns / (1e9 + (double)ns);
+        at->per_s = per_s > at->per_s ? per_s : at->per_s + (per_s - at->per_s) * since / (1e9 + since);
         at->switches = 0;
+        at->samples = 0;
         uint64_t period = offcpu_period(at->per_s);
         if (period > at->period || period * 5 < at->period * 4) {
             profile_sampling_set_period(offcpu->sampling, cpu, period);
@@ -76,6 +88,7 @@ static void adapt(struct offcpu *offcpu, uint64_t now) {
         most = at->per_s > most ? at->per_s : most;
     }
     offcpu->windows_off = offcpu_windows_off(most);
+    offcpu->rated = offcpu->recording ? now : offcpu->rated;
     offcpu->rate_from = now;
 }
 
@@ -84,6 +97,7 @@ static void window_end(struct offcpu *offcpu, uint64_t until, uint64_t now) {
     blocks_pause(offcpu->blocks, until);
     offcpu->recording = false;
     offcpu->recorded_ns += until > offcpu->window_from ? until - offcpu->window_from : 0;
+    offcpu->rate_from = now;
     offcpu->off_until = now + (uint64_t)(offcpu->windows_off * (double)WINDOW_NS);
 }
 
@@ -125,6 +139,8 @@ static void on_sample(struct offcpu *offcpu, const struct profile_record *record
         return;
     struct space *space = space_maps_get(offcpu->maps, record->pid, record->time);
     offcpu->stacks_taken++;
+    if (record->sample.cpu < (uint32_t)offcpu->n_cpus)
+        offcpu->cpus[record->sample.cpu].samples++;
     if (!space_wanted(offcpu, space))
         return;
     stacks_path(offcpu->stacks, space, record->tid, &record->sample, &offcpu->path);
@@ -262,7 +278,7 @@ static int offcpu_open(struct collector_run *run) {
     if (rc)
         return rc;
     offcpu->recording = true;
-    offcpu->settled = offcpu->window_from = offcpu->rate_from = now_ns();
+    offcpu->settled = offcpu->window_from = offcpu->rate_from = offcpu->rated = now_ns();
     offcpu->unseeded = asleep_each(SEEDS_MAX, seed, offcpu) == SEEDS_MAX;
     run->poll_fd = profile_sampling_fd(offcpu->sampling);
     run->drain_ms = DRAIN_MS;

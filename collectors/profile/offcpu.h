@@ -17,6 +17,7 @@
 
 struct offcpu_cpu {
     uint64_t switches; // since the rate was measured
+    uint64_t samples;  // of stacks; the same
     uint64_t period;   // a stack of one in so many
     double per_s;      // switches
 };
@@ -35,9 +36,9 @@ struct offcpu {
     uint32_t no_stack, no_user; // marks
     struct offcpu_cpu *cpus;
     int n_cpus;
-    uint64_t rate_from, period_most;
-    bool recording; // switches; else it is between two windows
-    bool unseeded;  // there were more threads than were looked at
+    uint64_t rate_from, rated, period_most; // rated: when switches were last counted
+    bool recording;                         // switches; else it is between two windows
+    bool unseeded;                          // there were more threads than were looked at
     double windows_off;
     // window_from: what is recorded is counted up to it.
     uint64_t window_began, window_from, off_until, settled;
