@@ -18,7 +18,8 @@ extern const struct collector
     collector_cpu_limits,
     collector_cgroups,
     collector_filesystems,
-    collector_profile;
+    collector_profile,
+    collector_offcpu;
 
 const struct collector *const collectors[] = {
     &collector_system,
@@ -34,6 +35,7 @@ const struct collector *const collectors[] = {
     &collector_cgroups,
     &collector_filesystems,
     &collector_profile,
+    &collector_offcpu,
     NULL,
 };
 // clang-format on

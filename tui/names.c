@@ -112,6 +112,8 @@ bool panes_open(const struct options *options, const struct view *const *which, 
         out[i] = pane_new(which[i]);
         if (options->filter)
             pane_set_filter(out[i], options->filter);
+        if (options->off_cpu)
+            pane_show(out[i], "offcpu");
         if (options->sort && pane_sort(out[i], &look, options->sort))
             sorted = true;
     }

@@ -61,7 +61,7 @@ size_t pane_sections(const struct pane *pane, const struct frame *frame, bool al
                 n = source_add(out, n, frame, k);
     }
     for (size_t i = 0; i < view->n_parts; i++)
-        if (all || !view->parts[i].needs || pane_in_sight(pane, i))
+        if (all ? pane_in_files(pane, i) : !view->parts[i].needs || pane_in_sight(pane, i))
             n = sections_of(&view->parts[i], frame, out, n);
     return n;
 }

@@ -29,6 +29,10 @@ bool pane_in_sight(const struct pane *pane, size_t i) {
     return !part->hidden && !part->kind->open && (!part->toggle || pane->layout->toggled & (1u << i));
 }
 
+bool pane_in_files(const struct pane *pane, size_t i) {
+    return !pane->view->parts[i].on_request || pane->layout->toggled & (1u << i);
+}
+
 // A part without keys gets the focus only to bring it onto the screen.
 static bool takes_focus(const struct pane *pane, size_t i) {
     const struct part *part = &pane->view->parts[i];
@@ -450,6 +454,13 @@ static bool toggle(struct pane *pane, int key, struct pane_answer *answer) {
     return used;
 }
 
+void pane_show(struct pane *pane, const char *part) {
+    const struct part *found = view_part(pane->view, part);
+
+    if (found && found->toggle)
+        pane->layout->toggled |= 1u << (found - pane->view->parts);
+}
+
 bool pane_key(struct pane *pane, const struct look *look, int key, int mouse_x, int mouse_y,
               struct pane_answer *answer) {
     memset(answer, 0, sizeof(*answer));
@@ -524,7 +535,7 @@ size_t pane_needs(const struct pane *pane, bool files, const char **names, size_
     for (const char *const *need = pane->view->needs; need && *need && n < max; need++)
         names[n++] = *need;
     for (size_t i = 0; i < pane->view->n_parts; i++)
-        if (files || pane_in_sight(pane, i))
+        if (files ? pane_in_files(pane, i) : pane_in_sight(pane, i))
             for (const char *const *need = pane->view->parts[i].needs; need && *need && n < max; need++)
                 names[n++] = *need;
     return n;

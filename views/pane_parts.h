@@ -53,7 +53,7 @@ struct source {
 };
 // The sections that a part, or a whole pane, shows. Returns how many.
 size_t part_sections(const struct part *part, const struct frame *frame, struct source out[SOURCES_MAX]);
-// `all`: also the sources of parts that are not on the screen (their collectors may not run).
+// `all`: also the sources of parts that only files have (their collectors may not run).
 size_t pane_sections(const struct pane *pane, const struct frame *frame, bool all, struct source out[SOURCES_MAX]);
 // Why an empty part must not report "none": its first source was not measured in this frame. NULL: it was.
 const char *part_unmeasured(const struct part *part, const struct look *look);
@@ -63,6 +63,8 @@ bool pane_unrecorded(const struct pane *pane, const struct look *look);
 extern const char pane_unrecorded_text[];
 // Whether the part has a place on the screen: neither for files only, nor closed, nor hidden by its key.
 bool pane_in_sight(const struct pane *pane, size_t i);
+// Whether files have the part, if its kind has output in their format.
+bool pane_in_files(const struct pane *pane, size_t i);
 
 // The notes of a pane's sections, the most severe first, with those of stale sections. Texts live as long as the frame,
 // or as `extra`.

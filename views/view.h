@@ -149,6 +149,7 @@ struct part {
     bool hidden;              // in files only
     int toggle;               // key that shows and hides it; initially hidden. 0: none
     const char *toggle_help;  // one line
+    bool on_request;          // with a toggle, for what is too expensive to be in every file: in files only while shown
     const char *const *needs; // collectors beyond the view's, while it is shown; NULL-terminated, or NULL
 };
 
@@ -197,8 +198,10 @@ bool pane_search(struct pane *pane, const struct look *look,
 void pane_set_filter(struct pane *pane, const char *filter);
 // The filter that applies to the part. If the current one is for another part alone, the one that Esc restores.
 const char *pane_filter(const struct pane *pane, const struct part *part);
-// Adds the collectors that it needs to names, up to max: the view's, and those of its shown parts (`files`: of all).
-// Returns how many there are then.
+// Shows the part of that name from now on, if the pane has one with a toggle.
+void pane_show(struct pane *pane, const char *part);
+// Adds the collectors that it needs to names, up to max: the view's, and those of its shown parts (`files`: of all that
+// files have). Returns how many there are then.
 size_t pane_needs(const struct pane *pane, bool files, const char **names, size_t n, size_t max);
 // "-column": ascending, else descending. False: no such column in look->frame (a blank frame suffices).
 bool pane_sort(struct pane *pane, const struct look *look, const char *column);

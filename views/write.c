@@ -50,7 +50,8 @@ static void write_part_text(struct pane *pane, const struct look *look, size_t i
     uint64_t stale_ns = 0;
     char title[128];
 
-    if (!ctx.part->kind->write_text || ctx.part->hidden || (ctx.part->kind->open && !ctx.focused))
+    if (!ctx.part->kind->write_text || ctx.part->hidden || !pane_in_files(pane, i) ||
+        (ctx.part->kind->open && !ctx.focused))
         return;
     for (size_t k = 0; k < n; k++)
         stale_ns = sources[k].stale_ns > stale_ns ? sources[k].stale_ns : stale_ns;
@@ -136,7 +137,7 @@ static void write_csv(struct pane *pane, const struct look *look, FILE *out) {
     pane_notes(pane, look, NOTES_OF_ALL, &notes);
     for (size_t i = 0; i < pane->view->n_parts; i++) {
         struct part_context ctx = part_context(pane, look, i);
-        if (ctx.part->kind->write_csv)
+        if (ctx.part->kind->write_csv && pane_in_files(pane, i))
             ctx.part->kind->write_csv(&ctx, out);
     }
     struct part_context ctx = {.look = look, .pane = pane};
@@ -206,7 +207,7 @@ static struct json_object *pane_object(struct pane *pane, const struct look *loo
     add_series(json_group(object, "series"), sources, n);
     for (size_t i = 0; i < pane->view->n_parts; i++) {
         struct part_context ctx = part_context(pane, look, i);
-        if (ctx.part->kind->write_json)
+        if (ctx.part->kind->write_json && pane_in_files(pane, i))
             ctx.part->kind->write_json(&ctx, object);
     }
     pane_notes(pane, look, NOTES_OF_ALL, &notes);

@@ -11,6 +11,9 @@
 #define RECORD_KSYMBOL_TYPE 17 // PERF_RECORD_KSYMBOL, Linux 5.1
 #define KSYMBOL_UNREGISTER 1u  // PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER
 #define LOST_SAMPLES_TYPE 13   // PERF_RECORD_LOST_SAMPLES, Linux 4.2
+#ifndef PERF_RECORD_MISC_SWITCH_OUT_PREEMPT
+#define PERF_RECORD_MISC_SWITCH_OUT_PREEMPT (1 << 14) // Linux 4.17
+#endif
 
 // sample_id of the other records: pid and tid, time, cpu.
 #define TRAILER 24
@@ -88,7 +91,7 @@ static void sample_decode(const struct profile_format *format, const struct perf
     out->time = take_u64(cursor);
     sample->cpu = take_u32(cursor);
     take_u32(cursor); // reserved
-    sample->period = take_u64(cursor);
+    sample->period = format->no_period ? 1 : take_u64(cursor);
     sample->n_ips = take_u64(cursor);
     sample->ips = take_words(cursor, sample->n_ips);
     if (format->user_stack)
@@ -130,6 +133,18 @@ static void ksymbol_decode(struct cursor *cursor, struct profile_record *out) {
     out->ksymbol.name = take_text(cursor);
 }
 
+// The thread is in the trailer: the event's own fields name the other one.
+static void switch_decode(const struct perf_event_header *header, struct profile_record *out) {
+    const uint8_t *trailer = (const uint8_t *)header + header->size - TRAILER;
+    uint32_t ids[2];
+    memcpy(ids, trailer, sizeof ids);
+    memcpy(&out->change.cpu, trailer + 16, sizeof out->change.cpu);
+    out->pid = (pid_t)ids[0];
+    out->tid = (pid_t)ids[1];
+    out->change.out = header->misc & PERF_RECORD_MISC_SWITCH_OUT;
+    out->change.preempted = out->change.out && header->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+}
+
 static enum profile_record_type type_of(const struct perf_event_header *header) {
     switch (header->type) {
     case PERF_RECORD_SAMPLE:
@@ -148,6 +163,9 @@ static enum profile_record_type type_of(const struct perf_event_header *header) 
     case PERF_RECORD_LOST:
     case LOST_SAMPLES_TYPE:
         return RECORD_LOST;
+    case PERF_RECORD_SWITCH:
+    case PERF_RECORD_SWITCH_CPU_WIDE:
+        return RECORD_SWITCH;
     case PERF_RECORD_THROTTLE:
         return RECORD_THROTTLED;
     default:
@@ -194,6 +212,9 @@ bool profile_record_decode(const struct profile_format *format, const struct per
         break;
     case RECORD_KSYMBOL:
         ksymbol_decode(&cursor, out);
+        break;
+    case RECORD_SWITCH:
+        switch_decode(header, out);
         break;
     case RECORD_LOST:
         if (header->type == PERF_RECORD_LOST)

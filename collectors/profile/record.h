@@ -15,6 +15,7 @@ struct perf_event_header;
 struct profile_format {
     bool user_stack;      // samples have PERF_SAMPLE_REGS_USER and PERF_SAMPLE_STACK_USER
     unsigned n_user_regs; // of sample_regs_user
+    bool no_period;       // samples have no PERF_SAMPLE_PERIOD
 };
 
 enum profile_record_type {
@@ -27,6 +28,7 @@ enum profile_record_type {
     RECORD_EXIT,
     RECORD_KSYMBOL,
     RECORD_LOST,
+    RECORD_SWITCH,
     RECORD_THROTTLED, // the kernel stopped the event for the rest of a timer tick
 };
 
@@ -60,6 +62,10 @@ struct profile_record {
         const char *comm; // COMM, EXEC
         pid_t parent;     // FORK, EXIT: the process
         uint64_t lost;    // records
+        struct {
+            uint32_t cpu;
+            bool out, preempted; // out: pid and tid left the CPU; else they got it. preempted: they are still runnable
+        } change;                // SWITCH
         struct {
             uint64_t address;
             uint32_t size;

@@ -33,13 +33,15 @@ struct profile_sampling {
     const struct profile_options *options;
     struct perf_event_attr attr; // as the first CPU accepted it
     bool settled;
+    bool switches, switches_on; // of profile_sampling_open_switches
     struct profile_source source;
     struct profile_format format;
     struct perf_cpus cpus;
     const pid_t *pids; // their threads are sampled instead of whole CPUs; NULL: whole CPUs are
     size_t n_pids;
     struct cpu_ring {
-        int fd; // with the ring
+        int fd;       // with the ring
+        int switches; // its descriptor for the records of all switches; -1: none
         struct perf_ring ring;
         int *more; // events of other threads, which write into the same ring
         size_t n_more;
@@ -86,7 +88,8 @@ static void stack_set(struct profile_sampling *sampling, uint32_t bytes) {
     attr->sample_stack_user = bytes;
     sampling->source.stack_bytes = bytes;
     sampling->format = (struct profile_format){.user_stack = bytes > 0,
-                                               .n_user_regs = (unsigned)__builtin_popcountll(attr->sample_regs_user)};
+                                               .n_user_regs = (unsigned)__builtin_popcountll(attr->sample_regs_user),
+                                               .no_period = !(attr->sample_type & PERF_SAMPLE_PERIOD)};
     watermark_set(sampling);
 }
 
@@ -187,7 +190,7 @@ static int event_open(struct profile_sampling *sampling, pid_t tid, int cpu) {
         if (fd >= 0 || sampling->settled)
             break;
         bool refused = fd == -EACCES || fd == -EPERM;
-        if (refused && !attr->exclude_kernel)
+        if (refused && !attr->exclude_kernel && !sampling->switches)
             attr->exclude_kernel = sampling->source.no_kernel = true;
         else if (fd == -EINVAL ? !feature_drop(sampling) : refused || !clock_instead(sampling, fd))
             break;
@@ -205,14 +208,36 @@ static int ring_map(const struct profile_sampling *sampling, struct cpu_ring *at
 }
 
 static void cpu_close(void *context, int cpu) {
-    struct cpu_ring *at = &((struct profile_sampling *)context)->rings[cpu];
+    struct profile_sampling *sampling = context;
+    struct cpu_ring *at = &sampling->rings[cpu];
     perf_ring_unmap(&at->ring);
     for (size_t i = 0; i < at->n_more; i++)
         close(at->more[i]);
     free(at->more);
     if (at->fd >= 0)
         close(at->fd);
-    *at = (struct cpu_ring){.fd = -1};
+    if (at->switches >= 0)
+        close(at->switches);
+    *at = (struct cpu_ring){.fd = -1, .switches = -1};
+}
+
+// The records of all switches go to the ring of the samples.
+static int switches_open(const struct profile_sampling *sampling, int cpu) {
+    struct cpu_ring *at = &sampling->rings[cpu];
+    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+                                   .size = sizeof attr,
+                                   .config = PERF_COUNT_SW_DUMMY,
+                                   .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+                                   .context_switch = 1,
+                                   .sample_id_all = 1,
+                                   .use_clockid = 1,
+                                   .clockid = CLOCK_MONOTONIC,
+                                   .watermark = 1,
+                                   .wakeup_watermark = sampling->attr.wakeup_watermark};
+    at->switches = perf_open_attr(&attr, -1, cpu, -1);
+    if (at->switches < 0)
+        return at->switches;
+    return ioctl(at->switches, PERF_EVENT_IOC_SET_OUTPUT, at->fd) < 0 ? -errno : 0;
 }
 
 // The threads of the chosen processes; threads that they start later are inherited. 0 or -errno.
@@ -246,7 +271,7 @@ static int cpu_open(void *context, int cpu) {
     struct profile_sampling *sampling = context;
     struct cpu_ring *at = &sampling->rings[cpu];
     int rc = 0;
-    *at = (struct cpu_ring){.fd = -1};
+    *at = (struct cpu_ring){.fd = -1, .switches = -1};
     if (sampling->pids)
         rc = threads_open(sampling, at, cpu);
     else
@@ -255,6 +280,8 @@ static int cpu_open(void *context, int cpu) {
         rc = at->fd;
     if (!rc)
         rc = ring_map(sampling, at);
+    if (!rc && sampling->switches_on)
+        rc = switches_open(sampling, cpu);
     for (size_t i = 0; i < at->n_more && !rc; i++)
         rc = ioctl(at->more[i], PERF_EVENT_IOC_SET_OUTPUT, at->fd) < 0 ? -errno : 0;
     if (!rc)
@@ -262,6 +289,23 @@ static int cpu_open(void *context, int cpu) {
     if (rc)
         cpu_close(sampling, cpu);
     return rc;
+}
+
+static void switches_make(struct profile_sampling *sampling, uint64_t period) {
+    struct perf_event_attr *attr = &sampling->attr;
+    attr_make(sampling, 0);
+    attr->type = PERF_TYPE_SOFTWARE;
+    attr->config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+    attr->exclude_idle = 0;
+    attr->freq = 0;
+    attr->sample_period = period;
+    attr->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD; // with it the kernel samples every software event
+    snprintf(sampling->source.event, sizeof sampling->source.event, "context-switches");
+    sampling->source.hz = sampling->source.hz_limited = 0;
+    sampling->source.period = period;
+    sampling->switches = sampling->switches_on = true;
+    // The callers of a C library's function that has no frame pointer are found in a copy of the stack only.
+    stack_set(sampling, sampling->options->call_graph == CALL_GRAPH_FP ? 0 : stack_wanted(sampling->options));
 }
 
 // What a user may sample without privileges: the threads of processes of the same user.
@@ -275,22 +319,65 @@ static int own_open(struct profile_sampling *sampling, const pid_t *pids, size_t
     return perf_cpus_follow(&sampling->cpus);
 }
 
-int profile_sampling_open(struct profile_sampling **out, const struct collect_options *options, uint32_t hz) {
+// own: the options, for what remains without privileges; NULL: nothing does.
+static int sampling_start(struct profile_sampling *sampling, const struct collect_options *own,
+                          struct profile_sampling **out) {
     static const struct perf_cpus_ops ops = {cpu_open, cpu_close};
-    struct profile_sampling *sampling = xcalloc(1, sizeof *sampling);
-    sampling->options = &options->profile;
-    attr_make(sampling, hz);
     perf_cpus_init(&sampling->cpus, &ops, sampling);
     sampling->rings = xcalloc((size_t)sampling->cpus.n, sizeof *sampling->rings);
     sampling->heap = xcalloc((size_t)sampling->cpus.n, sizeof *sampling->heap);
     int rc = perf_cpus_follow(&sampling->cpus);
-    if ((rc == -EACCES || rc == -EPERM) && options->n_pids && !own_open(sampling, options->pids, options->n_pids))
+    if ((rc == -EACCES || rc == -EPERM) && own && own->n_pids && !own_open(sampling, own->pids, own->n_pids))
         rc = 0;
     if (rc) {
         profile_sampling_close(sampling);
         sampling = NULL;
     }
     *out = sampling;
+    return rc;
+}
+
+int profile_sampling_open(struct profile_sampling **out, const struct collect_options *options, uint32_t hz) {
+    struct profile_sampling *sampling = xcalloc(1, sizeof *sampling);
+    sampling->options = &options->profile;
+    attr_make(sampling, hz);
+    return sampling_start(sampling, options, out);
+}
+
+int profile_sampling_open_switches(struct profile_sampling **out, const struct profile_options *options,
+                                   uint64_t period) {
+    struct profile_sampling *sampling = xcalloc(1, sizeof *sampling);
+    sampling->options = options;
+    switches_make(sampling, period);
+    return sampling_start(sampling, NULL, out);
+}
+
+int profile_sampling_cpus(const struct profile_sampling *sampling) {
+    return sampling->cpus.n;
+}
+
+void profile_sampling_set_period(struct profile_sampling *sampling, int cpu, uint64_t period) {
+    if (sampling->cpus.opened[cpu])
+        ioctl(sampling->rings[cpu].fd, PERF_EVENT_IOC_PERIOD, &period);
+}
+
+// Closed, not disabled: while one is open, the kernel goes through its list of events at every switch.
+int profile_sampling_switches(struct profile_sampling *sampling, bool on) {
+    int rc = 0;
+    sampling->switches_on = on;
+    for (int cpu = 0; cpu < sampling->cpus.n; cpu++) {
+        struct cpu_ring *at = &sampling->rings[cpu];
+        if (!sampling->cpus.opened[cpu])
+            continue;
+        if (on && at->switches < 0 && !rc)
+            rc = switches_open(sampling, cpu);
+        if (!on && at->switches >= 0) {
+            close(at->switches);
+            at->switches = -1;
+        }
+    }
+    if (rc) // of a part of the CPUs, threads that move between them would be misread
+        profile_sampling_switches(sampling, false);
     return rc;
 }
 
@@ -339,17 +426,28 @@ int profile_sampling_copy_more(struct profile_sampling *sampling) {
     return rc;
 }
 
-int profile_sampling_try(const struct profile_options *options, struct profile_source *source) {
-    struct profile_sampling sampling = {.options = options};
+static int try_first(struct profile_sampling *sampling) {
     int cpu = 0, fd;
-    attr_make(&sampling, options->frequency_hz);
     do
-        fd = event_open(&sampling, -1, cpu);
+        fd = event_open(sampling, -1, cpu);
     while (fd == -ENODEV && ++cpu < (int)sysconf(_SC_NPROCESSORS_CONF));
     if (fd >= 0)
         close(fd);
-    *source = sampling.source;
     return fd < 0 ? fd : 0;
+}
+
+int profile_sampling_try(const struct profile_options *options, struct profile_source *source) {
+    struct profile_sampling sampling = {.options = options};
+    attr_make(&sampling, options->frequency_hz);
+    int rc = try_first(&sampling);
+    *source = sampling.source;
+    return rc;
+}
+
+int profile_sampling_try_switches(const struct profile_options *options) {
+    struct profile_sampling sampling = {.options = options};
+    switches_make(&sampling, 1000000);
+    return try_first(&sampling);
 }
 
 // ---- draining ----

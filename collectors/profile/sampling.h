@@ -27,6 +27,15 @@ struct profile_sampling;
 // hz 0: PROFILE_HZ, or the period of --profile-event. Without the right to sample whole CPUs, the processes of --pid
 // are sampled, if they are the user's. 0 or -errno. The options stay the caller's, and must live as long.
 int profile_sampling_open(struct profile_sampling **out, const struct collect_options *options, uint32_t hz);
+// Instead of a clock: samples of one in `period` context switches of each CPU, as they leave it. And a record of every
+// switch, which profile_sampling_switches() turns on and off; it is on at first. -EACCES: the kernel may not be
+// sampled.
+int profile_sampling_open_switches(struct profile_sampling **out, const struct profile_options *options,
+                                   uint64_t period);
+int profile_sampling_cpus(const struct profile_sampling *sampling); // one more than the highest
+void profile_sampling_set_period(struct profile_sampling *sampling, int cpu, uint64_t period);
+int profile_sampling_switches(struct profile_sampling *sampling, bool on); // 0, or -errno: they are off
+int profile_sampling_try_switches(const struct profile_options *options);
 void profile_sampling_close(struct profile_sampling *sampling);
 int profile_sampling_fd(const struct profile_sampling *sampling); // readable when a ring fills up
 const struct profile_source *profile_sampling_source(const struct profile_sampling *sampling);

@@ -35,7 +35,7 @@ static void cache_clear(struct stacks *stacks) {
         stacks->cache[i].id = NAME_NONE;
 }
 
-static uint32_t name_add(struct stacks *stacks, const char *symbol, enum name_kind kind, const char *object) {
+uint32_t stacks_name(struct stacks *stacks, const char *symbol, enum name_kind kind, const char *object) {
     stacks->last_name = name_table_add(stacks->names, name_pack(symbol, kind, object));
     return stacks->last_name;
 }
@@ -52,9 +52,9 @@ struct stacks *stacks_new(struct space_maps *maps, struct name_table *names, uin
         stacks_free(stacks);
         return NULL;
     }
-    stacks->cut = name_add(stacks, "[cut stack]", NAME_MARK, "");
-    stacks->broken = name_add(stacks, "[broken stack]", NAME_MARK, "");
-    stacks->unknown = name_add(stacks, "[unknown]", NAME_USER, "");
+    stacks->cut = stacks_name(stacks, "[cut stack]", NAME_MARK, "");
+    stacks->broken = stacks_name(stacks, "[broken stack]", NAME_MARK, "");
+    stacks->unknown = stacks_name(stacks, "[unknown]", NAME_USER, "");
     cache_clear(stacks);
     return stacks;
 }
@@ -159,12 +159,12 @@ static uint32_t user_name(struct stacks *stacks, struct space *space, pid_t tid,
     return id;
 }
 
-static uint32_t process_name(struct stacks *stacks, struct space *space) {
+uint32_t stacks_process(struct stacks *stacks, struct space *space) {
     if (!space->known.is_named) {
         char pid[16];
         snprintf(pid, sizeof pid, "%d", (int)space->pid);
         const char *comm = space->comm[0] ? space->comm : space->pid ? "[exited]" : "[idle]";
-        space->known.name = name_add(stacks, comm, NAME_PLAIN, pid);
+        space->known.name = stacks_name(stacks, comm, NAME_PLAIN, pid);
         space->known.is_named = true;
     }
     return space->known.name;
@@ -233,7 +233,7 @@ void stacks_path(struct stacks *stacks, struct space *space, pid_t tid, const st
     struct chain chain;
     chain_split(sample, &chain);
     out->n = 0;
-    path_put(out, process_name(stacks, space));
+    path_put(out, stacks_process(stacks, space));
     if (!unwound_put(stacks, space, tid, sample, &chain, out)) {
         if (chain.n_user && chain.n_all >= stacks->max_stack)
             path_put(out, stacks->cut);

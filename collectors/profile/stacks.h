@@ -38,6 +38,9 @@ struct stacks_path {
 // The path of a sample of `space`.
 void stacks_path(struct stacks *stacks, struct space *space, pid_t tid, const struct profile_sample *sample,
                  struct stacks_path *out);
+uint32_t stacks_process(struct stacks *stacks, struct space *space); // what the paths of its samples begin with
+// A name that is no address's; each call gives a new ID.
+uint32_t stacks_name(struct stacks *stacks, const char *symbol, enum name_kind kind, const char *object);
 // Kernel code came or went.
 void stacks_ksymbol(struct stacks *stacks, const struct profile_record *record);
 // Once per interval: after files were read, addresses of one function get one ID.

@@ -321,10 +321,71 @@ static void hostile(void **state) {
     pane_free(pane);
 }
 
+// Key k: blocked time as times, with a choice of its own.
+static void offcpu(void **state) {
+    (void)state;
+    static const struct tree_def def = {.name = "offcpu", .title = "", .help = "", .unit_name = "us"};
+    struct tree_builder *builder = tree_builder_new(&def, forge_names);
+    struct frame *frame = forge_frame(1);
+    struct section *section = forge_section("offcpu", 1);
+    char lines[][256] = {NGINX "l:epoll_wait//usr/lib/libc.so.6;k:do_epoll_wait/[kernel] 900000",
+                         NGINX "l:read//usr/lib/libc.so.6;k:io_schedule/[kernel] 100000"};
+    for (size_t i = 0; i < 2; i++)
+        forge_stack(builder, forge_names, lines[i]);
+    section_series(section, real_series("offcpu_stacks_per_s"), 7);
+    section_tree(section, tree_builder_seal(builder));
+    tree_builder_free(builder);
+    frame_add_section(frame, section, 0);
+    const struct frame *shown = frame;
+    const char *names[8];
+    struct look look;
+    struct pane *pane = pane_new(&view_profile);
+    forge_look(&look, &shown, 1);
+    assert_int_equal(pane_needs(pane, false, names, 0, 8), 1); // it costs nothing until it is shown
+    assert_int_equal(pane_needs(pane, true, names, 0, 8), 1);
+    press(pane, &look, "k");
+    assert_int_equal(pane_needs(pane, false, names, 0, 8), 2);
+    assert_string_equal(names[1], "offcpu");
+    press(pane, &look, "=");
+    forge_expect(pane, &look, 80, 12, false,
+                 "─ Off-CPU flame graph ─────────────────────────────── last 1.0 s, 1.0s blocked ─\n"
+                 "▏all\n"
+                 "▏nginx (PID 812)\n"
+                 "▏main\n"
+                 "▏ngx_worker_process_cycle\n"
+                 "▏epoll_wait                                                             ▏read\n"
+                 "▏do_epoll_wait                                                          ▏io_sch…\n"
+                 "all\n"
+                 "100.0% of all  1.0s blocked, 0us self         program   library   kernel   JIT\n"
+                 "\n"
+                 "\n"
+                 " Flame graph  ▸Off-CPU flame graph   Symbols   Processes         o next  = back\n");
+    press(pane, &look, "=k");
+    assert_int_equal(pane_needs(pane, false, names, 0, 8), 1);
+    pane_free(pane);
+    pane = pane_new(&view_profile);
+    pane_show(pane, "cpu"); // has no key that shows it
+    pane_show(pane, "none");
+    pane_show(pane, "offcpu");
+    assert_int_equal(pane_needs(pane, true, names, 0, 8), 2);
+    assert_int_equal(pane_needs(pane, false, names, 0, 8), 2);
+    forge_text(
+        pane, &look, FORMAT_CSV,
+        "table,time,stack,samples\n"
+        "table,time,stack,us\n"
+        "offcpu,2026-09-21T14:13:21.000Z,nginx;main;ngx_worker_process_cycle;epoll_wait;do_epoll_wait_[k],900000\n"
+        "offcpu,2026-09-21T14:13:21.000Z,nginx;main;ngx_worker_process_cycle;read;io_schedule_[k],100000\n"
+        "table,time,name,value\n"
+        "series,2026-09-21T14:13:21.000Z,offcpu_stacks_per_s,7\n"
+        "table,time,severity,text,fix\n");
+    pane_free(pane);
+    frame_unref(shown);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(screens), cmocka_unit_test(files),   cmocka_unit_test(repeated),
-        cmocka_unit_test(nothing), cmocka_unit_test(hostile),
+        cmocka_unit_test(nothing), cmocka_unit_test(hostile), cmocka_unit_test(offcpu),
     };
     return cmocka_run_group_tests(tests, frames_make, frames_drop);
 }

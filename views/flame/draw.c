@@ -146,13 +146,17 @@ static void detail_numbers(const struct part_context *ctx, const struct flame_pi
     const struct fold *fold = picture->fold;
     const struct flame_cell *cell = picture->selected;
     const struct fold_node *node = &fold->nodes[cell->node];
+    char weight[64];
     int n = snprintf(out, size, "%.1f%% of all", share(cell->total, picture->all));
 
     if (picture->of)
         n += snprintf(out + n, size - (size_t)n, ", %.1f%% of %s", share(cell->total, picture->of_total), picture->of);
-    n += snprintf(out + n, size - (size_t)n, "  %llu %s", (unsigned long long)cell->total, spec->unit);
+    flame_weight(spec->unit, cell->total, weight, sizeof(weight));
+    n += snprintf(out + n, size - (size_t)n, "  %s", weight);
+    flame_weight(spec->unit, node->self, weight, sizeof(weight));
+    weight[strcspn(weight, " ")] = '\0';
     if (!cell->gathered && !picture->inverted)
-        n += snprintf(out + n, size - (size_t)n, ", %llu self", (unsigned long long)node->self);
+        n += snprintf(out + n, size - (size_t)n, ", %s self", weight);
     if (picture->difference && !cell->gathered)
         snprintf(out + n, size - (size_t)n, "  A %.1f%%, B %.1f%%: %+.1f points",
                  share(node->base_total, fold->base_total), share(node->total, fold->nodes[0].total),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/column.h"
 #include "model/mem.h"
 #include "views/escape.h"
 
@@ -152,4 +153,14 @@ void flame_stack_write(const struct fold *fold, uint32_t node, bool addresses, F
     }
     fprintf(out, " %" PRIu64, fold->nodes[node].self);
     free(path);
+}
+
+void flame_weight(const char *unit, uint64_t weight, char *out, size_t size) {
+    char time[32];
+    if (strcmp(unit, "us") != 0) {
+        snprintf(out, size, "%llu %s", (unsigned long long)weight, unit);
+        return;
+    }
+    unit_format(UNIT_US, (double)weight, time, sizeof(time));
+    snprintf(out, size, "%s blocked", time);
 }

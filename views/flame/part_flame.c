@@ -480,13 +480,13 @@ static void title(const struct part_context *ctx, char *out, size_t size) {
     const char *frames = self->choice.frames == FLAME_USER     ? ", user frames"
                          : self->choice.frames == FLAME_KERNEL ? ", kernel frames"
                                                                : "";
-    snprintf(out, size, "%s%s%s", flame_is_difference(&self->choice) ? "Difference" : "Flame graph", frames,
+    snprintf(out, size, "%s%s%s", flame_is_difference(&self->choice) ? "Difference" : ctx->part->title, frames,
              self->choice.idle ? "" : ", without idle");
 }
 
 static void status(struct part_context *ctx, char *out, size_t size) {
     const struct flame_state *self = ctx->state;
-    char span[128], more[192] = "";
+    char span[128], more[192] = "", weight[64];
 
     flame_span_text(&self->choice, span, sizeof(span));
     if (!self->fold || !self->layout.n_rows) {
@@ -506,7 +506,8 @@ static void status(struct part_context *ctx, char *out, size_t size) {
     char seen[48] = "";
     if (self->rows > 0 && rows > (size_t)self->rows)
         snprintf(seen, sizeof(seen), ", rows %zu-%zu of %zu", self->top + 1, self->top + (size_t)self->rows, rows);
-    int n = snprintf(out, size, "%s%s, %llu %s", more, span, (unsigned long long)root->total, spec_of(ctx)->unit);
+    flame_weight(spec_of(ctx)->unit, root->total, weight, sizeof(weight));
+    int n = snprintf(out, size, "%s%s, %s", more, span, weight);
     if (n >= 0 && n + (int)strlen(seen) <= ctx->room)
         snprintf(out + n, size - (size_t)n, "%s", seen);
     snprintf(ctx->brief, sizeof(ctx->brief), "%s%s", more, span);
@@ -515,13 +516,15 @@ static void status(struct part_context *ctx, char *out, size_t size) {
 static void describe(const struct part *part, const struct frame *schema, FILE *out) {
     const struct flame_spec *spec = part->spec;
 
+    bool time = !strcmp(spec->unit, "us");
+
     (void)schema;
     fprintf(out,
             "  %s (tree, in %s): a row per call depth, callers above the functions that they call (key i turns it).\n"
-            "  The width of a frame is its share of the samples: a wide frame at the far end uses the CPU itself.\n"
+            "  The width of a frame is its share of the %s: a wide frame at the far end %s itself.\n"
             "  Siblings stand in order of name, not of time. \u2026 gathers frames too narrow for a cell; Enter opens "
             "it.\n",
-            spec->tree, spec->unit);
+            spec->tree, spec->unit, time ? "blocked time" : "samples", time ? "blocks" : "uses the CPU");
 }
 
 static size_t sources(const struct part *part, const char **names, size_t max) {

@@ -175,7 +175,9 @@ void flame_write_text(struct part_context *ctx, FILE *out) {
         fprintf(out, "  %s\n", unmeasured ? unmeasured : spec->empty);
     } else {
         uint64_t least = least_samples(fold), hidden = 0;
-        fprintf(out, "  TOTAL%%  SELF%%  %llu %s\n", (unsigned long long)fold->nodes[0].total, spec->unit);
+        char weight[64];
+        flame_weight(spec->unit, fold->nodes[0].total, weight, sizeof(weight));
+        fprintf(out, "  TOTAL%%  SELF%%  %s\n", weight);
         for (uint32_t i = 0; i < fold->n;) {
             bool shown = fold->nodes[i].total >= least;
             if (shown)

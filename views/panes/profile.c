@@ -32,6 +32,12 @@ static const struct flame_spec cpu = {
     .empty = "no sample: every CPU was idle",
     .hz = "profile_frequency_hz",
 };
+static const struct flame_spec offcpu = {
+    .tree = "offcpu",
+    .source = "offcpu_stacks_per_s",
+    .unit = "us",
+    .empty = "no thread blocked",
+};
 static const struct table_spec symbols = {
     .source = {.tables = {"symbols"}, .sort = "self_pct", .then = "total_pct"},
     .shown = "self_pct total_pct samples symbol dso comm",
@@ -61,6 +67,18 @@ static const struct part parts[] = {
         .min_height = 1,
     },
     {.kind = &part_flame, .name = "cpu", .title = "Flame graph", .spec = &cpu, .min_height = 7, .weight = 10},
+    {.kind = &part_flame,
+     .name = "offcpu",
+     .title = "Off-CPU flame graph",
+     .spec = &offcpu,
+     .min_height = 7,
+     .weight = 10,
+     .toggle = 'k',
+     .toggle_help =
+         "show or hide the off-CPU flame graph: where threads block, by blocked time; it slows down threads that "
+         "only switch by about 10 %",
+     .on_request = true,
+     .needs = (const char *const[]){"offcpu", NULL}},
     {.kind = &part_table, .name = "symbols", .title = "Symbols", .spec = &symbols, .min_height = 4, .weight = 2},
     {.kind = &part_table,
      .name = "profile_processes",
@@ -82,7 +100,11 @@ static const struct view_term terms[] = {
     {"sample", "one look at a CPU: the process that ran, and its call path; 99 a second and CPU by default"},
     {"width", "a frame's share of the samples of the span; not time from left to right"},
     {"self", "samples in which the function itself ran; total: also in functions that it called"},
-    {"on-CPU", "what these samples show: time that tasks run. Time that they wait is in no sample: see the pane sched"},
+    {"on-CPU",
+     "what these samples show: time that tasks run. Time that they wait is in no sample: see off-CPU (key k)"},
+    {"off-CPU",
+     "time that threads sleep or wait uninterruptibly, until they run again; preempted threads are not in it"},
+    {"not sampled", "blocked time without a stack: the thread blocks rarely, and stacks of 1 in N switches are taken"},
     {"broken", "a call path whose callers could not be found; it begins with a mark instead of the thread's start"},
     {0},
 };
