@@ -17,7 +17,8 @@ struct output {
 static void put(const char *bytes, size_t n, void *opaque) {
     struct output *output = opaque;
     size_t room = output->room - output->length;
-    memcpy(output->bytes + output->length, bytes, n < room ? n : room);
+    if (n) // with no bytes libiberty may pass NULL
+        memcpy(output->bytes + output->length, bytes, n < room ? n : room);
     output->length += n < room ? n : room;
     if (n > room)
         longjmp(output->full, 1);
