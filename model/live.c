@@ -450,11 +450,11 @@ static void *frames_thread(void *argument) {
             break;
         struct cut cut = {.tick = tick};
         cut_take(live, &cut, false);
+        live->whole = true;
         pthread_mutex_unlock(&live->lock);
         frame_finish(live, &cut, ++live->number, live->cut_ns);
         pthread_mutex_lock(&live->lock);
         live->cut_ns = cut.end_ns;
-        live->whole = true;
     }
     pthread_mutex_unlock(&live->lock);
     return NULL;
