@@ -37,7 +37,7 @@ const struct tally_symbol *tally_symbols(struct tally *tally, size_t *n);
 const struct tally_process *tally_process(const struct tally *tally, uint32_t name); // NULL: no samples
 const struct tally_blame *tally_blames(struct tally *tally, size_t *n);
 
-// Whether a user stack ends where it should: its outermost frame, and the next one (NULL: there is none).
+// Whether a user stack ends where it should: its outermost frame, and the next one (NULL: the stack has one frame).
 bool tally_whole(const struct text *outermost, const struct text *next);
 
 #endif

@@ -299,17 +299,6 @@ static void status(struct part_context *ctx, char *out, size_t size) {
         snprintf(out, size, "%.1f%% of all, %s", 100.0 * (double)self->callers.total / (double)self->all, span);
 }
 
-static size_t sources(const struct part *part, const char **names, size_t max) {
-    const struct flame_spec *spec = part->spec;
-    size_t n = 0;
-
-    if (n < max)
-        names[n++] = spec->tree;
-    if (n < max)
-        names[n++] = spec->source;
-    return n;
-}
-
 static bool shows(const struct part *part, const void *state, const char *name) {
     (void)part;
     (void)state;
@@ -333,6 +322,6 @@ const struct part_kind part_callers = {
     .keys = keys,
     .title = title,
     .status = status,
-    .sources = sources,
+    .sources = flame_sources,
     .shows = shows,
 };

@@ -527,17 +527,6 @@ static void describe(const struct part *part, const struct frame *schema, FILE *
             spec->tree, spec->unit, time ? "blocked time" : "samples", time ? "blocks" : "uses the CPU");
 }
 
-static size_t sources(const struct part *part, const char **names, size_t max) {
-    const struct flame_spec *spec = part->spec;
-    size_t n = 0;
-
-    if (n < max)
-        names[n++] = spec->tree;
-    if (n < max)
-        names[n++] = spec->source;
-    return n;
-}
-
 static const struct part_key keys[] = {
     {KEY_VIEW_UP, "arrows", "flame graph: select a frame; its name, shares and samples stand below"},
     {KEY_VIEW_ENTER, "Enter", "flame graph: zoom: the frame takes the whole width (Esc: back)"},
@@ -576,5 +565,5 @@ const struct part_kind part_flame = {
     .search = search,
     .title = title,
     .status = status,
-    .sources = sources,
+    .sources = flame_sources,
 };

@@ -211,3 +211,14 @@ void flame_filter(const struct flame_choice *choice, const char *pane_filter, co
             snprintf(text, FILTER_SIZE, "%s", value);
     }
 }
+
+size_t flame_sources(const struct part *part, const char **names, size_t max) {
+    const struct flame_spec *spec = part->spec;
+    size_t n = 0;
+
+    if (n < max)
+        names[n++] = spec->tree;
+    if (n < max)
+        names[n++] = spec->source;
+    return n;
+}

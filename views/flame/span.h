@@ -65,5 +65,7 @@ void flame_unmark(struct flame_choice *choice);
 // The pane's filter and the chosen kinds of frames; `text` holds what filter->text points to.
 void flame_filter(const struct flame_choice *choice, const char *pane_filter, const struct look *look,
                   char text[FILTER_SIZE], struct fold_filter *filter);
+// What the parts that show the tree take from a frame (part_kind.sources).
+size_t flame_sources(const struct part *part, const char **names, size_t max);
 
 #endif

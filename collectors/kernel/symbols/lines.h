@@ -11,8 +11,8 @@
 
 struct lines;
 
-// Copies the debug info of an ELF file; the descriptor is not used any more then. NULL: there is none, or `*reason`
-// (static) says why it is not used.
+// Copies the debug info of an ELF file; the caller may close the descriptor afterwards. NULL: the file has none, or
+// `*reason` (static) says why it is not used.
 struct lines *lines_open(int fd, uint64_t size, const char **reason);
 void lines_close(struct lines *lines); // NULL is allowed
 uint64_t lines_bytes(const struct lines *lines);

@@ -45,7 +45,7 @@ bool symbols_source(struct symbols *symbols, struct symbols_object *object, uint
     return known;
 }
 
-// Answers the first question about the object; false: there is none.
+// Answers the first question about the object. False: no question waits.
 static bool answer(struct symbols *symbols, struct symbols_object *object, struct lines *lines,
                    const struct symbol_table *table) {
     struct symbols_source source = {0};

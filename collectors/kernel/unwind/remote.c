@@ -167,7 +167,7 @@ void unwind_remote_free(struct unwind_remote *remote) {
 
 static void read_registers(unw_cursor_t *cursor, const struct unwind_registers *from, struct unwind_registers *to) {
     unw_word_t value;
-    *to = *from; // what is not known any more stays as it was
+    *to = *from; // a register without a rule keeps its value
     if (!unw_get_reg(cursor, UNW_REG_IP, &value))
         to->ip = value;
     if (!unw_get_reg(cursor, UNW_REG_SP, &value))
