@@ -22,7 +22,7 @@
 // Below this rate the drain interval grows: a drain costs as much as a thousand events, as it copies whole sub-buffers.
 // With few CPUs their buffers are large enough for a burst that begins meanwhile.
 #define FEW_PER_MS 1000
-#define DRAIN_QUIET_MS 40
+#define DRAIN_QUIET_MS 80
 #define BY_HOST_PID "what threads wait for, and which of them are ktop's own"
 
 struct sched {

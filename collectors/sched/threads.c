@@ -12,11 +12,12 @@
 #include "model/live.h"
 #include "model/mem.h"
 
-#define DEEP_NS 50000000ull   // a wait this long gets a deep query
-#define QUEUED_NS 20000000ull // a runnable task this old is queried for its cgroup
-#define AGAIN_NS 500000000ull // shortest time between queries of short waits of one thread
-#define QUERIES 24            // in one round
-#define COMING_NS 50000000ull // every recorded event has been read after this time
+#define DEEP_NS 50000000ull         // a wait this long gets a deep query
+#define QUEUED_NS 20000000ull       // a runnable task this old is queried for its cgroup
+#define AGAIN_NS 500000000ull       // shortest time between queries of one thread
+#define SHORT_AGAIN_NS 950000000ull // and of its short waits: one a frame
+#define QUERIES 24                  // in one round
+#define COMING_NS 100000000ull      // every recorded event has been read after this time
 
 enum urgency { URGENT_NOT, URGENT_SHORT, URGENT_LONG, URGENT_RUNS, URGENT_QUEUED, URGENT_DISK, URGENCIES };
 
@@ -255,9 +256,13 @@ static enum urgency urgency_of(struct sched_threads *threads, const struct sched
     }
     query->state = task->state == SCHED_DISK ? BLOCKED_DISK : BLOCKED_SLEEPING;
     query->deep = age >= DEEP_NS;
+    if (query->deep && same && thread->queried_deep)
+        return URGENT_NOT;
+    if (query->deep && task->state == SCHED_DISK)
+        return URGENT_DISK;
     if (query->deep)
-        return same && thread->queried_deep ? URGENT_NOT : task->state == SCHED_DISK ? URGENT_DISK : URGENT_LONG;
-    return same || (thread->queried && quiet < AGAIN_NS) ? URGENT_NOT : URGENT_SHORT;
+        return thread->queried && quiet < AGAIN_NS ? URGENT_NOT : URGENT_LONG;
+    return same || (thread->queried && quiet < SHORT_AGAIN_NS) ? URGENT_NOT : URGENT_SHORT;
 }
 
 // Candidates of equal urgency, in round-robin order after the last task queried.
