@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root (CAP_SYS_NICE, loud); with 100 CPU-bound tasks, batch mode writes its frames in time
+# needs: root (CAP_SYS_NICE) (once); with 100 CPU-bound tasks, batch mode writes its frames in time
 """Two ktops run beside 100 busy loops: one unchanged, the other with its writer thread moved from SCHED_RR to SCHED_OTHER. Measures the delay
 from the end of a frame to its line. The second ktop shows the delay of a writer without real-time priority under the same load."""
 import select

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, cgroups; cgroups are the sums of their tasks, CPU and pressure of busy loops in a cgroup, throttling under a quota and its finding, names with hostile bytes
+# needs: root, cgroups (once); cgroups are the sums of their tasks, CPU and pressure of busy loops in a cgroup, throttling under a quota and its finding, names with hostile bytes
 import json
 import os
 import subprocess

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, tmux (alone); record and replay: replay equals live output, the terminal, full disk, SIGKILL, closed pipe, a stream, damaged files
+# needs: root, tmux (loud, brief: equality stream); record and replay: replay equals live output, the terminal, full disk, SIGKILL, closed pipe, a stream, damaged files
 import os
 import re
 import signal
@@ -182,11 +182,10 @@ def terminal(folder):
 def main():
     panes = ",".join(line.split()[0] for line in ktop("--list", "panes").stdout.decode().splitlines() if line.strip())
     with tempfile.TemporaryDirectory() as folder:
-        equality(folder, panes)
-        damage(folder)
-        ends(folder)
-        stream()
-        terminal(folder)
+        parts = {"equality": lambda: equality(folder, panes), "damage": lambda: damage(folder), "ends": lambda: ends(folder), "stream": stream,
+                 "terminal": lambda: terminal(folder)}
+        for part in sys.argv[1:] or parts:
+            parts[part]()
     for line in bad:
         print("FAIL:", line)
     sys.exit(1 if bad else 0)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: cc (loud, brief: root); the task table against the kernel's own figures: CPU, faults, I/O, waking sleepers, short-lived processes, threads
+# needs: cc (once); the task table against the kernel's own figures: CPU, faults, I/O, waking sleepers, short-lived processes, threads
 """ktop in batch mode beside known loads: as root with taskstats, and as an unprivileged user
 from /proc alone. Arguments select parts: t_tasks.py [root] [user]."""
 import datetime

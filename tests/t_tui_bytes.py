@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# needs: root for an idle machine (a PID namespace, loud); terminal bytes per refresh at 200x50: under 4 KiB for every pane, fewer than htop for tasks
-"""t_tui_bytes.py: all panes and htop run at the same time, so that other load affects all of them equally.
+# needs: root for an idle machine (a PID namespace, loud, brief: triage); terminal bytes per refresh at 200x50: under 4 KiB for every pane, fewer than htop for tasks
+"""t_tui_bytes.py [PANE...]: all panes and htop run at the same time, so that other load affects all of them equally.
 
 A PID namespace with 60 sleeping processes gives the task table of an idle machine, so its limit always applies. Meters and disks are
 those of the machine: the limit applies to the other panes only if the machine is less than 25 % busy. The last line is JSON."""
@@ -56,9 +56,9 @@ def together(panes, htop=False):
     return got
 
 
-def inside():
-    got = together(PANES, htop=True)
-    for pane in STREAMS:
+def inside(panes):
+    got = together(panes or PANES, htop=not panes)
+    for pane in () if panes else STREAMS:
         got |= together([pane])
     print(json.dumps(got))
 
@@ -74,10 +74,10 @@ def busy():
 
 def main():
     if "--inside" in sys.argv:
-        return inside()
+        return inside(sys.argv[2:])
     here = os.path.dirname(os.path.abspath(__file__))
     load = busy()
-    run = subprocess.run([os.path.join(here, "idle_space"), sys.executable, os.path.abspath(__file__), "--inside"], capture_output=True, text=True)
+    run = subprocess.run([os.path.join(here, "idle_space"), sys.executable, os.path.abspath(__file__), "--inside", *sys.argv[1:]], capture_output=True, text=True)
     if run.returncode == 77:
         skip("needs root: a PID namespace")
     if run.returncode:
@@ -87,7 +87,7 @@ def main():
     load = max(load, busy())
     print(f"the machine is {load:.0%} busy; bytes per refresh at 200x50:", ", ".join(f"{k} {v:.0f}" for k, v in got.items()))
     bad = [f"{pane}: {got[pane]:.0f} bytes per refresh" for pane in PANES + STREAMS
-           if got[pane] >= LIMIT and (pane == "tasks" or load < 0.25)]
+           if pane in got and got[pane] >= LIMIT and (pane == "tasks" or load < 0.25)]
     if "htop" in got and got["tasks"] >= got["htop"]:
         bad.append(f"tasks: {got['tasks']:.0f} bytes per refresh, htop {got['htop']:.0f}")
     print("\n".join("FAIL: " + line for line in bad) or "ok")
