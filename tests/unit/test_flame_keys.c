@@ -207,6 +207,30 @@ static void search(void **state) {
     pane_free(pane);
 }
 
+static bool shows(struct pane *pane, const struct look *look, int width, const char *text) {
+    struct grid *grid = grid_new(width, 14, false);
+    pane_draw(pane, look, grid_area(grid));
+    char *screen = forge_screen(grid);
+    bool found = strstr(screen, text);
+    free(screen);
+    grid_free(grid);
+    return found;
+}
+
+// Zoomed into what was too narrow, a match elsewhere below the same frame ends the zoom.
+static void search_outside(void **state) {
+    (void)state;
+    struct look look;
+    struct pane *pane = graph(&look, 7);
+    assert_true(shows(pane, &look, 8, "…")); // sh and swapper
+    press(pane, &look, "vv>>$");
+    assert_true(shows(pane, &look, 8, "▏swapp") && !shows(pane, &look, 8, "▏ngi…"));
+    strcpy(pane->search, "deflate");
+    assert_true(pane_search(pane, &look, 1));
+    assert_true(shows(pane, &look, 8, "\ndef…") && shows(pane, &look, 8, "▏ngi…"));
+    pane_free(pane);
+}
+
 // What is too narrow is entered; the filter and the kinds of frames narrow it.
 static void narrow(void **state) {
     (void)state;
@@ -451,8 +475,9 @@ static void mouse(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(zoom), cmocka_unit_test(refresh), cmocka_unit_test(search), cmocka_unit_test(narrow),
-        cmocka_unit_test(span), cmocka_unit_test(growing), cmocka_unit_test(mouse),  cmocka_unit_test(late_name),
+        cmocka_unit_test(zoom),           cmocka_unit_test(refresh), cmocka_unit_test(search),
+        cmocka_unit_test(search_outside), cmocka_unit_test(narrow),  cmocka_unit_test(span),
+        cmocka_unit_test(growing),        cmocka_unit_test(mouse),   cmocka_unit_test(late_name),
     };
     return cmocka_run_group_tests(tests, frames_make, frames_drop);
 }

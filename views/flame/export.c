@@ -107,7 +107,7 @@ static bool export_as(struct part_context *ctx, const struct write_info *info, F
                       void (*write)(const struct flame_export *, FILE *)) {
     const struct flame_spec *spec = ctx->part->spec;
     struct flame_state *self = ctx->state;
-    struct fold *fold = ctx->look->frame ? flame_fold(ctx) : NULL;
+    const struct fold *fold = ctx->look->frame ? flame_fold(ctx) : NULL;
     char title[128], what[4 * WHAT_MAX];
     uint32_t zoom = fold ? fold_find(fold, self->zoom.names, self->zoom.n) : 0;
     bool any = fold && fold->nodes[zoom].total;
@@ -132,7 +132,6 @@ static bool export_as(struct part_context *ctx, const struct write_info *info, F
         };
         write(&export, out);
     }
-    fold_free(fold);
     return any;
 }
 

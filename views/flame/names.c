@@ -158,7 +158,9 @@ void flame_stack_write(const struct fold *fold, uint32_t node, bool addresses, F
 void flame_weight(const char *unit, uint64_t weight, char *out, size_t size) {
     char time[32];
     if (strcmp(unit, "us") != 0) {
-        snprintf(out, size, "%llu %s", (unsigned long long)weight, unit);
+        size_t n = strlen(unit);
+        bool one = weight == 1 && n && unit[n - 1] == 's';
+        snprintf(out, size, "%llu %.*s", (unsigned long long)weight, (int)(n - one), unit);
         return;
     }
     unit_format(UNIT_US, (double)weight, time, sizeof(time));

@@ -27,7 +27,7 @@ enum role flame_change_role(double change);
 // no ';' and no newline in them. Without `addresses`, names are as a picture shows them.
 void flame_stack_write(const struct fold *fold, uint32_t node, bool addresses, FILE *out);
 
-// A sum of weights with its unit: "525 samples", "12.3s blocked". The number ends at the blank.
+// A sum of weights with its unit: "525 samples", "1 sample", "12.3s blocked". The number ends at the blank.
 void flame_weight(const char *unit, uint64_t weight, char *out, size_t size);
 
 #endif

@@ -20,6 +20,13 @@ static const struct flame_spec *spec_of(const struct part_context *ctx) {
     return ctx->part->spec;
 }
 
+// The layout is of the nodes of the fold.
+static void fold_forget(struct flame_state *self) {
+    flame_layout_done(&self->layout);
+    fold_free(self->fold);
+    self->fold = NULL;
+}
+
 static void init(void *state, const struct part *part) {
     struct flame_state *self = state;
 
@@ -33,8 +40,7 @@ static void done(void *state, const struct part *part) {
     (void)part;
     flame_path_forget(&self->zoom);
     flame_path_forget(&self->selected);
-    flame_layout_done(&self->layout);
-    fold_free(self->fold);
+    fold_forget(self);
     flame_choice_done(&self->choice);
 }
 
@@ -64,56 +70,44 @@ static uint32_t path_node(const struct flame_state *self, const struct flame_pat
 
 // ---- loading ----
 
-struct fold *flame_fold(struct part_context *ctx) {
-    struct flame_state *self = ctx->state;
-    const struct tree *base, *tree = flame_trees(&self->choice, ctx->look, spec_of(ctx)->tree, &base);
-    struct fold_filter filter;
-    char text[FILTER_SIZE];
-
-    if (!tree)
-        return NULL;
-    flame_filter(&self->choice, pane_filter(ctx->pane, ctx->part), ctx->look, text, &filter);
-    return fold_new(tree, base, &filter);
-}
-
 static bool same_filter(const struct fold_filter *a, const struct fold_filter *b) {
     return a->pid == b->pid && a->user == b->user && a->kernel == b->kernel && a->idle == b->idle &&
            !strcmp(a->text, b->text);
 }
 
 // Folds anew only what is not folded yet: a key that moves the selection must not wait for it.
-static void fold_load(struct part_context *ctx, const struct tree *tree, const struct tree *base) {
+const struct fold *flame_fold(struct part_context *ctx) {
     struct flame_state *self = ctx->state;
+    const struct tree *base, *tree = flame_trees(&self->choice, ctx->look, spec_of(ctx)->tree, &base);
     struct fold_filter filter;
     char text[FILTER_SIZE];
+
+    if (!tree) {
+        fold_forget(self);
+        return NULL;
+    }
     // Read before the names: a name that is replaced meanwhile makes this old.
     uint64_t changes = name_table_changes(tree_names(tree)) + (base ? name_table_changes(tree_names(base)) : 0);
-
     flame_filter(&self->choice, pane_filter(ctx->pane, ctx->part), ctx->look, text, &filter);
     if (self->fold && self->folded.version == self->choice.version && self->folded.changes == changes &&
         same_filter(&self->folded.filter, &filter))
-        return;
-    fold_free(self->fold);
+        return self->fold;
+    fold_forget(self);
     self->fold = fold_new(tree, base, &filter);
     self->folded.version = self->choice.version;
     self->folded.changes = changes;
     memcpy(self->folded.text, text, sizeof(text));
     self->folded.filter = filter;
     self->folded.filter.text = self->folded.text;
+    return self->fold;
 }
 
 bool flame_load(struct part_context *ctx, int width) {
     struct flame_state *self = ctx->state;
-    const struct tree *base, *tree = flame_trees(&self->choice, ctx->look, spec_of(ctx)->tree, &base);
+    const struct fold *fold = flame_fold(ctx);
 
     flame_layout_done(&self->layout);
-    if (!tree) {
-        fold_free(self->fold);
-        self->fold = NULL;
-        return false;
-    }
-    fold_load(ctx, tree, base);
-    if (!self->fold->nodes[0].total)
+    if (!fold || !fold->nodes[0].total)
         return false;
     uint32_t zoom = path_node(self, &self->zoom);
     bool whole = self->fold->nodes[zoom].depth == self->zoom.n;
@@ -436,15 +430,28 @@ enum {
     SEARCHES
 };
 
+// In a cell of its own, or in one with others. When the zoom shows only what was gathered, its node has other children.
+static bool is_laid_out(const struct flame_state *self, uint32_t node) {
+    const struct flame_layout *layout = &self->layout;
+
+    for (uint32_t parent; node && node != layout->zoom.node; node = parent) {
+        parent = self->fold->nodes[node].parent;
+        if (parent != layout->zoom.node || !layout->zoom.rest)
+            continue;
+        const struct flame_cell *cell = flame_layout_find(layout, self->fold, node, false, NULL);
+        return cell && !cell->above;
+    }
+    return node == layout->zoom.node;
+}
+
 static bool is_found(const struct part_context *ctx, uint32_t node, int where) {
     const struct flame_state *self = ctx->state;
-    uint32_t zoom = self->layout.zoom.node;
 
     if (!node || !fold_name_contains(self->fold->nodes[node].name, ctx->pane->search))
         return false;
     if (where == SEARCH_CELLS)
         return flame_layout_find(&self->layout, self->fold, node, false, NULL);
-    return where == SEARCH_ALL || (node >= zoom && node < fold_after(self->fold, zoom));
+    return where == SEARCH_ALL || is_laid_out(self, node);
 }
 
 // To the next node in depth-first order that matches.

@@ -38,8 +38,8 @@ struct flame_state {
 void flame_path_set(struct flame_path *path, const struct fold *fold, uint32_t node);
 void flame_path_forget(struct flame_path *path);
 
-// Folds what the choice has. NULL: there is no tree. The caller's.
-struct fold *flame_fold(struct part_context *ctx);
+// Folds what the choice has. NULL: there is no tree. The state's, until the next call.
+const struct fold *flame_fold(struct part_context *ctx);
 // The same, and lays it out. False: no samples.
 bool flame_load(struct part_context *ctx, int width);
 // The cell of the selection, of the zoom when nothing is selected. NULL: nothing is drawn.
