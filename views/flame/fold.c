@@ -80,8 +80,17 @@ static int by_text(const void *a, const void *b) {
     return order || !fold_address_stem((*x)->text) ? order : text_compare((*x)->text, (*y)->text);
 }
 
+// The same, but processes stay apart as well.
+static int by_whole_text(const void *a, const void *b) {
+    const struct ranked *const *x = a, *const *y = b;
+    int order = by_merged(a, b);
+    return order ? order : text_compare((*x)->text, (*y)->text);
+}
+
 static void ranks_make(struct ranks *ranks, const struct fold_filter *filter) {
-    int (*compare)(const void *, const void *) = filter->addresses ? by_text : by_merged;
+    int (*compare)(const void *, const void *) = filter->processes   ? by_whole_text
+                                                 : filter->addresses ? by_text
+                                                                     : by_merged;
     const char *text = filter->text;
     size_t n = 0;
     if (!ranks->n)

@@ -26,6 +26,7 @@ struct fold_filter {
     bool user, kernel; // only user or only kernel frames: the samples of the others count for the frame that is left
     bool idle;         // keep the idle task's stacks (process 0)
     bool addresses;    // keep addresses without a symbol apart: "[lib+0x12ab]", "[lib+0x12b0]"; else one node per file
+    bool processes;    // keep processes of one name apart, and addresses as well
 };
 
 struct fold {

@@ -45,22 +45,35 @@ static bool fits(const struct tree *a, const struct tree *b) {
     return tree_def(a) == tree_def(b) && tree_names(a) == tree_names(b);
 }
 
-// Of frames numbered above `after`, those that can be merged with the newest; `first`: merged before, or NULL.
-static struct tree *merge(const struct look *look, const char *name, uint64_t after, uint64_t to,
+struct range {
+    uint64_t after, to; // numbers of frames
+    bool continued;     // what was before it is merged already
+};
+
+// The tree of look->window[i], of look->frame for i == n_window, if it is in the range and no other frame shows the
+// same samples. NULL: it is not.
+static const struct tree *tree_at(const struct look *look, size_t i, const char *name, const struct range *range) {
+    bool last = i == look->n_window;
+    const struct frame *frame = last ? look->frame : look->window[i];
+
+    if (!frame || frame->number <= range->after || frame->number > range->to ||
+        (!last && look->frame && frame->number >= look->frame->number))
+        return NULL;
+    const struct tree *tree = frame_tree(frame, name);
+    bool oldest = !range->continued && frame->number == range->after + 1; // as stale, the samples of the frame before
+    return tree && (oldest || !frame_tree_repeated(frame, name)) ? tree : NULL;
+}
+
+// Of frames in the range, those that can be merged with the newest; `first`: merged before, or NULL.
+static struct tree *merge(const struct look *look, const char *name, const struct range *range,
                           const struct tree *first) {
     const struct tree **trees = xcalloc(look->n_window + 3, sizeof(*trees));
     size_t n = 0;
     const struct tree *newest = NULL;
 
     for (size_t i = look->n_window + 1; i-- > 0;) {
-        bool last = i == look->n_window;
-        const struct frame *frame = last ? look->frame : look->window[i];
-        if (!frame || frame->number <= after || frame->number > to ||
-            (!last && look->frame && frame->number >= look->frame->number))
-            continue;
-        const struct tree *tree = frame_tree(frame, name);
-        bool oldest = !first && frame->number == after + 1; // shows the samples of the frame before, as stale
-        if (!tree || (!oldest && frame_tree_repeated(frame, name)))
+        const struct tree *tree = tree_at(look, i, name, range);
+        if (!tree)
             continue;
         newest = newest ? newest : tree;
         if (!fits(tree, newest)) // the collector began anew with another name table
@@ -72,6 +85,18 @@ static struct tree *merge(const struct look *look, const char *name, uint64_t af
     struct tree *sum = n ? tree_merge(trees, n) : NULL;
     free(trees);
     return sum;
+}
+
+size_t flame_span_frames(const struct flame_choice *choice, const struct look *look, const char *name,
+                         const struct frame **frames) {
+    uint64_t from = choice->merged.from;
+    struct range range = {.after = from ? from - 1 : 0, .to = choice->merged.to};
+    size_t n = 0;
+
+    for (size_t i = 0; i <= look->n_window; i++)
+        if (tree_at(look, i, name, &range))
+            frames[n++] = i == look->n_window ? look->frame : look->window[i];
+    return n;
 }
 
 static double seconds_of(const struct look *look, uint64_t from, uint64_t to) {
@@ -115,11 +140,8 @@ const struct tree *flame_span_tree(struct flame_choice *choice, const struct loo
     if (choice->merged.from == from && choice->merged.to == to)
         return choice->merged.tree;
     bool grows = choice->merged.tree && choice->merged.from == from && choice->merged.to < to && !choice->to;
-    struct tree *tree = merge(look, name,
-                              grows  ? choice->merged.to
-                              : from ? from - 1
-                                     : 0,
-                              to, grows ? choice->merged.tree : NULL);
+    struct range range = {.after = grows ? choice->merged.to : from ? from - 1 : 0, .to = to, .continued = grows};
+    struct tree *tree = merge(look, name, &range, grows ? choice->merged.tree : NULL);
     double before = grows ? choice->merged.seconds : 0;
     tree_free(choice->merged.tree);
     choice->merged.seconds = before + seconds_of(look, grows ? choice->merged.to + 1 : from, to);
@@ -148,7 +170,7 @@ const struct tree *flame_frame_tree(const struct look *look, const char *name, s
         return NULL;
     if (!look->from)
         return frame_tree(frame, name);
-    return *owned = merge(look, name, look->from - 1, frame->number, NULL);
+    return *owned = merge(look, name, &(struct range){.after = look->from - 1, .to = frame->number}, NULL);
 }
 
 // ---- marks ----
@@ -163,6 +185,8 @@ bool flame_mark(struct flame_choice *choice, const struct look *look, const char
     choice->mark[which].tree = tree_merge(&tree, 1);
     choice->version++;
     clock_write(look->frame->wall.tv_sec, clock);
+    choice->mark[which].seconds = choice->merged.seconds;
+    choice->mark[which].end_s = look->frame->wall.tv_sec;
     snprintf(choice->mark[which].label, sizeof(choice->mark[which].label), "%.0f s to %s", choice->merged.seconds,
              clock);
     return true;

@@ -25,7 +25,9 @@ enum flame_frames { FLAME_ALL, FLAME_USER, FLAME_KERNEL, FLAME_FRAMES };
 // A marked span: its tree is its own, since the frames leave the history.
 struct flame_mark {
     struct tree *tree;
-    char label[48]; // "12:00:05, 10 s"
+    double seconds;
+    int64_t end_s;  // when it ended, since 1970
+    char label[48]; // "10 s to 12:00:05"
 };
 
 struct flame_choice {
@@ -53,6 +55,10 @@ const struct tree *flame_span_tree(struct flame_choice *choice, const struct loo
 // The trees to fold: of the span, or of the marks.
 const struct tree *flame_trees(struct flame_choice *choice, const struct look *look, const char *name,
                                const struct tree **base);
+// The frames whose trees that one is the sum of and that are still kept, oldest first, look->n_window + 1 at most.
+// Returns how many.
+size_t flame_span_frames(const struct flame_choice *choice, const struct look *look, const char *name,
+                         const struct frame **frames);
 // The tree that belongs to the frame alone, for files: of look->from up to it when that is set. NULL: none, or the
 // frame before had the same one. *owned is the caller's to free.
 const struct tree *flame_frame_tree(const struct look *look, const char *name, struct tree **owned);
