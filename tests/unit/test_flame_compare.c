@@ -9,11 +9,8 @@
 static void sandwich(void **state) {
     (void)state;
     struct look look;
-    struct pane *pane = pane_new(&view_profile);
-    forge_look(&look, frames, 7);
-    struct grid *grid = grid_new(80, 24, false);
-    pane_draw(pane, &look, grid_area(grid));
-    grid_free(grid);
+    struct pane *pane = forge_pane(&look, frames, 7, "");
+    forge_draw(pane, &look);
     press(pane, &look, "vvvvvv>c"); // writev
     forge_expect(pane, &look, 80, 24, false,
                  "─ Callers and callees of writev ───────────────────── 23.8% of all, last 7.0 s ─\n"
@@ -193,9 +190,7 @@ static void recursion(void **state) {
 static void difference(void **state) {
     (void)state;
     struct look look;
-    struct pane *pane = pane_new(&view_profile);
-    forge_look(&look, frames, 7);
-    press(pane, &look, "SA=");
+    struct pane *pane = forge_pane(&look, frames, 7, "SA=");
     forge_look(&look, frames, FRAMES);
     press(pane, &look, "B");
     struct grid *grid = grid_new(80, 24, false);
@@ -315,9 +310,7 @@ static void difference(void **state) {
 static void heat(void **state) {
     (void)state;
     struct look look;
-    struct pane *pane = pane_new(&view_profile);
-    forge_look(&look, frames, FRAMES);
-    press(pane, &look, "ooo=");
+    struct pane *pane = forge_pane(&look, frames, FRAMES, "ooo=");
     forge_expect(pane, &look, 80, 24, false,
                  "─ Sub-second heat map ──────────────────────── a column a second, 100 ms a row ─\n"
                  "   0ms│                                                          ░\n"

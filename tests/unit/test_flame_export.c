@@ -26,12 +26,8 @@ static char *file_of(struct pane *pane, const struct look *look, const char *nam
 
 // The pane of the first 7 frames, drawn: 525 samples.
 static struct pane *graph(struct look *look) {
-    struct pane *pane = pane_new(&view_profile);
-    struct grid *grid = grid_new(80, 24, false);
-
-    forge_look(look, frames, 7);
-    pane_draw(pane, look, grid_area(grid));
-    grid_free(grid);
+    struct pane *pane = forge_pane(look, frames, 7, "");
+    forge_draw(pane, look);
     return pane;
 }
 
@@ -504,8 +500,7 @@ static void script_processes(void **state) {
     section_table(section, forge_table(def_of("symbols"), ""));
     frame_add_section(frame, section, 0);
     const struct frame *shown = frame;
-    struct pane *pane = pane_new(&view_profile);
-    forge_look(&look, &shown, 1);
+    struct pane *pane = forge_pane(&look, &shown, 1, "");
     size_t n;
     char *text = file_of(pane, &look, "x.perf", &n);
     assert_string_equal(text,
@@ -550,13 +545,12 @@ static void difference(void **state) {
     (void)state;
     struct look look;
     struct pane *pane = graph(&look);
-    struct grid *grid = grid_new(80, 24, false);
     size_t n;
 
     press(pane, &look, "ss"); // the whole history
     forge_key(pane, &look, 'A', true);
     forge_look(&look, frames, FRAMES);
-    pane_draw(pane, &look, grid_area(grid));
+    forge_draw(pane, &look);
     forge_key(pane, &look, 'B', true);
     char *text = file_of(pane, &look, "x.svg", &n);
     assert_non_null(strstr(text, "<title>Difference</title>"));
@@ -566,7 +560,6 @@ static void difference(void **state) {
     assert_memory_equal(strchr(node, '\n'),
                         "\nJIT\n448 samples, 36.57% of all, 0 self\nA 13.33%, B 36.57%: +23.24 points<", 73);
     free(text);
-    grid_free(grid);
     pane_free(pane);
 }
 

@@ -3,10 +3,7 @@
 
 // The flame graph alone, on a small screen.
 static struct pane *graph(struct look *look, size_t n) {
-    struct pane *pane = pane_new(&view_profile);
-    forge_look(look, frames, n);
-    forge_key(pane, look, '=', true);
-    return pane;
+    return forge_pane(look, frames, n, "=");
 }
 
 static void zoom(void **state) {
@@ -421,8 +418,7 @@ static void late_name(void **state) {
     section_tree(section, tree_builder_seal(builder));
     frame_add_section(frame, section, 0);
     const struct frame *one = frame;
-    struct pane *pane = pane_new(&view_profile);
-    forge_look(&look, &one, 1);
+    struct pane *pane = forge_pane(&look, &one, 1, "");
     assert_true(is_on_screen(pane, &look, "[x]"));
     name_table_set(names, ids[1], name_pack("parse", NAME_USER, "/x"));
     assert_true(is_on_screen(pane, &look, "parse"));

@@ -124,6 +124,7 @@ static bool export_as(struct part_context *ctx, const struct write_info *info, F
             .unit = spec->unit,
             .root_below = self->root_below,
             .difference = difference,
+            .cold = spec->cold,
             .seconds = difference ? self->choice.mark[1].seconds : self->choice.merged.seconds,
             .end_s = difference ? self->choice.mark[1].end_s : ctx->look->frame->wall.tv_sec,
             .title = title,

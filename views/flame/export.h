@@ -13,6 +13,7 @@ struct flame_export {
     uint64_t total;     // samples: of the zoomed node, more than 0
     const char *unit;   // "samples"
     bool root_below, difference;
+    bool cold;         // off-CPU time is added
     double seconds;    // length of the span
     int64_t end_s;     // when it ended, since 1970
     const char *title; // "Flame graph, kernel frames"

@@ -32,7 +32,8 @@ struct stack {
 
 struct script {
     const struct flame_spec *spec;
-    const struct fold_filter *filter;
+    const char *event;
+    struct fold_filter *filter;
     const struct flame_path *zoom;
     FILE *out;
     struct fold *fold; // of one frame
@@ -78,7 +79,7 @@ static void put_sample(struct script *self, const struct sample *sample, uint64_
     fprintf(self->out, "%s %ld/%ld [%03ld] %.6f: ", comm, sample->pid, sample->tid, sample->cpu, sample->time);
     if (period)
         fprintf(self->out, "%llu ", (unsigned long long)period);
-    fprintf(self->out, "%s:\n", self->spec->tree);
+    fprintf(self->out, "%s:\n", self->event);
     for (; nodes[at].depth > 1; at = nodes[at].parent) // the innermost first
         put_frame(self, nodes[at].name, sample->pid);
     fputc('\n', self->out);
@@ -218,9 +219,12 @@ static void write_samples(struct script *self, const struct frame *frame, double
     self->samples = NULL;
 }
 
-static void write_tree(struct script *self, const struct tree *tree, const struct frame *frame, double begin,
-                       double end) {
-    self->fold = fold_new(tree, NULL, self->filter);
+static void write_trees(struct script *self, const struct flame_trees *trees, const struct frame *frame, double begin,
+                        double end) {
+    if (isnan(trees->scale))
+        return;
+    flame_filter_trees(self->spec, trees, self->filter);
+    self->fold = fold_new(trees->tree, trees->base, self->filter);
     stacks_list(self);
     if (!strcmp(self->spec->unit, "samples"))
         write_samples(self, frame, begin, end);
@@ -244,22 +248,26 @@ bool flame_export_script(struct part_context *ctx, const struct write_info *info
     struct fold_filter filter;
     char text[FILTER_SIZE];
     struct script self = {.spec = ctx->part->spec, .filter = &filter, .zoom = &state->zoom, .out = out};
+    struct flame_trees trees = {0};
 
     (void)info;
+    self.event = self.spec->cold ? ctx->part->name : self.spec->tree;
     if (!ctx->look->frame || !flame_fold(ctx))
         return false;
     flame_filter(choice, pane_filter(ctx->pane, ctx->part), ctx->look, text, &filter);
     filter.processes = true;
     if (flame_is_difference(choice)) { // its frames may have left the history
         const struct flame_mark *mark = &choice->mark[1];
-        write_tree(&self, mark->tree, NULL, (double)mark->end_s - mark->seconds, (double)mark->end_s);
+        trees.tree = mark->tree;
+        write_trees(&self, &trees, NULL, (double)mark->end_s - mark->seconds, (double)mark->end_s);
         return self.written;
     }
     const struct frame **frames = xcalloc(ctx->look->n_window + 1, sizeof(const struct frame *));
-    size_t n = flame_span_frames(choice, ctx->look, self.spec->tree, frames);
-    for (size_t i = 0; i < n; i++)
-        write_tree(&self, frame_tree(frames[i], self.spec->tree), frames[i],
-                   end_of(frames[i]) - frame_interval_s(frames[i]), end_of(frames[i]));
+    size_t n = flame_span_frames(choice, ctx->look, self.spec, frames);
+    for (size_t i = 0; i < n; i++) {
+        flame_trees_of(frames[i], self.spec, &trees);
+        write_trees(&self, &trees, frames[i], end_of(frames[i]) - frame_interval_s(frames[i]), end_of(frames[i]));
+    }
     free(frames);
     return self.written;
 }
