@@ -449,9 +449,9 @@ static void describe(const struct part *part, const struct frame *schema, FILE *
     (void)schema;
     if (spec->cold) {
         fprintf(out,
-                "  %s (in us): samples as time on a CPU, and the off-CPU time of the same call paths, which ends in a\n"
-                "  frame [off-CPU]. The blue part of a frame is its share of off-CPU time. It begins zoomed to the\n"
-                "  selected process, or to the one that uses the CPUs most; Esc shows all.\n",
+                "  %s (tree, in us): samples as on-CPU time, and off-CPU time, added by call path.\n"
+                "  Off-CPU time ends in a frame [off-CPU]; the blue part of a frame is its share of it.\n"
+                "  At first it is zoomed to the selected process, else to the one that runs most; Esc: all.\n",
                 part->name);
         return;
     }
