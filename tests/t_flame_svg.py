@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # needs: root, cc, chromium (once); the files that `w` writes of a flame graph: they add up, and zoom and search of the picture work in a browser
+import gzip
 import json
 import os
 import re
@@ -13,7 +14,7 @@ from ktop import HERE, KTOP, check, failed, need_root, skip_part
 from terminal import Terminal
 
 SVG = "{http://www.w3.org/2000/svg}"
-FILES = ("p.svg", "p.folded", "p.json", "p.pb")
+FILES = ("p.svg", "p.folded", "p.json", "p.pb.gz", "p.perf")
 WIDTH = 1180  # of the frames
 # Appended to the picture: uses it as a reader would, and leaves what it shows after each step in the document.
 DRIVER = """<script><![CDATA[
@@ -55,12 +56,12 @@ def load(directory):
     return subprocess.Popen([program, "shares"], stdin=subprocess.PIPE)
 
 
-def write_files(directory):
+def write_files(directory, pid):
     """All files of one frozen frame. False: the pane did not write them."""
     t = Terminal([KTOP, "-P", "profile", "-d", "0.5"], 140, 45)
     try:
         t.wait_for(b"Flame graph", 20)
-        t.send("\\comm=profile_load\r")
+        t.send(f"\\pid={pid}\r")
         if not t.wait_for(b"sixty", 20):
             return check(False, f"the flame graph shows the load: {re.sub(rb'[^ -~]+', b' ', t.raw[-800:])!r}")
         t.pump(3)
@@ -83,6 +84,74 @@ def folded(directory):
         return [(stack.split(";"), int(count)) for stack, count in (line.rstrip("\n").rsplit(" ", 1) for line in f)]
 
 
+def fields(message):
+    """The fields of a protocol buffer's message: (number, integer or bytes)."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            value |= (message[at] & 127) << shift
+            shift, at = shift + 7, at + 1
+            if message[at - 1] < 128:
+                return value
+    while at < len(message):
+        tag = varint()
+        value = varint()
+        if tag & 7 == 2:
+            at, value = at + value, message[at:at + value]
+        yield tag >> 3, value
+
+
+def varints(message):
+    value = shift = 0
+    for byte in message:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            yield value
+            value = shift = 0
+
+
+def pprof_stacks(profile):
+    """Samples by stack, the process first, as profile.proto defines them."""
+    samples, strings, locations, functions, stacks = [], [], {}, {}, {}
+    for number, value in fields(profile):
+        if number == 2:
+            samples.append(dict(fields(value)))
+        elif number == 4:
+            location = dict(fields(value))
+            locations[location[1]] = dict(fields(location[4]))[1]
+        elif number == 5:
+            function = dict(fields(value))
+            functions[function[1]] = function[2]
+        elif number == 6:
+            strings.append(value.decode())
+    for sample in samples:
+        stack = tuple(strings[functions[locations[at]]] for at in reversed(list(varints(sample[1]))))
+        stacks[stack] = stacks.get(stack, 0) + next(varints(sample[2]))
+    return stacks
+
+
+def script(directory, n, thirty):
+    """The text of perf script, by the expressions with which FlameScope reads it."""
+    event, frame = re.compile(r" +([0-9.]+): .+?:"), re.compile(r"^[\t ]*[0-9a-fA-F]+ (.+) \((.*?)\)$")
+    times, stacks, names = [], [], set()
+    with open(os.path.join(directory, "p.perf"), encoding="utf-8") as f:
+        for line in f.read().splitlines():
+            if line and line[0] != "\t":
+                names.add(line.split()[0])
+                times.append(float(event.search(line).group(1)))
+                stacks.append([])
+            elif line:
+                stacks[-1].append(frame.match(line).group(1))
+    check(names == {"profile_load"}, f"perf script: the processes: {names}")
+    check(len(stacks) == n, f"perf script: {len(stacks)} samples")
+    check(sum("thirty" in stack for stack in stacks) == thirty, "perf script: the samples of thirty")
+    check(times == sorted(times) and len(set(times)) > n / 2, "perf script: the times of the samples")
+
+
 def sums(directory, stacks):
     n = sum(count for _, count in stacks)
     thirty = sum(count for stack, count in stacks if "thirty" in stack)
@@ -96,8 +165,10 @@ def sums(directory, stacks):
     names = [frame["name"] for frame in profile["shared"]["frames"]]
     in_thirty = sum(w for s, w in zip(profile["profiles"][0]["samples"], profile["profiles"][0]["weights"]) if names.index("thirty") in s)
     check(in_thirty == thirty, f"speedscope: {in_thirty} samples of thirty, {thirty} in the folded text")
-    with open(os.path.join(directory, "p.pb"), "rb") as f:
-        check(b"sixty" in f.read(), "pprof: the functions are in it")
+    pprof = pprof_stacks(gzip.open(os.path.join(directory, "p.pb.gz")).read())
+    check(sum(pprof.values()) == n, f"pprof: {sum(pprof.values())} samples")
+    check(sum(count for stack, count in pprof.items() if "thirty" in stack) == thirty, "pprof: the samples of thirty")
+    script(directory, n, thirty)
     return 100 * thirty / n
 
 
@@ -131,7 +202,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ktop-flame-") as directory:
         program = load(directory)
         try:
-            if write_files(directory):
+            if write_files(directory, program.pid):
                 browser(directory, sums(directory, folded(directory)))
         finally:
             program.stdin.close()

@@ -46,6 +46,7 @@ static const struct {
     [ROLE_FLAME_JIT] = {{16, 150, 0}, {0, 10, 0}, {0, 2, 0}, {-1, -1, PAINT_UNDERLINE}},
     [ROLE_FLAME_MORE] = {{16, 210, 0}, {0, 9, 0}, {7, 1, 0}, {-1, -1, PAINT_REVERSE | PAINT_BOLD}},
     [ROLE_FLAME_LESS] = {{16, 111, 0}, {15, 4, 0}, {7, 4, 0}, {-1, -1, PAINT_UNDERLINE}},
+    [ROLE_FLAME_OFF_CPU] = {{231, 25, 0}, {15, 4, 0}, {3, 4, 0}, {-1, -1, PAINT_UNDERLINE | PAINT_BOLD}},
     [ROLE_HEAT] = {{-1, -1, 0}, {-1, -1, 0}, {-1, -1, 0}, {-1, -1, 0}},
 };
 

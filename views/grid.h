@@ -39,6 +39,7 @@ enum role {
     ROLE_FLAME_JIT,
     ROLE_FLAME_MORE,
     ROLE_FLAME_LESS,
+    ROLE_FLAME_OFF_CPU,
     ROLE_HEAT, // cell.heat 0..255: how hot
 };
 

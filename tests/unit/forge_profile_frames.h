@@ -57,10 +57,11 @@ static inline const struct frame *forge_profile(uint64_t number) {
 
     for (int i = 0; i < 3; i++)
         section_series(section, real_series(series[i]), values[i]);
-    if (number != 4) // nothing ran
-        section_tree(section, forge_tree_of(forge_names, number == 6   ? stacks_idle
-                                                         : number <= 7 ? stacks_before
-                                                                       : stacks_after));
+    // In frame 4 nothing ran.
+    section_tree(section, forge_tree_of(forge_names, number == 4   ? ""
+                                                     : number == 6 ? stacks_idle
+                                                     : number <= 7 ? stacks_before
+                                                                   : stacks_after));
     section_table(section, forge_table(def_of("symbols"), "deflate|/usr/lib/libz.so.1|nginx|43|43|40\n"
                                                           "tcp_sendmsg|[kernel]|nginx|26.9|26.9|25\n"
                                                           "Parser.next|[JIT]|node|15.1|15.1|14\n"
@@ -102,6 +103,38 @@ static inline void press(struct pane *pane, const struct look *look, const char 
             key = names[i].letter == *keys ? names[i].key : key;
         forge_key(pane, look, key, true);
     }
+}
+
+// The pane on these frames after these keys.
+static inline struct pane *forge_pane(struct look *look, const struct frame **which, size_t n, const char *keys) {
+    struct pane *pane = pane_new(&view_profile);
+
+    forge_look(look, which, n);
+    press(pane, look, keys);
+    return pane;
+}
+
+static inline void forge_draw(struct pane *pane, const struct look *look) {
+    struct grid *grid = grid_new(80, 24, false);
+
+    pane_draw(pane, look, grid_area(grid));
+    grid_free(grid);
+}
+
+// The section of the collector `offcpu`, with stacks as text whose counts are microseconds.
+static inline struct section *forge_offcpu(uint64_t number, const char *lines) {
+    static const struct tree_def def = {.name = "offcpu", .title = "", .help = "", .unit_name = "us"};
+    struct tree_builder *builder = tree_builder_new(&def, forge_names);
+    struct section *section = forge_section("offcpu", number);
+    char *copy = xstrdup(lines), *save;
+
+    for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        forge_stack(builder, forge_names, line);
+    free(copy);
+    section_series(section, real_series("offcpu_stacks_per_s"), 7);
+    section_tree(section, tree_builder_seal(builder));
+    tree_builder_free(builder);
+    return section;
 }
 
 #endif

@@ -9,11 +9,8 @@
 static void sandwich(void **state) {
     (void)state;
     struct look look;
-    struct pane *pane = pane_new(&view_profile);
-    forge_look(&look, frames, 7);
-    struct grid *grid = grid_new(80, 24, false);
-    pane_draw(pane, &look, grid_area(grid));
-    grid_free(grid);
+    struct pane *pane = forge_pane(&look, frames, 7, "");
+    forge_draw(pane, &look);
     press(pane, &look, "vvvvvv>c"); // writev
     forge_expect(pane, &look, 80, 24, false,
                  "─ Callers and callees of writev ───────────────────── 23.8% of all, last 7.0 s ─\n"
@@ -193,9 +190,7 @@ static void recursion(void **state) {
 static void difference(void **state) {
     (void)state;
     struct look look;
-    struct pane *pane = pane_new(&view_profile);
-    forge_look(&look, frames, 7);
-    press(pane, &look, "SA=");
+    struct pane *pane = forge_pane(&look, frames, 7, "SA=");
     forge_look(&look, frames, FRAMES);
     press(pane, &look, "B");
     struct grid *grid = grid_new(80, 24, false);
@@ -220,7 +215,7 @@ static void difference(void **state) {
                  "                ▏do_writev\n"
                  "                ▏tcp_sendmsg\n"
                  "a\\e[2Jnew\\xff  PID 77\n"
-                 "1.0% of all  1 samples, 0 self  A 0.0%, B 1.0%: +1.0 points\n"
+                 "1.0% of all  1 sample, 0 self  A 0.0%, B 1.0%: +1.0 points\n"
                  "                          red: more in B than in A   blue: less in B than in A\n"
                  "\n"
                  "\n"
@@ -249,7 +244,7 @@ static void difference(void **state) {
         "                                          ▏do_writev\n"
         "                                          ▏tcp_sendmsg\n"
         "a\\e[2Jnew\\xff  PID 77\n"
-        "1.0% of all  1 samples, 0 self  A 0.0%, B 1.0%: +1.0 points\n"
+        "1.0% of all  1 sample, 0 self  A 0.0%, B 1.0%: +1.0 points\n"
         "                                                                                                              "
         "                                    red: more in B than in A   blue: less in B than in A\n"
         "\n"
@@ -303,7 +298,7 @@ static void difference(void **state) {
                  "                ▏do_writev\n"
                  "                ▏tcp_sendmsg\n"
                  "a\\e[2Jnew\\xff  PID 77\n"
-                 "1.0% of all  1 samples, 0 self                program   library   kernel   JIT\n"
+                 "1.0% of all  1 sample, 0 self                 program   library   kernel   JIT\n"
                  "\n"
                  "\n"
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");
@@ -315,9 +310,7 @@ static void difference(void **state) {
 static void heat(void **state) {
     (void)state;
     struct look look;
-    struct pane *pane = pane_new(&view_profile);
-    forge_look(&look, frames, FRAMES);
-    press(pane, &look, "ooo=");
+    struct pane *pane = forge_pane(&look, frames, FRAMES, "ooo=");
     forge_expect(pane, &look, 80, 24, false,
                  "─ Sub-second heat map ──────────────────────── a column a second, 100 ms a row ─\n"
                  "   0ms│                                                          ░\n"

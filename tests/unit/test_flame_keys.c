@@ -3,10 +3,7 @@
 
 // The flame graph alone, on a small screen.
 static struct pane *graph(struct look *look, size_t n) {
-    struct pane *pane = pane_new(&view_profile);
-    forge_look(look, frames, n);
-    forge_key(pane, look, '=', true);
-    return pane;
+    return forge_pane(look, frames, n, "=");
 }
 
 static void zoom(void **state) {
@@ -207,6 +204,30 @@ static void search(void **state) {
     pane_free(pane);
 }
 
+static bool shows(struct pane *pane, const struct look *look, int width, const char *text) {
+    struct grid *grid = grid_new(width, 14, false);
+    pane_draw(pane, look, grid_area(grid));
+    char *screen = forge_screen(grid);
+    bool found = strstr(screen, text);
+    free(screen);
+    grid_free(grid);
+    return found;
+}
+
+// Zoomed into what was too narrow, a match elsewhere below the same frame ends the zoom.
+static void search_outside(void **state) {
+    (void)state;
+    struct look look;
+    struct pane *pane = graph(&look, 7);
+    assert_true(shows(pane, &look, 8, "…")); // sh and swapper
+    press(pane, &look, "vv>>$");
+    assert_true(shows(pane, &look, 8, "▏swapp") && !shows(pane, &look, 8, "▏ngi…"));
+    strcpy(pane->search, "deflate");
+    assert_true(pane_search(pane, &look, 1));
+    assert_true(shows(pane, &look, 8, "\ndef…") && shows(pane, &look, 8, "▏ngi…"));
+    pane_free(pane);
+}
+
 // What is too narrow is entered; the filter and the kinds of frames narrow it.
 static void narrow(void **state) {
     (void)state;
@@ -397,8 +418,7 @@ static void late_name(void **state) {
     section_tree(section, tree_builder_seal(builder));
     frame_add_section(frame, section, 0);
     const struct frame *one = frame;
-    struct pane *pane = pane_new(&view_profile);
-    forge_look(&look, &one, 1);
+    struct pane *pane = forge_pane(&look, &one, 1, "");
     assert_true(is_on_screen(pane, &look, "[x]"));
     name_table_set(names, ids[1], name_pack("parse", NAME_USER, "/x"));
     assert_true(is_on_screen(pane, &look, "parse"));
@@ -451,8 +471,9 @@ static void mouse(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(zoom), cmocka_unit_test(refresh), cmocka_unit_test(search), cmocka_unit_test(narrow),
-        cmocka_unit_test(span), cmocka_unit_test(growing), cmocka_unit_test(mouse),  cmocka_unit_test(late_name),
+        cmocka_unit_test(zoom),           cmocka_unit_test(refresh), cmocka_unit_test(search),
+        cmocka_unit_test(search_outside), cmocka_unit_test(narrow),  cmocka_unit_test(span),
+        cmocka_unit_test(growing),        cmocka_unit_test(mouse),   cmocka_unit_test(late_name),
     };
     return cmocka_run_group_tests(tests, frames_make, frames_drop);
 }

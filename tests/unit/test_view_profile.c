@@ -4,8 +4,7 @@
 static void screens(void **state) {
     (void)state;
     struct look look;
-    struct pane *pane = pane_new(&view_profile);
-    forge_look(&look, frames, 7);
+    struct pane *pane = forge_pane(&look, frames, 7, "");
     forge_expect(pane, &look, 80, 24, false,
                  "samples/s       99  broken %       5.0  frequency     99Hz\n"
                  "─ ▸ Flame graph ────────────────────────────────────── last 7.0 s, 525 samples ─\n"
@@ -136,8 +135,7 @@ static void screens(void **state) {
 static void files(void **state) {
     (void)state;
     struct look look;
-    struct pane *pane = pane_new(&view_profile);
-    forge_look(&look, frames, 1);
+    struct pane *pane = forge_pane(&look, frames, 1, "");
     forge_text(pane, &look, FORMAT_TEXT,
                "== 2026-09-21T14:13:21.000Z  profile  1.000 s  h ==\n"
                "  samples/s 99, broken % 5.0, frequency 99Hz\n"
@@ -252,8 +250,7 @@ static void repeated(void **state) {
     const struct frame *both[] = {frames[0], again};
     frame_add_section(again, section_ref(frames[0]->sections[0]), FORGE_SECOND);
     again->repeated[0] = true;
-    struct pane *pane = pane_new(&view_profile);
-    forge_look(&look, both, 2);
+    struct pane *pane = forge_pane(&look, both, 2, "");
     forge_text(pane, &look, FORMAT_FOLDED, "");
     forge_expect(pane, &look, 60, 9, false,
                  "─ Flame graph ──────── last 2.0 s, 93 samples  stale 1.0 s ─\n"
@@ -272,8 +269,7 @@ static void repeated(void **state) {
 static void nothing(void **state) {
     (void)state;
     struct look look;
-    struct pane *pane = pane_new(&view_profile);
-    forge_look(&look, &frames[3], 1);
+    struct pane *pane = forge_pane(&look, &frames[3], 1, "");
     forge_expect(pane, &look, 60, 9, false,
                  "samples/s       99  broken %       5.0  frequency     99Hz\n"
                  "─ ▸ Flame graph ─────────────────────────────── last 1.0 s ─\n"
@@ -292,8 +288,7 @@ static void nothing(void **state) {
 static void hostile(void **state) {
     (void)state;
     struct look look;
-    struct pane *pane = pane_new(&view_profile);
-    forge_look(&look, frames, FRAMES);
+    struct pane *pane = forge_pane(&look, frames, FRAMES, "");
     for (int width = 0; width < 90; width += 1 + width / 7)
         for (int height = 0; height < 40; height += 3) {
             struct grid *grid = grid_new(width, height, height % 2);
@@ -324,23 +319,15 @@ static void hostile(void **state) {
 // Key k: blocked time as times, with a choice of its own.
 static void offcpu(void **state) {
     (void)state;
-    static const struct tree_def def = {.name = "offcpu", .title = "", .help = "", .unit_name = "us"};
-    struct tree_builder *builder = tree_builder_new(&def, forge_names);
     struct frame *frame = forge_frame(1);
-    struct section *section = forge_section("offcpu", 1);
-    char lines[][256] = {NGINX "l:epoll_wait//usr/lib/libc.so.6;k:do_epoll_wait/[kernel] 900000",
-                         NGINX "l:read//usr/lib/libc.so.6;k:io_schedule/[kernel] 100000"};
-    for (size_t i = 0; i < 2; i++)
-        forge_stack(builder, forge_names, lines[i]);
-    section_series(section, real_series("offcpu_stacks_per_s"), 7);
-    section_tree(section, tree_builder_seal(builder));
-    tree_builder_free(builder);
-    frame_add_section(frame, section, 0);
+    frame_add_section(frame,
+                      forge_offcpu(1, NGINX "l:epoll_wait//usr/lib/libc.so.6;k:do_epoll_wait/[kernel] 900000\n" NGINX
+                                            "l:read//usr/lib/libc.so.6;k:io_schedule/[kernel] 100000"),
+                      0);
     const struct frame *shown = frame;
     const char *names[8];
     struct look look;
-    struct pane *pane = pane_new(&view_profile);
-    forge_look(&look, &shown, 1);
+    struct pane *pane = forge_pane(&look, &shown, 1, "");
     assert_int_equal(pane_needs(pane, false, names, 0, 8), 1); // it costs nothing until it is shown
     assert_int_equal(pane_needs(pane, true, names, 0, 8), 1);
     press(pane, &look, "k");

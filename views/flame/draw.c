@@ -63,6 +63,17 @@ static void node_text(const struct fold *fold, const struct flame_cell *cell, ch
     flame_short(symbol, cell->width - 1, out, size);
 }
 
+// The blue part of a frame, at its right.
+static void draw_cold(struct area area, const struct fold_node *node, int width) {
+    int cold = node->total ? (int)lround((double)node->base_total * width / (double)node->total) : 0;
+
+    for (int x = width - cold; x < width; x++) {
+        struct grid_cell *cell = area_cell(area, x, 0);
+        if (cell)
+            cell->role = ROLE_FLAME_OFF_CPU;
+    }
+}
+
 static void draw_cell(struct part_context *ctx, const struct flame_picture *picture, const struct flame_cell *cell,
                       int y) {
     bool selected = picture->selected && picture->selected == cell;
@@ -77,10 +88,12 @@ static void draw_cell(struct part_context *ctx, const struct flame_picture *pict
         return;
     }
     area_char(area, 0, 0, role, SEPARATOR);
-    if (cell->width < 2)
-        return;
-    node_text(picture->fold, cell, text, sizeof(text));
-    area_text(area, 1, 0, role, text);
+    if (cell->width >= 2) {
+        node_text(picture->fold, cell, text, sizeof(text));
+        area_text(area, 1, 0, role, text);
+    }
+    if (picture->cold && !cell->above && role != ROLE_CURSOR && role != ROLE_MATCH)
+        draw_cold(area, &picture->fold->nodes[cell->node], cell->width);
 }
 
 int flame_draw_rows(struct part_context *ctx, const struct flame_picture *picture) {
@@ -140,24 +153,37 @@ static void detail_object(const struct flame_picture *picture, char *out, size_t
     snprintf(out, size, "  %s%s%s", kind, *kind && !told ? " " : "", told && *kind ? "" : object);
 }
 
+static void weight_text(const struct flame_spec *spec, uint64_t weight, bool unit, char *out, size_t size) {
+    flame_weight(spec, weight, out, size);
+    if (!unit)
+        out[strcspn(out, " ")] = '\0';
+}
+
 static void detail_numbers(const struct part_context *ctx, const struct flame_picture *picture, char *out,
                            size_t size) {
     const struct flame_spec *spec = ctx->part->spec;
     const struct fold *fold = picture->fold;
     const struct flame_cell *cell = picture->selected;
     const struct fold_node *node = &fold->nodes[cell->node];
-    char weight[64];
+    char weight[64], cold[64];
     int n = snprintf(out, size, "%.1f%% of all", share(cell->total, picture->all));
 
     if (picture->of)
         n += snprintf(out + n, size - (size_t)n, ", %.1f%% of %s", share(cell->total, picture->of_total), picture->of);
-    flame_weight(spec->unit, cell->total, weight, sizeof(weight));
+    weight_text(spec, cell->total, !picture->cold, weight, sizeof(weight));
     n += snprintf(out + n, size - (size_t)n, "  %s", weight);
-    flame_weight(spec->unit, node->self, weight, sizeof(weight));
-    weight[strcspn(weight, " ")] = '\0';
-    if (!cell->gathered && !picture->inverted)
+    if (cell->gathered)
+        return;
+    if (picture->cold) {
+        weight_text(spec, node->total - node->base_total, false, weight, sizeof(weight));
+        weight_text(spec, node->base_total, false, cold, sizeof(cold));
+        snprintf(out + n, size - (size_t)n, ": %s on CPU, %s off CPU", weight, cold);
+        return;
+    }
+    weight_text(spec, node->self, false, weight, sizeof(weight));
+    if (!picture->inverted)
         n += snprintf(out + n, size - (size_t)n, ", %s self", weight);
-    if (picture->difference && !cell->gathered)
+    if (picture->difference)
         snprintf(out + n, size - (size_t)n, "  A %.1f%%, B %.1f%%: %+.1f points",
                  share(node->base_total, fold->base_total), share(node->total, fold->nodes[0].total),
                  100 * change_of(fold, node));
@@ -169,12 +195,13 @@ static const struct {
 } kinds[] = {{ROLE_FLAME_USER, "program"},
              {ROLE_FLAME_LIBRARY, "library"},
              {ROLE_FLAME_KERNEL, "kernel"},
-             {ROLE_FLAME_JIT, "JIT"}},
-  changes[] = {{ROLE_FLAME_MORE, "red: more in B than in A"}, {ROLE_FLAME_LESS, "blue: less in B than in A"}};
+             {ROLE_FLAME_JIT, "JIT"},
+             {ROLE_FLAME_OFF_CPU, "off-CPU"}}, // of hot and cold only
+    changes[] = {{ROLE_FLAME_MORE, "red: more in B than in A"}, {ROLE_FLAME_LESS, "blue: less in B than in A"}};
 
 // At the right end of a line that is `used` cells long at the left.
-static void draw_legend(struct part_context *ctx, bool difference, int y, int used) {
-    size_t n = difference ? sizeof(changes) / sizeof(changes[0]) : sizeof(kinds) / sizeof(kinds[0]);
+static void draw_legend(struct part_context *ctx, bool difference, bool cold, int y, int used) {
+    size_t n = difference ? sizeof(changes) / sizeof(changes[0]) : sizeof(kinds) / sizeof(kinds[0]) - !cold;
     int width = -1;
 
     for (size_t i = 0; i < n; i++)
@@ -209,14 +236,17 @@ void flame_draw_detail(struct part_context *ctx, const struct flame_picture *pic
     escape_fit(object, ctx->area.width - x, line, sizeof(line));
     area_text(ctx->area, x, y, ROLE_DIM, line);
     int used = area_text(ctx->area, 0, y + 1, ROLE_TEXT, numbers);
-    draw_legend(ctx, picture->difference, rows > 2 ? y + 2 : y + 1, rows > 2 ? -2 : used);
+    draw_legend(ctx, picture->difference, picture->cold, rows > 2 ? y + 2 : y + 1, rows > 2 ? -2 : used);
 }
 
 void flame_draw_none(struct part_context *ctx, const struct fold *fold) {
     const struct flame_spec *spec = ctx->part->spec;
     const char *unmeasured = part_unmeasured(ctx->part, ctx->look);
     bool filtered = fold && pane_filter(ctx->pane, ctx->part)[0];
+    const struct flame_state *self = ctx->state;
 
+    if (!unmeasured && spec->cold && isnan(self->choice.merged.us))
+        unmeasured = "samples of an event with a period are no time: use --frequency without --profile-event";
     area_text(ctx->area, 1, 0, ROLE_DIM,
               unmeasured ? unmeasured
               : filtered ? "no stack matches the filter"
@@ -225,11 +255,12 @@ void flame_draw_none(struct part_context *ctx, const struct fold *fold) {
 
 void flame_draw(struct part_context *ctx) {
     struct flame_state *self = ctx->state;
+    const struct flame_spec *spec = ctx->part->spec;
     bool difference = flame_is_difference(&self->choice);
     int height = ctx->area.height, details = height >= 5 ? 2 : height >= 3 ? 1 : 0;
     size_t row;
 
-    details += difference && height >= 8; // the legend
+    details += (difference || spec->cold) && height >= 8; // the legend
     self->rows = 0;
     if (!flame_load(ctx, ctx->area.width)) {
         flame_draw_none(ctx, self->fold);
@@ -246,6 +277,7 @@ void flame_draw(struct part_context *ctx) {
                                     .selected = self->is_selected ? cell : NULL,
                                     .root_below = self->root_below,
                                     .difference = difference,
+                                    .cold = spec->cold,
                                     .top = self->top,
                                     .rows = self->rows,
                                     .all = self->fold->nodes[0].total,

@@ -107,7 +107,7 @@ static bool export_as(struct part_context *ctx, const struct write_info *info, F
                       void (*write)(const struct flame_export *, FILE *)) {
     const struct flame_spec *spec = ctx->part->spec;
     struct flame_state *self = ctx->state;
-    struct fold *fold = ctx->look->frame ? flame_fold(ctx) : NULL;
+    const struct fold *fold = ctx->look->frame ? flame_fold(ctx) : NULL;
     char title[128], what[4 * WHAT_MAX];
     uint32_t zoom = fold ? fold_find(fold, self->zoom.names, self->zoom.n) : 0;
     bool any = fold && fold->nodes[zoom].total;
@@ -124,15 +124,15 @@ static bool export_as(struct part_context *ctx, const struct write_info *info, F
             .unit = spec->unit,
             .root_below = self->root_below,
             .difference = difference,
-            .seconds = difference ? 0 : self->choice.merged.seconds,
-            .end_s = ctx->look->frame->wall.tv_sec,
+            .cold = spec->cold,
+            .seconds = difference ? self->choice.mark[1].seconds : self->choice.merged.seconds,
+            .end_s = difference ? self->choice.mark[1].end_s : ctx->look->frame->wall.tv_sec,
             .title = title,
             .what = what,
             .info = info,
         };
         write(&export, out);
     }
-    fold_free(fold);
     return any;
 }
 
@@ -156,6 +156,7 @@ const struct part_file flame_files[] = {
     {".svg", "flame graph", write_svg},
     {".folded", "call paths", write_folded},
     {".json", "speedscope", write_speedscope},
-    {".pb", "pprof", write_pprof},
+    {".pb.gz", "pprof", write_pprof},
+    {".perf", "perf script", flame_export_script},
     {0},
 };

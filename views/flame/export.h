@@ -13,7 +13,8 @@ struct flame_export {
     uint64_t total;     // samples: of the zoomed node, more than 0
     const char *unit;   // "samples"
     bool root_below, difference;
-    double seconds;    // length of the span; 0: unknown
+    bool cold;         // off-CPU time is added
+    double seconds;    // length of the span
     int64_t end_s;     // when it ended, since 1970
     const char *title; // "Flame graph, kernel frames"
     const char *what;  // host, kernel, span, filter, version: one line
@@ -38,6 +39,8 @@ void flame_export_folded(const struct flame_export *export, FILE *out);     // e
 void flame_export_svg(const struct flame_export *export, FILE *out);        // export_svg.c
 void flame_export_speedscope(const struct flame_export *export, FILE *out); // export_speedscope.c
 void flame_export_pprof(const struct flame_export *export, FILE *out);      // export_pprof.c
+// export_script.c: sample by sample, of the frames of the span. False: there are none.
+bool flame_export_script(struct part_context *ctx, const struct write_info *info, FILE *out);
 
 extern const char flame_svg_script[]; // export_svg_script.c
 

@@ -1,7 +1,8 @@
-// The profile as pprof reads it: the protocol buffer of github.com/google/pprof/proto/profile.proto, not compressed,
-// which pprof accepts. A location for each function; the process is the outermost one.
+// The profile as pprof reads it: the protocol buffer of github.com/google/pprof/proto/profile.proto, compressed with
+// gzip. A location for each function; the process is the outermost one.
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "model/mem.h"
 #include "views/flame/export.h"
@@ -116,7 +117,9 @@ static void put_functions(struct pprof *self) {
 }
 
 static void put_strings(struct pprof *self) {
-    const char *const always[STRINGS] = {"", self->export->unit, "count", self->export->what};
+    bool time = !strcmp(self->export->unit, "us");
+    const char *const always[STRINGS] = {"", time ? "time" : self->export->unit, time ? "microseconds" : "count",
+                                         self->export->what};
     char text[EXPORT_TEXT_MAX];
 
     for (int i = 0; i < STRINGS; i++)
@@ -128,6 +131,36 @@ static void put_strings(struct pprof *self) {
         flame_export_object(node, text, sizeof(text));
         put_string(&self->profile, text);
     }
+}
+
+static void *gzip_alloc(void *opaque, uInt n, uInt size) {
+    (void)opaque;
+    return xcalloc(n, size);
+}
+
+static void gzip_free(void *opaque, void *memory) {
+    (void)opaque;
+    free(memory);
+}
+
+static void write_gzip(const struct message *message, FILE *out) {
+    z_stream stream = {.next_in = message->bytes, .zalloc = gzip_alloc, .zfree = gzip_free};
+    unsigned char bytes[16 << 10];
+    size_t left = message->n;
+    // 16: gzip. It can only run out of memory, and then xcalloc() ends the program.
+    int status = deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+
+    while (status == Z_OK) {
+        if (!stream.avail_in && left) {
+            stream.avail_in = left < (1u << 30) ? (uInt)left : 1u << 30;
+            left -= stream.avail_in;
+        }
+        stream.next_out = bytes;
+        stream.avail_out = sizeof(bytes);
+        status = deflate(&stream, left ? Z_NO_FLUSH : Z_FINISH);
+        fwrite(bytes, 1, sizeof(bytes) - stream.avail_out, out);
+    }
+    deflateEnd(&stream);
 }
 
 void flame_export_pprof(const struct flame_export *export, FILE *out) {
@@ -143,7 +176,7 @@ void flame_export_pprof(const struct flame_export *export, FILE *out) {
     put_number(&self.profile, PROFILE_TIME_NANOS, (uint64_t) export->end_s * 1000000000 - length);
     put_number(&self.profile, PROFILE_DURATION_NANOS, length);
     put_number(&self.profile, PROFILE_COMMENT, STRING_COMMENT);
-    fwrite(self.profile.bytes, 1, self.profile.n, out);
+    write_gzip(&self.profile, out);
     flame_functions_free(&self.functions);
     free(self.profile.bytes);
     free(self.inner.bytes);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/mem.h"
 #include "views/flame/export.h"
@@ -61,7 +62,8 @@ void flame_export_speedscope(const struct flame_export *export, FILE *out) {
     put_frames(export, &functions, out);
     fputs(",\n\"profiles\":[{\"type\":\"sampled\",\"name\":", out);
     put_string(export->title, out);
-    fprintf(out, ",\"unit\":\"none\",\"startValue\":0,\"endValue\":%" PRIu64 ",\n\"samples\":[", export->total);
+    fprintf(out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\n\"samples\":[",
+            strcmp(export->unit, "us") ? "none" : "microseconds", export->total);
     for (uint32_t i = export->zoom; i < export->end; i++) {
         if (!nodes[i].self || !i)
             continue;

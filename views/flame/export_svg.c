@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/mem.h"
 #include "views/escape.h"
@@ -48,6 +49,8 @@ static const char *class_of(enum role role) {
         return "m";
     case ROLE_FLAME_LESS:
         return "s";
+    case ROLE_FLAME_OFF_CPU:
+        return "o";
     case ROLE_DIM:
         return "b";
     default:
@@ -66,6 +69,11 @@ static void name_of(const struct fold *fold, uint32_t i, char *out, size_t size)
         snprintf(out, size, "all");
 }
 
+// "1 sample"
+static int unit_length(const struct flame_export *export, uint64_t weight) {
+    return (int)strlen(export->unit) - (weight == 1 && !strcmp(export->unit, "samples"));
+}
+
 // The hover text; its first line is the whole name, which the script searches.
 static void put_title(const struct svg *svg, uint32_t i) {
     const struct flame_export *export = svg->export;
@@ -82,8 +90,11 @@ static void put_title(const struct svg *svg, uint32_t i) {
         fprintf(svg->out, "\n%s%s", kind, *kind && *text ? ": " : "");
         xml_write(text, svg->out);
     }
-    fprintf(svg->out, "\n%" PRIu64 " %s, %.2f%% of all, %" PRIu64 " self", node->total, export->unit,
-            share(node->total, fold->nodes[0].total), node->self);
+    fprintf(svg->out, "\n%" PRIu64 " %.*s, %.2f%% of all, %" PRIu64 " self", node->total,
+            unit_length(export, node->total), export->unit, share(node->total, fold->nodes[0].total), node->self);
+    if (export->cold)
+        fprintf(svg->out, "\n%" PRIu64 " us on CPU, %" PRIu64 " us off CPU", node->total - node->base_total,
+                node->base_total);
     if (export->difference)
         fprintf(svg->out, "\nA %.2f%%, B %.2f%%: %+.2f points", share(node->base_total, fold->base_total),
                 share(node->total, fold->nodes[0].total), change_of(fold, node));
@@ -107,7 +118,9 @@ static void put_label(const struct svg *svg, uint32_t i, double x, double y, dou
 static void put_frame(const struct svg *svg, uint32_t i, uint64_t start, uint64_t total, bool above) {
     const struct flame_export *export = svg->export;
     const struct fold_node *node = &export->fold->nodes[i];
+    bool cold = export->cold && 2 * (double)node->base_total >= (double)node->total;
     enum role role = export->difference ? flame_change_role(change_of(export->fold, node) / 100)
+                     : cold             ? ROLE_FLAME_OFF_CPU
                                         : flame_role(node->name, node->depth);
     uint32_t row = export->root_below ? svg->rows - 1 - node->depth : node->depth;
     double scale = (double)WIDTH / (double)export->total, y = TOP + (double)row * ROW;
@@ -158,12 +171,13 @@ static void put_legend(const struct svg *svg) {
     static const struct {
         const char *class, *word;
         bool difference;
-    } legend[] = {{"u", "program", false}, {"l", "library", false},         {"k", "kernel", false},
-                  {"j", "JIT", false},     {"m", "more in B than A", true}, {"s", "less in B than A", true}};
+    } legend[] = {{"u", "program", false},       {"l", "library", false},         {"k", "kernel", false},
+                  {"j", "JIT", false},           {"m", "more in B than A", true}, {"s", "less in B than A", true},
+                  {"o", "mostly off-CPU", false}};
     int x = LEFT;
 
     for (size_t i = 0; i < sizeof(legend) / sizeof(legend[0]); i++) {
-        if (legend[i].difference != svg->export->difference)
+        if (legend[i].difference != svg->export->difference || (*legend[i].class == 'o' && !svg->export->cold))
             continue;
         fprintf(svg->out,
                 "<g class=\"%s\"><rect x=\"%d\" y=\"52\" width=\"12\" height=\"12\"/></g>"
@@ -184,7 +198,7 @@ static void put_head(const struct svg *svg, int height) {
           ".note{font:12px sans-serif;fill:#555}.button{font:bold 12px sans-serif;fill:#0050a0;cursor:pointer}"
           "#graph text{pointer-events:none}#graph g{cursor:pointer}#graph rect{stroke:#fff;stroke-width:.4}"
           ".p rect{fill:#d0d0d0}.u rect{fill:#87d7ff}.l rect{fill:#b7dbff}.k rect{fill:#ff9a9a}.j rect{fill:#b5dc8c}"
-          ".b rect{fill:#e8e8e8}.m rect{fill:#ff8787}.s rect{fill:#87afff}"
+          ".b rect{fill:#e8e8e8}.m rect{fill:#ff8787}.s rect{fill:#87afff}.o rect{fill:#005faf}.o text{fill:#fff}"
           "#graph g:hover rect{stroke:#000;stroke-width:1}#graph .above{opacity:.5}#graph .found rect{fill:#e600e6}"
           "#graph .found text{fill:#fff}#graph .away{display:none}"
           "</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",

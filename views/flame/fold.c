@@ -80,8 +80,17 @@ static int by_text(const void *a, const void *b) {
     return order || !fold_address_stem((*x)->text) ? order : text_compare((*x)->text, (*y)->text);
 }
 
+// The same, but processes stay apart as well.
+static int by_whole_text(const void *a, const void *b) {
+    const struct ranked *const *x = a, *const *y = b;
+    int order = by_merged(a, b);
+    return order ? order : text_compare((*x)->text, (*y)->text);
+}
+
 static void ranks_make(struct ranks *ranks, const struct fold_filter *filter) {
-    int (*compare)(const void *, const void *) = filter->addresses ? by_text : by_merged;
+    int (*compare)(const void *, const void *) = filter->processes   ? by_whole_text
+                                                 : filter->addresses ? by_text
+                                                                     : by_merged;
     const char *text = filter->text;
     size_t n = 0;
     if (!ranks->n)
@@ -127,6 +136,9 @@ struct process {
 struct build {
     const struct fold_filter *filter;
     struct ranks ranks;
+    const struct text *off_cpu;
+    struct process *processes;
+    size_t n_processes;
     struct build_node *nodes; // children after their parent
     uint32_t n, capacity;
     uint32_t *buckets, n_buckets;
@@ -182,9 +194,12 @@ static int by_process(const void *a, const void *b) {
 }
 
 // Equal texts are one process: its name may have got several IDs.
-static void processes_count(struct build *build, struct process *processes, size_t n) {
-    qsort(processes, n, sizeof(*processes), by_process);
-    for (size_t i = 0; i < n; i++)
+static void processes_count(struct build *build) {
+    const struct process *processes = build->processes;
+
+    if (build->n_processes)
+        qsort(build->processes, build->n_processes, sizeof(*processes), by_process);
+    for (size_t i = 0; i < build->n_processes; i++)
         build->nodes[processes[i].node].processes += !i || by_process(&processes[i - 1], &processes[i]) != 0;
 }
 
@@ -199,9 +214,9 @@ static void build_add(struct build *build, const struct tree *tree, const struct
     const struct fold_filter *filter = build->filter;
     size_t n = tree_nodes(tree);
     struct place *places = xcalloc(n, sizeof(*places));
-    struct process *processes = xcalloc(n, sizeof(*processes));
-    size_t n_processes = 0;
+    const struct ranked *off_cpu = which ? ranks_find(&build->ranks, build->off_cpu) : NULL;
 
+    build->processes = xrealloc(build->processes, (build->n_processes + n) * sizeof(*build->processes));
     places[0].match = !filter->text || !*filter->text;
     for (size_t i = 0; i < n; i++) {
         const struct tree_node *node = tree_node(tree, i);
@@ -213,15 +228,17 @@ static void build_add(struct build *build, const struct tree *tree, const struct
             if (!places[i].out && !is_left_out(filter, name_kind(texts[i]))) {
                 places[i].node = build_child(build, places[i].node, name, texts[i]);
                 places[i].match |= name->match;
-                if (!which && node->depth == 1 && texts[i] && is_process(texts[i]))
-                    processes[n_processes++] = (struct process){places[i].node, texts[i]};
+                if ((!which || filter->add) && node->depth == 1 && texts[i] && is_process(texts[i]))
+                    build->processes[build->n_processes++] = (struct process){places[i].node, texts[i]};
             }
         }
-        if (!places[i].out && places[i].match)
-            build->nodes[places[i].node].self[which] += node->self;
+        if (places[i].out || !places[i].match || !node->self)
+            continue;
+        uint32_t at = places[i].node;
+        if (which && build->off_cpu)
+            at = build_child(build, at, off_cpu, build->off_cpu);
+        build->nodes[at].self[which] += node->self;
     }
-    processes_count(build, processes, n_processes);
-    free(processes);
     free(places);
 }
 
@@ -315,6 +332,11 @@ struct fold *fold_new(const struct tree *tree, const struct tree *base, const st
     struct build build = {.filter = filter ? filter : &all};
     struct fold *fold = xcalloc(1, sizeof(*fold));
 
+    if (build.filter->add && base) {
+        fold->off_cpu = build.off_cpu = name_pack("[off-CPU]", NAME_MARK, "");
+        build.ranks.names = xcalloc(1, sizeof(*build.ranks.names));
+        build.ranks.names[build.ranks.n++] = (struct ranked){.text = fold->off_cpu};
+    }
     for (int i = 0; i < 2; i++)
         texts[i] = trees[i] ? texts_read(trees[i], &build.ranks) : NULL;
     ranks_make(&build.ranks, build.filter);
@@ -323,6 +345,10 @@ struct fold *fold_new(const struct tree *tree, const struct tree *base, const st
     for (int i = 0; i < 2; i++)
         if (trees[i])
             build_add(&build, trees[i], texts[i], i);
+    processes_count(&build);
+    for (uint32_t i = 0; i < build.n && build.filter->add; i++)
+        build.nodes[i].self[0] =
+            (uint64_t)((double)build.nodes[i].self[0] * build.filter->scale + 0.5) + build.nodes[i].self[1];
     for (uint32_t i = build.n; i-- > 0;) {
         struct build_node *node = &build.nodes[i];
         for (int k = 0; k < 2; k++) {
@@ -338,6 +364,7 @@ struct fold *fold_new(const struct tree *tree, const struct tree *base, const st
     fold_lay_out(fold, &build);
     free(build.nodes);
     free(build.buckets);
+    free(build.processes);
     free(build.ranks.names);
     free(texts[0]);
     free(texts[1]);
@@ -349,6 +376,8 @@ void fold_free(struct fold *fold) {
         return;
     name_table_unref(fold->names[0]);
     name_table_unref(fold->names[1]);
+    if (fold->off_cpu)
+        text_unref(fold->off_cpu);
     free(fold->nodes);
     free(fold);
 }

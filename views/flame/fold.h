@@ -16,7 +16,7 @@ struct fold_node {
     uint32_t depth;             // 0: the root
     const struct text *name;    // borrowed from the fold; NULL for the root and for unknown names
     uint64_t self, total;
-    uint64_t base_self, base_total; // of the span it is compared with; 0 without one
+    uint64_t base_self, base_total; // of the base: the span it is compared with, or the off-CPU time; 0 without one
     uint32_t processes;             // of a process's name: how many have it; 0: it is none
 };
 
@@ -26,17 +26,23 @@ struct fold_filter {
     bool user, kernel; // only user or only kernel frames: the samples of the others count for the frame that is left
     bool idle;         // keep the idle task's stacks (process 0)
     bool addresses;    // keep addresses without a symbol apart: "[lib+0x12ab]", "[lib+0x12b0]"; else one node per file
+    bool processes;    // keep processes of one name apart, and addresses as well
+    // Hot and cold: the tree's weights times `scale` and those of the base, which is off-CPU time, are added. Stacks of
+    // the base get an innermost frame "[off-CPU]".
+    bool add;
+    double scale;
 };
 
 struct fold {
     struct fold_node *nodes; // depth-first, siblings in order of name; a node without samples is left out
     uint32_t n;
-    uint64_t base_total;         // of the span it is compared with
+    uint64_t base_total;         // of the base
+    const struct text *off_cpu;  // the frame of off-CPU stacks, or NULL
     struct name_table *names[2]; // references, or NULL: keep the names
 };
 
-// `tree` may be NULL (an empty fold); `base` is the tree of the span it is compared with, or NULL. Owned by the caller;
-// the trees may go before it. `filter` may be NULL: everything but the idle task.
+// `tree` may be NULL (an empty one); `base` is the tree it is compared with, or that is added, or NULL. Owned by the
+// caller; the trees may go before it. `filter` may be NULL: everything but the idle task.
 struct fold *fold_new(const struct tree *tree, const struct tree *base, const struct fold_filter *filter);
 void fold_free(struct fold *fold);
 // The node at the end of a path of names from the root, or the deepest one that is there.

@@ -155,12 +155,16 @@ void flame_stack_write(const struct fold *fold, uint32_t node, bool addresses, F
     free(path);
 }
 
-void flame_weight(const char *unit, uint64_t weight, char *out, size_t size) {
+void flame_weight(const struct flame_spec *spec, uint64_t weight, char *out, size_t size) {
+    const char *unit = spec->unit;
     char time[32];
+
     if (strcmp(unit, "us") != 0) {
-        snprintf(out, size, "%llu %s", (unsigned long long)weight, unit);
+        size_t n = strlen(unit);
+        bool one = weight == 1 && n && unit[n - 1] == 's';
+        snprintf(out, size, "%llu %.*s", (unsigned long long)weight, (int)(n - one), unit);
         return;
     }
     unit_format(UNIT_US, (double)weight, time, sizeof(time));
-    snprintf(out, size, "%s blocked", time);
+    snprintf(out, size, "%s%s", time, spec->cold ? " on and off CPU" : " blocked");
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "views/flame/fold.h"
+#include "views/flame/span.h"
 #include "views/grid.h"
 
 // The symbol, never NULL: "[unknown]" without one. Not escaped.
@@ -27,7 +28,8 @@ enum role flame_change_role(double change);
 // no ';' and no newline in them. Without `addresses`, names are as a picture shows them.
 void flame_stack_write(const struct fold *fold, uint32_t node, bool addresses, FILE *out);
 
-// A sum of weights with its unit: "525 samples", "12.3s blocked". The number ends at the blank.
-void flame_weight(const char *unit, uint64_t weight, char *out, size_t size);
+// A sum of weights with its unit: "525 samples", "1 sample", "12.3s blocked", of hot and cold "12.3s on and off CPU".
+// The number ends at the blank.
+void flame_weight(const struct flame_spec *spec, uint64_t weight, char *out, size_t size);
 
 #endif

@@ -86,16 +86,18 @@ static bool load(struct part_context *ctx) {
     struct callers_state *self = ctx->state;
     const struct flame_spec *spec = ctx->part->spec;
     struct flame_choice *choice = flame_choice_of(ctx->pane);
-    const struct tree *base, *tree = choice ? flame_trees(choice, ctx->look, spec->tree, &base) : NULL;
+    struct flame_trees trees = {0};
     struct fold_filter filter;
     char text[FILTER_SIZE];
 
     forget(self);
     self->all = 0;
-    if (!tree)
+    if (choice)
+        flame_trees(choice, ctx->look, spec, &trees);
+    if (!trees.tree)
         return false;
     flame_filter(choice, pane_filter(ctx->pane, flame_part_of(ctx->pane)), ctx->look, text, &filter);
-    struct fold *fold = fold_new(tree, NULL, &filter);
+    struct fold *fold = fold_new(trees.tree, NULL, &filter);
     self->all = fold->nodes[0].total;
     self->callers = callers_new(fold, self->chosen.symbol, self->chosen.process);
     fold_free(fold);

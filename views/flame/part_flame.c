@@ -1,4 +1,4 @@
-// The flame graph part: what is loaded, what is selected and zoomed, and the keys. draw.c draws it, write.c writes it.
+// The flame graph part: its keys and its words. load.c folds what it shows, draw.c draws it, write.c writes it.
 #include "views/flame/part_flame.h"
 
 #include <math.h>
@@ -38,116 +38,6 @@ static void done(void *state, const struct part *part) {
     flame_choice_done(&self->choice);
 }
 
-// ---- paths ----
-
-void flame_path_forget(struct flame_path *path) {
-    for (uint32_t i = 0; i < path->n; i++)
-        text_unref(path->names[i]);
-    free(path->names);
-    *path = (struct flame_path){0};
-}
-
-void flame_path_set(struct flame_path *path, const struct fold *fold, uint32_t node) {
-    uint32_t n = fold->nodes[node].depth;
-    const struct text **names = xcalloc(n + 1, sizeof(*names));
-
-    fold_path(fold, node, names, n);
-    for (uint32_t i = 0; i < n; i++)
-        text_ref(names[i]);
-    flame_path_forget(path);
-    *path = (struct flame_path){names, n};
-}
-
-static uint32_t path_node(const struct flame_state *self, const struct flame_path *path) {
-    return fold_find(self->fold, path->names, path->n);
-}
-
-// ---- loading ----
-
-struct fold *flame_fold(struct part_context *ctx) {
-    struct flame_state *self = ctx->state;
-    const struct tree *base, *tree = flame_trees(&self->choice, ctx->look, spec_of(ctx)->tree, &base);
-    struct fold_filter filter;
-    char text[FILTER_SIZE];
-
-    if (!tree)
-        return NULL;
-    flame_filter(&self->choice, pane_filter(ctx->pane, ctx->part), ctx->look, text, &filter);
-    return fold_new(tree, base, &filter);
-}
-
-static bool same_filter(const struct fold_filter *a, const struct fold_filter *b) {
-    return a->pid == b->pid && a->user == b->user && a->kernel == b->kernel && a->idle == b->idle &&
-           !strcmp(a->text, b->text);
-}
-
-// Folds anew only what is not folded yet: a key that moves the selection must not wait for it.
-static void fold_load(struct part_context *ctx, const struct tree *tree, const struct tree *base) {
-    struct flame_state *self = ctx->state;
-    struct fold_filter filter;
-    char text[FILTER_SIZE];
-    // Read before the names: a name that is replaced meanwhile makes this old.
-    uint64_t changes = name_table_changes(tree_names(tree)) + (base ? name_table_changes(tree_names(base)) : 0);
-
-    flame_filter(&self->choice, pane_filter(ctx->pane, ctx->part), ctx->look, text, &filter);
-    if (self->fold && self->folded.version == self->choice.version && self->folded.changes == changes &&
-        same_filter(&self->folded.filter, &filter))
-        return;
-    fold_free(self->fold);
-    self->fold = fold_new(tree, base, &filter);
-    self->folded.version = self->choice.version;
-    self->folded.changes = changes;
-    memcpy(self->folded.text, text, sizeof(text));
-    self->folded.filter = filter;
-    self->folded.filter.text = self->folded.text;
-}
-
-bool flame_load(struct part_context *ctx, int width) {
-    struct flame_state *self = ctx->state;
-    const struct tree *base, *tree = flame_trees(&self->choice, ctx->look, spec_of(ctx)->tree, &base);
-
-    flame_layout_done(&self->layout);
-    if (!tree) {
-        fold_free(self->fold);
-        self->fold = NULL;
-        return false;
-    }
-    fold_load(ctx, tree, base);
-    if (!self->fold->nodes[0].total)
-        return false;
-    uint32_t zoom = path_node(self, &self->zoom);
-    bool whole = self->fold->nodes[zoom].depth == self->zoom.n;
-    flame_layout_make(&self->layout, self->fold, (struct flame_zoom){.node = zoom, .rest = whole ? self->rest : 0},
-                      width);
-    return true;
-}
-
-const struct flame_cell *flame_selected(const struct flame_state *self, size_t *row) {
-    const struct flame_layout *layout = &self->layout;
-    const struct flame_cell *cell = NULL;
-
-    if (!self->fold || !layout->n_rows)
-        return NULL;
-    if (self->is_selected) {
-        uint32_t node = path_node(self, &self->selected);
-        bool whole = self->fold->nodes[node].depth == self->selected.n;
-        cell = flame_layout_find(layout, self->fold, node, whole && self->gathered, row);
-        cell = cell || !self->gathered ? cell : flame_layout_find(layout, self->fold, node, false, row);
-        // Without a cell of its own it is among those that are gathered somewhere above it.
-        for (; !cell && node; node = self->fold->nodes[node].parent) {
-            uint32_t parent = self->fold->nodes[node].parent;
-            cell = flame_layout_find(layout, self->fold, parent, true, row);
-            cell = cell ? cell : flame_layout_find(layout, self->fold, parent, false, row);
-        }
-    }
-    if (!cell) {
-        cell = &layout->cells[layout->first[layout->zoom_row]];
-        if (row)
-            *row = layout->zoom_row;
-    }
-    return cell;
-}
-
 static void select_cell(struct flame_state *self, const struct flame_cell *cell) {
     flame_path_set(&self->selected, self->fold, cell->node);
     self->gathered = cell->gathered;
@@ -159,7 +49,7 @@ static int height(struct part_context *ctx, int width) {
 
     if (!flame_load(ctx, width))
         return 1;
-    size_t rows = self->layout.n_rows + DETAIL_ROWS + flame_is_difference(&self->choice);
+    size_t rows = self->layout.n_rows + DETAIL_ROWS + (flame_is_difference(&self->choice) || spec_of(ctx)->cold);
     return rows < FLAME_ROWS_WANTED ? (int)rows : FLAME_ROWS_WANTED;
 }
 
@@ -298,7 +188,7 @@ static bool key_span(struct part_context *ctx) {
         choice->from = choice->to = 0;
     else
         choice->span = (choice->span + (ctx->key == 's' ? 1 : FLAME_SPANS - 1)) % FLAME_SPANS;
-    flame_span_tree(choice, ctx->look, spec_of(ctx)->tree);
+    flame_span_tree(choice, ctx->look, spec_of(ctx));
     flame_span_text(choice, text, sizeof(text));
     snprintf(ctx->message, sizeof(ctx->message), "flame graph of the %s", text);
     return true;
@@ -311,7 +201,7 @@ static void key_mark(struct part_context *ctx) {
 
     if (which && !choice->mark[0].tree)
         snprintf(ctx->message, sizeof(ctx->message), "mark A first: the span that B is compared with");
-    else if (!flame_mark(choice, ctx->look, spec_of(ctx)->tree, which))
+    else if (!flame_mark(choice, ctx->look, spec_of(ctx), which))
         snprintf(ctx->message, sizeof(ctx->message), "this span has no samples");
     else
         snprintf(ctx->message, sizeof(ctx->message), "%c: %s%s", ctx->key, choice->mark[which].label,
@@ -340,6 +230,14 @@ static bool key_frequency(struct part_context *ctx) {
     ctx->frequency_hz = steps[i];
     snprintf(ctx->message, sizeof(ctx->message), "sampling at %u Hz per CPU", steps[i]);
     return true;
+}
+
+// Time needs no marks, no idle task, and has no such callers.
+static bool takes(const struct part *part, int key) {
+    const struct flame_spec *spec = part->spec;
+
+    return (key != 'c' || spec->callers) && ((key != '+' && key != '-') || (spec->hz && !spec->cold)) &&
+           !(spec->cold && key && strchr("ABxe", key));
 }
 
 static bool key_choice(struct part_context *ctx) {
@@ -401,11 +299,28 @@ static bool callers(struct part_context *ctx) {
     return true;
 }
 
+// The key itself goes on to the pane, which shows that part.
+static void hot_cold_choose(struct part_context *ctx) {
+    const struct part *part = view_part(ctx->pane->view, spec_of(ctx)->hot_cold);
+    const struct flame_state *self = ctx->state;
+    struct flame_state *other = part ? ctx->pane->parts[part - ctx->pane->view->parts] : NULL;
+
+    if (!other || part->toggle != ctx->key)
+        return;
+    const struct flame_path *path = self->is_selected && self->selected.n ? &self->selected : &self->zoom;
+    flame_path_forget(&other->zoom);
+    other->rest = other->n_back = 0;
+    other->started = self->fold && path->n;
+    if (other->started)
+        flame_path_set(&other->zoom, self->fold, fold_find(self->fold, path->names, 1));
+}
+
 static bool key(struct part_context *ctx) {
     struct flame_state *self = ctx->state;
 
-    if (key_choice(ctx))
+    if (takes(ctx->part, ctx->key) && key_choice(ctx))
         return true;
+    hot_cold_choose(ctx);
     if (!self->fold || !self->layout.n_rows)
         return false;
     if (ctx->key == KEY_VIEW_CLICK)
@@ -436,15 +351,28 @@ enum {
     SEARCHES
 };
 
+// In a cell of its own, or in one with others. When the zoom shows only what was gathered, its node has other children.
+static bool is_laid_out(const struct flame_state *self, uint32_t node) {
+    const struct flame_layout *layout = &self->layout;
+
+    for (uint32_t parent; node && node != layout->zoom.node; node = parent) {
+        parent = self->fold->nodes[node].parent;
+        if (parent != layout->zoom.node || !layout->zoom.rest)
+            continue;
+        const struct flame_cell *cell = flame_layout_find(layout, self->fold, node, false, NULL);
+        return cell && !cell->above;
+    }
+    return node == layout->zoom.node;
+}
+
 static bool is_found(const struct part_context *ctx, uint32_t node, int where) {
     const struct flame_state *self = ctx->state;
-    uint32_t zoom = self->layout.zoom.node;
 
     if (!node || !fold_name_contains(self->fold->nodes[node].name, ctx->pane->search))
         return false;
     if (where == SEARCH_CELLS)
         return flame_layout_find(&self->layout, self->fold, node, false, NULL);
-    return where == SEARCH_ALL || (node >= zoom && node < fold_after(self->fold, zoom));
+    return where == SEARCH_ALL || is_laid_out(self, node);
 }
 
 // To the next node in depth-first order that matches.
@@ -455,7 +383,7 @@ static bool search(struct part_context *ctx, int direction) {
         return false;
     uint32_t n = self->fold->n, from = direction > 0 ? 0 : n - 1;
     if (self->is_selected)
-        from = path_node(self, &self->selected);
+        from = flame_path_node(self, &self->selected);
     for (int where = 0; where < SEARCHES; where++)
         for (uint32_t step = self->is_selected ? 1 : 0; step <= n; step++) {
             uint32_t node = direction > 0 ? (from + step) % n : (from + n - step % n) % n;
@@ -481,7 +409,7 @@ static void title(const struct part_context *ctx, char *out, size_t size) {
                          : self->choice.frames == FLAME_KERNEL ? ", kernel frames"
                                                                : "";
     snprintf(out, size, "%s%s%s", flame_is_difference(&self->choice) ? "Difference" : ctx->part->title, frames,
-             self->choice.idle ? "" : ", without idle");
+             self->choice.idle || spec_of(ctx)->cold ? "" : ", without idle");
 }
 
 static void status(struct part_context *ctx, char *out, size_t size) {
@@ -506,7 +434,7 @@ static void status(struct part_context *ctx, char *out, size_t size) {
     char seen[48] = "";
     if (self->rows > 0 && rows > (size_t)self->rows)
         snprintf(seen, sizeof(seen), ", rows %zu-%zu of %zu", self->top + 1, self->top + (size_t)self->rows, rows);
-    flame_weight(spec_of(ctx)->unit, root->total, weight, sizeof(weight));
+    flame_weight(spec_of(ctx), root->total, weight, sizeof(weight));
     int n = snprintf(out, size, "%s%s, %s", more, span, weight);
     if (n >= 0 && n + (int)strlen(seen) <= ctx->room)
         snprintf(out + n, size - (size_t)n, "%s", seen);
@@ -519,6 +447,14 @@ static void describe(const struct part *part, const struct frame *schema, FILE *
     bool time = !strcmp(spec->unit, "us");
 
     (void)schema;
+    if (spec->cold) {
+        fprintf(out,
+                "  %s (tree, in us): samples as on-CPU time, and off-CPU time, added by call path.\n"
+                "  Off-CPU time ends in a frame [off-CPU]; the blue part of a frame is its share of it.\n"
+                "  At first it is zoomed to the selected process, else to the one that runs most; Esc: all.\n",
+                part->name);
+        return;
+    }
     fprintf(out,
             "  %s (tree, in %s): a row per call depth, callers above the functions that they call (key i turns it).\n"
             "  The width of a frame is its share of the %s: a wide frame at the far end %s itself.\n"
@@ -539,12 +475,6 @@ static const struct part_key keys[] = {
     {'c', "c", "flame graph: callers and callees of the selected function (Esc: back)"},
     {0},
 };
-
-static bool takes(const struct part *part, int key) {
-    const struct flame_spec *spec = part->spec;
-
-    return (key != 'c' || spec->callers) && ((key != '+' && key != '-') || spec->hz);
-}
 
 const struct part_kind part_flame = {
     .state_size = sizeof(struct flame_state),

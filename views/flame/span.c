@@ -24,6 +24,7 @@ static void mark_free(struct flame_mark *mark) {
 
 void flame_choice_done(struct flame_choice *choice) {
     tree_free(choice->merged.tree);
+    tree_free(choice->cold.tree);
     flame_unmark(choice);
 }
 
@@ -45,42 +46,77 @@ static bool fits(const struct tree *a, const struct tree *b) {
     return tree_def(a) == tree_def(b) && tree_names(a) == tree_names(b);
 }
 
-// Of frames numbered above `after`, those that can be merged with the newest; `first`: merged before, or NULL.
-static struct tree *merge(const struct look *look, const char *name, uint64_t after, uint64_t to,
-                          const struct tree *first) {
-    const struct tree **trees = xcalloc(look->n_window + 3, sizeof(*trees));
+struct range {
+    const char *name, *also; // the tree, and one that the frame must have as well, or NULL
+    const char *hz;          // or NULL
+    uint64_t after, to;      // numbers of frames
+    bool continued;          // what was before it is merged already
+};
+
+// Frame i of the window, look->frame for i == n_window, if its tree is in the range. NULL: it is not.
+static const struct frame *frame_at(const struct look *look, size_t i, const struct range *range) {
+    bool last = i == look->n_window;
+    const struct frame *frame = last ? look->frame : look->window[i];
+
+    return frame && frame->number > range->after && frame->number <= range->to &&
+                   (last || !look->frame || frame->number < look->frame->number) && frame_tree(frame, range->name) &&
+                   (!range->also || frame_tree(frame, range->also))
+               ? frame
+               : NULL;
+}
+
+// Whether no other frame of the range shows the same samples. The oldest one shows those of the frame before as stale.
+static bool is_counted(const struct frame *frame, const struct range *range) {
+    return (!range->continued && frame->number == range->after + 1) || !frame_tree_repeated(frame, range->name);
+}
+
+// Adds the frames in the range that can be merged with the newest to what was merged before.
+static void merge(const struct look *look, const struct range *range, struct flame_merged *merged) {
+    const struct tree **trees = xcalloc(look->n_window + 3, sizeof(*trees)), *newest = NULL;
+    double us = 0, seconds = 0;
     size_t n = 0;
-    const struct tree *newest = NULL;
 
     for (size_t i = look->n_window + 1; i-- > 0;) {
-        bool last = i == look->n_window;
-        const struct frame *frame = last ? look->frame : look->window[i];
-        if (!frame || frame->number <= after || frame->number > to ||
-            (!last && look->frame && frame->number >= look->frame->number))
-            continue;
-        const struct tree *tree = frame_tree(frame, name);
-        bool oldest = !first && frame->number == after + 1; // shows the samples of the frame before, as stale
-        if (!tree || (!oldest && frame_tree_repeated(frame, name)))
+        const struct frame *frame = frame_at(look, i, range);
+        const struct tree *tree = frame ? frame_tree(frame, range->name) : NULL;
+        if (!tree)
             continue;
         newest = newest ? newest : tree;
         if (!fits(tree, newest)) // the collector began anew with another name table
             break;
+        seconds += frame_interval_s(frame);
+        if (!is_counted(frame, range))
+            continue;
+        us += range->hz ? 1e6 * (double)tree_node(tree, 0)->total / frame_series(frame, range->hz, NULL) : 0;
         trees[n++] = tree;
     }
-    if (first && (!newest || fits(first, newest)))
-        trees[n++] = first;
+    merged->seconds += seconds;
+    if (merged->tree && newest && !fits(merged->tree, newest)) {
+        tree_free(merged->tree);
+        *merged = (struct flame_merged){.seconds = seconds};
+    }
+    if (merged->tree)
+        trees[n++] = merged->tree;
     struct tree *sum = n ? tree_merge(trees, n) : NULL;
     free(trees);
-    return sum;
+    tree_free(merged->tree);
+    merged->tree = sum;
+    merged->us += us;
 }
 
-static double seconds_of(const struct look *look, uint64_t from, uint64_t to) {
-    double seconds = 0;
-    for (size_t i = 0; i < look->n_window; i++)
-        if (look->window[i]->number >= from && look->window[i]->number <= to &&
-            look->window[i]->number < look->frame->number)
-            seconds += frame_interval_s(look->window[i]);
-    return seconds + (look->frame->number >= from && look->frame->number <= to ? frame_interval_s(look->frame) : 0);
+size_t flame_span_frames(const struct flame_choice *choice, const struct look *look, const struct flame_spec *spec,
+                         const struct frame **frames) {
+    uint64_t from = choice->merged.from;
+    struct range range = {
+        .name = spec->tree, .also = spec->cold, .after = from ? from - 1 : 0, .to = choice->merged.to};
+    size_t n = 0;
+
+    for (size_t i = 0; i <= look->n_window; i++) {
+        const struct frame *frame = frame_at(look, i, &range);
+        if (frame && is_counted(frame, &range))
+            frames[n++] = frame;
+    }
+    return n;
 }
 
 // The number of the first frame of so many seconds; one that is half inside belongs to it.
@@ -97,7 +133,8 @@ static uint64_t first_of(const struct look *look, int seconds) {
     return from;
 }
 
-const struct tree *flame_span_tree(struct flame_choice *choice, const struct look *look, const char *name) {
+static const struct tree *span_load(struct flame_choice *choice, struct flame_merged *merged, const struct look *look,
+                                    struct range range) {
     uint64_t from = look->from, to = look->frame ? look->frame->number : 0;
 
     if (!look->frame)
@@ -108,53 +145,89 @@ const struct tree *flame_span_tree(struct flame_choice *choice, const struct loo
     } else if (!from) {
         from = first_of(look, span_seconds[choice->span]);
         // Frames that left the history stay in the sum of the whole, or all of it would be merged anew at each frame.
-        if (!span_seconds[choice->span] && choice->merged.from < from && choice->merged.to >= from &&
-            choice->merged.to <= to && choice->merged.tree)
-            from = choice->merged.from;
+        if (!span_seconds[choice->span] && merged->from < from && merged->to >= from && merged->to <= to &&
+            merged->tree)
+            from = merged->from;
     }
-    if (choice->merged.from == from && choice->merged.to == to)
-        return choice->merged.tree;
-    bool grows = choice->merged.tree && choice->merged.from == from && choice->merged.to < to && !choice->to;
-    struct tree *tree = merge(look, name,
-                              grows  ? choice->merged.to
-                              : from ? from - 1
-                                     : 0,
-                              to, grows ? choice->merged.tree : NULL);
-    double before = grows ? choice->merged.seconds : 0;
-    tree_free(choice->merged.tree);
-    choice->merged.seconds = before + seconds_of(look, grows ? choice->merged.to + 1 : from, to);
+    if (merged->from == from && merged->to == to)
+        return merged->tree;
+    range.continued = merged->tree && merged->from == from && merged->to < to && !choice->to;
+    range.after = range.continued ? merged->to : from ? from - 1 : 0;
+    range.to = to;
+    if (!range.continued) {
+        tree_free(merged->tree);
+        *merged = (struct flame_merged){0};
+    }
+    merge(look, &range, merged);
     choice->version++;
-    choice->merged.tree = tree;
-    choice->merged.from = from;
-    choice->merged.to = to;
-    return tree;
+    merged->from = from;
+    merged->to = to;
+    return merged->tree;
+}
+
+const struct tree *flame_span_tree(struct flame_choice *choice, const struct look *look,
+                                   const struct flame_spec *spec) {
+    return span_load(choice, &choice->merged, look,
+                     (struct range){.name = spec->tree, .also = spec->cold, .hz = spec->cold ? spec->hz : NULL});
+}
+
+static double scale_of(const struct flame_merged *merged) {
+    uint64_t total = merged->tree ? tree_node(merged->tree, 0)->total : 0;
+    return total ? merged->us / (double)total : 0;
 }
 
 bool flame_is_difference(const struct flame_choice *choice) {
     return choice->mark[0].tree && choice->mark[1].tree;
 }
 
-const struct tree *flame_trees(struct flame_choice *choice, const struct look *look, const char *name,
-                               const struct tree **base) {
-    *base = flame_is_difference(choice) ? choice->mark[0].tree : NULL;
-    return *base ? choice->mark[1].tree : flame_span_tree(choice, look, name);
+void flame_trees(struct flame_choice *choice, const struct look *look, const struct flame_spec *spec,
+                 struct flame_trees *trees) {
+    *trees = (struct flame_trees){0};
+    if (flame_is_difference(choice)) {
+        trees->base = choice->mark[0].tree;
+        trees->tree = choice->mark[1].tree;
+        return;
+    }
+    trees->tree = flame_span_tree(choice, look, spec);
+    if (!spec->cold)
+        return;
+    trees->base = span_load(choice, &choice->cold, look, (struct range){.name = spec->cold, .also = spec->tree});
+    trees->scale = scale_of(&choice->merged);
 }
 
-const struct tree *flame_frame_tree(const struct look *look, const char *name, struct tree **owned) {
+void flame_trees_of(const struct frame *frame, const struct flame_spec *spec, struct flame_trees *trees) {
+    *trees = (struct flame_trees){.tree = frame_tree(frame, spec->tree),
+                                  .base = spec->cold ? frame_tree(frame, spec->cold) : NULL,
+                                  .scale = spec->cold ? 1e6 / frame_series(frame, spec->hz, NULL) : 0};
+}
+
+void flame_frame_trees(const struct look *look, const struct flame_spec *spec, struct flame_trees *trees) {
+    const char *const names[2] = {spec->tree, spec->cold};
     const struct frame *frame = look->frame;
 
-    *owned = NULL;
-    if (!frame || (!look->from && frame_tree_repeated(frame, name)))
-        return NULL;
-    if (!look->from)
-        return frame_tree(frame, name);
-    return *owned = merge(look, name, look->from - 1, frame->number, NULL);
+    *trees = (struct flame_trees){0};
+    if (frame && !look->from) {
+        flame_trees_of(frame, spec, trees);
+        trees->tree = frame_tree_repeated(frame, spec->tree) ? NULL : trees->tree;
+        trees->base = spec->cold && frame_tree_repeated(frame, spec->cold) ? NULL : trees->base;
+        return;
+    }
+    for (int i = 0; i < 2 && frame && names[i]; i++) {
+        struct flame_merged merged = {0};
+        struct range range = {
+            .name = names[i], .hz = spec->cold && !i ? spec->hz : NULL, .after = look->from - 1, .to = frame->number};
+        merge(look, &range, &merged);
+        trees->owned[i] = merged.tree;
+        trees->scale = i ? trees->scale : scale_of(&merged);
+    }
+    trees->tree = trees->owned[0];
+    trees->base = trees->owned[1];
 }
 
 // ---- marks ----
 
-bool flame_mark(struct flame_choice *choice, const struct look *look, const char *name, int which) {
-    const struct tree *tree = flame_span_tree(choice, look, name);
+bool flame_mark(struct flame_choice *choice, const struct look *look, const struct flame_spec *spec, int which) {
+    const struct tree *tree = flame_span_tree(choice, look, spec);
     char clock[CLOCK_SIZE];
 
     if (!tree || !tree_node(tree, 0)->total)
@@ -163,6 +236,8 @@ bool flame_mark(struct flame_choice *choice, const struct look *look, const char
     choice->mark[which].tree = tree_merge(&tree, 1);
     choice->version++;
     clock_write(look->frame->wall.tv_sec, clock);
+    choice->mark[which].seconds = choice->merged.seconds;
+    choice->mark[which].end_s = look->frame->wall.tv_sec;
     snprintf(choice->mark[which].label, sizeof(choice->mark[which].label), "%.0f s to %s", choice->merged.seconds,
              clock);
     return true;
@@ -212,6 +287,12 @@ void flame_filter(const struct flame_choice *choice, const char *pane_filter, co
     }
 }
 
+void flame_filter_trees(const struct flame_spec *spec, const struct flame_trees *trees, struct fold_filter *filter) {
+    filter->add = spec->cold;
+    filter->scale = trees->scale;
+    filter->idle &= !spec->cold;
+}
+
 size_t flame_sources(const struct part *part, const char **names, size_t max) {
     const struct flame_spec *spec = part->spec;
     size_t n = 0;
@@ -220,5 +301,7 @@ size_t flame_sources(const struct part *part, const char **names, size_t max) {
         names[n++] = spec->tree;
     if (n < max)
         names[n++] = spec->source;
+    if (n < max && spec->cold)
+        names[n++] = spec->cold;
     return n;
 }

@@ -31,15 +31,17 @@ struct flame_state {
     bool is_selected, gathered; // gathered: what is too narrow below the selected path
     bool root_below;            // a flame graph; else an icicle graph
     bool moved;                 // the selection or zoom moved: it is scrolled to
+    bool started;               // hot and cold: the first zoom was chosen
     size_t top;                 // first row that is drawn
     int rows;                   // drawn last
 };
 
 void flame_path_set(struct flame_path *path, const struct fold *fold, uint32_t node);
 void flame_path_forget(struct flame_path *path);
+uint32_t flame_path_node(const struct flame_state *self, const struct flame_path *path);
 
-// Folds what the choice has. NULL: there is no tree. The caller's.
-struct fold *flame_fold(struct part_context *ctx);
+// Folds what the choice has. NULL: there is no tree. The state's, until the next call.
+const struct fold *flame_fold(struct part_context *ctx);
 // The same, and lays it out. False: no samples.
 bool flame_load(struct part_context *ctx, int width);
 // The cell of the selection, of the zoom when nothing is selected. NULL: nothing is drawn.
@@ -51,6 +53,7 @@ struct flame_picture {
     const struct flame_layout *layout;
     const struct flame_cell *selected; // or NULL
     bool root_below, difference;
+    bool cold;      // off-CPU time is added
     bool inverted;  // callers: a node's own samples mean nothing
     size_t top;     // first row of the layout that is drawn
     int y, rows;    // of the part's area

@@ -2,6 +2,7 @@
 // each once: a section that a frame repeats was written with the frame before.
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,27 +18,38 @@
 #define INDENT_MAX 40
 
 struct written {
-    struct tree *owned;
+    struct tree *owned[2];
     struct fold *fold; // NULL: nothing to write
 };
+
+// In files. What is added of two trees has the name of its part.
+static const char *tree_name(const struct part_context *ctx) {
+    const struct flame_spec *spec = ctx->part->spec;
+    return spec->cold ? ctx->part->name : spec->tree;
+}
 
 static struct written written_open(struct part_context *ctx) {
     const struct flame_spec *spec = ctx->part->spec;
     const struct flame_state *self = ctx->state;
-    struct written written;
+    struct written written = {0};
+    struct flame_trees trees;
     struct fold_filter filter;
     char text[FILTER_SIZE];
-    const struct tree *tree = flame_frame_tree(ctx->look, spec->tree, &written.owned);
 
+    flame_frame_trees(ctx->look, spec, &trees);
+    memcpy(written.owned, trees.owned, sizeof(written.owned));
     flame_filter(&self->choice, pane_filter(ctx->pane, ctx->part), ctx->look, text, &filter);
     filter.addresses = true;
-    written.fold = tree ? fold_new(tree, NULL, &filter) : NULL;
+    flame_filter_trees(spec, &trees, &filter);
+    if ((trees.tree || trees.base) && !isnan(trees.scale))
+        written.fold = fold_new(trees.tree, trees.base, &filter);
     return written;
 }
 
 static void written_close(struct written *written) {
     fold_free(written->fold);
-    tree_free(written->owned);
+    tree_free(written->owned[0]);
+    tree_free(written->owned[1]);
 }
 
 // ---- stacks ----
@@ -91,14 +103,13 @@ static void stacks_free(struct json_object *array, void *userdata) {
 }
 
 void flame_write_json(struct part_context *ctx, struct json_object *pane) {
-    const struct flame_spec *spec = ctx->part->spec;
     struct json_stacks *self = xcalloc(1, sizeof(*self));
     struct json_object *array = json_object_new_array();
 
     self->stream.write = stacks_to_json;
     self->written = written_open(ctx);
     json_object_set_userdata(array, self, stacks_free);
-    json_object_object_add(json_group(pane, "trees"), spec->tree, array);
+    json_object_object_add(json_group(pane, "trees"), tree_name(ctx), array);
 }
 
 void flame_write_csv(struct part_context *ctx, FILE *out) {
@@ -119,7 +130,7 @@ void flame_write_csv(struct part_context *ctx, FILE *out) {
         flame_stack_write(written.fold, i, true, stack);
         fclose(stack);
         *strrchr(text, ' ') = '\0'; // the count has a column of its own
-        csv_begin(ctx, spec->tree, out);
+        csv_begin(ctx, tree_name(ctx), out);
         csv_string(text, out);
         csv_number(UNIT_COUNT, (double)written.fold->nodes[i].self, out);
         csv_end(out);
@@ -176,7 +187,7 @@ void flame_write_text(struct part_context *ctx, FILE *out) {
     } else {
         uint64_t least = least_samples(fold), hidden = 0;
         char weight[64];
-        flame_weight(spec->unit, fold->nodes[0].total, weight, sizeof(weight));
+        flame_weight(spec, fold->nodes[0].total, weight, sizeof(weight));
         fprintf(out, "  TOTAL%%  SELF%%  %s\n", weight);
         for (uint32_t i = 0; i < fold->n;) {
             bool shown = fold->nodes[i].total >= least;
