@@ -405,12 +405,16 @@ static void frame_cutting(void *arg) {
     }
 }
 
-static void lease_change(void *arg, const char *collector, uint64_t until_ns) {
-    struct worker *worker = worker_find(arg, collector);
+void runner_lease(struct runner *runner, const char *collector, uint64_t until_ns) {
+    struct worker *worker = worker_find(runner, collector);
     if (!worker)
         return;
     atomic_store(&worker->lease_ns, until_ns);
     event_raise(worker->wake_fd);
+}
+
+static void lease_change(void *runner, const char *collector, uint64_t until_ns) {
+    runner_lease(runner, collector, until_ns);
 }
 
 static const struct live_hooks hooks = {

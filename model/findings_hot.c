@@ -44,13 +44,15 @@ static bool is_of(const struct text *process, const struct culprit *culprit, boo
                    : strtod(name_object(process), NULL) == culprit->pid;
 }
 
-// Returns the number of processes.
-static uint32_t leaves_of(const struct tree *tree, const struct culprit *culprit, bool by_name, struct leaves *out) {
-    uint32_t processes = 0;
+static void leaves_of(const struct tree *tree, const struct culprit *culprit, bool by_name, struct hot *hot,
+                      struct leaves *out) {
     for (size_t i = 1, n = tree_nodes(tree); i < n;) {
         size_t end = i + tree_node(tree, i)->n_descendants + 1;
-        bool wanted = is_of(tree_node_text(tree, i), culprit, by_name);
-        processes += wanted;
+        const struct text *process = tree_node_text(tree, i);
+        bool wanted = is_of(process, culprit, by_name);
+        if (wanted && !hot->process)
+            hot->process = process;
+        hot->several |= wanted && strcmp(name_object(process), name_object(hot->process)) != 0;
         for (; wanted && i < end; i++) {
             const struct tree_node *node = tree_node(tree, i);
             if (node->self)
@@ -58,7 +60,6 @@ static uint32_t leaves_of(const struct tree *tree, const struct culprit *culprit
         }
         i = end;
     }
-    return processes;
 }
 
 static void hot_update(struct hot *hot, const struct leaf *sum) {
@@ -73,10 +74,10 @@ static void hot_update(struct hot *hot, const struct leaf *sum) {
 void hot_find(const struct tree *tree, const struct culprit *culprit, bool by_name, struct hot *out) {
     struct leaves leaves = {0};
     *out = (struct hot){0};
-    out->processes = leaves_of(tree, culprit, by_name, &leaves);
+    leaves_of(tree, culprit, by_name, out, &leaves);
     // Rows that are threads have names of threads, which no process may have.
     if (!leaves.n && by_name && !isnan(culprit->pid))
-        out->processes = leaves_of(tree, culprit, false, &leaves);
+        leaves_of(tree, culprit, false, out, &leaves);
     if (leaves.n)
         qsort(leaves.at, leaves.n, sizeof(leaves.at[0]), compare_leaves);
     for (size_t i = 0; i < leaves.n;) {
@@ -120,7 +121,7 @@ static void function_words(const struct text *name, char *out, size_t size) {
 }
 
 void hot_words(const struct hot *hot, char *out, size_t size) {
-    const char *whose = hot->processes > 1 ? "their" : "its";
+    const char *whose = hot->several ? "their" : "its";
     struct hot_function first = hot->user, second = hot->kernel;
     if (second.samples > first.samples) {
         first = hot->kernel;

@@ -109,8 +109,9 @@ struct hot_function {
     uint64_t samples;        // in the function itself
 };
 struct hot {
-    uint64_t samples;   // of the culprit
-    uint32_t processes; // that have them
+    uint64_t samples;           // of the culprit
+    const struct text *process; // the first that has them, borrowed from the tree; NULL: none
+    bool several;               // other processes have some as well
     struct hot_function user, kernel;
 };
 // findings_hot.c: the hottest functions of the culprit in a tree of samples.

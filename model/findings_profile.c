@@ -105,11 +105,11 @@ static void known_set(struct known *known, const struct hot *hot, uint64_t sampl
         hot_words(hot, known->words, sizeof(known->words));
 }
 
-// From the last sampling: it had all processes.
+// From the last sampling, which had all processes. A process of another name has executed another program since.
 static void known_look_back(const struct findings_profile *profile, struct known *known, const struct profiled *of) {
     struct hot hot;
     hot_find(profile->tree, of->culprit, is_by_name(of), &hot);
-    if (hot.samples >= SAMPLES_LEAST)
+    if (hot.samples >= SAMPLES_LEAST && !strcmp(text_bytes(hot.process), text_bytes(of->culprit->comm)))
         known_set(known, &hot, profile->ended_ns);
 }
 
