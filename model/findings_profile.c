@@ -124,7 +124,7 @@ static bool known_note(struct findings_profile *profile, const struct frame *fra
         known->frames = known->named_ns && known->named_ns == frame->begin_ns ? known->frames + 1 : 1;
     known->named_ns = frame->end_ns;
     bool lasts = known->frames >= FRAMES_LEAST || frame_interval_s(frame) >= LONG_FRAME_S;
-    if (profile->tree && lasts && !known->sampled_ns)
+    if (profile->tree && !known->sampled_ns)
         known_look_back(profile, known, of);
     return of->shown && lasts && !known->sampled_ns;
 }
