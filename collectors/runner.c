@@ -22,7 +22,8 @@
 #define NS_PER_S 1000000000ull
 #define RETRY_NS (10 * NS_PER_S)       // interval between tries to open a source
 #define OPENING_LONG_NS (2 * NS_PER_S) // an open that takes longer gets a note
-#define SLACK_NS 1000ul                // timer slack of these threads; the default is 50 us
+#define LEASE_SLACK_NS 250000000ull
+#define SLACK_NS 1000ul // timer slack of these threads; the default is 50 us
 
 struct worker {
     const struct collector *collector;
@@ -32,10 +33,11 @@ struct worker {
     int slot, wake_fd;
     bool started, opened, poll_broken;
     atomic_bool wanted;
-    atomic_bool ended;     // the thread's last store (release); pairs with the acquire in runner_stop
-    uint64_t cpu_ns;       // the thread's CPU time at the last section
-    uint64_t sampled_ns;   // end of the last section
-    uint64_t opened_at_ns; // last try
+    atomic_ullong lease_ns; // it runs until then although no pane needs it (live.h); 0: no lease
+    atomic_bool ended;      // the thread's last store (release); pairs with the acquire in runner_stop
+    uint64_t cpu_ns;        // the thread's CPU time at the last section
+    uint64_t sampled_ns;    // end of the last section
+    uint64_t opened_at_ns;  // last try
     struct priority_budget priority;
     struct request_box requests;
     bool is_input;                // another collector reads its sections
@@ -65,6 +67,21 @@ static void event_clear(int fd) {
     uint64_t count;
     ssize_t ignored = read(fd, &count, sizeof count);
     (void)ignored;
+}
+
+// Ends of intervals that are so close need no section each.
+static uint64_t slack_ns(const struct worker *worker) {
+    uint64_t quarter = live_delay(worker->runner->live) / 4;
+    return quarter < LEASE_SLACK_NS ? quarter : LEASE_SLACK_NS;
+}
+
+static bool is_needed(const struct worker *worker) {
+    return atomic_load(&worker->wanted) || atomic_load(&worker->lease_ns);
+}
+
+// When it must end; 0: a pane needs it.
+static uint64_t lease_end(const struct worker *worker) {
+    return atomic_load(&worker->wanted) ? 0 : atomic_load(&worker->lease_ns);
 }
 
 static bool stopping(const struct worker *worker) {
@@ -175,9 +192,12 @@ static void worker_sample(struct worker *worker) {
     hand_over(worker, section, true);
     atomic_store(&run->waits_for, NULL);
     uint64_t cpu_ns = thread_cpu_ns();
+    // Opening costs as well: with a lease that counts in the first interval, so that the whole cost is shown.
+    bool opening = run->first && lease_end(worker);
     worker->priority.pct = run->priority_pct;
     priority_budget(&worker->priority, cpu_ns - worker->cpu_ns, run->first ? 0 : now - worker->sampled_ns);
-    worker->cpu_ns = cpu_ns;
+    if (!opening)
+        worker->cpu_ns = cpu_ns;
     worker->sampled_ns = now;
     run->first = false;
 }
@@ -264,20 +284,44 @@ static void worker_tick(struct worker *worker) {
         put_blank(worker, SECTION_UNAVAILABLE);
 }
 
+static void worker_resume(struct worker *worker) {
+    if (stopping(worker))
+        return;
+    live_pause(worker->runner->live, worker->slot, false);
+    worker->sampled_ns = 0;
+}
+
 static void worker_pause(struct worker *worker) {
     if (worker->opened)
         worker_close(worker);
     worker->opened_at_ns = 0;
     put_blank(worker, SECTION_STARTING); // stale data must not look current
     live_pause(worker->runner->live, worker->slot, true);
-    while (!stopping(worker) && !atomic_load(&worker->wanted)) {
+    while (!stopping(worker) && !is_needed(worker)) {
         worker_requests(worker);
         worker_wait(worker, 0);
     }
-    if (stopping(worker))
-        return;
-    live_pause(worker->runner->live, worker->slot, false);
-    worker->sampled_ns = 0;
+    worker_resume(worker);
+}
+
+// The lease has ended, but its last section stays until the model returns the lease.
+static void worker_rest(struct worker *worker, uint64_t lease_ns) {
+    if (worker->opened && worker->sampled_ns + slack_ns(worker) < lease_ns)
+        worker_sample(worker);
+    if (worker->opened)
+        worker_close(worker);
+    worker->opened_at_ns = 0;
+    live_pause(worker->runner->live, worker->slot, true);
+    while (!stopping(worker) && lease_end(worker) == lease_ns) {
+        worker_requests(worker);
+        worker_wait(worker, 0);
+    }
+    if (is_needed(worker))
+        worker_resume(worker);
+}
+
+static bool is_lease_over(const struct worker *worker, uint64_t lease_ns) {
+    return now_ns() >= lease_ns || (worker->opened && worker->sampled_ns + slack_ns(worker) >= lease_ns);
 }
 
 static void *worker_main(void *argument) {
@@ -288,8 +332,13 @@ static void *worker_main(void *argument) {
     prctl(PR_SET_TIMERSLACK, SLACK_NS);
     priority_budget(&worker->priority, 0, 0);
     while (!stopping(worker)) {
-        if (!atomic_load(&worker->wanted)) {
+        if (!is_needed(worker)) {
             worker_pause(worker);
+            continue;
+        }
+        uint64_t lease_ns = lease_end(worker);
+        if (lease_ns && is_lease_over(worker, lease_ns)) {
+            worker_rest(worker, lease_ns);
             continue;
         }
         if (!worker->opened_at_ns) {
@@ -297,8 +346,9 @@ static void *worker_main(void *argument) {
             continue;
         }
         worker_requests(worker);
-        worker->run.due_ns = live_next_tick(worker->runner->live, now_ns());
-        if (!worker_wait(worker, worker->run.due_ns))
+        uint64_t tick = live_next_tick(worker->runner->live, now_ns());
+        worker->run.due_ns = lease_ns && lease_ns < tick ? lease_ns : tick;
+        if (!worker_wait(worker, worker->run.due_ns) && worker->run.due_ns == tick)
             worker_tick(worker);
     }
     if (worker->opened)
@@ -355,7 +405,20 @@ static void frame_cutting(void *arg) {
     }
 }
 
-static const struct live_hooks hooks = {.began = frames_began, .grid_moved = grid_moved, .cutting = frame_cutting};
+void runner_lease(struct runner *runner, const char *collector, uint64_t until_ns) {
+    struct worker *worker = worker_find(runner, collector);
+    if (!worker)
+        return;
+    atomic_store(&worker->lease_ns, until_ns);
+    event_raise(worker->wake_fd);
+}
+
+static void lease_change(void *runner, const char *collector, uint64_t until_ns) {
+    runner_lease(runner, collector, until_ns);
+}
+
+static const struct live_hooks hooks = {
+    .began = frames_began, .grid_moved = grid_moved, .cutting = frame_cutting, .lease = lease_change};
 
 struct runner *runner_new(struct live *live, const struct collect_options *options) {
     size_t n = 0;

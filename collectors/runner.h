@@ -25,6 +25,10 @@ const char *runner_start_fix(int error);
 // sample. True: one that did not run starts.
 #define RUNNER_DETAIL ".detail"
 bool runner_want(struct runner *runner, const char *const *names);
+// The collector runs until then (CLOCK_MONOTONIC) although no pane needs it, and delivers its last section at that
+// time. That section stays in the frames until the lease is returned: until_ns 0. The frames thread calls this for
+// findings.
+void runner_lease(struct runner *runner, const char *collector, uint64_t until_ns);
 // Sends a request to a collector (NULL: to every one that accepts this kind); see collectors/request.h. Returns its
 // version, which each answer carries; 0: no such collector, or it does not accept the kind.
 uint64_t runner_request(struct runner *runner, const char *collector, const struct request *request);

@@ -41,6 +41,7 @@ struct lasting {
 };
 
 struct findings {
+    struct findings_profile *profile;
     struct held held[HELD_MAX];
     struct lasting lasting[HELD_MAX];
 };
@@ -79,7 +80,9 @@ const struct table_def findings_table = {
 };
 
 struct findings *findings_new(void) {
-    return xcalloc(1, sizeof(struct findings));
+    struct findings *findings = xcalloc(1, sizeof(*findings));
+    findings->profile = findings_profile_new();
+    return findings;
 }
 
 static void held_drop(struct held *held) {
@@ -94,6 +97,7 @@ void findings_free(struct findings *findings) {
         return;
     for (size_t i = 0; i < HELD_MAX; i++)
         held_drop(&findings->held[i]);
+    findings_profile_free(findings->profile);
     free(findings);
 }
 
@@ -193,16 +197,23 @@ static int compare_held(const void *a, const void *b) {
     return strcmp(x->key, y->key);
 }
 
-static void add_row(struct table_builder *rows, const struct held *held, const struct frame *frame) {
+static void add_row(const struct findings *findings, struct table_builder *rows, const struct held *held,
+                    const struct frame *frame) {
     uint32_t row = table_builder_add(rows);
+    char hot[448];
+    const struct profiled of = {held->rule, &held->culprit, true};
+    bool profiled =
+        held->rule->profiled && findings_profile_words(findings->profile, &of, frame->end_ns, hot, sizeof(hot));
     table_builder_set_text(rows, row, SEVERITY, text_from(severity_name(held->severity)));
     table_builder_set_text(rows, row, RESOURCE, text_from(held->rule->resource));
     table_builder_set_text(rows, row, KIND, text_from(held->rule->kind));
     table_builder_set_num(rows, row, PID, held->culprit.pid);
     table_builder_set_text(rows, row, COMM, text_ref(held->culprit.comm));
     table_builder_set_text(rows, row, DEVICE, text_ref(held->culprit.device));
-    table_builder_set_text(rows, row, EVIDENCE, text_ref(held->evidence));
-    table_builder_set_text(rows, row, PANE, text_from(held->rule->pane));
+    table_builder_set_text(rows, row, EVIDENCE,
+                           profiled ? text_printf("%s; %s", text_bytes(held->evidence), hot)
+                                    : text_ref(held->evidence));
+    table_builder_set_text(rows, row, PANE, text_from(profiled ? held->rule->profiled : held->rule->pane));
     table_builder_set_num(rows, row, SINCE, (double)(frame->end_ns - held->since_ns) / 1e9);
 }
 
@@ -219,6 +230,33 @@ static void run_rules(struct findings *findings, const struct frame *frame, cons
         ctx.rule = rules[i];
         rules[i]->check(&ctx);
     }
+}
+
+static void profile_step(struct findings *findings, const struct frame *frame) {
+    struct profiled of[HELD_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < HELD_MAX; i++) {
+        const struct held *held = &findings->held[i];
+        if (held->rule && held->rule->profiled && held->holds)
+            of[n++] = (struct profiled){held->rule, &held->culprit, held->shown};
+    }
+    findings_profile_step(findings->profile, frame, of, n);
+}
+
+void findings_no_profile(struct findings *findings) {
+    findings_profile_off(findings->profile);
+}
+
+uint64_t findings_lease(const struct findings *findings) {
+    return findings_profile_lease(findings->profile);
+}
+
+bool findings_lease_words(const struct findings *findings, uint64_t now_ns, char *out, size_t size) {
+    return findings_profile_detail(findings->profile, now_ns, out, size);
+}
+
+bool ctx_is_leased(const struct rule_ctx *ctx, const char *collector) {
+    return findings_lease(ctx->findings) && !strcmp(collector, FINDINGS_COLLECTOR);
 }
 
 struct section *findings_section(struct findings *findings, const struct frame *frame, const struct frame *previous) {
@@ -242,9 +280,10 @@ struct section *findings_section(struct findings *findings, const struct frame *
             if (held->rule && held->shown)
                 shown[n++] = held;
         }
+        profile_step(findings, frame);
         qsort(shown, n, sizeof(shown[0]), compare_held);
         for (size_t i = 0; i < n; i++)
-            add_row(rows, shown[i], frame);
+            add_row(findings, rows, shown[i], frame);
     }
     section_table(section, table_builder_seal(rows));
     table_builder_free(rows);

@@ -15,4 +15,18 @@ void findings_free(struct findings *findings);
 // The section "findings" for this frame, owned by the caller (one reference). previous may be NULL.
 struct section *findings_section(struct findings *findings, const struct frame *frame, const struct frame *previous);
 
+// ---- the functions of culprits ----
+//
+// A finding about CPU time names the functions in which its culprit spends most of it. The samples come from the
+// collector "profile", which must run for about two seconds: once per culprit and incident, and not more often than
+// every 10 s.
+
+// No sampling for findings: the profile samples something else than CPU time, or the user does not want it.
+void findings_no_profile(struct findings *findings);
+// The time (CLOCK_MONOTONIC) until which that collector has to run, as of the last frame; 0: not for a finding.
+#define FINDINGS_COLLECTOR "profile"
+uint64_t findings_lease(const struct findings *findings);
+// The last sampling in words: for which finding, and its cost. False: there was none.
+bool findings_lease_words(const struct findings *findings, uint64_t now_ns, char *out, size_t size);
+
 #endif

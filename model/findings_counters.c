@@ -117,5 +117,9 @@ static void check_memory_bound(struct rule_ctx *ctx) {
                now.memory, now.working, ipc, mpki);
 }
 
-const struct rule rule_memory_bound = {
-    .kind = "memory_bound", .resource = "cpu", .pane = "cpus", .check = check_memory_bound};
+const struct rule rule_memory_bound = {.kind = "memory_bound",
+                                       .resource = "cpu",
+                                       .pane = "cpus",
+                                       .profiled = "profile",
+                                       .by_name = true,
+                                       .check = check_memory_bound};

@@ -66,8 +66,12 @@ static void check_cpu_saturated(struct rule_ctx *ctx) {
                cause, ctx->busy_cpus, ctx->cpus, queue, waited);
 }
 
-const struct rule rule_cpu_saturated = {
-    .kind = "cpu_saturated", .resource = "cpu", .pane = "tasks", .check = check_cpu_saturated};
+const struct rule rule_cpu_saturated = {.kind = "cpu_saturated",
+                                        .resource = "cpu",
+                                        .pane = "tasks",
+                                        .profiled = "profile",
+                                        .by_name = true,
+                                        .check = check_cpu_saturated};
 
 static void check_cpu_pressure(struct rule_ctx *ctx) {
     double pressure = ctx_series(ctx, IN(series, cpu_some_pct));
@@ -86,8 +90,12 @@ static void check_cpu_pressure(struct rule_ctx *ctx) {
                ctx->busy_cpus, ctx->cpus, why);
 }
 
-const struct rule rule_cpu_pressure = {
-    .kind = "cpu_pressure", .resource = "scheduler", .pane = "tasks", .check = check_cpu_pressure};
+const struct rule rule_cpu_pressure = {.kind = "cpu_pressure",
+                                       .resource = "scheduler",
+                                       .pane = "tasks",
+                                       .profiled = "profile",
+                                       .by_name = true,
+                                       .check = check_cpu_pressure};
 
 static void check_cpu_steal(struct rule_ctx *ctx) {
     double steal = ctx_series(ctx, IN(series, cpu_steal_pct));
@@ -149,4 +157,4 @@ static void check_runaway_task(struct rule_ctx *ctx) {
 }
 
 const struct rule rule_runaway_task = {
-    .kind = "runaway_task", .resource = "process", .pane = "tasks", .check = check_runaway_task};
+    .kind = "runaway_task", .resource = "process", .pane = "tasks", .profiled = "profile", .check = check_runaway_task};

@@ -1,6 +1,6 @@
 // Everything that the rules read from a frame, by the contract's names: X(series, NAME), X(hists, NAME), X(tables,
-// NAME), X(TABLE, COLUMN). A name that is not in this list does not compile, and tests/unit/test_schema.c checks that
-// each row exists in the frames of the real collectors.
+// NAME), X(trees, NAME), X(TABLE, COLUMN). A name that is not in this list does not compile, and
+// tests/unit/test_schema.c checks that each row exists in the frames of the real collectors.
 #ifndef MODEL_FINDINGS_INPUTS_H
 #define MODEL_FINDINGS_INPUTS_H
 
@@ -12,7 +12,7 @@
     X(series, mem_total_kib) X(series, memory_full_pct) X(series, memory_some_pct) X(series, oom_kills_per_s) \
     X(series, procs_blocked) X(series, procs_running) X(series, swap_in_per_s) X(series, swap_out_per_s) \
     X(series, tasks_uninterruptible) X(series, tasks_zombie) X(series, tcp_retransmits_per_s) \
-    X(hists, io_latency) X(hists, io_queue) X(hists, io_total) \
+    X(hists, io_latency) X(hists, io_queue) X(hists, io_total) X(trees, cpu) \
     X(tables, block_devices) X(tables, by_cgroup) X(tables, by_process) X(tables, cpu_counters) \
     X(tables, cpu_limits) X(tables, cpus) X(tables, devices) X(tables, filesystems) X(tables, interfaces) \
     X(tables, io_errors) X(tables, io_in_flight) X(tables, io_limits) X(tables, memory) X(tables, sched_stuck) \
@@ -55,7 +55,7 @@
 // clang-format on
 
 struct finding_input {
-    const char *of, *name; // "series", "hists", "tables", or the table of a column
+    const char *of, *name; // "series", "hists", "tables", "trees", or the table of a column
 };
 extern const struct finding_input finding_inputs[]; // ends with a NULL name
 

@@ -94,4 +94,5 @@ static void check_cpu_limit(struct rule_ctx *ctx) {
         report_limit(ctx, &at, worst[i]);
 }
 
-const struct rule rule_cpu_limit = {.kind = "cpu_limit", .resource = "cpu", .pane = "sched", .check = check_cpu_limit};
+const struct rule rule_cpu_limit = {
+    .kind = "cpu_limit", .resource = "cpu", .pane = "sched", .profiled = "sched", .check = check_cpu_limit};

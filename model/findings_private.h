@@ -13,6 +13,8 @@ struct rule {
     const char *kind;     // "cpu_saturated"
     const char *resource; // of the contract: cpu, memory, disk, network, scheduler, filesystem, kernel, process
     const char *pane;     // where to look next
+    const char *profiled; // the same once the functions of its culprit are known; NULL: it is not about CPU time
+    bool by_name;         // its culprit is all tasks of that name; the PID is of the heaviest
     bool is_event;        // an event, not a level that may flicker: shown from its first frame on, and for longer
     void (*check)(struct rule_ctx *ctx);
 };
@@ -99,6 +101,44 @@ double ctx_duration_s(struct rule_ctx *ctx, const char *key);
 // The finding holds in this frame. `key` distinguishes findings of one rule (a device, a PID; "" for a single one).
 void ctx_report(struct rule_ctx *ctx, enum severity severity, const char *key, const struct culprit *culprit,
                 const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+// ---- the functions of culprits ----
+
+struct hot_function {
+    const struct text *name; // borrowed from the tree; NULL: none
+    uint64_t samples;        // in the function itself
+};
+struct hot {
+    uint64_t samples;           // of the culprit
+    const struct text *process; // the first that has them, borrowed from the tree; NULL: none
+    bool several;               // other processes have some as well
+    struct hot_function user, kernel;
+};
+// findings_hot.c: the hottest functions of the culprit in a tree of samples.
+void hot_find(const struct tree *tree, const struct culprit *culprit, bool by_name, struct hot *out);
+// "71 % of its CPU time is in json_parse (libjson.so) and 20 % in copy_page (kernel)".
+void hot_words(const struct hot *hot, char *out, size_t size);
+
+// findings_profile.c: a finding that holds in this frame, and whose rule is about CPU time.
+struct profiled {
+    const struct rule *rule;
+    const struct culprit *culprit;
+    bool shown;
+};
+struct findings_profile;
+struct findings_profile *findings_profile_new(void);
+void findings_profile_free(struct findings_profile *profile);
+void findings_profile_off(struct findings_profile *profile);
+// Once per frame, after the rules.
+void findings_profile_step(struct findings_profile *profile, const struct frame *frame, const struct profiled *of,
+                           size_t n);
+uint64_t findings_profile_lease(const struct findings_profile *profile);
+// The functions of the culprit as a sentence; false: unknown.
+bool findings_profile_words(struct findings_profile *profile, const struct profiled *of, uint64_t now_ns, char *out,
+                            size_t size);
+bool findings_profile_detail(const struct findings_profile *profile, uint64_t now_ns, char *out, size_t size);
+// Whether the collector runs only for a finding, or might: then its state is no finding.
+bool ctx_is_leased(const struct rule_ctx *ctx, const char *collector);
 
 // The last `most` bytes of a path: cgroups differ at the end, and a key is cut after 47 bytes.
 static inline const char *path_tail(const char *path, size_t most) {

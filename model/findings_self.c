@@ -24,7 +24,7 @@ static void check_collector_stale(struct rule_ctx *ctx) {
     const struct frame *frame = ctx->frame;
     for (uint16_t i = 0; i < frame->n_sections; i++) {
         double age_s = (double)frame->stale_ns[i] / 1e9;
-        if (age_s <= 0)
+        if (age_s <= 0 || ctx_is_leased(ctx, section_collector(frame->sections[i])))
             continue;
         // After 10 s it is not the load of the machine: a read in the kernel blocks.
         ctx_report(ctx, age_s >= 10 ? SEVERITY_WARNING : SEVERITY_INFO, section_collector(frame->sections[i]),
@@ -40,7 +40,7 @@ static void check_collector_unavailable(struct rule_ctx *ctx) {
     const struct frame *frame = ctx->frame;
     for (uint16_t i = 0; i < frame->n_sections; i++) {
         const struct section *section = frame->sections[i];
-        if (section_state(section) != SECTION_UNAVAILABLE)
+        if (section_state(section) != SECTION_UNAVAILABLE || ctx_is_leased(ctx, section_collector(section)))
             continue;
         const char *reason = section_notes(section) ? section_note_at(section, 0)->text : "unknown reason";
         ctx_report(ctx, SEVERITY_INFO, section_collector(section), &NO_CULPRIT, "collector %s unavailable: %s",

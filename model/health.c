@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "model/columns.h"
@@ -55,9 +56,10 @@ static bool is_off(const struct frame *frame, const struct section *section, uin
            section_end(section) < frame->begin_ns;
 }
 
-static const struct text *collector_detail(const struct section *section, bool off, uint64_t stale_ns) {
+static const struct text *collector_detail(const struct section *section, bool off, uint64_t stale_ns,
+                                           const struct health_lease *lease) {
     if (off)
-        return text_from("runs only while a pane that needs it is shown or pinned (p)");
+        return text_from(lease ? lease->words : "runs only while a pane that needs it is shown or pinned (p)");
     if (stale_ns)
         return text_printf("its data is %.1f s old", (double)stale_ns / 1e9);
     const struct note *worst = NULL;
@@ -66,13 +68,20 @@ static const struct text *collector_detail(const struct section *section, bool o
         if (!worst || note->severity > worst->severity)
             worst = note;
     }
+    if (lease && lease->runs && (!worst || worst->severity == SEVERITY_INFO))
+        return text_from(lease->words);
     return worst ? text_from(worst->text) : NULL;
 }
 
-static void collector_row(struct table_builder *rows, const struct frame *frame, uint16_t i) {
+static void collector_row(struct table_builder *rows, const struct frame *frame, uint16_t i,
+                          const struct health_self *self) {
     const struct section *section = frame->sections[i];
     uint64_t stale_ns = frame->stale_ns[i];
-    bool off = is_off(frame, section, stale_ns);
+    const struct health_lease *lease = self->lease.collector ? &self->lease : NULL;
+    if (lease && strcmp(lease->collector, section_collector(section)) != 0)
+        lease = NULL;
+    bool starting = section_state(section) == SECTION_STARTING && !section_notes(section);
+    bool off = is_off(frame, section, stale_ns) || (lease && !lease->runs && starting);
     uint32_t row = table_builder_add(rows);
     table_builder_set_text(rows, row, COLLECTOR, text_from(section_collector(section)));
     table_builder_set_text(rows, row, STATE,
@@ -86,7 +95,7 @@ static void collector_row(struct table_builder *rows, const struct frame *frame,
         table_builder_set_num(rows, row, EVENTS_PER_S, share(section_seen(section), begin, end, 1e9));
         table_builder_set_num(rows, row, LOST, (double)section_lost(section));
     }
-    table_builder_set_text(rows, row, DETAIL, collector_detail(section, off, stale_ns));
+    table_builder_set_text(rows, row, DETAIL, collector_detail(section, off, stale_ns, lease));
 }
 
 struct section *health_section(const struct frame *frame, const struct health_self *self) {
@@ -94,7 +103,7 @@ struct section *health_section(const struct frame *frame, const struct health_se
     section_set_state(section, SECTION_OK);
     struct table_builder *rows = table_builder_new(&health_collectors_table);
     for (uint16_t i = 0; i < frame->n_sections; i++)
-        collector_row(rows, frame, i);
+        collector_row(rows, frame, i, self);
     uint32_t row = table_builder_add(rows);
     table_builder_set_text(rows, row, COLLECTOR, text_from("frames"));
     table_builder_set_text(rows, row, STATE, text_from(section_state_name(SECTION_OK)));

@@ -11,6 +11,12 @@ extern const struct table_def health_history_table;    // pid, history_frames, h
 struct health_self {
     uint64_t cpu_ns; // its CPU time in the frame's interval
     size_t history_frames, history_bytes;
+    // A collector that ran for a finding (live_hooks.lease).
+    struct health_lease {
+        const char *collector; // NULL: none
+        const char *words;     // for which finding, and at what cost
+        bool runs;             // in this frame
+    } lease;
 };
 
 // The section for this frame, which has its collectors' sections; owned by the caller.

@@ -52,6 +52,7 @@ struct live {
 
     // Private to the frames thread (before and after it: the owner's).
     uint64_t number, cut_ns, cpu_spent_ns;
+    uint64_t lease_ns; // as the hook knows it
     struct findings *findings;
     struct groups *groups;
     const struct live_hooks *hooks;
@@ -120,6 +121,10 @@ int live_add(struct live *live, const char *collector) {
 void live_hook(struct live *live, const struct live_hooks *hooks, void *arg) {
     live->hooks = hooks;
     live->hooks_arg = arg;
+}
+
+void live_no_profile(struct live *live) {
+    findings_no_profile(live->findings);
 }
 
 void live_set_origin(struct live *live, const struct origin *take) {
@@ -322,6 +327,14 @@ static void frame_publish(struct live *live, const struct frame *take) {
     (void)ignored;
 }
 
+static void lease_update(struct live *live) {
+    uint64_t until_ns = findings_lease(live->findings);
+    if (until_ns == live->lease_ns || !live->hooks || !live->hooks->lease)
+        return;
+    live->lease_ns = until_ns;
+    live->hooks->lease(live->hooks_arg, FINDINGS_COLLECTOR, until_ns);
+}
+
 // Without the lock: only this thread writes `latest`, so it may read it.
 static void frame_finish(struct live *live, struct cut *cut, uint64_t number, uint64_t begin_ns) {
     struct frame *frame = frame_new(number, begin_ns, cut->end_ns, wall_at(cut->end_ns));
@@ -344,6 +357,9 @@ static void frame_finish(struct live *live, struct cut *cut, uint64_t number, ui
                                .history_bytes = history_bytes(live->history)};
     struct section *groups = groups_section(live->groups, frame);
     struct section *findings = findings_section(live->findings, frame, previous);
+    char words[320];
+    if (findings_lease_words(live->findings, frame->end_ns, words, sizeof(words)))
+        self.lease = (struct health_lease){FINDINGS_COLLECTOR, words, live->lease_ns != 0};
     struct section *health = health_section(frame, &self);
     uint64_t stale = 0; // as stale as the tasks that it sums
     frame_section(frame, "tasks", &stale);
@@ -355,6 +371,7 @@ static void frame_finish(struct live *live, struct cut *cut, uint64_t number, ui
         history_push(live->history, frame_ref(frame));
     }
     frame_publish(live, frame);
+    lease_update(live);
     atomic_store_explicit(&live->cpu_ns, thread_cpu_ns(), memory_order_relaxed);
 }
 

@@ -28,10 +28,14 @@ void live_free(struct live *live); // after live_stop, and after all collector t
 // is about to cut a frame. May be NULL.
 struct live_hooks {
     void (*began)(void *arg), (*grid_moved)(void *arg), (*cutting)(void *arg);
+    // After a frame: the collector has to run until then although no pane needs it (CLOCK_MONOTONIC). Its last section
+    // must stay until the lease is returned (until_ns 0). Only when that changes. May be NULL.
+    void (*lease)(void *arg, const char *collector, uint64_t until_ns);
 };
 void live_hook(struct live *live, const struct live_hooks *hooks, void *arg); // before live_start
 // Before live_start. Returns the slot. `collector` must outlive the model.
 int live_add(struct live *live, const char *collector);
+void live_no_profile(struct live *live); // before live_start: findings sample no CPUs (findings_no_profile)
 void live_set_origin(struct live *live, const struct origin *take); // before live_start: of all frames
 // From now on every whole frame goes to the recorder (NULL: none), which must outlive that.
 void live_record(struct live *live, struct recorder *recorder);

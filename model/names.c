@@ -156,3 +156,38 @@ const char *name_object(const struct text *text) {
     const char *rest = name_rest(text);
     return rest ? rest + 1 : "";
 }
+
+// ---- brief names ----
+
+static bool ends_in(const char *start, const char *end, const char *word) {
+    size_t n = strlen(word);
+    return (size_t)(end - start) >= n && !memcmp(end - n, word, n);
+}
+
+// The end of what stands in brackets from here on; NULL: they do not close.
+static const char *closing(const char *at) {
+    int depth = 0;
+    for (; *at; at++) {
+        depth += *at == '<' || *at == '(';
+        depth -= *at == ')' || (*at == '>' && at[-1] != '-'); // not of "->"
+        if (!depth)
+            return at;
+    }
+    return NULL;
+}
+
+void name_brief(const char *symbol, char *out, size_t size) {
+    size_t n = 0;
+    for (const char *at = symbol; *at && n < size - 3; at++) {
+        out[n++] = *at;
+        if ((*at != '<' && *at != '(') || at == symbol || ends_in(symbol, at, "operator") ||
+            (*at == '<' && ends_in(symbol, at, "operator<")) || !strncmp(at, "(anonymous", 10))
+            continue;
+        const char *end = closing(at);
+        if (!end)
+            continue;
+        out[n++] = *end;
+        at = end;
+    }
+    out[n] = '\0';
+}

@@ -47,4 +47,9 @@ const struct text *name_pack(const char *symbol, enum name_kind kind, const char
 enum name_kind name_kind(const struct text *text); // NAME_PLAIN for NULL and for texts that are not packed
 const char *name_object(const struct text *text);  // "" for none
 
+// The symbol without its arguments and template arguments, for a line of text: std::vector<int, A>::push_back(int
+// const&) is std::vector<>::push_back(). What begins with a bracket, operators and "(anonymous namespace)" stay. Cut to
+// `size`, which is at least 4.
+void name_brief(const char *symbol, char *out, size_t size);
+
 #endif

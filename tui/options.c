@@ -220,6 +220,11 @@ static bool parse_profile_idle(struct options *options, const char *value) {
     return options->collect.profile.idle = true;
 }
 
+static bool parse_no_profile(struct options *options, const char *value) {
+    (void)value;
+    return options->no_profile = true;
+}
+
 static bool parse_off_cpu(struct options *options, const char *value) {
     (void)value;
     return options->off_cpu = true;
@@ -430,6 +435,7 @@ const struct option_row option_rows[] = {
     {0, "profile-event", "SPEC", "event that the profile pane samples, in perf's syntax (default: CPU time)",
      parse_profile_event},
     {0, "profile-idle", NULL, "sample idle CPUs as well", parse_profile_idle},
+    {0, "no-profile", NULL, "no samples for CPU findings: they do not name functions then", parse_no_profile},
     {0, "off-cpu", NULL, "also profile where threads block (pane profile)", parse_off_cpu},
     {0, "test", "NAME=VALUE", NULL, parse_test},
     {0, "ascii", NULL, "draw with ASCII characters only", parse_ascii},

@@ -48,6 +48,7 @@ struct options {
     char filter_note[200];     // a doubtful part of the filter; "": none
     size_t history_bytes;
     bool ascii;
+    bool no_profile; // findings sample no CPUs
     bool off_cpu;    // the pane profile shows it from the start
     char error[400]; // what is wrong with the command line, why, and what to do
 };

@@ -83,6 +83,8 @@ struct source *source_live(const struct options *options) {
     source->options = options;
     source->origin = origin_here();
     source->live = live_new(options->delay_ns, options->history_bytes);
+    if (options->no_profile || options->profile_event) // samples of another event are no CPU time
+        live_no_profile(source->live);
     source->history = live_history(source->live);
     source->fd = live_fd(source->live);
     live_set_origin(source->live, origin_ref(source->origin));

@@ -60,6 +60,25 @@ static void rows(void **state) {
     assert_number(row[1].num, 60);
     assert_number(row[2].num, 123456);
     section_unref(health);
+    // A collector that runs, or ran, for a finding.
+    self.lease = (struct health_lease){"cpu_counters", "sampled 2.0 s", false};
+    health = health_section(frame, &self);
+    table = section_find_table(health, "collectors");
+    assert_text(cell(table, "cpu_counters", "state").text, "off");
+    assert_text(cell(table, "cpu_counters", "detail").text, "sampled 2.0 s");
+    assert_text(cell(table, "block", "detail").text, "no insert events");
+    section_unref(health);
+    self.lease = (struct health_lease){"sched", "sampled 2.0 s", true};
+    health = health_section(frame, &self);
+    table = section_find_table(health, "collectors");
+    assert_text(cell(table, "sched", "state").text, "starting");
+    assert_text(cell(table, "sched", "detail").text, "sampled 2.0 s");
+    section_unref(health);
+    self.lease = (struct health_lease){"sched", "sampled 2.0 s", false};
+    health = health_section(frame, &self);
+    table = section_find_table(health, "collectors");
+    assert_text(cell(table, "sched", "state").text, "off");
+    section_unref(health);
     frame_unref(frame);
     assert_int_equal(mem_used(), before);
 }

@@ -63,6 +63,9 @@ static void test_profile(void **state) {
     assert_int_equal(o.profile_events.events[0].attr.sample_period, 0);
     perf_event_list_free(&o.profile_events);
     assert_false(o.off_cpu);
+    assert_false(o.no_profile);
+    assert_true(parse(&o, "--no-profile"));
+    assert_true(o.no_profile);
     assert_true(parse(&o, "--off-cpu|--call-graph|fp"));
     assert_true(o.off_cpu);
     assert_int_equal(o.collect.profile.call_graph, CALL_GRAPH_FP);

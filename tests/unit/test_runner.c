@@ -132,6 +132,74 @@ static void attention(void **state) {
     live_free(live);
 }
 
+static enum section_state dear_state(struct live *live, uint64_t number) {
+    uint64_t stale;
+    const struct frame *frame = frame_wait(live, number);
+    enum section_state found = section_state(frame_section(frame, "dear", &stale));
+    assert_int_equal(stale, 0);
+    frame_unref(frame);
+    return found;
+}
+
+static uint64_t newest(struct live *live) {
+    const struct frame *frame = frame_wait(live, 1);
+    uint64_t number = frame->number;
+    frame_unref(frame);
+    return number;
+}
+
+// A collector with a lease runs for that time, and its last section stays until the lease is returned.
+static void lease(void **state) {
+    (void)state;
+    const char *const dear[] = {"dear", NULL}, *const none[] = {NULL};
+    const uint64_t length = 330000000;
+    struct live *live = live_new(100000000, 1 << 20);
+    struct runner *runner = runner_new(live, &options);
+    int opens = dear_opens, closes = dear_closes;
+    live_start(live);
+    runner_start(runner);
+    frame_unref(frame_wait(live, 1));
+    uint64_t begin = now_ns();
+    runner_lease(runner, "nothing", begin);
+    runner_lease(runner, "dear", begin + length);
+    wait_for(&dear_opens, opens + 1);
+    wait_for(&dear_closes, closes + 1);
+    assert_true(now_ns() - begin >= length - 30000000);
+    uint64_t number = newest(live);
+    assert_int_equal(dear_state(live, number + 1), SECTION_OK);
+    assert_int_equal(dear_state(live, number + 4), SECTION_OK);
+    runner_lease(runner, "dear", 0);
+    assert_int_equal(dear_state(live, number + 8), SECTION_STARTING);
+    assert_int_equal(dear_opens, opens + 1);
+
+    // A pane needs it: the end of the lease changes nothing.
+    begin = now_ns();
+    runner_lease(runner, "dear", begin + length);
+    wait_for(&dear_opens, opens + 2);
+    runner_want(runner, dear);
+    frame_unref(frame_wait(live, newest(live) + 6));
+    assert_true(now_ns() - begin > length);
+    runner_lease(runner, "dear", 0);
+    frame_unref(frame_wait(live, newest(live) + 2));
+    assert_int_equal(dear_closes, closes + 1);
+    // And the other way around.
+    runner_lease(runner, "dear", now_ns() + 60000000000);
+    runner_want(runner, none);
+    frame_unref(frame_wait(live, newest(live) + 3));
+    assert_int_equal(dear_closes, closes + 1);
+    runner_lease(runner, "dear", 0);
+    wait_for(&dear_closes, closes + 2);
+    // A pane that needs it while its last section is kept.
+    runner_lease(runner, "dear", now_ns());
+    frame_unref(frame_wait(live, newest(live) + 2));
+    runner_want(runner, dear);
+    wait_for(&dear_opens, opens + 3);
+    assert_int_equal(runner_stop(runner, 20000), 0);
+    live_stop(live);
+    runner_free(runner);
+    live_free(live);
+}
+
 // A collector whose open blocks in the kernel is reported by name, and delays no other collector.
 static void slow_to_open(void **state) {
     (void)state;
@@ -391,9 +459,16 @@ static void request_to_a_hanging_one(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs),      cmocka_unit_test(drains_by_the_clock), cmocka_unit_test(broken_poll_fd),
-        cmocka_unit_test(attention), cmocka_unit_test(slow_to_open),        cmocka_unit_test(hanging),
-        cmocka_unit_test(requests),  cmocka_unit_test(requests_at_once),    cmocka_unit_test(request_to_a_hanging_one),
+        cmocka_unit_test(runs),
+        cmocka_unit_test(drains_by_the_clock),
+        cmocka_unit_test(broken_poll_fd),
+        cmocka_unit_test(attention),
+        cmocka_unit_test(lease),
+        cmocka_unit_test(slow_to_open),
+        cmocka_unit_test(hanging),
+        cmocka_unit_test(requests),
+        cmocka_unit_test(requests_at_once),
+        cmocka_unit_test(request_to_a_hanging_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include "collectors/collector.h"
 #include "collectors/runner.h"
+#include "model/findings.h"
 #include "model/findings_inputs.h"
 #include "views/flame/part_callers.h"
 #include "views/flame/part_flame.h"
@@ -226,9 +227,15 @@ static void names_in_rules(void **state) {
             expect_name(frame_hists(blank, input->name), "rules", "histogram", NULL, input->name);
         else if (!strcmp(input->of, "tables"))
             expect_table("rules", input->name);
+        else if (!strcmp(input->of, "trees"))
+            expect_name(frame_tree(blank, input->name), "rules", "tree", NULL, input->name);
         else
             expect_column("rules", input->of, input->name);
     }
+    const struct collector *sampled = collector_find(FINDINGS_COLLECTOR);
+    expect_name(sampled, "rules", "collector", NULL, FINDINGS_COLLECTOR);
+    expect_name(sampled && !sampled->always && sampled->trees, "rules", "collector that samples on request", NULL,
+                FINDINGS_COLLECTOR);
     assert_int_equal(n_wrong, 0);
 }
 

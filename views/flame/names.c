@@ -25,46 +25,11 @@ void flame_shown(const struct text *name, char *out, size_t size) {
         snprintf(out, size, "%s", stem ? "[unknown]" : flame_symbol(name));
 }
 
-static bool ends_in(const char *start, const char *end, const char *word) {
-    size_t n = strlen(word);
-    return (size_t)(end - start) >= n && !memcmp(end - n, word, n);
-}
-
-// The end of what stands in brackets from here on; NULL: they do not close.
-static const char *closing(const char *at) {
-    int depth = 0;
-    for (; *at; at++) {
-        depth += *at == '<' || *at == '(';
-        depth -= *at == ')' || (*at == '>' && at[-1] != '-'); // not of "->"
-        if (!depth)
-            return at;
-    }
-    return NULL;
-}
-
-// std::vector<int, A>::push_back(int const&) is std::vector<>::push_back(). What begins with a bracket, operators and
-// "(anonymous namespace)" stay.
-static void brackets_empty(const char *symbol, char *out, size_t size) {
-    size_t n = 0;
-    for (const char *at = symbol; *at && n < size - 3; at++) {
-        out[n++] = *at;
-        if ((*at != '<' && *at != '(') || at == symbol || ends_in(symbol, at, "operator") ||
-            (*at == '<' && ends_in(symbol, at, "operator<")) || !strncmp(at, "(anonymous", 10))
-            continue;
-        const char *end = closing(at);
-        if (!end)
-            continue;
-        out[n++] = *end;
-        at = end;
-    }
-    out[n] = '\0';
-}
-
 void flame_short(const char *symbol, int width, char *out, size_t size) {
     char brief[SYMBOL_MAX];
 
     if (text_width(symbol) > width && strpbrk(symbol, "<(")) {
-        brackets_empty(symbol, brief, sizeof(brief));
+        name_brief(symbol, brief, sizeof(brief));
         symbol = brief;
     }
     escape_fit(symbol, width, out, size);
