@@ -211,7 +211,8 @@ static void write_samples(struct script *self, const struct frame *frame, double
         if (!self->samples[i].node)
             sample_join(self, &self->samples[i], NULL);
     samples_spread(self, begin, end);
-    qsort(self->samples, self->n_samples, sizeof(*self->samples), by_time);
+    if (self->n_samples)
+        qsort(self->samples, self->n_samples, sizeof(*self->samples), by_time);
     for (size_t i = 0; i < self->n_samples; i++)
         if (self->samples[i].node)
             put_sample(self, &self->samples[i], 0);
