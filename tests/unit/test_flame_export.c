@@ -507,6 +507,16 @@ static void script_processes(void **state) {
                         "sh 7/7 [000] 1790000000.250000: cpu:\n\t               0 main (/bin/sh)\n\n"
                         "sh 8/8 [000] 1790000000.750000: cpu:\n\t             1f0 [unknown] (/lib/libc.so.6)\n\n");
     free(text);
+    forge_draw(pane, &look);
+    press(pane, &look, "vv$"); // both are one frame
+    text = file_of(pane, &look, "x.perf", &n);
+    assert_int_equal(script_sum(text, NULL), 2);
+    free(text);
+    press(pane, &look, "v$"); // the library
+    text = file_of(pane, &look, "x.perf", &n);
+    assert_int_equal(script_sum(text, "sh;[unknown]"), 1);
+    assert_int_equal(script_sum(text, NULL), 1);
+    free(text);
     pane_free(pane);
     frame_unref(shown);
     name_table_unref(names);

@@ -109,19 +109,25 @@ static long pid_of(const struct fold *fold, uint32_t node) {
     return fold->nodes[node].name ? strtol(name_object(fold->nodes[node].name), NULL, 10) : 0;
 }
 
+// Below the zoomed frame, which is one of several processes here.
 static void stacks_list(struct script *self) {
     const struct fold *fold = self->fold;
-    uint32_t zoom = fold_find(fold, self->zoom->names, self->zoom->n);
-    bool found = fold->nodes[zoom].depth == self->zoom->n;
+    bool *zoomed = xcalloc(fold->n, sizeof(*zoomed)); // the node's names are those of the zoom as far as that goes
 
     self->n_stacks = 0;
     self->stacks = xcalloc(fold->n, sizeof(*self->stacks));
-    for (uint32_t i = zoom; found && i < fold_after(fold, zoom); i++)
-        if (i && fold->nodes[i].self)
+    zoomed[0] = true;
+    for (uint32_t i = 1; i < fold->n; i++) {
+        const struct fold_node *node = &fold->nodes[i];
+        zoomed[i] = zoomed[node->parent] &&
+                    (node->depth > self->zoom->n || fold_same_name(node->name, self->zoom->names[node->depth - 1]));
+        if (zoomed[i] && node->depth >= self->zoom->n && node->self)
             self->stacks[self->n_stacks++] = (struct stack){.pid = pid_of(fold, i),
                                                             .function = flame_symbol(fold->nodes[i].name),
                                                             .node = i,
                                                             .left = fold->nodes[i].self};
+    }
+    free(zoomed);
     qsort(self->stacks, self->n_stacks, sizeof(*self->stacks), by_function);
 }
 
