@@ -229,6 +229,15 @@ static void chosen(void **state) {
                  "nginx  PID 812\n"
                  "44.8% of all, 100.0% of zoomed  2.0s: 1.4s on CPU, 586ms off CPU\n"
                  "more: Flame graph   Symbols   Processes   Sub-second heat map    o next  = back\n");
+    press(pane, &look, "=K!");
+    forge_draw(pane, &look);
+    press(pane, &look, "K="); // nothing is selected: again the one that runs most
+    struct grid *grid = grid_new(80, 8, false);
+    pane_draw(pane, &look, grid_area(grid));
+    char *screen = forge_screen(grid);
+    assert_non_null(strstr(screen, "\n▏nginx (PID 812)\n"));
+    free(screen);
+    grid_free(grid);
     pane_free(pane);
 }
 

@@ -80,16 +80,16 @@ const struct fold *flame_fold(struct part_context *ctx) {
     changes += trees.base ? name_table_changes(tree_names(trees.base)) : 0;
     flame_filter(&self->choice, pane_filter(ctx->pane, ctx->part), ctx->look, text, &filter);
     flame_filter_trees(spec, &trees, &filter);
-    if (self->fold && self->folded.version == self->choice.version && self->folded.changes == changes &&
-        same_filter(&self->folded.filter, &filter))
-        return self->fold;
-    fold_forget(self);
-    self->fold = fold_new(trees.tree, trees.base, &filter);
-    self->folded.version = self->choice.version;
-    self->folded.changes = changes;
-    memcpy(self->folded.text, text, sizeof(text));
-    self->folded.filter = filter;
-    self->folded.filter.text = self->folded.text;
+    if (!self->fold || self->folded.version != self->choice.version || self->folded.changes != changes ||
+        !same_filter(&self->folded.filter, &filter)) {
+        fold_forget(self);
+        self->fold = fold_new(trees.tree, trees.base, &filter);
+        self->folded.version = self->choice.version;
+        self->folded.changes = changes;
+        memcpy(self->folded.text, text, sizeof(text));
+        self->folded.filter = filter;
+        self->folded.filter.text = self->folded.text;
+    }
     if (spec->cold && !self->started)
         start(self);
     return self->fold;
