@@ -95,7 +95,7 @@ struct collector {
     const char *name;
     const char *help;  // one sentence: its source and its cost
     const char *input; // another collector, whose last section is run->input in sample; NULL: none
-    bool always;       // cheap: runs all the time. Else only while a visible, pinned or recorded pane needs it
+    bool always;       // cheap: runs all the time. Else only while a pane or a finding needs it
     // The schema of its section, for --list columns, help and the man page; NULL-terminated arrays, or NULL.
     const struct series_def *series;
     size_t n_series;

@@ -13,6 +13,7 @@ import time
 from ktop import HERE, KTOP, SLOW, Batch, check, failed, need_root, skip, skip_part, tries
 
 COMM = "finding_load"
+KINDS = ("cpu_saturated", "cpu_pressure", "runaway_task")  # that name functions
 WORDS = re.compile(r"; (\d+) % of (?:its|their) CPU time is in (.+?)(?: and (\d+) % in (.+?))?; (\d+) samples")
 
 
@@ -73,11 +74,10 @@ def kernel_truth(load):
     return {r["symbol"]: r["samples"] / n for r in rows if r["dso"].startswith("[")}
 
 
-def sentences(ktop, most, enough=20):
-    """Frames of the pane triage until one names a function, or until `enough` of them have a finding about the load: the evidence of each,
-    and the last row."""
+def sentences(ktop, most):
+    """Frames of the pane triage until one names the function: the evidence of each, and the last row."""
     evidence, row, seen = "", None, []
-    while len(seen) < most and not WORDS.search(evidence) and sum(map(bool, seen)) < enough:
+    while len(seen) < most and not WORDS.search(evidence):
         frame = ktop.frame()
         if frame["pane"] == "triage":
             evidence, row = finding_of(frame)
@@ -106,14 +106,16 @@ def named(program, directory):
         try:
             first = row_of_profile(ktop)
             before = perf_events(ktop.pid)
-            seen, row = sentences(ktop, 6)
+            seen, row = sentences(ktop, 14)
             took = time.monotonic() - begin
             words = WORDS.search(seen[-1])
             if not check(words is not None, f"functions in the finding after {took:.1f} s: {seen[-1]}"):
                 return False
-            good = check(took <= 6 * SLOW, f"in {took:.1f} s: {seen[-1]}")
+            # With other load on the machine the finding comes later, or is about another process meanwhile.
+            shown = next(i for i, text in enumerate(seen) if text)
+            good = check(took - shown <= 6 * SLOW, f"in {took:.1f} s, shown since frame {shown + 2}: {seen[-1]}")
             cost = row_of_profile(ktop)
-            good &= check(first["state"] == "off" and not first["events_per_s"], f"nothing was sampled before: {first}")
+            good &= check(first["state"] in ("off", "starting") and not first["events_per_s"], f"nothing was sampled before: {first}")
             good &= check("sampled" in cost["detail"] and "for a finding" in cost["detail"] and "% of one CPU" in cost["detail"], f"the cost: {cost}")
             off = row_of_profile(ktop)
             good &= check(off["state"] == "off" and not off["events_per_s"], f"it has stopped: {off}")
@@ -152,14 +154,15 @@ def unnamed(program):
         ktops["refused"] = Batch("triage", delay=1, **user)
     good = True
     try:
-        seen, _ = sentences(ktops["stripped"], 12)
+        seen, _ = sentences(ktops["stripped"], 14)
         words = WORDS.search(seen[-1])
         good &= check(words is not None and re.fullmatch(r"\[libjson\.so\+0x[0-9a-f]+\]", words[2]) is not None, f"without symbols: {seen[-1]}")
         for name in [n for n in ("off", "refused") if n in ktops]:
-            seen, _ = sentences(ktops[name], 12, enough=5)
-            good &= check(sum(map(bool, seen)) == 5 and not any("CPU time is in" in text for text in seen), f"{name}: {seen[-1]}")
-            rows = ktops[name].frames[-1]["tables"]["findings"]
-            good &= check(not any("profile" in r["evidence"] for r in rows), f"{name}: no word of the collector: {[r['evidence'] for r in rows]}")
+            frames = [ktops[name].frame()["tables"]["findings"] for _ in range(7)]
+            cpu = [[r["evidence"] for r in rows if r["kind"] in KINDS] for rows in frames]
+            good &= check(sum(map(bool, cpu)) >= 5, f"{name}: findings about CPU time: {cpu[-1]}")
+            good &= check(not any("CPU time" in text for texts in cpu for text in texts), f"{name}: no functions")
+            good &= check(not any("profile" in r["evidence"] for rows in frames for r in rows), f"{name}: no word of the collector")
     finally:
         for ktop in ktops.values():
             ktop.end()

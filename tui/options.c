@@ -435,7 +435,7 @@ const struct option_row option_rows[] = {
     {0, "profile-event", "SPEC", "event that the profile pane samples, in perf's syntax (default: CPU time)",
      parse_profile_event},
     {0, "profile-idle", NULL, "sample idle CPUs as well", parse_profile_idle},
-    {0, "no-profile", NULL, "no samples for CPU findings: they do not name functions then", parse_no_profile},
+    {0, "no-profile", NULL, "do not sample CPUs for findings, which name no functions then", parse_no_profile},
     {0, "off-cpu", NULL, "also profile where threads block (pane profile)", parse_off_cpu},
     {0, "test", "NAME=VALUE", NULL, parse_test},
     {0, "ascii", NULL, "draw with ASCII characters only", parse_ascii},

@@ -280,6 +280,22 @@ static void not_permitted(void **state) {
     assert_int_equal(step(63, &quiet), 66);
 }
 
+// A long frame would show a finding about the collector at once.
+static void not_permitted_long(void **state) {
+    (void)state;
+    for (uint64_t number = 1; number < 4; number++) {
+        const struct moment moment = {.tasks = HOG, .refused = number == 2 ? "perf_event_paranoid is 3" : NULL};
+        struct frame *frame = frame_new(number, number * 10 * SECOND, (number + 1) * 10 * SECOND, (struct timespec){0});
+        frame_add_section(frame, forge_system(number, &moment), 0);
+        frame_add_section(frame, forge_samples(number, &moment), 0);
+        struct section *section = findings_section(findings, frame, NULL);
+        assert_int_equal(table_rows(section_find_table(section, "findings")), 1);
+        assert_int_equal(findings_lease(findings), number == 1 ? 22 * SECOND : 0);
+        section_unref(section);
+        frame_unref(frame);
+    }
+}
+
 // A collector that a pane runs and that is refused is reported as ever.
 static void refused_for_a_pane(void **state) {
     (void)state;
@@ -388,9 +404,11 @@ static void words(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(sentence), TEST(costs),      TEST(another_culprit), TEST(look_back),          TEST(incident_over),
-        TEST(changing), TEST(no_samples), TEST(not_permitted),   TEST(refused_for_a_pane), TEST(not_wanted),
-        TEST(by_name),  TEST(intervals),  TEST(words),
+        TEST(sentence),           TEST(costs),         TEST(another_culprit),
+        TEST(look_back),          TEST(incident_over), TEST(changing),
+        TEST(no_samples),         TEST(not_permitted), TEST(refused_for_a_pane),
+        TEST(not_permitted_long), TEST(not_wanted),    TEST(by_name),
+        TEST(intervals),          TEST(words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
