@@ -172,7 +172,7 @@ static bool step_by_trampoline(struct walk *w, const struct unwind_file *file, u
     if (!UNWIND_TRAMPOLINE || !unwind_file_pread(file, offset, code, sizeof(code)) ||
         !unwind_apply_sigreturn(code, &w->copy, &w->now, to, step))
         return false;
-    w->caller_exact = true;
+    w->caller_exact = w->trampoline = true;
     return true;
 }
 
@@ -218,7 +218,6 @@ static enum step step_by_table(struct walk *w, const struct unwind_file *file, s
     if (back && result != CFI_OK && result != CFI_COMPLEX) { // a trampoline is entered at its first instruction
         result = unwind_rules_find(u->rules, file, vaddr, &rule, &fde);
         back = 0;
-        w->trampoline = rule.signal;
         if (!rule.signal)
             return step_by_trampoline(w, file, offset, to, &step) ? step : STEP_NO_ROW;
     }
@@ -226,7 +225,7 @@ static enum step step_by_table(struct walk *w, const struct unwind_file *file, s
         return STEP_OK;
     if (w->sp_unknown && rule.cfa != CFA_FP && rule.where[CFI_RA] != WHERE_UNDEFINED)
         return STEP_NO_ROW;
-    w->caller_exact = rule.signal;
+    w->caller_exact = w->trampoline = rule.signal;
     if (result == CFI_COMPLEX || (result == CFI_OK && u->oracle))
         return step_by_libunwind(w, file, &fde, w->now.ip - vaddr, w->now.ip - back, to);
     return result == CFI_OK ? unwind_apply_rule(&rule, &w->copy, &w->now, to) : STEP_NO_ROW;
