@@ -39,7 +39,7 @@ struct walk {
     bool by_fp;        // now is from a frame record
     bool sp_unknown;   // now.sp is too low, by an unknown part of a frame
     bool trampoline;   // now.ip is where a signal handler returns to
-    unsigned signals;
+    unsigned signals, trampoline_count;
     size_t trampolines[SIGNALS_MAX]; // which frames are
 };
 
@@ -132,8 +132,24 @@ static bool is_call_site(struct unwinder *u, const struct unwind_space *space, u
     return site->is_call;
 }
 
-static enum step step_by_fp(struct walk *w, struct unwind_registers *to) {
+static bool is_return(struct walk *w, uint64_t address) {
     struct unwind_object *object;
+    const struct unwind_map *map = unwind_space_map(w->unwinder->spaces, w->space, address, &object);
+    return map && map->executable && is_call_site(w->unwinder, w->space, address);
+}
+
+// The innermost frame, or one that a signal interrupted, may have no frame record of its own.
+static bool step_by_edge(struct walk *w, struct unwind_registers *to) {
+    uint8_t code[UNWIND_EDGE_MAX];
+    if (!w->exact)
+        return false;
+    size_t size = process_memory_read(w->space->pid, w->now.ip, code, sizeof(code));
+    return unwind_apply_edge(code, size, &w->copy, &w->now, to) && is_return(w, to->ip);
+}
+
+static enum step step_by_fp(struct walk *w, struct unwind_registers *to) {
+    if (step_by_edge(w, to))
+        return STEP_OK;
     enum step step = unwind_apply_fp(&w->copy, &w->now, to);
     bool chained = w->by_fp;
     w->by_fp = true;
@@ -142,9 +158,7 @@ static enum step step_by_fp(struct walk *w, struct unwind_registers *to) {
         return STEP_NO_ROW;
     if (step != STEP_OK || !to->ip)
         return step;
-    const struct unwind_map *map = unwind_space_map(w->unwinder->spaces, w->space, to->ip, &object);
-    bool believed = map && map->executable && is_call_site(w->unwinder, w->space, to->ip);
-    return believed ? STEP_OK : STEP_NO_ROW;
+    return is_return(w, to->ip) ? STEP_OK : STEP_NO_ROW;
 }
 
 static enum step step_by_libunwind(struct walk *w, const struct unwind_file *file, const struct unwind_fde *fde,
@@ -180,7 +194,6 @@ static bool step_by_trampoline(struct walk *w, const struct unwind_file *file, u
 // An interrupted instruction that no row covers, in a file that has rows: a PLT entry, which has not touched a register
 // of its caller's. The link register has the return address.
 static bool step_by_link(struct walk *w, const struct unwind_file *file, uint64_t offset, struct unwind_registers *to) {
-    struct unwind_object *object;
     uint32_t code[4];
     bool jumps = false;
     if (!w->exact || !w->now.lr || !unwind_file_pread(file, offset, code, sizeof(code)))
@@ -189,8 +202,7 @@ static bool step_by_link(struct walk *w, const struct unwind_file *file, uint64_
         jumps |= code[i] == 0xd61f0220; // br x17
     if (!jumps)
         return false;
-    const struct unwind_map *map = unwind_space_map(w->unwinder->spaces, w->space, w->now.lr, &object);
-    if (!map || !map->executable || !is_call_site(w->unwinder, w->space, w->now.lr))
+    if (!is_return(w, w->now.lr))
         return false;
     to->ip = w->now.lr;
     return true;
@@ -249,12 +261,8 @@ static enum step step_once(struct walk *w, const struct unwind_map *map, struct 
 // ---- the stack ----
 // Whether the caller's stack pointer may be what it is: stacks grow down, and a signal's may be another stack.
 static bool advanced(struct walk *w, const struct unwind_registers *to, size_t count) {
-    if (w->caller_exact) {
-        if (w->signals == SIGNALS_MAX)
-            return false;
-        w->trampolines[w->signals++] = w->trampoline ? count - 1 : SIZE_MAX;
-        return true;
-    }
+    if (w->caller_exact)
+        return ++w->signals <= SIGNALS_MAX;
 #if defined(__aarch64__)
     if (to->sp == w->now.sp && to->ip != w->now.ip && (count == 1 || w->exact))
         return true; // a leaf that has no frame
@@ -289,6 +297,8 @@ static enum unwind_ending walk_stack(struct walk *w, struct unwind_frame *out, s
         if (!code)
             return map ? UNWIND_BAD_ADDRESS : UNWIND_NO_MAP;
         enum step step = step_once(w, map, object, &to);
+        if (w->trampoline && w->trampoline_count < SIGNALS_MAX)
+            w->trampolines[w->trampoline_count++] = *count - 1;
         if (step != STEP_OK)
             return ending_of(step);
         if (!to.ip)
@@ -326,8 +336,7 @@ size_t unwind_stack(struct unwinder *u, const struct unwind_input *input, struct
     if (*ending == UNWIND_CUT)
         *ending = splice(input, out, max, &count);
     // A trampoline has no call before the address that a handler returns to.
-    for (unsigned i = 0; i < walk.signals; i++)
-        if (walk.trampolines[i] < count)
-            out[walk.trampolines[i]].exact = true;
+    for (unsigned i = 0; i < walk.trampoline_count; i++)
+        out[walk.trampolines[i]].exact = true;
     return count;
 }

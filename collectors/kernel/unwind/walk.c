@@ -119,6 +119,12 @@ bool unwind_apply_sigreturn(const uint8_t code[8], const struct unwind_copy *cop
     return true;
 }
 
+bool unwind_apply_edge(const uint8_t *code, size_t size, const struct unwind_copy *copy,
+                       const struct unwind_registers *from, struct unwind_registers *to) {
+    (void)code, (void)size, (void)copy, (void)from, (void)to;
+    return false;
+}
+
 bool unwind_is_call(const uint8_t *before, size_t size) {
     uint32_t code;
     if (size < 4)
@@ -132,6 +138,24 @@ bool unwind_apply_sigreturn(const uint8_t code[8], const struct unwind_copy *cop
                             struct unwind_registers *to, enum step *step) {
     (void)code, (void)copy, (void)from, (void)to, (void)step;
     return false;
+}
+
+bool unwind_apply_edge(const uint8_t *code, size_t size, const struct unwind_copy *copy,
+                       const struct unwind_registers *from, struct unwind_registers *to) {
+    static const uint8_t moves[2][3] = {{0x48, 0x89, 0xe5}, {0x48, 0x8b, 0xec}}; // mov rbp, rsp
+    static const uint8_t endbr[4] = {0xf3, 0x0f, 0x1e, 0xfa};
+    bool pushed = size >= 3 && (!memcmp(code, moves[0], 3) || !memcmp(code, moves[1], 3));
+    bool entry = size >= 1 && (code[0] == 0x55 || code[0] == 0xc3); // push rbp; ret
+    entry |= size >= 4 && !memcmp(code, endbr, 4);
+    uint64_t at = from->sp + (pushed ? 8 : 0), ip, fp = from->fp;
+    if ((!pushed && !entry) || unwind_copy_word(copy, at, &ip) != STEP_OK ||
+        (pushed && unwind_copy_word(copy, from->sp, &fp) != STEP_OK))
+        return false;
+    *to = *from;
+    to->ip = to->lr = ip;
+    to->fp = fp;
+    to->sp = at + 8;
+    return true;
 }
 
 // Bytes of `call r/m64` (ff /2) after the opcode.
