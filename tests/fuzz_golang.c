@@ -1,7 +1,8 @@
-// Fuzzer: any bytes as the function table of a Go program (.gopclntab).
+// Fuzzer: any bytes as the function table of a Go program (.gopclntab), as symbols and as frames.
 #include <stdlib.h>
 
 #include "collectors/kernel/symbols/go_symbols.h"
+#include "collectors/kernel/unwind/go_frames.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,5 +27,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             abort();
     }
     symbol_table_free(table);
+    struct unwind_object object = {.memory = data, .size = size};
+    struct unwind_file code = {.object = &object};
+    struct unwind_go_frame frame;
+    if (unwind_go_open(&code, 0, size, 0x401000))
+        for (uint64_t address = 0x400ff0; address < 0x401100; address += 5)
+            unwind_go_find(&code, address, &frame);
     return 0;
 }

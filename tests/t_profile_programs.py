@@ -22,10 +22,11 @@ STARTS = re.compile(r"_start$|__libc_start_call_main$|__clone3?$|clone3?$|thread
 
 
 class Program:
-    """name: also that of its process. functions: name in the program's output: regular expression of the frame's name."""
+    """name: also that of its process. functions: name in the program's output: regular expression of the frame's name.
+    callers: the same: regular expression of its callers, outermost first."""
 
-    def __init__(self, name, functions, build, ways=(), whole=True):
-        self.name, self.functions, self.build, self.ways, self.whole = name, functions, build, ways, whole
+    def __init__(self, name, functions, build, callers=None, ways=(), whole=True):
+        self.name, self.functions, self.build, self.callers, self.ways, self.whole = name, functions, build, callers or {}, ways, whole
 
 
 def needs(*tools):
@@ -70,26 +71,33 @@ def cpp(out):
 
 
 FRAMELESS = ("-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables")
-GO = {"linear": r"main\.linear\.do|main\.\(\*linear\)\.do", "shifted": r"main\.shifted"}
+PLAIN_CALLERS = {"seven": r";main;run_seven;outer$", "three": r";main;run_three;outer$"}
+GO = {"linear": r"main\.linear\.do", "shifted": r"main\.shifted"}
+GO_CALLERS = {"linear": r"goexit[^;]*;main\.main\.func1;main\.work;main\.caller;main\.\(\*linear\)\.do$",
+              "shifted": r"goexit[^;]*;main\.main\.func1;main\.work$"}
 JIT = {"jit_loop": "jit_loop", "native": "native"}
+JIT_CALLERS = {"jit_loop": r";main;run_loop$", "native": r";main;run_native;jit_between_\[j\]$"}
 PROGRAMS = [
-    Program("pf_deep", {"deep_leaf": "deep_leaf", "low_leaf": "low_leaf"}, c("deep.c", "-O1", "-fno-omit-frame-pointer")),
-    Program("pf_cpp", {"mix": r"shop::Mixer<.*>::mix$|shop::Mixer<.*>::mix\(", "sort": r"shop::apply<"}, cpp),
+    Program("pf_deep", {"deep_leaf": "deep_leaf", "low_leaf": "low_leaf"}, c("deep.c", "-O1", "-fno-omit-frame-pointer"),
+            {"deep_leaf": r";main;run_deep" + 101 * ";descend" + "$", "low_leaf": r";main;run_low" + 21 * ";descend" + "$"}),
+    Program("pf_cpp", {"mix": r"shop::Mixer<.*>::mix$|shop::Mixer<.*>::mix\(", "sort": r"shop::apply<"}, cpp,
+            {"mix": r";main;shop::Worker<shop::Mixer<unsigned long, 7> >::work$"}),
     Program("pf_rust", {"linear": r"work::linear$", "shifted": r"work::shifted$"}, rust()),
     Program("pf_rustv0", {"linear": r"work::repeat::<work::Linear>", "shifted": r"work::repeat::<work::Shifted>"}, rust("-Csymbol-mangling-version=v0")),
-    Program("pf_ehframe", PLAIN, c("plain.c", "-fomit-frame-pointer")),
-    Program("pf_debugframe", PLAIN, c("plain.c", "-g", *FRAMELESS)),
+    Program("pf_ehframe", PLAIN, c("plain.c", "-fomit-frame-pointer"), PLAIN_CALLERS),
+    Program("pf_debugframe", PLAIN, c("plain.c", "-g", *FRAMELESS), PLAIN_CALLERS),
     Program("pf_bare", PLAIN, c("plain.c", *FRAMELESS), whole=False),
-    Program("pf_shared", {"library_work": "library_work", "called_back": "called_back"}, shared),
-    Program("pf_signal", {"interrupted": "interrupted", "handler_work": "handler_work"}, c("signal.c")),
-    Program("pf_tail", {"tail_first": "tail_first", "tail_last": "tail_last", "leaves": "leaves"}, c("tail.c")),
-    Program("pf_jit", JIT, c("jit.c")),
-    Program("pf_static", PLAIN, c("plain.c", "-static")),
-    Program("pf_staticpie", PLAIN, c("plain.c", "-static-pie")),
-    Program("pf_go", GO, go()),
-    Program("pf_gostrip", GO, go("-ldflags=-s -w")),
-    Program("pf_deleted", PLAIN, c("plain.c"), ways=("deleted",)),
-    Program("pf_ns", JIT, c("jit.c"), ways=("namespace",)),
+    Program("pf_shared", {"library_work": "library_work", "called_back": "called_back"}, shared, {"library_work": ";main$", "called_back": ";main;run_back;library_calls$"}),
+    Program("pf_signal", {"interrupted": "interrupted", "handler_work": "handler_work"}, c("signal.c"), {"handler_work": r";main;interrupted;[^;]*;handler$"}),
+    Program("pf_tail", {"tail_first": "tail_first", "tail_last": "tail_last", "leaves": "leaves"}, c("tail.c"),
+            {"tail_first": ";main$", "tail_last": ";main$", "leaves": ";main;run_leaves;abandoned$"}),
+    Program("pf_jit", JIT, c("jit.c"), JIT_CALLERS),
+    Program("pf_static", PLAIN, c("plain.c", "-static"), PLAIN_CALLERS),
+    Program("pf_staticpie", PLAIN, c("plain.c", "-static-pie"), PLAIN_CALLERS),
+    Program("pf_go", GO, go(), GO_CALLERS),
+    Program("pf_gostrip", GO, go("-ldflags=-s -w"), GO_CALLERS),
+    Program("pf_deleted", PLAIN, c("plain.c"), PLAIN_CALLERS, ways=("deleted",)),
+    Program("pf_ns", JIT, c("jit.c"), JIT_CALLERS, ways=("namespace",)),
 ]
 
 
@@ -132,17 +140,23 @@ class Paths:
     def of(self, functions):
         """{function: samples}: of the innermost of them that is on the stack."""
         samples = dict.fromkeys(functions, 0)
+        for name, _, n in self.split(functions):
+            samples[name] += n
+        return samples
+
+    def split(self, functions):
+        """(the innermost of the functions on a stack, its callers, samples)."""
         for frames, n in self.list:
-            for frame in reversed(frames):
+            for i, frame in reversed(list(enumerate(frames))):
                 name = next((name for name, pattern in functions.items() if re.match(pattern, frame)), None)
                 if name:
-                    samples[name] += n
+                    yield name, ";".join(frames[:i]), n
                     break
-        return samples
 
 
 def of_ktop():
-    ktop = Batch("profile", "-n", "1", "--frequency", str(HZ), "--call-graph", "dwarf,8192", delay=SECONDS)
+    # In a session of its own: else its thread that reads symbols shares the autogroup of all these programs.
+    ktop = Batch("profile", "-n", "1", "--frequency", str(HZ), "--call-graph", "dwarf,8192", delay=SECONDS, start_new_session=True)
     try:
         frame = ktop.frame()
     finally:
@@ -196,6 +210,11 @@ def stacks_hold(program, ktop, perf):
     else:
         marked = ktop.count(lambda frames: frames[0] == "[broken stack]")
         check(not whole and marked >= 0.9 * n, f"{program.name}: {marked} of {n} stacks are marked as broken")
+    for name, pattern in program.callers.items():
+        all_of = [(callers, samples) for found, callers, samples in ktop.split(program.functions) if found == name]
+        right = sum(samples for callers, samples in all_of if re.search(pattern, callers))
+        wrong = max((x for x in all_of if not re.search(pattern, x[0])), key=lambda x: x[1], default=("", 0))[0]
+        check(right >= 0.97 * sum(samples for _, samples in all_of), f"{program.name}: {right} of {sum(samples for _, samples in all_of)} samples of {name} have its callers {wrong[:200]}")
     if perf and n and perf.count():
         p, q = whole / n, perf.whole() / perf.count()
         sigma = math.sqrt(p * (1 - p) / n + q * (1 - q) / perf.count())

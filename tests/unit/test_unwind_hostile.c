@@ -346,6 +346,9 @@ static void splice_meets_the_last_frame(void **state) {
     assert_int_equal(unwind_splice(frames, 4, other, 3), 3); // not met
     assert_int_equal(unwind_splice(frames, 4, jumped, 4), 3);
     assert_int_equal(unwind_splice(frames, 4, chain, 0), 0);
+    const struct unwind_frame recursive[] = {{1, true}, {4, false}, {5, false}, {5, false}};
+    const uint64_t no_caller[] = {1, 5, 5, 5, 5, 9}; // the chain has no 4
+    assert_int_equal(unwind_splice(recursive, 4, no_caller, 6), 3);
     const struct unwind_frame interrupted[] = {{1, true}, {3, false}, {8, true}};
     const uint64_t signalled[] = {1, 3, 9};
     assert_int_equal(unwind_splice(interrupted, 3, signalled, 3), 2);

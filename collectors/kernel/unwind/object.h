@@ -16,6 +16,15 @@ struct unwind_fde {
     uint64_t start, fde;
 };
 
+// The header of .gopclntab (go_frames.h); offsets are in the section.
+struct unwind_go {
+    uint64_t offset, size; // in the file; size 0: none
+    uint64_t count, entries, functions, steps;
+    uint64_t text; // what starts are relative to
+    uint8_t word;  // bytes of a start
+    uint8_t quantum, flags_at;
+};
+
 enum { OBJECT_FREE, OBJECT_READY, OBJECT_NO_TABLE, OBJECT_NOT_ELF, OBJECT_UNREADABLE };
 struct unwind_object {
     uint64_t identity[2];
@@ -30,7 +39,8 @@ struct unwind_object {
     uint64_t header, table, table_count; // .eh_frame_hdr and its search table
     uint64_t frames, frames_end;         // .eh_frame
     uint64_t debug, debug_size;          // .debug_frame: offset in the file; size 0: none
-    struct unwind_fde *index;            // made where there is no search table, or .debug_frame
+    struct unwind_go go;
+    struct unwind_fde *index; // made where there is no search table, or .debug_frame
     size_t index_count;
 };
 // .debug_frame is in no segment: its records get addresses from here on. The file's own are lower.

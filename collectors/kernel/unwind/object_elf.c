@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "collectors/kernel/unwind/cfi.h"
+#include "collectors/kernel/unwind/go_frames.h"
 #include "model/mem.h"
 
 #define PROGRAM_HEADERS_MAX 128
@@ -89,7 +90,7 @@ static bool read_header(const struct unwind_file *file, uint64_t header_size) {
 static bool find_section(const struct unwind_file *file, const Elf64_Ehdr *elf, const char *wanted, uint64_t mask,
                          uint64_t flags, Elf64_Shdr *out) {
     Elf64_Shdr names;
-    char name[16];
+    char name[24];
     size_t size = strlen(wanted) + 1;
     if (elf->e_shentsize != sizeof(*out) || elf->e_shstrndx >= elf->e_shnum || elf->e_shnum > SECTIONS_MAX ||
         !unwind_file_pread(file, elf->e_shoff + elf->e_shstrndx * sizeof(names), &names, sizeof(names)))
@@ -130,6 +131,16 @@ static int by_start(const void *a, const void *b) {
     if (x->start != y->start)
         return x->start > y->start ? 1 : -1;
     return (x->fde < y->fde) - (x->fde > y->fde);
+}
+
+static void find_go(const struct unwind_file *file, const Elf64_Ehdr *elf) {
+    Elf64_Shdr table, text = {0};
+    if (file->object->memory ||
+        (!find_section(file, elf, ".gopclntab", SHF_ALLOC | SHF_COMPRESSED, SHF_ALLOC, &table) &&
+         !find_section(file, elf, ".data.rel.ro.gopclntab", SHF_ALLOC | SHF_COMPRESSED, SHF_ALLOC, &table)))
+        return;
+    find_section(file, elf, ".text", SHF_EXECINSTR, SHF_EXECINSTR, &text);
+    unwind_go_open(file, table.sh_offset, table.sh_size, text.sh_addr);
 }
 
 static bool read_record_bytes(const struct unwind_file *file, uint64_t vaddr, void *out, size_t size) {
@@ -212,6 +223,7 @@ uint8_t unwind_object_load(const struct unwind_file *file, size_t index_room) {
         return OBJECT_NOT_ELF;
     if (!known) // another file is at this path by now
         return OBJECT_UNREADABLE;
+    find_go(file, &elf);
     bool table = read_header(file, header_size), debug = find_debug_frames(file, &elf);
     if (table && !debug)
         return OBJECT_READY;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collectors/kernel/proc/memory.h"
+#include "collectors/kernel/unwind/go_frames.h"
 #include "collectors/kernel/unwind/object.h"
 #include "collectors/kernel/unwind/private.h"
 #include "collectors/kernel/unwind/rules.h"
@@ -132,10 +133,24 @@ static bool is_call_site(struct unwinder *u, const struct unwind_space *space, u
     return site->is_call;
 }
 
+static bool go_frame(const struct unwind_file *file, uint64_t ip, uint64_t back, struct unwind_go_frame *out) {
+    uint64_t vaddr;
+    return file->object->go.size &&
+           unwind_object_vaddr(file->object, ip - file->map->start + file->map->offset, &vaddr) &&
+           unwind_go_find(file, vaddr - back, out);
+}
+
 static bool is_return(struct walk *w, uint64_t address) {
     struct unwind_object *object;
+    struct unwind_go_frame frame;
     const struct unwind_map *map = unwind_space_map(w->unwinder->spaces, w->space, address, &object);
-    return map && map->executable && is_call_site(w->unwinder, w->space, address);
+    if (!map || !map->executable)
+        return false;
+    if (is_call_site(w->unwinder, w->space, address))
+        return true;
+    // Go puts the address of its outermost function on the stack of a new goroutine.
+    struct unwind_file file = {w->unwinder->objects, object, map, w->space->pid};
+    return object && go_frame(&file, address, 1, &frame) && frame.top;
 }
 
 // The innermost frame, or one that a signal interrupted, may have no frame record of its own.
@@ -243,6 +258,17 @@ static enum step step_by_table(struct walk *w, const struct unwind_file *file, s
     return result == CFI_OK ? unwind_apply_rule(&rule, &w->copy, &w->now, to) : STEP_NO_ROW;
 }
 
+static enum step step_by_go(struct walk *w, const struct unwind_file *file, struct unwind_registers *to) {
+    struct unwind_go_frame frame;
+    if (!go_frame(file, w->now.ip, !w->exact, &frame))
+        return STEP_NO_ROW;
+    if (frame.top)
+        return STEP_WHOLE;
+    if (!w->exact || !frame.sized || !unwind_apply_go(frame.size, &w->copy, &w->now, to) || !is_return(w, to->ip))
+        return STEP_NO_ROW;
+    return STEP_OK;
+}
+
 static enum step step_once(struct walk *w, const struct unwind_map *map, struct unwind_object *object,
                            struct unwind_registers *to) {
     struct unwind_map copy = *map; // a lookup of another address may move the map
@@ -251,6 +277,8 @@ static enum step step_once(struct walk *w, const struct unwind_map *map, struct 
     if (object && (object->state == OBJECT_READY || object->state == OBJECT_NO_TABLE)) {
         struct unwind_file file = {w->unwinder->objects, object, &copy, w->space->pid};
         step = step_by_table(w, &file, to);
+        if (step == STEP_NO_ROW)
+            step = step_by_go(w, &file, to);
     }
     if (step == STEP_NO_ROW)
         return step_by_fp(w, to);

@@ -27,6 +27,10 @@ enum step unwind_apply_fp(const struct unwind_copy *copy, const struct unwind_re
 bool unwind_apply_edge(const uint8_t *code, size_t size, const struct unwind_copy *copy,
                        const struct unwind_registers *from, struct unwind_registers *to);
 #define UNWIND_EDGE_MAX 4
+// The caller's registers, of an interrupted Go function: size bytes from the stack pointer to the return address.
+// False: it is not in the copy, or the architecture has it elsewhere. It is not checked.
+bool unwind_apply_go(uint32_t size, const struct unwind_copy *copy, const struct unwind_registers *from,
+                     struct unwind_registers *to);
 // The registers that a signal interrupted, when ip is at the kernel's trampoline, whose bytes `code` holds. Only where
 // UNWIND_TRAMPOLINE: the C libraries of x86-64 describe theirs in their tables.
 bool unwind_apply_sigreturn(const uint8_t code[8], const struct unwind_copy *copy, const struct unwind_registers *from,
