@@ -106,7 +106,7 @@ void profile_fill(struct profile *profile, struct section *out) {
     struct tree *raw = tree_builder_seal(profile->raw);
     uint64_t broken, user, lost = profile->lost + profile->malformed;
     bool timed = profile->seconds > 0;
-    tally_tree(profile->tally, raw, stacks_mark_broken(profile->stacks), profile->tree);
+    tally_tree(profile->tally, raw, &profile->marks, profile->tree);
     tree_free(raw);
     section_tree(out, tree_builder_seal(profile->tree));
     symbols_fill(profile, out);

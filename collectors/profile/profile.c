@@ -68,6 +68,17 @@ static void stack_judge(struct profile *profile, const struct stacks_path *path)
     profile->chains.broken += !tally_whole(outermost, next);
 }
 
+// Between the process and the outermost frame, a mark for the tally.
+static void path_add(struct profile *profile, struct stacks_path *path) {
+    if (!path->whole || path->n == STACKS_PATH_MAX) {
+        tree_builder_add(profile->raw, path->ids, path->n, 1);
+        return;
+    }
+    memmove(path->ids + 2, path->ids + 1, (path->n - 1) * sizeof *path->ids);
+    path->ids[1] = profile->marks.whole;
+    tree_builder_add(profile->raw, path->ids, ++path->n, 1);
+}
+
 static void on_sample(struct profile *profile, const struct profile_record *record) {
     const struct profile_sample *sample = &record->sample;
     struct stacks_path *path = &profile->path;
@@ -84,7 +95,7 @@ static void on_sample(struct profile *profile, const struct profile_record *reco
         return;
     stacks_path(profile->stacks, space, record->tid, sample, path);
     stack_judge(profile, path);
-    tree_builder_add(profile->raw, path->ids, path->n, 1);
+    path_add(profile, path);
     space->counts.samples++;
     space->counts.kernel += sample->kernel;
     space->counts.period += sample->period;
@@ -159,6 +170,8 @@ static int stacks_open(struct collector_run *run, bool renew) {
         snprintf(run->fix, sizeof run->fix, "raise the limit of processes (ulimit -u) or of memory (ulimit -v)");
         return rc;
     }
+    profile->marks.broken = stacks_name(profile->stacks, "[broken stack]", NAME_MARK, "");
+    profile->marks.whole = stacks_name(profile->stacks, "[whole stack]", NAME_MARK, "");
     profile->raw = tree_builder_new(&profile_raw_tree, profile->names);
     profile->tree = tree_builder_new(&profile_tree, profile->names);
     return 0;

@@ -33,6 +33,7 @@ struct profile {
     struct table_builder *symbols, *processes;
     struct profile_recent *recent; // a ring
     struct stacks_path path;
+    struct tally_marks marks;
     // CALL_GRAPH_AUTO: user stacks that could be judged, and those of them that were broken, or cut, while stacks are
     // copied.
     struct {

@@ -24,7 +24,7 @@ struct stacks {
     struct symbols *symbols;
     struct stacks_unwinder unwinder;
     uint32_t max_stack, last_name;
-    uint32_t cut, broken, unknown;
+    uint32_t cut, unknown;
     bool unsettled; // IDs were given while files were still being read
     uint32_t turn;  // of the next way to replace
     struct cache_entry cache[CACHE_WAYS << CACHE_BITS];
@@ -53,7 +53,6 @@ struct stacks *stacks_new(struct space_maps *maps, struct name_table *names, uin
         return NULL;
     }
     stacks->cut = stacks_name(stacks, "[cut stack]", NAME_MARK, "");
-    stacks->broken = stacks_name(stacks, "[broken stack]", NAME_MARK, "");
     stacks->unknown = stacks_name(stacks, "[unknown]", NAME_USER, "");
     cache_clear(stacks);
     return stacks;
@@ -74,10 +73,6 @@ struct symbols *stacks_symbols(const struct stacks *stacks) {
 
 uint32_t stacks_last_name(const struct stacks *stacks) {
     return stacks->last_name;
-}
-
-uint32_t stacks_mark_broken(const struct stacks *stacks) {
-    return stacks->broken;
 }
 
 // ---- addresses ----
@@ -215,12 +210,14 @@ static bool unwound_put(struct stacks *stacks, struct space *space, pid_t tid, c
                         const struct chain *chain, struct stacks_path *out) {
     struct stacks_frame frames[STACKS_PATH_MAX];
     bool whole = false, cut = false;
+    out->whole = false;
     if (!sample->stack || !stacks->unwinder.walk)
         return false;
     size_t n = stacks->unwinder.walk(stacks->unwinder.context, space, sample, chain->user, chain->n_user, frames,
                                      STACKS_PATH_MAX, &whole, &cut);
     if (!n)
         return false;
+    out->whole = whole;
     if (cut)
         path_put(out, stacks->cut);
     for (size_t i = n; i-- > 0;)

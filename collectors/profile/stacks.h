@@ -34,6 +34,7 @@ uint32_t stacks_last_name(const struct stacks *stacks); // the highest ID of a p
 struct stacks_path {
     uint32_t ids[STACKS_PATH_MAX];
     size_t n, n_user; // n_user: of them user frames, marks included
+    bool whole;       // the unwind tables say that the outermost one has no caller
 };
 // The path of a sample of `space`.
 void stacks_path(struct stacks *stacks, struct space *space, pid_t tid, const struct profile_sample *sample,
@@ -45,7 +46,5 @@ uint32_t stacks_name(struct stacks *stacks, const char *symbol, enum name_kind k
 void stacks_ksymbol(struct stacks *stacks, const struct profile_record *record);
 // Once per interval: after files were read, addresses of one function get one ID.
 void stacks_refresh(struct stacks *stacks);
-// "[cut stack]": frames were left out above the outermost one; "[broken stack]": the chain ends in the middle.
-uint32_t stacks_mark_broken(const struct stacks *stacks);
 
 #endif

@@ -230,7 +230,7 @@ static bool first_frame(struct tally *tally, const struct tree *tree, size_t nod
     of->user += frame->total;
     tally->user += frame->total;
     const struct text *caller = tally->names[outermost].packed;
-    // A mark: it was cut, and is known to be incomplete.
+    // A mark: it was cut, and is known to be incomplete; or it is whole.
     if (mark || tally_whole(caller, frame->n_descendants && next != outermost ? tally->names[next].packed : NULL))
         return false;
     of->broken += frame->total;
@@ -261,7 +261,8 @@ static void level_enter(struct tally *tally, const struct tree *tree, size_t nod
         row->total += at->total;
 }
 
-void tally_tree(struct tally *tally, const struct tree *raw, uint32_t mark_broken, struct tree_builder *out) {
+void tally_tree(struct tally *tally, const struct tree *raw, const struct tally_marks *marks,
+                struct tree_builder *out) {
     size_t n = tree_nodes(raw);
     unsigned depth = 0;
     bool broken = false;
@@ -286,8 +287,9 @@ void tally_tree(struct tally *tally, const struct tree *raw, uint32_t mark_broke
         size_t length = 0;
         for (unsigned k = 1; k <= depth; k++) {
             if (k == FIRST_FRAME && broken)
-                tally->path[length++] = mark_broken;
-            tally->path[length++] = tally->levels[k].id;
+                tally->path[length++] = marks->broken;
+            if (tally->levels[k].id != marks->whole)
+                tally->path[length++] = tally->levels[k].id;
         }
         tree_builder_add(out, tally->path, length, node->self);
     }

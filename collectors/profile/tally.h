@@ -2,8 +2,9 @@
 // because an address whose file was not read yet had an ID of its own. Works once per interval on the sealed tree, so a
 // sample costs nothing here. One thread owns it.
 //
-// A user stack is whole if its outermost frame is where a thread or program begins. Frame pointers end in the C
-// library, which has none: its frame that called main, or that called a thread's function, counts as such a beginning.
+// A user stack is whole if the unwind tables say so, or if its outermost frame is where a thread or program begins.
+// Frame pointers end in the C library, which has none: its frame that called main, or that called a thread's function,
+// counts as such a beginning.
 #ifndef COLLECTORS_PROFILE_TALLY_H
 #define COLLECTORS_PROFILE_TALLY_H
 
@@ -27,9 +28,12 @@ struct tally_blame { // broken stacks of processes of one name, by the object of
 struct tally;
 struct tally *tally_new(void);
 void tally_free(struct tally *tally);
-// Adds up `raw`, and adds its paths to `out` with `mark_broken` above the outermost frame of broken stacks. Replaces
-// what was added up before.
-void tally_tree(struct tally *tally, const struct tree *raw, uint32_t mark_broken, struct tree_builder *out);
+struct tally_marks {
+    uint32_t broken; // put above the outermost frame of broken stacks
+    uint32_t whole;  // above that of stacks that are known to be whole, in `raw` only
+};
+// Adds up `raw`, and adds its paths to `out` with their marks. Replaces what was added up before.
+void tally_tree(struct tally *tally, const struct tree *raw, const struct tally_marks *marks, struct tree_builder *out);
 
 uint64_t tally_user(const struct tally *tally, uint64_t *broken); // of all
 // Valid until the next tally_tree. Symbols: most samples first; blames: most broken stacks first.

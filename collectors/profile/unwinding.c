@@ -97,9 +97,9 @@ static size_t walk(void *context, struct space *space, const struct profile_samp
                             max < STACKS_PATH_MAX ? max : STACKS_PATH_MAX, &ending);
     for (size_t i = 0; i < n; i++)
         frames[i] = (struct stacks_frame){unwinding->frames[i].ip, unwinding->frames[i].exact};
-    *whole = ending == UNWIND_WHOLE || ending == UNWIND_SPLICED;
+    *whole = ending == UNWIND_WHOLE;
     *cut = ending == UNWIND_CUT || ending == UNWIND_FULL;
-    if (!*whole && n < n_chain && is_code(unwinding, chain, n_chain))
+    if (!*whole && ending != UNWIND_SPLICED && n < n_chain && is_code(unwinding, chain, n_chain))
         return 0;
     return n;
 }

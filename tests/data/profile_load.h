@@ -1,6 +1,10 @@
 // The loop that every function of the load runs, and what is in its library. Each turn waits for the product of the one
 // before: so a turn takes the same time wherever the loop is placed.
+#ifdef __clang__
+#define FUNCTION __attribute__((noinline))
+#else
 #define FUNCTION __attribute__((noinline, noclone))
+#endif
 #define SPIN(n)                                                                                                        \
     do {                                                                                                               \
         uint64_t x_ = 1;                                                                                               \

@@ -14,7 +14,7 @@ static const struct tree_def def = {.name = "cpu", .title = "", .help = "", .uni
 static struct name_table *names;
 static struct tree_builder *raw, *out;
 static struct tally *tally;
-static uint32_t mark;
+static struct tally_marks marks;
 
 static int begin(void **state) {
     (void)state;
@@ -22,7 +22,8 @@ static int begin(void **state) {
     raw = tree_builder_new(&def, names);
     out = tree_builder_new(&def, names);
     tally = tally_new();
-    mark = name_table_add(names, name_pack("[broken stack]", NAME_MARK, ""));
+    marks.broken = name_table_add(names, name_pack("[broken stack]", NAME_MARK, ""));
+    marks.whole = name_table_add(names, name_pack("[whole stack]", NAME_MARK, ""));
     return 0;
 }
 
@@ -57,7 +58,7 @@ static void add(const char *path, uint64_t weight) {
 
 static struct tree *tallied(void) {
     struct tree *tree = tree_builder_seal(raw);
-    tally_tree(tally, tree, mark, out);
+    tally_tree(tally, tree, &marks, out);
     tree_free(tree);
     return tree_builder_seal(out);
 }
@@ -127,16 +128,36 @@ static void broken(void **state) {
     assert_string_equal(text_bytes(blames[0].comm), "web");
     assert_int_equal(blames[0].broken, 3);
     assert_int_equal(blames[0].user, 12);
-    size_t marks = 0;
+    size_t marked = 0;
     for (size_t i = 1; i < tree_nodes(tree); i++) {
         const struct tree_node *node = tree_node(tree, i);
-        if (node->name != mark)
+        if (node->name != marks.broken)
             continue;
-        marks++;
+        marked++;
         assert_int_equal(node->depth, 2);
     }
-    assert_int_equal(marks, 3); // each path has an ID of its own for the process
+    assert_int_equal(marked, 3); // each path has an ID of its own for the process
     assert_int_equal(tree_node(tree, 0)->total, 21);
+    tree_free(tree);
+}
+
+// The unwind tables said that it has no caller: its name does not matter, and the mark is in no result.
+static void known_to_be_whole(void **state) {
+    (void)state;
+    uint64_t bad;
+    size_t n;
+    uint32_t ids[] = {name_table_add(names, name_pack("prog", NAME_PLAIN, "1")), marks.whole,
+                      name_table_add(names, name_pack("[prog+0x12]", NAME_USER, "prog"))};
+    tree_builder_add(raw, ids, 3, 4);
+    add("prog/1;[prog+0x12] prog", 2);
+    struct tree *tree = tallied();
+    assert_int_equal(tally_user(tally, &bad), 6);
+    assert_int_equal(bad, 2);
+    assert_int_equal(row("[prog+0x12]")->self, 6);
+    tally_symbols(tally, &n);
+    assert_int_equal(n, 1);
+    for (size_t i = 1; i < tree_nodes(tree); i++)
+        assert_int_not_equal(tree_node(tree, i)->name, marks.whole);
     tree_free(tree);
 }
 
@@ -171,6 +192,6 @@ static void ends(void **state) {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(sums), TEST(processes), TEST(broken), TEST(ends)};
+    const struct CMUnitTest tests[] = {TEST(sums), TEST(processes), TEST(broken), TEST(known_to_be_whole), TEST(ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,7 +117,7 @@ static void own_handler_is_whole(void **state) {
     assert_int_equal(frames[1].ip, callers[0]);
     for (size_t i = 1; i < count; i++)
         exact += frames[i].exact;
-    assert_int_equal(exact, 1);
+    assert_int_equal(exact, 2); // the trampoline, and what was interrupted
     unwinder_free(unwinder);
     input = before;
     callers[0] = caller;
@@ -346,6 +346,9 @@ static void splice_meets_the_last_frame(void **state) {
     assert_int_equal(unwind_splice(frames, 4, other, 3), 3); // not met
     assert_int_equal(unwind_splice(frames, 4, jumped, 4), 3);
     assert_int_equal(unwind_splice(frames, 4, chain, 0), 0);
+    const struct unwind_frame recursive[] = {{1, true}, {4, false}, {5, false}, {5, false}};
+    const uint64_t no_caller[] = {1, 5, 5, 5, 5, 9}; // the chain has no 4
+    assert_int_equal(unwind_splice(recursive, 4, no_caller, 6), 3);
     const struct unwind_frame interrupted[] = {{1, true}, {3, false}, {8, true}};
     const uint64_t signalled[] = {1, 3, 9};
     assert_int_equal(unwind_splice(interrupted, 3, signalled, 3), 2);
@@ -370,6 +373,39 @@ static void call_instructions(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_int_equal(unwind_is_call(cases[i].bytes, 8), cases[i].call);
+}
+
+static void edges_of_a_function(void **state) {
+    static const struct {
+        uint8_t code[4];
+        size_t size;
+        unsigned at; // where the return address is; ~0: it says nothing
+    } cases[] = {
+        {{0x55, 0x48, 0x89, 0xe5}, 4, 0},   // push %rbp
+        {{0xf3, 0x0f, 0x1e, 0xfa}, 4, 0},   // endbr64
+        {{0xf3, 0x0f, 0x1e, 0xfa}, 3, ~0u}, // cut
+        {{0xc3, 0x90, 0x90, 0x90}, 1, 0},   // ret
+        {{0x48, 0x89, 0xe5, 0x90}, 4, 8},   // mov %rsp,%rbp
+        {{0x48, 0x8b, 0xec, 0x90}, 3, 8},   // the same, encoded the other way round
+        {{0x48, 0x89, 0xe5}, 2, ~0u},       // cut
+        {{0x5d, 0xc3, 0x90, 0x90}, 4, ~0u}, // pop %rbp: the record is still there
+        {{0x90, 0x90, 0x90, 0x90}, 0, ~0u},
+    };
+    static const uint64_t stack[] = {0x111, 0x222};
+    const struct unwind_copy copy = {(const uint8_t *)stack, 0x7000, sizeof(stack)};
+    struct unwind_registers from = {.ip = 0x1000, .sp = 0x7000, .fp = 0x7100}, to;
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        bool known = unwind_apply_edge(cases[i].code, cases[i].size, &copy, &from, &to);
+        assert_int_equal(known, cases[i].at != ~0u);
+        if (!known)
+            continue;
+        assert_int_equal(to.ip, cases[i].at ? 0x222 : 0x111);
+        assert_int_equal(to.fp, cases[i].at ? 0x111 : 0x7100);
+        assert_int_equal(to.sp, 0x7008 + cases[i].at);
+    }
+    from.sp = 0x7010; // above the copy
+    assert_false(unwind_apply_edge(cases[0].code, 4, &copy, &from, &to));
 }
 
 // A CIE as gcc writes it ("zR", pcrel sdata4), and an FDE of 16 bytes of code at 0x1000 with a push of rbp at 1.
@@ -417,6 +453,7 @@ int main(void) {
         cmocka_unit_test(splice_meets_the_last_frame),
 #if defined(__x86_64__)
         cmocka_unit_test(call_instructions),
+        cmocka_unit_test(edges_of_a_function),
         cmocka_unit_test(rules_of_a_prologue),
 #endif
     };

@@ -20,8 +20,7 @@ struct entry {
     int32_t start, description; // from the section's address
 };
 
-// Where the code that holds the address ends; 0: it is not in code.
-static uint64_t end_of_code(const struct elf_file *file, uint64_t address) {
+uint64_t functions_end_of_code(const struct elf_file *file, uint64_t address) {
     unsigned looked_at = 0;
     for (size_t i = 0; i < file->n_segments && looked_at < CODE_SEGMENTS; i++) {
         const GElf_Phdr *segment = &file->segments[i];
@@ -54,7 +53,7 @@ void unnamed_functions_add(const struct elf_file *file, struct symbol_builder *b
             return;
         for (uint32_t i = 0; i < n; i++) {
             struct symbol_draft draft = {.start = segment->p_vaddr + (uint64_t)(int64_t)entries[i].start, .name = name};
-            draft.limit = end_of_code(file, draft.start);
+            draft.limit = functions_end_of_code(file, draft.start);
             if (draft.limit && !symbol_builder_draft(builder, &draft))
                 return;
         }

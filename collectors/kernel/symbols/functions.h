@@ -8,5 +8,7 @@
 
 // Adds functions without names, of lower rank than all symbols.
 void unnamed_functions_add(const struct elf_file *file, struct symbol_builder *builder);
+// Where the code that holds the address ends; 0: it is not in code.
+uint64_t functions_end_of_code(const struct elf_file *file, uint64_t address);
 
 #endif

@@ -11,6 +11,7 @@
 #include "collectors/kernel/symbols/debug_file.h"
 #include "collectors/kernel/symbols/elf_symbols.h"
 #include "collectors/kernel/symbols/functions.h"
+#include "collectors/kernel/symbols/go_symbols.h"
 #include "collectors/kernel/symbols/open.h"
 #include "collectors/kernel/symbols/plt.h"
 #include "collectors/kernel/symbols/xz.h"
@@ -198,6 +199,7 @@ static uint32_t add_symbols(const struct elf_file *file, const struct object_key
         if (!found) {
             add_mini_debug_info(file, builder);
             elf_symbols_add(file, ".dynsym", builder);
+            go_symbols_add(file, builder);
             all = false;
         }
     }

@@ -16,6 +16,15 @@ struct unwind_fde {
     uint64_t start, fde;
 };
 
+// The header of .gopclntab (go_frames.h); offsets are in the section.
+struct unwind_go {
+    uint64_t offset, size; // in the file; size 0: none
+    uint64_t count, entries, functions, steps;
+    uint64_t text; // what starts are relative to
+    uint8_t word;  // bytes of a start
+    uint8_t quantum, flags_at;
+};
+
 enum { OBJECT_FREE, OBJECT_READY, OBJECT_NO_TABLE, OBJECT_NOT_ELF, OBJECT_UNREADABLE };
 struct unwind_object {
     uint64_t identity[2];
@@ -29,9 +38,13 @@ struct unwind_object {
     unsigned load_count;
     uint64_t header, table, table_count; // .eh_frame_hdr and its search table
     uint64_t frames, frames_end;         // .eh_frame
-    struct unwind_fde *index;            // made from .eh_frame where there is no search table
+    uint64_t debug, debug_size;          // .debug_frame: offset in the file; size 0: none
+    struct unwind_go go;
+    struct unwind_fde *index; // made where there is no search table, or .debug_frame
     size_t index_count;
 };
+// .debug_frame is in no segment: its records get addresses from here on. The file's own are lower.
+#define UNWIND_DEBUG_FRAME (1ull << 62)
 
 struct unwind_objects;
 struct unwind_objects *unwind_objects_new(const struct unwind_source *source);
@@ -61,7 +74,8 @@ bool unwind_file_pread(const struct unwind_file *file, uint64_t offset, void *ou
 
 // The last function that starts at or below vaddr. False: none.
 bool unwind_file_search(const struct unwind_file *file, uint64_t vaddr, struct unwind_fde *out);
-// Reads the record (CIE or FDE) at vaddr into `bytes`. False: malformed, or longer than UNWIND_RECORD_MAX.
+// Reads the record (CIE or FDE) at vaddr into `bytes`, one of .debug_frame in the form of .eh_frame. False: malformed,
+// or longer than UNWIND_RECORD_MAX.
 struct cfi_bytes;
 bool unwind_file_record(const struct unwind_file *file, uint64_t vaddr, uint8_t *bytes, struct cfi_bytes *out);
 #define UNWIND_RECORD_MAX 32768

@@ -52,6 +52,8 @@ static enum cfi_result decode(struct unwind_rules *rules, const struct unwind_fi
         return CFI_BAD;
     enum cfi_result result = cfi_run(&cie, &fde, vaddr, &out->rule);
     out->rule.signal = cie.signal;
+    if (result == CFI_COMPLEX && out->fde.fde >= UNWIND_DEBUG_FRAME) // libunwind reads what is loaded
+        return CFI_NO_ROW;
     return result;
 }
 

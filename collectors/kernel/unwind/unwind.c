@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collectors/kernel/proc/memory.h"
+#include "collectors/kernel/unwind/go_frames.h"
 #include "collectors/kernel/unwind/object.h"
 #include "collectors/kernel/unwind/private.h"
 #include "collectors/kernel/unwind/rules.h"
@@ -38,7 +39,9 @@ struct walk {
     bool caller_exact; // the same of the next frame
     bool by_fp;        // now is from a frame record
     bool sp_unknown;   // now.sp is too low, by an unknown part of a frame
-    unsigned signals;
+    bool trampoline;   // now.ip is where a signal handler returns to
+    unsigned signals, trampoline_count;
+    size_t trampolines[SIGNALS_MAX]; // which frames are
 };
 
 struct unwinder *unwinder_new(const struct unwind_source *source) {
@@ -130,8 +133,38 @@ static bool is_call_site(struct unwinder *u, const struct unwind_space *space, u
     return site->is_call;
 }
 
-static enum step step_by_fp(struct walk *w, struct unwind_registers *to) {
+static bool go_frame(const struct unwind_file *file, uint64_t ip, uint64_t back, struct unwind_go_frame *out) {
+    uint64_t vaddr;
+    return file->object->go.size &&
+           unwind_object_vaddr(file->object, ip - file->map->start + file->map->offset, &vaddr) &&
+           unwind_go_find(file, vaddr - back, out);
+}
+
+static bool is_return(struct walk *w, uint64_t address) {
     struct unwind_object *object;
+    struct unwind_go_frame frame;
+    const struct unwind_map *map = unwind_space_map(w->unwinder->spaces, w->space, address, &object);
+    if (!map || !map->executable)
+        return false;
+    if (is_call_site(w->unwinder, w->space, address))
+        return true;
+    // Go puts the address of its outermost function on the stack of a new goroutine.
+    struct unwind_file file = {w->unwinder->objects, object, map, w->space->pid};
+    return object && go_frame(&file, address, 1, &frame) && frame.top;
+}
+
+// The innermost frame, or one that a signal interrupted, may have no frame record of its own.
+static bool step_by_edge(struct walk *w, struct unwind_registers *to) {
+    uint8_t code[UNWIND_EDGE_MAX];
+    if (!w->exact)
+        return false;
+    size_t size = process_memory_read(w->space->pid, w->now.ip, code, sizeof(code));
+    return unwind_apply_edge(code, size, &w->copy, &w->now, to) && is_return(w, to->ip);
+}
+
+static enum step step_by_fp(struct walk *w, struct unwind_registers *to) {
+    if (step_by_edge(w, to))
+        return STEP_OK;
     enum step step = unwind_apply_fp(&w->copy, &w->now, to);
     bool chained = w->by_fp;
     w->by_fp = true;
@@ -140,9 +173,7 @@ static enum step step_by_fp(struct walk *w, struct unwind_registers *to) {
         return STEP_NO_ROW;
     if (step != STEP_OK || !to->ip)
         return step;
-    const struct unwind_map *map = unwind_space_map(w->unwinder->spaces, w->space, to->ip, &object);
-    bool believed = map && map->executable && is_call_site(w->unwinder, w->space, to->ip);
-    return believed ? STEP_OK : STEP_NO_ROW;
+    return is_return(w, to->ip) ? STEP_OK : STEP_NO_ROW;
 }
 
 static enum step step_by_libunwind(struct walk *w, const struct unwind_file *file, const struct unwind_fde *fde,
@@ -170,7 +201,7 @@ static bool step_by_trampoline(struct walk *w, const struct unwind_file *file, u
     if (!UNWIND_TRAMPOLINE || !unwind_file_pread(file, offset, code, sizeof(code)) ||
         !unwind_apply_sigreturn(code, &w->copy, &w->now, to, step))
         return false;
-    w->caller_exact = true;
+    w->caller_exact = w->trampoline = true;
     return true;
 }
 
@@ -178,7 +209,6 @@ static bool step_by_trampoline(struct walk *w, const struct unwind_file *file, u
 // An interrupted instruction that no row covers, in a file that has rows: a PLT entry, which has not touched a register
 // of its caller's. The link register has the return address.
 static bool step_by_link(struct walk *w, const struct unwind_file *file, uint64_t offset, struct unwind_registers *to) {
-    struct unwind_object *object;
     uint32_t code[4];
     bool jumps = false;
     if (!w->exact || !w->now.lr || !unwind_file_pread(file, offset, code, sizeof(code)))
@@ -187,8 +217,7 @@ static bool step_by_link(struct walk *w, const struct unwind_file *file, uint64_
         jumps |= code[i] == 0xd61f0220; // br x17
     if (!jumps)
         return false;
-    const struct unwind_map *map = unwind_space_map(w->unwinder->spaces, w->space, w->now.lr, &object);
-    if (!map || !map->executable || !is_call_site(w->unwinder, w->space, w->now.lr))
+    if (!is_return(w, w->now.lr))
         return false;
     to->ip = w->now.lr;
     return true;
@@ -223,20 +252,33 @@ static enum step step_by_table(struct walk *w, const struct unwind_file *file, s
         return STEP_OK;
     if (w->sp_unknown && rule.cfa != CFA_FP && rule.where[CFI_RA] != WHERE_UNDEFINED)
         return STEP_NO_ROW;
-    w->caller_exact = rule.signal;
+    w->caller_exact = w->trampoline = rule.signal;
     if (result == CFI_COMPLEX || (result == CFI_OK && u->oracle))
         return step_by_libunwind(w, file, &fde, w->now.ip - vaddr, w->now.ip - back, to);
     return result == CFI_OK ? unwind_apply_rule(&rule, &w->copy, &w->now, to) : STEP_NO_ROW;
+}
+
+static enum step step_by_go(struct walk *w, const struct unwind_file *file, struct unwind_registers *to) {
+    struct unwind_go_frame frame;
+    if (!go_frame(file, w->now.ip, !w->exact, &frame))
+        return STEP_NO_ROW;
+    if (frame.top)
+        return STEP_WHOLE;
+    if (!w->exact || !frame.sized || !unwind_apply_go(frame.size, &w->copy, &w->now, to) || !is_return(w, to->ip))
+        return STEP_NO_ROW;
+    return STEP_OK;
 }
 
 static enum step step_once(struct walk *w, const struct unwind_map *map, struct unwind_object *object,
                            struct unwind_registers *to) {
     struct unwind_map copy = *map; // a lookup of another address may move the map
     enum step step = STEP_NO_ROW;
-    w->caller_exact = false;
+    w->caller_exact = w->trampoline = false;
     if (object && (object->state == OBJECT_READY || object->state == OBJECT_NO_TABLE)) {
         struct unwind_file file = {w->unwinder->objects, object, &copy, w->space->pid};
         step = step_by_table(w, &file, to);
+        if (step == STEP_NO_ROW)
+            step = step_by_go(w, &file, to);
     }
     if (step == STEP_NO_ROW)
         return step_by_fp(w, to);
@@ -283,6 +325,8 @@ static enum unwind_ending walk_stack(struct walk *w, struct unwind_frame *out, s
         if (!code)
             return map ? UNWIND_BAD_ADDRESS : UNWIND_NO_MAP;
         enum step step = step_once(w, map, object, &to);
+        if (w->trampoline && w->trampoline_count < SIGNALS_MAX)
+            w->trampolines[w->trampoline_count++] = *count - 1;
         if (step != STEP_OK)
             return ending_of(step);
         if (!to.ip)
@@ -319,5 +363,8 @@ size_t unwind_stack(struct unwinder *u, const struct unwind_input *input, struct
         *ending = UNWIND_CUT;
     if (*ending == UNWIND_CUT)
         *ending = splice(input, out, max, &count);
+    // A trampoline has no call before the address that a handler returns to.
+    for (unsigned i = 0; i < walk.trampoline_count; i++)
+        out[walk.trampolines[i]].exact = true;
     return count;
 }

@@ -79,8 +79,8 @@ struct unwind_input {
 
 struct unwind_frame {
     uint64_t ip;
-    bool exact; // of the interrupted instruction (innermost, or interrupted by a signal); else a return address:
-                // look up ip - 1
+    bool exact; // of the interrupted instruction (innermost, or interrupted by a signal), or the start of a signal
+                // trampoline; else a return address: look up ip - 1
 };
 
 struct unwinder;

@@ -119,6 +119,18 @@ bool unwind_apply_sigreturn(const uint8_t code[8], const struct unwind_copy *cop
     return true;
 }
 
+bool unwind_apply_edge(const uint8_t *code, size_t size, const struct unwind_copy *copy,
+                       const struct unwind_registers *from, struct unwind_registers *to) {
+    (void)code, (void)size, (void)copy, (void)from, (void)to;
+    return false;
+}
+
+bool unwind_apply_go(uint32_t size, const struct unwind_copy *copy, const struct unwind_registers *from,
+                     struct unwind_registers *to) {
+    (void)size, (void)copy, (void)from, (void)to;
+    return false;
+}
+
 bool unwind_is_call(const uint8_t *before, size_t size) {
     uint32_t code;
     if (size < 4)
@@ -132,6 +144,39 @@ bool unwind_apply_sigreturn(const uint8_t code[8], const struct unwind_copy *cop
                             struct unwind_registers *to, enum step *step) {
     (void)code, (void)copy, (void)from, (void)to, (void)step;
     return false;
+}
+
+bool unwind_apply_edge(const uint8_t *code, size_t size, const struct unwind_copy *copy,
+                       const struct unwind_registers *from, struct unwind_registers *to) {
+    static const uint8_t moves[2][3] = {{0x48, 0x89, 0xe5}, {0x48, 0x8b, 0xec}}; // mov rbp, rsp
+    static const uint8_t endbr[4] = {0xf3, 0x0f, 0x1e, 0xfa};
+    bool pushed = size >= 3 && (!memcmp(code, moves[0], 3) || !memcmp(code, moves[1], 3));
+    bool entry = size >= 1 && (code[0] == 0x55 || code[0] == 0xc3); // push rbp; ret
+    entry |= size >= 4 && !memcmp(code, endbr, 4);
+    uint64_t at = from->sp + (pushed ? 8 : 0), ip, fp = from->fp;
+    if ((!pushed && !entry) || unwind_copy_word(copy, at, &ip) != STEP_OK ||
+        (pushed && unwind_copy_word(copy, from->sp, &fp) != STEP_OK))
+        return false;
+    *to = *from;
+    to->ip = to->lr = ip;
+    to->fp = fp;
+    to->sp = at + 8;
+    return true;
+}
+
+bool unwind_apply_go(uint32_t size, const struct unwind_copy *copy, const struct unwind_registers *from,
+                     struct unwind_registers *to) {
+    uint64_t at = from->sp + size, ip, fp = from->fp;
+    if (unwind_copy_word(copy, at, &ip) != STEP_OK)
+        return false;
+    // The frame pointer is the caller's until the prologue has stored it below the return address.
+    if (size >= 8 && from->fp == at - 8 && unwind_copy_word(copy, at - 8, &fp) != STEP_OK)
+        return false;
+    *to = *from;
+    to->ip = to->lr = ip;
+    to->fp = fp;
+    to->sp = at + 8;
+    return true;
 }
 
 // Bytes of `call r/m64` (ff /2) after the opcode.
@@ -161,13 +206,16 @@ size_t unwind_splice(const struct unwind_frame *frames, size_t count, const uint
     size_t best = chain_count, best_length = 0;
     // A chain steps over the function that a signal interrupted: meet it at the handler's return.
     size_t last = count > 1 && frames[count - 1].exact ? count - 2 : count - 1;
+    // It also steps over the caller of a function without a frame record.
+    bool short_by_one = last > 1 && chain_count > 1 && frames[1].ip != chain[1] && frames[2].ip == chain[1];
+    size_t expected = short_by_one ? last - 1 : last;
     for (size_t at = 0; at < chain_count; at++) {
         size_t length = 0;
         while (length <= last && length <= at && frames[last - length].ip == chain[at - length])
             length++;
         // Of recursion every frame looks the same: the longest match, and of equal ones the nearest in depth.
-        size_t distance = at > last ? at - last : last - at;
-        size_t best_distance = best > last ? best - last : last - best;
+        size_t distance = at > expected ? at - expected : expected - at;
+        size_t best_distance = best > expected ? best - expected : expected - best;
         if (length && (length > best_length || (length == best_length && distance < best_distance))) {
             best = at;
             best_length = length;

@@ -21,6 +21,16 @@ enum step unwind_apply_rule(const struct cfi_rule *rule, const struct unwind_cop
 // The caller's registers, by the frame record that fp points to. The return address is not checked.
 enum step unwind_apply_fp(const struct unwind_copy *copy, const struct unwind_registers *from,
                           struct unwind_registers *to);
+// The caller's registers, when the interrupted instruction, whose bytes `code` holds, is before the frame record is
+// made or after it is gone: the frame pointer is the caller's then. False: it says nothing. The return address is not
+// checked.
+bool unwind_apply_edge(const uint8_t *code, size_t size, const struct unwind_copy *copy,
+                       const struct unwind_registers *from, struct unwind_registers *to);
+#define UNWIND_EDGE_MAX 4
+// The caller's registers, of an interrupted Go function: size bytes from the stack pointer to the return address.
+// False: it is not in the copy, or the architecture has it elsewhere. It is not checked.
+bool unwind_apply_go(uint32_t size, const struct unwind_copy *copy, const struct unwind_registers *from,
+                     struct unwind_registers *to);
 // The registers that a signal interrupted, when ip is at the kernel's trampoline, whose bytes `code` holds. Only where
 // UNWIND_TRAMPOLINE: the C libraries of x86-64 describe theirs in their tables.
 bool unwind_apply_sigreturn(const uint8_t code[8], const struct unwind_copy *copy, const struct unwind_registers *from,
