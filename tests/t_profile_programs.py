@@ -18,7 +18,7 @@ PERF_HZ, PERF_SECONDS = 199, 3
 DATA = os.path.join(HERE, "data", "profile")
 PLAIN = {"seven": "seven", "three": "three"}
 # Where a thread begins: a stack whose outermost frame is another one is not whole.
-STARTS = re.compile(r"_start$|_dl_start_user$|__libc_start_call_main$|__clone3?$|clone3?$|thread_start$|_rt0_|runtime\.(goexit|mstart|rt0_go|mcall|systemstack)|\[[^]]*ld-linux")
+STARTS = re.compile(r"_start$|_dl_start_user$|__libc_start_call_main$|(__)?clone3?$|thread_start$|_rt0_|runtime\.(goexit|mstart|rt0_go)|\[[^]]*ld-linux")
 
 
 class Program:
@@ -94,7 +94,8 @@ PROGRAMS = [
     Program("pf_ehframe", PLAIN, c("plain.c", "-fomit-frame-pointer"), PLAIN_CALLERS),
     Program("pf_debugframe", PLAIN, c("plain.c", "-g", *FRAMELESS), PLAIN_CALLERS),
     Program("pf_bare", PLAIN, c("plain.c", *FRAMELESS), whole=False),
-    Program("pf_shared", {"library_work": "library_work", "called_back": "called_back"}, shared, {"library_work": ";main$", "called_back": ";main;run_back;library_calls$"}),
+    Program("pf_shared", {"library_work": "library_work", "called_back": "called_back"}, shared,
+            {"library_work": ";main$", "called_back": ";main;run_back;library_calls$"}),
     Program("pf_initial", PLAIN, initial, {"seven": r";construct;work;run_seven;outer$", "three": r";construct;work;run_three;outer$"}),
     Program("pf_signal", {"interrupted": "interrupted", "handler_work": "handler_work"}, c("signal.c"), {"handler_work": r";main;.*;handler$"}),
     Program("pf_tail", {"tail_first": "tail_first", "tail_last": "tail_last", "leaves": "leaves"}, c("tail.c"),
@@ -115,7 +116,7 @@ class Running:
         command = [path]
         if "namespace" in program.ways:
             # The file and its perf map are in a file system that only its mount namespace has; its PID there is 1.
-            inner = f"exec 3<{path} && mount -t tmpfs none /tmp && cat <&3 >/tmp/{program.name} && exec 3<&- && chmod 700 /tmp/{program.name} && exec /tmp/{program.name}"
+            inner = f"exec 3<{path} && mount -t tmpfs none /tmp && cd /tmp && cat <&3 >{program.name} && exec 3<&- && chmod 700 {program.name} && exec /tmp/{program.name}"
             command = ["unshare", "-m", "-p", "-f", "--mount-proc", "sh", "-c", inner]
         self.p = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if self.p.stdout.readline() != "ready\n":
@@ -181,9 +182,11 @@ def of_ktop():
 def of_perf(directory):
     file = os.path.join(directory, "perf.data")
     # Without build IDs: perf 6.1 aborts now and then while it collects them.
-    subprocess.run(["perf", "record", "-q", "-a", "--no-buildid", "--no-buildid-cache", "-F", str(PERF_HZ), "--call-graph", "dwarf,8192", "-o", file, "--", "sleep", str(PERF_SECONDS)],
-                   check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    text = subprocess.run(["perf", "script", "-i", file, "--comms", ",".join(program.name for program in PROGRAMS), "-F", "comm,ip,sym,dso", "--no-inline"], capture_output=True, text=True, errors="replace").stdout
+    subprocess.run(["perf", "record", "-q", "-a", "--no-buildid", "--no-buildid-cache", "-F", str(PERF_HZ), "--call-graph", "dwarf,8192",
+                    "-o", file, "--", "sleep", str(PERF_SECONDS)], check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    names = ",".join(program.name for program in PROGRAMS)
+    text = subprocess.run(["perf", "script", "-i", file, "--comms", names, "-F", "comm,ip,sym,dso", "--no-inline"],
+                          capture_output=True, text=True, errors="replace").stdout
     os.unlink(file)
     paths = {program.name: Paths() for program in PROGRAMS}
     for sample in text.split("\n\n"):
@@ -205,8 +208,8 @@ def shares_hold(program, truth, ktop, perf):
     found, found_perf = ktop.of(program.functions), perf.of(program.functions) if perf else {}
     for name, share in truth.items():
         sigma = math.sqrt(n * share * (1 - share))
-        print(f"{program.name:14} {name:13}{100 * share:8.1f}{percent(found[name], n):8.1f} +-{percent(3 * sigma, n):4.1f}{percent(found_perf.get(name, 0), n_perf):8.1f}"
-              f"{percent(ktop.whole(), n):11.1f}{percent(perf.whole() if perf else 0, n_perf):11.1f}", flush=True)
+        print(f"{program.name:14} {name:13}{100 * share:8.1f}{percent(found[name], n):8.1f} +-{percent(3 * sigma, n):4.1f}"
+              f"{percent(found_perf.get(name, 0), n_perf):8.1f}{percent(ktop.whole(), n):11.1f}{percent(perf.whole() if perf else 0, n_perf):11.1f}", flush=True)
         good &= abs(found[name] - share * n) <= 3 * sigma + 1 or check(False, f"{program.name}: share of {name}")
     return good
 
