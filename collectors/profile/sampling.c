@@ -81,10 +81,10 @@ static uint32_t stack_wanted(const struct profile_options *options) {
 }
 
 static void stack_set(struct profile_sampling *sampling, uint32_t bytes) {
-    const uint64_t types = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
     struct perf_event_attr *attr = &sampling->attr;
-    attr->sample_type = bytes ? attr->sample_type | types : attr->sample_type & ~types;
-    attr->sample_regs_user = bytes ? UNWIND_REGS_MASK : 0;
+    attr->sample_regs_user = bytes ? UNWIND_REGS_MASK : UNWIND_LINK_MASK;
+    attr->sample_type &= ~(uint64_t)(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+    attr->sample_type |= (attr->sample_regs_user ? PERF_SAMPLE_REGS_USER : 0) | (bytes ? PERF_SAMPLE_STACK_USER : 0);
     attr->sample_stack_user = bytes;
     sampling->source.stack_bytes = bytes;
     sampling->format = (struct profile_format){.user_stack = bytes > 0,
