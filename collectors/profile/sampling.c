@@ -142,6 +142,7 @@ static bool clock_instead(struct profile_sampling *sampling, int error) {
         return false;
     attr->type = PERF_TYPE_SOFTWARE;
     attr->config = PERF_COUNT_SW_CPU_CLOCK;
+    attr->exclude_idle = !sampling->options->idle;
     sampling->source.no_pmu = error;
     sampling->source.is_clock = true;
     snprintf(sampling->source.event, sizeof sampling->source.event, "cpu-clock");
@@ -192,6 +193,8 @@ static int event_open(struct profile_sampling *sampling, pid_t tid, int cpu) {
         bool refused = fd == -EACCES || fd == -EPERM;
         if (refused && !attr->exclude_kernel && !sampling->switches)
             attr->exclude_kernel = sampling->source.no_kernel = true;
+        else if (fd == -EOPNOTSUPP && attr->exclude_idle) // arm64: samples of the idle task are dropped later
+            attr->exclude_idle = 0;
         else if (fd == -EINVAL ? !feature_drop(sampling) : refused || !clock_instead(sampling, fd))
             break;
     }
