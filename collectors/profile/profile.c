@@ -62,20 +62,20 @@ static void stack_judge(struct profile *profile, const struct stacks_path *path)
     if (!outermost || cut)
         return;
     bool decided = name_kind(outermost) == NAME_LIBRARY || !name_object(outermost)[0];
-    if (!decided && !symbols_idle(stacks_symbols(profile->stacks)))
+    if (!decided && !path->incomplete && !symbols_idle(stacks_symbols(profile->stacks)))
         return;
     profile->chains.user++;
-    profile->chains.broken += !tally_whole(outermost, next);
+    profile->chains.broken += path->incomplete || !tally_whole(outermost, next);
 }
 
 // Between the process and the outermost frame, a mark for the tally.
 static void path_add(struct profile *profile, struct stacks_path *path) {
-    if (!path->whole || path->n == STACKS_PATH_MAX) {
+    if ((!path->whole && !path->incomplete) || path->n == STACKS_PATH_MAX) {
         tree_builder_add(profile->raw, path->ids, path->n, 1);
         return;
     }
     memmove(path->ids + 2, path->ids + 1, (path->n - 1) * sizeof *path->ids);
-    path->ids[1] = profile->marks.whole;
+    path->ids[1] = path->whole ? profile->marks.whole : profile->marks.broken;
     tree_builder_add(profile->raw, path->ids, ++path->n, 1);
 }
 

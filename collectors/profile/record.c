@@ -65,12 +65,15 @@ static const uint64_t *take_words(struct cursor *cursor, uint64_t n) {
     return take(cursor, n * sizeof(uint64_t));
 }
 
-static void user_stack_decode(const struct profile_format *format, struct cursor *cursor,
-                              struct profile_sample *sample) {
+static void user_regs_decode(const struct profile_format *format, struct cursor *cursor,
+                             struct profile_sample *sample) {
     uint64_t abi = take_u64(cursor); // PERF_SAMPLE_REGS_ABI_NONE: a kernel thread has no registers
     const uint64_t *regs = abi ? take_words(cursor, format->n_user_regs) : NULL;
     sample->regs = abi == PERF_SAMPLE_REGS_ABI_64 ? regs : NULL;
     sample->n_regs = sample->regs ? format->n_user_regs : 0;
+}
+
+static void user_stack_decode(struct cursor *cursor, struct profile_sample *sample) {
     uint64_t size = take_u64(cursor);
     if (!size || cursor->bad)
         return;
@@ -94,8 +97,10 @@ static void sample_decode(const struct profile_format *format, const struct perf
     sample->period = format->no_period ? 1 : take_u64(cursor);
     sample->n_ips = take_u64(cursor);
     sample->ips = take_words(cursor, sample->n_ips);
+    if (format->n_user_regs)
+        user_regs_decode(format, cursor, sample);
     if (format->user_stack)
-        user_stack_decode(format, cursor, sample);
+        user_stack_decode(cursor, sample);
 }
 
 static void mmap_decode(const struct perf_event_header *header, struct cursor *cursor, struct profile_record *out) {

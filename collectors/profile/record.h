@@ -13,8 +13,8 @@ struct perf_event_header;
 #define RECORD_BUILD_ID_MAX 20
 
 struct profile_format {
-    bool user_stack;      // samples have PERF_SAMPLE_REGS_USER and PERF_SAMPLE_STACK_USER
-    unsigned n_user_regs; // of sample_regs_user
+    bool user_stack;      // samples have PERF_SAMPLE_STACK_USER
+    unsigned n_user_regs; // of sample_regs_user; 0: samples have no PERF_SAMPLE_REGS_USER
     bool no_period;       // samples have no PERF_SAMPLE_PERIOD
 };
 

@@ -81,10 +81,10 @@ static uint32_t stack_wanted(const struct profile_options *options) {
 }
 
 static void stack_set(struct profile_sampling *sampling, uint32_t bytes) {
-    const uint64_t types = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
     struct perf_event_attr *attr = &sampling->attr;
-    attr->sample_type = bytes ? attr->sample_type | types : attr->sample_type & ~types;
-    attr->sample_regs_user = bytes ? UNWIND_REGS_MASK : 0;
+    attr->sample_regs_user = bytes ? UNWIND_REGS_MASK : UNWIND_LINK_MASK;
+    attr->sample_type &= ~(uint64_t)(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+    attr->sample_type |= (attr->sample_regs_user ? PERF_SAMPLE_REGS_USER : 0) | (bytes ? PERF_SAMPLE_STACK_USER : 0);
     attr->sample_stack_user = bytes;
     sampling->source.stack_bytes = bytes;
     sampling->format = (struct profile_format){.user_stack = bytes > 0,
@@ -142,6 +142,7 @@ static bool clock_instead(struct profile_sampling *sampling, int error) {
         return false;
     attr->type = PERF_TYPE_SOFTWARE;
     attr->config = PERF_COUNT_SW_CPU_CLOCK;
+    attr->exclude_idle = !sampling->options->idle;
     sampling->source.no_pmu = error;
     sampling->source.is_clock = true;
     snprintf(sampling->source.event, sizeof sampling->source.event, "cpu-clock");
@@ -192,6 +193,8 @@ static int event_open(struct profile_sampling *sampling, pid_t tid, int cpu) {
         bool refused = fd == -EACCES || fd == -EPERM;
         if (refused && !attr->exclude_kernel && !sampling->switches)
             attr->exclude_kernel = sampling->source.no_kernel = true;
+        else if (fd == -EOPNOTSUPP && attr->exclude_idle) // arm64: samples of the idle task are dropped later
+            attr->exclude_idle = 0;
         else if (fd == -EINVAL ? !feature_drop(sampling) : refused || !clock_instead(sampling, fd))
             break;
     }

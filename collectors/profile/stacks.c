@@ -205,16 +205,22 @@ static void path_put(struct stacks_path *path, uint32_t id) {
         path->ids[path->n++] = id;
 }
 
-// The user frames by the unwinder. False: there is no copy of the stack, or nothing better than the callchain in it.
+// The user frames by the unwinder. False: it has nothing better than the callchain.
 static bool unwound_put(struct stacks *stacks, struct space *space, pid_t tid, const struct profile_sample *sample,
                         const struct chain *chain, struct stacks_path *out) {
     struct stacks_frame frames[STACKS_PATH_MAX];
+    const struct stacks_unwinder *unwinder = &stacks->unwinder;
     bool whole = false, cut = false;
     out->whole = false;
-    if (!sample->stack || !stacks->unwinder.walk)
-        return false;
-    size_t n = stacks->unwinder.walk(stacks->unwinder.context, space, sample, chain->user, chain->n_user, frames,
-                                     STACKS_PATH_MAX, &whole, &cut);
+    size_t n = 0;
+    if (sample->stack && unwinder->walk) {
+        n = unwinder->walk(unwinder->context, space, sample, chain->user, chain->n_user, frames, STACKS_PATH_MAX,
+                           &whole, &cut);
+    } else if (sample->n_regs == 1 && unwinder->chain) {
+        cut = chain->n_user && chain->n_all >= stacks->max_stack;
+        n = unwinder->chain(unwinder->context, space, sample, chain->user, chain->n_user, frames, STACKS_PATH_MAX,
+                            &out->incomplete);
+    }
     if (!n)
         return false;
     out->whole = whole;
@@ -230,6 +236,7 @@ void stacks_path(struct stacks *stacks, struct space *space, pid_t tid, const st
     struct chain chain;
     chain_split(sample, &chain);
     out->n = 0;
+    out->incomplete = false;
     path_put(out, stacks_process(stacks, space));
     if (!unwound_put(stacks, space, tid, sample, &chain, out)) {
         if (chain.n_user && chain.n_all >= stacks->max_stack)

@@ -12,7 +12,7 @@
 
 struct stacks_frame {
     uint64_t ip;
-    bool exact; // of an interrupted instruction; else a return address, which may be the first of the next function
+    bool exact; // an instruction's; else a return address, which may be the first of the next function
 };
 // What else can walk a user stack: from the copy of it in a sample, and from the user frames of the kernel's callchain,
 // leaf first. Returns how many frames it put into `frames`, leaf first; 0: the callchain is better. *whole: the last
@@ -20,6 +20,9 @@ struct stacks_frame {
 struct stacks_unwinder {
     size_t (*walk)(void *context, struct space *space, const struct profile_sample *sample, const uint64_t *chain,
                    size_t n_chain, struct stacks_frame *frames, size_t max, bool *whole, bool *cut);
+    // From the callchain and registers without a copy of the stack: as above. *incomplete: callers are missing in it.
+    size_t (*chain)(void *context, struct space *space, const struct profile_sample *sample, const uint64_t *chain,
+                    size_t n_chain, struct stacks_frame *frames, size_t max, bool *incomplete);
     void *context;
 };
 
@@ -35,6 +38,7 @@ struct stacks_path {
     uint32_t ids[STACKS_PATH_MAX];
     size_t n, n_user; // n_user: of them user frames, marks included
     bool whole;       // the unwind tables say that the outermost one has no caller
+    bool incomplete;  // the callchain is known to lack user frames
 };
 // The path of a sample of `space`.
 void stacks_path(struct stacks *stacks, struct space *space, pid_t tid, const struct profile_sample *sample,

@@ -215,9 +215,17 @@ static void blame(struct tally *tally, const struct name *process, const struct 
     tally->blames[at].broken += samples;
 }
 
+static void broken_add(struct tally *tally, struct tally_process *of, const struct name *process,
+                       const struct name *frame, uint64_t samples) {
+    of->broken += samples;
+    tally->broken += samples;
+    blame(tally, process, frame, samples);
+}
+
 // Whether the stacks below the outermost user frame `node` are broken. Those that end in it are judged with the others:
 // without a caller that is one of the starts, they are.
-static bool first_frame(struct tally *tally, const struct tree *tree, size_t node, const struct level *process) {
+static bool first_frame(struct tally *tally, const struct tree *tree, size_t node, const struct level *process,
+                        uint32_t mark_broken) {
     const struct tree_node *frame = tree_node(tree, node);
     uint32_t outermost = name_of(tally, tree, node),
              next = frame->n_descendants ? name_of(tally, tree, node + 1) : outermost;
@@ -230,14 +238,14 @@ static bool first_frame(struct tally *tally, const struct tree *tree, size_t nod
     of->user += frame->total;
     tally->user += frame->total;
     const struct text *caller = tally->names[outermost].packed;
-    // A mark: it was cut, and is known to be incomplete; or it is whole.
+    // A mark: of a chain that lacks callers, of a stack that was cut, or of a whole one.
+    if (frame->name == mark_broken)
+        broken_add(tally, of, &tally->names[process->name], &tally->names[next], frame->total);
     if (mark || tally_whole(caller, frame->n_descendants && next != outermost ? tally->names[next].packed : NULL))
         return false;
-    of->broken += frame->total;
-    tally->broken += frame->total;
     // An address that is no code was read by the frame below it.
     bool no_code = !text_length(tally->names[outermost].object);
-    blame(tally, &tally->names[process->name], &tally->names[no_code ? next : outermost], frame->total);
+    broken_add(tally, of, &tally->names[process->name], &tally->names[no_code ? next : outermost], frame->total);
     return true;
 }
 
@@ -281,7 +289,7 @@ void tally_tree(struct tally *tally, const struct tree *raw, const struct tally_
         if (depth < FIRST_FRAME)
             broken = false;
         else if (depth == FIRST_FRAME)
-            broken = first_frame(tally, raw, i, &tally->levels[1]);
+            broken = first_frame(tally, raw, i, &tally->levels[1], marks->broken);
         if (!node->self)
             continue;
         size_t length = 0;

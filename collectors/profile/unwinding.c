@@ -104,6 +104,22 @@ static size_t walk(void *context, struct space *space, const struct profile_samp
     return n;
 }
 
+static size_t chain_walk(void *context, struct space *space, const struct profile_sample *sample, const uint64_t *chain,
+                         size_t n_chain, struct stacks_frame *frames, size_t max, bool *incomplete) {
+    struct unwinding *unwinding = context;
+    struct unwind_input input = {.pid = space->pid,
+                                 .version = space->version,
+                                 .registers.lr = unwind_link_decode(sample->regs[0]),
+                                 .chain = chain,
+                                 .chain_count = n_chain};
+    unwinding->space = space;
+    size_t n = unwind_chain(unwinding->unwinder, &input, unwinding->frames,
+                            max < STACKS_PATH_MAX ? max : STACKS_PATH_MAX, incomplete);
+    for (size_t i = 0; i < n; i++)
+        frames[i] = (struct stacks_frame){unwinding->frames[i].ip, unwinding->frames[i].exact};
+    return n;
+}
+
 struct unwinding *unwinding_new(struct space_maps *maps) {
     struct unwinding *unwinding = xcalloc(1, sizeof(*unwinding));
     const struct unwind_source source = {unwinding, map_find, map_open};
@@ -120,7 +136,7 @@ void unwinding_free(struct unwinding *unwinding) {
 }
 
 struct stacks_unwinder unwinding_of(struct unwinding *unwinding) {
-    return (struct stacks_unwinder){walk, unwinding};
+    return (struct stacks_unwinder){walk, chain_walk, unwinding};
 }
 
 void unwinding_process_gone(struct unwinding *unwinding, pid_t pid) {

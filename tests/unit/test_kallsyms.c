@@ -45,6 +45,11 @@ static void forged(void **state) {
                                "ffffffff81000400 R rodata\n"
                                "ffffffffc0002000 t late\t[ext4]\n"
                                "ffffffffc0001000 t early\t[ext4]\n"
+                               "ffffffffc0003000 t $x\t[ext4]\n"
+                               "ffffffffc0003000 t one\t[ext4]\n"
+                               "ffffffffc0003010 t $d.7\t[ext4]\n"
+                               "ffffffffc0003018 t $x\t[ext4]\n"
+                               "ffffffffc0003040 t $xbox\t[ext4]\n"
                                "ffffffffc0100000 t bpf_prog_1234_name\t[bpf]\n"
                                "ffffffffc0200000 t trampoline\t[__builtin__ftrace]\n"
                                "garbage\n\n"
@@ -61,6 +66,9 @@ static void forged(void **state) {
     assert_symbol(table, 0xffffffff81000400, NULL, NULL);
     assert_symbol(table, 0xffffffffc0001fff, "early", "[ext4]"); // modules are in no order
     assert_symbol(table, 0xffffffffc0002010, "late", "[ext4]");
+    assert_symbol(table, 0xffffffffc0003000, "one", "[ext4]"); // not the mapping symbols of arm64
+    assert_symbol(table, 0xffffffffc000301c, "one", "[ext4]");
+    assert_symbol(table, 0xffffffffc0003044, "$xbox", "[ext4]");
     assert_symbol(table, 0xffffffffc00fffff, NULL, NULL); // not up to the next module
     assert_symbol(table, 0xffffffffc0100010, "bpf_prog_1234_name", "[bpf]");
     assert_symbol(table, 0xffffffffc0200010, "trampoline", "[kernel]");

@@ -92,6 +92,28 @@ static void user_stack(void **state) {
     assert_false(profile_record_decode(&stacked, forged_end(&forged), &r));
 }
 
+static void link_register(void **state) {
+    (void)state;
+    const struct profile_format linked = {.n_user_regs = 1};
+    struct profile_record r;
+    uint64_t ips[] = {(uint64_t)PERF_CONTEXT_USER, 0x401000};
+    forged_sample(&forged, PERF_RECORD_MISC_USER, ips, 2);
+    forged_u64(&forged, 2);
+    forged_u64(&forged, 0x401234);
+    assert_true(profile_record_decode(&linked, forged_end(&forged), &r));
+    assert_int_equal(r.sample.n_regs, 1);
+    assert_int_equal(r.sample.regs[0], 0x401234);
+    assert_null(r.sample.stack);
+    forged_sample(&forged, PERF_RECORD_MISC_USER, ips, 2);
+    forged_u64(&forged, 1); // 32-bit code
+    forged_u64(&forged, 0x401234);
+    assert_true(profile_record_decode(&linked, forged_end(&forged), &r));
+    assert_int_equal(r.sample.n_regs, 0);
+    forged_sample(&forged, PERF_RECORD_MISC_USER, ips, 2);
+    forged_u64(&forged, 2);
+    assert_false(profile_record_decode(&linked, forged_end(&forged), &r));
+}
+
 static void put_mmap2(uint16_t misc, uint64_t length, const char *path) {
     static const uint8_t identity[24] = {20, 0, 0, 0, 0xaa, 0xbb};
     forged_begin(&forged, PERF_RECORD_MMAP2, misc);
@@ -230,8 +252,9 @@ static void rubbish(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sample), cmocka_unit_test(sample_lies), cmocka_unit_test(user_stack), cmocka_unit_test(mmaps),
-        cmocka_unit_test(tasks),  cmocka_unit_test(others),      cmocka_unit_test(rubbish),
+        cmocka_unit_test(sample),        cmocka_unit_test(sample_lies), cmocka_unit_test(user_stack),
+        cmocka_unit_test(link_register), cmocka_unit_test(mmaps),       cmocka_unit_test(tasks),
+        cmocka_unit_test(others),        cmocka_unit_test(rubbish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

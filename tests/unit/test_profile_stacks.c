@@ -239,10 +239,44 @@ static void deep(void **state) {
     assert_true(path.n <= STACKS_PATH_MAX);
 }
 
+// A chain with the caller from the link register, which lacks others.
+static size_t chain_of(void *context, struct space *space, const struct profile_sample *sample, const uint64_t *chain,
+                       size_t n_chain, struct stacks_frame *frames, size_t max, bool *incomplete) {
+    (void)space, (void)max;
+    assert_int_equal(n_chain, 2);
+    frames[0] = (struct stacks_frame){chain[0], true};
+    frames[1] = (struct stacks_frame){sample->regs[0], false};
+    frames[2] = (struct stacks_frame){chain[1], false};
+    *incomplete = *(bool *)context;
+    return 3;
+}
+
+static void linked(void **state) {
+    (void)state;
+    static const uint64_t registers[] = {0x400400, 0x400500}, ips[] = {USER_MARK, 0x400200, 0x400300};
+    bool lacks = false;
+    const struct stacks_unwinder unwinder = {.chain = chain_of, .context = &lacks};
+    struct profile_sample sample = {.ip = 0x400200, .ips = ips, .n_ips = 3, .regs = registers, .n_regs = 1};
+    struct space *space = space_maps_get(maps, 42, 1);
+    stacks_free(stacks);
+    stacks = stacks_new(maps, names, 16, &unwinder);
+    stacks_path(stacks, space, 42, &sample, &path);
+    assert_string_equal(text(), "prog;prog:2;prog:3;prog:2");
+    assert_false(path.incomplete);
+    lacks = true;
+    stacks_path(stacks, space, 42, &sample, &path);
+    assert_string_equal(text(), "prog;prog:2;prog:3;prog:2");
+    assert_true(path.incomplete);
+    sample.n_regs = 2; // for a walk of a copy that is not there
+    stacks_path(stacks, space, 42, &sample, &path);
+    assert_string_equal(text(), "prog;prog:2;prog:2");
+    assert_false(path.incomplete);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(order),  TEST(unknown),   TEST(jit), TEST(cut),
-                                       TEST(cached), TEST(refreshed), TEST(deep)};
+    const struct CMUnitTest tests[] = {TEST(order),  TEST(unknown),   TEST(jit),    TEST(cut),
+                                       TEST(cached), TEST(refreshed), TEST(linked), TEST(deep)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,10 @@ static void add(const char *path, uint64_t weight) {
     snprintf(copy, sizeof copy, "%s", path);
     while ((word = strsep(&rest, ";"))) {
         enum name_kind kind = !n ? NAME_PLAIN : !strncmp(word, "k:", 2) ? NAME_KERNEL : NAME_USER;
+        if (!strcmp(word, "!")) {
+            ids[n++] = marks.broken;
+            continue;
+        }
         char *object = strchr(word, n ? ' ' : '/');
         if (object)
             *object++ = '\0';
@@ -117,13 +121,17 @@ static void broken(void **state) {
     add("web/1;parse /lib/libfoo.so;lex /lib/libfoo.so", 3);
     add("web/1;helper /lib/libbar.so;k:read", 1);
     add("web/1;[unknown];mid /lib/libmid.so", 2); // the one that has no frame pointers is the one below
+    add("api/2;!;_start a;f a", 2);               // a chain that lacks callers
     add("web/1;k:kthread;k:work", 9);             // no user frames: neither whole nor broken
     struct tree *tree = tallied();
-    assert_int_equal(tally_user(tally, &bad), 12);
-    assert_int_equal(bad, 6);
+    assert_int_equal(tally_user(tally, &bad), 14);
+    assert_int_equal(bad, 8);
     const struct tally_blame *blames = tally_blames(tally, &n);
-    assert_int_equal(n, 3);
+    assert_int_equal(n, 4);
     assert_string_equal(text_bytes(blames[1].dso), "/lib/libmid.so");
+    assert_string_equal(text_bytes(blames[2].dso), "a");
+    assert_string_equal(text_bytes(blames[2].comm), "api");
+    assert_int_equal(blames[2].user, 2);
     assert_string_equal(text_bytes(blames[0].dso), "/lib/libfoo.so");
     assert_string_equal(text_bytes(blames[0].comm), "web");
     assert_int_equal(blames[0].broken, 3);
@@ -136,8 +144,8 @@ static void broken(void **state) {
         marked++;
         assert_int_equal(node->depth, 2);
     }
-    assert_int_equal(marked, 3); // each path has an ID of its own for the process
-    assert_int_equal(tree_node(tree, 0)->total, 21);
+    assert_int_equal(marked, 4); // each path has an ID of its own for the process
+    assert_int_equal(tree_node(tree, 0)->total, 23);
     tree_free(tree);
 }
 

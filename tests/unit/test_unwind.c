@@ -221,12 +221,54 @@ static void check(const char *name, const char *source, const char *flags, const
     check_running(name, (struct expected){.names = names, .ending = ending});
 }
 
+struct chains {
+    struct unwinder *unwinder;
+    unsigned complete, samples;
+};
+
+// The innermost frames, all of the program itself.
+static void chain_compare(struct child *child, const struct unwind_input *input, void *context) {
+    struct chains *chains = context;
+    struct unwind_frame frames[FRAMES_MAX];
+    struct unwind_input part = *input;
+    bool incomplete;
+    (void)child;
+    part.chain_count = input->chain_count < 3 ? input->chain_count : 3;
+    size_t count = unwind_chain(chains->unwinder, &part, frames, FRAMES_MAX, &incomplete);
+    assert_true(count >= part.chain_count && frames[0].exact && frames[0].ip == part.chain[0]);
+    assert_true(frames[count - 1].ip == part.chain[part.chain_count - 1]);
+    chains->samples++;
+    chains->complete += !incomplete;
+}
+
+// Percent of the frame-pointer chains that have no function without a frame record.
+static unsigned chains_complete(const char *name, const char *flags) {
+    struct child child;
+    if (!compile(name, program_chain, flags))
+        skip();
+    child_start(&child, name);
+    struct unwind_source source = {&child.maps, test_maps_find, test_maps_open};
+    struct chains chains = {.unwinder = unwinder_new(&source)};
+    bool sampled = child_sample(&child, chain_compare, &chains);
+    unwinder_free(chains.unwinder);
+    child_stop(&child);
+    if (!sampled)
+        skip();
+    return 100 * chains.complete / chains.samples;
+}
+
 #define OMIT "-fomit-frame-pointer -fasynchronous-unwind-tables "
 #define KEEP "-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fasynchronous-unwind-tables "
 
 static void omitted_frame_pointers(void **state) {
     (void)state;
     check("omit", program_chain, OMIT, "spin c b a main", UNWIND_WHOLE);
+}
+
+static void chains_that_lack_callers(void **state) {
+    (void)state;
+    assert_true(chains_complete("kept", KEEP) >= 60); // some samples are in a function's first instructions
+    assert_true(chains_complete("omitted", OMIT) <= 20);
 }
 
 static void unoptimised(void **state) {
@@ -343,6 +385,7 @@ static int folder_remove(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(omitted_frame_pointers),
+        cmocka_unit_test(chains_that_lack_callers),
         cmocka_unit_test(unoptimised),
         cmocka_unit_test(static_program),
         cmocka_unit_test(tail_call),

@@ -338,7 +338,7 @@ static void many_processes_stay_bounded(void **state) {
 
 // ---- parts ----
 static void splice_meets_the_last_frame(void **state) {
-    const struct unwind_frame frames[] = {{1, true}, {5, false}, {5, false}, {5, false}};
+    const struct unwind_frame frames[] = {{.ip = 1, .exact = true}, {.ip = 5}, {.ip = 5}, {.ip = 5}};
     const uint64_t chain[] = {1, 5, 5, 5, 5, 5, 9}, other[] = {1, 7, 9}, jumped[] = {1, 7, 5, 9};
     (void)state;
     assert_int_equal(unwind_splice(frames, 4, chain, 7), 4);

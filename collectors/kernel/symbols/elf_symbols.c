@@ -44,11 +44,6 @@ static int compare_names(const void *left, const void *right) {
     return a->name < b->name ? -1 : a->name > b->name;
 }
 
-// "$x", "$d.12": where code and data alternate, for disassemblers.
-static bool is_mapping_symbol(const char *name) {
-    return name[0] == '$' && name[1] && strchr("xdta", name[1]) && (name[2] == '\0' || name[2] == '.');
-}
-
 // The name in the window: "memcpy@@GLIBC_2.14" without its version. false: not a name to show.
 static bool name_of(const char *bytes, size_t size, size_t *length) {
     *length = strnlen(bytes, size < SYMBOL_NAME_MAX ? size : SYMBOL_NAME_MAX);
@@ -78,7 +73,7 @@ static void read_names(const struct elf_file *file, const GElf_Shdr *strings, ui
             window[size] = '\0';
         }
         size_t at = draft.name - start, length;
-        if (at >= size || !name_of(window + at, size - at, &length) || is_mapping_symbol(window + at))
+        if (at >= size || !name_of(window + at, size - at, &length) || symbol_is_mapping(window + at, length))
             continue;
         size_t underscores = strspn(window + at, "_");
         draft.rank |= 255 - (uint32_t)(underscores < 255 ? underscores : 255);

@@ -51,7 +51,7 @@ static void read_line(struct reader *reader, const char *line, const char *end) 
     size_t length = (size_t)((tab ? tab : end) - name);
     reader->any = true;
     reader->visible |= address != 0;
-    if (!address || !length || type == 'a' || type == 'A')
+    if (!address || !length || type == 'a' || type == 'A' || symbol_is_mapping(name, length))
         return;
     if (!tab)
         bound(reader, address);

@@ -7,6 +7,10 @@
 
 #include "model/mem.h"
 
+bool symbol_is_mapping(const char *name, size_t length) {
+    return length >= 2 && name[0] == '$' && memchr("xdta", name[1], 4) && (length == 2 || name[2] == '.');
+}
+
 void symbol_table_free(struct symbol_table *table) {
     if (!table)
         return;

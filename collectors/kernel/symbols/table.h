@@ -78,4 +78,7 @@ enum symbol_overlap {
 // Takes what the builder holds and leaves it empty. Never NULL.
 struct symbol_table *symbol_builder_finish(struct symbol_builder *builder, enum symbol_overlap overlap);
 
+// "$x", "$d.12": where code and data alternate, for disassemblers of Arm code. No function's name.
+bool symbol_is_mapping(const char *name, size_t length);
+
 #endif

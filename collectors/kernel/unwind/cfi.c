@@ -6,9 +6,9 @@
 
 #define PE_OMIT 0xff
 #define REMEMBERED_MAX 8
-#if defined(__x86_64__)
+#if !defined(UNWIND_ARM64)
 #define DW_BREG_SP 0x77 // DW_OP_breg7
-#elif defined(__aarch64__)
+#else
 #define DW_BREG_SP 0x8f // DW_OP_breg31
 #endif
 
@@ -223,7 +223,7 @@ enum { REG_SP = 100, REG_NONE };
 static int slot_of(uint64_t reg, uint64_t return_register) {
     if (reg == return_register)
         return CFI_RA;
-#if defined(__x86_64__)
+#if !defined(UNWIND_ARM64)
     if (reg == 6)
         return CFI_FP;
     if (reg == 7)
@@ -232,7 +232,7 @@ static int slot_of(uint64_t reg, uint64_t return_register) {
         return 0;
     if (reg >= 12 && reg <= 15)
         return (int)reg - 11;
-#elif defined(__aarch64__)
+#else
     if (reg == 29)
         return CFI_FP;
     if (reg == 31)

@@ -2,6 +2,8 @@
 // served as a search table of one entry at an address that no process has.
 #include "collectors/kernel/unwind/remote.h"
 
+#include "collectors/kernel/unwind/walk.h"
+
 #include <libunwind.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +171,7 @@ static void read_registers(unw_cursor_t *cursor, const struct unwind_registers *
     unw_word_t value;
     *to = *from; // a register without a rule keeps its value
     if (!unw_get_reg(cursor, UNW_REG_IP, &value))
-        to->ip = value;
+        to->ip = unwind_code_address(value);
     if (!unw_get_reg(cursor, UNW_REG_SP, &value))
         to->sp = value;
 #if defined(__x86_64__)

@@ -6,6 +6,7 @@
 
 #include "collectors/kernel/proc/memory.h"
 #include "collectors/kernel/unwind/go_frames.h"
+#include "collectors/kernel/unwind/link.h"
 #include "collectors/kernel/unwind/object.h"
 #include "collectors/kernel/unwind/private.h"
 #include "collectors/kernel/unwind/rules.h"
@@ -15,6 +16,7 @@
 
 #define SIGNALS_MAX 16 // handlers interrupted by signals, in one stack
 #define CALL_SLOTS 1024
+#define LINK_CODE_MAX 4096u // bytes from a function's start to an interrupted instruction
 
 struct call_site {
     uint64_t address, version;
@@ -37,6 +39,7 @@ struct walk {
     struct unwind_registers now;
     bool exact;        // now.ip is an instruction that was interrupted, not a return address
     bool caller_exact; // the same of the next frame
+    bool behind;       // now.ip is behind the last instruction of a signal's trampoline
     bool by_fp;        // now is from a frame record
     bool sp_unknown;   // now.sp is too low, by an unknown part of a frame
     bool trampoline;   // now.ip is where a signal handler returns to
@@ -96,28 +99,6 @@ const char *unwind_ending_text(enum unwind_ending ending) {
         [UNWIND_FULL] = "too deep",
     };
     return ending < UNWIND_ENDINGS ? texts[ending] : "";
-}
-
-bool unwind_registers_decode(const uint64_t *values, size_t count, struct unwind_registers *out) {
-    *out = (struct unwind_registers){0};
-#if defined(__x86_64__)
-    if (count < 8)
-        return false;
-    out->saved[0] = values[0];
-    out->fp = values[1];
-    out->sp = values[2];
-    out->ip = values[3];
-    memcpy(out->saved + 1, values + 4, 4 * sizeof(*values));
-#elif defined(__aarch64__)
-    if (count < 14)
-        return false;
-    memcpy(out->saved, values, 10 * sizeof(*values));
-    out->fp = values[10];
-    out->lr = values[11];
-    out->sp = values[12];
-    out->ip = values[13];
-#endif
-    return true;
 }
 
 // ---- one step ----
@@ -198,36 +179,77 @@ static enum step step_by_libunwind(struct walk *w, const struct unwind_file *fil
 static bool step_by_trampoline(struct walk *w, const struct unwind_file *file, uint64_t offset,
                                struct unwind_registers *to, enum step *step) {
     uint8_t code[8];
-    if (!UNWIND_TRAMPOLINE || !unwind_file_pread(file, offset, code, sizeof(code)) ||
-        !unwind_apply_sigreturn(code, &w->copy, &w->now, to, step))
-        return false;
-    w->caller_exact = w->trampoline = true;
-    return true;
+    // The system call itself is interrupted behind its instruction, the second and last one.
+    for (uint64_t done = 0; UNWIND_TRAMPOLINE && done <= (w->exact ? sizeof(code) : 0); done += 4) {
+        if (!unwind_file_pread(file, offset - done, code, sizeof(code)) ||
+            !unwind_apply_sigreturn(code, &w->copy, &w->now, to, step))
+            continue;
+        w->caller_exact = true;
+        w->behind = done == sizeof(code);
+        w->trampoline = !w->behind;
+        return true;
+    }
+    return false;
 }
 
-#if defined(__aarch64__)
-// An interrupted instruction that no row covers, in a file that has rows: a PLT entry, which has not touched a register
-// of its caller's. The link register has the return address.
-static bool step_by_link(struct walk *w, const struct unwind_file *file, uint64_t offset, struct unwind_registers *to) {
-    uint32_t code[4];
-    bool jumps = false;
-    if (!w->exact || !w->now.lr || !unwind_file_pread(file, offset, code, sizeof(code)))
+#if defined(UNWIND_ARM64)
+// How many instructions before now.ip belong to its function, at least; their bytes in `code`. Only a call says where
+// the function starts, or the bytes of the vdso, whose functions call none that the vdso does not have.
+static size_t code_before(const struct walk *w, const struct unwind_map *map, bool vdso, uint32_t *code) {
+    uint64_t ip = w->now.ip, start, size;
+    uint32_t call;
+    if (vdso) {
+        if (w->now.lr - map->start < map->end - map->start)
+            return SIZE_MAX;
+        start = ip - map->start < LINK_CODE_MAX ? map->start : ip - LINK_CODE_MAX;
+    } else if (process_memory_read(w->space->pid, w->now.lr - 4, &call, sizeof(call)) < sizeof(call) ||
+               !unwind_link_target(call, w->now.lr, &start) || start > ip || ip - start > LINK_CODE_MAX) {
+        return SIZE_MAX;
+    }
+    size = ip - start;
+    if (process_memory_read(w->space->pid, start, code, size) < size)
+        return SIZE_MAX;
+    if (!vdso)
+        return size / 4;
+    size_t count = unwind_link_begin(code, size / 4);
+    memmove(code, code + size / 4 - count, count * 4);
+    return count;
+}
+
+// An interrupted instruction that no row covers: of a PLT entry, which has not touched a register of its caller's, or
+// of a function that has not stored its return address.
+static bool step_by_link(struct walk *w, const struct unwind_map *map, const struct unwind_object *object,
+                         struct unwind_registers *to) {
+    uint32_t code[LINK_CODE_MAX / 4];
+    if (!w->exact || !w->now.lr || w->now.ip % 4 || !is_return(w, w->now.lr))
         return false;
-    for (int i = 0; i < 4; i++)
-        jumps |= code[i] == 0xd61f0220; // br x17
-    if (!jumps)
+    enum link link = LINK_HELD;
+    if (process_memory_read(w->space->pid, w->now.ip, code, 16) < 16 || !unwind_link_is_plt(code)) {
+        size_t count = code_before(w, map, object && object->memory, code);
+        link = count > LINK_CODE_MAX / 4 ? LINK_LOST : unwind_link_after(code, count);
+    }
+    if (link == LINK_LOST)
         return false;
-    if (!is_return(w, w->now.lr))
-        return false;
+    *to = w->now;
     to->ip = w->now.lr;
+    w->sp_unknown = link == LINK_SP_MOVED;
     return true;
 }
 #else
-static bool step_by_link(struct walk *w, const struct unwind_file *file, uint64_t offset, struct unwind_registers *to) {
-    (void)w, (void)file, (void)offset, (void)to;
+static bool step_by_link(struct walk *w, const struct unwind_map *map, const struct unwind_object *object,
+                         struct unwind_registers *to) {
+    (void)w, (void)map, (void)object, (void)to;
     return false;
 }
 #endif
+
+// A rule that needs the stack pointer, above a frame that was stepped over by frame pointer.
+static enum step step_by_record(struct walk *w, struct cfi_rule *rule, struct unwind_registers *to) {
+    if (!unwind_rule_by_record(rule) || unwind_apply_rule(rule, &w->copy, &w->now, to) != STEP_OK ||
+        (to->ip && !is_return(w, to->ip)))
+        return STEP_NO_ROW;
+    return STEP_OK;
+}
 
 static enum step step_by_table(struct walk *w, const struct unwind_file *file, struct unwind_registers *to) {
     struct unwinder *u = w->unwinder;
@@ -248,10 +270,11 @@ static enum step step_by_table(struct walk *w, const struct unwind_file *file, s
         if (!rule.signal)
             return step_by_trampoline(w, file, offset, to, &step) ? step : STEP_NO_ROW;
     }
-    if (result == CFI_NO_ROW && step_by_link(w, file, offset, to))
-        return STEP_OK;
-    if (w->sp_unknown && rule.cfa != CFA_FP && rule.where[CFI_RA] != WHERE_UNDEFINED)
+    // A function that called another one has stored its return address.
+    if (UNWIND_LINK_MASK && back && result == CFI_OK && rule.where[CFI_RA] == WHERE_SAME)
         return STEP_NO_ROW;
+    if (w->sp_unknown && rule.cfa != CFA_FP && rule.where[CFI_RA] != WHERE_UNDEFINED)
+        return result == CFI_OK ? step_by_record(w, &rule, to) : STEP_NO_ROW;
     w->caller_exact = w->trampoline = rule.signal;
     if (result == CFI_COMPLEX || (result == CFI_OK && u->oracle))
         return step_by_libunwind(w, file, &fde, w->now.ip - vaddr, w->now.ip - back, to);
@@ -280,6 +303,10 @@ static enum step step_once(struct walk *w, const struct unwind_map *map, struct 
         if (step == STEP_NO_ROW)
             step = step_by_go(w, &file, to);
     }
+    if (step == STEP_NO_ROW && step_by_link(w, &copy, object, to)) {
+        w->by_fp = false;
+        return STEP_OK;
+    }
     if (step == STEP_NO_ROW)
         return step_by_fp(w, to);
     w->by_fp = w->sp_unknown = false;
@@ -291,7 +318,7 @@ static enum step step_once(struct walk *w, const struct unwind_map *map, struct 
 static bool advanced(struct walk *w, const struct unwind_registers *to, size_t count) {
     if (w->caller_exact)
         return ++w->signals <= SIGNALS_MAX;
-#if defined(__aarch64__)
+#if defined(UNWIND_ARM64)
     if (to->sp == w->now.sp && to->ip != w->now.ip && (count == 1 || w->exact))
         return true; // a leaf that has no frame
 #endif
@@ -327,6 +354,8 @@ static enum unwind_ending walk_stack(struct walk *w, struct unwind_frame *out, s
         enum step step = step_once(w, map, object, &to);
         if (w->trampoline && w->trampoline_count < SIGNALS_MAX)
             w->trampolines[w->trampoline_count++] = *count - 1;
+        out[*count - 1].exact &= !w->behind;
+        w->behind = false;
         if (step != STEP_OK)
             return ending_of(step);
         if (!to.ip)
@@ -366,5 +395,81 @@ size_t unwind_stack(struct unwinder *u, const struct unwind_input *input, struct
     // A trampoline has no call before the address that a handler returns to.
     for (unsigned i = 0; i < walk.trampoline_count; i++)
         out[walk.trampolines[i]].exact = true;
+    return count;
+}
+
+// ---- frame-pointer chains ----
+static enum cfi_result rule_at(struct walk *w, uint64_t address, struct cfi_rule *rule) {
+    struct unwind_fde fde;
+    struct unwind_object *object;
+    uint64_t vaddr;
+    const struct unwind_map *map = unwind_space_map(w->unwinder->spaces, w->space, address, &object);
+    *rule = (struct cfi_rule){0};
+    if (!map || !object || object->state != OBJECT_READY ||
+        !unwind_object_vaddr(object, address - map->start + map->offset, &vaddr))
+        return CFI_NO_ROW;
+    struct unwind_map copy = *map; // a lookup of another address may move the map
+    struct unwind_file file = {w->unwinder->objects, object, &copy, w->space->pid};
+    return unwind_rules_find(w->unwinder->rules, &file, vaddr, rule, &fde);
+}
+
+// The caller of the interrupted instruction, where only the link register has it. 0: a frame record has it.
+static uint64_t caller_by_link(struct walk *w, enum cfi_result result, const struct cfi_rule *rule) {
+    struct unwind_registers to;
+    struct unwind_object *object;
+    if (result == CFI_OK)
+        return rule->where[CFI_RA] == WHERE_SAME && is_return(w, w->now.lr) ? w->now.lr : 0;
+    const struct unwind_map *map = unwind_space_map(w->unwinder->spaces, w->space, w->now.ip, &object);
+    if (!map)
+        return 0;
+    struct unwind_map copy = *map;
+    return step_by_link(w, &copy, object, &to) ? to.ip : 0;
+}
+
+#if defined(UNWIND_ARM64)
+static bool is_trampoline(struct walk *w, uint64_t address) {
+    uint8_t code[8];
+    struct unwind_object *object;
+    struct unwind_registers to;
+    enum step step;
+    const struct unwind_map *map = unwind_space_map(w->unwinder->spaces, w->space, address, &object);
+    if (!map || !object || !object->memory)
+        return false;
+    struct unwind_map copy = *map;
+    struct unwind_file file = {w->unwinder->objects, object, &copy, w->space->pid};
+    return unwind_file_pread(&file, address - copy.start + copy.offset, code, sizeof(code)) &&
+           unwind_apply_sigreturn(code, &w->copy, &w->now, &to, &step);
+}
+#else
+static bool is_trampoline(struct walk *w, uint64_t address) {
+    (void)w, (void)address;
+    return false;
+}
+#endif
+
+size_t unwind_chain(struct unwinder *u, const struct unwind_input *input, struct unwind_frame *out, size_t max,
+                    bool *incomplete) {
+    size_t count = 0;
+    struct cfi_rule rule;
+    struct walk walk = {.unwinder = u,
+                        .space = unwind_spaces_get(u->spaces, input->pid, input->version),
+                        .now = input->registers,
+                        .exact = true};
+    *incomplete = false;
+    for (size_t i = 0; i < input->chain_count && count < max; i++) {
+        uint64_t ip = walk.now.ip = input->chain[i];
+        bool trampoline = i && is_trampoline(&walk, ip);
+        enum cfi_result result = rule_at(&walk, ip - (i > 0), &rule);
+        out[count++] = (struct unwind_frame){ip, !i || trampoline};
+        uint64_t caller = i ? 0 : caller_by_link(&walk, result, &rule);
+        if (caller && count < max) {
+            out[count++] = (struct unwind_frame){caller, false};
+            result = rule_at(&walk, caller - 1, &rule);
+        }
+        // The interrupted function is in no frame record: above the handler's comes its caller's.
+        *incomplete |=
+            trampoline || (result == CFI_OK && rule.where[CFI_RA] == WHERE_CFA && !unwind_keeps_record(&rule));
+    }
+    unwind_objects_done(u->objects);
     return count;
 }

@@ -13,14 +13,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#if defined(__x86_64__)
+#if defined(__aarch64__) && !defined(UNWIND_ARM64) // a test defines it elsewhere
+#define UNWIND_ARM64
+#endif
+
+#if !defined(UNWIND_ARM64)
 // sample_regs_user: rbx, rbp, rsp, rip, r12 to r15 (asm/perf_regs.h).
 #define UNWIND_REGS_MASK (1ull << 1 | 7ull << 6 | 0xfull << 20)
 #define UNWIND_SAVED 5 // rbx, r12 to r15
-#elif defined(__aarch64__)
+#define UNWIND_LINK_MASK 0
+#else
 // x19 to x28, x29 (frame pointer), lr, sp, pc.
 #define UNWIND_REGS_MASK (0x3fffull << 19)
 #define UNWIND_SAVED 10 // x19 to x28
+// sample_regs_user without a copy of the stack, for unwind_chain: lr.
+#define UNWIND_LINK_MASK (1ull << 30)
 #endif
 
 struct unwind_registers {
@@ -31,6 +38,8 @@ struct unwind_registers {
 // The values of PERF_SAMPLE_REGS_USER with UNWIND_REGS_MASK, in the kernel's order (ascending bits), after the ABI
 // word. `count` values are readable. False: too few.
 bool unwind_registers_decode(const uint64_t *values, size_t count, struct unwind_registers *out);
+
+uint64_t unwind_link_decode(uint64_t value); // that of UNWIND_LINK_MASK
 
 // A mapping, as PERF_RECORD_MMAP2 and /proc/PID/maps describe it.
 struct unwind_map {
@@ -90,6 +99,13 @@ void unwinder_free(struct unwinder *unwinder);
 // Frames from the innermost to the outermost into `out`. The count (at least 1 for max >= 1), and how the walk ended.
 size_t unwind_stack(struct unwinder *unwinder, const struct unwind_input *input, struct unwind_frame *out, size_t max,
                     enum unwind_ending *ending);
+
+// The frames of a frame-pointer chain, with what it lacks on arm64: the caller of a function that has no frame record
+// yet, or never has one, is in the link register only. *incomplete: an unwind table says that a function of the chain
+// keeps no frame record, so that the chain lacks its callers. Of `input`, pid, version, chain and registers.lr are
+// used.
+size_t unwind_chain(struct unwinder *unwinder, const struct unwind_input *input, struct unwind_frame *out, size_t max,
+                    bool *incomplete);
 
 // What is mapped in [start, end) of the process changed: PERF_RECORD_MMAP2 over it, or munmap.
 void unwind_flush(struct unwinder *unwinder, pid_t pid, uint64_t start, uint64_t end);

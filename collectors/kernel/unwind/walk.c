@@ -2,9 +2,38 @@
 #include "collectors/kernel/unwind/walk.h"
 
 #include <string.h>
+#include <sys/auxv.h>
+
+#include "collectors/kernel/unwind/link.h"
 
 // The main stack lies above the copy, by at most the usual limit of a thread's stack and more.
 #define STACK_SPAN (1ull << 30)
+
+bool unwind_registers_decode(const uint64_t *values, size_t count, struct unwind_registers *out) {
+    *out = (struct unwind_registers){0};
+#if !defined(UNWIND_ARM64)
+    if (count < 8)
+        return false;
+    out->saved[0] = values[0];
+    out->fp = values[1];
+    out->sp = values[2];
+    out->ip = values[3];
+    memcpy(out->saved + 1, values + 4, 4 * sizeof(*values));
+#else
+    if (count < 14)
+        return false;
+    memcpy(out->saved, values, 10 * sizeof(*values));
+    out->fp = values[10];
+    out->lr = unwind_code_address(values[11]);
+    out->sp = values[12];
+    out->ip = values[13];
+#endif
+    return true;
+}
+
+uint64_t unwind_link_decode(uint64_t value) {
+    return unwind_code_address(value);
+}
 
 enum step unwind_copy_word(const struct unwind_copy *copy, uint64_t address, uint64_t *value) {
     uint64_t offset = address - copy->start;
@@ -15,9 +44,18 @@ enum step unwind_copy_word(const struct unwind_copy *copy, uint64_t address, uin
     return address >= copy->start && offset < STACK_SPAN ? STEP_LEFT : STEP_BAD;
 }
 
-static uint64_t code_address(uint64_t address) {
-#if defined(__aarch64__)
-    return address & 0x0000ffffffffffffull; // pointer authentication
+uint64_t unwind_address_mask(uint64_t high) {
+    return high ? ~0ull >> __builtin_clzll(high) : ~0ull;
+}
+
+uint64_t unwind_code_address(uint64_t address) {
+#if defined(UNWIND_ARM64)
+    // The bits above those of addresses, of which a kernel has 39 to 52, hold the code. The first stack is at the top.
+    static _Atomic uint64_t known;
+    uint64_t mask = known;
+    if (!mask)
+        known = mask = unwind_address_mask(getauxval(AT_RANDOM));
+    return address & mask;
 #else
     return address;
 #endif
@@ -66,16 +104,29 @@ enum step unwind_apply_rule(const struct cfi_rule *rule, const struct unwind_cop
         if (step != STEP_OK && i == CFI_RA)
             return step;
     }
-#if defined(__x86_64__)
+#if !defined(UNWIND_ARM64)
     if (rule->where[CFI_RA] == WHERE_SAME)
         return STEP_BAD;
 #endif
-    to->ip = code_address(values[CFI_RA]);
+    to->ip = unwind_code_address(values[CFI_RA]);
     to->lr = to->ip;
     to->sp = cfa;
     to->fp = values[CFI_FP];
     memcpy(to->saved, values, sizeof(to->saved));
     return STEP_OK;
+}
+
+bool unwind_keeps_record(const struct cfi_rule *rule) {
+    return rule->where[CFI_FP] == WHERE_CFA && rule->where[CFI_RA] == WHERE_CFA &&
+           rule->offset[CFI_RA] == rule->offset[CFI_FP] + 8;
+}
+
+bool unwind_rule_by_record(struct cfi_rule *rule) {
+    if (rule->cfa != CFA_SP || !unwind_keeps_record(rule))
+        return false;
+    rule->cfa = CFA_FP;
+    rule->cfa_offset = -rule->offset[CFI_FP];
+    return true;
 }
 
 enum step unwind_apply_fp(const struct unwind_copy *copy, const struct unwind_registers *from,
@@ -91,13 +142,13 @@ enum step unwind_apply_fp(const struct unwind_copy *copy, const struct unwind_re
     if (step != STEP_OK)
         return step == STEP_LEFT ? STEP_LEFT : STEP_NO_ROW;
     *to = *from;
-    to->ip = to->lr = code_address(ip);
+    to->ip = to->lr = unwind_code_address(ip);
     to->fp = fp;
     to->sp = from->fp + 16;
     return STEP_OK;
 }
 
-#if defined(__aarch64__)
+#if defined(UNWIND_ARM64)
 bool unwind_apply_sigreturn(const uint8_t code[8], const struct unwind_copy *copy, const struct unwind_registers *from,
                             struct unwind_registers *to, enum step *step) {
     // mov x8, #139 (rt_sigreturn); svc #0
@@ -113,9 +164,9 @@ bool unwind_apply_sigreturn(const uint8_t code[8], const struct unwind_copy *cop
     }
     memcpy(to->saved, words + 19, sizeof(to->saved));
     to->fp = words[29];
-    to->lr = code_address(words[30]);
+    to->lr = unwind_code_address(words[30]);
     to->sp = words[31];
-    to->ip = code_address(words[32]);
+    to->ip = unwind_code_address(words[32]);
     return true;
 }
 
@@ -136,8 +187,7 @@ bool unwind_is_call(const uint8_t *before, size_t size) {
     if (size < 4)
         return false;
     memcpy(&code, before + size - 4, 4);
-    return (code & 0xfc000000) == 0x94000000 || (code & 0xfffffc1f) == 0xd63f0000 || // bl, blr
-           (code & 0xfefff800) == 0xd63f0800;                                        // blraa and the like
+    return unwind_link_is_call(code);
 }
 #else
 bool unwind_apply_sigreturn(const uint8_t code[8], const struct unwind_copy *copy, const struct unwind_registers *from,

@@ -13,11 +13,20 @@ enum step {
     STEP_BAD,
 };
 
+// The address of code without the bits of its pointer authentication.
+uint64_t unwind_code_address(uint64_t address);
+// The bits that an address of user space may have, from any of its high addresses.
+uint64_t unwind_address_mask(uint64_t high);
+
 // A word of the copied stack.
 enum step unwind_copy_word(const struct unwind_copy *copy, uint64_t address, uint64_t *value);
 // The caller's registers, by a rule.
 enum step unwind_apply_rule(const struct cfi_rule *rule, const struct unwind_copy *copy,
                             const struct unwind_registers *from, struct unwind_registers *to);
+// Whether a function with this rule keeps a frame record: return address above the caller's frame pointer.
+bool unwind_keeps_record(const struct cfi_rule *rule);
+// Where the stack pointer is unknown: the CFA by the frame record that fp points to. False: the rule describes none.
+bool unwind_rule_by_record(struct cfi_rule *rule);
 // The caller's registers, by the frame record that fp points to. The return address is not checked.
 enum step unwind_apply_fp(const struct unwind_copy *copy, const struct unwind_registers *from,
                           struct unwind_registers *to);
@@ -35,7 +44,7 @@ bool unwind_apply_go(uint32_t size, const struct unwind_copy *copy, const struct
 // UNWIND_TRAMPOLINE: the C libraries of x86-64 describe theirs in their tables.
 bool unwind_apply_sigreturn(const uint8_t code[8], const struct unwind_copy *copy, const struct unwind_registers *from,
                             struct unwind_registers *to, enum step *step);
-#if defined(__aarch64__)
+#if defined(UNWIND_ARM64)
 #define UNWIND_TRAMPOLINE true
 #define UNWIND_RECORD_LOW true // frame records are at the lower end of frames: the caller's stack pointer is unknown
 #else
