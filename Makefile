@@ -17,7 +17,7 @@ SAN ?=
 FLAVOUR := $(if $(findstring clang,$(CC)),clang)$(if $(SAN),$(if $(findstring clang,$(CC)),-)san-$(subst $(comma),-,$(SAN)))
 B ?= build$(if $(FLAVOUR),/$(FLAVOUR))
 
-PKGS := ncursesw libtraceevent libelf libdw json-c libzstd liblzma zlib libunwind-generic
+PKGS := ncursesw libtraceevent libelf libdw json-c libzstd liblzma zlib libunwind-generic capstone
 PKG_CONFIG ?= pkg-config
 # Sanitizer builds are compiled often and never measured. The other builds report warnings: their optimiser finds more.
 CFLAGS ?= $(if $(SAN),-O1 -w -g1,-O2 -g)

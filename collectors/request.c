@@ -71,6 +71,10 @@ static void request_free(struct request *request) {
         free((char *)request->text);
     else if (request && request->kind == REQUEST_PIDS)
         free((pid_t *)request->pids.list);
+    if (request && request->kind == REQUEST_CODE) {
+        free((char *)request->code.symbol);
+        free((char *)request->code.object);
+    }
     free(request);
 }
 
@@ -84,6 +88,9 @@ static struct request *request_copy(const struct request *request) {
         for (size_t i = 0; i < request->pids.n; i++)
             list[i] = request->pids.list[i];
         copy->pids.list = list;
+    } else if (request->kind == REQUEST_CODE) {
+        copy->code.symbol = xstrdup(request->code.symbol);
+        copy->code.object = xstrdup(request->code.object);
     }
     return copy;
 }

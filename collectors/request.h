@@ -18,6 +18,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "model/code_ask.h"
+
 #define REQUEST_LATE_NS 2000000000ull
 
 enum request_kind {
@@ -26,6 +28,7 @@ enum request_kind {
     REQUEST_FUNCTIONS, // text: functions by name or pattern
     REQUEST_FREQUENCY, // hz: samples a second
     REQUEST_PIDS,      // pids: only these processes; n 0: all
+    REQUEST_CODE,      // code: the function whose instructions or line are wanted
     REQUEST_KINDS
 };
 
@@ -41,6 +44,7 @@ struct request {
             const pid_t *list;
             size_t n;
         } pids;
+        struct code_ask code;
     };
 };
 

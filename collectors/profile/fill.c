@@ -27,6 +27,38 @@ static void symbols_fill(struct profile *profile, struct section *out) {
     section_table(out, table_builder_seal(builder));
 }
 
+static double offset_of(struct profile *profile, const struct address *address) {
+    uint64_t within;
+    if (!address->kernel)
+        return (double)address->offset;
+    return symbols_within(stacks_symbols(profile->stacks), NULL, address->ip, &within) ? (double)within : NAN;
+}
+
+static void addresses_fill(struct profile *profile, struct section *out) {
+    struct table_builder *builder = profile->address_rows;
+    size_t n;
+    uint64_t left_out;
+    const struct address *list = addresses_sorted(profile->addresses, &n, &left_out);
+    table_builder_clear(builder);
+    for (size_t i = 0; i < n; i++) {
+        if (i >= ADDRESSES_SHOWN) {
+            left_out += list[i].samples;
+            continue;
+        }
+        const struct text *name = name_table_text(profile->names, list[i].leaf);
+        const struct text *process = name_table_text(profile->names, list[i].process);
+        uint32_t row = table_builder_add(builder);
+        table_builder_set_num(builder, row, ADDRESS_PID, list[i].pid);
+        table_builder_set_text(builder, row, ADDRESS_SYMBOL, text_from(text_bytes(name)));
+        table_builder_set_text(builder, row, ADDRESS_DSO, text_from(name ? name_object(name) : ""));
+        table_builder_set_num(builder, row, ADDRESS_OFFSET, offset_of(profile, &list[i]));
+        table_builder_set_text(builder, row, ADDRESS_COMM, text_from(text_bytes(process)));
+        table_builder_set_num(builder, row, ADDRESS_SAMPLES, list[i].samples);
+    }
+    section_table(out, table_builder_seal(builder));
+    section_series(out, &profile_series[PROFILE_ADDRESSES_LEFT_OUT], (double)left_out);
+}
+
 static double cpu_pct(const struct profile *profile, const struct space_counts *counts) {
     const struct profile_source *source = profile_sampling_source(profile->sampling);
     if (!(profile->seconds > 0))
@@ -110,6 +142,9 @@ void profile_fill(struct profile *profile, struct section *out) {
     tree_free(raw);
     section_tree(out, tree_builder_seal(profile->tree));
     symbols_fill(profile, out);
+    addresses_fill(profile, out);
+    profile_code_fill(profile, out);
+    addresses_clear(profile->addresses);
     table_builder_clear(profile->processes);
     space_maps_each(profile->maps, process_fill, profile);
     section_table(out, table_builder_seal(profile->processes));

@@ -79,6 +79,17 @@ static void path_add(struct profile *profile, struct stacks_path *path) {
     tree_builder_add(profile->raw, path->ids, ++path->n, 1);
 }
 
+static void address_add(struct profile *profile, struct space *space, pid_t tid, const struct stacks_path *path) {
+    struct address *added;
+    if (path->n < 2 || !addresses_add(profile->addresses, path->ids[0], path->ids[path->n - 1], path->leaf, &added))
+        return;
+    added->pid = space->pid;
+    added->kernel = path->leaf_kernel;
+    added->offset = path->leaf;
+    if (!added->kernel)
+        stacks_place(profile->stacks, space, tid, path->leaf, &added->object, &added->offset);
+}
+
 static void on_sample(struct profile *profile, const struct profile_record *record) {
     const struct profile_sample *sample = &record->sample;
     struct stacks_path *path = &profile->path;
@@ -96,6 +107,7 @@ static void on_sample(struct profile *profile, const struct profile_record *reco
     stacks_path(profile->stacks, space, record->tid, sample, path);
     stack_judge(profile, path);
     path_add(profile, path);
+    address_add(profile, space, record->tid, path);
     space->counts.samples++;
     space->counts.kernel += sample->kernel;
     space->counts.period += sample->period;
@@ -178,6 +190,8 @@ static int stacks_open(struct collector_run *run, bool renew) {
 }
 
 static void stacks_shut(struct profile *profile) {
+    profile_code_forget(profile->code);
+    addresses_clear(profile->addresses);
     space_maps_objects_forget(profile->maps);
     stacks_free(profile->stacks);
     tree_builder_free(profile->raw);
@@ -197,6 +211,9 @@ static int profile_open(struct collector_run *run) {
     profile->tally = tally_new();
     profile->symbols = table_builder_new(&profile_symbols_table);
     profile->processes = table_builder_new(&profile_processes_table);
+    profile->address_rows = table_builder_new(&profile_addresses_table);
+    profile->addresses = addresses_new();
+    profile->code = profile_code_new();
     profile->recent = xcalloc(PROFILE_EVENTS_KEPT, sizeof *profile->recent);
     int rc = profile_sampling_open(&profile->sampling, run->options, profile->hz);
     if (rc) {
@@ -226,6 +243,9 @@ static void profile_close(struct collector_run *run) {
     tally_free(profile->tally);
     table_builder_free(profile->symbols);
     table_builder_free(profile->processes);
+    table_builder_free(profile->address_rows);
+    addresses_free(profile->addresses);
+    profile_code_free(profile->code);
     free(profile->recent);
     free(profile->pids);
     free(profile);
@@ -307,6 +327,10 @@ static void pids_set(struct profile *profile, const struct request *request) {
 static int profile_request(struct collector_run *run, const struct request *request, struct answer *answer) {
     if (request->kind == REQUEST_FREQUENCY)
         return frequency_set(run, request->hz, answer);
+    if (request->kind == REQUEST_CODE) {
+        profile_code_ask(run->state, &request->code);
+        return 0;
+    }
     const struct profile *profile = run->state;
     if (profile_sampling_source(profile->sampling)->own_only) {
         snprintf(answer->sentence, sizeof answer->sentence,
@@ -332,7 +356,8 @@ static void profile_check(struct check_report *report) {
     report->add(report, &check);
 }
 
-static const struct table_def *const tables[] = {&profile_symbols_table, &profile_processes_table, NULL};
+static const struct table_def *const tables[] = {&profile_symbols_table, &profile_processes_table,
+                                                 &profile_addresses_table, &profile_code_table, NULL};
 static const struct tree_def *const trees[] = {&profile_tree, NULL};
 static const struct table_def *const streams[] = {&profile_samples_table, NULL};
 
@@ -346,7 +371,7 @@ const struct collector collector_profile = {
     .trees = trees,
     .open = profile_open,
     .drain = profile_drain,
-    .requests = 1u << REQUEST_FREQUENCY | 1u << REQUEST_PIDS,
+    .requests = 1u << REQUEST_FREQUENCY | 1u << REQUEST_PIDS | 1u << REQUEST_CODE,
     .request = profile_request,
     .sample = profile_sample,
     .close = profile_close,

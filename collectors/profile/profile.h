@@ -3,6 +3,8 @@
 #define COLLECTORS_PROFILE_PROFILE_H
 
 #include "collectors/collector.h"
+#include "collectors/profile/addresses.h"
+#include "collectors/profile/code.h"
 #include "collectors/profile/maps.h"
 #include "collectors/profile/sampling.h"
 #include "collectors/profile/stacks.h"
@@ -30,7 +32,9 @@ struct profile {
     struct stacks *stacks;
     struct tally *tally;
     struct tree_builder *raw, *tree; // raw: as sampled; tree: with marks
-    struct table_builder *symbols, *processes;
+    struct table_builder *symbols, *processes, *address_rows;
+    struct addresses *addresses; // of the interval
+    struct profile_code *code;
     struct profile_recent *recent; // a ring
     struct stacks_path path;
     struct tally_marks marks;
@@ -49,9 +53,17 @@ struct profile {
 };
 
 extern const struct tree_def profile_tree, profile_raw_tree;
-extern const struct table_def profile_symbols_table, profile_processes_table, profile_samples_table;
+extern const struct table_def profile_symbols_table, profile_processes_table, profile_samples_table,
+    profile_addresses_table, profile_code_table;
 extern const struct series_def profile_series[];
-enum { PROFILE_SAMPLES_PER_S, PROFILE_BROKEN_PCT, PROFILE_FREQUENCY_HZ, PROFILE_LOST, PROFILE_N_SERIES };
+enum {
+    PROFILE_SAMPLES_PER_S,
+    PROFILE_BROKEN_PCT,
+    PROFILE_FREQUENCY_HZ,
+    PROFILE_LOST,
+    PROFILE_ADDRESSES_LEFT_OUT,
+    PROFILE_N_SERIES
+};
 
 // What was sampled since the last call, into the section; empties the tree builders and n_recent.
 void profile_fill(struct profile *profile, struct section *out);

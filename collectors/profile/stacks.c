@@ -130,16 +130,29 @@ static struct symbols_object *jit_of(struct stacks *stacks, struct space *space)
     return space->known.jit = symbols_jit(stacks->symbols, space->pid);
 }
 
-static uint32_t mapped_name(struct stacks *stacks, struct space *space, const struct map *map, uint64_t ip) {
+static struct symbols_object *mapped_object(struct stacks *stacks, struct space *space, const struct map *map,
+                                            uint64_t ip, uint64_t *offset) {
     struct map_file *file = map->file;
     if (!file->anonymous && !file->object) {
         struct symbols_object *object = object_of(stacks, space, map);
         file->anonymous = symbols_is_jit(object); // a JIT's memfd
         file->object = file->anonymous ? NULL : object;
     }
-    if (file->anonymous)
-        return symbols_user(stacks->symbols, jit_of(stacks, space), ip);
-    return symbols_user(stacks->symbols, file->object, ip - map->start + map->offset);
+    *offset = file->anonymous ? ip : ip - map->start + map->offset;
+    return file->anonymous ? jit_of(stacks, space) : file->object;
+}
+
+static uint32_t mapped_name(struct stacks *stacks, struct space *space, const struct map *map, uint64_t ip) {
+    uint64_t offset;
+    struct symbols_object *object = mapped_object(stacks, space, map, ip, &offset);
+    return symbols_user(stacks->symbols, object, offset);
+}
+
+bool stacks_place(struct stacks *stacks, struct space *space, pid_t tid, uint64_t ip, struct symbols_object **object,
+                  uint64_t *offset) {
+    const struct map *map = space_maps_find(stacks->maps, space, tid, ip);
+    *object = map ? mapped_object(stacks, space, map, ip, offset) : NULL;
+    return map;
 }
 
 static uint32_t user_name(struct stacks *stacks, struct space *space, pid_t tid, uint64_t ip) {
@@ -228,6 +241,7 @@ static bool unwound_put(struct stacks *stacks, struct space *space, pid_t tid, c
         path_put(out, stacks->cut);
     for (size_t i = n; i-- > 0;)
         path_put(out, user_name(stacks, space, tid, frames[i].ip - !frames[i].exact));
+    out->leaf = frames[0].ip - !frames[0].exact;
     return true;
 }
 
@@ -237,16 +251,21 @@ void stacks_path(struct stacks *stacks, struct space *space, pid_t tid, const st
     chain_split(sample, &chain);
     out->n = 0;
     out->incomplete = false;
+    out->leaf = 0;
     path_put(out, stacks_process(stacks, space));
     if (!unwound_put(stacks, space, tid, sample, &chain, out)) {
         if (chain.n_user && chain.n_all >= stacks->max_stack)
             path_put(out, stacks->cut);
         for (size_t i = chain.n_user; i-- > 0;) // a return address may be the first of the next function
             path_put(out, user_name(stacks, space, tid, chain.user[i] - (i > 0)));
+        out->leaf = chain.n_user ? chain.user[0] : 0;
     }
     out->n_user = out->n - 1;
     for (size_t i = chain.n_kernel; i-- > 0;)
         path_put(out, kernel_name(stacks, chain.kernel[i] - (i > 0)));
+    out->leaf_kernel = chain.n_kernel;
+    if (chain.n_kernel)
+        out->leaf = chain.kernel[0];
 }
 
 void stacks_ksymbol(struct stacks *stacks, const struct profile_record *record) {

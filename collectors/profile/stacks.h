@@ -39,10 +39,15 @@ struct stacks_path {
     size_t n, n_user; // n_user: of them user frames, marks included
     bool whole;       // the unwind tables say that the outermost one has no caller
     bool incomplete;  // the callchain is known to lack user frames
+    uint64_t leaf;    // address of the innermost frame
+    bool leaf_kernel;
 };
 // The path of a sample of `space`.
 void stacks_path(struct stacks *stacks, struct space *space, pid_t tid, const struct profile_sample *sample,
                  struct stacks_path *out);
+// Where an address of user code is: the object and the offset, as in symbols_user(). False: no mapping is known there.
+bool stacks_place(struct stacks *stacks, struct space *space, pid_t tid, uint64_t ip, struct symbols_object **object,
+                  uint64_t *offset);
 uint32_t stacks_process(struct stacks *stacks, struct space *space); // what the paths of its samples begin with
 // A name that is no address's; each call gives a new ID.
 uint32_t stacks_name(struct stacks *stacks, const char *symbol, enum name_kind kind, const char *object);

@@ -1,6 +1,8 @@
 // The tables, series and trees of the profile.
 #include "collectors/profile/table.h"
 
+#include <stdio.h>
+
 #include "collectors/profile/profile.h"
 #include "model/columns.h"
 
@@ -48,6 +50,55 @@ const struct table_def profile_processes_table = {
     .n_keys = 1,
 };
 
+static size_t format_offset(union cell value, char *out, size_t size) {
+    int n = snprintf(out, size, "%#llx", (unsigned long long)value.num);
+    return n > 0 && (size_t)n < size ? (size_t)n : 0;
+}
+
+#define HELP_OFFSET "Of the instruction in the file; from the symbol's start for the kernel; JIT code: its address."
+static const struct column address_columns[ADDRESS_COLUMNS] = {
+    [ADDRESS_PID] = COLUMN_PID(.help = HELP_PID),
+    [ADDRESS_SYMBOL] = TEXT_COLUMN("symbol", "SYMBOL", 32, .help = "Function of the sampled instruction."),
+    [ADDRESS_DSO] = TEXT_COLUMN("dso", "OBJECT", 24, .help = "File that it is in; [kernel] or a kernel module."),
+    [ADDRESS_OFFSET] =
+        NUMBER_COLUMN("offset", "OFFSET", UNIT_ID, 14, .ascending = true, .format = format_offset, .help = HELP_OFFSET),
+    [ADDRESS_COMM] = COLUMN_COMM(.help = "Name of the process."),
+    [ADDRESS_SAMPLES] =
+        NUMBER_COLUMN("samples", "SAMPLES", UNIT_COUNT, 7, .help = "Samples at the instruction itself."),
+};
+
+const struct table_def profile_addresses_table = {
+    .name = "addresses",
+    .help = "The sampled instructions: the 2,048 with the most samples.",
+    .columns = address_columns,
+    .n_columns = ADDRESS_COLUMNS,
+    .n_keys = 4,
+};
+
+static const struct column code_columns[CODE_COLUMNS] = {
+    [CODE_SYMBOL] = TEXT_COLUMN("symbol", "SYMBOL", 32, .help = "The function that was asked for."),
+    [CODE_DSO] = TEXT_COLUMN("dso", "OBJECT", 24, .help = "File that it is in; [kernel] or a kernel module."),
+    [CODE_LINE_ONLY] = ID_COLUMN("line_only", "LINE", 4, .help = "1: only its source line was asked for."),
+    [CODE_OFFSET] = NUMBER_COLUMN("offset", "OFFSET", UNIT_ID, 14, .ascending = true, .format = format_offset,
+                                  .help = HELP_OFFSET " Null in the first row, which is about the function."),
+    [CODE_ADDRESS] = NUMBER_COLUMN("address", "ADDRESS", UNIT_ID, 14, .ascending = true, .format = format_offset,
+                                   .help = "Address of the instruction as the file's symbols have it."),
+    [CODE_INSTRUCTION] = TEXT_COLUMN("instruction", "INSTRUCTION", 40, .help = "The instruction, in AT&T syntax."),
+    [CODE_FUNCTION] = TEXT_COLUMN("function", "INLINED", 24, .help = "Function that is inlined there."),
+    [CODE_FILE] = TEXT_COLUMN("file", "FILE", 24, .help = "Source file, from debug info."),
+    [CODE_LINE] = ID_COLUMN("line", "LINE", 6, .help = "Line in it."),
+    [CODE_SOURCE] = TEXT_COLUMN("source", "SOURCE", 40, .help = "Text of the line, if the file is on this machine."),
+    [CODE_NOTE] = TEXT_COLUMN("note", "NOTE", 0, .help = "What is missing, and why."),
+};
+
+const struct table_def profile_code_table = {
+    .name = "code",
+    .help = "Instructions and source lines of the function that is looked at.",
+    .columns = code_columns,
+    .n_columns = CODE_COLUMNS,
+    .n_keys = 4,
+};
+
 static const struct column event_columns[EVENT_COLUMNS] = {
     [EVENT_TIME_S] = COLUMN_TIME_S(.help = "Time of the sample.", .format = column_format_clock_us),
     [EVENT_CPU] = COLUMN_CPU(.help = HELP_CPU),
@@ -69,6 +120,8 @@ const struct series_def profile_series[PROFILE_N_SERIES] = {
     [PROFILE_BROKEN_PCT] = {"profile_broken_pct", "broken", "Share of the user stacks that are broken.", UNIT_PCT},
     [PROFILE_FREQUENCY_HZ] = {"profile_frequency_hz", "frequency",
                               "Samples per second and busy CPU that are asked for.", UNIT_HZ},
+    [PROFILE_ADDRESSES_LEFT_OUT] = {"profile_addresses_left_out", "left out",
+                                    "Samples whose instruction is not in the table addresses.", UNIT_COUNT},
     [PROFILE_LOST] = {"profile_lost", "lost", "Samples and other records lost in the interval.", UNIT_COUNT},
 };
 

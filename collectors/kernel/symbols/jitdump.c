@@ -72,6 +72,33 @@ static bool read_move(int fd, uint64_t at, uint64_t size, struct symbol_builder 
     return true;
 }
 
+ssize_t jitdump_code(int fd, uint64_t address, uint8_t *out, size_t size) {
+    uint32_t words[4];
+    uint64_t offset, found = 0;
+    size_t n = 0;
+    uint8_t head[LOAD_HEAD];
+    if (!read_at(fd, 0, words, sizeof(words)) || words[0] != MAGIC || words[2] < 40 || words[2] > 65536)
+        return -ENOEXEC;
+    for (offset = words[2]; offset < PERF_MAP_BYTES_MAX && read_at(fd, offset, words, sizeof(words));
+         offset += words[1]) {
+        if (words[1] < RECORD_HEAD || words[1] > RECORD_MAX)
+            break;
+        if (words[0] != JIT_CODE_LOAD || words[1] < RECORD_HEAD + LOAD_HEAD ||
+            !read_at(fd, offset + RECORD_HEAD, head, sizeof(head)))
+            continue;
+        uint64_t start = u64_at(head + 16), bytes = u64_at(head + 24);
+        if (address - start >= bytes || bytes > words[1] - RECORD_HEAD - LOAD_HEAD)
+            continue;
+        // The code ends the record. The last record that covers the address counts.
+        uint64_t left = bytes - (address - start);
+        found = offset + words[1] - left;
+        n = size < left ? size : (size_t)left;
+    }
+    if (!found)
+        return -ENOENT;
+    return read_at(fd, found, out, n) ? (ssize_t)n : -EIO;
+}
+
 bool jitdump_read(struct jit_file *file, int fd, struct symbol_builder *builder, uint32_t *rank) {
     uint32_t words[4], steps = 0;
     char last;

@@ -7,4 +7,7 @@
 // As jit_file_read().
 bool jitdump_read(struct jit_file *file, int fd, struct symbol_builder *builder, uint32_t *rank);
 
+// Bytes of the code that was loaded at the address: how many, or -errno.
+ssize_t jitdump_code(int fd, uint64_t address, uint8_t *out, size_t size);
+
 #endif

@@ -21,6 +21,8 @@ struct lines {
     Dwarf *dwarf;
     uint8_t *image;
     uint64_t bytes;
+    Dwarf_Die unit; // that lines_row() found last
+    bool has_unit;
 };
 
 struct lines *lines_open(int fd, uint64_t size, const char **reason) {
@@ -176,4 +178,16 @@ bool lines_find(struct lines *lines, uint64_t address, struct symbols_source *ou
         set_function(&function, &out->frames[n]);
     set_file(&out->frames[0], row ? dwarf_linesrc(row, NULL, NULL) : NULL, line > 0 ? (uint32_t)line : 0);
     return true;
+}
+
+bool lines_row(struct lines *lines, uint64_t address, const char **file, uint32_t *line) {
+    int number = 0;
+    if (!lines->has_unit || !has_address(&lines->unit, address))
+        lines->has_unit = find_unit(lines, address, &lines->unit);
+    Dwarf_Line *row = lines->has_unit ? dwarf_getsrc_die(&lines->unit, address) : NULL;
+    if (row)
+        dwarf_lineno(row, &number);
+    *file = row ? dwarf_linesrc(row, NULL, NULL) : NULL;
+    *line = number > 0 ? (uint32_t)number : 0;
+    return *file && *line;
 }

@@ -16,6 +16,8 @@ struct lines;
 struct lines *lines_open(int fd, uint64_t size, const char **reason);
 void lines_close(struct lines *lines); // NULL is allowed
 uint64_t lines_bytes(const struct lines *lines);
+// The line of the instruction at an address; for many in a row. *file lives as long as `lines`. False: not covered.
+bool lines_row(struct lines *lines, uint64_t address, const char **file, uint32_t *line);
 // The function at the address, preceded by those that are inlined there, the innermost first; false: not covered.
 bool lines_find(struct lines *lines, uint64_t address, struct symbols_source *out);
 

@@ -233,7 +233,7 @@ static void read_elf(const struct elf_source *source, const struct object_key *k
 }
 
 // ktop's own vdso is the one of every process of the same class, and in memory. Of another class it has no symbols.
-static bool read_vdso(const struct object_key *key, struct object_symbols *out) {
+static bool find_vdso(const struct object_key *key, struct elf_source *source) {
     FILE *maps = fopen("/proc/self/maps", "re");
     char line[256];
     unsigned long start = 0, end = 0;
@@ -244,13 +244,18 @@ static bool read_vdso(const struct object_key *key, struct object_symbols *out) 
         fclose(maps);
     if (end <= start)
         return false;
-    struct elf_source source = {.fd = -1, .bytes = (const uint8_t *)start, .size = end - start};
+    *source = (struct elf_source){.fd = -1, .bytes = (const uint8_t *)start, .size = end - start};
     struct elf_file file;
     uint8_t build_id[BUILD_ID_MAX];
-    size_t size = elf_file_open(&file, &source) ? 0 : elf_file_build_id(&file, build_id);
+    size_t size = elf_file_open(&file, source) ? 0 : elf_file_build_id(&file, build_id);
     elf_file_close(&file);
     size = size < key->build_id_size ? size : key->build_id_size;
-    if (memcmp(build_id, key->build_id, size) != 0)
+    return !memcmp(build_id, key->build_id, size);
+}
+
+static bool read_vdso(const struct object_key *key, struct object_symbols *out) {
+    struct elf_source source;
+    if (!find_vdso(key, &source))
         return false;
     read_elf(&source, key, out);
     out->table->kind = NAME_LIBRARY;
@@ -304,4 +309,26 @@ int object_open_debug(const struct object_key *key, uint64_t *size) {
     elf_file_close(&file);
     close(opened.fd);
     return error ? error : fd < 0 ? -ENOENT : fd;
+}
+
+ssize_t object_code(const struct object_key *key, uint64_t offset, uint8_t *out, size_t size, uint16_t *machine) {
+    struct opened opened = {.fd = -ENOENT};
+    struct elf_source source = {.fd = -1};
+    if (strcmp(key->path, "[vdso]") != 0) {
+        open_mapped(key, &opened);
+        source = (struct elf_source){.fd = opened.fd, .size = opened.fd < 0 ? 0 : (uint64_t)opened.stat.st_size};
+    } else if (find_vdso(key, &source)) {
+        opened.fd = 0;
+    }
+    if (opened.fd < 0)
+        return opened.fd;
+    struct elf_file file;
+    ssize_t n = elf_file_open(&file, &source);
+    if (!n)
+        n = elf_file_read_some(&file, offset, out, size);
+    *machine = file.machine;
+    elf_file_close(&file);
+    if (!source.bytes)
+        close(opened.fd);
+    return n;
 }

@@ -29,6 +29,8 @@ struct object_symbols {
 void object_read(const struct object_key *key, struct object_symbols *out);
 // Identity of the file that a process maps now; false: it cannot be opened.
 bool object_identify(const struct object_key *key, struct object_identity *out);
+// Bytes of the file as it is mapped, from an offset on: how many, or -errno.
+ssize_t object_code(const struct object_key *key, uint64_t offset, uint8_t *out, size_t size, uint16_t *machine);
 // Opens what has debug info: the file itself, or its separate debug file. A descriptor, or -errno.
 int object_open_debug(const struct object_key *key, uint64_t *size);
 

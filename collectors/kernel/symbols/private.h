@@ -59,6 +59,7 @@ struct symbols_object {
     bool replaced;             // at its path is another file
     bool verify;               // compare the identity of the file with the one that was read
     bool source;               // lines are wanted
+    bool code;                 // instructions are wanted
     bool flush;                // the cache is of another file
     bool ended;                // its process
     bool waiting;              // JIT: has IDs that the map did not name yet
@@ -85,6 +86,13 @@ struct source_entry {
     struct symbols_object *object;
     uint64_t offset, used;
     struct symbols_source source;
+};
+
+struct code_slot {
+    struct code_query query;
+    bool wanted;      // no reader has it yet
+    uint32_t version; // of the query
+    struct code *done;
 };
 
 struct reader {
@@ -120,6 +128,7 @@ struct symbols {
     struct ksymbol *ksymbols; // the newest, of KSYMBOLS_MAX
     uint32_t n_ksymbols, next_ksymbol;
     struct source_entry *sources; // SOURCES_MAX; NULL until the first question
+    struct code_slot code;
     struct symbols_note notes[NOTES];
     uint32_t first_note, n_notes;
 };
@@ -144,6 +153,15 @@ void id_cache_clear(struct symbols *symbols, struct id_cache *cache);
 // ---- source.c: of a reader, without the lock ----
 void symbols_read_sources(struct symbols *symbols, struct symbols_object *object, const struct object_key *key,
                           const struct symbol_table *table);
+
+// ---- code_read.c: of a reader, without the lock ----
+struct code_place { // what of the object is read
+    const struct object_key *key;
+    const struct symbol_table *table; // NULL: none
+    const char *dump_path;            // of a jitdump file, or NULL
+    bool ended;                       // its process
+};
+void symbols_read_code(struct symbols *symbols, struct symbols_object *object, const struct code_place *place);
 
 // ---- reader.c; with the lock held ----
 int symbols_reader_start(struct symbols *symbols); // 0 or -errno

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "collectors/kernel/symbols/code.h"
 #include "collectors/kernel/symbols/demangle.h"
 #include "collectors/kernel/symbols/kallsyms.h"
 #include "collectors/kernel/symbols/private.h"
@@ -63,6 +64,7 @@ void symbols_leave(struct symbols *symbols) {
     free(symbols->objects);
     free(symbols->ksymbols);
     free(symbols->sources);
+    code_free(symbols->code.done);
     pthread_cond_destroy(&symbols->work);
     pthread_cond_destroy(&symbols->left);
     pthread_mutex_destroy(&symbols->lock);
@@ -82,7 +84,7 @@ struct work {
     struct symbol_table *table; // a reference; NULL: none
     struct pending *pending;
     uint32_t n_pending, pending_capacity;
-    bool verify, ended, source;
+    bool verify, ended, source, code;
 };
 
 static void begin(struct symbols *symbols, struct symbols_object *object, struct work *work) {
@@ -95,14 +97,15 @@ static void begin(struct symbols *symbols, struct symbols_object *object, struct
                           .pending_capacity = object->pending_capacity,
                           .verify = object->verify,
                           .ended = object->ended,
-                          .source = object->source};
+                          .source = object->source,
+                          .code = object->code};
     work->key.path = xstrdup(object->key.path);
     work->dump_path = object->dump_path ? xstrdup(object->dump_path) : NULL;
     if (work->table)
         work->table->refs++;
     object->pending = NULL;
     object->n_pending = object->pending_capacity = 0;
-    object->verify = object->source = false;
+    object->verify = object->source = object->code = false;
     object->in_work = true;
 }
 
@@ -393,6 +396,9 @@ static void do_work(struct work *work) {
         read_jit(work);
     else
         read_kernel(work);
+    if (work->code)
+        symbols_read_code(work->symbols, work->object,
+                          &(struct code_place){&work->key, work->table, work->dump_path, work->ended});
 }
 
 // The first queued object that is due; until when to wait if none is.

@@ -71,6 +71,28 @@ struct symbols_source {
 bool symbols_source(struct symbols *symbols, struct symbols_object *object, uint64_t offset,
                     struct symbols_source *out);
 
+// ---- instructions ----
+//
+// Of one function at a time: a new query replaces the one before. The answer is in code.h.
+#define CODE_HOT_MAX 64
+struct code_query {
+    struct symbols_object *object; // NULL: the kernel
+    uint64_t offset;               // in the function, as in symbols_user(); of the kernel an address
+    uint64_t hot[CODE_HOT_MAX];    // offsets that were sampled, sorted
+    uint32_t n_hot;
+    pid_t pid; // a process that runs it: its memory and its root are looked at
+};
+struct code;
+void symbols_code_want(struct symbols *symbols, const struct code_query *query);
+struct code *symbols_code_take(struct symbols *symbols); // the caller's; NULL: not read yet, or taken before
+// An address of the symbol that was named before, as in symbols_user(), of the kernel (`object` NULL) as in
+// symbols_kernel(). `of`: name_object() of the name. False: not found.
+bool symbols_find(struct symbols *symbols, struct symbols_object *object, const char *symbol, const char *of,
+                  uint64_t *offset);
+// How far the offset is in its symbol; of the kernel (`object` NULL) an address. False: no symbol covers it.
+bool symbols_within(struct symbols *symbols, struct symbols_object *object, uint64_t offset, uint64_t *within);
+struct symbols_object *symbols_file(struct symbols *symbols, const char *path); // mapped at that path; NULL: none
+
 // What could not be named, and why, since the last call; for notes. false: nothing more. Each reason comes once per
 // object.
 struct symbols_note {
