@@ -311,6 +311,12 @@ static void set_frequency(struct app *app, uint32_t hz) {
         app_say(app, true, "a recording has one frequency: to get another, record with --frequency");
 }
 
+// A recording has the answers to what was asked when it was made.
+static void ask_code(struct app *app, const struct code_ask *ask) {
+    if (app->source->runner)
+        runner_request(app->source->runner, NULL, &(struct request){.kind = REQUEST_CODE, .code = *ask});
+}
+
 static bool to_pane(struct app *app, int key, int x, int y) {
     struct pane_answer answer = {0};
     int code = key == KEY_TUI_ESCAPE || key == KEY_TUI_BACKSPACE ? KEY_VIEW_BACK : key;
@@ -319,6 +325,8 @@ static bool to_pane(struct app *app, int key, int x, int y) {
         app_say(app, false, "%s", answer.message);
     if (used && answer.frequency_hz)
         set_frequency(app, answer.frequency_hz);
+    if (used && answer.ask)
+        ask_code(app, answer.ask);
     if (used)
         app_want(app); // a part shown now may need more collectors
     uint64_t go_frame = used ? answer.go_frame : 0;

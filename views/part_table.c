@@ -369,6 +369,9 @@ static bool key_rows(struct part_context *ctx) {
         return scroll_columns(self, 1);
     case KEY_VIEW_ENTER:
         return enter(ctx);
+    case 'a':
+        return spec_of(ctx)->annotates && self->rows.n && ctx->focused &&
+               table_annotate(ctx, self->rows.join, rows_at(&self->rows, (size_t)(self->selected ? self->place : 0)));
     case KEY_VIEW_BACK:
         if (!self->selected)
             return false;
@@ -440,7 +443,7 @@ static bool sort(struct part_context *ctx, const char *column, bool ascending) {
 static bool takes(const struct part *part, int key) {
     const struct table_spec *spec = part->spec;
 
-    return key != KEY_VIEW_ENTER || spec->opens || spec->jump.pane;
+    return key == 'a' ? spec->annotates != NULL : key != KEY_VIEW_ENTER || spec->opens || spec->jump.pane;
 }
 
 static const struct part_key keys[] = {
@@ -450,6 +453,7 @@ static const struct part_key keys[] = {
     {KEY_VIEW_LEFT, "Left Right", "scroll the columns"},
     {KEY_VIEW_UP, "Up Down", "select a row; the selection follows the row (Home: none)"},
     {KEY_VIEW_ENTER, "Enter", "open the row: its events, its history or its task (Esc: back)"},
+    {'a', "a", "instructions and source lines of the selected function (Esc: back)"},
     {0},
 };
 

@@ -23,6 +23,7 @@ struct table_spec {
     const char *opens;
     // Columns whose values make that filter, separated by blanks ("cgroup~": contains the value); NULL: the keys.
     const char *opens_by;
+    const char *annotates;  // the part that the key a opens for the row; NULL: none
     const char *opens_note; // the message then; NULL: "Esc: back"
     const char *opens_none; // the message if no frame has an event of the row; or NULL
     const char *chooses;    // a column: the histograms of the pane show the selected row's value of it; or NULL
@@ -32,6 +33,7 @@ struct table_spec {
     const char *legend;   // explains its titles, at the right end of the rule above it if there is room; or NULL
     const char *left_out; // of a stream: names the events that were not kept; NULL: "older"
     const char *aside;    // with source.aside: names those rows
+    size_t text_rows;     // of text; 0: all
     bool optional;        // takes no room after a minute without rows
     const char *empty;    // the text without rows: "no task used CPU"; NULL: "nothing"
 };

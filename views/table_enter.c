@@ -70,9 +70,9 @@ static bool open_events(struct part_context *ctx, const struct part *list) {
 }
 
 // To the part of this pane that shows the row.
-static bool open_row(struct part_context *ctx, const struct join *join, size_t row) {
+static bool open_row(struct part_context *ctx, const struct join *join, size_t row, const char *opens) {
     const struct table_spec *spec = ctx->part->spec;
-    const struct part *part = view_part(ctx->pane->view, spec->opens);
+    const struct part *part = view_part(ctx->pane->view, opens);
 
     if (!part)
         return false;
@@ -107,5 +107,9 @@ static bool jump(struct part_context *ctx, const struct join *join, size_t row) 
 bool table_enter(struct part_context *ctx, const struct join *join, size_t row) {
     const struct table_spec *spec = ctx->part->spec;
 
-    return spec->opens ? open_row(ctx, join, row) : jump(ctx, join, row);
+    return spec->opens ? open_row(ctx, join, row, spec->opens) : jump(ctx, join, row);
+}
+
+bool table_annotate(struct part_context *ctx, const struct join *join, size_t row) {
+    return open_row(ctx, join, row, ((const struct table_spec *)ctx->part->spec)->annotates);
 }

@@ -5,6 +5,7 @@
 #include "views/part_table.h"
 
 // ctx is the table's; the row is a row of the join. False: nowhere.
+bool table_annotate(struct part_context *ctx, const struct join *join, size_t row); // the key a
 bool table_enter(struct part_context *ctx, const struct join *join, size_t row);
 
 #endif

@@ -32,7 +32,8 @@ void columns_write_text(struct table_columns *columns, const struct table_spec *
         write_cell(&line.slots[i], column, i == 0, i + 1 == line.n, column_title(column), out);
     }
     fputc('\n', out);
-    for (size_t place = 0; place < rows->n; place++) {
+    size_t n = spec->text_rows && rows->n > spec->text_rows ? spec->text_rows : rows->n;
+    for (size_t place = 0; place < n; place++) {
         size_t row = rows_at(rows, place);
         for (size_t i = 0; i < line.n; i++) {
             uint16_t at = slot_column(&line.slots[i], spec, join, row);
@@ -41,4 +42,6 @@ void columns_write_text(struct table_columns *columns, const struct table_spec *
         }
         fputc('\n', out);
     }
+    if (n < rows->n)
+        fprintf(out, "  %zu more rows: JSON and CSV have them\n", rows->n - n);
 }

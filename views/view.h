@@ -28,6 +28,7 @@ enum {
     KEY_VIEW_CLICK /* at ctx->mouse_x/y */,
 };
 
+struct code_ask;
 struct json_object;
 struct part;
 struct part_kind;
@@ -136,6 +137,9 @@ struct part_kind {
     // with a state: what it drew last, or will draw after `height`. Default: every column of its sources, and the
     // series that they name.
     bool (*shows)(const struct part *part, const void *state, const char *name);
+    // Optional, after a key that it used or that opened it: what is to be asked of the collectors; NULL: nothing new.
+    // The state's, until the next key.
+    const struct code_ask *(*ask)(struct part_context *ctx);
     bool no_series; // it shows columns only
 };
 
@@ -187,9 +191,10 @@ struct pane_answer {
     const char *jump_pane;
     char jump_filter[FILTER_SIZE];
     char message[128];
-    uint32_t frequency_hz; // to request from the collectors; 0: none
-    uint64_t go_frame;     // the frame to show from now on, by number; 0: unchanged
-    bool go_live;          // back to the newest one
+    uint32_t frequency_hz;      // to request from the collectors; 0: none
+    const struct code_ask *ask; // to ask of the collectors; NULL: nothing. Valid until the next call
+    uint64_t go_frame;          // the frame to show from now on, by number; 0: unchanged
+    bool go_live;               // back to the newest one
 };
 bool pane_key(struct pane *pane, const struct look *look, int key, int mouse_x, int mouse_y,
               struct pane_answer *answer);

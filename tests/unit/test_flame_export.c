@@ -526,15 +526,15 @@ static void script_processes(void **state) {
 
 static void formats(void **state) {
     (void)state;
-    static const char *const suffixes[] = {".svg", ".folded", ".json", ".pb.gz", ".perf"};
+    static const char *const suffixes[] = {".svg", ".folded", ".json", ".pb.gz", ".perf", ".annotate.txt"};
     struct look look;
     struct pane *pane = pane_new(&view_profile);
     const struct part_file *files[PANE_FILES_MAX];
     char *text;
     size_t size;
 
-    assert_int_equal(pane_files(pane, files), 5);
-    for (int i = 0; i < 5; i++) {
+    assert_int_equal(pane_files(pane, files), 6);
+    for (int i = 0; i < 6; i++) {
         assert_string_equal(files[i]->suffix, suffixes[i]);
         FILE *out = open_memstream(&text, &size);
         forge_look(&look, NULL, 0);

@@ -6,6 +6,7 @@
 #include "collectors/runner.h"
 #include "model/findings.h"
 #include "model/findings_inputs.h"
+#include "views/flame/part_annotate.h"
 #include "views/flame/part_callers.h"
 #include "views/flame/part_flame.h"
 #include "views/flame/part_subsecond.h"
@@ -88,6 +89,8 @@ static void check_table(const char *where, const struct view *view, const struct
         expect_list(where, &spec->source, false, lists[i]);
     if (spec->opens)
         expect_name(view_part(view, spec->opens), where, "part", NULL, spec->opens);
+    if (spec->annotates)
+        expect_name(view_part(view, spec->annotates), where, "part", NULL, spec->annotates);
     if (spec->jump.pane)
         expect_name(view_find(spec->jump.pane), where, "pane", NULL, spec->jump.pane);
 }
@@ -159,6 +162,8 @@ static void check_flame(const char *where, const struct view *view, const struct
         expect_column(where, spec->events, "time_s");
     if (spec->callers)
         expect_name(view_part(view, spec->callers), where, "part", NULL, spec->callers);
+    if (spec->annotate)
+        expect_name(view_part(view, spec->annotate), where, "part", NULL, spec->annotate);
 }
 
 // "system", or "system.detail" (collectors/runner.h).
@@ -198,7 +203,8 @@ static void check_part(const struct view *view, const struct part *part) {
         for (const struct findings_look *look = spec->looks; look->what; look++)
             expect_name(def_of(look->name) || is_series(look->name) || frame_hists(blank, look->name), where, "source",
                         NULL, look->name);
-    } else if (part->kind == &part_flame || part->kind == &part_callers || part->kind == &part_subsecond) {
+    } else if (part->kind == &part_flame || part->kind == &part_callers || part->kind == &part_subsecond ||
+               part->kind == &part_annotate) {
         check_flame(where, view, part->spec);
     } else {
         fail_msg("%s: a kind of part that this test does not know", where);

@@ -173,6 +173,8 @@ static void files(void **state) {
                "      PID COMMAND         SAMPLES   CPU%   USR% KERN% BROKEN%\n"
                "      812 nginx                70   70.7   57.1  42.9     0.0\n"
                "      900 node                 20   20.2    100   0.0     5.0\n"
+               "Sampled instructions\n"
+               "  not available\n"
                "\n");
     forge_text(pane, &look, FORMAT_CSV,
                "table,time,stack,samples\n"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "views/escape.h"
+#include "views/flame/annotate.h"
 #include "views/flame/names.h"
 #include "views/flame/state.h"
 #include "views/pane_parts.h"
@@ -138,11 +139,11 @@ static void detail_name(const struct flame_picture *picture, char *out, size_t s
         snprintf(out, size, "%s", text);
 }
 
-// Kind and object: "kernel", "library /usr/lib/libc.so.6", "PID 812".
-static void detail_object(const struct flame_picture *picture, char *out, size_t size) {
+// Kind, object, and place in the source: "kernel", "library /usr/lib/libc.so.6", "PID 812".
+static void detail_object(const struct part_context *ctx, const struct flame_picture *picture, char *out, size_t size) {
     const struct flame_cell *cell = picture->selected;
     const struct fold_node *node = &picture->fold->nodes[cell->node];
-    char object[TEXT_MAX / 2];
+    char object[TEXT_MAX / 2], where[TEXT_MAX / 2];
     const char *kind = flame_kind_word(node->name);
 
     out[0] = '\0';
@@ -150,7 +151,10 @@ static void detail_object(const struct flame_picture *picture, char *out, size_t
         return;
     flame_object(node, true, object, sizeof(object));
     bool told = !*object || object[0] == '['; // "[kernel]" says no more than the kind
-    snprintf(out, size, "  %s%s%s", kind, *kind && !told ? " " : "", told && *kind ? "" : object);
+    int n = snprintf(out, size, "  %s%s%s", kind, *kind && !told ? " " : "", told && *kind ? "" : object);
+    annotate_where(ctx->look, node->name, where, sizeof(where));
+    if (*where && n >= 0 && (size_t)n < size)
+        snprintf(out + n, size - (size_t)n, "  %s", where);
 }
 
 static void weight_text(const struct flame_spec *spec, uint64_t weight, bool unit, char *out, size_t size) {
@@ -222,7 +226,7 @@ void flame_draw_detail(struct part_context *ctx, const struct flame_picture *pic
         return;
     detail_name(picture, name, sizeof(name));
     detail_numbers(ctx, picture, numbers, sizeof(numbers));
-    detail_object(picture, object, sizeof(object));
+    detail_object(ctx, picture, object, sizeof(object));
     if (rows < 2) {
         int room = ctx->area.width - text_width(numbers) - 2;
         escape_fit(name, room > 8 ? room : 8, line, sizeof(line));

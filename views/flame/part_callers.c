@@ -248,6 +248,16 @@ static bool clicked(struct part_context *ctx) {
     return true;
 }
 
+static bool annotate(struct part_context *ctx, const struct flame_cell *cell) {
+    const struct callers_state *self = ctx->state;
+    const struct flame_spec *spec = ctx->part->spec;
+    const struct fold *fold = self->above ? self->callers.up : self->callers.down;
+
+    if (cell->gathered || !annotate_choose(ctx, fold->nodes[cell->node].name, spec->annotate))
+        snprintf(ctx->message, sizeof(ctx->message), "select a function first");
+    return true;
+}
+
 static bool key(struct part_context *ctx) {
     struct callers_state *self = ctx->state;
     size_t row;
@@ -275,6 +285,8 @@ static bool key(struct part_context *ctx) {
     case KEY_VIEW_HOME:
         choose(self, self->chosen);
         return true;
+    case 'a':
+        return annotate(ctx, cell);
     default:
         return false;
     }
@@ -311,6 +323,7 @@ static bool shows(const struct part *part, const void *state, const char *name) 
 static const struct part_key keys[] = {
     {KEY_VIEW_UP, "arrows", "callers and callees: select a frame (Home: the function)"},
     {KEY_VIEW_ENTER, "Enter", "callers and callees: those of the selected frame (Esc: back)"},
+    {'a', "a", "callers and callees: instructions of the selected function (Esc: back)"},
     {0},
 };
 

@@ -33,6 +33,7 @@ static void done(void *state, const struct part *part) {
     (void)part;
     flame_path_forget(&self->zoom);
     flame_path_forget(&self->selected);
+    annotate_selected_forget(&self->line);
     flame_layout_done(&self->layout);
     fold_free(self->fold);
     flame_choice_done(&self->choice);
@@ -236,8 +237,8 @@ static bool key_frequency(struct part_context *ctx) {
 static bool takes(const struct part *part, int key) {
     const struct flame_spec *spec = part->spec;
 
-    return (key != 'c' || spec->callers) && ((key != '+' && key != '-') || (spec->hz && !spec->cold)) &&
-           !(spec->cold && key && strchr("ABxe", key));
+    return (key != 'c' || spec->callers) && (key != 'a' || spec->annotate) &&
+           ((key != '+' && key != '-') || (spec->hz && !spec->cold)) && !(spec->cold && key && strchr("ABxe", key));
 }
 
 static bool key_choice(struct part_context *ctx) {
@@ -315,6 +316,29 @@ static void hot_cold_choose(struct part_context *ctx) {
         flame_path_set(&other->zoom, self->fold, fold_find(self->fold, path->names, 1));
 }
 
+// To the part that shows the instructions of the selected function.
+static bool annotate(struct part_context *ctx) {
+    struct flame_state *self = ctx->state;
+    const struct flame_cell *cell = flame_selected(self, NULL);
+
+    if (!spec_of(ctx)->annotate || !cell)
+        return false;
+    if (!cell->node || cell->gathered ||
+        !annotate_choose(ctx, self->fold->nodes[cell->node].name, spec_of(ctx)->annotate))
+        snprintf(ctx->message, sizeof(ctx->message), "select a function first");
+    return true;
+}
+
+// Where the selected function is in the source.
+static const struct code_ask *ask(struct part_context *ctx) {
+    struct flame_state *self = ctx->state;
+    const struct flame_cell *cell = self->is_selected ? flame_selected(self, NULL) : NULL;
+
+    if (!spec_of(ctx)->annotate || !cell || cell->gathered)
+        return NULL;
+    return annotate_select(ctx, &self->line, self->fold->nodes[cell->node].name);
+}
+
 static bool key(struct part_context *ctx) {
     struct flame_state *self = ctx->state;
 
@@ -331,6 +355,8 @@ static bool key(struct part_context *ctx) {
         return enter(ctx);
     if (ctx->key == 'c')
         return callers(ctx);
+    if (ctx->key == 'a')
+        return annotate(ctx);
     if (ctx->key == KEY_VIEW_BACK) {
         if (zoom_back(self))
             return true;
@@ -473,6 +499,7 @@ static const struct part_key keys[] = {
     {'e', "e", "flame graph: with, without the idle task (which --profile-idle samples)"},
     {'A', "A B x", "flame graph: mark this span as A, another one as B: how B differs from A; x: off"},
     {'c', "c", "flame graph: callers and callees of the selected function (Esc: back)"},
+    {'a', "a", "flame graph: instructions and source lines of the selected function (Esc: back)"},
     {0},
 };
 
@@ -496,4 +523,5 @@ const struct part_kind part_flame = {
     .title = title,
     .status = status,
     .sources = flame_sources,
+    .ask = ask,
 };

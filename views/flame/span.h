@@ -9,13 +9,14 @@
 
 // The spec of part_flame and the other parts that show a tree.
 struct flame_spec {
-    const char *tree;    // its name in the frame: "cpu"
-    const char *source;  // a table or series of the same collector, which frames have before there is a tree
-    const char *events;  // with samples as a stream: its name, for the sub-second heat map; or NULL
-    const char *unit;    // "samples"
-    const char *callers; // the part of the pane that shows callers and callees of a symbol; or NULL
-    const char *empty;   // what to say without samples
-    const char *hz;      // the series with the sampling frequency, which keys change; or NULL
+    const char *tree;     // its name in the frame: "cpu"
+    const char *source;   // a table or series of the same collector, which frames have before there is a tree
+    const char *events;   // with samples as a stream: its name, for the sub-second heat map; or NULL
+    const char *unit;     // "samples"
+    const char *callers;  // the part of the pane that shows callers and callees of a symbol; or NULL
+    const char *annotate; // the part of the pane that shows the instructions of a function; or NULL
+    const char *empty;    // what to say without samples
+    const char *hz;       // the series with the sampling frequency, which keys change; or NULL
     // Hot and cold: the tree of off-CPU time, in us, that is added to the samples as times; `unit` is "us". Or NULL.
     const char *cold;
     const char *hot_cold; // the part of the pane that shows hot and cold of a process; or NULL

@@ -4,6 +4,7 @@
 #define VIEWS_FLAME_STATE_H
 
 #include "views/flame/layout.h"
+#include "views/flame/part_annotate.h"
 #include "views/flame/span.h"
 
 #define FLAME_BACK_MAX 16
@@ -23,7 +24,8 @@ struct flame_state {
     } folded; // what the fold was made of: it is kept while that is the same
     struct flame_layout layout;
     struct flame_path zoom, selected;
-    uint32_t rest; // struct flame_zoom
+    struct annotate_selected line; // whose place in the source was asked for
+    uint32_t rest;                 // struct flame_zoom
     struct {
         uint32_t depth, rest;
     } back[FLAME_BACK_MAX]; // zooms that Esc goes back to, prefixes of the path

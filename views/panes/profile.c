@@ -1,6 +1,7 @@
 // The pane `profile`: which functions use the CPUs, and on which call paths. Only data.
 #include <string.h>
 
+#include "views/flame/part_annotate.h"
 #include "views/flame/part_callers.h"
 #include "views/flame/part_flame.h"
 #include "views/flame/part_subsecond.h"
@@ -29,6 +30,7 @@ static const struct flame_spec cpu = {
     .events = "profile_samples",
     .unit = "samples",
     .callers = "callers",
+    .annotate = "annotate",
     .empty = "no sample: every CPU was idle",
     .hz = "profile_frequency_hz",
     .hot_cold = "hotcold",
@@ -51,8 +53,17 @@ static const struct table_spec symbols = {
     .source = {.tables = {"symbols"}, .sort = "self_pct", .then = "total_pct"},
     .shown = "self_pct total_pct samples symbol dso comm",
     .opens = "callers",
+    .annotates = "annotate",
     .legend = "of this frame alone",
     .role = symbol_role,
+    .empty = "no sample: every CPU was idle",
+};
+static const struct table_spec addresses = {
+    .source = {.tables = {"addresses"}, .sort = "samples"},
+    .shown = "samples offset symbol dso pid comm",
+    .opens = "annotate",
+    .legend = "of this frame alone",
+    .text_rows = 20,
     .empty = "no sample: every CPU was idle",
 };
 static const struct table_spec processes = {
@@ -112,6 +123,15 @@ static const struct part parts[] = {
      .spec = &cpu,
      .min_height = 7,
      .weight = 1},
+    {.kind = &part_table,
+     .name = "addresses",
+     .title = "Sampled instructions",
+     .spec = &addresses,
+     .min_height = 4,
+     .weight = 2,
+     .toggle = 't',
+     .toggle_help = "show or hide the sampled instructions of all processes; Enter annotates their function"},
+    {.kind = &part_annotate, .name = "annotate", .title = "Annotate", .spec = &cpu},
     {.kind = &part_callers, .name = "callers", .title = "Callers and callees", .spec = &cpu},
 };
 

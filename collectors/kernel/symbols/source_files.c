@@ -60,7 +60,7 @@ static bool is_source(const char *path) {
 static int open_source(pid_t pid, const char *path, struct stat *stat) {
     for (int host = 0; host < 2; host++) {
         int root = open_root(host ? 0 : pid);
-        int fd = root >= 0 ? open_below(root, path, false, stat) : -1;
+        int fd = root >= 0 ? open_below(root, path, true, stat) : -1; // a link may have another suffix
         if (root >= 0)
             close(root);
         if (fd >= 0)
@@ -120,5 +120,7 @@ bool source_files_line(struct source_files *files, const char *path, uint32_t li
     length = length < size ? length : size - 1;
     memcpy(out, at, length);
     out[length] = '\0';
+    for (char *tab = strchr(out, '\t'); tab; tab = strchr(tab, '\t'))
+        *tab = ' ';
     return memchr(out, '\0', length) == NULL;
 }
