@@ -134,7 +134,11 @@ const struct code_ask *annotate_select(struct part_context *ctx, struct annotate
 
 // ---- loading ----
 
-// The newest frame with the instructions is kept: in an older one they may not be there.
+static bool is_whole(const struct table *code) {
+    return code && table_rows(code) > 1;
+}
+
+// The newest frame with the instructions is kept: in an older one, and while they are read again, they are not there.
 static void code_load(struct part_context *ctx) {
     struct annotate_state *self = ctx->state;
     const char *symbol = text_bytes(self->symbol), *object = text_bytes(self->object);
@@ -144,12 +148,13 @@ static void code_load(struct part_context *ctx) {
         const struct frame *frame = i ? look->window[look->n_window - i] : look->frame;
         const struct look one = {.frame = frame};
         const struct table *code = frame ? annotate_code(&one, symbol, object, false, 0) : NULL;
-        if (code && (!self->code || table_rows(code) > 1 || table_rows(self->code) <= 1)) {
-            frame_unref(self->code_frame);
+        if (code && (!self->code || is_whole(code) || (!is_whole(self->code) && i <= 1))) {
+            const struct frame *before = self->code_frame;
             self->code_frame = frame_ref(frame);
             self->code = code;
+            frame_unref(before);
         }
-        if (code || (self->code && table_rows(self->code) > 1))
+        if (is_whole(self->code))
             return;
     }
 }
