@@ -22,6 +22,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (unsigned i = 0; lines && i < 4; i++) // and in the functions of the first inputs
         if (lines_find(lines, i ? 0x4000f8 + i * 0x10 : address, &source) && source.n > SOURCE_FRAMES_MAX)
             abort();
+    const char *file;
+    uint32_t line;
+    for (unsigned i = 0; lines && i < 8; i++)
+        if (lines_row(lines, i ? 0x4000f8 + i * 4 : address, &file, &line) && !strlen(file) && !line)
+            abort();
     lines_close(lines);
     close(fd);
     return 0;
