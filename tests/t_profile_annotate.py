@@ -67,7 +67,7 @@ def same_instructions(load, program, directory):
     by_symbol = collections.Counter()
     for row in frame["tables"]["symbols"]:
         by_symbol[row["symbol"]] += row["samples"]
-    good = check(sum(by_symbol[s] for s in ("divide", "mix")) == n and frame["series"]["profile_addresses_left_out"] == 0,
+    good = check(sum(by_symbol[s] for s in ("divide", "mix")) == n and frame["series"]["profile_addresses_dropped"] == 0,
                  "the samples of the instructions add up to those of the functions")
     good &= check(all(r["pid"] == load.pid and r["dso"] == program for r in rows), "they have the process and its file")
     for offset, _ in (ours + theirs).most_common(6):

@@ -56,7 +56,8 @@ static void addresses_fill(struct profile *profile, struct section *out) {
         table_builder_set_num(builder, row, ADDRESS_SAMPLES, list[i].samples);
     }
     section_table(out, table_builder_seal(builder));
-    section_series(out, &profile_series[PROFILE_ADDRESSES_LEFT_OUT], (double)left_out);
+    profile->addresses_dropped = left_out;
+    section_series(out, &profile_series[PROFILE_ADDRESSES_DROPPED], (double)left_out);
 }
 
 static double cpu_pct(const struct profile *profile, const struct space_counts *counts) {

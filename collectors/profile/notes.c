@@ -9,6 +9,7 @@
 #define BLAMED_MAX 3
 #define BLAMED_PCT 5 // of the stacks of its processes
 #define BLAMED_SAMPLES 10
+#define ADDRESSES_DROPPED_PCT 5 // of the samples
 
 static void note_source(const struct profile_source *source, struct section *out) {
     char text[256], fix[256], why[256];
@@ -59,6 +60,11 @@ static void note_missing(const struct profile *profile, struct section *out) {
                  (unsigned long long)profile->throttled);
         section_note(out, SEVERITY_WARNING, "profile_samples_per_s", text,
                      "sample at a lower frequency: --frequency 49");
+    }
+    if (profile->addresses_dropped * 100 > profile->samples * ADDRESSES_DROPPED_PCT) {
+        snprintf(text, sizeof text, "%llu of %llu samples are not in the table addresses: it keeps %d instructions",
+                 (unsigned long long)profile->addresses_dropped, (unsigned long long)profile->samples, ADDRESSES_SHOWN);
+        section_note(out, SEVERITY_INFO, "offset", text, "choose processes: --pid PID");
     }
     if (profile->outside) {
         snprintf(text, sizeof text, "%llu samples are of processes outside this PID namespace and are left out",

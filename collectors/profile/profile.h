@@ -47,7 +47,7 @@ struct profile {
     } chains;
     // Of the interval.
     double seconds; // 0: the provisional one
-    uint64_t samples, n_recent, lost, malformed, throttled, outside;
+    uint64_t samples, addresses_dropped, n_recent, lost, malformed, throttled, outside;
     struct symbols_note notes[PROFILE_NOTES_KEPT];
     size_t n_notes;
 };
@@ -61,7 +61,7 @@ enum {
     PROFILE_BROKEN_PCT,
     PROFILE_FREQUENCY_HZ,
     PROFILE_LOST,
-    PROFILE_ADDRESSES_LEFT_OUT,
+    PROFILE_ADDRESSES_DROPPED,
     PROFILE_N_SERIES
 };
 

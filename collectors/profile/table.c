@@ -120,8 +120,8 @@ const struct series_def profile_series[PROFILE_N_SERIES] = {
     [PROFILE_BROKEN_PCT] = {"profile_broken_pct", "broken", "Share of the user stacks that are broken.", UNIT_PCT},
     [PROFILE_FREQUENCY_HZ] = {"profile_frequency_hz", "frequency",
                               "Samples per second and busy CPU that are asked for.", UNIT_HZ},
-    [PROFILE_ADDRESSES_LEFT_OUT] = {"profile_addresses_left_out", "left out",
-                                    "Samples whose instruction is not in the table addresses.", UNIT_COUNT},
+    [PROFILE_ADDRESSES_DROPPED] = {"profile_addresses_dropped", "dropped",
+                                   "Samples whose instruction is not in the table addresses.", UNIT_COUNT},
     [PROFILE_LOST] = {"profile_lost", "lost", "Samples and other records lost in the interval.", UNIT_COUNT},
 };
 

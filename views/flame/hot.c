@@ -137,7 +137,7 @@ void hot_ask(const struct hot *hot, struct code_ask *ask) {
     }
     ask->pid = hot->pid;
     ask->n_hot = 0;
-    for (size_t i = 0; i < hot->n && ask->n_hot < CODE_ASK_HOT; i++)
+    for (size_t i = 0; sorted && i < hot->n && ask->n_hot < CODE_ASK_HOT; i++)
         ask->hot[ask->n_hot++] = (uint64_t)sorted[i].offset;
     free(sorted);
 }
