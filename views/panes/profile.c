@@ -62,6 +62,7 @@ static const struct table_spec addresses = {
     .source = {.tables = {"addresses"}, .sort = "samples"},
     .shown = "samples offset symbol dso pid comm",
     .opens = "annotate",
+    .annotates = "annotate",
     .legend = "of this frame alone",
     .text_rows = 20,
     .empty = "no sample: every CPU was idle",

@@ -167,15 +167,18 @@ static ssize_t read_bytes(const struct job *job, uint8_t *out, size_t size, uint
     if (job->object->role == ROLE_FILE) {
         n = object_code(job->place->key, job->code->start, out, size, machine);
         if (n <= 0)
-            set_note(job->code, "the file cannot be read", n < 0 ? n : -ENODATA);
+            set_note(job->code, "no instructions: the file cannot be read", n < 0 ? n : -ENODATA);
     } else if (job->object->role == ROLE_JIT) {
         n = read_jit(job, out, size);
         if (n <= 0)
-            set_note(job->code, "JIT code: reading the memory of the process", n < 0 ? n : -ENODATA);
+            set_note(job->code, "no JIT code: reading the memory of the process", n < 0 ? n : -ENODATA);
     } else {
         n = kcore_read("/proc/kcore", job->code->start, out, size, machine);
         if (n <= 0)
-            set_note(job->code, "kernel code is in /proc/kcore, which needs CAP_SYS_RAWIO and no lockdown",
+            set_note(job->code,
+                     n == -EPERM || n == -EACCES
+                         ? "no kernel code: /proc/kcore needs CAP_SYS_RAWIO and a kernel without lockdown"
+                         : "no kernel code: reading /proc/kcore",
                      n < 0 ? n : -ENODATA);
     }
     return n;
