@@ -244,8 +244,23 @@ static void draw(struct part_context *ctx) {
 static void status(struct part_context *ctx, char *out, size_t size) {
     struct table_state *self = ctx->state;
 
-    if (self->rows.join && !self->columns.choosing)
+    const struct table_about *about = spec_of(ctx)->about;
+
+    if (!self->rows.join || self->columns.choosing)
+        return;
+    if (about && self->selected && self->place < (long)self->rows.n)
+        about->text(ctx, self->rows.join, rows_at(&self->rows, (size_t)self->place), out, size);
+    if (!out[0])
         table_status(ctx, &self->rows, self->top, self->page, out, size);
+}
+
+static const struct code_ask *ask(struct part_context *ctx) {
+    struct table_state *self = ctx->state;
+    const struct table_about *about = spec_of(ctx)->about;
+
+    if (!about || !self->selected || !self->rows.join || self->place >= (long)self->rows.n)
+        return NULL;
+    return about->ask(ctx, self->rows.join, rows_at(&self->rows, (size_t)self->place));
 }
 
 // ---- keys ----
@@ -524,6 +539,7 @@ const struct part_kind part_table = {
     .search = search,
     .sort = sort,
     .status = status,
+    .ask = ask,
     .sources = rows_sources,
     .shows = shows,
     .no_series = true,

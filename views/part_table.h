@@ -6,6 +6,12 @@
 
 #include "views/jump.h"
 
+// Words about the selected row, which are asked for.
+struct table_about {
+    const struct code_ask *(*ask)(struct part_context *ctx, const struct join *join, size_t row);
+    void (*text)(const struct part_context *ctx, const struct join *join, size_t row, char *out, size_t size);
+};
+
 struct table_spec {
     struct rows_source source;
     // Names of the columns to show, separated by blanks, the most important first: a narrow screen leaves out the last
@@ -33,9 +39,10 @@ struct table_spec {
     const char *legend;   // explains its titles, at the right end of the rule above it if there is room; or NULL
     const char *left_out; // of a stream: names the events that were not kept; NULL: "older"
     const char *aside;    // with source.aside: names those rows
-    size_t text_rows;     // of text; 0: all
-    bool optional;        // takes no room after a minute without rows
-    const char *empty;    // the text without rows: "no task used CPU"; NULL: "nothing"
+    const struct table_about *about; // in place of the legend while a row is selected; or NULL
+    size_t text_rows;                // of text; 0: all
+    bool optional;                   // takes no room after a minute without rows
+    const char *empty;               // the text without rows: "no task used CPU"; NULL: "nothing"
 };
 
 extern const struct part_kind part_table;

@@ -322,14 +322,10 @@ static void where(void **state) {
     struct look look;
     char text[256];
     forge_look(&look, frames, FRAMES);
-    const struct text *name = name_pack("work", NAME_USER, "/opt/app"),
-                      *other = name_pack("main", NAME_USER, "/opt/app");
-    annotate_where(&look, name, text, sizeof(text));
+    annotate_where(&look, "work", "/opt/app", text, sizeof(text));
     assert_string_equal(text, "hot.c:4; slow inlined at hot.c:10");
-    annotate_where(&look, other, text, sizeof(text));
+    annotate_where(&look, "main", "/opt/app", text, sizeof(text));
     assert_string_equal(text, "");
-    text_unref(name);
-    text_unref(other);
     struct pane *pane = pane_new(&view_profile);
     snprintf(pane->search, sizeof(pane->search), "work");
     struct grid *grid = grid_new(80, 24, false);
@@ -337,6 +333,13 @@ static void where(void **state) {
     grid_free(grid);
     assert_true(pane_search(pane, &look, 1));
     expect_line(pane, &look, "work  program /opt/app  hot.c:4; slow inlined at hot.c:10");
+    // And in the title of the table, for its selected row.
+    press(pane, &look, 'o');
+    struct pane_answer answer = press(pane, &look, KEY_VIEW_DOWN);
+    assert_non_null(answer.ask);
+    assert_true(answer.ask->line_only);
+    assert_string_equal(answer.ask->symbol, "work");
+    expect_line(pane, &look, " hot.c:4; slow inlined at hot.c:10 ─\n");
     pane_free(pane);
 }
 

@@ -210,11 +210,10 @@ void annotate_place(const struct text *file, uint32_t line, bool whole, char *ou
         snprintf(out, size, "%.512s", name);
 }
 
-void annotate_where(const struct look *look, const struct text *name, char *out, size_t size) {
+void annotate_where(const struct look *look, const char *symbol, const char *object, char *out, size_t size) {
     int columns[COLUMNS];
     size_t cursor = 0;
-    const struct table *code =
-        name ? annotate_code(look, text_bytes(name), name_object(name), true, WHERE_FRAMES) : NULL;
+    const struct table *code = annotate_code(look, symbol, object, true, WHERE_FRAMES);
 
     out[0] = '\0';
     if (!code || !find_columns(code, columns))

@@ -36,6 +36,6 @@ void annotate_free(struct annotate *annotate);
 // "hot.c:14", "[unknown]"; the whole path with `whole`. Not escaped.
 void annotate_place(const struct text *file, uint32_t line, bool whole, char *out, size_t size);
 // Where the function is, for a line about it: "hot.c:14; f inlined at hot.c:20". "": unknown.
-void annotate_where(const struct look *look, const struct text *name, char *out, size_t size);
+void annotate_where(const struct look *look, const char *symbol, const char *object, char *out, size_t size);
 
 #endif

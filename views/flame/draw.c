@@ -152,7 +152,7 @@ static void detail_object(const struct part_context *ctx, const struct flame_pic
     flame_object(node, true, object, sizeof(object));
     bool told = !*object || object[0] == '['; // "[kernel]" says no more than the kind
     int n = snprintf(out, size, "  %s%s%s", kind, *kind && !told ? " " : "", told && *kind ? "" : object);
-    annotate_where(ctx->look, node->name, where, sizeof(where));
+    annotate_where(ctx->look, text_bytes(node->name), node->name ? name_object(node->name) : "", where, sizeof(where));
     if (*where && n >= 0 && (size_t)n < size)
         snprintf(out + n, size - (size_t)n, "  %s", where);
 }

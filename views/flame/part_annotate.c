@@ -49,6 +49,16 @@ static void forget(struct annotate_state *self) {
     *self = (struct annotate_state){.cursor = NAN};
 }
 
+static bool names_of(const struct join *join, size_t row, const char **symbol, const char **object) {
+    int name = join_column(join, "symbol"), of = join_column(join, "dso");
+
+    if (name < 0 || of < 0 || !join_cell(join, row, (uint16_t)name).text)
+        return false;
+    *symbol = text_bytes(join_cell(join, row, (uint16_t)name).text);
+    *object = text_bytes(join_cell(join, row, (uint16_t)of).text);
+    return true;
+}
+
 static void done(void *state, const struct part *part) {
     (void)part;
     forget(state);
@@ -72,22 +82,20 @@ bool annotate_choose(struct part_context *ctx, const struct text *name, const ch
 }
 
 static bool open_row(void *state, const struct part *part, const struct join *join, size_t row) {
-    int symbol = join_column(join, "symbol"), object = join_column(join, "dso");
+    const char *symbol, *object;
 
     (void)part;
-    if (symbol < 0 || object < 0)
+    if (!names_of(join, row, &symbol, &object))
         return false;
-    union cell name = join_cell(join, row, (uint16_t)symbol), of = join_cell(join, row, (uint16_t)object);
-    if (!name.text)
-        return false;
-    choose(state, text_bytes(name.text), text_bytes(of.text));
+    choose(state, symbol, object);
     return true;
 }
 
 // ---- asking ----
 
 static struct hot hot_of(struct part_context *ctx, const struct hot_wanted *wanted) {
-    const struct flame_spec *spec = ctx->part->spec;
+    const struct part *graph = flame_part_of(ctx->pane);
+    const struct flame_spec *spec = graph ? graph->spec : NULL;
     struct flame_choice *choice = flame_choice_of(ctx->pane);
 
     if (!choice || !ctx->look->frame)
@@ -131,6 +139,30 @@ const struct code_ask *annotate_select(struct part_context *ctx, struct annotate
     selected->ask.line_only = true;
     return &selected->ask;
 }
+
+static const struct code_ask *about_ask(struct part_context *ctx, const struct join *join, size_t row) {
+    static struct code_ask asked; // the user's thread only, until the next key
+    const char *symbol, *object;
+
+    if (!names_of(join, row, &symbol, &object) || object[0] != '/')
+        return NULL;
+    ask_make(ctx, symbol, object, &asked);
+    asked.line_only = true;
+    return &asked;
+}
+
+static void about_text(const struct part_context *ctx, const struct join *join, size_t row, char *out, size_t size) {
+    const char *symbol, *object;
+    char place[LINE_MAX_BYTES];
+
+    out[0] = '\0';
+    if (!names_of(join, row, &symbol, &object))
+        return;
+    annotate_where(ctx->look, symbol, object, place, sizeof(place));
+    escape_fit(place, ctx->room > 8 ? ctx->room : 8, out, size);
+}
+
+const struct table_about annotate_about = {.ask = about_ask, .text = about_text};
 
 // ---- loading ----
 

@@ -6,6 +6,7 @@
 
 #include "model/code_ask.h"
 #include "views/flame/span.h"
+#include "views/part_table.h"
 
 extern const struct part_kind part_annotate;
 
@@ -13,6 +14,8 @@ extern const struct part_kind part_annotate;
 bool annotate_choose(struct part_context *ctx, const struct text *name, const char *part);
 
 // ---- the line of a selected function ----
+
+extern const struct table_about annotate_about; // of a table with the columns symbol and dso
 
 struct annotate_selected {
     const struct text *name; // that was asked for; a reference

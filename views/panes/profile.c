@@ -54,6 +54,7 @@ static const struct table_spec symbols = {
     .shown = "self_pct total_pct samples symbol dso comm",
     .opens = "callers",
     .annotates = "annotate",
+    .about = &annotate_about,
     .legend = "of this frame alone",
     .role = symbol_role,
     .empty = "no sample: every CPU was idle",
