@@ -165,6 +165,9 @@ static int dear_request(struct collector_run *run, const struct request *request
             return -ERANGE;
         atomic_store(&dear_hz, request->hz);
         break;
+    case REQUEST_CODE: // texts of the request, in place of PIDs
+        atomic_store(&dear_pids, (unsigned)(strlen(request->code.symbol) + strlen(request->code.object)));
+        break;
     case REQUEST_PIDS:
         atomic_store(&dear_pids, (unsigned)request->pids.list[request->pids.n - 1]);
         break;
@@ -179,7 +182,8 @@ static const struct collector collector_dear = {.name = "dear",
                                                 .open = dear_open,
                                                 .sample = dear_sample,
                                                 .requests = 1u << REQUEST_EVENTS | 1u << REQUEST_FREQUENCY |
-                                                            1u << REQUEST_PIDS | 1u << REQUEST_THREADS,
+                                                            1u << REQUEST_PIDS | 1u << REQUEST_THREADS |
+                                                            1u << REQUEST_CODE,
                                                 .request = dear_request,
                                                 .close = dear_close};
 

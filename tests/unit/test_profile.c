@@ -40,7 +40,7 @@ static bool opened(void) {
 static volatile unsigned sink;
 
 // Uses the CPU, and drains as the runner does when a ring fills up.
-static void spin(double seconds) {
+static __attribute__((noinline)) void spin(double seconds) {
     for (uint64_t end = now_ns() + (uint64_t)(seconds * 1e9); now_ns() < end;) {
         for (uint64_t part = now_ns() + 10000000; now_ns() < part;)
             for (unsigned i = 0; i < 10000; i++)
@@ -79,6 +79,66 @@ static double own_samples(const struct section *section) {
         if (row[pid].num == getpid())
             return row[samples].num;
     return 0;
+}
+
+// The own row of the table addresses with the most samples.
+static const union cell *hottest_row(const struct table *addresses) {
+    const union cell *row, *best = NULL;
+    size_t cursor = 0;
+    int pid = table_column(table_def(addresses), "pid"), samples = table_column(table_def(addresses), "samples"),
+        symbol = table_column(table_def(addresses), "symbol");
+    while ((row = table_next(addresses, &cursor)))
+        if (row[pid].num == getpid() && !strcmp(text_bytes(row[symbol].text), "spin") &&
+            (!best || row[samples].num > best[samples].num))
+            best = row;
+    return best;
+}
+
+// The instructions of the function that is sampled most have the sampled one among them.
+static void instructions(void **state) {
+    (void)state;
+    if (!opened())
+        skip();
+    section_unref(sampled(0));
+    section_unref(sampled(0.3)); // its file is read
+    struct section *section = sampled(0.5);
+    const struct table *addresses = section_find_table(section, "addresses");
+    const union cell *hottest = hottest_row(addresses), *row;
+    assert_non_null(hottest);
+    double offset = hottest[table_column(table_def(addresses), "offset")].num;
+    struct request request = {.kind = REQUEST_CODE,
+                              .code = {.symbol = "spin",
+                                       .object = text_bytes(hottest[table_column(table_def(addresses), "dso")].text),
+                                       .pid = getpid(),
+                                       .n_hot = 1,
+                                       .hot = {(uint64_t)offset}}};
+    assert_int_equal(collector_profile.request(&run, &request, &answer), 0);
+    section_unref(section);
+    bool found = false, line = false;
+    for (int i = 0; i < 40 && !found; i++) {
+        section = sampled(0.1);
+        const struct table *code = section_find_table(section, "code");
+        int at = table_column(table_def(code), "offset"), text = table_column(table_def(code), "instruction"),
+            file = table_column(table_def(code), "file");
+        size_t cursor = 0;
+        while ((row = table_next(code, &cursor)))
+            if (row[at].num == offset) {
+                found = row[text].text != NULL;
+                line = strstr(text_bytes(row[file].text), "test_profile.c");
+            }
+        section_unref(section);
+    }
+    assert_true(found);
+    assert_true(line);
+    request.code.line_only = true;
+    assert_int_equal(collector_profile.request(&run, &request, &answer), 0);
+    request.code.symbol = "no such function"; // in the place of the one before
+    request.code.n_hot = 0;
+    assert_int_equal(collector_profile.request(&run, &request, &answer), 0);
+    section = sampled(0.1);
+    assert_int_equal(table_rows(section_find_table(section, "code")), 1);
+    section_unref(section);
+    collector_profile.close(&run);
 }
 
 static void requests(void **state) {
@@ -145,6 +205,7 @@ static void doctor(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup(requests, begin),
+                                       cmocka_unit_test_setup(instructions, begin),
                                        cmocka_unit_test_setup(without_self, begin), cmocka_unit_test(doctor)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

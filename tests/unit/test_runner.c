@@ -349,6 +349,13 @@ static void requests(void **state) {
     first = runner_request(runner, "dear", &(struct request){.kind = REQUEST_PIDS, .pids = {pids, 2}});
     expect(runner, first, ANSWER_DONE, "", -1);
     assert_int_equal(dear_pids, 42);
+    char symbol[] = "main", object[] = "/bin/sh"; // copied
+    first = runner_request(runner, "dear",
+                           &(struct request){.kind = REQUEST_CODE, .code = {.symbol = symbol, .object = object}});
+    memset(symbol, 0, sizeof symbol);
+    memset(object, 0, sizeof object);
+    expect(runner, first, ANSWER_DONE, "", -1);
+    assert_int_equal(dear_pids, 11);
 
     // A reopened collector gets its accepted requests again, without an answer.
     int opens = dear_opens, closes = dear_closes;
@@ -357,9 +364,9 @@ static void requests(void **state) {
     assert_int_equal(dear_hz, 0);
     runner_want(runner, dear);
     wait_for(&dear_opens, opens + 1);
-    for (int i = 0; i < 2500 && dear_in_force < 3; i++)
+    for (int i = 0; i < 2500 && dear_in_force < 4; i++)
         usleep(10000);
-    assert_int_equal(dear_in_force, 3);
+    assert_int_equal(dear_in_force, 4);
     assert_int_equal(dear_hz, 999);
     assert_false(runner_answer(runner, &answer));
 

@@ -39,7 +39,7 @@ static bool is_about(const struct table *table, const char *symbol, const char *
 
 const struct table *annotate_code(const struct look *look, const char *symbol, const char *object, bool line_only,
                                   size_t frames) {
-    const struct table *table = frame_table(look->frame, "code");
+    const struct table *table = look->frame ? frame_table(look->frame, "code") : NULL;
 
     if (is_about(table, symbol, object, line_only))
         return table;

@@ -98,7 +98,7 @@ static struct hot hot_of(struct part_context *ctx, const struct hot_wanted *want
     const struct flame_spec *spec = graph ? graph->spec : NULL;
     struct flame_choice *choice = flame_choice_of(ctx->pane);
 
-    if (!choice || !ctx->look->frame)
+    if (!spec || !choice || !ctx->look->frame)
         return (struct hot){.hottest = NAN};
     flame_span_tree(choice, ctx->look, spec);
     return hot_make(ctx->look, choice->merged.from, choice->merged.to, spec->tree, wanted);
