@@ -153,6 +153,32 @@ def choices(program):
     check(p.returncode == 2 and "--profile-event" in p.stderr, f"a wrong event: {p.stderr.strip()}")
 
 
+def periods(directory):
+    """Every N-th event is a sample, of events that the load counts itself."""
+    program = os.path.join(directory, "event_load")
+    subprocess.run(["cc", "-O1", "-o", program, os.path.join(HERE, "data", "event_load.c")], check=True)
+
+    def period(kind, event, n, every):
+        with Load(program, stdout=subprocess.PIPE, text=True) as load:
+            ktop = Batch("profile", "-n", "1", "--profile-event", f"{event}/period={every}/", delay=2)
+            try:
+                time.sleep(0.8)
+                load.p.stdin.write(f"{kind} {n}\n")
+                load.p.stdin.flush()
+                counted = int(load.p.stdout.readline())
+                frame = ktop.frame()
+            finally:
+                ktop.end()
+        samples = samples_in(frame, "event_load")[1]
+        expected = counted / every
+        print(f"  {event}: {counted} counted, {samples} samples, {expected:.1f} expected")
+        # The other processes' events are counted with these: at which of them a period ends is chance.
+        return check(abs(samples - expected) <= 3 * math.sqrt(expected) + 1, f"one of {every} {event} is a sample")
+
+    for kind, event, n, every in (("faults", "page-faults", 20000, 100), ("switches", "context-switches", 8000, 101), ("calls", "syscalls:sys_enter_getppid", 20000, 100)):
+        tries(f"period of {event}", 3, lambda: period(kind, event, n, every))
+
+
 def attention():
     """No pane shows it: it does not sample."""
     ktop = Batch("health")
@@ -199,6 +225,7 @@ def main():
         ended(program)
         replayed(program, directory)
         choices(program)
+        periods(directory)
         attention()
         refused(program)
         doctor = subprocess.run([KTOP, "--doctor"], capture_output=True, text=True).stdout

@@ -62,13 +62,25 @@ uint32_t profile_sampling_hz_max(void) {
 
 // ---- opening ----
 
+static void format_set(struct profile_sampling *sampling) {
+    const struct perf_event_attr *attr = &sampling->attr;
+    sampling->format = (struct profile_format){.user_stack = attr->sample_stack_user > 0,
+                                               .n_user_regs = (unsigned)__builtin_popcountll(attr->sample_regs_user),
+                                               .period = attr->freq ? 0 : attr->sample_period};
+}
+
+// With PERF_SAMPLE_PERIOD and a fixed period the kernel samples every software event and every hit of a tracepoint
+// (perf_swevent_event), whatever the period is.
 static void rate_set(struct profile_sampling *sampling, uint32_t hz) {
+    const uint64_t period = PERF_SAMPLE_PERIOD;
     struct profile_source *source = &sampling->source;
     uint32_t most = profile_sampling_hz_max();
     source->hz_limited = hz > most ? hz : 0;
     source->hz = hz > most ? most : hz;
     sampling->attr.freq = hz > 0;
     sampling->attr.sample_freq = hz ? source->hz : source->period;
+    sampling->attr.sample_type = hz ? sampling->attr.sample_type | period : sampling->attr.sample_type & ~period;
+    format_set(sampling);
 }
 
 static void watermark_set(struct profile_sampling *sampling) {
@@ -87,9 +99,7 @@ static void stack_set(struct profile_sampling *sampling, uint32_t bytes) {
     attr->sample_regs_user = bytes ? UNWIND_REGS_MASK : 0;
     attr->sample_stack_user = bytes;
     sampling->source.stack_bytes = bytes;
-    sampling->format = (struct profile_format){.user_stack = bytes > 0,
-                                               .n_user_regs = (unsigned)__builtin_popcountll(attr->sample_regs_user),
-                                               .no_period = !(attr->sample_type & PERF_SAMPLE_PERIOD)};
+    format_set(sampling);
     watermark_set(sampling);
 }
 
@@ -297,12 +307,9 @@ static void switches_make(struct profile_sampling *sampling, uint64_t period) {
     attr->type = PERF_TYPE_SOFTWARE;
     attr->config = PERF_COUNT_SW_CONTEXT_SWITCHES;
     attr->exclude_idle = 0;
-    attr->freq = 0;
-    attr->sample_period = period;
-    attr->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD; // with it the kernel samples every software event
     snprintf(sampling->source.event, sizeof sampling->source.event, "context-switches");
-    sampling->source.hz = sampling->source.hz_limited = 0;
     sampling->source.period = period;
+    rate_set(sampling, 0);
     sampling->switches = sampling->switches_on = true;
     // The callers of a C library's function that has no frame pointer are found in a copy of the stack only.
     stack_set(sampling, sampling->options->call_graph == CALL_GRAPH_FP ? 0 : stack_wanted(sampling->options));

@@ -166,7 +166,7 @@ static void preempted_record(void **state) {
 static void no_period(void **state) {
     (void)state;
     const uint64_t ips[] = {(uint64_t)PERF_CONTEXT_USER, 0x1000, 0x2000};
-    const struct profile_format format = {.no_period = true};
+    const struct profile_format format = {.period = 31};
     struct profile_record record;
     struct forged with, without;
     const struct perf_event_header *header = forged_sample(&with, PERF_RECORD_MISC_USER, ips, 3);
@@ -176,7 +176,7 @@ static void no_period(void **state) {
     assert_true(profile_record_decode(&format, forged_end(&without), &record));
     assert_int_equal(record.sample.n_ips, 3);
     assert_int_equal(record.sample.ips[2], 0x2000);
-    assert_int_equal(record.sample.period, 1);
+    assert_int_equal(record.sample.period, 31);
 }
 
 static void lost(void **state) {
