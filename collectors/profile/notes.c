@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collectors/kernel/perf/perf.h"
+#include "collectors/kernel/slow_calls.h"
 #include "collectors/profile/profile.h"
 
 #define BLAMED_MAX 3
@@ -59,6 +60,12 @@ static void note_missing(const struct profile *profile, struct section *out) {
                  (unsigned long long)profile->throttled);
         section_note(out, SEVERITY_WARNING, "profile_samples_per_s", text,
                      "sample at a lower frequency: --frequency 49");
+    }
+    size_t hung = slow_calls_hung(space_maps_calls(profile->maps));
+    if (hung) {
+        snprintf(text, sizeof text,
+                 "%zu reads of mappings or unwind tables hang: stacks of their processes are incomplete", hung);
+        section_note(out, SEVERITY_WARNING, "broken_pct", text, NULL);
     }
     if (profile->outside) {
         snprintf(text, sizeof text, "%llu samples are of processes outside this PID namespace and are left out",

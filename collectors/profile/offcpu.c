@@ -292,8 +292,8 @@ static void offcpu_close(struct collector_run *run) {
         return;
     profile_sampling_close(offcpu->sampling);
     stacks_shut(offcpu);
-    space_maps_free(offcpu->maps);
     unwinding_free(offcpu->unwinding);
+    space_maps_free(offcpu->maps);
     blocks_free(offcpu->blocks);
     index_free(&offcpu->kernel_names);
     free(offcpu->cpus);

@@ -221,8 +221,8 @@ static void profile_close(struct collector_run *run) {
         return;
     profile_sampling_close(profile->sampling);
     stacks_shut(profile);
-    space_maps_free(profile->maps);
     unwinding_free(profile->unwinding);
+    space_maps_free(profile->maps);
     tally_free(profile->tally);
     table_builder_free(profile->symbols);
     table_builder_free(profile->processes);
