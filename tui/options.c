@@ -384,6 +384,9 @@ bool options_parse(struct options *options, int argc, char **argv) {
         return false;
     if (options->collect.children && !options->collect.n_pids)
         return options_wrong(options, "--children needs --pid PID");
+    // Folded call paths are the data of the pane's own collectors.
+    options->collect.wanted_only =
+        options->action == ACTION_BATCH && options->format == FORMAT_FOLDED && !options->record;
     return true;
 }
 
