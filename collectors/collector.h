@@ -41,6 +41,8 @@ struct profile_options {
     enum call_graph call_graph;
     uint32_t stack_bytes; // 0: PROFILE_STACK_BYTES
     bool idle;            // also samples of idle CPUs
+    const char *cpus;     // only these CPUs are sampled on, as a list: "0,2-5"; NULL: all
+    const char *cgroup;   // only processes in this cgroup or below it; NULL: all
 };
 
 // The command line, as far as collectors need it. Fixed before the threads start; live changes are requests.

@@ -14,6 +14,7 @@
 
 #include "collectors/kernel/perf/perf.h"
 #include "collectors/kernel/proc/self.h"
+#include "collectors/profile/cgroup.h"
 #include "collectors/task_identity.h"
 #include "model/clock.h"
 #include "model/mem.h"
@@ -131,6 +132,8 @@ static bool space_wanted(struct offcpu *offcpu, struct space *space) {
         if (!space->comm[0] && identity.found)
             snprintf(space->comm, sizeof space->comm, "%s", identity.status.name);
     }
+    if (options->profile.cgroup && space->known.wanted)
+        space->known.wanted = cgroup_has("/proc", space->pid, space->parent, options->profile.cgroup);
     return space->known.wanted;
 }
 

@@ -37,7 +37,8 @@ struct profile_sampling {
     struct profile_source source;
     struct profile_format format;
     struct perf_cpus cpus;
-    const pid_t *pids; // their threads are sampled instead of whole CPUs; NULL: whole CPUs are
+    bool some_cpus, *chosen; // the CPUs of --profile-cpus; the others have only records of mappings and tasks
+    const pid_t *pids;       // their threads are sampled instead of whole CPUs; NULL: whole CPUs are
     size_t n_pids;
     struct cpu_ring {
         int fd;       // with the ring
@@ -186,6 +187,10 @@ static void kind_set(const struct perf_event_list *events, int cpu, struct perf_
     }
 }
 
+static bool is_chosen(const struct profile_sampling *sampling, int cpu) {
+    return !sampling->some_cpus || sampling->chosen[cpu];
+}
+
 // -ENODEV of a CPU that is offline is no reason to sample a clock: the others have the PMU.
 static int event_open(struct profile_sampling *sampling, pid_t tid, int cpu) {
     struct perf_event_attr *attr = &sampling->attr;
@@ -196,6 +201,11 @@ static int event_open(struct profile_sampling *sampling, pid_t tid, int cpu) {
             tried.config |= perf_hybrid_type(cpu);
         else if (sampling->options->event)
             kind_set(sampling->options->event, cpu, &tried);
+        if (!is_chosen(sampling, cpu)) {
+            tried.type = PERF_TYPE_SOFTWARE;
+            tried.config = PERF_COUNT_SW_DUMMY;
+            tried.freq = tried.sample_period = 0;
+        }
         fd = perf_open_attr(&tried, tid, cpu, -1);
         if (fd >= 0 || sampling->settled)
             break;
@@ -205,7 +215,7 @@ static int event_open(struct profile_sampling *sampling, pid_t tid, int cpu) {
         else if (fd == -EINVAL ? !feature_drop(sampling) : refused || !clock_instead(sampling, fd))
             break;
     }
-    sampling->settled |= fd >= 0;
+    sampling->settled |= fd >= 0 && is_chosen(sampling, cpu);
     return fd;
 }
 
@@ -347,6 +357,11 @@ static int sampling_start(struct profile_sampling *sampling, const struct collec
 int profile_sampling_open(struct profile_sampling **out, const struct collect_options *options, uint32_t hz) {
     struct profile_sampling *sampling = xcalloc(1, sizeof *sampling);
     sampling->options = &options->profile;
+    if (sampling->options->cpus) {
+        sampling->some_cpus = true;
+        sampling->chosen = xcalloc(CPUS_MAX, sizeof *sampling->chosen);
+        cpu_list_parse(sampling->options->cpus, sampling->chosen, CPUS_MAX);
+    }
     attr_make(sampling, hz);
     return sampling_start(sampling, options, out);
 }
@@ -394,6 +409,7 @@ void profile_sampling_close(struct profile_sampling *sampling) {
     perf_cpus_close(&sampling->cpus);
     free(sampling->rings);
     free(sampling->heap);
+    free(sampling->chosen);
     free(sampling);
 }
 
