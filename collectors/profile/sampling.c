@@ -41,8 +41,10 @@ struct profile_sampling {
     const pid_t *pids;       // their threads are sampled instead of whole CPUs; NULL: whole CPUs are
     size_t n_pids;
     struct cpu_ring {
-        int fd;       // with the ring
-        int switches; // its descriptor for the records of all switches; -1: none
+        int fd;          // with the ring
+        int switches;    // for the records of all switches; -1: none
+        int sampler;     // of profile_sampling_open_switches: for samples of switches; -1: none
+        uint64_t period; // its
         struct perf_ring ring;
         int *more; // events of other threads, which write into the same ring
         size_t n_more;
@@ -201,7 +203,7 @@ static int event_open(struct profile_sampling *sampling, pid_t tid, int cpu) {
             tried.config |= perf_hybrid_type(cpu);
         else if (sampling->options->event)
             kind_set(sampling->options->event, cpu, &tried);
-        if (!is_chosen(sampling, cpu)) {
+        if (sampling->switches || !is_chosen(sampling, cpu)) {
             tried.type = PERF_TYPE_SOFTWARE;
             tried.config = PERF_COUNT_SW_DUMMY;
             tried.freq = tried.sample_period = 0;
@@ -227,6 +229,15 @@ static int ring_map(const struct profile_sampling *sampling, struct cpu_ring *at
     return rc;
 }
 
+// Closed, not disabled: while one is open, the kernel does work for it at every switch.
+static void switches_close(struct cpu_ring *at) {
+    if (at->switches >= 0)
+        close(at->switches);
+    if (at->sampler >= 0)
+        close(at->sampler);
+    at->switches = at->sampler = -1;
+}
+
 static void cpu_close(void *context, int cpu) {
     struct profile_sampling *sampling = context;
     struct cpu_ring *at = &sampling->rings[cpu];
@@ -236,12 +247,23 @@ static void cpu_close(void *context, int cpu) {
     free(at->more);
     if (at->fd >= 0)
         close(at->fd);
-    if (at->switches >= 0)
-        close(at->switches);
-    *at = (struct cpu_ring){.fd = -1, .switches = -1};
+    switches_close(at);
+    *at = (struct cpu_ring){.fd = -1, .switches = -1, .sampler = -1};
 }
 
-// The records of all switches go to the ring of the samples.
+// Of the settings of the event with the ring, without the records that it has.
+static int sampler_open(const struct profile_sampling *sampling, struct cpu_ring *at, int cpu) {
+    struct perf_event_attr attr = sampling->attr;
+    attr.sample_period = at->period ? at->period : sampling->attr.sample_period;
+    attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.comm_exec = attr.task = 0;
+    attr.ksymbol = attr.bpf_event = 0;
+    at->sampler = perf_open_attr(&attr, -1, cpu, -1);
+    if (at->sampler < 0)
+        return at->sampler;
+    return ioctl(at->sampler, PERF_EVENT_IOC_SET_OUTPUT, at->fd) < 0 ? -errno : 0;
+}
+
+// Both the records of all switches and the samples go to the ring.
 static int switches_open(const struct profile_sampling *sampling, int cpu) {
     struct cpu_ring *at = &sampling->rings[cpu];
     struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
@@ -257,7 +279,9 @@ static int switches_open(const struct profile_sampling *sampling, int cpu) {
     at->switches = perf_open_attr(&attr, -1, cpu, -1);
     if (at->switches < 0)
         return at->switches;
-    return ioctl(at->switches, PERF_EVENT_IOC_SET_OUTPUT, at->fd) < 0 ? -errno : 0;
+    if (ioctl(at->switches, PERF_EVENT_IOC_SET_OUTPUT, at->fd) < 0)
+        return -errno;
+    return sampler_open(sampling, at, cpu);
 }
 
 // The threads of the chosen processes; threads that they start later are inherited. 0 or -errno.
@@ -291,7 +315,7 @@ static int cpu_open(void *context, int cpu) {
     struct profile_sampling *sampling = context;
     struct cpu_ring *at = &sampling->rings[cpu];
     int rc = 0;
-    *at = (struct cpu_ring){.fd = -1, .switches = -1};
+    *at = (struct cpu_ring){.fd = -1, .switches = -1, .sampler = -1};
     if (sampling->pids)
         rc = threads_open(sampling, at, cpu);
     else
@@ -379,11 +403,11 @@ int profile_sampling_cpus(const struct profile_sampling *sampling) {
 }
 
 void profile_sampling_set_period(struct profile_sampling *sampling, int cpu, uint64_t period) {
-    if (sampling->cpus.opened[cpu])
-        ioctl(sampling->rings[cpu].fd, PERF_EVENT_IOC_PERIOD, &period);
+    sampling->rings[cpu].period = period;
+    if (sampling->cpus.opened[cpu] && sampling->rings[cpu].sampler >= 0)
+        ioctl(sampling->rings[cpu].sampler, PERF_EVENT_IOC_PERIOD, &period);
 }
 
-// Closed, not disabled: while one is open, the kernel goes through its list of events at every switch.
 int profile_sampling_switches(struct profile_sampling *sampling, bool on) {
     int rc = 0;
     sampling->switches_on = on;
@@ -393,10 +417,8 @@ int profile_sampling_switches(struct profile_sampling *sampling, bool on) {
             continue;
         if (on && at->switches < 0 && !rc)
             rc = switches_open(sampling, cpu);
-        if (!on && at->switches >= 0) {
-            close(at->switches);
-            at->switches = -1;
-        }
+        if (!on)
+            switches_close(at);
     }
     if (rc) // of a part of the CPUs, threads that move between them would be misread
         profile_sampling_switches(sampling, false);
