@@ -41,6 +41,8 @@ struct profile_options {
     enum call_graph call_graph;
     uint32_t stack_bytes; // 0: PROFILE_STACK_BYTES
     bool idle;            // also samples of idle CPUs
+    const char *cpus;     // only these CPUs are sampled on, as a list: "0,2-5"; NULL: all
+    const char *cgroup;   // only processes in this cgroup or below it; NULL: all
 };
 
 // The command line, as far as collectors need it. Fixed before the threads start; live changes are requests.
@@ -52,6 +54,7 @@ struct collect_options {
     bool has_user;
     uid_t user;                           // only this user's tasks
     bool show_self;                       // include ktop's own I/O and syscalls
+    bool wanted_only;                     // only wanted collectors run: no pane shows the data of the others
     const struct perf_event_list *events; // user_events: the events of --event; NULL: none. Owned by the caller
     struct profile_options profile;
     uint32_t budget_pct; // of one CPU: limit for reading one stream of events; above it, it samples; 0: default

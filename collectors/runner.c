@@ -488,7 +488,7 @@ bool runner_want(struct runner *runner, const char *const *names) {
         struct worker *worker = &runner->workers[i];
         const char *own = worker->collector->name;
         size_t length = strlen(own);
-        bool wanted = worker->collector->always, detail = false;
+        bool wanted = worker->collector->always && !worker->run.options->wanted_only, detail = false;
         for (const char *const *name = names; name && *name; name++) {
             bool same = !strncmp(*name, own, length);
             wanted |= same && !(*name)[length];

@@ -89,7 +89,7 @@ int main(int argc, char **argv) {
             keep(&input);
     }
     stack_sampler_close(&sampler);
-    struct unwind_source source = {&maps, test_maps_find, test_maps_open};
+    struct unwind_source source = {&maps, test_maps_find, test_file_read, NULL};
     struct unwinder *rules = unwinder_new(&source), *oracle = unwinder_new_oracle(&source);
     if (sample_count) {
         measure(rules, "rules");

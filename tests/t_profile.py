@@ -32,7 +32,7 @@ class Load:
         return self
 
     def __exit__(self, *_):
-        self.p.stdin.close()
+        self.p.stdin.close()  # a second time does nothing
         self.p.wait()
 
 
@@ -153,6 +153,77 @@ def choices(program):
     check(p.returncode == 2 and "--profile-event" in p.stderr, f"a wrong event: {p.stderr.strip()}")
 
 
+def periods(directory):
+    """Every N-th event is a sample, of events that the load counts itself."""
+    program = os.path.join(directory, "event_load")
+    subprocess.run(["cc", "-O1", "-o", program, os.path.join(HERE, "data", "event_load.c")], check=True)
+
+    def period(kind, event, n, every):
+        with Load(program, stdout=subprocess.PIPE, text=True) as load:
+            ktop = Batch("profile", "-n", "1", "--profile-event", f"{event}/period={every}/", delay=2)
+            try:
+                time.sleep(0.8)
+                load.p.stdin.write(f"{kind} {n}\n")
+                load.p.stdin.flush()
+                counted = int(load.p.stdout.readline())
+                frame = ktop.frame()
+            finally:
+                ktop.end()
+        samples = samples_in(frame, "event_load")[1]
+        expected = counted / every
+        print(f"  {event}: {counted} counted, {samples} samples, {expected:.1f} expected")
+        # The other processes' events are counted with these: at which of them a period ends is chance.
+        return check(abs(samples - expected) <= 3 * math.sqrt(expected) + 1, f"one of {every} {event} is a sample")
+
+    for kind, event, n, every in (("faults", "page-faults", 20000, 100), ("switches", "context-switches", 8000, 101), ("calls", "syscalls:sys_enter_getppid", 20000, 100)):
+        tries(f"period of {event}", 3, lambda: period(kind, event, n, every))
+
+
+def cgroup_make():
+    """A cgroup of a hierarchy where a process can be put, and its path in it; None: there is none."""
+    for line in open("/proc/self/mounts"):
+        device, place, kind = line.split()[:3]
+        if not kind.startswith("cgroup"):
+            continue
+        path = os.path.join(place, f"ktop-test-{os.getpid()}")
+        try:
+            os.mkdir(path)
+        except OSError:
+            continue
+        if "cpuset" not in line:  # which wants CPUs first
+            return path, "/" + os.path.basename(path)
+        os.rmdir(path)
+
+
+def filters(program):
+    """--profile-cpus, --profile-cgroup: one of two loads."""
+    if os.cpu_count() < 2:
+        return skip_part("one CPU")
+    with Load(program, "shares") as first, Load(program, "shares") as second:
+        os.sched_setaffinity(first.pid, {0})
+        os.sched_setaffinity(second.pid, {1})
+        time.sleep(0.3)
+        frame = frame_of("--profile-cpus", "1", delay=1)
+        pids = {r["pid"]: r for r in frame["tables"]["profile_processes"]}
+        check(second.pid in pids and first.pid not in pids, f"--profile-cpus 1 samples the load on that CPU alone: {sorted(pids)}")
+        per_s = frame["series"]["profile_samples_per_s"]
+        check(per_s < 115, f"samples of one CPU: {per_s:.0f} a second")
+        row = frame["tables"]["symbols"]
+        check(any(r["symbol"] == "sixty" for r in row), "with its functions")
+        made = cgroup_make()
+        if not made:
+            return skip_part("no cgroup can be made")
+        try:
+            open(os.path.join(made[0], "cgroup.procs"), "w").write(str(first.pid))
+            frame = frame_of("--profile-cgroup", made[1], delay=1)
+            pids = {r["pid"] for r in frame["tables"]["profile_processes"]}
+            check(pids == {first.pid}, f"--profile-cgroup shows its process alone: {pids}")
+        finally:
+            first.p.stdin.close()
+            first.p.wait()
+            os.rmdir(made[0])
+
+
 def attention():
     """No pane shows it: it does not sample."""
     ktop = Batch("health")
@@ -199,6 +270,8 @@ def main():
         ended(program)
         replayed(program, directory)
         choices(program)
+        periods(directory)
+        filters(program)
         attention()
         refused(program)
         doctor = subprocess.run([KTOP, "--doctor"], capture_output=True, text=True).stdout

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "model/live.h"
 #include "views/escape.h"
@@ -215,6 +216,34 @@ static bool parse_profile_event(struct options *options, const char *value) {
     return *value || options_wrong(options, "--profile-event needs an event: `ktop --list events` lists them");
 }
 
+static bool parse_profile_cpus(struct options *options, const char *value) {
+    const char *at = value;
+    long most = sysconf(_SC_NPROCESSORS_CONF);
+    for (bool more = true; more; at++) {
+        char *end;
+        long first = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : -1, last = first;
+        if (first >= 0 && *end == '-')
+            last = isdigit((unsigned char)end[1]) ? strtol(end + 1, &end, 10) : -1;
+        if (first < 0 || last < first || (*end && *end != ','))
+            return options_wrong(options, "--profile-cpus %s: expected CPU numbers, for example 0,2-5", shown(value));
+        if (last >= most)
+            return options_wrong(options, "--profile-cpus %s: this machine has the CPUs 0 to %ld", shown(value),
+                                 most - 1);
+        at = end;
+        more = *end == ',';
+    }
+    options->collect.profile.cpus = value;
+    return true;
+}
+
+static bool parse_profile_cgroup(struct options *options, const char *value) {
+    options->collect.profile.cgroup = value;
+    return *value == '/' || options_wrong(options,
+                                          "--profile-cgroup %s: expected a path as in /proc/PID/cgroup, for example "
+                                          "/system.slice/nginx.service",
+                                          shown(value));
+}
+
 static bool parse_profile_idle(struct options *options, const char *value) {
     (void)value;
     return options->collect.profile.idle = true;
@@ -384,6 +413,9 @@ bool options_parse(struct options *options, int argc, char **argv) {
         return false;
     if (options->collect.children && !options->collect.n_pids)
         return options_wrong(options, "--children needs --pid PID");
+    // Folded call paths are the data of the pane's own collectors.
+    options->collect.wanted_only =
+        options->action == ACTION_BATCH && options->format == FORMAT_FOLDED && !options->record;
     return true;
 }
 
@@ -436,6 +468,8 @@ const struct option_row option_rows[] = {
      parse_profile_event},
     {0, "profile-idle", NULL, "sample idle CPUs as well", parse_profile_idle},
     {0, "no-profile", NULL, "do not sample CPUs for findings, which name no functions then", parse_no_profile},
+    {0, "profile-cpus", "LIST", "sample these CPUs only, for example 0,2-5", parse_profile_cpus},
+    {0, "profile-cgroup", "PATH", "profile only processes in this cgroup or below it", parse_profile_cgroup},
     {0, "off-cpu", NULL, "also profile where threads block (pane profile)", parse_off_cpu},
     {0, "test", "NAME=VALUE", NULL, parse_test},
     {0, "ascii", NULL, "draw with ASCII characters only", parse_ascii},

@@ -9,6 +9,7 @@
 #define PATH_BYTES_MAX 4096
 #define LINE_BYTES_MAX (PATH_BYTES_MAX + 128)
 #define TEXT_BYTES_MAX (8u << 20) // of one file: some 80,000 mappings
+#define CHUNK 32768
 
 static uint64_t hash_more(uint64_t hash, const void *bytes, size_t size) { // FNV-1a
     for (size_t i = 0; i < size; i++)
@@ -105,25 +106,46 @@ static void line_parse(struct space_maps *maps, struct map_list *list, const cha
     list_insert(maps, list, (struct map){mmap.start, mmap.end, mmap.offset, file});
 }
 
-bool maps_parse(struct space_maps *maps, struct map_list *list, int fd) {
-    char bytes[32768 + 1];
-    size_t held = 0, all = 0;
+// "7f00-7f10 r-xp ..."
+static bool is_executable(const char *line, size_t length) {
+    const char *space = memchr(line, ' ', length);
+    return space && length - (size_t)(space - line) > 3 && space[3] == 'x';
+}
+
+char *maps_text(int fd) {
+    char bytes[CHUNK], *text = NULL;
+    size_t held = 0, all = 0, n = 0, room = 0;
     ssize_t got;
-    while (all < TEXT_BYTES_MAX && (got = read(fd, bytes + held, sizeof bytes - 1 - held)) != 0) {
-        if (got < 0)
-            return false;
+    while (all < TEXT_BYTES_MAX && (got = read(fd, bytes + held, sizeof bytes - held)) != 0) {
         char *line = bytes, *end;
+        if (got < 0)
+            goto bad;
         held += (size_t)got;
         all += (size_t)got;
-        bytes[held] = '\0';
-        for (; (end = strchr(line, '\n')); line = end + 1) {
-            *end = '\0';
-            line_parse(maps, list, line);
+        for (; (end = memchr(line, '\n', (size_t)(bytes + held - line))); line = end + 1) {
+            size_t length = (size_t)(end - line) + 1;
+            if (!is_executable(line, length))
+                continue;
+            if (n + length >= room)
+                text = xrealloc(text, room = 2 * (n + length) + 1024);
+            memcpy(text + n, line, length);
+            n += length;
+            text[n] = '\0';
         }
-        held = strlen(line);
+        held = (size_t)(bytes + held - line);
         if (held > LINE_BYTES_MAX) // not what the kernel writes
-            return false;
+            goto bad;
         memmove(bytes, line, held);
     }
-    return true;
+    return text;
+bad:
+    free(text);
+    return NULL;
+}
+
+void maps_parse(struct space_maps *maps, struct map_list *list, char *text) {
+    for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        line_parse(maps, list, line);
+    }
 }

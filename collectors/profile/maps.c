@@ -1,12 +1,11 @@
 // Processes by PID and from the least to the most recently used, and their sorted mappings (see the header).
 #include "collectors/profile/maps.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "collectors/kernel/slow_calls.h"
 #include "collectors/profile/maps_private.h"
 #include "model/mem.h"
 
@@ -33,6 +32,7 @@ static void space_changed(struct space_maps *maps, struct space *space) {
 }
 
 static void list_drop(struct space_maps *maps, struct space *space) {
+    maps_read_cancel(maps, space);
     list_unref(maps, space->list);
     space->list = NULL;
     space->read = false;
@@ -138,6 +138,7 @@ static void space_drop(struct space_maps *maps, struct space *space) {
     lru_take(maps, space);
     if (maps->gone)
         maps->gone(maps->context, space->pid);
+    maps_read_cancel(maps, space);
     list_unref(maps, space->list);
     free(space);
     maps->n--;
@@ -161,6 +162,7 @@ struct space_maps *space_maps_new(const char *proc, void (*gone)(void *context, 
     snprintf(maps->proc, sizeof maps->proc, "%s", proc);
     maps->gone = gone;
     maps->context = context;
+    maps->calls = slow_calls_new();
     return maps;
 }
 
@@ -170,7 +172,12 @@ void space_maps_free(struct space_maps *maps) {
     maps->gone = NULL;
     while (maps->oldest)
         space_drop(maps, maps->oldest);
+    slow_calls_free(maps->calls);
     free(maps);
+}
+
+struct slow_calls *space_maps_calls(const struct space_maps *maps) {
+    return maps->calls;
 }
 
 struct space *space_maps_get(struct space_maps *maps, pid_t pid, uint64_t now_ns) {
@@ -187,40 +194,32 @@ struct space *space_maps_get(struct space_maps *maps, pid_t pid, uint64_t now_ns
 
 // ---- what /proc says ----
 
-static bool maps_read(struct space_maps *maps, struct space *space, pid_t pid) {
-    char path[160];
-    snprintf(path, sizeof path, "%s/%d/maps", maps->proc, (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    struct map_list *list = list_new();
-    bool good = maps_parse(maps, list, fd);
-    close(fd);
-    if (!good || !list->n) { // a kernel thread, or it ends just now
-        list_unref(maps, list);
-        return false;
-    }
-    list_unref(maps, space->list);
-    space->list = list;
-    return true;
-}
-
+// A process that ended before it was looked at had the mappings of its parent, unless it did an exec.
 static void space_read(struct space_maps *maps, struct space *space, pid_t tid) {
+    const struct space *parent = space->parent > 0 && !space->list ? space_find(maps, space->parent) : NULL;
+    bool known = parent && parent->read && parent->list;
+    struct map_list *list;
+    if (space->pid > 0) {
+        list = list_new();
+        if (!maps_read(maps, space, tid, space->list || known ? 0 : space->parent, list)) {
+            list_unref(maps, list);
+            return;
+        }
+    }
     space->read = true; // one try: what cannot be read now is gone for good
     if (space->pid <= 0)
         return;
-    if (maps_read(maps, space, space->pid) || maps_read(maps, space, tid)) {
+    if (list->n) {
+        list_unref(maps, space->list);
+        space->list = list;
         space_changed(maps, space);
         return;
     }
-    // It ended before it was looked at, but its mappings were those of its parent unless it did an exec.
-    const struct space *parent = space->parent && !space->list ? space_find(maps, space->parent) : NULL;
-    if (parent && parent->read && parent->list) {
+    list_unref(maps, list); // a kernel thread, or it ended
+    if (known) {
         space->list = parent->list;
         space->list->refs++;
         space->version = parent->version;
-    } else if (space->parent && !space->list && maps_read(maps, space, space->parent)) {
-        space_changed(maps, space);
     }
 }
 
@@ -256,7 +255,9 @@ static struct space *space_reset(struct space_maps *maps, pid_t pid) {
 static void on_mmap(struct space_maps *maps, const struct profile_record *record) {
     const struct profile_mmap *mmap = &record->mmap;
     struct space *space = space_find(maps, record->pid);
-    if (!space || !space->read) // all of it is read when it is needed
+    if (space)
+        maps_read_cancel(maps, space); // whether that has this one is unknown
+    if (!space || !space->read)        // all of it is read when it is needed
         return;
     struct map_list *list = list_own(maps, space);
     if (list->n + 2 > MAPS_OF_PROCESS_MAX)
@@ -324,8 +325,10 @@ void space_maps_record(struct space_maps *maps, const struct profile_record *rec
 }
 
 void space_maps_lost(struct space_maps *maps) {
-    for (struct space *space = maps->newest; space; space = space->older)
+    for (struct space *space = maps->newest; space; space = space->older) {
+        maps_read_cancel(maps, space);
         space->read = false; // the list stays for a process that can no longer be read
+    }
 }
 
 void space_maps_prune(struct space_maps *maps, uint64_t begin_ns) {

@@ -1,7 +1,7 @@
 // Address spaces: which executable file, at which offset, a process has at an address. Kept up to date by records, in
 // the order of their times; of a process that ran before sampling began, or whose records were lost, /proc/PID/maps is
-// read when an address of it is first looked up. A process that ended keeps its mappings for a while, since samples of
-// its other threads may follow.
+// read when an address of it is first looked up, in another thread: until it answers, no mapping is known. A process
+// that ended keeps its mappings for a while, since samples of its other threads may follow.
 //
 // Bounded: SPACES_MAX processes and MAPS_MAX mappings; the process that was sampled longest ago is forgotten first. One
 // thread owns it.
@@ -16,6 +16,7 @@
 #define SPACE_COMM_MAX 64
 
 struct symbols_object;
+struct slow_calls;
 
 // An object that is mapped, shared by all processes that map it.
 struct map_file {
@@ -50,6 +51,7 @@ struct space {
     uint64_t ended_ns, used_ns;
     char comm[SPACE_COMM_MAX]; // "": unknown
     struct map_list *list;     // NULL: none
+    struct maps_call *reading; // /proc/PID/maps; NULL: it is not being read
     struct space *next, *newer, *older;
     // Of the collector; zero in a new process, and after an exec.
     struct {
@@ -69,7 +71,8 @@ void space_maps_free(struct space_maps *maps);
 
 // The process of a sample. Never NULL; valid until the next call that takes `maps`, but for space_maps_find.
 struct space *space_maps_get(struct space_maps *maps, pid_t pid, uint64_t now_ns);
-// NULL: no mapping is known there. tid: of the sample, whose /proc entry is there when the leader has ended.
+// NULL: no mapping is known there, or not yet: then `read` is false. tid: of the sample, whose /proc entry is there
+// when the leader has ended.
 const struct map *space_maps_find(struct space_maps *maps, struct space *space, pid_t tid, uint64_t address);
 
 void space_maps_record(struct space_maps *maps, const struct profile_record *record); // MMAP, COMM, EXEC, FORK, EXIT
@@ -79,6 +82,7 @@ void space_maps_prune(struct space_maps *maps, uint64_t begin_ns);
 void space_maps_objects_forget(struct space_maps *maps); // map_file.object and space.known of all
 
 void space_maps_each(struct space_maps *maps, void (*fn)(void *context, struct space *space), void *context);
+struct slow_calls *space_maps_calls(const struct space_maps *maps); // for what else may block
 size_t space_maps_count(const struct space_maps *maps, size_t *n_maps);
 
 #endif

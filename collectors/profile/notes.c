@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collectors/kernel/perf/perf.h"
+#include "collectors/kernel/slow_calls.h"
 #include "collectors/profile/profile.h"
 
 #define BLAMED_MAX 3
@@ -65,6 +66,12 @@ static void note_missing(const struct profile *profile, struct section *out) {
         snprintf(text, sizeof text, "%llu of %llu samples are not in the table addresses: it keeps %d instructions",
                  (unsigned long long)profile->addresses_dropped, (unsigned long long)profile->samples, ADDRESSES_SHOWN);
         section_note(out, SEVERITY_INFO, "offset", text, "choose processes: --pid PID");
+    }
+    size_t hung = slow_calls_hung(space_maps_calls(profile->maps));
+    if (hung) {
+        snprintf(text, sizeof text,
+                 "%zu reads of mappings or unwind tables hang: stacks of their processes are incomplete", hung);
+        section_note(out, SEVERITY_WARNING, "broken_pct", text, NULL);
     }
     if (profile->outside) {
         snprintf(text, sizeof text, "%llu samples are of processes outside this PID namespace and are left out",

@@ -17,7 +17,6 @@
 
 struct offcpu_cpu {
     uint64_t switches; // since the rate was measured
-    uint64_t samples;  // of stacks; the same
     uint64_t period;   // a stack of one in so many
     double per_s;      // switches
 };

@@ -41,13 +41,14 @@ void offcpu_fill(struct offcpu *offcpu, struct section *out, double seconds) {
 void offcpu_notes(const struct offcpu *offcpu, struct section *out) {
     char text[256];
     if (offcpu->period_most > 1) {
-        snprintf(text, sizeof text, "off-CPU stacks are sampled up to 1:%llu; blocked times of threads are exact",
-                 (unsigned long long)offcpu->period_most);
+        snprintf(text, sizeof text, "off-CPU stacks are sampled up to 1:%llu%s",
+                 (unsigned long long)offcpu->period_most,
+                 offcpu->recorded_pct < 99 ? "" : "; blocked times of threads are exact");
         section_note(out, SEVERITY_INFO, "offcpu_stacks_per_s", text, NULL);
     }
     if (offcpu->recorded_pct < 99) {
         snprintf(text, sizeof text,
-                 "switches were recorded %.0f %% of the time to bound the cost: off-CPU times are scaled",
+                 "switches are recorded and sampled %.0f %% of the time to bound the cost: off-CPU times are scaled",
                  offcpu->recorded_pct);
         section_note(out, SEVERITY_INFO, "offcpu_recorded_pct", text, NULL);
     }

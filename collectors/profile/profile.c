@@ -11,6 +11,7 @@
 #include "collectors/kernel/perf/perf.h"
 #include "collectors/kernel/proc/self.h"
 #include "collectors/kernel/tracefs/sweep.h"
+#include "collectors/profile/cgroup.h"
 #include "collectors/task_identity.h"
 #include "model/clock.h"
 #include "model/mem.h"
@@ -32,7 +33,7 @@ static void space_judge(struct profile *profile, struct space *space) {
     space->known.judged = true;
     space->known.wanted = true;
     if (space->pid <= 0) {
-        space->known.wanted = !filters;
+        space->known.wanted = !filters && !profile->options.profile.cgroup;
     } else if (!profile->options.show_self && self_process(space->pid)) {
         space->known.wanted = false;
     } else if (filters || !space->comm[0]) {
@@ -43,6 +44,9 @@ static void space_judge(struct profile *profile, struct space *space) {
         if (!space->comm[0] && identity.found)
             snprintf(space->comm, sizeof space->comm, "%s", identity.status.name);
     }
+    const char *cgroup = profile->options.profile.cgroup;
+    if (cgroup && space->known.wanted)
+        space->known.wanted = cgroup_has("/proc", space->pid, space->parent, cgroup);
 }
 
 // Whether a user stack is worth a larger copy. Of a callchain: when it did not end where a thread begins. Of the
@@ -238,8 +242,8 @@ static void profile_close(struct collector_run *run) {
         return;
     profile_sampling_close(profile->sampling);
     stacks_shut(profile);
-    space_maps_free(profile->maps);
     unwinding_free(profile->unwinding);
+    space_maps_free(profile->maps);
     tally_free(profile->tally);
     table_builder_free(profile->symbols);
     table_builder_free(profile->processes);
@@ -259,6 +263,11 @@ static void symbols_wait(const struct profile *profile) {
         nanosleep(&step, NULL);
 }
 
+static void space_unjudge(void *context, struct space *space) {
+    (void)context;
+    space->known.judged = false;
+}
+
 static int profile_sample(struct collector_run *run, struct section *out) {
     struct profile *profile = run->state;
     profile_drain(run);
@@ -271,6 +280,8 @@ static int profile_sample(struct collector_run *run, struct section *out) {
     profile->samples = profile->lost = profile->malformed = profile->throttled = profile->outside = 0;
     profile->chains.whole = profile_sampling_source(profile->sampling)->stack_bytes > 0;
     space_maps_prune(profile->maps, run->begin_ns);
+    if (profile->options.profile.cgroup) // processes are moved
+        space_maps_each(profile->maps, space_unjudge, NULL);
     stacks_refresh(profile->stacks);
     if (stacks_last_name(profile->stacks) > NAMES_MAX) {
         stacks_shut(profile);
@@ -306,11 +317,6 @@ static int frequency_set(struct collector_run *run, uint32_t hz, struct answer *
     space_maps_lost(profile->maps); // records of the time between
     snprintf(answer->sentence, sizeof answer->sentence, "%u samples per second and CPU", hz);
     return 0;
-}
-
-static void space_unjudge(void *context, struct space *space) {
-    (void)context;
-    space->known.judged = false;
 }
 
 static void pids_set(struct profile *profile, const struct request *request) {

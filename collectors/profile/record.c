@@ -94,7 +94,7 @@ static void sample_decode(const struct profile_format *format, const struct perf
     out->time = take_u64(cursor);
     sample->cpu = take_u32(cursor);
     take_u32(cursor); // reserved
-    sample->period = format->no_period ? 1 : take_u64(cursor);
+    sample->period = format->period ? format->period : take_u64(cursor);
     sample->n_ips = take_u64(cursor);
     sample->ips = take_words(cursor, sample->n_ips);
     if (format->n_user_regs)

@@ -15,7 +15,7 @@ struct perf_event_header;
 struct profile_format {
     bool user_stack;      // samples have PERF_SAMPLE_STACK_USER
     unsigned n_user_regs; // of sample_regs_user; 0: samples have no PERF_SAMPLE_REGS_USER
-    bool no_period;       // samples have no PERF_SAMPLE_PERIOD
+    uint64_t period;      // samples have no PERF_SAMPLE_PERIOD: each stands for so many events; 0: they have it
 };
 
 enum profile_record_type {

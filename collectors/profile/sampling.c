@@ -37,11 +37,14 @@ struct profile_sampling {
     struct profile_source source;
     struct profile_format format;
     struct perf_cpus cpus;
-    const pid_t *pids; // their threads are sampled instead of whole CPUs; NULL: whole CPUs are
+    bool some_cpus, *chosen; // the CPUs of --profile-cpus; the others have only records of mappings and tasks
+    const pid_t *pids;       // their threads are sampled instead of whole CPUs; NULL: whole CPUs are
     size_t n_pids;
     struct cpu_ring {
-        int fd;       // with the ring
-        int switches; // its descriptor for the records of all switches; -1: none
+        int fd;          // with the ring
+        int switches;    // for the records of all switches; -1: none
+        int sampler;     // of profile_sampling_open_switches: for samples of switches; -1: none
+        uint64_t period; // its
         struct perf_ring ring;
         int *more; // events of other threads, which write into the same ring
         size_t n_more;
@@ -62,13 +65,25 @@ uint32_t profile_sampling_hz_max(void) {
 
 // ---- opening ----
 
+static void format_set(struct profile_sampling *sampling) {
+    const struct perf_event_attr *attr = &sampling->attr;
+    sampling->format = (struct profile_format){.user_stack = attr->sample_stack_user > 0,
+                                               .n_user_regs = (unsigned)__builtin_popcountll(attr->sample_regs_user),
+                                               .period = attr->freq ? 0 : attr->sample_period};
+}
+
+// With PERF_SAMPLE_PERIOD and a fixed period the kernel samples every software event and every hit of a tracepoint
+// (perf_swevent_event), whatever the period is.
 static void rate_set(struct profile_sampling *sampling, uint32_t hz) {
+    const uint64_t period = PERF_SAMPLE_PERIOD;
     struct profile_source *source = &sampling->source;
     uint32_t most = profile_sampling_hz_max();
     source->hz_limited = hz > most ? hz : 0;
     source->hz = hz > most ? most : hz;
     sampling->attr.freq = hz > 0;
     sampling->attr.sample_freq = hz ? source->hz : source->period;
+    sampling->attr.sample_type = hz ? sampling->attr.sample_type | period : sampling->attr.sample_type & ~period;
+    format_set(sampling);
 }
 
 static void watermark_set(struct profile_sampling *sampling) {
@@ -87,9 +102,7 @@ static void stack_set(struct profile_sampling *sampling, uint32_t bytes) {
     attr->sample_type |= (attr->sample_regs_user ? PERF_SAMPLE_REGS_USER : 0) | (bytes ? PERF_SAMPLE_STACK_USER : 0);
     attr->sample_stack_user = bytes;
     sampling->source.stack_bytes = bytes;
-    sampling->format = (struct profile_format){.user_stack = bytes > 0,
-                                               .n_user_regs = (unsigned)__builtin_popcountll(attr->sample_regs_user),
-                                               .no_period = !(attr->sample_type & PERF_SAMPLE_PERIOD)};
+    format_set(sampling);
     watermark_set(sampling);
 }
 
@@ -177,6 +190,10 @@ static void kind_set(const struct perf_event_list *events, int cpu, struct perf_
     }
 }
 
+static bool is_chosen(const struct profile_sampling *sampling, int cpu) {
+    return !sampling->some_cpus || sampling->chosen[cpu];
+}
+
 // -ENODEV of a CPU that is offline is no reason to sample a clock: the others have the PMU.
 static int event_open(struct profile_sampling *sampling, pid_t tid, int cpu) {
     struct perf_event_attr *attr = &sampling->attr;
@@ -187,6 +204,11 @@ static int event_open(struct profile_sampling *sampling, pid_t tid, int cpu) {
             tried.config |= perf_hybrid_type(cpu);
         else if (sampling->options->event)
             kind_set(sampling->options->event, cpu, &tried);
+        if (sampling->switches || !is_chosen(sampling, cpu)) {
+            tried.type = PERF_TYPE_SOFTWARE;
+            tried.config = PERF_COUNT_SW_DUMMY;
+            tried.freq = tried.sample_period = 0;
+        }
         fd = perf_open_attr(&tried, tid, cpu, -1);
         if (fd >= 0 || sampling->settled)
             break;
@@ -198,7 +220,7 @@ static int event_open(struct profile_sampling *sampling, pid_t tid, int cpu) {
         else if (fd == -EINVAL ? !feature_drop(sampling) : refused || !clock_instead(sampling, fd))
             break;
     }
-    sampling->settled |= fd >= 0;
+    sampling->settled |= fd >= 0 && is_chosen(sampling, cpu);
     return fd;
 }
 
@@ -210,6 +232,15 @@ static int ring_map(const struct profile_sampling *sampling, struct cpu_ring *at
     return rc;
 }
 
+// Closed, not disabled: while one is open, the kernel does work for it at every switch.
+static void switches_close(struct cpu_ring *at) {
+    if (at->switches >= 0)
+        close(at->switches);
+    if (at->sampler >= 0)
+        close(at->sampler);
+    at->switches = at->sampler = -1;
+}
+
 static void cpu_close(void *context, int cpu) {
     struct profile_sampling *sampling = context;
     struct cpu_ring *at = &sampling->rings[cpu];
@@ -219,12 +250,23 @@ static void cpu_close(void *context, int cpu) {
     free(at->more);
     if (at->fd >= 0)
         close(at->fd);
-    if (at->switches >= 0)
-        close(at->switches);
-    *at = (struct cpu_ring){.fd = -1, .switches = -1};
+    switches_close(at);
+    *at = (struct cpu_ring){.fd = -1, .switches = -1, .sampler = -1};
 }
 
-// The records of all switches go to the ring of the samples.
+// Of the settings of the event with the ring, without the records that it has.
+static int sampler_open(const struct profile_sampling *sampling, struct cpu_ring *at, int cpu) {
+    struct perf_event_attr attr = sampling->attr;
+    attr.sample_period = at->period ? at->period : sampling->attr.sample_period;
+    attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.comm_exec = attr.task = 0;
+    attr.ksymbol = attr.bpf_event = 0;
+    at->sampler = perf_open_attr(&attr, -1, cpu, -1);
+    if (at->sampler < 0)
+        return at->sampler;
+    return ioctl(at->sampler, PERF_EVENT_IOC_SET_OUTPUT, at->fd) < 0 ? -errno : 0;
+}
+
+// Both the records of all switches and the samples go to the ring.
 static int switches_open(const struct profile_sampling *sampling, int cpu) {
     struct cpu_ring *at = &sampling->rings[cpu];
     struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
@@ -240,7 +282,9 @@ static int switches_open(const struct profile_sampling *sampling, int cpu) {
     at->switches = perf_open_attr(&attr, -1, cpu, -1);
     if (at->switches < 0)
         return at->switches;
-    return ioctl(at->switches, PERF_EVENT_IOC_SET_OUTPUT, at->fd) < 0 ? -errno : 0;
+    if (ioctl(at->switches, PERF_EVENT_IOC_SET_OUTPUT, at->fd) < 0)
+        return -errno;
+    return sampler_open(sampling, at, cpu);
 }
 
 // The threads of the chosen processes; threads that they start later are inherited. 0 or -errno.
@@ -274,7 +318,7 @@ static int cpu_open(void *context, int cpu) {
     struct profile_sampling *sampling = context;
     struct cpu_ring *at = &sampling->rings[cpu];
     int rc = 0;
-    *at = (struct cpu_ring){.fd = -1, .switches = -1};
+    *at = (struct cpu_ring){.fd = -1, .switches = -1, .sampler = -1};
     if (sampling->pids)
         rc = threads_open(sampling, at, cpu);
     else
@@ -300,12 +344,9 @@ static void switches_make(struct profile_sampling *sampling, uint64_t period) {
     attr->type = PERF_TYPE_SOFTWARE;
     attr->config = PERF_COUNT_SW_CONTEXT_SWITCHES;
     attr->exclude_idle = 0;
-    attr->freq = 0;
-    attr->sample_period = period;
-    attr->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD; // with it the kernel samples every software event
     snprintf(sampling->source.event, sizeof sampling->source.event, "context-switches");
-    sampling->source.hz = sampling->source.hz_limited = 0;
     sampling->source.period = period;
+    rate_set(sampling, 0);
     sampling->switches = sampling->switches_on = true;
     // The callers of a C library's function that has no frame pointer are found in a copy of the stack only.
     stack_set(sampling, sampling->options->call_graph == CALL_GRAPH_FP ? 0 : stack_wanted(sampling->options));
@@ -343,6 +384,11 @@ static int sampling_start(struct profile_sampling *sampling, const struct collec
 int profile_sampling_open(struct profile_sampling **out, const struct collect_options *options, uint32_t hz) {
     struct profile_sampling *sampling = xcalloc(1, sizeof *sampling);
     sampling->options = &options->profile;
+    if (sampling->options->cpus) {
+        sampling->some_cpus = true;
+        sampling->chosen = xcalloc(CPUS_MAX, sizeof *sampling->chosen);
+        cpu_list_parse(sampling->options->cpus, sampling->chosen, CPUS_MAX);
+    }
     attr_make(sampling, hz);
     return sampling_start(sampling, options, out);
 }
@@ -360,11 +406,11 @@ int profile_sampling_cpus(const struct profile_sampling *sampling) {
 }
 
 void profile_sampling_set_period(struct profile_sampling *sampling, int cpu, uint64_t period) {
-    if (sampling->cpus.opened[cpu])
-        ioctl(sampling->rings[cpu].fd, PERF_EVENT_IOC_PERIOD, &period);
+    sampling->rings[cpu].period = period;
+    if (sampling->cpus.opened[cpu] && sampling->rings[cpu].sampler >= 0)
+        ioctl(sampling->rings[cpu].sampler, PERF_EVENT_IOC_PERIOD, &period);
 }
 
-// Closed, not disabled: while one is open, the kernel goes through its list of events at every switch.
 int profile_sampling_switches(struct profile_sampling *sampling, bool on) {
     int rc = 0;
     sampling->switches_on = on;
@@ -374,10 +420,8 @@ int profile_sampling_switches(struct profile_sampling *sampling, bool on) {
             continue;
         if (on && at->switches < 0 && !rc)
             rc = switches_open(sampling, cpu);
-        if (!on && at->switches >= 0) {
-            close(at->switches);
-            at->switches = -1;
-        }
+        if (!on)
+            switches_close(at);
     }
     if (rc) // of a part of the CPUs, threads that move between them would be misread
         profile_sampling_switches(sampling, false);
@@ -390,6 +434,7 @@ void profile_sampling_close(struct profile_sampling *sampling) {
     perf_cpus_close(&sampling->cpus);
     free(sampling->rings);
     free(sampling->heap);
+    free(sampling->chosen);
     free(sampling);
 }
 

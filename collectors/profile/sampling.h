@@ -27,8 +27,8 @@ struct profile_sampling;
 // hz 0: PROFILE_HZ, or the period of --profile-event. Without the right to sample whole CPUs, the processes of --pid
 // are sampled, if they are the user's. 0 or -errno. The options stay the caller's, and must live as long.
 int profile_sampling_open(struct profile_sampling **out, const struct collect_options *options, uint32_t hz);
-// Instead of a clock: samples of one in `period` context switches of each CPU, as they leave it. And a record of every
-// switch, which profile_sampling_switches() turns on and off; it is on at first. -EACCES: the kernel may not be
+// Instead of a clock: samples of one in `period` context switches of each CPU, as they leave it, and a record of every
+// switch. profile_sampling_switches() turns both on and off; they are on at first. -EACCES: the kernel may not be
 // sampled.
 int profile_sampling_open_switches(struct profile_sampling **out, const struct profile_options *options,
                                    uint64_t period);

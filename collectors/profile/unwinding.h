@@ -7,7 +7,7 @@
 
 struct unwinding;
 struct unwinding *unwinding_new(struct space_maps *maps);
-void unwinding_free(struct unwinding *unwinding);
+void unwinding_free(struct unwinding *unwinding);                 // before the maps
 struct stacks_unwinder unwinding_of(struct unwinding *unwinding); // for stacks_new
 void unwinding_process_gone(struct unwinding *unwinding, pid_t pid);
 uint64_t unwinding_bytes(const struct unwinding *unwinding);

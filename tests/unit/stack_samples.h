@@ -155,12 +155,13 @@ static inline bool test_maps_find(void *context, pid_t pid, uint64_t address, st
     return false;
 }
 
-static inline int test_maps_open(void *context, pid_t pid, const struct unwind_map *map) {
+static inline ssize_t test_file_read(void *context, pid_t pid, const struct unwind_map *map, uint64_t offset, void *out,
+                                     size_t size, struct unwind_file_state *state) {
     struct test_maps *maps = context;
     (void)pid;
     maps->opened++;
     int fd = open(map->cookie, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    return fd < 0 ? -errno : fd;
+    return unwind_read(fd < 0 ? -errno : fd, offset, out, size, state);
 }
 
 #endif

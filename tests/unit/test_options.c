@@ -203,6 +203,21 @@ static void test_help(void **state) {
     free(text);
 }
 
+static void test_profile_filters(void **state) {
+    static const char *const refused[] = {"--profile-cpus=",       "--profile-cpus=x",  "--profile-cpus=0,",
+                                          "--profile-cpus=1-0",    "--profile-cpus=0-", "--profile-cpus=-1",
+                                          "--profile-cpus=100000", "--profile-cgroup=", "--profile-cgroup=jobs"};
+    struct options o;
+    (void)state;
+    assert_true(parse(&o, "--profile-cpus=0,0-0|--profile-cgroup=/jobs"));
+    assert_string_equal(o.collect.profile.cpus, "0,0-0");
+    assert_string_equal(o.collect.profile.cgroup, "/jobs");
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        assert_false(parse(&o, refused[i]));
+        assert_non_null(strstr(o.error, "--profile-c"));
+    }
+}
+
 static void test_folded(void **state) {
     static const char *const refused[] = {"-b|-F|folded|-P|disk", "-b|-F|folded|-P|profile,disk", "-b|-F|folded"};
     struct options o;
@@ -232,9 +247,11 @@ static void test_nearest(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_profile), cmocka_unit_test(test_hidden),
-        cmocka_unit_test(test_values),   cmocka_unit_test(test_events),  cmocka_unit_test(test_wrong),
-        cmocka_unit_test(test_help),     cmocka_unit_test(test_nearest), cmocka_unit_test(test_folded),
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_hidden),   cmocka_unit_test(test_values),
+        cmocka_unit_test(test_events),   cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_help),     cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_folded),   cmocka_unit_test(test_profile_filters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

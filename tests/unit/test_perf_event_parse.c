@@ -238,6 +238,12 @@ static void tracepoints_and_breakpoints(void **state) {
     assert_string_equal(spec.events[2].name, "irq:softirq_entry");
     assert_int_equal(flags_of(&spec.events[4].attr), KERNEL_ONLY);
     perf_event_list_free(&spec);
+    spec = parsed("sched:sched_switch/period=100/k");
+    assert_int_equal(spec.n, 1);
+    assert_int_equal(spec.events[0].period, 100);
+    assert_int_equal(spec.events[0].attr.config, 316);
+    assert_int_equal(flags_of(&spec.events[0].attr), KERNEL_ONLY);
+    perf_event_list_free(&spec);
     // bp_addr is config1, bp_len is config2
     CHECK({"mem:0x1000", 5, 0, 0x1000, 4}, {"mem:0x1000:w", 5, 0, 0x1000, 4}, {"mem:4096/8:rw", 5, 0, 4096, 8},
           {"mem:0xffffffff81000000:x", 5, 0, 0xffffffff81000000, sizeof(long)},
@@ -342,7 +348,9 @@ static void wrong(void **state) {
         {"99999999999:1", "expected a config"},
         {"sched:", "SYSTEM:EVENT or TYPE:CONFIG"},
         {"sched:nix*", "no tracepoint matches 'sched:nix*'"},
-        {"sched:sched_switch/name=a/", "a counted tracepoint takes no terms"},
+        {"sched:sched_switch/name=a/", "a tracepoint takes no term but period"},
+        {"sched:sched_switch/period=3,config=1/", "a tracepoint takes no term but period"},
+        {"sched:sched_swich/period=3/", "did you mean sched:sched_switch?"},
         {"mem:", "no address"},
         {"mem:zz", "no address"},
         {"mem:0x1000/", "no length"},

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "collectors/kernel/symbols/table.h"
 
@@ -145,9 +147,103 @@ static void segments(void **state) {
     symbol_table_free(table);
 }
 
+static int by_start(const struct symbol_draft *a, const struct symbol_draft *b) {
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return a->name < b->name ? -1 : a->name > b->name;
+}
+
+// Sorted, nearly sorted, sorted with a tail in disorder, and in disorder: always in order, and still the same drafts.
+static void sorts(void **state) {
+    enum { N = 3000 };
+    static struct symbol_draft drafts[N];
+    uint32_t random = 1;
+    (void)state;
+    for (unsigned kind = 0; kind < 6; kind++) {
+        uint64_t sum = 0;
+        for (uint32_t i = 0; i < N; i++) {
+            random = random * 1664525 + 1013904223;
+            uint64_t anywhere = random >> 12;
+            uint64_t start = kind == 0   ? i
+                             : kind == 1 ? (uint64_t)i / 3 * 3 // aliases, the last one first
+                             : kind == 2 ? (i < N - 100 ? 1000 * i : anywhere)
+                             : kind == 3 ? N - i
+                             : kind == 4 ? 7
+                                         : anywhere;
+            drafts[i] = (struct symbol_draft){.start = start, .end = start + 1, .name = kind == 1 ? N - i : i};
+            sum += start * 31 + drafts[i].name;
+        }
+        symbol_drafts_sort(drafts, N, by_start);
+        for (uint32_t i = 0; i < N; i++) {
+            assert_true(!i || by_start(&drafts[i - 1], &drafts[i]) < 0);
+            assert_int_equal(drafts[i].end, drafts[i].start + 1);
+            sum -= drafts[i].start * 31 + drafts[i].name;
+        }
+        assert_int_equal(sum, 0);
+    }
+    symbol_drafts_sort(NULL, 0, by_start);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static long memory_kib(const char *what) {
+    char line[128];
+    long kib = -1;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (!strncmp(line, what, strlen(what)))
+            kib = strtol(line + strlen(what), NULL, 10);
+    if (file)
+        fclose(file);
+    return kib;
+}
+
+// A table of as many symbols as one may have: what building it takes, in a process of its own.
+static long table_kib(bool overlap) {
+    int fds[2];
+    long kib = -1;
+    assert_int_equal(pipe(fds), 0);
+    pid_t pid = fork();
+    if (!pid) {
+        long before = memory_kib("VmRSS:");
+        struct symbol_builder builder = {0};
+        for (uint32_t i = 0; i < TABLE_SYMBOLS_MAX; i++) {
+            char name[32];
+            uint64_t start = (uint64_t)(i * 2654435761u) << 4;
+            struct symbol_draft draft = {.start = start, .end = start + (overlap ? 1 << 20 : 8)};
+            int length = snprintf(name, sizeof name, "function_%u_of_many", i);
+            symbol_builder_add(&builder, &draft, name, (size_t)length, NULL);
+        }
+        struct symbol_table *table = symbol_builder_finish(&builder, OVERLAP_INNER);
+        kib = table->count == TABLE_SYMBOLS_MAX ? memory_kib("VmHWM:") - before : -1;
+        _exit(write(fds[1], &kib, sizeof kib) != sizeof kib);
+    }
+    assert_int_equal(read(fds[0], &kib, sizeof kib), sizeof kib);
+    waitpid(pid, NULL, 0);
+    close(fds[0]);
+    close(fds[1]);
+    return kib;
+}
+
+static void memory(void **state) {
+    (void)state;
+    long apart = table_kib(false), overlapping = table_kib(true);
+    print_message("building a table of a million symbols takes %ld KiB, %ld when they overlap\n", apart, overlapping);
+    assert_true(apart > 0 && apart < 80 * 1024);
+    assert_true(overlapping > 0 && overlapping < 96 * 1024);
+}
+#endif
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(inner), cmocka_unit_test(ranked),
-                                       cmocka_unit_test(random_overlaps), cmocka_unit_test(limits),
-                                       cmocka_unit_test(segments)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inner),
+        cmocka_unit_test(ranked),
+        cmocka_unit_test(random_overlaps),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(segments),
+        cmocka_unit_test(sorts),
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+        cmocka_unit_test(memory),
+#endif
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -197,7 +197,7 @@ static void compare(struct child *child, const struct unwind_input *input, void 
 static void check_running(const char *name, struct expected expected) {
     struct child child;
     child_start(&child, name);
-    struct unwind_source source = {&child.maps, test_maps_find, test_maps_open};
+    struct unwind_source source = {&child.maps, test_maps_find, test_file_read, NULL};
     expected.rules = unwinder_new(&source);
     expected.oracle = expected.unloaded ? NULL : unwinder_new_oracle(&source);
     bool sampled = child_sample(&child, compare, &expected);

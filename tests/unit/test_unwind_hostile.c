@@ -22,7 +22,7 @@ static struct test_maps maps;
 static struct unwind_input input;
 static uint8_t stack[STACK_MAX];
 static uint64_t callers[3]; // return addresses of the frames around the captured one
-static const struct unwind_source own_source = {&maps, test_maps_find, test_maps_open};
+static const struct unwind_source own_source = {&maps, test_maps_find, test_file_read, NULL};
 
 static __attribute__((noinline)) void capture(void) {
     ucontext_t context;
@@ -179,12 +179,13 @@ struct changed {
     unsigned shrink_after, opened;
 };
 
-static int changed_open(void *context, pid_t pid, const struct unwind_map *map) {
+static ssize_t changed_read(void *context, pid_t pid, const struct unwind_map *map, uint64_t offset, void *out,
+                            size_t size, struct unwind_file_state *state) {
     struct changed *changed = context;
     (void)pid, (void)map;
     if (++changed->opened > changed->shrink_after && ftruncate(changed->fd, 4096))
         return -errno;
-    return dup(changed->fd);
+    return unwind_read(dup(changed->fd), offset, out, size, state);
 }
 static bool changed_map(void *context, pid_t pid, uint64_t address, struct unwind_map *out) {
     (void)context;
@@ -226,7 +227,7 @@ static void random_bytes_in_files(void **state) {
     clock_gettime(CLOCK_MONOTONIC, &begin);
     for (unsigned round = 0; round < 1500; round++) {
         struct changed changed = {memfd_create("changed", MFD_CLOEXEC), ~0u, 0};
-        struct unwind_source source = {&changed, changed_map, changed_open};
+        struct unwind_source source = {&changed, changed_map, changed_read, NULL};
         struct unwinder *unwinder = round % 2 ? unwinder_new_oracle(&source) : unwinder_new(&source);
         assert_int_equal(write(changed.fd, bytes, size), (ssize_t)size);
         for (unsigned n = 0; n < 4000; n++) {
@@ -281,7 +282,7 @@ static void shrinking_file(void **state) {
     (void)state;
     for (unsigned after = 0; after < 4; after++) {
         struct changed changed = {memfd_create("shrinking", MFD_CLOEXEC), after, 0};
-        struct unwind_source source = {&changed, changed_map, changed_open};
+        struct unwind_source source = {&changed, changed_map, changed_read, NULL};
         struct unwinder *unwinder = unwinder_new(&source);
         assert_int_equal(write(changed.fd, bytes, size), (ssize_t)size);
         unwind(unwinder, &input, frames, &ending);

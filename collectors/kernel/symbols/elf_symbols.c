@@ -9,6 +9,7 @@
 
 #define AT_ONCE 512
 #define WINDOW (256u << 10)
+#define WHOLE (4u << 20)       // a string table up to this size is read at once
 #define ENTRIES_MAX (8u << 20) // of a symbol table that are looked at
 
 // Of symbols at one address: functions before labels, sized before unsized, global before weak before local, fewer
@@ -39,8 +40,7 @@ static bool is_code(const struct elf_file *file, const GElf_Sym *symbol, struct 
     return true;
 }
 
-static int compare_names(const void *left, const void *right) {
-    const struct symbol_draft *a = left, *b = right;
+static int compare_names(const struct symbol_draft *a, const struct symbol_draft *b) {
     return a->name < b->name ? -1 : a->name > b->name;
 }
 
@@ -56,16 +56,22 @@ static bool name_of(const char *bytes, size_t size, size_t *length) {
 // Gives the drafts from `first` on their names; those without one are removed.
 static void read_names(const struct elf_file *file, const GElf_Shdr *strings, uint32_t first,
                        struct symbol_builder *builder) {
-    size_t room = strings->sh_size < WINDOW ? (size_t)strings->sh_size : WINDOW;
+    bool whole = strings->sh_size <= WHOLE; // in no order, then
+    size_t room = whole ? (size_t)strings->sh_size : WINDOW, size = 0;
     char *window = xmalloc(room + 1);
     uint64_t start = 0;
-    size_t size = 0;
     uint32_t kept = first;
+    if (whole) {
+        ssize_t got = elf_file_read_some(file, strings->sh_offset, window, room);
+        size = got > 0 ? (size_t)got : 0;
+        window[size] = '\0';
+    }
     for (uint32_t i = first; i < builder->count; i++) {
         struct symbol_draft draft = builder->drafts[i];
         if (draft.name >= strings->sh_size)
-            break; // sorted by name: so are all that follow
-        if (!size || (draft.name - start + SYMBOL_NAME_MAX > size && start + size < strings->sh_size)) {
+            continue;
+        if (!whole && (!size || draft.name < start ||
+                       (draft.name - start + SYMBOL_NAME_MAX > size && start + size < strings->sh_size))) {
             uint64_t left = strings->sh_size - draft.name;
             start = draft.name;
             ssize_t got = elf_file_read_some(file, strings->sh_offset + start, window, left < room ? left : room);
@@ -100,9 +106,9 @@ size_t elf_symbols_add(const struct elf_file *file, const char *name, struct sym
             if (is_code(file, &symbols[i], &draft))
                 room = symbol_builder_draft(builder, &draft);
     }
-    if (builder->count > first)
-        qsort(builder->drafts + first, builder->count - first, sizeof(draft), compare_names);
     const GElf_Shdr *strings = &file->sections[section->sh_link];
+    if (builder->count > first && strings->sh_size > WHOLE)
+        symbol_drafts_sort(builder->drafts + first, builder->count - first, compare_names);
     if (strings->sh_type == SHT_NOBITS || strings->sh_offset > file->source.size)
         builder->count = first;
     else

@@ -113,13 +113,77 @@ void symbol_builder_free(struct symbol_builder *builder) {
 }
 
 // By address; at one address by rank, the winner first; then in the order in which they were added, the last one first.
-static int compare_drafts(const void *left, const void *right) {
-    const struct symbol_draft *a = left, *b = right;
+static int compare_drafts(const struct symbol_draft *a, const struct symbol_draft *b) {
     if (a->start != b->start)
         return a->start < b->start ? -1 : 1;
     if (a->rank != b->rank)
         return a->rank > b->rank ? -1 : 1;
     return a->name == b->name ? 0 : a->name > b->name ? -1 : 1;
+}
+
+// Most drafts come in order: kallsyms and linkers sort them, but for aliases. The rest is sorted by indices, which take
+// less memory than a merge sort of the drafts.
+#define ALIASES_MAX 64u // at one address
+
+// Sorts from the front as long as no draft has to move far. Returns how many.
+static uint32_t sort_front(struct symbol_draft *drafts, uint32_t count, draft_compare *compare) {
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t to = i, least = i > ALIASES_MAX ? i - ALIASES_MAX : 0;
+        while (to > least && compare(&drafts[to - 1], &drafts[i]) > 0)
+            to--;
+        if (to == i)
+            continue;
+        if (to && compare(&drafts[to - 1], &drafts[i]) > 0)
+            return i;
+        struct symbol_draft moved = drafts[i];
+        memmove(&drafts[to + 1], &drafts[to], (i - to) * sizeof(*drafts));
+        drafts[to] = moved;
+    }
+    return count;
+}
+
+struct sorting {
+    const struct symbol_draft *drafts;
+    draft_compare *compare;
+};
+
+static int compare_indices(const void *left, const void *right, void *context) {
+    const struct sorting *sorting = context;
+    return sorting->compare(&sorting->drafts[*(const uint32_t *)left], &sorting->drafts[*(const uint32_t *)right]);
+}
+
+// Puts each draft where the order says; uses up the order.
+static void permute(struct symbol_draft *drafts, uint32_t *order, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        struct symbol_draft moved = drafts[i];
+        uint32_t at = i;
+        while (order[at] != i) {
+            uint32_t from = order[at];
+            drafts[at] = drafts[from];
+            order[at] = at;
+            at = from;
+        }
+        drafts[at] = moved;
+        order[at] = at;
+    }
+}
+
+void symbol_drafts_sort(struct symbol_draft *drafts, uint32_t count, draft_compare *compare) {
+    struct sorting sorting = {drafts, compare};
+    uint32_t front = sort_front(drafts, count, compare);
+    if (front == count)
+        return;
+    uint32_t *order = xmalloc(count * sizeof(*order)), *tail = xmalloc((count - front) * sizeof(*tail));
+    for (uint32_t i = front; i < count; i++)
+        tail[i - front] = i;
+    qsort_r(tail, count - front, sizeof(*tail), compare_indices, &sorting);
+    for (uint32_t i = 0, first = 0, last = 0; i < count; i++) {
+        bool of_front = last == count - front || (first < front && compare(&drafts[first], &drafts[tail[last]]) <= 0);
+        order[i] = of_front ? first++ : tail[last++];
+    }
+    free(tail);
+    permute(drafts, order, count);
+    free(order);
 }
 
 // One draft per address, unsized ones extended to the next symbol; an unsized one within a sized one is a label in it
@@ -153,10 +217,11 @@ static uint32_t settle(struct symbol_draft *drafts, uint32_t count, enum symbol_
 struct sweep {
     const struct symbol_draft *drafts;
     enum symbol_overlap overlap;
-    uint32_t *heap, n; // indices of open drafts, the winner on top
-    struct symbol *out;
-    uint32_t count, capacity;
-    uint32_t last; // draft of the last one in `out`
+    uint32_t *heap, n, room; // indices of open drafts, the winner on top
+    struct symbol *out;      // NULL: they are only counted
+    uint32_t count;
+    uint32_t last;     // draft of the last one
+    struct symbol end; // the last one
 };
 
 static bool wins(const struct sweep *sweep, uint32_t a, uint32_t b) {
@@ -167,6 +232,10 @@ static bool wins(const struct sweep *sweep, uint32_t a, uint32_t b) {
 
 static void heap_push(struct sweep *sweep, uint32_t draft) {
     uint32_t at = sweep->n++;
+    if (at == sweep->room) {
+        sweep->room = sweep->room ? sweep->room * 2 : 64;
+        sweep->heap = xrealloc(sweep->heap, sweep->room * sizeof(*sweep->heap));
+    }
     for (; at && wins(sweep, draft, sweep->heap[(at - 1) / 2]); at = (at - 1) / 2)
         sweep->heap[at] = sweep->heap[(at - 1) / 2];
     sweep->heap[at] = draft;
@@ -186,18 +255,17 @@ static void heap_pop(struct sweep *sweep) {
 }
 
 static void emit(struct sweep *sweep, uint64_t start, uint64_t end, uint32_t draft) {
-    struct symbol *last = sweep->count ? &sweep->out[sweep->count - 1] : NULL;
+    struct symbol *last = &sweep->end;
     uint64_t size = end - start > UINT32_MAX ? UINT32_MAX : end - start;
-    if (last && sweep->last == draft && last->start + last->size == start && last->size + size <= UINT32_MAX) {
+    if (sweep->count && sweep->last == draft && last->start + last->size == start && last->size + size <= UINT32_MAX) {
         last->size += (uint32_t)size;
-        return;
+    } else {
+        sweep->count++;
+        sweep->last = draft;
+        *last = (struct symbol){start, (uint32_t)size, sweep->drafts[draft].name};
     }
-    if (sweep->count == sweep->capacity) {
-        sweep->capacity += sweep->capacity / 2 + 16;
-        sweep->out = xrealloc(sweep->out, sweep->capacity * sizeof(*sweep->out));
-    }
-    sweep->last = draft;
-    sweep->out[sweep->count++] = (struct symbol){start, (uint32_t)size, sweep->drafts[draft].name};
+    if (sweep->out)
+        sweep->out[sweep->count - 1] = *last;
 }
 
 // Emits what is open from `at` up to `next`.
@@ -214,24 +282,57 @@ static void advance(struct sweep *sweep, uint64_t at, uint64_t next) {
     }
 }
 
+static void sweep_all(struct sweep *sweep, uint32_t count) {
+    sweep->n = sweep->count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        heap_push(sweep, i);
+        advance(sweep, sweep->drafts[i].start, i + 1 < count ? sweep->drafts[i + 1].start : UINT64_MAX);
+    }
+}
+
+static bool any_overlap(const struct symbol_draft *drafts, uint32_t count) {
+    for (uint32_t i = 0; i + 1 < count; i++)
+        if (drafts[i].end > drafts[i + 1].start)
+            return true;
+    return false;
+}
+
+// Drafts that do not overlap become symbols where they are. Takes them.
+static struct symbol *symbols_in_place(struct symbol_draft *drafts, uint32_t count) {
+    char *bytes = (char *)drafts;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t size = drafts[i].end - drafts[i].start;
+        struct symbol symbol = {drafts[i].start, size > UINT32_MAX ? UINT32_MAX : (uint32_t)size, drafts[i].name};
+        memcpy(bytes + i * sizeof(symbol), &symbol, sizeof(symbol)); // a draft is longer: the next one is behind
+    }
+    return xrealloc(drafts, count * sizeof(struct symbol));
+}
+
+// In two passes, the first one of which counts. Takes the drafts.
+static struct symbol *symbols_swept(struct symbol_draft *drafts, uint32_t count, enum symbol_overlap overlap,
+                                    uint32_t *n) {
+    struct sweep sweep = {.drafts = drafts, .overlap = overlap};
+    sweep_all(&sweep, count);
+    sweep.out = xmalloc(sweep.count * sizeof(*sweep.out));
+    sweep_all(&sweep, count);
+    free(sweep.heap);
+    free(drafts);
+    *n = sweep.count;
+    return sweep.out;
+}
+
 struct symbol_table *symbol_builder_finish(struct symbol_builder *builder, enum symbol_overlap overlap) {
     struct symbol_table *table = xcalloc(1, sizeof(*table));
-    if (builder->count)
-        qsort(builder->drafts, builder->count, sizeof(*builder->drafts), compare_drafts);
-    uint32_t count = settle(builder->drafts, builder->count, overlap);
-    struct sweep sweep = {.drafts = builder->drafts, .overlap = overlap, .capacity = count};
-    sweep.heap = xcalloc(count, sizeof(*sweep.heap));
-    sweep.out = xcalloc(count, sizeof(*sweep.out));
-    for (uint32_t i = 0; i < count; i++) {
-        heap_push(&sweep, i);
-        advance(&sweep, sweep.drafts[i].start, i + 1 < count ? sweep.drafts[i + 1].start : UINT64_MAX);
-    }
-    free(sweep.heap);
+    symbol_drafts_sort(builder->drafts, builder->count, compare_drafts);
+    table->count = settle(builder->drafts, builder->count, overlap);
+    if (any_overlap(builder->drafts, table->count))
+        table->symbols = symbols_swept(builder->drafts, table->count, overlap, &table->count);
+    else
+        table->symbols = symbols_in_place(builder->drafts, table->count);
+    builder->drafts = NULL;
     table->refs = 1;
-    table->count = sweep.count;
-    table->symbols = xrealloc(sweep.out, sweep.count * sizeof(*sweep.out));
-    table->ids = xmalloc(sweep.count * sizeof(*table->ids));
-    memset(table->ids, 0xff, sweep.count * sizeof(*table->ids)); // NAME_NONE
+    table->ids = xmalloc(table->count * sizeof(*table->ids));
+    memset(table->ids, 0xff, table->count * sizeof(*table->ids)); // NAME_NONE
     table->names_size = builder->names_size;
     table->names = xrealloc(builder->names, builder->names_size);
     table->cut = builder->cut;

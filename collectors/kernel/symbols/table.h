@@ -71,6 +71,10 @@ bool symbol_builder_add(struct symbol_builder *builder, const struct symbol_draf
                         size_t length, const char *object);
 void symbol_builder_free(struct symbol_builder *builder);
 
+// Sorts, in little time what is nearly sorted, and with eight bytes for each draft.
+typedef int draft_compare(const struct symbol_draft *a, const struct symbol_draft *b);
+void symbol_drafts_sort(struct symbol_draft *drafts, uint32_t count, draft_compare *compare);
+
 enum symbol_overlap {
     OVERLAP_INNER, // the symbol that starts last wins: a function within another one
     OVERLAP_RANK,  // the higher rank wins: code that replaced older code

@@ -2,6 +2,7 @@
 // changed since its headers were read (size or modification time) gives no more bytes.
 #include "collectors/kernel/unwind/object_private.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -30,14 +31,13 @@ struct unwind_objects {
     uint64_t clock, block_bytes;
     size_t index_entries;
     uint32_t last_id;
-    int fd;                     // of the object fd_id; -1: none
-    uint32_t fd_id, refused_id; // refused_id: could not be opened during this stack
+    uint32_t refused_id; // could not be read during this stack
+    bool later;          // something could not be read yet during this stack
 };
 
 struct unwind_objects *unwind_objects_new(const struct unwind_source *source) {
     struct unwind_objects *objects = xcalloc(1, sizeof(*objects));
     objects->source = *source;
-    objects->fd = -1;
     return objects;
 }
 
@@ -45,16 +45,9 @@ uint64_t unwind_objects_bytes(const struct unwind_objects *objects) {
     return sizeof(*objects) + objects->block_bytes + objects->index_entries * sizeof(struct unwind_fde);
 }
 
-static void file_close(struct unwind_objects *objects) {
-    if (objects->fd >= 0)
-        close(objects->fd);
-    objects->fd = -1;
-}
-
 void unwind_objects_free(struct unwind_objects *objects) {
     if (!objects)
         return;
-    file_close(objects);
     for (unsigned i = 0; i < OBJECTS_MAX; i++)
         free(objects->objects[i].index);
     for (unsigned set = 0; set < BLOCK_SETS; set++)
@@ -64,39 +57,41 @@ void unwind_objects_free(struct unwind_objects *objects) {
 }
 
 void unwind_objects_done(struct unwind_objects *objects) {
-    file_close(objects);
     objects->refused_id = 0;
+    objects->later = false;
 }
 
 // ---- bytes ----
-static bool file_open(const struct unwind_file *file) {
+ssize_t unwind_read(int fd, uint64_t offset, void *out, size_t size, struct unwind_file_state *state) {
+    struct stat st;
+    ssize_t got = -EINVAL;
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st)) {
+        got = -errno;
+    } else if (S_ISREG(st.st_mode)) {
+        *state = (struct unwind_file_state){(uint64_t)st.st_size, st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
+        got = pread(fd, out, size, (off_t)offset);
+        got = got < 0 ? -errno : got;
+    }
+    close(fd);
+    return got;
+}
+
+static ssize_t block_read(const struct unwind_file *file, uint64_t number, uint8_t *bytes) {
     struct unwind_objects *objects = file->objects;
     struct unwind_object *object = file->object;
-    struct stat st;
-    if (objects->fd >= 0 && objects->fd_id == object->id)
-        return true;
-    file_close(objects);
-    if (objects->refused_id == object->id)
-        return false;
-    objects->fd = objects->source.open(objects->source.context, file->pid, file->map);
-    objects->fd_id = object->id;
-    if (objects->fd < 0)
-        goto wrong;
-    if (fstat(objects->fd, &st) || !S_ISREG(st.st_mode))
-        goto wrong;
-    if (object->state == OBJECT_FREE) { // its headers are being read
-        object->size = (uint64_t)st.st_size;
-        object->mtime_s = st.st_mtim.tv_sec;
-        object->mtime_ns = st.st_mtim.tv_nsec;
-    } else if (object->size != (uint64_t)st.st_size || object->mtime_s != st.st_mtim.tv_sec ||
-               object->mtime_ns != st.st_mtim.tv_nsec) {
-        goto wrong;
-    }
-    return true;
-wrong:
-    file_close(objects);
-    objects->refused_id = object->id;
-    return false;
+    struct unwind_file_state state;
+    const struct unwind_source *source = &objects->source;
+    ssize_t got = source->read(source->context, file->pid, file->map, number * BLOCK_SIZE, bytes, BLOCK_SIZE, &state);
+    if (got < 0)
+        return got;
+    if (object->stated && (object->file.size != state.size || object->file.mtime_s != state.mtime_s ||
+                           object->file.mtime_ns != state.mtime_ns))
+        return -ESTALE;
+    object->file = state;
+    object->stated = true;
+    return got;
 }
 
 static struct block *block_get(const struct unwind_file *file, uint64_t number) {
@@ -111,15 +106,19 @@ static struct block *block_get(const struct unwind_file *file, uint64_t number) 
         if (b->used < oldest->used)
             oldest = b;
     }
-    if (!file_open(file))
+    if (objects->refused_id == id)
         return NULL;
     if (!oldest->bytes) {
         oldest->bytes = xmalloc(BLOCK_SIZE);
         objects->block_bytes += BLOCK_SIZE;
     }
-    ssize_t got = pread(objects->fd, oldest->bytes, BLOCK_SIZE, (off_t)(number * BLOCK_SIZE));
-    *oldest = (struct block){id, got > 0 ? (uint32_t)got : 0, number, ++objects->clock, oldest->bytes};
-    return oldest;
+    ssize_t got = block_read(file, number, oldest->bytes);
+    *oldest = (struct block){got < 0 ? 0 : id, got < 0 ? 0 : (uint32_t)got, number, ++objects->clock, oldest->bytes};
+    if (got >= 0)
+        return oldest;
+    objects->refused_id = id;
+    objects->later |= got == -EAGAIN;
+    return NULL;
 }
 
 bool unwind_file_pread(const struct unwind_file *file, uint64_t offset, void *out, size_t size) {
@@ -201,10 +200,30 @@ static void evict(struct unwind_objects *objects, struct unwind_object *object) 
 
 struct unwind_object *unwind_objects_at(struct unwind_objects *objects, unsigned slot, uint32_t id) {
     struct unwind_object *object = &objects->objects[slot % OBJECTS_MAX];
-    if (object->id != id)
+    if (object->id != id || (object->state == OBJECT_LATER && objects->refused_id != id))
         return NULL;
     object->used = ++objects->clock;
     return object;
+}
+
+static void object_load(struct unwind_objects *objects, struct unwind_object *object, pid_t pid,
+                        const struct unwind_map *map, bool vdso) {
+    struct unwind_file file = {objects, object, map, pid};
+    bool later = objects->later; // of another object
+    objects->later = false;
+    if (vdso && !vdso_open(object))
+        object->state = OBJECT_UNREADABLE;
+    else
+        object->state = unwind_object_load(&file, UNWIND_INDEX_MAX - objects->index_entries);
+    objects->index_entries += object->index_count;
+    if (objects->refused_id == object->id) {
+        struct unwind_object empty = {.id = object->id, .stated = object->stated, .file = object->file};
+        empty.state = objects->later ? OBJECT_LATER : OBJECT_UNREADABLE;
+        memcpy(empty.identity, object->identity, sizeof(empty.identity));
+        evict(objects, object);
+        *object = empty;
+    }
+    objects->later |= later;
 }
 
 struct unwind_object *unwind_objects_find(struct unwind_objects *objects, pid_t pid, const struct unwind_map *map,
@@ -217,22 +236,22 @@ struct unwind_object *unwind_objects_find(struct unwind_objects *objects, pid_t 
         if (o->id && (vdso ? o->memory != NULL : !o->memory) &&
             (vdso || (o->identity[0] == map->identity[0] && o->identity[1] == map->identity[1]))) {
             object = o;
-            if (o->state == OBJECT_UNREADABLE) // its process had ended, or may not be looked at: this one may do
+            // Its process had ended, or may not be looked at: this one may do.
+            if (o->state == OBJECT_UNREADABLE || (o->state == OBJECT_LATER && objects->refused_id != o->id))
                 break;
             goto found;
         }
         if (o->used < object->used)
             object = o;
     }
+    struct unwind_object before = *object;
+    bool again = before.state == OBJECT_LATER && !memcmp(before.identity, map->identity, sizeof(before.identity));
     evict(objects, object);
-    object->id = ++objects->last_id;
+    object->id = again ? before.id : ++objects->last_id; // blocks of it may have been read
+    object->stated = again && before.stated;
+    object->file = before.file;
     memcpy(object->identity, map->identity, sizeof(object->identity));
-    struct unwind_file file = {objects, object, map, pid};
-    if (vdso ? !vdso_open(object) : !file_open(&file))
-        object->state = OBJECT_UNREADABLE;
-    else
-        object->state = unwind_object_load(&file, UNWIND_INDEX_MAX - objects->index_entries);
-    objects->index_entries += object->index_count;
+    object_load(objects, object, pid, map, vdso);
 found:
     object->used = ++objects->clock;
     *slot = (unsigned)(object - objects->objects);

@@ -25,15 +25,17 @@ struct unwind_go {
     uint8_t quantum, flags_at;
 };
 
-enum { OBJECT_FREE, OBJECT_READY, OBJECT_NO_TABLE, OBJECT_NOT_ELF, OBJECT_UNREADABLE };
+// OBJECT_LATER: a part of its headers could not be read yet.
+enum { OBJECT_FREE, OBJECT_READY, OBJECT_NO_TABLE, OBJECT_NOT_ELF, OBJECT_UNREADABLE, OBJECT_LATER };
 struct unwind_object {
     uint64_t identity[2];
     uint32_t id; // never reused: key of its blocks and rules
     uint8_t state;
-    uint64_t used; // clock of the last use
-    uint64_t size; // of the file
-    int64_t mtime_s, mtime_ns;
-    const uint8_t *memory; // [vdso]: our own mapping of it, `size` bytes; else NULL
+    uint64_t used;                 // clock of the last use
+    uint64_t size;                 // of `memory`
+    bool stated;                   // the state of its file is known
+    struct unwind_file_state file; // when it was first read
+    const uint8_t *memory;         // [vdso]: our own mapping of it, `size` bytes; else NULL
     struct unwind_load loads[UNWIND_LOADS_MAX];
     unsigned load_count;
     uint64_t header, table, table_count; // .eh_frame_hdr and its search table
@@ -50,9 +52,9 @@ struct unwind_objects;
 struct unwind_objects *unwind_objects_new(const struct unwind_source *source);
 void unwind_objects_free(struct unwind_objects *objects);
 uint64_t unwind_objects_bytes(const struct unwind_objects *objects);
-void unwind_objects_done(struct unwind_objects *objects); // closes what was opened; call after each stack
+void unwind_objects_done(struct unwind_objects *objects); // call after each stack: what was refused is asked for again
 
-// A reader of the file of one mapping: `map` and `pid` reopen it when a block is not cached.
+// A reader of the file of one mapping: with `map` and `pid` it is read when a block is not cached.
 struct unwind_file {
     struct unwind_objects *objects;
     struct unwind_object *object;
@@ -62,7 +64,7 @@ struct unwind_file {
 // The object of a mapping, its headers read; its slot, for unwind_objects_at. NULL: code of no file.
 struct unwind_object *unwind_objects_find(struct unwind_objects *objects, pid_t pid, const struct unwind_map *map,
                                           unsigned *slot);
-// The object of a slot. NULL: evicted; find it again.
+// The object of a slot. NULL: evicted, or to be read again; find it again.
 struct unwind_object *unwind_objects_at(struct unwind_objects *objects, unsigned slot, uint32_t id);
 
 // Address in the file of an offset in its code, and the reverse for `size` bytes of any segment. False: in no segment.

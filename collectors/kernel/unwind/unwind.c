@@ -1,6 +1,7 @@
 // The walk: one frame after another, each by the cheapest means that can: a cached rule, libunwind, the frame pointer.
 #include "collectors/kernel/unwind/unwind.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ struct call_site {
     bool is_call;
 };
 struct unwinder {
+    struct unwind_source source;
     struct unwind_objects *objects;
     struct unwind_spaces *spaces;
     struct unwind_rules *rules;
@@ -49,6 +51,7 @@ struct walk {
 
 struct unwinder *unwinder_new(const struct unwind_source *source) {
     struct unwinder *u = xcalloc(1, sizeof(*u));
+    u->source = *source;
     u->objects = unwind_objects_new(source);
     u->spaces = unwind_spaces_new(source, u->objects);
     u->rules = unwind_rules_new();
@@ -102,16 +105,34 @@ const char *unwind_ending_text(enum unwind_ending ending) {
 }
 
 // ---- one step ----
+// Bytes of code. The file has those of the memory, and is read once for all processes.
+static ssize_t code_read(struct unwinder *u, struct unwind_space *space, uint64_t address, void *out, size_t size) {
+    struct unwind_object *object;
+    pid_t pid = space->pid;
+    const struct unwind_map *map = unwind_space_map(u->spaces, space, address, &object);
+    bool readable = map && object && (object->state == OBJECT_READY || object->state == OBJECT_NO_TABLE);
+    if (readable && map->end - address >= size) {
+        struct unwind_map copy = *map;
+        struct unwind_file file = {u->objects, object, &copy, pid};
+        return unwind_file_pread(&file, address - map->start + map->offset, out, size) ? (ssize_t)size : -EAGAIN;
+    }
+    return u->source.memory ? u->source.memory(u->source.context, pid, address, out, size)
+                            : (ssize_t)process_memory_read(pid, address, out, size);
+}
+
 // Whether a call precedes a return address. Where its bytes cannot be read (the process ended), it is believed.
-static bool is_call_site(struct unwinder *u, const struct unwind_space *space, uint64_t address) {
+static bool is_call_site(struct unwinder *u, struct unwind_space *space, uint64_t address) {
     pid_t pid = space->pid;
     struct call_site *site = &u->calls[(address * 0x9e3779b97f4a7c15ull >> 40) % CALL_SLOTS];
     uint8_t before[UNWIND_CALL_MAX];
     if (site->pid == pid && site->version == space->version && site->address == address)
         return site->is_call;
-    size_t size = process_memory_read(pid, address - sizeof(before), before, sizeof(before));
-    *site = (struct call_site){address, space->version, pid, size < sizeof(before) || unwind_is_call(before, size)};
-    return site->is_call;
+    ssize_t size = code_read(u, space, address - sizeof(before), before, sizeof(before));
+    if (size == -EAGAIN)
+        return true;
+    bool is_call = size < (ssize_t)sizeof(before) || unwind_is_call(before, (size_t)size);
+    *site = (struct call_site){address, space->version, pid, is_call};
+    return is_call;
 }
 
 static bool go_frame(const struct unwind_file *file, uint64_t ip, uint64_t back, struct unwind_go_frame *out) {
@@ -129,6 +150,9 @@ static bool is_return(struct walk *w, uint64_t address) {
         return false;
     if (is_call_site(w->unwinder, w->space, address))
         return true;
+    map = unwind_space_map(w->unwinder->spaces, w->space, address, &object);
+    if (!map)
+        return false;
     // Go puts the address of its outermost function on the stack of a new goroutine.
     struct unwind_file file = {w->unwinder->objects, object, map, w->space->pid};
     return object && go_frame(&file, address, 1, &frame) && frame.top;
@@ -139,8 +163,8 @@ static bool step_by_edge(struct walk *w, struct unwind_registers *to) {
     uint8_t code[UNWIND_EDGE_MAX];
     if (!w->exact)
         return false;
-    size_t size = process_memory_read(w->space->pid, w->now.ip, code, sizeof(code));
-    return unwind_apply_edge(code, size, &w->copy, &w->now, to) && is_return(w, to->ip);
+    ssize_t size = code_read(w->unwinder, w->space, w->now.ip, code, sizeof(code));
+    return size > 0 && unwind_apply_edge(code, (size_t)size, &w->copy, &w->now, to) && is_return(w, to->ip);
 }
 
 static enum step step_by_fp(struct walk *w, struct unwind_registers *to) {

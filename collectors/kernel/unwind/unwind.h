@@ -51,16 +51,27 @@ struct unwind_map {
     void *cookie;     // the caller's, for `open`
 };
 
-// The caller's knowledge of processes. Both are called from unwind_stack, in its thread.
+struct unwind_file_state { // of a file when bytes of it were read
+    uint64_t size;
+    int64_t mtime_s, mtime_ns;
+};
+
+// The caller's knowledge of processes. All are called from unwind_stack, in its thread. They must not block: what is
+// not there yet is -EAGAIN, the stack is walked without it, and the next stack asks again.
 struct unwind_source {
     void *context;
     // The mapping of pid at `address`. False: none is known. Results are kept until unwind_flush or unwind_ended.
     bool (*map)(void *context, pid_t pid, uint64_t address, struct unwind_map *out);
-    // A descriptor for reading the file of a mapping (/proc/PID/map_files, or a path below /proc/PID/root), or -errno,
-    // also where the path leads to another device or inode by now (-ESTALE). The unwinder closes it before unwind_stack
-    // returns. Of `map`, start, end, offset and cookie are as they were; path is NULL.
-    int (*open)(void *context, pid_t pid, const struct unwind_map *map);
+    // Bytes at an offset of the file of a mapping (of /proc/PID/map_files, or of a path below /proc/PID/root): how
+    // many, 0 at its end, or -errno, also where the path leads to another device or inode by now (-ESTALE). Of `map`,
+    // start, end, offset, identity and cookie are as they were; path is NULL.
+    ssize_t (*read)(void *context, pid_t pid, const struct unwind_map *map, uint64_t offset, void *out, size_t size,
+                    struct unwind_file_state *state);
+    // Bytes of the process's memory: how many, 0: they cannot be read, or -EAGAIN. NULL: process_memory_read is used.
+    ssize_t (*memory)(void *context, pid_t pid, uint64_t address, void *out, size_t size);
 };
+// For `read`: of a descriptor of a regular file, which it closes; or of an error.
+ssize_t unwind_read(int fd, uint64_t offset, void *out, size_t size, struct unwind_file_state *state);
 
 enum unwind_ending {
     UNWIND_WHOLE,       // the outermost frame has no caller (undefined return address, or address 0)

@@ -113,6 +113,25 @@ static int unknown(struct parse *parse, const char *word) {
 
 // ---- "WORD/TERMS/MODIFIERS" ----
 
+// "SYSTEM:EVENT/period=N/MODIFIERS"; of `text`, `name` follows the colon.
+static int trace_period(struct parse *parse, const char *whole, const char *text, const char *name, const char *list,
+                        const char *modifiers) {
+    struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT};
+    char *named = NULL;
+    size_t first = parse->spec->n;
+    int error = terms_apply(parse, list, text, &attr, &named);
+    bool others = named || attr.config || attr.config1 || attr.config2;
+    free(named);
+    if (error)
+        return error;
+    if (others || !attr.sample_period)
+        return parse_wrong(parse, "'%s': a tracepoint takes no term but period", whole);
+    error = trace_events(parse, text, name);
+    for (size_t i = first; i < parse->spec->n; i++)
+        parse->spec->events[i].period = attr.sample_period;
+    return error ? error : parse_modifiers(parse, text, modifiers, first, false);
+}
+
 static int slashed(struct parse *parse, const char *whole, char *text) {
     char *terms = strchr(text, '/'), *end = strrchr(text, '/');
     uint32_t type = 0;
@@ -138,9 +157,9 @@ static int slashed(struct parse *parse, const char *whole, char *text) {
         *colon = '\0';
         found = number_parse(text, &numeric) && number_parse(colon + 1, &config) && numeric <= UINT32_MAX;
         type = (uint32_t)numeric;
-        *colon = ':';
         if (!found)
-            return parse_wrong(parse, "'%s': a counted tracepoint takes no terms", whole);
+            return trace_period(parse, whole, text, colon + 1, terms, modifiers);
+        *colon = ':';
     }
     if (!found)
         return pmu_events(parse, whole, text, terms, modifiers);
