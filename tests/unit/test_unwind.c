@@ -247,7 +247,7 @@ static unsigned chains_complete(const char *name, const char *flags) {
     if (!compile(name, program_chain, flags))
         skip();
     child_start(&child, name);
-    struct unwind_source source = {&child.maps, test_maps_find, test_maps_open};
+    struct unwind_source source = {&child.maps, test_maps_find, test_file_read, NULL};
     struct chains chains = {.unwinder = unwinder_new(&source)};
     bool sampled = child_sample(&child, chain_compare, &chains);
     unwinder_free(chains.unwinder);
