@@ -2,6 +2,7 @@
 // depth-first. No recursion: a stack may be thousands of frames deep.
 #include "model/tree.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,13 +90,14 @@ static uint32_t builder_child(struct tree_builder *builder, uint32_t parent, uin
     return builder->n++;
 }
 
-void tree_builder_add(struct tree_builder *builder, const uint32_t *ids, size_t n, uint64_t weight) {
+uint32_t tree_builder_add(struct tree_builder *builder, const uint32_t *ids, size_t n, uint64_t weight) {
     if (n > UINT16_MAX)
         n = UINT16_MAX; // depth is 16 bits; deeper weight goes to the deepest kept node
     uint32_t node = 0;
     for (size_t i = 0; i < n; i++)
         node = builder_child(builder, node, ids[i]);
     builder->nodes[node].self += weight;
+    return node;
 }
 
 // Children of one parent are adjacent, the heaviest first, then by ID so that equal trees look equal.
@@ -108,8 +110,8 @@ static int compare_nodes(const void *a, const void *b) {
     return (x->name > y->name) - (x->name < y->name);
 }
 
-// Depth-first: a node follows its parent and the descendants of its heavier siblings.
-static void builder_place(const struct tree_builder *builder, struct tree *tree) {
+// Depth-first: a node follows its parent and the descendants of its heavier siblings. Returns where each node is.
+static uint32_t *builder_place(const struct tree_builder *builder, struct tree *tree) {
     uint32_t n = builder->n;
     struct build_node **sorted = xcalloc(n, sizeof(*sorted));
     uint32_t *size = xcalloc(n, sizeof(*size)), *place = xcalloc(n, sizeof(*place));
@@ -144,12 +146,12 @@ static void builder_place(const struct tree_builder *builder, struct tree *tree)
     }
     free(sorted);
     free(size);
-    free(place);
     free(first);
     free(stack);
+    return place;
 }
 
-struct tree *tree_builder_seal(struct tree_builder *builder) {
+struct tree *tree_builder_seal_nodes(struct tree_builder *builder, uint32_t **nodes) {
     struct tree *tree = mem_alloc(sizeof(*tree) + sizeof(tree->nodes[0]) * builder->n);
     tree->def = builder->def;
     tree->names = name_table_ref(builder->names);
@@ -160,10 +162,17 @@ struct tree *tree_builder_seal(struct tree_builder *builder) {
         if (i)
             builder->nodes[node->parent].total += node->total;
     }
-    builder_place(builder, tree);
+    *nodes = builder_place(builder, tree);
     free(builder->nodes);
     free(builder->buckets);
     builder_start(builder);
+    return tree;
+}
+
+struct tree *tree_builder_seal(struct tree_builder *builder) {
+    uint32_t *nodes;
+    struct tree *tree = tree_builder_seal_nodes(builder, &nodes);
+    free(nodes);
     return tree;
 }
 
@@ -185,6 +194,31 @@ struct tree *tree_merge(const struct tree *const *trees, size_t n) {
     struct tree *sum = tree_builder_seal(builder);
     tree_builder_free(builder);
     return sum;
+}
+
+struct tree *tree_pick(const struct tree *tree, const uint32_t *nodes, size_t n) {
+    struct tree_builder *builder = tree_builder_new(tree->def, tree->names);
+    uint64_t *picked = xcalloc(tree->n, sizeof(*picked));
+    uint32_t *to = xcalloc(tree->n, sizeof(*to)); // the node in the builder
+    bool *used = xcalloc(tree->n, sizeof(*used));
+    for (size_t i = 0; i < n; i++)
+        if (nodes[i] < tree->n)
+            picked[nodes[i]]++;
+    for (size_t i = tree->n; i-- > 1;) { // parents come before children
+        used[i] |= picked[i] > 0;
+        used[tree->nodes[i].parent] |= used[i];
+    }
+    for (size_t i = 0; i < tree->n; i++) {
+        if (i && used[i])
+            to[i] = builder_child(builder, to[tree->nodes[i].parent], tree->nodes[i].name);
+        builder->nodes[to[i]].self += picked[i];
+    }
+    free(picked);
+    free(to);
+    free(used);
+    struct tree *part = tree_builder_seal(builder);
+    tree_builder_free(builder);
+    return part;
 }
 
 void tree_free(struct tree *tree) {

@@ -17,13 +17,18 @@ struct tree_builder;
 
 // The builder and its trees each hold a reference to the name table.
 struct tree_builder *tree_builder_new(const struct tree_def *def, struct name_table *names);
-// Adds weight to the path ids[0] (root side) .. ids[n-1] (leaf).
-void tree_builder_add(struct tree_builder *builder, const uint32_t *ids, size_t n, uint64_t weight);
+// Adds weight to the path ids[0] (root side) .. ids[n-1] (leaf). Returns the path's number in this builder.
+uint32_t tree_builder_add(struct tree_builder *builder, const uint32_t *ids, size_t n, uint64_t weight);
 struct tree *tree_builder_seal(struct tree_builder *builder); // the builder is empty after it
+// The same; *nodes: the node of each path's number, which the caller frees.
+struct tree *tree_builder_seal_nodes(struct tree_builder *builder, uint32_t **nodes);
 void tree_builder_free(struct tree_builder *builder);
 
 // The sum of n >= 1 trees, owned by the caller. NULL if they differ in definition or name table.
 struct tree *tree_merge(const struct tree *const *trees, size_t n);
+// A part of a tree, owned by the caller: the paths to n of its nodes, each with a weight of 1, as often as they are
+// there. Nodes that it does not have are left out.
+struct tree *tree_pick(const struct tree *tree, const uint32_t *nodes, size_t n);
 void tree_free(struct tree *tree);
 const struct tree_def *tree_def(const struct tree *tree);
 // Nodes are in depth-first order, children by falling total; node 0 is the root, with NAME_NONE.

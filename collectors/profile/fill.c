@@ -110,7 +110,8 @@ static const struct text *text_of(struct texts *texts, uint32_t id) {
     return text_ref(texts->list[at]);
 }
 
-static void stream_fill(struct profile *profile, struct section *out) {
+// paths: the node in the frame's tree of each path's number.
+static void stream_fill(struct profile *profile, const uint32_t *paths, struct section *out) {
     struct table_builder *builder = table_builder_new(&profile_samples_table);
     struct texts texts = {.names = profile->names};
     int64_t wall_ns = wall_offset_ns();
@@ -124,6 +125,7 @@ static void stream_fill(struct profile *profile, struct section *out) {
         table_builder_set_num(builder, row, EVENT_TID, recent->tid);
         table_builder_set_text(builder, row, EVENT_COMM, text_of(&texts, recent->process));
         table_builder_set_text(builder, row, EVENT_NAME, text_of(&texts, recent->leaf));
+        table_builder_set_num(builder, row, EVENT_PATH, paths[recent->path]);
     }
     for (uint32_t i = 0; i < texts.n; i++)
         text_unref(texts.list[i]);
@@ -136,12 +138,16 @@ static void stream_fill(struct profile *profile, struct section *out) {
 
 void profile_fill(struct profile *profile, struct section *out) {
     const struct profile_source *source = profile_sampling_source(profile->sampling);
-    struct tree *raw = tree_builder_seal(profile->raw);
+    uint32_t *paths, *nodes; // of the numbers in the raw tree; in the other one
+    struct tree *raw = tree_builder_seal_nodes(profile->raw, &paths);
+    size_t n_paths = tree_nodes(raw);
     uint64_t broken, user, lost = profile->lost + profile->malformed;
     bool timed = profile->seconds > 0;
     tally_tree(profile->tally, raw, &profile->marks, profile->tree);
     tree_free(raw);
-    section_tree(out, tree_builder_seal(profile->tree));
+    section_tree(out, tree_builder_seal_nodes(profile->tree, &nodes));
+    for (size_t i = 0; i < n_paths; i++)
+        paths[i] = nodes[tally_numbers(profile->tally)[paths[i]]];
     symbols_fill(profile, out);
     addresses_fill(profile, out);
     profile_code_fill(profile, out);
@@ -149,7 +155,9 @@ void profile_fill(struct profile *profile, struct section *out) {
     table_builder_clear(profile->processes);
     space_maps_each(profile->maps, process_fill, profile);
     section_table(out, table_builder_seal(profile->processes));
-    stream_fill(profile, out);
+    stream_fill(profile, paths, out);
+    free(paths);
+    free(nodes);
     user = tally_user(profile->tally, &broken);
     double per_s = timed ? (double)profile->samples / profile->seconds : NAN;
     section_series(out, &profile_series[PROFILE_SAMPLES_PER_S], per_s);

@@ -72,15 +72,13 @@ static void stack_judge(struct profile *profile, const struct stacks_path *path)
     profile->chains.broken += path->incomplete || !tally_whole(outermost, next);
 }
 
-// Between the process and the outermost frame, a mark for the tally.
-static void path_add(struct profile *profile, struct stacks_path *path) {
-    if ((!path->whole && !path->incomplete) || path->n == STACKS_PATH_MAX) {
-        tree_builder_add(profile->raw, path->ids, path->n, 1);
-        return;
-    }
+// Between the process and the outermost frame, a mark for the tally. Returns the path's number.
+static uint32_t path_add(struct profile *profile, struct stacks_path *path) {
+    if ((!path->whole && !path->incomplete) || path->n == STACKS_PATH_MAX)
+        return tree_builder_add(profile->raw, path->ids, path->n, 1);
     memmove(path->ids + 2, path->ids + 1, (path->n - 1) * sizeof *path->ids);
     path->ids[1] = path->whole ? profile->marks.whole : profile->marks.broken;
-    tree_builder_add(profile->raw, path->ids, ++path->n, 1);
+    return tree_builder_add(profile->raw, path->ids, ++path->n, 1);
 }
 
 static void address_add(struct profile *profile, struct space *space, pid_t tid, const struct stacks_path *path) {
@@ -110,14 +108,14 @@ static void on_sample(struct profile *profile, const struct profile_record *reco
         return;
     stacks_path(profile->stacks, space, record->tid, sample, path);
     stack_judge(profile, path);
-    path_add(profile, path);
+    uint32_t number = path_add(profile, path);
     address_add(profile, space, record->tid, path);
     space->counts.samples++;
     space->counts.kernel += sample->kernel;
     space->counts.period += sample->period;
     profile->samples++;
     profile->recent[profile->n_recent++ % PROFILE_EVENTS_KEPT] = (struct profile_recent){
-        record->time, sample->cpu, path->ids[0], path->ids[path->n - 1], record->pid, record->tid};
+        record->time, sample->cpu, path->ids[0], path->ids[path->n - 1], number, record->pid, record->tid};
 }
 
 static void record_take(void *context, const struct profile_record *record) {

@@ -18,6 +18,7 @@
 struct profile_recent {
     uint64_t time;
     uint32_t cpu, process, leaf; // IDs of names
+    uint32_t path;               // number in the builder of the raw tree
     pid_t pid, tid;
 };
 

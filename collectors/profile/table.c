@@ -106,6 +106,9 @@ static const struct column event_columns[EVENT_COLUMNS] = {
     [EVENT_TID] = COLUMN_TID(.help = HELP_TID),
     [EVENT_COMM] = COLUMN_COMM(.help = "Name of the process."),
     [EVENT_NAME] = COLUMN_NAME(32, .help = "Function that ran."),
+    [EVENT_PATH] =
+        NUMBER_COLUMN("path", "PATH", UNIT_COUNT, 6,
+                      .help = "Where its call path ends in the tree of the frame: node, counted depth-first."),
 };
 
 const struct table_def profile_samples_table = {

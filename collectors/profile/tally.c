@@ -39,6 +39,8 @@ struct tally {
     struct level *levels;
     size_t levels_room;
     uint32_t *path;
+    uint32_t *numbers; // in the tree that is made, by node of the one that is read
+    size_t numbers_room;
 };
 
 struct tally *tally_new(void) {
@@ -76,6 +78,7 @@ void tally_free(struct tally *tally) {
     free(tally->blames);
     free(tally->levels);
     free(tally->path);
+    free(tally->numbers);
     free(tally);
 }
 
@@ -275,6 +278,9 @@ void tally_tree(struct tally *tally, const struct tree *raw, const struct tally_
     unsigned depth = 0;
     bool broken = false;
     tally_clear(tally);
+    if (n > tally->numbers_room)
+        tally->numbers = xrealloc(tally->numbers, (tally->numbers_room = n) * sizeof *tally->numbers);
+    memset(tally->numbers, 0, n * sizeof *tally->numbers);
     for (size_t i = 1; i < n; i++) {
         const struct tree_node *node = tree_node(raw, i);
         while (depth >= node->depth)
@@ -299,13 +305,17 @@ void tally_tree(struct tally *tally, const struct tree *raw, const struct tally_
             if (tally->levels[k].id != marks->whole)
                 tally->path[length++] = tally->levels[k].id;
         }
-        tree_builder_add(out, tally->path, length, node->self);
+        tally->numbers[i] = tree_builder_add(out, tally->path, length, node->self);
     }
     while (depth > 0)
         level_leave(tally, &tally->levels[depth--]);
 }
 
 // ---- results ----
+
+const uint32_t *tally_numbers(const struct tally *tally) {
+    return tally->numbers;
+}
 
 uint64_t tally_user(const struct tally *tally, uint64_t *broken) {
     *broken = tally->broken;

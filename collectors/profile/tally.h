@@ -35,6 +35,9 @@ struct tally_marks {
 // Adds up `raw`, and adds its paths to `out` with their marks. Replaces what was added up before.
 void tally_tree(struct tally *tally, const struct tree *raw, const struct tally_marks *marks, struct tree_builder *out);
 
+// The number in `out` (tree_builder_add) of each node of `raw` with samples of its own. Valid as long as the results.
+const uint32_t *tally_numbers(const struct tally *tally);
+
 uint64_t tally_user(const struct tally *tally, uint64_t *broken); // of all
 // Valid until the next tally_tree. Symbols: most samples first; blames: most broken stacks first.
 const struct tally_symbol *tally_symbols(struct tally *tally, size_t *n);

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -199,7 +200,33 @@ static void ends(void **state) {
 
 #define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
+// Each path with samples leads to the node of the tree that is made, marked ones as well.
+static void numbers(void **state) {
+    (void)state;
+    uint32_t *nodes;
+    add("load/1;_start load;main load", 3);
+    add("load/1;lost load;deep load;k:work", 2);
+    struct tree *tree = tree_builder_seal(raw);
+    tally_tree(tally, tree, &marks, out);
+    struct tree *made = tree_builder_seal_nodes(out, &nodes);
+    size_t found = 0;
+    for (size_t i = 0; i < tree_nodes(tree); i++) {
+        const struct tree_node *from = tree_node(tree, i), *to = tree_node(made, nodes[tally_numbers(tally)[i]]);
+        if (!from->self)
+            continue;
+        found++;
+        assert_int_equal(to->self, from->self);
+        assert_int_equal(to->name, from->name);
+        assert_int_equal(to->depth, from->depth + (from->self == 2)); // the mark of a broken stack
+    }
+    assert_int_equal(found, 2);
+    free(nodes);
+    tree_free(tree);
+    tree_free(made);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(sums), TEST(processes), TEST(broken), TEST(known_to_be_whole), TEST(ends)};
+    const struct CMUnitTest tests[] = {TEST(sums), TEST(processes), TEST(broken), TEST(known_to_be_whole),
+                                       TEST(ends), TEST(numbers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,7 +141,53 @@ static void merging(void **state) {
     assert_int_equal(mem_used(), before);
 }
 
+// Of the paths' numbers, the nodes of the sealed tree; and of some of them, in any order, a tree of their own.
+static void picking(void **state) {
+    (void)state;
+    static const char *const paths[] = {"ab", "abc", "ad", "ab", "xy"};
+    uint32_t *nodes, picked[6];
+    struct name_table *names = letters();
+    struct tree_builder *builder = tree_builder_new(&def, names);
+    for (size_t i = 0; i < 5; i++) {
+        uint32_t ids[8];
+        size_t n = 0;
+        for (; paths[i][n]; n++)
+            ids[n] = (uint32_t)(paths[i][n] - 'a');
+        picked[i] = tree_builder_add(builder, ids, n, 1);
+    }
+    assert_int_equal(picked[0], picked[3]);
+    struct tree *tree = tree_builder_seal_nodes(builder, &nodes);
+    for (size_t i = 0; i < 5; i++) {
+        picked[i] = nodes[picked[i]];
+        assert_int_equal(tree_node(tree, picked[i])->depth, strlen(paths[i]));
+        assert_int_equal(*text_bytes(tree_node_text(tree, picked[i])), paths[i][strlen(paths[i]) - 1]);
+    }
+    struct tree *all = tree_pick(tree, picked, 5), *none = tree_pick(tree, NULL, 0);
+    assert_int_equal(tree_nodes(all), tree_nodes(tree));
+    for (size_t i = 0; i < tree_nodes(tree); i++)
+        assert_memory_equal(tree_node(all, i), tree_node(tree, i), sizeof(struct tree_node));
+    assert_int_equal(tree_nodes(none), 1);
+    picked[2] = picked[1]; // abc
+    picked[5] = 1000;      // not one of its nodes
+    struct tree *some = tree_pick(tree, picked + 1, 2), *wrong = tree_pick(tree, picked + 5, 1);
+    assert_int_equal(tree_nodes(some), 4);
+    expect(some, 1, "a", 0, 1, 0, 2, 2);
+    expect(some, 2, "b", 1, 2, 0, 2, 1);
+    expect(some, 3, "c", 2, 3, 2, 2, 0);
+    assert_ptr_equal(tree_names(some), names);
+    assert_int_equal(tree_nodes(wrong), 1);
+    tree_free(wrong);
+    tree_free(some);
+    tree_free(none);
+    tree_free(all);
+    tree_free(tree);
+    free(nodes);
+    tree_builder_free(builder);
+    name_table_unref(names);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(layout), cmocka_unit_test(large), cmocka_unit_test(merging)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(layout), cmocka_unit_test(large), cmocka_unit_test(merging),
+                                       cmocka_unit_test(picking)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
