@@ -10,19 +10,19 @@ static double percent(uint64_t part, uint64_t whole) {
     return whole ? 100 * (double)part / (double)whole : NAN;
 }
 
-static void symbols_fill(struct profile *profile, struct section *out) {
-    struct table_builder *builder = profile->symbols;
-    size_t n;
-    const struct tally_symbol *symbols = tally_symbols(profile->tally, &n);
+// `without`: of the first columns; the table of objects has no symbol.
+static void sums_fill(const struct profile *profile, struct table_builder *builder, const struct tally_symbol *sums,
+                      size_t n, unsigned without, struct section *out) {
     table_builder_clear(builder);
     for (size_t i = 0; i < n && i < PROFILE_SYMBOLS_SHOWN; i++) {
         uint32_t row = table_builder_add(builder);
-        table_builder_set_text(builder, row, SYMBOL_NAME, text_ref(symbols[i].symbol));
-        table_builder_set_text(builder, row, SYMBOL_DSO, text_ref(symbols[i].dso));
-        table_builder_set_text(builder, row, SYMBOL_COMM, text_ref(symbols[i].comm));
-        table_builder_set_num(builder, row, SYMBOL_SELF_PCT, percent(symbols[i].self, profile->samples));
-        table_builder_set_num(builder, row, SYMBOL_TOTAL_PCT, percent(symbols[i].total, profile->samples));
-        table_builder_set_num(builder, row, SYMBOL_SAMPLES, (double)symbols[i].self);
+        if (!without)
+            table_builder_set_text(builder, row, SYMBOL_NAME, text_ref(sums[i].symbol));
+        table_builder_set_text(builder, row, SYMBOL_DSO - without, text_ref(sums[i].dso));
+        table_builder_set_text(builder, row, SYMBOL_COMM - without, text_ref(sums[i].comm));
+        table_builder_set_num(builder, row, SYMBOL_SELF_PCT - without, percent(sums[i].self, profile->samples));
+        table_builder_set_num(builder, row, SYMBOL_TOTAL_PCT - without, percent(sums[i].total, profile->samples));
+        table_builder_set_num(builder, row, SYMBOL_SAMPLES - without, (double)sums[i].self);
     }
     section_table(out, table_builder_seal(builder));
 }
@@ -148,7 +148,11 @@ void profile_fill(struct profile *profile, struct section *out) {
     section_tree(out, tree_builder_seal_nodes(profile->tree, &nodes));
     for (size_t i = 0; i < n_paths; i++)
         paths[i] = nodes[tally_numbers(profile->tally)[paths[i]]];
-    symbols_fill(profile, out);
+    size_t n_symbols, n_objects;
+    const struct tally_symbol *symbols = tally_symbols(profile->tally, &n_symbols);
+    const struct tally_symbol *objects = tally_objects(profile->tally, &n_objects);
+    sums_fill(profile, profile->symbols, symbols, n_symbols, 0, out);
+    sums_fill(profile, profile->objects, objects, n_objects, SYMBOL_DSO, out);
     addresses_fill(profile, out);
     profile_code_fill(profile, out);
     addresses_clear(profile->addresses);

@@ -212,6 +212,7 @@ static int profile_open(struct collector_run *run) {
     profile->unwinding = unwinding_new(profile->maps);
     profile->tally = tally_new();
     profile->symbols = table_builder_new(&profile_symbols_table);
+    profile->objects = table_builder_new(&profile_objects_table);
     profile->processes = table_builder_new(&profile_processes_table);
     profile->address_rows = table_builder_new(&profile_addresses_table);
     profile->addresses = addresses_new();
@@ -244,6 +245,7 @@ static void profile_close(struct collector_run *run) {
     space_maps_free(profile->maps);
     tally_free(profile->tally);
     table_builder_free(profile->symbols);
+    table_builder_free(profile->objects);
     table_builder_free(profile->processes);
     table_builder_free(profile->address_rows);
     addresses_free(profile->addresses);
@@ -360,8 +362,9 @@ static void profile_check(struct check_report *report) {
     report->add(report, &check);
 }
 
-static const struct table_def *const tables[] = {&profile_symbols_table, &profile_processes_table,
-                                                 &profile_addresses_table, &profile_code_table, NULL};
+static const struct table_def *const tables[] = {&profile_symbols_table,   &profile_objects_table,
+                                                 &profile_processes_table, &profile_addresses_table,
+                                                 &profile_code_table,      NULL};
 static const struct tree_def *const trees[] = {&profile_tree, NULL};
 static const struct table_def *const streams[] = {&profile_samples_table, NULL};
 

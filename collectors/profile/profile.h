@@ -33,7 +33,7 @@ struct profile {
     struct stacks *stacks;
     struct tally *tally;
     struct tree_builder *raw, *tree; // raw: as sampled; tree: with marks
-    struct table_builder *symbols, *processes, *address_rows;
+    struct table_builder *symbols, *objects, *processes, *address_rows;
     struct addresses *addresses; // of the interval
     struct profile_code *code;
     struct profile_recent *recent; // a ring
@@ -54,7 +54,7 @@ struct profile {
 };
 
 extern const struct tree_def profile_tree, profile_raw_tree;
-extern const struct table_def profile_symbols_table, profile_processes_table, profile_samples_table,
+extern const struct table_def profile_symbols_table, profile_objects_table, profile_processes_table, profile_samples_table,
     profile_addresses_table, profile_code_table;
 extern const struct series_def profile_series[];
 enum {

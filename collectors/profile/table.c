@@ -11,13 +11,12 @@ static const struct column symbol_columns[SYMBOL_COLUMNS] = {
         TEXT_COLUMN("symbol", "SYMBOL", 32, .help = "Function, demangled; [file+0x...]: its file has no symbol there."),
     [SYMBOL_DSO] = TEXT_COLUMN("dso", "OBJECT", 24, .help = "File that it is in; [kernel] or a kernel module."),
     [SYMBOL_COMM] = COLUMN_COMM(.help = "Name of the processes."),
-    [SYMBOL_SELF_PCT] = NUMBER_COLUMN("self_pct", "SELF%", UNIT_PCT, 6,
-                                      .help = "Share of all samples in which the function itself ran."),
-    [SYMBOL_TOTAL_PCT] = NUMBER_COLUMN("total_pct", "TOTAL%", UNIT_PCT, 6,
-                                       .help = "The same with the functions that it called; a sample counts once, also "
-                                               "in recursion."),
-    [SYMBOL_SAMPLES] =
-        NUMBER_COLUMN("samples", "SAMPLES", UNIT_COUNT, 7, .help = "Samples in which the function itself ran."),
+    [SYMBOL_SELF_PCT] =
+        NUMBER_COLUMN("self_pct", "SELF%", UNIT_PCT, 6, .help = "Share of all samples in which it ran itself."),
+    [SYMBOL_TOTAL_PCT] =
+        NUMBER_COLUMN("total_pct", "TOTAL%", UNIT_PCT, 6,
+                      .help = "The same with what it called; a sample counts once, also in recursion."),
+    [SYMBOL_SAMPLES] = NUMBER_COLUMN("samples", "SAMPLES", UNIT_COUNT, 7, .help = "Samples in which it ran itself."),
 };
 
 const struct table_def profile_symbols_table = {
@@ -26,6 +25,14 @@ const struct table_def profile_symbols_table = {
     .columns = symbol_columns,
     .n_columns = SYMBOL_COLUMNS,
     .n_keys = 3,
+};
+
+const struct table_def profile_objects_table = {
+    .name = "objects",
+    .help = "Where the sampled CPU time goes, by program, library and kernel module.",
+    .columns = symbol_columns + SYMBOL_DSO,
+    .n_columns = SYMBOL_COLUMNS - SYMBOL_DSO,
+    .n_keys = 2,
 };
 
 static const struct column process_columns[PROCESS_COLUMNS] = {

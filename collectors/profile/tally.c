@@ -17,18 +17,22 @@ struct name { // equal texts are one
 };
 
 struct level { // of the path to the node
-    uint32_t id, name, row;
-    bool counted; // this level is the outermost one of its symbol
+    uint32_t id, name;
+    uint32_t symbol, object; // rows of the sums; INDEX_NONE: none
+};
+
+struct sums {
+    struct tally_symbol *rows;
+    uint32_t *on_path; // of each row: how often it is on the path
+    size_t n, room;
+    struct index by_key;
 };
 
 struct tally {
     struct name *names;
     size_t n_names, names_room;
-    struct index by_id, by_text; // to names
-    struct tally_symbol *rows;
-    uint32_t *on_path; // of each row: how often it is on the path
-    size_t n_rows, rows_room;
-    struct index by_symbol; // (symbol, comm) to rows
+    struct index by_id, by_text;  // to names
+    struct sums symbols, objects; // by (symbol, comm) and (object, comm)
     struct tally_process *processes;
     size_t n_processes, processes_room;
     struct index by_process;
@@ -53,13 +57,20 @@ static void tally_clear(struct tally *tally) {
         text_unref(tally->names[i].symbol);
         text_unref(tally->names[i].object);
     }
-    tally->n_names = tally->n_rows = tally->n_processes = tally->n_blames = 0;
+    tally->n_names = tally->symbols.n = tally->objects.n = tally->n_processes = tally->n_blames = 0;
     tally->user = tally->broken = 0;
     index_clear(&tally->by_id);
     index_clear(&tally->by_text);
-    index_clear(&tally->by_symbol);
+    index_clear(&tally->symbols.by_key);
+    index_clear(&tally->objects.by_key);
     index_clear(&tally->by_process);
     index_clear(&tally->by_blame);
+}
+
+static void sums_free(struct sums *sums) {
+    index_free(&sums->by_key);
+    free(sums->rows);
+    free(sums->on_path);
 }
 
 void tally_free(struct tally *tally) {
@@ -68,12 +79,11 @@ void tally_free(struct tally *tally) {
     tally_clear(tally);
     index_free(&tally->by_id);
     index_free(&tally->by_text);
-    index_free(&tally->by_symbol);
+    sums_free(&tally->symbols);
+    sums_free(&tally->objects);
     index_free(&tally->by_process);
     index_free(&tally->by_blame);
     free(tally->names);
-    free(tally->rows);
-    free(tally->on_path);
     free(tally->processes);
     free(tally->blames);
     free(tally->levels);
@@ -120,22 +130,25 @@ static uint32_t name_of(struct tally *tally, const struct tree *tree, size_t nod
     return known;
 }
 
-static uint32_t row_of(struct tally *tally, uint32_t symbol, uint32_t process) {
-    // Processes of one name share rows: their PIDs are in other objects.
-    const struct text *comm = tally->names[process].symbol;
-    uint64_t key = text_hash(comm) ^ (symbol + 1) * 0x9e3779b97f4a7c15ull;
-    uint32_t row = index_get(&tally->by_symbol, key);
-    if (row != INDEX_NONE)
-        return row;
-    row = (uint32_t)tally->n_rows;
-    size_t before = tally->rows_room;
-    tally->rows = room(tally->rows, tally->n_rows, &tally->rows_room, sizeof *tally->rows);
-    if (before != tally->rows_room)
-        tally->on_path = xrealloc(tally->on_path, tally->rows_room * sizeof *tally->on_path);
-    tally->on_path[tally->n_rows] = 0;
-    tally->rows[tally->n_rows++] =
-        (struct tally_symbol){tally->names[symbol].symbol, tally->names[symbol].object, comm, 0, 0};
-    index_add(&tally->by_symbol, key, row);
+// Enters the row of (what, the process's name), and adds the node. Processes of one name share rows: their PIDs are in
+// other objects.
+static uint32_t sums_enter(struct sums *sums, uint64_t what, const struct tally_symbol *key,
+                           const struct tree_node *node) {
+    uint64_t hash = text_hash(key->comm) ^ what * 0x9e3779b97f4a7c15ull;
+    uint32_t row = index_get(&sums->by_key, hash);
+    if (row == INDEX_NONE) {
+        size_t before = sums->room;
+        row = (uint32_t)sums->n;
+        sums->rows = room(sums->rows, sums->n, &sums->room, sizeof *sums->rows);
+        if (before != sums->room)
+            sums->on_path = xrealloc(sums->on_path, sums->room * sizeof *sums->on_path);
+        sums->on_path[row] = 0;
+        sums->rows[sums->n++] = *key;
+        index_add(&sums->by_key, hash, row);
+    }
+    sums->rows[row].self += node->self;
+    if (!sums->on_path[row]++)
+        sums->rows[row].total += node->total;
     return row;
 }
 
@@ -255,21 +268,25 @@ static bool first_frame(struct tally *tally, const struct tree *tree, size_t nod
 // ---- the walk ----
 
 static void level_leave(struct tally *tally, const struct level *level) {
-    if (level->row != INDEX_NONE)
-        tally->on_path[level->row]--;
+    if (level->symbol != INDEX_NONE)
+        tally->symbols.on_path[level->symbol]--;
+    if (level->object != INDEX_NONE)
+        tally->objects.on_path[level->object]--;
 }
 
 static void level_enter(struct tally *tally, const struct tree *tree, size_t node, unsigned depth) {
     const struct tree_node *at = tree_node(tree, node);
+    uint32_t name = name_of(tally, tree, node);
     struct level *level = &tally->levels[depth];
-    *level = (struct level){.id = at->name, .name = name_of(tally, tree, node), .row = INDEX_NONE};
-    if (depth < FIRST_FRAME || tally->names[level->name].kind == NAME_MARK)
+    *level = (struct level){.id = at->name, .name = name, .symbol = INDEX_NONE, .object = INDEX_NONE};
+    if (depth < FIRST_FRAME || tally->names[name].kind == NAME_MARK)
         return;
-    level->row = row_of(tally, level->name, tally->levels[1].name);
-    struct tally_symbol *row = &tally->rows[level->row];
-    row->self += at->self;
-    if (!tally->on_path[level->row]++)
-        row->total += at->total;
+    const struct text *object = tally->names[name].object, *comm = tally->names[tally->levels[1].name].symbol;
+    const struct tally_symbol symbol = {tally->names[name].symbol, object, comm, 0, 0},
+                              whole = {NULL, object, comm, 0, 0};
+    level->symbol = sums_enter(&tally->symbols, name + 1, &symbol, at);
+    if (text_length(object))
+        level->object = sums_enter(&tally->objects, text_hash(object), &whole, at);
 }
 
 void tally_tree(struct tally *tally, const struct tree *raw, const struct tally_marks *marks,
@@ -329,14 +346,23 @@ static int symbol_order(const void *a, const void *b) {
     if (x->total != y->total)
         return x->total < y->total ? 1 : -1;
     int order = text_compare(x->symbol, y->symbol);
+    order = order ? order : text_compare(x->dso, y->dso);
     return order ? order : text_compare(x->comm, y->comm);
 }
 
+static const struct tally_symbol *sorted(struct sums *sums, size_t *n) {
+    if (sums->n)
+        qsort(sums->rows, sums->n, sizeof *sums->rows, symbol_order);
+    *n = sums->n;
+    return sums->rows;
+}
+
 const struct tally_symbol *tally_symbols(struct tally *tally, size_t *n) {
-    if (tally->n_rows)
-        qsort(tally->rows, tally->n_rows, sizeof *tally->rows, symbol_order);
-    *n = tally->n_rows;
-    return tally->rows;
+    return sorted(&tally->symbols, n);
+}
+
+const struct tally_symbol *tally_objects(struct tally *tally, size_t *n) {
+    return sorted(&tally->objects, n);
 }
 
 const struct tally_process *tally_process(const struct tally *tally, uint32_t name) {

@@ -12,8 +12,8 @@
 
 #include "model/tree.h"
 
-struct tally_symbol { // one symbol of processes of one name
-    const struct text *symbol, *dso, *comm;
+struct tally_symbol { // one symbol or object of processes of one name
+    const struct text *symbol, *dso, *comm; // symbol: NULL for an object
     uint64_t self, total; // total: each sample once, also in recursion
 };
 struct tally_process { // by ID of its name
@@ -39,8 +39,9 @@ void tally_tree(struct tally *tally, const struct tree *raw, const struct tally_
 const uint32_t *tally_numbers(const struct tally *tally);
 
 uint64_t tally_user(const struct tally *tally, uint64_t *broken); // of all
-// Valid until the next tally_tree. Symbols: most samples first; blames: most broken stacks first.
+// Valid until the next tally_tree. Symbols and objects: most samples first; blames: most broken stacks first.
 const struct tally_symbol *tally_symbols(struct tally *tally, size_t *n);
+const struct tally_symbol *tally_objects(struct tally *tally, size_t *n);
 const struct tally_process *tally_process(const struct tally *tally, uint32_t name); // NULL: no samples
 const struct tally_blame *tally_blames(struct tally *tally, size_t *n);
 

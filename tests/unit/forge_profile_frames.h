@@ -31,8 +31,16 @@ static const char stacks_after[] =
           "u:std::map<int, std::string>::find(int const&)//usr/bin/node 5\n"
           "a\x1b[2Jnew\xff/77;u:b;c\td//x\ry 1";
 
-// 20 samples at the same time of every second, and one that wanders.
-static inline struct table *forge_samples(uint64_t number) {
+// The first or last node that has samples itself; the root if there is none.
+static inline uint32_t forge_node(const struct tree *tree, bool last) {
+    uint32_t found = 0;
+    for (uint32_t i = 1; i < tree_nodes(tree) && (last || !found); i++)
+        found = tree_node(tree, i)->self ? i : found;
+    return found;
+}
+
+// 20 samples of the first stack at the same time of every second, and one of the last stack that wanders.
+static inline struct table *forge_samples(uint64_t number, const struct tree *tree) {
     const struct table_def *def = def_of("profile_samples");
     struct table_builder *builder = table_builder_new(def);
 
@@ -42,6 +50,7 @@ static inline struct table *forge_samples(uint64_t number) {
         double at = i < 20 ? 0.405 + 0.0001 * i : (double)(number * 70 % 1000) / 1000;
         table_builder_set_num(builder, slot, (uint16_t)table_column(def, "time_s"), second + at);
         table_builder_set_num(builder, slot, (uint16_t)table_column(def, "pid"), i < 20 ? 812 : 900);
+        table_builder_set_num(builder, slot, (uint16_t)table_column(def, "path"), forge_node(tree, i == 20));
     }
     struct table *table = table_builder_seal(builder);
     table_builder_free(builder);
@@ -58,17 +67,19 @@ static inline const struct frame *forge_profile(uint64_t number) {
     for (int i = 0; i < 3; i++)
         section_series(section, real_series(series[i]), values[i]);
     // In frame 4 nothing ran.
-    section_tree(section, forge_tree_of(forge_names, number == 4   ? ""
-                                                     : number == 6 ? stacks_idle
-                                                     : number <= 7 ? stacks_before
-                                                                   : stacks_after));
+    struct tree *tree = forge_tree_of(forge_names, number == 4   ? ""
+                                                   : number == 6 ? stacks_idle
+                                                   : number <= 7 ? stacks_before
+                                                                 : stacks_after);
+    struct table *samples = forge_samples(number, tree);
+    section_tree(section, tree);
     section_table(section, forge_table(def_of("symbols"), "deflate|/usr/lib/libz.so.1|nginx|43|43|40\n"
                                                           "tcp_sendmsg|[kernel]|nginx|26.9|26.9|25\n"
                                                           "Parser.next|[JIT]|node|15.1|15.1|14\n"
                                                           "main|/usr/sbin/nginx|nginx|0|75.3|0"));
     section_table(section, forge_table(def_of("profile_processes"), "812|nginx|70|70.7|57.1|42.9|0\n"
                                                                     "900|node|20|20.2|100|0|5"));
-    section_stream(section, forge_samples(number), 0);
+    section_stream(section, samples, 0);
     frame_add_section(frame, section, 0);
     return frame;
 }

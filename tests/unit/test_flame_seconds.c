@@ -230,17 +230,17 @@ static void heat(void **state) {
                  " Flame graph   Symbols   Processes  ▸Sub-second heat map         o next  = back\n");
     press(pane, &look, "=o="); // the flame graph of that range
     forge_expect(pane, &look, 80, 14, false,
-                 "─ Flame graph ──────────────────────────────────────── marked 2 s, 200 samples ─\n"
+                 "─ Flame graph ────────────────────────────────────── marked 1.20 s, 21 samples ─\n"
                  "▏all\n"
-                 "▏nginx (PID 812)                ▏node (PID 900)                                ▏\n"
-                 "▏main                           ▏start                                         ▏\n"
-                 "▏ngx_worker_process_cycle       ▏Parser.parse                              ▏st…▏\n"
-                 "▏ngx_http_process_request       ▏Parser.next\n"
-                 "▏deflate        ▏writev\n"
-                 "                ▏do_writev\n"
-                 "                ▏tcp_sendmsg\n"
+                 "▏a…▏node (PID 900)\n"
+                 "▏b ▏start\n"
+                 "▏c…▏Parser.parse\n"
+                 "   ▏Parser.next\n"
                  "all\n"
-                 "100.0% of all  200 samples, 0 self            program   library   kernel   JIT\n"
+                 "100.0% of all  21 samples, 0 self             program   library   kernel   JIT\n"
+                 "\n"
+                 "\n"
+                 "\n"
                  "\n"
                  "\n"
                  "▸Flame graph   Symbols   Processes   Sub-second heat map         o next  = back\n");

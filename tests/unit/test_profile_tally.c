@@ -104,6 +104,30 @@ static void sums(void **state) {
     assert_int_equal(n, 2);
 }
 
+// By object: recursion and several functions of one object count a sample once.
+static void objects(void **state) {
+    (void)state;
+    size_t n;
+    add("prog/1;main a;f lib;g lib", 5);
+    add("prog/1;main a;f lib;main a;f lib", 2);
+    add("prog/1;main a;k:read", 3);
+    add("web/2;f lib", 1);
+    tree_free(tallied());
+    const struct tally_symbol *rows = tally_objects(tally, &n);
+    assert_int_equal(n, 4);
+    assert_string_equal(text_bytes(rows[0].dso), "lib");
+    assert_string_equal(text_bytes(rows[0].comm), "prog");
+    assert_int_equal(rows[0].self, 7);
+    assert_int_equal(rows[0].total, 7);
+    assert_string_equal(text_bytes(rows[1].dso), "[kernel]");
+    assert_int_equal(rows[1].self, 3);
+    assert_string_equal(text_bytes(rows[2].comm), "web");
+    assert_int_equal(rows[2].total, 1);
+    assert_string_equal(text_bytes(rows[3].dso), "a");
+    assert_int_equal(rows[3].self, 0);
+    assert_int_equal(rows[3].total, 10);
+}
+
 static void processes(void **state) {
     (void)state;
     size_t n;
@@ -226,7 +250,7 @@ static void numbers(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(sums), TEST(processes), TEST(broken), TEST(known_to_be_whole),
-                                       TEST(ends), TEST(numbers)};
+    const struct CMUnitTest tests[] = {
+        TEST(sums), TEST(objects), TEST(processes), TEST(broken), TEST(known_to_be_whole), TEST(ends), TEST(numbers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

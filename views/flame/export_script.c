@@ -35,6 +35,7 @@ struct script {
     const char *event;
     struct fold_filter *filter;
     const struct flame_path *zoom;
+    double begin_s, end_s; // of the samples, since 1970
     FILE *out;
     struct fold *fold; // of one frame
     struct stack *stacks;
@@ -177,7 +178,7 @@ static void samples_read(struct script *self, const struct frame *frame) {
         double numbers[4];
         for (int i = 0; i < 4; i++)
             numbers[i] = row[columns[i]].num;
-        if (!(fabs(numbers[0]) < 1e12) || !(fabs(numbers[1]) < 1e9))
+        if (!(numbers[0] >= self->begin_s && numbers[0] < self->end_s) || !(fabs(numbers[1]) < 1e9))
             continue;
         const struct text *function = row[columns[4]].text;
         self->samples[self->n_samples++] =
@@ -254,7 +255,8 @@ bool flame_export_script(struct part_context *ctx, const struct write_info *info
     const struct flame_choice *choice = &state->choice;
     struct fold_filter filter;
     char text[FILTER_SIZE];
-    struct script self = {.spec = ctx->part->spec, .filter = &filter, .zoom = &state->zoom, .out = out};
+    struct script self = {
+        .spec = ctx->part->spec, .filter = &filter, .zoom = &state->zoom, .begin_s = -1e12, .end_s = 1e12, .out = out};
     struct flame_trees trees = {0};
 
     (void)info;
@@ -272,8 +274,15 @@ bool flame_export_script(struct part_context *ctx, const struct write_info *info
     const struct frame **frames = xcalloc(ctx->look->n_window + 1, sizeof(const struct frame *));
     size_t n = flame_span_frames(choice, ctx->look, self.spec, frames);
     for (size_t i = 0; i < n; i++) {
+        struct tree *picked = flame_range_pick(choice, frames[i], self.spec);
         flame_trees_of(frames[i], self.spec, &trees);
+        trees.tree = picked ? picked : trees.tree;
+        if (picked) {
+            self.begin_s = choice->begin_s;
+            self.end_s = choice->end_s;
+        }
         write_trees(&self, &trees, frames[i], end_of(frames[i]) - frame_interval_s(frames[i]), end_of(frames[i]));
+        tree_free(picked);
     }
     free(frames);
     return self.written;

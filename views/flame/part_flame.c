@@ -186,7 +186,7 @@ static bool key_span(struct part_context *ctx) {
 
     flame_unmark(choice);
     if (choice->to)
-        choice->from = choice->to = 0;
+        flame_choice_range(choice, 0, 0, 0, 0);
     else
         choice->span = (choice->span + (ctx->key == 's' ? 1 : FLAME_SPANS - 1)) % FLAME_SPANS;
     flame_span_tree(choice, ctx->look, spec_of(ctx));

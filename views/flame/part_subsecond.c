@@ -195,11 +195,9 @@ static bool range_end(struct part_context *ctx) {
     self->range[0] = begin;
     self->range[1] = end;
     flame_unmark(choice);
-    choice->from = from;
-    choice->to = to;
-    uint64_t frames = to - from + 1;
-    snprintf(ctx->message, sizeof(ctx->message),
-             "flame graph of that range, in whole frames: %llu; s: the last seconds", (unsigned long long)frames);
+    flame_choice_range(choice, from, to, begin, end);
+    snprintf(ctx->message, sizeof(ctx->message), "flame graph of these %.0f ms; s: the last seconds",
+             1000 * (end - begin));
     return true;
 }
 
@@ -226,7 +224,7 @@ static bool back(struct part_context *ctx) {
         return true;
     }
     if (marked) {
-        choice->from = choice->to = 0;
+        flame_choice_range(choice, 0, 0, 0, 0);
         self->range[0] = self->range[1] = 0;
         return true;
     }
@@ -301,7 +299,7 @@ static void describe(const struct part *part, const struct frame *schema, FILE *
     (void)schema;
     fputs("  sub-second heat map: a column per second, the newest at the right; the time within it downwards; shade:\n"
           "  samples. Stripes are work that comes at intervals; Enter marks the begin and the end of a range, and the\n"
-          "  flame graph shows the frames of it.\n",
+          "  flame graph shows what ran in it.\n",
           out);
 }
 

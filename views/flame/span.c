@@ -28,6 +28,17 @@ void flame_choice_done(struct flame_choice *choice) {
     flame_unmark(choice);
 }
 
+void flame_choice_range(struct flame_choice *choice, uint64_t from, uint64_t to, double begin_s, double end_s) {
+    choice->from = from;
+    choice->to = to;
+    choice->begin_s = begin_s;
+    choice->end_s = end_s;
+    tree_free(choice->merged.tree);
+    tree_free(choice->cold.tree);
+    choice->merged = choice->cold = (struct flame_merged){0};
+    choice->version++;
+}
+
 const struct part *flame_part_of(const struct pane *pane) {
     for (size_t i = 0; i < pane->view->n_parts; i++)
         if (pane->view->parts[i].kind == &part_flame)
@@ -47,10 +58,12 @@ static bool fits(const struct tree *a, const struct tree *b) {
 }
 
 struct range {
-    const char *name, *also; // the tree, and one that the frame must have as well, or NULL
-    const char *hz;          // or NULL
-    uint64_t after, to;      // numbers of frames
-    bool continued;          // what was before it is merged already
+    const char *name, *also;           // the tree, and one that the frame must have as well, or NULL
+    const char *hz;                    // or NULL
+    uint64_t after, to;                // numbers of frames
+    bool continued;                    // what was before it is merged already
+    const struct flame_choice *marked; // with a marked range of time; or NULL
+    const struct flame_spec *spec;     // of `marked`
 };
 
 // Frame i of the window, look->frame for i == n_window, if its tree is in the range. NULL: it is not.
@@ -70,11 +83,32 @@ static bool is_counted(const struct frame *frame, const struct range *range) {
     return (!range->continued && frame->number == range->after + 1) || !frame_tree_repeated(frame, range->name);
 }
 
+struct tree *flame_range_pick(const struct flame_choice *choice, const struct frame *frame,
+                              const struct flame_spec *spec) {
+    const struct table *samples = choice->to && spec->events ? frame_stream(frame, spec->events, NULL) : NULL;
+    int time = samples ? table_column(table_def(samples), "time_s") : -1;
+    int path = samples ? table_column(table_def(samples), "path") : -1;
+    const union cell *row;
+    size_t at = 0, n = 0;
+
+    if (time < 0 || path < 0)
+        return NULL;
+    uint32_t *nodes = xcalloc(table_rows(samples) + 1, sizeof(*nodes));
+    while ((row = table_next(samples, &at)))
+        if (row[time].num >= choice->begin_s && row[time].num < choice->end_s && row[path].num >= 0 &&
+            row[path].num < UINT32_MAX)
+            nodes[n++] = (uint32_t)row[path].num;
+    struct tree *picked = tree_pick(frame_tree(frame, spec->tree), nodes, n);
+    free(nodes);
+    return picked;
+}
+
 // Adds the frames in the range that can be merged with the newest to what was merged before.
 static void merge(const struct look *look, const struct range *range, struct flame_merged *merged) {
     const struct tree **trees = xcalloc(look->n_window + 3, sizeof(*trees)), *newest = NULL;
+    struct tree **picked = xcalloc(look->n_window + 1, sizeof(*picked));
     double us = 0, seconds = 0;
-    size_t n = 0;
+    size_t n = 0, n_picked = 0;
 
     for (size_t i = look->n_window + 1; i-- > 0;) {
         const struct frame *frame = frame_at(look, i, range);
@@ -88,9 +122,12 @@ static void merge(const struct look *look, const struct range *range, struct fla
         if (!is_counted(frame, range))
             continue;
         us += range->hz ? 1e6 * (double)tree_node(tree, 0)->total / frame_series(frame, range->hz, NULL) : 0;
-        trees[n++] = tree;
+        struct tree *part = range->marked ? flame_range_pick(range->marked, frame, range->spec) : NULL;
+        if (part)
+            picked[n_picked++] = part;
+        trees[n++] = part ? part : tree;
     }
-    merged->seconds += seconds;
+    merged->seconds += n_picked ? range->marked->end_s - range->marked->begin_s : seconds;
     if (merged->tree && newest && !fits(merged->tree, newest)) {
         tree_free(merged->tree);
         *merged = (struct flame_merged){.seconds = seconds};
@@ -99,6 +136,9 @@ static void merge(const struct look *look, const struct range *range, struct fla
         trees[n++] = merged->tree;
     struct tree *sum = n ? tree_merge(trees, n) : NULL;
     free(trees);
+    for (size_t i = 0; i < n_picked; i++)
+        tree_free(picked[i]);
+    free(picked);
     tree_free(merged->tree);
     merged->tree = sum;
     merged->us += us;
@@ -140,8 +180,10 @@ static const struct tree *span_load(struct flame_choice *choice, struct flame_me
     if (!look->frame)
         return NULL;
     if (choice->to) {
+        range.marked = choice;
         from = choice->from;
-        to = choice->to;
+        // Samples of the range's end may have been read with the frame after it.
+        to = range.spec->events && choice->to < to ? choice->to + 1 : choice->to;
     } else if (!from) {
         from = first_of(look, span_seconds[choice->span]);
         // Frames that left the history stay in the sum of the whole, or all of it would be merged anew at each frame.
@@ -167,8 +209,9 @@ static const struct tree *span_load(struct flame_choice *choice, struct flame_me
 
 const struct tree *flame_span_tree(struct flame_choice *choice, const struct look *look,
                                    const struct flame_spec *spec) {
-    return span_load(choice, &choice->merged, look,
-                     (struct range){.name = spec->tree, .also = spec->cold, .hz = spec->cold ? spec->hz : NULL});
+    return span_load(
+        choice, &choice->merged, look,
+        (struct range){.name = spec->tree, .also = spec->cold, .hz = spec->cold ? spec->hz : NULL, .spec = spec});
 }
 
 static double scale_of(const struct flame_merged *merged) {
@@ -191,7 +234,8 @@ void flame_trees(struct flame_choice *choice, const struct look *look, const str
     trees->tree = flame_span_tree(choice, look, spec);
     if (!spec->cold)
         return;
-    trees->base = span_load(choice, &choice->cold, look, (struct range){.name = spec->cold, .also = spec->tree});
+    trees->base =
+        span_load(choice, &choice->cold, look, (struct range){.name = spec->cold, .also = spec->tree, .spec = spec});
     trees->scale = scale_of(&choice->merged);
 }
 
@@ -255,7 +299,7 @@ void flame_span_text(const struct flame_choice *choice, char *out, size_t size) 
     if (flame_is_difference(choice))
         snprintf(out, size, "B: %s, A: %s", choice->mark[1].label, choice->mark[0].label);
     else if (choice->to)
-        snprintf(out, size, "marked %.0f s", choice->merged.seconds);
+        snprintf(out, size, "marked %.*f s", choice->merged.seconds < 9.95 ? 2 : 0, choice->merged.seconds);
     else if (span_seconds[choice->span])
         snprintf(out, size, "last %.*f s", choice->merged.seconds < 9.95 ? 1 : 0, choice->merged.seconds);
     else

@@ -46,6 +46,7 @@ struct flame_choice {
     enum flame_frames frames;
     bool idle;                 // show the idle task's samples
     uint64_t from, to;         // frame numbers of a range that was marked on the heat map; to 0: none
+    double begin_s, end_s;     // that range, since 1970
     struct flame_mark mark[2]; // A and B; both: the difference is shown
     struct flame_merged merged, cold;
     uint64_t version; // of the trees: another one whenever flame_trees() returns others
@@ -53,6 +54,8 @@ struct flame_choice {
 
 void flame_choice_init(struct flame_choice *choice);
 void flame_choice_done(struct flame_choice *choice);
+// Marks a range of time, and the frames in it; to 0: none.
+void flame_choice_range(struct flame_choice *choice, uint64_t from, uint64_t to, double begin_s, double end_s);
 // The pane's flame graph, whose filter holds for all; NULL: it has none. And the choice that the parts share.
 const struct part *flame_part_of(const struct pane *pane);
 struct flame_choice *flame_choice_of(struct pane *pane);
@@ -73,6 +76,10 @@ void flame_trees(struct flame_choice *choice, const struct look *look, const str
 // Returns how many.
 size_t flame_span_frames(const struct flame_choice *choice, const struct look *look, const struct flame_spec *spec,
                          const struct frame **frames);
+// The part of the frame's tree that is in the marked range, by the times of its samples; the caller's to free. NULL: no
+// range is marked, or the frame has no samples with times.
+struct tree *flame_range_pick(const struct flame_choice *choice, const struct frame *frame,
+                              const struct flame_spec *spec);
 // The trees of one frame; none is owned.
 void flame_trees_of(const struct frame *frame, const struct flame_spec *spec, struct flame_trees *trees);
 // Those of the frame alone, for files: of look->from up to it when that is set. None if the frame before had the same.

@@ -57,6 +57,15 @@ static const struct table_spec symbols = {
     .about = &annotate_about,
     .legend = "of this frame alone",
     .role = symbol_role,
+    .text_rows = 40,
+    .empty = "no sample: every CPU was idle",
+};
+static const struct table_spec objects = {
+    .source = {.tables = {"objects"}, .sort = "self_pct", .then = "total_pct"},
+    .shown = "self_pct total_pct samples dso comm",
+    .legend = "of this frame alone",
+    .role = symbol_role,
+    .text_rows = 20,
     .empty = "no sample: every CPU was idle",
 };
 static const struct table_spec addresses = {
@@ -98,7 +107,7 @@ static const struct part parts[] = {
      .toggle = 'k',
      .toggle_help =
          "show or hide the off-CPU flame graph: where threads block, by blocked time; it slows down threads that "
-         "only switch by about 10 %",
+         "only switch by about 5 %",
      .on_request = true,
      .needs = (const char *const[]){"offcpu", NULL}},
     {.kind = &part_flame,
@@ -125,6 +134,14 @@ static const struct part parts[] = {
      .spec = &cpu,
      .min_height = 7,
      .weight = 1},
+    {.kind = &part_table,
+     .name = "objects",
+     .title = "Objects",
+     .spec = &objects,
+     .min_height = 4,
+     .weight = 2,
+     .toggle = 'l',
+     .toggle_help = "show or hide the table by object: program, library or kernel module"},
     {.kind = &part_table,
      .name = "addresses",
      .title = "Sampled instructions",
