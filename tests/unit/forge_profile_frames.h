@@ -77,6 +77,8 @@ static inline const struct frame *forge_profile(uint64_t number) {
                                                           "tcp_sendmsg|[kernel]|nginx|26.9|26.9|25\n"
                                                           "Parser.next|[JIT]|node|15.1|15.1|14\n"
                                                           "main|/usr/sbin/nginx|nginx|0|75.3|0"));
+    section_table(section, forge_table(def_of("objects"), "/usr/lib/libz.so.1|nginx|43|43|40\n"
+                                                          "/usr/sbin/nginx|nginx|0|75.3|0"));
     section_table(section, forge_table(def_of("profile_processes"), "812|nginx|70|70.7|57.1|42.9|0\n"
                                                                     "900|node|20|20.2|100|0|5"));
     section_stream(section, samples, 0);
