@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "collectors/collector.h"
 #include "collectors/profile/sampling.h"
 #include "model/clock.h"
+#include "model/mem.h"
 
 extern const struct collector collector_profile;
 
@@ -106,12 +108,10 @@ static void instructions(void **state) {
     const union cell *hottest = hottest_row(addresses), *row;
     assert_non_null(hottest);
     double offset = hottest[table_column(table_def(addresses), "offset")].num;
-    struct request request = {.kind = REQUEST_CODE,
-                              .code = {.symbol = "spin",
-                                       .object = text_bytes(hottest[table_column(table_def(addresses), "dso")].text),
-                                       .pid = getpid(),
-                                       .n_hot = 1,
-                                       .hot = {(uint64_t)offset}}};
+    char *object = xstrdup(text_bytes(hottest[table_column(table_def(addresses), "dso")].text));
+    struct request request = {
+        .kind = REQUEST_CODE,
+        .code = {.symbol = "spin", .object = object, .pid = getpid(), .n_hot = 1, .hot = {(uint64_t)offset}}};
     assert_int_equal(collector_profile.request(&run, &request, &answer), 0);
     section_unref(section);
     bool found = false, line = false;
@@ -138,6 +138,7 @@ static void instructions(void **state) {
     section = sampled(0.1);
     assert_int_equal(table_rows(section_find_table(section, "code")), 1);
     section_unref(section);
+    free(object);
     collector_profile.close(&run);
 }
 
