@@ -129,6 +129,46 @@ def cost(program):
     return good & check(0.1 * seconds < times / 1e6 < 2.1 * seconds, "two threads that take turns are blocked a part of the time")
 
 
+def wakers(program):
+    """What wakes the threads: reading() by ring_the_bell() of another process, the sleeps by a timer's interrupt."""
+    load = subprocess.Popen([program], stdout=subprocess.DEVNULL)
+    ktop = Batch("profile", "--wakers", "-n", "4", delay=1)
+    try:
+        ktop.frame()
+        frames = [ktop.frame() for _ in range(3)]
+    finally:
+        ktop.end()
+        load.terminate()
+        load.wait()
+    paths = [(path, us) for f in frames for path, us in stacks(f)]
+    good = check(all(";[woken by]" in path or path.endswith(";[waker unknown]") for path, _ in paths), "every path has a waker, or says that it is unknown")
+    for function, waker in (("reading", ";ring_the_bell;"), ("thirty", ";[interrupt]")):
+        times = [(path, us) for path, us in paths if f";{function};" in path.split(";[woken by]")[0]]
+        known = [us for path, us in times if "[woken by]" in path and waker in path.split("[woken by]")[1]]
+        every = sum(us for _, us in times)
+        good &= check(every and sum(known) >= 0.9 * every, f"{function}() is woken by {waker.strip(';')}: {sum(known) / 1e6:.2f} s of {every / 1e6:.2f} s")
+        if function == "reading":
+            print(f"  {max(times)[0] if times else 'no path'}")
+    return good
+
+
+def wakers_cost(program):
+    """The pair of threads while wakers are recorded."""
+    alone = turn_ns(program)
+    load = subprocess.Popen([program, "pingpong"])
+    ktop = Batch("profile", "--wakers", "-n", "20", delay=1)
+    try:
+        ktop.frame(), ktop.frame()
+        load.kill()
+        load.wait()
+        profiled = turn_ns(program)
+    finally:
+        ktop.end()
+        load.kill()
+        load.wait()
+    return check(profiled < 1.5 * alone, f"with wakers a switching load is slowed down by {profiled / alone - 1:.0%}")
+
+
 def attention():
     """The CPU profile alone does not need it: it does not run, and is in no file."""
     ktop = Batch("profile,health")
@@ -154,6 +194,8 @@ def main():
         tries("known blocked times", 3, lambda: shares(program))
         sleeper()
         tries("cost of a switching load", 3, lambda: cost(program))
+        tries("wakers", 3, lambda: wakers(program))
+        tries("cost of wakers", 3, lambda: wakers_cost(program))
         attention()
     finally:
         shutil.rmtree(directory)
