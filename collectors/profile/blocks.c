@@ -24,7 +24,7 @@ struct thread {
     uint64_t began, counted; // the block; up to when it is counted
     uint32_t *ids;           // the last stack; n 0: none
     uint32_t n, room;
-    uint32_t *waker; // of the current block; n_waker 0: unknown
+    uint32_t *waker; // of the last block with that stack; n_waker 0: unknown
     uint32_t n_waker, waker_room;
     uint64_t all[LENGTHS], known[LENGTHS]; // ns of the interval; known: with a stack
 };
@@ -101,6 +101,7 @@ static void stack_set(struct thread *thread, const uint32_t *ids, size_t n) {
     thread->ids = room(thread->ids, 0, (uint32_t)n, &thread->room, sizeof *thread->ids);
     memcpy(thread->ids, ids, n * sizeof *ids);
     thread->n = (uint32_t)n;
+    thread->n_waker = 0;
 }
 
 // ---- counting ----
@@ -115,12 +116,16 @@ static uint32_t path_put(struct blocks *blocks, const struct thread *thread, con
     return n;
 }
 
+static uint32_t path_with_waker(struct blocks *blocks, const struct thread *thread) {
+    bool known = blocks->wakers && thread->n_waker;
+    return path_put(blocks, thread, known ? thread->waker : &blocks->unknown_waker,
+                    known ? thread->n_waker : blocks->wakers);
+}
+
 static void stack_take(struct blocks *blocks, struct thread *thread, enum length length, uint64_t ns) {
     if (blocks->n_taken >= BLOCKS_STACKS_MAX)
         return;
-    bool known = blocks->wakers && thread->n_waker;
-    uint32_t n = path_put(blocks, thread, known ? thread->waker : &blocks->unknown_waker,
-                          known ? thread->n_waker : blocks->wakers);
+    uint32_t n = path_with_waker(blocks, thread);
     blocks->taken = room(blocks->taken, blocks->n_taken, 1, &blocks->taken_room, sizeof *blocks->taken);
     blocks->taken[blocks->n_taken++] =
         (struct taken){(uint32_t)(thread - blocks->threads), blocks->n_ids, n, length, ns};
@@ -154,7 +159,6 @@ void blocks_out(struct blocks *blocks, pid_t pid, pid_t tid, uint64_t time, bool
     thread->blocked = !preempted;
     thread->sampled = thread->pending && !preempted;
     thread->pending = thread->asked = false;
-    thread->n_waker = 0;
     thread->began = thread->counted = time;
 }
 
@@ -248,7 +252,6 @@ void blocks_look(struct blocks *blocks, uint64_t now, size_t max, blocks_look_fn
         max--;
         thread->blocked = fn(context, thread->pid, thread->tid);
         thread->asked = false;
-        thread->n_waker = 0;
         thread->began = thread->counted = now;
     }
 }
@@ -328,7 +331,7 @@ void blocks_settle(struct blocks *blocks, uint64_t time, double scale, blocks_fn
         const struct thread *thread = &blocks->threads[i];
         for (int length = 0; length < LENGTHS; length++)
             if (thread->all[length] && !thread->known[length]) {
-                uint32_t n = thread->n ? path_put(blocks, thread, &blocks->unknown_waker, blocks->wakers) : 0;
+                uint32_t n = thread->n ? path_with_waker(blocks, thread) : 0;
                 give(&giver, thread->pid, n ? blocks->ids + blocks->n_ids : NULL, n,
                      (double)thread->all[length] * scale);
             }

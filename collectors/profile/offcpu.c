@@ -158,8 +158,11 @@ static void on_waking(struct offcpu *offcpu, const struct profile_record *record
         return;
     interrupt |= !record->tid; // the idle task wakes no thread itself
     struct space *space = space_maps_get(offcpu->maps, record->pid, record->time);
-    if (record->pid)
-        space_wanted(offcpu, space); // for its name: wakers of all processes are shown
+    if (record->pid && !space->comm[0] && !space->known.is_named) { // wakers of all processes are shown
+        struct task_identity identity = task_identify("/proc", &offcpu->options, record->pid);
+        if (identity.found)
+            snprintf(space->comm, sizeof space->comm, "%s", identity.status.name);
+    }
     stacks_path(offcpu->stacks, space, record->tid, &record->sample, &offcpu->path);
     blocks_waker(offcpu->blocks, tid, ids, waking_path(&offcpu->waking_names, &offcpu->path, interrupt, ids));
 }

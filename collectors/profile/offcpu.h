@@ -14,7 +14,7 @@
 
 #define OFFCPU_STACKS_PER_S 250   // of each CPU: 1 % of it at 40 us for taking a stack and naming it
 #define OFFCPU_RECORD_NS 1200     // of a CPU for the records of one switch, written and read
-#define OFFCPU_WAKER_COST 3       // with wakers, times that
+#define OFFCPU_WAKER_COST 2       // with wakers, times that
 #define OFFCPU_RECORDS_SHARE 0.01 // of a CPU, for those
 
 struct offcpu_cpu {

@@ -261,6 +261,14 @@ static void cpu_close(void *context, int cpu) {
     *at = (struct cpu_ring){.fd = -1, .switches = -1, .sampler = -1, .waker = -1};
 }
 
+// An event that writes to the ring of another one.
+static int shared_open(const struct cpu_ring *at, struct perf_event_attr *attr, int cpu, int *out) {
+    *out = perf_open_attr(attr, -1, cpu, -1);
+    if (*out < 0)
+        return *out;
+    return ioctl(*out, PERF_EVENT_IOC_SET_OUTPUT, at->fd) < 0 ? -errno : 0;
+}
+
 // Of the settings of the event with the ring, without the records that it has.
 static struct perf_event_attr sampler_attr(const struct profile_sampling *sampling) {
     struct perf_event_attr attr = sampling->attr;
@@ -275,21 +283,14 @@ static int waker_open(const struct profile_sampling *sampling, struct cpu_ring *
     attr.config = sampling->waking->id;
     attr.sample_period = 1;
     attr.sample_stack_user = attr.sample_stack_user < WAKER_STACK ? attr.sample_stack_user : WAKER_STACK;
-    at->waker = perf_open_attr(&attr, -1, cpu, -1);
-    if (at->waker < 0)
-        return at->waker;
-    return ioctl(at->waker, PERF_EVENT_IOC_SET_OUTPUT, at->fd) < 0 ? -errno : 0;
+    return shared_open(at, &attr, cpu, &at->waker);
 }
 
 static int sampler_open(const struct profile_sampling *sampling, struct cpu_ring *at, int cpu) {
     struct perf_event_attr attr = sampler_attr(sampling);
     attr.sample_period = at->period ? at->period : sampling->attr.sample_period;
-    at->sampler = perf_open_attr(&attr, -1, cpu, -1);
-    if (at->sampler < 0)
-        return at->sampler;
-    if (ioctl(at->sampler, PERF_EVENT_IOC_SET_OUTPUT, at->fd) < 0)
-        return -errno;
-    return sampling->waking ? waker_open(sampling, at, cpu) : 0;
+    int rc = shared_open(at, &attr, cpu, &at->sampler);
+    return !rc && sampling->waking ? waker_open(sampling, at, cpu) : rc;
 }
 
 // Both the records of all switches and the samples go to the ring.
@@ -305,12 +306,8 @@ static int switches_open(const struct profile_sampling *sampling, int cpu) {
                                    .clockid = CLOCK_MONOTONIC,
                                    .watermark = 1,
                                    .wakeup_watermark = sampling->attr.wakeup_watermark};
-    at->switches = perf_open_attr(&attr, -1, cpu, -1);
-    if (at->switches < 0)
-        return at->switches;
-    if (ioctl(at->switches, PERF_EVENT_IOC_SET_OUTPUT, at->fd) < 0)
-        return -errno;
-    return sampler_open(sampling, at, cpu);
+    int rc = shared_open(at, &attr, cpu, &at->switches);
+    return rc ? rc : sampler_open(sampling, at, cpu);
 }
 
 // The threads of the chosen processes; threads that they start later are inherited. 0 or -errno.

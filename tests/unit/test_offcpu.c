@@ -329,6 +329,14 @@ static void wakers(void **state) {
     block(11, 2100, 2103); // its last stack, without a waker
     settle(3000, 1);
     assert_int_equal(us[99], 3000);
+    stack(11, 50);
+    blocks_out(blocks, 10, 11, 3100 * MS, false);
+    waker(11, 74);
+    blocks_in(blocks, 11, 3104 * MS);
+    settle(4000, 1);
+    block(11, 4100, 4105); // its last stack has one
+    settle(5000, 1);
+    assert_int_equal(us[74], 5000);
 }
 
 static void wakers_end(void **state) {
