@@ -26,7 +26,6 @@
 #define RING_PAGES_LEAST 4       // the kernel bounds what a user may lock
 #define COPIED_PER_S (32u << 20) // bytes of user stacks that all CPUs together copy, unless --call-graph says more
 #define COPY_LEAST 1024u         // bytes: a smaller copy holds few frames
-#define WAKER_STACK COPY_LEAST   // every wakeup in a window copies it
 #define THREADS_MAX 256          // that are sampled one by one, without the right to sample whole CPUs
 #define MAX_STACK 127            // kernel.perf_event_max_stack of a kernel that does not say
 #define HZ_MAX 100000            // kernel.perf_event_max_sample_rate of the same
@@ -279,10 +278,7 @@ static struct perf_event_attr sampler_attr(const struct profile_sampling *sampli
 
 static int waker_open(const struct profile_sampling *sampling, struct cpu_ring *at, int cpu) {
     struct perf_event_attr attr = sampler_attr(sampling);
-    attr.type = PERF_TYPE_TRACEPOINT;
-    attr.config = sampling->waking->id;
-    attr.sample_period = 1;
-    attr.sample_stack_user = attr.sample_stack_user < WAKER_STACK ? attr.sample_stack_user : WAKER_STACK;
+    waking_attr(sampling->waking, &attr);
     return shared_open(at, &attr, cpu, &at->waker);
 }
 

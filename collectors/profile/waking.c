@@ -2,9 +2,11 @@
 #include "collectors/profile/waking.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 
 // The header of every tracepoint's record: type (2 bytes), flags, preempt_count, PID (4 bytes).
 #define FLAGS_OFFSET 2
+#define STACK_BYTES 1024u // every wakeup in a window copies it
 #define FLAG_HARDIRQ 0x08
 #define FLAG_SOFTIRQ 0x10
 
@@ -16,6 +18,13 @@ int waking_find(const char *tracefs, struct waking *out) {
         rc = format_read(tracefs, "sched", events[i], &out->pid, 1, &out->id, NULL);
     }
     return rc;
+}
+
+void waking_attr(const struct waking *waking, struct perf_event_attr *attr) {
+    attr->type = PERF_TYPE_TRACEPOINT;
+    attr->config = waking->id;
+    attr->sample_period = 1;
+    attr->sample_stack_user = attr->sample_stack_user < STACK_BYTES ? attr->sample_stack_user : STACK_BYTES;
 }
 
 pid_t waking_thread(const struct waking *waking, const uint8_t *raw, size_t size, bool *interrupt) {

@@ -8,6 +8,7 @@
 
 #define WAKING_FRAMES_MAX 256 // of a waker's stack; the outermost ones are left out
 
+struct perf_event_attr;
 struct waking {
     uint16_t id;
     struct format_field pid; // of the thread that is woken
@@ -15,6 +16,8 @@ struct waking {
 
 // sched_waking, or sched_wakeup on a kernel without it. 0 or -errno.
 int waking_find(const char *tracefs, struct waking *out);
+// Makes the settings of another sampler its: every wakeup is a sample, with less of the stack.
+void waking_attr(const struct waking *waking, struct perf_event_attr *attr);
 // The thread that is woken; 0: the record is too short. *interrupt: an interrupt wakes it.
 pid_t waking_thread(const struct waking *waking, const uint8_t *raw, size_t size, bool *interrupt);
 
