@@ -41,6 +41,7 @@ struct profile_options {
     enum call_graph call_graph;
     uint32_t stack_bytes; // 0: PROFILE_STACK_BYTES
     bool idle;            // also samples of idle CPUs
+    bool wakers;          // off-CPU paths go on with the stack of the waker
     const char *cpus;     // only these CPUs are sampled on, as a list: "0,2-5"; NULL: all
     const char *cgroup;   // only processes in this cgroup or below it; NULL: all
 };

@@ -29,6 +29,7 @@ enum request_kind {
     REQUEST_FREQUENCY, // hz: samples a second
     REQUEST_PIDS,      // pids: only these processes; n 0: all
     REQUEST_CODE,      // code: the function whose instructions or line are wanted
+    REQUEST_WAKERS,    // on: off-CPU paths go on with the stack of the waker
     REQUEST_KINDS
 };
 

@@ -82,11 +82,11 @@ def cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def turn_ns(program):
-    """CPU time of one turn of the pair of threads, in nanoseconds, over two seconds. On one CPU: a wakeup on another one, which may
+def turn_ns(program, seconds=2):
+    """CPU time of one turn of the pair of threads, in nanoseconds, over some seconds. On one CPU: a wakeup on another one, which may
     sleep, costs several times as much."""
     load = subprocess.Popen([program, "pingpong"], stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}))
-    time.sleep(2)
+    time.sleep(seconds)
     used = cpu_s(load.pid)
     load.terminate()
     return used * 1e9 / int(load.communicate()[0])
@@ -129,6 +129,49 @@ def cost(program):
     return good & check(0.1 * seconds < times / 1e6 < 2.1 * seconds, "two threads that take turns are blocked a part of the time")
 
 
+def wakers(program):
+    """What wakes the threads: reading() by ring_the_bell() of another process, the sleep by a timer's interrupt."""
+    load = subprocess.Popen([program, "bell"], stdout=subprocess.DEVNULL)
+    ktop = Batch("profile", "--wakers", "-n", "3", delay=1)
+    try:
+        ktop.frame()
+        frames = [ktop.frame() for _ in range(2)]
+    finally:
+        ktop.end()
+        load.terminate()
+        load.wait()
+    paths = [(path, us) for f in frames for path, us in stacks(f)]
+    good = check(all(";[woken by]" in path or path.endswith(";[waker unknown]") for path, _ in paths), "every path has a waker, or says that it is unknown")
+    # A block that a window cuts has no waker in it.
+    least = 0.9 if all(f["series"]["offcpu_recorded_pct"] > 99 for f in frames) else 0.7
+    # Not every wakeup by a timer on an idle CPU is recorded.
+    for function, waker, least in (("reading", ";ring_the_bell;", least), ("clock_nanosleep", ";[interrupt]", 0.1)):
+        times = [(path, us) for path, us in paths if f";{function};" in path.split(";[woken by]")[0]]
+        known = [us for path, us in times if "[woken by]" in path and waker in path.split("[woken by]")[1]]
+        every = sum(us for _, us in times)
+        good &= check(every and sum(known) >= least * every, f"{function}() is woken by {waker.strip(';')}: {sum(known) / 1e6:.2f} s of {every / 1e6:.2f} s")
+        others = [(us, path) for path, us in times if "[woken by]" not in path or waker not in path.split("[woken by]")[1]]
+        print(f"  the longest of others: {max(others) if others else 'none'}")
+    return good
+
+
+def wakers_cost(program):
+    """The pair of threads while wakers are recorded."""
+    alone = turn_ns(program, 1)
+    load = subprocess.Popen([program, "pingpong"])
+    ktop = Batch("profile", "--wakers", "-n", "20", delay=1)
+    try:
+        ktop.frame(), ktop.frame()
+        load.kill()
+        load.wait()
+        profiled = turn_ns(program, 1)
+    finally:
+        ktop.end()
+        load.kill()
+        load.wait()
+    return check(profiled < 1.5 * alone, f"with wakers a switching load is slowed down by {profiled / alone - 1:.0%}")
+
+
 def attention():
     """The CPU profile alone does not need it: it does not run, and is in no file."""
     ktop = Batch("profile,health")
@@ -154,6 +197,8 @@ def main():
         tries("known blocked times", 3, lambda: shares(program))
         sleeper()
         tries("cost of a switching load", 3, lambda: cost(program))
+        tries("wakers", 3, lambda: wakers(program))
+        tries("cost of wakers", 3, lambda: wakers_cost(program))
         attention()
     finally:
         shutil.rmtree(directory)

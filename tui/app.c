@@ -258,6 +258,7 @@ int app_run(const struct options *options) {
     struct app *app = &only;
     app->options = options;
     app->threads = options->collect.threads;
+    app->wakers = options->collect.profile.wakers;
     if (options->replay && !(app->source = source_replay(options, why, sizeof why))) {
         fprintf(stderr, "ktop: %s\n", why);
         return 1;

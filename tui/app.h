@@ -46,6 +46,7 @@ struct app {
     char message[200];
     uint64_t message_until_ns; // 0: no message
     bool message_bad;
+    bool wakers;                     // off-CPU paths have wakers: the latest request
     bool threads;                    // rows are threads: the latest request
     const struct question *question; // NULL: no prompt
     struct prompt prompt;

@@ -311,6 +311,15 @@ static void set_frequency(struct app *app, uint32_t hz) {
         app_say(app, true, "a recording has one frequency: to get another, record with --frequency");
 }
 
+static void toggle_wakers(struct app *app) {
+    if (!app->source->runner) {
+        app_say(app, true, "a recording has wakers or not: to get them, record with --wakers");
+        return;
+    }
+    app->wakers = !app->wakers;
+    runner_request(app->source->runner, NULL, &(struct request){.kind = REQUEST_WAKERS, .on = app->wakers});
+}
+
 // A recording has the answers to what was asked when it was made.
 static void ask_code(struct app *app, const struct code_ask *ask) {
     if (app->source->runner)
@@ -325,6 +334,8 @@ static bool to_pane(struct app *app, int key, int x, int y) {
         app_say(app, false, "%s", answer.message);
     if (used && answer.frequency_hz)
         set_frequency(app, answer.frequency_hz);
+    if (used && answer.wakers)
+        toggle_wakers(app);
     if (used && answer.ask)
         ask_code(app, answer.ask);
     if (used)

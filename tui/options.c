@@ -259,6 +259,11 @@ static bool parse_off_cpu(struct options *options, const char *value) {
     return options->off_cpu = true;
 }
 
+static bool parse_wakers(struct options *options, const char *value) {
+    (void)value;
+    return options->off_cpu = options->collect.profile.wakers = true;
+}
+
 static bool parse_test(struct options *options, const char *value) {
     struct test_options *test = &options->collect.test;
     size_t length = strcspn(value, "=");
@@ -471,6 +476,7 @@ const struct option_row option_rows[] = {
     {0, "profile-cpus", "LIST", "sample these CPUs only, for example 0,2-5", parse_profile_cpus},
     {0, "profile-cgroup", "PATH", "profile only processes in this cgroup or below it", parse_profile_cgroup},
     {0, "off-cpu", NULL, "also profile where threads block (pane profile)", parse_off_cpu},
+    {0, "wakers", NULL, "--off-cpu with the stacks of wakers; it slows down wakeups", parse_wakers},
     {0, "test", "NAME=VALUE", NULL, parse_test},
     {0, "ascii", NULL, "draw with ASCII characters only", parse_ascii},
     {0, "doctor", NULL, "check what this kernel, machine and user allow; for what is missing, the fix", parse_doctor},

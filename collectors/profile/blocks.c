@@ -24,6 +24,8 @@ struct thread {
     uint64_t began, counted; // the block; up to when it is counted
     uint32_t *ids;           // the last stack; n 0: none
     uint32_t n, room;
+    uint32_t *waker; // of the last block with that stack; n_waker 0: unknown
+    uint32_t n_waker, waker_room;
     uint64_t all[LENGTHS], known[LENGTHS]; // ns of the interval; known: with a stack
 };
 
@@ -42,6 +44,8 @@ struct blocks {
     uint32_t *ids; // of the taken
     uint32_t n_ids, ids_room;
     bool paused;
+    bool wakers; // paths end in a waker
+    uint32_t unknown_waker;
     uint64_t refused;
 };
 
@@ -52,8 +56,10 @@ struct blocks *blocks_new(void) {
 void blocks_free(struct blocks *blocks) {
     if (!blocks)
         return;
-    for (uint32_t i = 0; i < blocks->n_threads; i++)
+    for (uint32_t i = 0; i < blocks->n_threads; i++) {
         free(blocks->threads[i].ids);
+        free(blocks->threads[i].waker);
+    }
     free(blocks->threads);
     free(blocks->taken);
     free(blocks->ids);
@@ -95,19 +101,35 @@ static void stack_set(struct thread *thread, const uint32_t *ids, size_t n) {
     thread->ids = room(thread->ids, 0, (uint32_t)n, &thread->room, sizeof *thread->ids);
     memcpy(thread->ids, ids, n * sizeof *ids);
     thread->n = (uint32_t)n;
+    thread->n_waker = 0;
 }
 
 // ---- counting ----
 
+// The stack of a thread, and what follows it, to the end of the IDs; returns how many.
+static uint32_t path_put(struct blocks *blocks, const struct thread *thread, const uint32_t *waker, uint32_t n_waker) {
+    uint32_t n = thread->n + n_waker;
+    blocks->ids = room(blocks->ids, blocks->n_ids, n, &blocks->ids_room, sizeof *blocks->ids);
+    memcpy(blocks->ids + blocks->n_ids, thread->ids, thread->n * sizeof *blocks->ids);
+    if (n_waker)
+        memcpy(blocks->ids + blocks->n_ids + thread->n, waker, n_waker * sizeof *blocks->ids);
+    return n;
+}
+
+static uint32_t path_with_waker(struct blocks *blocks, const struct thread *thread) {
+    bool known = blocks->wakers && thread->n_waker;
+    return path_put(blocks, thread, known ? thread->waker : &blocks->unknown_waker,
+                    known ? thread->n_waker : blocks->wakers);
+}
+
 static void stack_take(struct blocks *blocks, struct thread *thread, enum length length, uint64_t ns) {
     if (blocks->n_taken >= BLOCKS_STACKS_MAX)
         return;
+    uint32_t n = path_with_waker(blocks, thread);
     blocks->taken = room(blocks->taken, blocks->n_taken, 1, &blocks->taken_room, sizeof *blocks->taken);
-    blocks->ids = room(blocks->ids, blocks->n_ids, thread->n, &blocks->ids_room, sizeof *blocks->ids);
-    memcpy(blocks->ids + blocks->n_ids, thread->ids, thread->n * sizeof *blocks->ids);
     blocks->taken[blocks->n_taken++] =
-        (struct taken){(uint32_t)(thread - blocks->threads), blocks->n_ids, thread->n, length, ns};
-    blocks->n_ids += thread->n;
+        (struct taken){(uint32_t)(thread - blocks->threads), blocks->n_ids, n, length, ns};
+    blocks->n_ids += n;
     thread->known[length] += ns;
 }
 
@@ -138,6 +160,20 @@ void blocks_out(struct blocks *blocks, pid_t pid, pid_t tid, uint64_t time, bool
     thread->sampled = thread->pending && !preempted;
     thread->pending = thread->asked = false;
     thread->began = thread->counted = time;
+}
+
+bool blocks_asks_waker(const struct blocks *blocks, pid_t tid) {
+    const struct thread *thread = blocks->wakers && !blocks->paused ? thread_find(blocks, tid) : NULL;
+    return thread && thread->blocked && thread->sampled;
+}
+
+void blocks_waker(struct blocks *blocks, pid_t tid, const uint32_t *ids, size_t n) {
+    if (!n || !blocks_asks_waker(blocks, tid))
+        return;
+    struct thread *thread = thread_find(blocks, tid);
+    thread->waker = room(thread->waker, 0, (uint32_t)n, &thread->waker_room, sizeof *thread->waker);
+    memcpy(thread->waker, ids, n * sizeof *ids);
+    thread->n_waker = (uint32_t)n;
 }
 
 void blocks_in(struct blocks *blocks, pid_t tid, uint64_t time) {
@@ -201,6 +237,7 @@ void blocks_resume(struct blocks *blocks, uint64_t time) {
     for (uint32_t i = 0; i < blocks->n_threads; i++) {
         struct thread *thread = &blocks->threads[i];
         thread->counted = time;
+        thread->n_waker = 0;
         thread->sampled &= !thread->pending; // a newer stack: it was awake meanwhile
         thread->pending = false;
     }
@@ -248,10 +285,12 @@ static void threads_prune(struct blocks *blocks) {
         bool gone = thread->ended > 1 || (!thread->blocked && thread->idle >= IDLE_INTERVALS);
         thread->ended += thread->ended > 0;
         thread->idle += !thread->blocked && !gone;
-        if (gone)
+        if (gone) {
             free(thread->ids);
-        else
+            free(thread->waker);
+        } else {
             blocks->threads[kept++] = *thread;
+        }
     }
     if (kept == blocks->n_threads)
         return;
@@ -291,18 +330,28 @@ void blocks_settle(struct blocks *blocks, uint64_t time, double scale, blocks_fn
     for (uint32_t i = 0; i < blocks->n_threads; i++) {
         const struct thread *thread = &blocks->threads[i];
         for (int length = 0; length < LENGTHS; length++)
-            if (thread->all[length] && !thread->known[length])
-                give(&giver, thread->pid, thread->ids, thread->n, (double)thread->all[length] * scale);
+            if (thread->all[length] && !thread->known[length]) {
+                uint32_t n = thread->n ? path_with_waker(blocks, thread) : 0;
+                give(&giver, thread->pid, n ? blocks->ids + blocks->n_ids : NULL, n,
+                     (double)thread->all[length] * scale);
+            }
     }
     blocks->n_taken = blocks->n_ids = 0;
     blocks->refused = 0;
     threads_prune(blocks);
 }
 
+void blocks_set_wakers(struct blocks *blocks, bool on, uint32_t unknown) {
+    for (uint32_t i = 0; i < blocks->n_threads; i++)
+        blocks->threads[i].n_waker = 0;
+    blocks->wakers = on;
+    blocks->unknown_waker = unknown;
+}
+
 void blocks_forget_stacks(struct blocks *blocks) {
     for (uint32_t i = 0; i < blocks->n_threads; i++) {
         struct thread *thread = &blocks->threads[i];
-        thread->n = 0;
+        thread->n = thread->n_waker = 0;
         thread->sampled = thread->pending = thread->asked = false;
     }
 }

@@ -25,6 +25,10 @@ void blocks_free(struct blocks *blocks);
 // In the order of their times. A stack is of the next switch of its thread.
 void blocks_stack(struct blocks *blocks, pid_t pid, pid_t tid, const uint32_t *ids, size_t n);
 void blocks_out(struct blocks *blocks, pid_t pid, pid_t tid, uint64_t time, bool preempted);
+// The waker of a thread whose block has a stack, the newest one counts: IDs that follow that stack. blocks_asks_waker:
+// whether it is kept.
+bool blocks_asks_waker(const struct blocks *blocks, pid_t tid);
+void blocks_waker(struct blocks *blocks, pid_t tid, const uint32_t *ids, size_t n);
 void blocks_in(struct blocks *blocks, pid_t tid, uint64_t time);
 void blocks_fork(struct blocks *blocks, pid_t tid); // the ID is a new thread's
 void blocks_exit(struct blocks *blocks, pid_t tid, uint64_t time);
@@ -50,6 +54,9 @@ void blocks_ask(struct blocks *blocks, uint64_t before, size_t max, blocks_ask_f
 // recorded nanosecond stands for. Blocks that go on are counted up to `time`.
 typedef void blocks_fn(void *context, pid_t pid, const uint32_t *ids, size_t n, uint64_t us);
 void blocks_settle(struct blocks *blocks, uint64_t time, double scale, blocks_fn *fn, void *context);
+
+// Whether stacks are followed by wakers: by this ID where the waker is unknown, or the block goes on. Off at first.
+void blocks_set_wakers(struct blocks *blocks, bool on, uint32_t unknown);
 
 void blocks_forget_stacks(struct blocks *blocks); // the IDs have lost their meaning
 size_t blocks_threads(const struct blocks *blocks);

@@ -15,6 +15,8 @@
 
 #include "collectors/kernel/perf/perf.h"
 #include "collectors/kernel/proc/self.h"
+#include "collectors/kernel/tracefs/sweep.h"
+#include "collectors/kernel/tracefs/tracefs.h"
 #include "collectors/profile/cgroup.h"
 #include "collectors/task_identity.h"
 #include "model/clock.h"
@@ -82,7 +84,7 @@ static void adapt(struct offcpu *offcpu, uint64_t now) {
         offcpu->period_most = at->period > offcpu->period_most ? at->period : offcpu->period_most;
         most = at->per_s > most ? at->per_s : most;
     }
-    offcpu->windows_off = offcpu_windows_off(most);
+    offcpu->windows_off = offcpu_windows_off(offcpu->wakers ? OFFCPU_WAKER_COST * most : most);
     offcpu->rated = now;
     offcpu->rate_from = now;
 }
@@ -147,6 +149,24 @@ static void on_sample(struct offcpu *offcpu, const struct profile_record *record
     blocks_stack(offcpu->blocks, record->pid, record->tid, offcpu->path.ids, offcpu->path.n);
 }
 
+static void on_waking(struct offcpu *offcpu, const struct profile_record *record) {
+    uint32_t ids[WAKING_FRAMES_MAX + 2];
+    bool interrupt;
+    pid_t tid = waking_thread(&offcpu->waking, record->sample.raw, record->sample.raw_size, &interrupt);
+    if (!offcpu->wakers || !offcpu->recording || record->time < offcpu->window_began || tid <= 0 || record->pid < 0 ||
+        !blocks_asks_waker(offcpu->blocks, tid))
+        return;
+    interrupt |= !record->tid; // the idle task wakes no thread itself
+    struct space *space = space_maps_get(offcpu->maps, record->pid, record->time);
+    if (record->pid && !space->comm[0] && !space->known.is_named) { // wakers of all processes are shown
+        struct task_identity identity = task_identify("/proc", &offcpu->options, record->pid);
+        if (identity.found)
+            snprintf(space->comm, sizeof space->comm, "%s", identity.status.name);
+    }
+    stacks_path(offcpu->stacks, space, record->tid, &record->sample, &offcpu->path);
+    blocks_waker(offcpu->blocks, tid, ids, waking_path(&offcpu->waking_names, &offcpu->path, interrupt, ids));
+}
+
 static void on_switch(struct offcpu *offcpu, const struct profile_record *record) {
     if (!offcpu->recording || record->time < offcpu->window_began)
         return;
@@ -166,7 +186,7 @@ static void record_take(void *context, const struct profile_record *record) {
     struct offcpu *offcpu = context;
     switch (record->type) {
     case RECORD_SAMPLE:
-        on_sample(offcpu, record);
+        (record->sample.raw ? on_waking : on_sample)(offcpu, record);
         return;
     case RECORD_SWITCH:
         on_switch(offcpu, record);
@@ -239,7 +259,29 @@ static int stacks_open(struct collector_run *run, bool renew) {
     offcpu->tree = tree_builder_new(&offcpu_tree, names_kept);
     offcpu->no_stack = stacks_name(offcpu->stacks, "[stack not sampled]", NAME_MARK, "");
     offcpu->no_user = stacks_name(offcpu->stacks, "[user stack not sampled]", NAME_MARK, "");
+    offcpu->waking_names =
+        (struct waking_names){.woken_by = stacks_name(offcpu->stacks, "[woken by]", NAME_MARK, ""),
+                              .interrupt = stacks_name(offcpu->stacks, "[interrupt]", NAME_MARK, ""),
+                              .unknown = stacks_name(offcpu->stacks, "[waker unknown]", NAME_MARK, "")};
+    blocks_set_wakers(offcpu->blocks, offcpu->wakers, offcpu->waking_names.unknown);
     return 0;
+}
+
+// The kernel writes the ID of the thread that is woken as it is outside of all PID namespaces.
+static int wakers_set(struct offcpu *offcpu, bool on) {
+    const char *tracefs = tracing_dir(NULL, NULL);
+    int rc = !on ? 0 : ktop_in_child_pidns() ? -EOPNOTSUPP : tracefs ? waking_find(tracefs, &offcpu->waking) : -ENOENT;
+    if (rc || on == offcpu->wakers)
+        return rc;
+    rc = profile_sampling_wakers(offcpu->sampling, on ? &offcpu->waking : NULL);
+    offcpu->wakers = on && !rc;
+    // The events were opened again: what happened meanwhile is in no record.
+    space_maps_lost(offcpu->maps);
+    blocks_lost(offcpu->blocks);
+    blocks_set_wakers(offcpu->blocks, offcpu->wakers, offcpu->waking_names.unknown);
+    if (offcpu->recording)
+        blocks_look(offcpu->blocks, now_ns(), LOOKED_AFTER_LOSS, look, NULL);
+    return rc;
 }
 
 static void stacks_shut(struct offcpu *offcpu) {
@@ -250,6 +292,24 @@ static void stacks_shut(struct offcpu *offcpu) {
     blocks_forget_stacks(offcpu->blocks);
     offcpu->stacks = NULL;
     offcpu->tree = NULL;
+}
+
+static void wakers_explain(int error, char *out, size_t size) {
+    snprintf(out, size, "wakers cannot be recorded: %s",
+             error == -EOPNOTSUPP ? "events carry host PIDs, which ktop cannot map in this PID namespace"
+             : error == -ENOENT   ? "the kernel has no event sched:sched_waking, or tracefs is not available"
+                                  : strerror(-error));
+}
+
+static int offcpu_request(struct collector_run *run, const struct request *request, struct answer *answer) {
+    struct offcpu *offcpu = run->state;
+    drain(offcpu);
+    int rc = wakers_set(offcpu, request->on);
+    if (rc)
+        wakers_explain(rc, answer->sentence, sizeof answer->sentence);
+    else
+        snprintf(answer->sentence, sizeof answer->sentence, "%s", request->on ? "with wakers" : "without wakers");
+    return rc;
 }
 
 static void seed(void *context, pid_t pid, pid_t tid) {
@@ -278,6 +338,11 @@ static int offcpu_open(struct collector_run *run) {
     rc = stacks_open(run, false);
     if (rc)
         return rc;
+    rc = run->options->profile.wakers ? wakers_set(offcpu, true) : 0;
+    if (rc) {
+        wakers_explain(rc, run->reason, sizeof run->reason);
+        return rc;
+    }
     offcpu->recording = true;
     offcpu->settled = offcpu->window_from = offcpu->rate_from = offcpu->rated = now_ns();
     offcpu->unseeded = asleep_each(SEEDS_MAX, seed, offcpu) == SEEDS_MAX;
@@ -342,10 +407,10 @@ static void give(void *context, pid_t pid, const uint32_t *ids, size_t n, uint64
     struct space *space = space_maps_get(offcpu->maps, pid, offcpu->settled);
     if (!space_wanted(offcpu, space))
         return;
-    uint32_t unknown[2] = {stacks_process(offcpu->stacks, space), offcpu->no_stack};
+    uint32_t unknown[3] = {stacks_process(offcpu->stacks, space), offcpu->no_stack, offcpu->waking_names.unknown};
     offcpu->blocked_us += us;
     offcpu->unknown_us += n ? 0 : us;
-    tree_builder_add(offcpu->tree, n ? ids : unknown, n ? n : 2, us);
+    tree_builder_add(offcpu->tree, n ? ids : unknown, n ? n : 2u + offcpu->wakers, us);
 }
 
 // The time of the interval in which switches were recorded, and what it stands for.
@@ -414,6 +479,8 @@ const struct collector collector_offcpu = {
     .trees = trees,
     .open = offcpu_open,
     .drain = offcpu_drain,
+    .requests = 1u << REQUEST_WAKERS,
+    .request = offcpu_request,
     .sample = offcpu_sample,
     .close = offcpu_close,
     .check = offcpu_check,

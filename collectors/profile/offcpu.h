@@ -10,9 +10,11 @@
 #include "collectors/profile/sampling.h"
 #include "collectors/profile/stacks.h"
 #include "collectors/profile/unwinding.h"
+#include "collectors/profile/waking.h"
 
 #define OFFCPU_STACKS_PER_S 250   // of each CPU: 1 % of it at 40 us for taking a stack and naming it
 #define OFFCPU_RECORD_NS 1200     // of a CPU for the records of one switch, written and read
+#define OFFCPU_WAKER_COST 2       // with wakers, times that
 #define OFFCPU_RECORDS_SHARE 0.01 // of a CPU, for those
 
 struct offcpu_cpu {
@@ -33,6 +35,9 @@ struct offcpu {
     struct stacks_path path;
     struct index kernel_names;  // of /proc/TID/stack
     uint32_t no_stack, no_user; // marks
+    struct waking waking;       // the event
+    struct waking_names waking_names;
+    bool wakers; // paths go on with the stack of the waker
     struct offcpu_cpu *cpus;
     int n_cpus;
     uint64_t rate_from, rated, period_most; // rated: when switches were last counted

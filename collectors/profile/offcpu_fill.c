@@ -8,7 +8,8 @@ const struct tree_def offcpu_tree = {
     .name = "offcpu",
     .title = "Off-CPU profile",
     .help = "Call paths on which threads block, by blocked time: process, user frames from the outermost to the "
-            "innermost, kernel frames likewise.",
+            "innermost, kernel frames likewise. With wakers: then [woken by], the frames of the waker from the "
+            "innermost to the outermost, and its process.",
     .unit_name = "us",
 };
 

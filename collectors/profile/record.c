@@ -83,6 +83,15 @@ static void user_stack_decode(struct cursor *cursor, struct profile_sample *samp
     sample->stack_size = valid;
 }
 
+// Of an event without data the kernel writes four bytes.
+static void raw_decode(struct cursor *cursor, struct profile_sample *sample) {
+    uint32_t size = take_u32(cursor);
+    sample->raw = size <= UINT16_MAX ? take(cursor, size) : NULL;
+    cursor->bad |= !sample->raw;
+    sample->raw = cursor->bad || size <= sizeof(uint32_t) ? NULL : sample->raw;
+    sample->raw_size = sample->raw ? size : 0;
+}
+
 static void sample_decode(const struct profile_format *format, const struct perf_event_header *header,
                           struct cursor *cursor, struct profile_record *out) {
     struct profile_sample *sample = &out->sample;
@@ -97,6 +106,8 @@ static void sample_decode(const struct profile_format *format, const struct perf
     sample->period = format->period ? format->period : take_u64(cursor);
     sample->n_ips = take_u64(cursor);
     sample->ips = take_words(cursor, sample->n_ips);
+    if (format->raw)
+        raw_decode(cursor, sample);
     if (format->n_user_regs)
         user_regs_decode(format, cursor, sample);
     if (format->user_stack)

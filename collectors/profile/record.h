@@ -13,6 +13,7 @@ struct perf_event_header;
 #define RECORD_BUILD_ID_MAX 20
 
 struct profile_format {
+    bool raw;             // samples have PERF_SAMPLE_RAW
     bool user_stack;      // samples have PERF_SAMPLE_STACK_USER
     unsigned n_user_regs; // of sample_regs_user; 0: samples have no PERF_SAMPLE_REGS_USER
     uint64_t period;      // samples have no PERF_SAMPLE_PERIOD: each stands for so many events; 0: they have it
@@ -38,6 +39,8 @@ struct profile_sample {
     bool kernel;         // it was in the kernel
     const uint64_t *ips; // the callchain, leaf first, with the markers PERF_CONTEXT_*
     size_t n_ips;
+    const uint8_t *raw; // a tracepoint's record; NULL: the event is none
+    size_t raw_size;
     const uint64_t *regs; // of user mode, NULL: none, or of 32-bit code
     size_t n_regs;
     const uint8_t *stack; // the copy of the user stack, from the stack pointer up; NULL: none

@@ -18,6 +18,7 @@
 #include "collectors/kernel/proc/file.h"
 #include "collectors/kernel/proc/tid_tree.h"
 #include "collectors/kernel/unwind/unwind.h"
+#include "collectors/profile/waking.h"
 #include "model/mem.h"
 
 #define RING_PAGES 64            // 256 KiB: two seconds of the longest callchains at 99 Hz
@@ -33,7 +34,8 @@ struct profile_sampling {
     const struct profile_options *options;
     struct perf_event_attr attr; // as the first CPU accepted it
     bool settled;
-    bool switches, switches_on; // of profile_sampling_open_switches
+    bool switches, switches_on;  // of profile_sampling_open_switches
+    const struct waking *waking; // NULL: wakeups are not recorded
     struct profile_source source;
     struct profile_format format;
     struct perf_cpus cpus;
@@ -45,6 +47,7 @@ struct profile_sampling {
         int switches;    // for the records of all switches; -1: none
         int sampler;     // of profile_sampling_open_switches: for samples of switches; -1: none
         uint64_t period; // its
+        int waker;       // for samples of wakeups; -1: none
         struct perf_ring ring;
         int *more; // events of other threads, which write into the same ring
         size_t n_more;
@@ -67,7 +70,8 @@ uint32_t profile_sampling_hz_max(void) {
 
 static void format_set(struct profile_sampling *sampling) {
     const struct perf_event_attr *attr = &sampling->attr;
-    sampling->format = (struct profile_format){.user_stack = attr->sample_stack_user > 0,
+    sampling->format = (struct profile_format){.raw = attr->sample_type & PERF_SAMPLE_RAW,
+                                               .user_stack = attr->sample_stack_user > 0,
                                                .n_user_regs = (unsigned)__builtin_popcountll(attr->sample_regs_user),
                                                .period = attr->freq ? 0 : attr->sample_period};
 }
@@ -238,7 +242,9 @@ static void switches_close(struct cpu_ring *at) {
         close(at->switches);
     if (at->sampler >= 0)
         close(at->sampler);
-    at->switches = at->sampler = -1;
+    if (at->waker >= 0)
+        close(at->waker);
+    at->switches = at->sampler = at->waker = -1;
 }
 
 static void cpu_close(void *context, int cpu) {
@@ -251,19 +257,36 @@ static void cpu_close(void *context, int cpu) {
     if (at->fd >= 0)
         close(at->fd);
     switches_close(at);
-    *at = (struct cpu_ring){.fd = -1, .switches = -1, .sampler = -1};
+    *at = (struct cpu_ring){.fd = -1, .switches = -1, .sampler = -1, .waker = -1};
+}
+
+// An event that writes to the ring of another one.
+static int shared_open(const struct cpu_ring *at, struct perf_event_attr *attr, int cpu, int *out) {
+    *out = perf_open_attr(attr, -1, cpu, -1);
+    if (*out < 0)
+        return *out;
+    return ioctl(*out, PERF_EVENT_IOC_SET_OUTPUT, at->fd) < 0 ? -errno : 0;
 }
 
 // Of the settings of the event with the ring, without the records that it has.
-static int sampler_open(const struct profile_sampling *sampling, struct cpu_ring *at, int cpu) {
+static struct perf_event_attr sampler_attr(const struct profile_sampling *sampling) {
     struct perf_event_attr attr = sampling->attr;
-    attr.sample_period = at->period ? at->period : sampling->attr.sample_period;
     attr.mmap = attr.mmap2 = attr.build_id = attr.comm = attr.comm_exec = attr.task = 0;
     attr.ksymbol = attr.bpf_event = 0;
-    at->sampler = perf_open_attr(&attr, -1, cpu, -1);
-    if (at->sampler < 0)
-        return at->sampler;
-    return ioctl(at->sampler, PERF_EVENT_IOC_SET_OUTPUT, at->fd) < 0 ? -errno : 0;
+    return attr;
+}
+
+static int waker_open(const struct profile_sampling *sampling, struct cpu_ring *at, int cpu) {
+    struct perf_event_attr attr = sampler_attr(sampling);
+    waking_attr(sampling->waking, &attr);
+    return shared_open(at, &attr, cpu, &at->waker);
+}
+
+static int sampler_open(const struct profile_sampling *sampling, struct cpu_ring *at, int cpu) {
+    struct perf_event_attr attr = sampler_attr(sampling);
+    attr.sample_period = at->period ? at->period : sampling->attr.sample_period;
+    int rc = shared_open(at, &attr, cpu, &at->sampler);
+    return !rc && sampling->waking ? waker_open(sampling, at, cpu) : rc;
 }
 
 // Both the records of all switches and the samples go to the ring.
@@ -279,12 +302,8 @@ static int switches_open(const struct profile_sampling *sampling, int cpu) {
                                    .clockid = CLOCK_MONOTONIC,
                                    .watermark = 1,
                                    .wakeup_watermark = sampling->attr.wakeup_watermark};
-    at->switches = perf_open_attr(&attr, -1, cpu, -1);
-    if (at->switches < 0)
-        return at->switches;
-    if (ioctl(at->switches, PERF_EVENT_IOC_SET_OUTPUT, at->fd) < 0)
-        return -errno;
-    return sampler_open(sampling, at, cpu);
+    int rc = shared_open(at, &attr, cpu, &at->switches);
+    return rc ? rc : sampler_open(sampling, at, cpu);
 }
 
 // The threads of the chosen processes; threads that they start later are inherited. 0 or -errno.
@@ -318,7 +337,7 @@ static int cpu_open(void *context, int cpu) {
     struct profile_sampling *sampling = context;
     struct cpu_ring *at = &sampling->rings[cpu];
     int rc = 0;
-    *at = (struct cpu_ring){.fd = -1, .switches = -1, .sampler = -1};
+    *at = (struct cpu_ring){.fd = -1, .switches = -1, .sampler = -1, .waker = -1};
     if (sampling->pids)
         rc = threads_open(sampling, at, cpu);
     else
@@ -456,6 +475,18 @@ int profile_sampling_set_hz(struct profile_sampling *sampling, uint32_t hz) {
         stack_set(sampling, stack_allowed(sampling, sampling->source.stack_bytes));
     perf_cpus_shut(&sampling->cpus);
     return perf_cpus_follow(&sampling->cpus);
+}
+
+int profile_sampling_wakers(struct profile_sampling *sampling, const struct waking *waking) {
+    const uint64_t raw = PERF_SAMPLE_RAW;
+    sampling->waking = waking;
+    sampling->attr.sample_type = waking ? sampling->attr.sample_type | raw : sampling->attr.sample_type & ~raw;
+    format_set(sampling);
+    perf_cpus_shut(&sampling->cpus);
+    int rc = perf_cpus_follow(&sampling->cpus);
+    if (rc && waking)
+        profile_sampling_wakers(sampling, NULL);
+    return rc;
 }
 
 int profile_sampling_copy_more(struct profile_sampling *sampling) {

@@ -23,6 +23,7 @@ struct profile_source { // what is sampled
 };
 
 struct profile_sampling;
+struct waking;
 
 // hz 0: PROFILE_HZ, or the period of --profile-event. Without the right to sample whole CPUs, the processes of --pid
 // are sampled, if they are the user's. 0 or -errno. The options stay the caller's, and must live as long.
@@ -35,6 +36,9 @@ int profile_sampling_open_switches(struct profile_sampling **out, const struct p
 int profile_sampling_cpus(const struct profile_sampling *sampling); // one more than the highest
 void profile_sampling_set_period(struct profile_sampling *sampling, int cpu, uint64_t period);
 int profile_sampling_switches(struct profile_sampling *sampling, bool on); // 0, or -errno: they are off
+// The event of every wakeup beside them, with its data in the record; NULL: none. `waking` must live as long. Opens the
+// events again, as below. 0 or -errno: it is off.
+int profile_sampling_wakers(struct profile_sampling *sampling, const struct waking *waking);
 int profile_sampling_try_switches(const struct profile_options *options);
 void profile_sampling_close(struct profile_sampling *sampling);
 int profile_sampling_fd(const struct profile_sampling *sampling); // readable when a ring fills up

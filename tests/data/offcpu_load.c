@@ -1,9 +1,12 @@
 // Blocks for known times in known functions: of each 50 ms, 30 ms in thirty(), 10 ms in ten(), and 10 ms in reading(),
 // which reads from a pipe that another process fills. Prints what it measured, in microseconds, at SIGTERM. With the
-// argument "pingpong": two threads take turns as fast as they can, and the turns are counted.
+// argument "pingpong": two threads take turns as fast as they can, and the turns are counted. With
+// "bell": reading() all the time, which ring_the_bell() of the other process ends after 5 to 15 ms; it sleeps one to
+// three times, so that the switches are in step with no sampling of one in N.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,11 +53,20 @@ __attribute__((noinline)) static double reading(int ask, int answer) {
     return now() - from;
 }
 
-static void answer(int ask, int answer) {
+__attribute__((noinline)) static bool ring_the_bell(int answer) {
+    char byte = 'x';
+    bool rung = write(answer, &byte, 1) == 1;
+    return rung;
+}
+
+static void answer(int ask, int answer, bool varied) {
     char byte;
     while (read(ask, &byte, 1) == 1) {
-        pause_ms(10);
-        if (write(answer, &byte, 1) != 1)
+        for (int n = varied ? 1 + rand() % 3 : 0; n; n--)
+            pause_ms(5);
+        if (!varied)
+            pause_ms(10);
+        if (!ring_the_bell(answer))
             break;
     }
     _exit(0);
@@ -98,10 +110,12 @@ int main(int argc, char **argv) {
     if (!fork()) {
         close(ask[1]);
         close(back[0]);
-        answer(ask[0], back[1]);
+        answer(ask[0], back[1], argc > 1);
     }
     close(ask[0]);
     close(back[1]);
+    while (!ended && argc > 1) // "bell"
+        reading(ask[1], back[0]);
     while (!ended) {
         sums[0] += thirty();
         sums[1] += ten();

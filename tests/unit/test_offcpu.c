@@ -293,6 +293,127 @@ static void looked_at(void **state) {
     assert_int_equal(n, 5); // 11 is known to be blocked
 }
 
+// The last leaf: the waker's.
+static void waker(pid_t tid, uint32_t last) {
+    const uint32_t ids[] = {3, 4, last};
+    blocks_waker(blocks, tid, ids, 3);
+}
+
+static void wakers(void **state) {
+    (void)state;
+    stack(11, 50);
+    blocks_out(blocks, 10, 11, 100 * MS, false);
+    assert_false(blocks_asks_waker(blocks, 11)); // off
+    waker(11, 70);
+    blocks_in(blocks, 11, 110 * MS);
+    settle(1000, 1);
+    assert_int_equal(us[50], 10000);
+    blocks_set_wakers(blocks, true, 99);
+    stack(11, 50);
+    assert_false(blocks_asks_waker(blocks, 11)); // it runs
+    waker(11, 70);
+    blocks_out(blocks, 10, 11, 1100 * MS, false);
+    assert_true(blocks_asks_waker(blocks, 11));
+    waker(11, 71);
+    waker(11, 72); // replaces it
+    blocks_in(blocks, 11, 1130 * MS);
+    stack(11, 50);
+    block(11, 1200, 1205); // the waker before is not its
+    block(12, 1200, 1207); // no stack
+    assert_false(blocks_asks_waker(blocks, 12));
+    settle(2000, 1);
+    assert_int_equal(us[72], 30000);
+    assert_int_equal(us[99], 5000);
+    assert_int_equal(us[50] + us[70] + us[71], 0);
+    assert_int_equal(unknown_us, 7000);
+    block(11, 2100, 2103); // its last stack, without a waker
+    settle(3000, 1);
+    assert_int_equal(us[99], 3000);
+    stack(11, 50);
+    blocks_out(blocks, 10, 11, 3100 * MS, false);
+    waker(11, 74);
+    blocks_in(blocks, 11, 3104 * MS);
+    settle(4000, 1);
+    block(11, 4100, 4105); // its last stack has one
+    settle(5000, 1);
+    assert_int_equal(us[74], 5000);
+}
+
+static void wakers_end(void **state) {
+    (void)state;
+    blocks_set_wakers(blocks, true, 99);
+    stack(11, 50);
+    blocks_out(blocks, 10, 11, 100 * MS, false);
+    waker(11, 70);
+    blocks_exit(blocks, 11, 140 * MS); // killed
+    waker(11, 71);
+    blocks_fork(blocks, 11); // another thread
+    stack(11, 50);
+    block(11, 200, 210);
+    stack(12, 50);
+    blocks_out(blocks, 10, 12, 300 * MS, false); // sleeps on
+    settle(1000, 1);
+    assert_int_equal(us[70], 40000);
+    assert_int_equal(us[99], 10000 + 700000);
+    waker(12, 73);
+    blocks_in(blocks, 12, 1010 * MS);
+    stack(13, 50);
+    blocks_out(blocks, 10, 13, 1100 * MS, false);
+    waker(13, 74);
+    blocks_set_wakers(blocks, false, 0);
+    blocks_in(blocks, 13, 1120 * MS);
+    settle(2000, 1);
+    assert_int_equal(us[73], 10000);
+    assert_int_equal(us[50], 20000);
+    assert_int_equal(us[74] + us[99], 0);
+}
+
+static void waking_paths(void **state) {
+    (void)state;
+    const struct waking_names names = {.woken_by = 90, .interrupt = 91, .unknown = 92};
+    static struct stacks_path path = {.ids = {1, 2, 3, 4, 5}, .n = 5, .n_user = 2};
+    uint32_t ids[WAKING_FRAMES_MAX + 2];
+    static const uint32_t thread[] = {90, 5, 4, 3, 2, 1}, interrupt[] = {90, 5, 4, 91};
+    assert_int_equal(waking_path(&names, &path, false, ids), 6);
+    assert_memory_equal(ids, thread, sizeof thread);
+    assert_int_equal(waking_path(&names, &path, true, ids), 4); // not the user frames of what it interrupted
+    assert_memory_equal(ids, interrupt, sizeof interrupt);
+    path.n = STACKS_PATH_MAX;
+    assert_int_equal(waking_path(&names, &path, false, ids), WAKING_FRAMES_MAX + 2);
+    assert_int_equal(ids[WAKING_FRAMES_MAX + 1], 1);
+}
+
+static void waking_record(void **state) {
+    (void)state;
+    const struct waking waking = {.id = 5, .pid = {.name = "pid", .offset = 24, .size = 4, .is_signed = true}};
+    const struct profile_format format = {.raw = true, .period = 31};
+    uint8_t data[36] = {0}; // of 4 + 36 bytes
+    struct profile_record record;
+    struct forged forged;
+    bool interrupt;
+    const uint32_t pid = 4711;
+    memcpy(data + 24, &pid, sizeof pid);
+    for (int i = 0; i < 3; i++) { // a wakeup, one by a soft interrupt, a switch
+        data[2] = i == 1 ? 0x10 : 0x01;
+        forged_begin(&forged, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL);
+        forged_u64(&forged, 0x1000);
+        forged_u32(&forged, 42);
+        forged_u32(&forged, 43);
+        forged_u64(&forged, 777);
+        forged_u64(&forged, 5);
+        forged_u64(&forged, 0); // no frames
+        forged_u32(&forged, i < 2 ? sizeof data : 4);
+        forged_put(&forged, data, i < 2 ? sizeof data : 4);
+        assert_true(profile_record_decode(&format, forged_end(&forged), &record));
+        assert_int_equal(record.sample.raw != NULL, i < 2);
+        assert_int_equal(waking_thread(&waking, record.sample.raw, record.sample.raw_size, &interrupt),
+                         i < 2 ? 4711 : 0);
+        assert_int_equal(interrupt, i == 1);
+    }
+    forged.n -= 4; // ends within it
+    assert_false(profile_record_decode(&format, forged_end(&forged), &record));
+}
+
 static void many(void **state) {
     (void)state;
     for (int i = 1; i <= BLOCKS_THREADS_MAX + 5; i++)
@@ -349,10 +470,11 @@ static void kernel_stack(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(pairs),    TEST(preempted),        TEST(sampled),   TEST(not_sampled),  TEST(over_intervals),
-        TEST(migrated), TEST(preempted_record), TEST(no_period), TEST(lost),         TEST(exited),
-        TEST(asleep),   TEST(windows),          TEST(looked_at), TEST(forked_again), TEST(many),
-        TEST(cost),     TEST(kernel_stack),
+        TEST(pairs),         TEST(preempted),        TEST(sampled),   TEST(not_sampled),  TEST(over_intervals),
+        TEST(migrated),      TEST(preempted_record), TEST(no_period), TEST(lost),         TEST(exited),
+        TEST(asleep),        TEST(windows),          TEST(looked_at), TEST(forked_again), TEST(many),
+        TEST(cost),          TEST(kernel_stack),     TEST(wakers),    TEST(wakers_end),   TEST(waking_paths),
+        TEST(waking_record),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,9 +68,12 @@ static void test_profile(void **state) {
     assert_true(o.no_profile);
     assert_true(parse(&o, "--off-cpu|--call-graph|fp"));
     assert_true(o.off_cpu);
+    assert_false(o.collect.profile.wakers);
     assert_int_equal(o.collect.profile.call_graph, CALL_GRAPH_FP);
     assert_int_equal(events_resolve(&o), 0);
     assert_null(o.collect.profile.event);
+    assert_true(parse(&o, "--wakers"));
+    assert_true(o.off_cpu && o.collect.profile.wakers);
     assert_true(parse(&o, "--profile-event|cs,faults"));
     assert_int_equal(events_resolve(&o), 2);
     assert_non_null(strstr(o.error, "expected one event"));

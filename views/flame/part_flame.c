@@ -237,7 +237,7 @@ static bool key_frequency(struct part_context *ctx) {
 static bool takes(const struct part *part, int key) {
     const struct flame_spec *spec = part->spec;
 
-    return (key != 'c' || spec->callers) && (key != 'a' || spec->annotate) &&
+    return (key != 'c' || spec->callers) && (key != 'a' || spec->annotate) && (key != 'W' || spec->wakers) &&
            ((key != '+' && key != '-') || (spec->hz && !spec->cold)) && !(spec->cold && key && strchr("ABxe", key));
 }
 
@@ -253,6 +253,8 @@ static bool key_choice(struct part_context *ctx) {
     case '+':
     case '-':
         return key_frequency(ctx);
+    case 'W':
+        return ctx->wakers = true;
     case 'i':
         self->root_below = !self->root_below;
         self->moved = true;
@@ -495,6 +497,7 @@ static const struct part_key keys[] = {
     {'i', "i", "flame graph: root at the top (icicle) or at the bottom (flame)"},
     {'s', "s S", "flame graph: span of time: the last 1, 10, 60 s, the whole history"},
     {'+', "+ -", "flame graph: sample more, or less often: 49, 99, 199, 999 Hz"},
+    {'W', "W", "off-CPU flame graph: with, without the stack of the waker; with it, wakeups cost more"},
     {'u', "u", "flame graph: user and kernel frames, user only, kernel only"},
     {'e', "e", "flame graph: with, without the idle task (which --profile-idle samples)"},
     {'A', "A B x", "flame graph: mark this span as A, another one as B: how B differs from A; x: off"},

@@ -19,6 +19,7 @@ struct flame_spec {
     const char *hz;       // the series with the sampling frequency, which keys change; or NULL
     // Hot and cold: the tree of off-CPU time, in us, that is added to the samples as times; `unit` is "us". Or NULL.
     const char *cold;
+    bool wakers;          // key W: paths go on with the stack of the waker
     const char *hot_cold; // the part of the pane that shows hot and cold of a process; or NULL
 };
 

@@ -46,6 +46,7 @@ static const struct flame_spec hotcold = {
 static const struct flame_spec offcpu = {
     .tree = "offcpu",
     .source = "offcpu_stacks_per_s",
+    .wakers = true,
     .unit = "us",
     .empty = "no thread blocked",
 };
@@ -164,6 +165,9 @@ static const struct view_term terms[] = {
      "time that threads sleep or wait uninterruptibly, until they run again; preempted threads are not in it"},
     {"hot and cold", "on-CPU and off-CPU time in one flame graph, in the same unit: what a process spends its time on"},
     {"not sampled", "blocked time without a stack: the thread blocks rarely, and stacks of 1 in N switches are taken"},
+    {"woken by", "key W, off-CPU: above the stack of the block, the waker's from the innermost frame up; a waker's "
+                 "wakeups get slower"},
+    {"waker unknown", "the wakeup was not recorded, or the thread is still blocked"},
     {"broken", "a call path whose callers could not be found; it begins with a mark instead of the thread's start"},
     {0},
 };
