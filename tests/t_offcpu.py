@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, cc (loud); the off-CPU profile shows known blocked times in known functions, threads that sleep on, and keeps to its budget
+# needs: root, cc (loud, brief: sleeper); the off-CPU profile shows known blocked times in known functions, threads that sleep on, and keeps to its budget
 import os
 import shutil
 import subprocess
@@ -194,6 +194,9 @@ def main():
     directory = tempfile.mkdtemp(prefix="ktop-offcpu-", dir=os.environ.get("TMPDIR", "/var/tmp"))
     try:
         program = build(directory)
+        if "sleeper" in sys.argv[1:]:
+            sleeper()
+            return bool(failed)
         tries("known blocked times", 3, lambda: shares(program))
         sleeper()
         tries("cost of a switching load", 3, lambda: cost(program))
@@ -202,7 +205,7 @@ def main():
         attention()
     finally:
         shutil.rmtree(directory)
-    sys.exit(1 if failed else 0)
+    return bool(failed)
 
 
-main()
+sys.exit(main())

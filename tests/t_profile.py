@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, cc (loud); the profile shows known shares of time in known functions, whole call paths, ended processes, and says what is broken
+# needs: root, cc (loud, brief: periods); the profile shows known shares of time in known functions, whole call paths, ended processes, and says what is broken
 import json
 import math
 import os
@@ -264,6 +264,9 @@ def main():
     directory = tempfile.mkdtemp(prefix="ktop-profile-", dir=os.environ.get("TMPDIR", "/var/tmp"))
     try:
         program = build(directory)
+        if "periods" in sys.argv[1:]:
+            periods(directory)
+            return bool(failed)
         tries("known shares of time", 3, lambda: shares(program))
         copied(program)
         broken(program)
@@ -278,7 +281,7 @@ def main():
         check("CPU profile" in doctor, "--doctor says whether it can sample")
     finally:
         shutil.rmtree(directory)
-    sys.exit(1 if failed else 0)
+    return bool(failed)
 
 
-main()
+sys.exit(main())

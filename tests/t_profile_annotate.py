@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, cc, perf; the sampled instructions are those of perf, and annotate shows the known hottest line of a program
+# needs: root, cc, perf (once); the sampled instructions are those of perf, and annotate shows the known hottest line of a program
 import collections
 import math
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, cc (loud); a CPU finding names the hottest user and kernel function of its process, from two seconds of samples that then end
+# needs: root, cc (once); a CPU finding names the hottest user and kernel function of its process, from two seconds of samples that then end
 import json
 import math
 import os

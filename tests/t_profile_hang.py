@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, cc, FUSE (loud); the profile of other processes goes on while a process's library is on a mount that hangs
+# needs: root, cc, FUSE (once); the profile of other processes goes on while a process's library is on a mount that hangs
 import os
 import shutil
 import signal

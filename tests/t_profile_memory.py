@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, cc (loud); memory of the profile pane with 200 processes of 50 libraries each
+# needs: root, cc (once); memory of the profile pane with 200 processes of 50 libraries each
 import os
 import shutil
 import subprocess
