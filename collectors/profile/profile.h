@@ -54,8 +54,8 @@ struct profile {
 };
 
 extern const struct tree_def profile_tree, profile_raw_tree;
-extern const struct table_def profile_symbols_table, profile_objects_table, profile_processes_table, profile_samples_table,
-    profile_addresses_table, profile_code_table;
+extern const struct table_def profile_symbols_table, profile_objects_table, profile_processes_table,
+    profile_samples_table, profile_addresses_table, profile_code_table;
 extern const struct series_def profile_series[];
 enum {
     PROFILE_SAMPLES_PER_S,

@@ -12,9 +12,9 @@
 
 #include "model/tree.h"
 
-struct tally_symbol { // one symbol or object of processes of one name
+struct tally_symbol {                       // one symbol or object of processes of one name
     const struct text *symbol, *dso, *comm; // symbol: NULL for an object
-    uint64_t self, total; // total: each sample once, also in recursion
+    uint64_t self, total;                   // total: each sample once, also in recursion
 };
 struct tally_process { // by ID of its name
     uint32_t name;
