@@ -152,6 +152,27 @@ def script(directory, n, thirty):
     check(times == sorted(times) and len(set(times)) > n / 2, "perf script: the times of the samples")
 
 
+def speedscope_form(profile):
+    """Whether the file has what speedscope's published format (file-format-spec.ts) requires, and nothing else."""
+    number = (int, float)
+    units = "none", "nanoseconds", "microseconds", "milliseconds", "seconds", "bytes"
+    whole = {"$schema": str, "shared": dict, "profiles": list, "name": str, "activeProfileIndex": int, "exporter": str}
+    sampled = {"type": str, "name": str, "unit": str, "startValue": number, "endValue": number, "samples": list, "weights": list}
+    frame = {"name": str, "file": str, "line": int, "col": int}
+
+    def fits(value, form, required):
+        return isinstance(value, dict) and set(required) <= set(value) <= set(form) and all(isinstance(v, form[k]) for k, v in value.items())
+
+    good = fits(profile, whole, ("$schema", "shared", "profiles")) and profile["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+    good = good and set(profile["shared"]) == {"frames"} and all(fits(f, frame, ("name",)) for f in profile["shared"]["frames"])
+    frames = len(profile["shared"]["frames"]) if good else 0
+    for p in profile["profiles"] if good else ():
+        good = good and fits(p, sampled, sampled) and p["type"] == "sampled" and p["unit"] in units and len(p["samples"]) == len(p["weights"])
+        good = good and p["startValue"] <= p["endValue"] and all(isinstance(w, number) for w in p["weights"])
+        good = good and all(isinstance(at, int) and 0 <= at < frames for stack in p["samples"] for at in stack)
+    return good, "speedscope: the file has the published form"
+
+
 def sums(directory, stacks):
     n = sum(count for _, count in stacks)
     thirty = sum(count for stack, count in stacks if "thirty" in stack)
@@ -164,6 +185,7 @@ def sums(directory, stacks):
     check(sum(profile["profiles"][0]["weights"]) == profile["profiles"][0]["endValue"] == n, "speedscope: the weights add up")
     names = [frame["name"] for frame in profile["shared"]["frames"]]
     in_thirty = sum(w for s, w in zip(profile["profiles"][0]["samples"], profile["profiles"][0]["weights"]) if names.index("thirty") in s)
+    check(*speedscope_form(profile))
     check(in_thirty == thirty, f"speedscope: {in_thirty} samples of thirty, {thirty} in the folded text")
     pprof = pprof_stacks(gzip.open(os.path.join(directory, "p.pb.gz")).read())
     check(sum(pprof.values()) == n, f"pprof: {sum(pprof.values())} samples")

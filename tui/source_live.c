@@ -74,6 +74,15 @@ static void live_source_free(struct source *source) {
     live_free(source->live);
 }
 
+// Whether functions in findings are wanted, and can be had: samples of another event are no CPU time, and batch mode
+// prints findings in the pane triage only.
+static bool samples_for_findings(const struct options *options) {
+    bool shown = options->action != ACTION_BATCH || options->record;
+    for (size_t i = 0; i < options->n_panes; i++)
+        shown |= !strcmp(options->panes[i]->name, "triage");
+    return shown && !options->no_profile && !options->profile_event;
+}
+
 struct source *source_live(const struct options *options) {
     static const struct source_ops ops = {live_source_start,   live_source_latest,    live_source_want,
                                           live_source_delay,   live_source_set_delay, live_source_paused,
@@ -83,7 +92,7 @@ struct source *source_live(const struct options *options) {
     source->options = options;
     source->origin = origin_here();
     source->live = live_new(options->delay_ns, options->history_bytes);
-    if (options->no_profile || options->profile_event) // samples of another event are no CPU time
+    if (!samples_for_findings(options))
         live_no_profile(source->live);
     source->history = live_history(source->live);
     source->fd = live_fd(source->live);
