@@ -1,6 +1,7 @@
 // Counted memory of the model, and the exit when it runs out. Must never call back into the model.
 #include "model/mem.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +28,18 @@ void mem_on_failure(void (*hook)(void)) {
     atomic_store(&failure_hook, hook);
 }
 
+void mem_end_reason(const char *line) {
+    static atomic_int reasons, printed;
+    if (atomic_fetch_add(&reasons, 1)) {
+        while (!atomic_load(&printed))
+            sched_yield();
+        return;
+    }
+    ssize_t ignored = write(STDERR_FILENO, line, strlen(line));
+    (void)ignored;
+    atomic_store(&printed, 1);
+}
+
 static _Noreturn void out_of_memory(void) {
     static const char message[] =
         "ktop: out of memory: free some, or raise the limit (ulimit -v, or memory.max of the cgroup)\n";
@@ -39,8 +52,7 @@ static _Noreturn void out_of_memory(void) {
     mine = true;
     if (hook)
         hook();
-    ssize_t ignored = write(STDERR_FILENO, message, sizeof(message) - 1);
-    (void)ignored;
+    mem_end_reason(message);
     _exit(1); // an orderly exit would need memory; the guard cleans the kernel
 }
 

@@ -27,6 +27,10 @@ void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *memory, size_t size);
 char *xstrdup(const char *string);
 
+// Prints why the program ends, a line, once: threads that run out of memory while it ends print no second reason.
+// Returns when the first one is printed.
+void mem_end_reason(const char *line);
+
 // Called once, by the thread that ran out, before the program aborts.
 void mem_on_failure(void (*hook)(void));
 

@@ -300,7 +300,7 @@ int app_run(const struct options *options) {
     }
     screen_close(); // first: the user gets the prompt back at once
     if (error)
-        fprintf(stderr, "ktop: cannot start its threads: %s: %s\n", strerror(-error), runner_start_fix(error));
+        source_start_failed(error);
     if (!recorded)
         fprintf(stderr, "ktop: --record: %s\n", app->message);
     if (app->source->recorder) {

@@ -167,7 +167,7 @@ static bool batch_start(struct batch *batch) {
     }
     int error = batch->source->ops->start(batch->source);
     if (error)
-        fprintf(stderr, "ktop: cannot start its threads: %s: %s\n", strerror(-error), runner_start_fix(error));
+        source_start_failed(error);
     return !error;
 }
 

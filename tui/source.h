@@ -37,6 +37,8 @@ struct source {
 };
 
 struct source *source_live(const struct options *options);
+// Prints why the start of a source's threads failed with -errno, and what to do.
+void source_start_failed(int error);
 // Opens the recording of --replay and waits for its head. NULL with one line in `why`. Standard input is moved to
 // another descriptor, so that the terminal can replace it.
 struct source *source_replay(const struct options *options, char *why, size_t size);

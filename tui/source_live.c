@@ -9,6 +9,7 @@
 #include "model/mem.h"
 #include "tui/source.h"
 #include "views/escape.h"
+#include "views/part_findings.h"
 
 #define STOP_MS 500
 #define RECORD_STOP_MS 1000
@@ -75,12 +76,19 @@ static void live_source_free(struct source *source) {
 }
 
 // Whether functions in findings are wanted, and can be had: samples of another event are no CPU time, and batch mode
-// prints findings in the pane triage only.
+// prints findings only in panes with such a part.
 static bool samples_for_findings(const struct options *options) {
     bool shown = options->action != ACTION_BATCH || options->record;
     for (size_t i = 0; i < options->n_panes; i++)
-        shown |= !strcmp(options->panes[i]->name, "triage");
+        for (size_t k = 0; k < options->panes[i]->n_parts; k++)
+            shown |= options->panes[i]->parts[k].kind == &part_findings;
     return shown && !options->no_profile && !options->profile_event;
+}
+
+void source_start_failed(int error) {
+    char line[256];
+    snprintf(line, sizeof(line), "ktop: cannot start its threads: %s: %s\n", strerror(-error), runner_start_fix(error));
+    mem_end_reason(line); // threads that did start may run out of memory now
 }
 
 struct source *source_live(const struct options *options) {
