@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "collectors/kernel/go_table.h"
+
 #define TABLE_MAX (1ull << 31)
 #define STEPS_MAX 4096u // changes of the stack pointer in one function
 #define CHUNK 64u
@@ -22,29 +24,25 @@ static uint64_t number(const struct unwind_file *file, uint64_t at, unsigned siz
 
 bool unwind_go_open(const struct unwind_file *file, uint64_t offset, uint64_t size, uint64_t text) {
     struct unwind_go *go = &file->object->go;
-    bool good = size <= TABLE_MAX;
-    *go = (struct unwind_go){.offset = offset, .size = size};
-    uint32_t magic = (uint32_t)number(file, 0, 4, &good);
-    go->quantum = (uint8_t)number(file, 6, 1, &good);
-    good &= number(file, 7, 1, &good) == 8; // bytes of a pointer
-    go->count = number(file, 8, 8, &good);
-    go->word = 8;
-    if (magic == 0xfffffff1 || magic == 0xfffffff0) { // 1.20, 1.18
-        go->word = 4;
-        go->text = number(file, 24, 8, &good);
-        go->text = go->text ? go->text : text;
-        go->steps = number(file, 56, 8, &good);
-        go->functions = go->entries = number(file, 64, 8, &good);
-        go->flags_at = magic == 0xfffffff1 ? 41 : 37;
-    } else if (magic == 0xfffffffa) { // 1.16
-        go->steps = number(file, 48, 8, &good);
-        go->functions = go->entries = number(file, 56, 8, &good);
-        go->flags_at = 41;
-    } else { // 1.2
-        good &= magic == 0xfffffffb;
-        go->entries = 16;
-    }
-    good &= go->entries <= size && go->functions <= size && go->steps <= size && go->count <= size / go->word / 2;
+    uint8_t bytes[GO_HEAD_BYTES];
+    size_t n = size < sizeof(bytes) ? (size_t)size : sizeof(bytes);
+    struct go_head head;
+    bool good = size <= TABLE_MAX && unwind_file_pread(file, offset, bytes, n) &&
+                go_head_parse(bytes, n, text, &head) && head.pointer == 8;
+    *go = (struct unwind_go){0};
+    if (!good)
+        return false;
+    *go = (struct unwind_go){.offset = offset,
+                             .size = size,
+                             .count = head.count,
+                             .entries = head.entries,
+                             .functions = head.functions,
+                             .steps = head.steps,
+                             .text = head.text,
+                             .word = head.word,
+                             .quantum = head.quantum,
+                             .flags_at = head.flags_at};
+    good = go->entries <= size && go->functions <= size && go->steps <= size && go->count <= size / go->word / 2;
     if (!good)
         *go = (struct unwind_go){0};
     return good;
