@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "model/clock.h"
 #include "model/mem.h"
 
 #define LEAVE_MS 100
@@ -23,12 +24,6 @@ struct slow_calls {
     // The owner's thread only.
     uint64_t allowance_ns, refilled_ns; // of waiting
 };
-
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
 
 struct slow_calls *slow_calls_new(void) {
     struct slow_calls *calls = xcalloc(1, sizeof(*calls));

@@ -248,9 +248,10 @@ static void set_lines(const struct job *job, struct lines *lines) {
         const char *file;
         if (!lines_row(lines, line->address, &file, &line->line))
             continue;
-        if (!last_file || strcmp(file, last_file) != 0)
+        bool same_file = last_file && !strcmp(file, last_file);
+        if (!same_file)
             text = code_text(code, file);
-        if (!last_file || strcmp(file, last_file) != 0 || line->line != last_line)
+        if (!same_file || line->line != last_line)
             source = source_files_line(files, file, line->line, bytes, sizeof(bytes)) ? code_text(code, bytes) : 0;
         last_file = file;
         last_line = line->line;

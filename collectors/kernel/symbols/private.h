@@ -133,7 +133,6 @@ struct symbols {
     uint32_t first_note, n_notes;
 };
 
-uint64_t symbols_now_ns(void);
 // The name of an address without a symbol; with the lock held.
 const struct text *symbols_placeholder(const struct symbols_object *object, uint64_t offset);
 

@@ -11,6 +11,7 @@
 #include "collectors/kernel/symbols/demangle.h"
 #include "collectors/kernel/symbols/kallsyms.h"
 #include "collectors/kernel/symbols/private.h"
+#include "model/clock.h"
 
 #define STACK_BYTES ((size_t)8 << 20) // libiberty recurses
 #define COST_FACTOR 10                // a table that is built anew takes at most this part of one CPU
@@ -445,7 +446,7 @@ static void wait_for_work(struct symbols *symbols, uint64_t until) {
 }
 
 static uint64_t due_after(uint64_t began) {
-    uint64_t now = symbols_now_ns(), pause = (now - began) * COST_FACTOR;
+    uint64_t now = now_ns(), pause = (now - began) * COST_FACTOR;
     pause = pause > REBUILD_MIN_NS ? pause : REBUILD_MIN_NS;
     return now + (pause < REBUILD_MAX_NS ? pause : REBUILD_MAX_NS);
 }
@@ -458,7 +459,7 @@ static void *reader_main(void *argument) {
     mem_charge(symbols->account);
     pthread_mutex_lock(&symbols->lock);
     while (!symbols->stop) {
-        uint64_t until, began = symbols_now_ns();
+        uint64_t until, began = now_ns();
         struct symbols_object *object = take_due(symbols, began, &until);
         if (!object)
             object = take_waiting(symbols, began, &until);
@@ -510,7 +511,7 @@ int symbols_reader_start(struct symbols *symbols) {
 }
 
 void symbols_check_readers(struct symbols *symbols) {
-    uint64_t now = symbols_now_ns();
+    uint64_t now = now_ns();
     bool blocked = true;
     for (size_t i = 0; i < symbols->n_readers; i++) {
         struct reader *reader = &symbols->readers[i];

@@ -10,16 +10,11 @@
 
 #include "collectors/kernel/symbols/demangle.h"
 #include "collectors/kernel/symbols/private.h"
+#include "model/clock.h"
 
 #define JIT_REFRESH_NS 1000000000ull // runtimes reuse the memory of code
 #define VERIFY_NS 1000000000ull
 #define LEAVE_MS 100
-
-uint64_t symbols_now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
 
 static struct symbols_object *object_new(struct symbols *symbols, enum object_role role, const struct object_key *key) {
     struct symbols_object *object = xcalloc(1, sizeof(*object));
@@ -129,7 +124,7 @@ static void object_mapped_again(struct symbols *symbols, struct symbols_object *
         if (object->n_pending)
             symbols_queue(symbols, object);
     } else if (!key->build_id_size && key->inode && key->pid != object->key.pid && (object->table || object->failed)) {
-        uint64_t now = symbols_now_ns();
+        uint64_t now = now_ns();
         if (now - object->queued_ns >= VERIFY_NS) {
             object->queued_ns = now;
             set_place(symbols, object, key);
@@ -384,7 +379,7 @@ static uint32_t lookup(struct symbols *symbols, struct symbols_object *object, u
 
 uint32_t symbols_user(struct symbols *symbols, struct symbols_object *object, uint64_t offset) {
     if (object->role == ROLE_JIT) {
-        uint64_t now = symbols_now_ns();
+        uint64_t now = now_ns();
         if (now - object->queued_ns >= JIT_REFRESH_NS) {
             object->queued_ns = now;
             pthread_mutex_lock(&symbols->lock);
