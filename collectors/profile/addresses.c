@@ -44,11 +44,13 @@ static int order(const void *a, const void *b) {
     return x->ip == y->ip ? 0 : x->ip < y->ip ? -1 : 1;
 }
 
-static void shrink(struct addresses *addresses) {
-    qsort(addresses->list, addresses->n, sizeof(*addresses->list), order);
-    for (uint32_t i = KEPT; i < addresses->n; i++)
+// Sorts the list, keeps its first ones, and finds them again in the slots.
+static void sort(struct addresses *addresses, uint32_t kept) {
+    if (addresses->n)
+        qsort(addresses->list, addresses->n, sizeof(*addresses->list), order);
+    for (uint32_t i = kept; i < addresses->n; i++)
         addresses->dropped += addresses->list[i].samples;
-    addresses->n = KEPT;
+    addresses->n = addresses->n < kept ? addresses->n : kept;
     memset(addresses->slots, 0, sizeof(addresses->slots));
     for (uint32_t i = 0; i < addresses->n; i++) {
         const struct address *entry = &addresses->list[i];
@@ -63,7 +65,7 @@ bool addresses_add(struct addresses *addresses, uint32_t process, uint32_t leaf,
         return false;
     }
     if (addresses->n == ADDRESSES_MAX) {
-        shrink(addresses);
+        sort(addresses, KEPT);
         slot = slot_of(addresses, process, leaf, ip);
     }
     *out = &addresses->list[addresses->n++];
@@ -73,14 +75,7 @@ bool addresses_add(struct addresses *addresses, uint32_t process, uint32_t leaf,
 }
 
 const struct address *addresses_sorted(struct addresses *addresses, size_t *n, uint64_t *dropped) {
-    if (addresses->n)
-        qsort(addresses->list, addresses->n, sizeof(*addresses->list), order);
-    // The slots are of the old order.
-    memset(addresses->slots, 0, sizeof(addresses->slots));
-    for (uint32_t i = 0; i < addresses->n; i++) {
-        const struct address *entry = &addresses->list[i];
-        *slot_of(addresses, entry->process, entry->leaf, entry->ip) = (uint16_t)(i + 1);
-    }
+    sort(addresses, ADDRESSES_MAX);
     *n = addresses->n;
     *dropped = addresses->dropped;
     return addresses->list;

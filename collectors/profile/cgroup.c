@@ -1,28 +1,23 @@
 // Reading /proc/PID/cgroup (see the header): "4:memory:/a/b", "0::/a/b".
 #include "collectors/profile/cgroup.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "collectors/kernel/tracefs/format.h"
 
 #define TEXT_MAX 16384 // some hierarchies with paths of 1 KiB
 
 static bool is_in(const char *proc, pid_t pid, const char *cgroup, bool *known) {
     char path[160], text[TEXT_MAX];
-    size_t length = strlen(cgroup), n = 0;
-    ssize_t got = 0;
+    size_t length = strlen(cgroup);
     while (length && cgroup[length - 1] == '/') // "/": all
         length--;
     snprintf(path, sizeof path, "%s/%d/cgroup", proc, (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && n < sizeof text - 1 && (got = read(fd, text + n, sizeof text - 1 - n)) > 0)
-        n += (size_t)got;
-    if (fd >= 0)
-        close(fd);
-    text[n] = '\0';
-    *known = n > 0;
-    for (char *line = text, *end; *line; line = end) {
+    long n = format_file(path, text, sizeof text);
+    *known = n > 0 || n == -EFBIG;
+    for (char *line = text, *end; *known && *line; line = end) {
         end = line + strcspn(line, "\n");
         end += *end == '\n';
         const char *at = strchr(line, ':');
