@@ -51,6 +51,17 @@ def tries(what, most, once):
     return bool(held)
 
 
+def perf_events(pid):
+    """How many perf events the process has open."""
+    n = 0
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            n += "perf_event" in os.readlink(f"/proc/{pid}/fd/{fd}")
+        except FileNotFoundError:
+            pass
+    return n
+
+
 def frame_time(frame):
     """End of the frame, in seconds since 1970."""
     return datetime.datetime.fromisoformat(frame["time"].replace("Z", "+00:00")).timestamp()

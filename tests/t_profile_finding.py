@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from ktop import HERE, KTOP, SLOW, Batch, check, failed, need_root, skip, skip_part, tries
+from ktop import HERE, KTOP, SLOW, Batch, check, failed, need_root, perf_events, skip, skip_part, tries
 
 COMM = "finding_load"
 KINDS = ("cpu_saturated", "cpu_pressure", "runaway_task")  # that name functions
@@ -45,16 +45,6 @@ def start(program):
 def stop(load):
     load.stdin.close()
     load.wait()
-
-
-def perf_events(pid):
-    count = 0
-    for fd in os.listdir(f"/proc/{pid}/fd"):
-        try:
-            count += "perf_event" in os.readlink(f"/proc/{pid}/fd/{fd}")
-        except FileNotFoundError:
-            pass
-    return count
 
 
 def finding_of(frame):

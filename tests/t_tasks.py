@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from ktop import HERE, KTOP, check, failed, skip, skip_part, tries
+from ktop import HERE, KTOP, check, failed, perf_events, skip, skip_part, tries
 
 undo = []  # cleanup functions, called in reverse order at exit
 NOBODY = 65534  # UID and GID of the user nobody
@@ -160,16 +160,6 @@ def sleeper_beside(user, load, ktop):
           f"all tasks together {all_tasks:.2f} s, the host {host:.2f}")
 
 
-def perf_events(ktop):
-    n = 0
-    for fd in os.listdir(f"/proc/{ktop.p.pid}/fd"):
-        try:
-            n += "perf_event" in os.readlink(f"/proc/{ktop.p.pid}/fd/{fd}")
-        except FileNotFoundError:
-            pass
-    return n
-
-
 def until(ktop, seconds, done):
     """Reads frames until done() is true or the time is over; returns done()."""
     end = time.monotonic() + seconds
@@ -233,21 +223,21 @@ def switching_beside(ktop, idle, ping):
     cpus = os.sysconf("SC_NPROCESSORS_ONLN")
     for _ in range(4):
         ktop.frame()
-    least = perf_events(ktop)
+    least = perf_events(ktop.p.pid)
     os.kill(ping.pid, signal.SIGUSR2)
     ktop.frame()
 
     def counted(what):
         """Waits until ktop has the switch events open; skips the part and returns None if other processes switch too often."""
         end, rate = time.monotonic() + 30, 0
-        while perf_events(ktop) != least + cpus and time.monotonic() < end:
+        while perf_events(ktop.p.pid) != least + cpus and time.monotonic() < end:
             before, start = host_switches(), time.monotonic()
             ktop.frame()
             rate = max(0.7 * rate, (host_switches() - before) / (time.monotonic() - start))
-        if perf_events(ktop) != least + cpus and rate > 3000:
+        if perf_events(ktop.p.pid) != least + cpus and rate > 3000:
             skip_part(f"switching: this machine switches {rate:.0f} times a second without the test")
             return None
-        check(perf_events(ktop) == least + cpus, what + f" ({perf_events(ktop)} events, {least} without)")
+        check(perf_events(ktop.p.pid) == least + cpus, what + f" ({perf_events(ktop.p.pid)} events, {least} without)")
         return True
 
     if not counted("few switches: each is counted by an event"):
@@ -261,7 +251,7 @@ def switching_beside(ktop, idle, ping):
     truth, shown = switches(ping.pid), 0
     start, theirs, mine = time.monotonic(), waits(ktop.p.pid), waits("self")
     os.kill(ping.pid, signal.SIGUSR1)
-    while perf_events(ktop) != least and time.monotonic() < start + 20:
+    while perf_events(ktop.p.pid) != least and time.monotonic() < start + 20:
         time.sleep(0.02)
     took, waited = time.monotonic() - start, most_waited(ktop.p.pid, theirs) + most_waited("self", mine)
     check(took < 1 + waited, f"overload: events closed after {took:.2f} s, {waited:.2f} of them waiting for a CPU")
@@ -290,7 +280,7 @@ def switching_beside(ktop, idle, ping):
     ktop.frame()
     ktop.frame()
     exec_detected(ktop, "not counted")
-    check(perf_events(ktop) == least, "overload again: events are closed")
+    check(perf_events(ktop.p.pid) == least, "overload again: events are closed")
 
 
 def stat(pid):
