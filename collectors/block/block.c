@@ -105,6 +105,7 @@ static struct stream_config config_of(struct block *block) {
     block->events[BLOCK_THREAD].filter = "clone_flags & 65536";
     return (struct stream_config){
         .name = "block",
+        .high_rate = true, // a million small I/Os fill 4 MiB in 60 ms, the time that a busy machine may hold ktop off
         .what = "block events",
         .events = block->events,
         .n_events = BLOCK_KINDS,
