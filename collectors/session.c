@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <unistd.h>
 
+#include "collectors/events/choice.h"
 #include "collectors/kernel/tracefs/guard.h"
 #include "collectors/kernel/tracefs/tracefs.h"
 
@@ -22,6 +24,23 @@ void session_close(void) {
 
 const char *session_tracing_dir(const char **reason, const char **fix) {
     return tracing_dir(reason, fix);
+}
+
+int session_tracepoints(const char *text, char *why, size_t size) {
+    const char *dir = tracing_dir(NULL, NULL);
+    struct tracepoints list;
+    struct choice choice;
+    struct choice_error error;
+    if (!dir || tracepoints_read(&list, dir))
+        return 0;
+    int result = choice_resolve(&choice, text, &list, &error);
+    if (!result)
+        result = choice_check(&choice, text, &error);
+    if (result)
+        snprintf(why, size, "--tracepoint %s", error.sentence);
+    choice_free(&choice);
+    tracepoints_free(&list);
+    return result;
 }
 
 int session_sweep(void (*report)(const char *line)) {

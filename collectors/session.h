@@ -3,6 +3,8 @@
 #ifndef COLLECTORS_SESSION_H
 #define COLLECTORS_SESSION_H
 
+#include <stddef.h>
+
 #include "collectors/kernel/priority.h"
 
 // Finds or mounts tracefs, and starts the guard. Before any thread exists: a mount namespace belongs to a thread. 0, or
@@ -13,6 +15,10 @@ void session_close(void);
 
 // The tracefs directory; NULL: not available, with the reason and the fix.
 const char *session_tracing_dir(const char **reason, const char **fix);
+
+// Whether the tracepoints of these specifications (collectors/events/choice.h) exist and their filters are accepted: 0,
+// or -errno with one line. Without tracefs 0: the pane has the reason.
+int session_tracepoints(const char *text, char *why, size_t size);
 
 // Removes the stale instances and probes of dead ktops, each named to `report` (may be NULL). Returns how many.
 int session_sweep(void (*report)(const char *line));

@@ -158,10 +158,12 @@ static void frame_arrived(struct app *app) {
 static void answers_arrived(struct app *app) {
     struct answer answer;
     while (runner_answer(app->source->runner, &answer)) {
+        if (answer.kind == REQUEST_EVENTS)
+            tracepoints_answered(app, &answer);
         bool bad = answer.status == ANSWER_REFUSED || answer.status == ANSWER_LATE;
         if (!answer.sentence[0] || answer.status == ANSWER_SUPERSEDED)
             continue;
-        if (answer.place >= 0)
+        if (answer.place >= 0 && answer.kind != REQUEST_EVENTS)
             app_say(app, bad, "%s (at character %d)", answer.sentence, answer.place + 1);
         else
             app_say(app, bad, "%s", answer.sentence);
@@ -259,6 +261,7 @@ int app_run(const struct options *options) {
     app->options = options;
     app->threads = options->collect.threads;
     app->wakers = options->collect.profile.wakers;
+    app->tracepoints = options->tracepoints ? xstrdup(options->tracepoints) : NULL;
     if (options->replay && !(app->source = source_replay(options, why, sizeof why))) {
         fprintf(stderr, "ktop: %s\n", why);
         return 1;

@@ -46,9 +46,12 @@ struct app {
     char message[200];
     uint64_t message_until_ns; // 0: no message
     bool message_bad;
-    bool wakers;                     // off-CPU paths have wakers: the latest request
-    bool threads;                    // rows are threads: the latest request
-    const struct question *question; // NULL: no prompt
+    bool wakers;                       // off-CPU paths have wakers: the latest request
+    char *tracepoints;                 // that are recorded: the latest request, a specification a line; NULL: none
+    char *tracepoints_before;          // before requests that have no answer yet; NULL: all have
+    char tracepoint_typed[PROMPT_MAX]; // of the latest request; "": it was chosen from the list
+    bool threads;                      // rows are threads: the latest request
+    const struct question *question;   // NULL: no prompt
     struct prompt prompt;
     char before[PROMPT_MAX]; // the text that a cancel restores
     struct overlay overlay;
@@ -80,6 +83,11 @@ void overlay_open(struct overlay *overlay, const char *title, char *take_text);
 void overlay_close(struct overlay *overlay);
 void overlay_draw(struct overlay *overlay, struct area area);
 bool overlay_key(struct overlay *overlay, int key, int page); // true: used
+
+// tracepoints.c
+void tracepoints_toggle(struct app *app, const char *event); // "sched:sched_switch"
+void tracepoints_prompt(struct app *app);                    // key E
+void tracepoints_answered(struct app *app, const struct answer *answer);
 
 // save.c
 void save_prompt(struct app *app);

@@ -259,6 +259,11 @@ static void key_redraw(struct app *app, const struct screen_key *key) {
     screen_redraw();
 }
 
+static void key_tracepoint(struct app *app, const struct screen_key *key) {
+    (void)key;
+    tracepoints_prompt(app);
+}
+
 static const struct app_key app_keys[] = {
     {'q', "q", "quit", key_quit, true},
     {'h', "h ? F1", "this help", key_help, false},
@@ -284,6 +289,7 @@ static const struct app_key app_keys[] = {
     {'d', "d", "seconds between frames", key_delay, false},
     {'w', "w", "write the screen (.txt), the pane (.csv, .json), its picture or profile (.svg, ...) to a file",
      key_write, false},
+    {'E', "E", "record a tracepoint, for example sched:sched_switch if prev_state == 2", key_tracepoint, false},
     {'r', "r", "record the frames to a file, and end the recording", key_record, false},
     {'H', "H", "threads instead of processes, and back", key_threads, false},
     {'p', "p", "pin the pane: its collectors keep running", key_pin, false},
@@ -336,6 +342,8 @@ static bool to_pane(struct app *app, int key, int x, int y) {
         set_frequency(app, answer.frequency_hz);
     if (used && answer.wakers)
         toggle_wakers(app);
+    if (used && answer.toggles[0])
+        tracepoints_toggle(app, answer.toggles);
     if (used && answer.ask)
         ask_code(app, answer.ask);
     if (used)

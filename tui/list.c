@@ -81,8 +81,15 @@ static int list_file(const char *name, const char *what) {
     return 1;
 }
 
-int list_names(enum list_what what) {
-    switch (what) {
+static int list_presets(const struct preset_files *files) {
+    for (size_t i = 0; i < files->n_problems; i++)
+        fprintf(stderr, "ktop: %s\n", files->problems[i]);
+    presets_list(files, stdout);
+    return ended();
+}
+
+int list_names(const struct options *options) {
+    switch (options->list) {
     case LIST_PANES:
         return list_panes();
     case LIST_COLUMNS:
@@ -92,6 +99,8 @@ int list_names(enum list_what what) {
         return ended();
     case LIST_TRACEPOINTS:
         return list_file("available_events", "tracepoints");
+    case LIST_PRESETS:
+        return list_presets(&options->preset_files);
     default:
         return list_file("available_filter_functions", "functions");
     }

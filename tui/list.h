@@ -4,7 +4,7 @@
 
 #include "tui/options.h"
 
-int list_names(enum list_what what);
+int list_names(const struct options *options); // of options->list
 int list_doctor(void);
 void list_events_each(void); // list_events.c: a line an event
 int list_cleanup(void);

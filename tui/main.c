@@ -19,6 +19,7 @@ static bool pids_there(const struct collect_options *collect) {
 }
 
 static int run(struct options *options) {
+    char why[320];
     if (!pids_there(&options->collect)) {
         fprintf(stderr, "ktop: --pid %d: no such process: `ktop --batch --pane tasks` lists the processes\n",
                 options->collect.pids[0]);
@@ -40,6 +41,11 @@ static int run(struct options *options) {
         return options->action == ACTION_BATCH ? batch_run(options) : app_run(options);
     if (session_open() < 0) // first: the guard must not inherit what is opened later
         fprintf(stderr, "ktop: cannot start the guard process: after SIGKILL, run ktop --cleanup\n");
+    if (options->tracepoints && session_tracepoints(options->tracepoints, why, sizeof why)) {
+        fprintf(stderr, "ktop: %s\n", why);
+        session_close();
+        return 1;
+    }
     return options->action == ACTION_TUI ? app_run(options) : batch_run(options);
 }
 
@@ -57,7 +63,11 @@ int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN); // a closed pipe is a write error, and a normal end
     signal(SIGXFSZ, SIG_IGN); // the file size limit (ulimit -f) is a write error too
     options_default(&options);
-    if (!options_parse(&options, argc, argv) || !names_resolve(&options)) {
+    bool good = options_parse(&options, argc, argv) && names_resolve(&options);
+    if (options.tracepoints || !good) // an unknown preset may be in a file that was ignored
+        for (size_t i = 0; i < options.preset_files.n_problems; i++)
+            fprintf(stderr, "ktop: %s\n", options.preset_files.problems[i]);
+    if (!good) {
         fprintf(stderr, "ktop: %s\n", options.error);
         return 2;
     }
@@ -74,7 +84,7 @@ int main(int argc, char **argv) {
         puts("ktop " KTOP_VERSION);
         return 0;
     case ACTION_LIST:
-        return list_names(options.list);
+        return list_names(&options);
     case ACTION_DOCTOR:
         return list_doctor();
     case ACTION_CLEANUP:

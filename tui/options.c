@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "model/live.h"
+#include "model/mem.h"
 #include "views/escape.h"
 
 #define OPTION_ROWS_MAX 64
@@ -137,6 +138,31 @@ static bool parse_events(struct options *options, const char *value) {
         return options_wrong(options, "--event: at most %d times; one option takes several events, separated by commas",
                              OPTION_EVENTS_MAX);
     options->event_texts[options->n_event_texts++] = value;
+    return true;
+}
+
+static bool parse_tracepoint(struct options *options, const char *value) {
+    size_t used = options->tracepoints ? strlen(options->tracepoints) : 0, length = strlen(value);
+    if (!length || strchr(value, '\n'))
+        return options_wrong(options, "--tracepoint needs SYSTEM:EVENT or 'SYSTEM:EVENT if FILTER': "
+                                      "`ktop --list tracepoints` lists them");
+    options->tracepoints = xrealloc(options->tracepoints, used + length + 2);
+    snprintf(options->tracepoints + used, length + 2, "%s%s", used ? "\n" : "", value);
+    options->collect.tracepoints = options->tracepoints;
+    return true;
+}
+
+static void load_presets(struct options *options) {
+    if (!options->preset_files.n && !options->preset_files.n_problems)
+        preset_files_load(&options->preset_files);
+}
+
+static bool parse_preset(struct options *options, const char *value) {
+    char why[320];
+    load_presets(options);
+    if (presets_add(&options->preset_files, value, &options->tracepoints, why, sizeof why))
+        return options_wrong(options, "--preset %s: %s", shown(value), why);
+    options->collect.tracepoints = options->tracepoints;
     return true;
 }
 
@@ -296,15 +322,17 @@ static bool parse_doctor(struct options *options, const char *value) {
 }
 
 static bool parse_list(struct options *options, const char *value) {
-    static const char *const names[] = {"panes", "columns", "events", "tracepoints", "functions", NULL};
+    static const char *const names[] = {"panes", "columns", "events", "tracepoints", "functions", "presets", NULL};
     for (int i = 0; names[i]; i++)
         if (!strcmp(value, names[i])) {
             options->action = ACTION_LIST;
             options->list = (enum list_what)i;
+            if (options->list == LIST_PRESETS)
+                load_presets(options);
             return true;
         }
     const char *nearest = name_nearest(value, names);
-    return options_wrong(options, "--list %s: expected panes, columns, events, tracepoints or functions%s%s%s",
+    return options_wrong(options, "--list %s: expected panes, columns, events, tracepoints, functions or presets%s%s%s",
                          shown(value), nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
@@ -459,6 +487,9 @@ const struct option_row option_rows[] = {
     {'u', "user", "USER", "only tasks of this user (name or UID)", parse_user},
     {'H', "threads", NULL, "threads instead of processes", parse_threads},
     {'e', "event", "SPEC[,SPEC]", "extra perf events for the cpus pane, in perf's syntax; repeatable", parse_events},
+    {'t', "tracepoint", "SYS:EVENT[ if FILTER]", "a tracepoint for the events pane; globs; repeatable",
+     parse_tracepoint},
+    {0, "preset", "NAME[,NAME]", "ready-made tracepoints for the events pane: `ktop --list presets`", parse_preset},
     {'s', "sort", "COLUMN", "sort by this column, -COLUMN for ascending", parse_sort},
     {0, "filter", "TEXT", "only rows that contain TEXT or match its terms: 'comm=\"a b\" latency_us>=10ms'",
      parse_filter},
@@ -480,7 +511,7 @@ const struct option_row option_rows[] = {
     {0, "test", "NAME=VALUE", NULL, parse_test},
     {0, "ascii", NULL, "draw with ASCII characters only", parse_ascii},
     {0, "doctor", NULL, "check what this kernel, machine and user allow; for what is missing, the fix", parse_doctor},
-    {0, "list", "panes|columns|events|tracepoints|functions", "list the names that options take", parse_list},
+    {0, "list", "panes|columns|events|tracepoints|functions|presets", "list the names that options take", parse_list},
     {0, "cleanup", NULL, "remove stale tracing instances of dead ktop processes, list them, and exit", parse_cleanup},
     {'h', "help", NULL, "this text", parse_help},
     {'V', "version", NULL, "the version", parse_version},

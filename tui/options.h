@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "collectors/collector.h"
+#include "collectors/events/presets.h"
 #include "collectors/kernel/perf/event/parse.h"
 #include "model/nearest.h"
 #include "views/view.h"
@@ -24,7 +25,7 @@ enum action {
     ACTION_CLEANUP,
 };
 
-enum list_what { LIST_PANES, LIST_COLUMNS, LIST_EVENTS, LIST_TRACEPOINTS, LIST_FUNCTIONS };
+enum list_what { LIST_PANES, LIST_COLUMNS, LIST_EVENTS, LIST_TRACEPOINTS, LIST_FUNCTIONS, LIST_PRESETS };
 
 struct options {
     enum action action;
@@ -42,6 +43,8 @@ struct options {
     const char *event_texts[OPTION_EVENTS_MAX]; // as given; events_resolve resolves them
     size_t n_event_texts;
     struct perf_event_list events;
+    char *tracepoints; // of --tracepoint and --preset, one a line; NULL: none
+    struct preset_files preset_files;
     const char *profile_event; // as given; NULL: not given
     struct perf_event_list profile_events;
     const char *sort, *filter; // NULL: not given

@@ -458,7 +458,8 @@ static bool sort(struct part_context *ctx, const char *column, bool ascending) {
 static bool takes(const struct part *part, int key) {
     const struct table_spec *spec = part->spec;
 
-    return key == 'a' ? spec->annotates != NULL : key != KEY_VIEW_ENTER || spec->opens || spec->jump.pane;
+    return key == 'a' ? spec->annotates != NULL
+                      : key != KEY_VIEW_ENTER || spec->opens || spec->toggles || spec->jump.pane;
 }
 
 static const struct part_key keys[] = {

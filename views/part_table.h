@@ -29,6 +29,7 @@ struct table_spec {
     const char *opens;
     // Columns whose values make that filter, separated by blanks ("cgroup~": contains the value); NULL: the keys.
     const char *opens_by;
+    const char *toggles;    // Enter: a column, whose value is added to or removed from what is recorded; or NULL
     const char *annotates;  // the part that the key a opens for the row; NULL: none
     const char *opens_note; // the message then; NULL: "Esc: back"
     const char *opens_none; // the message if no frame has an event of the row; or NULL

@@ -104,9 +104,21 @@ static bool jump(struct part_context *ctx, const struct join *join, size_t row) 
     return used;
 }
 
+// What is recorded from now on, or no longer.
+static bool toggle(struct part_context *ctx, const struct join *join, size_t row, const char *name) {
+    int column = join_column(join, name);
+
+    if (column < 0)
+        return false;
+    snprintf(ctx->toggles, sizeof(ctx->toggles), "%s", text_bytes(join_cell(join, row, (uint16_t)column).text));
+    return true;
+}
+
 bool table_enter(struct part_context *ctx, const struct join *join, size_t row) {
     const struct table_spec *spec = ctx->part->spec;
 
+    if (spec->toggles)
+        return toggle(ctx, join, row, spec->toggles);
     return spec->opens ? open_row(ctx, join, row, spec->opens) : jump(ctx, join, row);
 }
 

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# needs: root, tracefs, cc (san beside); the events pane: exact counts against programs that count themselves, presets, filters, errors, and nothing left
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+from ktop import Batch, KTOP, SLOW, check, failed, need_root, skip
+from tracing import Tracefs, wait_for
+
+
+def ktop(*arguments, **options):
+    return subprocess.run([KTOP, "--batch", "--pane", "events", "--format", "json", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=60 * SLOW, **options)
+
+
+def run_while(batch, load):
+    """Runs load() once ktop records; then reads frames until two have no new event. Returns the events, and the sum of counts by tracepoint."""
+    batch.frame()
+    first = batch.frame()
+    load()
+    frames, quiet = [first], 0
+    while quiet < 2:
+        frames.append(batch.frame())
+        quiet = quiet + 1 if not frames[-1]["events"] else 0
+        if len(frames) > 200:
+            raise SystemExit("events do not end")
+    batch.end()
+    totals = {row["event"]: row["total"] for row in frames[-1]["tables"]["counts"]}
+    return [event for frame in frames for event in frame["events"]], totals, sum(frame["lost_events"] for frame in frames)
+
+
+WRITER = r"""
+#include <unistd.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    char c;
+    for (long i = atol(argv[1]); i > 0; i--)
+        if (read(-1, &c, (size_t)i) != -1)
+            return 1;
+    return 0;
+}
+"""
+
+
+def exact_counts(work):
+    """A program makes 100,000 calls that no other process makes: each is counted, and the newest are listed with their fields."""
+    with open(f"{work}/reader.c", "w") as f:
+        f.write(WRITER)
+    subprocess.run(["cc", "-O1", "-o", f"{work}/reader", f"{work}/reader.c"], check=True)
+    n = 100000
+    batch = Batch("events", "-t", "syscalls:sys_enter_read if fd == 4294967295", "--budget", "100", delay=0.3)
+    events, totals, lost = run_while(batch, lambda: subprocess.run([f"{work}/reader", str(n)], check=True))
+    total = totals["syscalls:sys_enter_read"]
+    check(total + lost == n, f"{n} calls: {total} counted, {lost} lost")
+    calls = [int(re.search(r"count: 0x([0-9a-f]+)", e["fields"])[1], 16) for e in events if "count:" in e["fields"]]
+    check(calls and calls[0] != calls[-1] and set(calls) <= set(range(1, n + 1)) and len(set(calls)) == len(calls),
+          f"{len(calls)} of them listed, none twice, none made up")
+    check({e["comm"] for e in events} == {"reader"}, f"the thread's name: {sorted({str(e['comm']) for e in events})}")
+
+
+def execs(work):
+    """500 programs with names of their own."""
+    names = [f"{work}/prog{i:03}" for i in range(500)]
+    for name in names:
+        os.link("/bin/true", name) if os.stat("/bin/true").st_dev == os.stat(work).st_dev else shutil.copy("/bin/true", name)
+    batch = Batch("events", "--preset", "exec,exit", "--budget", "100", delay=0.3)
+    events, totals, lost = run_while(batch, lambda: [subprocess.run([name], check=True) for name in names])
+    mine = [e for e in events if e["event"] == "sched:sched_process_exec" and f"filename={work}/prog" in e["fields"]]
+    seen = [re.search(r"filename=(\S+)", e["fields"])[1] for e in mine]
+    check(sorted(seen) == names or (lost and len(set(seen)) + lost >= len(names)), f"500 programs: {len(set(seen))} rows, {lost} lost")
+    check(all(e["comm"] == os.path.basename(name) for e, name in zip(mine, seen)), "each row has the name of its program")
+    pids = {e["pid"] for e in mine}
+    exits = {e["pid"] for e in events if e["event"] == "sched:sched_process_exit"}
+    check(len(pids) == len(mine) and (pids <= exits or lost), f"{len(pids)} processes, {len(pids & exits)} exits")
+
+
+def kills():
+    """Known signals from this process to a known one."""
+    numbers = [signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM, signal.SIGHUP, signal.SIGWINCH, signal.SIGKILL]
+    target = subprocess.Popen([sys.executable, "-c", "import signal, time\nfor n in (1, 10, 12, 15): signal.signal(n, lambda *a: 0)\nprint(flush=True)\n"
+                               "while True: time.sleep(1)"], stdout=subprocess.PIPE)
+    try:
+        target.stdout.readline()
+        batch = Batch("events", "--preset", "kill", delay=0.3)
+        events, _, _ = run_while(batch, lambda: [os.kill(target.pid, number) for number in numbers])
+    finally:
+        target.kill()
+        target.wait()
+        target.stdout.close()
+    mine = [e["fields"] for e in sorted(events, key=lambda e: e["time_s"]) if f" pid={target.pid} " in e["fields"] and e["pid"] == os.getpid()]
+    sent = [re.match(r"sig=(\d+) \((\w+)\)", fields) for fields in mine]
+    check([(int(m[1]), m[2]) for m in sent if m] == [(int(n), n.name) for n in numbers], f"signals: {[m and m[2] for m in sent]}")
+
+
+def one_line(what, expected, status, *arguments):
+    run = ktop("-n", "1", *arguments)
+    line = run.stderr.strip()
+    check(run.returncode == status and not run.stdout and "\n" not in line and expected in line, f"{what}: status {run.returncode}: {line}")
+
+
+def errors():
+    one_line("unknown event", "did you mean sched:sched_switch?", 1, "-t", "sched:sched_swich")
+    one_line("wrong field", "Field not found", 1, "-t", "sched:sched_switch if prev_stat == 2")
+    one_line("filter without a value", "the kernel refuses the filter", 1, "-t", "sched:sched_switch if prev_state ==")
+    one_line("filter without text", "the filter after \"if\" is missing", 1, "-t", "sched:sched_switch if ")
+    one_line("not an event", "expected SYSTEM:EVENT", 1, "-t", "sched_switch")
+    one_line("too many events", "choose fewer", 1, "-t", "syscalls:*")
+    one_line("unknown preset", "did you mean exec?", 2, "--preset", "exce")
+    run = ktop("-n", "1")
+    frame = json.loads(run.stdout)
+    check(run.returncode == 0 and any(n["text"] == "no tracepoint is chosen" for n in frame["notes"]), f"without a choice: {frame['notes']}")
+
+
+def preset_files(work):
+    """A preset of the user's own; a file that another user may write is not read."""
+    directory = f"{work}/ktop/presets.d"
+    os.makedirs(directory, mode=0o755)
+    with open(f"{directory}/mine.preset", "w") as f:
+        f.write("[forks]\nhelp = New processes\nevent = sched:sched_process_fork\n")
+    env = {**os.environ, "XDG_CONFIG_HOME": work}
+    os.chmod(work, 0o755)
+    run = ktop("--preset", "forks", "-n", "1", env=env)
+    rows = json.loads(run.stdout)["tables"]["counts"] if run.returncode == 0 else []
+    check([r["event"] for r in rows] == ["sched:sched_process_fork"], f"a preset of a file: {rows} {run.stderr}")
+    with open(f"{directory}/bad.preset", "w") as f:
+        f.write("[bad]\nevnt = a:b\n")
+    run = ktop("--preset", "forks", "-n", "1", env=env)
+    check(run.returncode == 0 and "bad.preset:2: unknown key" in run.stderr, f"a file with an error: {run.stderr.strip()}")
+    os.chmod(f"{directory}/mine.preset", 0o666)
+    run = ktop("--preset", "forks", "-n", "1", env=env)
+    check(run.returncode == 2 and "unknown preset" in run.stderr, f"a file that others may write: {run.stderr.strip()}")
+
+
+def main():
+    need_root()
+    tracefs = Tracefs()
+    work = tempfile.mkdtemp(prefix="ktop-events-")
+    try:
+        if "syscalls:sys_enter_read\n" not in tracefs.read("available_events"):
+            skip("no syscall tracepoints here")
+        exact_counts(work)
+        execs(work)
+        kills()
+        errors()
+        preset_files(work)
+        batch = Batch("events", "-t", "sched:sched_switch", delay=0.3)
+        batch.frame()
+        check(len([name for name in tracefs.of(batch.pid) if name.endswith("-events")]) == 1, f"one instance while it runs: {tracefs.of(batch.pid)}")
+        batch.p.kill()
+        batch.end()
+        wait_for("the guard", 10 * SLOW, lambda: not tracefs.of(batch.pid))
+        check(True, "nothing is left after SIGKILL")
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        tracefs.close()
+    sys.exit(1 if failed else 0)
+
+
+main()
