@@ -57,7 +57,7 @@ struct collect_options {
     bool show_self;                       // include ktop's own I/O and syscalls
     bool wanted_only;                     // only wanted collectors run: no pane shows the data of the others
     const struct perf_event_list *events; // user_events: the events of --event; NULL: none. Owned by the caller
-    const char *tracepoints; // events: specifications, one a line (collectors/events/choice.h); NULL: none
+    const char *tracepoints;              // events: specifications, one a line (collectors/events/choice.h); NULL: none
     struct profile_options profile;
     uint32_t budget_pct; // of one CPU: limit for reading one stream of events; above it, it samples; 0: default
     struct test_options test;

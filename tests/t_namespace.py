@@ -49,7 +49,9 @@ def frames(pane, *arguments):
     after = comms()
     shown = [f for f in shown if all(f["series"].get(name, 0) is not None for name in ("sched_switches_per_s", "syscalls_per_s"))]
     # A kernel worker's name ends in the workqueue that it last served.
-    return shown, {tid: name for tid, name in names.items() if after.get(tid, "").startswith(name.split("-")[0]) or tid in inside}, inside
+    # A thread may get its name after the first look: the later one counts.
+    return shown, {tid: name if tid in inside else after[tid] for tid, name in names.items()
+                   if after.get(tid, "").startswith(name.split("-")[0]) or tid in inside}, inside
 
 
 def named(what, rows, names):

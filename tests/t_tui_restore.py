@@ -7,6 +7,9 @@ import sys
 from terminal import KTOP, Terminal
 
 bad = []
+# ThreadSanitizer's own handler of a crash may wait for a lock that the crashed thread holds.
+os.environ["TSAN_OPTIONS"] = ":".join(filter(None, [os.environ.get("TSAN_OPTIONS", ""), *(f"handle_{name}=0" for name in (
+    "segv", "abort", "sigbus", "sigtrap", "sigill", "sigfpe"))]))
 
 
 def check(name, leave, env=None, crash=False):

@@ -200,7 +200,7 @@ keys g
 expect 'still there' ' live *$'
 
 # ---- mouse: a click on the pane bar ----
-column=$(screen | sed -n 2p | awk '{print index($0, "memory")}')
+column=$(screen | sed -n 2p | awk '{print index($0, "4 m")}')
 click() { keys -l "$(printf "$(printf '\\033[M \\%03o\\%03o\\033[M#\\%03o\\%03o' $(($1 + 32)) $(($2 + 32)) $(($1 + 32)) $(($2 + 32)))")"; }
 click "$column" 2
 keys h

@@ -110,25 +110,39 @@ static void draw_header(struct area area, const struct app *app, const struct fr
         piece(area, &x, limit, ROLE_HEADER, "0 lost");
 }
 
+#define TAB_LETTERS_MAX 32 // whole names
+#define TAB_LETTERS_MIN 3
+
+// How many letters of each name fit beside the current pane's whole name, whichever that is; 0: only the keys.
+static int tab_letters(const struct app *app, int width) {
+    int whole = 0, longest = 0;
+    for (size_t i = 0; i < app->n_panes; i++) {
+        int length = (int)strlen(app->panes[i]->view->name);
+        whole += length + 4;
+        longest = length > longest ? length : longest;
+    }
+    if (whole <= width)
+        return TAB_LETTERS_MAX;
+    int letters = (width - longest - 3 * (int)app->n_panes) / ((int)app->n_panes - 1);
+    return letters < TAB_LETTERS_MIN ? 0 : letters < longest ? letters : longest;
+}
+
 static void draw_tabs(struct area area, struct app *app) {
-    int x = 0;
-    bool names = true;
-    int wanted = 0;
-    for (size_t i = 0; i < app->n_panes; i++)
-        wanted += (int)strlen(app->panes[i]->view->name) + 4;
-    // Too narrow for all names: the keys, and the name of the current pane.
-    names = wanted <= area.width;
+    int x = 0, letters = tab_letters(app, area.width);
+    bool whole = letters == TAB_LETTERS_MAX;
     area_fill(area, 0, 0, area.width, ROLE_TEXT, ' ');
     for (size_t i = 0; i < app->n_panes; i++) {
         const struct pane *pane = app->panes[i];
         bool shown = i == app->current;
         int from = x;
         x += area_printf(area, x, 0, shown ? ROLE_SELECTED : ROLE_KEY, " %c", pane->view->key);
-        if (names || shown)
-            x += area_printf(area, x, 0, shown ? ROLE_SELECTED : ROLE_TEXT, " %s", pane->view->name);
+        if (letters || shown)
+            x += area_printf(area, x, 0, shown ? ROLE_SELECTED : ROLE_TEXT, " %.*s", shown ? TAB_LETTERS_MAX : letters,
+                             pane->view->name);
         if (pane->pinned)
             x += area_text(area, x, 0, shown ? ROLE_SELECTED : ROLE_WARNING, "*");
-        x += area_text(area, x, 0, shown ? ROLE_SELECTED : ROLE_TEXT, " ");
+        if (whole || !letters)
+            x += area_text(area, x, 0, shown ? ROLE_SELECTED : ROLE_TEXT, " ");
         app->tabs[i].from = from;
         app->tabs[i].to = x;
     }

@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 #include "collectors/collector.h"
-#include "collectors/events/presets.h"
 #include "collectors/kernel/perf/event/parse.h"
 #include "model/nearest.h"
+#include "tui/presets.h"
 #include "views/view.h"
 
 #define OPTION_PANES_MAX 16

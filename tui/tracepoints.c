@@ -6,6 +6,7 @@
 
 #include "model/mem.h"
 #include "tui/app.h"
+#include "views/part_table.h"
 
 #define MOST_BYTES 16384
 
@@ -73,6 +74,14 @@ void tracepoints_toggle(struct app *app, const char *event) {
         add(app, event, list);
 }
 
+// The pane in which tracepoints are chosen.
+static bool shows_tracepoints(const struct view *view) {
+    for (size_t i = 0; i < view->n_parts; i++)
+        if (view->parts[i].kind == &part_table && ((const struct table_spec *)view->parts[i].spec)->toggles)
+            return true;
+    return false;
+}
+
 static void typed(struct app *app, const char *text) {
     bool found;
     text += strspn(text, " ");
@@ -81,7 +90,7 @@ static void typed(struct app *app, const char *text) {
     snprintf(app->tracepoint_typed, sizeof app->tracepoint_typed, "%s", text);
     add(app, text, list_without(list_of(app), text, event_length(text, strlen(text)), &found));
     for (size_t i = 0; i < app->n_panes; i++)
-        if (!strcmp(app->panes[i]->view->name, "events") && app->current != i)
+        if (shows_tracepoints(app->panes[i]->view) && app->current != i)
             app_show_pane(app, i, true);
 }
 

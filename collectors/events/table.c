@@ -12,7 +12,7 @@ static const struct column counts_columns[EVENTS_C_ALL] = {
     [EVENTS_C_RATE] = COLUMN_PER_S(.help = "Events per second."),
     [EVENTS_C_COUNT] = NUMBER_COLUMN("count", "COUNT", UNIT_COUNT, 8, .help = "Events in the interval."),
     [EVENTS_C_TOTAL] =
-        NUMBER_COLUMN("total", "TOTAL", UNIT_COUNT, 9, .help = "Events since the tracepoint was chosen."),
+        NUMBER_COLUMN("total", "TOTAL", UNIT_COUNT, 9, .help = "Events since the choice was last changed."),
 };
 const struct table_def events_counts_table = {
     .name = "counts",

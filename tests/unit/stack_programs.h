@@ -13,7 +13,8 @@
 
 #define SPIN                                                                                                           \
     "volatile unsigned long sink;\n"                                                                                   \
-    "NI void work(unsigned long n) { char s[64]; memset(s, (int)n, sizeof(s)); sink += (unsigned long)s[n & 63]; }\n"  \
+    "NI void work(unsigned long n) { volatile char s[64]; for (int i = 0; i < 64; i++) s[i] = (char)n; sink += s[n & " \
+    "63]; }\n"                                                                                                         \
     "NI void spin(void) { for (unsigned long n = 0; n < ~0ul; n++) work(n); sink++; }\n"
 
 // spin c b a main

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collectors/events/preset_file.h"
 #include "tests/unit/model_test.h"
+#include "tui/preset_file.h"
 
 static void parse(struct preset_files *files, const char *text) {
     preset_files_parse(files, "/p", text, strlen(text));

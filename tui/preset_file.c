@@ -1,5 +1,5 @@
 // Reads preset files. ktop often runs as root, so nothing here follows a path that another user controls.
-#include "collectors/events/preset_file.h"
+#include "tui/preset_file.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "collectors/events/presets.h"
+#include "tui/presets.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // Presets: the built-in ones, those of files, and names that are neither.
-#include "collectors/events/presets.h"
+#include "tui/presets.h"
 
 #include <errno.h>
 #include <stdlib.h>

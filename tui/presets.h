@@ -1,11 +1,11 @@
 // Ready-made sets of tracepoints: the built-in ones, and those of preset files (preset_file.h).
-#ifndef COLLECTORS_EVENTS_PRESETS_H
-#define COLLECTORS_EVENTS_PRESETS_H
+#ifndef TUI_PRESETS_H
+#define TUI_PRESETS_H
 
 #include <stddef.h>
 #include <stdio.h>
 
-#include "collectors/events/preset_file.h"
+#include "tui/preset_file.h"
 
 struct preset {
     const char *name, *help;
