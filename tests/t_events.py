@@ -31,7 +31,8 @@ def run_while(batch, load):
             raise SystemExit("events do not end")
     batch.end()
     totals = {row["event"]: row["total"] for row in frames[-1]["tables"]["counts"]}
-    return [event for frame in frames for event in frame["events"]], totals, sum(frame["lost_events"] for frame in frames)
+    unknown = [re.match(r"arguments of (\d+) programs are unknown", note["text"]) for frame in frames for note in frame["notes"]]
+    return [event for frame in frames for event in frame["events"]], totals, sum(frame["lost_events"] for frame in frames), sum(int(m[1]) for m in unknown if m)
 
 
 WRITER = r"""
@@ -54,7 +55,7 @@ def exact_counts(work):
     subprocess.run(["cc", "-O1", "-o", f"{work}/reader", f"{work}/reader.c"], check=True)
     n = 100000
     batch = Batch("events", "-t", "syscalls:sys_enter_read if fd == 4294967295", "--budget", "100", delay=0.3)
-    events, totals, lost = run_while(batch, lambda: subprocess.run([f"{work}/reader", str(n)], check=True))
+    events, totals, lost, _ = run_while(batch, lambda: subprocess.run([f"{work}/reader", str(n)], check=True))
     total = totals["syscalls:sys_enter_read"]
     check(total + lost == n, f"{n} calls: {total} counted, {lost} lost")
     calls = [int(re.search(r"count: 0x([0-9a-f]+)", e["fields"])[1], 16) for e in events if "count:" in e["fields"]]
@@ -69,11 +70,15 @@ def execs(work):
     for name in names:
         os.link("/bin/true", name) if os.stat("/bin/true").st_dev == os.stat(work).st_dev else shutil.copy("/bin/true", name)
     batch = Batch("events", "--preset", "exec,exit", "--budget", "100", delay=0.3)
-    events, totals, lost = run_while(batch, lambda: [subprocess.run([name], check=True) for name in names])
+    events, totals, lost, unknown = run_while(batch, lambda: [subprocess.run([name, str(i), "two words", ""], check=True) for i, name in enumerate(names)])
     mine = [e for e in events if e["event"] == "sched:sched_process_exec" and f"filename={work}/prog" in e["fields"]]
     seen = [re.search(r"filename=(\S+)", e["fields"])[1] for e in mine]
     check(sorted(seen) == names or (lost and len(set(seen)) + lost >= len(names)), f"500 programs: {len(set(seen))} rows, {lost} lost")
     check(all(e["comm"] == os.path.basename(name) for e, name in zip(mine, seen)), "each row has the name of its program")
+    wanted = [f"{name} {names.index(name)} 'two words' ''" for name in seen]
+    right = sum(e["args"] == args for e, args in zip(mine, wanted))
+    wrong = [e["args"] for e, args in zip(mine, wanted) if e["args"] not in (args, None)]
+    check(right >= 0.9 * len(mine) and not wrong and right + unknown >= len(mine), f"arguments: {right} of {len(mine)} whole, {unknown} counted as unknown, wrong: {wrong[:2]}")
     pids = {e["pid"] for e in mine}
     exits = {e["pid"] for e in events if e["event"] == "sched:sched_process_exit"}
     check(len(pids) == len(mine) and (pids <= exits or lost), f"{len(pids)} processes, {len(pids & exits)} exits")
@@ -87,7 +92,7 @@ def kills():
     try:
         target.stdout.readline()
         batch = Batch("events", "--preset", "kill", delay=0.3)
-        events, _, _ = run_while(batch, lambda: [os.kill(target.pid, number) for number in numbers])
+        events, _, _, _ = run_while(batch, lambda: [os.kill(target.pid, number) for number in numbers])
     finally:
         target.kill()
         target.wait()

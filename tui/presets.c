@@ -9,7 +9,7 @@
 
 // code 0, -1 and -6: kill(2), sigqueue(3) and tgkill(2); positive codes are the kernel's own signals.
 const struct preset presets[] = {
-    {"exec", "Programs that are started: the file, and the PID", "sched:sched_process_exec"},
+    {"exec", "Programs that are started: file, arguments, PID", "sched:sched_process_exec"},
     {"exit", "Threads that exit", "sched:sched_process_exit"},
     {"kill", "Signals that processes send: sender, receiver, signal, result",
      "signal:signal_generate if code == 0 || code == -1 || code == -6"},

@@ -10,9 +10,11 @@
 #include "collectors/collector.h"
 #include "collectors/events/choice.h"
 #include "collectors/events/event_text.h"
+#include "collectors/events/exec_args.h"
 #include "collectors/events/kept.h"
 #include "collectors/events/names.h"
 #include "collectors/events/table.h"
+#include "collectors/kernel/perf/perf.h"
 #include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/kernel/tracefs/tracefs.h"
 #include "collectors/stream_collector.h"
@@ -23,6 +25,7 @@
 #define NO_EVENT 0xff
 #define IDS 65536
 #define PENDING_MAX 256
+#define EXEC_DRAIN_MS 50 // while execs are recorded: their descriptor wakes the thread, not the stream's
 #define TASK_COMM_LEN 16
 
 struct counter {
@@ -39,6 +42,11 @@ struct recording {
     struct format_field fields[CHOICE_MAX]; // common_pid of each
     struct counter counters[CHOICE_MAX];
     struct stream *stream;
+    struct exec_args *exec_args; // NULL: no exec is recorded, or perf is not available
+    int exec_error;
+    uint8_t exec_index;
+    uint64_t exec_lost, exec_ended; // at the last frame
+    uint64_t drained_ns;
     struct kept *kept;
     uint8_t by_id[IDS]; // index of the event; NO_EVENT: none
     uint8_t own[IDS];   // ktop's threads, by the low bits of their TIDs: 1 + index in own_tids
@@ -103,6 +111,7 @@ static void recording_free(struct recording *recording) {
     if (!recording)
         return;
     stream_close(recording->stream);
+    exec_args_close(recording->exec_args);
     for (size_t i = 0; i < recording->choice.n; i++) {
         event_format_unref(recording->counters[i].format);
         text_unref(recording->counters[i].name);
@@ -145,6 +154,20 @@ static void formats_read(struct recording *recording, const char *dir) {
     free(text);
 }
 
+// In a child PID namespace perf and the trace have different IDs.
+static void exec_args_start(struct recording *recording) {
+    recording->exec_index = NO_EVENT;
+    for (size_t i = 0; i < recording->choice.n; i++) {
+        const struct choice_event *event = &recording->choice.events[i];
+        if (strcmp(event->system, "sched") || strcmp(event->name, "sched_process_exec") ||
+            !recording->events[i].present)
+            continue;
+        recording->exec_index = (uint8_t)i;
+        recording->exec_error =
+            ktop_in_child_pidns() ? -EOPNOTSUPP : exec_args_open(recording->events[i].id, &recording->exec_args);
+    }
+}
+
 static struct stream_config config_of(struct recording *recording, const char *name) {
     return (struct stream_config){
         .name = name,
@@ -176,6 +199,7 @@ static int recording_open(struct events *events, struct collector_run *run, stru
         return error;
     }
     formats_read(recording, tracing_dir(NULL, NULL));
+    exec_args_start(recording);
     events->second = !events->second;
     *out = recording;
     return 0;
@@ -270,18 +294,36 @@ static int events_request(struct collector_run *run, const struct request *reque
 
 // ---- an interval ----
 
-static void recording_drain(struct events *events, struct collector_run *run) {
+// Programs are looked up within some 100 us, while they still run; the stream keeps its pace.
+static bool drains_exec(struct recording *recording, struct collector_run *run) {
+    uint64_t now = now_ns();
+    exec_args_drain(recording->exec_args);
+    run->poll_fd = exec_args_fd(recording->exec_args);
+    run->drain_ms = STREAM_BUSY_MS;
+    if (now - recording->drained_ns < STREAM_BUSY_MS * 1000000ull)
+        return true;
+    recording->drained_ns = now;
+    return false;
+}
+
+static void recording_drain(struct events *events, struct collector_run *run, bool all) {
     struct recording *recording = events->recording;
+    if (recording->exec_args && drains_exec(recording, run) && !all)
+        return;
     stream_collector_drain(recording->stream, run, STREAM_BUSY_MS);
     for (size_t i = 0; i < recording->n_pending; i++)
         event_names_find(events->names, events->options, recording->pending[i]);
     recording->n_pending = 0;
+    if (recording->exec_args) {
+        run->poll_fd = exec_args_fd(recording->exec_args);
+        run->drain_ms = run->drain_ms < EXEC_DRAIN_MS ? run->drain_ms : EXEC_DRAIN_MS;
+    }
 }
 
 static void events_drain(struct collector_run *run) {
     struct events *events = run->state;
     if (events->recording)
-        recording_drain(events, run);
+        recording_drain(events, run, false);
 }
 
 static void counts_fill(struct events *events, double scale, double seconds) {
@@ -345,6 +387,8 @@ static void row_fill(struct events *events, const struct kept_record *record, in
     table_builder_set_text(rows, slot, EVENTS_E_EVENT, text_ref(counter->name));
     table_builder_set_text(rows, slot, EVENTS_E_FIELDS,
                            counter->format ? event_format_text(counter->format, bytes, record->size) : NULL);
+    if (recording->exec_args && record->event == recording->exec_index)
+        table_builder_set_text(rows, slot, EVENTS_E_ARGS, text_ref(exec_args_find(recording->exec_args, tid, mono)));
 }
 
 // Returns how many events have no row.
@@ -397,12 +441,42 @@ static void absent_note(const struct recording *recording, struct section *out) 
     section_note(out, SEVERITY_WARNING, NULL, text, NULL);
 }
 
+static void exec_note(struct recording *recording, struct section *out) {
+    char text[256], reason[160], fix[256];
+    if (recording->exec_error == -EOPNOTSUPP) {
+        section_note(out, SEVERITY_INFO, "args",
+                     "arguments of programs are unknown: this PID namespace has its own PIDs",
+                     "run ktop in the first PID namespace (containers: --pid=host)");
+    } else if (recording->exec_error) {
+        perf_explain(recording->exec_error, false, reason, sizeof(reason), fix, sizeof(fix));
+        snprintf(text, sizeof(text), "arguments of programs are unknown: %s", reason);
+        section_note(out, SEVERITY_INFO, "args", text, fix);
+    }
+    if (!recording->exec_args)
+        return;
+    uint64_t lost = exec_args_lost(recording->exec_args);
+    if (lost != recording->exec_lost) {
+        snprintf(text, sizeof(text), "arguments of %llu programs are unknown: their samples were lost",
+                 (unsigned long long)(lost - recording->exec_lost));
+        section_note(out, SEVERITY_WARNING, "args", text, NULL);
+    }
+    uint64_t ended = exec_args_ended(recording->exec_args);
+    if (ended != recording->exec_ended) {
+        snprintf(text, sizeof(text), "arguments of %llu programs are unknown: they exited within 1 ms",
+                 (unsigned long long)(ended - recording->exec_ended));
+        section_note(out, SEVERITY_INFO, "args", text, NULL);
+    }
+    recording->exec_lost = lost;
+    recording->exec_ended = ended;
+    exec_args_follow(recording->exec_args);
+}
+
 static void section_fill(struct events *events, struct collector_run *run, struct section *out) {
     struct recording *recording = events->recording;
     struct stream_frame frame = {.scale = 1};
     double seconds = (double)(run->end_ns - run->begin_ns) / 1e9;
     if (recording) {
-        recording_drain(events, run);
+        recording_drain(events, run, true);
         stream_frame(recording->stream, &frame);
     }
     uint64_t seen = frame.events - (recording ? recording->dropped : 0);
@@ -421,6 +495,7 @@ static void section_fill(struct events *events, struct collector_run *run, struc
     }
     stream_collector_notes(recording->stream, &frame, BY_HOST_PID, events->options, out);
     absent_note(recording, out);
+    exec_note(recording, out);
     section_events(out, seen, frame.lost);
     recording->dropped = 0;
 }

@@ -31,6 +31,9 @@ static const struct column stream_columns[EVENTS_E_ALL] = {
     [EVENTS_E_TID] = COLUMN_TID(.help = HELP_TID),
     [EVENTS_E_EVENT] = COLUMN_EVENT(24, .help = "Tracepoint: its system, a colon, its name."),
     [EVENTS_E_FIELDS] = TEXT_COLUMN("fields", "FIELDS", 0, .help = "Fields of the event in the kernel's own format."),
+    [EVENTS_E_ARGS] =
+        COLUMN_ARGS(.help = "Arguments of a program that is started (sched:sched_process_exec), read from "
+                            "its new stack; \" ...\": cut; -: another event, or unknown."),
 };
 const struct table_def events_stream_table = {
     .name = "events",

@@ -16,10 +16,11 @@ static const struct frame *make(uint64_t number) {
     section_stream(
         section,
         forge_table(&events_stream_table,
-                    "1790000000.1|0|sh|410|410|sched:sched_process_exec|filename=/bin/true pid=410 old_pid=410\n"
+                    "1790000000.1|0|sh|410|410|sched:sched_process_exec|filename=/bin/true pid=410 "
+                    "old_pid=410|/bin/true 'two words'\n"
                     "1790000000.2|1|fio|300|301|sched:sched_switch|prev_comm=fio prev_pid=301 prev_prio=120 "
-                    "prev_state=D ==> next_comm=swapper/1 next_pid=0 next_prio=120\n"
-                    "1790000000.3|1|-|411|411|sched:sched_process_exec|filename=/usr/bin/ls pid=411 old_pid=411"),
+                    "prev_state=D ==> next_comm=swapper/1 next_pid=0 next_prio=120|-\n"
+                    "1790000000.3|1|-|411|411|sched:sched_process_exec|filename=/usr/bin/ls pid=411 old_pid=411|-"),
         7);
     frame_add_section(frame, section, 0);
     return frame;
@@ -33,10 +34,10 @@ static const char screen_80[] = "events/s      1204  lost             0  recorde
                                 "sched:sched_switch                 1200     1200     36.0k prev_state == 2\n"
                                 "sched:sched_process_exec            4.0        4       120 -\n"
                                 "─ Events ──────────────────────────────────────────────────── 7 older not kept ─\n"
-                                "           TIME COMMAND         EVENT                    FIELDS\n"
+                                "           TIME COMMAND         EVENT                    ARGUMENTS\n"
                                 "14:13:20.300000 -               sched:sched_process_exec filename=/usr/bin/ls p…\n"
                                 "14:13:20.200000 fio             sched:sched_switch       prev_comm=fio prev_pid…\n"
-                                "14:13:20.100000 sh              sched:sched_process_exec filename=/bin/true pid…\n"
+                                "14:13:20.100000 sh              sched:sched_process_exec /bin/true 'two words'\n"
                                 "\n"
                                 "\n"
                                 "\n"
@@ -65,13 +66,12 @@ static void screens(void **state) {
                  "─ Events "
                  "─────────────────────────────────────────────────────────────────────────────────────────────────────"
                  "─────────────────────────────────────────────────────────────────────── 7 older not kept ─\n"
-                 "           TIME COMMAND         EVENT                        PID  CPU     TID FIELDS\n"
+                 "           TIME COMMAND         EVENT                        PID  CPU     TID ARGUMENTS\n"
                  "14:13:20.300000 -               sched:sched_process_exec     411    1     411 filename=/usr/bin/ls "
                  "pid=411 old_pid=411\n"
                  "14:13:20.200000 fio             sched:sched_switch           300    1     301 prev_comm=fio "
                  "prev_pid=301 prev_prio=120 prev_state=D ==> next_comm=swapper/1 next_pid=0 next_prio=120\n"
-                 "14:13:20.100000 sh              sched:sched_process_exec     410    0     410 filename=/bin/true "
-                 "pid=410 old_pid=410\n"
+                 "14:13:20.100000 sh              sched:sched_process_exec     410    0     410 /bin/true 'two words'\n"
                  "\n"
                  "\n"
                  "\n"
@@ -91,13 +91,12 @@ static void screens(void **state) {
                "  sched:sched_switch                 1200     1200     36.0k prev_state == 2\n"
                "  sched:sched_process_exec            4.0        4       120 -\n"
                "Events\n"
-               "             TIME COMMAND         EVENT                        PID  CPU     TID FIELDS\n"
+               "             TIME COMMAND         EVENT                        PID  CPU     TID ARGUMENTS\n"
                "  14:13:20.300000 -               sched:sched_process_exec     411    1     411 filename=/usr/bin/ls "
                "pid=411 old_pid=411\n"
                "  14:13:20.200000 fio             sched:sched_switch           300    1     301 prev_comm=fio "
                "prev_pid=301 prev_prio=120 prev_state=D ==> next_comm=swapper/1 next_pid=0 next_prio=120\n"
-               "  14:13:20.100000 sh              sched:sched_process_exec     410    0     410 filename=/bin/true "
-               "pid=410 old_pid=410\n"
+               "  14:13:20.100000 sh              sched:sched_process_exec     410    0     410 /bin/true 'two words'\n"
                "\n");
     pane_free(pane);
 }
@@ -121,10 +120,10 @@ static void chooses(void **state) {
                  "sched:sched_switch                               yes\n"
                  "signal:signal_generate                           -\n"
                  "─ Events ──────────────────────────────────────────────────── 7 older not kept ─\n"
-                 "           TIME COMMAND         EVENT                    FIELDS\n"
+                 "           TIME COMMAND         EVENT                    ARGUMENTS\n"
                  "14:13:20.300000 -               sched:sched_process_exec filename=/usr/bin/ls p…\n"
                  "14:13:20.200000 fio             sched:sched_switch       prev_comm=fio prev_pid…\n"
-                 "14:13:20.100000 sh              sched:sched_process_exec filename=/bin/true pid…\n"
+                 "14:13:20.100000 sh              sched:sched_process_exec /bin/true 'two words'\n"
                  "\n"
                  "\n"
                  "\n"

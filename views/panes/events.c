@@ -13,8 +13,9 @@ static const struct table_spec counts = {
 };
 static const struct table_spec list = {
     .source = {.tables = {"events"}, .stream = true},
-    .shown = "time_s comm event fields pid cpu tid",
-    .rest = "fields",
+    .shown = "time_s comm event args pid cpu tid",
+    .rest = "args",
+    .rest_or = "fields",
     .rest_wants = 20,
     .opens = "event",
     .left_out = "older",
@@ -23,7 +24,7 @@ static const struct table_spec list = {
 static const struct row_spec event = {
     .source = {.tables = {"events"}, .stream = true},
     .heading = "event tid pid comm cpu",
-    .lines = "fields",
+    .lines = "fields args",
 };
 static const struct table_spec tracepoints = {
     .source = {.tables = {"tracepoints"}, .sort = "-event"},
