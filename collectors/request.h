@@ -25,6 +25,7 @@
 enum request_kind {
     REQUEST_THREADS,   // on: rows are threads instead of processes
     REQUEST_EVENTS,    // text: events with their filters
+    REQUEST_SURVEY,    // text: a system of tracepoints, whose events are counted for one interval
     REQUEST_FUNCTIONS, // text: functions by name or pattern
     REQUEST_FREQUENCY, // hz: samples a second
     REQUEST_PIDS,      // pids: only these processes; n 0: all

@@ -86,6 +86,7 @@ bool overlay_key(struct overlay *overlay, int key, int page); // true: used
 
 // tracepoints.c
 void tracepoints_toggle(struct app *app, const char *event); // "sched:sched_switch"
+void tracepoints_count(struct app *app, const char *system); // "sched"
 void tracepoints_prompt(struct app *app);                    // key E
 void tracepoints_answered(struct app *app, const struct answer *answer);
 

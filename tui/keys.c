@@ -342,6 +342,8 @@ static bool to_pane(struct app *app, int key, int x, int y) {
         set_frequency(app, answer.frequency_hz);
     if (used && answer.wakers)
         toggle_wakers(app);
+    if (used && answer.counts[0])
+        tracepoints_count(app, answer.counts);
     if (used && answer.toggles[0])
         tracepoints_toggle(app, answer.toggles);
     if (used && answer.ask)

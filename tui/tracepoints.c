@@ -94,6 +94,13 @@ static void typed(struct app *app, const char *text) {
             app_show_pane(app, i, true);
 }
 
+void tracepoints_count(struct app *app, const char *system) {
+    if (app->source->runner)
+        runner_request(app->source->runner, NULL, &(struct request){.kind = REQUEST_SURVEY, .text = system});
+    else
+        app_say(app, true, "a recording cannot count events");
+}
+
 static const struct question question = {"tracepoint [if filter]: ", NULL, typed};
 
 void tracepoints_prompt(struct app *app) {

@@ -381,6 +381,7 @@ static bool part_key(struct pane *pane, const struct look *look, size_t i, int k
     answer->frequency_hz = ctx.frequency_hz;
     answer->wakers = ctx.wakers;
     memcpy(answer->toggles, ctx.toggles, sizeof(answer->toggles));
+    memcpy(answer->counts, ctx.counts, sizeof(answer->counts));
     size_t asks = ctx.go_part ? (size_t)(ctx.go_part - pane->view->parts) : i;
     struct part_context asking = part_context(pane, look, asks);
     if (asking.part->kind->ask)

@@ -387,6 +387,9 @@ static bool key_rows(struct part_context *ctx) {
     case 'a':
         return spec_of(ctx)->annotates && self->rows.n && ctx->focused &&
                table_annotate(ctx, self->rows.join, rows_at(&self->rows, (size_t)(self->selected ? self->place : 0)));
+    case 'R':
+        return spec_of(ctx)->toggles && self->rows.n && ctx->focused &&
+               table_count(ctx, self->rows.join, rows_at(&self->rows, (size_t)(self->selected ? self->place : 0)));
     case KEY_VIEW_BACK:
         if (!self->selected)
             return false;
@@ -458,8 +461,9 @@ static bool sort(struct part_context *ctx, const char *column, bool ascending) {
 static bool takes(const struct part *part, int key) {
     const struct table_spec *spec = part->spec;
 
-    return key == 'a' ? spec->annotates != NULL
-                      : key != KEY_VIEW_ENTER || spec->opens || spec->toggles || spec->jump.pane;
+    return key == 'a'   ? spec->annotates != NULL
+           : key == 'R' ? spec->toggles != NULL
+                        : key != KEY_VIEW_ENTER || spec->opens || spec->toggles || spec->jump.pane;
 }
 
 static const struct part_key keys[] = {
@@ -469,6 +473,7 @@ static const struct part_key keys[] = {
     {KEY_VIEW_LEFT, "Left Right", "scroll the columns"},
     {KEY_VIEW_UP, "Up Down", "select a row; the selection follows the row (Home: none)"},
     {KEY_VIEW_ENTER, "Enter", "open the row: its events, its history or its task (Esc: back)"},
+    {'R', "R", "count all events of the selected system for one interval, to see which are frequent"},
     {'a', "a", "instructions and source lines of the selected function (Esc: back)"},
     {0},
 };

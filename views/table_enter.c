@@ -114,6 +114,17 @@ static bool toggle(struct part_context *ctx, const struct join *join, size_t row
     return true;
 }
 
+bool table_count(struct part_context *ctx, const struct join *join, size_t row) {
+    const struct table_spec *spec = ctx->part->spec;
+    int column = spec->toggles ? join_column(join, spec->toggles) : -1;
+
+    if (column < 0)
+        return false;
+    const char *name = text_bytes(join_cell(join, row, (uint16_t)column).text);
+    snprintf(ctx->counts, sizeof(ctx->counts), "%.*s", (int)strcspn(name, ":"), name);
+    return true;
+}
+
 bool table_enter(struct part_context *ctx, const struct join *join, size_t row) {
     const struct table_spec *spec = ctx->part->spec;
 

@@ -74,6 +74,7 @@ struct part_context {
     char jump_filter[FILTER_SIZE]; // and the filter there
     char message[128];             // key: a text for the message line
     uint32_t frequency_hz;         // key: a new sampling frequency to request from the collectors; 0: none
+    char counts[64];               // key: a system of tracepoints to count for one interval; "": none
     char toggles[160];             // key: a tracepoint to add to what is recorded, or to remove; "": none
     bool wakers;                   // key: request off-CPU paths with wakers, or without them again
     bool focus_take, focus_drop;   // key: it showed itself and wants the focus; it hid itself
@@ -194,6 +195,7 @@ struct pane_answer {
     char jump_filter[FILTER_SIZE];
     char message[128];
     uint32_t frequency_hz;      // to request from the collectors; 0: none
+    char counts[64];            // a system of tracepoints to count for one interval; "": none
     char toggles[160];          // a tracepoint to add to what is recorded, or to remove; "": none
     bool wakers;                // to request: off-CPU paths with wakers, or without them again
     const struct code_ask *ask; // to ask of the collectors; NULL: nothing. Valid until the next call

@@ -13,6 +13,7 @@
 #include "collectors/events/exec_args.h"
 #include "collectors/events/kept.h"
 #include "collectors/events/names.h"
+#include "collectors/events/survey.h"
 #include "collectors/events/table.h"
 #include "collectors/kernel/perf/perf.h"
 #include "collectors/kernel/tracefs/sweep.h"
@@ -62,6 +63,8 @@ struct events {
     const struct collect_options *options;
     struct tracepoints list;
     struct recording *recording; // NULL: nothing is chosen
+    struct survey *survey;       // NULL: none goes on
+    double *rates;               // of the last surveys, by index in the list; NAN: none
     bool second;                 // of the two names of an instance
     struct event_names *names;
     struct table_builder *counts, *rows, *tracepoints;
@@ -242,6 +245,9 @@ static int events_open(struct collector_run *run) {
         snprintf(run->fix, sizeof(run->fix), "%s", fix ? fix : "run ktop as root");
         return error;
     }
+    events->rates = xcalloc(events->list.n + 1, sizeof(*events->rates));
+    for (size_t i = 0; i < events->list.n; i++)
+        events->rates[i] = NAN;
     run->poll_fd = -1;
     if (!run->options || !run->options->tracepoints)
         return 0;
@@ -260,6 +266,8 @@ static void events_close(struct collector_run *run) {
     if (!events)
         return;
     recording_free(events->recording);
+    survey_close(events->survey);
+    free(events->rates);
     tracepoints_free(&events->list);
     event_names_free(events->names);
     table_builder_free(events->counts);
@@ -274,9 +282,20 @@ static void idle(struct collector_run *run) {
     run->poll_fd = -1;
 }
 
+static int survey_start(struct events *events, struct collector_run *run, const char *system, struct answer *answer) {
+    survey_close(events->survey);
+    int error = survey_open(run, &events->list, system, answer->sentence, sizeof(answer->sentence), &events->survey);
+    if (!error)
+        snprintf(answer->sentence, sizeof(answer->sentence), "all events of %.60s are counted for one interval",
+                 system);
+    return error;
+}
+
 static int events_request(struct collector_run *run, const struct request *request, struct answer *answer) {
     struct events *events = run->state;
     struct choice_error failure = {.place = -1};
+    if (request->kind == REQUEST_SURVEY)
+        return survey_start(events, run, request->text, answer);
     int error = events_choose(events, run, request->text ? request->text : "", &failure);
     if (error) {
         memcpy(answer->sentence, failure.sentence, sizeof(answer->sentence));
@@ -324,6 +343,10 @@ static void events_drain(struct collector_run *run) {
     struct events *events = run->state;
     if (events->recording)
         recording_drain(events, run, false);
+    if (events->survey) {
+        survey_drain(events->survey);
+        run->drain_ms = STREAM_BUSY_MS;
+    }
 }
 
 static void counts_fill(struct events *events, double scale, double seconds) {
@@ -425,6 +448,7 @@ static void tracepoints_fill(struct events *events) {
             table_builder_set_text(builder, slot, EVENTS_T_EVENT, text_from(events->list.names[i]));
         table_builder_set_text(builder, slot, EVENTS_T_CHOSEN,
                                is_chosen(events->recording, events->list.names[i]) ? text_ref(events->yes) : NULL);
+        table_builder_set_num(builder, slot, EVENTS_T_RATE, events->rates[i]);
     }
 }
 
@@ -505,6 +529,12 @@ static int events_sample(struct collector_run *run, struct section *out) {
     if (run->first && events->recording) // events before the first interval do not count
         return 0;
     section_fill(events, run, out);
+    if (events->survey && survey_read(events->survey, events->rates)) {
+        survey_close(events->survey);
+        events->survey = NULL;
+        if (!events->recording)
+            idle(run);
+    }
     tracepoints_fill(events);
     section_table(out, table_builder_seal(events->tracepoints));
     return 0;
@@ -548,7 +578,7 @@ const struct collector collector_events = {
     .streams = streams,
     .open = events_open,
     .drain = events_drain,
-    .requests = 1u << REQUEST_EVENTS,
+    .requests = 1u << REQUEST_EVENTS | 1u << REQUEST_SURVEY,
     .request = events_request,
     .sample = events_sample,
     .close = events_close,

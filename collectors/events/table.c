@@ -45,6 +45,8 @@ const struct table_def events_stream_table = {
 static const struct column tracepoint_columns[EVENTS_T_ALL] = {
     [EVENTS_T_EVENT] = COLUMN_EVENT(48, .help = "Tracepoint: its system, a colon, its name."),
     [EVENTS_T_CHOSEN] = TEXT_COLUMN("chosen", "CHOSEN", 6, .help = "yes: its events are recorded."),
+    [EVENTS_T_RATE] =
+        COLUMN_PER_S(.help = "Events per second when its system was last counted (key R); -: it was not."),
 };
 const struct table_def events_tracepoints_table = {
     .name = "tracepoints",

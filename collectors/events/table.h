@@ -16,7 +16,7 @@ enum {
     EVENTS_E_ARGS,
     EVENTS_E_ALL
 };
-enum { EVENTS_T_EVENT, EVENTS_T_CHOSEN, EVENTS_T_ALL };
+enum { EVENTS_T_EVENT, EVENTS_T_CHOSEN, EVENTS_T_RATE, EVENTS_T_ALL };
 enum events_series { EVENTS_PER_S, EVENTS_LOST, EVENTS_RECORDED, EVENTS_SERIES };
 
 extern const struct table_def events_counts_table, events_stream_table, events_tracepoints_table;

@@ -27,8 +27,8 @@ static const struct row_spec event = {
     .lines = "fields args",
 };
 static const struct table_spec tracepoints = {
-    .source = {.tables = {"tracepoints"}, .sort = "-event"},
-    .shown = "event chosen",
+    .source = {.tables = {"tracepoints"}, .sort = "per_s"},
+    .shown = "event chosen per_s",
     .toggles = "event",
     .empty = "no tracepoints",
 };
@@ -48,7 +48,7 @@ static const struct part parts[] = {
     {
         .kind = &part_table,
         .name = "tracepoints",
-        .title = "Choose: Enter adds or removes, / searches, t closes",
+        .title = "Choose: Enter adds or removes, R counts its system",
         .spec = &tracepoints,
         .min_height = 5,
         .weight = 3,

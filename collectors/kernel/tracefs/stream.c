@@ -116,6 +116,10 @@ uint32_t stream_cpus(const struct stream *stream) {
     return ring_pipe_source(stream->capture.pipe).n_cpus;
 }
 
+const char *stream_instance(const struct stream *stream) {
+    return stream->capture.dir;
+}
+
 const char *stream_what(const struct stream *stream) {
     return stream->config.what;
 }

@@ -110,6 +110,8 @@ const struct trace_clock *stream_clock(const struct stream *stream);
 // CPU IDs are below.
 uint32_t stream_cpus(const struct stream *stream);
 const char *stream_what(const struct stream *stream);
+// Of its instance, for events that are not in the config; valid until the buffers grow.
+const char *stream_instance(const struct stream *stream);
 
 // For --doctor: opens the stream, describes it in text, closes it. 0, or -errno with the reason and the fix.
 int stream_try(const struct stream_config *config, struct stream_failure *failure, char *text, size_t size);

@@ -35,7 +35,7 @@ struct stream_self {
 
 // The kernel evaluates the filter for every event: 1 to 4 ns per thread in it, in the traced task's time.
 static int filters_write(const struct stream_self *self, size_t n_own) {
-    int result = -ENOENT;
+    int result = self->config->n_events ? -ENOENT : 0;
     for (size_t i = 0; i < self->config->n_events; i++) {
         const struct stream_event *event = &self->config->events[i];
         char text[OWN_MAX * 32 + 512], file[160];
