@@ -121,7 +121,7 @@ static int tab_letters(const struct app *app, int width) {
         whole += length + 4;
         longest = length > longest ? length : longest;
     }
-    if (whole <= width)
+    if (whole <= width || app->n_panes < 2)
         return TAB_LETTERS_MAX;
     int letters = (width - longest - 3 * (int)app->n_panes) / ((int)app->n_panes - 1);
     return letters < TAB_LETTERS_MIN ? 0 : letters < longest ? letters : longest;

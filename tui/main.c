@@ -1,6 +1,7 @@
 // The program's start, in order: the guard is forked before any thread exists; slow steps come after the first paint.
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,10 @@
 #include "tui/app.h"
 #include "tui/batch.h"
 #include "tui/list.h"
+
+// Of malloc, for all threads together: each one keeps what was freed in it, and reading symbol files leaves holes of
+// tens of MB in every arena of a thread. The event paths do not allocate.
+#define ARENAS 2
 
 // Whether any process of --pid exists; without --pid always.
 static bool pids_there(const struct collect_options *collect) {
@@ -60,6 +65,7 @@ static void streams_keep(void) {
 int main(int argc, char **argv) {
     static struct options options; // static: a hanging thread may outlive main's frame
     streams_keep();
+    mallopt(M_ARENA_MAX, ARENAS);
     signal(SIGPIPE, SIG_IGN); // a closed pipe is a write error, and a normal end
     signal(SIGXFSZ, SIG_IGN); // the file size limit (ulimit -f) is a write error too
     options_default(&options);

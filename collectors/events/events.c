@@ -46,7 +46,8 @@ struct recording {
     struct exec_args *exec_args; // NULL: no exec is recorded, or perf is not available
     int exec_error;
     uint8_t exec_index;
-    uint64_t exec_lost, exec_ended; // at the last frame
+    uint64_t exec_lost;    // at the last frame
+    uint64_t exec_unknown; // rows of the frame without arguments
     uint64_t drained_ns;
     struct kept *kept;
     uint8_t by_id[IDS]; // index of the event; NO_EVENT: none
@@ -410,8 +411,11 @@ static void row_fill(struct events *events, const struct kept_record *record, in
     table_builder_set_text(rows, slot, EVENTS_E_EVENT, text_ref(counter->name));
     table_builder_set_text(rows, slot, EVENTS_E_FIELDS,
                            counter->format ? event_format_text(counter->format, bytes, record->size) : NULL);
-    if (recording->exec_args && record->event == recording->exec_index)
-        table_builder_set_text(rows, slot, EVENTS_E_ARGS, text_ref(exec_args_find(recording->exec_args, tid, mono)));
+    if (recording->exec_args && record->event == recording->exec_index) {
+        const struct text *args = exec_args_find(recording->exec_args, tid, mono);
+        recording->exec_unknown += !args;
+        table_builder_set_text(rows, slot, EVENTS_E_ARGS, text_ref(args));
+    }
 }
 
 // Returns how many events have no row.
@@ -479,19 +483,14 @@ static void exec_note(struct recording *recording, struct section *out) {
     if (!recording->exec_args)
         return;
     uint64_t lost = exec_args_lost(recording->exec_args);
-    if (lost != recording->exec_lost) {
-        snprintf(text, sizeof(text), "arguments of %llu programs are unknown: their samples were lost",
-                 (unsigned long long)(lost - recording->exec_lost));
-        section_note(out, SEVERITY_WARNING, "args", text, NULL);
-    }
-    uint64_t ended = exec_args_ended(recording->exec_args);
-    if (ended != recording->exec_ended) {
-        snprintf(text, sizeof(text), "arguments of %llu programs are unknown: they exited within 1 ms",
-                 (unsigned long long)(ended - recording->exec_ended));
+    if (recording->exec_unknown) {
+        snprintf(text, sizeof(text), "arguments of %llu programs are unknown: %s",
+                 (unsigned long long)recording->exec_unknown,
+                 lost != recording->exec_lost ? "their samples were lost" : "they exited within 1 ms");
         section_note(out, SEVERITY_INFO, "args", text, NULL);
     }
     recording->exec_lost = lost;
-    recording->exec_ended = ended;
+    recording->exec_unknown = 0;
     exec_args_follow(recording->exec_args);
 }
 

@@ -19,7 +19,7 @@
 #define RING_PAGES_LEAST 8
 #define ENTRIES 4096 // a power of two
 #define CHAIN_MAX 64
-#define SAME_NS 1000000 // between the times of one event in two clocks
+#define SAME_NS 20000000ull // at most between the times of one event in two clocks; the nearest one counts
 #define TEXT_MAX 16384
 
 #if defined(__x86_64__)
@@ -44,7 +44,7 @@ struct exec_args {
     struct cpu_ring *rings; // by CPU
     struct entry entries[ENTRIES];
     uint32_t heads[ENTRIES]; // index + 1 of the newest one of a chain
-    uint64_t n, lost, ended;
+    uint64_t n, lost;
 };
 
 // ---- the stack of a new program ----
@@ -168,12 +168,17 @@ static void entry_add(struct exec_args *args, int32_t tid, uint64_t ns, const st
 
 const struct text *exec_args_find(const struct exec_args *args, int32_t tid, uint64_t ns) {
     uint32_t at = args->heads[tid & (ENTRIES - 1)];
+    uint64_t nearest = SAME_NS;
+    const struct text *text = NULL;
     for (int i = 0; at && i < CHAIN_MAX; i++, at = args->entries[at - 1].next) {
         const struct entry *entry = &args->entries[at - 1];
-        if (entry->tid == tid && ns - entry->ns + SAME_NS < 2 * SAME_NS)
-            return entry->text;
+        uint64_t distance = ns > entry->ns ? ns - entry->ns : entry->ns - ns;
+        if (entry->tid != tid || distance >= nearest)
+            continue;
+        nearest = distance;
+        text = entry->text;
     }
-    return NULL;
+    return text;
 }
 
 // PERF_SAMPLE_TID, TIME, REGS_USER with one register, STACK_USER.
@@ -202,7 +207,6 @@ static void sample(struct exec_args *args, const uint8_t *at, size_t size) {
         const struct text *read = cmdline_read(ids[0], word_at(at + word, word));
         text_unref(read ? text : NULL);
         text = read ? read : text;
-        args->ended += !text;
     }
     if (text)
         entry_add(args, ids[1], words[0], text);
@@ -301,8 +305,4 @@ void exec_args_follow(struct exec_args *args) {
 
 uint64_t exec_args_lost(const struct exec_args *args) {
     return args->lost;
-}
-
-uint64_t exec_args_ended(const struct exec_args *args) {
-    return args->ended;
 }

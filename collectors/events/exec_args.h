@@ -23,12 +23,10 @@ void exec_args_close(struct exec_args *args); // NULL is allowed
 void exec_args_drain(struct exec_args *args); // soon after exec_args_fd is readable
 int exec_args_fd(const struct exec_args *args);
 void exec_args_follow(struct exec_args *args); // once per interval: CPUs that came or went
-// The arguments of the program that the thread started at that time (CLOCK_MONOTONIC, within 1 ms), or NULL: lost, or
-// more than 4,096 programs ago. Borrowed until the next drain.
+// The arguments of the program that the thread started at that time (CLOCK_MONOTONIC), or NULL: its sample was lost, it
+// ended before they were read, or it is more than 4,096 programs ago. Borrowed until the next drain.
 const struct text *exec_args_find(const struct exec_args *args, int32_t tid, uint64_t ns);
-// Since it was opened: lost samples; programs that ended before their arguments were read.
-uint64_t exec_args_lost(const struct exec_args *args);
-uint64_t exec_args_ended(const struct exec_args *args);
+uint64_t exec_args_lost(const struct exec_args *args); // samples, since it was opened
 
 // The stack of a new program, from its stack pointer `sp` up: argc, pointers, strings. word: 4 or 8 bytes. Arguments
 // with blanks, quotes or nothing are quoted as in a shell. *whole: all are there. NULL: no argument is.

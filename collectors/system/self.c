@@ -3,6 +3,7 @@
 #include "collectors/system/system.h"
 
 #include <dirent.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@
 #include "model/mem.h"
 
 #define THREADS_MAX 256
-#define THREAD_YOUNG 3 // samples in which a new thread may still get its name
+#define TRIM_NS 20000000000ull // between two times that free memory is returned to the system; it takes some ms
+#define THREAD_YOUNG 3         // samples in which a new thread may still get its name
 
 enum { P_PID, P_CPU, P_RSS, P_THREADS, P_VSIZE, P_COLUMNS };
 static const struct column process_columns[P_COLUMNS] = {
@@ -60,7 +62,7 @@ struct self {
     struct proc_file statm;
     struct table_builder *process, *threads;
     uint32_t row;
-    uint64_t cpu_ns, last_ns;
+    uint64_t cpu_ns, last_ns, trimmed_ns;
     DIR *tasks;
     struct thread known[THREADS_MAX];
     size_t n;
@@ -178,8 +180,19 @@ static void threads_sample(struct self *self, struct system_sample *sample) {
     table_builder_set_num(self->process, self->row, P_THREADS, kept ? (double)kept : NAN);
 }
 
+// Sections and names of many sizes are freed by other threads than made them: malloc keeps the pages, of which ktop
+// would hold more than it uses.
+static void memory_return(struct self *self, uint64_t now) {
+    if (now - self->trimmed_ns < TRIM_NS)
+        return;
+    if (self->trimmed_ns)
+        malloc_trim(0);
+    self->trimmed_ns = now;
+}
+
 static void self_sample(void *state, struct system_sample *sample) {
     struct self *self = state;
+    memory_return(self, sample->now());
     process_sample(self, sample);
     if (sample->all)
         threads_sample(self, sample);
