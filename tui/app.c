@@ -158,6 +158,8 @@ static void frame_arrived(struct app *app) {
 static void answers_arrived(struct app *app) {
     struct answer answer;
     while (runner_answer(app->source->runner, &answer)) {
+        if (answer.kind == REQUEST_WAKERS && answer.status == ANSWER_REFUSED)
+            app->wakers = false; // only switching them on is refused
         if (answer.kind == REQUEST_EVENTS)
             tracepoints_answered(app, &answer);
         bool bad = answer.status == ANSWER_REFUSED || answer.status == ANSWER_LATE;
