@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 from ktop import Batch, KTOP, SLOW, check, failed, need_root, skip
+from terminal import Terminal
 from tracing import Tracefs, wait_for
 
 
@@ -141,6 +142,23 @@ def preset_files(work):
     check(run.returncode == 2 and "unknown preset" in run.stderr, f"a file that others may write: {run.stderr.strip()}")
 
 
+def keys():
+    """The keys of the pane in a terminal: the list, counting a system, a filter that the kernel refuses, and one that it takes."""
+    t = Terminal([KTOP, "--pane", "events", "-d", "0.3"])
+    steps = [("", b"no tracepoint is chosen"), ("t", b"Choose: Enter adds"), ("/sched:sched_switch\r", b"sched:sched_switch"), ("R", b"are counted for one interval"),
+             ("\r", b"1 tracepoint is recorded"), ("Esched:sched_wakeup if pri < 1\r", b"refuses the filter"), ("\x05\x15sched:sched_wakeup if prio < 1\r", b"2 tracepoints are recorded")]
+    try:
+        for send, expected in steps:
+            t.raw = b""
+            t.send(send)
+            if not check(t.wait_for(expected, 15 * SLOW), f"key {send!r}: {expected.decode()}"):
+                break
+        t.send("q")
+        check(t.wait(15 * SLOW) == 0, "q ends it")
+    finally:
+        t.end()
+
+
 def main():
     need_root()
     tracefs = Tracefs()
@@ -153,6 +171,7 @@ def main():
         kills()
         errors()
         preset_files(work)
+        keys()
         batch = Batch("events", "-t", "sched:sched_switch", delay=0.3)
         batch.frame()
         check(len([name for name in tracefs.of(batch.pid) if name.endswith("-events")]) == 1, f"one instance while it runs: {tracefs.of(batch.pid)}")

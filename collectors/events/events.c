@@ -303,8 +303,8 @@ static int events_request(struct collector_run *run, const struct request *reque
         answer->place = failure.place;
     } else if (events->recording) {
         run->drain_ms = STREAM_BUSY_MS;
-        snprintf(answer->sentence, sizeof(answer->sentence), "%zu tracepoints are recorded",
-                 events->recording->choice.n);
+        snprintf(answer->sentence, sizeof(answer->sentence), "%zu tracepoint%s recorded", events->recording->choice.n,
+                 events->recording->choice.n == 1 ? " is" : "s are");
     } else {
         idle(run);
         snprintf(answer->sentence, sizeof(answer->sentence), "no tracepoint is recorded");

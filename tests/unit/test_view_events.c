@@ -10,9 +10,9 @@ static const struct frame *make(uint64_t number) {
     forge_series(section, events_series, series, EVENTS_SERIES);
     section_table(section, forge_table(&events_counts_table, "sched:sched_process_exec|-|4|4|120\n"
                                                              "sched:sched_switch|prev_state == 2|1200|1200|36000"));
-    section_table(section, forge_table(&events_tracepoints_table, "sched:sched_process_exec|yes\n"
-                                                                  "sched:sched_switch|yes\n"
-                                                                  "signal:signal_generate|-"));
+    section_table(section, forge_table(&events_tracepoints_table, "sched:sched_process_exec|yes|4.5\n"
+                                                                  "sched:sched_switch|yes|1200\n"
+                                                                  "signal:signal_generate|-|-"));
     section_stream(
         section,
         forge_table(&events_stream_table,
@@ -114,11 +114,11 @@ static void chooses(void **state) {
                  "EVENT                            ▼PER/s    COUNT     TOTAL FILTER\n"
                  "sched:sched_switch                 1200     1200     36.0k prev_state == 2\n"
                  "sched:sched_process_exec            4.0        4       120 -\n"
-                 "─ ▸ Choose: Enter adds or removes, / searches, t closes ────────────────────────\n"
-                 "EVENT▲                                           CHOSEN\n"
-                 "sched:sched_process_exec                         yes\n"
-                 "sched:sched_switch                               yes\n"
-                 "signal:signal_generate                           -\n"
+                 "─ ▸ Choose: Enter adds or removes, R counts its system ─────────────────────────\n"
+                 "EVENT                                            CHOSEN   ▼PER/s\n"
+                 "sched:sched_switch                               yes        1200\n"
+                 "sched:sched_process_exec                         yes         4.5\n"
+                 "signal:signal_generate                           -             -\n"
                  "─ Events ──────────────────────────────────────────────────── 7 older not kept ─\n"
                  "           TIME COMMAND         EVENT                    ARGUMENTS\n"
                  "14:13:20.300000 -               sched:sched_process_exec filename=/usr/bin/ls p…\n"
@@ -134,6 +134,9 @@ static void chooses(void **state) {
         pane_key(pane, &look, KEY_VIEW_DOWN, -1, -1, &answer);
     assert_true(pane_key(pane, &look, KEY_VIEW_ENTER, -1, -1, &answer));
     assert_string_equal(answer.toggles, "signal:signal_generate");
+    assert_string_equal(answer.counts, "");
+    assert_true(pane_key(pane, &look, 'R', -1, -1, &answer));
+    assert_string_equal(answer.counts, "signal");
     pane_free(pane);
 }
 
