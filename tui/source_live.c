@@ -12,6 +12,7 @@
 #include "views/part_findings.h"
 
 #define STOP_MS 500
+#define STOP_ALONE_MS 5000 // as PID 1 of a container: the guard dies with ktop, and cannot remove what is left
 #define RECORD_STOP_MS 1000
 
 static const struct origin *origin_here(void) {
@@ -65,7 +66,7 @@ static bool live_source_advance(struct source *source, uint64_t frames, struct t
 }
 
 static int live_source_stop(struct source *source) {
-    int hung = runner_stop(source->runner, STOP_MS);
+    int hung = runner_stop(source->runner, getpid() == 1 ? STOP_ALONE_MS : STOP_MS);
     live_stop(source->live);
     return hung;
 }
