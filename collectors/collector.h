@@ -20,10 +20,13 @@ struct perf_event_list;
 
 // Settings that tests force, from the hidden option --test NAME=VALUE (repeatable); zero: not forced.
 struct test_options {
-    uint32_t buffer_kib;     // per-CPU trace buffers of exactly this size: too small, or never too small
-    bool clock_mono;         // clock=mono: trace events carry CLOCK_MONOTONIC
-    double task_bound_pct;   // cost of the counters of all tasks in % of a CPU, above which only busy ones are counted
+    uint32_t buffer_kib;   // per-CPU trace buffers of exactly this size: too small, or never too small
+    bool clock_mono;       // clock=mono: trace events carry CLOCK_MONOTONIC
+    double task_bound_pct; // cost of the counters of all tasks in % of a CPU, above which only busy ones are counted
+    double
+        function_bound_pct;  // cost of the probes of functions in % of a CPU, above which they are refused and stopped
     const char *task_events; // NAME=TYPE:CONFIG,...: perf events in place of the hardware events of those names
+    double probe_limit;      // probe_limit=HITS_PER_S: above it a probe is refused; 0: the limit of its kind
 };
 
 // How user stacks are walked.
@@ -58,6 +61,14 @@ struct collect_options {
     bool wanted_only;                     // only wanted collectors run: no pane shows the data of the others
     const struct perf_event_list *events; // user_events: the events of --event; NULL: none. Owned by the caller
     const char *tracepoints;              // events: specifications, one a line (collectors/events/choice.h); NULL: none
+    const char *functions;                // functions: patterns, one a line (collectors/functions/spec.h); NULL: none
+    const char *graph;                    // call_graph: the choice (collectors/functions/graph.h); NULL: none
+    const char *probes;                   // probes: specifications, one a line (collectors/probes/spec.h); NULL: none
+    struct trace_options {
+        uint32_t buffer_kib; // events: per CPU, fixed; 0: according to the machine, and growing
+        bool mono;           // events: the kernel's CLOCK_MONOTONIC instead of the cheapest clock
+        const char *cpus;    // events: record these CPUs only, "0,2-5"; NULL: all
+    } trace;
     struct profile_options profile;
     uint32_t budget_pct; // of one CPU: limit for reading one stream of events; above it, it samples; 0: default
     struct test_options test;

@@ -11,6 +11,7 @@
 
 #include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/kernel/tracefs/tracefs.h"
+#include "collectors/kernel/tracefs/tracers.h"
 
 #define SAY(field_, ...) snprintf((field_), sizeof(field_), __VA_ARGS__)
 #define KERNEL_FUNCTION "vfs_read" // exists in every kernel, and is easy to call
@@ -170,6 +171,18 @@ static void all_unavailable(struct check_report *report, const char *why, const 
         unavailable(report, needs[i], why, what);
 }
 
+// What else traces: they share functions with ktop's probes, and cost time of their own.
+static void check_tracers(struct check_report *report, const char *where) {
+    struct tracer tracers[TRACERS_MAX];
+    struct check check = {.capability = "other tracers", .works = true};
+    size_t n = tracers_find(where, "/sys", tracers, TRACERS_MAX);
+    if (n)
+        tracers_text(tracers, n, check.detail, sizeof check.detail);
+    else
+        SAY(check.detail, "none is active");
+    report->add(report, &check);
+}
+
 void doctor_trace(struct check_report *report) {
     const char *why = NULL, *what = NULL, *where = tracing_dir(&why, &what);
     char instance[600], reason[256], fix[256], place[512];
@@ -184,6 +197,7 @@ void doctor_trace(struct check_report *report) {
     else
         SAY(check.detail, "mounted at %s", where);
     report->add(report, &check);
+    check_tracers(report, where);
     int error = instance_create("doctor", instance, sizeof instance);
     if (error) {
         tracing_explain(error, reason, sizeof reason, fix, sizeof fix);

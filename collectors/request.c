@@ -63,7 +63,8 @@ bool answers_take(struct answer_box *box, struct answer *out) {
 }
 
 static bool has_text(const struct request *request) {
-    return request->kind == REQUEST_EVENTS || request->kind == REQUEST_SURVEY || request->kind == REQUEST_FUNCTIONS;
+    return request->kind == REQUEST_EVENTS || request->kind == REQUEST_PROBES || request->kind == REQUEST_SURVEY ||
+           request->kind == REQUEST_FUNCTIONS || request->kind == REQUEST_GRAPH;
 }
 
 static void request_free(struct request *request) {

@@ -25,8 +25,10 @@
 enum request_kind {
     REQUEST_THREADS,   // on: rows are threads instead of processes
     REQUEST_EVENTS,    // text: events with their filters
+    REQUEST_PROBES,    // text: probes, one a line (collectors/probes/spec.h)
     REQUEST_SURVEY,    // text: a system of tracepoints, whose events are counted for one interval
     REQUEST_FUNCTIONS, // text: functions by name or pattern
+    REQUEST_GRAPH,     // text: functions whose call graph is recorded (collectors/functions/graph.h)
     REQUEST_FREQUENCY, // hz: samples a second
     REQUEST_PIDS,      // pids: only these processes; n 0: all
     REQUEST_CODE,      // code: the function whose instructions or line are wanted

@@ -3,6 +3,7 @@
 #ifndef COLLECTORS_SESSION_H
 #define COLLECTORS_SESSION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "collectors/kernel/priority.h"
@@ -19,6 +20,20 @@ const char *session_tracing_dir(const char **reason, const char **fix);
 // Whether the tracepoints of these specifications (collectors/events/choice.h) exist and their filters are accepted: 0,
 // or -errno with one line. Without tracefs 0: the pane has the reason.
 int session_tracepoints(const char *text, char *why, size_t size);
+
+// The actions of --on (collectors/events/choice.h): words before a tracepoint. Ends with NULL.
+const char *const *session_actions(void);
+
+// Whether the probes of --probe are understood and the kernel accepts them: each is defined and removed. As above.
+struct collect_options;
+int session_probes(const struct collect_options *options, char *why, size_t size);
+// Whether a line among the probes is a group or latency of the probe of that name.
+bool session_probe_line_uses(const char *line, const char *probe);
+// Whether the choice of --graph is understood; the kernel is not asked. As above.
+int session_graph(const struct collect_options *options, char *why, size_t size);
+
+// Whether the patterns of --function are understood and name functions: nothing is attached. As above.
+int session_functions(const struct collect_options *options, char *why, size_t size);
 
 // Removes the stale instances and probes of dead ktops, each named to `report` (may be NULL). Returns how many.
 int session_sweep(void (*report)(const char *line));

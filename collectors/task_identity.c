@@ -8,7 +8,8 @@ bool thread_filters(const struct collect_options *options) {
     return options && (options->pids || options->has_user);
 }
 
-bool thread_wanted(const char *proc, const struct collect_options *options, const struct thread_status *status) {
+bool thread_wanted_among(thread_find_fn *find, void *context, const struct collect_options *options,
+                         const struct thread_status *status) {
     if (!thread_filters(options))
         return true;
     if (options->has_user && status->user != options->user)
@@ -21,12 +22,20 @@ bool thread_wanted(const char *proc, const struct collect_options *options, cons
             if (options->pids[i] == pid)
                 return true;
         struct thread_status next;
-        if (!options->children || !thread_status_read(proc, parent, &next))
+        if (!options->children || !find(context, parent, &next))
             return false;
         pid = parent;
         parent = next.parent;
     }
     return false;
+}
+
+static bool find_in_proc(void *proc, int32_t pid, struct thread_status *out) {
+    return thread_status_read(proc, pid, out);
+}
+
+bool thread_wanted(const char *proc, const struct collect_options *options, const struct thread_status *status) {
+    return thread_wanted_among(find_in_proc, (void *)proc, options, status);
 }
 
 struct task_identity task_identify(const char *proc, const struct collect_options *options, int32_t tid) {

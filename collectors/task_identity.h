@@ -18,5 +18,9 @@ struct task_identity task_identify(const char *proc, const struct collect_option
 bool thread_filters(const struct collect_options *options);
 // Whether the thread passes -p and -u. With --children its ancestors are read, up to 32 generations.
 bool thread_wanted(const char *proc, const struct collect_options *options, const struct thread_status *status);
+// The same with ancestors that `find` knows. It returns false for a process that is unknown.
+typedef bool thread_find_fn(void *context, int32_t pid, struct thread_status *out);
+bool thread_wanted_among(thread_find_fn *find, void *context, const struct collect_options *options,
+                         const struct thread_status *status);
 
 #endif

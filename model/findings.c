@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "model/columns.h"
+#include "model/findings_about.h"
 #include "model/findings_private.h"
 #include "model/mem.h"
 
@@ -30,6 +31,8 @@ struct held {
     uint64_t since_ns, last_ns;
     struct culprit culprit; // with references
     const struct text *evidence;
+    struct level level;
+    bool level_known; // level.before was looked up
 };
 
 // A condition of ctx_duration_s().
@@ -40,13 +43,36 @@ struct lasting {
     uint64_t since_ns;
 };
 
+#define STATES_MAX 16
+
 struct findings {
     struct findings_profile *profile;
+    struct findings_keep *keep;
+    struct history *history; // NULL: none
+    struct {
+        const struct rule *rule; // NULL: unused
+        void *memory;
+    } states[STATES_MAX]; // of ctx_state()
     struct held held[HELD_MAX];
     struct lasting lasting[HELD_MAX];
 };
 
-enum { SEVERITY, RESOURCE, KIND, PID, COMM, DEVICE, EVIDENCE, PANE, SINCE, N_COLUMNS };
+enum {
+    SEVERITY,
+    RESOURCE,
+    KIND,
+    PID,
+    COMM,
+    DEVICE,
+    EVIDENCE,
+    PANE,
+    SINCE,
+    CAUSE,
+    LEVEL_NAME,
+    LEVEL,
+    LEVEL_BEFORE,
+    N_COLUMNS
+};
 
 static int severity_rank(union cell value) {
     const char *name = text_bytes(value.text);
@@ -69,11 +95,21 @@ static const struct column columns[N_COLUMNS] = {
     [EVIDENCE] = TEXT_COLUMN("evidence", "EVIDENCE", 0, .help = "Measured values of the last interval."),
     [PANE] = TEXT_COLUMN("pane", "SEE", 7, .help = "Pane with the details."),
     [SINCE] = NUMBER_COLUMN("since_s", "SINCE", UNIT_S, 7, .help = "How long the finding has held."),
+    [CAUSE] =
+        TEXT_COLUMN("cause", "CAUSE", 16, .help = "Kind of the finding above that explains this one; -: none does."),
+    [LEVEL_NAME] =
+        TEXT_COLUMN("level_name", "LEVEL OF", 24,
+                    .help = "The rule's input: a series, the column of a table, or a histogram (of which p99 "
+                            "counts; p90 with less than 100 values, the least with less than 10)."),
+    [LEVEL] = NUMBER_COLUMN("level", "LEVEL", UNIT_NONE, 8, .help = "Its value, in the unit of its name."),
+    [LEVEL_BEFORE] = NUMBER_COLUMN("level_before", "BEFORE", UNIT_NONE, 8,
+                                   .help = "The same two minutes before the finding began (median of a minute); -: the "
+                                           "history does not reach back, or the finding held then as well."),
 };
 
 const struct table_def findings_table = {
     .name = "findings",
-    .help = "What is wrong and which task or device causes it, most severe first, then oldest first.",
+    .help = "What is wrong and which task or device causes it: the most severe first, and below each what it causes.",
     .columns = columns,
     .n_columns = N_COLUMNS,
     .n_keys = 3,
@@ -82,6 +118,7 @@ const struct table_def findings_table = {
 struct findings *findings_new(void) {
     struct findings *findings = xcalloc(1, sizeof(*findings));
     findings->profile = findings_profile_new();
+    findings->keep = findings_keep_new();
     return findings;
 }
 
@@ -92,12 +129,19 @@ static void held_drop(struct held *held) {
     *held = (struct held){0};
 }
 
+void findings_set_history(struct findings *findings, struct history *history) {
+    findings->history = history;
+}
+
 void findings_free(struct findings *findings) {
     if (!findings)
         return;
     for (size_t i = 0; i < HELD_MAX; i++)
         held_drop(&findings->held[i]);
+    for (size_t i = 0; i < STATES_MAX; i++)
+        free(findings->states[i].memory);
     findings_profile_free(findings->profile);
+    free(findings->keep);
     free(findings);
 }
 
@@ -142,6 +186,7 @@ void ctx_report(struct rule_ctx *ctx, enum severity severity, const char *key, c
     text_unref(old.device);
     text_unref(held->evidence);
     held->evidence = text_from(evidence);
+    level_now(&held->level, &ctx->rule->level, ctx->frame, held->key);
 }
 
 double ctx_duration_s(struct rule_ctx *ctx, const char *key) {
@@ -165,6 +210,17 @@ double ctx_duration_s(struct rule_ctx *ctx, const char *key) {
     return (double)(ctx->frame->end_ns - found->since_ns) / 1e9;
 }
 
+void *ctx_state(struct rule_ctx *ctx, size_t size) {
+    size_t i = 0;
+    while (ctx->findings->states[i].rule && ctx->findings->states[i].rule != ctx->rule)
+        i++; // the table of rules has fewer with a state than STATES_MAX
+    if (!ctx->findings->states[i].rule) {
+        ctx->findings->states[i].rule = ctx->rule;
+        ctx->findings->states[i].memory = xcalloc(1, size);
+    }
+    return ctx->findings->states[i].memory;
+}
+
 // After the rules: decides which findings appear, stay or go.
 static void held_update(struct held *held, const struct frame *frame) {
     if (held->holds) {
@@ -179,6 +235,14 @@ static void held_update(struct held *held, const struct frame *frame) {
         held_drop(held);
 }
 
+// Once per finding: its level before it began.
+static void held_look_back(struct held *held, const struct history *history) {
+    if (held->level_known)
+        return;
+    held->level_known = true;
+    level_before(&held->level, held->rule, history, held->since_ns, held->key, held->culprit.device);
+}
+
 static size_t rule_rank(const struct rule *rule) {
     size_t rank = 0;
     while (rules[rank] != rule)
@@ -186,10 +250,22 @@ static size_t rule_rank(const struct rule *rule) {
     return rank;
 }
 
-static int compare_held(const void *a, const void *b) {
-    const struct held *x = *(const struct held *const *)a, *y = *(const struct held *const *)b;
-    if (x->severity != y->severity)
-        return x->severity > y->severity ? -1 : 1;
+// A finding that is shown, and its place.
+struct shown {
+    const struct held *held;
+    struct shown *cause; // NULL: none of those shown
+    enum severity worst; // of it and what it causes
+    bool added;
+};
+
+static int compare_shown(const void *a, const void *b) {
+    const struct shown *p = *(const struct shown *const *)a, *q = *(const struct shown *const *)b;
+    const struct held *x = p->held, *y = q->held;
+    enum finding_class class_x = finding_about(x->rule->kind)->class, class_y = finding_about(y->rule->kind)->class;
+    if (p->worst != q->worst)
+        return p->worst > q->worst ? -1 : 1;
+    if (class_x != class_y)
+        return class_x < class_y ? -1 : 1;
     if (x->since_ns != y->since_ns)
         return x->since_ns < y->since_ns ? -1 : 1;
     if (x->rule != y->rule)
@@ -197,10 +273,47 @@ static int compare_held(const void *a, const void *b) {
     return strcmp(x->key, y->key);
 }
 
-static void add_row(const struct findings *findings, struct table_builder *rows, const struct held *held,
+static bool texts_equal(const struct text *a, const struct text *b) {
+    return a && b && !text_compare(a, b);
+}
+
+// Another disk is no cause, and for some kinds another process.
+static bool explains(const struct held *cause, const struct held *held) {
+    const struct culprit *a = &cause->culprit, *b = &held->culprit;
+    if (!finding_causes(cause->rule->kind, held->rule->kind))
+        return false;
+    if (a->device && b->device && !texts_equal(a->device, b->device))
+        return false;
+    return !finding_is_of_culprit(held->rule->kind) || isnan(a->pid) || isnan(b->pid) || a->pid == b->pid ||
+           (held->rule->by_name && texts_equal(a->comm, b->comm));
+}
+
+// Of several causes the one on the same device, else the one that is checked first. The table of causes has no cycles.
+static void causes_find(struct shown *shown, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const struct held *held = shown[i].held, *best = NULL;
+        for (size_t k = 0; k < n; k++) {
+            const struct held *cause = shown[k].held;
+            if (k == i || !explains(cause, held))
+                continue;
+            bool same = texts_equal(cause->culprit.device, held->culprit.device);
+            bool best_same = best && texts_equal(best->culprit.device, held->culprit.device);
+            if (best && (same != best_same ? best_same : rule_rank(best->rule) <= rule_rank(cause->rule)))
+                continue;
+            best = cause;
+            shown[i].cause = &shown[k];
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        for (struct shown *at = &shown[i]; at; at = at->cause)
+            at->worst = shown[i].held->severity > at->worst ? shown[i].held->severity : at->worst;
+}
+
+static void add_row(const struct findings *findings, struct table_builder *rows, const struct shown *shown,
                     const struct frame *frame) {
+    const struct held *held = shown->held;
     uint32_t row = table_builder_add(rows);
-    char hot[448];
+    char hot[448], before[128], name[64];
     const struct profiled of = {held->rule, &held->culprit, true};
     bool profiled =
         held->rule->profiled && findings_profile_words(findings->profile, &of, frame->end_ns, hot, sizeof(hot));
@@ -210,11 +323,30 @@ static void add_row(const struct findings *findings, struct table_builder *rows,
     table_builder_set_num(rows, row, PID, held->culprit.pid);
     table_builder_set_text(rows, row, COMM, text_ref(held->culprit.comm));
     table_builder_set_text(rows, row, DEVICE, text_ref(held->culprit.device));
-    table_builder_set_text(rows, row, EVIDENCE,
-                           profiled ? text_printf("%s; %s", text_bytes(held->evidence), hot)
-                                    : text_ref(held->evidence));
+    level_words(&held->level, &held->rule->level, before, sizeof(before));
+    table_builder_set_text(
+        rows, row, EVIDENCE,
+        text_printf("%s%s%s%s", text_bytes(held->evidence), before, profiled ? "; " : "", profiled ? hot : ""));
     table_builder_set_text(rows, row, PANE, text_from(profiled ? held->rule->profiled : held->rule->pane));
     table_builder_set_num(rows, row, SINCE, (double)(frame->end_ns - held->since_ns) / 1e9);
+    table_builder_set_text(rows, row, CAUSE, shown->cause ? text_from(shown->cause->held->rule->kind) : NULL);
+    if (!level_name(&held->level, &held->rule->level, name, sizeof(name)))
+        return;
+    table_builder_set_text(rows, row, LEVEL_NAME, text_from(name));
+    table_builder_set_num(rows, row, LEVEL, held->level.now);
+    table_builder_set_num(rows, row, LEVEL_BEFORE, held->level.before);
+}
+
+// Those with that cause, each followed by what it causes.
+static void add_rows(const struct findings *findings, struct table_builder *rows, struct shown *const *order, size_t n,
+                     const struct shown *cause, const struct frame *frame) {
+    for (size_t i = 0; i < n; i++) {
+        if (order[i]->cause != cause || order[i]->added)
+            continue;
+        order[i]->added = true;
+        add_row(findings, rows, order[i], frame);
+        add_rows(findings, rows, order, n, order[i], frame);
+    }
 }
 
 static void run_rules(struct findings *findings, const struct frame *frame, const struct frame *previous) {
@@ -262,10 +394,12 @@ bool ctx_is_leased(const struct rule_ctx *ctx, const char *collector) {
 struct section *findings_section(struct findings *findings, const struct frame *frame, const struct frame *previous) {
     struct section *section = section_new("findings", frame->begin_ns, frame->end_ns);
     section_set_state(section, SECTION_OK);
+    for (size_t i = 0; i < thresholds_problems(); i++)
+        section_note(section, SEVERITY_WARNING, NULL, thresholds_problem_at(i), NULL);
     struct table_builder *rows = table_builder_new(&findings_table);
     // A provisional frame has no rates: nothing can be concluded, and the state stays as it is.
     if (frame->number && frame->end_ns > frame->begin_ns) {
-        const struct held *shown[HELD_MAX];
+        struct shown shown[HELD_MAX], *order[HELD_MAX];
         size_t n = 0;
         for (size_t i = 0; i < HELD_MAX; i++)
             findings->held[i].holds = findings->lasting[i].holds = false;
@@ -277,13 +411,19 @@ struct section *findings_section(struct findings *findings, const struct frame *
             struct held *held = &findings->held[i];
             if (held->rule)
                 held_update(held, frame);
-            if (held->rule && held->shown)
-                shown[n++] = held;
+            if (!held->rule || !held->shown)
+                continue;
+            held_look_back(held, findings->history);
+            findings_keep_note(findings->keep, held->since_ns, frame->end_ns);
+            shown[n++] = (struct shown){.held = held, .worst = held->severity};
         }
+        findings_keep_step(findings->keep, findings->history, frame->end_ns);
         profile_step(findings, frame);
-        qsort(shown, n, sizeof(shown[0]), compare_held);
+        causes_find(shown, n);
         for (size_t i = 0; i < n; i++)
-            add_row(findings, rows, shown[i], frame);
+            order[i] = &shown[i];
+        qsort(order, n, sizeof(order[0]), compare_shown);
+        add_rows(findings, rows, order, n, NULL, frame);
     }
     section_table(section, table_builder_seal(rows));
     table_builder_free(rows);

@@ -3,15 +3,18 @@
 #ifndef MODEL_FINDINGS_H
 #define MODEL_FINDINGS_H
 
-#include "model/frame.h"
+#include "model/history.h"
 
 struct findings; // since when each finding holds
 
 extern const struct table_def findings_table; // severity, resource, kind, culprit_pid, culprit_comm, culprit_device,
-                                              // evidence, pane, since_s: most severe first, then oldest first
+                                              // evidence, pane, since_s, cause, level_name, level, level_before: most
+                                              // severe first, then what it causes
 
 struct findings *findings_new(void);
 void findings_free(struct findings *findings);
+// Where levels of before are looked up; must outlive the findings. Without it they are unknown.
+void findings_set_history(struct findings *findings, struct history *history);
 // The section "findings" for this frame, owned by the caller (one reference). previous may be NULL.
 struct section *findings_section(struct findings *findings, const struct frame *frame, const struct frame *previous);
 

@@ -91,7 +91,7 @@ static void check_disk_errors(struct rule_ctx *ctx) {
     for (const union cell *row; name >= 0 && (row = table_next(table, &cursor));) {
         double n = num_at(row, errors) * ctx->interval_s;
         struct culprit culprit = {NAN, NULL, text_at(row, name)};
-        if (!(n >= 0.5) || !culprit.device)
+        if (!(n >= LIMIT(disk_errors, errors) - 0.5) || !culprit.device)
             continue;
         struct error_sum sum = errors_of(ctx, culprit.device);
         if (sum.known) {
@@ -102,19 +102,26 @@ static void check_disk_errors(struct rule_ctx *ctx) {
             sum.name = text_at(row, last);
             sum.sector = num_at(row, last_sector);
         }
-        if (!(n >= 0.5))
+        if (!(n >= LIMIT(disk_errors, errors) - 0.5))
             continue;
         char words[160];
         error_words(&sum, n >= 1.5, words, sizeof(words));
         // One may be a retry that succeeded; ten in one interval are a failing disk or path.
-        ctx_report(ctx, n >= 9.5 ? SEVERITY_CRITICAL : SEVERITY_WARNING, text_bytes(culprit.device), &culprit,
-                   "%.0f %s failed on %s in %.1f s%s", n, n < 1.5 ? "I/O" : "I/Os", text_bytes(culprit.device),
-                   ctx->interval_s, words);
+        ctx_report(ctx, n >= LIMIT(disk_errors, critical_errors) - 0.5 ? SEVERITY_CRITICAL : SEVERITY_WARNING,
+                   text_bytes(culprit.device), &culprit, "%.0f %s failed on %s in %.1f s%s", n,
+                   n < 1.5 ? "I/O" : "I/Os", text_bytes(culprit.device), ctx->interval_s, words);
     }
 }
 
-const struct rule rule_disk_errors = {
-    .kind = "disk_errors", .resource = "disk", .pane = "disk", .is_event = true, .check = check_disk_errors};
+const struct rule rule_disk_errors = {.kind = "disk_errors",
+                                      .resource = "disk",
+                                      .pane = "disk",
+                                      .is_event = true,
+                                      .level = {.kind = LEVEL_ROW,
+                                                .what = "errors per second",
+                                                .of = IN(tables, block_devices),
+                                                .names = {IN(block_devices, errors_per_s)}},
+                                      .check = check_disk_errors};
 
 // ---- time-outs and retries ----
 
@@ -146,8 +153,9 @@ static void check_disk_timeouts(struct rule_ctx *ctx) {
         if (!culprit.device)
             continue;
         // A full queue requeues as well: it is a problem only if more is requeued than completed.
-        bool retries = again >= 5 && again > 2 * completed_per_s(ctx, culprit.device);
-        if (late >= 0.5)
+        bool retries = again >= LIMIT(disk_timeouts, requeues_per_s) &&
+                       again > LIMIT(disk_timeouts, requeues_per_io) * completed_per_s(ctx, culprit.device);
+        if (late >= LIMIT(disk_timeouts, timeouts) - 0.5)
             ctx_report(ctx, SEVERITY_CRITICAL, text_bytes(culprit.device), &culprit,
                        "%.0f %s on %s timed out in %.1f s%s%s", late, late < 1.5 ? "I/O" : "I/Os",
                        text_bytes(culprit.device), ctx->interval_s, again > 0 ? "; requeues/s: " : "",
@@ -160,17 +168,22 @@ static void check_disk_timeouts(struct rule_ctx *ctx) {
 }
 
 const struct rule rule_disk_timeouts = {
-    .kind = "disk_timeouts", .resource = "disk", .pane = "disk", .is_event = true, .check = check_disk_timeouts};
+    .kind = "disk_timeouts",
+    .resource = "disk",
+    .pane = "disk",
+    .is_event = true,
+    .level = {.kind = LEVEL_ROW,
+              .what = "time-outs per second",
+              .of = IN(tables, block_devices),
+              .names = {IN(block_devices, timeouts_per_s), IN(block_devices, requeues_per_s)}},
+    .check = check_disk_timeouts};
 
 // ---- waiting before issue ----
 
-#define WAIT_IOS 20       // fewer I/Os are an accident
-#define WAIT_GROUP_IOS 10 // of one cgroup
-#define WAIT_MIN_US 10000 // any busy disk has a shorter queue
-#define WAIT_TIMES 4      // times the disk's own latency
-
+// Any busy disk has a queue: a throttle makes it longer, and several times as long as the disk's own latency. Few I/Os
+// are an accident.
 static bool waits(double total_us, double own_us) {
-    return total_us - own_us >= WAIT_MIN_US && total_us >= WAIT_TIMES * own_us;
+    return total_us - own_us >= LIMIT(io_throttled, wait_us) && total_us >= LIMIT(io_throttled, latencies) * own_us;
 }
 
 static const char *verb_of(const char *op) {
@@ -218,7 +231,8 @@ static bool check_groups(struct rule_ctx *ctx) {
         struct culprit culprit = {NAN, NULL, text_at(row, device)};
         const struct text *name = text_at(row, group), *kind = text_at(row, op);
         const char *verb = kind ? verb_of(text_bytes(kind)) : NULL;
-        if (!name || !culprit.device || !verb || !(num_at(row, ios) * ctx->interval_s >= WAIT_GROUP_IOS))
+        if (!name || !culprit.device || !verb ||
+            !(num_at(row, ios) * ctx->interval_s >= LIMIT(io_throttled, cgroup_ios)))
             continue;
         double queue = median_us(ctx, IN(hists, io_queue), culprit.device, text_bytes(kind)[0], 1);
         double own = num_at(row, latency) + (isnan(queue) ? 0 : queue);
@@ -236,9 +250,8 @@ static bool check_groups(struct rule_ctx *ctx) {
     return any;
 }
 
-#define LIMIT_PCT 85 // below 100: the kernel's throttling periods and a frame are not aligned
-
-// Cgroups at their I/O limit. On a whole disk throttling is in no latency, so only the rates show it.
+// Cgroups at their I/O limit. The kernel's throttling periods and a frame are not aligned: they may stay below it. On a
+// whole disk throttling is in no latency, so only the rates show it.
 static void check_limits(struct rule_ctx *ctx) {
     static const struct {
         const char *did, *most, *what;
@@ -259,7 +272,7 @@ static void check_limits(struct rule_ctx *ctx) {
         for (size_t i = 0; group && culprit.device && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
             double did = num_at(row, table_column(def, kinds[i].did));
             double most = num_at(row, table_column(def, kinds[i].most));
-            if (!(did * 100 >= most * LIMIT_PCT) || !(did * ctx->interval_s >= 1))
+            if (!(did * 100 >= most * LIMIT(io_throttled, limit_pct)) || !(did * ctx->interval_s >= 1))
                 continue;
             char key[48], waited[64] = "";
             snprintf(key, sizeof(key), "%zu %.16s %s", i, text_bytes(culprit.device), path_tail(text_bytes(group), 28));
@@ -287,7 +300,7 @@ static void check_io_throttled(struct rule_ctx *ctx) {
         if (!verb)
             continue;
         char op = text_bytes(keys[1].text)[0], key[48];
-        double total = median_us(ctx, IN(hists, io_total), culprit.device, op, WAIT_IOS),
+        double total = median_us(ctx, IN(hists, io_total), culprit.device, op, (uint64_t)LIMIT(io_throttled, ios)),
                own = own_us(ctx, culprit.device, op);
         if (!waits(total, own))
             continue;
@@ -299,4 +312,8 @@ static void check_io_throttled(struct rule_ctx *ctx) {
 }
 
 const struct rule rule_io_throttled = {
-    .kind = "io_throttled", .resource = "disk", .pane = "disk", .check = check_io_throttled};
+    .kind = "io_throttled",
+    .resource = "disk",
+    .pane = "disk",
+    .level = {.kind = LEVEL_HIST, .what = "total latency", .of = IN(hists, io_total)},
+    .check = check_io_throttled};

@@ -27,7 +27,7 @@ static double busy_pct(const union cell *row, int idle, int iowait, int steal) {
     return 100 - num_at(row, idle) - (isnan(waits) ? 0 : waits) - (isnan(stolen) ? 0 : stolen);
 }
 
-// Busy CPUs below 60 % of base frequency: turbo off or ordinary heat costs less. Idle CPUs may run slowly.
+// Busy CPUs below a share of the base frequency: turbo off or ordinary heat costs less. Idle CPUs may run slowly.
 static struct frequency frequency_of(const struct table *cpus, const struct table *counters) {
     struct frequency found = {0};
     if (!cpus || !counters)
@@ -39,10 +39,10 @@ static struct frequency frequency_of(const struct table *cpus, const struct tabl
     for (const union cell *row; (row = table_next(counters, &cursor));) {
         double ratio = num_at(row, turbo);
         const union cell *times = isnan(ratio) ? NULL : row_of(cpus, row[0].num, &other);
-        if (!times || !(busy_pct(times, idle, iowait, steal) >= 80))
+        if (!times || !(busy_pct(times, idle, iowait, steal) >= LIMIT(cpu_throttled, busy_pct)))
             continue;
         found.busy++;
-        if (!(ratio > 0 && ratio <= 0.6))
+        if (!(ratio > 0 && ratio <= LIMIT(cpu_throttled, frequency_pct) / 100))
             continue;
         found.hz += num_at(row, hz);
         found.base_hz += num_at(row, hz) / ratio;
@@ -93,7 +93,8 @@ static struct bound bound_of(const struct table *counters) {
 }
 
 static bool mostly_memory(struct bound bound, double ipc) {
-    return bound.memory && bound.memory * 4 >= bound.working * 3 && ipc < 0.8;
+    return bound.memory && bound.memory * 100 >= bound.working * LIMIT(memory_bound, bound_pct) &&
+           ipc < LIMIT(memory_bound, ipc);
 }
 
 // Reported only if half of the CPUs are busy and most of those are memory-bound.
@@ -101,7 +102,8 @@ static void check_memory_bound(struct rule_ctx *ctx) {
     const struct frame *before = ctx->previous;
     double ipc = ctx_series(ctx, IN(series, ipc)), mpki = ctx_series(ctx, IN(series, cache_mpki));
     struct bound now = bound_of(ctx_table(ctx, IN(tables, cpu_counters)));
-    if (!before || !(ctx->busy_cpus >= 0.5 * ctx->cpus) || isnan(mpki) || !mostly_memory(now, ipc) ||
+    if (!before || !(ctx->busy_cpus >= LIMIT(memory_bound, busy_pct) / 100 * ctx->cpus) || isnan(mpki) ||
+        !mostly_memory(now, ipc) ||
         !mostly_memory(bound_of(frame_table(before, IN(tables, cpu_counters))),
                        frame_series(before, IN(series, ipc), NULL)))
         return;
@@ -117,9 +119,11 @@ static void check_memory_bound(struct rule_ctx *ctx) {
                now.memory, now.working, ipc, mpki);
 }
 
-const struct rule rule_memory_bound = {.kind = "memory_bound",
-                                       .resource = "cpu",
-                                       .pane = "cpus",
-                                       .profiled = "profile",
-                                       .by_name = true,
-                                       .check = check_memory_bound};
+const struct rule rule_memory_bound = {
+    .kind = "memory_bound",
+    .resource = "cpu",
+    .pane = "cpus",
+    .profiled = "profile",
+    .by_name = true,
+    .level = {.kind = LEVEL_SERIES, .what = "IPC", .names = {IN(series, ipc)}, .falls = true},
+    .check = check_memory_bound};

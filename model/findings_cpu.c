@@ -37,22 +37,24 @@ static struct culprit cpu_culprit(struct rule_ctx *ctx, char *out, size_t size) 
 }
 
 static void check_cpu_saturated(struct rule_ctx *ctx) {
-    if (isnan(ctx->busy_cpus) || ctx->cpus < 1 || ctx->busy_cpus < ctx->cpus * 0.9)
+    if (isnan(ctx->busy_cpus) || ctx->cpus < 1 || ctx->busy_cpus < ctx->cpus * LIMIT(cpu_saturated, busy_pct) / 100)
         return;
     // Busy is not saturated: tasks must wait. Pressure is an average over the interval; without it the run queue must
     // be long.
     double waiting = waiting_tasks(ctx), pressure = ctx_series(ctx, IN(series, cpu_some_pct));
-    bool critical = ctx->busy_cpus >= ctx->cpus * 0.97;
+    bool critical = ctx->busy_cpus >= ctx->cpus * LIMIT(cpu_saturated, critical_busy_pct) / 100;
     if (!isnan(pressure)) {
         // Stalled a fifth of the time: noticeable. Critical: most of the time, and one task waiting per CPU, so that
         // everything takes twice as long.
-        if (pressure < 20)
+        if (pressure < LIMIT(cpu_saturated, pressure_pct))
             return;
-        critical &= pressure >= 60 && waiting >= ctx->cpus;
+        critical &= pressure >= LIMIT(cpu_saturated, critical_pressure_pct) &&
+                    waiting >= LIMIT(cpu_saturated, critical_waiting_per_cpu) * ctx->cpus;
     } else {
-        if (!(waiting >= ctx->cpus + 4))
+        double more = LIMIT(cpu_saturated, waiting), times = LIMIT(cpu_saturated, critical_waiting_without_psi_per_cpu);
+        if (!(waiting >= ctx->cpus + more))
             return;
-        critical &= waiting >= 3 * ctx->cpus + 4;
+        critical &= waiting >= times * ctx->cpus + more;
     }
     ctx->cpu_saturated = true;
     char cause[192];
@@ -66,19 +68,21 @@ static void check_cpu_saturated(struct rule_ctx *ctx) {
                cause, ctx->busy_cpus, ctx->cpus, queue, waited);
 }
 
-const struct rule rule_cpu_saturated = {.kind = "cpu_saturated",
-                                        .resource = "cpu",
-                                        .pane = "tasks",
-                                        .profiled = "profile",
-                                        .by_name = true,
-                                        .check = check_cpu_saturated};
+const struct rule rule_cpu_saturated = {
+    .kind = "cpu_saturated",
+    .resource = "cpu",
+    .pane = "tasks",
+    .profiled = "profile",
+    .by_name = true,
+    .level = {.kind = LEVEL_SERIES, .what = "PSI some", .names = {IN(series, cpu_some_pct)}},
+    .check = check_cpu_saturated};
 
 static void check_cpu_pressure(struct rule_ctx *ctx) {
     double pressure = ctx_series(ctx, IN(series, cpu_some_pct));
     // Stalls while CPUs are idle: pinned tasks, a CPU limit, or one overloaded CPU. Wake-ups on an ordinary machine add
     // up to far less than 40 %. A limit that throttles its cgroup most of the time is reported by cpu_limit.
-    if (ctx->cpu_saturated || ctx->cpu_limited || !(pressure >= 40) || isnan(ctx->busy_cpus) ||
-        ctx->busy_cpus >= ctx->cpus * 0.9)
+    if (ctx->cpu_saturated || ctx->cpu_limited || !(pressure >= LIMIT(cpu_pressure, pressure_pct)) ||
+        isnan(ctx->busy_cpus) || ctx->busy_cpus >= ctx->cpus * LIMIT(cpu_pressure, busy_below_pct) / 100)
         return;
     char cause[192];
     struct culprit culprit = cpu_culprit(ctx, cause, sizeof(cause));
@@ -90,23 +94,30 @@ static void check_cpu_pressure(struct rule_ctx *ctx) {
                ctx->busy_cpus, ctx->cpus, why);
 }
 
-const struct rule rule_cpu_pressure = {.kind = "cpu_pressure",
-                                       .resource = "scheduler",
-                                       .pane = "tasks",
-                                       .profiled = "profile",
-                                       .by_name = true,
-                                       .check = check_cpu_pressure};
+const struct rule rule_cpu_pressure = {
+    .kind = "cpu_pressure",
+    .resource = "scheduler",
+    .pane = "tasks",
+    .profiled = "profile",
+    .by_name = true,
+    .level = {.kind = LEVEL_SERIES, .what = "PSI some", .names = {IN(series, cpu_some_pct)}},
+    .check = check_cpu_pressure};
 
 static void check_cpu_steal(struct rule_ctx *ctx) {
     double steal = ctx_series(ctx, IN(series, cpu_steal_pct));
     enum severity severity;
     // From 10 % on programs run noticeably slower than their CPU time suggests.
-    if (is_above(steal, 10, 30, &severity))
+    if (is_above(steal, LIMIT(cpu_steal, steal_pct), LIMIT(cpu_steal, critical_steal_pct), &severity))
         ctx_report(ctx, severity, "", &NO_CULPRIT, "the hypervisor stole %.1f %% of the CPU time for other guests",
                    steal);
 }
 
-const struct rule rule_cpu_steal = {.kind = "cpu_steal", .resource = "cpu", .pane = "cpus", .check = check_cpu_steal};
+const struct rule rule_cpu_steal = {
+    .kind = "cpu_steal",
+    .resource = "cpu",
+    .pane = "cpus",
+    .level = {.kind = LEVEL_SERIES, .what = "steal", .names = {IN(series, cpu_steal_pct)}},
+    .check = check_cpu_steal};
 
 static void check_interrupt_load(struct rule_ctx *ctx) {
     const struct table *table = ctx_table(ctx, IN(tables, cpus));
@@ -114,28 +125,49 @@ static void check_interrupt_load(struct rule_ctx *ctx) {
         return;
     const struct table_def *def = table_def(table);
     int cpu = COL(def, cpus, cpu), irq = COL(def, cpus, irq_pct), soft = COL(def, cpus, softirq_pct);
-    double worst = 0, worst_cpu = NAN;
+    double worst = 0, worst_cpu = NAN, worst_soft = 0;
     size_t cursor = 0;
     for (const union cell *row; (row = table_next(table, &cursor));) {
         double load = fmax(0, num_at(row, irq)) + fmax(0, num_at(row, soft));
         if (load > worst) {
             worst = load;
+            worst_soft = num_at(row, soft);
             worst_cpu = num_at(row, cpu);
         }
     }
     enum severity severity;
     // The usual bottleneck of a single network queue; from 95 % on packets are dropped.
-    if (is_above(worst, 70, 95, &severity))
-        ctx_report(ctx, severity, "", &NO_CULPRIT, "CPU %.0f spends %.0f %% of its time in interrupts", worst_cpu,
-                   worst);
+    if (worst < LIMIT(interrupt_load, info_busy_pct))
+        return;
+    struct storm_row sender;
+    char name[64], sends[128] = "";
+    // Packets to this machine itself and between its containers are received by soft interrupts of their sender's CPU.
+    bool local = worst_soft > worst / 2 && ctx_storm(ctx, "packets", false, &sender) &&
+                 sender.per_s >= LIMIT(interrupt_load, info_packets_per_s) && sender.per_s >= sender.all_per_s / 2;
+    if (local)
+        snprintf(sends, sizeof(sends), ": %s sends %s packets per second",
+                 culprit_name(&sender.culprit, name, sizeof(name)), ctx_format(ctx, UNIT_PER_S, sender.per_s));
+    if (!is_above(worst, LIMIT(interrupt_load, busy_pct), LIMIT(interrupt_load, critical_busy_pct), &severity)) {
+        if (!local)
+            return;
+        severity = SEVERITY_INFO;
+    }
+    ctx_report(ctx, severity, "", local ? &sender.culprit : &NO_CULPRIT,
+               "CPU %.0f spends %.0f %% of its time in interrupts%s", worst_cpu, worst, sends);
 }
 
-const struct rule rule_interrupt_load = {
-    .kind = "interrupt_load", .resource = "kernel", .pane = "cpus", .check = check_interrupt_load};
+const struct rule rule_interrupt_load = {.kind = "interrupt_load",
+                                         .resource = "kernel",
+                                         .pane = "cpus",
+                                         .level = {.kind = LEVEL_LARGEST,
+                                                   .what = "interrupt time",
+                                                   .of = IN(tables, cpus),
+                                                   .names = {IN(cpus, softirq_pct), IN(cpus, irq_pct)}},
+                                         .check = check_interrupt_load};
 
 static void check_runaway_task(struct rule_ctx *ctx) {
     // With less than one CPU busy no task uses a whole one.
-    if (!(ctx->busy_cpus >= 0.9))
+    if (!(ctx->busy_cpus >= (LIMIT(runaway_task, cpu_pct) - 5) / 100))
         return;
     const struct task_summary *tasks = ctx_tasks(ctx);
     for (uint32_t i = 0; i < tasks->n_hogs; i++) {
@@ -148,7 +180,7 @@ static void check_runaway_task(struct rule_ctx *ctx) {
         realtime_words(tasks->hogs[i].priority, realtime, sizeof(realtime));
         culprit_name(&tasks->hogs[i].culprit, name, sizeof(name));
         // Mostly kernel time is not computing: lock contention, or a loop of failing system calls.
-        bool kernel = tasks->hogs[i].system_pct >= 0.8 * tasks->hogs[i].cpu_pct;
+        bool kernel = tasks->hogs[i].system_pct >= LIMIT(runaway_task, kernel_pct) / 100 * tasks->hogs[i].cpu_pct;
         // A real-time task starves everything else on its CPU.
         ctx_report(ctx, kernel || realtime[0] ? SEVERITY_WARNING : SEVERITY_INFO, key, &tasks->hogs[i].culprit,
                    "%s uses %.0f %% of one CPU%s%s", name, tasks->hogs[i].cpu_pct, realtime,
@@ -157,4 +189,9 @@ static void check_runaway_task(struct rule_ctx *ctx) {
 }
 
 const struct rule rule_runaway_task = {
-    .kind = "runaway_task", .resource = "process", .pane = "tasks", .profiled = "profile", .check = check_runaway_task};
+    .kind = "runaway_task",
+    .resource = "process",
+    .pane = "tasks",
+    .profiled = "profile",
+    .level = {.kind = LEVEL_ROW, .what = "its CPU time", .of = IN(tables, tasks), .names = {IN(tasks, cpu_pct)}},
+    .check = check_runaway_task};

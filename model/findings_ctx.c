@@ -237,7 +237,8 @@ static void cpu_task_add(struct task_summary *tasks, struct sums *sums, const st
         sum->ended = !isnan(num_at(row, at->ended));
     }
     // A whole CPU, less interrupts and short wake-ups of others. Real-time throttling limits a real-time task to 95 %.
-    if (cpu >= (priority < 0 ? 90 : 95) && tasks->n_hogs < HOGS_MAX) {
+    if (cpu >= (priority < 0 ? LIMIT(realtime_hog, cpu_pct) : LIMIT(runaway_task, cpu_pct)) &&
+        tasks->n_hogs < HOGS_MAX) {
         tasks->hogs[tasks->n_hogs].cpu_pct = cpu;
         tasks->hogs[tasks->n_hogs].system_pct = num_at(row, at->system);
         tasks->hogs[tasks->n_hogs].priority = priority;

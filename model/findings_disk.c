@@ -39,8 +39,6 @@ static double average_wait_us(const union cell *row, const struct device_columns
 // A parallel disk that is always busy is not yet saturated: something must wait for it. Waiting tasks show in the I/O
 // pressure, or without it in iowait; asynchronous I/O (aio, io_uring) shows in its latency. A healthy disk needs 20 ms
 // for one I/O at most; 50 ms mean a queue.
-#define LONG_US 20000
-#define QUEUE_US 50000
 
 struct io_waits {
     double some, full; // pressure
@@ -52,21 +50,23 @@ static void check_device(struct rule_ctx *ctx, const union cell *row, const stru
     double busy =
         table_better(ctx_table(ctx, IN(tables, block_devices)), row, IN(devices, util_pct), num_at(row, at->util));
     double each = average_wait_us(row, at);
-    if (!(waits->tasks && busy >= 90) && !(each >= LONG_US && busy >= 95))
+    if (!(waits->tasks && busy >= LIMIT(disk_saturated, busy_pct)) &&
+        !(each >= LIMIT(disk_saturated, latency_us) && busy >= LIMIT(disk_saturated, busy_alone_pct)))
         return;
     const struct text *device = text_at(row, at->name);
     char cause[128], felt[64] = "", average[64] = "";
     struct culprit culprit = io_culprit(ctx, device, cause, sizeof(cause));
     if (!isnan(waits->some) && waits->tasks)
         snprintf(felt, sizeof(felt), "; tasks stalled on I/O %.0f %% of the time (PSI some)", waits->some);
-    if (each >= LONG_US)
+    if (each >= LIMIT(disk_saturated, latency_us))
         snprintf(average, sizeof(average), ", average latency %s", ctx_format(ctx, UNIT_US, each));
     // All non-idle tasks stall most of the time.
-    bool critical = busy >= 97 && waits->full >= 60;
+    bool critical =
+        busy >= LIMIT(disk_saturated, critical_busy_pct) && waits->full >= LIMIT(disk_saturated, critical_full_pct);
     ctx_report(ctx,
-               critical                           ? SEVERITY_CRITICAL
-               : waits->tasks || each >= QUEUE_US ? SEVERITY_WARNING
-                                                  : SEVERITY_INFO,
+               critical                                                            ? SEVERITY_CRITICAL
+               : waits->tasks || each >= LIMIT(disk_saturated, warning_latency_us) ? SEVERITY_WARNING
+                                                                                   : SEVERITY_INFO,
                text_bytes(device), &culprit, "%s%s is %.0f %% busy with %s reads/s and %s writes/s, %.0f in flight%s%s",
                cause, text_bytes(device), busy, ctx_format(ctx, UNIT_PER_S, num_at(row, at->reads)),
                ctx_format(ctx, UNIT_PER_S, num_at(row, at->writes)), fmax(0, num_at(row, at->flight)), average, felt);
@@ -79,7 +79,9 @@ static void check_disk_saturated(struct rule_ctx *ctx) {
     const struct table_def *def = table_def(table);
     struct device_columns at = device_columns(def);
     struct io_waits waits = {ctx_series(ctx, IN(series, io_some_pct)), ctx_series(ctx, IN(series, io_full_pct)), false};
-    waits.tasks = waits.some >= 20 || (isnan(waits.some) && ctx_series(ctx, IN(series, cpu_iowait_pct)) >= 10);
+    waits.tasks =
+        waits.some >= LIMIT(disk_saturated, pressure_pct) ||
+        (isnan(waits.some) && ctx_series(ctx, IN(series, cpu_iowait_pct)) >= LIMIT(disk_saturated, iowait_pct));
     size_t cursor = 0;
     for (const union cell *row; at.name >= 0 && (row = table_next(table, &cursor));)
         if (!is_disk_stopped(ctx, def, row)) // reported by disk_hung
@@ -87,7 +89,11 @@ static void check_disk_saturated(struct rule_ctx *ctx) {
 }
 
 const struct rule rule_disk_saturated = {
-    .kind = "disk_saturated", .resource = "disk", .pane = "disk", .check = check_disk_saturated};
+    .kind = "disk_saturated",
+    .resource = "disk",
+    .pane = "disk",
+    .level = {.kind = LEVEL_ROW, .what = "utilisation", .of = IN(tables, devices), .names = {IN(devices, util_pct)}},
+    .check = check_disk_saturated};
 
 static bool any_busy_disk(struct rule_ctx *ctx) {
     const struct table *table = ctx_table(ctx, IN(tables, devices));
@@ -95,7 +101,7 @@ static bool any_busy_disk(struct rule_ctx *ctx) {
     size_t cursor = 0;
     for (const union cell *row; util >= 0 && (row = table_next(table, &cursor));)
         if (table_better(ctx_table(ctx, IN(tables, block_devices)), row, IN(devices, util_pct), num_at(row, util)) >=
-            90)
+            LIMIT(io_pressure, busy_below_pct))
             return true;
     return false;
 }
@@ -104,7 +110,7 @@ static void check_io_pressure(struct rule_ctx *ctx) {
     double some = ctx_series(ctx, IN(series, io_some_pct)), full = ctx_series(ctx, IN(series, io_full_pct));
     // Stalls although no disk is busy: a network file system, a throttled cgroup, or slow I/Os one at a time. Reading a
     // cold cache causes less than 30 %.
-    if (!(full >= 30) || any_busy_disk(ctx))
+    if (!(full >= LIMIT(io_pressure, full_pct)) || any_busy_disk(ctx))
         return;
     char cause[160] = "", name[64];
     struct heaviest top;
@@ -126,23 +132,24 @@ static void check_io_pressure(struct rule_ctx *ctx) {
 }
 
 const struct rule rule_io_pressure = {
-    .kind = "io_pressure", .resource = "disk", .pane = "disk", .check = check_io_pressure};
+    .kind = "io_pressure",
+    .resource = "disk",
+    .pane = "disk",
+    .level = {.kind = LEVEL_SERIES, .what = "PSI full", .names = {IN(series, io_full_pct)}},
+    .check = check_io_pressure};
 
 // A read or write of the slowest healthy disk takes 10 to 20 ms: 100 ms are a queue, a retry or a throttle, 500 ms hurt
 // every program. A flush empties a cache, and a discard may run for a while.
 struct limit {
     char op;
     const char *verb;
-    double warning_ms, critical_ms;
+    const double *warning_ms, *critical_ms;
 };
-static const struct limit limits[] = {
-    {'R', "reads", 100, 500}, {'W', "writes", 100, 500}, {'F', "flushes", 500, 2000}, {'D', "discards", 2000, 10000}};
-
-// One slow I/O among few is no finding, but all of few are.
-static double telling_quantile(uint64_t count, const char **name) {
-    *name = count >= 100 ? "p99" : count >= 10 ? "p90" : "min";
-    return count >= 100 ? 0.99 : count >= 10 ? 0.9 : 0;
-}
+#define LIMITS(op_) &LIMIT(disk_latency, op_##_ms), &LIMIT(disk_latency, critical_##op_##_ms)
+static const struct limit limits[] = {{'R', "reads", LIMITS(read)},
+                                      {'W', "writes", LIMITS(write)},
+                                      {'F', "flushes", LIMITS(flush)},
+                                      {'D', "discards", LIMITS(discard)}};
 
 static void check_latency(struct rule_ctx *ctx, const struct hist *hist, double divisor, const struct text *device,
                           const char *op) {
@@ -154,7 +161,7 @@ static void check_latency(struct rule_ctx *ctx, const struct hist *hist, double 
         const char *quantile;
         double slow_us = hist_quantile(hist, telling_quantile(hist->count, &quantile)) / divisor;
         enum severity severity;
-        if (!is_above(slow_us / 1000, limits[i].warning_ms, limits[i].critical_ms, &severity))
+        if (!is_above(slow_us / 1000, *limits[i].warning_ms, *limits[i].critical_ms, &severity))
             return;
         char key[48], cause[128];
         snprintf(key, sizeof(key), "%s %c", text_bytes(device), op[0]);
@@ -206,5 +213,8 @@ static void check_disk_latency(struct rule_ctx *ctx) {
     }
 }
 
-const struct rule rule_disk_latency = {
-    .kind = "disk_latency", .resource = "disk", .pane = "disk", .check = check_disk_latency};
+const struct rule rule_disk_latency = {.kind = "disk_latency",
+                                       .resource = "disk",
+                                       .pane = "disk",
+                                       .level = {.kind = LEVEL_HIST, .what = "latency", .of = IN(hists, io_latency)},
+                                       .check = check_disk_latency};

@@ -1,17 +1,15 @@
-// Rules about file systems: no space or no inodes left.
+// Rules about file systems: no space or no inodes left, the files that take it, and read-only ones.
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "model/findings_private.h"
 
-// A few percent of a large disk last for weeks; a small one has little space anyway.
-#define LITTLE_PCT 2
-#define LITTLE_KIB (2.0 * 1024 * 1024)
-#define SMALL_KIB 16384 // a tmpfs for a single file, for example: always full
-#define NONE_KIB 1024
+// A few percent of a large disk last for weeks; a small one has little space anyway. A tmpfs for a single file, for
+// example, is always full. A file system is filling if it is mostly full and will be full soon.
 
 struct filesystem_columns {
-    int mount, device, size, available, inodes, free;
+    int mount, device, size, available, inodes, free, fill;
 };
 
 // For KiB and inodes.
@@ -20,7 +18,64 @@ static bool is_short(double left, double of, double little, double none, enum se
         return false;
     double pct = 100 * left / of;
     *severity = left < none ? SEVERITY_CRITICAL : SEVERITY_WARNING;
-    return pct < LITTLE_PCT && left < little;
+    return pct < LIMIT(filesystem_full, left_pct) && left < little;
+}
+
+// The open file on that file system that grows most, or, with `deleted`, the largest one without a name. NULL: none.
+static const union cell *file_of(struct rule_ctx *ctx, const struct text *mount, bool deleted) {
+    const struct table *table = ctx_table(ctx, IN(tables, filesystem_files)), *tasks;
+    const struct table_def *def = table ? table_def(table) : NULL;
+    const union cell *top = NULL;
+    double most = 0, most_cpu = 0;
+    size_t cursor = 0;
+    for (const union cell *row; table && (row = table_next(table, &cursor));) {
+        const struct text *on = text_at(row, COL(def, filesystem_files, mount));
+        double value =
+            num_at(row, deleted ? COL(def, filesystem_files, size_kib) : COL(def, filesystem_files, growth_kib_per_s));
+        if (!on || text_compare(on, mount) || !(value > 0) || value < most ||
+            (deleted && !(num_at(row, COL(def, filesystem_files, deleted)) > 0)))
+            continue;
+        // Of several processes that have it open, the one that runs writes it.
+        tasks = frame_table(ctx->frame, IN(tables, tasks));
+        const union cell *task = task_row(tasks, num_at(row, COL(def, filesystem_files, pid)));
+        double cpu = task ? num_at(task, COL(table_def(tasks), tasks, cpu_pct)) : 0;
+        if (top && value == most && !(cpu > most_cpu))
+            continue;
+        most = value;
+        most_cpu = cpu;
+        top = row;
+    }
+    return top;
+}
+
+// The process that fills it: by its open file, else by what it writes to the disk.
+static struct culprit writer_of(struct rule_ctx *ctx, const struct text *mount, const struct text *device, char *out,
+                                size_t size) {
+    struct culprit culprit = {.pid = NAN, .device = device};
+    const union cell *row = file_of(ctx, mount, false);
+    char name[64];
+    out[0] = '\0';
+    if (row) {
+        const struct table_def *def = table_def(frame_table(ctx->frame, IN(tables, filesystem_files)));
+        const struct text *file = text_at(row, COL(def, filesystem_files, file));
+        culprit.pid = num_at(row, COL(def, filesystem_files, pid));
+        culprit.comm = text_at(row, COL(def, filesystem_files, comm));
+        snprintf(out, size, "; %s writes %s/s to %s%s (%s)", culprit_name(&culprit, name, sizeof(name)),
+                 ctx_format(ctx, UNIT_KIB, num_at(row, COL(def, filesystem_files, growth_kib_per_s))),
+                 num_at(row, COL(def, filesystem_files, deleted)) > 0 ? "the deleted file " : "",
+                 file ? path_tail(text_bytes(file), 100) : "?",
+                 ctx_format(ctx, UNIT_KIB, num_at(row, COL(def, filesystem_files, size_kib))));
+        return culprit;
+    }
+    struct heaviest top = {.value = NAN};
+    if (device)
+        top = ctx_writer(ctx, device);
+    if (isnan(top.value))
+        return culprit;
+    culprit = top.culprit;
+    culprit.device = device;
+    snprintf(out, size, "; %s writes most on %s", culprit_name(&culprit, name, sizeof(name)), text_bytes(device));
+    return culprit;
 }
 
 static void check_one(struct rule_ctx *ctx, const struct filesystem_columns *at, const union cell *row) {
@@ -28,26 +83,28 @@ static void check_one(struct rule_ctx *ctx, const struct filesystem_columns *at,
     double size = num_at(row, at->size), available = num_at(row, at->available);
     double inodes = num_at(row, at->inodes), left = num_at(row, at->free);
     enum severity severity;
-    char what[160], cause[96] = "", name[64];
-    if (!mount || !(size >= SMALL_KIB))
+    char what[160], cause[256];
+    double fill = num_at(row, at->fill), lasts_s = fill > 0 ? available / fill : INFINITY;
+    if (!mount || !(size >= LIMIT(filesystem_full, size_kib)))
         return;
-    if (is_short(available, size, LITTLE_KIB, NONE_KIB, &severity))
+    if (is_short(available, size, LIMIT(filesystem_full, left_kib), LIMIT(filesystem_full, critical_left_kib),
+                 &severity))
         snprintf(what, sizeof(what), "%s of %s left (%.1f %%)", ctx_format(ctx, UNIT_KIB, available),
                  ctx_format(ctx, UNIT_KIB, size), 100 * available / size);
     else if (is_short(left, inodes, INFINITY, 1, &severity))
         snprintf(what, sizeof(what), "%.0f of %.0f inodes left: too many files", left, inodes);
-    else
+    else if (lasts_s <= LIMIT(filesystem_full, full_in_s) &&
+             100 * (1 - available / size) >= LIMIT(filesystem_full, used_pct)) {
+        struct culprit culprit = writer_of(ctx, mount, device, cause, sizeof(cause));
+        ctx_report(ctx, SEVERITY_WARNING, path_tail(text_bytes(mount), 47), &culprit,
+                   "the file system on %s will be full in %.0f s at %s/s: %s of %s left (%.1f %%)%s",
+                   path_tail(text_bytes(mount), 80), lasts_s, ctx_format(ctx, UNIT_KIB, fill),
+                   ctx_format(ctx, UNIT_KIB, available), ctx_format(ctx, UNIT_KIB, size), 100 * available / size,
+                   cause);
         return;
-    struct culprit culprit = {.pid = NAN, .device = device};
-    struct heaviest top = {.value = NAN};
-    if (device)
-        top = ctx_writer(ctx, device);
-    if (!isnan(top.value)) {
-        culprit = top.culprit;
-        culprit.device = device;
-        snprintf(cause, sizeof(cause), "; %s writes most on %s", culprit_name(&culprit, name, sizeof(name)),
-                 text_bytes(device));
-    }
+    } else
+        return;
+    struct culprit culprit = writer_of(ctx, mount, device, cause, sizeof(cause));
     ctx_report(ctx, severity, path_tail(text_bytes(mount), 47), &culprit, "the file system on %s is %sfull: %s%s%s",
                path_tail(text_bytes(mount), 80), severity == SEVERITY_CRITICAL ? "" : "nearly ", what,
                severity == SEVERITY_CRITICAL ? ", writes fail" : "", cause);
@@ -59,13 +116,142 @@ static void check_filesystem_full(struct rule_ctx *ctx) {
         return;
     const struct table_def *def = table_def(table);
     struct filesystem_columns at = {
-        COL(def, filesystems, mount),         COL(def, filesystems, device), COL(def, filesystems, size_kib),
-        COL(def, filesystems, available_kib), COL(def, filesystems, inodes), COL(def, filesystems, inodes_free),
+        COL(def, filesystems, mount),          COL(def, filesystems, device), COL(def, filesystems, size_kib),
+        COL(def, filesystems, available_kib),  COL(def, filesystems, inodes), COL(def, filesystems, inodes_free),
+        COL(def, filesystems, fill_kib_per_s),
     };
     size_t cursor = 0;
     for (const union cell *row; (row = table_next(table, &cursor));)
         check_one(ctx, &at, row);
 }
 
-const struct rule rule_filesystem_full = {
-    .kind = "filesystem_full", .resource = "filesystem", .pane = "disk", .check = check_filesystem_full};
+const struct rule rule_filesystem_full = {.kind = "filesystem_full",
+                                          .resource = "filesystem",
+                                          .pane = "disk",
+                                          .level = {.kind = LEVEL_ROW,
+                                                    .what = "space left",
+                                                    .of = IN(tables, filesystems),
+                                                    .names = {IN(filesystems, available_kib)},
+                                                    .falls = true},
+                                          .check = check_filesystem_full};
+
+// ---- deleted files ----
+
+// A deleted file takes space that du(1) does not find.
+static void check_deleted_file(struct rule_ctx *ctx) {
+    const struct table *table = ctx_table(ctx, IN(tables, filesystems)),
+                       *files = ctx_table(ctx, IN(tables, filesystem_files));
+    const struct table_def *def = table ? table_def(table) : NULL, *of = files ? table_def(files) : NULL;
+    size_t cursor = 0;
+    for (const union cell *row; table && files && (row = table_next(table, &cursor));) {
+        const struct text *mount = text_at(row, COL(def, filesystems, mount));
+        double size = num_at(row, COL(def, filesystems, size_kib)),
+               available = num_at(row, COL(def, filesystems, available_kib));
+        const union cell *file = mount && size >= LIMIT(deleted_file, size_kib) ? file_of(ctx, mount, true) : NULL;
+        double takes = file ? num_at(file, COL(of, filesystem_files, size_kib)) : NAN;
+        if (!(takes >= size * LIMIT(deleted_file, share_pct) / 100))
+            continue;
+        struct culprit culprit = {num_at(file, COL(of, filesystem_files, pid)),
+                                  text_at(file, COL(of, filesystem_files, comm)),
+                                  text_at(row, COL(def, filesystems, device))};
+        const struct text *name = text_at(file, COL(of, filesystem_files, file));
+        double used_pct = 100 * (1 - available / size);
+        char who[64];
+        ctx_report(
+            ctx,
+            available < LIMIT(deleted_file, critical_left_kib)  ? SEVERITY_CRITICAL
+            : used_pct >= LIMIT(deleted_file, warning_used_pct) ? SEVERITY_WARNING
+                                                                : SEVERITY_INFO,
+            path_tail(text_bytes(mount), 47), &culprit,
+            "%s keeps the deleted file %s open: it takes %s of %s on %s, which is %.0f %% full; du does not count it",
+            culprit_name(&culprit, who, sizeof(who)), name ? path_tail(text_bytes(name), 100) : "?",
+            ctx_format(ctx, UNIT_KIB, takes), ctx_format(ctx, UNIT_KIB, size), path_tail(text_bytes(mount), 80),
+            used_pct);
+    }
+}
+
+const struct rule rule_deleted_file = {.kind = "deleted_file",
+                                       .resource = "filesystem",
+                                       .pane = "disk",
+                                       .level = {.kind = LEVEL_ROW,
+                                                 .what = "space left",
+                                                 .of = IN(tables, filesystems),
+                                                 .names = {IN(filesystems, available_kib)},
+                                                 .falls = true},
+                                       .check = check_deleted_file};
+
+// ---- memory in tmpfs ----
+
+// Files in tmpfs are memory that belongs to no process.
+static void tmpfs_check(struct rule_ctx *ctx, const struct table_def *def, const union cell *row, double total) {
+    const struct text *mount = text_at(row, COL(def, filesystems, mount)),
+                      *type = text_at(row, COL(def, filesystems, type));
+    double fill = num_at(row, COL(def, filesystems, fill_kib_per_s)),
+           used = num_at(row, COL(def, filesystems, size_kib)) - num_at(row, COL(def, filesystems, available_kib));
+    double memory = ctx_series(ctx, IN(series, mem_available_kib)), lasts_s = fill > 0 ? memory / fill : INFINITY;
+    char cause[256];
+    if (!mount || !type || strcmp(text_bytes(type), "tmpfs") != 0)
+        return;
+    const char *path = path_tail(text_bytes(mount), 47);
+    if (lasts_s <= LIMIT(tmpfs_memory, lasts_s) && ctx_duration_s(ctx, path) >= LIMIT(tmpfs_memory, fills_s)) {
+        struct culprit culprit = writer_of(ctx, mount, NULL, cause, sizeof(cause));
+        ctx_report(ctx, SEVERITY_WARNING, path, &culprit,
+                   "files on %s (tmpfs) take memory at %s/s, %s so far: memory lasts %.0f s%s", path,
+                   ctx_format(ctx, UNIT_KIB, fill), ctx_format(ctx, UNIT_KIB, used), lasts_s, cause);
+    } else if (used >= total * LIMIT(tmpfs_memory, share_pct) / 100) {
+        ctx_report(ctx, SEVERITY_INFO, path, &NO_CULPRIT,
+                   "files on %s (tmpfs) take %s of %s memory, which belongs to no process", path,
+                   ctx_format(ctx, UNIT_KIB, used), ctx_format(ctx, UNIT_KIB, total));
+    }
+}
+
+static void check_tmpfs_memory(struct rule_ctx *ctx) {
+    const struct table *table = ctx_table(ctx, IN(tables, filesystems));
+    double total = ctx_series(ctx, IN(series, mem_total_kib));
+    size_t cursor = 0;
+    for (const union cell *row; table && total > 0 && (row = table_next(table, &cursor));)
+        tmpfs_check(ctx, table_def(table), row, total);
+}
+
+const struct rule rule_tmpfs_memory = {.kind = "tmpfs_memory",
+                                       .resource = "memory",
+                                       .pane = "memory",
+                                       .level = {.kind = LEVEL_ROW,
+                                                 .what = "space left",
+                                                 .of = IN(tables, filesystems),
+                                                 .names = {IN(filesystems, available_kib)},
+                                                 .falls = true},
+                                       .check = check_tmpfs_memory};
+
+// ---- read-only file systems ----
+
+// A remount that nothing reverts was intended.
+static void check_read_only_remount(struct rule_ctx *ctx) {
+    const struct table *table = ctx_table(ctx, IN(tables, read_only_mounts));
+    const struct table_def *def = table ? table_def(table) : NULL;
+    size_t cursor = 0;
+    for (const union cell *row; table && (row = table_next(table, &cursor));) {
+        const struct text *mount = text_at(row, COL(def, read_only_mounts, mount)),
+                          *type = text_at(row, COL(def, read_only_mounts, type)),
+                          *device = text_at(row, COL(def, read_only_mounts, device));
+        double since = num_at(row, COL(def, read_only_mounts, since_s));
+        bool errors = num_at(row, COL(def, read_only_mounts, after_errors)) > 0;
+        struct culprit culprit = {.pid = NAN, .device = device};
+        char age[48] = "";
+        if (!mount)
+            continue;
+        if (!isnan(since))
+            snprintf(age, sizeof(age), " for %s", ctx_format(ctx, UNIT_S, since));
+        ctx_report(ctx,
+                   errors                                      ? SEVERITY_CRITICAL
+                   : since >= LIMIT(read_only_remount, info_s) ? SEVERITY_INFO
+                                                               : SEVERITY_WARNING,
+                   path_tail(text_bytes(mount), 47), &culprit,
+                   "the file system on %s (%s on %s) is read-only%s, %s: writes fail with EROFS",
+                   path_tail(text_bytes(mount), 80), type ? text_bytes(type) : "?", device ? text_bytes(device) : "?",
+                   age, errors ? "after errors" : "after a remount");
+    }
+}
+
+const struct rule rule_read_only_remount = {
+    .kind = "read_only_remount", .resource = "filesystem", .pane = "disk", .check = check_read_only_remount};

@@ -11,12 +11,6 @@
 // No healthy disk needs 1 s for an I/O if it completes nothing else; 5 s are a hang. While others complete, an I/O may
 // be starved by the disk's scheduling, so it is critical only at the SCSI time-out of 30 s. A discard of a whole disk
 // may run for a while.
-#define STOPPED_S 1
-#define STOPPED_CRITICAL_S 5
-#define STARVED_S 5
-#define STARVED_CRITICAL_S 30
-#define DISCARD_S 10
-#define DISCARD_CRITICAL_S 60
 
 static double ended_per_s(const struct table_def *def, const union cell *row) {
     static const char *const least[] = {IN(devices, reads_per_s), IN(devices, writes_per_s)},
@@ -91,8 +85,12 @@ static void check_oldest(struct rule_ctx *ctx, const struct oldest *oldest, doub
                        : oldest->op == 'D' ? "a discard"
                                            : "an I/O";
     bool stopped = stopped_s > 0, discard = oldest->op == 'D';
-    double least_s = discard ? DISCARD_S : stopped ? STOPPED_S : STARVED_S;
-    double critical_s = discard ? DISCARD_CRITICAL_S : stopped ? STOPPED_CRITICAL_S : STARVED_CRITICAL_S;
+    double least_s = discard   ? LIMIT(disk_hung, discard_s)
+                     : stopped ? LIMIT(disk_hung, stopped_s)
+                               : LIMIT(disk_hung, starved_s);
+    double critical_s = discard   ? LIMIT(disk_hung, critical_discard_s)
+                        : stopped ? LIMIT(disk_hung, critical_stopped_s)
+                                  : LIMIT(disk_hung, critical_starved_s);
     enum severity severity;
     if (!is_above(oldest->age_s, least_s, critical_s, &severity))
         return;
@@ -119,20 +117,25 @@ static void check_disk_hung(struct rule_ctx *ctx) {
         enum severity severity;
         if (oldest.age_s > 0)
             check_oldest(ctx, &oldest, stopped_s, ended_per_s(def, row));
-        else if (is_above(stopped_s, 2 * STOPPED_S, STOPPED_CRITICAL_S, &severity))
+        else if (is_above(stopped_s, 2 * LIMIT(disk_hung, stopped_s), LIMIT(disk_hung, critical_stopped_s), &severity))
             ctx_report(ctx, severity, device, &oldest.culprit,
                        "%s: %.0f I/Os in flight, no completion for %.1f s; submitter unknown", device,
                        num_at(row, COL(def, devices, in_flight)), stopped_s);
     }
 }
 
-const struct rule rule_disk_hung = {.kind = "disk_hung", .resource = "disk", .pane = "disk", .check = check_disk_hung};
+const struct rule rule_disk_hung = {.kind = "disk_hung",
+                                    .resource = "disk",
+                                    .pane = "disk",
+                                    .level = {.kind = LEVEL_ROW,
+                                              .what = "the age of its oldest I/O",
+                                              .of = IN(tables, block_devices),
+                                              .names = {IN(block_devices, oldest_us)}},
+                                    .check = check_disk_hung};
 
 // ---- tasks ----
 
-#define STUCK_S 10           // with a slow but working disk a task runs now and then
-#define STUCK_CRITICAL_S 120 // the kernel's own hung_task_timeout_secs
-
+// With a slow but working disk a task runs now and then. The kernel's own hung_task_timeout_secs is 120 s.
 struct stuck {
     double longest_s;
     uint32_t n;
@@ -161,7 +164,7 @@ static void stuck_take(struct rule_ctx *ctx, const struct table_def *def, const 
         ctx->longest_blocked_s = lasts_s;
         ctx->longest_blocked = culprit;
     }
-    if (lasts_s < STUCK_S || is_hung(ctx, culprit.pid))
+    if (lasts_s < LIMIT(stuck_task, blocked_s) || is_hung(ctx, culprit.pid))
         return;
     stuck->n++;
     if (lasts_s > stuck->longest_s) {
@@ -204,9 +207,10 @@ static void check_stuck_task(struct rule_ctx *ctx) {
     culprit_name(&stuck.culprit, name, sizeof(name));
     waits_for(ctx, stuck.tid, what, sizeof(what));
     if (stuck.n > 1)
-        snprintf(more, sizeof(more), "; %u more for over %d s", stuck.n - 1, STUCK_S);
-    ctx_report(ctx, stuck.longest_s >= STUCK_CRITICAL_S ? SEVERITY_CRITICAL : SEVERITY_WARNING, "", &stuck.culprit,
-               "%s is uninterruptible (state D) for %.0f s without running%s%s", name, stuck.longest_s, what, more);
+        snprintf(more, sizeof(more), "; %u more for over %g s", stuck.n - 1, LIMIT(stuck_task, blocked_s));
+    ctx_report(ctx, stuck.longest_s >= LIMIT(stuck_task, critical_blocked_s) ? SEVERITY_CRITICAL : SEVERITY_WARNING, "",
+               &stuck.culprit, "%s is uninterruptible (state D) for %.0f s without running%s%s", name, stuck.longest_s,
+               what, more);
 }
 
 const struct rule rule_stuck_task = {

@@ -5,10 +5,7 @@
 #include "model/findings_private.h"
 #include "model/groups.h"
 
-#define THROTTLED_PCT 25    // of the periods; less is a burst, which the limit is meant to cut
-#define THROTTLED_US 100000 // per second: a tenth of a CPU; less costs next to nothing
-#define EXPLAINS_PCT 50     // of the periods: this explains cpu_pressure
-#define LIMITS_MAX 4        // the most throttled cgroups; a pod and its containers are throttled together
+#define LIMITS_MAX 4 // the most throttled cgroups; a pod and its containers are throttled together
 
 struct limit_columns {
     int group, limit, pct, us, processes, pid;
@@ -63,10 +60,12 @@ static void report_limit(struct rule_ctx *ctx, const struct limit_columns *at, c
                "%s %s: throttled in %.0f %% of the periods, %s per second, by its limit of %.0f %% of one CPU", cause,
                text_bytes(group), num_at(row, at->pct), ctx_format(ctx, UNIT_US, num_at(row, at->us)),
                num_at(row, at->limit));
-    if (num_at(row, at->pct) >= EXPLAINS_PCT)
+    // This explains cpu_pressure.
+    if (num_at(row, at->pct) >= LIMIT(cpu_limit, explains_pct))
         ctx->cpu_limited = true;
 }
 
+// Few throttled periods are a burst, which the limit is meant to cut; a short time costs next to nothing.
 static void check_cpu_limit(struct rule_ctx *ctx) {
     const struct table *table = ctx_table(ctx, IN(tables, cpu_limits));
     const union cell *worst[LIMITS_MAX] = {NULL};
@@ -81,7 +80,8 @@ static void check_cpu_limit(struct rule_ctx *ctx) {
     };
     for (const union cell *row; (row = table_next(table, &cursor));) {
         double us = num_at(row, at.us);
-        if (!text_at(row, at.group) || !(num_at(row, at.pct) >= THROTTLED_PCT) || !(us >= THROTTLED_US))
+        if (!text_at(row, at.group) || !(num_at(row, at.pct) >= LIMIT(cpu_limit, throttled_pct)) ||
+            !(us >= LIMIT(cpu_limit, throttled_us_per_s)))
             continue;
         size_t i = n < LIMITS_MAX ? n++ : LIMITS_MAX;
         for (; i && us > num_at(worst[i - 1], at.us); i--)
@@ -94,5 +94,12 @@ static void check_cpu_limit(struct rule_ctx *ctx) {
         report_limit(ctx, &at, worst[i]);
 }
 
-const struct rule rule_cpu_limit = {
-    .kind = "cpu_limit", .resource = "cpu", .pane = "sched", .profiled = "sched", .check = check_cpu_limit};
+const struct rule rule_cpu_limit = {.kind = "cpu_limit",
+                                    .resource = "cpu",
+                                    .pane = "sched",
+                                    .profiled = "sched",
+                                    .level = {.kind = LEVEL_ROW,
+                                              .what = "the share of throttled periods",
+                                              .of = IN(tables, cpu_limits),
+                                              .names = {IN(cpu_limits, throttled_pct)}},
+                                    .check = check_cpu_limit};

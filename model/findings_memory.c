@@ -195,24 +195,30 @@ static void check_memory_low(struct rule_ctx *ctx) {
     double pct = 100 * available / total;
     // MemAvailable includes reclaimable memory. Below 10 % the page cache shrinks to its working set; below 4 % every
     // allocation reclaims.
-    if (pct >= 10)
+    if (pct >= LIMIT(memory_low, available_pct))
         return;
     char cause[128];
     struct culprit culprit = rss_culprit(ctx, cause, sizeof(cause));
-    ctx_report(ctx, pct < 4 ? SEVERITY_CRITICAL : SEVERITY_WARNING, "", &culprit,
-               "%s%s of %s memory available (%.1f %%)", cause, ctx_format(ctx, UNIT_KIB, available),
+    ctx_report(ctx, pct < LIMIT(memory_low, critical_available_pct) ? SEVERITY_CRITICAL : SEVERITY_WARNING, "",
+               &culprit, "%s%s of %s memory available (%.1f %%)", cause, ctx_format(ctx, UNIT_KIB, available),
                ctx_format(ctx, UNIT_KIB, total), pct);
 }
 
-const struct rule rule_memory_low = {
-    .kind = "memory_low", .resource = "memory", .pane = "memory", .check = check_memory_low};
+const struct rule rule_memory_low = {.kind = "memory_low",
+                                     .resource = "memory",
+                                     .pane = "memory",
+                                     .level = {.kind = LEVEL_SERIES,
+                                               .what = "available memory",
+                                               .names = {IN(series, mem_available_kib)},
+                                               .falls = true},
+                                     .check = check_memory_low};
 
 static void check_memory_pressure(struct rule_ctx *ctx) {
     double full = ctx_series(ctx, IN(series, memory_full_pct)), some = ctx_series(ctx, IN(series, memory_some_pct));
     enum severity severity;
     // Full: all non-idle tasks stall. 5 % is noticeable, 25 % is thrashing. Some: single tasks stall.
-    if (!is_above(full, 5, 25, &severity)) {
-        if (!(some >= 20))
+    if (!is_above(full, LIMIT(memory_pressure, full_pct), LIMIT(memory_pressure, critical_full_pct), &severity)) {
+        if (!(some >= LIMIT(memory_pressure, some_pct)))
             return;
         severity = SEVERITY_WARNING;
     }
@@ -227,7 +233,11 @@ static void check_memory_pressure(struct rule_ctx *ctx) {
 }
 
 const struct rule rule_memory_pressure = {
-    .kind = "memory_pressure", .resource = "memory", .pane = "memory", .check = check_memory_pressure};
+    .kind = "memory_pressure",
+    .resource = "memory",
+    .pane = "memory",
+    .level = {.kind = LEVEL_SERIES, .what = "PSI some", .names = {IN(series, memory_some_pct)}},
+    .check = check_memory_pressure};
 
 static void check_swapping(struct rule_ctx *ctx) {
     double in = ctx_series(ctx, IN(series, swap_in_per_s)), out = ctx_series(ctx, IN(series, swap_out_per_s));
@@ -236,8 +246,8 @@ static void check_swapping(struct rule_ctx *ctx) {
     enum severity severity;
     // Each page swapped in is a wait for a disk: 100/s slow some task down, 2000/s keep a disk busy. Swapping out alone
     // hurts less: 1000/s (4 MB/s) mean that memory is short.
-    if (!is_above(in, 100, 2000, &severity)) {
-        if (out < 1000)
+    if (!is_above(in, LIMIT(swapping, in_per_s), LIMIT(swapping, critical_in_per_s), &severity)) {
+        if (out < LIMIT(swapping, out_per_s))
             return;
         severity = SEVERITY_WARNING;
     }
@@ -247,13 +257,19 @@ static void check_swapping(struct rule_ctx *ctx) {
                ctx_format(ctx, UNIT_PER_S, in), ctx_format(ctx, UNIT_PER_S, out));
 }
 
-const struct rule rule_swapping = {.kind = "swapping", .resource = "memory", .pane = "memory", .check = check_swapping};
+const struct rule rule_swapping = {.kind = "swapping",
+                                   .resource = "memory",
+                                   .pane = "memory",
+                                   .level = {.kind = LEVEL_SERIES,
+                                             .what = "the rate",
+                                             .names = {IN(series, swap_in_per_s), IN(series, swap_out_per_s)}},
+                                   .check = check_swapping};
 
 static void check_major_faults(struct rule_ctx *ctx) {
     double faults = ctx_series(ctx, IN(series, major_faults_per_s));
     enum severity severity;
     // Each waits 0.1 to 10 ms for a disk. The start of a program causes fewer than 500/s.
-    if (!is_above(faults, 500, 10000, &severity))
+    if (!is_above(faults, LIMIT(major_faults, faults_per_s), LIMIT(major_faults, critical_faults_per_s), &severity))
         return;
     char cause[128];
     struct culprit culprit = fault_culprit(ctx, true, cause, sizeof(cause));
@@ -262,4 +278,8 @@ static void check_major_faults(struct rule_ctx *ctx) {
 }
 
 const struct rule rule_major_faults = {
-    .kind = "major_faults", .resource = "memory", .pane = "memory", .check = check_major_faults};
+    .kind = "major_faults",
+    .resource = "memory",
+    .pane = "memory",
+    .level = {.kind = LEVEL_SERIES, .what = "the rate", .names = {IN(series, major_faults_per_s)}},
+    .check = check_major_faults};

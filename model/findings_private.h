@@ -6,8 +6,28 @@
 
 #include "model/findings.h"
 #include "model/findings_inputs.h"
+#include "model/findings_thresholds.h"
+#include "model/history.h"
 
 struct rule_ctx;
+
+// The input of a rule, whose level is compared with that of two minutes before the finding began.
+enum level_kind {
+    LEVEL_NONE, // an event or a state: no quantity
+    LEVEL_SERIES,
+    LEVEL_ONLY,    // of the only row of a table
+    LEVEL_ROW,     // of the row whose first column is the finding's key; of several (threads) the largest
+    LEVEL_LARGEST, // of all rows
+    LEVEL_HIST,    // a high quantile of the histograms of a device and operation, which are the finding's key: "vda R"
+};
+
+struct rule_level {
+    enum level_kind kind;
+    const char *what;     // in a sentence: "PSI some"
+    const char *of;       // the table or histogram set; NULL: `names` are series
+    const char *names[2]; // columns or series; of two, the larger value counts
+    bool falls;           // low values are the problem
+};
 
 struct rule {
     const char *kind;     // "cpu_saturated"
@@ -16,6 +36,7 @@ struct rule {
     const char *profiled; // the same once the functions of its culprit are known; NULL: it is not about CPU time
     bool by_name;         // its culprit is all tasks of that name; the PID is of the heaviest
     bool is_event;        // an event, not a level that may flicker: shown from its first frame on, and for longer
+    struct rule_level level;
     void (*check)(struct rule_ctx *ctx);
 };
 extern const struct rule *const rules[]; // findings_rules.c; ends with NULL
@@ -98,9 +119,57 @@ struct heaviest ctx_writer(const struct rule_ctx *ctx, const struct text *device
 // For how long the rule has called this with the key in every frame up to this one, in seconds.
 double ctx_duration_s(struct rule_ctx *ctx, const char *key);
 
+// Memory of the rule that lasts from frame to frame: zeroed at first, freed with the findings, without references. A
+// rule asks for the same size each time.
+void *ctx_state(struct rule_ctx *ctx, size_t size);
+
 // The finding holds in this frame. `key` distinguishes findings of one rule (a device, a PID; "" for a single one).
 void ctx_report(struct rule_ctx *ctx, enum severity severity, const char *key, const struct culprit *culprit,
                 const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+// ---- levels ----
+
+// The level of one finding. NAN: unknown.
+struct level {
+    const char *name; // the one of the rule's `names` that is larger; NULL: none
+    const char *suffix;
+    enum unit unit;
+    double now, before;
+};
+// findings_levels.c: of the frame.
+void level_now(struct level *level, const struct rule_level *of, const struct frame *frame, const char *key);
+// Two minutes before the finding began at since_ns. Unknown if the history (may be NULL) does not reach back to there,
+// or if the finding held then as well.
+void level_before(struct level *level, const struct rule *rule, const struct history *history, uint64_t since_ns,
+                  const char *key, const struct text *device);
+// "; latency is 12 x its level two minutes before (1.8ms)", or "" if it was at least half of that.
+void level_words(const struct level *level, const struct rule_level *of, char *out, size_t size);
+// "devices.util_pct", "io_latency_us", "cpu_some_pct". False: no level.
+bool level_name(const struct level *level, const struct rule_level *of, char *out, size_t size);
+
+// The quantile of so many I/Os that tells most, and its name. One slow I/O among few is no finding, but all of few are.
+double telling_quantile(uint64_t count, const char **name);
+
+// ---- frames of incidents ----
+
+// findings_keep.c; free it with free().
+struct findings_keep;
+struct findings_keep *findings_keep_new(void);
+// A finding is shown that began then.
+void findings_keep_note(struct findings_keep *keep, uint64_t since_ns, uint64_t now_ns);
+// Once per frame.
+void findings_keep_step(struct findings_keep *keep, struct history *history, uint64_t now_ns);
+
+// ---- storms ----
+
+// A process in the table `storms`; texts are borrowed from the frame.
+struct storm_row {
+    struct culprit culprit;
+    const struct text *detail, *error;
+    double per_s, all_per_s;
+};
+// findings_storms.c: the one with the highest rate; failing: of those whose calls fail. False: none.
+bool ctx_storm(const struct rule_ctx *ctx, const char *what, bool failing, struct storm_row *out);
 
 // ---- the functions of culprits ----
 

@@ -27,9 +27,9 @@ static void check_collector_stale(struct rule_ctx *ctx) {
         if (age_s <= 0 || ctx_is_leased(ctx, section_collector(frame->sections[i])))
             continue;
         // After 10 s it is not the load of the machine: a read in the kernel blocks.
-        ctx_report(ctx, age_s >= 10 ? SEVERITY_WARNING : SEVERITY_INFO, section_collector(frame->sections[i]),
-                   &NO_CULPRIT, "collector %s is stale: its data is %.1f s old", section_collector(frame->sections[i]),
-                   age_s);
+        ctx_report(ctx, age_s >= LIMIT(collector_stale, warning_s) ? SEVERITY_WARNING : SEVERITY_INFO,
+                   section_collector(frame->sections[i]), &NO_CULPRIT, "collector %s is stale: its data is %.1f s old",
+                   section_collector(frame->sections[i]), age_s);
     }
 }
 

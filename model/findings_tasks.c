@@ -1,8 +1,90 @@
-// Rules about tasks: blocked tasks, zombies, fork storms.
+// Rules about tasks: real-time tasks that take a CPU, blocked tasks, zombies, fork storms.
 #include <math.h>
 #include <stdio.h>
 
 #include "model/findings_private.h"
+
+#define DEADLINE (-101) // priority of a SCHED_DEADLINE task: it has a budget
+
+// What waited longest for a CPU in this interval.
+struct waiter {
+    double pct; // of the time; 0: nothing
+    double tid; // NAN: a process, by its first thread
+    struct culprit is;
+};
+
+// The row of a process has the CPU of its first thread only; other threads are in a table of their own.
+static struct waiter longest_waiter(const struct rule_ctx *ctx, const struct table *tasks, double cpu) {
+    const struct table_def *def = table_def(tasks);
+    struct waiter longest = {.tid = NAN};
+    size_t cursor = 0;
+    for (const union cell *row; !isnan(cpu) && (row = table_next(tasks, &cursor));) {
+        double pct = num_at(row, COL(def, tasks, run_queue_us)) / 1e4 / ctx->interval_s;
+        if (num_at(row, COL(def, tasks, cpu)) != cpu || !(num_at(row, COL(def, tasks, priority)) >= 0) ||
+            !(pct > longest.pct))
+            continue;
+        longest.pct = pct;
+        longest.is = (struct culprit){num_at(row, COL(def, tasks, pid)), text_at(row, COL(def, tasks, comm)), NULL};
+    }
+    const struct table *threads = ctx_table(ctx, IN(tables, starved_threads));
+    def = threads ? table_def(threads) : NULL;
+    cursor = 0;
+    for (const union cell *row; threads && (row = table_next(threads, &cursor));) {
+        double pct = num_at(row, COL(def, starved_threads, waited_pct));
+        if (num_at(row, COL(def, starved_threads, cpu)) != cpu || !(pct > longest.pct))
+            continue;
+        double pid = num_at(row, COL(def, starved_threads, pid)), tid = num_at(row, COL(def, starved_threads, tid));
+        longest =
+            (struct waiter){pct, tid == pid ? NAN : tid, {pid, text_at(row, COL(def, starved_threads, comm)), NULL}};
+    }
+    return longest;
+}
+
+// A real-time task alone on its CPU (a poller on an isolated CPU) is intended.
+static void check_realtime_hog(struct rule_ctx *ctx) {
+    const struct table *tasks = ctx_table(ctx, IN(tables, tasks));
+    if (!tasks || !(ctx->busy_cpus >= (LIMIT(realtime_hog, cpu_pct) - 10) / 100))
+        return;
+    const struct table_def *def = table_def(tasks);
+    const struct task_summary *summary = ctx_tasks(ctx);
+    double pressure = ctx_series(ctx, IN(series, cpu_some_pct));
+    for (uint32_t i = 0; i < summary->n_hogs; i++) {
+        double priority = summary->hogs[i].priority;
+        if (!(priority < -1) || priority <= DEADLINE)
+            continue;
+        const struct culprit *culprit = &summary->hogs[i].culprit;
+        const union cell *hog = task_row(tasks, culprit->pid);
+        double cpu = hog ? num_at(hog, COL(def, tasks, cpu)) : NAN;
+        const struct waiter waiter = longest_waiter(ctx, tasks, cpu);
+        // Pressure with idle CPUs is the same sign.
+        bool pinned = pressure >= LIMIT(realtime_hog, pressure_pct) && ctx->busy_cpus < ctx->cpus * 0.9;
+        char key[32], name[64], realtime[64], on[32] = "", victim[64], thread[32] = "", felt[160];
+        if (waiter.pct >= LIMIT(realtime_hog, waits_pct)) {
+            if (!isnan(waiter.tid))
+                snprintf(thread, sizeof(thread), ", thread %.0f,", waiter.tid);
+            snprintf(felt, sizeof(felt), "%s%s waited %.0f %% of the time for that CPU",
+                     culprit_name(&waiter.is, victim, sizeof(victim)), thread, fmin(100, waiter.pct));
+        } else if (pinned) {
+            snprintf(felt, sizeof(felt), "tasks stalled on CPU %.0f %% of the time (PSI some)", pressure);
+        } else {
+            continue;
+        }
+        if (!isnan(cpu))
+            snprintf(on, sizeof(on), " on CPU %.0f", cpu);
+        snprintf(key, sizeof(key), "%.0f", culprit->pid);
+        ctx_report(ctx, SEVERITY_WARNING, key, culprit, "%s uses %.0f %% of one CPU%s%s: %s",
+                   culprit_name(culprit, name, sizeof(name)), summary->hogs[i].cpu_pct, on,
+                   realtime_words(priority, realtime, sizeof(realtime)), felt);
+    }
+}
+
+const struct rule rule_realtime_hog = {
+    .kind = "realtime_hog",
+    .resource = "scheduler",
+    .pane = "sched",
+    .profiled = "profile",
+    .level = {.kind = LEVEL_ROW, .what = "its CPU time", .of = IN(tables, tasks), .names = {IN(tasks, cpu_pct)}},
+    .check = check_realtime_hog};
 
 static void check_blocked_tasks(struct rule_ctx *ctx) {
     double blocked = ctx_series(ctx, IN(series, tasks_uninterruptible));
@@ -12,7 +94,9 @@ static void check_blocked_tasks(struct rule_ctx *ctx) {
     enum severity severity;
     // A few tasks wait for a disk at any moment. Two per CPU (at least 4) in every frame: something does not keep up.
     // Eight per CPU (at least 32): it hangs.
-    if (!is_above(blocked, fmax(4, 2 * cpus), fmax(32, 8 * cpus), &severity))
+    double least = fmax(LIMIT(blocked_tasks, tasks), LIMIT(blocked_tasks, per_cpu) * cpus),
+           many = fmax(LIMIT(blocked_tasks, critical_tasks), LIMIT(blocked_tasks, critical_per_cpu) * cpus);
+    if (!is_above(blocked, least, many, &severity))
         return;
     const struct heaviest *top = &ctx_tasks(ctx)->uninterruptible;
     char name[64];
@@ -30,12 +114,18 @@ static void check_blocked_tasks(struct rule_ctx *ctx) {
 }
 
 const struct rule rule_blocked_tasks = {
-    .kind = "blocked_tasks", .resource = "process", .pane = "tasks", .check = check_blocked_tasks};
+    .kind = "blocked_tasks",
+    .resource = "process",
+    .pane = "tasks",
+    .level = {.kind = LEVEL_SERIES,
+              .what = "the number",
+              .names = {IN(series, tasks_uninterruptible), IN(series, procs_blocked)}},
+    .check = check_blocked_tasks};
 
 static void check_zombies(struct rule_ctx *ctx) {
     double zombies = ctx_series(ctx, IN(series, tasks_zombie));
     // A zombie costs only a PID. Ten that are not reaped are a bug worth knowing; hundreds may exhaust the PIDs.
-    if (!(zombies >= 10))
+    if (!(zombies >= LIMIT(zombies, zombies)))
         return;
     const struct heaviest *parent = &ctx_tasks(ctx)->zombies;
     char cause[128] = "", name[64];
@@ -43,17 +133,22 @@ static void check_zombies(struct rule_ctx *ctx) {
         snprintf(cause, sizeof(cause),
                  "%s has not reaped %.0f of its children: ", culprit_name(&parent->culprit, name, sizeof(name)),
                  parent->value);
-    ctx_report(ctx, zombies >= 200 ? SEVERITY_WARNING : SEVERITY_INFO, "", &parent->culprit, "%s%.0f zombie processes",
-               cause, zombies);
+    ctx_report(ctx, zombies >= LIMIT(zombies, warning_zombies) ? SEVERITY_WARNING : SEVERITY_INFO, "", &parent->culprit,
+               "%s%.0f zombie processes", cause, zombies);
 }
 
-const struct rule rule_zombies = {.kind = "zombies", .resource = "process", .pane = "tasks", .check = check_zombies};
+const struct rule rule_zombies = {
+    .kind = "zombies",
+    .resource = "process",
+    .pane = "tasks",
+    .level = {.kind = LEVEL_SERIES, .what = "the number", .names = {IN(series, tasks_zombie)}},
+    .check = check_zombies};
 
 static void check_fork_storm(struct rule_ctx *ctx) {
     double forks = ctx_series(ctx, IN(series, forks_per_s));
     enum severity severity;
     // A fork and exit cost about 1 ms of CPU: 300/s use a third of a CPU, more than a build on a small machine does.
-    if (!is_above(forks, 300, 3000, &severity))
+    if (!is_above(forks, LIMIT(fork_storm, forks_per_s), LIMIT(fork_storm, critical_forks_per_s), &severity))
         return;
     const struct heaviest *parent = &ctx_tasks(ctx)->ended;
     char cause[160] = "", name[64];
@@ -68,4 +163,34 @@ static void check_fork_storm(struct rule_ctx *ctx) {
 }
 
 const struct rule rule_fork_storm = {
-    .kind = "fork_storm", .resource = "process", .pane = "tasks", .check = check_fork_storm};
+    .kind = "fork_storm",
+    .resource = "process",
+    .pane = "tasks",
+    .level = {.kind = LEVEL_SERIES, .what = "the rate", .names = {IN(series, forks_per_s)}},
+    .check = check_fork_storm};
+
+// ps and lsof read it once.
+static void check_proc_reader(struct rule_ctx *ctx) {
+    const struct table *table = ctx_table(ctx, IN(tables, proc_readers));
+    const struct table_def *def = table ? table_def(table) : NULL;
+    double pressure = ctx_series(ctx, IN(series, cpu_some_pct));
+    size_t cursor = 0;
+    for (const union cell *row; table && (row = table_next(table, &cursor));) {
+        struct culprit culprit = {num_at(row, COL(def, proc_readers, pid)), text_at(row, COL(def, proc_readers, comm)),
+                                  NULL};
+        double cpu = num_at(row, COL(def, proc_readers, cpu_pct)),
+               reads = num_at(row, COL(def, proc_readers, proc_pct));
+        char key[32], name[64];
+        snprintf(key, sizeof(key), "%.0f", culprit.pid);
+        if (!(cpu >= LIMIT(proc_reader, cpu_pct)) || !(reads >= LIMIT(proc_reader, open_pct)) ||
+            ctx_duration_s(ctx, key) < LIMIT(proc_reader, lasts_s))
+            continue;
+        ctx_report(
+            ctx, pressure >= LIMIT(proc_reader, pressure_pct) ? SEVERITY_WARNING : SEVERITY_INFO, key, &culprit,
+            "%s uses %.0f %% of one CPU to read files of other processes in /proc (open for %.0f %% of the time)",
+            culprit_name(&culprit, name, sizeof(name)), cpu, reads);
+    }
+}
+
+const struct rule rule_proc_reader = {
+    .kind = "proc_reader", .resource = "process", .pane = "tasks", .profiled = "profile", .check = check_proc_reader};

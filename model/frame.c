@@ -149,6 +149,15 @@ bool frame_stream_repeated(const struct frame *frame, const char *name) {
     return false;
 }
 
+bool frame_table_repeated(const struct frame *frame, const char *name) {
+    for (uint16_t i = 0; i < frame->n_sections; i++) {
+        const struct table *table = section_find_table(frame->sections[i], name);
+        if (table)
+            return frame->repeated[i] && table_def(table)->of_interval;
+    }
+    return false;
+}
+
 bool frame_tree_repeated(const struct frame *frame, const char *name) {
     for (uint16_t i = 0; i < frame->n_sections; i++)
         if (section_find_tree(frame->sections[i], name))

@@ -7,7 +7,7 @@
 #include "model/origin.h"
 #include "model/section.h"
 
-#define FRAME_SECTIONS_MAX 24
+#define FRAME_SECTIONS_MAX 32
 
 struct frame {
     uint64_t number;             // 0: provisional, before the first whole interval; then 1, 2, …
@@ -37,9 +37,10 @@ struct tree *frames_tree(const struct frame *const *frames, size_t n, uint64_t f
 const struct table *frame_stream(const struct frame *frame, const char *name, uint64_t *left_out);
 double frame_series(const struct frame *frame, const char *name, const struct series_def **def);
 bool frame_has_column(const struct frame *frame, const char *name); // a table or stream has
-// True if the previous frame has the same histogram set, stream or tree: it must not be counted again.
+// True if the previous frame has the same histogram set, stream, table or tree: it must not be counted again.
 bool frame_hists_repeated(const struct frame *frame, const char *name);
 bool frame_stream_repeated(const struct frame *frame, const char *name);
+bool frame_table_repeated(const struct frame *frame, const char *name); // of a table whose rows are told once
 bool frame_tree_repeated(const struct frame *frame, const char *name);
 
 // For tests and the live model: takes over the sections' references.

@@ -12,6 +12,9 @@ struct history {
     pthread_mutex_t lock;
     const struct frame **ring; // the oldest at first, wraps round
     size_t first, n, capacity; // capacity is a power of two
+    size_t early;              // of the n, those before the frame that was dropped last: spans with gaps between them
+    struct history_span spans[HISTORY_SPANS_MAX]; // of the writer
+    size_t n_spans;
 };
 
 struct history *history_new(size_t max_bytes, struct mem_account *take_account) {
@@ -54,6 +57,39 @@ static void ring_grow(struct history *history) {
     free(old);
 }
 
+void history_keep(struct history *history, const struct history_span *spans, size_t n) {
+    history->n_spans = n < HISTORY_SPANS_MAX ? n : HISTORY_SPANS_MAX;
+    if (history->n_spans)
+        memcpy(history->spans, spans, history->n_spans * sizeof(spans[0]));
+}
+
+static bool is_kept(const struct history *history, const struct frame *frame) {
+    for (size_t i = 0; i < history->n_spans; i++)
+        if (frame->end_ns > history->spans[i].from_ns && frame->begin_ns < history->spans[i].to_ns)
+            return true;
+    return false;
+}
+
+#define KEPT_SHARE 4
+
+// The oldest one that is not kept. The kept ones before it move up, so that the ring stays in order.
+static const struct frame *ring_drop(struct history *history) {
+    size_t mask = history->capacity - 1, i = 0;
+    while (i < history->n / KEPT_SHARE && is_kept(history, ring_at(history, i)))
+        i++;
+    if (i == history->n / KEPT_SHARE && is_kept(history, ring_at(history, i)))
+        i = 0;
+    const struct frame *dropped = ring_at(history, i);
+    pthread_mutex_lock(&history->lock);
+    for (size_t k = i; k > 0; k--)
+        history->ring[(history->first + k) & mask] = history->ring[(history->first + k - 1) & mask];
+    history->first = (history->first + 1) & mask;
+    history->n--;
+    history->early = i >= history->early ? i : history->early - 1;
+    pthread_mutex_unlock(&history->lock);
+    return dropped;
+}
+
 void history_push(struct history *history, const struct frame *take) {
     if (history->n == history->capacity)
         ring_grow(history);
@@ -61,11 +97,7 @@ void history_push(struct history *history, const struct frame *take) {
     history->ring[(history->first + history->n++) & (history->capacity - 1)] = take;
     pthread_mutex_unlock(&history->lock);
     while (history->n > 2 && history_bytes(history) > history->max_bytes) {
-        pthread_mutex_lock(&history->lock);
-        const struct frame *oldest = ring_at(history, 0);
-        history->first = (history->first + 1) & (history->capacity - 1);
-        history->n--;
-        pthread_mutex_unlock(&history->lock);
+        const struct frame *oldest = ring_drop(history);
         // A frame that a reader holds frees no memory yet. Evicting further would empty the whole history while a heat
         // map is being drawn; the next push continues instead.
         bool held = frame_shared(oldest);
@@ -121,6 +153,28 @@ const struct frame *history_find(const struct history *shared, uint64_t number) 
     return frame;
 }
 
+const struct frame *history_step(const struct history *shared, uint64_t number, long frames) {
+    struct history *history = (struct history *)shared;
+    const struct frame *frame = NULL;
+    pthread_mutex_lock(&history->lock);
+    if (history->n) {
+        size_t at = ring_find(history, number), last = history->n - 1;
+        uint64_t there = ring_at(history, at)->number;
+        // From a frame that is gone, its neighbour in that direction is the first step.
+        if (frames > 0 && there > number)
+            frames--;
+        else if (frames < 0 && there < number)
+            frames++;
+        if (frames < 0)
+            at = (size_t)-frames < at ? at - (size_t)-frames : 0;
+        else
+            at = (size_t)frames < last - at ? at + (size_t)frames : last;
+        frame = frame_ref(ring_at(history, at));
+    }
+    pthread_mutex_unlock(&history->lock);
+    return frame;
+}
+
 static double seconds(struct timespec time) {
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
@@ -150,11 +204,40 @@ size_t history_window(const struct history *shared, uint64_t last, const struct 
     size_t n = 0;
     pthread_mutex_lock(&history->lock);
     if (history->n && max) {
-        size_t end = ring_find(history, last) + 1;
-        n = end < max ? end : max;
+        size_t end = ring_find(history, last) + 1, first = end - 1;
+        while (first > 0 && end - first < max &&
+               (first > history->early || // further back only without a gap
+                ring_at(history, first - 1)->number + 1 == ring_at(history, first)->number))
+            first--;
+        n = end - first < max ? end - first : max;
         for (size_t i = 0; i < n; i++)
             out[i] = frame_ref(ring_at(history, end - n + i));
     }
+    pthread_mutex_unlock(&history->lock);
+    return n;
+}
+
+// Index of the first frame that ends at that time or later; n: none. Needs the lock.
+static size_t ring_first_end(const struct history *history, uint64_t end_ns) {
+    size_t low = 0, high = history->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ring_at(history, middle)->end_ns < end_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t history_between(const struct history *shared, uint64_t from_ns, uint64_t to_ns, const struct frame **out,
+                       size_t max) {
+    struct history *history = (struct history *)shared;
+    pthread_mutex_lock(&history->lock);
+    size_t first = ring_first_end(history, from_ns), end = ring_first_end(history, to_ns + 1);
+    size_t there = end > first ? end - first : 0, n = there < max ? there : max;
+    for (size_t i = 0; i < n; i++)
+        out[i] = frame_ref(ring_at(history, first + i * there / n));
     pthread_mutex_unlock(&history->lock);
     return n;
 }

@@ -85,6 +85,7 @@ struct live *live_new(uint64_t delay_ns, size_t history_bytes) {
         live->pipe[0] = live->pipe[1] = -1;
     live->history = history_new(history_bytes, NULL);
     live->findings = findings_new();
+    findings_set_history(live->findings, live->history);
     live->groups = groups_new();
     return live;
 }

@@ -182,10 +182,13 @@ static struct hist_set *hists_sum(const struct hist_set *a, const struct hist_se
     return sum;
 }
 
-static void rows_copy(struct table_builder *builder, const struct table *table) {
+// Rows whose keys are not in `except` (NULL: all).
+static void rows_copy(struct table_builder *builder, const struct table *table, const struct table *except) {
     const struct table_def *def = table_def(table);
     size_t cursor = 0;
     for (const union cell *row; (row = table_next(table, &cursor));) {
+        if (except && table_find(except, row))
+            continue;
         uint32_t slot = table_builder_add(builder);
         for (uint16_t c = 0; c < def->n_columns; c++)
             if (def->columns[c].type == COLUMN_TEXT)
@@ -197,11 +200,28 @@ static void rows_copy(struct table_builder *builder, const struct table *table) 
 
 static struct table *rows_sum(const struct table *first, const struct table *second) {
     struct table_builder *builder = table_builder_new(table_def(first));
-    rows_copy(builder, first);
-    rows_copy(builder, second);
+    rows_copy(builder, first, NULL);
+    rows_copy(builder, second, NULL);
     struct table *sum = table_builder_seal(builder);
     table_builder_free(builder);
     return sum;
+}
+
+// Rows that are told once, and that `section` does not have.
+static void once_absorb(struct section *section, const struct section *before) {
+    struct table **tables = section->tables.items;
+    for (size_t i = 0; i < section->tables.n; i++) {
+        const struct table_def *def = table_def(tables[i]);
+        const struct table *old = def->of_interval ? section_find_table(before, def->name) : NULL;
+        if (!old || table_def(old) != def || !table_rows(old))
+            continue;
+        struct table_builder *builder = table_builder_new(def);
+        rows_copy(builder, tables[i], NULL);
+        rows_copy(builder, old, tables[i]);
+        table_free(tables[i]);
+        tables[i] = table_builder_seal(builder);
+        table_builder_free(builder);
+    }
 }
 
 // Including trees that only the older section has.
@@ -245,6 +265,7 @@ void section_absorb(struct section *section, const struct section *before) {
         table_free(streams[i].events);
         streams[i].events = sum;
     }
+    once_absorb(section, before);
     trees_absorb(section, before);
     section->begin_ns = before->begin_ns;
     section->seen += before->seen;

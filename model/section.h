@@ -51,7 +51,8 @@ void section_events(struct section *section, uint64_t seen, uint64_t lost);
 // CPU time of the collector's thread in the interval.
 void section_cost(struct section *section, uint64_t cpu_ns);
 // Adds the counts of the previous section, which no frame will show: histograms, trees (of the same name table),
-// streams, events seen and lost, cost. The interval then starts with that section's; rates stay those of this section.
+// streams, rows of its tables that are told once and have no newer row, events seen and lost, cost. The interval then
+// starts with that section's; rates stay those of this section.
 void section_absorb(struct section *section, const struct section *before);
 
 // ---- reading ----

@@ -16,6 +16,7 @@ struct table_def {
     uint16_t n_columns;
     uint16_t n_keys;               // the first n_keys columns identify a row
     struct table_def_count *count; // of a definition made at run time; NULL: static
+    bool of_interval;              // a row is told once: see section_absorb and frame_table_repeated
 };
 
 // A definition made at run time (the fields of a tracepoint, a table of a recording): a copy, strings included, with

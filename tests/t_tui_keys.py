@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-# needs: nothing (san beside); arrows, Home, End and similar keys in every form that terminals send, whatever terminfo says
+# needs: nothing (san beside); arrows, Home, End and similar keys in every form that terminals send, whatever terminfo says; B on a finding
+import os
 import sys
+import tempfile
 
 from terminal import KTOP, Terminal
 
@@ -44,6 +46,32 @@ def in_prompt(t, term):
             t.quiet(0.05)
 
 
+def to_begin():
+    """A finding that always holds: its key B leads back to its first frame, and g to the newest one."""
+    with tempfile.TemporaryDirectory(prefix="t_tui_keys.") as home:
+        os.mkdir(home + "/ktop", 0o755)
+        with open(home + "/ktop/thresholds", "w") as f:
+            f.write("memory_low.available_pct = 1000\nmemory_low.critical_available_pct = 1000\n")
+        os.chmod(home + "/ktop/thresholds", 0o644)
+        t = Terminal([KTOP, "-P", "triage", "-d", "0.5", "--filter", "no such task"], columns=160, rows=40, env={"XDG_CONFIG_HOME": home})
+        try:
+            if not t.wait_for(b" memory available", 20):
+                bad.append("a threshold of a file causes no finding")
+            t.pump(3)
+            t.send("\033[H")  # the first finding
+            t.quiet(0.2)
+            t.raw = b""
+            t.send("B")
+            if not t.wait_for(b"s before the newest frame; g: live", 10):
+                bad.append(f"B does not go back: {t.raw[-300:]!r}")
+            t.send("gq")
+            if t.wait(5) != 0:
+                bad.append(f"after B and g: wait status {t.status}")
+        finally:
+            t.end()
+
+
+to_begin()
 for term in ("xterm-256color", "screen", "linux", "vt100"):
     t = Terminal([KTOP, "-P", "triage", "-d", "60"], env={"TERM": term})
     try:

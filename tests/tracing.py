@@ -26,6 +26,38 @@ def never_idle():
     return [subprocess.Popen([sys.executable, "-c", code % (cpu, os.getpid())]) for cpu in sorted(os.sched_getaffinity(0))]
 
 
+class Overlay:
+    """The program WORK/static in another mount and PID namespace, on an overlay that only that namespace has, where it is /program and,
+    by an absolute link, /link. pid is None if no such namespace can be made here."""
+
+    def __init__(self, work, start):
+        script = f"""
+set -e
+mount -t tmpfs none {work}/layers
+mkdir -p {work}/layers/lower {work}/layers/upper {work}/layers/work {work}/layers/root
+cp {work}/static {work}/layers/lower/program
+mount -t overlay overlay -o lowerdir={work}/layers/lower,upperdir={work}/layers/upper,workdir={work}/layers/work {work}/layers/root
+ln -s /program {work}/layers/root/link
+exec chroot {work}/layers/root {start}
+"""
+        os.makedirs(f"{work}/layers", exist_ok=True)
+        self.helper = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "sh", "-c", script],
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        self.pid = None
+        if self.helper.stdout.readline():
+            with open(f"/proc/{self.helper.pid}/task/{self.helper.pid}/children") as f:
+                self.pid = int(f.read().split()[0])
+
+    def do(self, what):
+        self.helper.stdin.write(what + "\n")
+        self.helper.stdout.readline()
+
+    def end(self):
+        self.helper.stdin.close()
+        self.helper.wait(10)
+        self.helper.stdout.close()
+
+
 class Tracefs:
     """tracefs of a helper process in a private mount namespace: the machine's mounts do not change."""
 

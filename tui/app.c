@@ -151,6 +151,8 @@ static void frame_arrived(struct app *app) {
         rewind_to_live(&app->rewind);
         rewind_freeze(&app->rewind);
     }
+    if (!source->replay)
+        triggers_fire(app, frame);
     app->dirty = true;
 }
 
@@ -160,12 +162,11 @@ static void answers_arrived(struct app *app) {
     while (runner_answer(app->source->runner, &answer)) {
         if (answer.kind == REQUEST_WAKERS && answer.status == ANSWER_REFUSED)
             app->wakers = false; // only switching them on is refused
-        if (answer.kind == REQUEST_EVENTS)
-            tracepoints_answered(app, &answer);
+        bool chosen = choices_answered(app, &answer);
         bool bad = answer.status == ANSWER_REFUSED || answer.status == ANSWER_LATE;
         if (!answer.sentence[0] || answer.status == ANSWER_SUPERSEDED)
             continue;
-        if (answer.place >= 0 && answer.kind != REQUEST_EVENTS)
+        if (answer.place >= 0 && !chosen)
             app_say(app, bad, "%s (at character %d)", answer.sentence, answer.place + 1);
         else
             app_say(app, bad, "%s", answer.sentence);
@@ -263,7 +264,9 @@ int app_run(const struct options *options) {
     app->options = options;
     app->threads = options->collect.threads;
     app->wakers = options->collect.profile.wakers;
-    app->tracepoints = options->tracepoints ? xstrdup(options->tracepoints) : NULL;
+    app->choices[CHOICE_TRACEPOINTS].list = options->tracepoints ? xstrdup(options->tracepoints) : NULL;
+    app->choices[CHOICE_PROBES].list = options->probes ? xstrdup(options->probes) : NULL;
+    app->choices[CHOICE_FUNCTIONS].list = options->functions ? xstrdup(options->functions) : NULL;
     if (options->replay && !(app->source = source_replay(options, why, sizeof why))) {
         fprintf(stderr, "ktop: %s\n", why);
         return 1;
@@ -297,6 +300,8 @@ int app_run(const struct options *options) {
         app_say(app, true, "--filter: %s", options->filter_note);
     draw(app); // before the collectors' threads start, which use most CPU then
     app_want(app);
+    if (triggers_any(options->tracepoints))
+        triggers_arm(app);
     bool recorded = !options->record || record_start(app, options->record);
     int error = recorded ? app->source->ops->start(app->source) : 0;
     if (recorded && !error) {

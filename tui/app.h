@@ -30,6 +30,15 @@ struct overlay {
     char title[64];
 };
 
+// What the user chose to record.
+enum choice_list { CHOICE_TRACEPOINTS, CHOICE_PROBES, CHOICE_FUNCTIONS, CHOICES };
+struct choices {
+    char *list;             // the latest request, a specification a line; NULL: none
+    bool waits;             // for the answer to the latest request
+    char *before;           // the list before requests that have no answer yet; NULL: none
+    char typed[PROMPT_MAX]; // of the latest request; "": it was chosen from the list
+};
+
 struct app {
     const struct options *options;
     struct source *source;
@@ -46,18 +55,17 @@ struct app {
     char message[200];
     uint64_t message_until_ns; // 0: no message
     bool message_bad;
-    bool wakers;                       // off-CPU paths have wakers: the latest request
-    char *tracepoints;                 // that are recorded: the latest request, a specification a line; NULL: none
-    char *tracepoints_before;          // before requests that have no answer yet; NULL: all have
-    char tracepoint_typed[PROMPT_MAX]; // of the latest request; "": it was chosen from the list
-    bool threads;                      // rows are threads: the latest request
-    const struct question *question;   // NULL: no prompt
+    bool wakers; // off-CPU paths have wakers: the latest request
+    struct choices choices[CHOICES];
+    bool threads;                    // rows are threads: the latest request
+    const struct question *question; // NULL: no prompt
     struct prompt prompt;
     char before[PROMPT_MAX]; // the text that a cancel restores
     struct overlay overlay;
     struct {
         int from, to;
     } tabs[APP_PANES_MAX]; // cells of the names in the pane bar
+    bool frozen;           // by an event since the choice was last changed
     bool dirty, quit;
 };
 
@@ -68,6 +76,13 @@ int app_run(const struct options *options);
 void app_say(struct app *app, bool bad, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void app_show_pane(struct app *app, size_t index, bool remember);
 void app_want(struct app *app); // sets the runner's list of collectors that the shown and pinned panes need
+
+// triggers.c
+void triggers_fire(struct app *app, const struct frame *frame); // a live frame has arrived
+void triggers_arm(struct app *app);                             // the choice has events with actions
+bool triggers_any(const char *choice);                          // specifications, one a line; NULL: none
+// The event of the frame that has this action and came; NULL: none. The frame's.
+const char *trigger_of(const struct frame *frame, const char *action);
 
 // keys.c
 void keys_handle(struct app *app, const struct screen_key *key);
@@ -84,17 +99,20 @@ void overlay_close(struct overlay *overlay);
 void overlay_draw(struct overlay *overlay, struct area area);
 bool overlay_key(struct overlay *overlay, int key, int page); // true: used
 
-// tracepoints.c
-void tracepoints_toggle(struct app *app, const char *event); // "sched:sched_switch"
-void tracepoints_count(struct app *app, const char *system); // "sched"
-void tracepoints_prompt(struct app *app);                    // key E
-void tracepoints_answered(struct app *app, const struct answer *answer);
+// choices.c
+bool choices_shown_by(const struct view *view, enum choice_list which);   // the pane in which they are chosen
+void choices_toggle(struct app *app, const char *event);                  // "sched:sched_switch"
+void choices_count(struct app *app, const char *system);                  // "sched"
+void choices_remove(struct app *app, const char *spec, const char *name); // a probe or pattern, as it was given
+void choices_prompt(struct app *app);                                     // key E: of what the pane shows
+bool choices_answered(struct app *app, const struct answer *answer);      // true: its place is shown in the prompt
 
 // save.c
 void save_prompt(struct app *app);
 
 // record.c
-void record_toggle(struct app *app); // key r: prompts for a file, or ends the recording
+void record_toggle(struct app *app);                              // key r: prompts for a file, or ends the recording
+void record_name(const struct app *app, char *name, size_t size); // a new one: host and time
 bool record_start(struct app *app, const char *path);
 void record_stop(struct app *app, bool quietly);
 

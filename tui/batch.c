@@ -13,6 +13,7 @@
 
 #include "collectors/session.h"
 #include "model/mem.h"
+#include "tui/app.h"
 #include "tui/signals.h"
 #include "tui/source.h"
 #include "views/escape.h"
@@ -35,6 +36,7 @@ struct batch {
     size_t chunk;
     bool stopping;       // a signal came
     int error;           // errno of standard output
+    int worst;           // severity of a finding so far
     uint64_t written_to; // number of the last frame written
     struct priority_budget priority;
     uint64_t written_ns, cpu_ns; // at that frame; CPU time of this thread
@@ -71,6 +73,24 @@ static ssize_t write_out(void *cookie, const char *bytes, size_t size) {
     return batch->error ? 0 : (ssize_t)done;
 }
 
+// The most severe finding so far.
+static void worst_take(struct batch *batch, const struct frame *frame) {
+    const struct table *table = frame_table(frame, "findings");
+    int severity = table ? table_column(table_def(table), "severity") : -1;
+    const union cell *row;
+    for (size_t at = 0; severity >= 0 && (row = table_next(table, &at));)
+        for (int worse = batch->worst + 1; worse <= SEVERITY_CRITICAL && row[severity].text; worse++)
+            if (!strcmp(text_bytes(row[severity].text), severity_name((enum severity)worse)))
+                batch->worst = worse;
+}
+
+// With --exit-code: 0 if nothing is worse than info.
+static int exit_status(const struct batch *batch, int status) {
+    if (status || !batch->options->exit_code)
+        return status;
+    return batch->worst == SEVERITY_CRITICAL ? 4 : batch->worst == SEVERITY_WARNING ? 3 : 0;
+}
+
 static void write_frame(struct batch *batch, const struct frame *frame) {
     static const struct frame *window[WINDOW_MAX];
     size_t n = history_window(batch->history, frame->number, window, WINDOW_MAX);
@@ -78,6 +98,8 @@ static void write_frame(struct batch *batch, const struct frame *frame) {
     for (size_t i = 0; i < batch->n_panes && !batch->error; i++)
         pane_write(batch->panes[i], &look, batch->options->format, &batch->info, batch->out);
     fflush(batch->out);
+    worst_take(batch, frame);
+    batch->stopping |= !batch->reader && trigger_of(frame, "stop");
     batch->written_to = frame->number;
     for (size_t i = 0; i < n; i++)
         frame_unref(window[i]);
@@ -208,6 +230,7 @@ static int run_live(struct batch *batch) {
     batch_open(batch, batch->source->origin);
     loop(batch);
     int status = record_finish(batch, finish(batch));
+    status = exit_status(batch, status);
     int hung = batch->source->ops->stop(batch->source);
     session_close();
     if (hung)
@@ -266,7 +289,7 @@ static int run_replay(struct batch *batch) {
     history_free(batch->history);
     mem_charge(NULL);
     reader_free(batch->reader);
-    return status;
+    return exit_status(batch, status);
 }
 
 int batch_run(const struct options *options) {

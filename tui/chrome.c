@@ -113,15 +113,27 @@ static void draw_header(struct area area, const struct app *app, const struct fr
 #define TAB_LETTERS_MAX 32 // whole names
 #define TAB_LETTERS_MIN 3
 
-// How many letters of each name fit beside the current pane's whole name, whichever that is; 0: only the keys.
-static int tab_letters(const struct app *app, int width) {
-    int whole = 0, longest = 0;
+static int tab_longest(const struct app *app) {
+    int longest = 0;
     for (size_t i = 0; i < app->n_panes; i++) {
         int length = (int)strlen(app->panes[i]->view->name);
-        whole += length + 4;
         longest = length > longest ? length : longest;
     }
-    if (whole <= width || app->n_panes < 2)
+    return longest;
+}
+
+// Columns of all names with their keys.
+static int tabs_width(const struct app *app) {
+    int width = 0;
+    for (size_t i = 0; i < app->n_panes; i++)
+        width += (int)strlen(app->panes[i]->view->name) + 3 + app->panes[i]->pinned;
+    return width;
+}
+
+// How many letters of each name fit beside the current pane's whole name, whichever that is; 0: only the keys.
+static int tab_letters(const struct app *app, int width) {
+    int longest = tab_longest(app);
+    if (tabs_width(app) <= width || app->n_panes < 2)
         return TAB_LETTERS_MAX;
     int letters = (width - longest - 3 * (int)app->n_panes) / ((int)app->n_panes - 1);
     return letters < TAB_LETTERS_MIN ? 0 : letters < longest ? letters : longest;
@@ -129,7 +141,9 @@ static int tab_letters(const struct app *app, int width) {
 
 static void draw_tabs(struct area area, struct app *app) {
     int x = 0, letters = tab_letters(app, area.width);
-    bool whole = letters == TAB_LETTERS_MAX;
+    int spare = area.width - (int)app->n_panes; // of a blank behind each
+    bool spaced = letters == TAB_LETTERS_MAX ? tabs_width(app) <= spare
+                                             : !letters && tab_longest(app) + 3 * (int)app->n_panes <= spare;
     area_fill(area, 0, 0, area.width, ROLE_TEXT, ' ');
     for (size_t i = 0; i < app->n_panes; i++) {
         const struct pane *pane = app->panes[i];
@@ -141,7 +155,7 @@ static void draw_tabs(struct area area, struct app *app) {
                              pane->view->name);
         if (pane->pinned)
             x += area_text(area, x, 0, shown ? ROLE_SELECTED : ROLE_WARNING, "*");
-        if (whole || !letters)
+        if (spaced)
             x += area_text(area, x, 0, shown ? ROLE_SELECTED : ROLE_TEXT, " ");
         app->tabs[i].from = from;
         app->tabs[i].to = x;

@@ -259,9 +259,9 @@ static void key_redraw(struct app *app, const struct screen_key *key) {
     screen_redraw();
 }
 
-static void key_tracepoint(struct app *app, const struct screen_key *key) {
+static void key_choose(struct app *app, const struct screen_key *key) {
     (void)key;
-    tracepoints_prompt(app);
+    choices_prompt(app);
 }
 
 static const struct app_key app_keys[] = {
@@ -289,7 +289,10 @@ static const struct app_key app_keys[] = {
     {'d', "d", "seconds between frames", key_delay, false},
     {'w', "w", "write the screen (.txt), the pane (.csv, .json), its picture or profile (.svg, ...) to a file",
      key_write, false},
-    {'E', "E", "record a tracepoint, for example sched:sched_switch if prev_state == 2", key_tracepoint, false},
+    {'E', "E",
+     "record sched:sched_switch if prev_state == 2, group EVENT by FIELD, latency EVENT[FIELD] EVENT[FIELD]; in the "
+     "pane probes a probe, group PROBE by ARG, latency PROBE PROBE; in the pane functions a pattern of functions",
+     key_choose, false},
     {'r', "r", "record the frames to a file, and end the recording", key_record, false},
     {'H', "H", "threads instead of processes, and back", key_threads, false},
     {'p', "p", "pin the pane: its collectors keep running", key_pin, false},
@@ -332,6 +335,13 @@ static void ask_code(struct app *app, const struct code_ask *ask) {
         runner_request(app->source->runner, NULL, &(struct request){.kind = REQUEST_CODE, .code = *ask});
 }
 
+static void go_to_time(struct app *app, struct timespec wall) {
+    if (rewind_to_time(&app->rewind, wall) && rewind_shows(&app->rewind, wall))
+        say_position(app);
+    else
+        app_say(app, true, "the history does not reach back to that time: this is the nearest frame");
+}
+
 static bool to_pane(struct app *app, int key, int x, int y) {
     struct pane_answer answer = {0};
     int code = key == KEY_TUI_ESCAPE || key == KEY_TUI_BACKSPACE ? KEY_VIEW_BACK : key;
@@ -343,9 +353,11 @@ static bool to_pane(struct app *app, int key, int x, int y) {
     if (used && answer.wakers)
         toggle_wakers(app);
     if (used && answer.counts[0])
-        tracepoints_count(app, answer.counts);
+        choices_count(app, answer.counts);
     if (used && answer.toggles[0])
-        tracepoints_toggle(app, answer.toggles);
+        choices_toggle(app, answer.toggles);
+    if (used && answer.removes[0])
+        choices_remove(app, answer.removes, answer.removed_as);
     if (used && answer.ask)
         ask_code(app, answer.ask);
     if (used)
@@ -361,6 +373,8 @@ static bool to_pane(struct app *app, int key, int x, int y) {
         app_say(app, true, "that frame is no longer in the history");
     if (used && answer.go_live)
         rewind_to_live(&app->rewind);
+    if (used && answer.go_time.tv_sec)
+        go_to_time(app, answer.go_time);
     return used;
 }
 

@@ -8,6 +8,8 @@
 #include "collectors/doctor.h"
 #include "collectors/runner.h"
 #include "collectors/session.h"
+#include "model/findings_about.h"
+#include "model/findings_thresholds.h"
 #include "model/mem.h"
 #include "views/escape.h"
 
@@ -88,6 +90,27 @@ static int list_presets(const struct preset_files *files) {
     return ended();
 }
 
+static int list_rules(void) {
+    for (const struct finding_about *about = finding_abouts; about->kind; about++) {
+        char text[400];
+        thresholds_expand(about->kind, about->when, text, sizeof text);
+        printf("%s\n  when: %s\n  why: %s\n  try: %s\n", about->kind, text, about->why, about->advice);
+        if (about->causes)
+            printf("  causes: %s\n", about->causes);
+        for (size_t i = 0; i < N_THRESHOLDS; i++) {
+            if (strcmp(thresholds[i].rule, about->kind) != 0)
+                continue;
+            threshold_words(i, thresholds_in_force[i], text, sizeof text);
+            printf("  %s.%s = %s", about->kind, thresholds[i].name, text);
+            threshold_words(i, thresholds[i].initial, text, sizeof text);
+            if (thresholds_in_force[i] != thresholds[i].initial)
+                printf("  # default: %s", text);
+            putchar('\n');
+        }
+    }
+    return ended();
+}
+
 int list_names(const struct options *options) {
     switch (options->list) {
     case LIST_PANES:
@@ -99,10 +122,12 @@ int list_names(const struct options *options) {
         return ended();
     case LIST_TRACEPOINTS:
         return list_file("available_events", "tracepoints");
+    case LIST_RULES:
+        return list_rules();
     case LIST_PRESETS:
         return list_presets(&options->preset_files);
     default:
-        return list_file("available_filter_functions", "functions");
+        return list_file("available_filter_functions", "functions of the kernel");
     }
 }
 

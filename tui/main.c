@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include "collectors/session.h"
+#include "model/findings_thresholds.h"
 #include "tui/app.h"
 #include "tui/batch.h"
 #include "tui/list.h"
+#include "tui/thresholds.h"
 
 // Of malloc, for all threads together: each one keeps what was freed in it, and reading symbol files leaves holes of
 // tens of MB in every arena of a thread. The event paths do not allocate.
@@ -46,7 +48,10 @@ static int run(struct options *options) {
         return options->action == ACTION_BATCH ? batch_run(options) : app_run(options);
     if (session_open() < 0) // first: the guard must not inherit what is opened later
         fprintf(stderr, "ktop: cannot start the guard process: after SIGKILL, run ktop --cleanup\n");
-    if (options->tracepoints && session_tracepoints(options->tracepoints, why, sizeof why)) {
+    if ((options->tracepoints && session_tracepoints(options->tracepoints, why, sizeof why)) ||
+        (options->probes && session_probes(&options->collect, why, sizeof why)) ||
+        (options->functions && session_functions(&options->collect, why, sizeof why)) ||
+        (options->graph && session_graph(&options->collect, why, sizeof why))) {
         fprintf(stderr, "ktop: %s\n", why);
         session_close();
         return 1;
@@ -82,6 +87,12 @@ int main(int argc, char **argv) {
         fprintf(stderr, "ktop: %s\n", options.error);
         return status;
     }
+    bool rules = options.action == ACTION_LIST ? options.list == LIST_RULES
+                                               : options.action != ACTION_HELP && options.action != ACTION_VERSION;
+    if (rules)
+        thresholds_load();
+    for (size_t i = 0; i < thresholds_problems(); i++)
+        fprintf(stderr, "ktop: %s\n", thresholds_problem_at(i));
     switch (options.action) {
     case ACTION_HELP:
         options_help(stdout);

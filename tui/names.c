@@ -100,8 +100,24 @@ bool names_resolve(struct options *options) {
             return false;
     if (!options->n_panes)
         options->panes[options->n_panes++] = views[0];
+    // Folded call paths are the data of the pane's own collectors.
+    bool alone = options->action == ACTION_BATCH && !options->record;
+    for (size_t i = 0; i < options->n_panes && options->format != FORMAT_FOLDED; i++)
+        alone &= options->panes[i]->alone;
+    options->collect.wanted_only = alone;
     return format_check(options) && (!options->sort || sort_check(options)) &&
            (!options->filter || filter_resolve(options));
+}
+
+bool parse_graph(struct options *options, const char *value) {
+    options->collect.graph = options->graph = value;
+    return *value || options_wrong(options, "--graph needs functions of the kernel, for example 'vfs_read depth=5'");
+}
+
+void pane_show_graph(struct pane *pane) {
+    static const char *const parts[] = {"graph", "graph_functions", "graph_calls"};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        pane_show(pane, parts[i]);
 }
 
 bool panes_open(const struct options *options, const struct view *const *which, size_t n, struct pane **out) {
@@ -114,6 +130,8 @@ bool panes_open(const struct options *options, const struct view *const *which, 
             pane_set_filter(out[i], options->filter);
         if (options->off_cpu)
             pane_show(out[i], "offcpu");
+        if (options->graph)
+            pane_show_graph(out[i]);
         if (options->sort && pane_sort(out[i], &look, options->sort))
             sorted = true;
     }

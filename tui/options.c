@@ -13,8 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collectors/session.h"
 #include "model/live.h"
 #include "model/mem.h"
+#include "tui/option_values.h"
 #include "views/escape.h"
 
 #define OPTION_ROWS_MAX 64
@@ -141,15 +143,62 @@ static bool parse_events(struct options *options, const char *value) {
     return true;
 }
 
+static bool parse_function(struct options *options, const char *value) {
+    if (!option_line_add(&options->functions, value))
+        return options_wrong(options, "--function needs a pattern, for example 'libssl*:SSL_*'");
+    options->collect.functions = options->functions;
+    return true;
+}
+
+static bool parse_probe(struct options *options, const char *value) {
+    if (!option_line_add(&options->probes, value))
+        return options_wrong(options, "--probe needs a probe, for example 'p /usr/bin/bash:readline' or "
+                                      "'r vfs_read $retval'");
+    options->collect.probes = options->probes;
+    return true;
+}
+
 static bool parse_tracepoint(struct options *options, const char *value) {
-    size_t used = options->tracepoints ? strlen(options->tracepoints) : 0, length = strlen(value);
-    if (!length || strchr(value, '\n'))
+    if (!option_line_add(&options->tracepoints, value))
         return options_wrong(options, "--tracepoint needs SYSTEM:EVENT or 'SYSTEM:EVENT if FILTER': "
                                       "`ktop --list tracepoints` lists them");
-    options->tracepoints = xrealloc(options->tracepoints, used + length + 2);
-    snprintf(options->tracepoints + used, length + 2, "%s%s", used ? "\n" : "", value);
     options->collect.tracepoints = options->tracepoints;
     return true;
+}
+
+// Groups and latencies travel as lines among the tracepoints or probes (collectors/kernel/groups/group.h).
+static bool parse_line(struct options *options, const char *kind, const char *value) {
+    char *line = xmalloc(strlen(kind) + strlen(value) + 2);
+    sprintf(line, "%s %s", kind, value);
+    bool good = strncmp(value, "probes:", 7) ? parse_tracepoint(options, line) : parse_probe(options, line);
+    free(line);
+    return good;
+}
+
+static bool parse_group(struct options *options, const char *value) {
+    return parse_line(options, "group", value);
+}
+
+static bool parse_on(struct options *options, const char *value) {
+    size_t n = strcspn(value, " ");
+    const char *const *action = session_actions();
+    while (*action && (strlen(*action) != n || memcmp(*action, value, n)))
+        action++;
+    if (!*action || !value[n])
+        return options_wrong(options,
+                             "--on %s: expected freeze, record, stop or mark, and a tracepoint, for example 'freeze "
+                             "oom:mark_victim'",
+                             shown(value));
+    return parse_tracepoint(options, value);
+}
+
+static bool parse_latency(struct options *options, const char *value) {
+    return parse_line(options, "latency", value);
+}
+
+static bool parse_stacks(struct options *options, const char *value) {
+    (void)value;
+    return parse_tracepoint(options, "stacks") && parse_probe(options, "stacks");
 }
 
 static void load_presets(struct options *options) {
@@ -189,16 +238,8 @@ static bool parse_replay(struct options *options, const char *value) {
 }
 
 static bool parse_history(struct options *options, const char *value) {
-    static const char suffixes[] = "KMGT";
-    char *end;
-    double size = strtod(value, &end);
-    if (end != value && *end) {
-        const char *suffix = strchr(suffixes, toupper((unsigned char)*end));
-        for (long i = 0; suffix && i <= suffix - suffixes; i++)
-            size *= 1024;
-        end += suffix ? 1 : 0;
-    }
-    if (!isdigit((unsigned char)*value) || *end || !(size >= 1 << 20) || size > 1e15)
+    double size;
+    if (!value_size(value, &size) || !(size >= 1 << 20) || size > 1e15)
         return options_wrong(options, "--history %s: expected a size of at least 1M, for example 64M or 1G",
                              shown(value));
     options->history_bytes = (size_t)size;
@@ -242,23 +283,36 @@ static bool parse_profile_event(struct options *options, const char *value) {
     return *value || options_wrong(options, "--profile-event needs an event: `ktop --list events` lists them");
 }
 
+static bool cpus_check(struct options *options, const char *option, const char *value) {
+    char why[160];
+    return value_cpus(value, why, sizeof why) || options_wrong(options, "--%s %s: %s", option, shown(value), why);
+}
+
 static bool parse_profile_cpus(struct options *options, const char *value) {
-    const char *at = value;
-    long most = sysconf(_SC_NPROCESSORS_CONF);
-    for (bool more = true; more; at++) {
-        char *end;
-        long first = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : -1, last = first;
-        if (first >= 0 && *end == '-')
-            last = isdigit((unsigned char)end[1]) ? strtol(end + 1, &end, 10) : -1;
-        if (first < 0 || last < first || (*end && *end != ','))
-            return options_wrong(options, "--profile-cpus %s: expected CPU numbers, for example 0,2-5", shown(value));
-        if (last >= most)
-            return options_wrong(options, "--profile-cpus %s: this machine has the CPUs 0 to %ld", shown(value),
-                                 most - 1);
-        at = end;
-        more = *end == ',';
-    }
     options->collect.profile.cpus = value;
+    return cpus_check(options, "profile-cpus", value);
+}
+
+static bool parse_trace_cpus(struct options *options, const char *value) {
+    options->collect.trace.cpus = value;
+    return cpus_check(options, "trace-cpus", value);
+}
+
+static bool parse_trace_clock(struct options *options, const char *value) {
+    options->collect.trace.mono = !strcmp(value, "mono");
+    return options->collect.trace.mono || !strcmp(value, "auto") ||
+           options_wrong(options,
+                         "--trace-clock %s: expected auto (the cheapest one) or mono; times of other clocks cannot be "
+                         "compared with those of other collectors",
+                         shown(value));
+}
+
+static bool parse_trace_buffer(struct options *options, const char *value) {
+    double size;
+    if (!value_size(value, &size) || size < 64 * 1024 || size > 1e12)
+        return options_wrong(options, "--trace-buffer %s: expected a size per CPU of at least 64K, for example 8M",
+                             shown(value));
+    options->collect.trace.buffer_kib = (uint32_t)(size / 1024);
     return true;
 }
 
@@ -273,6 +327,11 @@ static bool parse_profile_cgroup(struct options *options, const char *value) {
 static bool parse_profile_idle(struct options *options, const char *value) {
     (void)value;
     return options->collect.profile.idle = true;
+}
+
+static bool parse_exit_code(struct options *options, const char *value) {
+    (void)value;
+    return options->exit_code = true;
 }
 
 static bool parse_no_profile(struct options *options, const char *value) {
@@ -301,7 +360,9 @@ static bool parse_test(struct options *options, const char *value) {
     }
     if (!strcmp(value, "clock=mono"))
         return test->clock_mono = true;
-    if (!strncmp(value, "task_bound_pct=", length + 1) && parse_number(number, &test->task_bound_pct))
+    if ((!strncmp(value, "task_bound_pct=", length + 1) && parse_number(number, &test->task_bound_pct)) ||
+        (!strncmp(value, "function_bound_pct=", length + 1) && parse_number(number, &test->function_bound_pct)) ||
+        (!strncmp(value, "probe_limit=", length + 1) && parse_number(number, &test->probe_limit)))
         return true;
     if (!strncmp(value, "task_events=", length + 1)) {
         test->task_events = number;
@@ -322,7 +383,8 @@ static bool parse_doctor(struct options *options, const char *value) {
 }
 
 static bool parse_list(struct options *options, const char *value) {
-    static const char *const names[] = {"panes", "columns", "events", "tracepoints", "functions", "presets", NULL};
+    static const char *const names[] = {"panes",     "columns", "events", "tracepoints",
+                                        "functions", "presets", "rules",  NULL};
     for (int i = 0; names[i]; i++)
         if (!strcmp(value, names[i])) {
             options->action = ACTION_LIST;
@@ -332,7 +394,8 @@ static bool parse_list(struct options *options, const char *value) {
             return true;
         }
     const char *nearest = name_nearest(value, names);
-    return options_wrong(options, "--list %s: expected panes, columns, events, tracepoints, functions or presets%s%s%s",
+    return options_wrong(options,
+                         "--list %s: expected panes, columns, events, tracepoints, functions, presets or rules%s%s%s",
                          shown(value), nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
@@ -444,11 +507,10 @@ bool options_parse(struct options *options, int argc, char **argv) {
                              shown(argv[optind]));
     if (!record_check(options))
         return false;
+    if (options->exit_code && options->action != ACTION_BATCH)
+        return options_wrong(options, "--exit-code is about the findings of --batch --pane triage: give these as well");
     if (options->collect.children && !options->collect.n_pids)
         return options_wrong(options, "--children needs --pid PID");
-    // Folded call paths are the data of the pane's own collectors.
-    options->collect.wanted_only =
-        options->action == ACTION_BATCH && options->format == FORMAT_FOLDED && !options->record;
     return true;
 }
 
@@ -489,6 +551,22 @@ const struct option_row option_rows[] = {
     {'e', "event", "SPEC[,SPEC]", "extra perf events for the cpus pane, in perf's syntax; repeatable", parse_events},
     {'t', "tracepoint", "SYS:EVENT[ if FILTER]", "a tracepoint for the events pane; globs; repeatable",
      parse_tracepoint},
+    {0, "group", "'SYS:EVENT by F[,F2][ of F3]'",
+     "count its events (probes:NAME: hits) by one or two fields; sum F3; repeatable", parse_group},
+    {0, "latency", "SYS:EVENT[F] SYS:EVENT[F]",
+     "time from one event (probes:NAME: hit) to the next one with an equal field; repeatable", parse_latency},
+    {0, "on", "'ACTION SYS:EVENT[ if F]'", "when it comes: freeze, record, stop (--record, --batch) or mark the frame",
+     parse_on},
+    {0, "stacks", NULL, "events with their kernel stacks, hits of probes with kernel and user stacks", parse_stacks},
+    {0, "trace-buffer", "SIZE", "buffer per CPU of the events pane, fixed (default: small, and growing)",
+     parse_trace_buffer},
+    {0, "trace-clock", "auto|mono", "clock of the events pane: the cheapest, or CLOCK_MONOTONIC", parse_trace_clock},
+    {0, "trace-cpus", "LIST", "the events pane records these CPUs only, for example 0,2-5", parse_trace_cpus},
+    {'f', "function", "[OBJECT:]GLOB[ > TIME]",
+     "functions for the functions pane: 'vfs_*', 'libssl*:SSL_*' of a mapped file; repeatable", parse_function},
+    {0, "graph", "'F[,F] [depth=N] [> T]'", "call graph of kernel functions (functions pane)", parse_graph},
+    {0, "probe", "SPEC", "a probe for the probes pane: 'p PATH:FUNCTION ARGS', 'r FUNCTION $retval'; repeatable",
+     parse_probe},
     {0, "preset", "NAME[,NAME]", "ready-made tracepoints for the events pane: `ktop --list presets`", parse_preset},
     {'s', "sort", "COLUMN", "sort by this column, -COLUMN for ascending", parse_sort},
     {0, "filter", "TEXT", "only rows that contain TEXT or match its terms: 'comm=\"a b\" latency_us>=10ms'",
@@ -503,6 +581,8 @@ const struct option_row option_rows[] = {
     {0, "profile-event", "SPEC", "event that the profile pane samples, in perf's syntax (default: CPU time)",
      parse_profile_event},
     {0, "profile-idle", NULL, "sample idle CPUs as well", parse_profile_idle},
+    {0, "exit-code", NULL, "with --batch --pane triage: exit with 3 after a warning, 4 after a critical finding",
+     parse_exit_code},
     {0, "no-profile", NULL, "do not sample CPUs for findings, which name no functions then", parse_no_profile},
     {0, "profile-cpus", "LIST", "sample these CPUs only, for example 0,2-5", parse_profile_cpus},
     {0, "profile-cgroup", "PATH", "profile only processes in this cgroup or below it", parse_profile_cgroup},
@@ -511,7 +591,8 @@ const struct option_row option_rows[] = {
     {0, "test", "NAME=VALUE", NULL, parse_test},
     {0, "ascii", NULL, "draw with ASCII characters only", parse_ascii},
     {0, "doctor", NULL, "check what this kernel, machine and user allow; for what is missing, the fix", parse_doctor},
-    {0, "list", "panes|columns|events|tracepoints|functions|presets", "list the names that options take", parse_list},
+    {0, "list", "panes|columns|events|tracepoints|functions|presets|rules", "list the names that options take",
+     parse_list},
     {0, "cleanup", NULL, "remove stale tracing instances of dead ktop processes, list them, and exit", parse_cleanup},
     {'h', "help", NULL, "this text", parse_help},
     {'V', "version", NULL, "the version", parse_version},

@@ -25,7 +25,7 @@ enum action {
     ACTION_CLEANUP,
 };
 
-enum list_what { LIST_PANES, LIST_COLUMNS, LIST_EVENTS, LIST_TRACEPOINTS, LIST_FUNCTIONS, LIST_PRESETS };
+enum list_what { LIST_PANES, LIST_COLUMNS, LIST_EVENTS, LIST_TRACEPOINTS, LIST_FUNCTIONS, LIST_PRESETS, LIST_RULES };
 
 struct options {
     enum action action;
@@ -44,6 +44,9 @@ struct options {
     size_t n_event_texts;
     struct perf_event_list events;
     char *tracepoints; // of --tracepoint and --preset, one a line; NULL: none
+    char *functions;   // of --function, one a line; NULL: none
+    const char *graph; // of --graph; NULL: none
+    char *probes;      // of --probe, one a line; NULL: none
     struct preset_files preset_files;
     const char *profile_event; // as given; NULL: not given
     struct perf_event_list profile_events;
@@ -51,6 +54,7 @@ struct options {
     char filter_note[200];     // a doubtful part of the filter; "": none
     size_t history_bytes;
     bool ascii;
+    bool exit_code;  // of --batch: the exit status is that of the most severe finding
     bool no_profile; // findings sample no CPUs
     bool off_cpu;    // the pane profile shows it from the start
     char error[400]; // what is wrong with the command line, why, and what to do
@@ -76,6 +80,9 @@ bool names_resolve(struct options *options);
 // names.c: opens the panes of these views with the given filter and order; the caller frees them. False: none has the
 // column of --sort.
 bool panes_open(const struct options *options, const struct view *const *which, size_t n, struct pane **out);
+// The option --graph, and the parts that show what it chooses.
+bool parse_graph(struct options *options, const char *value);
+void pane_show_graph(struct pane *pane);
 // Reports an unknown sort column, `which` being "no pane has" or the like. Returns the exit status.
 int sort_unknown(const struct options *options, const char *which);
 

@@ -1,19 +1,17 @@
-// Reads preset files. ktop often runs as root, so nothing here follows a path that another user controls.
 #include "tui/preset_file.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "model/mem.h"
 #include "model/nearest.h"
+#include "tui/trusted_file.h"
 
 #define SUFFIX ".preset"
 
@@ -70,22 +68,6 @@ static struct preset_entry *entry_add(struct preset_files *files, const char *na
 
 // ---- one file ----
 
-static char *trimmed(char *text) {
-    while (*text == ' ' || *text == '\t')
-        text++;
-    size_t length = strlen(text);
-    while (length && (text[length - 1] == ' ' || text[length - 1] == '\t' || text[length - 1] == '\r'))
-        text[--length] = '\0';
-    return text;
-}
-
-static bool is_printable(const char *text) {
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            return false;
-    return true;
-}
-
 static bool is_name(const char *text) {
     size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
     return length && length <= PRESET_NAME_MAX && !text[length];
@@ -104,7 +86,7 @@ static const char *section_line(struct preset_files *found, char *line, const ch
     if (!end || end[1])
         return "expected [NAME]";
     *end = '\0';
-    char *name = trimmed(line + 1);
+    char *name = line_trim(line + 1);
     if (!is_name(name))
         return "expected a preset name of at most 31 letters, digits, '-' or '_'";
     if (find(found, name))
@@ -121,7 +103,7 @@ static const char *value_line(struct preset_entry *entry, char *line, char *reas
     if (!equals)
         return "expected KEY = VALUE";
     *equals = '\0';
-    const char *key = trimmed(line), *value = trimmed(equals + 1);
+    const char *key = line_trim(line), *value = line_trim(equals + 1);
     if (!entry)
         return "expected [NAME] before the first key";
     if (!*value)
@@ -148,12 +130,12 @@ static const char *value_line(struct preset_entry *entry, char *line, char *reas
 }
 
 static const char *parse_line(struct preset_files *found, char *line, const char *path, char *reason, size_t size) {
-    line = trimmed(line);
+    line = line_trim(line);
     if (!*line || *line == '#')
         return NULL;
     for (char *tab = line; (tab = strchr(tab, '\t'));)
         *tab = ' ';
-    if (!is_printable(line))
+    if (!line_is_printable(line))
         return "the line has control characters";
     if (*line == '[')
         return section_line(found, line, path);
@@ -208,41 +190,17 @@ bad:
 
 // ---- directories ----
 
-// NULL: only root and the effective user can have written it.
-static const char *distrust(const struct stat *status) {
-    if (status->st_uid != 0 && status->st_uid != geteuid())
-        return "another user owns it";
-    if (status->st_mode & (S_IWGRP | S_IWOTH))
-        return "other users may write to it";
-    return NULL;
-}
-
 static void read_file(struct preset_files *files, int dir, const char *directory, const char *name) {
-    char path[1024], *bytes = NULL;
+    char path[1024];
+    const char *why;
+    size_t length;
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    // O_NONBLOCK: opening a FIFO must not wait for its writer.
-    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    struct stat status;
-    if (fd < 0) {
-        problem(files, "%s: %s: the file is ignored", path, errno == ELOOP ? "it is a symbolic link" : strerror(errno));
-        return;
-    }
-    const char *why = fstat(fd, &status)                   ? strerror(errno)
-                      : !S_ISREG(status.st_mode)           ? "it is not a regular file"
-                      : status.st_size > PRESET_FILE_BYTES ? "it is larger than 64 KiB"
-                                                           : distrust(&status);
-    if (!why) {
-        size_t length = 0;
-        ssize_t n;
-        bytes = xmalloc(PRESET_FILE_BYTES);
-        while (length < PRESET_FILE_BYTES && (n = read(fd, bytes + length, PRESET_FILE_BYTES - length)) > 0)
-            length += (size_t)n;
+    char *bytes = trusted_read(dir, name, &length, &why);
+    if (bytes)
         preset_files_parse(files, path, bytes, length);
-    } else {
-        problem(files, "%s: %s: the file is ignored", path, why);
-    }
+    else
+        problem(files, "%s: %s: the file is ignored", path, why ? why : strerror(ENOENT));
     free(bytes);
-    close(fd);
 }
 
 static int is_preset(const struct dirent *entry) {
@@ -253,17 +211,16 @@ static int is_preset(const struct dirent *entry) {
 
 void preset_files_read(struct preset_files *files, const char *directory) {
     struct dirent **list = NULL;
-    struct stat status;
-    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+    const char *why;
+    int fd = trusted_dir(directory, &why);
     if (fd < 0) {
-        if (errno != ENOENT && errno != ENOTDIR)
-            problem(files, "%s: %s: its presets are ignored", directory, strerror(errno));
+        if (why)
+            problem(files, "%s: %s: its presets are ignored", directory, why);
         return;
     }
-    const char *why = fstat(fd, &status) ? strerror(errno) : distrust(&status);
-    int n = why ? 0 : scandirat(fd, ".", &list, is_preset, alphasort);
-    if (why || n < 0)
-        problem(files, "%s: %s: its presets are ignored", directory, why ? why : strerror(errno));
+    int n = scandirat(fd, ".", &list, is_preset, alphasort);
+    if (n < 0)
+        problem(files, "%s: %s: its presets are ignored", directory, strerror(errno));
     for (int i = 0; i < n; i++) {
         read_file(files, fd, directory, list[i]->d_name);
         free(list[i]);
@@ -273,14 +230,8 @@ void preset_files_read(struct preset_files *files, const char *directory) {
 }
 
 void preset_files_load(struct preset_files *files) {
-    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     char path[1024];
     preset_files_read(files, "/etc/ktop/presets.d");
-    if (config && *config == '/')
-        snprintf(path, sizeof path, "%s/ktop/presets.d", config);
-    else if (home && *home == '/')
-        snprintf(path, sizeof path, "%s/.config/ktop/presets.d", home);
-    else
-        return;
-    preset_files_read(files, path);
+    if (trusted_user_path("presets.d", path, sizeof path))
+        preset_files_read(files, path);
 }

@@ -13,9 +13,8 @@
 #include <stddef.h>
 
 #define PRESET_NAME_MAX 31
-#define PRESET_EVENTS_MAX 32           // per preset
-#define PRESETS_MAX 256                // of all files
-#define PRESET_FILE_BYTES (64u * 1024) // a larger file is refused
+#define PRESET_EVENTS_MAX 32 // per preset
+#define PRESETS_MAX 256      // of all files
 
 struct preset_entry {
     char *name, *help; // help: "" when the file has none
@@ -35,8 +34,7 @@ struct preset_files {
 void preset_files_parse(struct preset_files *files, const char *path, const char *bytes, size_t length);
 
 // Reads each *.preset of a directory in alphabetic order; a missing directory is not a problem. Skips, with a problem,
-// files that another user could have written: a file or directory must belong to root or the effective user and must
-// be writable by its owner only. FIFOs, devices and symbolic links are refused.
+// files that another user could have written (tui/trusted_file.h).
 void preset_files_read(struct preset_files *files, const char *directory);
 
 // /etc/ktop/presets.d, then presets.d in $XDG_CONFIG_HOME/ktop or $HOME/.config/ktop. A later definition of a name

@@ -10,15 +10,21 @@
 // code 0, -1 and -6: kill(2), sigqueue(3) and tgkill(2); positive codes are the kernel's own signals.
 const struct preset presets[] = {
     {"exec", "Programs that are started: file, arguments, PID", "sched:sched_process_exec"},
+    {"open", "Files that are opened: whole path, flags, result", "call:open\ncall:openat\ncall:openat2\ncall:creat"},
+    {"mount", "File systems that are mounted and unmounted, by the old and the new system calls",
+     "call:mount\ncall:umount2\ncall:pivot_root\ncall:open_tree\ncall:move_mount\ncall:fsopen\ncall:fsconfig\n"
+     "call:fsmount\ncall:fspick\ncall:mount_setattr"},
     {"exit", "Threads that exit", "sched:sched_process_exit"},
     {"kill", "Signals that processes send: sender, receiver, signal, result",
      "signal:signal_generate if code == 0 || code == -1 || code == -6"},
     {"signal", "Signals that are delivered, with the handler's address", "signal:signal_deliver"},
-    {"tcpretrans", "TCP segments that are sent again: addresses, ports, state", "tcp:tcp_retransmit_skb"},
-    {"tcplife", "States of TCP connections, from SYN to CLOSE: addresses, ports",
-     "sock:inet_sock_set_state if protocol == 6"},
+    {"tcpretrans", "TCP segments that are sent again: addresses, ports, state, count per connection",
+     "tcp:tcp_retransmit_skb"},
+    {"tcplife", "TCP connections: addresses, ports, duration, how they ended",
+     "sock:inet_sock_set_state if protocol == 6\ntcp:tcp_receive_reset"},
     {"oom", "Processes that the kernel kills for lack of memory", "oom:mark_victim"},
     {"module", "Kernel modules that are loaded and unloaded", "module:module_load\nmodule:module_free"},
+    {"marker", "Lines that programs write to trace_marker", "ftrace:print"},
     {"biosnoop", "Block I/O: issue and completion, device, sector, size",
      "block:block_rq_issue\nblock:block_rq_complete"},
     {NULL, NULL, NULL},
@@ -40,7 +46,7 @@ static const struct preset *built_in(const char *name) {
 static void unknown(const struct preset_files *files, const char *name, char *error, size_t size) {
     const char *names[PRESETS_MAX + 32];
     size_t n = 0;
-    char all[160] = "";
+    char all[256] = "";
     for (const struct preset *preset = presets; preset->name; preset++) {
         names[n++] = preset->name;
         snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", *all ? ", " : "", preset->name);

@@ -7,7 +7,7 @@
 
 #include "views/grid.h"
 
-#define PROMPT_MAX 256
+#define PROMPT_MAX 512
 
 struct prompt {
     const char *label; // "filter: "

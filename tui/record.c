@@ -37,11 +37,22 @@ static void record_done(struct app *app, const char *path) {
         record_start(app, path);
 }
 
-void record_toggle(struct app *app) {
-    static const struct question question = {"record to: ", NULL, record_done};
-    char name[160], stamp[32], host[sizeof app->host];
+void record_name(const struct app *app, char *name, size_t size) {
+    char stamp[32], host[sizeof app->host];
     time_t now = time(NULL);
     struct tm local;
+    localtime_r(&now, &local);
+    strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &local);
+    snprintf(host, sizeof host, "%s", app->host);
+    for (char *c = host; *c; c++) // a host name must not contain a path separator
+        if (*c == '/')
+            *c = '_';
+    snprintf(name, size, "ktop-%s-%s.ktop", host, stamp);
+}
+
+void record_toggle(struct app *app) {
+    static const struct question question = {"record to: ", NULL, record_done};
+    char name[160];
     if (app->source->replay) {
         app_say(app, true, "this is a recording already: copy its file");
         return;
@@ -50,13 +61,7 @@ void record_toggle(struct app *app) {
         record_stop(app, false);
         return;
     }
-    localtime_r(&now, &local);
-    strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &local);
-    snprintf(host, sizeof host, "%s", app->host);
-    for (char *c = host; *c; c++) // a host name must not contain a path separator
-        if (*c == '/')
-            *c = '_';
-    snprintf(name, sizeof name, "ktop-%s-%s.ktop", host, stamp);
+    record_name(app, name, sizeof name);
     app->question = &question;
     prompt_start(&app->prompt, question.label, name);
 }

@@ -48,9 +48,8 @@ bool rewind_step(struct rewind *rewind, long frames) {
         rewind_to_live(rewind);
         return moved;
     }
-    uint64_t number = frames < 0 && from->number <= (uint64_t)-frames ? 1 : (uint64_t)((int64_t)from->number + frames);
-    const struct frame *to = history_find(rewind->history, number);
-    if (!to || to->number == from->number || (frames < 0 && to->number > from->number)) {
+    const struct frame *to = history_step(rewind->history, from->number, frames);
+    if (!to || (frames < 0 ? to->number >= from->number : to->number <= from->number)) {
         frame_unref(to);
         return false;
     }
@@ -63,6 +62,13 @@ bool rewind_to_time(struct rewind *rewind, struct timespec wall) {
     if (to)
         hold(rewind, to);
     return to != NULL;
+}
+
+bool rewind_shows(const struct rewind *rewind, struct timespec wall) {
+    const struct frame *frame = rewind->held;
+    double ago =
+        frame ? (double)(frame->wall.tv_sec - wall.tv_sec) + (double)(frame->wall.tv_nsec - wall.tv_nsec) / 1e9 : -1;
+    return ago >= 0 && ago <= frame_interval_s(frame);
 }
 
 bool rewind_to_frame(struct rewind *rewind, uint64_t number) {

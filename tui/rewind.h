@@ -21,9 +21,10 @@ void rewind_freeze(struct rewind *rewind);
 void rewind_to_live(struct rewind *rewind);
 // Steps by frames; forward past the newest is live again. False: no further frame in that direction.
 bool rewind_step(struct rewind *rewind, long frames);
-bool rewind_to_time(struct rewind *rewind, struct timespec wall);
-bool rewind_to_frame(struct rewind *rewind, uint64_t number); // and stays there; false: it is no longer kept
-double rewind_age_s(const struct rewind *rewind);             // time between the ends of the shown frame and the newest
+bool rewind_to_time(struct rewind *rewind, struct timespec wall);     // to the nearest frame, and stays there
+bool rewind_shows(const struct rewind *rewind, struct timespec wall); // the held frame's interval has that time
+bool rewind_to_frame(struct rewind *rewind, uint64_t number);         // and stays there; false: it is no longer kept
+double rewind_age_s(const struct rewind *rewind); // time between the ends of the shown frame and the newest
 
 // For the panes to draw; the references behind it are held until rewind_unlook.
 const struct look *rewind_look(struct rewind *rewind);

@@ -77,6 +77,11 @@ void pane_help(struct pane *pane, const struct look *look, FILE *out) {
     const struct view *view = pane->view;
 
     fprintf(out, "%s: %s\n", view->title, view->question);
+    for (size_t i = 0; i < view->n_parts; i++) {
+        struct part_context ctx = part_context(pane, look, i);
+        if (view->parts[i].kind->explain && look->frame)
+            view->parts[i].kind->explain(&ctx, out);
+    }
     for (const struct view_term *term = view->terms; term && term->name; term++)
         fprintf(out, "%s  %-12s %s\n", term == view->terms ? "\nTerms:\n" : "", term->name, term->help);
     fputs("\nKeys of this pane:\n", out);

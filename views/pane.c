@@ -207,19 +207,23 @@ static void measure(struct pane *pane, const struct look *look, struct area area
     }
 }
 
-// Keeps the part with the focus and the first others that are not in `unfit`. An untitled line does not count.
+// Keeps the part with the focus, those that a key has shown, and the first others, unless they are in `unfit`. An
+// untitled line does not count.
 static void parts_limit(struct pane *pane, int height, uint32_t unfit, int *bodies) {
     struct pane_layout *layout = pane->layout;
     int others = height / ROWS_PER_PART > PARTS_SHOWN ? height / ROWS_PER_PART : PARTS_SHOWN;
 
     layout->listed = layout->drawn = 0;
-    others -= pane->view->n_parts && pane->view->parts[pane->focus].title && bodies[pane->focus] > 0;
+    for (size_t i = 0; i < pane->view->n_parts; i++)
+        others -=
+            bodies[i] > 0 && pane->view->parts[i].title && ((size_t)pane->focus == i || layout->toggled & 1u << i);
     for (size_t i = 0; i < pane->view->n_parts; i++) {
         bool titled = pane->view->parts[i].title, focused = (size_t)pane->focus == i;
+        bool counted = titled && !(layout->toggled & 1u << i);
         if (bodies[i] <= 0 || pane->view->parts[i].hidden)
             continue;
         layout->listed |= titled ? 1u << i : 0;
-        if (!focused && (layout->enlarged || unfit & 1u << i || (titled && others-- <= 0)))
+        if (!focused && (layout->enlarged || unfit & 1u << i || (counted && others-- <= 0)))
             bodies[i] = 0;
         else
             layout->drawn |= 1u << i;
@@ -380,7 +384,10 @@ static bool part_key(struct pane *pane, const struct look *look, size_t i, int k
     snprintf(answer->message, sizeof(answer->message), "%s", ctx.message);
     answer->frequency_hz = ctx.frequency_hz;
     answer->wakers = ctx.wakers;
+    answer->go_time = ctx.go_time;
     memcpy(answer->toggles, ctx.toggles, sizeof(answer->toggles));
+    memcpy(answer->removes, ctx.removes, sizeof(answer->removes));
+    memcpy(answer->removed_as, ctx.removed_as, sizeof(answer->removed_as));
     memcpy(answer->counts, ctx.counts, sizeof(answer->counts));
     size_t asks = ctx.go_part ? (size_t)(ctx.go_part - pane->view->parts) : i;
     struct part_context asking = part_context(pane, look, asks);

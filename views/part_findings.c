@@ -2,8 +2,11 @@
 // Severity is a mark and a colour. Decides nothing itself: the rules are in model/findings*.c.
 #include "views/part_findings.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "model/findings_about.h"
+#include "model/findings_thresholds.h"
 #include "views/escape.h"
 #include "views/jump.h"
 #include "views/width.h"
@@ -12,10 +15,12 @@
 #define LINES_MAX 6
 #define MARK_WIDTH 3
 #define RESOURCE_WIDTH 11
+#define INDENT 2
 
 struct finding {
     char severity[12], resource[16], culprit[96], pane[24];
-    char text[768]; // culprit, evidence and since when
+    char text[1152]; // culprit, evidence and since when
+    bool caused;     // by a finding above
     int lines;
 };
 
@@ -31,7 +36,7 @@ struct findings_state {
 
 static void cell_string(const struct table *table, const union cell *row, const char *name, char *out, size_t size) {
     int column = table_column(table_def(table), name);
-    char text[768];
+    char text[896];
     out[0] = '\0';
     if (column < 0 || cell_is_null(&table_def(table)->columns[column], row[column]))
         return;
@@ -50,9 +55,10 @@ static void finding_culprit(struct finding *finding, const char *comm, const cha
 }
 
 static void finding_read(const struct table *table, const union cell *row, struct finding *out) {
-    char comm[64], pid[24], device[64], evidence[512], since[24];
-    int column = table_column(table_def(table), "since_s");
+    char comm[64], pid[24], device[64], evidence[896], since[24];
+    int column = table_column(table_def(table), "since_s"), cause = table_column(table_def(table), "cause");
 
+    out->caused = cause >= 0 && row[cause].text;
     cell_string(table, row, "severity", out->severity, sizeof out->severity);
     cell_string(table, row, "resource", out->resource, sizeof out->resource);
     cell_string(table, row, "pane", out->pane, sizeof out->pane);
@@ -113,8 +119,11 @@ static int count_lines(const char *text, int width) {
 static int hint_width(int width) {
     return width >= 60 ? 10 : 0;
 }
-static int sentence_width(int width) {
-    return width - MARK_WIDTH - RESOURCE_WIDTH - hint_width(width);
+static int indent(const struct finding *finding) {
+    return finding->caused ? INDENT : 0;
+}
+static int sentence_width(const struct finding *finding, int width) {
+    return width - MARK_WIDTH - RESOURCE_WIDTH - hint_width(width) - indent(finding);
 }
 
 static const struct table *findings_table_of(const struct part_context *ctx) {
@@ -131,7 +140,7 @@ static int findings_height(struct part_context *ctx, int width) {
     for (size_t cursor = 0; (row = table_next(table, &cursor));) {
         struct finding finding;
         finding_read(table, row, &finding);
-        lines += count_lines(finding.text, sentence_width(width));
+        lines += count_lines(finding.text, sentence_width(&finding, width));
     }
     return lines;
 }
@@ -198,17 +207,20 @@ static enum role severity_role(const char *severity) {
 
 static void draw_finding(struct area area, const struct finding *finding, int y, int lines, bool selected) {
     enum role role = severity_role(finding->severity);
-    int width = sentence_width(area.width), hint = hint_width(area.width);
+    int width = sentence_width(finding, area.width), hint = hint_width(area.width);
+    int at = MARK_WIDTH + RESOURCE_WIDTH + indent(finding);
     const char *text = finding->text;
     char line[512];
 
     area_text(area, 0, y, role, role == ROLE_CRITICAL ? "!!" : role == ROLE_WARNING ? "!" : "i");
     area_text(area_sub(area, MARK_WIDTH, 0, RESOURCE_WIDTH - 1, area.height), 0, y, role, finding->resource);
+    if (finding->caused)
+        area_char(area, MARK_WIDTH + RESOURCE_WIDTH, y, ROLE_DIM, 0x2514);
     for (int i = 0; i < lines && next_line(&text, width, line, sizeof line); i++) {
-        area_text(area, MARK_WIDTH + RESOURCE_WIDTH, y + i, i ? ROLE_TEXT : role, line);
-        area_role(area, MARK_WIDTH + RESOURCE_WIDTH, y + i, width, ROLE_TEXT);
+        area_text(area, at, y + i, i ? ROLE_TEXT : role, line);
+        area_role(area, at, y + i, width, ROLE_TEXT);
         if (i == lines - 1 && *text) // cut off: the pane of the finding shows the rest
-            area_char(area, MARK_WIDTH + RESOURCE_WIDTH + width - 1, y + i, ROLE_DIM, 0x2026);
+            area_char(area, at + width - 1, y + i, ROLE_DIM, 0x2026);
     }
     if (hint && finding->pane[0]) {
         char where[32];
@@ -235,7 +247,7 @@ static void findings_draw(struct part_context *ctx) {
     }
     for (size_t cursor = 0; n < FINDINGS_MAX && (row = table_next(table, &cursor)); n++) {
         finding_read(table, row, &findings[n]);
-        findings[n].lines = count_lines(findings[n].text, sentence_width(ctx->area.width));
+        findings[n].lines = count_lines(findings[n].text, sentence_width(&findings[n], ctx->area.width));
         total += findings[n].lines;
     }
     state->n = n;
@@ -321,6 +333,14 @@ static bool culprit_filter(const struct table *table, const union cell *row, con
     return one;
 }
 
+// Within the first frame of the finding, not at the border to the one before it.
+static struct timespec begin_of(const struct table *table, const union cell *row, const struct frame *frame) {
+    int column = table_column(table_def(table), "since_s");
+    double since_s = column < 0 || isnan(row[column].num) ? 0 : row[column].num;
+    int64_t ns = (int64_t)frame->wall.tv_sec * 1000000000 + frame->wall.tv_nsec - (int64_t)(since_s * 1e9) + 1000000;
+    return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+}
+
 static bool findings_key(struct part_context *ctx) {
     struct findings_state *state = ctx->state;
     const struct table *table = findings_table_of(ctx);
@@ -347,11 +367,13 @@ static bool findings_key(struct part_context *ctx) {
             }
         return false;
     }
-    if (ctx->key != KEY_VIEW_ENTER)
-        return false;
     int i = 0;
     for (size_t cursor = 0; i <= state->selected && (row = table_next(table, &cursor)); i++)
         ;
+    if (ctx->key == 'B' && row)
+        ctx->go_time = begin_of(table, row, ctx->look->frame);
+    if (ctx->key != KEY_VIEW_ENTER)
+        return ctx->key == 'B';
     int pane = table_column(table_def(table), "pane");
     if (!row || pane < 0 || !row[pane].text)
         return true;
@@ -365,8 +387,30 @@ static bool findings_key(struct part_context *ctx) {
     return true;
 }
 
+// The selected finding: its kind, why it matters and what to try.
+static void findings_explain(struct part_context *ctx, FILE *out) {
+    const struct findings_state *state = ctx->state;
+    const struct table *table = findings_table_of(ctx);
+    const union cell *row = NULL;
+    int i = 0, kind = table ? table_column(table_def(table), "kind") : -1;
+    for (size_t cursor = 0; table && i <= state->selected && (row = table_next(table, &cursor)); i++)
+        ;
+    const struct finding_about *about =
+        row && kind >= 0 && row[kind].text ? finding_about(text_bytes(row[kind].text)) : NULL;
+    if (!about)
+        return;
+    struct finding finding;
+    char when[400];
+    thresholds_expand(about->kind, about->when, when, sizeof when);
+    finding_read(table, row, &finding);
+    fprintf(out, "\nThe selected finding: %s\n  %s\n", about->kind, finding.text);
+    fprintf(out, "  %-12s %s\n  %-12s %s\n  %-12s %s\n", "why", about->why, "try", about->advice, "when", when);
+}
+
 static const struct part_key keys[] = {
-    {KEY_VIEW_ENTER, "Enter", "go to the pane of the finding, filtered to the culprit"},
+    {KEY_VIEW_ENTER, "Enter",
+     "go to the pane of the finding, filtered to the culprit (h: why it matters, what to try)"},
+    {'B', "B", "go to the frame in which the finding began; g: back to live"},
     {0},
 };
 
@@ -383,8 +427,8 @@ static void findings_write_text(struct part_context *ctx, FILE *out) {
     for (size_t cursor = 0; (row = table_next(table, &cursor));) {
         struct finding finding;
         finding_read(table, row, &finding);
-        fprintf(out, "  %s %s: %s%s%s\n", finding.severity, finding.resource, finding.text,
-                finding.pane[0] ? " - see pane " : "", finding.pane);
+        fprintf(out, "  %s%s %s: %s%s%s\n", finding.caused ? "  " : "", finding.severity, finding.resource,
+                finding.text, finding.pane[0] ? " - see pane " : "", finding.pane);
     }
 }
 
@@ -401,6 +445,7 @@ const struct part_kind part_findings = {
     .draw = findings_draw,
     .key = findings_key,
     .keys = keys,
+    .explain = findings_explain,
     .write_text = findings_write_text,
     .status = findings_status,
     .sources = findings_sources,

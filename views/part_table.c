@@ -2,9 +2,11 @@
 // it stays on its row when the order changes.
 #include "views/part_table.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "views/escape.h"
+#include "views/filter.h"
 #include "views/hist/select.h"
 #include "views/pane_parts.h"
 #include "views/row/key.h"
@@ -107,15 +109,13 @@ static void scroll_to_selection(struct table_state *self, int page) {
 
 // Over the whole window, so that the parts of a pane do not move with every pause.
 static bool any_rows(const struct part_context *ctx) {
-    const char *name = spec_of(ctx)->source.tables[0];
     const struct look *look = ctx->look;
 
     for (size_t i = 0; i <= look->n_window; i++) {
         const struct frame *frame = i ? look->window[look->n_window - i] : look->frame;
         if (i > RECENT_FRAMES && frame && look->frame && frame->end_ns + RECENT_NS < look->frame->end_ns)
             return false;
-        const struct table *table = frame ? frame_table(frame, name) : NULL;
-        if (table && table_rows(table))
+        if (frame && rows_any(&spec_of(ctx)->source, frame))
             return true;
     }
     return false;
@@ -372,6 +372,31 @@ static void share_choice(struct part_context *ctx) {
     hist_select_choose(ctx->pane, join->columns[column], value);
 }
 
+// The row of the parent in this table, else in the pane of tasks.
+static bool go_to_parent(struct part_context *ctx) {
+    struct table_state *self = ctx->state;
+    const struct join *join = self->rows.join;
+    int pid = join_column(join, "pid"), ppid = join_column(join, spec_of(ctx)->parent);
+    char filter[40] = "";
+
+    if (pid < 0 || ppid < 0)
+        return false;
+    double parent =
+        join_cell(join, rows_at(&self->rows, (size_t)(self->selected ? self->place : 0)), (uint16_t)ppid).num;
+    if (isnan(parent) || parent < 1) {
+        snprintf(ctx->message, sizeof(ctx->message), "the parent is unknown");
+        return true;
+    }
+    for (size_t i = 0; i < self->rows.n; i++)
+        if (join_cell(join, rows_at(&self->rows, i), (uint16_t)pid).num == parent) {
+            select_place(self, (long)i);
+            return true;
+        }
+    filter_add(join->columns[pid], (union cell){.num = parent}, FILTER_EQUAL, filter, sizeof(filter));
+    jump_to(ctx, "tasks", filter, NULL);
+    return true;
+}
+
 static bool key_rows(struct part_context *ctx) {
     struct table_state *self = ctx->state;
 
@@ -387,9 +412,14 @@ static bool key_rows(struct part_context *ctx) {
     case 'a':
         return spec_of(ctx)->annotates && self->rows.n && ctx->focused &&
                table_annotate(ctx, self->rows.join, rows_at(&self->rows, (size_t)(self->selected ? self->place : 0)));
+    case 'u':
+        return spec_of(ctx)->parent && self->rows.n && ctx->focused && go_to_parent(ctx);
     case 'R':
         return spec_of(ctx)->toggles && self->rows.n && ctx->focused &&
                table_count(ctx, self->rows.join, rows_at(&self->rows, (size_t)(self->selected ? self->place : 0)));
+    case 'D':
+        return spec_of(ctx)->removes && self->selected && ctx->focused &&
+               table_remove(ctx, self->rows.join, rows_at(&self->rows, (size_t)self->place));
     case KEY_VIEW_BACK:
         if (!self->selected)
             return false;
@@ -463,6 +493,8 @@ static bool takes(const struct part *part, int key) {
 
     return key == 'a'   ? spec->annotates != NULL
            : key == 'R' ? spec->toggles != NULL
+           : key == 'u' ? spec->parent != NULL
+           : key == 'D' ? spec->removes != NULL
                         : key != KEY_VIEW_ENTER || spec->opens || spec->toggles || spec->jump.pane;
 }
 
@@ -474,6 +506,8 @@ static const struct part_key keys[] = {
     {KEY_VIEW_UP, "Up Down", "select a row; the selection follows the row (Home: none)"},
     {KEY_VIEW_ENTER, "Enter", "open the row: its events, its history or its task (Esc: back)"},
     {'R', "R", "count all events of the selected system for one interval, to see which are frequent"},
+    {'u', "u", "go to the row of the parent process"},
+    {'D', "D", "remove the selected probe"},
     {'a', "a", "instructions and source lines of the selected function (Esc: back)"},
     {0},
 };
@@ -495,17 +529,28 @@ static void write_text(struct part_context *ctx, FILE *out) {
         fputs("  not available\n", out);
 }
 
+// CSV and JSON have a table once, with all rows: of the parts that share it, the one with the rest of them writes it.
+static bool load_for_data(struct part_context *ctx) {
+    struct table_state *self = ctx->state;
+    struct rows_source source = spec_of(ctx)->source;
+    if (source.only && source.only[0] != '-')
+        return false;
+    source.only = NULL;
+    rows_load(&self->rows, &source, ctx->look ? ctx->look->frame : NULL, filter_of(ctx), self->sort, self->ascending);
+    return self->rows.join != NULL;
+}
+
 static void write_csv(struct part_context *ctx, FILE *out) {
     struct table_state *self = ctx->state;
 
-    if (load(ctx))
+    if (load_for_data(ctx))
         rows_write_csv(&self->rows, ctx, ctx->part->name, out);
 }
 
 static void write_json(struct part_context *ctx, struct json_object *pane) {
     struct table_state *self = ctx->state;
 
-    if (load(ctx))
+    if (load_for_data(ctx))
         rows_write_json(&self->rows, ctx, ctx->part->name, spec_of(ctx)->source.stream, pane);
 }
 

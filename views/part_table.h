@@ -30,6 +30,10 @@ struct table_spec {
     // Columns whose values make that filter, separated by blanks ("cgroup~": contains the value); NULL: the keys.
     const char *opens_by;
     const char *toggles;    // Enter: a column, whose value is added to or removed from what is recorded; or NULL
+    const char *parent;     // the key u: a column with the parent's PID, whose row is selected; or NULL
+    const char *removes;    // the key D: a column, whose value is removed from what is recorded; or NULL
+    bool removes_function;  // that is a pattern of functions, not a probe
+    const char *removed_as; // with `removes`: a column with its name, by which other lines use it
     const char *annotates;  // the part that the key a opens for the row; NULL: none
     const char *opens_note; // the message then; NULL: "Esc: back"
     const char *opens_none; // the message if no frame has an event of the row; or NULL

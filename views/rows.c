@@ -17,7 +17,10 @@ static void rows_join(struct rows *rows, const struct rows_source *source) {
     const struct table_def *defs[JOIN_MAX] = {0};
     uint16_t n = 0;
 
-    rows->repeated = source->stream && frame_stream_repeated(rows->frame, source->tables[0]);
+    if (!source->tables[0])
+        return;
+    rows->repeated = source->stream ? frame_stream_repeated(rows->frame, source->tables[0])
+                                    : frame_table_repeated(rows->frame, source->tables[0]);
     for (int i = 0; i < JOIN_MAX && source->tables[i]; i++) {
         const struct table *table = source->stream ? frame_stream(rows->frame, source->tables[i], &rows->left_out)
                                                    : frame_table(rows->frame, source->tables[i]);
@@ -184,12 +187,28 @@ static bool terms_hold(const struct filter *filter, const int *wanted, const str
     return true;
 }
 
-// Drops the rows that the filter and `positive` exclude, and gives each other row its sort key.
+bool rows_any(const struct rows_source *source, const struct frame *frame) {
+    uint64_t left_out;
+    const char *name = source->tables[0];
+    const struct table *table = source->stream ? frame_stream(frame, name, &left_out) : frame_table(frame, name);
+    const bool without = source->only && source->only[0] == '-';
+    int only = table && source->only ? table_column(table_def(table), source->only + without) : -1;
+    const union cell *row;
+    for (size_t at = 0; table && (row = table_next(table, &at));)
+        if (only < 0 || without != (row[only].text != NULL))
+            return true;
+    return false;
+}
+
+// Drops the rows that the filter, `only` and `positive` exclude, and gives each other row its sort key.
 static void rows_filter(struct rows *rows, const struct rows_source *source) {
     const struct join *join = rows->join;
     uint16_t n_keys = rows_n_keys(rows);
     int own = column_named(rows, source->sort ? source->sort + (source->sort[0] == '-') : NULL);
     int then = column_named(rows, source->then), column;
+    const bool without = source->only && source->only[0] == '-';
+    int only = source->only ? join_column(join, source->only + without) : -1;
+    size_t n_all = 0;
 
     rows->sort_column = column = column_named(rows, rows->sort);
     struct filter filter = {0};
@@ -209,6 +228,9 @@ static void rows_filter(struct rows *rows, const struct rows_source *source) {
     }
     rows->n_keys = rows->n_ordered = 0;
     for (size_t row = 0; row < join->n_rows; row++) {
+        if (only >= 0 && without == (join_cell(join, row, (uint16_t)only).text != NULL))
+            continue;
+        n_all++;
         if (source->positive && !(number_at(join, row, own) > 0) && !(number_at(join, row, then) > 0))
             continue;
         if (has_terms ? !terms_hold(&filter, wanted, join, row)
@@ -232,7 +254,7 @@ static void rows_filter(struct rows *rows, const struct rows_source *source) {
             key->tie = order_of(join, row, 0, true);
     }
     rows->generation++;
-    rows->n_all = join->n_rows;
+    rows->n_all = n_all;
     rows->n = source->limit && rows->n_keys > source->limit ? source->limit : rows->n_keys;
 }
 

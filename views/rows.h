@@ -16,6 +16,7 @@ struct rows_source {
     const char *then;             // a number column that breaks ties, largest first; then the keys
     uint16_t limit;               // maximum number of rows; 0: all
     const char *aside;            // of a stream: a text column with the reason why an older row was kept
+    const char *only;             // a text column: only rows in which it is measured; "-result": only the others
     bool positive;                // only rows whose value in the column of `sort` or `then` is measured and above 0
 };
 
@@ -30,7 +31,7 @@ struct rows {
     size_t n_all;            // rows of the table
     uint64_t left_out;       // of a stream: events that were not kept
     size_t n_aside;          // of a stream: kept rows that are not among the newest
-    bool repeated;           // a stream that the previous frame had too: files must not repeat its events
+    bool repeated;           // told once, and by the previous frame already: files must not repeat the rows
     bool unfiltered;         // the filter has only columns that the table lacks
     bool terms;              // the filter names columns of the table
     // private
@@ -46,6 +47,8 @@ struct rows {
 };
 
 // Makes the rows for the frame, filter and order (sort NULL or "": the source's own). Cheap if nothing changed. The
+// Whether the first table has a row for the source, without its filter. frame: not NULL.
+bool rows_any(const struct rows_source *source, const struct frame *frame);
 // rows hold a reference to the frame until the next rows_load or rows_done; they start zeroed.
 void rows_load(struct rows *rows, const struct rows_source *source, const struct frame *frame, const char *filter,
                const char *sort, bool ascending);

@@ -4,7 +4,9 @@
 #include "views/view.h"
 
 #define VIEWS(X)                                                                                                       \
-    X(triage) X(tasks) X(cpus) X(memory) X(disk) X(network) X(sched) X(syscalls) X(events) X(profile) X(health)
+    X(triage)                                                                                                          \
+    X(tasks)                                                                                                           \
+    X(cpus) X(memory) X(disk) X(network) X(sched) X(syscalls) X(events) X(profile) X(functions) X(probes) X(health)
 
 #define DECLARE(name) extern const struct view view_##name;
 #define ROW(name) &view_##name,

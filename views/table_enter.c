@@ -125,6 +125,20 @@ bool table_count(struct part_context *ctx, const struct join *join, size_t row) 
     return true;
 }
 
+bool table_remove(struct part_context *ctx, const struct join *join, size_t row) {
+    const struct table_spec *spec = ctx->part->spec;
+    int column = spec->removes ? join_column(join, spec->removes) : -1;
+
+    if (column < 0)
+        return false;
+    snprintf(ctx->removes, sizeof(ctx->removes), "%s", text_bytes(join_cell(join, row, (uint16_t)column).text));
+    column = spec->removed_as ? join_column(join, spec->removed_as) : -1;
+    if (column >= 0)
+        snprintf(ctx->removed_as, sizeof(ctx->removed_as), "%s",
+                 text_bytes(join_cell(join, row, (uint16_t)column).text));
+    return true;
+}
+
 bool table_enter(struct part_context *ctx, const struct join *join, size_t row) {
     const struct table_spec *spec = ctx->part->spec;
 

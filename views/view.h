@@ -76,6 +76,8 @@ struct part_context {
     uint32_t frequency_hz;         // key: a new sampling frequency to request from the collectors; 0: none
     char counts[64];               // key: a system of tracepoints to count for one interval; "": none
     char toggles[160];             // key: a tracepoint to add to what is recorded, or to remove; "": none
+    char removes[1024];            // key: a probe to remove, as it was given; "": none
+    char removed_as[64];           // its name
     bool wakers;                   // key: request off-CPU paths with wakers, or without them again
     bool focus_take, focus_drop;   // key: it showed itself and wants the focus; it hid itself
     // key: set to move the user to that part of the same pane, at that frame, with a filter for that part alone; Esc
@@ -83,6 +85,7 @@ struct part_context {
     const struct part *go_part;
     uint64_t go_frame;
     char go_filter[FILTER_SIZE];
+    struct timespec go_time; // key: set to move to the frame of that time of day; 0: none
 };
 
 // A file format of a part kind.
@@ -122,6 +125,8 @@ struct part_kind {
     // Names, columns and their help, from the frame's schema (a blank frame suffices): help screen, --list columns, man
     // page.
     void (*describe)(const struct part *part, const struct frame *schema, FILE *out);
+    // Optional: what is selected, in words, for the top of the help screen.
+    void (*explain)(struct part_context *ctx, FILE *out);
     // Optional: to the next (direction 1) or previous (-1) row with the pane's search text; true if there is one.
     bool (*search)(struct part_context *ctx, int direction);
     // Optional: false if it has no such column.
@@ -172,6 +177,7 @@ struct view {
     const char *question;          // the question that it answers, one sentence: the first line of the help
     const struct view_term *terms; // ends with name NULL; or NULL
     const char *const *needs;      // collectors, NULL-terminated
+    bool alone;                    // it shows nothing of others: --batch runs no more than these
     const struct part *parts;
     size_t n_parts;
     int wide_from; // width from which parts marked `right` are in a column of their own; 0: never
@@ -197,10 +203,13 @@ struct pane_answer {
     uint32_t frequency_hz;      // to request from the collectors; 0: none
     char counts[64];            // a system of tracepoints to count for one interval; "": none
     char toggles[160];          // a tracepoint to add to what is recorded, or to remove; "": none
+    char removes[1024];         // a probe to remove, as it was given; "": none
+    char removed_as[64];        // its name
     bool wakers;                // to request: off-CPU paths with wakers, or without them again
     const struct code_ask *ask; // to ask of the collectors; NULL: nothing. Valid until the next call
     uint64_t go_frame;          // the frame to show from now on, by number; 0: unchanged
     bool go_live;               // back to the newest one
+    struct timespec go_time;    // the time of day of the frame to show from now on; 0: unchanged
 };
 bool pane_key(struct pane *pane, const struct look *look, int key, int mouse_x, int mouse_y,
               struct pane_answer *answer);

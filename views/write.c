@@ -53,6 +53,9 @@ static void write_part_text(struct pane *pane, const struct look *look, size_t i
     if (!ctx.part->kind->write_text || ctx.part->hidden || !pane_in_files(pane, i) ||
         (ctx.part->kind->open && !ctx.focused))
         return;
+    // An optional part without rows takes no room on the screen either.
+    if (ctx.part->kind->height && !ctx.part->kind->height(&ctx, 80))
+        return;
     for (size_t k = 0; k < n; k++)
         stale_ns = sources[k].stale_ns > stale_ns ? sources[k].stale_ns : stale_ns;
     part_title(&ctx, title, sizeof(title));

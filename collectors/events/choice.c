@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "collectors/events/call_table.h"
+#include "collectors/kernel/tracefs/event_filter.h"
 #include "collectors/kernel/tracefs/format.h"
 #include "collectors/kernel/tracefs/tracefs.h"
 #include "model/mem.h"
@@ -43,7 +46,12 @@ void tracepoints_parse(struct tracepoints *list, const char *text, size_t length
 int tracepoints_read(struct tracepoints *list, const char *dir) {
     char path[512], *text = xmalloc(LIST_BYTES_MAX);
     snprintf(path, sizeof(path), "%s/available_events", dir);
-    long length = format_file(path, text, LIST_BYTES_MAX);
+    long length = format_file(path, text, LIST_BYTES_MAX - CALL_NAMES_MAX - 64);
+    snprintf(path, sizeof(path), "%s/events/ftrace/print/format", dir);
+    if (length >= 0 && !access(path, F_OK)) // the list lacks what cannot be enabled
+        length += sprintf(text + length, "%s:%s\n", MARKER_SYSTEM, MARKER_NAME);
+    if (length >= 0)
+        length += (long)call_names(text + length, CALL_NAMES_MAX);
     *list = (struct tracepoints){0};
     if (length >= 0)
         tracepoints_parse(list, text, (size_t)length);
@@ -59,10 +67,19 @@ void tracepoints_free(struct tracepoints *list) {
 
 // ---- resolving ----
 
-static int refuse(struct choice_error *error, int code, size_t place, const char *sentence) {
-    snprintf(error->sentence, sizeof(error->sentence), "%s", sentence);
-    error->place = (int32_t)place;
-    return code;
+const char *const choice_actions[] = {"freeze", "record", "stop", "mark", NULL};
+
+// The action at the begin of the line; *length: its bytes with the blank. NULL: none.
+static const char *action_of(const char *line, size_t *length) {
+    for (const char *const *action = choice_actions; *action; action++) {
+        size_t n = strlen(*action);
+        if (strncmp(line, *action, n) || line[n] != ' ')
+            continue;
+        *length = n + strspn(line + n, " ");
+        return *action;
+    }
+    *length = 0;
+    return NULL;
 }
 
 static struct choice_event *event_find(struct choice *choice, const char *system, size_t length, const char *name) {
@@ -74,7 +91,7 @@ static struct choice_event *event_find(struct choice *choice, const char *system
 }
 
 // False: too many.
-static bool event_add(struct choice *choice, const char *full, const char *filter, bool by_glob) {
+static bool event_add(struct choice *choice, const char *full, const char *filter, bool by_glob, const char *action) {
     size_t length = strcspn(full, ":");
     const char *name = full + length + 1;
     struct choice_event *event = event_find(choice, full, length, name);
@@ -87,9 +104,12 @@ static bool event_add(struct choice *choice, const char *full, const char *filte
             return true;
         memcpy(event->system, full, length);
         snprintf(event->name, sizeof(event->name), "%s", name);
+        event->is_call = !strcmp(event->system, CALL_SYSTEM);
+        event->is_marker = !strcmp(event->system, MARKER_SYSTEM) && !strcmp(event->name, MARKER_NAME);
         choice->n++;
     }
     event->by_glob = by_glob;
+    event->action = action;
     free(event->filter);
     event->filter = *filter ? xstrdup(filter) : NULL;
     return true;
@@ -98,7 +118,10 @@ static bool event_add(struct choice *choice, const char *full, const char *filte
 // One specification; `line` is a copy that is cut up, `place` its offset in the whole text.
 static int spec_resolve(struct choice *choice, char *line, size_t place, const struct tracepoints *list,
                         struct choice_error *error) {
-    char sentence[256];
+    size_t skip;
+    const char *action = action_of(line, &skip);
+    line += skip;
+    place += skip;
     char *condition = strstr(line, " if ");
     const char *filter = condition ? condition + 4 + strspn(condition + 4, " ") : "";
     size_t length = condition ? (size_t)(condition - line) : strlen(line);
@@ -106,30 +129,33 @@ static int spec_resolve(struct choice *choice, char *line, size_t place, const s
         length--;
     line[length] = '\0';
     if (condition && !*filter)
-        return refuse(error, -EINVAL, place + (size_t)(condition - line), "the filter after \"if\" is missing");
+        return choice_refuse(error, -EINVAL, (int64_t)(place + (size_t)(condition - line)),
+                             "the filter after \"if\" is missing");
     const char *colon = strchr(line, ':');
     if (!colon || colon == line || !colon[1] || strchr(line, ' ')) {
-        snprintf(sentence, sizeof(sentence),
-                 "%.80s: expected SYSTEM:EVENT or SYSTEM:EVENT if FILTER, for example sched:sched_switch", line);
-        return refuse(error, -EINVAL, place, sentence);
+        return choice_refuse(error, -EINVAL, (int64_t)place,
+                             "%.80s: expected SYSTEM:EVENT or SYSTEM:EVENT if FILTER, for example sched:sched_switch",
+                             line);
     }
     size_t found = 0;
     for (size_t i = 0; i < list->n; i++) {
         if (fnmatch(line, list->names[i], 0))
             continue;
         found++;
-        if (!event_add(choice, list->names[i], filter, strcmp(line, list->names[i]) != 0)) {
-            snprintf(sentence, sizeof(sentence), "%.80s: more than %d tracepoints: choose fewer", line, CHOICE_MAX);
-            return refuse(error, -E2BIG, place, sentence);
+        if (!event_add(choice, list->names[i], filter, strcmp(line, list->names[i]) != 0, action)) {
+            return choice_refuse(error, -E2BIG, (int64_t)place, "%.80s: more than %d tracepoints: choose fewer", line,
+                                 CHOICE_MAX);
         }
     }
+    if (found && *filter && !strncmp(line, CALL_SYSTEM ":", sizeof(CALL_SYSTEM)))
+        return choice_refuse(error, -EINVAL, (int64_t)(place + (size_t)(condition - line)),
+                             "system calls (call:NAME) have no filter");
     if (found)
         return 0;
     const char *nearest = list->names ? name_nearest(line, list->names) : NULL;
-    snprintf(sentence, sizeof(sentence), "%.80s: this kernel has no such tracepoint%s%.80s%s", line,
-             nearest ? "; did you mean " : ": `ktop --list tracepoints` lists them", nearest ? nearest : "",
-             nearest ? "?" : "");
-    return refuse(error, -ENOENT, place, sentence);
+    return choice_refuse(error, -ENOENT, (int64_t)place, "%.80s: this kernel has no such tracepoint%s%.80s%s", line,
+                         nearest ? "; did you mean " : ": `ktop --list tracepoints` lists them", nearest ? nearest : "",
+                         nearest ? "?" : "");
 }
 
 int choice_resolve(struct choice *choice, const char *text, const struct tracepoints *list,
@@ -151,35 +177,9 @@ int choice_resolve(struct choice *choice, const char *text, const struct tracepo
 
 // ---- filters ----
 
-// The file repeats the filter; then "   ^", then "parse_error: Field not found".
-bool choice_filter_error(const char *text, char *sentence, size_t size, int32_t *place) {
-    const char *word = strstr(text, "parse_error: ");
-    *place = -1;
-    if (!word)
-        return false;
-    word += strlen("parse_error: ");
-    snprintf(sentence, size, "%.*s", (int)strcspn(word, "\n"), word);
-    for (const char *line = text; line && line < word; line = strchr(line, '\n'), line += line ? 1 : 0) {
-        size_t blanks = strspn(line, " ");
-        if (line[blanks] == '^')
-            *place = (int32_t)blanks;
-    }
-    return true;
-}
-
-static void filter_explain(const char *dir, const struct choice_event *event, const char *text, int code,
+static void filter_explain(const struct choice_event *event, const char *text, const char *words, int32_t place,
                            struct choice_error *error) {
-    char path[512], content[4096], words[128];
-    int32_t place;
-    snprintf(path, sizeof(path), "%s/events/%s/%s/filter", dir, event->system, event->name);
-    if (format_file(path, content, sizeof(content)) <= 0 ||
-        !choice_filter_error(content, words, sizeof(words), &place)) {
-        place = -1;
-        snprintf(words, sizeof(words), "%s", strerror(-code));
-    }
     const char *at = place < 0 ? NULL : strstr(text, event->filter);
-    if (place > (int32_t)strlen(event->filter))
-        place = (int32_t)strlen(event->filter);
     error->place = at ? (int32_t)(at - text) + place : -1;
     snprintf(error->sentence, sizeof(error->sentence), "%.40s:%.40s: the kernel refuses the filter%s%.30s%s: %.80s",
              event->system, event->name, at && event->filter[place] ? " at \"" : "",
@@ -191,7 +191,7 @@ int choice_check(const struct choice *choice, const char *text, struct choice_er
     bool any = false;
     *error = (struct choice_error){.place = -1};
     for (size_t i = 0; i < choice->n; i++)
-        any |= choice->events[i].filter != NULL;
+        any |= choice->events[i].filter && !choice->events[i].is_call;
     if (!any)
         return 0;
     int result = instance_create("filters", dir, sizeof(dir));
@@ -202,13 +202,13 @@ int choice_check(const struct choice *choice, const char *text, struct choice_er
     }
     for (size_t i = 0; i < choice->n && !result; i++) {
         const struct choice_event *event = &choice->events[i];
-        char file[256];
-        if (!event->filter)
+        char words[128];
+        int32_t place;
+        if (!event->filter || event->is_call)
             continue;
-        snprintf(file, sizeof(file), "events/%s/%s/filter", event->system, event->name);
-        result = instance_write(dir, file, event->filter);
+        result = event_filter_set(dir, event->system, event->name, event->filter, words, sizeof(words), &place);
         if (result)
-            filter_explain(dir, event, text, result, error);
+            filter_explain(event, text, words, place, error);
     }
     instance_remove(dir);
     return result;

@@ -1,6 +1,6 @@
-// Which tracepoints the collector `events` records: specifications "SYSTEM:EVENT[ if FILTER]" with globs, resolved
-// against the running kernel's list, and their filters, which the kernel checks in a throw-away instance first.
-// Kernel documents: Documentation/trace/events.rst (filters), available_events.
+// Which tracepoints the collector `events` records: specifications "[ACTION ]SYSTEM:EVENT[ if FILTER]" with globs,
+// resolved against the running kernel's list, and their filters, which the kernel checks in a throw-away instance
+// first. Kernel documents: Documentation/trace/events.rst (filters), available_events.
 #ifndef COLLECTORS_EVENTS_CHOICE_H
 #define COLLECTORS_EVENTS_CHOICE_H
 
@@ -8,27 +8,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CHOICE_MAX 32                 // tracepoints recorded at a time
-#define FORMAT_BYTES_MAX (64u * 1024) // of a format file
+#include "collectors/choice_error.h"
+
+// What an event of "ACTION SYSTEM:EVENT" does when it is recorded: "freeze", "record", "stop", "mark". Ends with NULL.
+extern const char *const choice_actions[];
+
+#define CHOICE_MAX 32 // tracepoints recorded at a time
+#define MARKER_SYSTEM "ftrace"
+#define MARKER_NAME "print"
+#define MARKER_OPTION "copy_trace_marker"
 
 struct choice_event {
     char system[64], name[96];
-    char *filter; // NULL: none
-    bool by_glob; // the kernel may refuse it
+    char *filter;       // NULL: none
+    bool by_glob;       // the kernel may refuse it
+    const char *action; // of --on: one of choice_actions; NULL: none
+    bool is_marker;     // what programs write to trace_marker: not enabled, but copied to ktop's instance (Linux 6.11)
+    bool is_call;       // "call:NAME": not a tracepoint (call_table.h)
 };
 struct choice {
     struct choice_event events[CHOICE_MAX];
     size_t n;
+    bool stacks; // with the kernel stack of each event
 };
 void choice_free(struct choice *choice);
 
-// A failure: one sentence, and the offset of the error in the specifications' text (-1: none).
-struct choice_error {
-    char sentence[256];
-    int32_t place;
-};
-
-// All tracepoints of a kernel, from the text of available_events ("system:event" a line).
+// All tracepoints of a kernel, from the text of available_events ("system:event" a line), and "call:NAME" of the system
+// calls that can be recorded with their arguments.
 struct tracepoints {
     char *text; // owned; the names point into it
     const char **names;
@@ -41,10 +47,6 @@ void tracepoints_free(struct tracepoints *list);
 // Resolves specifications, one a line. 0, -EINVAL (malformed), -ENOENT (no such tracepoint), -E2BIG; the choice is then
 // empty. An event that several specifications name is recorded once, with the last one's filter.
 int choice_resolve(struct choice *choice, const char *text, const struct tracepoints *list, struct choice_error *error);
-
-// The kernel's words about a filter that it refused, from the text of the filter file: the sentence without its code,
-// and the place that the caret marks. False: the text has none.
-bool choice_filter_error(const char *text, char *sentence, size_t size, int32_t *place);
 
 // Tries all filters in an instance of their own, which is removed again. 0 or -errno.
 int choice_check(const struct choice *choice, const char *text, struct choice_error *error);

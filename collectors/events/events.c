@@ -8,14 +8,17 @@
 #include <string.h>
 
 #include "collectors/collector.h"
+#include "collectors/event_names.h"
 #include "collectors/events/choice.h"
-#include "collectors/events/event_text.h"
-#include "collectors/events/exec_args.h"
-#include "collectors/events/kept.h"
-#include "collectors/events/names.h"
+#include "collectors/events/event_recording.h"
+#include "collectors/events/flows.h"
+#include "collectors/events/group.h"
+#include "collectors/events/lives.h"
+#include "collectors/events/sources.h"
 #include "collectors/events/survey.h"
 #include "collectors/events/table.h"
-#include "collectors/kernel/perf/perf.h"
+#include "collectors/kernel/tracefs/event_text.h"
+#include "collectors/kernel/tracefs/kept.h"
 #include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/kernel/tracefs/tracefs.h"
 #include "collectors/stream_collector.h"
@@ -23,209 +26,55 @@
 #include "model/mem.h"
 
 #define BY_HOST_PID "names of threads and processes"
-#define NO_EVENT 0xff
-#define IDS 65536
-#define PENDING_MAX 256
-#define EXEC_DRAIN_MS 50 // while execs are recorded: their descriptor wakes the thread, not the stream's
-#define TASK_COMM_LEN 16
-
-struct counter {
-    uint64_t count; // of the interval
-    double total;
-    struct event_format *format;
-    const struct text *name, *filter;
-};
-
-// One choice while it is recorded: the stream points into it.
-struct recording {
-    struct choice choice;
-    struct stream_event events[CHOICE_MAX];
-    struct format_field fields[CHOICE_MAX]; // common_pid of each
-    struct counter counters[CHOICE_MAX];
-    struct stream *stream;
-    struct exec_args *exec_args; // NULL: no exec is recorded, or perf is not available
-    int exec_error;
-    uint8_t exec_index;
-    uint64_t exec_lost;    // at the last frame
-    uint64_t exec_unknown; // rows of the frame without arguments
-    uint64_t drained_ns;
-    struct kept *kept;
-    uint8_t by_id[IDS]; // index of the event; NO_EVENT: none
-    uint8_t own[IDS];   // ktop's threads, by the low bits of their TIDs: 1 + index in own_tids
-    pid_t own_tids[255];
-    size_t n_own;
-    uint8_t seen[IDS];            // by the low bits of a TID: it is in `pending`, or was looked up in this interval
-    int32_t pending[PENDING_MAX]; // threads to be looked up after the drain, since they may exit soon
-    size_t n_pending;
-    uint64_t dropped; // ktop's own events: not counted as events
-};
 
 struct events {
     const struct collect_options *options;
     struct tracepoints list;
-    struct recording *recording; // NULL: nothing is chosen
-    struct survey *survey;       // NULL: none goes on
-    double *rates;               // of the last surveys, by index in the list; NAN: none
-    bool second;                 // of the two names of an instance
+    struct event_recording *recording; // NULL: nothing is chosen
+    struct survey *survey;             // NULL: none goes on
+    double *rates;                     // of the last surveys, by index in the list; NAN: none
+    bool second;                       // of the two names of an instance
     struct event_names *names;
     struct table_builder *counts, *rows, *tracepoints;
     const struct text *yes;
 };
 
-// ---- the event path ----
-
-static void on_event(void *ctx, const struct ring_event *event) {
-    struct recording *recording = ctx;
-    uint16_t id;
-    int32_t tid;
-    if (event->size < 8)
-        return;
-    memcpy(&id, event->data, 2);
-    uint8_t index = recording->by_id[id];
-    if (index == NO_EVENT)
-        return;
-    memcpy(&tid, event->data + recording->fields[index].offset, 4);
-    uint8_t own = recording->own[tid & (IDS - 1)];
-    if (own && recording->own_tids[own - 1] == tid) {
-        recording->dropped++;
-        return;
-    }
-    recording->counters[index].count++;
-    if (__builtin_expect(!recording->seen[tid & (IDS - 1)], 0) && recording->n_pending < PENDING_MAX) {
-        recording->seen[tid & (IDS - 1)] = 1;
-        recording->pending[recording->n_pending++] = tid;
-    }
-    kept_put(recording->kept, event->ts, event->cpu, index, event->data, event->size);
-}
-
-static void on_self(void *ctx, pid_t tid) {
-    struct recording *recording = ctx;
-    uint8_t *own = &recording->own[tid & (IDS - 1)];
-    if (*own) {
-        recording->own_tids[*own - 1] = tid;
-    } else if (recording->n_own < sizeof(recording->own_tids) / sizeof(recording->own_tids[0])) {
-        recording->own_tids[recording->n_own] = tid;
-        *own = (uint8_t)++recording->n_own;
-    }
-}
-
 // ---- opening ----
 
-static void recording_free(struct recording *recording) {
-    if (!recording)
-        return;
-    stream_close(recording->stream);
-    exec_args_close(recording->exec_args);
-    for (size_t i = 0; i < recording->choice.n; i++) {
-        event_format_unref(recording->counters[i].format);
-        text_unref(recording->counters[i].name);
-        text_unref(recording->counters[i].filter);
-    }
-    kept_free(recording->kept);
-    choice_free(&recording->choice);
-    free(recording);
-}
-
-static void events_fill(struct recording *recording) {
-    for (size_t i = 0; i < recording->choice.n; i++) {
-        const struct choice_event *event = &recording->choice.events[i];
-        recording->fields[i] = (struct format_field){.name = "common_pid"};
-        recording->events[i] = (struct stream_event){
-            .system = event->system,
-            .name = event->name,
-            .filter = event->filter,
-            .optional = event->by_glob,
-            .fields = &recording->fields[i],
-            .n_fields = 1,
-        };
-    }
-}
-
-static void formats_read(struct recording *recording, const char *dir) {
-    char path[512], *text = xmalloc(FORMAT_BYTES_MAX);
-    for (size_t i = 0; i < recording->choice.n; i++) {
-        const struct choice_event *event = &recording->choice.events[i];
-        struct counter *counter = &recording->counters[i];
-        counter->name = text_printf("%s:%s", event->system, event->name);
-        counter->filter = event->filter ? text_from(event->filter) : NULL;
-        if (!recording->events[i].present)
-            continue;
-        recording->by_id[recording->events[i].id] = (uint8_t)i;
-        snprintf(path, sizeof(path), "%s/events/%s/%s/format", dir, event->system, event->name);
-        long length = format_file(path, text, FORMAT_BYTES_MAX);
-        counter->format = length > 0 ? event_format_new(text, (size_t)length, event->system) : NULL;
-    }
-    free(text);
-}
-
-// In a child PID namespace perf and the trace have different IDs.
-static void exec_args_start(struct recording *recording) {
-    recording->exec_index = NO_EVENT;
-    for (size_t i = 0; i < recording->choice.n; i++) {
-        const struct choice_event *event = &recording->choice.events[i];
-        if (strcmp(event->system, "sched") || strcmp(event->name, "sched_process_exec") ||
-            !recording->events[i].present)
-            continue;
-        recording->exec_index = (uint8_t)i;
-        recording->exec_error =
-            ktop_in_child_pidns() ? -EOPNOTSUPP : exec_args_open(recording->events[i].id, &recording->exec_args);
-    }
-}
-
-static struct stream_config config_of(struct recording *recording, const char *name) {
-    return (struct stream_config){
-        .name = name,
-        .what = "trace events",
-        .events = recording->events,
-        .n_events = recording->choice.n,
-        .budget_pct = STREAM_BUDGET_PCT,
-        .high_rate = true,
-        .on_event = on_event,
-        .on_self = on_self,
-        .ctx = recording,
-    };
-}
-
-// Takes the choice. 0, or -errno with run->reason and run->fix; nothing is left then.
-static int recording_open(struct events *events, struct collector_run *run, struct choice *choice,
-                          struct recording **out) {
-    struct recording *recording = xcalloc(1, sizeof(*recording));
-    recording->choice = *choice;
-    *choice = (struct choice){.n = 0};
-    memset(recording->by_id, NO_EVENT, sizeof(recording->by_id));
-    recording->kept = kept_new();
-    events_fill(recording);
-    // The previous choice is recorded until this one is.
-    const struct stream_config config = config_of(recording, events->second ? "events-b" : "events");
-    int error = stream_collector_open(&config, true, run, &recording->stream);
-    if (error) {
-        recording_free(recording);
-        return error;
-    }
-    formats_read(recording, tracing_dir(NULL, NULL));
-    exec_args_start(recording);
-    events->second = !events->second;
-    *out = recording;
-    return 0;
+// Of events that stay chosen with the same filter. Either may be NULL.
+static void totals_keep(const struct event_recording *before, struct event_recording *next) {
+    for (size_t i = 0; before && next && i < next->choice.n; i++)
+        for (size_t k = 0; k < before->choice.n; k++) {
+            const struct event_counter *old = &before->counters[k];
+            struct event_counter *counter = &next->counters[i];
+            if (!text_compare(old->name, counter->name) &&
+                !strcmp(text_bytes(old->filter), text_bytes(counter->filter)))
+                counter->total = old->total + (double)old->count;
+        }
 }
 
 // Replaces the recording by one of the specifications in `text`. On failure the previous one goes on.
 static int events_choose(struct events *events, struct collector_run *run, const char *text,
                          struct choice_error *failure) {
     struct choice choice;
-    struct recording *next = NULL;
-    int error = choice_resolve(&choice, text, &events->list, failure);
+    struct event_recording *next = NULL;
+    struct event_groups *groups = NULL;
+    int error = event_groups_resolve(&groups, &choice, text, &events->list, tracing_dir(NULL, NULL), failure);
     if (!error)
         error = choice_check(&choice, text, failure);
     if (!error && choice.n) {
-        error = recording_open(events, run, &choice, &next);
+        error = event_recording_open(run, &choice, groups, events->names, events->second, &next);
+        groups = NULL;
+        events->second ^= !error;
         if (error)
             snprintf(failure->sentence, sizeof(failure->sentence), "%s", run->reason);
     }
     choice_free(&choice);
+    event_groups_free(groups);
     if (error)
         return error;
-    recording_free(events->recording);
+    totals_keep(events->recording, next);
+    event_recording_free(events->recording);
     events->recording = next;
     return 0;
 }
@@ -266,7 +115,7 @@ static void events_close(struct collector_run *run) {
     run->state = NULL;
     if (!events)
         return;
-    recording_free(events->recording);
+    event_recording_free(events->recording);
     survey_close(events->survey);
     free(events->rates);
     tracepoints_free(&events->list);
@@ -314,36 +163,10 @@ static int events_request(struct collector_run *run, const struct request *reque
 
 // ---- an interval ----
 
-// Programs are looked up within some 100 us, while they still run; the stream keeps its pace.
-static bool drains_exec(struct recording *recording, struct collector_run *run) {
-    uint64_t now = now_ns();
-    exec_args_drain(recording->exec_args);
-    run->poll_fd = exec_args_fd(recording->exec_args);
-    run->drain_ms = STREAM_BUSY_MS;
-    if (now - recording->drained_ns < STREAM_BUSY_MS * 1000000ull)
-        return true;
-    recording->drained_ns = now;
-    return false;
-}
-
-static void recording_drain(struct events *events, struct collector_run *run, bool all) {
-    struct recording *recording = events->recording;
-    if (recording->exec_args && drains_exec(recording, run) && !all)
-        return;
-    stream_collector_drain(recording->stream, run, STREAM_BUSY_MS);
-    for (size_t i = 0; i < recording->n_pending; i++)
-        event_names_find(events->names, events->options, recording->pending[i]);
-    recording->n_pending = 0;
-    if (recording->exec_args) {
-        run->poll_fd = exec_args_fd(recording->exec_args);
-        run->drain_ms = run->drain_ms < EXEC_DRAIN_MS ? run->drain_ms : EXEC_DRAIN_MS;
-    }
-}
-
 static void events_drain(struct collector_run *run) {
     struct events *events = run->state;
     if (events->recording)
-        recording_drain(events, run, false);
+        event_recording_drain(events->recording, run, false);
     if (events->survey) {
         survey_drain(events->survey);
         run->drain_ms = STREAM_BUSY_MS;
@@ -351,14 +174,15 @@ static void events_drain(struct collector_run *run) {
 }
 
 static void counts_fill(struct events *events, double scale, double seconds) {
-    struct recording *recording = events->recording;
+    struct event_recording *recording = events->recording;
     struct table_builder *counts = events->counts;
     table_builder_clear(counts);
     for (size_t i = 0; recording && i < recording->choice.n; i++) {
-        struct counter *counter = &recording->counters[i];
-        if (!recording->events[i].present)
+        struct event_counter *counter = &recording->counters[i];
+        bool is_call = sources_has_call(recording->sources, i);
+        if (!recording->events[i].present && !is_call)
             continue;
-        double count = (double)counter->count * scale;
+        double count = (double)counter->count * (is_call ? 1 : scale);
         counter->total += isnan(count) ? 0 : count;
         uint32_t slot = table_builder_add(counts);
         table_builder_set_text(counts, slot, EVENTS_C_EVENT, text_ref(counter->name));
@@ -366,79 +190,103 @@ static void counts_fill(struct events *events, double scale, double seconds) {
         table_builder_set_num(counts, slot, EVENTS_C_RATE, seconds > 0 ? count / seconds : NAN);
         table_builder_set_num(counts, slot, EVENTS_C_COUNT, count);
         table_builder_set_num(counts, slot, EVENTS_C_TOTAL, counter->total);
+        const char *action = recording->choice.events[i].action;
+        table_builder_set_text(counts, slot, EVENTS_C_ACTION, action ? text_from(action) : NULL);
+        counter->marked = action && !strcmp(action, "mark") ? counter->count : 0;
         counter->count = 0;
     }
 }
 
-static const struct text *comm_of(const struct task_identity *identity, struct event_format *format,
-                                  const uint8_t *record, uint32_t size, int32_t tid) {
-    char name[64], id[32], file[4096];
-    if (identity->found)
-        return text_from(identity->status.name);
-    if (!tid)
-        return text_from("swapper");
-    // Events of an exit, and of a switch, carry the name of the thread that ran.
-    for (int i = 0; format && i < 2; i++)
-        if (event_format_field(format, record, size, i ? "prev_pid" : "pid", id, sizeof(id)) && atoi(id) == tid &&
-            event_format_field(format, record, size, i ? "prev_comm" : "comm", name, sizeof(name)) && *name)
-            return text_from(name);
-    // An exec names the thread after its file: no other event has "filename" and "old_pid".
-    if (format && event_format_field(format, record, size, "old_pid", id, sizeof(id)) &&
-        event_format_field(format, record, size, "filename", file, sizeof(file))) {
-        const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
-        return text_new(base, strnlen(base, TASK_COMM_LEN - 1));
-    }
-    return NULL;
-}
-
-static void row_fill(struct events *events, const struct kept_record *record, int64_t wall_ns) {
-    struct recording *recording = events->recording;
-    const struct counter *counter = &recording->counters[record->event];
+static void row_fill(struct events *events, const struct kept_record *record, uint64_t mono, int64_t wall_ns) {
+    struct event_recording *recording = events->recording;
+    const struct event_counter *counter = &recording->counters[record->event];
     const uint8_t *bytes = kept_bytes(recording->kept, record);
-    int32_t tid;
-    memcpy(&tid, bytes + recording->fields[record->event].offset, 4);
-    const struct task_identity *identity = event_names_find(events->names, events->options, tid);
-    if (thread_filters(events->options) && !identity->wanted && identity->found)
-        return;
+    const bool is_call = !recording->events[record->event].present;
+    const struct task_identity *identity = NULL;
+    int32_t tid = 0;
+    if (!is_call) {
+        memcpy(&tid, bytes + recording->fields[record->event][0].offset, 4);
+        identity = event_names_find(events->names, events->options, tid);
+        if (!event_names_passes(events->names, events->options, tid, identity, true))
+            return;
+    }
     struct table_builder *rows = events->rows;
     uint32_t slot = table_builder_add(rows);
-    uint64_t mono = trace_clock_mono(stream_clock(recording->stream), record->ts);
     table_builder_set_num(rows, slot, EVENTS_E_TIME, (double)((int64_t)mono + wall_ns) / 1e9);
     table_builder_set_num(rows, slot, EVENTS_E_CPU, record->cpu);
-    table_builder_set_text(rows, slot, EVENTS_E_COMM, comm_of(identity, counter->format, bytes, record->size, tid));
+    table_builder_set_text(rows, slot, EVENTS_E_EVENT, text_ref(counter->name));
+    if (is_call) {
+        sources_call_row(recording->sources, rows, slot, bytes);
+        return;
+    }
+    table_builder_set_num(rows, slot, EVENTS_E_PPID,
+                          identity->found && identity->status.parent > 0 ? identity->status.parent : NAN);
+    table_builder_set_text(rows, slot, EVENTS_E_COMM,
+                           event_names_comm(events->names, identity, counter->format, bytes, record->size, tid));
     table_builder_set_num(rows, slot, EVENTS_E_PID, identity->status.pid);
     table_builder_set_num(rows, slot, EVENTS_E_TID, tid);
-    table_builder_set_text(rows, slot, EVENTS_E_EVENT, text_ref(counter->name));
     table_builder_set_text(rows, slot, EVENTS_E_FIELDS,
                            counter->format ? event_format_text(counter->format, bytes, record->size) : NULL);
-    if (recording->exec_args && record->event == recording->exec_index) {
-        const struct text *args = exec_args_find(recording->exec_args, tid, mono);
-        recording->exec_unknown += !args;
-        table_builder_set_text(rows, slot, EVENTS_E_ARGS, text_ref(args));
+    table_builder_set_text(rows, slot, EVENTS_E_STACK,
+                           recording->stacks ? event_stacks_text(recording->stacks, recording->kept, record) : NULL);
+    sources_row(recording->sources, rows, slot, record->event, tid, mono);
+    if (recording->groups) {
+        const struct group_record fields = {bytes, record->size, record->cpu, tid, record->ts};
+        const struct groups_namer namer = {events->names, events->options};
+        const struct text *keys[2];
+        double value;
+        event_groups_row(recording->groups, record->event, &fields, &namer, keys, &value);
+        table_builder_set_text(rows, slot, EVENTS_E_KEY, keys[0]);
+        table_builder_set_text(rows, slot, EVENTS_E_KEY2, keys[1]);
+        table_builder_set_num(rows, slot, EVENTS_E_VALUE, value);
+        table_builder_set_num(rows, slot, EVENTS_E_LATENCY,
+                              record->latency_ns ? (double)record->latency_ns / 1e3 : NAN);
     }
+}
+
+struct timed {
+    uint64_t mono;
+    const struct kept_record *record;
+};
+
+static int by_time(const void *a, const void *b) {
+    uint64_t x = ((const struct timed *)a)->mono, y = ((const struct timed *)b)->mono;
+    return (x > y) - (x < y);
 }
 
 // Returns how many events have no row.
 static uint64_t rows_fill(struct events *events) {
-    struct recording *recording = events->recording;
+    struct event_recording *recording = events->recording;
     const int64_t wall_ns = wall_offset_ns();
     uint64_t cursor = 0, shown = 0;
     const struct kept_record *record;
     table_builder_clear(events->rows);
     if (!recording)
         return 0;
-    for (; (record = kept_next(recording->kept, &cursor)); shown++)
-        row_fill(events, record, wall_ns);
+    struct timed *timed = xmalloc(KEPT_RECORDS * sizeof(*timed));
+    for (; (record = kept_next(recording->kept, &cursor)); shown++) {
+        bool is_call = !recording->events[record->event].present;
+        uint64_t mono = is_call ? record->ts : trace_clock_mono(stream_clock(recording->stream), record->ts);
+        timed[shown] = (struct timed){mono, record};
+    }
+    if (recording->calls) // they were read before the tracepoints of the same time
+        qsort(timed, shown, sizeof(*timed), by_time);
+    for (uint64_t i = 0; i < shown; i++)
+        row_fill(events, timed[i].record, timed[i].mono, wall_ns);
+    free(timed);
     uint64_t left_out = recording->kept->n - shown;
     kept_clear(recording->kept);
+    if (recording->stacks)
+        event_stacks_clear(recording->stacks);
     event_names_begin(events->names);
     memset(recording->seen, 0, sizeof(recording->seen));
     return left_out;
 }
 
-static bool is_chosen(const struct recording *recording, const char *full) {
+static bool is_chosen(const struct event_recording *recording, const char *full) {
     for (size_t i = 0; recording && i < recording->choice.n; i++)
-        if (recording->events[i].present && !strcmp(text_bytes(recording->counters[i].name), full))
+        if ((recording->events[i].present || sources_has_call(recording->sources, i)) &&
+            !strcmp(text_bytes(recording->counters[i].name), full))
             return true;
     return false;
 }
@@ -456,11 +304,24 @@ static void tracepoints_fill(struct events *events) {
     }
 }
 
-static void absent_note(const struct recording *recording, struct section *out) {
+// The frame keeps it, so that it is seen when the history is searched.
+static void marks_note(const struct event_recording *recording, struct section *out) {
+    char text[256];
+    for (size_t i = 0; i < recording->choice.n; i++) {
+        const struct event_counter *counter = &recording->counters[i];
+        if (!counter->marked)
+            continue;
+        snprintf(text, sizeof(text), "marked: %s, %llu time%s in this frame", text_bytes(counter->name),
+                 (unsigned long long)counter->marked, counter->marked == 1 ? "" : "s");
+        section_note(out, SEVERITY_WARNING, NULL, text, NULL);
+    }
+}
+
+static void absent_note(const struct event_recording *recording, struct section *out) {
     char text[256];
     size_t absent = 0, last = 0;
     for (size_t i = 0; i < recording->choice.n; i++)
-        if (!recording->events[i].present)
+        if (!recording->events[i].present && !recording->choice.events[i].is_call)
             absent++, last = i;
     if (!absent)
         return;
@@ -469,58 +330,53 @@ static void absent_note(const struct recording *recording, struct section *out) 
     section_note(out, SEVERITY_WARNING, NULL, text, NULL);
 }
 
-static void exec_note(struct recording *recording, struct section *out) {
-    char text[256], reason[160], fix[256];
-    if (recording->exec_error == -EOPNOTSUPP) {
-        section_note(out, SEVERITY_INFO, "args",
-                     "arguments of programs are unknown: this PID namespace has its own PIDs",
-                     "run ktop in the first PID namespace (containers: --pid=host)");
-    } else if (recording->exec_error) {
-        perf_explain(recording->exec_error, false, reason, sizeof(reason), fix, sizeof(fix));
-        snprintf(text, sizeof(text), "arguments of programs are unknown: %s", reason);
-        section_note(out, SEVERITY_INFO, "args", text, fix);
-    }
-    if (!recording->exec_args)
-        return;
-    uint64_t lost = exec_args_lost(recording->exec_args);
-    if (recording->exec_unknown) {
-        snprintf(text, sizeof(text), "arguments of %llu programs are unknown: %s",
-                 (unsigned long long)recording->exec_unknown,
-                 lost != recording->exec_lost ? "their samples were lost" : "they exited within 1 ms");
-        section_note(out, SEVERITY_INFO, "args", text, NULL);
-    }
-    recording->exec_lost = lost;
-    recording->exec_unknown = 0;
-    exec_args_follow(recording->exec_args);
-}
-
 static void section_fill(struct events *events, struct collector_run *run, struct section *out) {
-    struct recording *recording = events->recording;
+    struct event_recording *recording = events->recording;
     struct stream_frame frame = {.scale = 1};
     double seconds = (double)(run->end_ns - run->begin_ns) / 1e9;
     if (recording) {
-        recording_drain(events, run, true);
-        stream_frame(recording->stream, &frame);
+        event_recording_drain(recording, run, true);
+        if (recording->stream)
+            stream_frame(recording->stream, &frame);
     }
-    uint64_t seen = frame.events - (recording ? recording->dropped : 0);
+    uint64_t seen = frame.events - (recording ? recording->dropped : 0), calls = recording ? recording->calls : 0;
     counts_fill(events, frame.scale, seconds);
+    if (recording && recording->flows)
+        flows_sample(recording->flows, events->names, events->options, wall_offset_ns(), out);
+    event_groups_fill(recording ? recording->groups : NULL, &events_group_tables, frame.scale, seconds,
+                      &(struct groups_namer){events->names, events->options}, out);
     uint64_t left_out = rows_fill(events);
     section_table(out, table_builder_seal(events->counts));
     section_stream(out, table_builder_seal(events->rows), left_out);
     section_series(out, &events_series[EVENTS_PER_S],
-                   recording && seconds > 0 ? (double)seen * frame.scale / seconds : NAN);
-    section_series(out, &events_series[EVENTS_LOST], recording ? (double)frame.lost : NAN);
+                   recording && seconds > 0 ? ((double)seen * frame.scale + (double)calls) / seconds : NAN);
+    uint64_t lost = frame.lost + (recording ? sources_sample(recording->sources, wall_offset_ns(), out) : 0);
+    section_series(out, &events_series[EVENTS_LOST], recording ? (double)lost : NAN);
     section_series(out, &events_series[EVENTS_RECORDED], recording ? 100 / frame.scale : NAN);
     if (!recording) {
         section_note(out, SEVERITY_INFO, NULL, "no tracepoint is chosen",
                      "choose with -t SYSTEM:EVENT or --preset; in the terminal with the key t");
         return;
     }
-    stream_collector_notes(recording->stream, &frame, BY_HOST_PID, events->options, out);
+    if (recording->stream)
+        stream_collector_notes(recording->stream, &frame, BY_HOST_PID, events->options, out);
+    char losses[256], text[320];
+    event_recording_losses(recording, losses, sizeof(losses));
+    if (*losses) {
+        snprintf(text, sizeof(text), "events were lost because buffers were full: %s", losses);
+        section_note(out, SEVERITY_WARNING, NULL, text, "choose fewer events, filter them, or give --trace-buffer");
+    }
+    event_names_notes(events->names, events->options, "events", out);
+    marks_note(recording, out);
     absent_note(recording, out);
-    exec_note(recording, out);
-    section_events(out, seen, frame.lost);
-    recording->dropped = 0;
+    if (recording->choice.stacks && recording->stream && !recording->stacks)
+        section_note(out, SEVERITY_WARNING, "stack", "this kernel writes no stacks (tracefs option stacktrace)", NULL);
+    if (recording->no_marker)
+        section_note(out, SEVERITY_WARNING, NULL,
+                     "what programs write to trace_marker is not seen: this kernel does not copy it to other instances",
+                     "Linux 6.11 does");
+    section_events(out, seen + calls, lost);
+    recording->dropped = recording->calls = 0;
 }
 
 static int events_sample(struct collector_run *run, struct section *out) {
@@ -561,9 +417,17 @@ static void events_check(struct check_report *report) {
         snprintf(check.fix, sizeof(check.fix), "%s", fix);
     }
     report->add(report, &check);
+    sources_check(report);
 }
 
-static const struct table_def *const tables[] = {&events_counts_table, &events_tracepoints_table, NULL};
+static const struct table_def *const tables[] = {&events_counts_table,
+                                                 &events_tracepoints_table,
+                                                 &events_groups_table,
+                                                 &events_latencies_table,
+                                                 &events_programs_table,
+                                                 &events_connections_table,
+                                                 NULL};
+static const struct hist_def *const hists[] = {&events_value_hist, &events_latency_hist, NULL};
 static const struct table_def *const streams[] = {&events_stream_table, NULL};
 
 const struct collector collector_events = {
@@ -575,6 +439,7 @@ const struct collector collector_events = {
     .n_series = EVENTS_SERIES,
     .tables = tables,
     .streams = streams,
+    .hists = hists,
     .open = events_open,
     .drain = events_drain,
     .requests = 1u << REQUEST_EVENTS | 1u << REQUEST_SURVEY,

@@ -1,32 +1,15 @@
 #include "collectors/events/exec_args.h"
 
-#include <asm/perf_regs.h>
-#include <errno.h>
-#include <linux/perf_event.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "collectors/kernel/perf/cpus.h"
-#include "collectors/kernel/perf/perf.h"
-#include "collectors/kernel/perf/ring.h"
-#include "collectors/kernel/tracefs/format.h"
+#include "collectors/events/exec_program.h"
 #include "model/mem.h"
 
-#define RING_PAGES 256 // 50 programs between two drains
-#define RING_PAGES_LEAST 8
 #define ENTRIES 4096 // a power of two
 #define CHAIN_MAX 64
 #define SAME_NS 20000000ull // at most between the times of one event in two clocks; the nearest one counts
 #define TEXT_MAX 16384
-
-#if defined(__x86_64__)
-#define REG_SP PERF_REG_X86_SP
-#elif defined(__aarch64__)
-#define REG_SP PERF_REG_ARM64_SP
-#endif
 
 struct entry {
     int32_t tid;
@@ -34,20 +17,16 @@ struct entry {
     uint64_t ns;
     const struct text *text;
 };
-struct cpu_ring {
-    int fd;
-    struct perf_ring ring;
-};
 struct exec_args {
-    uint16_t id;
-    struct perf_cpus cpus;
-    struct cpu_ring *rings; // by CPU
+    struct bpf_recorder recorder;
     struct entry entries[ENTRIES];
     uint32_t heads[ENTRIES]; // index + 1 of the newest one of a chain
-    uint64_t n, lost;
+    uint64_t n;
+    exec_args_fn *fn; // during a drain
+    void *context;
 };
 
-// ---- the stack of a new program ----
+// ---- texts ----
 
 struct out {
     char bytes[TEXT_MAX];
@@ -79,44 +58,7 @@ static void put_quoted(struct out *out, const char *text, size_t length) {
     put(out, "'", 1);
 }
 
-static uint64_t word_at(const uint8_t *at, unsigned word) {
-    uint64_t v8;
-    uint32_t v4;
-    memcpy(&v8, at, word == 8 ? 8 : 4);
-    memcpy(&v4, at, 4);
-    return word == 8 ? v8 : v4;
-}
-
-const struct text *exec_args_text(const uint8_t *stack, size_t size, uint64_t sp, unsigned word, bool *is_whole) {
-    *is_whole = false;
-    if (size < 2 * word)
-        return NULL;
-    uint64_t argc = word_at(stack, word);
-    struct out *out = xmalloc(sizeof(*out));
-    out->n = 0;
-    bool whole = true;
-    for (uint64_t i = 0; i < argc && whole; i++) {
-        uint64_t at = (i + 2) * word <= size ? word_at(stack + (i + 1) * word, word) - sp : size;
-        whole = at < size;
-        if (!whole)
-            break;
-        size_t length = strnlen((const char *)stack + at, size - at);
-        whole = at + length < size && out->n + length < TEXT_MAX / 2;
-        if (i)
-            put(out, " ", 1);
-        put_quoted(out, (const char *)stack + at, length);
-    }
-    const struct text *text = NULL;
-    *is_whole = whole;
-    if (!whole && out->n)
-        put(out, " ...", 4);
-    if (out->n)
-        text = text_new(out->bytes, out->n);
-    free(out);
-    return text;
-}
-
-const struct text *exec_args_cmdline(const char *bytes, size_t size) {
+const struct text *exec_args_text(const char *bytes, size_t size) {
     struct out *out = xmalloc(sizeof(*out));
     out->n = 0;
     for (size_t at = 0; at < size;) {
@@ -134,29 +76,7 @@ const struct text *exec_args_cmdline(const char *bytes, size_t size) {
     return text;
 }
 
-// mm->arg_start, field 48 of /proc/PID/stat.
-static uint64_t arg_start(int32_t pid) {
-    char path[64], line[1024];
-    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    if (format_file(path, line, sizeof(line)) <= 0)
-        return 0;
-    const char *at = strrchr(line, ')');
-    for (int field = 2; at && field < 48; field++)
-        at = strchr(at + 1, ' ');
-    return at ? strtoull(at, NULL, 10) : 0;
-}
-
-// NULL: the program ended, or another one runs now.
-static const struct text *cmdline_read(int32_t pid, uint64_t first) {
-    char path[64], bytes[TEXT_MAX];
-    snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-    long size = format_file(path, bytes, sizeof(bytes));
-    if (size == -EFBIG)
-        size = sizeof(bytes) - 1;
-    return size > 0 && arg_start(pid) == first ? exec_args_cmdline(bytes, (size_t)size) : NULL;
-}
-
-// ---- samples ----
+// ---- records ----
 
 static void entry_add(struct exec_args *args, int32_t tid, uint64_t ns, const struct text *take) {
     uint32_t at = (uint32_t)(args->n++ & (ENTRIES - 1)), *head = &args->heads[tid & (ENTRIES - 1)];
@@ -181,128 +101,77 @@ const struct text *exec_args_find(const struct exec_args *args, int32_t tid, uin
     return text;
 }
 
-// PERF_SAMPLE_TID, TIME, REGS_USER with one register, STACK_USER.
-static void sample(struct exec_args *args, const uint8_t *at, size_t size) {
-    uint64_t words[4], length, dynamic = 0;
-    int32_t ids[2];
-    if (size < sizeof(ids) + 2 * 8)
+static void take(void *context, const uint8_t *bytes, uint32_t size) {
+    struct exec_args *args = context;
+    struct exec_record record;
+    char path[EXEC_NAMES * EXEC_NAME_BYTES];
+    if (size < sizeof(record))
         return;
-    memcpy(ids, at, 8);
-    memcpy(words, at + 8, 16); // time, ABI
-    at += 24, size -= 24;
-    if (words[1] == PERF_SAMPLE_REGS_ABI_NONE || size < 16)
+    memcpy(&record, bytes, sizeof(record));
+    const char *names = (const char *)bytes + sizeof(record);
+    if (record.dir_bytes > size - sizeof(record) || record.args_bytes > size - sizeof(record) - record.dir_bytes)
         return;
-    memcpy(words + 2, at, 16); // stack pointer, size of the stack
-    length = words[3];
-    at += 16, size -= 16;
-    if (!length || length > size || size - length < 8)
-        return;
-    memcpy(&dynamic, at + length, 8);
-    if (dynamic > length)
-        return;
-    unsigned word = words[1] == PERF_SAMPLE_REGS_ABI_32 ? 4 : 8;
-    bool whole;
-    const struct text *text = exec_args_text(at, dynamic, words[2], word, &whole);
-    if (!whole && dynamic >= 2 * word) {
-        const struct text *read = cmdline_read(ids[0], word_at(at + word, word));
-        text_unref(read ? text : NULL);
-        text = read ? read : text;
-    }
-    if (text)
-        entry_add(args, ids[1], words[0], text);
+    struct exec exec = {
+        .ns = record.ns, .tid = (int32_t)record.task.tid, .status = bpf_task_status(&record.task, record.comm)};
+    memcpy(exec.parent, record.parent, sizeof(exec.parent) - 1);
+    if (record.flags & EXEC_ARGS_KNOWN)
+        exec.args = exec_args_text(names + record.dir_bytes, record.args_bytes);
+    if (exec_dir_path(&record, names, path, sizeof(path)))
+        exec.cwd = text_from(path);
+    if (args->fn)
+        args->fn(args->context, &exec);
+    text_unref(exec.cwd);
+    if (exec.args)
+        entry_add(args, exec.tid, exec.ns, exec.args);
 }
 
-static bool record_take(void *context, const struct perf_event_header *header) {
-    struct exec_args *args = context;
-    const uint8_t *at = (const uint8_t *)(header + 1);
-    if (header->type == PERF_RECORD_SAMPLE) {
-        sample(args, at, header->size - sizeof(*header));
-    } else if (header->type == PERF_RECORD_LOST && header->size >= sizeof(*header) + 16) {
-        uint64_t lost;
-        memcpy(&lost, at + 8, 8);
-        args->lost += lost;
-    }
-    return true;
+void exec_args_drain(struct exec_args *args, exec_args_fn *fn, void *context) {
+    args->fn = fn;
+    args->context = context;
+    bpf_ring_drain(&args->recorder.ring, take, args);
+}
+
+uint64_t exec_args_lost(const struct exec_args *args) {
+    return bpf_recorder_dropped(&args->recorder);
+}
+
+int exec_args_fd(const struct exec_args *args) {
+    return args->recorder.ring.fd;
 }
 
 // ---- opening ----
 
-static void ring_close(void *context, int cpu) {
-    struct cpu_ring *at = &((struct exec_args *)context)->rings[cpu];
-    perf_ring_unmap(&at->ring);
-    if (at->fd >= 0)
-        close(at->fd);
-    at->fd = -1;
+static int program_start(struct exec_args *args) {
+    int32_t offsets[EXEC_OFFSETS];
+    int error = exec_program_offsets(offsets);
+    if (error)
+        return error;
+    struct bpf_code *code = xcalloc(1, sizeof(*code));
+    exec_program(code, offsets, &args->recorder);
+    error = bpf_recorder_start(&args->recorder, code, "ktop_exec", "sched_process_exec");
+    free(code);
+    return error;
 }
 
-static int ring_open(void *context, int cpu) {
-    struct exec_args *args = context;
-    struct cpu_ring *at = &args->rings[cpu];
-    struct perf_event_attr attr = {
-        .type = PERF_TYPE_TRACEPOINT,
-        .size = sizeof(attr),
-        .config = args->id,
-        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
-        .sample_period = 1,
-        .use_clockid = 1,
-        .clockid = CLOCK_MONOTONIC,
-        .sample_regs_user = 1ull << REG_SP,
-        .sample_stack_user = EXEC_STACK_BYTES,
-        .wakeup_events = 1,
-    };
-    int rc = -EPERM;
-    *at = (struct cpu_ring){.fd = perf_open_attr(&attr, -1, cpu, -1)};
-    if (at->fd < 0)
-        return at->fd;
-    for (unsigned pages = RING_PAGES; pages >= RING_PAGES_LEAST && rc == -EPERM; pages /= 2)
-        rc = perf_ring_map(&at->ring, at->fd, pages);
-    rc = rc ? rc : perf_cpus_watch(&args->cpus, cpu, at->fd);
-    if (rc)
-        ring_close(args, cpu);
-    return rc;
-}
-
-int exec_args_fd(const struct exec_args *args) {
-    return args->cpus.poll_fd;
-}
-
-int exec_args_open(uint16_t id, struct exec_args **out) {
-    static const struct perf_cpus_ops ops = {ring_open, ring_close};
+int exec_args_open(struct exec_args **out) {
     struct exec_args *args = xcalloc(1, sizeof(*args));
-    args->id = id;
-    perf_cpus_init(&args->cpus, &ops, args);
-    args->rings = xcalloc((size_t)args->cpus.n, sizeof(*args->rings));
-    for (int cpu = 0; cpu < args->cpus.n; cpu++)
-        args->rings[cpu].fd = -1;
-    int rc = perf_cpus_follow(&args->cpus);
-    if (rc) {
+    *out = NULL;
+    int error = bpf_recorder_open(&args->recorder, EXEC_RING_BYTES, EXEC_SCRATCH_BYTES);
+    if (!error)
+        error = program_start(args);
+    if (error) {
         exec_args_close(args);
-        args = NULL;
+        return error;
     }
     *out = args;
-    return rc;
+    return 0;
 }
 
 void exec_args_close(struct exec_args *args) {
     if (!args)
         return;
-    perf_cpus_close(&args->cpus);
+    bpf_recorder_close(&args->recorder);
     for (int i = 0; i < ENTRIES; i++)
         text_unref(args->entries[i].text);
-    free(args->rings);
     free(args);
-}
-
-void exec_args_drain(struct exec_args *args) {
-    for (int cpu = 0; cpu < args->cpus.n; cpu++)
-        if (args->rings[cpu].ring.page)
-            perf_ring_drain(&args->rings[cpu].ring, record_take, args);
-}
-
-void exec_args_follow(struct exec_args *args) {
-    perf_cpus_follow(&args->cpus);
-}
-
-uint64_t exec_args_lost(const struct exec_args *args) {
-    return args->lost;
 }

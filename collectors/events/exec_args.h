@@ -1,37 +1,36 @@
-// Arguments of programs that are started: perf samples each sched:sched_process_exec with the new program's stack, to
-// which the kernel has just written the arguments. The program has not run yet, so they are what execve(2) was given,
-// also if it exits at once. In one exec of four the sample ends at a page between pointers and strings that the kernel
-// has not used: then /proc/PID/cmdline is read, some 100 us later; its mm->arg_start shows that it is the same program.
-// One thread owns it. Kernel sources: fs/binfmt_elf.c (create_elf_tables: the stack), fs/proc/array.c (arg_start).
+// Programs that are started, as a BPF program records them (exec_program.h): their arguments, parent and working
+// directory. One thread owns it.
 #ifndef COLLECTORS_EVENTS_EXEC_ARGS_H
 #define COLLECTORS_EVENTS_EXEC_ARGS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collectors/kernel/proc/thread_status.h"
 #include "model/text.h"
 
-// Of each sample. The kernel leaves a random gap of up to 8 KiB before the strings. Longer arguments end in " ...".
-#define EXEC_STACK_BYTES 20480
-
+struct exec {
+    uint64_t ns; // CLOCK_MONOTONIC
+    int32_t tid;
+    struct thread_status status; // parent 0: unknown
+    char parent[16];
+    const struct text *args, *cwd; // NULL: unknown
+};
 struct exec_args;
 
-// `id`: of the tracepoint. 0 or -errno.
-int exec_args_open(uint16_t id, struct exec_args **out);
+int exec_args_open(struct exec_args **out);   // 0 or -errno: see bpf_explain
 void exec_args_close(struct exec_args *args); // NULL is allowed
-void exec_args_drain(struct exec_args *args); // soon after exec_args_fd is readable
-int exec_args_fd(const struct exec_args *args);
-void exec_args_follow(struct exec_args *args); // once per interval: CPUs that came or went
-// The arguments of the program that the thread started at that time (CLOCK_MONOTONIC), or NULL: its sample was lost, it
-// ended before they were read, or it is more than 4,096 programs ago. Borrowed until the next drain.
+// fn: for each exec since the last drain, in order; the exec is borrowed.
+typedef void exec_args_fn(void *context, const struct exec *exec);
+void exec_args_drain(struct exec_args *args, exec_args_fn *fn, void *context);
+int exec_args_fd(const struct exec_args *args); // readable: drain at once, the ring fills
+// The arguments of the program that the thread started at that time (CLOCK_MONOTONIC), or NULL: its record was lost, or
+// it is more than 4,096 programs ago. Borrowed until the next drain.
 const struct text *exec_args_find(const struct exec_args *args, int32_t tid, uint64_t ns);
-uint64_t exec_args_lost(const struct exec_args *args); // samples, since it was opened
+uint64_t exec_args_lost(const struct exec_args *args); // since it was opened
 
-// The stack of a new program, from its stack pointer `sp` up: argc, pointers, strings. word: 4 or 8 bytes. Arguments
-// with blanks, quotes or nothing are quoted as in a shell. *whole: all are there. NULL: no argument is.
-const struct text *exec_args_text(const uint8_t *stack, size_t size, uint64_t sp, unsigned word, bool *whole);
-// The same from the bytes of /proc/PID/cmdline.
-const struct text *exec_args_cmdline(const char *bytes, size_t size);
+// The text of arguments, each of which ends with a NUL. Those with blanks, quotes or nothing are quoted as in a shell.
+// Longer ones than 8 KiB, and those without their NUL, end in " ...". NULL: no argument.
+const struct text *exec_args_text(const char *bytes, size_t size);
 
 #endif

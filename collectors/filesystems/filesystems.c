@@ -14,13 +14,15 @@
 #include <unistd.h>
 
 #include "collectors/collector.h"
+#include "collectors/filesystems/files.h"
 #include "collectors/kernel/proc/file.h"
+#include "model/clock.h"
 #include "model/mem.h"
 
 #define MOUNTS "/proc/self/mountinfo"
 #define MOUNTS_MAX 256
 
-enum { MOUNT, TYPE, DEVICE, SIZE, AVAILABLE, USED_PCT, INODES, INODES_FREE, COLUMNS };
+enum { MOUNT, TYPE, DEVICE, SIZE, AVAILABLE, USED_PCT, INODES, INODES_FREE, FILL, COLUMNS };
 
 static const struct column columns[COLUMNS] = {
     [MOUNT] = {.name = "mount",
@@ -58,6 +60,11 @@ static const struct column columns[COLUMNS] = {
                 .unit = UNIT_COUNT,
                 .width = 7},
     [INODES_FREE] = {.name = "inodes_free", .title = "IFREE", .help = "Free inodes.", .unit = UNIT_COUNT, .width = 7},
+    [FILL] = {.name = "fill_kib_per_s",
+              .title = "FILL/s",
+              .help = "KiB per second by which it fills: the lower rate of the last 3 s and of the last 10 s.",
+              .unit = UNIT_KIB,
+              .width = 7},
 };
 
 static const struct table_def filesystems_table = {
@@ -68,9 +75,25 @@ static const struct table_def filesystems_table = {
     .n_keys = 1,
 };
 
+#define FILL_SAMPLES 16
+#define FILL_SHORT_NS 2500000000ull // samples are up to a second apart
+#define FILL_LONG_NS 9500000000ull
+// The files that fill it are searched when that much is used, or when it would be full so soon.
+#define NEARLY_FULL_PCT 80
+#define FULL_SOON_S 600
+#define TARGETS_MAX 8
+// A file system that becomes read-only after errors is no change of mounts: poll(2) does not report it. The text is
+// read again after this time, and so rarely that it takes at most 0.5 % of a CPU.
+#define READ_ONLY_NS 2500000000ull
+#define READ_ONLY_TIMES 200
+
 struct mounted {
     char *path;
     uint32_t slot;
+    struct fill_sample {
+        uint64_t ns; // 0: none
+        double available_kib;
+    } fill[FILL_SAMPLES]; // newest first
 };
 
 struct filesystems {
@@ -81,6 +104,11 @@ struct filesystems {
     struct mounted mounted[MOUNTS_MAX];
     size_t n;
     bool left_out;
+    struct read_only *read_only;
+    uint64_t read_only_ns; // when to read again
+    struct files *files;
+    struct files_target targets[TARGETS_MAX];
+    size_t n_targets;
 };
 
 bool filesystem_disk(const char *link, bool partition, char *out, size_t size) {
@@ -98,7 +126,7 @@ bool filesystem_disk(const char *link, bool partition, char *out, size_t size) {
     return true;
 }
 
-static const struct text *device_of(const struct filesystem_mount *mount) {
+const struct text *filesystem_device(const struct filesystem_mount *mount) {
     struct stat source;
     char path[128], link[512], name[64];
     dev_t device = makedev(mount->major, mount->minor);
@@ -126,25 +154,67 @@ static bool is_directory(const char *path) {
     return stat(path, &is) == 0 && S_ISDIR(is.st_mode);
 }
 
+// Reads the text of the mounts, and checks which are read-only.
+static int mounts_read(struct filesystems *all) {
+    uint64_t begin = now_ns();
+    int error = proc_file_read(&all->list, &all->buffer);
+    if (error < 0)
+        return error;
+    char *copy = xstrdup(all->buffer.bytes);
+    read_only_update(all->read_only, copy, begin);
+    free(copy);
+    uint64_t end = now_ns(), pause = (end - begin) * READ_ONLY_TIMES;
+    all->read_only_ns = end + (pause > READ_ONLY_NS ? pause : READ_ONLY_NS);
+    return 0;
+}
+
 // While the list cannot be read, the last one stays.
 static int mounts_list(struct filesystems *all) {
     struct filesystem_mount mounts[MOUNTS_MAX];
-    int error = proc_file_read(&all->list, &all->buffer);
+    int error = mounts_read(all);
     if (error < 0)
         return error;
     mounts_forget(all);
     all->n = filesystems_choose(all->buffer.bytes, is_directory, mounts, MOUNTS_MAX, &all->left_out);
     for (size_t i = 0; i < all->n; i++) {
         uint32_t slot = table_builder_add(all->builder);
-        all->mounted[i] = (struct mounted){xstrdup(mounts[i].path), slot};
+        all->mounted[i] = (struct mounted){.path = xstrdup(mounts[i].path), .slot = slot};
         table_builder_set_text(all->builder, slot, MOUNT, text_from(mounts[i].path));
         table_builder_set_text(all->builder, slot, TYPE, text_from(mounts[i].type));
-        table_builder_set_text(all->builder, slot, DEVICE, device_of(&mounts[i]));
+        table_builder_set_text(all->builder, slot, DEVICE, filesystem_device(&mounts[i]));
     }
     return 0;
 }
 
-static void mounted_sample(struct filesystems *all, const struct mounted *mounted) {
+// By which rate it filled since the newest sample that is at least so old; NAN: there is none.
+static double fill_since(const struct mounted *mounted, uint64_t age_ns, uint64_t now, double available_kib) {
+    for (size_t i = 0; i < FILL_SAMPLES && mounted->fill[i].ns; i++)
+        if (now - mounted->fill[i].ns >= age_ns)
+            return (mounted->fill[i].available_kib - available_kib) / ((double)(now - mounted->fill[i].ns) / 1e9);
+    return NAN;
+}
+
+// At first the rate of the last 3 s only. Samples that are less than 0.9 s apart do not fill the ring.
+static double fill_rate(struct mounted *mounted, uint64_t now, double available_kib) {
+    double brief = fill_since(mounted, FILL_SHORT_NS, now, available_kib);
+    double rate = fmin(brief, fill_since(mounted, FILL_LONG_NS, now, available_kib)); // fmin ignores a NAN
+    if (mounted->fill[0].ns && now - mounted->fill[0].ns < 900000000u)
+        return rate;
+    memmove(&mounted->fill[1], &mounted->fill[0], sizeof mounted->fill - sizeof mounted->fill[0]);
+    mounted->fill[0] = (struct fill_sample){now, available_kib};
+    return rate;
+}
+
+static void target_add(struct filesystems *all, const struct mounted *mounted, const double *values) {
+    struct stat is;
+    bool soon = values[FILL] > 0 && values[AVAILABLE] / values[FILL] < FULL_SOON_S;
+    if ((values[USED_PCT] < NEARLY_FULL_PCT && !soon) || all->n_targets == TARGETS_MAX || stat(mounted->path, &is))
+        return;
+    all->targets[all->n_targets++] =
+        (struct files_target){is.st_dev, values[SIZE], table_builder_row(all->builder, mounted->slot)[MOUNT].text};
+}
+
+static void mounted_sample(struct filesystems *all, struct mounted *mounted) {
     struct statvfs is;
     double values[COLUMNS];
     for (int i = SIZE; i < COLUMNS; i++)
@@ -158,6 +228,8 @@ static void mounted_sample(struct filesystems *all, const struct mounted *mounte
             values[INODES] = (double)is.f_files;
             values[INODES_FREE] = (double)is.f_favail;
         }
+        values[FILL] = fill_rate(mounted, now_ns(), values[AVAILABLE]);
+        target_add(all, mounted, values);
     }
     for (uint16_t i = SIZE; i < COLUMNS; i++)
         table_builder_set_num(all->builder, mounted->slot, i, values[i]);
@@ -167,6 +239,8 @@ static int filesystems_open(struct collector_run *run) {
     struct filesystems *all = xcalloc(1, sizeof *all);
     run->state = all;
     all->builder = table_builder_new(&filesystems_table);
+    all->files = files_new();
+    all->read_only = read_only_new();
     all->list = PROC_FILE(MOUNTS);
     if (mounts_list(all) == 0)
         return 0;
@@ -182,8 +256,14 @@ static int filesystems_sample(struct collector_run *run, struct section *out) {
         all->changed = true; // the kernel reports it once
     if (all->changed)
         all->changed = mounts_list(all) < 0;
+    else if (now_ns() >= all->read_only_ns)
+        (void)mounts_read(all); // an error is retried at the next sample
+    all->n_targets = 0;
     for (size_t i = 0; i < all->n; i++)
         mounted_sample(all, &all->mounted[i]);
+    const struct table *tasks = run->input ? section_find_table(run->input, "tasks") : NULL;
+    section_table(out, read_only_rows(all->read_only, now_ns()));
+    section_table(out, files_sample(all->files, all->targets, all->n_targets, tasks, now_ns()));
     if (all->left_out)
         section_note(out, SEVERITY_INFO, "used_pct", "too many file systems: some are not shown", NULL);
     section_table(out, table_builder_seal(all->builder));
@@ -196,17 +276,21 @@ static void filesystems_close(struct collector_run *run) {
     if (!all)
         return;
     mounts_forget(all);
+    files_free(all->files);
+    read_only_free(all->read_only);
     proc_file_close(&all->list);
     proc_buffer_free(&all->buffer);
     table_builder_free(all->builder);
     free(all);
 }
 
-static const struct table_def *const tables[] = {&filesystems_table, NULL};
+static const struct table_def *const tables[] = {&filesystems_table, &filesystem_files_table, &read_only_table, NULL};
 
 const struct collector collector_filesystems = {
     .name = "filesystems",
-    .help = "Space and inodes of the local file systems: one statvfs(3) each, a few microseconds.",
+    .help = "Space and inodes of the local file systems: one statvfs(3) each, a few microseconds. While one is nearly "
+            "full, also the open files of some processes.",
+    .input = "tasks",
     .always = true,
     .tables = tables,
     .open = filesystems_open,

@@ -19,7 +19,7 @@ static bool is_read_only(const char *options) {
 
 // "36 35 98:0 /root /path rw,noatime master:1 - ext3 /dev/root rw,errors=continue": optional fields end at the dash;
 // the source may be empty.
-static bool mount_parse(char *line, struct filesystem_mount *mount) {
+bool filesystem_mount_parse(char *line, struct filesystem_mount *mount) {
     uint64_t numbers[3], minor;
     const char *at = line;
     if (proc_numbers(&at, numbers, 3) != 3 || *at++ != ':' || !proc_number(&at, &minor) || *at++ != ' ')
@@ -40,7 +40,10 @@ static bool mount_parse(char *line, struct filesystem_mount *mount) {
     unescape(mount->root);
     unescape(mount->path);
     unescape(mount->source);
-    mount->read_only = is_read_only(options) || is_read_only(super);
+    mount->options = super;
+    mount->super_read_only = is_read_only(super);
+    mount->mount_read_only = is_read_only(options);
+    mount->read_only = mount->mount_read_only || mount->super_read_only;
     return true;
 }
 
@@ -139,7 +142,7 @@ size_t filesystems_choose(char *text, bool (*is_directory)(const char *path), st
     for (char *line; (line = strsep(&text, "\n"));) {
         if (n == room)
             all = xrealloc(all, (room = 2 * room + 64) * sizeof(*all));
-        n += mount_parse(line, &all[n]);
+        n += filesystem_mount_parse(line, &all[n]);
     }
     for (int in_memory = 0; in_memory < 2; in_memory++)
         for (size_t i = 0; i < n; i++)

@@ -4,11 +4,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 
-// The header of every tracepoint's record: type (2 bytes), flags, preempt_count, PID (4 bytes).
-#define FLAGS_OFFSET 2
 #define STACK_BYTES 1024u // every wakeup in a window copies it
-#define FLAG_HARDIRQ 0x08
-#define FLAG_SOFTIRQ 0x10
 
 int waking_find(const char *tracefs, struct waking *out) {
     static const char *const events[] = {"sched_waking", "sched_wakeup"}; // sched_waking: Linux 4.3
@@ -29,9 +25,9 @@ void waking_attr(const struct waking *waking, struct perf_event_attr *attr) {
 
 pid_t waking_thread(const struct waking *waking, const uint8_t *raw, size_t size, bool *interrupt) {
     *interrupt = false;
-    if (size <= FLAGS_OFFSET || size < format_end(&waking->pid, 1))
+    if (size <= EVENT_FLAGS_OFFSET || size < format_end(&waking->pid, 1))
         return 0;
-    *interrupt = raw[FLAGS_OFFSET] & (FLAG_HARDIRQ | FLAG_SOFTIRQ);
+    *interrupt = raw[EVENT_FLAGS_OFFSET] & (EVENT_FLAG_HARDIRQ | EVENT_FLAG_SOFTIRQ);
     return (pid_t)format_u64(raw, &waking->pid);
 }
 

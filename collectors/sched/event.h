@@ -26,8 +26,6 @@ enum {
     SCHED_STATE_ENDED = 0x10 | 0x20,   // X, Z
     SCHED_STATE_REPORTED = 0xff,       // with P (parked) and I (idle kernel threads); 0: preempted or yielded
 };
-// common_flags.
-enum { SCHED_FLAG_HARDIRQ = 0x08, SCHED_FLAG_SOFTIRQ = 0x10, SCHED_FLAG_NMI = 0x40 };
 
 struct sched_event {
     uint64_t ts;

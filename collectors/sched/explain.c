@@ -9,13 +9,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "collectors/kernel/proc/holder.h"
 #include "collectors/kernel/proc/memory.h"
 #include "collectors/kernel/proc/syscall.h"
 #include "collectors/kernel/proc/syscall_args.h"
 #include "collectors/kernel/proc/syscall_names.h"
 #include "collectors/kernel/proc/thread_status.h"
 #include "collectors/kernel/tracefs/format.h"
-#include "collectors/sched/holder.h"
 #include "model/live.h"
 
 const char *const blocked_by_names[BLOCKED_BYS] = {

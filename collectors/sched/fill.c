@@ -27,11 +27,11 @@ static double us_per_s(uint64_t ns, double seconds) {
 // ---- tasks ----
 
 static const struct text *waker_text(const struct sched_machine *machine, const struct sched_task *task) {
-    if (task->waker_flags & SCHED_FLAG_NMI)
+    if (task->waker_flags & EVENT_FLAG_NMI)
         return text_from("(nmi)");
-    if (task->waker_flags & SCHED_FLAG_HARDIRQ)
+    if (task->waker_flags & EVENT_FLAG_HARDIRQ)
         return text_from("(hardirq)");
-    if (task->waker_flags & SCHED_FLAG_SOFTIRQ)
+    if (task->waker_flags & EVENT_FLAG_SOFTIRQ)
         return text_from("(softirq)");
     if (!task->waker)
         return text_from("(idle)");

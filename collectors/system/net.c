@@ -54,6 +54,7 @@ enum {
     N_TX_OVERRUNS,
     N_COLLISIONS,
     N_CARRIER,
+    N_CHANGES,
     N_COLUMNS
 };
 #define NUMBER(name_, title_, unit_, width_, help_) NUMBER_COLUMN(name_, title_, unit_, width_, .help = help_ ".")
@@ -88,6 +89,7 @@ static const struct column net_columns[N_COLUMNS] = {
     [N_COLLISIONS] = NUMBER("collisions_per_s", "COLL/s", UNIT_PER_S, 7, "Collisions per second: a half-duplex link"),
     [N_CARRIER] =
         NUMBER("carrier_errors_per_s", "CARR/s", UNIT_PER_S, 7, "Packets per second lost because the link went away"),
+    [N_CHANGES] = NUMBER("carrier_changes", "CHANGES", UNIT_COUNT, 7, "How often the link went up or down since boot"),
 };
 static const uint8_t net_fields[N_COLUMNS] = {
     [N_RX_BYTES] = F_RX_BYTES,     [N_TX_BYTES] = F_TX_BYTES,   [N_RX_PACKETS] = F_RX_PACKETS,
@@ -139,13 +141,16 @@ static void net_destroy(void *state) {
 
 static void interface_look(struct net *net, struct interface *interface) {
     char path[NET_PATH_SIZE], state[32];
-    uint64_t mbit;
+    uint64_t mbit, changes;
     snprintf(path, sizeof path, "/sys/class/net/%s/speed", interface->name);
     // -1 and 2^32 - 1 both mean unknown.
     interface->mbit = proc_read_number(path, &mbit) && mbit && mbit < INT32_MAX ? (double)mbit : NAN;
     table_builder_set_num(net->builder, interface->slot, N_SPEED, interface->mbit);
     snprintf(path, sizeof path, "/sys/class/net/%s/operstate", interface->name);
     bool known = proc_read_line(path, state, sizeof state) == 0 && state[0];
+    snprintf(path, sizeof path, "/sys/class/net/%s/carrier_changes", interface->name);
+    table_builder_set_num(net->builder, interface->slot, N_CHANGES,
+                          proc_read_number(path, &changes) ? (double)changes : NAN);
     const union cell *row = table_builder_row(net->builder, interface->slot);
     if (!known || !row[N_STATE].text || strcmp(text_bytes(row[N_STATE].text), state) != 0)
         table_builder_set_text(net->builder, interface->slot, N_STATE, known ? text_from(state) : NULL);
@@ -190,7 +195,7 @@ static void interface_forget(struct net *net, struct interface *interface) {
 }
 
 static void interface_fill(struct net *net, struct interface *interface, const uint64_t *now, double seconds) {
-    for (uint16_t i = N_RX_BYTES; i < N_COLUMNS; i++)
+    for (uint16_t i = N_RX_BYTES; i < N_CHANGES; i++)
         if (i < N_UTIL || i > N_STATE)
             table_builder_set_num(net->builder, interface->slot, i,
                                   counter_rate(interface->fields[net_fields[i]], now[net_fields[i]], seconds));

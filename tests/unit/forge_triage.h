@@ -60,7 +60,7 @@ static const char busy_tasks[] = "1|systemd|0.1|12000|0|0|-\n"
 
 static const char busy_findings[] =
     "critical|memory|memory_low|812|postgres|-|0.4G of 15.3G available (2.5 %), 8800 pages swapped out per second: "
-    "postgres (pid 812) holds 7.7G|memory|75\n"
+    "postgres (pid 812) holds 7.7G|memory|75|-|mem_available_kib|400000|6200000\n"
     "critical|disk|disk_saturated|812|postgres|vda|vda busy 99 % of the time, reads take 45 ms|disk|12\n"
     "warning|scheduler|cpu_pressure|4242|java|-|somebody waited 72 % of the time for one of 4 CPUs|tasks|3\n"
     "info|kernel|collector_stale|-|-|-|counters has not answered for 5 s|health|0";

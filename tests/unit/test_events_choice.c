@@ -1,5 +1,6 @@
 // Which tracepoints are recorded: specifications, their errors, the kernel's words about filters.
 #include "collectors/events/choice.h"
+#include "collectors/kernel/tracefs/event_filter.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -97,11 +98,11 @@ static void kernel_words(void **state) {
     (void)state;
     char sentence[64];
     int32_t place;
-    assert_true(choice_filter_error("prev_stat == 2\n          ^\nparse_error: Field not found\n", sentence,
-                                    sizeof(sentence), &place));
+    assert_true(event_filter_error("prev_stat == 2\n          ^\nparse_error: Field not found\n", sentence,
+                                   sizeof(sentence), &place));
     assert_string_equal(sentence, "Field not found");
     assert_int_equal(place, 10);
-    assert_false(choice_filter_error("none\n", sentence, sizeof(sentence), &place));
+    assert_false(event_filter_error("none\n", sentence, sizeof(sentence), &place));
     assert_int_equal(place, -1);
 }
 

@@ -1,9 +1,9 @@
 // The newest records of an interval, and their text.
-#include "collectors/events/kept.h"
+#include "collectors/kernel/tracefs/kept.h"
 
 #include <string.h>
 
-#include "collectors/events/event_text.h"
+#include "collectors/kernel/tracefs/event_text.h"
 #include "tests/unit/model_test.h"
 
 static uint64_t walk(const struct kept *kept, uint64_t *first_ts) {
@@ -45,6 +45,28 @@ static void newest_are_kept(void **state) {
     assert_int_equal(walk(kept, &first), 0);
     put(kept, 1, 12);
     assert_int_equal(walk(kept, &first), 1);
+    kept_free(kept);
+}
+
+// A stack is written after its event, maybe after others.
+static void attached(void **state) {
+    (void)state;
+    struct kept *kept = kept_new();
+    uint64_t cursor = 0;
+    for (uint64_t i = 0; i < 3; i++)
+        put(kept, i, 12);
+    assert_true(kept_attach(kept, 2, KEPT_USER_STACK, (const uint8_t *)"stack", 6));
+    assert_false(kept_attach(kept, 0, KEPT_USER_STACK, (const uint8_t *)"stack", 6));
+    assert_false(kept_attach(kept, 4, KEPT_USER_STACK, (const uint8_t *)"stack", 6));
+    assert_int_equal(kept_next(kept, &cursor)->more_size[KEPT_USER_STACK], 0);
+    const struct kept_record *second = kept_next(kept, &cursor);
+    assert_int_equal(second->more_size[KEPT_USER_STACK], 6);
+    assert_string_equal(kept_more(kept, second, KEPT_USER_STACK), "stack");
+    assert_int_equal(kept_next(kept, &cursor)->more_size[KEPT_USER_STACK], 0);
+    for (uint64_t i = 3; i < 3 + KEPT_RECORDS; i++)
+        put(kept, i, 12);
+    assert_false(kept_attach(kept, 3, KEPT_USER_STACK, (const uint8_t *)"stack", 6)); // overwritten
+    assert_true(kept_attach(kept, 4, KEPT_USER_STACK, (const uint8_t *)"stack", 6));
     kept_free(kept);
 }
 
@@ -123,10 +145,8 @@ static void fields_of_a_record(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(newest_are_kept),
-        cmocka_unit_test(bytes_are_bounded),
-        cmocka_unit_test(text_of_a_record),
-        cmocka_unit_test(fields_of_a_record),
+        cmocka_unit_test(newest_are_kept),  cmocka_unit_test(attached),           cmocka_unit_test(bytes_are_bounded),
+        cmocka_unit_test(text_of_a_record), cmocka_unit_test(fields_of_a_record),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

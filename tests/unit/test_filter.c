@@ -10,7 +10,7 @@ static const struct column columns[] = {
     {.name = "comm", .type = COLUMN_TEXT},
     {.name = "read_bytes_per_s", .unit = UNIT_BYTES_PER_S},
 };
-static const struct table_def def = {"tasks", "tasks", columns, 3, 1, NULL};
+static const struct table_def def = {.name = "tasks", .help = "tasks", .columns = columns, .n_columns = 3, .n_keys = 1};
 
 // With one process.
 static struct frame *one_row(void) {

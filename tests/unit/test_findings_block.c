@@ -15,16 +15,19 @@ static const struct column block_columns[] = {
     {.name = "last_error", .type = COLUMN_TEXT},
     {.name = "last_error_sector", .unit = UNIT_ID},
 };
-static const struct table_def block_def = {"block_devices", "", block_columns, 6, 1, NULL};
+static const struct table_def block_def = {
+    .name = "block_devices", .help = "", .columns = block_columns, .n_columns = 6, .n_keys = 1};
 static const struct column error_columns[] = {
     {.name = "device", .type = COLUMN_TEXT}, {.name = "op", .type = COLUMN_TEXT},
     {.name = "error", .type = COLUMN_TEXT},  {.name = "errors_per_s"},
     {.name = "sector", .unit = UNIT_ID},
 };
-static const struct table_def errors_def = {"io_errors", "", error_columns, 5, 3, NULL};
+static const struct table_def errors_def = {
+    .name = "io_errors", .help = "", .columns = error_columns, .n_columns = 5, .n_keys = 3};
 static const struct column device_columns[] = {
     {.name = "device", .type = COLUMN_TEXT}, {.name = "reads_per_s"}, {.name = "writes_per_s"}};
-static const struct table_def devices_def = {"devices", "", device_columns, 3, 1, NULL};
+static const struct table_def devices_def = {
+    .name = "devices", .help = "", .columns = device_columns, .n_columns = 3, .n_keys = 1};
 static const struct column group_columns[] = {
     {.name = "cgroup", .type = COLUMN_TEXT},
     {.name = "device", .type = COLUMN_TEXT},
@@ -33,7 +36,8 @@ static const struct column group_columns[] = {
     {.name = "latency_us"},
     {.name = "total_us"},
 };
-static const struct table_def groups_def = {"by_cgroup", "", group_columns, 6, 3, NULL};
+static const struct table_def groups_def = {
+    .name = "by_cgroup", .help = "", .columns = group_columns, .n_columns = 6, .n_keys = 3};
 static const struct column limit_columns[] = {
     {.name = "cgroup", .type = COLUMN_TEXT},
     {.name = "device", .type = COLUMN_TEXT},
@@ -47,7 +51,8 @@ static const struct column limit_columns[] = {
     {.name = "write_limit_bytes_per_s"},
     {.name = "io_wait_pct"},
 };
-static const struct table_def limits_def = {"io_limits", "", limit_columns, 11, 2, NULL};
+static const struct table_def limits_def = {
+    .name = "io_limits", .help = "", .columns = limit_columns, .n_columns = 11, .n_keys = 2};
 static const struct column hist_keys[] = {{.name = "device", .type = COLUMN_TEXT}, {.name = "op", .type = COLUMN_TEXT}};
 static const struct hist_def latency_def = {"io_latency", "", "", NULL, "us", 1000, UNIT_US, hist_keys, 2},
                              queue_def = {"io_queue", "", "", NULL, "us", 1000, UNIT_US, hist_keys, 2},

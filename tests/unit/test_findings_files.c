@@ -11,17 +11,20 @@ static const struct column files_columns[] = {{.name = "mount", .type = COLUMN_T
                                               {.name = "available_kib"},
                                               {.name = "inodes"},
                                               {.name = "inodes_free"}};
-static const struct table_def files_def = {"filesystems", "", files_columns, 6, 1, NULL};
+static const struct table_def files_def = {
+    .name = "filesystems", .help = "", .columns = files_columns, .n_columns = 6, .n_keys = 1};
 static const struct column io_columns[] = {{.name = "pid"},
                                            {.name = "comm", .type = COLUMN_TEXT},
                                            {.name = "device", .type = COLUMN_TEXT},
                                            {.name = "op", .type = COLUMN_TEXT},
                                            {.name = "ios_per_s"},
                                            {.name = "bytes_per_s"}};
-static const struct table_def io_def = {"by_process", "", io_columns, 6, 4, NULL};
+static const struct table_def io_def = {
+    .name = "by_process", .help = "", .columns = io_columns, .n_columns = 6, .n_keys = 4};
 static const struct column task_columns[] = {
     {.name = "pid"}, {.name = "comm", .type = COLUMN_TEXT}, {.name = "write_bytes_per_s"}};
-static const struct table_def tasks_def = {"tasks", "", task_columns, 3, 1, NULL};
+static const struct table_def tasks_def = {
+    .name = "tasks", .help = "", .columns = task_columns, .n_columns = 3, .n_keys = 1};
 
 // The findings in the second of two equal frames: "severity resource pid: evidence" a line.
 static const char *told_with(const char *const *files, bool accounted) {

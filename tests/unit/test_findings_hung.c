@@ -14,18 +14,21 @@ static const struct column device_columns[] = {{.name = "device", .type = COLUMN
                                                {.name = "util_pct"},
                                                {.name = "read_wait_us"},
                                                {.name = "write_wait_us"}};
-static const struct table_def devices_def = {"devices", "", device_columns, 8, 1, NULL};
+static const struct table_def devices_def = {
+    .name = "devices", .help = "", .columns = device_columns, .n_columns = 8, .n_keys = 1};
 static const struct column block_columns[] = {{.name = "device", .type = COLUMN_TEXT},
                                               {.name = "oldest_us"},
                                               {.name = "oldest_pid", .unit = UNIT_ID},
                                               {.name = "oldest_comm", .type = COLUMN_TEXT}};
-static const struct table_def block_def = {"block_devices", "", block_columns, 4, 1, NULL};
+static const struct table_def block_def = {
+    .name = "block_devices", .help = "", .columns = block_columns, .n_columns = 4, .n_keys = 1};
 static const struct column by_process_columns[] = {{.name = "pid"},
                                                    {.name = "comm", .type = COLUMN_TEXT},
                                                    {.name = "device", .type = COLUMN_TEXT},
                                                    {.name = "ios_per_s"},
                                                    {.name = "bytes_per_s"}};
-static const struct table_def by_process_def = {"by_process", "", by_process_columns, 5, 3, NULL};
+static const struct table_def by_process_def = {
+    .name = "by_process", .help = "", .columns = by_process_columns, .n_columns = 5, .n_keys = 3};
 static const struct column task_columns[] = {
     {.name = "pid"},
     {.name = "tid"},
@@ -39,17 +42,20 @@ static const struct column task_columns[] = {
     {.name = "started_s"},
     {.name = "ended_s"},
 };
-static const struct table_def tasks_def = {"tasks", "", task_columns, 11, 2, NULL};
+static const struct table_def tasks_def = {
+    .name = "tasks", .help = "", .columns = task_columns, .n_columns = 11, .n_keys = 2};
 static const struct column stuck_columns[] = {{.name = "pid"},
                                               {.name = "tid"},
                                               {.name = "state", .type = COLUMN_TEXT},
                                               {.name = "waits_for", .type = COLUMN_TEXT},
                                               {.name = "blocked_in", .type = COLUMN_TEXT}};
-static const struct table_def stuck_def = {"sched_stuck", "", stuck_columns, 5, 2, NULL};
+static const struct table_def stuck_def = {
+    .name = "sched_stuck", .help = "", .columns = stuck_columns, .n_columns = 5, .n_keys = 2};
 
 static const struct column flight_columns[] = {
     {.name = "device", .type = COLUMN_TEXT}, {.name = "op", .type = COLUMN_TEXT}, {.name = "age_us"}};
-static const struct table_def flight_def = {"io_in_flight", "", flight_columns, 3, 1, NULL};
+static const struct table_def flight_def = {
+    .name = "io_in_flight", .help = "", .columns = flight_columns, .n_columns = 3, .n_keys = 1};
 
 struct scene {
     const char *series; // "io_some_pct=80 cpus_online=2"

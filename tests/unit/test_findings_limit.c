@@ -8,7 +8,8 @@
 static const struct column limit_columns[] = {
     {.name = "cgroup", .type = COLUMN_TEXT}, {.name = "cpu_limit_pct"}, {.name = "throttled_pct"},
     {.name = "throttled_us_per_s"},          {.name = "processes"},     {.name = "pid"}};
-static const struct table_def limits_def = {"cpu_limits", "", limit_columns, 6, 1, NULL};
+static const struct table_def limits_def = {
+    .name = "cpu_limits", .help = "", .columns = limit_columns, .n_columns = 6, .n_keys = 1};
 static const struct column task_columns[] = {{.name = "pid"},
                                              {.name = "tid"},
                                              {.name = "comm", .type = COLUMN_TEXT},
@@ -16,7 +17,8 @@ static const struct column task_columns[] = {{.name = "pid"},
                                              {.name = "cpu_pct"},
                                              {.name = "run_queue_us"},
                                              {.name = "cgroup", .type = COLUMN_TEXT}};
-static const struct table_def tasks_def = {"tasks", "", task_columns, 7, 1, NULL};
+static const struct table_def tasks_def = {
+    .name = "tasks", .help = "", .columns = task_columns, .n_columns = 7, .n_keys = 1};
 
 struct scene {
     double pressure; // some task waits for a CPU, in percent; one of two CPUs is idle

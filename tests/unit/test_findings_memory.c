@@ -9,12 +9,14 @@ static const struct column memory_columns[] = {{.name = "allocation_stalls_per_s
                                                {.name = "kswapd_scans_per_s"},
                                                {.name = "total_kib"},
                                                {.name = "available_kib"}};
-static const struct table_def memory_def = {"memory", "", memory_columns, 4, 0, NULL};
+static const struct table_def memory_def = {
+    .name = "memory", .help = "", .columns = memory_columns, .n_columns = 4, .n_keys = 0};
 static const struct column task_columns[] = {
     {.name = "pid"},       {.name = "comm", .type = COLUMN_TEXT},  {.name = "state", .type = COLUMN_TEXT},
     {.name = "rss_kib"},   {.name = "major_faults_per_s"},         {.name = "ended_s"},
     {.name = "exit_code"}, {.name = "cgroup", .type = COLUMN_TEXT}};
-static const struct table_def tasks_def = {"tasks", "", task_columns, 8, 1, NULL};
+static const struct table_def tasks_def = {
+    .name = "tasks", .help = "", .columns = task_columns, .n_columns = 8, .n_keys = 1};
 
 struct moment {
     double kills, some, full;

@@ -6,7 +6,8 @@
 #include "model/findings.h"
 
 static const struct column udp_columns[] = {{.name = "datagrams_in_per_s"}, {.name = "receive_buffer_errors_per_s"}};
-static const struct table_def udp_def = {"udp", "", udp_columns, 2, 0, NULL};
+static const struct table_def udp_def = {
+    .name = "udp", .help = "", .columns = udp_columns, .n_columns = 2, .n_keys = 0};
 
 // The finding in the second of two equal frames: "severity resource kind: evidence", or "".
 static const char *reported(const char *udp) {

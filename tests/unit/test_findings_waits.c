@@ -1,119 +1,229 @@
-// Whom a finding names for I/O that is waited for while no disk is busy: who waits, not who does most I/O elsewhere.
-#include "tests/unit/forge_machine.h"
+// The findings about processes that wait for one another.
+#include "tests/unit/forge_rules.h"
 
-#include "collectors/block/table.h"
-#include "model/findings.h"
+#include <math.h>
 
-struct reported {
-    char evidence[256], device[16];
-    double pid;
-};
+static const char *lock(const char *waits, double switches) {
+    char rows[128];
+    snprintf(rows, sizeof(rows), "11|11|app|%.0f", switches);
+    rules_begin();
+    rules_table("tasks", "pid|tid|comm|context_switches_per_s", rows);
+    rules_table("lock_waits", "pid|comm|waiters|threads|owner_known|holder_tid|holder_comm|holder_in", waits);
+    return rules_step();
+}
 
-// Of the second of two frames alike; rows: of by_process, or NULL for a machine without the disks' own account.
-static struct reported told_of(const char *kind, const char *const *rows) {
-    struct findings *findings = findings_new();
-    struct reported reported = {.evidence = ""};
-    for (uint64_t number = 1; number <= 2; number++) {
-        struct frame *frame = forge_frame(number);
-        struct section *system = forge_section("system", number);
-        add_series(system,
-                   "cpus_online=2|cpu_idle_pct=40|cpu_iowait_pct=30|io_some_pct=50|io_full_pct=43|procs_running=1|"
-                   "procs_blocked=4");
-        add_table(system, "devices", ROWS("device=loop2|util_pct=80|reads_per_s=0|writes_per_s=270|in_flight=1"));
-        frame_add_section(frame, system, 0);
-        struct section *tasks = forge_section("tasks", number);
-        add_table(tasks, "tasks",
-                  ROWS("pid=2|ppid=0|comm=kthreadd|state=S", "pid=78|ppid=2|comm=jbd2/loop2-8|state=D",
-                       "pid=83|ppid=1|comm=mailer|state=D|write_bytes_per_s=1000",
-                       "pid=19|ppid=1|comm=fio|state=S|read_bytes_per_s=8e6"));
-        frame_add_section(frame, tasks, 0);
-        if (rows) {
-            struct section *block = forge_section("block", number);
-            section_table(block, forge_table(&block_process_table, rows));
-            frame_add_section(frame, block, 0);
-        }
-        struct section *section = findings_section(findings, frame, NULL);
-        const struct table *table = section_find_table(section, "findings");
-        const struct table_def *def = table_def(table);
-        size_t cursor = 0;
-        for (const union cell *row; number == 2 && (row = table_next(table, &cursor));) {
-            if (strcmp(text_bytes(row[table_column(def, "kind")].text), kind))
-                continue;
-            snprintf(reported.evidence, sizeof(reported.evidence), "%s",
-                     text_bytes(row[table_column(def, "evidence")].text));
-            snprintf(reported.device, sizeof(reported.device), "%s",
-                     text_bytes(row[table_column(def, "culprit_device")].text));
-            reported.pid = row[table_column(def, "culprit_pid")].num;
-        }
-        section_unref(section);
-        frame_unref(frame);
+static void lock_contention(void **state) {
+    (void)state;
+    lock("11|app|6.5|8|1|13|worker|hrtimer_nanosleep", 0);
+    assert_string_equal(
+        lock("11|app|6.5|8|1|13|worker|hrtimer_nanosleep", 0),
+        "warning lock_contention 11 app: app (pid 11): 6.5 of 8 threads wait for one lock (futex); thread "
+        "worker (tid 13) held it last, asleep in hrtimer_nanosleep; 0 context switches/s\n");
+    rules_end(NULL);
+    rules_start(NULL);
+    // Without a known owner, threads that do not switch are idle. One waiter is ordinary. The process is gone.
+    for (int i = 0; i < 4; i++) {
+        assert_string_equal(lock("11|app|6.5|8|0|-|-|-", 3), "");
+        assert_string_equal(lock("11|app|1.2|8|1|13|worker|-", 900), "");
+        assert_string_equal(lock("12|gone|6.5|8|1|13|worker|-", 900), "");
     }
-    findings_free(findings);
-    return reported;
+    lock("11|app|4|8|0|-|-|-", 900);
+    assert_string_equal(lock("11|app|4|8|0|-|-|-", 900),
+                        "warning lock_contention 11 app: app (pid 11): 4.0 of 8 threads wait for one lock (futex); 900 "
+                        "context switches/s\n");
 }
 
-static struct reported pressure(const char *const *rows) {
-    return told_of("io_pressure", rows);
+static const char *turns(double pct, double switches) {
+    char tasks[64], rows[64];
+    snprintf(tasks, sizeof(tasks), "11|11|app|%.0f", switches);
+    snprintf(rows, sizeof(rows), "11|app|7|9|0|%.0f", pct);
+    rules_begin();
+    rules_table("tasks", "pid|tid|comm|context_switches_per_s", tasks);
+    rules_table("lock_waits", "pid|comm|waiters|threads|owner_known|turns_pct", rows);
+    return rules_step();
 }
 
-#define TASKS "tasks stalled on I/O 50 % of the time (PSI some), all tasks 43 % (PSI full), but no disk is busy"
-#define FIO                                                                                                            \
-    "pid=19|comm=fio|device=loop0|op=R|ios_per_s=2000|bytes_per_s=8e6|latency_us=20|total_us=22|total_us_per_s=44e3"
-
-static void who_waits(void **state) {
+static void semaphores(void **state) {
     (void)state;
-    const struct reported reported = pressure(
-        ROWS(FIO, "pid=78|comm=jbd2/loop2-8|device=loop2|op=W|ios_per_s=153|total_us=2604|total_us_per_s=1.5e6",
-             "pid=0|comm=(writeback)|device=loop2|op=W|ios_per_s=10|total_us=40000|total_us_per_s=9e5",
-             "pid=83|comm=mailer|device=loop2|op=W|ios_per_s=114|total_us=2435|total_us_per_s=277e3",
-             "pid=83|comm=mailer|device=loop2|op=F|ios_per_s=38|total_us=2071|total_us_per_s=79e3"));
-    assert_string_equal(reported.evidence, "mailer (pid 83) waits longest for I/O, on loop2: " TASKS);
-    assert_string_equal(reported.device, "loop2");
-    assert_true(reported.pid == 83);
+    turns(92, 2000);
+    assert_string_equal(turns(92, 2000),
+                        "warning lock_contention 11 app: app (pid 11): 7.0 of 9 threads wait for one lock (futex), a "
+                        "semaphore or an interpreter lock (GIL), and run in turns; 2000 context switches/s\n");
+    rules_end(NULL);
+    rules_start(NULL);
+    for (int i = 0; i < 4; i++) {
+        assert_string_equal(turns(40, 2000), "");
+        assert_string_equal(turns(92, 10), "");
+    }
 }
 
-static void kernels_threads_alone(void **state) {
+static void deadlock(void **state) {
     (void)state;
-    const struct reported reported =
-        pressure(ROWS(FIO, "pid=0|comm=(writeback)|device=loop2|op=W|ios_per_s=10|total_us=40000|total_us_per_s=9e5",
-                      "pid=78|comm=jbd2/loop2-8|device=loop2|op=W|ios_per_s=153|total_us=2604|total_us_per_s=1.5e6"));
-    assert_string_equal(reported.evidence, "jbd2/loop2-8 (pid 78) waits longest for I/O, on loop2: " TASKS);
-    assert_true(reported.pid == 78);
-}
-
-// A server of files that does not answer: what the disks do does not explain it.
-static void nobody_who_waits_for_a_disk(void **state) {
-    (void)state;
-    const char *const none[] = {NULL}, *const * cases[] = {ROWS(FIO), none};
+    const char *text = "";
     for (int i = 0; i < 2; i++) {
-        const struct reported reported = pressure(cases[i]);
-        assert_string_equal(reported.evidence,
-                            TASKS "; disk latencies do not explain it: an I/O limit or a network file system?");
-        assert_string_equal(reported.device, "");
-        assert_true(isnan(reported.pid));
+        rules_begin();
+        rules_table("lock_waits", "pid|comm|waiters|threads|owner_known|cycle", "11|app|0|3|0|2\n12|other|0|3|0|0");
+        text = rules_step();
     }
+    assert_string_equal(
+        text, "warning deadlock 11 app: app (pid 11): 2 of 3 threads are in a deadlock: each waits for a lock "
+              "that another one holds\n");
 }
 
-static void without_the_disks_account(void **state) {
+static void file_lock(void **state) {
     (void)state;
-    assert_string_equal(pressure(NULL).evidence, "fio (pid 19) does most of the I/O: " TASKS);
+    const char *text = "";
+    for (int i = 0; i < 4; i++) {
+        rules_begin();
+        rules_table("file_locks", "inode|pid|comm|waiters|waiter_pid|waiter_comm",
+                    "fe:00:7|11|a|3|12|b\nfe:00:8|13|c|1|14|d");
+        text = rules_step();
+    }
+    assert_string_equal(text,
+                        "warning file_lock 11 a: a (pid 11) holds a file lock (inode fe:00:7) for which b (pid 12) and "
+                        "2 more wait, for 4 s\n");
 }
 
-// The kernel's threads work for others: a program comes first, wherever it stands among them.
-static void who_waits_uninterruptibly(void **state) {
+static const char *server(const char *rows) {
+    rules_begin();
+    rules_table("server_waits", "pid|comm|server_state|mount|type|waiters|longest_s|waiter_pid|waiter_comm|file", rows);
+    return rules_step();
+}
+
+static void dead_server(void **state) {
     (void)state;
-    const struct reported reported = told_of("blocked_tasks", NULL);
-    assert_string_equal(reported.evidence, "mailer (pid 83) and 3 more tasks are uninterruptible (state D)");
-    assert_true(reported.pid == 83);
+    server("77|sshfs|T|/mnt|fuse.sshfs|3|4.2|88|cat|/mnt/a");
+    assert_string_equal(server("77|sshfs|T|/mnt|fuse.sshfs|3|4.2|88|cat|/mnt/a"),
+                        "warning dead_server 77 sshfs: sshfs (pid 77), the server of /mnt (fuse.sshfs), is stopped "
+                        "(state T) and does not answer: cat (pid 88) and 2 more tasks are waiting for /mnt/a, 4 s so "
+                        "far\n");
+    rules_end(NULL);
+    rules_start(NULL);
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(server("77|sshfs|S|/mnt|fuse.sshfs|3|2|88|cat|/mnt/a"), ""); // slow
+    server("-|box:/export|-|/home|nfs4|1|40|88|ls|-");
+    assert_string_equal(
+        server("-|box:/export|-|/home|nfs4|1|40|88|ls|-"),
+        "critical dead_server nan box:/export: box:/export, the server of /home (nfs4), does not answer: "
+        "ls (pid 88) is waiting, 40 s so far\n");
+}
+
+static const char *stopped(const char *rows) {
+    const char *text = "";
+    rules_end(NULL);
+    rules_start(NULL);
+    for (int i = 0; i < 6; i++) {
+        rules_begin();
+        rules_table("stopped", "pid|comm|job|tracer_pid|tracer_comm|waiter_pid|waiter_comm|waits_at|waiters", rows);
+        text = rules_step();
+        if (i < 2)
+            assert_string_equal(text, "");
+    }
+    return text;
+}
+
+static void stopped_process(void **state) {
+    (void)state;
+    assert_string_equal(stopped("5|db|0|-|-|6|web|a pipe|2"),
+                        "warning stopped_process 5 db: db (pid 5) is stopped (SIGSTOP) for 6 s: web (pid 6) and 1 more "
+                        "wait for a pipe of it\n");
+    assert_string_equal(stopped("5|db|0|-|-|6|sh|its exit|1"),
+                        "warning stopped_process 5 db: db (pid 5) is stopped (SIGSTOP) for 6 s: sh (pid 6) waits for "
+                        "its exit\n");
+    assert_string_equal(stopped("5|vi|1|-|-|-|-|-|0"),
+                        "info stopped_process 5 vi: vi (pid 5) is stopped (a job of a shell) for 6 s\n");
+    assert_string_equal(stopped("5|db|0|-|-|-|-|-|0"),
+                        "warning stopped_process 5 db: db (pid 5) is stopped (SIGSTOP) for "
+                        "6 s: kill -CONT resumes it\n");
+    assert_string_equal(stopped("5|db|0|9|strace|-|-|-|0"),
+                        "warning traced_process 9 strace: strace (pid 9) traces db (pid 5) "
+                        "(ptrace) for 6 s: it stops at every system call\n");
+}
+
+static const char *dirty(const char *rows, double full) {
+    const char *text = "";
+    rules_end(NULL);
+    rules_start(NULL);
+    for (int i = 0; i < 3; i++) {
+        rules_begin();
+        rules_series("io_full_pct", full);
+        rules_table("dirty_waits", "pid|comm|held_pct|write_bytes_per_s|limit_kib|dirty_kib", rows);
+        text = rules_step();
+    }
+    return text;
+}
+
+static void dirty_throttled(void **state) {
+    (void)state;
+    assert_string_equal(
+        dirty("5|small|40|1000|20480|20000\n6|big|90|9000000|20480|20000", 10),
+        "warning dirty_throttled 6 big: big (pid 6) writes faster than its disk and is held back 90 % of "
+        "the time: 19.5M dirty, limit 20.0M (vm.dirty_ratio, dirty_bytes); 1 other process is held back "
+        "as well\n");
+    // A single one is ordinary, unless all tasks stall.
+    assert_true(!strncmp(dirty("6|big|90|9000000|20480|20000", 10), "info dirty_throttled 6 ", 23));
+    assert_true(!strncmp(dirty("6|big|90|9000000|20480|20000", 50), "warning dirty_throttled 6 ", 26));
+    assert_string_equal(dirty("6|big|15|9000000|20480|20000", 10), "");
+}
+
+static const char *network(double overflows, double udp, const char *queues, const char *waiting) {
+    const char *text = "";
+    rules_end(NULL);
+    rules_start(NULL);
+    for (int i = 0; i < 4; i++) {
+        char tcp[32], rows[64];
+        snprintf(tcp, sizeof(tcp), "%.0f|0", overflows);
+        snprintf(rows, sizeof(rows), "%.0f|1000", udp);
+        rules_begin();
+        rules_table("tcp", "listen_overflows_per_s|listen_drops_per_s", tcp);
+        rules_table("udp", "receive_buffer_errors_per_s|datagrams_in_per_s", rows);
+        rules_table("socket_queues", "protocol|local|pid|comm|queue|queue_limit|drops_per_s", queues);
+        rules_table("close_wait", "pid|comm|sockets|remote", waiting);
+        text = rules_step();
+    }
+    return text;
+}
+
+static void socket_owners(void **state) {
+    (void)state;
+    static const char queues[] = "tcp|0.0.0.0:80|5|web|129|128|-\ntcp|0.0.0.0:81|6|api|3|1|-\n"
+                                 "udp|0.0.0.0:514|7|logd|200000|-|900\nudp|0.0.0.0:53|8|dns|0|-|1";
+    assert_string_equal(network(37, 0, queues, "5|web|40|1.2.3.4:5"),
+                        "warning listen_drops 6 api: api (pid 6) does not accept() in time on 0.0.0.0:81 (accept queue "
+                        "3, limit 1): 37 TCP connections/s dropped\n");
+    assert_string_equal(network(0, 1000, queues, "5|web|40|1.2.3.4:5"),
+                        "critical udp_drops 7 logd: logd (pid 7) does not read its UDP socket 0.0.0.0:514 in time: it "
+                        "drops 900 datagrams/s; all sockets drop 1000/s, 50 % of those received\n");
+    assert_string_equal(network(0, 0, queues, "5|web|800|1.2.3.4:5"),
+                        "warning close_wait 5 web: web (pid 5) has 800 sockets in CLOSE-WAIT (one to 1.2.3.4:5): the "
+                        "peers have closed, it has not\n");
+    assert_string_equal(network(0, 0, queues, "5|web|100|1.2.3.4:5"), "");
+}
+
+static const char *ports(const char *rows) {
+    rules_begin();
+    rules_table("local_ports", "remote|ports|range|pid|comm", rows);
+    return rules_step();
+}
+
+static void local_ports(void **state) {
+    (void)state;
+    ports("10.0.0.2:80|62|64|5|client");
+    assert_string_equal(
+        ports("10.0.0.2:80|62|64|5|client"),
+        "warning local_ports 5 client: client (pid 5): 62 of 64 local ports are used for connections to "
+        "10.0.0.2:80, TIME-WAIT included: connect fails with EADDRNOTAVAIL (ip_local_port_range)\n");
+    rules_end(NULL);
+    rules_start(NULL);
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(ports("10.0.0.2:80|56|64|5|client"), "");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_waits),
-        cmocka_unit_test(kernels_threads_alone),
-        cmocka_unit_test(nobody_who_waits_for_a_disk),
-        cmocka_unit_test(without_the_disks_account),
-        cmocka_unit_test(who_waits_uninterruptibly),
+        RULES_TEST(lock_contention), RULES_TEST(semaphores),    RULES_TEST(deadlock),
+        RULES_TEST(file_lock),       RULES_TEST(dead_server),   RULES_TEST(stopped_process),
+        RULES_TEST(dirty_throttled), RULES_TEST(socket_owners), RULES_TEST(local_ports),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return rules_run(tests);
 }

@@ -7,7 +7,7 @@
 static const struct series_def load_def = {"load_1", "load", "", UNIT_NONE}, ipc_def = {"ipc", "IPC", "", UNIT_RATIO};
 static const struct column columns[] = {{.name = "n"}};
 static const struct table_def first_def = {.name = "first", .columns = columns, .n_columns = 1},
-                              second_def = {.name = "second", .columns = columns, .n_columns = 1};
+                              second_def = {.name = "second", .columns = columns, .n_columns = 1, .of_interval = true};
 
 static struct table *table_of(const struct table_def *def) {
     struct table_builder *builder = table_builder_new(def);
@@ -53,6 +53,10 @@ static void by_name(void **state) {
     assert_int_equal(frame_lost(frame), 5);
     frame->repeated[1] = true; // the frame before has told those
     assert_int_equal(frame_lost(frame), 1);
+    assert_true(frame_stream_repeated(frame, "first"));
+    assert_true(frame_table_repeated(frame, "second")); // its rows are told once
+    frame->repeated[0] = true;
+    assert_false(frame_table_repeated(frame, "first")); // its rows are of now
 
     assert_false(frame_shared(frame));
     assert_ptr_equal(frame_ref(frame), frame);

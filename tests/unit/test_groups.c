@@ -16,7 +16,8 @@ static const struct column counter_columns[] = {
     {.name = "instructions_per_s", .unit = UNIT_PER_S},
     {.name = "cache_misses_per_s", .unit = UNIT_PER_S},
 };
-static const struct table_def counters_table = {"task_counters", "Forged.", counter_columns, 5, 2, NULL};
+static const struct table_def counters_table = {
+    .name = "task_counters", .help = "Forged.", .columns = counter_columns, .n_columns = 5, .n_keys = 2};
 
 static int set_up(void **state) {
     (void)state;

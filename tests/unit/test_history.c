@@ -107,6 +107,75 @@ static void held_frames(void **state) {
     history_free(history);
 }
 
+// The frames of two spans outlive those between and after them, in order; stepping crosses the gaps, and a window does
+// not.
+static void kept_spans(void **state) {
+    (void)state;
+    const struct history_span spans[] = {{11000000000u, 14000000000u}, {41000000000u, 44000000000u}};
+    struct history *history = history_new(mem_used() + 200000, NULL); // about 40 frames
+    const struct frame *window[64];
+    for (uint64_t n = 1; n <= 400; n++) {
+        history_keep(history, spans, 2);
+        history_push(history, frame_make(n, 500));
+    }
+    for (uint64_t n = 11; n <= 13; n++) {
+        is(history_find(history, n), n);
+        is(history_find(history, n + 30), n + 30);
+    }
+    size_t count = history_count(history);
+    assert_true(count > 30 && count < 60);
+    for (size_t i = 1; i < count; i++) {
+        const struct frame *newer = history_get(history, i - 1), *older = history_get(history, i);
+        assert_true(older->number < newer->number);
+        frame_unref(newer);
+        frame_unref(older);
+    }
+    uint64_t first = 400 - (count - 6) + 1; // of the frames without a gap
+    is(history_get(history, count - 7), first);
+    is(history_step(history, first, -1), 43);
+    is(history_step(history, 43, 1), first);
+    is(history_step(history, 41, -1), 13);
+    is(history_step(history, 13, 1), 41);
+    is(history_step(history, 13, -100), 11);
+    is(history_step(history, 20, 1), 41); // gone: from where it was
+    is(history_step(history, 20, -1), 13);
+    is(history_step(history, 399, 10), 400);
+    assert_int_equal(history_window(history, 400, window, 64), count - 6);
+    for (size_t i = 0; i < count - 6; i++)
+        is(window[i], first + i);
+    assert_int_equal(history_window(history, 43, window, 64), 3);
+    for (size_t i = 0; i < 3; i++)
+        is(window[i], 41 + i);
+    // No longer kept: they go first.
+    history_keep(history, NULL, 0);
+    for (uint64_t n = 401; n <= 410; n++)
+        history_push(history, frame_make(n, 500));
+    is(history_get(history, history_count(history) - 1), 410 - history_count(history) + 1);
+    history_free(history);
+}
+
+// Kept frames are a quarter at most, and the bound in bytes holds.
+static void kept_share(void **state) {
+    (void)state;
+    const struct history_span all = {0, UINT64_MAX};
+    size_t max = mem_used() + 100000;
+    struct history *history = history_new(max, NULL);
+    for (uint64_t n = 1; n <= 300; n++) {
+        history_keep(history, &all, 1);
+        history_push(history, frame_make(n, 500));
+        assert_true(mem_used() <= max);
+    }
+    const struct history_span old = {0, 250000000000u};
+    for (uint64_t n = 301; n <= 600; n++) {
+        history_keep(history, &old, 1);
+        history_push(history, frame_make(n, 500));
+        assert_true(mem_used() <= max);
+    }
+    is(history_get(history, 0), 600);
+    is(history_get(history, 8), 592);
+    history_free(history);
+}
+
 // Two histories in one process: each is bounded by what its own frames hold.
 static void own_bytes(void **state) {
     (void)state;
@@ -172,8 +241,9 @@ static void readers(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(finding), cmocka_unit_test(bounded),
-                                       cmocka_unit_test(held_frames), cmocka_unit_test(own_bytes),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(finding),     cmocka_unit_test(bounded),
+                                       cmocka_unit_test(held_frames), cmocka_unit_test(kept_spans),
+                                       cmocka_unit_test(kept_share),  cmocka_unit_test(own_bytes),
                                        cmocka_unit_test(readers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

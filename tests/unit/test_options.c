@@ -89,10 +89,11 @@ static void test_profile(void **state) {
 static void test_hidden(void **state) {
     struct options o;
     (void)state;
-    assert_true(parse(
-        &o, "--test|buffer_kib=64|--test|clock=mono|--test=task_bound_pct=0.2|--test|task_events=cycles=1:2,a=3:4"));
+    assert_true(parse(&o, "--test|buffer_kib=64|--test|clock=mono|--test=task_bound_pct=0.2|--test|function_bound_pct="
+                          "3|--test|task_events=cycles=1:2,a=3:4"));
     assert_int_equal(o.collect.test.buffer_kib, 64);
-    assert_true(o.collect.test.clock_mono && o.collect.test.task_bound_pct == 0.2);
+    assert_true(o.collect.test.clock_mono && o.collect.test.task_bound_pct == 0.2 &&
+                o.collect.test.function_bound_pct == 3);
     assert_string_equal(o.collect.test.task_events, "cycles=1:2,a=3:4");
     assert_false(parse(&o, "--test|buffer_kib=0"));
     assert_false(parse(&o, "--test|clock=local"));

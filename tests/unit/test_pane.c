@@ -10,8 +10,9 @@ static const struct column columns[] = {
     {.name = "device", .title = "DEVICE", .help = "device", .type = COLUMN_TEXT, .width = 8, .ascending = true},
     {.name = "reads_per_s", .title = "READ/s", .help = "reads", .unit = UNIT_PER_S, .width = 8},
 };
-static const struct table_def left_def = {"left", "left", columns, 2, 1, NULL},
-                              right_def = {"right", "right", columns, 2, 1, NULL};
+static const struct table_def
+    left_def = {.name = "left", .help = "left", .columns = columns, .n_columns = 2, .n_keys = 1},
+    right_def = {.name = "right", .help = "right", .columns = columns, .n_columns = 2, .n_keys = 1};
 
 #define TABLE(name_, title_, weight_, ...)                                                                             \
     {                                                                                                                  \
@@ -381,7 +382,8 @@ static void test_chooser_has_room(void **state) {
         {.name = "d", .help = "4"}, {.name = "e", .help = "5"}, {.name = "f", .help = "6"},
         {.name = "g", .help = "7"}, {.name = "h", .help = "8"}, {.name = "i", .help = "9"},
     };
-    static const struct table_def many_def = {"many", "many", many, 9, 1, NULL};
+    static const struct table_def many_def = {
+        .name = "many", .help = "many", .columns = many, .n_columns = 9, .n_keys = 1};
     const struct part crowd[] = {TABLE("left", "Left", 1), TABLE("many", "Many", 1), TABLE("right", "Right", 1)};
     const struct view crowded = {.name = "test", .title = "Test", .question = "?", .parts = crowd, .n_parts = 3};
     static const char *const rows[] = {"a=1|b=2", NULL};

@@ -2,6 +2,7 @@
 #include "tests/unit/forge.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "views/pane_parts.h"
 
@@ -60,6 +61,28 @@ static void test_four_parts(void **state) {
     expect_drawn(pane, &look, 80, 10, "a....F");
     assert_true(pane_key(pane, &look, 'O', 0, 0, &answer));
     expect_drawn(pane, &look, 140, 40, "abc.E.");
+    pane_free(pane);
+    frame_unref(look.frame);
+}
+
+// A part that a key has shown comes before others, also without the focus.
+static void test_asked_for(void **state) {
+    struct look look = {.frame = forge_frame(1)};
+    struct part parts[6];
+    memcpy(parts, six, sizeof(parts));
+    parts[4].toggle = 'e';
+    const struct view view = {.name = "six", .title = "Six", .question = "?", .parts = parts, .n_parts = 6};
+    struct pane *pane = pane_new(&view);
+    struct pane_answer answer;
+
+    (void)state;
+    expect_drawn(pane, &look, 80, 40, "Abcd..");
+    assert_true(pane_key(pane, &look, 'e', 0, 0, &answer));
+    expect_drawn(pane, &look, 80, 40, "abc.E.");
+    assert_true(pane_key(pane, &look, 'O', 0, 0, &answer));
+    expect_drawn(pane, &look, 80, 40, "ab.De.");
+    assert_true(pane_key(pane, &look, 'e', 0, 0, &answer));
+    expect_drawn(pane, &look, 80, 40, "abcD..");
     pane_free(pane);
     frame_unref(look.frame);
 }
@@ -152,6 +175,7 @@ static void test_keys_of_hidden_parts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_four_parts),
+        cmocka_unit_test(test_asked_for),
         cmocka_unit_test(test_enlarge),
         cmocka_unit_test(test_part_bar),
         cmocka_unit_test(test_keys_of_hidden_parts),

@@ -16,13 +16,15 @@ static const struct column columns[] = {
     {.name = "reads_per_s", .title = "READ/s", .unit = UNIT_PER_S, .width = 7},
     {.name = "ipc", .title = "IPC", .unit = UNIT_RATIO, .width = 5},
 };
-static const struct table_def things = {"things", "Things.", columns, 6, 1, NULL};
+static const struct table_def things = {
+    .name = "things", .help = "Things.", .columns = columns, .n_columns = 6, .n_keys = 1};
 static const struct column more_columns[] = {
     {.name = "id", .title = "ID", .unit = UNIT_ID, .width = 4},
     {.name = "misses_per_s", .title = "MISS/s", .unit = UNIT_PER_S, .width = 7},
     {.name = "load_pct", .title = "OTHER", .unit = UNIT_PCT, .width = 6}, // the first table's counts
 };
-static const struct table_def more = {"more", "More of them.", more_columns, 3, 1, NULL};
+static const struct table_def more = {
+    .name = "more", .help = "More of them.", .columns = more_columns, .n_columns = 3, .n_keys = 1};
 
 static const struct part parts[] = {
     {.kind = &part_table,
@@ -279,7 +281,8 @@ static void test_long_texts_wrap(void **state) {
         {.name = "args", .title = "ARGUMENTS", .type = COLUMN_TEXT, .width = 8},
         {.name = "error", .title = "ERROR", .type = COLUMN_TEXT, .width = 8},
     };
-    static const struct table_def long_def = {"long", "Long.", long_columns, 5, 1, NULL};
+    static const struct table_def long_def = {
+        .name = "long", .help = "Long.", .columns = long_columns, .n_columns = 5, .n_keys = 1};
     static const struct table_spec table = {.source = {.tables = {"long"}}, .opens = "row"};
     static const struct row_spec row = {.source = {.tables = {"long"}}, .heading = "id", .lines = "args"};
     static const struct part two[] = {
@@ -315,7 +318,8 @@ static void test_better(void **state) {
         {.name = "id", .title = "ID", .unit = UNIT_ID, .width = 4},
         {.name = "real_pct", .title = "REAL%", .unit = UNIT_PCT, .width = 6, .overrides = "load_pct"},
     };
-    static const struct table_def real = {"more", "The same, measured better.", real_columns, 2, 1, NULL};
+    static const struct table_def real = {
+        .name = "more", .help = "The same, measured better.", .columns = real_columns, .n_columns = 2, .n_keys = 1};
     const struct frame *two[2];
     (void)state;
     for (int i = 0; i < 2; i++) {

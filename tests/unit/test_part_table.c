@@ -20,7 +20,7 @@ static const struct column columns[] = {
     {.name = "reads_per_s", .title = "READ/s", .help = "reads", .unit = UNIT_PER_S, .width = 8},
     {.name = "command", .title = "COMMAND", .help = "command line", .type = COLUMN_TEXT, .ascending = true},
 };
-static const struct table_def def = {"tasks", "tasks", columns, 6, 2, NULL};
+static const struct table_def def = {.name = "tasks", .help = "tasks", .columns = columns, .n_columns = 6, .n_keys = 2};
 
 static const struct part parts[] = {{
     .kind = &part_table,
@@ -262,7 +262,8 @@ static void test_names_stay_while_columns_scroll(void **state) {
         {.name = "b_us", .title = "B", .help = "b", .unit = UNIT_US, .width = 8},
         {.name = "c_us", .title = "C", .help = "c", .unit = UNIT_US, .width = 8},
     };
-    static const struct table_def calls_def = {"calls", "calls", calls, 6, 2, NULL};
+    static const struct table_def calls_def = {
+        .name = "calls", .help = "calls", .columns = calls, .n_columns = 6, .n_keys = 2};
     static const struct table_spec calls_spec = {.source = {.tables = {"calls"}},
                                                  .shown = "pid comm a_us op b_us c_us"};
     static const struct part part = {

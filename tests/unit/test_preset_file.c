@@ -9,6 +9,7 @@
 
 #include "tests/unit/model_test.h"
 #include "tui/preset_file.h"
+#include "tui/trusted_file.h"
 
 static void parse(struct preset_files *files, const char *text) {
     preset_files_parse(files, "/p", text, strlen(text));
@@ -120,7 +121,7 @@ static void reads_only_trusted_files(void **state) {
     assert_int_equal(mkfifo(path, 0600), 0);
     snprintf(path, sizeof path, "%s/big.preset", directory);
     write_file(directory, "big.preset", "", 0600);
-    assert_int_equal(truncate(path, PRESET_FILE_BYTES + 1), 0);
+    assert_int_equal(truncate(path, TRUSTED_FILE_BYTES + 1), 0);
     if (geteuid() == 0) {
         snprintf(path, sizeof path, "%s/other.preset", directory);
         write_file(directory, "other.preset", good, 0600);

@@ -44,8 +44,9 @@ static void unknown(void **state) {
     assert_int_equal(presets_add(NULL, "exce", &text, error, sizeof(error)), -ENOENT);
     assert_string_equal(error, "unknown preset; did you mean exec?");
     assert_int_equal(presets_add(NULL, "zzzzzzzzzz", &text, error, sizeof(error)), -ENOENT);
-    assert_string_equal(error, "unknown preset: expected exec, exit, kill, signal, tcpretrans, tcplife, oom, module, "
-                               "biosnoop, or a preset of a file in /etc/ktop/presets.d");
+    assert_string_equal(error,
+                        "unknown preset: expected exec, open, mount, exit, kill, signal, tcpretrans, tcplife, oom, "
+                        "module, marker, biosnoop, or a preset of a file in /etc/ktop/presets.d");
     assert_int_equal(presets_add(NULL, "", &text, error, sizeof(error)), -ENOENT);
     free(text);
 }

@@ -104,9 +104,33 @@ static void test_times(void **state) {
             fail_msg("taken for a time: %s", wrong[i]);
 }
 
+// Frames that the history kept for a finding stand alone: steps lead over the gap in both directions.
+static void test_gap(void **state) {
+    struct rewind *r = xcalloc(1, sizeof *r);
+    (void)state;
+    r->history = history_new(1 << 20, NULL);
+    fill(r, 3, 5);
+    fill(r, 40, 50);
+    assert_true(rewind_to_frame(r, 41));
+    assert_true(rewind_step(r, -1) && rewind_step(r, -1));
+    assert_int_equal(shown(r), 5);
+    assert_true(rewind_step(r, 1));
+    assert_int_equal(shown(r), 40);
+    assert_true(rewind_to_time(r, (struct timespec){1700000003, 500000000}));
+    assert_int_equal(shown(r), 4);
+    assert_true(rewind_shows(r, (struct timespec){1700000003, 500000000}));
+    assert_true(rewind_to_time(r, (struct timespec){1700000001, 500000000}));
+    assert_false(rewind_shows(r, (struct timespec){1700000001, 500000000}));
+    assert_int_equal(shown(r), 3);
+    rewind_done(r);
+    history_free(r->history);
+    free(r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_gap),
         cmocka_unit_test(test_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,8 +8,10 @@ static const struct column columns[] = {
     {.name = "name", .title = "NAME", .type = COLUMN_TEXT, .width = 8},
     {.name = "born_s", .title = "BORN", .unit = UNIT_S, .width = 8},
 };
-static const struct table_def things = {"things", "Things.", columns, 3, 2, NULL};
-static const struct table_def loose = {"things", "Without keys.", columns, 3, 0, NULL};
+static const struct table_def things = {
+    .name = "things", .help = "Things.", .columns = columns, .n_columns = 3, .n_keys = 2};
+static const struct table_def loose = {
+    .name = "things", .help = "Without keys.", .columns = columns, .n_columns = 3, .n_keys = 0};
 static const struct rows_source source = {.tables = {"things"}, .sort = "-id"};
 
 static const struct frame *frame_of(const struct table_def *def, const char *const *rows) {

@@ -65,7 +65,7 @@ static void all_kinds(void **state) {
     assert_int_equal(sched_formats_index(&formats), 0);
 
     put(record, 0, 300, 2);
-    put(record, 2, SCHED_FLAG_SOFTIRQ, 1);
+    put(record, 2, EVENT_FLAG_SOFTIRQ, 1);
     put(record, 4, 4711, 4);
     memcpy(record + 8, "sixteen-letters!", 16);
     put(record, 24, 4711, 4);
@@ -78,7 +78,7 @@ static void all_kinds(void **state) {
     assert_int_equal(event.kind, SCHED_SWITCH);
     assert_int_equal(event.ts, 99);
     assert_int_equal(event.cpu, 3);
-    assert_int_equal(event.flags, SCHED_FLAG_SOFTIRQ);
+    assert_int_equal(event.flags, EVENT_FLAG_SOFTIRQ);
     assert_int_equal(event.tid, 4711);
     assert_int_equal(event.prio, 120);
     assert_int_equal(event.state, 0x102);

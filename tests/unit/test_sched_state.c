@@ -260,10 +260,10 @@ static void wakeups_told_twice_or_late(void **state) {
 static void interrupts_wake(void **state) {
     (void)state;
     const struct sched_event event = {
-        .ts = 5, .kind = SCHED_WAKING, .flags = SCHED_FLAG_HARDIRQ, .current = 44, .tid = 7, .target = 1};
+        .ts = 5, .kind = SCHED_WAKING, .flags = EVENT_FLAG_HARDIRQ, .current = 44, .tid = 7, .target = 1};
     sched_machine_event(machine, &event);
     assert_int_equal(task(7)->waker, 44);
-    assert_int_equal(task(7)->waker_flags, SCHED_FLAG_HARDIRQ);
+    assert_int_equal(task(7)->waker_flags, EVENT_FLAG_HARDIRQ);
 }
 
 // After a loss all waits are unknown, and none of them, however long, is in a histogram.

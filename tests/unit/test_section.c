@@ -10,6 +10,8 @@ static const struct series_def load_def = {"load_1", "load", "", UNIT_NONE}, ipc
 static const struct column event_columns[] = {{.name = "n"}, {.name = "comm", .type = COLUMN_TEXT}};
 static const struct table_def events_def = {.name = "io_events", .columns = event_columns, .n_columns = 2};
 static const struct table_def rows_def = {.name = "rows", .columns = event_columns, .n_columns = 2, .n_keys = 1};
+static const struct table_def once_def = {
+    .name = "ended", .columns = event_columns, .n_columns = 2, .n_keys = 1, .of_interval = true};
 static const struct column hist_keys[] = {{.name = "op", .type = COLUMN_TEXT}};
 static const struct hist_def hist_def = {.name = "io_latency", .divisor = 1000, .keys = hist_keys, .n_keys = 1};
 static const struct tree_def tree_def_cpu = {.name = "cpu"};
@@ -123,6 +125,8 @@ static void absorbing(void **state) {
     section_stream(new, table_of(&events_def, 20, 22), 1);
     section_table(old, table_of(&rows_def, 0, 9));
     section_table(new, table_of(&rows_def, 0, 3));
+    section_table(old, table_of(&once_def, 5, 9));
+    section_table(new, table_of(&once_def, 8, 12));
     struct name_table *names = name_table_new();
     name_table_add(names, text_from("main"));
     section_tree(old, tree_of(&tree_def_cpu, names, 30));
@@ -146,6 +150,10 @@ static void absorbing(void **state) {
     assert_int_equal(section_lost(new), 3);
     assert_int_equal(section_cpu_ns(new), 7);
     assert_int_equal(table_rows(section_find_table(new, "rows")), 3); // tables are of now
+    const struct table *ended = section_find_table(new, "ended");     // 8 is in both
+    assert_int_equal(table_rows(ended), 7);
+    for (int i = 5; i < 12; i++)
+        assert_non_null(table_find(ended, &(union cell){.num = i}));
     uint64_t left_out;
     const struct table *events = section_find_stream(new, "io_events", &left_out);
     assert_int_equal(left_out, 6);

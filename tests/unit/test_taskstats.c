@@ -43,6 +43,7 @@ static void forge_stats(uint8_t *s, uint16_t version) {
     put64(s + 160, 2000);
     put64(s + 168, 71);
     put64(s + 176, 72);
+    put64(s + 200, 777); // hiwater_rss
     put64(s + 248, 4096);
     put64(s + 256, 8192);
     put64(s + 272, 3);
@@ -70,6 +71,7 @@ static void versions(void **state) {
     assert_int_equal(a.stime_us, 2000);
     assert_int_equal(a.minflt, 71);
     assert_int_equal(a.majflt, 72);
+    assert_int_equal(a.rss_max_kib, 777);
     assert_int_equal(a.read_bytes, 4096);
     assert_int_equal(a.write_bytes, 8192);
     assert_int_equal(a.switches, 7);

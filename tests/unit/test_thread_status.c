@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "collectors/event_names.h"
 #include "collectors/task_identity.h"
 
 static char proc[] = "/tmp/ktop-status-XXXXXX";
@@ -128,12 +129,79 @@ static void identities(void **state) {
     assert_true(task_identify("/proc", &self, getpid()).wanted);
 }
 
+static bool told(struct event_names *names, struct collect_options *options, int pid, int parent, uid_t user) {
+    const struct thread_status status = {.pid = pid, .parent = parent, .user = user, .name = "short"};
+    return event_names_passes(names, options, pid, event_names_learn(names, options, pid, &status), false);
+}
+
+// Threads that exited, of which only their events tell.
+static void exited(void **state) {
+    (void)state;
+    struct event_names *names = event_names_new(proc);
+    struct collect_options user = {.has_user = true, .user = 1000};
+    assert_true(told(names, &user, 501, 10, 1000));
+    assert_false(told(names, &user, 502, 20, 0));
+    int32_t pids[] = {20};
+    struct collect_options one = {.pids = pids, .n_pids = 1}, tree = {.pids = pids, .n_pids = 1, .children = true};
+    assert_false(told(names, &one, 503, 20, 0));
+    assert_true(told(names, &tree, 503, 20, 0));  // a child
+    assert_true(told(names, &tree, 504, 30, 0));  // of a child that runs
+    assert_true(told(names, &tree, 505, 504, 0)); // of one that exited
+    assert_true(told(names, &tree, 506, 505, 0));
+    assert_false(told(names, &tree, 507, 10, 0));
+    assert_false(told(names, &tree, 508, 507, 0));
+    assert_false(told(names, &tree, 509, 999, 0)); // its parent is unknown
+    assert_false(told(names, &tree, 510, 510, 0));
+    tree.has_user = true;
+    tree.user = 1000;
+    assert_true(told(names, &tree, 511, 505, 1000));
+    assert_false(told(names, &tree, 512, 505, 0));
+    event_names_free(names);
+}
+
+static bool listed(struct event_names *names, struct collect_options *options, int tid, bool by_kernel) {
+    return event_names_passes(names, options, tid, event_names_find(names, options, tid), by_kernel);
+}
+
+static void notes_are(struct event_names *names, struct collect_options *options, size_t n, const char *last) {
+    struct section *section = section_new("events", 0, 1);
+    event_names_notes(names, options, "hits", section);
+    assert_int_equal(section_notes(section), n);
+    if (n)
+        assert_string_equal(section_note_at(section, n - 1)->text, last);
+    section_unref(section);
+}
+
+// Threads that exited, of which nothing is known.
+static void unknown(void **state) {
+    (void)state;
+    struct event_names *names = event_names_new(proc);
+    int32_t pids[] = {20};
+    struct collect_options user = {.has_user = true, .user = 1000},
+                           tree = {.pids = pids, .n_pids = 1, .children = true};
+    assert_true(listed(names, &user, 31, true));
+    assert_false(listed(names, &user, 10, true));
+    assert_false(listed(names, &user, 99, true));
+    assert_false(listed(names, &user, 98, true));
+    assert_false(listed(names, &user, 0, true)); // idle threads belong to nobody
+    notes_are(names, &user, 2, "2 hits are not listed: their threads exited before their users were read");
+    event_names_begin(names);
+    assert_true(listed(names, &tree, 99, true));
+    assert_false(listed(names, &tree, 99, false));
+    assert_true(listed(names, &tree, 31, false));
+    notes_are(names, &tree, 1, "1 hits are not listed: their threads exited before their parents were read");
+    notes_are(names, &tree, 0, NULL);
+    event_names_free(names);
+    names = event_names_new(NULL); // a PID namespace of its own
+    assert_false(listed(names, &tree, 20, true));
+    assert_true(listed(names, NULL, 20, true));
+    event_names_free(names);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_it_says),
-        cmocka_unit_test(groups),
-        cmocka_unit_test(wanted_by_options),
-        cmocka_unit_test(identities),
+        cmocka_unit_test(what_it_says), cmocka_unit_test(groups), cmocka_unit_test(wanted_by_options),
+        cmocka_unit_test(identities),   cmocka_unit_test(exited), cmocka_unit_test(unknown),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -6,6 +6,8 @@
 
 // Two meanings under one name of the contract, each with the title that its field uses.
 static const char *const two_titles[][2] = {
+    {"args", "DETAILS"},       // of events: the fields of other tracepoints stand in its place
+    {"function", "INLINED"},   // of a line of code: inlined there; FUNCTION elsewhere
     {"latency_us", "SERVICE"}, // of I/Os: the same quantity as service_us; LATENCY of system calls
     {"share_pct", "WALL%"},    // of system calls: a share of the wall-clock time; SHARE% of a whole elsewhere
     {"state", "S"},            // of tasks, as in top and htop; STATE elsewhere

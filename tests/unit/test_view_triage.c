@@ -252,6 +252,11 @@ static void enter_goes_to_the_culprit(void **state) {
     struct pane_answer answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
     assert_string_equal(answer.jump_pane, "memory");
     assert_string_equal(answer.jump_filter, "pid=812");
+    assert_int_equal(answer.go_time.tv_sec, 0);
+    answer = forge_key(pane, &look, 'B', true); // within the first frame of the finding, 75 s ago
+    assert_int_equal(answer.go_time.tv_sec, frame->wall.tv_sec - 75);
+    assert_int_equal(answer.go_time.tv_nsec, 1000000);
+    assert_null(answer.jump_pane);
     for (int i = 0; i < 9; i++)
         forge_key(pane, &look, KEY_VIEW_DOWN, true);
     answer = forge_key(pane, &look, KEY_VIEW_ENTER, true);
@@ -436,6 +441,41 @@ static void nothing_wrong(void **state) {
     frame_unref(empty);
 }
 
+static const char consequences_80[] =
+    "─ Findings ───────────────────────────────────────────────────────────────── 3 ─\n"
+    "!  disk       fio (pid 7) does most of the I/O: vda is 100 % busy (for → disk\n"
+    "              12s)\n"
+    "!! process    └ postgres (pid 9) and 40 more tasks are uninterruptibl… → tasks\n"
+    "!  process    400 processes and threads created per second (for 3s)    → tasks\n"
+    "▸Findings   Resources   Top tasks                             o next  = enlarge\n";
+
+// What a finding explains stands indented below it; h explains the selected one.
+static void consequences(void **state) {
+    (void)state;
+    const struct frame *frame = make(
+        1, busy, busy_tasks,
+        "warning|disk|disk_saturated|7|fio|vda|fio (pid 7) does most of the I/O: vda is 100 % busy|disk|12|-\n"
+        "critical|process|blocked_tasks|9|postgres|-|postgres (pid 9) and 40 more tasks are uninterruptible (state "
+        "D)|tasks|9|disk_saturated\n"
+        "warning|process|fork_storm|-|-|-|400 processes and threads created per second|tasks|3|-");
+    struct look look;
+    struct pane *pane = pane_new(&view_triage);
+    struct pane_answer answer = {0};
+    forge_look(&look, &frame, 1);
+    forge_expect(pane, &look, 80, 6, false, consequences_80);
+    assert_true(pane_key(pane, &look, KEY_VIEW_DOWN, -1, -1, &answer));
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    pane_help(pane, &look, out);
+    fclose(out);
+    assert_non_null(strstr(text, "The selected finding: blocked_tasks\n"));
+    assert_non_null(strstr(text, "  try          See what they wait for in the pane sched.\n"));
+    free(text);
+    pane_free(pane);
+    frame_unref(frame);
+}
+
 int main(void) {
     setenv("TZ", "UTC", 1);
     const struct CMUnitTest tests[] = {
@@ -444,6 +484,7 @@ int main(void) {
         cmocka_unit_test(enter_goes_to_the_culprit),
         cmocka_unit_test(filtered),
         cmocka_unit_test(nothing_wrong),
+        cmocka_unit_test(consequences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,16 +55,24 @@ static void files(void **state) {
         "\"cpu_idle_pct\":0},\"tables\":{\"findings\":[{\"severity\":\"critical\",\"resource\":\"memory\",\"kind\":"
         "\"memory_low\",\"culprit_pid\":812,\"culprit_comm\":\"postgres\",\"culprit_device\":null,\"evidence\":\"0.4G "
         "of 15.3G available (2.5 %), 8800 pages swapped out per second: postgres (pid 812) holds "
-        "7.7G\",\"pane\":\"memory\",\"since_s\":75},{\"severity\":\"critical\",\"resource\":\"disk\",\"kind\":\"disk_"
+        "7.7G\",\"pane\":\"memory\",\"since_s\":75,\"cause\":null,\"level_name\":\"mem_available_kib\",\"level\":"
+        "400000,\"level_before\":6200000},{\"severity\":\"critical\",\"resource\":\"disk\","
+        "\"kind\":\"disk_"
         "saturated\",\"culprit_pid\":812,\"culprit_comm\":\"postgres\",\"culprit_device\":\"vda\",\"evidence\":\"vda "
         "busy 99 % of the time, reads take 45 "
-        "ms\",\"pane\":\"disk\",\"since_s\":12},{\"severity\":\"warning\",\"resource\":\"scheduler\",\"kind\":\"cpu_"
+        "ms\",\"pane\":\"disk\",\"since_s\":12,\"cause\":null,\"level_name\":null,\"level\":null,\"level_before\":null}"
+        ",{\"severity\":\"warning\",\"resource\":\"scheduler\","
+        "\"kind\":\"cpu_"
         "pressure\",\"culprit_pid\":4242,\"culprit_comm\":\"java\",\"culprit_device\":null,\"evidence\":\"somebody "
         "waited 72 % of the time for one of 4 "
-        "CPUs\",\"pane\":\"tasks\",\"since_s\":3},{\"severity\":\"info\",\"resource\":\"kernel\",\"kind\":\"collector_"
+        "CPUs\",\"pane\":\"tasks\",\"since_s\":3,\"cause\":null,\"level_name\":null,\"level\":null,\"level_before\":"
+        "null},{\"severity\":\"info\",\"resource\":\"kernel\","
+        "\"kind\":\"collector_"
         "stale\",\"culprit_pid\":null,\"culprit_comm\":null,\"culprit_device\":null,\"evidence\":\"counters has not "
         "answered for 5 "
-        "s\",\"pane\":\"health\",\"since_s\":0}]},\"histograms\":{},\"trees\":{},\"events\":[],\"notes\":[]}\n");
+        "s\",\"pane\":\"health\",\"since_s\":0,\"cause\":null,\"level_name\":null,\"level\":null,\"level_before\":null}"
+        "]},\"histograms\":{},\"trees\":{},\"events\":[],"
+        "\"notes\":[]}\n");
     pane_free(pane);
     frame_unref(frame);
 }

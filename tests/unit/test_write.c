@@ -26,9 +26,11 @@ static const struct column event_columns[] = {
     {.name = "time_s", .title = "TIME", .help = "when", .unit = UNIT_S, .width = 12},
     {.name = "comm", .title = "COMM", .help = "who", .type = COLUMN_TEXT, .width = 10},
 };
-static const struct table_def def = {"tasks", "tasks", columns, 4, 1, NULL};
-static const struct table_def more_def = {"more", "more", more_columns, 2, 1, NULL};
-static const struct table_def events_def = {"io_events", "events", event_columns, 2, 0, NULL};
+static const struct table_def def = {.name = "tasks", .help = "tasks", .columns = columns, .n_columns = 4, .n_keys = 1};
+static const struct table_def more_def = {
+    .name = "more", .help = "more", .columns = more_columns, .n_columns = 2, .n_keys = 1};
+static const struct table_def events_def = {
+    .name = "io_events", .help = "events", .columns = event_columns, .n_columns = 2, .n_keys = 0};
 static const struct series_def load = {"load_1", "load", "load", UNIT_NONE};
 static const struct series_def none = {"irq_full_pct", "irq full", "irq", UNIT_PCT};
 

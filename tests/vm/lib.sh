@@ -16,6 +16,16 @@ frames_come() {
     done
 }
 
+# recording_begins SECONDS: waits for a frame of the pane events that counts chosen events; earlier ones have none.
+recording_begins() {
+    i=0
+    until grep -q '"counts":\[{' /tmp/frames 2>/dev/null; do
+        i=$((i + 1))
+        [ $i -lt $(($1 * 20)) ] || { cat /tmp/errors 2>/dev/null; fail "nothing is recorded within $1 s"; }
+        sleep 0.05
+    done
+}
+
 # watch PANES DELAY: starts ktop in batch mode, and waits for its first frame.
 watch() {
     ktop --batch --pane "$1" --format json -d "$2" >/tmp/frames 2>/tmp/errors &
@@ -30,6 +40,35 @@ ktop_end() {
     wait $watcher
     status=$?
     [ $status = 0 ] || [ $status = 143 ] || { cat /tmp/errors; fail "ktop exited with $status"; }
+}
+
+# told FILE LINES: waits until a program has written that many lines, for $patience seconds.
+told() {
+    i=0
+    until [ "$(cat "$1" | wc -l)" -ge "$2" ]; do
+        i=$((i + 1))
+        [ $i -lt $((patience * 20)) ] || { tail -n 3 /tmp/frames; cat /tmp/errors; fail "$1: no answer"; }
+        sleep 0.05
+    done
+}
+
+# state_returns WHAT TENTHS: waits until the test's function state prints what /tmp/before has. i: the tenths of a second that it took.
+state_returns() {
+    i=0
+    while state >/tmp/after; ! cmp -s /tmp/before /tmp/after; do
+        i=$((i + 1))
+        [ $i -lt "$2" ] || fail "$1 left: $(diff /tmp/before /tmp/after)"
+        sleep 0.1
+    done
+}
+
+# ended FRAMES: that many more frames of the run $name, then the end; prints them. The state is as before at once.
+ended() {
+    frames_come $(($(wc -l </tmp/frames) + $1)) 120
+    ktop_end
+    sed "s/^/frame $name /" /tmp/frames
+    state_returns "$name" 1
+    none_left
 }
 
 # watch_end DELAY: waits for one more complete frame, then prints the frames, with single I/Os only if they failed.

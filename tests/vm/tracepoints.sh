@@ -1,13 +1,14 @@
 # The events pane: programs with known arguments, their exits, and known signals, on kernels with other event formats.
 . /lib.sh
-ktop --batch --pane events --preset exec,exit,kill --format json -d 1 >/tmp/frames 2>/tmp/errors &
+ktop --batch --pane events --preset exec,exit,kill,marker --stacks --format json -d 1 >/tmp/frames 2>/tmp/errors &
 watcher=$!
-frames_come 2 60
+recording_begins 60
 i=0
 while [ $i -lt 30 ]; do
     /bin/busybox true "arg$i" "two words"
     i=$((i + 1))
 done
+echo "marker $i" >/sys/kernel/tracing/trace_marker
 /bin/busybox sleep 100 &
 sleeper=$!
 sleep 0.5

@@ -117,8 +117,11 @@ static void put_functions(struct pprof *self) {
 }
 
 static void put_strings(struct pprof *self) {
-    bool time = !strcmp(self->export->unit, "us");
-    const char *const always[STRINGS] = {"", time ? "time" : self->export->unit, time ? "microseconds" : "count",
+    bool ns = !strcmp(self->export->unit, "ns"), time = ns || !strcmp(self->export->unit, "us");
+    const char *const always[STRINGS] = {"", time ? "time" : self->export->unit,
+                                         ns     ? "nanoseconds"
+                                         : time ? "microseconds"
+                                                : "count",
                                          self->export->what};
     char text[EXPORT_TEXT_MAX];
 

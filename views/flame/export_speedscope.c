@@ -63,7 +63,10 @@ void flame_export_speedscope(const struct flame_export *export, FILE *out) {
     fputs(",\n\"profiles\":[{\"type\":\"sampled\",\"name\":", out);
     put_string(export->title, out);
     fprintf(out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\n\"samples\":[",
-            strcmp(export->unit, "us") ? "none" : "microseconds", export->total);
+            !strcmp(export->unit, "us")   ? "microseconds"
+            : !strcmp(export->unit, "ns") ? "nanoseconds"
+                                          : "none",
+            export->total);
     for (uint32_t i = export->zoom; i < export->end; i++) {
         if (!nodes[i].self || !i)
             continue;

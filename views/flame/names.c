@@ -124,6 +124,10 @@ void flame_weight(const struct flame_spec *spec, uint64_t weight, char *out, siz
     const char *unit = spec->unit;
     char time[32];
 
+    if (!strcmp(unit, "ns")) {
+        unit_format(UNIT_US, (double)weight / 1e3, out, size);
+        return;
+    }
     if (strcmp(unit, "us") != 0) {
         size_t n = strlen(unit);
         bool one = weight == 1 && n && unit[n - 1] == 's';

@@ -472,7 +472,7 @@ static void status(struct part_context *ctx, char *out, size_t size) {
 static void describe(const struct part *part, const struct frame *schema, FILE *out) {
     const struct flame_spec *spec = part->spec;
 
-    bool time = !strcmp(spec->unit, "us");
+    bool traced = !strcmp(spec->unit, "ns"), time = traced || !strcmp(spec->unit, "us");
 
     (void)schema;
     if (spec->cold) {
@@ -488,7 +488,13 @@ static void describe(const struct part *part, const struct frame *schema, FILE *
             "  The width of a frame is its share of the %s: a wide frame at the far end %s itself.\n"
             "  Siblings stand in order of name, not of time. \u2026 gathers frames too narrow for a cell; Enter opens "
             "it.\n",
-            spec->tree, spec->unit, time ? "blocked time" : "samples", time ? "blocks" : "uses the CPU");
+            spec->tree, spec->unit,
+            traced ? "time"
+            : time ? "blocked time"
+                   : "samples",
+            traced ? "takes the time"
+            : time ? "blocks"
+                   : "uses the CPU");
 }
 
 static const struct part_key keys[] = {

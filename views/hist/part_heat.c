@@ -134,9 +134,12 @@ static void draw_cursor(struct part_context *ctx, const struct hist_def *def, in
 
 static int heat_height(struct part_context *ctx, int width) {
     struct heat_state *state = ctx->state;
+    const struct hist_spec *spec = ctx->part->spec;
     uint64_t min, max;
     (void)width;
-    bool measured = hist_select_measured(&state->select, ctx->part->spec, ctx->look->frame);
+    if (spec->optional && !hist_select_filled(&state->select, spec, ctx->look))
+        return 0;
+    bool measured = hist_select_measured(&state->select, spec, ctx->look->frame);
     return measured || heat_range(ctx, &min, &max) ? HEAT_ROWS_WANTED : 1;
 }
 

@@ -111,8 +111,11 @@ static int steady_rows(struct hist_state *state, const struct hist_def *def, str
 // Independent of the interval: the parts of a pane must not move with every burst of I/O.
 static int hist_height(struct part_context *ctx, int width) {
     struct hist_state *state = ctx->state;
+    const struct hist_spec *spec = ctx->part->spec;
     (void)width;
-    return hist_select_measured(&state->select, ctx->part->spec, ctx->look->frame) ? HIST_ROWS_WANTED + 2 : 1;
+    if (spec->optional && !hist_select_filled(&state->select, spec, ctx->look))
+        return 0;
+    return hist_select_measured(&state->select, spec, ctx->look->frame) ? HIST_ROWS_WANTED + 2 : 1;
 }
 
 static enum role bar_role(const struct hist_select *select) {

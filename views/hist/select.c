@@ -18,6 +18,24 @@ const char *hist_select_set(const struct hist_select *select, const struct hist_
     return spec->sets[0];
 }
 
+static bool is_filled(const char *name, const struct frame *frame) {
+    const struct hist_set *set = frame ? frame_hists(frame, name) : NULL;
+    return set && hist_set_count(set);
+}
+
+bool hist_select_filled(struct hist_select *select, const struct hist_spec *spec, const struct look *look) {
+    for (size_t i = 0; spec->sets[i]; i++) {
+        bool filled = is_filled(spec->sets[i], look->frame);
+        for (size_t k = look->n_window; !filled && k > 0; k--)
+            filled = is_filled(spec->sets[i], look->window[k - 1]);
+        if (filled && !select->set)
+            select->set = spec->sets[i];
+        if (filled)
+            return true;
+    }
+    return false;
+}
+
 static const struct hist_measure *measure_of(const struct hist_spec *spec, const char *set) {
     for (const struct hist_measure *measure = spec->measures; measure && measure->set; measure++)
         if (!strcmp(measure->set, set))

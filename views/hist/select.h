@@ -48,7 +48,8 @@ struct hist_spec {
     const struct hist_measure *measures; // ends with set NULL; may be NULL
     bool untyped;                        // its sets have one key: there are no types to choose from
     const char *busiest;                 // a measure with a table: the default choice is its largest value
-    const char *list;                    // the part that lists single events: Enter goes there; NULL: none
+    bool optional;    // its sets are filled only if the user asks for them; without one it takes no room
+    const char *list; // the part that lists single events: Enter goes there; NULL: none
 };
 
 // The values of one histogram; buckets as in struct hist.
@@ -60,6 +61,9 @@ struct hist_values {
 };
 
 const char *hist_select_set(const struct hist_select *select, const struct hist_spec *spec);
+// Of an optional spec: whether a set of it is filled in a frame of the window. While none is chosen, the first such set
+// is.
+bool hist_select_filled(struct hist_select *select, const struct hist_spec *spec, const struct look *look);
 const struct hist_measure *hist_select_measure(const struct hist_select *select, const struct hist_spec *spec);
 // The chosen set of a frame. NULL if it has none, or repeats that of the previous frame: a sum over frames would count
 // it twice.

@@ -166,7 +166,8 @@ static const struct part parts[] = {
     {.kind = &part_gauge, .name = "meters", .spec = &gauges, .title = "Resources", .min_height = 4},
     {.kind = &part_top, .name = "top", .title = "Top tasks", .spec = &top, .min_height = 3, .weight = 3},
 };
-static const char *const needs[] = {"system", "tasks", "block", "cpu_limits", "filesystems", NULL};
+static const char *const needs[] = {"system",   "tasks",   "block", "cpu_limits", "filesystems",
+                                    "suspects", "sockets", "kmsg",  NULL};
 
 const struct view view_triage = {
     .name = "triage",

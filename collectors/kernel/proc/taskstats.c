@@ -71,6 +71,7 @@ int taskstats_parse(const void *data, size_t size, struct task_account *out) {
     out->stime_us = GET64(bytes, ac_stime);
     out->minflt = GET64(bytes, ac_minflt);
     out->majflt = GET64(bytes, ac_majflt);
+    out->rss_max_kib = GET64(bytes, hiwater_rss);
     out->read_bytes = GET64(bytes, read_bytes);
     out->write_bytes = GET64(bytes, write_bytes);
     out->switches = GET64(bytes, nvcsw) + GET64(bytes, nivcsw);
@@ -292,6 +293,10 @@ int taskstats_listen(struct taskstats_link *link) {
     }
     link->listen_fd = fd;
     return 0;
+}
+
+int taskstats_listen_fd(const struct taskstats_link *link) {
+    return link->listen_fd;
 }
 
 int taskstats_endings(struct taskstats_link *link, taskstats_fn *fn, void *context) {

@@ -29,6 +29,7 @@ struct task_account {
     uint64_t utime_us, stime_us; // sampled by the tick: only their ratio is exact enough
     uint64_t runs, run_delay_ns; // times scheduled in, and total run-queue latency
     uint64_t switches, minflt, majflt, read_bytes, write_bytes;
+    uint64_t rss_max_kib; // largest resident memory of its address space; 0: unknown
     char comm[33];
 };
 
@@ -40,6 +41,7 @@ void taskstats_close(struct taskstats_link *link);
 int taskstats_listen(struct taskstats_link *link);
 
 typedef void taskstats_fn(void *context, const struct task_account *account);
+int taskstats_listen_fd(const struct taskstats_link *link); // readable: exits are pending; -1: not registered
 // Delivers the pending exit messages. A process with several threads has one per thread and, with the last, one for the
 // group. Returns how often the kernel dropped messages since the last call, or -errno.
 int taskstats_endings(struct taskstats_link *link, taskstats_fn *fn, void *context);

@@ -10,6 +10,11 @@
 #include <string.h>
 
 // A field that a decoder needs: the caller sets name (and `optional`), the rest is filled in.
+// common_flags: the byte at this offset of every record, and bits of it (kernel: include/linux/trace_events.h).
+#define EVENT_FLAGS_OFFSET 2
+#define COMMON_PID_OFFSET 4
+enum { EVENT_FLAG_HARDIRQ = 0x08, EVENT_FLAG_SOFTIRQ = 0x10, EVENT_FLAG_NMI = 0x40 };
+
 struct format_field {
     const char *name;
     bool optional; // absent fields have size 0 and read as 0
@@ -27,6 +32,7 @@ int format_read(const char *dir, const char *system, const char *event, struct f
 // The size of a sub-buffer's header, from the text of events/header_page: where the events start. 0 when unreadable.
 uint32_t format_page_header(const char *text, size_t length);
 
+#define FORMAT_BYTES_MAX (64u * 1024) // of a format file
 // A whole small file into a NUL-terminated buffer: length or -errno (-EFBIG when it does not fit).
 long format_file(const char *path, char *out, size_t size);
 

@@ -167,16 +167,17 @@ static uint32_t pipe_possible_cpus(void) {
 static int pipe_configure(struct ring_pipe *pipe, const struct ring_pipe_config *config, const char **step) {
     char value[32], text[4096], path[512];
     *step = "setting the clock";
-    int error = instance_write(config->instance, "trace_clock", config->clock);
+    int error = config->as_it_is ? 0 : instance_write(config->instance, "trace_clock", config->clock);
     if (error)
         return error;
     snprintf(value, sizeof(value), "%u", config->subbuf_kib);
     // Absent before 6.8, and refused when memory is fragmented: then sub-buffers are pages.
-    instance_write(config->instance, "buffer_subbuf_size_kb", value);
+    if (!config->as_it_is)
+        instance_write(config->instance, "buffer_subbuf_size_kb", value);
     long kib = pipe_number(pipe, "buffer_subbuf_size_kb");
     pipe->page_size = kib > 0 ? (uint32_t)kib * 1024 : (uint32_t)sysconf(_SC_PAGESIZE);
     *step = "setting the buffer's size";
-    for (uint32_t i = 0; i < pipe->n_cpus && !error; i++) {
+    for (uint32_t i = 0; i < pipe->n_cpus && !error && !config->as_it_is; i++) {
         error = pipe_size(pipe, i, pipe->cpus[i].buffer_kib);
         if (error == -ENOENT) // numbers of CPUs may have gaps
             error = 0;
@@ -200,7 +201,8 @@ int ring_pipe_open(const struct ring_pipe_config *config, struct ring_pipe **out
     pipe->buffer_kib = config->buffer_kib;
     pipe->max_kib = config->max_kib;
     pipe->poll_fd = epoll_create1(EPOLL_CLOEXEC);
-    instance_write(config->instance, "buffer_percent", "0"); // readable from the first event on
+    if (!config->as_it_is)
+        instance_write(config->instance, "buffer_percent", "0"); // readable from the first event on
     pipe->online_file = PROC_FILE("/sys/devices/system/cpu/online");
     pipe->n_cpus = pipe_possible_cpus();
     pipe->cpus = xcalloc(pipe->n_cpus, sizeof(*pipe->cpus));
@@ -301,6 +303,10 @@ uint32_t ring_pipe_pace(const struct ring_pipe *pipe, const struct ring *ring, u
             pace = (uint32_t)ms;
     }
     return pace > least_ms ? pace : least_ms;
+}
+
+uint64_t ring_pipe_lost(const struct ring_pipe *pipe, uint32_t cpu) {
+    return cpu < pipe->n_cpus ? pipe->cpus[cpu].overrun + pipe->cpus[cpu].dropped : 0;
 }
 
 void ring_pipe_stats(const struct ring_pipe *pipe, struct ring_pipe_stats *out) {

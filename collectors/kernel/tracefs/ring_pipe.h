@@ -17,6 +17,7 @@ struct ring_pipe_config {
     const uint32_t *cpu_kib; // of each CPU instead; NULL: all the same
     uint32_t max_kib;        // per CPU, the limit of ring_pipe_wanted
     uint32_t subbuf_kib;     // sub-buffers of that size where the kernel can (6.8 and later), else pages
+    bool as_it_is;           // another's buffer, of which nothing is changed: no clock, no sizes
 };
 // 0 or -errno; *step (static text) is then the failed step: "setting the clock", ...
 int ring_pipe_open(const struct ring_pipe_config *config, struct ring_pipe **out, const char **step);
@@ -25,6 +26,8 @@ struct ring_source ring_pipe_source(struct ring_pipe *pipe);
 
 // Once per frame: reads the kernel's loss counters of the CPUs that had events.
 void ring_pipe_refresh(struct ring_pipe *pipe);
+// Of one CPU, as of the last refresh.
+uint64_t ring_pipe_lost(const struct ring_pipe *pipe, uint32_t cpu);
 // The text of per_cpu/cpuN/stats of a possible CPU, valid until the next call; NULL: not readable. Does not wait for
 // other tracers.
 const char *ring_pipe_stats_text(struct ring_pipe *pipe, uint32_t cpu);

@@ -112,6 +112,10 @@ const struct trace_clock *stream_clock(const struct stream *stream) {
     return &stream->clock;
 }
 
+uint64_t stream_cpu_lost(const struct stream *stream, uint32_t cpu) {
+    return ring_pipe_lost(stream->capture.pipe, cpu);
+}
+
 uint32_t stream_cpus(const struct stream *stream) {
     return ring_pipe_source(stream->capture.pipe).n_cpus;
 }

@@ -29,6 +29,7 @@ struct stream_event {
     bool with_self; // ktop's own threads are recorded as well: for the decoder, which must know their children
     struct format_field *fields;
     size_t n_fields; // names are the caller's, the rest is filled in by stream_open
+    bool always;     // recorded without being enabled (trace_marker)
     bool present;    // filled in by stream_open, like the id
     uint16_t id;
 };
@@ -45,7 +46,9 @@ struct stream_config {
     size_t n_pids;
     bool children;                // and their descendants
     uint32_t budget_pct;          // of one CPU, for reading; 0: no limit, it never samples
-    uint32_t buffer_kib, max_kib; // per CPU, to begin with and at most: for tests; 0: according to the machine
+    uint32_t buffer_kib, max_kib; // per CPU, to begin with and at most; 0: according to the machine
+    const char *cpus;             // record these only, "0,2-5"; NULL: all
+    const char *const *options;   // of the instance, set to 1 where it has them; ends with NULL; NULL: none
     bool mono;                    // the kernel's CLOCK_MONOTONIC instead of the cheapest clock
     bool with_self;               // ktop's threads are not filtered: the decoder needs or ignores them
     bool high_rate; // millions of events a second may come: large buffers from the start where memory allows
@@ -107,6 +110,8 @@ void stream_frame(struct stream *stream, struct stream_frame *out);
 
 // Of the events' times. The line bends between drains; the pointer stays good until stream_close.
 const struct trace_clock *stream_clock(const struct stream *stream);
+// Events that the kernel lost on that CPU since the instance was made: less than before after its buffers grew.
+uint64_t stream_cpu_lost(const struct stream *stream, uint32_t cpu);
 // CPU IDs are below.
 uint32_t stream_cpus(const struct stream *stream);
 const char *stream_what(const struct stream *stream);

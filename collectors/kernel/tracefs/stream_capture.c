@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collectors/kernel/perf/cpus.h"
 #include "collectors/kernel/tracefs/tracefs.h"
 
 static void waits_for(const struct stream_config *config, const char *what) {
@@ -29,7 +30,7 @@ static struct ring_pipe_config pipe_config(const struct capture *capture, const 
     if (config->buffer_kib) {
         out.buffer_kib = config->buffer_kib;
         out.max_kib = config->max_kib;
-        out.subbuf_kib = 4;
+        out.subbuf_kib = config->buffer_kib >= 1024 ? out.subbuf_kib : 4;
         return out;
     }
     out.buffer_kib = start < small ? small : at_most(start, large);
@@ -43,8 +44,8 @@ static int read_formats(struct capture *capture, struct capture_step *failed) {
     for (size_t i = 0; i < capture->config->n_events; i++) {
         struct stream_event *event = &capture->config->events[i];
         const char *missing = NULL;
-        int error =
-            format_read(capture->dir, event->system, event->name, event->fields, event->n_fields, &event->id, &missing);
+        int error = format_read(event->always ? tracing_dir(NULL, NULL) : capture->dir, event->system, event->name,
+                                event->fields, event->n_fields, &event->id, &missing);
         event->present = !error;
         if (!error || event->optional)
             continue;
@@ -54,6 +55,22 @@ static int read_formats(struct capture *capture, struct capture_step *failed) {
         return error;
     }
     return 0;
+}
+
+// "0,2-5" as the kernel's hexadecimal words of 32 CPUs, the highest first.
+static int cpus_set(const struct capture *capture) {
+    enum { MOST = 8192 };
+    bool set[MOST] = {false};
+    char text[MOST / 32 * 9 + 1];
+    size_t used = 0;
+    int n = cpu_list_parse(capture->config->cpus, set, MOST);
+    for (int word = (n + 31) / 32 - 1; word >= 0; word--) {
+        uint32_t bits = 0;
+        for (int bit = 0; bit < 32; bit++)
+            bits |= (uint32_t)set[word * 32 + bit] << bit;
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%08x%s", bits, word ? "," : "");
+    }
+    return instance_write(capture->dir, "tracing_cpumask", text);
 }
 
 int capture_open(struct capture *capture, const struct stream_config *config, const char *clock,
@@ -67,6 +84,18 @@ int capture_open(struct capture *capture, const struct stream_config *config, co
     if (error) {
         capture->dir[0] = '\0';
         return error;
+    }
+    for (const char *const *option = config->options; option && *option; option++) {
+        char file[96];
+        snprintf(file, sizeof(file), "options/%s", *option);
+        instance_write(capture->dir, file, "1"); // the collector sees in the same file whether it has effect
+    }
+    instance_write(capture->dir, "syscall_user_buf_size", "0"); // Linux 6.19 and later would copy what programs write
+    if (config->cpus) {
+        failed->step = "setting the CPUs (tracing_cpumask)";
+        error = cpus_set(capture);
+        if (error)
+            return error;
     }
     const struct ring_pipe_config pipe = pipe_config(capture, clock, size);
     error = size->next ? 0 : read_formats(capture, failed);
@@ -105,6 +134,10 @@ int capture_switch(struct capture *capture, uint32_t events, bool on, struct cap
         char file[160];
         if (want == (capture->enabled & bit))
             continue;
+        if (event->always) {
+            capture->enabled ^= bit;
+            continue;
+        }
         snprintf(file, sizeof(file), "events/%s/%s/enable", event->system, event->name);
         int error = instance_write(capture->dir, file, want ? "1" : "0");
         if (!error)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "collectors/kernel/proc/self.h"
+#include "collectors/kernel/tracefs/format.h"
 #include "collectors/kernel/tracefs/stream_side.h"
 #include "collectors/kernel/tracefs/sweep.h"
 #include "collectors/kernel/tracefs/tracefs.h"
@@ -35,15 +36,21 @@ struct stream_self {
 
 // The kernel evaluates the filter for every event: 1 to 4 ns per thread in it, in the traced task's time.
 static int filters_write(const struct stream_self *self, size_t n_own) {
-    int result = self->config->n_events ? -ENOENT : 0;
+    int result = self->config->n_events && !self->config->events[0].always ? -ENOENT : 0;
     for (size_t i = 0; i < self->config->n_events; i++) {
         const struct stream_event *event = &self->config->events[i];
         char text[OWN_MAX * 32 + 512], file[160];
         size_t used = event->filter ? (size_t)snprintf(text, sizeof(text), "(%s)", event->filter) : 0;
-        for (size_t k = 0; !event->with_self && k < n_own && used < sizeof(text); k++)
-            used += (size_t)snprintf(text + used, sizeof(text) - used, "%scommon_pid != %d", used ? " && " : "",
-                                     self->own[k]);
-        if (!event->present)
+        const bool without_self = !event->with_self && n_own;
+        if (without_self && used)
+            used += (size_t)snprintf(text + used, sizeof(text) - used, " && (");
+        for (size_t k = 0; without_self && k < n_own && used < sizeof(text); k++)
+            used +=
+                (size_t)snprintf(text + used, sizeof(text) - used, "%scommon_pid != %d", k ? " && " : "", self->own[k]);
+        if (without_self && used < sizeof(text)) // an interrupt is not ktop's doing
+            used += (size_t)snprintf(text + used, sizeof(text) - used, " || common_flags & %d%s",
+                                     EVENT_FLAG_HARDIRQ | EVENT_FLAG_SOFTIRQ, event->filter ? ")" : "");
+        if (!event->present || event->always)
             continue;
         snprintf(file, sizeof(file), "events/%s/%s/filter", event->system, event->name);
         result = instance_write(self->instance, file, used ? text : "0"); // "0": no filter

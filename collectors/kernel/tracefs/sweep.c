@@ -13,7 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collectors/kernel/tracefs/graph_state.h"
 #include "collectors/kernel/tracefs/tracefs.h"
+#include "model/mem.h"
+
+#define LIST_MAX (4u << 20) // bytes of a list of probes
 
 // ---- identity ----
 
@@ -260,7 +264,12 @@ static int sweep_instances(struct pass *pass) {
         if (!ktop_instance_parse(entry->d_name, &id) || !condemned(pass, &id))
             continue;
         snprintf(path, sizeof path, "%s/instances/%s", pass->where, entry->d_name);
-        int error = rmdir(path) ? -errno : 0;
+        int error = graph_state_is_mark(entry->d_name) ? graph_state_restore(pass->where, entry->d_name) : 0;
+        if (error) { // the instance marks what is to be restored
+            report(pass, "the function graph tracer's state of instance", entry->d_name, id.pid, error);
+            continue;
+        }
+        error = rmdir(path) ? -errno : 0;
         if (error == -EBUSY) { // its owner's last descriptors are being closed: disable it until then
             instance_write(path, "events/enable", "0");
             instance_write(path, "tracing_on", "0");
@@ -289,16 +298,40 @@ static int probe_remove(const char *where, const char *file, const char *group, 
     return tracing_append(where, file, line);
 }
 
-// Lines are "p:GROUP/EVENT PLACE ARGS", with r or r<max> for returns, e, f, t, s for the other kinds.
+// The whole list, to be freed: while it is read in pieces, each probe that is removed would hide another one. NULL: it
+// cannot be read, with errno.
+static char *list_read(const char *path) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t used = 0, space = 0;
+    char *text = NULL;
+    ssize_t n = fd < 0 ? -1 : 1;
+    while (n > 0 && used < LIST_MAX) {
+        if (space - used < 4096)
+            text = xrealloc(text, space += 65536);
+        n = read(fd, text + used, space - used - 1);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    if (n < 0) {
+        free(text);
+        errno = error;
+        return NULL;
+    }
+    text[used] = '\0';
+    return text;
+}
+
+// Lines are "p:GROUP/EVENT PLACE ARGS", with r or r<max> for returns, e, f, t, s for the other kinds. An event with
+// several places has a line for each, and goes with the first.
 static int sweep_probes(struct pass *pass, const char *file) {
     char path[768];
     snprintf(path, sizeof path, "%s/%s", pass->where, file);
-    FILE *in = fopen(path, "re");
-    if (!in)
+    char *list = list_read(path);
+    if (!list)
         return -errno;
-    char *line = NULL;
-    size_t space = 0;
-    while (getline(&line, &space, in) > 0) {
+    for (char *rest = list, *line; (line = strsep(&rest, "\n"));) {
         char group[128], event[128], name[260];
         struct ktop_id id;
         if (sscanf(line, "%*[a-z0-9]:%127[^/]/%127[^ \n]", group, event) != 2)
@@ -308,8 +341,7 @@ static int sweep_probes(struct pass *pass, const char *file) {
         snprintf(name, sizeof name, "%s/%s", group, event);
         report(pass, "probe", name, id.pid, probe_remove(pass->where, file, group, event));
     }
-    free(line);
-    fclose(in);
+    free(list);
     return 0;
 }
 

@@ -277,9 +277,12 @@ int instance_create(const char *collector, char *path, size_t size) {
         if (!error && mkdir(path, 0700))
             error = -errno;
     }
-    if (!error)
-        instance_write(path, "tracing_on", "0");
-    return error;
+    if (error)
+        return error;
+    instance_write(path, "tracing_on", "0");
+    // From Linux 6.19 on system call events copy what programs write, 63 bytes of each; nothing here reads that.
+    instance_write(path, "syscall_user_buf_size", "0");
+    return 0;
 }
 
 static int file_write(const char *path, const char *file, int flags, const char *text) {

@@ -1,0 +1,96 @@
+// The BPF program that counts events by the process that causes them, and by a detail of the event.
+#include <stddef.h>
+#include <sys/syscall.h>
+
+#include "collectors/storms/storms.h"
+
+#define KEY (-8)
+#define VALUE (-16)
+#define READ (-24)
+#define ERROR_MAX 4095
+#define LOCK_SPINS 1 // LCB_F_SPIN of contention_begin: no task sleeps
+
+#if defined(__x86_64__)
+#define CALL_NUMBER 120 // struct pt_regs: orig_ax
+#elif defined(__aarch64__)
+#define CALL_NUMBER 280 // struct pt_regs: syscallno
+#endif
+
+// ctx: the registers, the result. Returns a jump that is taken for other calls than fsync and fdatasync, if `sync`.
+static size_t put_result(struct bpf_code *code, bool sync) {
+    size_t other = 0;
+    bpf_put(code, BPF_MOVE_IMM(BPF_REG_7, 0));
+#ifdef CALL_NUMBER
+    bpf_put(code, BPF_STORE_IMM(BPF_DW, BPF_REG_10, READ, 0));
+    bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_3, BPF_REG_6, 0));
+    bpf_put(code, BPF_ADD_IMM(BPF_REG_3, CALL_NUMBER));
+    bpf_put(code, BPF_MOVE(BPF_REG_1, BPF_REG_10));
+    bpf_put(code, BPF_ADD_IMM(BPF_REG_1, READ));
+    bpf_put(code, BPF_MOVE_IMM(BPF_REG_2, 4));
+    bpf_put(code, BPF_HELPER(BPF_FUNC_probe_read_kernel));
+    bpf_put(code, BPF_LOAD(BPF_W, BPF_REG_7, BPF_REG_10, READ));
+    bpf_put(code, BPF_AND_IMM(BPF_REG_7, 0xffff));
+    if (sync) {
+        size_t is = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_7, SYS_fsync));
+        other = bpf_put(code, BPF_JUMP_IF(BPF_JNE, BPF_REG_7, SYS_fdatasync));
+        bpf_land(code, is);
+    }
+    bpf_put(code, BPF_I(BPF_ALU64 | BPF_LSH | BPF_K, BPF_REG_7, 0, 0, 16));
+#endif
+    // 0 - result is the error, if it is small.
+    bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_1, BPF_REG_6, 8));
+    bpf_put(code, BPF_MOVE_IMM(BPF_REG_2, 0));
+    bpf_put(code, BPF_SUB_REG(BPF_REG_2, BPF_REG_1));
+    size_t success = bpf_put(code, BPF_JUMP_IF(BPF_JGT, BPF_REG_2, ERROR_MAX));
+    bpf_put(code, BPF_ADD_REG(BPF_REG_7, BPF_REG_2));
+    bpf_land(code, success);
+    return other;
+}
+
+void storm_program(struct bpf_code *code, const struct storm_source *source, int map) {
+    size_t other = 0;
+    code->n = 0;
+    bpf_put(code, BPF_MOVE(BPF_REG_6, BPF_REG_1));
+    if (source->has_value) {
+        bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_1, BPF_REG_6, 0));
+        bpf_put(code, BPF_AND_IMM(BPF_REG_1, 0xff));
+        other = bpf_put(code, BPF_JUMP_IF(BPF_JNE, BPF_REG_1, source->value));
+    }
+    bpf_put(code, BPF_MOVE_IMM(BPF_REG_7, 0));
+    if (source->detail == DETAIL_RESULT || source->detail == DETAIL_SYNC)
+        other = put_result(code, source->detail == DETAIL_SYNC);
+    if (source->detail == DETAIL_SIGNAL || source->detail == DETAIL_LOCK) {
+        bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_7, BPF_REG_6, source->detail == DETAIL_LOCK ? 8 : 0));
+        bpf_put(code, BPF_AND_IMM(BPF_REG_7, 0xff));
+    }
+    if (source->detail == DETAIL_LOCK)
+        other = bpf_put(code, BPF_JUMP_IF(BPF_JSET, BPF_REG_7, LOCK_SPINS));
+    bpf_put(code, BPF_HELPER(BPF_FUNC_get_current_pid_tgid));
+    bpf_put(code, BPF_SHIFT_RIGHT(BPF_REG_0, 32));
+    size_t idle = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_0, 0));
+    bpf_put(code, BPF_STORE(BPF_W, BPF_REG_10, KEY, BPF_REG_0));
+    bpf_put(code, BPF_STORE(BPF_W, BPF_REG_10, KEY + 4, BPF_REG_7));
+    bpf_put(code, BPF_MOVE(BPF_REG_2, BPF_REG_10));
+    bpf_put(code, BPF_ADD_IMM(BPF_REG_2, KEY));
+    bpf_put_map(code, BPF_REG_1, map);
+    bpf_put(code, BPF_HELPER(BPF_FUNC_map_lookup_elem));
+    size_t none = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_0, 0));
+    bpf_put(code, BPF_MOVE_IMM(BPF_REG_1, 1));
+    bpf_put(code, BPF_I(BPF_STX | BPF_XADD | BPF_DW, BPF_REG_0, BPF_REG_1, 0, BPF_ADD));
+    size_t counted = bpf_put(code, BPF_JUMP);
+    bpf_land(code, none);
+    bpf_put(code, BPF_STORE_IMM(BPF_DW, BPF_REG_10, VALUE, 1));
+    bpf_put(code, BPF_MOVE(BPF_REG_2, BPF_REG_10));
+    bpf_put(code, BPF_ADD_IMM(BPF_REG_2, KEY));
+    bpf_put(code, BPF_MOVE(BPF_REG_3, BPF_REG_10));
+    bpf_put(code, BPF_ADD_IMM(BPF_REG_3, VALUE));
+    bpf_put(code, BPF_MOVE_IMM(BPF_REG_4, BPF_NOEXIST));
+    bpf_put_map(code, BPF_REG_1, map);
+    bpf_put(code, BPF_HELPER(BPF_FUNC_map_update_elem));
+    bpf_land(code, counted);
+    bpf_land(code, idle);
+    if (other)
+        bpf_land(code, other);
+    bpf_put(code, BPF_MOVE_IMM(BPF_REG_0, 0));
+    bpf_put(code, BPF_RETURN);
+}

@@ -1,0 +1,300 @@
+// The collector "storms": which process causes a high rate of interrupts, packets, system calls, signals or waits for
+// locks of the kernel. The counters of the collector "system" say that there may be a storm; only then a BPF program
+// counts the events by process, for WINDOW_MS every few seconds. It costs about 0.1 us per event, and nothing in
+// between.
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collectors/collector.h"
+#include "collectors/kernel/proc/file.h"
+#include "collectors/kernel/proc/syscall_names.h"
+#include "collectors/storms/storms.h"
+#include "model/clock.h"
+#include "model/columns.h"
+#include "model/mem.h"
+
+#define WINDOW_MS 150
+#define REST_NS 3500000000ull // between windows
+#define KEYS_MAX 2048
+#define HOLD_NS 2500000000ull // rates near the threshold
+#define ROWS_MAX 4            // of each kind
+#define IPI_LEAST 3000
+#define TIMER_LEAST 3000 // of one CPU; its tick is at most 1,000
+#define SOFTIRQ_PCT 40   // of one CPU
+#define SYSTEM_PCT 10    // of one CPU
+#define FLUSHES_LEAST 20
+#define TLB_REMOTE_SEND_IPI 4
+
+const struct storm_source storm_sources[STORMS] = {
+    [STORM_TLB] = {"tlb_shootdowns", "tlb_flush", true, TLB_REMOTE_SEND_IPI, DETAIL_NONE},
+    [STORM_IPI] = {"function_calls", "ipi_send_cpu", false, 0, DETAIL_NONE},
+    [STORM_TIMER] = {"timers", "hrtimer_start", false, 0, DETAIL_NONE},
+    [STORM_PACKET] = {"packets", "net_dev_queue", false, 0, DETAIL_NONE},
+    [STORM_CALL] = {"calls", "sys_exit", false, 0, DETAIL_RESULT},
+    [STORM_SIGNAL] = {"signals", "signal_generate", false, 0, DETAIL_SIGNAL},
+    [STORM_LOCK] = {"kernel_locks", "contention_begin", false, 0, DETAIL_LOCK}, // Linux 5.19
+    [STORM_SYNC] = {"syncs", "sys_exit", false, 0, DETAIL_SYNC},
+};
+
+enum { WHAT, PID, COMM, DETAIL, ERROR, RATE, ALL, COLUMNS };
+
+static const struct column columns[COLUMNS] = {
+    [WHAT] = TEXT_COLUMN("what", "WHAT", 14,
+                         .help = "tlb_shootdowns, function_calls (interrupts between CPUs), timers, packets (sent), "
+                                 "calls (system calls), signals, kernel_locks (waits for one) or syncs (fsync)."),
+    [PID] = COLUMN_PID(.help = "The process that causes them."),
+    [COMM] = COLUMN_COMM(.help = "Name of that process."),
+    [DETAIL] = TEXT_COLUMN("detail", "DETAIL", 12, .help = "The system call, the signal, or the type of lock."),
+    [ERROR] = TEXT_COLUMN("error", "ERROR", 12, .help = "The error of those calls; none: they succeed."),
+    [RATE] = COLUMN_PER_S(.help = "Events of the process per second, with that detail."),
+    [ALL] = NUMBER_COLUMN("all_per_s", "ALL/s", UNIT_PER_S, 8, .help = "Events of all processes per second."),
+};
+
+static const struct table_def storms_table = {
+    .name = "storms",
+    .help = "Processes that cause most events of a kind, while counters show a high rate of them.",
+    .columns = columns,
+    .n_columns = COLUMNS,
+    .n_keys = 4,
+};
+
+struct counted {
+    struct storm_key key;
+    double per_s;
+};
+
+struct storm {
+    int map, program, link;               // -1: none
+    bool missing;                         // the kernel does not have the tracepoint, or does not allow it
+    uint64_t begin_ns, due_ns, likely_ns; // of the window; of the next one; when the counters last pointed to a storm
+    struct counted top[ROWS_MAX];
+    size_t n;
+    double all_per_s;
+};
+
+struct storms {
+    struct table_builder *builder;
+    struct bpf_code code;
+    struct storm storms[STORMS];
+};
+
+// ---- when ----
+
+static double series_of(const struct section *system, const char *name) {
+    for (size_t i = 0; i < section_n_series(system); i++) {
+        const struct series_def *def;
+        double value = section_series_at(system, i, &def);
+        if (!strcmp(def->name, name))
+            return value;
+    }
+    return NAN;
+}
+
+// The sum over all CPUs, or the largest one, of the rows with that name in the first column; name NULL: of all rows.
+static double rows_value(const struct section *system, const char *table, const char *name, const char *column,
+                         bool sum) {
+    const struct table *rows = section_find_table(system, table);
+    int at = rows ? table_column(table_def(rows), column) : -1;
+    double value = 0;
+    size_t cursor = 0;
+    for (const union cell *row; at >= 0 && (row = table_next(rows, &cursor));) {
+        if ((name && strcmp(text_bytes(row[0].text), name) != 0) || isnan(row[at].num))
+            continue;
+        value = sum ? value + row[at].num : fmax(value, row[at].num);
+    }
+    return value;
+}
+
+bool storm_is_likely(enum storm_kind kind, const struct section *system) {
+    if (!system)
+        return false;
+    switch (kind) {
+    case STORM_TLB:
+        return rows_value(system, "interrupts", "TLB", "per_s", true) >= IPI_LEAST;
+    case STORM_IPI:
+        return rows_value(system, "interrupts", "CAL", "per_s", true) >= IPI_LEAST;
+    case STORM_TIMER:
+        return rows_value(system, "interrupts", "LOC", "per_s", false) >= TIMER_LEAST;
+    case STORM_PACKET:
+        return rows_value(system, "cpus", NULL, "softirq_pct", false) >= SOFTIRQ_PCT;
+    case STORM_SYNC:
+        return rows_value(system, "devices", NULL, "flushes_per_s", false) >= FLUSHES_LEAST;
+    default:
+        return series_of(system, "cpu_system_pct") * series_of(system, "cpus_online") >= SYSTEM_PCT;
+    }
+}
+
+// ---- a window ----
+
+static void storm_stop(struct storm *storm) {
+    int *const fds[] = {&storm->link, &storm->program, &storm->map};
+    for (size_t i = 0; i < 3; i++) {
+        if (*fds[i] >= 0)
+            close(*fds[i]);
+        *fds[i] = -1;
+    }
+}
+
+static void storm_start(struct storms *storms, enum storm_kind kind) {
+    struct storm *storm = &storms->storms[kind];
+    storm->map = bpf_map(BPF_MAP_TYPE_HASH, sizeof(struct storm_key), 8, KEYS_MAX);
+    if (storm->map >= 0) {
+        storm_program(&storms->code, &storm_sources[kind], storm->map);
+        storm->program = bpf_load(&storms->code, BPF_PROG_TYPE_RAW_TRACEPOINT, "ktop_storm");
+    }
+    if (storm->program >= 0)
+        storm->link = bpf_attach_raw(storm->program, storm_sources[kind].tracepoint);
+    storm->begin_ns = now_ns();
+    storm->missing = storm->link < 0;
+    if (storm->missing)
+        storm_stop(storm);
+}
+
+static void count_take(struct storm *storm, const struct storm_key *key, double per_s) {
+    size_t at = storm->n < ROWS_MAX ? storm->n++ : ROWS_MAX - 1;
+    storm->all_per_s += per_s;
+    if (at == ROWS_MAX - 1 && storm->top[at].per_s >= per_s && storm->top[at].key.pid)
+        return;
+    for (; at && storm->top[at - 1].per_s < per_s; at--)
+        storm->top[at] = storm->top[at - 1];
+    storm->top[at] = (struct counted){*key, per_s};
+}
+
+static void storm_read(struct storm *storm) {
+    double seconds = (double)(now_ns() - storm->begin_ns) / 1e9;
+    struct storm_key key;
+    uint64_t count;
+    close(storm->link);
+    storm->link = -1;
+    memset(storm->top, 0, sizeof(storm->top));
+    storm->n = 0;
+    storm->all_per_s = 0;
+    for (bool more = !bpf_next_key(storm->map, NULL, &key); more; more = !bpf_next_key(storm->map, &key, &key))
+        if (!bpf_lookup(storm->map, &key, &count) && key.pid != (uint32_t)getpid())
+            count_take(storm, &key, (double)count / seconds);
+    storm_stop(storm);
+}
+
+// ---- the collector ----
+
+static int storms_open(struct collector_run *run) {
+    struct storms *storms = xcalloc(1, sizeof(*storms));
+    run->state = storms;
+    storms->builder = table_builder_new(&storms_table);
+    for (size_t i = 0; i < STORMS; i++)
+        storms->storms[i].map = storms->storms[i].program = storms->storms[i].link = -1;
+    return 0;
+}
+
+static const struct text *signal_text(uint32_t number) {
+    const char *name = sigabbrev_np((int)number);
+    return name ? text_printf("SIG%s", name) : text_printf("signal %u", number);
+}
+
+// Flags of contention_begin, include/trace/events/lock.h.
+static const char *lock_name(uint32_t flags) {
+    return flags & 1    ? "spinlock"
+           : flags & 32 ? "mutex"
+           : flags & 2  ? "rwsem, to read"
+           : flags & 4  ? "rwsem, to write"
+                        : "lock";
+}
+
+static void detail_set(struct storms *storms, uint32_t slot, const struct storm_source *source, uint32_t detail) {
+    char name[32];
+    if (source->detail == DETAIL_SIGNAL)
+        table_builder_set_text(storms->builder, slot, DETAIL, signal_text(detail));
+    if (source->detail == DETAIL_LOCK)
+        table_builder_set_text(storms->builder, slot, DETAIL, text_from(lock_name(detail)));
+    if (source->detail != DETAIL_RESULT && source->detail != DETAIL_SYNC)
+        return;
+    syscalls_name(SYSCALLS_ABI_NATIVE, detail >> 16, name, sizeof(name));
+    table_builder_set_text(storms->builder, slot, DETAIL, text_from(name));
+    if (!(detail & 0xffff))
+        return;
+    syscalls_error_name(detail & 0xffff, name, sizeof(name));
+    table_builder_set_text(storms->builder, slot, ERROR, text_from(name));
+}
+
+static void rows_add(struct storms *storms, enum storm_kind kind) {
+    const struct storm *storm = &storms->storms[kind];
+    for (size_t i = 0; i < storm->n; i++) {
+        char path[64], comm[32];
+        snprintf(path, sizeof(path), "/proc/%u/comm", storm->top[i].key.pid);
+        if (proc_read_line(path, comm, sizeof(comm)))
+            continue;
+        uint32_t slot = table_builder_add(storms->builder);
+        table_builder_set_text(storms->builder, slot, WHAT, text_from(storm_sources[kind].name));
+        table_builder_set_num(storms->builder, slot, PID, storm->top[i].key.pid);
+        table_builder_set_text(storms->builder, slot, COMM, text_from(comm));
+        table_builder_set_num(storms->builder, slot, RATE, storm->top[i].per_s);
+        table_builder_set_num(storms->builder, slot, ALL, storm->all_per_s);
+        detail_set(storms, slot, &storm_sources[kind], storm->top[i].key.detail);
+    }
+}
+
+static int storms_sample(struct collector_run *run, struct section *out) {
+    struct storms *storms = run->state;
+    uint64_t now = now_ns();
+    table_builder_clear(storms->builder);
+    run->drain_ms = 0;
+    for (size_t i = 0; i < STORMS; i++) {
+        struct storm *storm = &storms->storms[i];
+        bool likely = !run->first && storm_is_likely(i, run->input);
+        if (storm->link >= 0) // the interval is shorter than the window
+            storm_read(storm);
+        if (likely)
+            storm->likely_ns = now;
+        else if (now >= storm->likely_ns + HOLD_NS)
+            storm->n = 0;
+        if (likely && !storm->missing && now >= storm->due_ns) {
+            storm_start(storms, i);
+            storm->due_ns = now + REST_NS;
+        }
+        if (storm->link >= 0)
+            run->drain_ms = WINDOW_MS;
+        rows_add(storms, i);
+    }
+    section_table(out, table_builder_seal(storms->builder));
+    section_set_state(out, SECTION_OK);
+    return 0;
+}
+
+static void storms_drain(struct collector_run *run) {
+    struct storms *storms = run->state;
+    run->drain_ms = 0;
+    for (size_t i = 0; i < STORMS; i++)
+        if (storms->storms[i].link >= 0)
+            storm_read(&storms->storms[i]);
+}
+
+static void storms_close(struct collector_run *run) {
+    struct storms *storms = run->state;
+    run->state = NULL;
+    for (size_t i = 0; storms && i < STORMS; i++)
+        storm_stop(&storms->storms[i]);
+    if (storms)
+        table_builder_free(storms->builder);
+    free(storms);
+}
+
+static const struct table_def *const tables[] = {&storms_table, NULL};
+
+const struct collector collector_storms = {
+    .name = "storms",
+    .help = "which process causes a high rate of interrupts, packets, system calls, signals or waits for kernel locks: "
+            "BPF, for "
+            "0.15 s every 3.5 s, only while counters show a high rate.",
+    .input = "system",
+    .always = true,
+    .tables = tables,
+    .open = storms_open,
+    .drain = storms_drain,
+    .sample = storms_sample,
+    .close = storms_close,
+};

@@ -1,0 +1,95 @@
+// The parts of the collector "suspects": what findings need to know about a few processes that the task table makes
+// suspicious. Private to collectors/suspects and its tests. Everything runs in the collector's thread, except for what
+// may block.
+//
+// A part selects its suspects from the last section of the collector "tasks", so it reads no file of an ordinary task.
+// Where the table has no sign, it looks at a few tasks per sample in rotation.
+#ifndef COLLECTORS_SUSPECTS_H
+#define COLLECTORS_SUSPECTS_H
+
+#include <sched.h>
+
+#include "collectors/collector.h"
+#include "collectors/kernel/tracefs/tracers.h"
+
+// Columns of the table `tasks`; -1: missing.
+struct suspects_columns {
+    int pid, tid, ppid, comm, state, cpu, threads, rss, switches, write_bytes, cgroup, ended, started, run_queue,
+        priority, on_cpu, system;
+};
+
+// The argument of a part at each sample.
+struct suspects_sample {
+    struct section *out;
+    const struct table *tasks; // NULL: none yet
+    struct suspects_columns at;
+    uint64_t now_ns; // CLOCK_MONOTONIC
+    double seconds;  // of the interval
+};
+
+struct suspects_part {
+    void *(*create)(void);
+    void (*sample)(void *state, struct suspects_sample *sample);
+    // Between samples; the time in ms until it wants to be called again, 0: not before the next sample. May be NULL.
+    uint32_t (*drain)(void *state, uint64_t now_ns);
+    void (*destroy)(void *state);
+};
+extern const struct suspects_part suspects_memory_part, suspects_locks_part, suspects_servers_part,
+    suspects_stopped_part, suspects_dirty_part, suspects_limits_part, suspects_files_part, suspects_tracing_part,
+    suspects_pinned_part, suspects_starved_part, suspects_readers_part;
+
+extern const struct table_def suspects_memory_table, suspects_locks_table, suspects_servers_table,
+    suspects_stopped_table, suspects_dirty_table, suspects_limits_table, suspects_files_table, suspects_tracing_table,
+    suspects_pinned_table, suspects_starved_table, suspects_readers_table;
+
+// Calls fn for each process (not thread) of the table that has not ended.
+void suspects_each(struct suspects_sample *sample, void (*fn)(void *context, const union cell *row), void *context);
+
+// memory.c: the effective memory limit and what is in use and not reclaimable, in KiB, of a cgroup in the hierarchy
+// mounted at `mount`. False: no limit, or unknown.
+bool suspects_memory_limit(const char *mount, bool v2, const char *cgroup, double *limit_kib, double *used_kib);
+
+// servers.c: each mount in the text of mountinfo (split in place) whose file system has a server.
+void suspects_mounts_parse(char *text,
+                           void (*fn)(void *context, unsigned minor, const char *path, const char *type,
+                                      const char *source),
+                           void *context);
+// servers.c: whether a task in that kernel function waits for such a server.
+bool suspects_waits_for_server(const char *wchan);
+
+// stopped.c: whether a process with that /proc/PID/stat is a job of the shell that is its parent: both are on one
+// terminal, in one session.
+bool suspects_is_job(const char *stat, const char *parent_stat);
+// stopped.c: in the text of /proc/locks, the first process that waits for a lock of the holder (0: none), and how many.
+int32_t suspects_lock_waiter(const char *locks, int32_t holder, uint32_t *waiters);
+
+// file_locks.c: a lock that processes wait for.
+struct suspects_file_lock {
+    char inode[32];         // "fe:00:1234"
+    int32_t holder, waiter; // waiter: the first one
+    uint32_t waiters;
+};
+// Those in the text of /proc/locks; how many.
+size_t suspects_file_locks_parse(const char *text, struct suspects_file_lock *out, size_t most);
+
+// pinned.c: the CPUs of the mask as "0-1,4".
+void suspects_cpu_list(const cpu_set_t *mask, size_t bytes, char *out, size_t size);
+
+// starved.c: state, priority (18th field) and CPU of the text of /proc/PID/task/TID/stat. False: it is no such text.
+bool suspects_thread_parse(const char *stat, char *state, long *priority, int *cpu);
+
+// proc_readers.c: whether an open file, as a link of /proc/PID/fd, is the list of processes or a file of one but
+// `self`.
+bool suspects_is_process_file(const char *link, int32_t self);
+
+// tracing.c: an instance of tracefs that traces.
+struct suspects_trace {
+    struct trace_on on;
+    bool searched, used; // the descriptors of all processes were searched; one has a file of it open
+};
+// Those below the tracefs directory, without ktop's own; how many.
+size_t suspects_tracing_on(const char *tracing, struct suspects_trace *out, size_t most);
+// Whether an open file, as a link of /proc/PID/fd, belongs to the instance.
+bool suspects_tracing_is_file(const char *link, const char *instance);
+
+#endif

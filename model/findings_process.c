@@ -1,0 +1,187 @@
+// Rules about what a process does to itself: a storm of minor page faults, and a crash that repeats.
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/findings_private.h"
+
+// ---- minor faults ----
+
+// A fault costs about 1 us of system time. First touches of memory that stays are growth, not waste: they are
+// subtracted.
+#define PAGE_KIB 4.0
+
+static double rss_before(const struct rule_ctx *ctx, double pid) {
+    const struct table *table = ctx->previous ? frame_table(ctx->previous, IN(tables, tasks)) : NULL;
+    const union cell *row = task_row(table, pid);
+    return row ? num_at(row, COL(table_def(table), tasks, rss_kib)) : NAN;
+}
+
+static void check_minor_faults(struct rule_ctx *ctx) {
+    const struct table *table = ctx_table(ctx, IN(tables, tasks));
+    if (!table)
+        return;
+    const struct table_def *def = table_def(table);
+    int pid = COL(def, tasks, pid), comm = COL(def, tasks, comm), rss = COL(def, tasks, rss_kib);
+    int faults = COL(def, tasks, minor_faults_per_s), system = COL(def, tasks, system_pct);
+    int ended = COL(def, tasks, ended_s);
+    size_t cursor = 0;
+    for (const union cell *row; (row = table_next(table, &cursor));) {
+        double rate = num_at(row, faults);
+        if (!(rate >= LIMIT(minor_faults, faults_per_s)) || !(num_at(row, system) >= LIMIT(minor_faults, system_pct)) ||
+            !isnan(num_at(row, ended)))
+            continue;
+        double grown = (num_at(row, rss) - rss_before(ctx, num_at(row, pid))) / PAGE_KIB / ctx->interval_s;
+        double wasted = rate - (grown > 0 ? grown : 0); // a NAN is no growth
+        struct culprit culprit = {num_at(row, pid), text_at(row, comm), NULL};
+        char key[32], name[64];
+        if (isnan(grown) || wasted < LIMIT(minor_faults, faults_per_s))
+            continue;
+        snprintf(key, sizeof(key), "%.0f", culprit.pid);
+        ctx_report(
+            ctx, SEVERITY_WARNING, key, &culprit,
+            "%s takes %s minor page faults/s without growing (RSS %s), %.0f %% of one CPU in the kernel: it maps "
+            "and frees the same memory again and again",
+            culprit_name(&culprit, name, sizeof(name)), ctx_format(ctx, UNIT_PER_S, wasted),
+            ctx_format(ctx, UNIT_KIB, num_at(row, rss)), num_at(row, system));
+    }
+}
+
+const struct rule rule_minor_faults = {
+    .kind = "minor_faults",
+    .resource = "memory",
+    .pane = "memory",
+    .profiled = "profile",
+    .level = {.kind = LEVEL_ROW, .what = "its rate", .of = IN(tables, tasks), .names = {IN(tasks, minor_faults_per_s)}},
+    .check = check_minor_faults};
+
+// ---- crashes ----
+
+#define WINDOW_S 60
+#define SLOTS 12 // of 5 s
+#define LOOPS_MAX 16
+
+// Crashes of tasks of one name and parent.
+struct loop {
+    char comm[32];    // "": unused
+    double ppid, pid; // pid: of the last one
+    int signal;       // of the last one
+    uint64_t last_ns;
+    uint32_t crashes[SLOTS];
+};
+
+struct loops {
+    struct loop loops[LOOPS_MAX];
+    uint64_t slot; // of the last frame
+};
+
+static const char *crash_signal(double exit_code) {
+    switch (isnan(exit_code) ? 0 : (unsigned)exit_code & 0x7f) {
+    case SIGSEGV:
+        return "SIGSEGV";
+    case SIGABRT:
+        return "SIGABRT";
+    case SIGBUS:
+        return "SIGBUS";
+    case SIGFPE:
+        return "SIGFPE";
+    case SIGILL:
+        return "SIGILL";
+    case SIGSYS:
+        return "SIGSYS";
+    case SIGTRAP:
+        return "SIGTRAP";
+    default:
+        return NULL;
+    }
+}
+
+static struct loop *loop_get(struct loops *loops, const char *comm, double ppid) {
+    struct loop *place = &loops->loops[0];
+    for (size_t i = 0; i < LOOPS_MAX; i++) {
+        struct loop *loop = &loops->loops[i];
+        if (loop->ppid == ppid && !strncmp(loop->comm, comm, sizeof(loop->comm) - 1))
+            return loop;
+        if (place->comm[0] && (!loop->comm[0] || loop->last_ns < place->last_ns))
+            place = loop;
+    }
+    *place = (struct loop){.ppid = ppid};
+    snprintf(place->comm, sizeof(place->comm), "%s", comm);
+    return place;
+}
+
+static uint32_t loop_sum(const struct loop *loop) {
+    uint32_t sum = 0;
+    for (size_t i = 0; i < SLOTS; i++)
+        sum += loop->crashes[i];
+    return sum;
+}
+
+static void loops_advance(struct loops *loops, uint64_t now_ns) {
+    uint64_t slot = now_ns / (WINDOW_S / SLOTS * 1000000000ull);
+    for (size_t n = 0; loops->slot < slot && n < SLOTS; n++) {
+        loops->slot = slot - loops->slot > SLOTS ? slot - SLOTS + 1 : loops->slot + 1;
+        for (size_t i = 0; i < LOOPS_MAX; i++)
+            loops->loops[i].crashes[loops->slot % SLOTS] = 0;
+    }
+    loops->slot = slot;
+    for (size_t i = 0; i < LOOPS_MAX; i++)
+        if (loops->loops[i].comm[0] && !loop_sum(&loops->loops[i]))
+            loops->loops[i] = (struct loop){0};
+}
+
+static void loops_take(struct rule_ctx *ctx, struct loops *loops, const struct table *table) {
+    const struct table_def *def = table_def(table);
+    int exit_code = COL(def, tasks, exit_code), comm = COL(def, tasks, comm), ppid = COL(def, tasks, ppid);
+    int pid = COL(def, tasks, pid), tid = COL(def, tasks, tid), ended = COL(def, tasks, ended_s);
+    size_t cursor = 0;
+    for (const union cell *row; (row = table_next(table, &cursor));) {
+        // A zombie keeps its exit code for many frames; a thread ends with its process.
+        if (isnan(num_at(row, ended)) || !crash_signal(num_at(row, exit_code)) ||
+            (tid >= 0 && num_at(row, tid) != num_at(row, pid)) || !text_at(row, comm))
+            continue;
+        struct loop *loop = loop_get(loops, text_bytes(text_at(row, comm)), num_at(row, ppid));
+        loop->crashes[loops->slot % SLOTS]++;
+        loop->pid = num_at(row, pid);
+        loop->signal = (int)((unsigned)num_at(row, exit_code) & 0x7f);
+        loop->last_ns = ctx->frame->end_ns;
+    }
+}
+
+static void loop_report(struct rule_ctx *ctx, const struct loop *loop, uint32_t crashes) {
+    const struct table *table = frame_table(ctx->frame, IN(tables, tasks));
+    const union cell *row = task_row(table, loop->ppid);
+    struct culprit parent = {loop->ppid, row ? text_at(row, COL(table_def(table), tasks, comm)) : NULL, NULL};
+    const struct text *comm = text_from(loop->comm);
+    // Its PID is that of a task that is gone: the parent's is of use.
+    struct culprit culprit = {NAN, comm, NULL};
+    char key[48], name[64], by[96] = "";
+    snprintf(key, sizeof(key), "%.0f %s", loop->ppid, loop->comm);
+    if (row && loop->ppid > 0) {
+        culprit.pid = loop->ppid;
+        culprit.comm = parent.comm;
+        snprintf(by, sizeof(by), "; %s starts it again", culprit_name(&parent, name, sizeof(name)));
+    }
+    ctx_report(ctx, crashes >= LIMIT(crash_loop, critical_crashes) ? SEVERITY_CRITICAL : SEVERITY_WARNING, key,
+               &culprit, "%s crashed %u times in the last minute (%s, last PID %.0f)%s", loop->comm, crashes,
+               crash_signal(loop->signal), loop->pid, by);
+    text_unref(comm);
+}
+
+static void check_crash_loop(struct rule_ctx *ctx) {
+    struct loops *loops = ctx_state(ctx, sizeof(*loops));
+    const struct table *table = ctx_table(ctx, IN(tables, tasks));
+    loops_advance(loops, ctx->frame->end_ns);
+    if (table)
+        loops_take(ctx, loops, table);
+    for (size_t i = 0; i < LOOPS_MAX; i++) {
+        uint32_t crashes = loops->loops[i].comm[0] ? loop_sum(&loops->loops[i]) : 0;
+        if (crashes >= LIMIT(crash_loop, crashes))
+            loop_report(ctx, &loops->loops[i], crashes);
+    }
+}
+
+// An event, since a repeated section must not be counted again; it lasts as long as the window has crashes.
+const struct rule rule_crash_loop = {
+    .kind = "crash_loop", .resource = "process", .pane = "tasks", .is_event = true, .check = check_crash_loop};

@@ -1,0 +1,152 @@
+"""Healthy but busy loads: during none of them may a finding be above info (tests/incidents/run healthy [NAME...])."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+SECONDS = 25
+
+
+class Skip(Exception):
+    pass
+
+
+def need(*programs):
+    for program in programs:
+        if not shutil.which(program):
+            raise Skip(f"no {program}")
+
+
+def sources(at):
+    """A copy of ktop's sources, as files to read."""
+    shutil.copytree(TOP, os.path.join(at, "tree"), ignore=shutil.ignore_patterns("build", ".git"))
+    return os.path.join(at, "tree")
+
+
+def compile(at):
+    need("make", "cc")
+    return f"while :; do make -s -j2 -C {sources(at)} all; make -s -C {at}/tree clean; done"
+
+
+def fio_half(at):
+    need("fio")
+    return (f"exec fio --name=half --directory={at} --size=512m --rw=randrw --bs=16k --iodepth=4 --ioengine=libaio --direct=1 --rate_iops=400 "
+            f"--time_based --runtime=600 --thread")
+
+
+def gzip(at):
+    need("gzip")
+    return f"head -c 400000000 /dev/urandom >{at}/big; while :; do gzip -c {at}/big >/dev/null; done"
+
+
+def stress_cpu(at):
+    need("stress-ng")
+    return "exec stress-ng --cpu 1"
+
+
+def tar(at):
+    sources(at)
+    return f"while :; do tar cf {at}/out.tar /usr/lib /usr/share; rm {at}/out.tar; done"
+
+
+def copy(at):
+    need("rsync")
+    return f"while :; do rsync -a --whole-file /usr/bin /usr/share/doc {at}/copy; rm -rf {at}/copy; done"
+
+
+def dd(at):
+    return f"while :; do dd if=/dev/zero of={at}/zeros bs=1M count=1500 conv=fsync 2>/dev/null; rm {at}/zeros; sleep 1; done"
+
+
+def web(at):
+    server = ("import http.server, socketserver, os\nos.chdir('/usr/share')\nclass S(socketserver.ThreadingMixIn, http.server.HTTPServer):\n    request_queue_size = 128\n"
+              "class H(http.server.SimpleHTTPRequestHandler):\n    def log_message(self, *a):\n        pass\nS(('127.0.0.1', 18080), H).serve_forever()")
+    client = ("import http.client, time\nwhile True:\n    try:\n        c = http.client.HTTPConnection('127.0.0.1', 18080)\n        c.request('GET', '/')\n"
+              "        c.getresponse().read()\n        c.close()\n    except OSError:\n        time.sleep(0.5)\n    time.sleep(0.03)")
+    return f"python3 -c \"{server}\" & for i in 1 2 3 4; do python3 -c \"{client}\" & done; wait"
+
+
+def pool(at):
+    """Workers that wait for jobs, most of them idle."""
+    return "exec python3 -c \"from concurrent.futures import ThreadPoolExecutor\nimport time, zlib\nwith ThreadPoolExecutor(16) as pool:\n    while True:\n" \
+           "        list(pool.map(lambda n: zlib.compress(b'x' * 300000), range(20)))\n        time.sleep(0.02)\""
+
+
+def sort(at):
+    return f"while :; do seq 1 3000000 | sort -R | sort -n >/dev/null; done"
+
+
+def start_big(at):
+    """Programs that take 700 MB at once at their start and then work with it."""
+    return "while :; do python3 -c \"import time\nx = bytearray(700 << 20)\nfor i in range(0, len(x), 4096):\n    x[i] = 1\ntime.sleep(4)\"; done"
+
+
+def cron(at):
+    return "while :; do find /usr -xdev -name 'x*' >/dev/null; for i in $(seq 50); do /bin/true; done; sleep 2; done"
+
+
+def encode(at):
+    need("xz")
+    return f"head -c 100000000 /dev/zero | openssl enc -aes-128-ctr -pass pass:x >{at}/media 2>/dev/null; while :; do nice -n 19 xz -T2 -k -c {at}/media >/dev/null; done"
+
+
+def idle(at):
+    return "exec sleep 1000"
+
+
+LOADS = {f.__name__: f for f in (compile, fio_half, gzip, stress_cpu, tar, copy, dd, web, pool, sort, start_big, cron, encode, idle)}
+
+
+class Load:
+    def __init__(self, name, begin):
+        self.skipped, self.process, self.seen = None, None, set()
+        self.at = tempfile.mkdtemp(prefix="ktop-healthy-", dir="/var/tmp")
+        try:
+            self.process = subprocess.Popen(["bash", "-c", begin(self.at)], start_new_session=True, stdin=subprocess.DEVNULL,
+                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        except Skip as reason:
+            self.skipped = str(reason)
+            shutil.rmtree(self.at)
+
+    def names(self):
+        """Names of the programs of this load that run now, and of those seen before."""
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                    head, rest = file.read().rsplit(")", 1)
+                if int(rest.split()[3]) == self.process.pid:
+                    self.seen.add(head.split("(", 1)[1])
+            except OSError:
+                pass
+        return self.seen
+
+    def owns(self, pid, comm):
+        """Whether a finding about the process counts: of this load, of a process that is gone, or of none. Other people use the machine:
+        a name alone counts only if it is that of a program of this load."""
+        if not pid:
+            return not comm or comm in self.names()
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                fields = file.read().rsplit(b")", 1)[1].split()
+            return int(fields[3]) == self.process.pid or int(fields[1]) == 2
+        except OSError:
+            return True
+
+    def end(self):
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        for pid in filter(str.isdigit, os.listdir("/proc")):  # those that have left the session
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    if self.at.encode() in file.read():
+                        os.kill(int(pid), signal.SIGKILL)
+            except OSError:
+                pass
+        shutil.rmtree(self.at, ignore_errors=True)

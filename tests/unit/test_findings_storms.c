@@ -1,0 +1,183 @@
+// The findings about high rates of interrupts, timers, failing calls, signals and context switches.
+#include "tests/unit/forge_rules.h"
+
+static const char *step(const char *storms, const char *interrupts) {
+    rules_begin();
+    if (storms)
+        rules_table("storms", "what|pid|comm|detail|error|per_s|all_per_s", storms);
+    if (interrupts)
+        rules_table("interrupts", "irq|name|cpu|per_s", interrupts);
+    return rules_step();
+}
+
+static void tlb(void **state) {
+    (void)state;
+    static const char of_one[] = "tlb_shootdowns|7|app|-|-|21000|24000\ntlb_shootdowns|8|other|-|-|3000|24000";
+    static const char of_many[] = "tlb_shootdowns|7|app|-|-|9000|24000\ntlb_shootdowns|8|other|-|-|8000|24000";
+    assert_string_equal(step(of_one, "TLB|x|0|20000\nTLB|x|1|4000"), ""); // from the second frame on
+    assert_string_equal(
+        step(of_one, "TLB|x|0|20000\nTLB|x|1|4000"),
+        "warning tlb_shootdowns 7 app: app (pid 7) causes 88 % of them: 24.0k TLB shootdowns per second "
+        "(munmap, mprotect or madvise while its threads run on other CPUs)\n");
+    for (int i = 0; i < 4; i++)
+        step(NULL, NULL);
+    step(of_one, "TLB|x|0|5000\nTLB|x|1|1000");
+    assert_int_equal(strncmp(step(of_one, "TLB|x|0|5000\nTLB|x|1|1000"), "info tlb_shootdowns 7 app", 25), 0);
+    for (int i = 0; i < 4; i++)
+        step(NULL, NULL);
+    step(of_many, "TLB|x|0|20000\nTLB|x|1|4000");
+    assert_string_equal(step(of_many, "TLB|x|0|20000\nTLB|x|1|4000"),
+                        "info tlb_shootdowns nan -: 24.0k TLB shootdowns per second, of several processes\n");
+    assert_string_equal(step(NULL, "TLB|x|0|20000\nTLB|x|1|4000"), // not counted by process yet
+                        "info tlb_shootdowns nan -: 24.0k TLB shootdowns per second\n");
+}
+
+static void few_interrupts(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(step("tlb_shootdowns|7|app|-|-|4000|4000\nfunction_calls|7|app|-|-|4000|4000\n"
+                                 "timers|7|app|-|-|9000|9000",
+                                 "TLB|x|0|4900\nCAL|x|0|2400\nCAL|x|1|2400\nLOC|x|0|9900\nLOC|x|1|9900"),
+                            "");
+}
+
+static void function_calls_and_timers(void **state) {
+    (void)state;
+    static const char storms[] = "function_calls|7|app|-|-|30000|31000\ntimers|9|ticker|-|-|60000|61000";
+    step(storms, "CAL|x|0|15000\nCAL|x|1|15000\nLOC|x|0|60000\nLOC|x|1|1000");
+    assert_string_equal(step(storms, "CAL|x|0|15000\nCAL|x|1|15000\nLOC|x|0|60000\nLOC|x|1|1000"),
+                        "warning ipi_storm 7 app: app (pid 7) causes 97 % of them: 30.0k function call interrupts per "
+                        "second (membarrier, or wakeups on other CPUs)\n"
+                        "warning timer_storm 9 ticker: ticker (pid 9) starts 60.0k timers per second: 60.0k timer "
+                        "interrupts per second on one CPU\n");
+}
+
+static void calls(void **state) {
+    (void)state;
+    static const char fails[] = "calls|7|find|openat|ENOENT|29000|900000\ncalls|8|app|read|-|900000|930000";
+    static const char spins[] = "calls|8|app|read|-|900000|930000\ncalls|7|poller|accept4|EMFILE|31000|930000";
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(step(fails, NULL), "");
+    step(spins, NULL);
+    assert_string_equal(step(spins, NULL),
+                        "warning failing_calls 7 poller: poller (pid 7) calls accept4 in a loop, and "
+                        "it fails with EMFILE: 31.0k times per second\n");
+}
+
+static void signals(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(step("signals|7|go|SIGURG|-|4900|6000", NULL), "");
+    step("signals|7|app|SIGUSR1|-|6000|6000", NULL);
+    assert_string_equal(step("signals|7|app|SIGUSR1|-|6000|6000", NULL),
+                        "info signal_storm 7 app: app (pid 7) sends 6000 SIGUSR1 per second\n");
+    assert_int_equal(strncmp(step("signals|7|app|SIGUSR1|-|60000|60000", NULL), "warning signal_storm", 20), 0);
+}
+
+static void kernel_lock(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(step("kernel_locks|7|app|rwsem, to write|-|1900|2500", NULL), "");
+    step("kernel_locks|7|app|rwsem, to write|-|2100|2500", NULL);
+    assert_string_equal(step("kernel_locks|7|app|rwsem, to write|-|2100|2500", NULL),
+                        "info kernel_lock 7 app: app (pid 7) waits 2100 times per second for a lock of the kernel "
+                        "(rwsem, to write)\n");
+    assert_int_equal(strncmp(step("kernel_locks|7|app|mutex|-|12000|12000", NULL), "warning kernel_lock", 19), 0);
+}
+
+static const char *syncs(double some, double full) {
+    rules_begin();
+    rules_series("io_some_pct", some);
+    rules_series("io_full_pct", full);
+    rules_table("storms", "what|pid|comm|detail|error|per_s|all_per_s", "syncs|7|db|fdatasync|-|900|1000");
+    return rules_step();
+}
+
+static void sync_storm(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(syncs(20, 0), ""); // a disk that is fast enough
+    syncs(60, 10);
+    assert_string_equal(syncs(60, 10),
+                        "info sync_storm 7 db: db (pid 7) calls fdatasync 900 times per second, 90 % of all: each "
+                        "flushes the disk and the journal, and the fsync of others waits for it; tasks stalled on I/O "
+                        "60 % of the time (PSI some)\n");
+    const char *found = syncs(60, 55);
+    assert_non_null(strstr(found, "warning sync_storm 7 db"));
+}
+
+static const char *softirqs_of(const char *cpus, const char *storms) {
+    rules_begin();
+    rules_table("cpus", "cpu|irq_pct|softirq_pct", cpus);
+    rules_table("storms", "what|pid|comm|detail|error|per_s|all_per_s", storms);
+    return rules_step();
+}
+
+static const char *softirqs(const char *storms) {
+    return softirqs_of("0|1|2\n1|4|80", storms);
+}
+
+// The sender is named if it is of this machine.
+static void interrupt_load(void **state) {
+    (void)state;
+    softirqs("packets|7|app|-|-|300|400");
+    assert_string_equal(softirqs("packets|7|app|-|-|300|400"),
+                        "warning interrupt_load nan -: CPU 1 spends 84 % of its time in interrupts\n");
+    assert_string_equal(softirqs("packets|7|app|-|-|300000|400000"),
+                        "warning interrupt_load 7 app: CPU 1 spends 84 % of its time in interrupts: app (pid 7) sends "
+                        "300k packets per second\n");
+    for (int i = 0; i < 4; i++)
+        softirqs_of("0|1|2\n1|4|40", "packets|7|app|-|-|300000|400000");
+    assert_string_equal(softirqs_of("0|1|2\n1|4|40", "packets|7|app|-|-|300000|400000"), "");
+    softirqs_of("0|1|2\n1|4|50", "packets|7|app|-|-|300000|400000");
+    assert_int_equal(
+        strncmp(softirqs_of("0|1|2\n1|4|50", "packets|7|app|-|-|300000|400000"), "info interrupt_load 7", 21), 0);
+}
+
+static const char *switches(const char *tasks) {
+    rules_begin();
+    rules_table("tasks", "pid|tid|comm|state|context_switches_per_s", tasks);
+    return rules_step();
+}
+
+static void switch_storm(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(switches("7|7|a|S|39000\n8|8|b|S|39000"), "");
+    switches("6|6|c|S|50\n7|7|a|S|41000\n8|8|b|S|40000");
+    assert_string_equal(
+        switches("6|6|c|S|50\n7|7|a|S|41000\n8|8|b|S|40000"),
+        "info switch_storm 7 a: a (pid 7) makes 41.0k context switches per second, and b (pid 8) 40.0k\n");
+    assert_string_equal(switches("8|8|b|S|50\n7|7|a|S|-\n9|9|c|S|90000"),
+                        "info switch_storm 9 c: c (pid 9) makes 90.0k context switches per second\n");
+}
+
+static const char *reader(const char *row, double pressure) {
+    rules_begin();
+    rules_series("cpu_some_pct", pressure);
+    rules_table("proc_readers", "pid|comm|cpu_pct|proc_pct", row);
+    return rules_step();
+}
+
+static void proc_reader(void **state) {
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        assert_string_equal(reader("7|agent|20|90", 5), "");
+        assert_string_equal(reader("8|build|90|10", 5), ""); // it has such a file at times
+    }
+    for (int i = 0; i < 3; i++) // ps
+        assert_string_equal(reader("9|agent|60|80", 5), "");
+    assert_string_equal(reader("9|agent|60|80", 5),
+                        "info proc_reader 9 agent: agent (pid 9) uses 60 % of one CPU to read files of other processes "
+                        "in /proc (open for 80 % of the time)\n");
+    assert_int_equal(strncmp(reader("9|agent|60|80", 30), "warning proc_reader", 19), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        RULES_TEST(tlb),         RULES_TEST(few_interrupts), RULES_TEST(function_calls_and_timers),
+        RULES_TEST(calls),       RULES_TEST(signals),        RULES_TEST(switch_storm),
+        RULES_TEST(kernel_lock), RULES_TEST(sync_storm),     RULES_TEST(interrupt_load),
+        RULES_TEST(proc_reader)};
+    return rules_run(tests);
+}

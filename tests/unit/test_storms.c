@@ -1,0 +1,62 @@
+// The collector "storms": when the counters of the machine point to a storm, and the jumps of its BPF programs.
+#include "collectors/storms/storms.h"
+#include "tests/unit/screens.h"
+
+static bool likely(enum storm_kind kind, const char *interrupts, const char *cpus, double system_pct) {
+    struct section *section = forge_section("system", 1);
+    if (interrupts)
+        section_table(section, forge_real("interrupts", "irq|name|cpu|per_s", interrupts));
+    if (cpus)
+        section_table(section, forge_real("cpus", "cpu|softirq_pct", cpus));
+    section_table(section, forge_real("devices", "device|flushes_per_s", system_pct > 5 ? "vda|25\nvdb|0" : "vda|19"));
+    section_series(section, real_series("cpu_system_pct"), system_pct);
+    section_series(section, real_series("cpus_online"), 4);
+    bool is = storm_is_likely(kind, section);
+    section_unref(section);
+    return is;
+}
+
+static void triggers(void **state) {
+    (void)state;
+    static const char quiet[] = "TLB|x|0|1400\nTLB|x|1|1500\nCAL|x|0|2000\nLOC|x|0|1000\nLOC|x|1|1000\nLOC|x|2|1001";
+    assert_false(storm_is_likely(STORM_CALL, NULL));
+    for (enum storm_kind kind = 0; kind < STORMS; kind++) {
+        assert_false(likely(kind, quiet, "0|30\n1|30", 2));
+        assert_false(likely(kind, NULL, NULL, 0.0 / 0.0));
+    }
+    assert_true(likely(STORM_TLB, "TLB|x|0|1500\nTLB|x|1|1500", NULL, 4));
+    assert_true(likely(STORM_IPI, "CAL|x|0|3100", NULL, 4));
+    assert_false(likely(STORM_TLB, "CAL|x|0|3100", NULL, 4));
+    assert_true(likely(STORM_TIMER, "LOC|x|0|4000", NULL, 4));
+    assert_true(likely(STORM_PACKET, NULL, "0|30\n1|45", 4));
+    assert_true(likely(STORM_CALL, NULL, NULL, 3)); // an eighth of one of four CPUs
+    assert_true(likely(STORM_LOCK, NULL, NULL, 3));
+    assert_true(likely(STORM_SYNC, NULL, NULL, 6)); // with 25 flushes per second
+    assert_true(likely(STORM_SIGNAL, NULL, NULL, 6));
+}
+
+// Every jump of a program ends inside of it, behind the jump: the kernel's verifier accepts no other.
+static void programs(void **state) {
+    (void)state;
+    static struct bpf_code code;
+    for (enum storm_kind kind = 0; kind < STORMS; kind++) {
+        storm_program(&code, &storm_sources[kind], 5);
+        assert_true(code.n > 20 && code.n < 100);
+        assert_int_equal(code.insns[code.n - 1].code, BPF_JMP | BPF_EXIT);
+        size_t filters = 0;
+        for (size_t i = 0; i < code.n; i++) {
+            const struct bpf_insn *insn = &code.insns[i];
+            filters += insn->code == (BPF_JMP | BPF_JNE | BPF_K);
+            if (BPF_CLASS(insn->code) != BPF_JMP || BPF_OP(insn->code) == BPF_CALL || BPF_OP(insn->code) == BPF_EXIT)
+                continue;
+            assert_true(insn->off > 0);
+            assert_true(i + 1 + (size_t)insn->off < code.n);
+        }
+        assert_int_equal(filters, storm_sources[kind].has_value + (storm_sources[kind].detail == DETAIL_SYNC));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(triggers), cmocka_unit_test(programs)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
