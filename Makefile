@@ -21,7 +21,7 @@ PKGS := ncursesw libtraceevent libelf libdw json-c libzstd liblzma zlib libunwin
 PKG_CONFIG ?= pkg-config
 # Sanitizer builds are compiled often and never measured. The other builds report warnings: their optimiser finds more.
 CFLAGS ?= $(if $(SAN),-O1 -w -g1,-O2 -g)
-ALL_CFLAGS = -std=gnu17 -Wall -Wextra -Werror -D_GNU_SOURCE -DKTOP_VERSION='"$(VERSION)"' -I. -I$(B) -MMD -MP \
+ALL_CFLAGS = -std=gnu17 -Wall -Wextra -Wno-missing-field-initializers -Werror -D_GNU_SOURCE -DKTOP_VERSION='"$(VERSION)"' -I. -I$(B) -MMD -MP \
 	$(CFLAGS) $(PKG_CFLAGS) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PKGS))
 LIBS = $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(PKGS)) -lpfm -liberty -lpthread -lm

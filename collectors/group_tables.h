@@ -18,14 +18,16 @@ enum { L_PAIR, L_KEY, L_COUNT, L_RATE, L_AVG, L_MAX, L_OPEN, L_REPLACED, L_ALL }
         [G_KEY] = TEXT_COLUMN("key", "KEY", 15,                                                                        \
                               .help = "Value of the first field of --group; others: all keys that have no row."),      \
         [G_KEY2] = TEXT_COLUMN("key2", "KEY2", 8, .help = "Value of the second field of --group; -: one field."),      \
-        [G_COUNT] = NUMBER_COLUMN("count", "COUNT", UNIT_COUNT, 8, .help = events " in the interval."),                \
+        [G_COUNT] =                                                                                                    \
+            NUMBER_COLUMN("count", "COUNT", UNIT_COUNT, 8, .merge = MERGE_SUM, .help = events " in the interval."),    \
         [G_RATE] = COLUMN_PER_S(.help = events " per second."),                                                        \
         [G_VALUE] =                                                                                                    \
             TEXT_COLUMN("value_field", "VALUE", 10, .help = "The number field whose values are summed (of FIELD)."),   \
-        [G_SUM] = NUMBER_COLUMN("sum", "SUM", UNIT_COUNT, 8, .help = "Sum of the values in the interval."),            \
+        [G_SUM] = NUMBER_COLUMN("sum", "SUM", UNIT_COUNT, 8, .merge = MERGE_SUM,                                       \
+                                .help = "Sum of the values in the interval."),                                         \
         [G_AVG] = NUMBER_COLUMN("avg", "AVG", UNIT_COUNT, 8, .help = "Average of the values."),                        \
-        [G_MIN] = NUMBER_COLUMN("min", "MIN", UNIT_COUNT, 8, .help = "Smallest value."),                               \
-        [G_MAX] = NUMBER_COLUMN("max", "MAX", UNIT_COUNT, 8, .help = "Largest value."),                                \
+        [G_MIN] = NUMBER_COLUMN("min", "MIN", UNIT_COUNT, 8, .merge = MERGE_MIN, .help = "Smallest value."),           \
+        [G_MAX] = NUMBER_COLUMN("max", "MAX", UNIT_COUNT, 8, .merge = MERGE_MAX, .help = "Largest value."),            \
     }
 #define LATENCIES_COLUMNS(pair, event)                                                                                 \
     {                                                                                                                  \
@@ -33,17 +35,17 @@ enum { L_PAIR, L_KEY, L_COUNT, L_RATE, L_AVG, L_MAX, L_OPEN, L_REPLACED, L_ALL }
         [L_KEY] = TEXT_COLUMN("key", "KEY", 10,                                                                        \
                               .help = "Value of the field that both " event "s share; all: every key; others: all "    \
                                       "keys that have no row."),                                                       \
-        [L_COUNT] = NUMBER_COLUMN("count", "COUNT", UNIT_COUNT, 8,                                                     \
+        [L_COUNT] = NUMBER_COLUMN("count", "COUNT", UNIT_COUNT, 8, .merge = MERGE_SUM,                                 \
                                   .help = "Pairs whose second " event " is in the interval."),                         \
         [L_RATE] = COLUMN_PER_S(.help = "Pairs per second."),                                                          \
         [L_AVG] = NUMBER_COLUMN("avg_us", "AVG", UNIT_US, 7,                                                           \
                                 .help = "Average time from the first to the second " event "."),                       \
-        [L_MAX] = NUMBER_COLUMN("max_us", "MAX", UNIT_US, 7,                                                           \
+        [L_MAX] = NUMBER_COLUMN("max_us", "MAX", UNIT_US, 7, .merge = MERGE_MAX,                                       \
                                 .help = "Longest time from the first to the second " event "."),                       \
         [L_OPEN] = NUMBER_COLUMN("open", "OPEN", UNIT_COUNT, 7,                                                        \
                                  .help = "First " event "s that wait for their second one at the end of the "          \
                                          "interval."),                                                                 \
-        [L_REPLACED] = NUMBER_COLUMN("unfinished", "UNFIN", UNIT_COUNT, 7,                                             \
+        [L_REPLACED] = NUMBER_COLUMN("unfinished", "UNFIN", UNIT_COUNT, 7, .merge = MERGE_SUM,                         \
                                      .help = "First " event "s that a later one with the same key replaced, or "       \
                                              "whose second " event " may have been lost."),                            \
     }

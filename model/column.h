@@ -26,6 +26,17 @@ enum unit {
     UNIT_RATIO,       // 1.25
 };
 
+// What a number is when two intervals become one, as when no frame has shown the first (section_absorb).
+enum merge {
+    MERGE_BY_UNIT, // things, bytes and us per second: MERGE_RATE; percent: MERGE_MEAN; any other: MERGE_NEWEST
+    MERGE_NEWEST,  // it is of now, or of the newer interval
+    MERGE_RATE,    // the mean by the length of the intervals; 0 in an interval that has no such row
+    MERGE_MEAN,    // the same, of the intervals that have the row
+    MERGE_SUM,     // a count of the interval
+    MERGE_MAX,
+    MERGE_MIN,
+};
+
 enum column_type { COLUMN_NUMBER, COLUMN_TEXT };
 
 union cell {
@@ -39,8 +50,9 @@ struct column {
     const char *help;  // one sentence: what it measures, per what, from which source
     enum column_type type;
     enum unit unit;
-    uint8_t width;  // cells on a screen; for the last text column 0: the rest of the line
-    bool ascending; // the default sort order: names and IDs ascending, quantities descending
+    uint8_t width;    // cells on a screen; for the last text column 0: the rest of the line
+    bool ascending;   // the default sort order: names and IDs ascending, quantities descending
+    enum merge merge; // of a number
     // Replaces the format of the unit; returns the length, writes at most size - 1 bytes and a NUL.
     size_t (*format)(union cell value, char *out, size_t size);
     // Replaces the order of the type: < 0, 0, > 0. Never called for a value that is not measured, which sorts last.

@@ -51,9 +51,9 @@
 #define COLUMN_PRIORITY(...) NUMBER_COLUMN("priority", "PRI", UNIT_ID, 4, __VA_ARGS__)
 
 // CPU time and counters.
-#define COLUMN_CPU_PCT(...) NUMBER_COLUMN("cpu_pct", "CPU%", UNIT_PCT, 6, __VA_ARGS__)
-#define COLUMN_USER_PCT(...) NUMBER_COLUMN("user_pct", "USR%", UNIT_PCT, 6, __VA_ARGS__)
-#define COLUMN_SYSTEM_PCT(...) NUMBER_COLUMN("system_pct", "SYS%", UNIT_PCT, 6, __VA_ARGS__)
+#define COLUMN_CPU_PCT(...) NUMBER_COLUMN("cpu_pct", "CPU%", UNIT_PCT, 6, .merge = MERGE_RATE, __VA_ARGS__)
+#define COLUMN_USER_PCT(...) NUMBER_COLUMN("user_pct", "USR%", UNIT_PCT, 6, .merge = MERGE_RATE, __VA_ARGS__)
+#define COLUMN_SYSTEM_PCT(...) NUMBER_COLUMN("system_pct", "SYS%", UNIT_PCT, 6, .merge = MERGE_RATE, __VA_ARGS__)
 #define COLUMN_BUSY_PCT(...) NUMBER_COLUMN("busy_pct", "BUSY%", UNIT_PCT, 6, __VA_ARGS__)
 #define COLUMN_UTIL_PCT(...) NUMBER_COLUMN("util_pct", "UTIL%", UNIT_PCT, 6, __VA_ARGS__)
 #define COLUMN_IPC(...) NUMBER_COLUMN("ipc", "IPC", UNIT_RATIO, 5, __VA_ARGS__)
@@ -121,7 +121,7 @@
 #define COLUMN_TOTAL_US(...) NUMBER_COLUMN("total_us", "TOTAL", UNIT_US, 7, __VA_ARGS__)
 #define COLUMN_TOTAL_US_PER_S(...) NUMBER_COLUMN("total_us_per_s", "TOTAL/s", UNIT_US_PER_S, 8, __VA_ARGS__)
 #define COLUMN_SHARE_PCT(...) NUMBER_COLUMN("share_pct", "SHARE%", UNIT_PCT, 6, __VA_ARGS__)
-#define COLUMN_WALL_PCT(...) NUMBER_COLUMN("share_pct", "WALL%", UNIT_PCT, 6, __VA_ARGS__)
+#define COLUMN_WALL_PCT(...) NUMBER_COLUMN("share_pct", "WALL%", UNIT_PCT, 6, .merge = MERGE_RATE, __VA_ARGS__)
 #define COLUMN_ERROR(width_, ...) TEXT_COLUMN("error", "ERROR", width_, __VA_ARGS__)
 #define COLUMN_ERRORS(...) NUMBER_COLUMN("errors", "ERRORS", UNIT_COUNT, 7, __VA_ARGS__)
 #define COLUMN_ERRORS_PER_S(...) NUMBER_COLUMN("errors_per_s", "ERR/s", UNIT_PER_S, 7, __VA_ARGS__)

@@ -44,6 +44,13 @@ const struct table *ctx_table(const struct rule_ctx *ctx, const char *name) {
     return NULL;
 }
 
+double ctx_table_s(const struct rule_ctx *ctx, const char *name) {
+    for (uint16_t i = 0; i < ctx->frame->n_sections; i++)
+        if (section_find_table(ctx->frame->sections[i], name) && section_ns(ctx->frame->sections[i]))
+            return (double)section_ns(ctx->frame->sections[i]) / 1e9;
+    return ctx->interval_s;
+}
+
 double num_at(const union cell *row, int column) {
     return column < 0 ? NAN : row[column].num;
 }

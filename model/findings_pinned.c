@@ -57,10 +57,11 @@ struct pinned_group {
 static struct pinned_group group_of(struct rule_ctx *ctx, const struct table *pinned, const struct text *list) {
     const struct table_def *def = table_def(pinned);
     struct pinned_group group = {.list = list, .heaviest = NO_CULPRIT, .most_pct = -1};
+    double seconds = ctx_table_s(ctx, IN(tables, pinned));
     size_t cursor = 0;
     for (const union cell *row; (row = table_next(pinned, &cursor));) {
         double cpu = num_at(row, COL(def, pinned, cpu_pct)),
-               wait = num_at(row, COL(def, pinned, run_queue_us)) / 1e4 / ctx->interval_s;
+               wait = num_at(row, COL(def, pinned, run_queue_us)) / 1e4 / seconds;
         if (text_compare(text_at(row, COL(def, pinned, allowed_cpus)), list) != 0)
             continue;
         group.tasks += num_at(row, COL(def, pinned, pinned_threads));

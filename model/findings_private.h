@@ -99,6 +99,8 @@ double num_at(const union cell *row, int column);
 const struct text *text_at(const union cell *row, int column);
 // NULL where it is missing or empty, and as for ctx_series().
 const struct table *ctx_table(const struct rule_ctx *ctx, const char *name);
+// The length of the interval that the table is about: not the frame's if its collector was late.
+double ctx_table_s(const struct rule_ctx *ctx, const char *name);
 // The row of that PID in `tasks` (may be NULL), or NULL. A linear search.
 const union cell *task_row(const struct table *tasks, double pid);
 const struct task_summary *ctx_tasks(struct rule_ctx *ctx);

@@ -17,9 +17,10 @@ struct waiter {
 static struct waiter longest_waiter(const struct rule_ctx *ctx, const struct table *tasks, double cpu) {
     const struct table_def *def = table_def(tasks);
     struct waiter longest = {.tid = NAN};
+    double seconds = ctx_table_s(ctx, IN(tables, tasks));
     size_t cursor = 0;
     for (const union cell *row; !isnan(cpu) && (row = table_next(tasks, &cursor));) {
-        double pct = num_at(row, COL(def, tasks, run_queue_us)) / 1e4 / ctx->interval_s;
+        double pct = num_at(row, COL(def, tasks, run_queue_us)) / 1e4 / seconds;
         if (num_at(row, COL(def, tasks, cpu)) != cpu || !(num_at(row, COL(def, tasks, priority)) >= 0) ||
             !(pct > longest.pct))
             continue;

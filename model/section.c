@@ -35,7 +35,6 @@ struct section *section_new(const char *collector, uint64_t begin_ns, uint64_t e
     section->collector = text_from(collector);
     section->begin_ns = begin_ns;
     section->end_ns = end_ns;
-    section->rates_ns = end_ns > begin_ns ? end_ns - begin_ns : 0;
     return section;
 }
 
@@ -89,10 +88,6 @@ void section_unref(const struct section *shared) {
 
 // ---- building ----
 
-void section_set_rates(struct section *section, uint64_t rates_ns) {
-    section->rates_ns = rates_ns;
-}
-
 void section_set_state(struct section *section, enum section_state state) {
     section->state = state;
 }
@@ -137,142 +132,6 @@ void section_cost(struct section *section, uint64_t cpu_ns) {
     section->cpu_ns = cpu_ns;
 }
 
-static bool keys_equal(const struct hist_def *def, const union cell *a, const union cell *b) {
-    for (uint16_t k = 0; k < def->n_keys; k++)
-        if (def->keys[k].type == COLUMN_TEXT ? text_compare(a[k].text, b[k].text) : a[k].num != b[k].num)
-            return false;
-    return true;
-}
-
-static const struct hist *hists_find(const struct hist_set *set, const union cell *keys) {
-    const union cell *at;
-    for (size_t i = 0; i < hist_set_count(set); i++) {
-        const struct hist *hist = hist_set_at(set, i, &at);
-        if (keys_equal(hist_set_def(set), at, keys))
-            return hist;
-    }
-    return NULL;
-}
-
-static void hists_add(struct hist_set *set, const union cell *keys, const struct hist *a, const struct hist *b) {
-    const struct hist_def *def = hist_set_def(set);
-    const struct hist *both[] = {a, b};
-    union cell *copies = xcalloc(def->n_keys, sizeof(*copies));
-    for (uint16_t k = 0; k < def->n_keys; k++) {
-        copies[k] = keys[k];
-        if (def->keys[k].type == COLUMN_TEXT)
-            text_ref(copies[k].text);
-    }
-    hist_set_add(set, copies, hist_merge(both, 2));
-    free(copies);
-}
-
-static struct hist_set *hists_sum(const struct hist_set *a, const struct hist_set *b) {
-    struct hist_set *sum = hist_set_new(hist_set_def(a));
-    const union cell *keys;
-    for (size_t i = 0; i < hist_set_count(a); i++) {
-        const struct hist *hist = hist_set_at(a, i, &keys);
-        hists_add(sum, keys, hist, hists_find(b, keys));
-    }
-    for (size_t i = 0; i < hist_set_count(b); i++) {
-        const struct hist *hist = hist_set_at(b, i, &keys);
-        if (!hists_find(a, keys))
-            hists_add(sum, keys, hist, NULL);
-    }
-    return sum;
-}
-
-// Rows whose keys are not in `except` (NULL: all).
-static void rows_copy(struct table_builder *builder, const struct table *table, const struct table *except) {
-    const struct table_def *def = table_def(table);
-    size_t cursor = 0;
-    for (const union cell *row; (row = table_next(table, &cursor));) {
-        if (except && table_find(except, row))
-            continue;
-        uint32_t slot = table_builder_add(builder);
-        for (uint16_t c = 0; c < def->n_columns; c++)
-            if (def->columns[c].type == COLUMN_TEXT)
-                table_builder_set_text(builder, slot, c, text_ref(row[c].text));
-            else
-                table_builder_set_num(builder, slot, c, row[c].num);
-    }
-}
-
-static struct table *rows_sum(const struct table *first, const struct table *second) {
-    struct table_builder *builder = table_builder_new(table_def(first));
-    rows_copy(builder, first, NULL);
-    rows_copy(builder, second, NULL);
-    struct table *sum = table_builder_seal(builder);
-    table_builder_free(builder);
-    return sum;
-}
-
-// Rows that are told once, and that `section` does not have.
-static void once_absorb(struct section *section, const struct section *before) {
-    struct table **tables = section->tables.items;
-    for (size_t i = 0; i < section->tables.n; i++) {
-        const struct table_def *def = table_def(tables[i]);
-        const struct table *old = def->of_interval ? section_find_table(before, def->name) : NULL;
-        if (!old || table_def(old) != def || !table_rows(old))
-            continue;
-        struct table_builder *builder = table_builder_new(def);
-        rows_copy(builder, tables[i], NULL);
-        rows_copy(builder, old, tables[i]);
-        table_free(tables[i]);
-        tables[i] = table_builder_seal(builder);
-        table_builder_free(builder);
-    }
-}
-
-// Including trees that only the older section has.
-static void trees_absorb(struct section *section, const struct section *before) {
-    struct tree *const *old = before->trees.items;
-    for (size_t i = 0; i < before->trees.n; i++) {
-        struct tree **trees = section->trees.items;
-        size_t at = 0;
-        while (at < section->trees.n && tree_def(trees[at]) != tree_def(old[i]))
-            at++;
-        const struct tree *both[] = {old[i], at < section->trees.n ? trees[at] : NULL};
-        struct tree *sum = tree_merge(both, both[1] ? 2 : 1);
-        if (!both[1]) {
-            section_tree(section, sum);
-        } else if (sum) {
-            tree_free(trees[at]);
-            trees[at] = sum;
-        }
-    }
-}
-
-void section_absorb(struct section *section, const struct section *before) {
-    struct hist_set **hists = section->hists.items;
-    for (size_t i = 0; i < section->hists.n; i++) {
-        const struct hist_set *old = section_find_hists(before, hist_set_def(hists[i])->name);
-        if (!old || hist_set_def(old) != hist_set_def(hists[i]) || !hist_set_count(old))
-            continue;
-        struct hist_set *sum = hists_sum(hists[i], old);
-        hist_set_free(hists[i]);
-        hists[i] = sum;
-    }
-    struct stream *streams = section->streams.items;
-    for (size_t i = 0; i < section->streams.n; i++) {
-        uint64_t left_out = 0;
-        const struct table_def *def = table_def(streams[i].events);
-        const struct table *old = section_find_stream(before, def->name, &left_out);
-        streams[i].left_out += left_out;
-        if (!old || table_def(old) != def || !table_rows(old))
-            continue;
-        struct table *sum = rows_sum(old, streams[i].events);
-        table_free(streams[i].events);
-        streams[i].events = sum;
-    }
-    once_absorb(section, before);
-    trees_absorb(section, before);
-    section->begin_ns = before->begin_ns;
-    section->seen += before->seen;
-    section->lost += before->lost;
-    section->cpu_ns += before->cpu_ns;
-}
-
 // ---- reading ----
 
 const char *section_collector(const struct section *section) {
@@ -291,8 +150,8 @@ uint64_t section_end(const struct section *section) {
     return section->end_ns;
 }
 
-uint64_t section_rates_ns(const struct section *section) {
-    return section->rates_ns;
+uint64_t section_ns(const struct section *section) {
+    return section->end_ns > section->begin_ns ? section->end_ns - section->begin_ns : 0;
 }
 
 uint64_t section_seen(const struct section *section) {

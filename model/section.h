@@ -26,6 +26,7 @@ struct series_def {
     const char *title;
     const char *help;
     enum unit unit;
+    enum merge merge;
 };
 
 struct section;
@@ -50,9 +51,8 @@ void section_stream(struct section *section, struct table *take_events, uint64_t
 void section_events(struct section *section, uint64_t seen, uint64_t lost);
 // CPU time of the collector's thread in the interval.
 void section_cost(struct section *section, uint64_t cpu_ns);
-// Adds the counts of the previous section, which no frame will show: histograms, trees (of the same name table),
-// streams, rows of its tables that are told once and have no newer row, events seen and lost, cost. The interval then
-// starts with that section's; rates stay those of this section.
+// Takes in the previous section, which no frame will show: this section is then about both intervals (enum merge, enum
+// table_rows_of). Histograms, trees of the same name table, streams, events seen and lost, and the cost are added.
 void section_absorb(struct section *section, const struct section *before);
 
 // ---- reading ----
@@ -64,7 +64,7 @@ const char *section_collector(const struct section *section);
 enum section_state section_state(const struct section *section);
 uint64_t section_begin(const struct section *section);
 uint64_t section_end(const struct section *section);
-uint64_t section_rates_ns(const struct section *section); // the time that its rates cover; 0: none yet
+uint64_t section_ns(const struct section *section); // the length of its interval; 0: none yet
 uint64_t section_seen(const struct section *section);
 uint64_t section_lost(const struct section *section);
 uint64_t section_cpu_ns(const struct section *section);

@@ -25,12 +25,9 @@ struct stream {
 struct section {
     atomic_uint refs;
     enum section_state state;
-    uint64_t begin_ns, end_ns, rates_ns, seen, lost, cpu_ns;
+    uint64_t begin_ns, end_ns, seen, lost, cpu_ns;
     const struct text *collector;
     struct list notes, series, tables, hists, trees, streams;
 };
-
-// The interval that the rates cover, if it is not the whole one (section_absorb).
-void section_set_rates(struct section *section, uint64_t rates_ns);
 
 #endif

@@ -9,6 +9,12 @@
 
 #define TABLE_CHUNK_ROWS 16
 
+enum table_rows_of {
+    ROWS_OF_NOW,      // what is there at the end of the interval
+    ROWS_OF_INTERVAL, // what was there, or did something, in the interval
+    ROWS_TOLD_ONCE,   // what ended in the interval: in no other frame (frame_table_repeated)
+};
+
 struct table_def {
     const char *name; // the contract's name: "devices"
     const char *help; // one sentence for help and the man page
@@ -16,7 +22,7 @@ struct table_def {
     uint16_t n_columns;
     uint16_t n_keys;               // the first n_keys columns identify a row
     struct table_def_count *count; // of a definition made at run time; NULL: static
-    bool of_interval;              // a row is told once: see section_absorb and frame_table_repeated
+    enum table_rows_of rows;       // of which time
 };
 
 // A definition made at run time (the fields of a tracepoint, a table of a recording): a copy, strings included, with

@@ -67,6 +67,11 @@ def frame_time(frame):
     return datetime.datetime.fromisoformat(frame["time"].replace("Z", "+00:00")).timestamp()
 
 
+def rows_of(frames, table, collector):
+    """The rows of a table of intervals, without those that a frame repeats because the collector was late."""
+    return [row for frame in frames if frame["intervals_s"].get(collector) for row in frame["tables"][table]]
+
+
 class Batch:
     """ktop in batch mode with JSON output; frames are read one by one."""
 

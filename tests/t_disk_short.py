@@ -58,7 +58,7 @@ def main():
     for frame in ktop.frames:
         for row in frame["tables"]["by_process"]:
             if row["device"] == disk.name and row["op"] == "W":
-                written[row["pid"], row["comm"]] += row["ios_per_s"] * frame["interval_s"]
+                written[row["pid"], row["comm"]] += row["ios_per_s"] * (frame["intervals_s"]["block"] or 0)
     mine = {pid: {comm: round(n, 1) for (p, comm), n in written.items() if p == pid} for pid in pids}
     wrong = {pid: found for pid, found in mine.items() if set(found) != {"dd"} or abs(found["dd"] - 1) > 0.2}
     check(not wrong, f"each of {DDS} dd's has one write with its PID and name; wrong: {dict(list(wrong.items())[:5])}")

@@ -21,7 +21,7 @@ def nowait(disk):
     errors = [row for table in tables for row in table["io_errors"] if row["device"] == disk.name]
     check(not errors, f"no errors: {errors[:1]}")
     rows = [(frame, row) for frame in ktop.frames for row in frame["tables"]["by_process"] if row["device"] == disk.name]
-    counted = sum(row["ios_per_s"] * frame["interval_s"] for frame, row in rows)
+    counted = sum(row["ios_per_s"] * (frame["intervals_s"]["block"] or 0) for frame, row in rows)
     check(abs(counted / submitted - 1) < 0.02, f"{counted} of {submitted} I/Os")
 
 
@@ -40,7 +40,7 @@ def main():
     for frame in ktop.frames:
         for row in frame["tables"]["by_process"]:
             if row["device"] == disk.name and row["op"] == "R":
-                reads[row["pid"], row["comm"]] += row["ios_per_s"] * frame["interval_s"]
+                reads[row["pid"], row["comm"]] += row["ios_per_s"] * (frame["intervals_s"]["block"] or 0)
     print(dict(reads))
     nowait(disk)
     check({comm for _, comm in reads} == {"fio"} and len(reads) == 2, "all I/O is that of two fio processes")

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-from ktop import Batch, KTOP, SLOW, check, failed, need_root
+from ktop import Batch, KTOP, SLOW, check, failed, need_root, rows_of
 from tracing import Tracefs, never_idle
 
 CALLS, SLEEPS = 5000, 300
@@ -102,7 +102,7 @@ def exact(work, tracefs):
     lost = sum(frame["lost_events"] for frame in frames)
     check(not lost, f"no event lost: {lost}")
 
-    rows = [row for frame in frames for row in frame["tables"]["groups"] if row["key"] == str(tid)]
+    rows = [row for row in rows_of(frames, "groups", "events") if row["key"] == str(tid)]
     reads = [int(re.search(r"count: (?:0x)?([0-9a-f]+)", text)[1], 16) for _, event, own, text in lines if event == "sys_enter_read" and own == tid]
     check(len(reads) >= CALLS and sum(row["count"] for row in rows) == len(reads), f"group: {sum(r['count'] for r in rows)} events, the text has {len(reads)}")
     check(sum(row["sum"] for row in rows) == sum(reads), f"sum of count: {sum(r['sum'] for r in rows)}, the text has {sum(reads)}")
@@ -111,7 +111,7 @@ def exact(work, tracefs):
     check(sum(h["count"] for h in hists) == len(reads) and sum(h["sum"] for h in hists) == sum(reads), "the histogram has the same values")
 
     for pair, first, second, least in ((SLEEP, "sys_enter_clock_nanosleep", "sys_exit_clock_nanosleep", SLEEPS), (WAKE, "sched_waking", "sched_switch", SLEEPS // 2)):
-        rows = [row for frame in frames for row in frame["tables"]["event_latencies"] if row["pair"] == pair and row["key"] == str(tid)]
+        rows = [row for row in rows_of(frames, "event_latencies", "events") if row["pair"] == pair and row["key"] == str(tid)]
         want = pairs(lines, first, second, tid)
         count, total = sum(row["count"] for row in rows), sum(row["count"] * row["avg_us"] for row in rows)
         check(len(want) >= least and count == len(want), f"{pair}: {count} pairs, the text has {len(want)}")

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from ktop import Batch, KTOP, SLOW, check, failed, frame_time, need_root, skip_part
+from ktop import Batch, KTOP, SLOW, check, failed, frame_time, need_root, rows_of, skip_part
 from tracing import Overlay
 
 # Calls its functions N times on request: work, deep (nested), nap (sleeps), from threads that start now, from a child.
@@ -178,12 +178,13 @@ def run_while(load, *arguments, want=1, listed=0):
         batch.end()
     sums = {}
     for frame in frames:
-        for row in frame["tables"]["functions"]:
+        seconds = frame["intervals_s"]["functions"] or 0  # 0: these rows were in the frame before
+        for row in frame["tables"]["functions"] if seconds else []:
             of = sums.setdefault(row["function"], {"calls": 0, "missed": 0, "returned": 0, "time_us": 0, "max_us": 0})
             of["calls"] += row["calls"]
             of["missed"] += row["missed"] or 0
             of["max_us"] = max(of["max_us"], row["max_us"] or 0)
-            of["time_us"] += (row["total_us_per_s"] or 0) * frame["interval_s"]
+            of["time_us"] += (row["total_us_per_s"] or 0) * seconds
             of.update({k: row[k] for k in ("in_flight", "object", "processes", "timed")})
         for hist in frame["histograms"].get("function_latency", []):
             of = sums[hist["function"]]
@@ -288,9 +289,8 @@ def every_process(work):
     finally:
         batch.end()
     calls = {}
-    for frame in batch.frames:
-        for row in frame["tables"]["by_process"]:
-            calls[row["pid"]] = calls.get(row["pid"], 0) + row["calls"]
+    for row in rows_of(batch.frames, "by_process", "functions"):
+        calls[row["pid"]] = calls.get(row["pid"], 0) + row["calls"]
     check(calls == {one.pid: 30, other.pid: 70, later[0].pid: 500}, f"three processes, one of them started later: {calls}")
     check(batch.frames[-1]["tables"]["functions"][0]["processes"] == 3, "PROCS is 3")
     check(not any("call_graph" in note["text"] for frame in batch.frames for note in frame["notes"]), "no note about the call graph, which is not shown")

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from ktop import Batch, KTOP, SLOW, check, failed, need_root, skip, skip_part
+from ktop import Batch, KTOP, SLOW, check, failed, need_root, rows_of, skip, skip_part
 from terminal import Terminal
 from tracing import Overlay, Tracefs, guard_of, wait_for
 
@@ -118,7 +118,7 @@ def run_while(load, *arguments):
     rows = {row["probe"]: dict(row) for row in frames[-1]["tables"]["probes"]}
     for name, row in rows.items():
         for column in ("missed", "entries"):
-            row[column] = sum(r[column] or 0 for f in frames for r in f["tables"]["probes"] if r["probe"] == name)
+            row[column] = sum(r[column] or 0 for r in rows_of(frames, "probes", "probes") if r["probe"] == name)
     return [e for f in frames for e in reversed(f["events"])], rows, frames  # the newest comes first
 
 

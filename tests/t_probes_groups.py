@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-from ktop import Batch, KTOP, SLOW, check, failed, need_root, skip
+from ktop import Batch, KTOP, SLOW, check, failed, need_root, rows_of, skip
 from terminal import Terminal
 from tracing import Tracefs
 
@@ -80,7 +80,7 @@ def exact(path):
     check(not sum(f["lost_events"] for f in frames), "no hit is lost")
     numbers = {"one": [i for i in range(ROUND) if i % 4 == 0], "three": [i for i in range(ROUND) if i % 4]}
     for text, values in numbers.items():
-        rows = [r for f in frames for r in f["tables"]["probe_groups"] if r["probe"] == "work" and r["key"] == text]
+        rows = [r for r in rows_of(frames, "probe_groups", "probes") if r["probe"] == "work" and r["key"] == text]
         check(rows and all(r["key2"] == os.path.basename(path) and r["value_field"] == "number" for r in rows), f"{text}: the second key is the command")
         check(sum(r["count"] for r in rows) == len(values) and sum(r["sum"] for r in rows) == sum(values), f"{text}: {sum(r['count'] for r in rows)} hits of {len(values)}, sum {sum(r['sum'] for r in rows)}")
         check(rows and min(r["min"] for r in rows) == min(values) and max(r["max"] for r in rows) == max(values), f"{text}: smallest and largest argument")
@@ -88,13 +88,12 @@ def exact(path):
         check(sum(h["count"] for h in hists) == len(values) and sum(h["sum"] for h in hists) == sum(values), f"{text}: the histogram has the same arguments")
     want = collections.Counter(str(i + ord("o" if i % 4 == 0 else "t")) for i in range(ROUND))
     got = collections.Counter()
-    for f in frames:
-        for r in f["tables"]["probe_groups"]:
-            if r["probe"] == "back":
-                got[r["key"]] += r["count"]
+    for r in rows_of(frames, "probe_groups", "probes"):
+        if r["probe"] == "back":
+            got[r["key"]] += r["count"]
     others = got.pop("others", 0)
     check(sum(got.values()) + others == ROUND and all(got[k] == want[k] for k in got), f"results: {sum(got.values())} + {others} others of {ROUND}")
-    pairs = [r for f in frames for r in f["tables"]["probe_latencies"] if r["key"] == "all"]
+    pairs = [r for r in rows_of(frames, "probe_latencies", "probes") if r["key"] == "all"]
     check(sum(r["count"] for r in pairs) == ROUND and pairs[0]["pair"] == "work -> back", f"{sum(r['count'] for r in pairs)} latencies of {ROUND}")
     slow = [e for f in frames for e in f["events"] if e["probe"] == "back" and e["latency_us"] and e["latency_us"] >= 200]
     ret = {int(e["args"].split("=")[1]) for e in slow}

@@ -13,7 +13,7 @@ import threading
 import time
 
 from buckets import bucket
-from ktop import HERE, KTOP, SLOW, check, failed, need_root, skip, skip_part, tries
+from ktop import HERE, KTOP, SLOW, check, failed, need_root, rows_of, skip, skip_part, tries
 from tracing import Tracefs, guard_of, wait_for
 
 started = []  # PIDs of ktops
@@ -59,12 +59,12 @@ class Ktop:
         return self
 
     def whole(self):
-        """Whether no event was lost or sampled and no frame is late: late data appears in two frames, or in none."""
+        """Whether no event was lost or sampled and every frame is about one interval."""
         return all(not f["lost_events"] and (f["series"]["syscalls_sampled"] or 1) == 1 for f in self.frames) and \
             not any(word in n["text"] for f in self.frames for n in f["notes"] for word in ("enlarged", "has not answered", "first reading"))
 
     def rows(self, table, **filters):
-        return [r for f in self.frames for r in f["tables"][table] if all(r[k] == v for k, v in filters.items())]
+        return [r for r in rows_of(self.frames, table, "syscalls") if all(r[k] == v for k, v in filters.items())]
 
     def calls(self, pid):
         """Counts of the process's calls, by (call, error name or "-")."""

@@ -164,12 +164,12 @@ static struct json_object *json_notes(const struct pane_notes *notes) {
     return array;
 }
 
-// The interval that each source's rates cover; null for data that the previous frame had too.
+// The interval of each source; null for data that the previous frame had too.
 static struct json_object *json_intervals(const struct source *sources, size_t n) {
     struct json_object *intervals = json_object_new_object();
 
     for (size_t i = 0; i < n; i++) {
-        uint64_t ns = sources[i].repeated ? 0 : section_rates_ns(sources[i].section);
+        uint64_t ns = sources[i].repeated ? 0 : section_ns(sources[i].section);
         json_object_object_add(intervals, section_collector(sources[i].section),
                                json_number(UNIT_NONE, ns ? (double)ns / 1e9 : NAN));
     }

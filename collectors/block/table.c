@@ -70,6 +70,7 @@ const struct table_def block_process_table = {
     .columns = process_columns,
     .n_columns = sizeof(process_columns) / sizeof(process_columns[0]),
     .n_keys = 4,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 static const struct column cgroup_columns[] = {
@@ -89,6 +90,7 @@ const struct table_def block_cgroup_table = {
     .columns = cgroup_columns,
     .n_columns = sizeof(cgroup_columns) / sizeof(cgroup_columns[0]),
     .n_keys = 3,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 static const struct column error_columns[] = {
@@ -145,13 +147,14 @@ const struct series_def block_series[BLOCK_S_ALL] = {
     [BLOCK_S_IN_FLIGHT] = {"block_in_flight", "I/O in flight", "Requests issued and not completed.", UNIT_COUNT},
     [BLOCK_S_QUEUED] = {"block_queued", "I/O queued", "Requests that wait to be issued.", UNIT_COUNT},
     [BLOCK_S_UNMATCHED] = {"unmatched_completions", "unmatched completions",
-                           "Completions without a matching issue event.", UNIT_COUNT},
-    [BLOCK_S_ABANDONED] = {"abandoned_ios", "abandoned I/Os", "Requests whose completion was never traced.",
-                           UNIT_COUNT},
+                           "Completions without a matching issue event.", UNIT_COUNT, MERGE_SUM},
+    [BLOCK_S_ABANDONED] = {"abandoned_ios", "abandoned I/Os", "Requests whose completion was never traced.", UNIT_COUNT,
+                           MERGE_SUM},
     [BLOCK_S_REQUEUES] = {"block_requeues_per_s", "requeues per second", "Requests requeued by the driver, per second.",
                           UNIT_PER_S},
     [BLOCK_S_MERGES] = {"block_merges_per_s", "merges per second", "Requests merged into another, per second.",
                         UNIT_PER_S},
     [BLOCK_S_ERRORS] = {"block_errors_per_s", "I/O errors per second", "I/Os that failed, per second.", UNIT_PER_S},
-    [BLOCK_S_LOST] = {"block_lost_events", "lost block events", "Block events lost in the trace buffers.", UNIT_COUNT},
+    [BLOCK_S_LOST] = {"block_lost_events", "lost block events", "Block events lost in the trace buffers.", UNIT_COUNT,
+                      MERGE_SUM},
 };

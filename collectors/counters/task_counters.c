@@ -65,6 +65,7 @@ static const struct table_def counters_table = {
     .columns = columns,
     .n_columns = N_COLUMNS,
     .n_keys = 2,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 enum { UNATTRIBUTED_PCT, N_SERIES };

@@ -19,7 +19,7 @@ enum { EVENT, CPU, VALUE, UNIT, PER_S, COUNTED_PCT, STATE, N_COLUMNS };
 static const struct column columns[N_COLUMNS] = {
     [EVENT] = TEXT_COLUMN("event", "EVENT", 28, .help = "The event as given to --event, or its name= term."),
     [CPU] = COLUMN_CPU(.help = "CPU that counted it; for a PMU of a whole package, the CPU that reads it."),
-    [VALUE] = NUMBER_COLUMN("value", "VALUE", UNIT_COUNT, 9,
+    [VALUE] = NUMBER_COLUMN("value", "VALUE", UNIT_COUNT, 9, .merge = MERGE_SUM,
                             .help = "Count in the interval, in `unit`, scaled up for the time without a counter."),
     [UNIT] = TEXT_COLUMN("unit", "UNIT", 7,
                          .help = "Unit of value where the PMU names one (Joules, MiB; ns for clocks); empty: events."),

@@ -129,7 +129,7 @@ static const struct column columns[C_ALL] = {
                              .help = "Payload sent, without retransmissions; -: it goes on, or this kernel does not "
                                      "report it (BPF and its type information)."),
     [C_RECEIVED] = NUMBER_COLUMN("received_bytes", "RECEIVED", UNIT_BYTES, 8, .help = "Payload received."),
-    [C_RETRANSMITS] = NUMBER_COLUMN("retransmits", "RETR", UNIT_COUNT, 5,
+    [C_RETRANSMITS] = NUMBER_COLUMN("retransmits", "RETR", UNIT_COUNT, 5, .merge = MERGE_SUM,
                                     .help = "Segments sent again in the interval; -: tcpretrans is not recorded."),
     [C_RETRANSMITS_TOTAL] = NUMBER_COLUMN("retransmits_total", "RETRALL", UNIT_COUNT, 7,
                                           .help = "Segments sent again since tracing began."),
@@ -141,7 +141,7 @@ const struct table_def events_connections_table = {
     .columns = columns,
     .n_columns = C_ALL,
     .n_keys = 5,
-    .of_interval = true,
+    .rows = ROWS_TOLD_ONCE,
 };
 
 // ---- opening ----

@@ -10,7 +10,8 @@ static const struct column counts_columns[EVENTS_C_ALL] = {
                                     .help = "Filter in the kernel's syntax: other events of the "
                                             "tracepoint are not recorded."),
     [EVENTS_C_RATE] = COLUMN_PER_S(.help = "Events per second."),
-    [EVENTS_C_COUNT] = NUMBER_COLUMN("count", "COUNT", UNIT_COUNT, 8, .help = "Events in the interval."),
+    [EVENTS_C_COUNT] =
+        NUMBER_COLUMN("count", "COUNT", UNIT_COUNT, 8, .merge = MERGE_SUM, .help = "Events in the interval."),
     [EVENTS_C_TOTAL] =
         NUMBER_COLUMN("total", "TOTAL", UNIT_COUNT, 9, .help = "Events since it was chosen, with this filter."),
     [EVENTS_C_ACTION] = TEXT_COLUMN("action", "ACTION", 6, .help = "What an event of it does (--on); -: nothing."),
@@ -69,6 +70,7 @@ const struct table_def events_groups_table = {
     .columns = groups_columns,
     .n_columns = G_ALL,
     .n_keys = 3,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 #define COLUMN_PAIR                                                                                                    \
@@ -82,6 +84,7 @@ const struct table_def events_latencies_table = {
     .columns = latencies_columns,
     .n_columns = L_ALL,
     .n_keys = 2,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 const struct hist_def events_value_hist = {
@@ -124,7 +127,8 @@ const struct table_def events_tracepoints_table = {
 
 const struct series_def events_series[EVENTS_SERIES] = {
     [EVENTS_PER_S] = {"events_per_s", "Events/s", "Events of the chosen tracepoints per second.", UNIT_PER_S},
-    [EVENTS_LOST] = {"events_lost", "Lost events", "Events dropped because the kernel's buffer was full.", UNIT_COUNT},
+    [EVENTS_LOST] = {"events_lost", "Lost events", "Events dropped because the kernel's buffer was full.", UNIT_COUNT,
+                     MERGE_SUM},
     [EVENTS_RECORDED] = {"events_recorded_pct", "Recorded",
                          "Share of the time in which events were recorded; below 100 if sampled.", UNIT_PCT},
 };

@@ -32,7 +32,8 @@ static const struct column columns[COLUMNS] = {
                              .help = "Share of these faults taken in the kernel, as by read(2) into new memory."),
     [CODE] = TEXT_COLUMN("code", "CODE", 24,
                          .help = "File of the instructions that caused most of these faults, or [kernel]."),
-    [SAMPLES] = NUMBER_COLUMN("samples", "SAMPLES", UNIT_COUNT, 7, .help = "Faults sampled in this interval."),
+    [SAMPLES] = NUMBER_COLUMN("samples", "SAMPLES", UNIT_COUNT, 7, .merge = MERGE_SUM,
+                              .help = "Faults sampled in this interval."),
     [ERROR] = NUMBER_COLUMN("error_pct", "ERR%", UNIT_PCT, 5,
                             .help = "Sampling error of the rates, in percent of them (95 % confidence); 0: every fault "
                                     "was recorded."),
@@ -44,6 +45,7 @@ static const struct table_def mappings_table = {
     .columns = columns,
     .n_columns = COLUMNS,
     .n_keys = 3,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 struct state {

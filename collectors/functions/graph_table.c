@@ -70,8 +70,8 @@ const struct table_def graph_calls_table = {
 const struct series_def graph_series[GRAPH_SERIES] = {
     [GRAPH_S_CALLS] = {"graph_calls_per_s", "Calls/s", "Recorded calls of all functions per second.", UNIT_PER_S},
     [GRAPH_S_LOST] = {"graph_lost", "Lost records", "Entries and returns dropped because the buffer was full.",
-                      UNIT_COUNT},
+                      UNIT_COUNT, MERGE_SUM},
     [GRAPH_S_INCOMPLETE] = {"graph_incomplete", "Incomplete",
                             "Calls without an entry or return, too deep calls, and records left out after a loss.",
-                            UNIT_COUNT},
+                            UNIT_COUNT, MERGE_SUM},
 };

@@ -13,14 +13,15 @@
         NUMBER_COLUMN("avg_us", "AVG", UNIT_US, 7,                                                                     \
                       .help = "Mean time of a call; includes some us of the probes themselves."),                      \
         NUMBER_COLUMN("p99_us", "p99", UNIT_US, 7, .help = "99th percentile of the time of a call."),                  \
-        NUMBER_COLUMN("max_us", "MAX", UNIT_US, 7, .help = "Longest call that returned in the interval."),             \
-        NUMBER_COLUMN("missed", "MISSED", UNIT_COUNT, 7,                                                               \
+        NUMBER_COLUMN("max_us", "MAX", UNIT_US, 7, .merge = MERGE_MAX,                                                 \
+                      .help = "Longest call that returned in the interval."),                                          \
+        NUMBER_COLUMN("missed", "MISSED", UNIT_COUNT, 7, .merge = MERGE_SUM,                                           \
                       .help = "Calls without a reported return, found in the interval: unwound (longjmp, an "          \
                               "exception), or more than 64 nested ones of a thread, which the kernel does not "        \
                               "follow. They are counted, and not timed."),                                             \
         NUMBER_COLUMN("in_flight", "INFLT", UNIT_COUNT, 6,                                                             \
                       .help = "Calls that were entered and have neither returned nor been found missed."),             \
-        NUMBER_COLUMN("calls", "CALLS", UNIT_COUNT, 9, .help = "Calls in the interval.")
+        NUMBER_COLUMN("calls", "CALLS", UNIT_COUNT, 9, .merge = MERGE_SUM, .help = "Calls in the interval.")
 
 static const struct column columns[] = {
     COLUMN_FUNCTION,
@@ -51,6 +52,7 @@ const struct table_def functions_process_table = {
     .columns = process_columns,
     .n_columns = COUNT(process_columns),
     .n_keys = 4,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 static const struct column slow_columns[] = {
@@ -92,6 +94,7 @@ const struct series_def functions_series[FUNCTIONS_SERIES] = {
          "Estimated cost of the probes to the programs, in % of a CPU: calls times the cost of one, which "
          "is measured in ktop itself at the start.",
          UNIT_PCT},
-    [FUNCTIONS_MISSED] = {"function_returns_missed", "Missed", "Calls without a reported return.", UNIT_COUNT},
+    [FUNCTIONS_MISSED] = {"function_returns_missed", "Missed", "Calls without a reported return.", UNIT_COUNT,
+                          MERGE_SUM},
     [FUNCTIONS_PLACES] = {"function_probes", "Probes", "Functions times processes that are probed.", UNIT_COUNT},
 };

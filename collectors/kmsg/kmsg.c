@@ -30,6 +30,7 @@ static const struct column columns[COLUMNS] = {
                .title = "COUNT",
                .help = "How often this text was logged in this interval.",
                .unit = UNIT_COUNT,
+               .merge = MERGE_SUM,
                .width = 5},
 };
 
@@ -39,6 +40,7 @@ static const struct table_def errors_table = {
     .columns = columns,
     .n_columns = COLUMNS,
     .n_keys = 1,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 struct kmsg {

@@ -10,11 +10,12 @@ static const struct column columns[PROBES_P_ALL] = {
                                               "tracepoint, event."),
     [PROBES_P_WHERE] = TEXT_COLUMN("where", "WHERE", 34, .help = "Function, or file and function."),
     [PROBES_P_RATE] = NUMBER_COLUMN("hits_per_s", "HIT/s", UNIT_PER_S, 8, .help = "Recorded hits per second."),
-    [PROBES_P_HITS] = NUMBER_COLUMN("hits", "HITS", UNIT_COUNT, 8, .help = "Recorded hits in the interval."),
+    [PROBES_P_HITS] =
+        NUMBER_COLUMN("hits", "HITS", UNIT_COUNT, 8, .merge = MERGE_SUM, .help = "Recorded hits in the interval."),
     [PROBES_P_TOTAL] =
         NUMBER_COLUMN("total", "TOTAL", UNIT_COUNT, 9, .help = "Recorded hits since the probe was added."),
     [PROBES_P_MISSED] =
-        NUMBER_COLUMN("missed", "MISSED", UNIT_COUNT, 7,
+        NUMBER_COLUMN("missed", "MISSED", UNIT_COUNT, 7, .merge = MERGE_SUM,
                       .help = "Hits in the interval that the kernel did not report. Of a return probe: calls that "
                               "returned without a report, by entries and stack pointers; else the kernel's own count; "
                               "-: unknown."),
@@ -24,7 +25,7 @@ static const struct column columns[PROBES_P_ALL] = {
         NUMBER_COLUMN("kernel_missed", "NMISSED", UNIT_COUNT, 8,
                       .help = "The kernel's nmissed since the probes were last changed; -: it has none for the kind. "
                               "Kernels before 6.x leave out returns lost by maxactive."),
-    [PROBES_P_ENTRIES] = NUMBER_COLUMN("entries", "ENTRIES", UNIT_COUNT, 8,
+    [PROBES_P_ENTRIES] = NUMBER_COLUMN("entries", "ENTRIES", UNIT_COUNT, 8, .merge = MERGE_SUM,
                                        .help = "Of a return probe: calls of the function in the interval."),
     [PROBES_P_IN_FLIGHT] =
         NUMBER_COLUMN("in_flight", "INFLT", UNIT_COUNT, 8,
@@ -76,6 +77,7 @@ const struct table_def probes_groups_table = {
     .columns = groups_columns,
     .n_columns = G_ALL,
     .n_keys = 3,
+    .rows = ROWS_OF_INTERVAL,
 };
 static const struct column latencies_columns[L_ALL] =
     LATENCIES_COLUMNS(TEXT_COLUMN("pair", "PAIR", 36, .help = "First and second probe of --latency."), "hit");
@@ -86,6 +88,7 @@ const struct table_def probes_latencies_table = {
     .columns = latencies_columns,
     .n_columns = L_ALL,
     .n_keys = 2,
+    .rows = ROWS_OF_INTERVAL,
 };
 const struct hist_def probes_value_hist = {
     .name = "probe_values",
@@ -113,7 +116,8 @@ const struct group_tables probes_group_tables = {&probes_groups_table, &probes_l
 
 const struct series_def probes_series[PROBES_SERIES] = {
     [PROBES_PER_S] = {"probe_hits_per_s", "Hits/s", "Recorded hits of all probes per second.", UNIT_PER_S},
-    [PROBES_LOST] = {"probe_hits_lost", "Lost hits", "Hits dropped because the kernel's buffer was full.", UNIT_COUNT},
+    [PROBES_LOST] = {"probe_hits_lost", "Lost hits", "Hits dropped because the kernel's buffer was full.", UNIT_COUNT,
+                     MERGE_SUM},
     [PROBES_RECORDED] = {"probe_recorded_pct", "Recorded",
                          "Share of the time in which hits were recorded; below 100 if sampled.", UNIT_PCT},
 };

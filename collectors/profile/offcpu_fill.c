@@ -23,7 +23,7 @@ const struct series_def offcpu_series[OFFCPU_N_SERIES] = {
          "Share of the time in which switches were recorded; blocked times are scaled to all of it.", UNIT_PCT},
     [OFFCPU_NO_STACK_PCT] = {"offcpu_no_stack_pct", "no stack",
                              "Share of the blocked time of threads of which no stack was sampled.", UNIT_PCT},
-    [OFFCPU_LOST] = {"offcpu_lost", "lost", "Records of switches lost in the interval.", UNIT_COUNT},
+    [OFFCPU_LOST] = {"offcpu_lost", "lost", "Records of switches lost in the interval.", UNIT_COUNT, MERGE_SUM},
 };
 
 void offcpu_fill(struct offcpu *offcpu, struct section *out, double seconds) {

@@ -16,7 +16,8 @@ static const struct column symbol_columns[SYMBOL_COLUMNS] = {
     [SYMBOL_TOTAL_PCT] =
         NUMBER_COLUMN("total_pct", "TOTAL%", UNIT_PCT, 6,
                       .help = "The same with what it called; a sample counts once, also in recursion."),
-    [SYMBOL_SAMPLES] = NUMBER_COLUMN("samples", "SAMPLES", UNIT_COUNT, 7, .help = "Samples in which it ran itself."),
+    [SYMBOL_SAMPLES] = NUMBER_COLUMN("samples", "SAMPLES", UNIT_COUNT, 7, .merge = MERGE_SUM,
+                                     .help = "Samples in which it ran itself."),
 };
 
 const struct table_def profile_symbols_table = {
@@ -25,6 +26,7 @@ const struct table_def profile_symbols_table = {
     .columns = symbol_columns,
     .n_columns = SYMBOL_COLUMNS,
     .n_keys = 3,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 const struct table_def profile_objects_table = {
@@ -33,12 +35,14 @@ const struct table_def profile_objects_table = {
     .columns = symbol_columns + SYMBOL_DSO,
     .n_columns = SYMBOL_COLUMNS - SYMBOL_DSO,
     .n_keys = 2,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 static const struct column process_columns[PROCESS_COLUMNS] = {
     [PROCESS_PID] = COLUMN_PID(.help = HELP_PID),
     [PROCESS_COMM] = COLUMN_COMM(.help = "Name of the process."),
-    [PROCESS_SAMPLES] = NUMBER_COLUMN("samples", "SAMPLES", UNIT_COUNT, 7, .help = "Samples of its threads."),
+    [PROCESS_SAMPLES] =
+        NUMBER_COLUMN("samples", "SAMPLES", UNIT_COUNT, 7, .merge = MERGE_SUM, .help = "Samples of its threads."),
     [PROCESS_CPU_PCT] = COLUMN_CPU_PCT(
             .help = "CPU time that its samples stand for, in percent of one CPU; null for events other than time."),
     [PROCESS_USER_PCT] = COLUMN_USER_PCT(.help = "Share of its samples in user mode."),
@@ -55,6 +59,7 @@ const struct table_def profile_processes_table = {
     .columns = process_columns,
     .n_columns = PROCESS_COLUMNS,
     .n_keys = 1,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 static size_t format_offset(union cell value, char *out, size_t size) {
@@ -70,8 +75,8 @@ static const struct column address_columns[ADDRESS_COLUMNS] = {
     [ADDRESS_OFFSET] =
         NUMBER_COLUMN("offset", "OFFSET", UNIT_ID, 14, .ascending = true, .format = format_offset, .help = HELP_OFFSET),
     [ADDRESS_COMM] = COLUMN_COMM(.help = "Name of the process."),
-    [ADDRESS_SAMPLES] =
-        NUMBER_COLUMN("samples", "SAMPLES", UNIT_COUNT, 7, .help = "Samples at the instruction itself."),
+    [ADDRESS_SAMPLES] = NUMBER_COLUMN("samples", "SAMPLES", UNIT_COUNT, 7, .merge = MERGE_SUM,
+                                      .help = "Samples at the instruction itself."),
 };
 
 const struct table_def profile_addresses_table = {
@@ -80,6 +85,7 @@ const struct table_def profile_addresses_table = {
     .columns = address_columns,
     .n_columns = ADDRESS_COLUMNS,
     .n_keys = 4,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 static const struct column code_columns[CODE_COLUMNS] = {
@@ -132,7 +138,7 @@ const struct series_def profile_series[PROFILE_N_SERIES] = {
                               "Samples per second and busy CPU that are asked for.", UNIT_HZ},
     [PROFILE_ADDRESSES_DROPPED] = {"profile_addresses_dropped", "dropped",
                                    "Samples whose instruction is not in the table addresses.", UNIT_COUNT},
-    [PROFILE_LOST] = {"profile_lost", "lost", "Samples and other records lost in the interval.", UNIT_COUNT},
+    [PROFILE_LOST] = {"profile_lost", "lost", "Samples and other records lost in the interval.", UNIT_COUNT, MERGE_SUM},
 };
 
 const struct tree_def profile_tree = {

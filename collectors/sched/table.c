@@ -19,7 +19,7 @@ static const struct column tasks_columns[] = {
     COLUMN_MIGRATIONS_PER_S(.help = "Migrations to another CPU per second."),
     COLUMN_RUN_QUEUE_US_AVG(.help = "Average run-queue latency: from sched_waking, or from preemption, to running. Of "
                                     "waits that ended in the interval; else of the current wait so far."),
-    COLUMN_RUN_QUEUE_US_MAX(.help = "Longest run-queue latency, the current wait included."),
+    COLUMN_RUN_QUEUE_US_MAX(.merge = MERGE_MAX, .help = "Longest run-queue latency, the current wait included."),
     NUMBER_COLUMN("run_queue_us_per_s", "RQ/s", UNIT_US_PER_S, 7, .help = "Time runnable but not running, per second."),
     NUMBER_COLUMN("on_cpu_us_per_s", "CPU/s", UNIT_US_PER_S, 7, .help = "Time running, per second."),
     NUMBER_COLUMN("off_cpu_us_per_s", "OFFCPU/s", UNIT_US_PER_S, 8,
@@ -49,12 +49,14 @@ const struct table_def sched_tasks_table = {
     .columns = tasks_columns,
     .n_columns = SCHED_T_ALL,
     .n_keys = 2,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 static const struct column cpus_columns[] = {
     COLUMN_CPU(.help = HELP_CPU),
     NUMBER_COLUMN("run_queue", "RUNQ", UNIT_RATIO, 6, .help = "Average run-queue length: tasks running or waiting."),
-    NUMBER_COLUMN("run_queue_max", "MAXQ", UNIT_COUNT, 5, .help = "Longest run queue in the interval."),
+    NUMBER_COLUMN("run_queue_max", "MAXQ", UNIT_COUNT, 5, .merge = MERGE_MAX,
+                  .help = "Longest run queue in the interval."),
     COLUMN_BUSY_PCT(.help = "Share of the known time in which a task ran; none if more than half is unknown."),
     COLUMN_SWITCHES_PER_S(.help = "Context switches per second, including those to and from idle."),
     COLUMN_VOLUNTARY_PER_S(.help = "Voluntary switches per second: the task began to wait for something."),
@@ -63,7 +65,7 @@ static const struct column cpus_columns[] = {
     COLUMN_MIGRATIONS_PER_S(.help = "Migrations of tasks to this CPU per second."),
     COLUMN_RUN_QUEUE_US_AVG(.help = "Average run-queue latency of tasks that began to run here."),
     NUMBER_COLUMN("run_queue_us_p99", "RQ p99", UNIT_US, 7, .help = "99th percentile of run-queue latency."),
-    COLUMN_RUN_QUEUE_US_MAX(.help = "Longest run-queue latency."),
+    COLUMN_RUN_QUEUE_US_MAX(.merge = MERGE_MAX, .help = "Longest run-queue latency."),
     COLUMN_TID(.help = "Thread running at the end of the interval; 0: idle."),
     COLUMN_COMM(.help = HELP_COMM),
     NUMBER_COLUMN("unknown_pct", "UNKNOWN%", UNIT_PCT, 8,
@@ -182,7 +184,8 @@ const struct series_def sched_series[SCHED_S_ALL] = {
     [SCHED_S_QUEUE_MAX] = {.name = "sched_run_queue_us_max",
                            .title = "max",
                            .help = "Longest run-queue latency of waits that ended in the interval.",
-                           .unit = UNIT_US},
+                           .unit = UNIT_US,
+                           .merge = MERGE_MAX},
     [SCHED_S_BLOCKED] = {.name = "sched_blocked",
                          .title = "In D",
                          .help = "Tasks in uninterruptible sleep (D) at the end of the interval.",
@@ -194,5 +197,6 @@ const struct series_def sched_series[SCHED_S_ALL] = {
     [SCHED_S_LOST] = {.name = "sched_lost_events",
                       .title = "Lost",
                       .help = "Events dropped by the kernel.",
-                      .unit = UNIT_COUNT},
+                      .unit = UNIT_COUNT,
+                      .merge = MERGE_SUM},
 };

@@ -61,6 +61,7 @@ static const struct table_def storms_table = {
     .columns = columns,
     .n_columns = COLUMNS,
     .n_keys = 4,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 struct counted {

@@ -29,7 +29,8 @@ static const struct column columns[COLUMNS] = {
     [CPUS] = TEXT_COLUMN("allowed_cpus", "ALLOWED", 10, .help = "CPUs on which most of its threads may run."),
     [THREADS] = NUMBER_COLUMN("pinned_threads", "PINNED", UNIT_COUNT, 7, .help = "Its threads with that mask."),
     [CPU_PCT] = COLUMN_CPU_PCT(.help = "CPU time of the process, in % of one CPU."),
-    [RUN_QUEUE] = COLUMN_RUN_QUEUE_US(.help = "Time in this interval that its first thread waited for a CPU."),
+    [RUN_QUEUE] = COLUMN_RUN_QUEUE_US(.merge = MERGE_SUM,
+                                      .help = "Time in this interval that its first thread waited for a CPU."),
 };
 
 const struct table_def suspects_pinned_table = {

@@ -14,11 +14,12 @@
                   .help = "Returned calls per second (exit and exit_group count at entry)."),                          \
         COLUMN_ERRORS_PER_S(.help = "Failed calls per second."),                                                       \
         NUMBER_COLUMN("avg_us", "AVG", UNIT_US, 7, .help = "Average latency, entry to return."),                       \
-        NUMBER_COLUMN("max_us", "MAX", UNIT_US, 7, .help = "Longest latency, entry to return."),                       \
+        NUMBER_COLUMN("max_us", "MAX", UNIT_US, 7, .merge = MERGE_MAX, .help = "Longest latency, entry to return."),   \
         COLUMN_TOTAL_US_PER_S(.help = "Time in returned calls, waits included, summed over threads, per second."),     \
         COLUMN_WALL_PCT(.help = "The same in percent of wall time: 100 is one thread always in these calls."),         \
         TEXT_COLUMN("error_names", "ERRORS", 24, .help = "Returned errors and their counts, most frequent first.")
-#define CALLS_COLUMN NUMBER_COLUMN("calls", "CALLS", UNIT_COUNT, 8, .help = "Calls in the interval.")
+#define CALLS_COLUMN                                                                                                   \
+    NUMBER_COLUMN("calls", "CALLS", UNIT_COUNT, 8, .merge = MERGE_SUM, .help = "Calls in the interval.")
 
 static const struct column syscall_columns[] = {
     SYSCALL_COLUMN,
@@ -33,6 +34,7 @@ const struct table_def syscalls_table = {
     .columns = syscall_columns,
     .n_columns = COUNT(syscall_columns),
     .n_keys = 1,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 static const struct column process_columns[] = {PROCESS_COLUMNS, MEASURES, CALLS_COLUMN};
@@ -42,6 +44,7 @@ const struct table_def syscalls_process_table = {
     .columns = process_columns,
     .n_columns = COUNT(process_columns),
     .n_keys = 2,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 static const struct column both_columns[] = {PROCESS_COLUMNS, SYSCALL_COLUMN, MEASURES, CALLS_COLUMN};
@@ -51,6 +54,7 @@ const struct table_def syscalls_both_table = {
     .columns = both_columns,
     .n_columns = COUNT(both_columns),
     .n_keys = 3,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 static const struct column error_columns[] = {
@@ -59,7 +63,7 @@ static const struct column error_columns[] = {
     COLUMN_ERROR(14, .help = "Name of the error."),
     COLUMN_COMM(.help = "Name of the process."),
     COLUMN_ERRORS_PER_S(.help = "Calls that failed with this error, per second."),
-    COLUMN_ERRORS(.help = "Calls that failed with this error in the interval."),
+    COLUMN_ERRORS(.merge = MERGE_SUM, .help = "Calls that failed with this error in the interval."),
 };
 const struct table_def syscalls_errors_table = {
     .name = "syscall_errors",
@@ -67,6 +71,7 @@ const struct table_def syscalls_errors_table = {
     .columns = error_columns,
     .n_columns = COUNT(error_columns),
     .n_keys = 3, // comm: a single call has its thread's, a row the process's
+    .rows = ROWS_OF_INTERVAL,
 };
 
 #define IDLE_COLUMN                                                                                                    \
@@ -141,8 +146,8 @@ const struct series_def syscalls_series[SYSCALLS_SERIES] = {
                            "Share of the time in which calls were recorded; below 100 if sampled.", UNIT_PCT},
     [SYSCALLS_UNPAIRED] =
         {"syscalls_unpaired", "Unpaired",
-         "Returns without a recorded entry (before tracing, or lost): counted as calls, without a latency.",
-         UNIT_COUNT},
+         "Returns without a recorded entry (before tracing, or lost): counted as calls, without a latency.", UNIT_COUNT,
+         MERGE_SUM},
     [SYSCALLS_LOST] = {"syscalls_lost_events", "Lost events", "Events dropped because the kernel's buffer was full.",
-                       UNIT_COUNT},
+                       UNIT_COUNT, MERGE_SUM},
 };

@@ -44,6 +44,7 @@ const struct table_def system_interrupts_table = {
     .columns = interrupt_columns,
     .n_columns = 4,
     .n_keys = 3,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 static const struct column softirq_columns[] = {
@@ -57,6 +58,7 @@ const struct table_def system_softirqs_table = {
     .columns = softirq_columns,
     .n_columns = 3,
     .n_keys = 2,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 struct irq_row {

@@ -62,7 +62,8 @@ static const struct column columns[COLUMNS] = {
     [MIGRATIONS] = COLUMN_MIGRATIONS_PER_S(.help = "Migrations to another CPU per second."),
     [READ_BYTES] = COLUMN_READ_BYTES_PER_S(.help = "Bytes per second read from block devices for this task."),
     [WRITE_BYTES] = COLUMN_WRITE_BYTES_PER_S(.help = "Bytes per second dirtied in the page cache or written directly."),
-    [RUN_QUEUE] = COLUMN_RUN_QUEUE_US(.help = "Time in this interval spent runnable, waiting for a CPU."),
+    [RUN_QUEUE] =
+        COLUMN_RUN_QUEUE_US(.merge = MERGE_SUM, .help = "Time in this interval spent runnable, waiting for a CPU."),
     [CGROUP] =
         COLUMN_CGROUP(24, .help = "cgroup v2 path; with v1 that of the memory controller, or of the cpu controller "
                                   "where it differs."),
@@ -82,6 +83,7 @@ const struct table_def tasks_table = {
     .columns = columns,
     .n_columns = COLUMNS,
     .n_keys = 2,
+    .rows = ROWS_OF_INTERVAL,
 };
 
 const struct task_rates task_rates_unknown = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};

@@ -435,7 +435,7 @@ static struct section *get_section(struct decoder *decoder, struct byte_reader *
     struct section *section = section_new(in->bad ? "" : text_bytes(collector), begin_ns, end_ns);
     in->bad |= !collector || state > SECTION_UNAVAILABLE;
     section_set_state(section, (enum section_state)state);
-    section_set_rates(section, get_uint(in));
+    get_uint(in); // once the time that the rates cover
     uint64_t seen = get_uint(in), lost = get_uint(in);
     section_events(section, seen, lost);
     section_cost(section, get_uint(in));

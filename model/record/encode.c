@@ -347,7 +347,7 @@ static void put_section(struct encoder *encoder, const struct section *section, 
     put_u8(out, (uint8_t)section->state);
     put_int(out, (int64_t)(section->begin_ns - frame_ns));
     put_int(out, (int64_t)(section->end_ns - frame_ns));
-    put_uint(out, section->rates_ns);
+    put_uint(out, section_ns(section)); // once the time that the rates cover
     put_uint(out, section->seen);
     put_uint(out, section->lost);
     put_uint(out, section->cpu_ns);

@@ -7,7 +7,8 @@
 static const struct series_def load_def = {"load_1", "load", "", UNIT_NONE}, ipc_def = {"ipc", "IPC", "", UNIT_RATIO};
 static const struct column columns[] = {{.name = "n"}};
 static const struct table_def first_def = {.name = "first", .columns = columns, .n_columns = 1},
-                              second_def = {.name = "second", .columns = columns, .n_columns = 1, .of_interval = true};
+                              second_def = {
+                                  .name = "second", .columns = columns, .n_columns = 1, .rows = ROWS_TOLD_ONCE};
 
 static struct table *table_of(const struct table_def *def) {
     struct table_builder *builder = table_builder_new(def);

@@ -11,7 +11,27 @@ static const struct column event_columns[] = {{.name = "n"}, {.name = "comm", .t
 static const struct table_def events_def = {.name = "io_events", .columns = event_columns, .n_columns = 2};
 static const struct table_def rows_def = {.name = "rows", .columns = event_columns, .n_columns = 2, .n_keys = 1};
 static const struct table_def once_def = {
-    .name = "ended", .columns = event_columns, .n_columns = 2, .n_keys = 1, .of_interval = true};
+    .name = "ended", .columns = event_columns, .n_columns = 2, .n_keys = 1, .rows = ROWS_TOLD_ONCE};
+// What was active in the interval: each kind of column, of the key n in an interval of 10 or 30.
+static const struct column active_columns[] = {
+    {.name = "n"},
+    {.name = "comm", .type = COLUMN_TEXT},
+    {.name = "n_per_s", .unit = UNIT_PER_S},
+    {.name = "share_pct", .unit = UNIT_PCT},
+    {.name = "count", .unit = UNIT_COUNT, .merge = MERGE_SUM},
+    {.name = "max_us", .unit = UNIT_US, .merge = MERGE_MAX},
+    {.name = "min_us", .unit = UNIT_US, .merge = MERGE_MIN},
+    {.name = "now", .unit = UNIT_COUNT},
+};
+enum { A_N, A_COMM, A_RATE, A_PCT, A_COUNT, A_MAX, A_MIN, A_NOW, A_ALL };
+static const struct table_def active_def = {
+    .name = "active", .columns = active_columns, .n_columns = A_ALL, .n_keys = 1, .rows = ROWS_OF_INTERVAL};
+static const struct column gauge_columns[] = {{.name = "used_kib", .unit = UNIT_KIB},
+                                              {.name = "in_per_s", .unit = UNIT_PER_S}};
+static const struct table_def one_row_def = {.name = "memory", .columns = gauge_columns, .n_columns = 2},
+                              no_key_def = {.name = "in_flight", .columns = gauge_columns, .n_columns = 2};
+static const struct series_def rate_def = {"n_per_s", "n", "", UNIT_PER_S},
+                               lost_def = {"lost", "lost", "", UNIT_COUNT, MERGE_SUM};
 static const struct column hist_keys[] = {{.name = "op", .type = COLUMN_TEXT}};
 static const struct hist_def hist_def = {.name = "io_latency", .divisor = 1000, .keys = hist_keys, .n_keys = 1};
 static const struct tree_def tree_def_cpu = {.name = "cpu"};
@@ -75,7 +95,7 @@ static void all_kinds(void **state) {
     assert_string_equal(section_collector(section), "block");
     assert_int_equal(section_begin(section), 10);
     assert_int_equal(section_end(section), 20);
-    assert_int_equal(section_rates_ns(section), 10);
+    assert_int_equal(section_ns(section), 10);
     assert_int_equal(section_seen(section), 1000);
     assert_int_equal(section_lost(section), 7);
     assert_int_equal(section_cpu_ns(section), 55);
@@ -145,7 +165,7 @@ static void absorbing(void **state) {
 
     assert_int_equal(section_begin(new), 10);
     assert_int_equal(section_end(new), 30);
-    assert_int_equal(section_rates_ns(new), 10); // its rates are those of its own part
+    assert_int_equal(section_ns(new), 20);
     assert_int_equal(section_seen(new), 32);
     assert_int_equal(section_lost(new), 3);
     assert_int_equal(section_cpu_ns(new), 7);
@@ -180,7 +200,89 @@ static void absorbing(void **state) {
     assert_int_equal(mem_used(), before);
 }
 
+// Rows of n to to - 1, with the same values.
+static struct table *active(int from, int to, const double *values) {
+    struct table_builder *builder = table_builder_new(&active_def);
+    for (int n = from; n < to; n++) {
+        uint32_t slot = table_builder_add(builder);
+        table_builder_set_num(builder, slot, A_N, n);
+        table_builder_set_text(builder, slot, A_COMM, text_printf("%d of %d", n, from));
+        for (uint16_t c = A_RATE; c < A_ALL; c++)
+            table_builder_set_num(builder, slot, c, values[c]);
+    }
+    struct table *table = table_builder_seal(builder);
+    table_builder_free(builder);
+    return table;
+}
+
+static struct table *gauges(const struct table_def *def, int rows, double used, double in) {
+    struct table_builder *builder = table_builder_new(def);
+    for (int n = 0; n < rows; n++) {
+        uint32_t slot = table_builder_add(builder);
+        table_builder_set_num(builder, slot, 0, used);
+        table_builder_set_num(builder, slot, 1, in);
+    }
+    struct table *table = table_builder_seal(builder);
+    table_builder_free(builder);
+    return table;
+}
+
+// Intervals of 10 and 30: a count is a rate times the interval, before and after.
+static void numbers_of_both(void **state) {
+    (void)state;
+    size_t before = mem_used();
+    struct section *old = section_new("block", 10, 20), *new = section_new("block", 20, 50);
+    static const double
+        olds[A_ALL] = {[A_RATE] = 8, [A_PCT] = 40, [A_COUNT] = 80, [A_MAX] = 9, [A_MIN] = 2, [A_NOW] = 5},
+        news[A_ALL] = {[A_RATE] = 4, [A_PCT] = 20, [A_COUNT] = 120, [A_MAX] = 7, [A_MIN] = 3, [A_NOW] = 6};
+    section_table(old, active(0, 4, olds)); // 2 and 3 are in both
+    section_table(new, active(2, 6, news));
+    section_table(old, gauges(&one_row_def, 1, 70, 8));
+    section_table(new, gauges(&one_row_def, 1, 60, 4));
+    section_table(old, gauges(&no_key_def, 2, 70, 8));
+    section_table(new, gauges(&no_key_def, 3, 60, 4));
+    section_series(old, &rate_def, 8);
+    section_series(old, &load_def, 8);
+    section_series(old, &ipc_def, 2);
+    section_series(old, &lost_def, 3);
+    section_series(new, &lost_def, NAN);
+    section_series(new, &ipc_def, NAN);
+    section_series(new, &load_def, 4);
+    section_series(new, &rate_def, 4);
+    section_absorb(new, old);
+    section_unref(old);
+
+    static const double first[A_ALL] = {0, 0, 2, 40, 80, 9, 2, 5}, both[A_ALL] = {0, 0, 5, 25, 200, 9, 2, 6},
+                        last[A_ALL] = {0, 0, 3, 20, 120, 7, 3, 6};
+    static const double *const expected[] = {first, first, both, both, last, last};
+    const struct table *rows = section_find_table(new, "active");
+    assert_int_equal(table_rows(rows), 6);
+    for (int n = 0; n < 6; n++) {
+        const union cell *row = table_find(rows, &(union cell){.num = n});
+        assert_non_null(row);
+        for (uint16_t c = A_RATE; c < A_ALL; c++)
+            assert_number(row[c].num, expected[n][c]);
+    }
+    assert_text(table_find(rows, &(union cell){.num = 3})[A_COMM].text, "3 of 2"); // the newer one
+    size_t cursor = 0;
+    const union cell *row = table_next(section_find_table(new, "memory"), &cursor);
+    assert_number(row[0].num, 60);
+    assert_number(row[1].num, 5);
+    // Rows without a key cannot be found again.
+    cursor = 0;
+    row = table_next(section_find_table(new, "in_flight"), &cursor);
+    assert_int_equal(table_rows(section_find_table(new, "in_flight")), 3);
+    assert_number(row[1].num, 4);
+    assert_number(section_series_at(new, 0, NULL), 3); // lost: not measured in the newer one
+    assert_true(isnan(section_series_at(new, 1, NULL)));
+    assert_number(section_series_at(new, 2, NULL), 4);
+    assert_number(section_series_at(new, 3, NULL), 5);
+    section_unref(new);
+    assert_int_equal(mem_used(), before);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_kinds), cmocka_unit_test(absorbing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_kinds), cmocka_unit_test(absorbing),
+                                       cmocka_unit_test(numbers_of_both)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

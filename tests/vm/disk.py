@@ -150,9 +150,8 @@ class Log:
         """Checks that each failed I/O (device, operation, sector, error) is reported once, and no other."""
         seen = collections.Counter((e["device"], e["op"][0], e["sector"], e["error"]) for e in self.events)
         self.check(seen == collections.Counter(expected), f"failed I/Os {sorted(seen.items())}, should be {sorted(expected)}")
-        rows = [(f["interval_s"], d) for f in self.frames for d in f["tables"]["devices"]]
+        rows = [(f["intervals_s"]["block"] or 0, d) for f in self.frames for d in f["tables"]["devices"]]
         for device in {e[0] for e in expected}:
-            # The intervals of section and frame differ slightly, because each may be late.
             n = sum(s * d["errors_per_s"] for s, d in rows if d["device"] == device and d["errors_per_s"])
             should = sum(e[0] == device for e in expected)
             self.check(abs(n - should) <= 0.02 * should, f"{device}: errors_per_s adds up to {n}, should be {should}")
