@@ -1,5 +1,6 @@
 // The process's state in the kernel, without its collectors: the mount of tracefs, the guard, the sweep of stale
-// tracing instances, the scheduling priority of a thread. The terminal and batch use this header and the runner only.
+// tracing instances, the scheduling priority of a thread, the names that a prompt lists. The terminal and batch use
+// this header and the runner only.
 #ifndef COLLECTORS_SESSION_H
 #define COLLECTORS_SESSION_H
 
@@ -7,6 +8,7 @@
 #include <stddef.h>
 
 #include "collectors/kernel/priority.h"
+#include "collectors/name_list.h"
 
 // Finds or mounts tracefs, and starts the guard. Before any thread exists: a mount namespace belongs to a thread. 0, or
 // -errno when there is no guard (ktop works without; after SIGKILL, --cleanup is then needed).

@@ -205,7 +205,8 @@ static void loop(struct app *app, int signal_fd) {
                                {signal_fd, POLLIN, 0},
                                {sweep_fd, POLLIN, 0},
                                {app->source->runner ? runner_answer_fd(app->source->runner) : -1, POLLIN, 0},
-                               {app->source->recorder ? recorder_fd(app->source->recorder) : -1, POLLIN, 0}};
+                               {app->source->recorder ? recorder_fd(app->source->recorder) : -1, POLLIN, 0},
+                               {complete_fd(&app->complete), POLLIN, 0}};
         if (poll(fds, sizeof fds / sizeof *fds, timeout_ms(app)) < 0 && errno != EINTR)
             return;
         if (app->message_until_ns && now_ns() >= app->message_until_ns) {
@@ -228,6 +229,10 @@ static void loop(struct app *app, int signal_fd) {
             answers_arrived(app);
         if (fds[5].revents && app->source->recorder)
             record_stop(app, false);
+        if (fds[6].revents && app->complete.lister) {
+            complete_answered(&app->complete, &app->prompt);
+            app->dirty = true;
+        }
     }
 }
 
@@ -243,6 +248,7 @@ static bool app_panes(struct app *app) {
 static void app_free(struct app *app) {
     rewind_done(&app->rewind);
     overlay_close(&app->overlay);
+    complete_stop(&app->complete);
     for (size_t i = 0; i < app->n_panes; i++)
         pane_free(app->panes[i]);
     grid_free(app->grid);

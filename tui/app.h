@@ -2,6 +2,7 @@
 #ifndef TUI_APP_H
 #define TUI_APP_H
 
+#include "tui/complete.h"
 #include "tui/options.h"
 #include "tui/prompt.h"
 #include "tui/rewind.h"
@@ -19,6 +20,7 @@ struct question {
     const char *label;
     void (*tried)(struct app *app, const char *text);
     void (*done)(struct app *app, const char *text);
+    const struct name_source *names; // for a list as it is typed; NULL: none
 };
 
 struct overlay {
@@ -60,7 +62,8 @@ struct app {
     bool threads;                    // rows are threads: the latest request
     const struct question *question; // NULL: no prompt
     struct prompt prompt;
-    char before[PROMPT_MAX]; // the text that a cancel restores
+    struct complete complete; // what the text of the prompt may go on with
+    char before[PROMPT_MAX];  // the text that a cancel restores
     struct overlay overlay;
     struct {
         int from, to;

@@ -218,18 +218,24 @@ void choices_count(struct app *app, const char *system) {
 }
 
 static const struct question questions[CHOICES] = {
-    [CHOICE_TRACEPOINTS] = {"tracepoint [if filter]: ", NULL, typed_tracepoint},
-    [CHOICE_PROBES] = {"probe (p PATH:FUNCTION ARGS, r FUNCTION $retval, group PROBE by ARG): ", NULL, typed_probe},
+    [CHOICE_TRACEPOINTS] = {"tracepoint [if filter]: ", NULL, typed_tracepoint, &tracepoint_names},
+    [CHOICE_PROBES] = {"probe (p PATH:FUNCTION ARGS, r FUNCTION $retval, group PROBE by ARG): ", NULL, typed_probe,
+                       &probe_names},
     [CHOICE_FUNCTIONS] = {"functions (FILE:GLOB, GLOB of the kernel, GLOB > 10ms, graph GLOB depth=5): ", NULL,
-                          typed_function},
+                          typed_function, &function_names},
 };
+
+static void ask(struct app *app, enum choice_list which, const char *text) {
+    app->question = &questions[which];
+    prompt_start(&app->prompt, questions[which].label, text);
+    complete_start(&app->complete, questions[which].names, &app->options->collect, &app->prompt);
+}
 
 void choices_prompt(struct app *app) {
     enum choice_list which = current(app);
     if (!may_change(app, which))
         return;
-    app->question = &questions[which];
-    prompt_start(&app->prompt, questions[which].label, "");
+    ask(app, which, "");
 }
 
 static void refused(struct app *app, enum choice_list which, const struct answer *answer) {
@@ -242,8 +248,7 @@ static void refused(struct app *app, enum choice_list which, const struct answer
     choices->waits = false;
     if (!length || app->question)
         return;
-    app->question = &questions[which]; // to be corrected, with the cursor at the error
-    prompt_start(&app->prompt, questions[which].label, choices->typed);
+    ask(app, which, choices->typed); // to be corrected, with the cursor at the error
     if (answer->place >= (int32_t)typed_at && answer->place <= (int32_t)(typed_at + length))
         app->prompt.at = (size_t)answer->place - typed_at;
 }

@@ -210,7 +210,10 @@ void chrome_draw(struct app *app, const struct look *look, int *cursor_x, int *c
     if (app->question) {
         *cursor_x = prompt_draw(&app->prompt, bottom);
         *cursor_y = all.height - 1;
-        if (app->message_until_ns) { // what is wrong with the input
+        bool says = app->message_until_ns; // what is wrong with the input
+        struct area body = chrome_body(app);
+        complete_draw(&app->complete, area_sub(body, 0, 0, body.width, body.height - says));
+        if (says) {
             struct area above = area_sub(all, 0, all.height - 2, all.width, 1);
             area_fill(above, 0, 0, above.width, ROLE_TEXT, ' ');
             area_text(above, 0, 0, ROLE_WARNING, app->message);

@@ -380,13 +380,17 @@ static bool to_pane(struct app *app, int key, int x, int y) {
 
 static void to_prompt(struct app *app, int key) {
     const struct question *question = app->question;
+    if (complete_key(&app->complete, &app->prompt, key))
+        return;
     enum prompt_answer answer = prompt_key(&app->prompt, key);
     if (answer == PROMPT_GOES_ON) {
+        complete_typed(&app->complete, &app->prompt);
         if (question->tried)
             question->tried(app, app->prompt.text);
         return;
     }
     app->question = NULL;
+    complete_stop(&app->complete);
     if (answer == PROMPT_DONE)
         question->done(app, app->prompt.text);
     else if (question->tried)

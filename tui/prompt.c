@@ -49,6 +49,17 @@ static void insert(struct prompt *prompt, int key) {
     prompt->at += n;
 }
 
+bool prompt_replace(struct prompt *prompt, size_t from, const char *text) {
+    size_t n = strlen(text), removed = from <= prompt->at ? prompt->at - from : 0;
+    if (from > prompt->at || prompt->length - removed + n >= sizeof prompt->text)
+        return false;
+    memmove(prompt->text + from + n, prompt->text + prompt->at, prompt->length - prompt->at + 1);
+    memcpy(prompt->text + from, text, n);
+    prompt->length += n - removed;
+    prompt->at = from + n;
+    return true;
+}
+
 static size_t word_left(const struct prompt *prompt) {
     size_t at = prompt->at;
     while (at > 0 && prompt->text[at - 1] == ' ')
@@ -109,7 +120,15 @@ enum prompt_answer prompt_key(struct prompt *prompt, int key) {
 
 int prompt_draw(const struct prompt *prompt, struct area row) {
     char before[PROMPT_MAX];
-    int label = text_width(prompt->label), room = row.width - label - 1;
+    const char *hint = strstr(prompt->label, " (");
+    bool is_short = hint && text_width(prompt->label) + text_width(prompt->text) + 1 > row.width;
+    char shown[PROMPT_LABEL_MAX];
+    // Without its examples, once the text needs their room.
+    if (is_short)
+        snprintf(shown, sizeof shown, "%.*s: ", (int)(hint - prompt->label), prompt->label);
+    else
+        snprintf(shown, sizeof shown, "%s", prompt->label);
+    int label = text_width(shown), room = row.width - label - 1;
     snprintf(before, sizeof before, "%.*s", (int)prompt->at, prompt->text);
     int cursor = text_width(before), skip = 0;
     // A line longer than the row scrolls to keep the cursor visible.
@@ -119,7 +138,7 @@ int prompt_draw(const struct prompt *prompt, struct area row) {
         skip += n ? (int)n : 1;
         cursor -= n ? char_width(ch) : 1;
     }
-    area_text(row, 0, 0, ROLE_KEY, prompt->label);
+    area_text(row, 0, 0, ROLE_KEY, shown);
     area_text(row, label, 0, ROLE_TEXT, prompt->text + skip);
     return label + cursor < row.width ? label + cursor : row.width - 1;
 }

@@ -121,7 +121,9 @@ struct walk {
     char *const *real; // paths of the specifications without links; NULL: objects are not added
     char **near;       // names of other files, for a misspelt one; NULL: not wanted
     size_t n_near;
-    int error; // of the last file that could not be opened
+    int error;            // of the last file that could not be opened
+    mapped_file_fn *each; // NULL: files are compared with the choice
+    void *context;
 };
 
 static void mapping_look(struct walk *walk, const struct mapping *mapping, pid_t pid, size_t *added) {
@@ -154,7 +156,11 @@ static int process_look(struct walk *walk, pid_t pid, size_t *added) {
     if (!in)
         return -errno;
     while (getline(&line, &space, in) > 0)
-        if (mapping_parse(line, &mapping))
+        if (!mapping_parse(line, &mapping))
+            continue;
+        else if (walk->each)
+            walk->each(walk->context, mapping.path);
+        else
             mapping_look(walk, &mapping, pid, added);
     free(line);
     fclose(in);
@@ -191,6 +197,15 @@ static void every_process(struct walk *walk) {
         closedir(proc);
 }
 
+void mapped_files_each(const pid_t *pids, size_t n_pids, mapped_file_fn *fn, void *context) {
+    struct walk walk = {.each = fn, .context = context};
+    size_t added = 0;
+    for (size_t i = 0; i < n_pids; i++)
+        process_look(&walk, pids[i], &added);
+    if (!n_pids)
+        every_process(&walk);
+}
+
 static int object_missing(const struct function_spec *spec, const struct walk *walk, bool every,
                           struct choice_error *error) {
     walk->near[walk->n_near] = NULL;
@@ -211,7 +226,8 @@ static int object_missing(const struct function_spec *spec, const struct walk *w
                          nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
-static int objects_find(struct function_choice *choice, const pid_t *pids, size_t n_pids, struct choice_error *error) {
+int function_objects_find(struct function_choice *choice, const pid_t *pids, size_t n_pids,
+                          struct choice_error *error) {
     char *real[FUNCTION_SPECS_MAX] = {NULL}, **near = xcalloc(NEAR_FILES + 1, sizeof(*near));
     struct walk walk = {.choice = choice, .real = real, .near = near};
     int result = 0, gone = 0;
@@ -270,7 +286,7 @@ static int functions_look(struct function_choice *choice, struct choice_error *e
 }
 
 int function_choice_find(struct function_choice *choice, const pid_t *pids, size_t n_pids, struct choice_error *error) {
-    int result = objects_find(choice, pids, n_pids, error);
+    int result = function_objects_find(choice, pids, n_pids, error);
     if (!result && choice->n_objects)
         result = functions_look(choice, error);
     return result ? result : kernel_functions_find(choice, error);

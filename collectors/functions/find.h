@@ -55,8 +55,13 @@ struct function_choice {
 // Resolves those of programs. `pids` n_pids 0: every process but ktop. 0, or -errno with the sentence and the place in
 // the list; free it in each case.
 int function_choice_find(struct function_choice *choice, const pid_t *pids, size_t n_pids, struct choice_error *error);
+// The first step alone: files and the processes that map them.
+int function_objects_find(struct function_choice *choice, const pid_t *pids, size_t n_pids, struct choice_error *error);
 void function_choice_free(struct function_choice *choice);
 // Adds a process, if it maps one of the objects and is not known.
 void function_choice_add(struct function_choice *choice, pid_t pid);
+// Every file that these processes map as code, once for each mapping; n_pids 0: as above.
+typedef void mapped_file_fn(void *context, const char *path);
+void mapped_files_each(const pid_t *pids, size_t n_pids, mapped_file_fn *fn, void *context);
 
 #endif

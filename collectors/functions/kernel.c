@@ -193,13 +193,10 @@ static uint8_t object_of(struct function_choice *choice, const char *module) {
     return number;
 }
 
-struct kernel_name {
-    const char *name, *module;
-};
-
-// A line of one of the lists; it is cut. False: no function.
-static bool line_parse(char *line, enum kernel_list kind, struct kernel_name *out) {
-    char *at = line, *end;
+bool kernel_line_parse(char **text, enum kernel_list kind, struct kernel_name *out) {
+    char *at = *text, *end = at + strcspn(at, "\n");
+    *text = end + (*end == '\n');
+    *end = '\0';
     *out = (struct kernel_name){.module = ""};
     if (kind == LIST_KALLSYMS) {
         at += strcspn(at, " ");
@@ -239,10 +236,8 @@ int kernel_functions_match(struct function_choice *choice, char *text, enum kern
     const char **near = xcalloc(NEAR_MAX + 1, sizeof(*near));
     struct kernel_name name;
     int result = 0;
-    for (char *line = text, *next; *line; line = next) {
-        next = line + strcspn(line, "\n");
-        next += *next ? (*next = '\0', 1) : 0;
-        if (!line_parse(line, kind, &name))
+    while (*text) {
+        if (!kernel_line_parse(&text, kind, &name))
             continue;
         if (n_near < NEAR_MAX)
             near[n_near++] = name.name;
@@ -297,23 +292,30 @@ static char *file_read(const char *path) {
     return NULL;
 }
 
-int kernel_functions_find(struct function_choice *choice, struct choice_error *error) {
-    const struct function_spec *spec = NULL;
+char *kernel_functions_read(enum kernel_list *kind, int *list_error) {
     const char *dir = tracing_dir(NULL, NULL);
     char path[300], *text = NULL;
-    int list_error = dir ? 0 : ENOENT;
-    enum kernel_list kind = LIST_KALLSYMS;
+    *list_error = ENOENT;
+    if (dir) {
+        snprintf(path, sizeof(path), "%s/available_filter_functions", dir);
+        text = file_read(path);
+        *list_error = text ? 0 : errno;
+    }
+    *kind = text ? LIST_NAMES : LIST_KALLSYMS;
+    return text ? text : file_read("/proc/kallsyms");
+}
+
+int kernel_functions_find(struct function_choice *choice, struct choice_error *error) {
+    const struct function_spec *spec = NULL;
+    int list_error;
+    enum kernel_list kind;
     for (size_t i = 0; i < choice->specs.n && !spec; i++)
         spec = choice->specs.all[i].object[0] ? NULL : &choice->specs.all[i];
     if (!spec)
         return 0;
     const struct kernel_trial *works = kernel_trial();
-    if (dir) {
-        snprintf(path, sizeof(path), "%s/available_filter_functions", dir);
-        text = file_read(path);
-        list_error = text ? 0 : errno;
-        kind = text ? LIST_NAMES : LIST_KALLSYMS;
-    }
+    char *text = kernel_functions_read(&kind, &list_error);
+    int error_number = errno;
     if (works->way == KERNEL_UNKNOWN) {
         free(text);
         return choice_refuse(
@@ -326,10 +328,9 @@ int kernel_functions_find(struct function_choice *choice, struct choice_error *e
             list_error == EPERM ? "; the function tracer is not permitted" : "");
     }
     if (!text)
-        text = file_read("/proc/kallsyms");
-    if (!text)
-        return choice_refuse(error, -errno, function_spec_place(spec),
-                             "%.60s: the kernel's list of functions cannot be read: %s", spec->text, strerror(errno));
+        return choice_refuse(error, -error_number, function_spec_place(spec),
+                             "%.60s: the kernel's list of functions cannot be read: %s", spec->text,
+                             strerror(error_number));
     int result = kernel_functions_match(choice, text, kind, error);
     free(text);
     return result;

@@ -18,6 +18,13 @@ int kernel_functions_find(struct function_choice *choice, struct choice_error *e
 enum kernel_list { LIST_NAMES, LIST_KALLSYMS };
 int kernel_functions_match(struct function_choice *choice, char *text, enum kernel_list kind,
                            struct choice_error *error);
+// That text, which the caller frees; NULL with errno. *list_error: why tracefs has no list, or 0.
+char *kernel_functions_read(enum kernel_list *kind, int *list_error);
+struct kernel_name {
+    const char *name, *module; // module "": the kernel's own
+};
+// Cuts the first line off the text. False: it names no function.
+bool kernel_line_parse(char **text, enum kernel_list kind, struct kernel_name *out);
 
 struct kernel_places {
     const struct function_abi *abi; // the filter of processes

@@ -165,7 +165,7 @@ static void aliases_drop(struct function_matches *matches, size_t first) {
 }
 
 // Symbols that the distribution left in the file, packed.
-static void mini_look(struct function_matches *matches, const struct elf_file *elf) {
+static void mini_each(const struct elf_file *elf, elf_name_fn *fn, void *context) {
     const GElf_Shdr *section = elf_file_section(elf, ".gnu_debugdata");
     size_t size = 0, unpacked = 0;
     uint8_t *packed = section ? elf_file_section_bytes(elf, section, MINI_MAX, &size) : NULL;
@@ -173,16 +173,34 @@ static void mini_look(struct function_matches *matches, const struct elf_file *e
     const struct elf_source source = {.bytes = bytes, .size = unpacked};
     struct elf_file mini = {0};
     if (bytes && !elf_file_open(&mini, &source))
-        free(elf_names_each(&mini, ".symtab", symbol_look, matches));
+        free(elf_names_each(&mini, ".symtab", fn, context));
     elf_file_close(&mini);
     free(bytes);
     free(packed);
 }
 
+// Every symbol: of .symtab, else of .dynsym and the debug file, or the packed ones.
+static void symbols_each(const struct elf_file *elf, pid_t pid, const char *path, elf_name_fn *fn, void *context) {
+    struct elf_file debug = {0};
+    char *names = elf_names_each(elf, ".symtab", fn, context);
+    if (!names) {
+        names = elf_names_each(elf, ".dynsym", fn, context);
+        int fd = debug_file_open(elf, pid, path, &debug);
+        if (fd >= 0) {
+            free(elf_names_each(&debug, ".symtab", fn, context));
+            elf_file_close(&debug);
+            close(fd);
+        } else {
+            mini_each(elf, fn, context);
+        }
+    }
+    free(names);
+}
+
 int function_matches_add(struct function_matches *matches, struct function_choice *choice, uint8_t number, pid_t pid) {
     struct function_object *object = &choice->objects[number];
     struct stat stat;
-    struct elf_file elf = {0}, debug = {0};
+    struct elf_file elf = {0};
     if (fstat(object->fd, &stat))
         return -errno;
     const struct elf_source source = {.fd = object->fd, .size = (uint64_t)stat.st_size};
@@ -196,22 +214,34 @@ int function_matches_add(struct function_matches *matches, struct function_choic
         object->is64 = elf.is64;
         object->machine = elf.machine;
         object->go = elf_is_go(&elf);
-        char *names = elf_names_each(&elf, ".symtab", symbol_look, matches);
-        if (!names) {
-            names = elf_names_each(&elf, ".dynsym", symbol_look, matches);
-            int fd = debug_file_open(&elf, pid, object->path, &debug);
-            if (fd >= 0) {
-                free(elf_names_each(&debug, ".symtab", symbol_look, matches));
-                elf_file_close(&debug);
-                close(fd);
-            } else {
-                mini_look(matches, &elf);
-            }
-        }
-        free(names);
+        symbols_each(&elf, pid, object->path, symbol_look, matches);
         aliases_drop(matches, matches->first);
         object->unwinds = matches->unwinds;
     }
+    elf_file_close(&elf);
+    return result;
+}
+
+static void name_look(void *context, const GElf_Sym *symbol, const char *name) {
+    char text[512], plain[DEMANGLED_MAX];
+    size_t length = strcspn(name + (*name == '@'), "@") + (*name == '@');
+    if (GELF_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF || length >= sizeof(text) ||
+        function_is_fragment(name, length))
+        return;
+    snprintf(text, sizeof(text), "%.*s", (int)length, name);
+    demangle(text, plain);
+    name_set_add(context, plain, strlen(plain));
+}
+
+int function_names_add(struct name_set *names, const struct function_object *object, pid_t pid) {
+    struct stat stat;
+    struct elf_file elf = {0};
+    if (fstat(object->fd, &stat))
+        return -errno;
+    const struct elf_source source = {.fd = object->fd, .size = (uint64_t)stat.st_size};
+    int result = elf_file_open(&elf, &source);
+    if (!result)
+        symbols_each(&elf, pid, object->path, name_look, names);
     elf_file_close(&elf);
     return result;
 }

@@ -19,8 +19,7 @@ static int64_t place_of(const struct function_spec *spec, const char *at) {
     return (int64_t)spec->place + (at - spec->text);
 }
 
-// The ":" between object and function; NULL: none. "::" separates the parts of a C++ name.
-static const char *separator(const char *text, const char *end) {
+const char *function_spec_separator(const char *text, const char *end) {
     for (const char *at = text; at < end; at++) {
         if (*at != ':')
             continue;
@@ -77,9 +76,9 @@ static int parse(struct function_spec *spec, struct choice_error *error) {
         end--;
     if (result)
         return result;
-    const char *module = strstr(at, MODULE), *colon = separator(at, end);
+    const char *module = strstr(at, MODULE), *colon = function_spec_separator(at, end);
     if (module && module < end) {
-        if (separator(at, module))
+        if (function_spec_separator(at, module))
             return choice_refuse(error, -EINVAL, place_of(spec, at),
                                  "a kernel module has no file name before it: write GLOB:mod:NAME");
         result =

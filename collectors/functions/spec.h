@@ -41,5 +41,7 @@ int64_t function_spec_place(const struct function_spec *spec);
 bool function_spec_matches(const struct function_spec *spec, const char *symbol, size_t length);
 // Whether it names the file that is mapped at that path.
 bool function_spec_is_in(const struct function_spec *spec, const char *path);
+// The ":" between OBJECT and GLOB; NULL: none. "::" separates the parts of a C++ name.
+const char *function_spec_separator(const char *text, const char *end);
 
 #endif

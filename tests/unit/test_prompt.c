@@ -81,15 +81,40 @@ static void test_draw(void **state) {
     assert_in_range(cursor, 6, 19);
     grid_row_text(grid, 0, row, sizeof row);
     assert_string_equal(row, "find: defghijklmnop");
+    // The examples of a label go when the text needs their room.
+    prompt_start(&p, "f (a, b > c): ", "12");
+    grid_clear(grid);
+    assert_int_equal(prompt_draw(&p, grid_area(grid)), 16);
+    prompt_key(&p, '3');
+    prompt_key(&p, '4');
+    prompt_key(&p, '5');
+    prompt_key(&p, '6');
+    assert_int_equal(prompt_draw(&p, grid_area(grid)), 9);
     grid_free(grid);
+}
+
+static void test_replace(void **state) {
+    struct prompt p;
+    char text[PROMPT_MAX];
+    (void)state;
+    prompt_start(&p, "", "a bcd");
+    prompt_key(&p, KEY_VIEW_LEFT);
+    assert_true(prompt_replace(&p, 2, "xyz"));
+    assert_string_equal(p.text, "a xyzd");
+    assert_int_equal(p.at, 5);
+    assert_false(prompt_replace(&p, 6, "x")); // behind the cursor
+    memset(text, 'x', sizeof text);
+    text[PROMPT_MAX - 4] = '\0';
+    assert_true(prompt_replace(&p, 0, text));
+    assert_int_equal(strlen(p.text), PROMPT_MAX - 3);
+    assert_false(prompt_replace(&p, p.at, "1234"));
+    assert_int_equal(strlen(p.text), p.length);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edit),
-        cmocka_unit_test(test_utf8),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_draw),
+        cmocka_unit_test(test_edit), cmocka_unit_test(test_utf8),    cmocka_unit_test(test_full),
+        cmocka_unit_test(test_draw), cmocka_unit_test(test_replace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
