@@ -291,7 +291,8 @@ static const struct app_key app_keys[] = {
      key_write, false},
     {'E', "E",
      "record sched:sched_switch if prev_state == 2, group EVENT by FIELD, latency EVENT[FIELD] EVENT[FIELD]; in the "
-     "pane probes a probe, group PROBE by ARG, latency PROBE PROBE; in the pane functions a pattern of functions",
+     "pane probes a probe, group PROBE by ARG, latency PROBE PROBE; in the pane functions a pattern of functions; Tab "
+     "completes names",
      key_choose, false},
     {'r', "r", "record the frames to a file, and end the recording", key_record, false},
     {'H', "H", "threads instead of processes, and back", key_threads, false},

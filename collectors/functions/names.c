@@ -154,7 +154,7 @@ static void pattern_wanted(struct wanted *wanted, const char *text) {
         place_wanted(wanted, text, at + strspn(at, "! "));
 }
 
-// "p[:NAME] PLACE": its functions; a file is named by its path.
+// "p[:NAME] PLACE". A file is told by a slash or by ".so" (collectors/probes/spec.h).
 static void probe_wanted(struct wanted *wanted, const char *text) {
     const char *at = text + strspn(text, "! "), *place = strchr(at, ' ');
     wanted->none = !place || !strchr("prf", *at) || !strchr("0123456789: ", at[1]);
@@ -162,8 +162,9 @@ static void probe_wanted(struct wanted *wanted, const char *text) {
         return;
     place += strspn(place, " ");
     place_wanted(wanted, text, place);
-    wanted->none |= strchr(place, ' ') || (wanted->object[0] && *place != '/');
-    wanted->files = *place == '/' && !wanted->object[0];
+    bool file = strchr(place, '/') || strstr(place, ".so");
+    wanted->none |= strchr(place, ' ') || (wanted->object[0] && !file);
+    wanted->files = file && !wanted->object[0];
 }
 
 // ---- the source ----
