@@ -136,7 +136,7 @@ void name_matches_find(struct name_matches *out, const char *text, const struct 
     }
     for (size_t i = 0; i < n_sets; i++)
         out->total += sets[i]->n;
-    for (int rank = 0; rank < 2; rank++)
+    for (int rank = 0; rank < (word.open && out->matching ? 1 : 2); rank++)
         for (size_t i = 0; i < n_sets; i++)
             for (size_t k = 0; k < sets[i]->n; k++)
                 if (is_match(&word, rank, sets[i]->names[k]))
@@ -156,11 +156,17 @@ void name_matches_free(struct name_matches *matches) {
 
 // ---- a name as it is typed ----
 
+// U+0080-9F, and those that change line or direction: U+2028-202E, U+2066-2069.
+static bool is_control(const unsigned char *at) {
+    return (at[0] == 0xc2 && at[1] < 0xa0) || (at[0] == 0xe2 && ((at[1] == 0x80 && at[2] >= 0xa8 && at[2] <= 0xae) ||
+                                                                 (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9)));
+}
+
 // Bytes of the UTF-8 character there; 0: it is none, or a control character.
 static size_t printable(const char *at) {
     unsigned char first = (unsigned char)*at;
     size_t n = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
-    if (first < ' ' || first == 127 || (first == 0xc2 && (unsigned char)at[1] < 0xa0))
+    if (first < ' ' || first == 127 || is_control((const unsigned char *)at))
         return 0;
     for (size_t i = 1; i < n; i++)
         if (((unsigned char)at[i] & 0xc0) != 0x80)
@@ -173,8 +179,10 @@ void name_as_glob(const char *name, char out[NAME_BYTES_MAX + 2]) {
     for (size_t at = 0; at < length;) {
         size_t n = printable(name + at);
         if (!n || strchr("*?[\\", name[at]) || (name[at] == ' ' && name[at + 1] == '>')) {
-            out[used++] = '?';
-            at++;
+            // How many characters such bytes are to fnmatch depends on the locale and on the rest of the name.
+            bool ascii = (unsigned char)name[at++] < 0x80;
+            if (ascii || !used || out[used - 1] != '*')
+                out[used++] = ascii ? '?' : '*';
             continue;
         }
         memcpy(out + used, name + at, n);

@@ -24,13 +24,13 @@ struct name_matches {
     char nearest[NAME_BYTES_MAX + 1]; // none matches: a similar name; "": none
 };
 // A word without '*', '?' and '[' means the names that begin with it, then those that contain it; a glob the names that
-// it matches, then those that it matches with "*" behind it. Within each, in the order of the sets (sealed), then of
-// bytes.
+// it matches, or if there are none, those that it matches with "*" behind it. In the order of the sets (sealed), then
+// of bytes.
 void name_matches_find(struct name_matches *out, const char *word, const struct name_set *const *sets, size_t n_sets);
 void name_matches_free(struct name_matches *matches);
 
-// The name as a glob that matches it: '?' for control characters, for bytes that are no UTF-8, for what is special in a
-// glob, and for a blank before '>', which would begin a limit. A cut name ends with '*'.
+// The name as a glob that matches it: '?' for control characters, for what is special in a glob, and for a blank before
+// '>', which would begin a limit; '*' for bytes that are no UTF-8 or cannot be shown, and at the end of a cut name.
 void name_as_glob(const char *name, char out[NAME_BYTES_MAX + 2]);
 
 #endif

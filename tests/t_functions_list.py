@@ -133,7 +133,7 @@ def program(screen, p):
     screen.sees(r"(?m)^ 4 of \d+ functions .*\n ktl_alpha_one\n ktl_alpha_two\n ktl_beta\n ktl_evil_\\e\[2J\\xffé\\a|\\x07$", "its functions are listed, hostile names escaped")
     screen.type("ev")
     screen.keys("Tab")
-    screen.prompt("ktlprog:ktl_evil_??2J?é?", "bytes that cannot be typed are taken as ?")
+    screen.prompt("ktlprog:ktl_evil_??2J*é?", "bytes that cannot be typed are taken as ? and *")
     screen.keys("Enter")
     screen.sees(r"1 function in 1 process|1 function ", "that pattern names the function", 30)
     screen.keys("E")
@@ -209,6 +209,20 @@ def others():
         screen.end()
 
 
+def replay(work):
+    """A recording has no list: nothing can be chosen."""
+    path = f"{work}/recording"
+    subprocess.run([KTOP, "--batch", "-P", "functions", "-n", "2", "-d", "0.2", "-r", path], stdout=subprocess.DEVNULL, check=True)
+    screen = Screen(f"{KTOP} -R {path} -P functions")
+    try:
+        screen.sees(r"REPLAY", "a recording is shown")
+        screen.keys("E")
+        screen.sees(r"a recording has the functions of its time", "in a recording no function is added, and no list shown")
+        check(threads("ktop-names") == 0, "and no names are read")
+    finally:
+        screen.end()
+
+
 def main():
     need_root("uprobes")
     if subprocess.run(["sh", "-c", "command -v tmux cc"], capture_output=True).returncode:
@@ -229,6 +243,7 @@ def main():
             p.stdin.close()
             p.wait(10)
             p.stdout.close()
+        replay(work)
     others()
     tries("keys within 10 ms while names are read", 3, lambda: latency([KTOP, "-P", "functions", "-d", "1"]))
     sys.exit(1 if failed else 0)

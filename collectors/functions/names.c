@@ -46,7 +46,8 @@ static void kernel_read(struct kept_set *set) {
                  strerror(errno));
     for (char *at = text; at && *at;)
         // "__pfx_": the padding before a function, of CONFIG_CALL_PADDING.
-        if (kernel_line_parse(&at, kind, &name) && strncmp(name.name, "__pfx_", 6) != 0)
+        if (kernel_line_parse(&at, kind, &name) && strncmp(name.name, "__pfx_", 6) != 0 &&
+            !function_is_fragment(name.name, strlen(name.name)))
             name_set_add(set->names, name.name, strlen(name.name));
     free(text);
 }

@@ -1,5 +1,6 @@
 // Which names a typed word means, in which order, and names as globs.
 #include <fnmatch.h>
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,8 +53,10 @@ static void test_order(void **state) {
     m = find("_read", sets, 2, "__vfs_read ksys_read vfs_read vfs_readv");
     assert_string_equal(m.common, "");
     name_matches_free(&m);
-    // A glob: what it matches, then what it is the begin of.
-    m = find("vfs_*ad", sets, 2, "vfs_read vfs_readv");
+    // A glob: what it matches, else what it is the begin of.
+    m = find("vfs_*ad", sets, 2, "vfs_read");
+    name_matches_free(&m);
+    m = find("vfs_*ea", sets, 2, "vfs_read vfs_readv");
     assert_string_equal(m.common, "");
     name_matches_free(&m);
     m = find("", &sets[1], 1, "__vfs_read ksys_read open vfs_read vfs_readv vfs_write");
@@ -103,10 +106,18 @@ static void test_hostile(void **state) {
                                  "operator[]",
                                  "set<set<int> >::add",
                                  "back\\slash",
+                                 "\xe2\x80\xae"
+                                 "gnp",
+                                 "\xc2\x9b\xff"
+                                 "1m",
                                  NULL};
     for (size_t i = 0; names[i]; i++) {
         name_as_glob(names[i], glob);
+        assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
         assert_int_equal(fnmatch(glob, names[i], 0), 0);
+        setlocale(LC_CTYPE, "C");
+        assert_int_equal(fnmatch(glob, names[i], 0), 0);
+        assert_null(strstr(glob, "\xe2\x80\xae"));
         for (const char *at = glob; *at; at++)
             assert_true((unsigned char)*at >= ' ' && *at != 127 && *at != '\\' && *at != '[');
     }

@@ -1,0 +1,114 @@
+// What a typed pattern is completed with, and where: kernel, files and functions of this program itself.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "collectors/collector.h"
+#include "collectors/name_list.h"
+
+__attribute__((noinline, used)) static int names_test_one(int n) {
+    __asm__ volatile("" : "+r"(n));
+    return n;
+}
+__attribute__((noinline, used)) static int names_test_two(int n) {
+    __asm__ volatile("" : "+r"(n));
+    return n + 1;
+}
+
+static pid_t self[1];
+static const struct collect_options options = {.pids = self, .n_pids = 1};
+
+// The text is completed with names of that kind (NULL: with none) from that byte on.
+static struct name_list completes(const struct name_source *source, const char *text, const char *what, size_t from) {
+    static void *states[2];
+    void **state = &states[source == &probe_names];
+    struct name_list list = {.what = NULL};
+    if (!*state)
+        *state = source->open(&options);
+    source->complete(*state, text, &list);
+    if (what)
+        assert_string_equal(list.what, what);
+    else
+        assert_null(list.what);
+    if (what)
+        assert_int_equal(list.from, from);
+    return list;
+}
+
+#define EXPECT(source, text, what, from)                                                                               \
+    do {                                                                                                               \
+        struct name_list list_ = completes(&(source), text, what, from);                                               \
+        name_list_free(&list_);                                                                                        \
+    } while (0)
+
+static void test_places(void **state) {
+    static const char both[] = "files and kernel functions", kernel[] = "kernel functions";
+    (void)state;
+    EXPECT(function_names, "", both, 0);
+    EXPECT(function_names, " ! vfs_", both, 3);
+    EXPECT(function_names, "std::vec", both, 0);
+    EXPECT(function_names, "/usr/li", "files", 0);
+    EXPECT(function_names, "libc*:", "functions", 6);
+    EXPECT(function_names, "!libc*:std::x", "functions", 7);
+    EXPECT(function_names, ":x", NULL, 0);
+    EXPECT(function_names, "vfs_:mod:nf", NULL, 0);
+    EXPECT(function_names, "vfs_read > 1", NULL, 0);
+    EXPECT(function_names, "graph ", kernel, 6);
+    EXPECT(function_names, "  graph  ! vfs", kernel, 11);
+    EXPECT(function_names, "graph vfs_read,vfs_w", kernel, 15);
+    EXPECT(function_names, "graph vfs_* without=_raw,do", kernel, 25);
+    EXPECT(function_names, "graph vfs_* without=_r", kernel, 20);
+    EXPECT(function_names, "graph vfs_* dep", NULL, 0);
+    EXPECT(function_names, "graph a,b dep", NULL, 0);
+    EXPECT(function_names, "graph vfs_* ", NULL, 0);
+    EXPECT(probe_names, "", NULL, 0);
+    EXPECT(probe_names, "vfs_", NULL, 0);
+    EXPECT(probe_names, "group p", NULL, 0);
+    EXPECT(probe_names, "t sched:", NULL, 0);
+    EXPECT(probe_names, "p vfs_", kernel, 2);
+    EXPECT(probe_names, "! r8:name vfs_", kernel, 10);
+    EXPECT(probe_names, "p /usr/", "files", 2);
+    EXPECT(probe_names, "p libc.so.6:mem", "functions", 12);
+    EXPECT(probe_names, "p nfs:nfs_", NULL, 0);
+    EXPECT(probe_names, "p vfs_read ar", NULL, 0);
+}
+
+static void test_self(void **state) {
+    (void)state;
+    struct name_list list = completes(&function_names, "test_functions_names:names_test_", "functions", 21);
+    assert_int_equal(list.matches.matching, 2);
+    assert_string_equal(list.matches.names[0], "names_test_one");
+    assert_string_equal(list.matches.names[1], "names_test_two");
+    name_list_free(&list);
+    list = completes(&function_names, "test_functions_na", "files and kernel functions", 0);
+    assert_string_equal(list.matches.names[0], "test_functions_names:");
+    name_list_free(&list);
+    list = completes(&function_names, "/*/test_functions_na", "files", 0);
+    assert_int_equal(list.matches.matching, 1);
+    name_list_free(&list);
+    list = completes(&function_names, "test_functions_nmaes:x", "functions", 21);
+    assert_int_equal(list.matches.total, 0);
+    assert_non_null(strstr(list.reason, "did you mean test_functions_names?"));
+    name_list_free(&list);
+    for (int i = 0; i < 20; i++) { // more than are kept
+        char text[64];
+        snprintf(text, sizeof(text), "test_functions_%.*s*:names_test_o", i % 5 + 1, "names");
+        list = completes(&function_names, text, "functions", (size_t)(strchr(text, ':') + 1 - text));
+        assert_int_equal(list.matches.matching, 1);
+        name_list_free(&list);
+    }
+}
+
+int main(void) {
+    self[0] = getpid();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_self),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
