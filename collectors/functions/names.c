@@ -76,9 +76,8 @@ static void object_read(struct kept_set *set, const struct collect_options *opti
     struct choice_error error = {.sentence = ""};
     char spec[600];
     snprintf(spec, sizeof(spec), "%s:*", object);
-    int result = function_specs_parse(&choice->specs, spec, &error);
-    if (!result)
-        result = function_objects_find(choice, options->pids, options->n_pids, &error);
+    if (!function_specs_parse(&choice->specs, spec, &error))
+        function_objects_find(choice, options->pids, options->n_pids, &error);
     for (size_t i = 0; i < choice->n_objects; i++) {
         pid_t pid = 0;
         for (size_t k = 0; k < choice->n_users && !pid; k++)
