@@ -2,9 +2,11 @@
 import atexit
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 DIRECTORY = tempfile.mkdtemp(prefix="ktop-incident-", dir="/var/tmp")
 running = []
@@ -14,8 +16,10 @@ undo = []  # functions, last first
 
 def _end(processes):
     for process in processes:
-        if process.poll() is None:
-            process.kill()
+        try:
+            os.killpg(process.pid, signal.SIGKILL)  # its children as well, also when it has ended
+        except ProcessLookupError:
+            pass
     for process in processes:
         process.wait()
 
@@ -64,6 +68,77 @@ def python(name, source, *arguments):
 def decoy():
     """An innocent process that uses half of a CPU."""
     python("innocent", "import time\nwhile True:\n    end = time.monotonic() + 0.01\n    while time.monotonic() < end:\n        pass\n    time.sleep(0.01)")
+
+
+# ---- disks and control groups ----
+
+def fuse_disk(size_mb, delay_us, name="slowdisk"):
+    """A file whose reads and writes each take delay_us (tests/slowfuse.c), and its server."""
+    if not os.path.exists("/dev/fuse") or os.geteuid():
+        skip("needs root and /dev/fuse")
+    mount, program = os.path.join(DIRECTORY, "fuse"), os.path.join(DIRECTORY, name)
+    os.mkdir(mount)
+    subprocess.run(["cc", "-O2", "-o", program, os.path.join(os.path.dirname(__file__), "../slowfuse.c"), "-lpthread"], check=True)
+    server = start(name + ".run", [program, mount, str(size_mb), str(delay_us)])
+    servers.append(server)
+    undo.append(lambda: subprocess.run(["umount", "-l", mount], check=False))
+    path = os.path.join(mount, "disk")
+    for _ in range(50):
+        if os.path.exists(path):
+            break
+        time.sleep(0.1)
+    return path, server
+
+
+def loop_disk(path, *options):
+    """A loop device on that file: its path."""
+    if os.geteuid():
+        skip("needs root")
+    made = subprocess.run(["losetup", *options, "-f", "--show", path], check=False, capture_output=True, text=True)
+    if made.returncode:
+        skip(f"no loop device: {made.stderr.strip()}")
+    loop = made.stdout.strip()
+    undo.append(lambda: subprocess.run(["losetup", "-d", loop], check=False))
+    return loop
+
+
+def ext4(device, *options):
+    """A new file system on that device: where it is mounted."""
+    mount = os.path.join(DIRECTORY, "mnt")
+    os.mkdir(mount)
+    subprocess.run(["mkfs.ext4", "-q", "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1", *options, device], check=True)
+    subprocess.run(["mount", device, mount], check=True)
+    undo.append(lambda: subprocess.run(["umount", mount], check=False))
+    return mount
+
+
+def cgroup(controller, v1, v2):
+    """A new control group with those values of files of cgroup v1, or else of v2: the path of its cgroup.procs."""
+    at = os.path.join("/sys/fs/cgroup", controller)
+    root, values = (at, v1) if os.path.isdir(at) else ("/sys/fs/cgroup", v2)
+    group = os.path.join(root, f"ktop-incident-{os.getpid()}")
+    try:
+        os.mkdir(group)
+        undo.append(lambda: _remove(group))
+        for name, value in values.items():
+            with open(os.path.join(group, name), "w") as file:
+                file.write(str(value))
+    except OSError as error:
+        skip(f"no {controller} controller: {error}")
+    return os.path.join(group, "cgroup.procs")
+
+
+def _remove(group):
+    for _ in range(50):  # tasks that were killed leave it a little later
+        try:
+            return os.rmdir(group)
+        except OSError:
+            time.sleep(0.1)
+
+
+# For the source of a Python program: it enters the control group.
+def enter(procs):
+    return f"open({procs!r}, 'w').write('0')\n"
 
 
 def go(*culprits, kinds=()):
