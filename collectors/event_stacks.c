@@ -62,14 +62,21 @@ static void symbols_read(struct event_stacks *stacks) {
     stacks->read = true;
 }
 
+// The innermost address may be where a probed function begins (arm64); the others are return addresses, which may be
+// where the next function begins.
+static const struct symbol *symbol_of(const struct symbol_table *symbols, uint64_t address, bool innermost) {
+    const struct symbol *symbol = innermost ? symbol_table_find(symbols, address) : NULL;
+    return symbol && symbol->start == address ? symbol : symbol_table_find(symbols, address - 1);
+}
+
 // A module's function has its name behind it: "ext4_sync_file [ext4]".
-static size_t frame_text(const struct symbol_table *symbols, uint64_t address, bool first, char *out, size_t size) {
-    const struct symbol *symbol = symbols ? symbol_table_find(symbols, address) : NULL;
+static size_t frame_text(const struct symbol_table *symbols, uint64_t address, const struct symbol *symbol, bool first,
+                         char *out, size_t size) {
     const char *name = symbol ? symbols->names + symbol->name : "";
     const char *object = symbol && symbols->named_objects ? name + strlen(name) + 1 : "";
     int n;
     if (!*name)
-        n = snprintf(out, size, "%s0x%llx", first ? "" : " < ", (unsigned long long)address);
+        n = snprintf(out, size, "%s0x%llx", first ? "" : " < ", (unsigned long long)address - 1);
     else if (first && is_tracing(name))
         return 0;
     else
@@ -87,10 +94,10 @@ static const struct text *make(const struct text_formatter *formatter, const voi
     for (size_t at = 0; at + 8 <= size && used < sizeof(text) - 1; at += 8) {
         uint64_t address;
         memcpy(&address, (const uint8_t *)blob + at, 8);
-        // ULONG_MAX ends a stack; the address after a call may be another function's first.
-        if (!address || address == UINT64_MAX)
+        if (!address || address == UINT64_MAX) // ULONG_MAX ends a stack
             break;
-        used += frame_text(stacks->symbols, address - 1, !used, text + used, sizeof(text) - used);
+        const struct symbol *symbol = stacks->symbols ? symbol_of(stacks->symbols, address, !at) : NULL;
+        used += frame_text(stacks->symbols, address, symbol, !used, text + used, sizeof(text) - used);
     }
     pthread_mutex_unlock(&stacks->lock);
     return text_new(text, used);

@@ -1,0 +1,20 @@
+# Incidents that would harm the host: the clock is set back, and one process takes most of the machine's memory.
+. /lib.sh
+ktop --batch --pane triage --format json -d 0.7 >/tmp/frames 2>/tmp/errors &
+watcher=$!
+frames_come 3 30
+before=$(wc -l </tmp/frames)
+date -s "@$(($(date +%s) - 3600))" >/dev/null || fail "cannot set the clock"
+frames_come $((before + 4)) 30
+echo "clock $before"
+before=$(wc -l </tmp/frames)
+free=$(awk '/MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
+dd if=/dev/zero of=/dev/null bs=$((free * 93 / 100))M 2>/dev/null &
+taker=$!
+frames_come $((before + 8)) 60
+kill -9 $taker
+wait $taker
+echo "memory $before $taker"
+ktop_end
+sed 's/^/frame /' /tmp/frames
+none_left
