@@ -127,13 +127,15 @@ static const struct section *input_get(struct worker *worker) {
 static void hand_over(struct worker *worker, struct section *take, bool whole) {
     opening_set(worker, 0);
     section_cost(take, thread_cpu_ns() - worker->cpu_ns);
-    newest_set(worker, take);
+    const struct section *newest = section_ref(take);
     if (stopping(worker))
         section_unref(take);
     else if (whole)
         live_put(worker->runner->live, worker->slot, take);
     else
         live_put_early(worker->runner->live, worker->slot, take);
+    newest_set(worker, newest); // not before: live_put may still add to it
+    section_unref(newest);
 }
 
 static void publish(struct collector_run *run, struct section *take) {
