@@ -156,6 +156,13 @@ static void exited(void **state) {
     tree.user = 1000;
     assert_true(told(names, &tree, 511, 505, 1000));
     assert_false(told(names, &tree, 512, 505, 0));
+    // The chosen process has exited itself.
+    int32_t gone[] = {999};
+    struct collect_options rest = {.pids = gone, .n_pids = 1, .children = true};
+    assert_true(told(names, &rest, 513, 999, 0));
+    assert_true(told(names, &rest, 514, 513, 0));
+    rest.children = false;
+    assert_false(told(names, &rest, 515, 999, 0));
     event_names_free(names);
 }
 
