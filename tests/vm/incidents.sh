@@ -11,7 +11,13 @@ before=$(wc -l </tmp/frames)
 free=$(awk '/MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
 dd if=/dev/zero of=/dev/null bs=$((free * 93 / 100))M 2>/dev/null &
 taker=$!
-frames_come $((before + 8)) 60
+i=0
+until awk '/MemTotal/ { all = $2 } /MemAvailable/ { exit !($2 < all / 12) }' /proc/meminfo; do
+    i=$((i + 1))
+    [ $i -lt 600 ] || fail "memory is not used"
+    sleep 0.1
+done
+frames_come $(($(wc -l </tmp/frames) + 3)) 60
 kill -9 $taker
 wait $taker
 echo "memory $before $taker"
