@@ -67,7 +67,7 @@ struct collect_options {
     struct trace_options {
         uint32_t buffer_kib; // events: per CPU, fixed; 0: according to the machine, and growing
         bool mono;           // events: the kernel's CLOCK_MONOTONIC instead of the cheapest clock
-        const char *cpus;    // events: record these CPUs only, "0,2-5"; NULL: all
+        const char *cpus;    // events, probes, functions, call_graph: record these CPUs only, "0,2-5"; NULL: all
     } trace;
     struct profile_options profile;
     uint32_t budget_pct; // of one CPU: limit for reading one stream of events; above it, it samples; 0: default

@@ -154,9 +154,10 @@ static bool has_line(const char *list, const char *text) {
     return false;
 }
 
-// A group, a latency or "stacks" that is typed again is removed.
+// A group, a latency, "stacks", a start or stop function that is typed again is removed.
 static bool is_removed(const struct app *app, enum choice_list which, const char *text) {
-    return (!strcmp(text, "stacks") || !strncmp(text, "group ", 6) || !strncmp(text, "latency ", 8)) &&
+    return (!strcmp(text, "stacks") || !strncmp(text, "start ", 6) || !strncmp(text, "stop ", 5) ||
+            !strncmp(text, "group ", 6) || !strncmp(text, "latency ", 8)) &&
            has_line(list_of(app, which), text);
 }
 
