@@ -26,7 +26,7 @@ struct test_options {
     double
         function_bound_pct;  // cost of the probes of functions in % of a CPU, above which they are refused and stopped
     const char *task_events; // NAME=TYPE:CONFIG,...: perf events in place of the hardware events of those names
-    double probe_limit;      // probe_limit=HITS_PER_S: above it a probe is refused; 0: the limit of its kind
+    double probe_limit; // probe_limit=HITS_PER_S: above it a probe or call graph is refused; 0: the limit of its kind
 };
 
 // How user stacks are walked.
