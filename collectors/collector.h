@@ -26,7 +26,7 @@ struct test_options {
     double
         function_bound_pct;  // cost of the probes of functions in % of a CPU, above which they are refused and stopped
     const char *task_events; // NAME=TYPE:CONFIG,...: perf events in place of the hardware events of those names
-    double probe_limit;      // probe_limit=HITS_PER_S: above it a probe is refused; 0: the limit of its kind
+    double probe_limit; // probe_limit=HITS_PER_S: above it a probe or call graph is refused; 0: the limit of its kind
 };
 
 // How user stacks are walked.
@@ -67,7 +67,7 @@ struct collect_options {
     struct trace_options {
         uint32_t buffer_kib; // events: per CPU, fixed; 0: according to the machine, and growing
         bool mono;           // events: the kernel's CLOCK_MONOTONIC instead of the cheapest clock
-        const char *cpus;    // events: record these CPUs only, "0,2-5"; NULL: all
+        const char *cpus;    // events, probes, functions, call_graph: record these CPUs only, "0,2-5"; NULL: all
     } trace;
     struct profile_options profile;
     uint32_t budget_pct; // of one CPU: limit for reading one stream of events; above it, it samples; 0: default

@@ -16,6 +16,7 @@ from tracing import Overlay
 # Calls its functions N times on request: work, deep (nested), nap (sleeps), from threads that start now, from a child.
 PROGRAM = r"""
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,22 @@ static jmp_buf out;
 __attribute__((noinline)) int work(int number) {
     __asm__ volatile("" : "+r"(number));
     return number * 2;
+}
+
+__attribute__((noinline)) void first(void) {
+    __asm__ volatile("" : : : "memory");
+}
+
+__attribute__((noinline)) void last(void) {
+    __asm__ volatile("" : : : "memory");
+}
+
+__attribute__((noinline)) void hop(int cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    sched_setaffinity(0, sizeof set, &set);
+    __asm__ volatile("" : : : "memory");
 }
 
 __attribute__((noinline)) int deep(int left) {
@@ -70,6 +87,12 @@ int main(void) {
                 sum += work(i);
         else if (line[0] == 'd')
             sum += deep(n - 1);
+        else if (line[0] == 'b')
+            first();
+        else if (line[0] == 'e')
+            last();
+        else if (line[0] == 'h')
+            hop(n);
         else if (line[0] == 'n')
             nap(n);
         else if (line[0] == 'o')
@@ -200,7 +223,7 @@ def build(work):
     kinds = {"pie": ["-pie", "-fPIE"], "fixed": ["-no-pie"], "static": ["-static"], "static_pie": ["-static-pie", "-fPIE"],
              "aligned": ["-pie", "-fPIE", "-Wl,-z,max-page-size=0x200000", "-Wl,-z,separate-code"]}
     for name, flags in kinds.items():
-        subprocess.run(["cc", "-O1", "-g", "-pthread", "-fno-optimize-sibling-calls", "-fno-omit-frame-pointer", *flags, "-o", f"{work}/{name}", f"{work}/program.c"], check=True)
+        subprocess.run(["cc", "-O1", "-g", "-pthread", "-fno-optimize-sibling-calls", "-fno-omit-frame-pointer", "-D_GNU_SOURCE", *flags, "-o", f"{work}/{name}", f"{work}/program.c"], check=True)
     return list(kinds)
 
 
@@ -296,6 +319,68 @@ def every_process(work):
     check(not any("call_graph" in note["text"] for frame in batch.frames for note in frame["notes"]), "no note about the call graph, which is not shown")
     for program in (one, other, *later):
         program.end()
+
+
+def notes_of(frames):
+    return " ".join(note["text"] for frame in frames for note in frame["notes"])
+
+
+def some_cpus(work):
+    """A call counts on the CPU of its entry, also if it returns on another one; one that does not count leaves nothing behind."""
+    online = sorted(os.sched_getaffinity(0))
+    if len(online) < 2:
+        skip_part("one CPU")
+        return
+    here, there = online[:2]
+    programs = []
+    for cpu in (here, there):
+        programs.append(Program("taskset", "-c", str(cpu), f"{work}/pie"))
+    one, other = programs
+    pids = ["--pid", f"{one.pid},{other.pid}"]
+    load = lambda: [one.do("w300"), other.do("w500"), one.do("d40"), other.do("d50"), one.do("w4")]
+    for cpus, calls, nested in ((here, 304, 40), (there, 500, 50), (f"{here},{there}", 804, 90)):
+        sums, frames = run_while(load, *pids, "--trace-cpus", str(cpus), "-f", "pie:work", "-f", "pie:deep", want=4)
+        check(sums["work"]["calls"] == sums["work"]["returned"] == calls and sums["deep"]["calls"] == sums["deep"]["returned"] == nested,
+              f"--trace-cpus {cpus}: {calls} and {nested} calls: {sums}")
+        check(not sums["work"]["missed"] and not sums["work"]["in_flight"], f"none is missed: {sums['work']}")
+        check(f"only calls that are entered on the CPUs {cpus} are counted" in notes_of(frames), f"the pane says so: {notes_of(frames)[:200]}")
+    hops = lambda: [one.do(f"h{cpu}") for _ in range(10) for cpu in (there, here)]
+    sums, _ = run_while(hops, *pids, "--trace-cpus", str(here), "-f", "pie:hop", want=2)
+    check(sums["hop"]["calls"] == sums["hop"]["returned"] == 10 and not sums["hop"]["missed"] and not sums["hop"]["in_flight"],
+          f"10 of 20 calls that change their CPU are entered on CPU {here}: {sums['hop']}")
+    for program in programs:
+        program.end()
+    for cpus, sentence in (("", "expected CPU numbers"), ("9999", "this machine has the CPUs 0 to "), ("1-0", "the range 1-0 is reversed: write 0-1")):
+        p = ktop(f"--trace-cpus={cpus}")
+        check(p.returncode == 2 and sentence in p.stderr and p.stderr.count("\n") <= 2, f"--trace-cpus={cpus}: {p.stderr.strip()}")
+
+
+def start_stop(work):
+    """Nothing counts until a start function is entered, nor after a stop function."""
+    program = Program(f"{work}/pie")
+    pid = ["--pid", str(program.pid)]
+    load = lambda: [program.do(what) for what in ("w70", "b", "w200", "b", "d10", "e", "w500", "d20", "b", "w3", "t25", "e", "e", "w9")]
+    sums, frames = run_while(load, *pid, "-f", "pie:work", "-f", "pie:deep", "-f", "start pie:first", "-f", "stop pie:last", want=4)
+    check(sums["work"]["calls"] == sums["work"]["returned"] == 303 and sums["deep"]["calls"] == sums["deep"]["returned"] == 10,
+          f"start and stop: 303 and 10 calls: {sums}")
+    check(not sums["work"]["missed"] and not sums["work"]["in_flight"], f"none is missed: {sums['work']}")
+    check((sums["first"]["calls"], sums["first"]["timed"], sums["last"]["calls"], sums["last"]["timed"]) == (3, "start", 3, "stop"), f"their own calls: {sums}")
+    words = notes_of(frames[:1])
+    check("nothing is counted: no start function was entered yet; started 0 times" in words, f"before: {words}")
+    words = notes_of(frames[-1:])
+    check("nothing is counted: a stop function was entered; started 2 times" in words, f"after: {words}")
+    sums, frames = run_while(lambda: [program.do(what) for what in ("w30", "e", "w40")], *pid, "-f", "pie:work", "-f", "stop pie:last", want=2)
+    check(sums["work"]["calls"] == 30 and "calls are counted now" in notes_of(frames[:1]), f"without a start function it counts at once: {sums}")
+    # The call that starts counts itself; one that goes on beyond the stop is timed.
+    sums, frames = run_while(lambda: [program.do(what) for what in ("d5", "w6", "e", "w8")], *pid, "-f", "pie:*or[k]", "-f", "pie:deep", "-f", "start pie:deep",
+                             "-f", "stop pie:last", want=3)
+    check(sums["deep"]["calls"] == sums["deep"]["returned"] == 5 and sums["work"]["calls"] == 6, f"a start function that is counted: {sums}")
+    check("started 1 time" in notes_of(frames[-1:]), notes_of(frames[-1:]))
+    p = ktop(*pid, "-f", "start pie:first", "-f", "stop pie:f*")
+    check(p.returncode == 1 and "first is both a start and a stop function: remove one of them" in p.stderr, f"both: {p.stderr.strip()}")
+    p = ktop(*pid, "-f", "start pie:first > 10ms")
+    check(p.returncode == 1 and "calls of start and stop functions are not listed: remove the time" in p.stderr, f"a limit: {p.stderr.strip()}")
+    program.end()
 
 
 def containers(work):
@@ -443,6 +528,8 @@ def main():
         slow(work)
         only_the_process(work)
         every_process(work)
+        some_cpus(work)
+        start_stop(work)
         containers(work)
         deleted(work)
         exceptions(work)

@@ -59,6 +59,8 @@ struct app {
     bool message_bad;
     bool wakers; // off-CPU paths have wakers: the latest request
     struct choices choices[CHOICES];
+    char graph_typed[PROMPT_MAX];    // "graph ...", until it is answered; "": none
+    size_t graph_at;                 // of the choice in it
     bool threads;                    // rows are threads: the latest request
     const struct question *question; // NULL: no prompt
     struct prompt prompt;

@@ -154,9 +154,10 @@ static bool has_line(const char *list, const char *text) {
     return false;
 }
 
-// A group, a latency or "stacks" that is typed again is removed.
+// A group, a latency, "stacks", a start or stop function that is typed again is removed.
 static bool is_removed(const struct app *app, enum choice_list which, const char *text) {
-    return (!strcmp(text, "stacks") || !strncmp(text, "group ", 6) || !strncmp(text, "latency ", 8)) &&
+    return (!strcmp(text, "stacks") || !strncmp(text, "start ", 6) || !strncmp(text, "stop ", 5) ||
+            !strncmp(text, "group ", 6) || !strncmp(text, "latency ", 8)) &&
            has_line(list_of(app, which), text);
 }
 
@@ -192,12 +193,15 @@ static void typed_probe(struct app *app, const char *text) {
 
 // "graph FUNCTION ...": instead of the graph before; "graph" alone: none.
 static bool typed_graph(struct app *app, const char *text) {
+    const char *whole = text;
     text += strspn(text, " ");
     if (strncmp(text, "graph", 5) || (text[5] && text[5] != ' '))
         return false;
     if (!may_change(app, CHOICE_FUNCTIONS))
         return true;
     text += 5 + strspn(text + 5, " ");
+    snprintf(app->graph_typed, sizeof app->graph_typed, "%s", whole);
+    app->graph_at = (size_t)(text - whole);
     runner_request(app->source->runner, NULL, &(struct request){.kind = REQUEST_GRAPH, .text = text});
     if (*text)
         pane_show_graph(app->panes[app->current]);
@@ -253,7 +257,23 @@ static void refused(struct app *app, enum choice_list which, const struct answer
         app->prompt.at = (size_t)answer->place - typed_at;
 }
 
+static bool graph_answered(struct app *app, const struct answer *answer) {
+    if (answer->status != ANSWER_REFUSED && answer->status != ANSWER_DONE)
+        return false;
+    bool again = answer->status == ANSWER_REFUSED && app->graph_typed[0] && !app->question;
+    if (again) {
+        app->question = &questions[CHOICE_FUNCTIONS];
+        prompt_start(&app->prompt, app->question->label, app->graph_typed);
+        if (answer->place >= 0 && app->graph_at + (size_t)answer->place <= strlen(app->graph_typed))
+            app->prompt.at = app->graph_at + (size_t)answer->place;
+    }
+    app->graph_typed[0] = '\0';
+    return again;
+}
+
 bool choices_answered(struct app *app, const struct answer *answer) {
+    if (answer->kind == REQUEST_GRAPH)
+        return graph_answered(app, answer);
     for (enum choice_list which = 0; which < CHOICES; which++) {
         struct choices *choices = &app->choices[which];
         if (kinds[which].request != answer->kind)

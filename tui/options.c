@@ -561,7 +561,7 @@ const struct option_row option_rows[] = {
     {0, "trace-buffer", "SIZE", "buffer per CPU of the events pane, fixed (default: small, and growing)",
      parse_trace_buffer},
     {0, "trace-clock", "auto|mono", "clock of the events pane: the cheapest, or CLOCK_MONOTONIC", parse_trace_clock},
-    {0, "trace-cpus", "LIST", "the events pane records these CPUs only, for example 0,2-5", parse_trace_cpus},
+    {0, "trace-cpus", "LIST", "record events, functions and probes of these CPUs only: 0,2-5", parse_trace_cpus},
     {'f', "function", "[OBJECT:]GLOB[ > TIME]",
      "functions for the functions pane: 'vfs_*', 'libssl*:SSL_*' of a mapped file; repeatable", parse_function},
     {0, "graph", "'F[,F] [depth=N] [> T]'", "call graph of kernel functions (functions pane)", parse_graph},

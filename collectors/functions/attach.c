@@ -208,7 +208,7 @@ static pthread_once_t trial_once = PTHREAD_ONCE_INIT;
 static int trial_way(enum uprobe_way way, const struct uprobe_places *places) {
     struct function_maps maps;
     struct uprobes uprobes = {.n = 0};
-    int error = function_maps_open(&maps, 2, false, false);
+    int error = function_maps_open(&maps, 2, &(struct function_uses){.lists = false});
     if (error)
         return error;
     error = attach(way, &uprobes, &maps, places, false);

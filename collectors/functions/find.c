@@ -285,11 +285,29 @@ static int functions_look(struct function_choice *choice, struct choice_error *e
     return result;
 }
 
+static int roles_check(const struct function_choice *choice, struct choice_error *error) {
+    for (size_t i = 0; i < choice->n_functions; i++) {
+        const struct function *function = &choice->functions[i];
+        if (function->roles & FUNCTION_START && function->roles & FUNCTION_STOP)
+            return choice_refuse(error, -EINVAL, place_of(&choice->specs.all[function->spec]),
+                                 "%.100s is both a start and a stop function: remove one of them", function->name);
+    }
+    return 0;
+}
+
 int function_choice_find(struct function_choice *choice, const pid_t *pids, size_t n_pids, struct choice_error *error) {
     int result = function_objects_find(choice, pids, n_pids, error);
     if (!result && choice->n_objects)
         result = functions_look(choice, error);
-    return result ? result : kernel_functions_find(choice, error);
+    if (!result)
+        result = kernel_functions_find(choice, error);
+    return result ? result : roles_check(choice, error);
+}
+
+void function_join(struct function *function, uint8_t spec, uint8_t roles) {
+    if (!(function->roles & FUNCTION_COUNTED) && roles & FUNCTION_COUNTED)
+        function->spec = spec;
+    function->roles |= roles;
 }
 
 void function_choice_free(struct function_choice *choice) {

@@ -28,10 +28,14 @@ struct function_object {
 
 struct function {
     char name[FUNCTION_NAME_SIZE]; // demangled
-    uint8_t object, spec;
+    uint8_t object, spec;          // spec: one that counts it, if there is one
+    uint8_t roles;                 // bits of enum function_role, of all that name it
     enum function_untimed untimed;
     uint64_t offset; // in the file
 };
+
+// Another specification names the function too.
+void function_join(struct function *function, uint8_t spec, uint8_t roles);
 
 #define FUNCTION_KERNEL_PID (-1)
 struct function_user { // a process that maps an object

@@ -72,6 +72,13 @@ static void functions_close(struct collector_run *run) {
     free(functions);
 }
 
+static size_t counted(const struct function_choice *choice) {
+    size_t n = 0;
+    for (size_t i = 0; i < choice->n_functions; i++)
+        n += choice->functions[i].roles & FUNCTION_COUNTED;
+    return n;
+}
+
 static int functions_request(struct collector_run *run, const struct request *request, struct answer *answer) {
     struct functions *functions = run->state;
     struct choice_error failure = {.place = -1};
@@ -81,10 +88,10 @@ static int functions_request(struct collector_run *run, const struct request *re
         answer->place = failure.place;
     } else if (functions->running) {
         const struct function_choice *choice = &functions->running->choice;
+        size_t n = counted(choice);
         snprintf(answer->sentence, sizeof(answer->sentence),
-                 "%zu function%s in %zu process%s; a call costs the program about %.1f us", choice->n_functions,
-                 choice->n_functions == 1 ? "" : "s", choice->n_users, choice->n_users == 1 ? "" : "es",
-                 uprobe_trial()->timed_us);
+                 "%zu function%s in %zu process%s; a call costs the program about %.1f us", n, n == 1 ? "" : "s",
+                 choice->n_users, choice->n_users == 1 ? "" : "es", uprobe_trial()->timed_us);
     } else {
         snprintf(answer->sentence, sizeof(answer->sentence), "no function is counted");
     }
@@ -104,11 +111,12 @@ struct sums {
     uint32_t processes;
 };
 
-static void sums_add(struct sums *sums, const struct function_place *place) {
+// counted: false: of a start or stop function.
+static void sums_add(struct sums *sums, const struct function_place *place, bool counted) {
     const struct place_counts *now = place->now;
     if (!now)
         return;
-    sums->entries += now->entries;
+    sums->entries += counted ? now->entries : now->skipped;
     sums->returns += now->returns;
     sums->begun += now->begun;
     sums->returned += place->before->returns;
@@ -159,7 +167,7 @@ static void process_row(struct functions *functions, const struct function_place
     const struct function *function = &running->choice.functions[place->function];
     const struct function_user *user = &running->choice.users[place->user];
     struct sums sums = {.processes = 1};
-    sums_add(&sums, place);
+    sums_add(&sums, place, true);
     if (user->pid <= 0 || !(sums.entries || sums.returns))
         return;
     uint32_t slot = table_builder_add(functions->by_process);
@@ -181,17 +189,18 @@ static void function_row(struct functions *functions, size_t number, double seco
     static const char *const untimed[] = {"yes", "Go", "unwinds", "unsafe"};
     const struct running *running = functions->running;
     const struct function *function = &running->choice.functions[number];
-    bool timed = function->untimed == UNTIMED_NOT;
+    bool counted = function->roles & FUNCTION_COUNTED, timed = counted && function->untimed == UNTIMED_NOT;
     struct sums sums = {.processes = 0};
     memset(&functions->acc, 0, sizeof(functions->acc));
     for (uint32_t i = 0; i < running->n_places; i++) {
         const struct function_place *place = &running->places[i];
         if (place->function != number)
             continue;
-        sums_add(&sums, place);
+        sums_add(&sums, place, counted);
         sums.processes += running->choice.users[place->user].pid > 0;
         histogram_add(&functions->acc, place);
-        process_row(functions, place, timed, seconds);
+        if (counted)
+            process_row(functions, place, timed, seconds);
     }
     histogram_finish(&functions->acc, &sums);
     struct hist *hist = hist_seal(&functions->acc);
@@ -202,10 +211,11 @@ static void function_row(struct functions *functions, size_t number, double seco
     measures_set(functions->table, slot, FUNCTIONS_F_MEASURES, &sums, timed, seconds, hist_quantile(hist, 0.99));
     bool kernel = running->choice.objects[function->object].kernel;
     table_builder_set_num(functions->table, slot, FUNCTIONS_F_PROCESSES, kernel ? NAN : sums.processes);
-    table_builder_set_text(functions->table, slot, FUNCTIONS_F_TIMED, text_from(untimed[function->untimed]));
+    const char *why = counted ? untimed[function->untimed] : function->roles & FUNCTION_START ? "start" : "stop";
+    table_builder_set_text(functions->table, slot, FUNCTIONS_F_TIMED, text_from(why));
     table_builder_set_text(functions->table, slot, FUNCTIONS_F_SPEC,
                            text_from(running->choice.specs.all[function->spec].text));
-    all->entries += sums.entries;
+    all->entries += counted ? sums.entries : 0;
     all->unwound += sums.unwound;
     if (hist->count)
         hist_set_add(hists, &(union cell){.text = text_from(function->name)}, hist);
@@ -243,6 +253,30 @@ static void ways_note(const struct running *running, struct section *out) {
     section_note(out, SEVERITY_INFO, "avg_us", text, NULL);
 }
 
+// Which calls count, if not all do.
+static void limits_note(const struct running *running, const struct collect_options *options, struct section *out) {
+    const struct function_switch *state = running->maps.switch_;
+    char text[256], times[40] = "";
+    if (running->some_cpus) {
+        snprintf(text, sizeof(text), "only calls that are entered on the CPUs %.100s are counted (--trace-cpus)",
+                 options->trace.cpus);
+        section_note(out, SEVERITY_INFO, "calls", text, NULL);
+    }
+    if (!state)
+        return;
+    uint64_t starts = __atomic_load_n(&state->starts, __ATOMIC_RELAXED);
+    bool on = __atomic_load_n(&state->on, __ATOMIC_RELAXED);
+    if (running->starts)
+        snprintf(times, sizeof(times), "; started %llu time%s", (unsigned long long)starts, starts == 1 ? "" : "s");
+    snprintf(text, sizeof(text), "%s%s",
+             on                           ? "calls are counted now"
+             : running->starts && !starts ? "nothing is counted: no start function was entered yet"
+                                          : "nothing is counted: a stop function was entered",
+             times);
+    section_note(out, SEVERITY_INFO, "calls", text,
+                 on || running->starts ? NULL : "add a start function, or remove the stop function");
+}
+
 static void notes_add(const struct running *running, struct section *out) {
     const struct function_choice *choice = &running->choice;
     char text[256];
@@ -252,7 +286,7 @@ static void notes_add(const struct running *running, struct section *out) {
             out, SEVERITY_WARNING, NULL, running->stopped,
             "counting is stopped: remove the pattern, and add it again with ! before it or for fewer functions");
     for (size_t i = 0; i < choice->n_functions; i++)
-        untimed[choice->functions[i].untimed]++;
+        untimed[choice->functions[i].untimed] += choice->functions[i].roles & FUNCTION_COUNTED;
     ways_note(running, out);
     if (untimed[UNTIMED_GO])
         section_note(out, SEVERITY_INFO, "timed",
@@ -315,6 +349,7 @@ static int functions_sample(struct collector_run *run, struct section *out) {
                      "-f 'libssl*:SSL_*' --pid PID, or the key E in the terminal");
         return 0;
     }
+    limits_note(running, functions->options, out);
     notes_add(running, out);
     section_events(out, all.entries, 0);
     return 0;

@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "collectors/choice_error.h"
 #include "collectors/event_names.h"
 #include "collectors/functions/graph_table.h"
 #include "collectors/kernel/tracefs/sweep.h"
+#include "collectors/rate_limit.h"
 #include "collectors/stream_collector.h"
 #include "model/clock.h"
 #include "model/mem.h"
@@ -41,13 +43,39 @@ struct graph {
     struct tree_builder *builder;
     struct table_builder *functions, *calls;
     struct event_names *threads;
-    uint64_t lost;
+    uint64_t lost, lost_before; // lost_before: during the check of the rate
     // The bound: records and CPU time of a window.
     uint64_t window_ns, window_records, window_busy_ns;
     uint32_t over;
 };
 
 // ---- opening ----
+
+// The first 200 ms of records, which stay if they are few enough. Only the tracer itself can count them: calls below
+// the chosen functions are records too.
+static int rate_check(struct graph *graph, struct collector_run *run) {
+    const struct timespec pause = {.tv_nsec = STREAM_BUSY_MS * 1000000l};
+    const struct collect_options *options = graph->options;
+    double most = options && options->test.probe_limit > 0 ? options->test.probe_limit : RATE_MOST;
+    uint64_t begin = now_ns(), now = begin, records = 0;
+    while (now - begin < RATE_LIMIT_COUNT_NS) {
+        nanosleep(&pause, NULL);
+        records += graph_trace_drain(graph->trace, graph->tree);
+        now = now_ns();
+    }
+    graph->lost_before = graph_trace_refresh(graph->trace);
+    graph->window_ns = now;
+    double per_s = 1e9 * (double)(records + graph->lost_before) / (double)(now - begin);
+    if (per_s <= most)
+        return 0;
+    snprintf(
+        run->reason, sizeof(run->reason),
+        "no call graph: it would have %.0f records/s, above the limit of %.0f: choose fewer functions or a smaller "
+        "depth, or write ! before the functions",
+        per_s, most);
+    snprintf(run->fix, sizeof(run->fix), "--graph '!FUNCTION ...' records it all the same");
+    return -EDQUOT;
+}
 
 int graph_open(const struct graph_words *words, struct collector_run *run, struct graph **out) {
     struct graph *graph = xcalloc(1, sizeof(*graph));
@@ -62,6 +90,7 @@ int graph_open(const struct graph_words *words, struct collector_run *run, struc
         .n_pids = options ? options->n_pids : 0,
         .children = options && options->children,
         .show_self = options && options->show_self,
+        .cpus = options ? options->trace.cpus : NULL,
         .depth = words->depth,
         .slow_ns = words->slow_ns,
         .buffer_kib = options ? options->test.buffer_kib : 0,
@@ -85,8 +114,12 @@ int graph_open(const struct graph_words *words, struct collector_run *run, struc
     graph->threads = event_names_new(ktop_in_child_pidns() ? NULL : "/proc");
     graph->window_ns = now_ns();
     run->drain_ms = STREAM_BUSY_MS;
-    *out = graph;
-    return 0;
+    error = words->forced ? 0 : rate_check(graph, run);
+    if (error)
+        graph_close(graph);
+    else
+        *out = graph;
+    return error;
 }
 
 void graph_close(struct graph *graph) {
@@ -375,6 +408,13 @@ static void notes_add(const struct graph *graph, const struct graph_counts *coun
          "%llu calls are not in the tree, which is full");
     note(out, SEVERITY_WARNING, counts->threads, "choose one process (--pid)",
          "%llu threads were forgotten within their calls: too many at once");
+    if (graph->choice.cpus) {
+        char text[200];
+        snprintf(text, sizeof(text),
+                 "only what runs on the CPUs %.80s is recorded (--trace-cpus): a call that changes its CPU has no time",
+                 graph->choice.cpus);
+        section_note(out, SEVERITY_INFO, "calls", text, NULL);
+    }
     if (graph->stopped[0])
         section_note(out, SEVERITY_WARNING, NULL, graph->stopped,
                      "choose fewer functions or a smaller depth, or write ! before the functions");
@@ -401,7 +441,8 @@ void graph_fill(struct graph *graph, struct collector_run *run, struct section *
         return;
     }
     graph_drain(graph, run);
-    graph->lost = graph->stopped[0] ? 0 : graph_trace_refresh(graph->trace);
+    graph->lost = (graph->stopped[0] ? 0 : graph_trace_refresh(graph->trace)) + graph->lost_before;
+    graph->lost_before = 0;
     const struct graph_counts counts = *graph_tree_counts(graph->tree);
     uint64_t incomplete = counts.dropped + counts.lost_exits + counts.lost_entries + counts.too_deep + counts.no_room;
     tree_fill(graph, out);

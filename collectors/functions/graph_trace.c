@@ -188,6 +188,9 @@ static int switch_on(struct graph_trace *trace, struct graph_trace_failure *fail
     error = threads_refresh(trace);
     if (error)
         return explain(failure, error, "set_ftrace_pid", "");
+    error = choice->cpus ? instance_cpus_set(trace->dir, choice->cpus) : 0;
+    if (error)
+        return explain(failure, error, "tracing_cpumask", "");
     if (choice->try && trace->top)
         return 0;
     if (choice->try)

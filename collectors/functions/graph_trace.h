@@ -20,6 +20,7 @@ struct graph_choice {
     bool children;       // and of their descendants
     bool show_self;      // ktop's threads as well
     bool try;            // for --doctor: only the chosen functions are patched, and the top-level buffer is not used
+    const char *cpus;    // only on these, "0,2-5"; NULL: all
     uint32_t depth;      // of calls; 0: no limit but the kernel's
     uint64_t slow_ns;    // outermost calls that are listed take at least this
     uint32_t buffer_kib; // per CPU; 0: the default

@@ -134,7 +134,7 @@ static int trial_way(enum kernel_way way, const struct kernel_places *places) {
     struct function_maps maps;
     struct uprobes probes = {.n = 0};
     size_t refused = 0;
-    int error = function_maps_open(&maps, 2, false, true);
+    int error = function_maps_open(&maps, 2, &(struct function_uses){.kernel = true});
     for (int i = 0; i < 2 && !error; i++)
         error = way == KERNEL_LINK ? link_attach(&probes, &maps, places, i == 1)
                                    : pmu_attach(&probes, &maps, places, i == 1, &refused);
@@ -218,15 +218,20 @@ bool kernel_line_parse(char **text, enum kernel_list kind, struct kernel_name *o
 }
 
 static void function_add(struct function_choice *choice, const struct kernel_name *name, uint8_t spec) {
-    for (size_t i = 0; i < choice->n_functions; i++) // of several patterns, or a name that several functions have
-        if (choice->objects[choice->functions[i].object].kernel && !strcmp(choice->functions[i].name, name->name))
-            return;
+    const uint8_t role = (uint8_t)choice->specs.all[spec].role;
+    for (size_t i = 0; i < choice->n_functions; i++) { // of several patterns, or a name that several functions have
+        struct function *function = &choice->functions[i];
+        if (!choice->objects[function->object].kernel || strcmp(function->name, name->name) != 0)
+            continue;
+        function_join(function, spec, role);
+        return;
+    }
     uint8_t object = object_of(choice, name->module);
     if (object == UINT8_MAX)
         return;
     choice->functions = xrealloc(choice->functions, (choice->n_functions + 1) * sizeof(*choice->functions));
     struct function *function = &choice->functions[choice->n_functions++];
-    *function = (struct function){.object = object, .spec = spec};
+    *function = (struct function){.object = object, .spec = spec, .roles = role};
     snprintf(function->name, sizeof(function->name), "%s", name->name);
 }
 

@@ -100,7 +100,10 @@ static void function_add(struct function_matches *matches, uint8_t spec, uint64_
         matches->all = xrealloc(matches->all, matches->capacity * sizeof(*matches->all));
     }
     struct function *function = &matches->all[matches->n++];
-    *function = (struct function){.object = matches->object, .spec = spec, .offset = offset};
+    *function = (struct function){.object = matches->object,
+                                  .spec = spec,
+                                  .roles = (uint8_t)matches->choice->specs.all[spec].role,
+                                  .offset = offset};
     snprintf(function->name, sizeof(function->name), "%.*s", FUNCTION_NAME_SIZE - 1, plain);
     function->untimed = function_untimed_name(symbol);
     matches->specs[spec].functions++;
@@ -157,6 +160,7 @@ static void aliases_drop(struct function_matches *matches, size_t first) {
         if (kept > first && matches->all[kept - 1].object == function->object &&
             matches->all[kept - 1].offset == function->offset) {
             matches->all[kept - 1].untimed |= function->untimed;
+            function_join(&matches->all[kept - 1], function->spec, function->roles);
             continue;
         }
         matches->all[kept++] = *function;

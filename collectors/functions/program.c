@@ -38,9 +38,37 @@ struct kernel_value {
 #define AT(field) ((int16_t)offsetof(struct place_counts, field))
 #define IN(field) ((int16_t)offsetof(struct call_record, field))
 
-int function_maps_open(struct function_maps *maps, uint32_t places, bool lists, bool kernel) {
-    *maps = (struct function_maps){.counts = -1, .calls = -1, .kernel = -1, .places = places, .lists = lists};
-    if (lists) {
+void function_cpus_parse(struct function_cpus *cpus, const char *list) {
+    bool set[CPUS_MAX] = {false};
+    int n = cpu_list_parse(list, set, CPUS_MAX);
+    *cpus = (struct function_cpus){.words = {0}};
+    for (int cpu = 0; cpu < n; cpu++)
+        cpus->words[cpu / 32] |= (uint32_t)set[cpu] << cpu % 32;
+}
+
+// A map in memory; NULL with *error.
+static void *map_share(int map, size_t size, int *error) {
+    void *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+    *error = shared == MAP_FAILED ? -errno : 0;
+    return *error ? NULL : shared;
+}
+
+static int switch_open(struct function_maps *maps) {
+    int error;
+    maps->switch_map =
+        bpf_map_flags(BPF_MAP_TYPE_ARRAY, sizeof(uint32_t), sizeof(struct function_switch), 1, BPF_F_MMAPABLE);
+    if (maps->switch_map < 0)
+        return maps->switch_map;
+    maps->switch_ = map_share(maps->switch_map, sizeof(struct function_switch), &error);
+    return error;
+}
+
+int function_maps_open(struct function_maps *maps, uint32_t places, const struct function_uses *uses) {
+    *maps = FUNCTION_MAPS_NONE;
+    maps->places = places;
+    maps->lists = uses->lists;
+    maps->cpus = uses->cpus;
+    if (uses->lists) {
         int error = bpf_recorder_open(&maps->recorder, LIST_RING_BYTES, sizeof(struct call_record));
         if (error) {
             maps->lists = false;
@@ -52,19 +80,17 @@ int function_maps_open(struct function_maps *maps, uint32_t places, bool lists, 
     int error = maps->counts < 0 ? maps->counts : 0;
     if (!error) {
         maps->calls = bpf_map(BPF_MAP_TYPE_LRU_HASH, sizeof(struct call_key),
-                              lists ? sizeof(struct call_value) : sizeof(uint64_t), CALLS_MAX);
+                              uses->lists ? sizeof(struct call_value) : sizeof(uint64_t), CALLS_MAX);
         error = maps->calls < 0 ? maps->calls : 0;
     }
-    if (!error && kernel) {
+    if (!error && uses->kernel) {
         maps->kernel = bpf_map(BPF_MAP_TYPE_LRU_HASH, sizeof(struct call_key), sizeof(struct kernel_value), CALLS_MAX);
         error = maps->kernel < 0 ? maps->kernel : 0;
     }
-    if (!error) {
-        void *shared = mmap(NULL, (size_t)places * sizeof(struct place_counts), PROT_READ | PROT_WRITE, MAP_SHARED,
-                            maps->counts, 0);
-        error = shared == MAP_FAILED ? -errno : 0;
-        maps->shared = error ? NULL : shared;
-    }
+    if (!error)
+        maps->shared = map_share(maps->counts, (size_t)places * sizeof(struct place_counts), &error);
+    if (!error && uses->switched)
+        error = switch_open(maps);
     if (error)
         function_maps_close(maps);
     return error;
@@ -81,7 +107,11 @@ void function_maps_close(struct function_maps *maps) {
         close(maps->kernel);
     if (maps->lists)
         bpf_recorder_close(&maps->recorder);
-    *maps = (struct function_maps){.counts = -1, .calls = -1, .kernel = -1};
+    if (maps->switch_)
+        munmap(maps->switch_, sizeof(*maps->switch_));
+    if (maps->switch_map >= 0)
+        close(maps->switch_map);
+    *maps = FUNCTION_MAPS_NONE;
 }
 
 enum { CTX = BPF_REG_6, COUNTS = BPF_REG_7, NS = BPF_REG_8, VALUE = BPF_REG_9 };
@@ -164,6 +194,69 @@ static void processes_filter(struct bpf_code *code, const struct function_abi *a
         bpf_land(code, wanted[i]);
 }
 
+// Jumps of a program to one place.
+struct jumps {
+    size_t at[4], n;
+};
+
+static void jumps_add(struct jumps *jumps, size_t jump) {
+    jumps->at[jumps->n++] = jump;
+}
+
+static void jumps_land(struct bpf_code *code, const struct jumps *jumps) {
+    for (size_t i = 0; i < jumps->n; i++)
+        bpf_land(code, jumps->at[i]);
+}
+
+// What start and stop functions do, then the check of the switch; skips calls that do not count.
+static void switch_filter(struct bpf_code *code, const struct function_maps *maps, struct jumps *skips) {
+    enum { ROLES = BPF_REG_1, SWITCH = BPF_REG_2, BIT = BPF_REG_3 };
+    const int16_t on = offsetof(struct function_switch, on), starts = offsetof(struct function_switch, starts);
+    bpf_put_map_value(code, SWITCH, maps->switch_map);
+    bpf_put(code, BPF_LOAD(BPF_DW, ROLES, COUNTS, AT(roles)));
+    size_t plain = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, ROLES, FUNCTION_COUNTED));
+    bpf_put(code, BPF_MOVE(BIT, ROLES));
+    bpf_put(code, BPF_AND_IMM(BIT, FUNCTION_START));
+    size_t no_start = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BIT, 0));
+    bpf_put(code, BPF_LOAD(BPF_DW, BIT, SWITCH, on));
+    size_t is_on = bpf_put(code, BPF_JUMP_IF(BPF_JNE, BIT, 0));
+    bpf_put(code, BPF_STORE_IMM(BPF_DW, SWITCH, on, 1));
+    bpf_put(code, BPF_MOVE_IMM(BIT, 1));
+    add(code, SWITCH, starts, BIT);
+    bpf_land(code, is_on);
+    bpf_land(code, no_start);
+    bpf_put(code, BPF_MOVE(BIT, ROLES));
+    bpf_put(code, BPF_AND_IMM(BIT, FUNCTION_STOP));
+    size_t no_stop = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BIT, 0));
+    bpf_put(code, BPF_STORE_IMM(BPF_DW, SWITCH, on, 0));
+    bpf_land(code, no_stop);
+    bpf_put(code, BPF_AND_IMM(ROLES, FUNCTION_COUNTED));
+    jumps_add(skips, bpf_put(code, BPF_JUMP_IF(BPF_JEQ, ROLES, 0)));
+    bpf_land(code, plain);
+    bpf_put(code, BPF_LOAD(BPF_DW, BIT, SWITCH, on));
+    jumps_add(skips, bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BIT, 0)));
+}
+
+// Skips calls on CPUs that are not chosen: the word of the CPU, then its bit.
+static void cpus_filter(struct bpf_code *code, const struct function_cpus *cpus, struct jumps *skips) {
+    enum { CPU = BPF_REG_0, WORD = BPF_REG_1, BITS = BPF_REG_2 };
+    bpf_put(code, BPF_HELPER(BPF_FUNC_get_smp_processor_id));
+    bpf_put(code, BPF_MOVE(WORD, CPU));
+    bpf_put(code, BPF_SHIFT_RIGHT(WORD, 5));
+    bpf_put(code, BPF_MOVE_IMM(BITS, 0));
+    for (int i = 0; i < CPUS_MAX / 32; i++) {
+        if (!cpus->words[i])
+            continue;
+        size_t other = bpf_put(code, BPF_JUMP_IF(BPF_JNE, WORD, i));
+        bpf_put(code, BPF_I(BPF_ALU | BPF_MOV | BPF_K, BITS, 0, 0, (int32_t)cpus->words[i])); // zero-extends
+        bpf_land(code, other);
+    }
+    bpf_put(code, BPF_AND_IMM(CPU, 31));
+    bpf_put(code, BPF_I(BPF_ALU64 | BPF_RSH | BPF_X, BITS, CPU, 0, 0));
+    bpf_put(code, BPF_AND_IMM(BITS, 1));
+    jumps_add(skips, bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BITS, 0)));
+}
+
 // The thread; a CPU's idle thread, which all CPUs have with the ID 0, by its CPU.
 static void kernel_key(struct bpf_code *code) {
     bpf_put(code, BPF_HELPER(BPF_FUNC_get_current_pid_tgid));
@@ -205,27 +298,9 @@ static void kernel_entry(struct bpf_code *code, const struct function_maps *maps
     nested_address(code);
     bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_1, 8, NS));
     bpf_land(code, deep);
-    finish(code);
 }
 
-void function_entry_program(struct bpf_code *code, const struct function_maps *maps, const struct function_abi *abi) {
-    code->n = 0;
-    bpf_put(code, BPF_MOVE(CTX, BPF_REG_1));
-    processes_filter(code, abi);
-    size_t none = counts_find(code, maps, abi->place);
-    bpf_put(code, BPF_MOVE_IMM(BPF_REG_1, 1));
-    add(code, COUNTS, AT(entries), BPF_REG_1);
-    bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_1, COUNTS, AT(timing)));
-    size_t untimed = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_1, 0));
-    bpf_put(code, BPF_MOVE_IMM(BPF_REG_1, 1));
-    add(code, COUNTS, AT(begun), BPF_REG_1);
-    if (abi->kernel) {
-        kernel_entry(code, maps);
-        bpf_land(code, untimed);
-        bpf_land(code, none);
-        finish(code);
-        return;
-    }
+static void user_entry(struct bpf_code *code, const struct function_maps *maps) {
     key_make(code, 0);
     for (int i = 0; i < CALL_ARGS && maps->lists; i++) {
         bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_1, CTX, arg_regs[i]));
@@ -239,9 +314,77 @@ void function_entry_program(struct bpf_code *code, const struct function_maps *m
     bpf_put(code, BPF_MOVE_IMM(BPF_REG_1, 1));
     add(code, COUNTS, AT(unwound), BPF_REG_1);
     bpf_land(code, added);
+}
+
+// A call that does not count, within one that does: its return takes the entry that was added last, so it adds an
+// empty one. If it is nested deeper than NESTED_MAX, its return counts as missed, as that of any call there.
+static void kernel_entry_skip(struct bpf_code *code, const struct function_maps *maps) {
+    kernel_key(code);
+    calls_key(code, maps->kernel);
+    bpf_put(code, BPF_HELPER(BPF_FUNC_map_lookup_elem));
+    size_t unknown = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_0, 0));
+    bpf_put(code, BPF_MOVE(VALUE, BPF_REG_0));
+    bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_1, VALUE, 0));
+    size_t outermost = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_1, 0));
+    bpf_put(code, BPF_MOVE(BPF_REG_2, BPF_REG_1));
+    bpf_put(code, BPF_ADD_IMM(BPF_REG_2, 1));
+    bpf_put(code, BPF_STORE(BPF_DW, VALUE, 0, BPF_REG_2));
+    size_t deep = bpf_put(code, BPF_JUMP_IF(BPF_JGE, BPF_REG_1, NESTED_MAX));
+    nested_address(code);
+    bpf_put(code, BPF_STORE_IMM(BPF_DW, BPF_REG_1, 8, 0));
+    bpf_land(code, deep);
+    bpf_land(code, outermost);
+    bpf_land(code, unknown);
+}
+
+// A call that does not count. An earlier call with its stack pointer ended without a reported return.
+static void entry_skip(struct bpf_code *code, const struct function_maps *maps, const struct function_abi *abi) {
+    bpf_put(code, BPF_MOVE_IMM(BPF_REG_1, 1));
+    add(code, COUNTS, AT(skipped), BPF_REG_1);
+    bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_1, COUNTS, AT(timing)));
+    size_t untimed = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_1, 0));
+    if (abi->kernel) {
+        kernel_entry_skip(code, maps);
+    } else {
+        key_make(code, 0);
+        calls_key(code, maps->calls);
+        bpf_put(code, BPF_HELPER(BPF_FUNC_map_delete_elem));
+        size_t none = bpf_put(code, BPF_JUMP_IF(BPF_JNE, BPF_REG_0, 0));
+        bpf_put(code, BPF_MOVE_IMM(BPF_REG_1, 1));
+        add(code, COUNTS, AT(unwound), BPF_REG_1);
+        bpf_land(code, none);
+    }
+    bpf_land(code, untimed);
+    finish(code);
+}
+
+void function_entry_program(struct bpf_code *code, const struct function_maps *maps, const struct function_abi *abi) {
+    struct jumps skips = {.n = 0};
+    code->n = 0;
+    bpf_put(code, BPF_MOVE(CTX, BPF_REG_1));
+    processes_filter(code, abi);
+    size_t none = counts_find(code, maps, abi->place);
+    if (maps->switch_map >= 0)
+        switch_filter(code, maps, &skips);
+    if (maps->cpus)
+        cpus_filter(code, maps->cpus, &skips);
+    bpf_put(code, BPF_MOVE_IMM(BPF_REG_1, 1));
+    add(code, COUNTS, AT(entries), BPF_REG_1);
+    bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_1, COUNTS, AT(timing)));
+    size_t untimed = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_1, 0));
+    bpf_put(code, BPF_MOVE_IMM(BPF_REG_1, 1));
+    add(code, COUNTS, AT(begun), BPF_REG_1);
+    if (abi->kernel)
+        kernel_entry(code, maps);
+    else
+        user_entry(code, maps);
     bpf_land(code, untimed);
     bpf_land(code, none);
     finish(code);
+    if (!skips.n)
+        return;
+    jumps_land(code, &skips);
+    entry_skip(code, maps, abi);
 }
 
 // ---- returns ----
@@ -346,6 +489,9 @@ static size_t kernel_entry_take(struct bpf_code *code, const struct function_map
     bpf_land(code, timed);
     nested_address(code);
     bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_1, BPF_REG_1, 8));
+    size_t counts = bpf_put(code, BPF_JUMP_IF(BPF_JNE, BPF_REG_1, 0));
+    finish(code);
+    bpf_land(code, counts);
     bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_10, CALL, BPF_REG_1));
     for (int i = 1; i <= CALL_ARGS; i++)
         bpf_put(code, BPF_STORE_IMM(BPF_DW, BPF_REG_10, (int16_t)(CALL + 8 * i), 0));

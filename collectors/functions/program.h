@@ -4,21 +4,39 @@
 // A call is known by its process, place and stack pointer, so recursion, threads and coroutines are told apart. An
 // entry that finds an entry with its own stack pointer proves that the earlier call ended without its return being
 // reported: it was unwound (longjmp, an exception), or the kernel lost it (it keeps 64 nested returns of a thread).
+//
+// Whether a call counts is decided at its entry: on a chosen CPU, and while counting is on. The return of a call that
+// does not count is ignored, wherever it happens.
 #ifndef COLLECTORS_FUNCTIONS_PROGRAM_H
 #define COLLECTORS_FUNCTIONS_PROGRAM_H
 
 #include <sys/types.h>
 
+#include "collectors/functions/spec.h"
 #include "collectors/kernel/bpf/recorder.h"
+#include "collectors/kernel/perf/cpus.h"
 #include "model/hist.h"
 
 #define CALLS_MAX 16384 // in flight; above it the oldest are forgotten
+
+// Start and stop functions switch counting on and off, on whatever CPU they are entered.
+struct function_switch {
+    uint64_t on;
+    uint64_t starts; // from off to on
+};
+
+struct function_cpus { // a set
+    uint32_t words[CPUS_MAX / 32];
+};
+void function_cpus_parse(struct function_cpus *cpus, const char *list); // "0,2-5"
 
 // The value of a place. Written by the programs of all CPUs at once, so by atomic additions, but for the extremes.
 struct place_counts {
     uint64_t timing;         // written by ktop: 0: entries are counted only
     uint64_t slower_ns;      // the same: calls that take longer are listed; 0: none
-    uint64_t entries;        // all
+    uint64_t roles;          // the same: bits of enum function_role
+    uint64_t entries;        // of calls that count
+    uint64_t skipped;        // of calls that do not
     uint64_t begun, returns; // of timed calls
     uint64_t unwound;        // timed calls that ended without a reported return
     uint64_t sum_ns, max_ns, not_min_ns;
@@ -47,10 +65,19 @@ struct function_maps {
     struct place_counts *shared;  // `counts` in memory
     struct bpf_recorder recorder; // of struct call_record; only if calls are listed
     bool lists;
+    int switch_map;                   // an array of one struct function_switch; -1: counting is always on
+    struct function_switch *switch_;  // `switch_map` in memory
+    const struct function_cpus *cpus; // on which calls count; NULL: all
 };
 
-// kernel: there are functions of the kernel. 0 or -errno; nothing is open then.
-int function_maps_open(struct function_maps *maps, uint32_t places, bool lists, bool kernel);
+#define FUNCTION_MAPS_NONE ((struct function_maps){.counts = -1, .calls = -1, .kernel = -1, .switch_map = -1})
+
+struct function_uses {
+    bool lists, kernel, switched;     // calls are listed; functions of the kernel; start and stop functions
+    const struct function_cpus *cpus; // must outlive the maps; NULL: all
+};
+// Counting is off. 0 or -errno; nothing is open then.
+int function_maps_open(struct function_maps *maps, uint32_t places, const struct function_uses *uses);
 void function_maps_close(struct function_maps *maps);
 
 // How a program finds the index of its place: as a constant, or as the cookie of its attachment, so that one program

@@ -49,6 +49,7 @@ static bool places_add(struct running *running, uint16_t user) {
             continue;
         const struct function_spec *spec = &running->choice.specs.all[running->choice.functions[i].spec];
         running->maps.shared[running->n_places].slower_ns = spec->slower_ns;
+        running->maps.shared[running->n_places].roles = running->choice.functions[i].roles;
         running->places[running->n_places++] = (struct function_place){.function = (uint16_t)i, .user = user};
     }
     comm_read(of->pid, running->comms[user]);
@@ -60,7 +61,8 @@ static const struct function_spec *spec_of(const struct running *running, const 
 }
 
 static bool is_timed(const struct running *running, const struct function_place *place) {
-    return running->choice.functions[place->function].untimed == UNTIMED_NOT;
+    const struct function *function = &running->choice.functions[place->function];
+    return function->untimed == UNTIMED_NOT && function->roles & FUNCTION_COUNTED;
 }
 
 static int kernel_attach(struct running *running, uint16_t user, bool returns) {
@@ -70,7 +72,7 @@ static int kernel_attach(struct running *running, uint16_t user, bool returns) {
         .pids = running->pids, .n_pids = running->n_pids, .self = running->show_self ? 0 : getpid()};
     struct kernel_places places = {.abi = &abi, .names = names, .indexes = indexes};
     for (uint32_t i = 0; i < running->n_places; i++) {
-        if (running->places[i].user != user)
+        if (running->places[i].user != user || (returns && !is_timed(running, &running->places[i])))
             continue;
         names[places.n] = running->choice.functions[running->places[i].function].name;
         indexes[places.n++] = i;
@@ -150,6 +152,12 @@ static bool spec_stands(const struct running *before, const struct function_spec
     return false;
 }
 
+// Calls that do not count cost the programs as much.
+static double entries_of(const struct place_counts *counts) {
+    return (double)__atomic_load_n(&counts->entries, __ATOMIC_RELAXED) +
+           (double)__atomic_load_n(&counts->skipped, __ATOMIC_RELAXED);
+}
+
 static double call_us(const struct running *running, const struct function_place *place) {
     if (running->choice.objects[running->choice.functions[place->function].object].kernel)
         return kernel_trial()->timed_us;
@@ -175,7 +183,7 @@ static int rate_check(struct running *running, const struct running *before, str
         const struct function_spec *spec = spec_of(running, &running->places[i]);
         if (spec->forced || spec_stands(before, spec))
             continue;
-        double entries = (double)__atomic_load_n(&running->maps.shared[i].entries, __ATOMIC_RELAXED);
+        double entries = entries_of(&running->maps.shared[i]);
         double cost = entries * call_us(running, &running->places[i]);
         us += cost;
         calls += entries;
@@ -203,7 +211,7 @@ void running_bound(struct running *running, double seconds) {
         return;
     for (uint32_t i = 0; i < running->n_places; i++) {
         const struct function_place *place = &running->places[i];
-        double calls = place->now ? (double)place->now->entries : 0;
+        double calls = place->now ? entries_of(place->now) : 0;
         most = calls > most_calls ? i : most;
         most_calls = calls > most_calls ? calls : most_calls;
         forced &= spec_of(running, place)->forced;
@@ -223,7 +231,7 @@ void running_bound(struct running *running, double seconds) {
 static int open_all(struct running *running, const char *list, const struct collect_options *options,
                     const struct running *before, struct choice_error *error) {
     size_t n_pids = options ? options->n_pids : 0, places = 0;
-    bool lists = false, kernel = false;
+    struct function_uses uses = {.lists = false};
     int result = function_specs_parse(&running->choice.specs, list, error);
     if (result)
         return result;
@@ -242,9 +250,17 @@ static int open_all(struct running *running, const char *list, const struct coll
     for (size_t i = 0; i < running->choice.n_users; i++)
         places += functions_of(&running->choice, running->choice.users[i].object);
     for (size_t i = 0; i < running->choice.n_objects; i++)
-        kernel |= running->choice.objects[i].kernel;
-    for (size_t i = 0; i < running->choice.specs.n; i++)
-        lists |= running->choice.specs.all[i].slower_ns != 0;
+        uses.kernel |= running->choice.objects[i].kernel;
+    for (size_t i = 0; i < running->choice.specs.n; i++) {
+        const struct function_spec *spec = &running->choice.specs.all[i];
+        uses.lists |= spec->slower_ns != 0;
+        uses.switched |= spec->role != FUNCTION_COUNTED;
+        running->starts |= spec->role == FUNCTION_START;
+    }
+    running->some_cpus = options && options->trace.cpus;
+    if (running->some_cpus)
+        function_cpus_parse(&running->cpus, options->trace.cpus);
+    uses.cpus = running->some_cpus ? &running->cpus : NULL;
     if (places > FUNCTION_PLACES_MAX) {
         error->place = 0;
         snprintf(error->sentence, sizeof(error->sentence),
@@ -254,12 +270,14 @@ static int open_all(struct running *running, const char *list, const struct coll
         return -E2BIG;
     }
     uint32_t room = running->every ? FUNCTION_PLACES_MAX : places ? (uint32_t)places : 1;
-    result = function_maps_open(&running->maps, room, lists, kernel);
+    result = function_maps_open(&running->maps, room, &uses);
     if (result) {
         char fix[160];
         bpf_explain(result, error->sentence, sizeof(error->sentence), fix, sizeof(fix));
         return result;
     }
+    if (uses.switched)
+        running->maps.switch_->on = !running->starts;
     running->places = xcalloc(room, sizeof(*running->places));
     for (uint16_t user = 0; user < running->choice.n_users; user++)
         places_add(running, user);
@@ -280,7 +298,7 @@ int running_open(struct running **out, const char *list, const struct collect_op
                  const struct running *before, struct choice_error *error) {
     struct running *running = xcalloc(1, sizeof(*running));
     *error = (struct choice_error){.place = -1};
-    running->maps = (struct function_maps){.counts = -1, .calls = -1, .kernel = -1};
+    running->maps = FUNCTION_MAPS_NONE;
     running->probes = xcalloc(FUNCTION_PROCESSES_MAX, sizeof(*running->probes));
     running->comms = xcalloc(FUNCTION_PROCESSES_MAX, sizeof(*running->comms));
     running->known = xcalloc(1, PIDS_MAX);
@@ -380,8 +398,9 @@ static void extremes_read(struct function_place *place, struct place_counts *sha
 }
 
 static void place_read(struct function_place *place, struct place_counts *shared) {
-    uint64_t entries = __atomic_load_n(&shared->entries, __ATOMIC_RELAXED);
-    if (!entries)
+    const uint64_t entries = __atomic_load_n(&shared->entries, __ATOMIC_RELAXED),
+                   skipped = __atomic_load_n(&shared->skipped, __ATOMIC_RELAXED);
+    if (!entries && !skipped)
         return;
     if (!place->before) {
         place->before = xcalloc(1, sizeof(*place->before));
@@ -398,11 +417,13 @@ static void place_read(struct function_place *place, struct place_counts *shared
     const uint64_t sum = __atomic_load_n(&shared->sum_ns, __ATOMIC_RELAXED),
                    unwound = __atomic_load_n(&shared->unwound, __ATOMIC_RELAXED);
     now->entries = entries - before->entries;
+    now->skipped = skipped - before->skipped;
     now->returns = returns; // of the histogram, which is what is shown
     now->sum_ns = sum - before->sum_ns;
     now->unwound = unwound - before->unwound;
     now->begun = __atomic_load_n(&shared->begun, __ATOMIC_RELAXED); // since the start
     before->entries = entries;
+    before->skipped = skipped;
     before->returns += returns;
     before->sum_ns = sum;
     before->unwound = unwound;
@@ -416,7 +437,7 @@ void running_read(struct running *running) {
         struct function_place *place = &running->places[i];
         place_read(place, &running->maps.shared[i]);
         if (place->now)
-            running->cost_us += (double)place->now->entries * call_us(running, place);
+            running->cost_us += entries_of(place->now) * call_us(running, place);
     }
     users_end(running);
     if (running->every && !running->stopped[0])

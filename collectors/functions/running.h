@@ -32,9 +32,11 @@ struct running {
     const pid_t *pids;      // kernel: only calls of these processes; borrowed
     size_t n_pids, refused; // refused: functions that the kernel does not probe
     bool show_self;
-    uint32_t high;  // intervals in a row above the bound
-    double cost_us; // of all calls of the interval, estimated
-    uint8_t *known; // by PID: how often it was looked at: before an exec, and after it
+    struct function_cpus cpus;
+    bool some_cpus, starts; // only on `cpus`; there are start functions
+    uint32_t high;          // intervals in a row above the bound
+    double cost_us;         // of all calls of the interval, estimated
+    uint8_t *known;         // by PID: how often it was looked at: before an exec, and after it
 };
 
 // Resolves the list, attaches and checks the rate: 0, or -errno with the sentence and its place in the list. `before`

@@ -66,16 +66,40 @@ static int time_parse(struct function_spec *spec, const char **end, struct choic
                          "expected a time with its unit after >, for example > 10ms");
 }
 
+// "start " or "stop " before a function. A function may have one of these names.
+static const char *role_parse(struct function_spec *spec, const char *at) {
+    static const struct {
+        const char *word;
+        enum function_role role;
+    } words[] = {{"start", FUNCTION_START}, {"stop", FUNCTION_STOP}};
+    spec->role = FUNCTION_COUNTED;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        size_t length = strlen(words[i].word);
+        if (strncmp(at, words[i].word, length) != 0)
+            continue;
+        size_t blanks = strspn(at + length, " \t");
+        if (!blanks || at[length + blanks] == '>')
+            continue;
+        spec->role = words[i].role;
+        return at + length + blanks;
+    }
+    return at;
+}
+
 static int parse(struct function_spec *spec, struct choice_error *error) {
     const char *at = spec->text, *end = at + strlen(at);
     spec->forced = *at == '!';
     at += spec->forced;
     at += strspn(at, " \t");
+    at = role_parse(spec, at);
     int result = time_parse(spec, &end, error);
     while (end > at && strchr(" \t", end[-1]))
         end--;
     if (result)
         return result;
+    if (spec->slower_ns && spec->role != FUNCTION_COUNTED)
+        return choice_refuse(error, -EINVAL, place_of(spec, end),
+                             "calls of start and stop functions are not listed: remove the time");
     const char *module = strstr(at, MODULE), *colon = function_spec_separator(at, end);
     if (module && module < end) {
         if (function_spec_separator(at, module))

@@ -1,10 +1,13 @@
 // Functions as the user chooses them, without looking at any file or at the kernel:
 //
 //     [!][OBJECT:]GLOB[ > TIME]
+//     [!]start [OBJECT:]GLOB
+//     [!]stop [OBJECT:]GLOB
 //
 // OBJECT: a path, or a glob on the name of a mapped file ("libssl*"); without it GLOB names functions of the kernel.
 // "GLOB:mod:NAME" and ":mod:NAME" are those of a kernel module, as the kernel's own filter files write it. "::" is a
-// part of a C++ name. TIME ("10ms"): also list each call that takes longer. "!" skips the check of the rate.
+// part of a C++ name. TIME ("10ms"): also list each call that takes longer. "!" skips the check of the rate. The calls
+// of `start` functions switch counting on, those of `stop` functions off.
 #ifndef COLLECTORS_FUNCTIONS_SPEC_H
 #define COLLECTORS_FUNCTIONS_SPEC_H
 
@@ -17,9 +20,12 @@
 #define FUNCTION_SPECS_MAX 16
 #define FUNCTION_SPEC_MAX 1024 // bytes of one specification
 
+enum function_role { FUNCTION_COUNTED = 1, FUNCTION_START = 2, FUNCTION_STOP = 4 };
+
 struct function_spec {
     char text[FUNCTION_SPEC_MAX]; // as written, without blanks around it
     bool forced;
+    enum function_role role;
     char object[512];   // "": the kernel
     char glob[256];     // of function names
     char module[64];    // of the kernel; "": any

@@ -28,9 +28,11 @@ static const struct column columns[] = {
     COLUMN_OBJECT,
     MEASURES,
     NUMBER_COLUMN("processes", "PROCS", UNIT_COUNT, 5, .help = "Processes in which it is counted."),
-    TEXT_COLUMN("timed", "TIMED", 9,
-                .help = "yes; else why it is counted only: Go (a return probe would crash the program), unwinds (an "
-                        "exception through it would end the program), unsafe (it returns twice or leaves the stack)."),
+    TEXT_COLUMN(
+        "timed", "TIMED", 9,
+        .help = "yes; else why it is counted only: Go (a return probe would crash the program), unwinds (an "
+                "exception through it would end the program), unsafe (it returns twice or leaves the stack), start or "
+                "stop (it switches counting)."),
     TEXT_COLUMN("pattern", "PATTERN", 24, .help = "The pattern as it was given."),
 };
 _Static_assert(COUNT(columns) == FUNCTIONS_F_ALL, "one index for each column");

@@ -294,6 +294,12 @@ static uint64_t rows_fill(struct probes *probes) {
 
 static void notes_add(struct recording *recording, const struct stream_frame *frame, struct probes *probes,
                       struct section *out) {
+    const char *cpus = probes->options ? probes->options->trace.cpus : NULL;
+    char some[160];
+    if (cpus) {
+        snprintf(some, sizeof(some), "only hits on the CPUs %.100s are recorded (--trace-cpus)", cpus);
+        section_note(out, SEVERITY_INFO, "hits", some, NULL);
+    }
     char text[256];
     stream_collector_notes(recording->stream, frame, BY_HOST_PID, probes->options, out);
     event_names_notes(probes->names, probes->options, "hits", out);

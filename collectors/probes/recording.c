@@ -203,6 +203,7 @@ int recording_open(struct probe_set *take_set, const char *instance, struct coll
         .n_events = recording->n_events,
         .budget_pct = STREAM_BUDGET_PCT,
         .high_rate = true,
+        .cpus = run->options ? run->options->trace.cpus : NULL,
         .options = recording->options_set,
         .on_event = on_event,
         .on_self = on_self,

@@ -21,6 +21,7 @@ static void specs(void **state) {
         const char *text, *object, *glob, *module;
         uint64_t slower_ns;
         bool forced;
+        enum function_role role;
     } cases[] = {
         {"vfs_*", "", "vfs_*", "", 0, false},
         {"libssl*:SSL_*", "libssl*", "SSL_*", "", 0, false},
@@ -32,6 +33,12 @@ static void specs(void **state) {
         {"ns::call", "", "ns::call", "", 0, false},
         {":mod:nfs", "", "*", "nfs", 0, false},
         {"nfs_*:mod:nfs > 1ms", "", "nfs_*", "nfs", 1000000, false},
+        {"start vfs_fsync", "", "vfs_fsync", "", 0, false, FUNCTION_START},
+        {"! stop  prog:ns::call", "prog", "ns::call", "", 0, true, FUNCTION_STOP},
+        {"start", "", "start", "", 0, false},
+        {"stop > 1ms", "", "stop", "", 1000000, false},
+        {"started", "", "started", "", 0, false},
+        {"stop:start", "stop", "start", "", 0, false},
     };
     static struct function_specs parsed;
     struct choice_error error;
@@ -44,6 +51,7 @@ static void specs(void **state) {
         assert_string_equal(parsed.all[0].module, cases[i].module);
         assert_int_equal(parsed.all[0].slower_ns, cases[i].slower_ns);
         assert_int_equal(parsed.all[0].forced, cases[i].forced);
+        assert_int_equal(parsed.all[0].role, cases[i].role ? cases[i].role : FUNCTION_COUNTED);
     }
     assert_int_equal(function_specs_parse(&parsed, "\n a:b \n\n  c:d", &error), 0);
     assert_int_equal(parsed.n, 2);
@@ -67,6 +75,8 @@ static void spec_errors(void **state) {
         {"!", "expected the name of a function", 1},
         {"x:mod:", "expected the name of a kernel module", 6},
         {"prog:x:mod:nfs", "a kernel module has no file name", 0},
+        {"start vfs_read > 1ms", "calls of start and stop functions are not listed", 14},
+        {"start :work", "expected a file before the colon", 6},
     };
     static struct function_specs parsed;
     struct choice_error error;
@@ -236,6 +246,12 @@ static void symbols(void **state) {
         assert_int_equal(error.place, 5);
         function_choice_free(choice);
     }
+    // One that several patterns name is of the one that counts it.
+    assert_int_equal(look(choice, "start prog:work\nprog:*work\nstop prog:work2", "", &error), 0);
+    assert_int_equal(choice->functions[0].roles, FUNCTION_COUNTED | FUNCTION_START);
+    assert_int_equal(choice->functions[0].spec, 1);
+    assert_int_equal(choice->functions[2].roles, FUNCTION_STOP);
+    function_choice_free(choice);
     free(choice);
 }
 

@@ -25,6 +25,7 @@ static const char *const defaults[][2] = {
     {"set_ftrace_notrace", "#### no functions disabled ####\n"},
     {"set_event", ""},
     {"tracing_on", "1\n"},
+    {"tracing_cpumask", "ffff,ffffffff\n"},
     {"per_cpu/cpu0/stats", "entries: 0\noverrun: 0\n"},
     {"buffer_size_kb", "7 (expanded: 1408)\n"},
     {"trace", ""},
@@ -86,6 +87,7 @@ static void in_use(void **state) {
         {"set_ftrace_notrace", "vfs_read\n", true},
         {"set_event", "sched:sched_switch\n", true},
         {"tracing_on", "0\n", true},
+        {"tracing_cpumask", "0000,00000000\n", true},
         {"per_cpu/cpu0/stats", "entries: 12\noverrun: 0\n", true},
     };
     assert_int_equal(unused(false, NULL), 0);
@@ -145,6 +147,7 @@ static void set_and_restored(void **state) {
     assert_string_equal(line_of("current_tracer"), "nop");
     forge_file(root, "current_tracer", "function_graph\n");
     forge_file(root, "tracing_on", "0\n");
+    forge_file(root, "tracing_cpumask", "0\n");
     forge_file(root, "set_ftrace_filter", "vfs_read\n"); // never ktop's
     forge_file(root, "buffer_size_kb", "4096\n");
     assert_int_equal(graph_state_restore(root, "ktop-1-2-graph-top_1408"), 0);
@@ -152,6 +155,7 @@ static void set_and_restored(void **state) {
     assert_string_equal(line_of("set_ftrace_pid"), "");
     assert_string_equal(line_of("set_ftrace_filter"), "vfs_read");
     assert_string_equal(line_of("tracing_on"), "1");
+    assert_string_not_equal(line_of("tracing_cpumask"), "0");
     assert_string_equal(line_of("buffer_size_kb"), "1408");
     assert_int_equal(graph_state_restore("/nowhere", "ktop-1-2-graph"), 0);
 }

@@ -13,6 +13,7 @@ state() { cat $tracing/dynamic_events $tracing/kprobe_events $tracing/uprobe_eve
 state >/tmp/before
 
 patience=60 # of told
+more=
 # counted NAME PROBES PATTERN...: starts ktop with the patterns, waits until PROBES are there. False: refused, with its reason.
 counted() {
     name=$1 probes=$2
@@ -22,7 +23,7 @@ counted() {
         set -- "$@" -f "$pattern"
         shift
     done
-    ktop --batch --pane functions --pid $a --format json -d 1 "$@" >/tmp/frames 2>/tmp/errors &
+    ktop --batch --pane functions --pid $a --format json -d 1 $more "$@" >/tmp/frames 2>/tmp/errors &
     watcher=$!
     i=0
     until grep -q "\"function_probes\":$probes[,}]" /tmp/frames; do
@@ -62,6 +63,31 @@ if counted both 2 'hrtimer_nanosleep' "$program:work"; then
     told /tmp/a.out 7
     ended 4
 fi
+# Only on one CPU.
+more="--trace-cpus 0"
+taskset -p 1 $a
+if counted cpus 2 'hrtimer_nanosleep' "$program:work"; then
+    echo "s 60 100000" >/tmp/a
+    told /tmp/a.out 8
+    taskset -p 2 $a
+    echo "s 40 100000" >/tmp/a
+    echo "w 30" >/tmp/a
+    told /tmp/a.out 10
+    ended 4
+fi
+more=
+taskset -p 3 $a
+getpriority=__x64_sys_getpriority
+[ "$(uname -m)" = x86_64 ] || getpriority=__arm64_sys_getpriority
+if counted switched 3 'hrtimer_nanosleep' "start $program:work" "stop $getpriority"; then
+    echo "s 30 100000" >/tmp/a
+    echo "w 1" >/tmp/a
+    echo "s 50 100000" >/tmp/a
+    echo "g 1" >/tmp/a
+    echo "s 20 100000" >/tmp/a
+    told /tmp/a.out 15
+    ended 4
+fi
 if counted nothing 1 no_such_function; then fail "a function that does not exist was accepted"; fi
 if counted nothing 1 'vfs_*:mod:no_such_module'; then fail "a module that does not exist was accepted"; fi
 if counted nothing 1 '*'; then fail "the whole kernel was accepted"; fi
@@ -70,7 +96,7 @@ counted killed 2 hrtimer_nanosleep "$program:work" || fail "refused"
 kill -KILL $watcher
 wait $watcher
 echo "w 10" >/tmp/a
-told /tmp/a.out 8
+told /tmp/a.out 16
 state_returns SIGKILL 50
 echo "after SIGKILL the state is as before"
 kill $a $b

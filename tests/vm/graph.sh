@@ -8,7 +8,7 @@ taskset 1 probes_load /tmp/a >/tmp/a.out & # on one CPU: the kernel's text joins
 a=$!
 exec 4>/tmp/a
 files="set_graph_function set_graph_notrace max_graph_depth current_tracer set_ftrace_pid set_ftrace_notrace_pid set_ftrace_filter
-set_ftrace_notrace set_event tracing_on trace_clock trace_options kprobe_events uprobe_events events/enable"
+set_ftrace_notrace set_event tracing_on tracing_cpumask trace_clock trace_options kprobe_events uprobe_events events/enable"
 state() {
     for f in $files; do echo "$f: $(cat $tracing/$f)"; done
     cat $tracing/per_cpu/cpu*/stats | grep entries:
@@ -81,6 +81,21 @@ grep -q getpriority $tracing/set_graph_function || fail "set_graph_function has 
 kill -KILL $watcher
 wait $watcher
 unchanged "SIGKILL"
+
+# Only on one CPU: the program's, then another one. Then ktop is killed.
+begun here '*sys_getpriority' --trace-cpus 0 || fail "no call graph: $(tail -n 1 /tmp/frames)"
+called "g 30" 5
+ktop_end
+unchanged "an end with a CPU"
+begun there '*sys_getpriority' --trace-cpus 1 || fail "no call graph: $(tail -n 1 /tmp/frames)"
+called "g 30" 6
+kill -KILL $watcher
+wait $watcher
+unchanged "SIGKILL with a CPU"
+
+if begun rate 'update_process_times' --test probe_limit=2; then fail "a choice above the limit was recorded"; fi
+refusal
+unchanged "a refused rate"
 
 if begun nothing 'no_such_function'; then fail "a function that does not exist was accepted"; fi
 refusal

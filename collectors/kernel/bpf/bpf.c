@@ -27,6 +27,11 @@ void bpf_put_map(struct bpf_code *code, uint8_t reg, int map_fd) {
     bpf_put(code, BPF_I(0, 0, 0, 0, 0));
 }
 
+void bpf_put_map_value(struct bpf_code *code, uint8_t reg, int map_fd) {
+    bpf_put(code, BPF_I(BPF_LD | BPF_DW | BPF_IMM, reg, BPF_PSEUDO_MAP_VALUE, 0, map_fd));
+    bpf_put(code, BPF_I(0, 0, 0, 0, 0));
+}
+
 void bpf_put_pointer(struct bpf_code *code, int16_t stack, int32_t offset) {
     bpf_put(code, BPF_ADD_IMM(BPF_REG_3, offset));
     bpf_put(code, BPF_MOVE(BPF_REG_1, BPF_REG_10));

@@ -37,6 +37,8 @@ struct bpf_code {
 // Returns the instruction's index, for bpf_land.
 size_t bpf_put(struct bpf_code *code, struct bpf_insn insn);
 void bpf_put_map(struct bpf_code *code, uint8_t reg, int map_fd);
+// The address of the value of an array with one entry.
+void bpf_put_map_value(struct bpf_code *code, uint8_t reg, int map_fd);
 // Reads the kernel's pointer at R3 + offset to the 8 bytes of the stack at `stack`; 0 where it cannot be read. Changes
 // the caller-saved registers.
 void bpf_put_pointer(struct bpf_code *code, int16_t stack, int32_t offset);

@@ -1,6 +1,7 @@
 // The global state of the function graph tracer; see the header. Never writes a file that has its default.
 #include "collectors/kernel/tracefs/graph_state.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,10 +27,11 @@ static int head_read(const char *where, const char *file, char *out, size_t size
 // ---- what is in use ----
 
 struct global {
-    const char *file, *value; // its default; "#": a comment, which the kernel shows for an empty list of functions
-    bool top;                 // of the top-level buffer only
-    bool never;               // ktop never changes it
-    const char *release;      // how to release it
+    // Its default; "#": a comment, which the kernel shows for an empty list of functions; "cpus": all CPUs.
+    const char *file, *value;
+    bool top;            // of the top-level buffer only
+    bool never;          // ktop never changes it
+    const char *release; // how to release it
 };
 static const struct global globals[] = {
     {"set_graph_function", "#", false, false, "echo > set_graph_function"},
@@ -42,10 +44,34 @@ static const struct global globals[] = {
     {"set_ftrace_notrace", "#", true, true, "echo > set_ftrace_notrace"},
     {"set_event", "", true, true, "echo > set_event"},
     {"tracing_on", "1", true, false, "echo 1 > tracing_on"},
+    {"tracing_cpumask", "cpus", true, false, "write the mask of all CPUs to tracing_cpumask"},
 };
 #define GLOBALS (sizeof(globals) / sizeof(globals[0]))
 
+// The mask has a bit for each CPU number up to the highest possible one.
+static bool has_all_cpus(const char *mask) {
+    int bits = 0;
+    for (; *mask; mask++)
+        if (isxdigit((unsigned char)*mask))
+            bits += __builtin_popcount((unsigned)strtoul((const char[]){*mask, '\0'}, NULL, 16));
+    return bits >= sysconf(_SC_NPROCESSORS_CONF);
+}
+
+static int all_cpus_set(const char *where) {
+    char possible[256], list[32];
+    if (format_file("/sys/devices/system/cpu/possible", possible, sizeof(possible)) <= 0)
+        return -ENODATA;
+    possible[strcspn(possible, "\n")] = '\0';
+    const char *last = possible + strlen(possible);
+    while (last > possible && isdigit((unsigned char)last[-1]))
+        last--;
+    snprintf(list, sizeof(list), "0-%.20s", last);
+    return instance_cpus_set(where, list);
+}
+
 static bool is_default(const struct global *global, const char *text) {
+    if (!strcmp(global->value, "cpus"))
+        return has_all_cpus(text);
     return global->value[0] == '#' ? text[0] == '#' || !text[0] : !strcmp(text, global->value);
 }
 
@@ -214,6 +240,8 @@ static int global_restore(const char *where, const struct global *global) {
         return error == -ENOENT ? 0 : error;
     if (global->value[0] == '#' || !strcmp(global->value, "no pid"))
         return graph_list_write(where, global->file, "", true, refused, sizeof(refused));
+    if (!strcmp(global->value, "cpus"))
+        return all_cpus_set(where);
     return instance_write(where, global->file, global->value);
 }
 

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collectors/kernel/perf/cpus.h"
 #include "collectors/kernel/tracefs/tracefs.h"
 
 static void waits_for(const struct stream_config *config, const char *what) {
@@ -57,22 +56,6 @@ static int read_formats(struct capture *capture, struct capture_step *failed) {
     return 0;
 }
 
-// "0,2-5" as the kernel's hexadecimal words of 32 CPUs, the highest first.
-static int cpus_set(const struct capture *capture) {
-    enum { MOST = 8192 };
-    bool set[MOST] = {false};
-    char text[MOST / 32 * 9 + 1];
-    size_t used = 0;
-    int n = cpu_list_parse(capture->config->cpus, set, MOST);
-    for (int word = (n + 31) / 32 - 1; word >= 0; word--) {
-        uint32_t bits = 0;
-        for (int bit = 0; bit < 32; bit++)
-            bits |= (uint32_t)set[word * 32 + bit] << bit;
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%08x%s", bits, word ? "," : "");
-    }
-    return instance_write(capture->dir, "tracing_cpumask", text);
-}
-
 int capture_open(struct capture *capture, const struct stream_config *config, const char *clock,
                  const struct capture_size *size, struct capture_step *failed) {
     char name[64];
@@ -93,7 +76,7 @@ int capture_open(struct capture *capture, const struct stream_config *config, co
     instance_write(capture->dir, "syscall_user_buf_size", "0"); // Linux 6.19 and later would copy what programs write
     if (config->cpus) {
         failed->step = "setting the CPUs (tracing_cpumask)";
-        error = cpus_set(capture);
+        error = instance_cpus_set(capture->dir, config->cpus);
         if (error)
             return error;
     }

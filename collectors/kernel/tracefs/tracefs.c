@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collectors/kernel/perf/cpus.h"
 #include "collectors/kernel/tracefs/sweep.h"
 
 #define TRACEFS_MAGIC 0x74726163
@@ -304,6 +305,21 @@ static int file_write(const char *path, const char *file, int flags, const char 
 
 int instance_write(const char *path, const char *file, const char *value) {
     return file_write(path, file, 0, value);
+}
+
+// As the kernel's hexadecimal words of 32 CPUs, the highest first.
+int instance_cpus_set(const char *path, const char *cpus) {
+    bool set[CPUS_MAX] = {false};
+    char text[CPUS_MAX / 32 * 9 + 1];
+    size_t used = 0;
+    int n = cpu_list_parse(cpus, set, CPUS_MAX);
+    for (int word = (n + 31) / 32 - 1; word >= 0; word--) {
+        uint32_t bits = 0;
+        for (int bit = 0; bit < 32; bit++)
+            bits |= (uint32_t)set[word * 32 + bit] << bit;
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%08x%s", bits, word ? "," : "");
+    }
+    return instance_write(path, "tracing_cpumask", text);
 }
 
 int tracing_append(const char *where, const char *file, const char *line) {

@@ -41,6 +41,8 @@ int instance_create(const char *collector, char *path, size_t size);
 int instance_remove(const char *path);
 // Writes a string to the file below the directory: 0 or -errno.
 int instance_write(const char *path, const char *file, const char *value);
+// Records "0,2-5" only: 0 or -errno.
+int instance_cpus_set(const char *path, const char *cpus);
 // Adds a line to a list below tracefs (dynamic_events, uprobe_events): without that, all probes of all tools would go.
 int tracing_append(const char *where, const char *file, const char *line);
 
