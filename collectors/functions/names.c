@@ -148,10 +148,14 @@ static void place_wanted(struct wanted *wanted, const char *text, const char *at
 
 static void pattern_wanted(struct wanted *wanted, const char *text) {
     const char *at = text + strspn(text, " ");
-    if (!strncmp(at, "graph ", 6))
+    if (!strncmp(at, "graph ", 6)) {
         graph_wanted(wanted, text, at + 6);
-    else
-        place_wanted(wanted, text, at + strspn(at, "! "));
+        return;
+    }
+    at += strspn(at, "! ");
+    if (!strncmp(at, "start ", 6) || !strncmp(at, "stop ", 5))
+        at = strchr(at, ' ');
+    place_wanted(wanted, text, at + strspn(at, " "));
 }
 
 // "p[:NAME] PLACE". A file is told by a slash or by ".so" (collectors/probes/spec.h).

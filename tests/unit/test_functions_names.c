@@ -59,6 +59,9 @@ static void test_places(void **state) {
     EXPECT(function_names, "vfs_:mod:nf", NULL, 0);
     EXPECT(function_names, "vfs_read > 1", NULL, 0);
     EXPECT(function_names, "graph ", kernel, 6);
+    EXPECT(function_names, "start vfs_r", both, 6);
+    EXPECT(function_names, "! stop  vfs_r", both, 8);
+    EXPECT(function_names, "stops", both, 0);
     EXPECT(function_names, "  graph  ! vfs", kernel, 11);
     EXPECT(function_names, "graph vfs_read,vfs_w", kernel, 15);
     EXPECT(function_names, "graph vfs_* without=_raw,do", kernel, 25);
