@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# needs: root, tracefs, cc (loud; brief: 20); SIGKILL at random moments of the probes and events panes: the tracing state is byte for byte as before
+# needs: root, tracefs, cc (loud; brief: 20); SIGKILL at random moments of the probes, events and functions panes: the tracing state is byte for byte as before
 import os
 import random
 import re
@@ -62,7 +62,7 @@ def main():
             f.write(PROGRAM)
         subprocess.run(["cc", "-O1", "-o", f"{work}/program", f"{work}/program.c"], check=True)
         program = subprocess.Popen([f"{work}/program"])
-        command = [KTOP, "--batch", "--pane", "probes,events", "-d", "0.1", "--probe", f"p {work}/program:work", "--probe", f"r:back {work}/program:work ret=$retval:s32",
+        command = [KTOP, "--batch", "--pane", "probes,events,functions", "-f", "program:work > 1ms", "-d", "0.1", "--probe", f"p {work}/program:work", "--probe", f"r:back {work}/program:work ret=$retval:s32",
                    "--group", "probes:back by comm of ret", "--stacks", "-t", "sched:sched_switch if prev_pid > 1", "-t", "sched:sched_process_fork"]
         before = state_of(trace, 0)
         with_probes = with_events = 0

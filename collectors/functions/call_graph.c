@@ -99,7 +99,8 @@ static void call_graph_check(struct check_report *report) {
     struct check check = {.capability = "call graph of kernel functions"};
     struct graph_trace_failure failure;
     struct graph_trace *trace;
-    const struct graph_choice choice = {.functions = "vfs_read", .notrace = "", .try = true, .buffer_kib = 64};
+    const struct graph_choice choice = {
+        .functions = "vfs_read", .notrace = "", .start = "", .stop = "", .try = true, .buffer_kib = 64};
     check.works = !graph_trace_open(&choice, &failure, &trace);
     if (check.works) {
         snprintf(check.detail, sizeof(check.detail), "function graph tracer in %s",

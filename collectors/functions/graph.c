@@ -86,6 +86,8 @@ int graph_open(const struct graph_words *words, struct collector_run *run, struc
     graph->choice = (struct graph_choice){
         .functions = graph->words.functions,
         .notrace = graph->words.notrace,
+        .start = graph->words.start,
+        .stop = graph->words.stop,
         .pids = options ? options->pids : NULL,
         .n_pids = options ? options->n_pids : 0,
         .children = options && options->children,
@@ -413,6 +415,19 @@ static void notes_add(const struct graph *graph, const struct graph_counts *coun
         snprintf(text, sizeof(text),
                  "only what runs on the CPUs %.80s is recorded (--trace-cpus): a call that changes its CPU has no time",
                  graph->choice.cpus);
+        section_note(out, SEVERITY_INFO, "calls", text, NULL);
+    }
+    if (!graph->stopped[0] && (*graph->words.start || *graph->words.stop)) {
+        char text[600];
+        bool on = graph_trace_is_on(graph->trace);
+        if (on)
+            snprintf(text, sizeof(text), "the call graph is recorded%s%s%s", *graph->words.stop ? " until " : "",
+                     graph->words.stop,
+                     *graph->words.stop ? " is entered (stop=)" : ", since a start function was entered");
+        else if (*graph->words.start)
+            snprintf(text, sizeof(text), "nothing is recorded until %s is entered (start=)", graph->words.start);
+        else
+            snprintf(text, sizeof(text), "nothing is recorded any more: %s was entered (stop=)", graph->words.stop);
         section_note(out, SEVERITY_INFO, "calls", text, NULL);
     }
     if (graph->stopped[0])

@@ -7,11 +7,11 @@
 #include "collectors/collector.h"
 #include "collectors/functions/graph_trace.h"
 
-// A choice as text: "[!]FUNCTION[,FUNCTION] [depth=N] [without=FUNCTION[,FUNCTION]] [> TIME]". FUNCTION: a name or a
-// glob of the kernel's functions; "*": all of them (with --pid only). TIME ("10ms"): calls below it are not listed one
-// by one. "!": whatever it costs.
+// A choice as text: "[!]FUNCTION[,FUNCTION] [depth=N] [without=F[,F]] [start=F[,F]] [stop=F[,F]] [> TIME]". FUNCTION,
+// F: a name or a glob of the kernel's functions; "*": all of them (with --pid only). TIME ("10ms"): calls below it are
+// not listed one by one. start, stop: recording goes on, and off, when one of these is entered. "!": whatever it costs.
 struct graph_words {
-    char functions[1024], notrace[1024];
+    char functions[1024], notrace[1024], start[256], stop[256];
     uint32_t depth;
     uint64_t slow_ns;
     bool forced;

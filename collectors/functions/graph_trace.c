@@ -176,6 +176,19 @@ static uint64_t top_now(struct graph_trace *trace) {
     return at && sscanf(at, "\nnow ts: %llu.%6llu", &seconds, &us) == 2 ? seconds * 1000000000 + us * 1000 : 0;
 }
 
+static int switches_set(struct graph_trace *trace, struct graph_trace_failure *failure) {
+    const struct {
+        const char *functions, *command;
+    } switches[] = {{trace->choice->start, "traceon"}, {trace->choice->stop, "traceoff"}};
+    char refused[256] = "";
+    for (size_t i = 0; i < 2; i++) {
+        int error = graph_command_set(trace->dir, switches[i].functions, switches[i].command, refused, sizeof(refused));
+        if (error)
+            return explain(failure, error, "set_ftrace_filter", refused);
+    }
+    return 0;
+}
+
 // Filters first: without them the tracer would record the whole kernel.
 static int switch_on(struct graph_trace *trace, struct graph_trace_failure *failure) {
     const struct graph_choice *choice = trace->choice;
@@ -208,7 +221,10 @@ static int switch_on(struct graph_trace *trace, struct graph_trace_failure *fail
         return error;
     if (trace->top && !top_now(trace))
         return failed(failure, -EBUSY, "echo local > trace_clock in tracefs", "trace_clock is set to a counter");
-    error = instance_write(trace->dir, "tracing_on", "1");
+    error = switches_set(trace, failure);
+    if (error)
+        return error;
+    error = instance_write(trace->dir, "tracing_on", *choice->start ? "0" : "1");
     return error ? explain(failure, error, "tracing_on", "") : 0;
 }
 
@@ -327,6 +343,12 @@ const struct symbol_table *graph_trace_symbols(const struct graph_trace *trace) 
 
 bool graph_trace_is_top(const struct graph_trace *trace) {
     return trace->top;
+}
+
+bool graph_trace_is_on(const struct graph_trace *trace) {
+    char path[768], text[8] = "";
+    snprintf(path, sizeof(path), "%s/tracing_on", trace->dir);
+    return format_file(path, text, sizeof(text)) > 0 && text[0] == '1';
 }
 
 // ---- draining ----

@@ -15,6 +15,8 @@
 struct graph_choice {
     const char *functions; // names or globs, separated by blanks; "": all, only with PIDs
     const char *notrace;   // without these and what they call; ""
+    const char *start;     // recording begins when one of these is entered; "": at once
+    const char *stop;      // it pauses when one of these is; ""
     const pid_t *pids;     // only their threads; they must outlive the trace
     size_t n_pids;
     bool children;       // and of their descendants
@@ -50,5 +52,6 @@ uint64_t graph_trace_refresh(struct graph_trace *trace);
 // To CLOCK_MONOTONIC, from the time of a record.
 uint64_t graph_trace_mono(const struct graph_trace *trace, uint64_t ts);
 bool graph_trace_is_top(const struct graph_trace *trace);
+bool graph_trace_is_on(const struct graph_trace *trace); // false: it waits for a start function
 
 #endif

@@ -59,6 +59,12 @@ int graph_words_parse(struct graph_words *words, const char *text, struct choice
         } else if (!strncmp(word, "without=", 8)) {
             if (!names_take(word + 8, words->notrace, sizeof(words->notrace)))
                 return choice_refuse(error, -EINVAL, at + 8 - text, "%s", names);
+        } else if (!strncmp(word, "start=", 6)) {
+            if (!names_take(word + 6, words->start, sizeof(words->start)))
+                return choice_refuse(error, -EINVAL, at + 6 - text, "%s", names);
+        } else if (!strncmp(word, "stop=", 5)) {
+            if (!names_take(word + 5, words->stop, sizeof(words->stop)))
+                return choice_refuse(error, -EINVAL, at + 5 - text, "%s", names);
         } else if (word[0] == '>') {
             const char *time = at + 1;
             if (!word[1]) {
@@ -69,7 +75,8 @@ int graph_words_parse(struct graph_words *words, const char *text, struct choice
             if (!words->slow_ns)
                 return choice_refuse(error, -EINVAL, time - text, "expected a time after >: 10ms, 250us");
         } else {
-            return choice_refuse(error, -EINVAL, at - text, "expected depth=N, without=FUNCTION or > TIME");
+            return choice_refuse(error, -EINVAL, at - text,
+                                 "expected depth=N, without=FUNCTION, start=FUNCTION, stop=FUNCTION or > TIME");
         }
     }
     return 0;

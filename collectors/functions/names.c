@@ -120,13 +120,14 @@ static const struct kept_set *set_of(struct names *names, const char *key) {
 
 // ---- what is typed ----
 
-// "FUNCTION[,FUNCTION] [without=FUNCTION] ...", after "graph".
+// "FUNCTION[,FUNCTION] [without=FUNCTION] [start=FUNCTION] ...", after "graph".
 static void graph_wanted(struct wanted *wanted, const char *text, const char *at) {
     const char *word = strrchr(at, ' '), *comma = strrchr(at, ',');
     at += strspn(at, " !");
     if (word && word >= at) {
-        wanted->none = strncmp(word + 1, "without=", 8) != 0;
-        at = word + 1 + (wanted->none ? 0 : 8);
+        size_t name = strcspn(word, "=");
+        wanted->none = !word[name] || !strncmp(word + 1, "depth=", 6);
+        at = word + 1 + (wanted->none ? 0 : name);
     }
     if (comma && comma >= at)
         at = comma + 1;

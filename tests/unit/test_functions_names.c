@@ -66,6 +66,9 @@ static void test_places(void **state) {
     EXPECT(function_names, "graph vfs_read,vfs_w", kernel, 15);
     EXPECT(function_names, "graph vfs_* without=_raw,do", kernel, 25);
     EXPECT(function_names, "graph vfs_* without=_r", kernel, 20);
+    EXPECT(function_names, "graph vfs_* start=_r", kernel, 18);
+    EXPECT(function_names, "graph vfs_* stop=a,_r", kernel, 19);
+    EXPECT(function_names, "graph vfs_* depth=5", NULL, 0);
     EXPECT(function_names, "graph vfs_* dep", NULL, 0);
     EXPECT(function_names, "graph a,b dep", NULL, 0);
     EXPECT(function_names, "graph vfs_* ", NULL, 0);

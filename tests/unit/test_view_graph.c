@@ -157,6 +157,11 @@ static void words(void **state) {
     assert_int_equal(words.slow_ns, 1500);
     assert_true(words.forced);
     assert_int_equal(words.depth, 0);
+    assert_int_equal(graph_words_parse(&words, "ext4_* stop=vfs_write,vfs_read start=*sys_open", &error), 0);
+    assert_string_equal(words.start, "*sys_open");
+    assert_string_equal(words.stop, "vfs_write,vfs_read");
+    assert_int_equal(refused("vfs_read start="), 15);
+    assert_int_equal(refused("vfs_read stop=a;b"), 14);
     assert_int_equal(refused("vfs_read depth=64"), -1);
     assert_int_equal(refused(""), 0);
     assert_int_equal(refused("!"), 1);

@@ -93,6 +93,24 @@ kill -KILL $watcher
 wait $watcher
 unchanged "SIGKILL with a CPU"
 
+# Recording begins at the first getpgid, and ends at the first getsid: 7 calls before, 20 within, 5 after.
+begun switched '*sys_getpriority start=*sys_getpgid stop=*sys_getsid' || fail "no call graph: $(tail -n 1 /tmp/frames)"
+called "g 7
+b 1
+g 20
+e 1
+g 5" 11
+ktop_end
+unchanged "an end with start and stop"
+begun started '*sys_getpriority start=*sys_getpgid' || fail "no call graph: $(tail -n 1 /tmp/frames)"
+called "g 3" 12
+kill -KILL $watcher
+wait $watcher
+unchanged "SIGKILL with a start function"
+if begun unknown '*sys_getpriority start=no_such_function'; then fail "a start function that does not exist was accepted"; fi
+refusal
+unchanged "a refused start function"
+
 if begun rate 'update_process_times' --test probe_limit=2; then fail "a choice above the limit was recorded"; fi
 refusal
 unchanged "a refused rate"

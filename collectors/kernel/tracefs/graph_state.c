@@ -117,6 +117,26 @@ static uint64_t top_entries(const char *where) {
     return sum;
 }
 
+// Commands are listed behind the filter: "vfs_read:traceon:unlimited". True with the first one, as "vfs_read:traceon".
+static bool command_read(const char *where, char *out, size_t size) {
+    char path[768], text[4096];
+    snprintf(path, sizeof(path), "%s/set_ftrace_filter", where);
+    if (format_file(path, text, sizeof(text)) <= 0)
+        return false;
+    for (char *line = text, *next; line && *line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        char *command = *line == '#' ? NULL : strstr(line, ":trace"),
+             *count = command ? strchr(command + 1, ':') : NULL;
+        if (!count)
+            continue;
+        *count = '\0';
+        return (size_t)snprintf(out, size, "%s", line) < size;
+    }
+    return false;
+}
+
 int graph_state_unused(const char *where, bool top, const char *own, char *reason, size_t reason_size, char *fix,
                        size_t fix_size) {
     char text[256];
@@ -138,6 +158,12 @@ int graph_state_unused(const char *where, bool top, const char *own, char *reaso
             continue;
         snprintf(reason, reason_size, "%s is in use: it has \"%.60s\"", global->file, text);
         snprintf(fix, fix_size, "end the tool that uses it, or in %s: %s", where, global->release);
+        return -EBUSY;
+    }
+    if (top && command_read(where, text, sizeof(text))) {
+        snprintf(reason, reason_size, "set_ftrace_filter is in use: it has \"%.60s\"", text);
+        snprintf(fix, fix_size, "end the tool that uses it, or in %s: echo '!%.100s' >> set_ftrace_filter", where,
+                 text);
         return -EBUSY;
     }
     uint64_t entries = top ? top_entries(where) : 0;
@@ -203,6 +229,20 @@ int graph_state_set(const char *where, const struct graph_filters *filters, char
     return error;
 }
 
+int graph_command_set(const char *dir, const char *functions, const char *command, char *refused, size_t size) {
+    int error = 0;
+    for (const char *at = functions; !error && *(at += strspn(at, ","));) {
+        char line[320], part[8];
+        size_t length = strcspn(at, ",");
+        snprintf(line, sizeof(line), "%.*s:%s", (int)length, at, command);
+        error = graph_list_write(dir, "set_ftrace_filter", line, false, part, sizeof(part));
+        if (error)
+            snprintf(refused, size, "%.*s", (int)length, at);
+        at += length;
+    }
+    return error;
+}
+
 // ---- restoring ----
 
 // The part of a name after "ktop-PID-START-", NULL: none.
@@ -233,6 +273,18 @@ static int tracer_off(const char *dir) {
     return instance_write(dir, "current_tracer", "nop");
 }
 
+#define COMMANDS_MAX 1024 // a glob becomes a command for each function
+
+static int commands_remove(const char *where) {
+    char command[320], line[330], part[8];
+    int error = 0;
+    for (int i = 0; i < COMMANDS_MAX && !error && command_read(where, command, sizeof(command)); i++) {
+        snprintf(line, sizeof(line), "!%s", command);
+        error = graph_list_write(where, "set_ftrace_filter", line, false, part, sizeof(part));
+    }
+    return error;
+}
+
 static int global_restore(const char *where, const struct global *global) {
     char text[256], refused[8];
     int error = head_read(where, global->file, text, sizeof(text));
@@ -258,6 +310,10 @@ int graph_state_restore(const char *where, const char *name) {
         if ((global->top && !top) || global->never)
             continue;
         int failed = global_restore(where, global);
+        error = error ? error : failed;
+    }
+    if (top) { // an instance takes its commands along
+        int failed = commands_remove(where);
         error = error ? error : failed;
     }
     uint32_t kib = top ? (uint32_t)strtoul(use + strlen(GRAPH_TOP_INSTANCE), NULL, 10) : 0;

@@ -30,6 +30,10 @@ int graph_state_set(const char *where, const struct graph_filters *filters, char
 // Writes each word into a list of names or IDs; clear: instead of what is in it. 0, or -errno and the word.
 int graph_list_write(const char *where, const char *file, const char *words, bool clear, char *refused, size_t size);
 
+// "F:traceon", or another command, for each function in the set_ftrace_filter of that buffer: the kernel runs it when F
+// is entered. 0, or -errno and the function.
+int graph_command_set(const char *dir, const char *functions, const char *command, char *refused, size_t size);
+
 // Whether an instance of that name marks the use of the global state.
 bool graph_state_is_mark(const char *name);
 // Everything back to its default; files that have it already are not written. The tracer of the instance `name` goes

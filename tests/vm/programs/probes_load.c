@@ -3,6 +3,8 @@
 //   s N NS   N sleeps, of NS, NS + 1, ... ns: hrtimer_nanosleep(ns, ...) of the kernel
 //   w N      N calls of work(i) = 3 * i
 //   g N      N getpriority(i, 0)
+//   b N      N getpgid(0): begins what waits for it
+//   e N      N getsid(0): ends it
 // Without a line for a while it goes on waiting: the writers of the FIFO come and go.
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,6 +34,10 @@ int main(int argc, char **argv) {
                 sum += clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
             else if (kind == 'w')
                 sum += work((int)i);
+            else if (kind == 'b')
+                sum += getpgid(0) > 0;
+            else if (kind == 'e')
+                sum += getsid(0) > 0;
             else
                 sum += getpriority((int)i, 0);
         }
