@@ -84,6 +84,7 @@ static void in_use(void **state) {
         {"set_ftrace_pid", "12\n", true},
         {"set_ftrace_notrace_pid", "12\n", true},
         {"set_ftrace_filter", "vfs_read\n", true},
+        {"set_ftrace_filter", "#### all functions enabled ####\nvfs_read:traceon:unlimited\n", true},
         {"set_ftrace_notrace", "vfs_read\n", true},
         {"set_event", "sched:sched_switch\n", true},
         {"tracing_on", "0\n", true},
@@ -160,6 +161,26 @@ static void set_and_restored(void **state) {
     assert_int_equal(graph_state_restore("/nowhere", "ktop-1-2-graph"), 0);
 }
 
+// Functions that switch recording on and off: in the top-level buffer they are removed one by one.
+static void commands(void **state) {
+    (void)state;
+    char refused[64];
+    forge_file(root, "set_ftrace_filter", "");
+    assert_int_equal(graph_command_set(root, "", "traceon", refused, sizeof(refused)), 0);
+    assert_string_equal(line_of("set_ftrace_filter"), "");
+    assert_int_equal(graph_command_set(root, "vfs_read", "traceon", refused, sizeof(refused)), 0);
+    assert_string_equal(line_of("set_ftrace_filter"), "vfs_read:traceon");
+    assert_int_equal(graph_command_set("/nowhere", "vfs_read,vfs_write", "traceoff", refused, sizeof(refused)),
+                     -ENOENT);
+    assert_string_equal(refused, "vfs_read");
+    forge_file(root, "set_ftrace_filter", "vfs_read:traceon:unlimited\n");
+    assert_int_equal(graph_state_restore(root, "ktop-1-2-graph"), 0); // an instance takes its own along
+    assert_string_equal(line_of("set_ftrace_filter"), "vfs_read:traceon:unlimited");
+    assert_int_equal(graph_state_restore(root, "ktop-1-2-graph-top_1408"), 0);
+    assert_string_equal(line_of("set_ftrace_filter"), "!vfs_read:traceon"); // what the kernel gets
+    forge_file(root, "set_ftrace_filter", "#### all functions enabled ####\n");
+}
+
 static void swept(void **state) {
     (void)state;
     char path[192], name[64];
@@ -195,6 +216,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(in_use, begin, end),
         cmocka_unit_test_setup_teardown(marks, begin, end),
         cmocka_unit_test_setup_teardown(set_and_restored, begin, end),
+        cmocka_unit_test_setup_teardown(commands, begin, end),
         cmocka_unit_test_setup_teardown(swept, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
