@@ -325,7 +325,7 @@ int app_run(const struct options *options) {
             fprintf(stderr, "ktop: %s\n", app->message);
     }
     int hung = app->source->ops->stop(app->source);
-    session_close();
+    session_close(hung);
     if (hung)
         return status; // a hanging thread still uses the memory: it is freed with the process
     app_free(app);

@@ -224,7 +224,7 @@ static int record_finish(struct batch *batch, int status) {
 static int run_live(struct batch *batch) {
     session_sweep(NULL);
     if (!batch_start(batch)) {
-        session_close();
+        session_close(false);
         return 1;
     }
     batch_open(batch, batch->source->origin);
@@ -232,7 +232,7 @@ static int run_live(struct batch *batch) {
     int status = record_finish(batch, finish(batch));
     status = exit_status(batch, status);
     int hung = batch->source->ops->stop(batch->source);
-    session_close();
+    session_close(hung);
     if (hung)
         return status;
     panes_free(batch);
