@@ -25,8 +25,8 @@ int session_open(void) {
     return guard_start();
 }
 
-void session_close(bool hung) {
-    guard_stop(hung);
+void session_close(void) {
+    guard_stop();
 }
 
 const char *session_tracing_dir(const char **reason, const char **fix) {

@@ -13,9 +13,9 @@
 // Finds or mounts tracefs, and starts the guard. Before any thread exists: a mount namespace belongs to a thread. 0, or
 // -errno when there is no guard (ktop works without; after SIGKILL, --cleanup is then needed).
 int session_open(void);
-// Ends the guard. Waits for it at most 1 s. hung: a collector's thread hangs in the kernel; the guard then removes what
-// is there now, and once more when the process is gone.
-void session_close(bool hung);
+// Ends the guard. Waits for it at most 1 s. Not if a collector's thread hangs: it may still switch something on in the
+// kernel, and the guard cleans up when the process is gone.
+void session_close(void);
 
 // The tracefs directory; NULL: not available, with the reason and the fix.
 const char *session_tracing_dir(const char **reason, const char **fix);

@@ -325,9 +325,9 @@ int app_run(const struct options *options) {
             fprintf(stderr, "ktop: %s\n", app->message);
     }
     int hung = app->source->ops->stop(app->source);
-    session_close(hung);
     if (hung)
         return status; // a hanging thread still uses the memory: it is freed with the process
+    session_close();
     app_free(app);
     source_free(app->source);
     return status;

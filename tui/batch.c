@@ -224,7 +224,7 @@ static int record_finish(struct batch *batch, int status) {
 static int run_live(struct batch *batch) {
     session_sweep(NULL);
     if (!batch_start(batch)) {
-        session_close(false);
+        session_close();
         return 1;
     }
     batch_open(batch, batch->source->origin);
@@ -232,9 +232,9 @@ static int run_live(struct batch *batch) {
     int status = record_finish(batch, finish(batch));
     status = exit_status(batch, status);
     int hung = batch->source->ops->stop(batch->source);
-    session_close(hung);
     if (hung)
         return status;
+    session_close();
     panes_free(batch);
     source_free(batch->source);
     return status;

@@ -53,7 +53,7 @@ static int run(struct options *options) {
         (options->functions && session_functions(&options->collect, why, sizeof why)) ||
         (options->graph && session_graph(&options->collect, why, sizeof why))) {
         fprintf(stderr, "ktop: %s\n", why);
-        session_close(false);
+        session_close();
         return 1;
     }
     return options->action == ACTION_TUI ? app_run(options) : batch_run(options);

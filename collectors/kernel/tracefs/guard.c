@@ -75,27 +75,16 @@ static int files_leave(int link, int trace) {
     return 0;
 }
 
-// True: ktop asks for a pass and goes on; false: it is gone.
-static bool guard_wait(void) {
+static void guard_wait(void) {
     char byte;
     ssize_t n;
     do
         n = read(LINK_FD, &byte, 1);
-    while (n < 0 && errno == EINTR);
-    return n > 0;
-}
-
-static void guard_sweep(const char *where) {
-    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
-    for (int passes = 0; passes < BUSY_PASSES; passes++) {
-        int left = 0;
-        if (sweep_pass(where, ktop_id_self(), NULL, &left) < 0 || left == 0)
-            break;
-        nanosleep(&pause, NULL);
-    }
+    while (n > 0 || (n < 0 && errno == EINTR));
 }
 
 static _Noreturn void guard_main(int link, int trace) {
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
     char where[64], title[64];
     sigset_t all;
     sigfillset(&all);
@@ -108,10 +97,14 @@ static _Noreturn void guard_main(int link, int trace) {
     text_write("/proc/self/oom_score_adj", "-1000"); // the one that tidies up after an out-of-memory kill
     if (chdir("/"))
         _exit(1);
+    guard_wait();
     snprintf(where, sizeof where, "/proc/self/fd/%d", TRACE_FD);
-    while (guard_wait())
-        guard_sweep(where);
-    guard_sweep(where);
+    for (int passes = 0; passes < BUSY_PASSES; passes++) {
+        int left = 0;
+        if (sweep_pass(where, ktop_id_self(), NULL, &left) < 0 || left == 0)
+            break;
+        nanosleep(&pause, NULL);
+    }
     _exit(0);
 }
 
@@ -150,14 +143,9 @@ int guard_start(void) {
     return error;
 }
 
-void guard_stop(bool hung) {
+void guard_stop(void) {
     if (link_fd < 0)
         return;
-    if (hung) { // its end of the pair closes with the process
-        ssize_t ignored = write(link_fd, "", 1);
-        (void)ignored;
-        return;
-    }
     shutdown(link_fd, SHUT_WR);
     struct pollfd gone = {.fd = link_fd, .events = POLLIN}; // its end of the pair closes with it
     poll(&gone, 1, 1000);

@@ -4,14 +4,12 @@
 #ifndef COLLECTORS_GUARD_H
 #define COLLECTORS_GUARD_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 // Before any thread exists. 0 or -errno.
 int guard_start(void);
-// Clean exit: everything was removed already; the guard checks and exits. Waits for it at most 1 s. hung: a thread is in
-// the kernel and may still switch something on there, so the guard removes what is there and waits for ktop's end.
-void guard_stop(bool hung);
+// Clean exit: everything was removed already; the guard checks and exits. Waits for it at most 1 s.
+void guard_stop(void);
 // Its PID while it runs, else 0; for the self filter.
 pid_t guard_process(void);
 
