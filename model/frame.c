@@ -153,7 +153,7 @@ bool frame_table_repeated(const struct frame *frame, const char *name) {
     for (uint16_t i = 0; i < frame->n_sections; i++) {
         const struct table *table = section_find_table(frame->sections[i], name);
         if (table)
-            return frame->repeated[i] && table_def(table)->rows == ROWS_TOLD_ONCE;
+            return frame->repeated[i] && table_def(table)->rows == ROWS_REPORTED_ONCE;
     }
     return false;
 }

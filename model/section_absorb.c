@@ -54,49 +54,6 @@ static void series_absorb(struct section *section, const struct section *before,
 
 // ---- tables ----
 
-static int keys_order(const struct table_def *def, const union cell *a, const union cell *b) {
-    for (uint16_t k = 0; k < def->n_keys; k++) {
-        int order = column_compare(&def->columns[k], a[k], b[k]);
-        if (order)
-            return order;
-    }
-    return 0;
-}
-
-static int rows_order(const void *a, const void *b, void *def) {
-    return keys_order(def, *(const union cell *const *)a, *(const union cell *const *)b);
-}
-
-// The rows of a table in the order of their keys.
-struct ordered {
-    const struct table_def *def;
-    const union cell **rows;
-    size_t n;
-};
-
-static struct ordered ordered_new(const struct table *table) {
-    struct ordered ordered = {table_def(table), xcalloc(table_rows(table) + 1, sizeof(union cell *)), 0};
-    size_t cursor = 0;
-    for (const union cell *row; (row = table_next(table, &cursor));)
-        ordered.rows[ordered.n++] = row;
-    qsort_r(ordered.rows, ordered.n, sizeof(ordered.rows[0]), rows_order, (void *)ordered.def);
-    return ordered;
-}
-
-static const union cell *ordered_find(const struct ordered *ordered, const union cell *keys) {
-    for (size_t low = 0, high = ordered->n; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        int order = keys_order(ordered->def, keys, ordered->rows[middle]);
-        if (!order)
-            return ordered->rows[middle];
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
-}
-
 static void row_add(struct table_builder *builder, const struct table_def *def, const union cell *row) {
     uint32_t slot = table_builder_add(builder);
     for (uint16_t c = 0; c < def->n_columns; c++)
@@ -111,7 +68,7 @@ static void row_merge(struct table_builder *builder, const struct table_def *def
                       const union cell *newer, double share, union cell *cells) {
     for (uint16_t c = 0; c < def->n_columns; c++) {
         const struct column *column = &def->columns[c];
-        enum merge merge = merge_of(column->merge, column->unit);
+        enum merge merge = def->rows == ROWS_REPORTED_ONCE ? MERGE_NEWEST : merge_of(column->merge, column->unit);
         cells[c] = (newer ? newer : older)[c];
         if (c < def->n_keys || column->type == COLUMN_TEXT)
             continue;
@@ -123,31 +80,28 @@ static void row_merge(struct table_builder *builder, const struct table_def *def
     row_add(builder, def, cells);
 }
 
+// The rows of one table, each beside the row of the other one with the same keys, or NULL.
+static struct join *beside(const struct table *table, const struct table *other) {
+    return join_new((const struct table *const[]){table, other},
+                    (const struct table_def *const[]){table_def(table), table_def(other)}, 2);
+}
+
 static struct table *rows_absorb(const struct table *newer, const struct table *older, double share) {
     const struct table_def *def = table_def(newer);
     struct table_builder *builder = table_builder_new(def);
-    struct ordered old = ordered_new(older), new = ordered_new(newer);
     union cell *cells = xcalloc(def->n_columns, sizeof(*cells));
-    size_t cursor = 0;
-    for (const union cell *row; (row = table_next(newer, &cursor));)
-        if (def->rows == ROWS_TOLD_ONCE)
-            row_add(builder, def, row);
-        else
-            row_merge(builder, def, ordered_find(&old, row), row, share, cells);
-    cursor = 0;
-    for (const union cell *row; def->rows != ROWS_OF_NOW && (row = table_next(older, &cursor));) {
-        if (ordered_find(&new, row))
-            continue;
-        if (def->rows == ROWS_TOLD_ONCE)
-            row_add(builder, def, row);
-        else
-            row_merge(builder, def, row, NULL, share, cells);
-    }
+    struct join *both = beside(newer, older);
+    for (size_t i = 0; i < both->n_rows; i++)
+        row_merge(builder, def, both->rows[2 * i + 1], both->rows[2 * i], share, cells);
+    join_free(both);
+    both = def->rows == ROWS_OF_NOW ? NULL : beside(older, newer);
+    for (size_t i = 0; both && i < both->n_rows; i++)
+        if (!both->rows[2 * i + 1])
+            row_merge(builder, def, both->rows[2 * i], NULL, share, cells);
+    join_free(both);
+    free(cells);
     struct table *sum = table_builder_seal(builder);
     table_builder_free(builder);
-    free(cells);
-    free(old.rows);
-    free(new.rows);
     return sum;
 }
 
@@ -200,10 +154,10 @@ static void streams_absorb(struct section *section, const struct section *before
 // ---- histograms and trees ----
 
 static bool keys_equal(const struct hist_def *def, const union cell *a, const union cell *b) {
-    for (uint16_t k = 0; k < def->n_keys; k++)
-        if (def->keys[k].type == COLUMN_TEXT ? text_compare(a[k].text, b[k].text) : a[k].num != b[k].num)
-            return false;
-    return true;
+    uint16_t k = 0;
+    while (k < def->n_keys && cells_equal(def->keys[k].type, a[k], b[k]))
+        k++;
+    return k == def->n_keys;
 }
 
 static const struct hist *hists_find(const struct hist_set *set, const union cell *keys) {

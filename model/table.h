@@ -10,9 +10,9 @@
 #define TABLE_CHUNK_ROWS 16
 
 enum table_rows_of {
-    ROWS_OF_NOW,      // what is there at the end of the interval
-    ROWS_OF_INTERVAL, // what was there, or did something, in the interval
-    ROWS_TOLD_ONCE,   // what ended in the interval: in no other frame (frame_table_repeated)
+    ROWS_OF_NOW,        // what is there at the end of the interval
+    ROWS_OF_INTERVAL,   // what was there, or did something, in the interval
+    ROWS_REPORTED_ONCE, // what ended in the interval: in no other frame (frame_table_repeated)
 };
 
 struct table_def {

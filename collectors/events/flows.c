@@ -141,7 +141,7 @@ const struct table_def events_connections_table = {
     .columns = columns,
     .n_columns = C_ALL,
     .n_keys = 5,
-    .rows = ROWS_TOLD_ONCE,
+    .rows = ROWS_REPORTED_ONCE,
 };
 
 // ---- opening ----

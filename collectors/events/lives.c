@@ -69,7 +69,7 @@ const struct table_def events_programs_table = {
     .columns = columns,
     .n_columns = L_ALL,
     .n_keys = 2,
-    .rows = ROWS_TOLD_ONCE,
+    .rows = ROWS_REPORTED_ONCE,
 };
 
 // ---- the lives ----

@@ -8,7 +8,7 @@ static const struct series_def load_def = {"load_1", "load", "", UNIT_NONE}, ipc
 static const struct column columns[] = {{.name = "n"}};
 static const struct table_def first_def = {.name = "first", .columns = columns, .n_columns = 1},
                               second_def = {
-                                  .name = "second", .columns = columns, .n_columns = 1, .rows = ROWS_TOLD_ONCE};
+                                  .name = "second", .columns = columns, .n_columns = 1, .rows = ROWS_REPORTED_ONCE};
 
 static struct table *table_of(const struct table_def *def) {
     struct table_builder *builder = table_builder_new(def);

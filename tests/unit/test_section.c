@@ -11,7 +11,7 @@ static const struct column event_columns[] = {{.name = "n"}, {.name = "comm", .t
 static const struct table_def events_def = {.name = "io_events", .columns = event_columns, .n_columns = 2};
 static const struct table_def rows_def = {.name = "rows", .columns = event_columns, .n_columns = 2, .n_keys = 1};
 static const struct table_def once_def = {
-    .name = "ended", .columns = event_columns, .n_columns = 2, .n_keys = 1, .rows = ROWS_TOLD_ONCE};
+    .name = "ended", .columns = event_columns, .n_columns = 2, .n_keys = 1, .rows = ROWS_REPORTED_ONCE};
 // What was active in the interval: each kind of column, of the key n in an interval of 10 or 30.
 static const struct column active_columns[] = {
     {.name = "n"},
