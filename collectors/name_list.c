@@ -3,7 +3,6 @@
 #include "collectors/name_list.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "model/mem.h"
+#include "model/thread.h"
 
 #define LISTERS_MAX 8 // each can hang
 
@@ -93,22 +93,9 @@ static void *lister_main(void *argument) {
     return NULL;
 }
 
-static bool thread_start(struct name_lister *lister) {
-    pthread_t thread;
-    sigset_t all, before;
-    sigfillset(&all);
-    for (const int *fault = (const int[]){SIGSEGV, SIGBUS, SIGILL, SIGFPE, 0}; *fault; fault++)
-        sigdelset(&all, *fault); // their handler restores the terminal
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = !pthread_create(&thread, NULL, lister_main, lister);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (started)
-        pthread_detach(thread);
-    return started;
-}
-
 struct name_lister *name_lister_new(const struct name_source *source, const struct collect_options *options) {
     int fd = atomic_load(&listers) < LISTERS_MAX ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+    pthread_t thread;
     if (fd < 0)
         return NULL;
     struct name_lister *lister = xcalloc(1, sizeof(*lister));
@@ -116,8 +103,10 @@ struct name_lister *name_lister_new(const struct name_source *source, const stru
     pthread_mutex_init(&lister->lock, NULL);
     pthread_cond_init(&lister->work, NULL);
     atomic_fetch_add(&listers, 1);
-    if (thread_start(lister))
+    if (!thread_start(&thread, lister_main, lister)) {
+        pthread_detach(thread);
         return lister;
+    }
     lister->users--; // of the thread
     name_lister_free(lister);
     return NULL;

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "collectors/kernel/priority.h"
 #include "collectors/schema.h"
 #include "model/mem.h"
+#include "model/thread.h"
 
 #define NS_PER_S 1000000000ull
 #define RETRY_NS (10 * NS_PER_S)       // interval between tries to open a source
@@ -466,21 +466,14 @@ const char *runner_start_fix(int error) {
 int runner_start(struct runner *runner) {
     if (runner->ended_fd < 0 || runner->answers.fd < 0)
         return -EMFILE;
-    sigset_t all, before;
-    sigfillset(&all);
-    // A fault whose signal is blocked kills the process without the handler that restores the terminal.
-    for (const int *fault = (const int[]){SIGSEGV, SIGBUS, SIGILL, SIGFPE, 0}; *fault; fault++)
-        sigdelset(&all, *fault);
-    pthread_sigmask(SIG_SETMASK, &all, &before); // signals go to the main thread
     int error = 0;
     for (size_t i = 0; i < runner->n; i++) // frames wait only for the wanted collectors
         live_pause(runner->live, runner->workers[i].slot, !atomic_load(&runner->workers[i].wanted));
     for (size_t i = 0; i < runner->n && !error; i++) {
         struct worker *worker = &runner->workers[i];
-        error = worker->wake_fd < 0 ? EMFILE : pthread_create(&worker->thread, NULL, worker_main, worker);
+        error = worker->wake_fd < 0 ? EMFILE : thread_start(&worker->thread, worker_main, worker);
         worker->started = !error;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return -error;
 }
 

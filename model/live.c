@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "model/groups.h"
 #include "model/health.h"
 #include "model/mem.h"
+#include "model/thread.h"
 
 // How long a frame waits past its tick for late collectors: a quarter of the delay, so that a frame is never mistaken
 // for the next one, and at most 250 ms, so that the screen does not lag visibly.
@@ -487,14 +487,7 @@ int live_start(struct live *live) {
     live->cut_ns = live->base_ns;
     live->stop = false;
     pthread_mutex_unlock(&live->lock);
-    sigset_t all, before;
-    sigfillset(&all);
-    // A fault in a thread that blocks its signal would end the program without restoring the terminal.
-    for (const int *fault = (const int[]){SIGSEGV, SIGBUS, SIGILL, SIGFPE, 0}; *fault; fault++)
-        sigdelset(&all, *fault);
-    pthread_sigmask(SIG_SETMASK, &all, &before); // signals belong to the screen thread
-    int error = pthread_create(&live->thread, NULL, frames_thread, live);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = thread_start(&live->thread, frames_thread, live);
     live->running = !error;
     return -error;
 }

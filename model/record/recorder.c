@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 
 #include "model/mem.h"
 #include "model/record/file.h"
+#include "model/thread.h"
 
 struct recorder {
     int fd;
@@ -216,14 +216,8 @@ struct recorder *recorder_start(int take_fd, const struct origin *origin, uint64
     pthread_condattr_destroy(&monotonic);
     recorder->stop_pipe[0] = recorder->stop_pipe[1] = recorder->done_pipe[0] = recorder->done_pipe[1] = -1;
     *error = pipe2(recorder->stop_pipe, O_CLOEXEC) || pipe2(recorder->done_pipe, O_CLOEXEC) ? errno : 0;
-    sigset_t all, before;
-    sigfillset(&all);
-    for (const int *fault = (const int[]){SIGSEGV, SIGBUS, SIGILL, SIGFPE, 0}; *fault; fault++)
-        sigdelset(&all, *fault);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     if (!*error)
-        *error = pthread_create(&recorder->thread, NULL, recorder_main, recorder);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+        *error = thread_start(&recorder->thread, recorder_main, recorder);
     *error = -*error;
     if (!*error)
         return recorder;

@@ -4,11 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "model/thread.h"
 
 struct replay {
     struct reader *reader; // the thread's own
@@ -123,13 +124,7 @@ struct replay *replay_start(struct reader *take, bool follow, size_t history_byt
     pthread_condattr_destroy(&monotonic);
     if (pipe2(replay->fds, O_CLOEXEC | O_NONBLOCK))
         replay->fds[0] = replay->fds[1] = -1;
-    sigset_t all, before;
-    sigfillset(&all);
-    for (const int *fault = (const int[]){SIGSEGV, SIGBUS, SIGILL, SIGFPE, 0}; *fault; fault++)
-        sigdelset(&all, *fault);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    *error = replay->fds[0] < 0 ? -EMFILE : -pthread_create(&replay->thread, NULL, replay_main, replay);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    *error = replay->fds[0] < 0 ? -EMFILE : -thread_start(&replay->thread, replay_main, replay);
     replay->state.ended = *error != 0;
     return replay;
 }
