@@ -8,13 +8,6 @@ bool thread_filters(const struct collect_options *options) {
     return options && (options->pids || options->has_user);
 }
 
-static bool is_chosen(const struct collect_options *options, int32_t pid) {
-    for (size_t i = 0; i < options->n_pids; i++)
-        if (options->pids[i] == pid)
-            return true;
-    return false;
-}
-
 bool thread_wanted_among(thread_find_fn *find, void *context, const struct collect_options *options,
                          const struct thread_status *status) {
     if (!thread_filters(options))
@@ -25,13 +18,12 @@ bool thread_wanted_among(thread_find_fn *find, void *context, const struct colle
         return true;
     int32_t pid = status->pid, parent = status->parent;
     for (int generation = 0; generation < GENERATIONS && pid > 0; generation++) {
-        if (is_chosen(options, pid))
-            return true;
+        for (size_t i = 0; i < options->n_pids; i++)
+            if (options->pids[i] == pid)
+                return true;
         struct thread_status next;
-        if (!options->children || !find(context, parent, &next))
-            return options->children && is_chosen(options, parent); // which may have exited
-        pid = parent;
-        parent = next.parent;
+        pid = options->children ? parent : 0; // it may have exited, and is chosen all the same
+        parent = pid > 0 && find(context, pid, &next) ? next.parent : 0;
     }
     return false;
 }
