@@ -262,8 +262,7 @@ static bool graph_answered(struct app *app, const struct answer *answer) {
         return false;
     bool again = answer->status == ANSWER_REFUSED && app->graph_typed[0] && !app->question;
     if (again) {
-        app->question = &questions[CHOICE_FUNCTIONS];
-        prompt_start(&app->prompt, app->question->label, app->graph_typed);
+        ask(app, CHOICE_FUNCTIONS, app->graph_typed);
         if (answer->place >= 0 && app->graph_at + (size_t)answer->place <= strlen(app->graph_typed))
             app->prompt.at = app->graph_at + (size_t)answer->place;
     }

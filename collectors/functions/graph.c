@@ -115,13 +115,14 @@ int graph_open(const struct graph_words *words, struct collector_run *run, struc
     graph->calls = table_builder_new(&graph_calls_table);
     graph->threads = event_names_new(ktop_in_child_pidns() ? NULL : "/proc");
     graph->window_ns = now_ns();
-    run->drain_ms = STREAM_BUSY_MS;
     error = words->forced ? 0 : rate_check(graph, run);
-    if (error)
+    if (error) {
         graph_close(graph);
-    else
-        *out = graph;
-    return error;
+        return error;
+    }
+    run->drain_ms = STREAM_BUSY_MS;
+    *out = graph;
+    return 0;
 }
 
 void graph_close(struct graph *graph) {
