@@ -201,14 +201,18 @@ static void symbols_each(const struct elf_file *elf, pid_t pid, const char *path
     free(names);
 }
 
-int function_matches_add(struct function_matches *matches, struct function_choice *choice, uint8_t number, pid_t pid) {
-    struct function_object *object = &choice->objects[number];
+static int elf_of(const struct function_object *object, struct elf_file *elf) {
     struct stat stat;
-    struct elf_file elf = {0};
+    *elf = (struct elf_file){0};
     if (fstat(object->fd, &stat))
         return -errno;
-    const struct elf_source source = {.fd = object->fd, .size = (uint64_t)stat.st_size};
-    int result = elf_file_open(&elf, &source);
+    return elf_file_open(elf, &(struct elf_source){.fd = object->fd, .size = (uint64_t)stat.st_size});
+}
+
+int function_matches_add(struct function_matches *matches, struct function_choice *choice, uint8_t number, pid_t pid) {
+    struct function_object *object = &choice->objects[number];
+    struct elf_file elf;
+    int result = elf_of(object, &elf);
     if (!result) {
         matches->elf = &elf;
         matches->choice = choice;
@@ -238,12 +242,8 @@ static void name_look(void *context, const GElf_Sym *symbol, const char *name) {
 }
 
 int function_names_add(struct name_set *names, const struct function_object *object, pid_t pid) {
-    struct stat stat;
-    struct elf_file elf = {0};
-    if (fstat(object->fd, &stat))
-        return -errno;
-    const struct elf_source source = {.fd = object->fd, .size = (uint64_t)stat.st_size};
-    int result = elf_file_open(&elf, &source);
+    struct elf_file elf;
+    int result = elf_of(object, &elf);
     if (!result)
         symbols_each(&elf, pid, object->path, name_look, names);
     elf_file_close(&elf);

@@ -275,6 +275,28 @@ static void nested_address(struct bpf_code *code) {
     bpf_put(code, BPF_I(BPF_ALU64 | BPF_ADD | BPF_X, BPF_REG_1, VALUE, 0, 0));
 }
 
+// R1 = how many calls of the thread are entered, at VALUE. Returns the jump of a thread that is unknown.
+static size_t kernel_value_find(struct bpf_code *code, const struct function_maps *maps) {
+    kernel_key(code);
+    calls_key(code, maps->kernel);
+    bpf_put(code, BPF_HELPER(BPF_FUNC_map_lookup_elem));
+    size_t unknown = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_0, 0));
+    bpf_put(code, BPF_MOVE(VALUE, BPF_REG_0));
+    bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_1, VALUE, 0));
+    return unknown;
+}
+
+// Adds a call that was entered at NS to the R1 ones before it; 0: it does not count.
+static void nested_add(struct bpf_code *code) {
+    bpf_put(code, BPF_MOVE(BPF_REG_2, BPF_REG_1));
+    bpf_put(code, BPF_ADD_IMM(BPF_REG_2, 1));
+    bpf_put(code, BPF_STORE(BPF_DW, VALUE, 0, BPF_REG_2));
+    size_t deep = bpf_put(code, BPF_JUMP_IF(BPF_JGE, BPF_REG_1, NESTED_MAX));
+    nested_address(code);
+    bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_1, 8, NS));
+    bpf_land(code, deep);
+}
+
 static void kernel_entry(struct bpf_code *code, const struct function_maps *maps) {
     kernel_key(code);
     bpf_put(code, BPF_HELPER(BPF_FUNC_ktime_get_ns));
@@ -291,13 +313,7 @@ static void kernel_entry(struct bpf_code *code, const struct function_maps *maps
     bpf_land(code, known);
     bpf_put(code, BPF_MOVE(VALUE, BPF_REG_0));
     bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_1, VALUE, 0));
-    bpf_put(code, BPF_MOVE(BPF_REG_2, BPF_REG_1));
-    bpf_put(code, BPF_ADD_IMM(BPF_REG_2, 1));
-    bpf_put(code, BPF_STORE(BPF_DW, VALUE, 0, BPF_REG_2));
-    size_t deep = bpf_put(code, BPF_JUMP_IF(BPF_JGE, BPF_REG_1, NESTED_MAX));
-    nested_address(code);
-    bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_1, 8, NS));
-    bpf_land(code, deep);
+    nested_add(code);
 }
 
 static void user_entry(struct bpf_code *code, const struct function_maps *maps) {
@@ -319,20 +335,10 @@ static void user_entry(struct bpf_code *code, const struct function_maps *maps) 
 // A call that does not count, within one that does: its return takes the entry that was added last, so it adds an
 // empty one. If it is nested deeper than NESTED_MAX, its return counts as missed, as that of any call there.
 static void kernel_entry_skip(struct bpf_code *code, const struct function_maps *maps) {
-    kernel_key(code);
-    calls_key(code, maps->kernel);
-    bpf_put(code, BPF_HELPER(BPF_FUNC_map_lookup_elem));
-    size_t unknown = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_0, 0));
-    bpf_put(code, BPF_MOVE(VALUE, BPF_REG_0));
-    bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_1, VALUE, 0));
+    size_t unknown = kernel_value_find(code, maps);
     size_t outermost = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_1, 0));
-    bpf_put(code, BPF_MOVE(BPF_REG_2, BPF_REG_1));
-    bpf_put(code, BPF_ADD_IMM(BPF_REG_2, 1));
-    bpf_put(code, BPF_STORE(BPF_DW, VALUE, 0, BPF_REG_2));
-    size_t deep = bpf_put(code, BPF_JUMP_IF(BPF_JGE, BPF_REG_1, NESTED_MAX));
-    nested_address(code);
-    bpf_put(code, BPF_STORE_IMM(BPF_DW, BPF_REG_1, 8, 0));
-    bpf_land(code, deep);
+    bpf_put(code, BPF_MOVE_IMM(NS, 0));
+    nested_add(code);
     bpf_land(code, outermost);
     bpf_land(code, unknown);
 }
@@ -471,12 +477,7 @@ static size_t entry_take(struct bpf_code *code, const struct function_maps *maps
 
 // The same for the kernel, without arguments.
 static size_t kernel_entry_take(struct bpf_code *code, const struct function_maps *maps) {
-    kernel_key(code);
-    calls_key(code, maps->kernel);
-    bpf_put(code, BPF_HELPER(BPF_FUNC_map_lookup_elem));
-    size_t unknown = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_0, 0));
-    bpf_put(code, BPF_MOVE(VALUE, BPF_REG_0));
-    bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_1, VALUE, 0));
+    size_t unknown = kernel_value_find(code, maps);
     size_t some = bpf_put(code, BPF_JUMP_IF(BPF_JNE, BPF_REG_1, 0));
     finish(code);
     bpf_land(code, some);

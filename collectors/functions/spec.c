@@ -40,30 +40,37 @@ static int copy(char *out, size_t size, const char *at, const char *end, const c
     return 0;
 }
 
-// "10ms"; `end` becomes the end of what is before it.
-static int time_parse(struct function_spec *spec, const char **end, struct choice_error *error) {
+double function_time_parse(const char *text) {
     static const struct {
         const char *name;
         double ns;
     } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    char *rest;
+    double value = strtod(text, &rest);
+    if (rest > text && value > 0)
+        for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+            if (!strcmp(rest + strspn(rest, " "), units[i].name))
+                return value * units[i].ns;
+    return 0;
+}
+
+// "> 10ms"; `end` becomes the end of what is before it.
+static int time_parse(struct function_spec *spec, const char **end, struct choice_error *error) {
     const char *at = *end;
     while (at > spec->text && at[-1] != '>')
         at--;
     // "operator>" is a name: a limit has a blank before its sign.
     if (at - spec->text < 2 || at[-1] != '>' || !strchr(" \t", at[-2]))
         return 0;
-    char *rest;
-    double value = strtod(at, &rest);
+    double ns = function_time_parse(at);
     *end = at - 2;
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && rest > at && value > 0; i++)
-        if (!strcmp(rest + strspn(rest, " "), units[i].name) && value * units[i].ns < 1e15) {
-            spec->slower_ns = (uint64_t)(value * units[i].ns);
-            return spec->slower_ns
-                       ? 0
-                       : choice_refuse(error, -EINVAL, place_of(spec, at), "expected a time of at least 1ns after >");
-        }
-    return choice_refuse(error, -EINVAL, place_of(spec, at),
-                         "expected a time with its unit after >, for example > 10ms");
+    if (!(ns > 0) || ns >= 1e15)
+        return choice_refuse(error, -EINVAL, place_of(spec, at),
+                             "expected a time with its unit after >, for example > 10ms");
+    if (ns < 1)
+        return choice_refuse(error, -EINVAL, place_of(spec, at), "expected a time of at least 1ns after >");
+    spec->slower_ns = (uint64_t)ns;
+    return 0;
 }
 
 // "start " or "stop " before a function. A function may have one of these names.

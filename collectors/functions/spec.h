@@ -43,6 +43,8 @@ struct function_specs {
 int function_specs_parse(struct function_specs *specs, const char *list, struct choice_error *error);
 // Of its functions in the list, for an error.
 int64_t function_spec_place(const struct function_spec *spec);
+// "10ms" in ns, with blanks before the unit or not; 0: no time. Of a specification, and of a call graph.
+double function_time_parse(const char *text);
 // Whether it names a function: its symbol (up to `length`), or what the symbol means in C++ and Rust.
 bool function_spec_matches(const struct function_spec *spec, const char *symbol, size_t length);
 // Whether it names the file that is mapped at that path.
