@@ -141,6 +141,29 @@ def enter(procs):
     return f"open({procs!r}, 'w').write('0')\n"
 
 
+READER = """import mmap, os, random, sys, threading, time
+disk, threads, pause = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+fd = os.open(disk, os.O_RDONLY | os.O_DIRECT)
+blocks = os.lseek(fd, 0, os.SEEK_END) // 4096
+def run():
+    block = mmap.mmap(-1, 4096)
+    while True:
+        try:
+            os.preadv(fd, [block], random.randrange(blocks) * 4096)
+        except OSError:
+            pass
+        time.sleep(pause)
+for _ in range(threads - 1):
+    threading.Thread(target=run).start()
+run()
+"""
+
+
+def disk_reader(name, disk, threads=1, pause=0, procs=None):
+    """A process that reads random blocks, not from the page cache; `procs`: in that control group."""
+    return python(name, (enter(procs) if procs else "") + READER, disk, threads, pause)
+
+
 def go(*culprits, kinds=()):
     """The incident begins; waits until it should end."""
     if kinds:

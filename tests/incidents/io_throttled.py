@@ -1,7 +1,7 @@
 # A process reads as fast as it may from a disk, which is 20 blocks per second by the limit of its control group.
 import os
 
-from incident import DIRECTORY, cgroup, decoy, enter, go, loop_disk, python
+from incident import DIRECTORY, cgroup, decoy, disk_reader, go, loop_disk
 
 image = os.path.join(DIRECTORY, "image")
 with open(image, "wb") as file:
@@ -10,6 +10,5 @@ loop = loop_disk(image)
 number = "%d:%d" % (os.major(os.stat(loop).st_rdev), os.minor(os.stat(loop).st_rdev))
 procs = cgroup("blkio", {"blkio.throttle.read_iops_device": f"{number} 20"}, {"io.max": f"{number} riops=20"})
 decoy()
-reader = python("limited", "import mmap, os, random, sys\n" + enter(procs) + "fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)\nblock = mmap.mmap(-1, 4096)\n"
-                "while True:\n    os.preadv(fd, [block], random.randrange(4000) * 4096)", loop)
+reader = disk_reader("limited", loop, procs=procs)
 go((reader, "limited"), (0, "ktop-incident"), (0, os.path.basename(loop)))
