@@ -51,8 +51,8 @@ static struct slot *slot_of(struct event_names *names, int32_t tid) {
     return NULL;
 }
 
-// Of threads that exited, their events have told.
-static bool find_told(void *context, int32_t pid, struct thread_status *out) {
+// The events of a thread that exited identify it.
+static bool find_kept(void *context, int32_t pid, struct thread_status *out) {
     struct event_names *names = context;
     const struct slot *slot = slot_of(names, pid);
     if (!slot || slot->tid != pid || !slot->identity.found)
@@ -96,7 +96,7 @@ const struct task_identity *event_names_learn(struct event_names *names, const s
     const struct task_identity identity = {
         .status = *status,
         .found = true,
-        .wanted = names->proc ? thread_wanted_among(find_told, names, options, status) : !thread_filters(options)};
+        .wanted = names->proc ? thread_wanted_among(find_kept, names, options, status) : !thread_filters(options)};
     return keep(names, slot_of(names, tid), tid, &identity);
 }
 

@@ -149,7 +149,8 @@ void level_words(const struct level *level, const struct rule_level *of, char *o
 // "devices.util_pct", "io_latency_us", "cpu_some_pct". False: no level.
 bool level_name(const struct level *level, const struct rule_level *of, char *out, size_t size);
 
-// The quantile of so many I/Os that tells most, and its name. One slow I/O among few is no finding, but all of few are.
+// The most significant quantile of that many I/Os, and its name. One slow I/O among few is no finding, but all of few
+// are.
 double telling_quantile(uint64_t count, const char **name);
 
 // ---- frames of incidents ----

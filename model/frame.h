@@ -40,7 +40,7 @@ bool frame_has_column(const struct frame *frame, const char *name); // a table o
 // True if the previous frame has the same histogram set, stream, table or tree: it must not be counted again.
 bool frame_hists_repeated(const struct frame *frame, const char *name);
 bool frame_stream_repeated(const struct frame *frame, const char *name);
-bool frame_table_repeated(const struct frame *frame, const char *name); // of a table whose rows are told once
+bool frame_table_repeated(const struct frame *frame, const char *name); // of a table whose rows are reported once
 bool frame_tree_repeated(const struct frame *frame, const char *name);
 
 // For tests and the live model: takes over the sections' references.

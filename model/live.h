@@ -43,8 +43,8 @@ int live_start(struct live *live); // starts the cutter thread ("ktop-frames"); 
 void live_stop(struct live *live);
 
 // Any collector thread, its own slot only: hands over its section for the interval in one short step. A section that no
-// frame has shown is added to it (section_absorb), so nobody else may have it before. Before the first whole frame each
-// put makes a provisional one (number 0), as soon as anything but SECTION_STARTING is there.
+// frame has shown is added to it (section_absorb), so no other thread may have it before. Before the first whole frame
+// each put makes a provisional one (number 0), as soon as anything but SECTION_STARTING is there.
 void live_put(struct live *live, int slot, struct section *take);
 // The same for a partial first reading, so that the screen is not empty: the collector has not begun with it.
 void live_put_early(struct live *live, int slot, struct section *take);

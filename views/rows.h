@@ -31,7 +31,7 @@ struct rows {
     size_t n_all;            // rows of the table
     uint64_t left_out;       // of a stream: events that were not kept
     size_t n_aside;          // of a stream: kept rows that are not among the newest
-    bool repeated;           // told once, and by the previous frame already: files must not repeat the rows
+    bool repeated;           // reported once, in the previous frame: files must not repeat the rows
     bool unfiltered;         // the filter has only columns that the table lacks
     bool terms;              // the filter names columns of the table
     // private

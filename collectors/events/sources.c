@@ -120,10 +120,10 @@ int sources_fd(const struct sources *sources) {
 static bool call_passes(struct sources *sources, const struct call_record *record) {
     const struct thread_status status = bpf_task_status(&record->task, record->comm);
     const int32_t tid = (int32_t)record->task.tid;
-    bool told = status.parent || !sources->options->children;
+    bool has_parent = status.parent || !sources->options->children;
     return event_names_passes(sources->names, sources->options, tid,
-                              told ? event_names_find_as(sources->names, sources->options, tid, &status)
-                                   : event_names_find(sources->names, sources->options, tid),
+                              has_parent ? event_names_find_as(sources->names, sources->options, tid, &status)
+                                         : event_names_find(sources->names, sources->options, tid),
                               false);
 }
 

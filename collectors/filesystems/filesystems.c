@@ -186,7 +186,7 @@ static int mounts_list(struct filesystems *all) {
     return 0;
 }
 
-// By which rate it filled since the newest sample that is at least so old; NAN: there is none.
+// The fill rate since the newest sample of that age or older; NAN: no such sample.
 static double fill_since(const struct mounted *mounted, uint64_t age_ns, uint64_t now, double available_kib) {
     for (size_t i = 0; i < FILL_SAMPLES && mounted->fill[i].ns; i++)
         if (now - mounted->fill[i].ns >= age_ns)

@@ -62,7 +62,7 @@ int function_choice_find(struct function_choice *choice, const pid_t *pids, size
 // The first step alone: files and the processes that map them.
 int function_objects_find(struct function_choice *choice, const pid_t *pids, size_t n_pids, struct choice_error *error);
 void function_choice_free(struct function_choice *choice);
-// Adds a process, if it maps one of the objects and is not known.
+// Adds a process, if it maps one of the objects and is unknown.
 void function_choice_add(struct function_choice *choice, pid_t pid);
 // Every file that these processes map as code, once for each mapping; n_pids 0: as above.
 typedef void mapped_file_fn(void *context, const char *path);

@@ -38,7 +38,7 @@ struct graph_trace {
     struct symbol_table *symbols;
     struct graph_range *ranges;
     size_t n_ranges;
-    struct tids tids, told; // told: those in the list of the kernel
+    struct tids tids, listed; // listed: those in the list of the kernel
     struct graph_tree *tree;
     uint64_t losses, gap_ts; // the ring's marks; a loss before this time is not applied yet
     uint64_t lost_before;    // at the last refresh
@@ -113,15 +113,15 @@ static int tids_tell(struct graph_trace *trace, const char *file) {
     for (size_t i = 0; i < trace->tids.n; i++) {
         char text[16];
         size_t k = 0;
-        while (k < trace->told.n && trace->told.at[k] != trace->tids.at[i])
+        while (k < trace->listed.n && trace->listed.at[k] != trace->tids.at[i])
             k++;
-        if (k < trace->told.n)
+        if (k < trace->listed.n)
             continue;
         snprintf(text, sizeof(text), "%d", trace->tids.at[i]);
         int error = graph_list_write(trace->dir, file, text, false, refused, sizeof(refused));
         if (error)
             return error;
-        tids_add(&trace->told, trace->tids.at[i]);
+        tids_add(&trace->listed, trace->tids.at[i]);
     }
     return 0;
 }
@@ -254,7 +254,7 @@ static int claim(struct graph_trace *trace, const char *own, struct graph_trace_
 static int kernel_open(struct graph_trace *trace, bool top, struct graph_trace_failure *failure) {
     char use[64];
     trace->top = top;
-    trace->told.n = 0;
+    trace->listed.n = 0;
     if (top)
         snprintf(use, sizeof(use), GRAPH_TOP_INSTANCE "%u", graph_state_top_kib(trace->where));
     else
@@ -324,7 +324,7 @@ void graph_trace_close(struct graph_trace *trace) {
     symbol_table_free(trace->symbols);
     free(trace->ranges);
     free(trace->tids.at);
-    free(trace->told.at);
+    free(trace->listed.at);
     free(trace);
 }
 

@@ -59,7 +59,7 @@ struct graph_counts { // of the interval
     uint64_t threads;      // forgotten while they had open calls, because there were too many
 };
 
-// A record of the ring: of TID 0 the CPU tells the threads apart.
+// A record of the ring: the idle threads, all of TID 0, are distinguished by CPU.
 struct graph_record {
     uint64_t ts, function;
     int32_t tid;

@@ -20,7 +20,7 @@
 
 struct mapping {
     uint64_t start, end, offset;
-    struct symbols_object *object; // NULL: nobody's code
+    struct symbols_object *object; // NULL: no file's code
 };
 struct process {
     pid_t pid;

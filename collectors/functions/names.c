@@ -159,7 +159,7 @@ static void pattern_wanted(struct wanted *wanted, const char *text) {
     place_wanted(wanted, text, at + strspn(at, " "));
 }
 
-// "p[:NAME] PLACE". A file is told by a slash or by ".so" (collectors/probes/spec.h).
+// "p[:NAME] PLACE". A slash or ".so" marks a file (collectors/probes/spec.h).
 static void probe_wanted(struct wanted *wanted, const char *text) {
     const char *at = text + strspn(text, "! "), *place = strchr(at, ' ');
     wanted->none = !place || !strchr("prf", *at) || !strchr("0123456789: ", at[1]);

@@ -1,7 +1,7 @@
 // The BPF programs that run at a function's entry and return, and the maps that they share with ktop. One program per
 // place: a function of one process. Nothing is passed to ktop for a call: it reads the counts from shared memory.
 //
-// A call is known by its process, place and stack pointer, so recursion, threads and coroutines are told apart. An
+// A call is known by its process, place and stack pointer, so recursion, threads and coroutines are distinguished. An
 // entry that finds an entry with its own stack pointer proves that the earlier call ended without its return being
 // reported: it was unwound (longjmp, an exception), or the kernel lost it (it keeps 64 nested returns of a thread).
 //

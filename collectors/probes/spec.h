@@ -1,4 +1,4 @@
-// A probe as the user writes it, without looking at any file or at the kernel. Two syntaxes, told apart by the first
+// A probe as the user writes it, without looking at any file or at the kernel. Two syntaxes, distinguished by the first
 // word:
 //
 //     [!] p|r|f|t|e[MAXACTIVE][:NAME] PLACE [ARGS] [if FILTER]       tracefs
@@ -8,7 +8,7 @@
 //     PLACE of a file: PATH:SYMBOL[+OFFSET][%return], PATH:OFFSET[(SEMAPHORE)][%return], PATH:PROVIDER:NAME (USDT);
 //     with -x PATH without "PATH:"
 //
-// A file is told by a slash, or by ".so". ARGS are the kernel's: its syntax is not repeated here. "!" skips the check
+// A slash, or ".so", marks a file. ARGS are the kernel's: its syntax is not repeated here. "!" skips the check
 // of the rate. Kernel documents: Documentation/trace/kprobetrace.rst, uprobetracer.rst, fprobetrace.rst,
 // eprobetrace.rst; perf-probe(1).
 #ifndef COLLECTORS_PROBES_SPEC_H
