@@ -10,9 +10,9 @@ import sys
 import tempfile
 import time
 
-from ktop import Batch, KTOP, SLOW, check, failed, need_root, rows_of, skip, skip_part
+from ktop import Batch, KTOP, SLOW, check, failed, rows_of, skip_part
 from terminal import Terminal
-from tracing import Overlay, Tracefs, guard_of, wait_for
+from tracing import Overlay, uprobes_tracefs, guard_of, wait_for
 
 # Calls work() N times with known arguments on request, deep() with a known depth, and passes a USDT probe with a semaphore.
 PROGRAM = r"""
@@ -406,11 +406,7 @@ def keys(work):
 
 
 def main():
-    need_root("uprobes")
-    trace = Tracefs()
-    if not os.path.exists(f"{trace.path}/uprobe_events"):
-        trace.close()
-        skip("this kernel has no uprobe_events")
+    trace = uprobes_tracefs()
     work = tempfile.mkdtemp(prefix="ktop-probes-")
     try:
         kinds = build(work)

@@ -7,9 +7,9 @@ import subprocess
 import sys
 import tempfile
 
-from ktop import Batch, KTOP, SLOW, check, failed, need_root, rows_of, skip
+from ktop import Batch, KTOP, SLOW, check, failed, rows_of
 from terminal import Terminal
-from tracing import Tracefs
+from tracing import uprobes_tracefs
 
 # Each line of input: one round of ROUND calls of work(), each from outer().
 ROUND = 400
@@ -193,11 +193,7 @@ def keys(path):
 
 
 def main():
-    need_root("uprobes")
-    trace = Tracefs()
-    if not os.path.exists(f"{trace.path}/uprobe_events"):
-        trace.close()
-        skip("this kernel has no uprobe_events")
+    trace = uprobes_tracefs()
     work = tempfile.mkdtemp(prefix="ktop-probes-")
     try:
         with open(f"{work}/program.c", "w") as f:

@@ -10,8 +10,8 @@ import sys
 import tempfile
 import time
 
-from ktop import KTOP, SLOW, check, failed, need_root, skip
-from tracing import Tracefs
+from ktop import KTOP, SLOW, check, failed
+from tracing import uprobes_tracefs
 
 KILLS = 50  # by hand: tests/t_probes_killed.py 200
 FILES = ("set_ftrace_filter", "current_tracer", "kprobe_events", "uprobe_events", "dynamic_events", "events/enable", "set_event", "tracing_on")
@@ -48,11 +48,7 @@ def state_of(trace, pid):
 
 def main():
     kills = int(sys.argv[1]) if len(sys.argv) > 1 else KILLS
-    need_root("uprobes")
-    trace = Tracefs()
-    if not os.path.exists(f"{trace.path}/uprobe_events"):
-        trace.close()
-        skip("this kernel has no uprobe_events")
+    trace = uprobes_tracefs()
     work = tempfile.mkdtemp(prefix="ktop-killed-")
     seed = random.randrange(1 << 32)
     random.seed(seed)

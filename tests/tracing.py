@@ -102,6 +102,16 @@ class Tracefs:
         return [n for n in self.of(pid) if self.read(f"instances/{n}/events/enable").strip() in ("1", "X")]
 
 
+def uprobes_tracefs():
+    """Tracefs of a kernel with uprobes, for root; else the script is skipped."""
+    need_root("uprobes")
+    trace = Tracefs()
+    if not os.path.exists(f"{trace.path}/uprobe_events"):
+        trace.close()
+        skip("this kernel has no uprobe_events")
+    return trace
+
+
 def guard_of(pid):
     """PID of that ktop's guard process, or None."""
     for entry in os.listdir("/proc"):
