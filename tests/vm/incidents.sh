@@ -1,13 +1,27 @@
 # Incidents that would harm the host: the clock is set back, and one process takes most of the machine's memory.
 . /lib.sh
-ktop --batch --pane triage --format json -d 0.7 >/tmp/frames 2>/tmp/errors &
-watcher=$!
-frames_come 3 30
-before=$(wc -l </tmp/frames)
+
+# begin: starts ktop, and waits for three frames. before: the frames before the incident.
+begin() {
+    : >/tmp/frames
+    ktop --batch --pane triage --format json -d 0.7 >/tmp/frames 2>/tmp/errors &
+    watcher=$!
+    frames_come 3 30
+    before=$(wc -l </tmp/frames)
+}
+
+# end NAME [PID]: prints the frames of the incident; each has a ktop of its own, as an event stays among the findings.
+end() {
+    ktop_end
+    sed "s/^/frame $1 /" /tmp/frames
+    echo "begins $1 $before ${2:-0}"
+}
+
+begin
 date -s "@$(($(date +%s) - 3600))" >/dev/null || fail "cannot set the clock"
 frames_come $((before + 4)) 30
-echo "clock $before"
-before=$(wc -l </tmp/frames)
+end clock
+begin
 free=$(awk '/MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
 dd if=/dev/zero of=/dev/null bs=$((free * 93 / 100))M 2>/dev/null &
 taker=$!
@@ -20,7 +34,5 @@ done
 frames_come $(($(wc -l </tmp/frames) + 3)) 60
 kill -9 $taker
 wait $taker
-echo "memory $before $taker"
-ktop_end
-sed 's/^/frame /' /tmp/frames
+end memory $taker
 none_left
