@@ -31,7 +31,12 @@ until awk '/MemTotal/ { all = $2 } /MemAvailable/ { exit !($2 < all / 12) }' /pr
     [ $i -lt 600 ] || fail "memory is not used"
     sleep 0.1
 done
-frames_come $(($(wc -l </tmp/frames) + 3)) 60
+i=0
+until grep -q '"kind":"memory_low"' /tmp/frames || [ $i -ge 100 ]; do
+    i=$((i + 1))
+    sleep 0.1
+done
+frames_come $(($(wc -l </tmp/frames) + 4)) 60 # an emulated ktop reads symbols for seconds, and is the first finding
 kill -9 $taker
 wait $taker
 end memory $taker
