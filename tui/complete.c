@@ -123,7 +123,8 @@ static void draw_head(const struct complete *complete, struct area row) {
     if (!list->what)
         snprintf(text, sizeof text, "reading names");
     else if (!matches->total)
-        snprintf(text, sizeof text, "%s", list->reason[0] ? list->reason : "no names to choose from");
+        snprintf(text, sizeof text, "%s%s%s", list->reason[0] ? list->reason : "no ", list->reason[0] ? "" : list->what,
+                 list->reason[0] ? "" : " to choose from");
     else if (matches->matching)
         snprintf(text, sizeof text, "%zu of %zu %s", matches->matching, matches->total, list->what);
     else

@@ -25,6 +25,9 @@ struct kernel_name {
 };
 // Cuts the first line off the text. False: it names no function.
 bool kernel_line_parse(char **text, enum kernel_list kind, struct kernel_name *out);
+// Adds the names of its functions, or of the modules that have them. Cuts the text; NULL is allowed.
+struct name_set;
+void kernel_names_add(struct name_set *names, char *text, enum kernel_list kind, bool modules);
 
 struct kernel_places {
     const struct function_abi *abi; // the filter of processes

@@ -14,6 +14,7 @@
 
 // Keys of sets that are not those of files, whose key is the file as it was typed.
 #define KEY_KERNEL ":kernel"
+#define KEY_MODULES ":modules"
 #define KEY_FILES ":files"
 #define KEY_PATHS ":paths"
 
@@ -27,28 +28,43 @@ struct names {
     size_t newest;
 };
 
+#define CALL_PADDING "__pfx_" // the bytes before a function, of CONFIG_CALL_PADDING
+
+// /proc/kallsyms names these like modules: BPF programs, and trampolines of the kernel itself.
+static bool is_module(const char *name) {
+    return *name && strcmp(name, "bpf") != 0 && strncmp(name, "__builtin__", strlen("__builtin__")) != 0;
+}
+
 // What a text is completed with.
 struct wanted {
     size_t from;
-    bool kernel, files, none;
+    bool kernel, modules, files, none;
     char object[512]; // "": no file
 };
 
 // ---- reading ----
 
-static void kernel_read(struct kept_set *set) {
+void kernel_names_add(struct name_set *names, char *text, enum kernel_list kind, bool modules) {
+    struct kernel_name name;
+    while (text && *text) {
+        if (!kernel_line_parse(&text, kind, &name))
+            continue;
+        if (modules && is_module(name.module))
+            name_set_add(names, name.module, strlen(name.module));
+        if (!modules && strncmp(name.name, CALL_PADDING, strlen(CALL_PADDING)) != 0 &&
+            !function_is_fragment(name.name, strlen(name.name)))
+            name_set_add(names, name.name, strlen(name.name));
+    }
+}
+
+static void kernel_read(struct kept_set *set, bool modules) {
     enum kernel_list kind;
     int list_error;
-    struct kernel_name name;
     char *text = kernel_functions_read(&kind, &list_error);
     if (!text)
         snprintf(set->reason, sizeof(set->reason), "the kernel's list of functions cannot be read: %s",
                  strerror(errno));
-    for (char *at = text; at && *at;)
-        // "__pfx_": the padding before a function, of CONFIG_CALL_PADDING.
-        if (kernel_line_parse(&at, kind, &name) && strncmp(name.name, "__pfx_", 6) != 0 &&
-            !function_is_fragment(name.name, strlen(name.name)))
-            name_set_add(set->names, name.name, strlen(name.name));
+    kernel_names_add(set->names, text, kind, modules);
     free(text);
 }
 
@@ -108,8 +124,8 @@ static const struct kept_set *set_of(struct names *names, const char *key) {
     set_drop(set);
     set->key = xstrdup(key);
     set->names = name_set_new();
-    if (!strcmp(key, KEY_KERNEL))
-        kernel_read(set);
+    if (!strcmp(key, KEY_KERNEL) || !strcmp(key, KEY_MODULES))
+        kernel_read(set, !strcmp(key, KEY_MODULES));
     else if (*key == ':')
         files_read(set, names->options, !strcmp(key, KEY_PATHS));
     else
@@ -135,11 +151,18 @@ static void graph_wanted(struct wanted *wanted, const char *text, const char *at
     wanted->kernel = true;
 }
 
-// "[OBJECT:]GLOB"; a slash at the begin: a path.
+// "[OBJECT:]GLOB" or "GLOB:mod:MODULE"; a slash at the begin: a path.
 static void place_wanted(struct wanted *wanted, const char *text, const char *at) {
+    const char *module = strstr(at, FUNCTION_SPEC_MODULE);
+    if (module) {
+        module += strlen(FUNCTION_SPEC_MODULE);
+        wanted->from = (size_t)(module - text);
+        wanted->modules = true;
+        wanted->none = strchr(module, ' ');
+        return;
+    }
     const char *colon = function_spec_separator(at, at + strlen(at));
-    wanted->none =
-        strstr(at, " >") || strstr(at, ":mod:") || (colon && colon - at >= (long)sizeof(wanted->object)) || colon == at;
+    wanted->none = strstr(at, " >") || (colon && colon - at >= (long)sizeof(wanted->object)) || colon == at;
     if (colon && !wanted->none)
         snprintf(wanted->object, sizeof(wanted->object), "%.*s", (int)(colon - at), at);
     wanted->from = (size_t)((colon ? colon + 1 : at) - text);
@@ -168,7 +191,7 @@ static void probe_wanted(struct wanted *wanted, const char *text) {
     place += strspn(place, " ");
     place_wanted(wanted, text, place);
     bool file = strchr(place, '/') || strstr(place, ".so");
-    wanted->none |= strchr(place, ' ') || (wanted->object[0] && !file);
+    wanted->none |= wanted->modules || strchr(place, ' ') || (wanted->object[0] && !file);
     wanted->files = file && !wanted->object[0];
 }
 
@@ -194,10 +217,14 @@ static void complete(struct names *names, const struct wanted *wanted, const cha
     if (wanted->none)
         return;
     out->what = wanted->files       ? wanted->kernel ? "files and kernel functions" : "files"
+                : wanted->modules   ? "kernel modules"
                 : wanted->object[0] ? "functions"
                                     : "kernel functions";
     const char *keys[] = {wanted->files ? text[wanted->from] == '/' ? KEY_PATHS : KEY_FILES : NULL,
-                          wanted->kernel ? KEY_KERNEL : NULL, wanted->object[0] ? wanted->object : NULL};
+                          wanted->kernel    ? KEY_KERNEL
+                          : wanted->modules ? KEY_MODULES
+                                            : NULL,
+                          wanted->object[0] ? wanted->object : NULL};
     for (size_t i = 0; i < 3; i++) {
         if (!keys[i])
             continue;

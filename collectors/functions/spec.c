@@ -9,8 +9,6 @@
 
 #include "collectors/kernel/symbols/demangle.h"
 
-#define MODULE ":mod:"
-
 int64_t function_spec_place(const struct function_spec *spec) {
     return (int64_t)(spec->place + spec->glob_at);
 }
@@ -107,13 +105,13 @@ static int parse(struct function_spec *spec, struct choice_error *error) {
     if (spec->slower_ns && spec->role != FUNCTION_COUNTED)
         return choice_refuse(error, -EINVAL, place_of(spec, end),
                              "calls of start and stop functions are not listed: remove the time");
-    const char *module = strstr(at, MODULE), *colon = function_spec_separator(at, end);
+    const char *module = strstr(at, FUNCTION_SPEC_MODULE), *colon = function_spec_separator(at, end);
     if (module && module < end) {
         if (function_spec_separator(at, module))
             return choice_refuse(error, -EINVAL, place_of(spec, at),
                                  "a kernel module has no file name before it: write GLOB:mod:NAME");
-        result =
-            copy(spec->module, sizeof(spec->module), module + strlen(MODULE), end, "the module's name", spec, error);
+        result = copy(spec->module, sizeof(spec->module), module + strlen(FUNCTION_SPEC_MODULE), end,
+                      "the module's name", spec, error);
         if (!result && !spec->module[0])
             return choice_refuse(error, -EINVAL, place_of(spec, end),
                                  "expected the name of a kernel module after :mod:");

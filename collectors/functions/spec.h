@@ -19,6 +19,7 @@
 
 #define FUNCTION_SPECS_MAX 16
 #define FUNCTION_SPEC_MAX 1024 // bytes of one specification
+#define FUNCTION_SPEC_MODULE ":mod:"
 
 enum function_role { FUNCTION_COUNTED = 1, FUNCTION_START = 2, FUNCTION_STOP = 4 };
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "collectors/collector.h"
+#include "collectors/functions/kernel.h"
 #include "collectors/name_list.h"
 
 __attribute__((noinline, used)) static int names_test_one(int n) {
@@ -56,7 +57,11 @@ static void test_places(void **state) {
     EXPECT(function_names, "libc*:", "functions", 6);
     EXPECT(function_names, "!libc*:std::x", "functions", 7);
     EXPECT(function_names, ":x", NULL, 0);
-    EXPECT(function_names, "vfs_:mod:nf", NULL, 0);
+    EXPECT(function_names, "vfs_:mod:nf", "kernel modules", 9);
+    EXPECT(function_names, ":mod:", "kernel modules", 5);
+    EXPECT(function_names, "stop x:mod:n", "kernel modules", 11);
+    EXPECT(function_names, ":mod:nfs > 1", NULL, 0);
+    EXPECT(probe_names, "p x:mod:n", NULL, 0);
     EXPECT(function_names, "vfs_read > 1", NULL, 0);
     EXPECT(function_names, "graph ", kernel, 6);
     EXPECT(function_names, "start vfs_r", both, 6);
@@ -110,11 +115,55 @@ static void test_self(void **state) {
     }
 }
 
+// The names that begin with the word.
+static struct name_matches names_of(const char *text, enum kernel_list kind, bool modules) {
+    struct name_set *set = name_set_new();
+    struct name_matches matches;
+    char copy[512];
+    snprintf(copy, sizeof(copy), "%s", text);
+    kernel_names_add(set, copy, kind, modules);
+    name_set_seal(set);
+    name_matches_find(&matches, "", (const struct name_set *const[]){set}, 1);
+    name_set_free(set);
+    return matches;
+}
+
+static void test_kernel_lists(void **state) {
+    static const char filter[] = "vfs_open\nnfs_read [nfs]\nnfs_open [nfs]\nxt_x [x_tables]\n";
+    static const char kallsyms[] = "ffffffff81000000 T vfs_open\nffffffff81000010 t __pfx_vfs_open\nffffffffc0000000 t "
+                                   "xt_x\t[x_tables]\nffffffffc0001000 t bpf_prog_1\t[bpf]\nffffffffc0002000 t "
+                                   "ftrace_trampoline\t[__builtin__ftrace]\n";
+    static const struct {
+        const char *text;
+        enum kernel_list kind;
+        bool modules;
+        const char *names[4];
+    } cases[] = {
+        {filter, LIST_NAMES, true, {"nfs", "x_tables"}},
+        {filter, LIST_NAMES, false, {"nfs_open", "nfs_read", "vfs_open", "xt_x"}},
+        {kallsyms, LIST_KALLSYMS, true, {"x_tables"}},
+        {kallsyms, LIST_KALLSYMS, false, {"bpf_prog_1", "ftrace_trampoline", "vfs_open", "xt_x"}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct name_matches matches = names_of(cases[i].text, cases[i].kind, cases[i].modules);
+        size_t n = 0;
+        while (n < 4 && cases[i].names[n]) {
+            assert_true(n < matches.n);
+            assert_string_equal(matches.names[n], cases[i].names[n]);
+            n++;
+        }
+        assert_int_equal(matches.n, n);
+        name_matches_free(&matches);
+    }
+}
+
 int main(void) {
     self[0] = getpid();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_self),
+        cmocka_unit_test(test_kernel_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
