@@ -78,12 +78,56 @@ static struct culprit writer_of(struct rule_ctx *ctx, const struct text *mount, 
     return culprit;
 }
 
+// The process that created most files, else one whose calls fail because none can be created.
+static struct culprit creator_of(struct rule_ctx *ctx, const struct text *mount, const struct text *device, char *out,
+                                 size_t size) {
+    struct culprit culprit = {.pid = NAN, .device = device};
+    const struct table *table = ctx_table(ctx, IN(tables, file_creators));
+    const struct table_def *def = table ? table_def(table) : NULL;
+    const union cell *top = NULL;
+    double most = 0;
+    struct storm_row failing;
+    size_t cursor = 0;
+    char name[64];
+    out[0] = '\0';
+    for (const union cell *row; table && (row = table_next(table, &cursor));) {
+        const struct text *on = text_at(row, COL(def, file_creators, mount));
+        double files = num_at(row, COL(def, file_creators, files));
+        if (!on || text_compare(on, mount) || !(files > most))
+            continue;
+        most = files;
+        top = row;
+    }
+    if (top) {
+        const struct text *directory = text_at(top, COL(def, file_creators, directory));
+        double all = num_at(top, COL(def, file_creators, all_files));
+        const char *in = directory ? path_tail(text_bytes(directory), 80) : "?";
+        // Of a shell's loop, each may be made by another process.
+        if (most < all * LIMIT(filesystem_full, creator_pct) / 100) {
+            snprintf(out, size, "; many processes created %.0f of them just now, the latest in %s", all, in);
+            return culprit;
+        }
+        culprit.pid = num_at(top, COL(def, file_creators, pid));
+        culprit.comm = text_at(top, COL(def, file_creators, comm));
+        snprintf(out, size, "; %s created %.0f of the %.0f latest ones, in %s",
+                 culprit_name(&culprit, name, sizeof(name)), most, all, in);
+    } else if (ctx_storm(ctx, "calls", true, &failing) && !strcmp(text_bytes(failing.error), "ENOSPC")) {
+        culprit.pid = failing.culprit.pid;
+        culprit.comm = failing.culprit.comm;
+        snprintf(out, size, "; %s of %s fails with ENOSPC %s times per second",
+                 failing.detail ? text_bytes(failing.detail) : "a call", culprit_name(&culprit, name, sizeof(name)),
+                 ctx_format(ctx, UNIT_PER_S, failing.per_s));
+    }
+    return culprit;
+}
+
 static void check_one(struct rule_ctx *ctx, const struct filesystem_columns *at, const union cell *row) {
     const struct text *mount = text_at(row, at->mount), *device = text_at(row, at->device);
     double size = num_at(row, at->size), available = num_at(row, at->available);
     double inodes = num_at(row, at->inodes), left = num_at(row, at->free);
     enum severity severity;
     char what[160], cause[256];
+    bool of_inodes = false;
     double fill = num_at(row, at->fill), lasts_s = fill > 0 ? available / fill : INFINITY;
     if (!mount || !(size >= LIMIT(filesystem_full, size_kib)))
         return;
@@ -91,7 +135,7 @@ static void check_one(struct rule_ctx *ctx, const struct filesystem_columns *at,
                  &severity))
         snprintf(what, sizeof(what), "%s of %s left (%.1f %%)", ctx_format(ctx, UNIT_KIB, available),
                  ctx_format(ctx, UNIT_KIB, size), 100 * available / size);
-    else if (is_short(left, inodes, INFINITY, 1, &severity))
+    else if ((of_inodes = is_short(left, inodes, INFINITY, 1, &severity)))
         snprintf(what, sizeof(what), "%.0f of %.0f inodes left: too many files", left, inodes);
     else if (lasts_s <= LIMIT(filesystem_full, full_in_s) &&
              100 * (1 - available / size) >= LIMIT(filesystem_full, used_pct)) {
@@ -104,10 +148,13 @@ static void check_one(struct rule_ctx *ctx, const struct filesystem_columns *at,
         return;
     } else
         return;
-    struct culprit culprit = writer_of(ctx, mount, device, cause, sizeof(cause));
+    struct culprit culprit = (of_inodes ? creator_of : writer_of)(ctx, mount, device, cause, sizeof(cause));
     ctx_report(ctx, severity, path_tail(text_bytes(mount), 47), &culprit, "the file system on %s is %sfull: %s%s%s",
                path_tail(text_bytes(mount), 80), severity == SEVERITY_CRITICAL ? "" : "nearly ", what,
-               severity == SEVERITY_CRITICAL ? ", writes fail" : "", cause);
+               severity == SEVERITY_WARNING ? ""
+               : of_inodes                  ? ", no file can be created"
+                                            : ", writes fail",
+               cause);
 }
 
 static void check_filesystem_full(struct rule_ctx *ctx) {

@@ -14,7 +14,7 @@
     X(series, tasks_uninterruptible) X(series, tasks_zombie) X(series, tcp_retransmits_per_s) \
     X(hists, io_latency) X(hists, io_queue) X(hists, io_total) X(trees, cpu) \
     X(tables, block_devices) X(tables, by_cgroup) X(tables, by_process) X(tables, cpu_counters) \
-    X(tables, cpu_limits) X(tables, cpus) X(tables, close_wait) X(tables, devices) X(tables, filesystems) X(tables, filesystem_files) X(tables, interfaces) \
+    X(tables, cpu_limits) X(tables, cpus) X(tables, close_wait) X(tables, devices) X(tables, filesystems) X(tables, filesystem_files) X(tables, file_creators) X(tables, interfaces) \
     X(tables, io_errors) X(tables, io_in_flight) X(tables, io_limits) X(tables, kernel_errors) X(tables, limits) X(tables, file_locks) X(tables, local_ports) X(tables, lock_waits) X(tables, memory) X(tables, memory_limits) X(tables, read_only_mounts) X(tables, sched_stuck) X(tables, server_waits) X(tables, socket_queues) X(tables, stopped) X(tables, dirty_waits) \
     X(tables, tasks) X(tables, tracing_left) X(tables, tcp) X(tables, udp) \
     X(block_devices, device) X(block_devices, errors_per_s) X(block_devices, last_error) \
@@ -36,6 +36,8 @@
     X(filesystem_files, comm) X(filesystem_files, deleted) X(filesystem_files, file) \
     X(filesystem_files, growth_kib_per_s) X(filesystem_files, mount) X(filesystem_files, pid) \
     X(filesystem_files, size_kib) \
+    X(file_creators, all_files) X(file_creators, comm) X(file_creators, directory) X(file_creators, files) X(file_creators, mount) \
+    X(file_creators, pid) \
     X(interfaces, interface) X(interfaces, rx_drops_per_s) X(interfaces, rx_errors_per_s) \
     X(interfaces, rx_packets_per_s) X(interfaces, tx_drops_per_s) X(interfaces, tx_errors_per_s) \
     X(interfaces, tx_packets_per_s) \

@@ -48,7 +48,7 @@
     X(swapping, in_per_s, 100) X(swapping, critical_in_per_s, 2000) X(swapping, out_per_s, 1000) \
     X(major_faults, faults_per_s, 500) X(major_faults, critical_faults_per_s, 10000) \
     X(deleted_file, share_pct, 10) X(deleted_file, warning_used_pct, 90) X(deleted_file, critical_left_kib, 1024) X(deleted_file, size_kib, 16384) \
-    X(filesystem_full, left_pct, 2) X(filesystem_full, left_kib, 2097152) X(filesystem_full, critical_left_kib, 1024) X(filesystem_full, used_pct, 75) X(filesystem_full, full_in_s, 300) X(filesystem_full, size_kib, 16384) \
+    X(filesystem_full, left_pct, 2) X(filesystem_full, left_kib, 2097152) X(filesystem_full, critical_left_kib, 1024) X(filesystem_full, used_pct, 75) X(filesystem_full, full_in_s, 300) X(filesystem_full, creator_pct, 25) X(filesystem_full, size_kib, 16384) \
     X(disk_hung, stopped_s, 1) X(disk_hung, critical_stopped_s, 5) X(disk_hung, starved_s, 5) X(disk_hung, critical_starved_s, 30) X(disk_hung, discard_s, 10) X(disk_hung, critical_discard_s, 60) \
     X(dirty_throttled, held_pct, 25) X(dirty_throttled, others_held_pct, 10) X(dirty_throttled, full_pct, 30) \
     X(sync_storm, syncs_per_s, 50) X(sync_storm, stalled_pct, 30) \

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "collectors/collector.h"
+#include "collectors/filesystems/creators.h"
 #include "collectors/filesystems/files.h"
 #include "collectors/kernel/proc/file.h"
 #include "model/clock.h"
@@ -78,8 +79,9 @@ static const struct table_def filesystems_table = {
 #define FILL_SAMPLES 16
 #define FILL_SHORT_NS 2500000000ull // samples are up to a second apart
 #define FILL_LONG_NS 9500000000ull
-// The files that fill it are searched when that much is used, or when it would be full so soon.
+// What fills it with data or with files is searched when that much is used, or when it would be full so soon.
 #define NEARLY_FULL_PCT 80
+#define INODES_USED_PCT 70
 #define FULL_SOON_S 600
 #define TARGETS_MAX 8
 // A file system that becomes read-only after errors is no change of mounts: poll(2) does not report it. The text is
@@ -94,6 +96,8 @@ struct mounted {
         uint64_t ns; // 0: none
         double available_kib;
     } fill[FILL_SAMPLES]; // newest first
+    uint64_t inodes_ns;   // of the last sample; 0: none
+    double inodes_free;
 };
 
 struct filesystems {
@@ -109,6 +113,9 @@ struct filesystems {
     struct files *files;
     struct files_target targets[TARGETS_MAX];
     size_t n_targets;
+    struct creators *creators;
+    struct creators_target short_of_inodes[TARGETS_MAX];
+    size_t n_short;
 };
 
 bool filesystem_disk(const char *link, bool partition, char *out, size_t size) {
@@ -214,6 +221,18 @@ static void target_add(struct filesystems *all, const struct mounted *mounted, c
         (struct files_target){is.st_dev, values[SIZE], table_builder_row(all->builder, mounted->slot)[MOUNT].text};
 }
 
+static void creators_target_add(struct filesystems *all, struct mounted *mounted, const double *values, uint64_t fsid) {
+    uint64_t now = now_ns();
+    double total = values[INODES], left = values[INODES_FREE];
+    double seconds = mounted->inodes_ns ? (double)(now - mounted->inodes_ns) / 1e9 : INFINITY;
+    bool soon = left < (mounted->inodes_free - left) / seconds * FULL_SOON_S;
+    mounted->inodes_ns = now;
+    mounted->inodes_free = left;
+    if ((100 * (1 - left / total) >= INODES_USED_PCT || soon) && all->n_short < TARGETS_MAX)
+        all->short_of_inodes[all->n_short++] =
+            (struct creators_target){fsid, table_builder_row(all->builder, mounted->slot)[MOUNT].text};
+}
+
 static void mounted_sample(struct filesystems *all, struct mounted *mounted) {
     struct statvfs is;
     double values[COLUMNS];
@@ -227,6 +246,7 @@ static void mounted_sample(struct filesystems *all, struct mounted *mounted) {
         if (is.f_files) {
             values[INODES] = (double)is.f_files;
             values[INODES_FREE] = (double)is.f_favail;
+            creators_target_add(all, mounted, values, is.f_fsid);
         }
         values[FILL] = fill_rate(mounted, now_ns(), values[AVAILABLE]);
         target_add(all, mounted, values);
@@ -240,6 +260,7 @@ static int filesystems_open(struct collector_run *run) {
     run->state = all;
     all->builder = table_builder_new(&filesystems_table);
     all->files = files_new();
+    all->creators = creators_new();
     all->read_only = read_only_new();
     all->list = PROC_FILE(MOUNTS);
     if (mounts_list(all) == 0)
@@ -258,12 +279,13 @@ static int filesystems_sample(struct collector_run *run, struct section *out) {
         all->changed = mounts_list(all) < 0;
     else if (now_ns() >= all->read_only_ns)
         (void)mounts_read(all); // an error is retried at the next sample
-    all->n_targets = 0;
+    all->n_targets = all->n_short = 0;
     for (size_t i = 0; i < all->n; i++)
         mounted_sample(all, &all->mounted[i]);
     const struct table *tasks = run->input ? section_find_table(run->input, "tasks") : NULL;
     section_table(out, read_only_rows(all->read_only, now_ns()));
     section_table(out, files_sample(all->files, all->targets, all->n_targets, tasks, now_ns()));
+    section_table(out, creators_sample(all->creators, all->short_of_inodes, all->n_short, now_ns()));
     if (all->left_out)
         section_note(out, SEVERITY_INFO, "used_pct", "too many file systems: some are not shown", NULL);
     section_table(out, table_builder_seal(all->builder));
@@ -277,6 +299,7 @@ static void filesystems_close(struct collector_run *run) {
         return;
     mounts_forget(all);
     files_free(all->files);
+    creators_free(all->creators);
     read_only_free(all->read_only);
     proc_file_close(&all->list);
     proc_buffer_free(&all->buffer);
@@ -284,12 +307,14 @@ static void filesystems_close(struct collector_run *run) {
     free(all);
 }
 
-static const struct table_def *const tables[] = {&filesystems_table, &filesystem_files_table, &read_only_table, NULL};
+static const struct table_def *const tables[] = {&filesystems_table, &filesystem_files_table, &file_creators_table,
+                                                 &read_only_table, NULL};
 
 const struct collector collector_filesystems = {
     .name = "filesystems",
     .help = "Space and inodes of the local file systems: one statvfs(3) each, a few microseconds. While one is nearly "
-            "full, also the open files of some processes.",
+            "full, also the open files of some processes; while one runs out of inodes, which processes create files "
+            "(fanotify, about 1 us per file).",
     .input = "tasks",
     .always = true,
     .tables = tables,

@@ -9,4 +9,4 @@ with open(image, "wb") as file:
 mount = ext4(loop_disk(image), "-N", "1000")
 decoy()
 go((python("sessions", "import os, sys, time\nn = 0\nwhile True:\n    try:\n        open(os.path.join(sys.argv[1], f's{n}'), 'w').close()\n        n += 1\n    except OSError:\n        pass\n    time.sleep(0.002)",
-           mount), "sessions"), (0, mount), kinds=("filesystem_full",))
+           mount), "sessions"), kinds=("filesystem_full",))

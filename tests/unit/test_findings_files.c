@@ -79,7 +79,7 @@ static void no_files(void **state) {
                             "mount=/a|size_kib=1048576|available_kib=1000000|inodes=65536|inodes_free=0",
                             "mount=/b|size_kib=1048576|available_kib=1000000|inodes=65536|inodes_free=900", NULL}),
                         "critical filesystem nan: the file system on /a is full: 0 of 65536 inodes left: too many "
-                        "files, writes fail\nwarning filesystem nan: the file system on /b is nearly full: 900 of "
+                        "files, no file can be created\nwarning filesystem nan: the file system on /b is nearly full: 900 of "
                         "65536 inodes left: too many files\n");
 }
 

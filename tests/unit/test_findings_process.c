@@ -150,6 +150,47 @@ static void filling(void **state) {
     }
 }
 
+static const char *inodes(const char *creators, const char *storms) {
+    rules_begin();
+    rules_table("filesystems", "mount|device|size_kib|available_kib|inodes|inodes_free", "/m|loop0|65536|60000|1000|0");
+    rules_table("file_creators", "pid|mount|comm|directory|files|all_files", creators);
+    rules_table("storms", "what|pid|comm|detail|error|per_s|all_per_s", storms);
+    return rules_step();
+}
+
+static void creators(void **state) {
+    (void)state;
+    static const char fails[] = "calls|8|ls|read|-|900|1400\ncalls|7|sessions|openat|ENOSPC|900|1400";
+    static const struct {
+        const char *creators, *storms, *text;
+    } cases[] = {
+        {"9|/x|other|/x|990|990\n4|/m|less|/m|100|700\n5|/m|app|/m/spool|600|700", fails,
+         "critical filesystem_full 5 app: the file system on /m is full: 0 of 1000 inodes left: too many files, no "
+         "file "
+         "can be created; app (pid 5) created 600 of the 700 latest ones, in /m/spool\n"},
+        {"4|/m|-|/m/a|1|900\n5|/m|-|/m/b|2|900", fails,
+         "critical filesystem_full nan -: the file system on /m is full: 0 of 1000 inodes left: too many files, no "
+         "file "
+         "can "
+         "be created; many processes created 900 of them just now, the latest in /m/b\n"},
+        {"", fails,
+         "critical filesystem_full 7 sessions: the file system on /m is full: 0 of 1000 inodes left: too many files, "
+         "no "
+         "file can be created; openat of sessions (pid 7) fails with ENOSPC 900 times per second\n"},
+        {"", "calls|7|sessions|openat|ENOENT|900|1400",
+         "critical filesystem_full nan -: the file system on /m is full: 0 of 1000 inodes left: too many files, no "
+         "file "
+         "can "
+         "be created\n"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        rules_end(NULL);
+        rules_start(NULL);
+        inodes(cases[i].creators, cases[i].storms);
+        assert_string_equal(inodes(cases[i].creators, cases[i].storms), cases[i].text);
+    }
+}
+
 static void deleted_file(void **state) {
     (void)state;
     static const char files[] = "5|logger|/mnt/log|/mnt|600000|0|1\n6|tail|/mnt/b|/mnt|800000|0|0";
@@ -383,10 +424,12 @@ static void kernel_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RULES_TEST(steady_growth),     RULES_TEST(no_alarm),     RULES_TEST(towards_a_limit), RULES_TEST(minor_faults),
-        RULES_TEST(crash_loop),        RULES_TEST(filling),      RULES_TEST(deleted_file),    RULES_TEST(kernel_error),
-        RULES_TEST(tmpfs_memory),      RULES_TEST(clock_step),   RULES_TEST(fd_limit),        RULES_TEST(pids_limit),
-        RULES_TEST(read_only_remount), RULES_TEST(realtime_hog), RULES_TEST(tracing_left_on),
+        RULES_TEST(steady_growth),   RULES_TEST(no_alarm),          RULES_TEST(towards_a_limit),
+        RULES_TEST(minor_faults),    RULES_TEST(crash_loop),        RULES_TEST(filling),
+        RULES_TEST(creators),        RULES_TEST(deleted_file),      RULES_TEST(kernel_error),
+        RULES_TEST(tmpfs_memory),    RULES_TEST(clock_step),        RULES_TEST(fd_limit),
+        RULES_TEST(pids_limit),      RULES_TEST(read_only_remount), RULES_TEST(realtime_hog),
+        RULES_TEST(tracing_left_on),
     };
     return rules_run(tests);
 }
