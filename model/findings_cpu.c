@@ -28,8 +28,8 @@ static struct culprit cpu_culprit(struct rule_ctx *ctx, char *out, size_t size) 
     if (top->n > 1 && top->short_lived)
         snprintf(out, size, "%u short-lived tasks named %s use %.0f %% of one CPU%s", top->n, name, top->sum, realtime);
     else if (top->n > 1)
-        snprintf(out, size, "%u tasks named %s use %.0f %% of one CPU, most of it by %s%s", top->n,
-                 text_bytes(culprit.comm), top->sum, name, realtime);
+        snprintf(out, size, "%u tasks named %s use %.0f %% of one CPU, pid %.0f the most%s", top->n,
+                 text_bytes(culprit.comm), top->sum, culprit.pid, realtime);
     else
         snprintf(out, size, "%s uses %.0f %% of one CPU%s%s", name, top->sum, top->short_lived ? " and has exited" : "",
                  realtime);

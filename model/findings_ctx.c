@@ -9,6 +9,7 @@
 
 #define KTHREADD 2       // parent of all kernel threads, and of no other task
 #define SHORT_LIVED_S 10 // a task of this age is gone before a user can look it up
+#define TOGETHER_S 2     // the table has whole seconds
 
 // False for an event rule if the section was in the previous frame too.
 static bool is_news(const struct rule_ctx *ctx, const struct frame *frame, uint16_t i) {
@@ -99,8 +100,10 @@ struct sum {
     double sum, most;
     uint32_t n;
     const struct text *comm;
-    double priority;   // of the heaviest task
-    bool fresh, ended; // the heaviest task
+    double priority;        // of the heaviest task
+    bool fresh, ended;      // the heaviest task
+    bool some_ended;        // in this interval
+    double first_s, last_s; // starts of its tasks
 };
 
 struct sums {
@@ -152,7 +155,8 @@ static struct sum *sums_add(struct sums *sums, const struct text *comm, double p
         sums_grow(sums);
     uint32_t *slot = sum_slot(sums, comm, pid);
     if (!*slot) {
-        sums->at[sums->n++] = (struct sum){.name = comm, .pid = pid, .most = -1, .comm = comm, .priority = NAN};
+        sums->at[sums->n++] =
+            (struct sum){.name = comm, .pid = pid, .most = -1, .comm = comm, .priority = NAN, .first_s = INFINITY};
         *slot = (uint32_t)sums->n;
     }
     struct sum *sum = &sums->at[*slot - 1];
@@ -166,6 +170,11 @@ static struct sum *sums_add(struct sums *sums, const struct text *comm, double p
     return sum;
 }
 
+// Tasks of a job that exit while others start, unlike workers that were started together.
+static bool in_turns(const struct sum *sum) {
+    return sum->some_ended || sum->last_s - sum->first_s > TOGETHER_S;
+}
+
 static struct heaviest sums_heaviest(const struct sums *sums) {
     struct heaviest top = {.value = NAN, .culprit = NO_CULPRIT};
     for (size_t i = 0; i < sums->n; i++) {
@@ -176,7 +185,7 @@ static struct heaviest sums_heaviest(const struct sums *sums) {
                                     .n = sum->n,
                                     .culprit = {sum->pid, sum->comm, NULL},
                                     .priority = sum->priority,
-                                    .short_lived = sum->ended || (sum->n > 1 && sum->fresh)};
+                                    .short_lived = sum->ended || (sum->n > 1 && sum->fresh && in_turns(sum))};
     }
     return top;
 }
@@ -238,10 +247,15 @@ static void cpu_task_add(struct task_summary *tasks, struct sums *sums, const st
     struct culprit culprit = {num_at(row, at->pid), text_at(row, at->comm), NULL};
     double cpu = num_at(row, at->cpu), priority = num_at(row, at->priority);
     struct sum *sum = sums_add(sums, culprit.comm, culprit.pid, cpu);
+    double started = num_at(row, at->started);
+    bool ended = !isnan(num_at(row, at->ended));
+    sum->some_ended |= ended;
+    sum->first_s = fmin(sum->first_s, started);
+    sum->last_s = fmax(sum->last_s, started);
     if (sum->pid == culprit.pid) {
         sum->priority = priority;
-        sum->fresh = wall_s - num_at(row, at->started) < SHORT_LIVED_S;
-        sum->ended = !isnan(num_at(row, at->ended));
+        sum->fresh = wall_s - started < SHORT_LIVED_S;
+        sum->ended = ended;
     }
     // A whole CPU, less interrupts and short wake-ups of others. Real-time throttling limits a real-time task to 95 %.
     if (cpu >= (priority < 0 ? LIMIT(realtime_hog, cpu_pct) : LIMIT(runaway_task, cpu_pct)) &&

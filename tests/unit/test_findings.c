@@ -349,7 +349,7 @@ static void cpu_saturated(void **state) {
     const struct value values[] = {BUSY_CPU, {"procs_running", 16}, {"cpu_some_pct", 98}, {NULL, 0}};
     struct reported reported = twice(values, fill_tasks, "cpu_saturated");
     expect(reported, "critical", "cpu",
-           "2 tasks named stress-ng use 198 % of one CPU, most of it by stress-ng (pid 12): 2.0 of 2 CPUs busy and 14 "
+           "2 tasks named stress-ng use 198 % of one CPU, pid 12 the most: 2.0 of 2 CPUs busy and 14 "
            "tasks waiting; tasks stalled on CPU 98 % of the time (PSI some)");
     assert_number(reported.pid, 12);
     assert_string_equal(reported.comm, "stress-ng");

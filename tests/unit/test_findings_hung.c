@@ -355,10 +355,18 @@ static void short_lived_tasks_have_no_pid(void **state) {
     scene.tasks[1] = NULL;
     assert_non_null(strstr(step(&scene), "exp4 uses 80 % of one CPU and has exited: 2.0"));
     assert_string_equal(culprit, "nan exp4 -");
+    // Others that start one after the other; not workers that start together.
+    scene.tasks[0] = "pid=12|tid=12|comm=cc1|state=R|cpu_pct=90|started_s=1769860801";
+    scene.tasks[1] = "pid=13|tid=13|comm=cc1|state=R|cpu_pct=80|started_s=1769860797";
+    assert_non_null(strstr(step(&scene), "2 short-lived tasks named cc1"));
+    scene.tasks[0] = "pid=12|tid=12|comm=work|state=R|cpu_pct=90|started_s=1769860801";
+    scene.tasks[1] = "pid=13|tid=13|comm=work|state=R|cpu_pct=80|started_s=1769860800";
+    assert_non_null(strstr(step(&scene), "2 tasks named work use 170 % of one CPU, pid 12 the most: 2.0"));
+    assert_string_equal(culprit, "12 work -");
     // Those that have been there for a while keep theirs, and so does one that is new and alone.
     scene.tasks[0] = "pid=12|tid=12|comm=burn|state=R|cpu_pct=90" OLD;
     scene.tasks[1] = "pid=13|tid=13|comm=burn|state=R|cpu_pct=80" OLD;
-    assert_non_null(strstr(step(&scene), "2 tasks named burn use 170 % of one CPU, most of it by burn (pid 12): 2.0"));
+    assert_non_null(strstr(step(&scene), "2 tasks named burn use 170 % of one CPU, pid 12 the most: 2.0"));
     assert_string_equal(culprit, "12 burn -");
     scene.tasks[0] = "pid=14|tid=14|comm=burn|state=R|cpu_pct=90" FRESH;
     scene.tasks[1] = NULL;
