@@ -65,6 +65,7 @@
 #define COLUMN_CACHE_MISS_PCT(...) NUMBER_COLUMN("cache_miss_pct", "LLCMISS%", UNIT_PCT, 8, __VA_ARGS__)
 #define COLUMN_BRANCH_MISSES_PER_S(...) NUMBER_COLUMN("branch_misses_per_s", "BRMISS/s", UNIT_PER_S, 8, __VA_ARGS__)
 #define COLUMN_COUNTED_PCT(...) NUMBER_COLUMN("counted_pct", "CNT%", UNIT_PCT, 5, __VA_ARGS__)
+#define COLUMN_NETNS(...) TEXT_COLUMN("netns", "NETNS", 10, __VA_ARGS__)
 #define COLUMN_PER_S(...) NUMBER_COLUMN("per_s", "PER/s", UNIT_PER_S, 8, __VA_ARGS__)
 
 // Scheduler.

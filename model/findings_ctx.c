@@ -74,6 +74,10 @@ const char *culprit_name(const struct culprit *culprit, char *out, size_t size) 
     return out;
 }
 
+void socket_key(char *out, size_t size, const char *address, const struct text *netns) {
+    snprintf(out, size, "%s%s%s", netns ? text_bytes(netns) : "", netns ? " " : "", address);
+}
+
 const char *realtime_words(double priority, char *out, size_t size) {
     // As in /proc/PID/stat: 0 to 39 fair, -2 to -100 real time (-1 minus sched_priority), -101 deadline.
     if (!(priority < 0))

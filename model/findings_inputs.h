@@ -15,7 +15,7 @@
     X(hists, io_latency) X(hists, io_queue) X(hists, io_total) X(trees, cpu) \
     X(tables, block_devices) X(tables, by_cgroup) X(tables, by_process) X(tables, cpu_counters) \
     X(tables, cpu_limits) X(tables, cpus) X(tables, close_wait) X(tables, devices) X(tables, filesystems) X(tables, filesystem_files) X(tables, file_creators) X(tables, interfaces) \
-    X(tables, io_errors) X(tables, io_in_flight) X(tables, io_limits) X(tables, kernel_errors) X(tables, limits) X(tables, file_locks) X(tables, local_ports) X(tables, lock_waits) X(tables, memory) X(tables, memory_limits) X(tables, read_only_mounts) X(tables, sched_stuck) X(tables, server_waits) X(tables, socket_queues) X(tables, stopped) X(tables, dirty_waits) \
+    X(tables, io_errors) X(tables, io_in_flight) X(tables, io_limits) X(tables, kernel_errors) X(tables, limits) X(tables, file_locks) X(tables, local_ports) X(tables, network_namespaces) X(tables, lock_waits) X(tables, memory) X(tables, memory_limits) X(tables, read_only_mounts) X(tables, sched_stuck) X(tables, server_waits) X(tables, socket_queues) X(tables, stopped) X(tables, dirty_waits) \
     X(tables, tasks) X(tables, tracing_left) X(tables, tcp) X(tables, udp) \
     X(block_devices, device) X(block_devices, errors_per_s) X(block_devices, last_error) \
     X(block_devices, last_error_sector) X(block_devices, oldest_comm) X(block_devices, oldest_pid) \
@@ -54,6 +54,12 @@
     X(file_locks, waiter_pid) X(file_locks, waiters) \
     X(limits, comm) X(limits, limit) X(limits, most) X(limits, of) X(limits, pid) X(limits, refused_per_s) \
     X(limits, used) \
+    X(network_namespaces, comm) X(network_namespaces, datagrams_in_per_s) X(network_namespaces, listen_drops_per_s) \
+    X(network_namespaces, listen_overflows_per_s) X(network_namespaces, netns) X(network_namespaces, pid) \
+    X(network_namespaces, receive_buffer_errors_per_s) X(network_namespaces, resets_in_per_s) \
+    X(network_namespaces, resets_out_per_s) X(network_namespaces, retransmits_per_s) \
+    X(network_namespaces, segments_out_per_s) \
+    X(local_ports, netns) X(resending, netns) X(socket_queues, netns) X(unread_sockets, netns) \
     X(local_ports, comm) X(local_ports, pid) X(local_ports, ports) X(local_ports, range) X(local_ports, remote) \
     X(lock_waits, comm) X(lock_waits, cycle) X(lock_waits, holder_comm) X(lock_waits, holder_in) X(lock_waits, holder_tid) \
     X(lock_waits, owner_known) X(lock_waits, pid) X(lock_waits, threads) X(lock_waits, turns_pct) X(lock_waits, waiters) \

@@ -46,7 +46,7 @@ static double table_level(const struct table *table, enum level_kind kind, const
     for (const union cell *row; (row = table_next(table, &cursor));) {
         double value = row[column].num;
         if (kind == LEVEL_ONLY)
-            return value;
+            return *key ? NAN : value; // with a key, the finding is about something else than the only row
         if (kind == LEVEL_ROW && !is_key(&def->columns[0], row[0], key))
             continue;
         if (!(value <= most)) // also if most is NAN

@@ -5,6 +5,15 @@
 
 #include "model/findings_private.h"
 
+// The counters of a network namespace: of ktop's own from the tables "tcp" and "udp", of others from a row of
+// "network_namespaces".
+struct net {
+    const struct text *netns;      // NULL: ktop's own
+    char key[16], where[96];       // "" for ktop's own
+    double again, sent, again_pct; // TCP segments per second
+    double drops, resets_in, resets_out, datagrams_in, datagrams_dropped;
+};
+
 // From the single row of the table.
 static double row_value(const struct rule_ctx *ctx, const char *of, const char *name) {
     const struct table *table = ctx_table(ctx, of);
@@ -17,15 +26,66 @@ static double tcp_value(const struct rule_ctx *ctx, const char *name) {
     return row_value(ctx, IN(tables, tcp), name);
 }
 
+static struct net own_net(struct rule_ctx *ctx) {
+    double again = ctx_series(ctx, IN(series, tcp_retransmits_per_s));
+    return (struct net){
+        .netns = NULL,
+        .again = isnan(again) ? tcp_value(ctx, IN(tcp, retransmits_per_s)) : again,
+        .sent = tcp_value(ctx, IN(tcp, segments_out_per_s)),
+        .again_pct = tcp_value(ctx, IN(tcp, retransmit_pct)),
+        // An overflow is a drop as well.
+        .drops = fmax(tcp_value(ctx, IN(tcp, listen_drops_per_s)), tcp_value(ctx, IN(tcp, listen_overflows_per_s))),
+        .resets_in = tcp_value(ctx, IN(tcp, resets_in_per_s)),
+        .resets_out = tcp_value(ctx, IN(tcp, resets_out_per_s)),
+        .datagrams_in = row_value(ctx, IN(tables, udp), IN(udp, datagrams_in_per_s)),
+        .datagrams_dropped = row_value(ctx, IN(tables, udp), IN(udp, receive_buffer_errors_per_s))};
+}
+
+static struct net other_net(const struct table_def *def, const union cell *row) {
+    struct net net = {.netns = text_at(row, COL(def, network_namespaces, netns)),
+                      .again = num_at(row, COL(def, network_namespaces, retransmits_per_s)),
+                      .sent = num_at(row, COL(def, network_namespaces, segments_out_per_s)),
+                      .again_pct = NAN,
+                      .drops = fmax(num_at(row, COL(def, network_namespaces, listen_drops_per_s)),
+                                    num_at(row, COL(def, network_namespaces, listen_overflows_per_s))),
+                      .resets_in = num_at(row, COL(def, network_namespaces, resets_in_per_s)),
+                      .resets_out = num_at(row, COL(def, network_namespaces, resets_out_per_s)),
+                      .datagrams_in = num_at(row, COL(def, network_namespaces, datagrams_in_per_s)),
+                      .datagrams_dropped = num_at(row, COL(def, network_namespaces, receive_buffer_errors_per_s))};
+    const struct culprit process = {num_at(row, COL(def, network_namespaces, pid)),
+                                    text_at(row, COL(def, network_namespaces, comm)), NULL};
+    char name[64];
+    snprintf(net.key, sizeof(net.key), "%s", net.netns ? text_bytes(net.netns) : "?");
+    snprintf(net.where, sizeof(net.where), ", in the network namespace of %s",
+             culprit_name(&process, name, sizeof(name)));
+    return net;
+}
+
+static void each_net(struct rule_ctx *ctx, void (*check)(struct rule_ctx *ctx, const struct net *net)) {
+    const struct table *table = ctx_table(ctx, IN(tables, network_namespaces));
+    struct net net = own_net(ctx);
+    size_t cursor = 0;
+    check(ctx, &net);
+    for (const union cell *row; table && (row = table_next(table, &cursor));) {
+        net = other_net(table_def(table), row);
+        check(ctx, &net);
+    }
+}
+
+static bool is_in(const struct text *netns, const struct net *net) {
+    return netns && net->netns ? !text_compare(netns, net->netns) : netns == net->netns;
+}
+
 // The connection that sends most segments again.
-static struct culprit resender(const struct rule_ctx *ctx, char *out, size_t size) {
+static struct culprit resender(const struct rule_ctx *ctx, const struct net *net, char *out, size_t size) {
     const struct table *table = ctx_table(ctx, IN(tables, resending));
     const struct table_def *def = table ? table_def(table) : NULL;
     const union cell *top = NULL;
     size_t cursor = 0;
     for (const union cell *row; table && (row = table_next(table, &cursor));)
-        if (!top ||
-            num_at(row, COL(def, resending, retransmits_per_s)) > num_at(top, COL(def, resending, retransmits_per_s)))
+        if (is_in(text_at(row, COL(def, resending, netns)), net) &&
+            (!top ||
+             num_at(row, COL(def, resending, retransmits_per_s)) > num_at(top, COL(def, resending, retransmits_per_s))))
             top = row;
     out[0] = '\0';
     if (!top)
@@ -40,24 +100,24 @@ static struct culprit resender(const struct rule_ctx *ctx, char *out, size_t siz
     return culprit;
 }
 
-static void check_tcp_retransmits(struct rule_ctx *ctx) {
-    double again = ctx_series(ctx, IN(series, tcp_retransmits_per_s)),
-           sent = tcp_value(ctx, IN(tcp, segments_out_per_s));
-    if (isnan(again))
-        again = tcp_value(ctx, IN(tcp, retransmits_per_s));
-    double pct = tcp_value(ctx, IN(tcp, retransmit_pct));
-    if (isnan(pct) && sent > 0)
-        pct = 100 * again / sent;
+static void retransmits_check(struct rule_ctx *ctx, const struct net *net) {
+    double pct = net->again_pct;
+    if (isnan(pct) && net->sent + net->again > 0)
+        pct = 100 * net->again / (net->sent + net->again);
     enum severity severity;
     // At least 10/s, or one lost segment on a quiet machine would be a high share. From 1 % on throughput collapses on
     // long paths; from 10 % on every connection stalls.
-    if (!(again >= LIMIT(tcp_retransmits, segments_per_s)) ||
+    if (!(net->again >= LIMIT(tcp_retransmits, segments_per_s)) ||
         !is_above(pct, LIMIT(tcp_retransmits, sent_pct), LIMIT(tcp_retransmits, critical_sent_pct), &severity))
         return;
     char by[224];
-    struct culprit culprit = resender(ctx, by, sizeof(by));
-    ctx_report(ctx, severity, "", &culprit, "%s TCP segments/s retransmitted, %.1f %% of those sent%s",
-               ctx_format(ctx, UNIT_PER_S, again), fmin(pct, 100), by);
+    struct culprit culprit = resender(ctx, net, by, sizeof(by));
+    ctx_report(ctx, severity, net->key, &culprit, "%s TCP segments/s retransmitted, %.1f %% of those sent%s%s",
+               ctx_format(ctx, UNIT_PER_S, net->again), fmin(pct, 100), net->where, by);
+}
+
+static void check_tcp_retransmits(struct rule_ctx *ctx) {
+    each_net(ctx, retransmits_check);
 }
 
 const struct rule rule_tcp_retransmits = {
@@ -68,7 +128,8 @@ const struct rule rule_tcp_retransmits = {
     .check = check_tcp_retransmits};
 
 // The socket of that protocol with the fullest accept queue, or the most drops; NULL: not found.
-static const union cell *socket_of(const struct rule_ctx *ctx, const char *protocol, const struct table_def **def) {
+static const union cell *socket_of(const struct rule_ctx *ctx, const char *protocol, const struct net *net,
+                                   const struct table_def **def) {
     const struct table *table = ctx_table(ctx, IN(tables, socket_queues));
     const union cell *top = NULL;
     double most = 0;
@@ -79,7 +140,8 @@ static const union cell *socket_of(const struct rule_ctx *ctx, const char *proto
         double queue = num_at(row, COL(*def, socket_queues, queue)),
                limit = num_at(row, COL(*def, socket_queues, queue_limit));
         double value = !isnan(limit) ? queue / fmax(limit, 1) : num_at(row, COL(*def, socket_queues, drops_per_s));
-        if (is && !strcmp(text_bytes(is), protocol) && value > most) {
+        if (is && !strcmp(text_bytes(is), protocol) && value > most &&
+            is_in(text_at(row, COL(*def, socket_queues, netns)), net)) {
             most = value;
             top = row;
         }
@@ -92,29 +154,31 @@ static struct culprit socket_owner(const struct table_def *def, const union cell
                             NULL};
 }
 
-static void check_listen_drops(struct rule_ctx *ctx) {
-    double drops = tcp_value(ctx, IN(tcp, listen_drops_per_s)),
-           overflows = tcp_value(ctx, IN(tcp, listen_overflows_per_s));
-    double rate = fmax(drops, overflows); // an overflow is a drop as well
+static void listen_drops_check(struct rule_ctx *ctx, const struct net *net) {
     enum severity severity;
     // Each is a client that retries after a second or more: even 1/s means that accept() does not keep up.
-    if (!is_above(rate, LIMIT(listen_drops, drops_per_s), LIMIT(listen_drops, critical_drops_per_s), &severity))
+    if (!is_above(net->drops, LIMIT(listen_drops, drops_per_s), LIMIT(listen_drops, critical_drops_per_s), &severity))
         return;
     const struct table_def *def;
-    const union cell *row = socket_of(ctx, "tcp", &def);
+    const union cell *row = socket_of(ctx, "tcp", net, &def);
     struct culprit culprit = row ? socket_owner(def, row) : NO_CULPRIT;
     const struct text *local = row ? text_at(row, COL(def, socket_queues, local)) : NULL;
     char name[64];
     if (local)
-        ctx_report(ctx, severity, "", &culprit,
-                   "%s does not accept() in time on %s (accept queue %.0f, limit %.0f): %s TCP connections/s dropped",
+        ctx_report(ctx, severity, net->key, &culprit,
+                   "%s does not accept() in time on %s (accept queue %.0f, limit %.0f): %s TCP connections/s dropped%s",
                    culprit_name(&culprit, name, sizeof(name)), text_bytes(local),
                    num_at(row, COL(def, socket_queues, queue)), num_at(row, COL(def, socket_queues, queue_limit)),
-                   ctx_format(ctx, UNIT_PER_S, rate));
+                   ctx_format(ctx, UNIT_PER_S, net->drops), net->where);
     else
-        ctx_report(ctx, severity, "", &NO_CULPRIT,
-                   "%s TCP connections/s dropped: a listener does not accept() in time (ss -ltn shows the full queue)",
-                   ctx_format(ctx, UNIT_PER_S, rate));
+        ctx_report(
+            ctx, severity, net->key, &NO_CULPRIT,
+            "%s TCP connections/s dropped: a listener does not accept() in time (ss -ltn shows the full queue)%s",
+            ctx_format(ctx, UNIT_PER_S, net->drops), net->where);
+}
+
+static void check_listen_drops(struct rule_ctx *ctx) {
+    each_net(ctx, listen_drops_check);
 }
 
 const struct rule rule_listen_drops = {
@@ -159,11 +223,12 @@ static void check_local_ports(struct rule_ctx *ctx) {
                                   NULL};
         double ports = num_at(row, COL(def, local_ports, ports)), range = num_at(row, COL(def, local_ports, range));
         const struct text *remote = text_at(row, COL(def, local_ports, remote));
-        char name[64];
+        char name[64], key[80];
         if (!remote || !(100 * ports / range >= LIMIT(local_ports, used_pct)))
             continue;
+        socket_key(key, sizeof(key), text_bytes(remote), text_at(row, COL(def, local_ports, netns)));
         ctx_report(
-            ctx, SEVERITY_WARNING, text_bytes(remote), &culprit,
+            ctx, SEVERITY_WARNING, key, &culprit,
             "%s: %.0f of %.0f local ports are used for connections to %s, TIME-WAIT included: connect fails with "
             "EADDRNOTAVAIL (ip_local_port_range)",
             culprit.comm ? culprit_name(&culprit, name, sizeof(name)) : "a client", ports, range, text_bytes(remote));
@@ -173,15 +238,20 @@ static void check_local_ports(struct rule_ctx *ctx) {
 const struct rule rule_local_ports = {
     .kind = "local_ports", .resource = "network", .pane = "network", .check = check_local_ports};
 
-static void check_tcp_resets(struct rule_ctx *ctx) {
-    double in = tcp_value(ctx, IN(tcp, resets_in_per_s)), out = tcp_value(ctx, IN(tcp, resets_out_per_s));
-    double rate = fmax(in, out);
+static void resets_check(struct rule_ctx *ctx, const struct net *net) {
+    double in = net->resets_in, out = net->resets_out;
     // Scanners and impatient clients cause a few all the time; 100/s mean that a service refuses or is cut off.
-    if (rate >= LIMIT(tcp_resets, resets_per_s))
-        ctx_report(ctx, SEVERITY_WARNING, "", &NO_CULPRIT,
-                   "TCP resets: %s/s sent, %s/s received; `perf trace -e tcp:tcp_%s_reset` shows addresses and ports, "
-                   "`ss -tlnp` the listeners",
-                   ctx_format(ctx, UNIT_PER_S, out), ctx_format(ctx, UNIT_PER_S, in), out >= in ? "send" : "receive");
+    if (fmax(in, out) >= LIMIT(tcp_resets, resets_per_s))
+        ctx_report(
+            ctx, SEVERITY_WARNING, net->key, &NO_CULPRIT,
+            "TCP resets: %s/s sent, %s/s received%s; `perf trace -e tcp:tcp_%s_reset` shows addresses and ports, "
+            "`ss -tlnp` the listeners",
+            ctx_format(ctx, UNIT_PER_S, out), ctx_format(ctx, UNIT_PER_S, in), net->where,
+            out >= in ? "send" : "receive");
+}
+
+static void check_tcp_resets(struct rule_ctx *ctx) {
+    each_net(ctx, resets_check);
 }
 
 const struct rule rule_tcp_resets = {.kind = "tcp_resets",
@@ -193,32 +263,35 @@ const struct rule rule_tcp_resets = {.kind = "tcp_resets",
                                                .names = {IN(tcp, resets_in_per_s), IN(tcp, resets_out_per_s)}},
                                      .check = check_tcp_resets};
 
-static void check_udp_drops(struct rule_ctx *ctx) {
-    double drops = row_value(ctx, IN(tables, udp), IN(udp, receive_buffer_errors_per_s));
-    double in = row_value(ctx, IN(tables, udp), IN(udp, datagrams_in_per_s)), pct = 100 * drops / (drops + fmax(0, in));
+static void udp_drops_check(struct rule_ctx *ctx, const struct net *net) {
+    double drops = net->datagrams_dropped, pct = 100 * drops / (drops + fmax(0, net->datagrams_in));
     enum severity severity;
     // UDP may lose a few. From 10/s and 1 % on, DNS look-ups are repeated and logs have gaps.
     if (!(drops >= LIMIT(udp_drops, drops_per_s)) ||
         !is_above(pct, LIMIT(udp_drops, dropped_pct), LIMIT(udp_drops, critical_dropped_pct), &severity))
         return;
     const struct table_def *def;
-    const union cell *row = socket_of(ctx, "udp", &def);
+    const union cell *row = socket_of(ctx, "udp", net, &def);
     struct culprit culprit = row ? socket_owner(def, row) : NO_CULPRIT;
     const struct text *local = row ? text_at(row, COL(def, socket_queues, local)) : NULL;
     char name[64];
     if (local)
         ctx_report(
-            ctx, severity, "", &culprit,
+            ctx, severity, net->key, &culprit,
             "%s does not read its UDP socket %s in time: it drops %s datagrams/s; all sockets drop %s/s, %.0f %% "
-            "of those received",
+            "of those received%s",
             culprit_name(&culprit, name, sizeof(name)), text_bytes(local),
             ctx_format(ctx, UNIT_PER_S, num_at(row, COL(def, socket_queues, drops_per_s))),
-            ctx_format(ctx, UNIT_PER_S, drops), pct);
+            ctx_format(ctx, UNIT_PER_S, drops), pct, net->where);
     else
-        ctx_report(ctx, severity, "", &NO_CULPRIT,
+        ctx_report(ctx, severity, net->key, &NO_CULPRIT,
                    "%s UDP datagrams/s dropped, %.0f %% of those received: a program does not read in time (ss -uanp "
-                   "shows its Recv-Q)",
-                   ctx_format(ctx, UNIT_PER_S, drops), pct);
+                   "shows its Recv-Q)%s",
+                   ctx_format(ctx, UNIT_PER_S, drops), pct, net->where);
+}
+
+static void check_udp_drops(struct rule_ctx *ctx) {
+    each_net(ctx, udp_drops_check);
 }
 
 const struct rule rule_udp_drops = {.kind = "udp_drops",

@@ -108,6 +108,8 @@ const struct task_summary *ctx_tasks(struct rule_ctx *ctx);
 const char *ctx_format(struct rule_ctx *ctx, enum unit unit, double value);
 // "name (pid 12)", or "no single process".
 const char *culprit_name(const struct culprit *culprit, char *out, size_t size);
+// A key of a finding about a socket: the same address may exist in several network namespaces. NULL: ktop's own.
+void socket_key(char *out, size_t size, const char *address, const struct text *netns);
 // ", at real-time priority 50 (SCHED_FIFO or SCHED_RR)", or "" for other priorities.
 const char *realtime_words(double priority, char *out, size_t size);
 // The process with most I/O on the device (NULL: any device).

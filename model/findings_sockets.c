@@ -20,10 +20,10 @@ static void unread_report(struct rule_ctx *ctx, const struct table_def *def, con
            rate = num_at(row, COL(def, unread_sockets, read_per_s)),
            stalled = num_at(row, COL(def, unread_sockets, stalled_s)),
            unsent = num_at(row, COL(def, unread_sockets, sender_queue));
-    char key[48], name[64], other[64], waits[160] = "";
+    char key[80], name[64], other[64], waits[160] = "";
     if (!local || !remote)
         return;
-    snprintf(key, sizeof(key), "%s", text_bytes(local));
+    socket_key(key, sizeof(key), text_bytes(local), text_at(row, COL(def, unread_sockets, netns)));
     if (!isnan(unsent))
         snprintf(waits, sizeof(waits), "; %s waits to send %s", culprit_name(&sender, other, sizeof(other)),
                  ctx_format(ctx, UNIT_BYTES, unsent));
@@ -75,7 +75,7 @@ static void lookup_report(struct rule_ctx *ctx, const struct table_def *def, con
     double lookups = num_at(row, COL(def, lookup_waits, lookups)),
            longest = num_at(row, COL(def, lookup_waits, longest_s)),
            unread = num_at(row, COL(def, lookup_waits, server_queue));
-    char key[48], name[64], other[64], where[160] = "";
+    char key[96], name[64], other[64], where[160] = "";
     if (!server || !(longest >= LIMIT(dns_no_answer, waits_s)))
         return;
     snprintf(key, sizeof(key), "%.0f %s", culprit.pid, text_bytes(server));

@@ -38,7 +38,7 @@
 #define LINKS 16384 // descriptors that are read per sample, while an owner is searched
 #define SEARCH_NS 5000000000ull
 
-enum { SERVER, PID, COMM, LOOKUPS, LONGEST, SERVER_PID, SERVER_COMM, SERVER_QUEUE, COLUMNS };
+enum { SERVER, PID, COMM, LOOKUPS, LONGEST, SERVER_PID, SERVER_COMM, SERVER_QUEUE, NETNS, COLUMNS };
 
 static const struct column columns[COLUMNS] = {
     [SERVER] = TEXT_COLUMN("server", "SERVER", 21, .help = "Address and port of the name server."),
@@ -49,6 +49,7 @@ static const struct column columns[COLUMNS] = {
     [SERVER_PID] = ID_COLUMN("server_pid", "SRVPID", 7, .help = "The name server, if it is a process of this machine."),
     [SERVER_COMM] = TEXT_COLUMN("server_comm", "SRVCOMM", 15, .help = "Name of that process."),
     [SERVER_QUEUE] = NUMBER_COLUMN("server_queue", "SRVQ", UNIT_BYTES, 7, .help = "Queries that it has not read."),
+    [NETNS] = COLUMN_NETNS(.help = SOCKETS_NETNS_HELP),
 };
 
 const struct table_def sockets_lookups_table = {
@@ -82,7 +83,6 @@ struct server {
 };
 
 struct lookups {
-    struct table_builder *builder;
     struct diag_owners *owners;
     struct lookup lookups[LOOKUPS_MAX];
     size_t n;
@@ -307,7 +307,8 @@ static void servers_look(struct lookups *lookups) {
 // ---- rows ----
 
 // The look-ups of one process at one server; the first of them adds the row.
-static void row_add(struct lookups *lookups, size_t at) {
+static void row_add(const struct lookups *lookups, size_t at, const struct sockets_place *place,
+                    struct table_builder *rows) {
     const struct lookup *first = &lookups->lookups[at];
     uint64_t oldest = first->first_ns;
     double n = 0;
@@ -320,19 +321,21 @@ static void row_add(struct lookups *lookups, size_t at) {
         n++;
         oldest = lookup->first_ns < oldest ? lookup->first_ns : oldest;
     }
-    uint32_t slot = table_builder_add(lookups->builder);
-    table_builder_set_text(lookups->builder, slot, SERVER, text_from(first->server));
-    sockets_set_process(lookups->builder, slot, PID, COMM, first->pid);
-    table_builder_set_num(lookups->builder, slot, LOOKUPS, n);
-    table_builder_set_num(lookups->builder, slot, LONGEST, (double)(lookups->now_ns - oldest) / 1e9);
+    uint32_t slot = table_builder_add(rows);
+    sockets_set_netns(rows, slot, NETNS, place);
+    table_builder_set_text(rows, slot, SERVER, text_from(first->server));
+    sockets_set_process(rows, slot, PID, COMM, first->pid);
+    table_builder_set_num(rows, slot, LOOKUPS, n);
+    table_builder_set_num(rows, slot, LONGEST, (double)(lookups->now_ns - oldest) / 1e9);
     if (!lookups->server.inode || strcmp(first->server, lookups->server_of) != 0)
         return;
-    table_builder_set_num(lookups->builder, slot, SERVER_QUEUE, lookups->server.queue);
-    sockets_set_process(lookups->builder, slot, SERVER_PID, SERVER_COMM, lookups->server_pid);
+    table_builder_set_num(rows, slot, SERVER_QUEUE, lookups->server.queue);
+    sockets_set_process(rows, slot, SERVER_PID, SERVER_COMM, lookups->server_pid);
 }
 
 // A server with queries that it does not read; their senders are unknown if their sockets are not connected.
-static void server_row_add(struct lookups *lookups, const struct server *server) {
+static void server_row_add(const struct lookups *lookups, const struct server *server,
+                           const struct sockets_place *place, struct table_builder *rows) {
     uint64_t age_ns = lookups->now_ns - server->since_ns;
     bool listed = lookups->server_of && lookups->server.inode == server->inode; // as the server of a look-up,
     for (size_t i = 0; i < GIVEN_UP_MAX; i++)                                   // or it was, before the next attempt
@@ -340,18 +343,18 @@ static void server_row_add(struct lookups *lookups, const struct server *server)
                   !strcmp(lookups->given_up[i].server, server->local);
     if (!server->pid || age_ns < OLD_NS || listed)
         return;
-    uint32_t slot = table_builder_add(lookups->builder);
-    table_builder_set_text(lookups->builder, slot, SERVER, text_from(server->local));
-    table_builder_set_num(lookups->builder, slot, LONGEST, (double)age_ns / 1e9);
-    table_builder_set_num(lookups->builder, slot, SERVER_QUEUE, server->queue);
-    sockets_set_process(lookups->builder, slot, SERVER_PID, SERVER_COMM, server->pid);
+    uint32_t slot = table_builder_add(rows);
+    sockets_set_netns(rows, slot, NETNS, place);
+    table_builder_set_text(rows, slot, SERVER, text_from(server->local));
+    table_builder_set_num(rows, slot, LONGEST, (double)age_ns / 1e9);
+    table_builder_set_num(rows, slot, SERVER_QUEUE, server->queue);
+    sockets_set_process(rows, slot, SERVER_PID, SERVER_COMM, server->pid);
 }
 
-static void lookups_sample(void *state, struct section *out, const struct section *system, uint64_t now_ns) {
+static size_t lookups_sample(void *state, const struct sockets_place *place, struct table_builder *rows) {
     struct lookups *lookups = state;
-    (void)system;
-    lookups->now_ns = now_ns;
-    if (now_ns >= lookups->dump_ns)
+    lookups->now_ns = place->now_ns;
+    if (place->now_ns >= lookups->dump_ns)
         dump(lookups);
     waits_look(lookups);
     lookups->server_of = NULL;
@@ -359,28 +362,25 @@ static void lookups_sample(void *state, struct section *out, const struct sectio
         lookups->server_of = lookups->lookups[i].waits ? lookups->lookups[i].server : NULL;
     servers_look(lookups);
     owners_search(lookups);
-    table_builder_clear(lookups->builder);
     for (size_t i = 0; i < lookups->n; i++)
         if (lookups->lookups[i].waits)
-            row_add(lookups, i);
+            row_add(lookups, i, place, rows);
     for (size_t i = 0; i < lookups->n_servers; i++)
-        server_row_add(lookups, &lookups->servers[i]);
-    section_table(out, table_builder_seal(lookups->builder));
+        server_row_add(lookups, &lookups->servers[i], place, rows);
+    return lookups->n + lookups->n_servers;
 }
 
 static void *lookups_create(void) {
     struct lookups *lookups = xcalloc(1, sizeof(*lookups));
-    lookups->builder = table_builder_new(&sockets_lookups_table);
     lookups->owners = diag_owners_new();
     return lookups;
 }
 
 static void lookups_destroy(void *state) {
     struct lookups *lookups = state;
-    table_builder_free(lookups->builder);
     diag_owners_free(lookups->owners);
     free(lookups);
 }
 
 const struct sockets_part sockets_lookups_part = {
-    .create = lookups_create, .sample = lookups_sample, .destroy = lookups_destroy};
+    .table = &sockets_lookups_table, .create = lookups_create, .sample = lookups_sample, .destroy = lookups_destroy};

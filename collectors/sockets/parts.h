@@ -1,27 +1,58 @@
-// Parts of the collector "sockets" in files of their own: each has a table and decides itself when it asks the kernel.
+// Parts of the collector "sockets": each answers one question about the sockets of a network namespace, has a table,
+// and decides itself when it asks the kernel.
 #ifndef COLLECTORS_SOCKETS_PARTS_H
 #define COLLECTORS_SOCKETS_PARTS_H
 
+#include "collectors/kernel/proc/file.h"
 #include "collectors/kernel/proc/syscall.h"
 #include "collectors/sockets/diag.h"
 #include "model/section.h"
 
+// What a network namespace counts: per second since its last sample, or now; NAN: unknown.
+struct sockets_rates {
+    double segments_out, retransmits, resets_in, resets_out, listen_drops, listen_overflows, zero_windows;
+    double datagrams_in, udp_drops;
+    double established, sockets; // connections; all sockets of TCP, TIME-WAIT included
+    double socket_kib;           // memory of TCP, of all network namespaces
+};
+
+// The network namespace that the calling thread is in.
+struct sockets_place {
+    const struct text *netns; // its number; NULL: that of ktop
+    const struct sockets_rates *rates;
+    uint64_t now_ns;
+};
+
 struct sockets_part {
-    void *(*create)(void);
-    // system: the last section of the collector "system"; NULL: none yet.
-    void (*sample)(void *state, struct section *out, const struct section *system, uint64_t now_ns);
+    const struct table_def *table;
+    void *(*create)(void); // one for each network namespace
+    // Adds rows. How much it has to do: 0 for a network namespace where all is well, which is then sampled less often.
+    size_t (*sample)(void *state, const struct sockets_place *place, struct table_builder *rows);
     void (*destroy)(void *state);
 };
-extern const struct sockets_part sockets_unread_part, sockets_lookups_part, sockets_resent_part;
-extern const struct table_def sockets_unread_table, sockets_lookups_table, sockets_resent_table;
+extern const struct sockets_part sockets_queues_part, sockets_waiting_part, sockets_ports_part, sockets_unread_part,
+    sockets_lookups_part, sockets_resent_part;
 
-// The value in the only row of a table; NAN: unknown.
-double sockets_counter(const struct section *system, const char *table, const char *column);
+extern const struct table_def sockets_queues_table, sockets_waiting_table, sockets_ports_table, sockets_unread_table,
+    sockets_lookups_table, sockets_resent_table;
+
+#define SOCKETS_NETNS_HELP "Network namespace of the socket; none: that of ktop."
+
 // "" if the process has ended.
 void sockets_comm(int32_t pid, char *out, size_t size);
 // Sets both cells of a process; nothing if the PID is 0 or it has ended.
 void sockets_set_process(struct table_builder *rows, uint32_t slot, uint16_t pid_column, uint16_t comm_column,
                          int32_t pid);
+void sockets_set_netns(struct table_builder *rows, uint32_t slot, uint16_t column, const struct sockets_place *place);
+
+// counters.c: reads the counters of the thread's network namespace, and keeps no file open, which would keep the
+// namespace. Kernel document: Documentation/networking/snmp_counter.rst.
+#define SOCKETS_COUNTERS 12
+struct sockets_counters {
+    uint64_t at_ns, values[SOCKETS_COUNTERS]; // at_ns 0: never read
+};
+void sockets_counters_read(struct sockets_counters *before, struct proc_buffer *buffer, uint64_t now_ns,
+                           struct sockets_rates *out);
 
 // unread.c: the change of one socket between two dumps, for tests. read_per_s: NAN in the first one.
 struct unread_socket {

@@ -21,7 +21,7 @@
 #define DUMP_SHARE 300        // they take at most 1/300 of the time
 #define LINKS 16384           // descriptors that are read per sample, while an owner is searched
 
-enum { LOCAL, REMOTE, PID, COMM, RATE, COLUMNS };
+enum { LOCAL, REMOTE, PID, COMM, RATE, NETNS, COLUMNS };
 
 static const struct column columns[COLUMNS] = {
     [LOCAL] = TEXT_COLUMN("local", "LOCAL", 21, .help = "Address and port of this side, which sends again."),
@@ -30,6 +30,7 @@ static const struct column columns[COLUMNS] = {
     [COMM] = COLUMN_COMM(.help = "Name of that process."),
     [RATE] = NUMBER_COLUMN("retransmits_per_s", "RETR/s", UNIT_PER_S, 8,
                            .help = "Segments retransmitted per second (RetransSegs)."),
+    [NETNS] = COLUMN_NETNS(.help = SOCKETS_NETNS_HELP),
 };
 
 const struct table_def sockets_resent_table = {
@@ -53,7 +54,6 @@ struct resending {
 };
 
 struct resent {
-    struct table_builder *builder;
     struct diag_owners *owners;
     struct connection connections[CONNECTIONS];
     struct resending rows[ROWS_MAX], before[ROWS_MAX];
@@ -146,42 +146,40 @@ static void owners_search(struct resent *resent) {
         resent->searching = !diag_owners_search(resent->owners, LINKS, owner_found, resent);
 }
 
-static void resent_sample(void *state, struct section *out, const struct section *system, uint64_t now_ns) {
+static size_t resent_sample(void *state, const struct sockets_place *place, struct table_builder *rows) {
     struct resent *resent = state;
-    resent->now_ns = now_ns;
-    if (sockets_counter(system, "tcp", "retransmits_per_s") >= LEAST_PER_S)
-        resent->active_ns = now_ns;
-    if (resent->active_ns && now_ns < resent->active_ns + STAY_NS) {
-        if (now_ns >= resent->dump_ns)
+    resent->now_ns = place->now_ns;
+    if (place->rates->retransmits >= LEAST_PER_S)
+        resent->active_ns = place->now_ns;
+    if (resent->active_ns && place->now_ns < resent->active_ns + STAY_NS) {
+        if (place->now_ns >= resent->dump_ns)
             dump(resent);
         owners_search(resent);
     } else if (resent->last_ns) {
         connections_clear(resent);
     }
-    table_builder_clear(resent->builder);
     for (size_t i = 0; i < resent->n; i++) {
-        uint32_t slot = table_builder_add(resent->builder);
-        table_builder_set_text(resent->builder, slot, LOCAL, text_from(resent->rows[i].local));
-        table_builder_set_text(resent->builder, slot, REMOTE, text_from(resent->rows[i].remote));
-        table_builder_set_num(resent->builder, slot, RATE, resent->rows[i].per_s);
-        sockets_set_process(resent->builder, slot, PID, COMM, resent->rows[i].pid);
+        uint32_t slot = table_builder_add(rows);
+        table_builder_set_text(rows, slot, LOCAL, text_from(resent->rows[i].local));
+        table_builder_set_text(rows, slot, REMOTE, text_from(resent->rows[i].remote));
+        table_builder_set_num(rows, slot, RATE, resent->rows[i].per_s);
+        sockets_set_netns(rows, slot, NETNS, place);
+        sockets_set_process(rows, slot, PID, COMM, resent->rows[i].pid);
     }
-    section_table(out, table_builder_seal(resent->builder));
+    return resent->n;
 }
 
 static void *resent_create(void) {
     struct resent *resent = xcalloc(1, sizeof(*resent));
-    resent->builder = table_builder_new(&sockets_resent_table);
     resent->owners = diag_owners_new();
     return resent;
 }
 
 static void resent_destroy(void *state) {
     struct resent *resent = state;
-    table_builder_free(resent->builder);
     diag_owners_free(resent->owners);
     free(resent);
 }
 
 const struct sockets_part sockets_resent_part = {
-    .create = resent_create, .sample = resent_sample, .destroy = resent_destroy};
+    .table = &sockets_resent_table, .create = resent_create, .sample = resent_sample, .destroy = resent_destroy};

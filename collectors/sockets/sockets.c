@@ -1,10 +1,8 @@
-// The collector "sockets": to which process the sockets belong that drop connections or datagrams, and those that wait
-// to be closed. The kernel is asked only while the counters of TCP and UDP, which the collector "system" reads, show
-// drops or many connections. Other questions about sockets are parts in files of their own.
+// The collector "sockets": to which process the sockets belong that drop, are not read, send again, wait to be closed,
+// or wait for a name server, in the network namespaces of all processes. The kernel is asked only while counters of a
+// namespace show such a case. The thread enters the others in turns, and keeps no descriptor of them.
 #include <errno.h>
 #include <math.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,156 +10,81 @@
 #include "collectors/collector.h"
 #include "collectors/kernel/proc/file.h"
 #include "collectors/kernel/tracefs/format.h"
-#include "collectors/sockets/diag.h"
+#include "collectors/sockets/namespaces.h"
 #include "collectors/sockets/parts.h"
 #include "model/clock.h"
 #include "model/columns.h"
 #include "model/mem.h"
 
-#define QUEUES_MAX 32
-#define WAITING_MAX 4096 // sockets in CLOSE-WAIT
-#define CONNECTIONS_LEAST 100
-#define OWNERS_MAX 32
-#define PEERS_MAX 64
-#define NEAR 0.85             // of the range of local ports
-#define LINKS 4096            // descriptors that are read per sample
-#define STAY_NS 5000000000ull // after the last drop
-#define DUMP_NS 2000000000ull // between dumps of connections, or longer
-#define DUMP_SHARE 200        // they take at most 1/200 of the time
+#define QUIET_MAX 16 // namespaces without a case that are sampled per frame, in turns; a sample takes about 0.1 ms
 
-enum { PROTOCOL, LOCAL, PID, COMM, QUEUE, LIMIT, DROPS, QUEUE_COLUMNS };
-
-static const struct column queue_columns[QUEUE_COLUMNS] = {
-    [PROTOCOL] = TEXT_COLUMN("protocol", "PROTO", 5,
-                             .help = "tcp: a listener whose accept queue is full; udp: a socket that drops."),
-    [LOCAL] = TEXT_COLUMN("local", "LOCAL", 21, .help = "Its address and port."),
-    [PID] = COLUMN_PID(.help = "The process that has it open."),
-    [COMM] = COLUMN_COMM(.help = "Name of that process."),
-    [QUEUE] = {.name = "queue",
-               .title = "QUEUE",
-               .help = "Connections to be accepted, or bytes to be read.",
-               .unit = UNIT_COUNT,
-               .width = 7},
-    [LIMIT] = {.name = "queue_limit",
-               .title = "LIMIT",
-               .help = "Most connections that may wait to be accepted (listen(2)).",
-               .unit = UNIT_COUNT,
-               .width = 7},
-    [DROPS] = {.name = "drops_per_s",
-               .title = "DROPS/s",
-               .help = "Datagrams that this socket dropped per second.",
-               .unit = UNIT_PER_S,
-               .width = 7},
-};
-
-static const struct table_def queues_table = {
-    .name = "socket_queues",
-    .help =
-        "Listeners whose accept queue is full, and UDP sockets that drop datagrams, while the machine counts drops.",
-    .columns = queue_columns,
-    .n_columns = QUEUE_COLUMNS,
-    .n_keys = 2,
-};
-
-enum { W_PID, W_COMM, W_SOCKETS, W_REMOTE, W_COLUMNS };
-
-static const struct column waiting_columns[W_COLUMNS] = {
-    [W_PID] = COLUMN_PID(.help = HELP_PID),
-    [W_COMM] = COLUMN_COMM(.help = "Name of the process."),
-    [W_SOCKETS] = {.name = "sockets",
-                   .title = "SOCKETS",
-                   .help = "Sockets in CLOSE-WAIT: the peer has closed, the process has not.",
-                   .unit = UNIT_COUNT,
-                   .width = 7},
-    [W_REMOTE] = TEXT_COLUMN("remote", "REMOTE", 21, .help = "The peer of one of them."),
-};
-
-static const struct table_def waiting_table = {
-    .name = "close_wait",
-    .help = "Processes with sockets in CLOSE-WAIT.",
-    .columns = waiting_columns,
-    .n_columns = W_COLUMNS,
-    .n_keys = 1,
-};
-
-enum { P_REMOTE, P_PORTS, P_RANGE, P_PID, P_COMM, P_COLUMNS };
-
-static const struct column ports_columns[P_COLUMNS] = {
-    [P_REMOTE] = TEXT_COLUMN("remote", "REMOTE", 21, .help = "Address and port of the peer."),
-    [P_PORTS] = {.name = "ports",
-                 .title = "PORTS",
-                 .help = "Local ports of connections to it, TIME-WAIT included.",
-                 .unit = UNIT_COUNT,
-                 .width = 7},
-    [P_RANGE] = {.name = "range",
-                 .title = "RANGE",
-                 .help = "Ports that the kernel may choose (net.ipv4.ip_local_port_range).",
-                 .unit = UNIT_COUNT,
-                 .width = 7},
-    [P_PID] = COLUMN_PID(.help = "A process with a connection to it."),
-    [P_COMM] = COLUMN_COMM(.help = "Name of that process."),
-};
-
-static const struct table_def ports_table = {
-    .name = "local_ports",
-    .help = "Peers to which most local ports are used.",
-    .columns = ports_columns,
-    .n_columns = P_COLUMNS,
-    .n_keys = 1,
-};
-
-struct queue {
-    bool udp;
-    struct diag_socket socket;
-    double drops_per_s;
-    int32_t pid; // 0: not found yet
-    uint64_t seen_ns;
-    uint32_t drops;
-    uint64_t drops_ns; // when they were read; 0: never
-};
-
-static const struct sockets_part *const parts[] = {&sockets_unread_part, &sockets_lookups_part, &sockets_resent_part};
+static const struct sockets_part *const parts[] = {&sockets_queues_part, &sockets_waiting_part, &sockets_ports_part,
+                                                   &sockets_unread_part, &sockets_lookups_part, &sockets_resent_part};
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
-struct sockets {
-    void *states[PARTS];
-    struct table_builder *queue_rows, *waiting_rows;
-    struct diag_owners *owners;
-    struct queue queues[QUEUES_MAX];
-    size_t n_queues;
-    bool udp;                           // the dump that goes on
-    uint64_t now_ns, listen_ns, udp_ns; // the last drops
-    // CLOSE-WAIT
-    uint64_t waiting[WAITING_MAX], dump_ns;
-    size_t n_waiting;
-    char remote[64];
-    struct {
-        int32_t pid;
-        uint32_t sockets;
-    } counts[OWNERS_MAX];
-    size_t n_counts;
-    // Local ports
-    struct table_builder *port_rows;
-    struct proc_file sockstat, range;
-    struct proc_buffer buffer;
-    uint64_t ports_ns; // no dump before
-    struct {
-        char remote[64];
-        uint32_t ports;
-        uint64_t inode; // of a socket that a process has; 0: none
-        int32_t pid;
-    } peers[PEERS_MAX];
-    size_t n_peers;
-    bool searching, searching_waiting; // a search goes on, and it is for CLOSE-WAIT
+enum {
+    NETNS,
+    PID,
+    COMM,
+    ESTABLISHED,
+    SEGMENTS_OUT,
+    RETRANSMITS,
+    RESETS_IN,
+    RESETS_OUT,
+    LISTEN_DROPS,
+    LISTEN_OVERFLOWS,
+    DATAGRAMS_IN,
+    UDP_DROPS,
+    COLUMNS
+};
+#define PER_S(name_, title_, help_) NUMBER_COLUMN(name_, title_, UNIT_PER_S, 8, .help = help_)
+
+static const struct column columns[COLUMNS] = {
+    [NETNS] = COLUMN_NETNS(.help = "Network namespace, as in /proc/PID/ns/net."),
+    [PID] = COLUMN_PID(.help = "A process in it: the one with the lowest PID."),
+    [COMM] = COLUMN_COMM(.help = "Name of that process."),
+    [ESTABLISHED] = NUMBER_COLUMN("established", "ESTAB", UNIT_COUNT, 8, .help = "Established connections of TCP."),
+    [SEGMENTS_OUT] = PER_S("segments_out_per_s", "SEGOUT/s", "TCP segments sent per second, retransmits left out."),
+    [RETRANSMITS] = PER_S("retransmits_per_s", "RETR/s", "TCP segments retransmitted per second."),
+    [RESETS_IN] = PER_S("resets_in_per_s", "RSTIN/s", "Established connections reset per second."),
+    [RESETS_OUT] = PER_S("resets_out_per_s", "RSTOUT/s", "Resets sent per second."),
+    [LISTEN_DROPS] =
+        PER_S("listen_drops_per_s", "LDROP/s", "Connection attempts dropped per second by listening sockets."),
+    [LISTEN_OVERFLOWS] =
+        PER_S("listen_overflows_per_s", "LOVER/s", "Connection attempts per second that found the accept queue full."),
+    [DATAGRAMS_IN] = PER_S("datagrams_in_per_s", "UDPIN/s", "UDP datagrams delivered per second."),
+    [UDP_DROPS] =
+        PER_S("receive_buffer_errors_per_s", "RCVBUF/s", "UDP datagrams dropped per second for a full receive buffer."),
 };
 
-double sockets_counter(const struct section *system, const char *table, const char *column) {
-    const struct table *rows = system ? section_find_table(system, table) : NULL;
-    size_t cursor = 0;
-    const union cell *row = rows ? table_next(rows, &cursor) : NULL;
-    int at = row ? table_column(table_def(rows), column) : -1;
-    return at < 0 ? NAN : row[at].num;
-}
+static const struct table_def namespaces_table = {
+    .name = "network_namespaces",
+    .help = "Network namespaces other than that of ktop: TCP and UDP of containers.",
+    .columns = columns,
+    .n_columns = COLUMNS,
+    .n_keys = 1,
+};
+
+struct place {
+    uint64_t inode;           // 0: ktop's own
+    const struct text *netns; // a reference; NULL: ktop's own
+    int32_t pid;
+    struct sockets_counters counters;
+    struct sockets_rates rates;
+    void *states[PARTS];
+    size_t busy;    // what the parts had to do in the last sample
+    uint64_t frame; // of the last sample
+    bool listed;
+};
+
+struct sockets {
+    struct namespaces namespaces;
+    struct table_builder *rows[PARTS], *namespace_rows;
+    struct proc_buffer buffer;
+    struct place *places[NAMESPACES_MAX + 1]; // the first is ktop's own
+    size_t n, turn;                           // turn: the first quiet one of the next sample
+    uint64_t frame;
+};
 
 void sockets_comm(int32_t pid, char *out, size_t size) {
     char path[64];
@@ -181,210 +104,114 @@ void sockets_set_process(struct table_builder *rows, uint32_t slot, uint16_t pid
     table_builder_set_text(rows, slot, comm_column, text_from(comm));
 }
 
-// ---- queues ----
-
-static struct queue *queue_get(struct sockets *sockets, uint64_t inode, bool add) {
-    for (size_t i = 0; i < sockets->n_queues; i++)
-        if (sockets->queues[i].socket.inode == inode)
-            return &sockets->queues[i];
-    if (!add || sockets->n_queues == QUEUES_MAX)
-        return NULL;
-    struct queue *queue = &sockets->queues[sockets->n_queues++];
-    *queue = (struct queue){.drops_per_s = NAN};
-    return queue;
+void sockets_set_netns(struct table_builder *rows, uint32_t slot, uint16_t column, const struct sockets_place *place) {
+    if (place->netns)
+        table_builder_set_text(rows, slot, column, text_ref(place->netns));
 }
 
-static void queue_take(void *context, const struct diag_socket *socket) {
-    struct sockets *sockets = context;
-    bool full = sockets->udp ? socket->drops > 0 : socket->queue >= socket->limit && socket->queue > 0;
-    struct queue *queue = socket->inode ? queue_get(sockets, socket->inode, full) : NULL;
-    if (!queue)
-        return;
-    queue->udp = sockets->udp;
-    queue->socket = *socket;
-    if (full && !sockets->udp)
-        queue->seen_ns = sockets->now_ns;
-    if (!sockets->udp)
-        return;
-    if (queue->drops_ns && sockets->now_ns > queue->drops_ns) {
-        uint32_t more = socket->drops - queue->drops;
-        queue->drops_per_s = more / ((double)(sockets->now_ns - queue->drops_ns) / 1e9);
-        if (more)
-            queue->seen_ns = sockets->now_ns;
-    } else {
-        queue->seen_ns = sockets->now_ns;
-    }
-    queue->drops = socket->drops;
-    queue->drops_ns = sockets->now_ns;
+// ---- places ----
+
+static struct place *place_new(uint64_t inode, const struct text *netns) {
+    struct place *place = xcalloc(1, sizeof(*place));
+    place->inode = inode;
+    place->netns = netns ? text_ref(netns) : NULL;
+    for (size_t i = 0; i < PARTS; i++)
+        place->states[i] = parts[i]->create();
+    return place;
 }
 
-static void queues_forget(struct sockets *sockets) {
-    size_t n = 0;
-    for (size_t i = 0; i < sockets->n_queues; i++)
-        if (sockets->now_ns < sockets->queues[i].seen_ns + STAY_NS)
-            sockets->queues[n++] = sockets->queues[i];
-    sockets->n_queues = n;
+static void place_free(struct place *place) {
+    for (size_t i = 0; i < PARTS; i++)
+        parts[i]->destroy(place->states[i]);
+    text_unref(place->netns);
+    free(place);
 }
 
-static void queues_dump(struct sockets *sockets, const struct section *system) {
-    if (sockets_counter(system, "tcp", "listen_drops_per_s") > 0 ||
-        sockets_counter(system, "tcp", "listen_overflows_per_s") > 0)
-        sockets->listen_ns = sockets->now_ns;
-    if (sockets_counter(system, "udp", "receive_buffer_errors_per_s") > 0)
-        sockets->udp_ns = sockets->now_ns;
-    sockets->udp = false;
-    if (sockets->listen_ns && sockets->now_ns < sockets->listen_ns + STAY_NS)
-        diag_dump(&(struct diag_query){.protocol = IPPROTO_TCP, .states = 1u << TCP_LISTEN}, queue_take, sockets);
-    sockets->udp = true;
-    if (sockets->udp_ns && sockets->now_ns < sockets->udp_ns + STAY_NS)
-        diag_dump(&(struct diag_query){.protocol = IPPROTO_UDP, .states = ~0u}, queue_take, sockets);
-    queues_forget(sockets);
-}
-
-// ---- CLOSE-WAIT ----
-
-static void waiting_take(void *context, const struct diag_socket *socket) {
-    struct sockets *sockets = context;
-    if (socket->inode && sockets->n_waiting < WAITING_MAX) {
-        sockets->waiting[sockets->n_waiting++] = socket->inode;
-        snprintf(sockets->remote, sizeof(sockets->remote), "%s", socket->remote);
-    }
-}
-
-static void waiting_dump(struct sockets *sockets, const struct section *system) {
-    if (sockets->searching || sockets->now_ns < sockets->dump_ns)
-        return;
-    sockets->n_waiting = 0;
-    // CurrEstab counts both states.
-    if (sockets_counter(system, "tcp", "established") >= CONNECTIONS_LEAST) {
-        uint64_t begin = thread_cpu_ns();
-        diag_dump(&(struct diag_query){.protocol = IPPROTO_TCP, .states = 1u << TCP_CLOSE_WAIT}, waiting_take, sockets);
-        uint64_t rest = (thread_cpu_ns() - begin) * DUMP_SHARE;
-        sockets->dump_ns = sockets->now_ns + (rest > DUMP_NS ? rest : DUMP_NS);
-    }
-    if (sockets->n_waiting < CONNECTIONS_LEAST)
-        sockets->n_counts = 0;
-}
-
-// ---- local ports ----
-
-static void peer_take(void *context, const struct diag_socket *socket) {
-    struct sockets *sockets = context;
-    size_t i = 0;
-    while (i < sockets->n_peers && strcmp(sockets->peers[i].remote, socket->remote) != 0)
+static void place_list(struct sockets *sockets, const struct namespace_found *found) {
+    size_t i = 1;
+    while (i < sockets->n && sockets->places[i]->inode != found->inode)
         i++;
-    if (i == PEERS_MAX)
+    if (i > NAMESPACES_MAX)
         return;
-    if (i == sockets->n_peers) {
-        memset(&sockets->peers[i], 0, sizeof(sockets->peers[i]));
-        snprintf(sockets->peers[sockets->n_peers++].remote, sizeof(sockets->peers[i].remote), "%s", socket->remote);
+    if (i == sockets->n)
+        sockets->places[sockets->n++] = place_new(found->inode, found->number);
+    sockets->places[i]->pid = found->pid;
+    sockets->places[i]->listed = true;
+}
+
+// Those without processes are dropped first, so that there is room for all that were found.
+static void places_find(struct sockets *sockets, const struct table *tasks) {
+    struct namespaces *all = &sockets->namespaces;
+    size_t n = 1;
+    namespaces_find(all, tasks);
+    for (size_t i = 1; i < sockets->n; i++) {
+        struct place *place = sockets->places[i];
+        place->listed = false;
+        for (size_t k = 0; k < all->n; k++)
+            place->listed |= all->found[k].inode == place->inode;
+        if (place->listed)
+            sockets->places[n++] = place;
+        else
+            place_free(place);
     }
-    sockets->peers[i].ports++;
-    if (socket->inode)
-        sockets->peers[i].inode = socket->inode;
+    sockets->n = n;
+    for (size_t i = 0; i < all->n; i++)
+        place_list(sockets, &all->found[i]);
 }
 
-static void peer_found(void *context, uint64_t inode, int32_t pid) {
-    struct sockets *sockets = context;
-    for (size_t i = 0; i < sockets->n_peers; i++)
-        if (sockets->peers[i].inode == inode)
-            sockets->peers[i].pid = pid;
+// In the thread's network namespace.
+static void place_sample(struct sockets *sockets, struct place *place) {
+    uint64_t now = now_ns();
+    sockets_counters_read(&place->counters, &sockets->buffer, now, &place->rates);
+    const struct sockets_place is = {place->netns, &place->rates, now};
+    place->busy = 0;
+    for (size_t i = 0; i < PARTS; i++)
+        place->busy += parts[i]->sample(place->states[i], &is, sockets->rows[i]);
 }
 
-// Ports that the kernel may choose; NAN: unknown.
-static double range_size(struct sockets *sockets) {
-    uint64_t ends[2];
-    if (proc_file_read(&sockets->range, &sockets->buffer))
-        return NAN;
-    const char *at = sockets->buffer.bytes;
-    return proc_numbers(&at, ends, 2) == 2 && ends[1] >= ends[0] ? (double)(ends[1] - ends[0] + 1) : NAN;
-}
-
-// "TCP: inuse 1 orphan 0 tw 1 ...": all sockets of TCP.
-static double sockets_in_all(struct sockets *sockets) {
-    unsigned used, waiting;
-    const char *at =
-        proc_file_read(&sockets->sockstat, &sockets->buffer) ? NULL : strstr(sockets->buffer.bytes, "TCP:");
-    return at && sscanf(at, "TCP: inuse %u orphan %*u tw %u", &used, &waiting) == 2 ? used + waiting : NAN;
-}
-
-static void ports_look(struct sockets *sockets) {
-    double range = range_size(sockets), all = sockets_in_all(sockets);
-    table_builder_clear(sockets->port_rows);
-    if (!(all >= range * NEAR))
-        sockets->n_peers = 0;
-    else if (sockets->now_ns >= sockets->ports_ns) {
-        uint64_t begin = thread_cpu_ns(), inodes[PEERS_MAX];
-        size_t n = 0;
-        sockets->n_peers = 0;
-        const struct diag_query query = {.protocol = IPPROTO_TCP,
-                                         .states = 1u << TCP_ESTABLISHED | 1u << TCP_SYN_SENT | 1u << TCP_FIN_WAIT1 |
-                                                   1u << TCP_FIN_WAIT2 | 1u << TCP_TIME_WAIT | 1u << TCP_CLOSE_WAIT};
-
-        diag_dump(&query, peer_take, sockets);
-        for (size_t i = 0; i < sockets->n_peers; i++)
-            if (sockets->peers[i].inode && sockets->peers[i].ports >= range * NEAR)
-                inodes[n++] = sockets->peers[i].inode;
-        if (n && !sockets->searching) {
-            diag_owners_want(sockets->owners, inodes, n);
-            diag_owners_search(sockets->owners, LINKS * 4, peer_found, sockets);
-        }
-        uint64_t rest = (thread_cpu_ns() - begin) * DUMP_SHARE;
-        sockets->ports_ns = sockets->now_ns + (rest > DUMP_NS ? rest : DUMP_NS);
+static void other_sample(struct sockets *sockets, struct place *place) {
+    struct namespaces *all = &sockets->namespaces;
+    place->frame = sockets->frame;
+    int error = namespaces_enter(all, &(struct namespace_found){place->inode, NULL, place->pid});
+    if (!error) {
+        place_sample(sockets, place);
+        namespaces_leave(all);
+    } else if (error == -EPERM) {
+        namespaces_close(all); // none can be entered
     }
-    for (size_t i = 0; i < sockets->n_peers; i++) {
-        if (sockets->peers[i].ports < range * NEAR)
+}
+
+// All that have a case, and some of the others.
+static void others_sample(struct sockets *sockets) {
+    size_t others = sockets->n - 1, done = 0, i = 0;
+    sockets->frame++;
+    for (size_t k = 1; k <= others; k++)
+        if (sockets->places[k]->busy)
+            other_sample(sockets, sockets->places[k]);
+    for (; i < others && done < QUIET_MAX; i++) {
+        struct place *place = sockets->places[1 + (sockets->turn + i) % others];
+        if (place->frame == sockets->frame)
             continue;
-        uint32_t slot = table_builder_add(sockets->port_rows);
-        table_builder_set_text(sockets->port_rows, slot, P_REMOTE, text_from(sockets->peers[i].remote));
-        table_builder_set_num(sockets->port_rows, slot, P_PORTS, sockets->peers[i].ports);
-        table_builder_set_num(sockets->port_rows, slot, P_RANGE, range);
-        sockets_set_process(sockets->port_rows, slot, P_PID, P_COMM, sockets->peers[i].pid);
+        other_sample(sockets, place);
+        done++;
     }
+    sockets->turn += i;
 }
 
-// ---- owners ----
-
-static void owner_found(void *context, uint64_t inode, int32_t pid) {
-    struct sockets *sockets = context;
-    struct queue *queue = queue_get(sockets, inode, false);
-    if (queue && !queue->pid)
-        queue->pid = pid;
-    if (!sockets->searching_waiting || queue)
-        return;
-    size_t i = 0;
-    while (i < sockets->n_counts && sockets->counts[i].pid != pid)
-        i++;
-    if (i == OWNERS_MAX)
-        return;
-    if (i == sockets->n_counts) {
-        sockets->counts[sockets->n_counts].pid = pid;
-        sockets->counts[sockets->n_counts++].sockets = 0;
-    }
-    sockets->counts[i].sockets++;
-}
-
-static void owners_search(struct sockets *sockets) {
-    uint64_t inodes[QUEUES_MAX];
-    size_t n = 0;
-    if (!sockets->searching) {
-        for (size_t i = 0; i < sockets->n_queues; i++)
-            if (!sockets->queues[i].pid)
-                inodes[n++] = sockets->queues[i].socket.inode;
-        sockets->searching_waiting = !n && sockets->n_waiting >= CONNECTIONS_LEAST;
-        sockets->searching = n || sockets->searching_waiting;
-        if (n)
-            diag_owners_want(sockets->owners, inodes, n);
-        else if (sockets->searching_waiting)
-            diag_owners_want(sockets->owners, sockets->waiting, sockets->n_waiting);
-        if (sockets->searching_waiting)
-            sockets->n_counts = 0;
-    }
-    if (!sockets->searching || !diag_owners_search(sockets->owners, LINKS, owner_found, sockets))
-        return;
-    sockets->searching = false;
-    if (sockets->searching_waiting)
-        sockets->n_waiting = 0; // the next dump counts again
+static void namespace_row(struct sockets *sockets, const struct place *place) {
+    const struct sockets_rates *rates = &place->rates;
+    const double values[COLUMNS] = {
+        [ESTABLISHED] = rates->established,   [SEGMENTS_OUT] = rates->segments_out,
+        [RETRANSMITS] = rates->retransmits,   [RESETS_IN] = rates->resets_in,
+        [RESETS_OUT] = rates->resets_out,     [LISTEN_DROPS] = rates->listen_drops,
+        [DATAGRAMS_IN] = rates->datagrams_in, [LISTEN_OVERFLOWS] = rates->listen_overflows,
+        [UDP_DROPS] = rates->udp_drops,
+    };
+    uint32_t slot = table_builder_add(sockets->namespace_rows);
+    table_builder_set_text(sockets->namespace_rows, slot, NETNS, text_ref(place->netns));
+    sockets_set_process(sockets->namespace_rows, slot, PID, COMM, place->pid);
+    for (uint16_t i = ESTABLISHED; i < COLUMNS; i++)
+        table_builder_set_num(sockets->namespace_rows, slot, i, values[i]);
 }
 
 // ---- the collector ----
@@ -392,59 +219,30 @@ static void owners_search(struct sockets *sockets) {
 static int sockets_open(struct collector_run *run) {
     struct sockets *sockets = xcalloc(1, sizeof(*sockets));
     run->state = sockets;
-    sockets->queue_rows = table_builder_new(&queues_table);
-    sockets->waiting_rows = table_builder_new(&waiting_table);
-    sockets->port_rows = table_builder_new(&ports_table);
-    sockets->sockstat = PROC_FILE("/proc/net/sockstat");
-    sockets->range = PROC_FILE("/proc/sys/net/ipv4/ip_local_port_range");
-    sockets->owners = diag_owners_new();
     for (size_t i = 0; i < PARTS; i++)
-        sockets->states[i] = parts[i]->create();
+        sockets->rows[i] = table_builder_new(parts[i]->table);
+    sockets->namespace_rows = table_builder_new(&namespaces_table);
+    namespaces_open(&sockets->namespaces);
+    sockets->places[sockets->n++] = place_new(0, NULL);
     return 0;
-}
-
-static void queue_row(struct sockets *sockets, const struct queue *queue) {
-    struct table_builder *rows = sockets->queue_rows;
-    uint32_t slot = table_builder_add(rows);
-    table_builder_set_text(rows, slot, PROTOCOL, text_from(queue->udp ? "udp" : "tcp"));
-    table_builder_set_text(rows, slot, LOCAL, text_from(queue->socket.local));
-    table_builder_set_num(rows, slot, QUEUE, queue->socket.queue);
-    if (!queue->udp)
-        table_builder_set_num(rows, slot, LIMIT, queue->socket.limit);
-    table_builder_set_num(rows, slot, DROPS, queue->drops_per_s);
-    sockets_set_process(rows, slot, PID, COMM, queue->pid);
 }
 
 static int sockets_sample(struct collector_run *run, struct section *out) {
     struct sockets *sockets = run->state;
-    sockets->now_ns = now_ns();
-    queues_dump(sockets, run->input);
-    waiting_dump(sockets, run->input);
-    owners_search(sockets);
-    ports_look(sockets);
-    table_builder_clear(sockets->queue_rows);
-    for (size_t i = 0; i < sockets->n_queues; i++)
-        queue_row(sockets, &sockets->queues[i]);
-    // While a search for CLOSE-WAIT goes on, the rows of the last one stay.
-    if (!sockets->searching || !sockets->searching_waiting) {
-        table_builder_clear(sockets->waiting_rows);
-        for (size_t i = 0; i < sockets->n_counts; i++) {
-            char comm[32];
-            sockets_comm(sockets->counts[i].pid, comm, sizeof(comm));
-            if (!comm[0]) // it has ended
-                continue;
-            uint32_t slot = table_builder_add(sockets->waiting_rows);
-            table_builder_set_num(sockets->waiting_rows, slot, W_PID, sockets->counts[i].pid);
-            table_builder_set_text(sockets->waiting_rows, slot, W_COMM, text_from(comm));
-            table_builder_set_num(sockets->waiting_rows, slot, W_SOCKETS, sockets->counts[i].sockets);
-            table_builder_set_text(sockets->waiting_rows, slot, W_REMOTE, text_from(sockets->remote));
-        }
-    }
-    section_table(out, table_builder_seal(sockets->queue_rows));
-    section_table(out, table_builder_seal(sockets->waiting_rows));
-    section_table(out, table_builder_seal(sockets->port_rows));
     for (size_t i = 0; i < PARTS; i++)
-        parts[i]->sample(sockets->states[i], out, run->input, sockets->now_ns);
+        table_builder_clear(sockets->rows[i]);
+    table_builder_clear(sockets->namespace_rows);
+    places_find(sockets, run->input ? section_find_table(run->input, "tasks") : NULL);
+    place_sample(sockets, sockets->places[0]);
+    others_sample(sockets);
+    for (size_t i = 1; i < sockets->n; i++)
+        if (sockets->places[i]->counters.at_ns)
+            namespace_row(sockets, sockets->places[i]);
+    for (size_t i = 0; i < PARTS; i++)
+        section_table(out, table_builder_seal(sockets->rows[i]));
+    section_table(out, table_builder_seal(sockets->namespace_rows));
+    if (sockets->namespaces.more)
+        section_note(out, SEVERITY_INFO, "netns", "too many network namespaces: some are not looked at", NULL);
     section_set_state(out, SECTION_OK);
     return 0;
 }
@@ -454,28 +252,25 @@ static void sockets_close(struct collector_run *run) {
     run->state = NULL;
     if (!sockets)
         return;
-    table_builder_free(sockets->queue_rows);
-    table_builder_free(sockets->waiting_rows);
-    table_builder_free(sockets->port_rows);
-    proc_file_close(&sockets->sockstat);
-    proc_file_close(&sockets->range);
-    proc_buffer_free(&sockets->buffer);
-    diag_owners_free(sockets->owners);
+    for (size_t i = 0; i < sockets->n; i++)
+        place_free(sockets->places[i]);
     for (size_t i = 0; i < PARTS; i++)
-        parts[i]->destroy(sockets->states[i]);
+        table_builder_free(sockets->rows[i]);
+    table_builder_free(sockets->namespace_rows);
+    proc_buffer_free(&sockets->buffer);
+    namespaces_close(&sockets->namespaces);
     free(sockets);
 }
 
 static const struct table_def *const tables[] = {
-    &queues_table,          &waiting_table,        &ports_table, &sockets_unread_table,
-    &sockets_lookups_table, &sockets_resent_table, NULL};
+    &sockets_queues_table,  &sockets_waiting_table, &sockets_ports_table, &sockets_unread_table,
+    &sockets_lookups_table, &sockets_resent_table,  &namespaces_table,    NULL};
 
 const struct collector collector_sockets = {
     .name = "sockets",
-    .help = "which process has the socket that drops, is not read, waits to be closed, or waits for a name server: "
-            "sock_diag "
-            "and /proc/PID/fd, only while counters or sockets show such a case.",
-    .input = "system",
+    .help = "which process has the socket that drops, is not read, waits to be closed, or waits for a name server, in "
+            "all network namespaces: sock_diag and /proc/PID/fd, only while counters or sockets show such a case.",
+    .input = "tasks",
     .always = true,
     .tables = tables,
     .open = sockets_open,

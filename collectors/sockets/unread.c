@@ -24,7 +24,7 @@
 #define SEARCH_NS 5000000000ull
 #define FULL_BYTES 32768 // a queue that is full, on kernels that do not report the window
 
-enum { LOCAL, REMOTE, PID, COMM, QUEUE, READ, STALLED, SENDER_PID, SENDER_COMM, SENDER_QUEUE, COLUMNS };
+enum { LOCAL, REMOTE, PID, COMM, QUEUE, READ, STALLED, SENDER_PID, SENDER_COMM, SENDER_QUEUE, NETNS, COLUMNS };
 
 static const struct column columns[COLUMNS] = {
     [LOCAL] = TEXT_COLUMN("local", "LOCAL", 21, .help = "Address and port of the receiver."),
@@ -40,6 +40,7 @@ static const struct column columns[COLUMNS] = {
     [SENDER_PID] = ID_COLUMN("sender_pid", "SENDER", 7, .help = "The process that waits to send; none: unknown."),
     [SENDER_COMM] = TEXT_COLUMN("sender_comm", "SENDERCOMM", 15, .help = "Name of that process."),
     [SENDER_QUEUE] = NUMBER_COLUMN("sender_queue", "SENDQ", UNIT_BYTES, 7, .help = "Bytes that wait to be sent."),
+    [NETNS] = COLUMN_NETNS(.help = SOCKETS_NETNS_HELP),
 };
 
 const struct table_def sockets_unread_table = {
@@ -59,7 +60,6 @@ struct watched {
 };
 
 struct unread {
-    struct table_builder *builder;
     struct diag_owners *owners;
     struct watched watched[WATCHED_MAX];
     size_t n;
@@ -170,13 +170,14 @@ static const struct watched *peer_of(const struct unread *unread, const struct w
     return NULL;
 }
 
-static void row_add(struct unread *unread, const struct watched *reader, const struct watched *sender) {
-    struct table_builder *rows = unread->builder;
+static void row_add(const struct sockets_place *place, struct table_builder *rows, const struct watched *reader,
+                    const struct watched *sender) {
     const struct watched *of = reader ? reader : sender;
     uint32_t slot = table_builder_add(rows);
     table_builder_set_text(rows, slot, LOCAL, text_from(reader ? of->local : of->remote));
     table_builder_set_text(rows, slot, REMOTE, text_from(reader ? of->remote : of->local));
-    table_builder_set_num(rows, slot, STALLED, (double)(unread->now_ns - of->unread.read_ns) / 1e9);
+    table_builder_set_num(rows, slot, STALLED, (double)(place->now_ns - of->unread.read_ns) / 1e9);
+    sockets_set_netns(rows, slot, NETNS, place);
     if (reader) {
         table_builder_set_num(rows, slot, QUEUE, reader->unread.queue);
         table_builder_set_num(rows, slot, READ, reader->unread.read_per_s);
@@ -188,43 +189,41 @@ static void row_add(struct unread *unread, const struct watched *reader, const s
     }
 }
 
-static void unread_sample(void *state, struct section *out, const struct section *system, uint64_t now_ns) {
+static size_t unread_sample(void *state, const struct sockets_place *place, struct table_builder *rows) {
     struct unread *unread = state;
-    unread->now_ns = now_ns;
-    if (sockets_counter(system, "tcp", "zero_windows_per_s") > 0)
-        unread->window_ns = now_ns;
-    bool any = unread->window_ns && now_ns < unread->window_ns + STAY_NS;
-    if (!any && !(sockets_counter(system, "tcp", "socket_kib") >= MEMORY_KIB) && !unread->n) {
+    unread->now_ns = place->now_ns;
+    if (place->rates->zero_windows > 0)
+        unread->window_ns = place->now_ns;
+    bool any = unread->window_ns && place->now_ns < unread->window_ns + STAY_NS;
+    // The memory is that of all network namespaces.
+    if (!any && !(place->rates->socket_kib >= MEMORY_KIB && place->rates->established > 0) && !unread->n) {
         unread->searching = false;
     } else {
-        if (now_ns >= unread->dump_ns)
+        if (place->now_ns >= unread->dump_ns)
             dump(unread);
         owners_search(unread);
     }
-    table_builder_clear(unread->builder);
     for (size_t i = 0; i < unread->n; i++) {
         const struct watched *watched = &unread->watched[i], *peer = peer_of(unread, watched);
         if (!watched->sends)
-            row_add(unread, watched, peer);
+            row_add(place, rows, watched, peer);
         else if (!peer)
-            row_add(unread, NULL, watched);
+            row_add(place, rows, NULL, watched);
     }
-    section_table(out, table_builder_seal(unread->builder));
+    return unread->n;
 }
 
 static void *unread_create(void) {
     struct unread *unread = xcalloc(1, sizeof(*unread));
-    unread->builder = table_builder_new(&sockets_unread_table);
     unread->owners = diag_owners_new();
     return unread;
 }
 
 static void unread_destroy(void *state) {
     struct unread *unread = state;
-    table_builder_free(unread->builder);
     diag_owners_free(unread->owners);
     free(unread);
 }
 
 const struct sockets_part sockets_unread_part = {
-    .create = unread_create, .sample = unread_sample, .destroy = unread_destroy};
+    .table = &sockets_unread_table, .create = unread_create, .sample = unread_sample, .destroy = unread_destroy};

@@ -35,6 +35,7 @@ enum {
     STARTED,
     ENDED,
     EXIT,
+    NETNS,
     COLUMNS
 };
 
@@ -75,6 +76,7 @@ static const struct column columns[COLUMNS] = {
     [EXIT] =
         NUMBER_COLUMN("exit_code", "EXIT", UNIT_ID, 5,
                       .help = "Wait status of an ended task or a zombie: exit status * 256 + signal that killed it."),
+    [NETNS] = COLUMN_NETNS(.help = "Network namespace of the process, as in /proc/PID/ns/net."),
 };
 
 const struct table_def tasks_table = {
@@ -179,6 +181,7 @@ void tasks_row_names(struct table_builder *builder, const struct task *task) {
     set_name(builder, task->slot, COMMAND, task->command);
     set_name(builder, task->slot, USER, task->user);
     set_name(builder, task->slot, CGROUP, task->cgroup);
+    set_name(builder, task->slot, NETNS, task->netns);
 }
 
 void tasks_row_rates(struct table_builder *builder, const struct task *task, const struct task_rates *rates) {

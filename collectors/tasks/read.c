@@ -190,11 +190,24 @@ void task_read_user(struct proc_root *proc, struct names *names, struct task *ta
     task->uid = st.st_uid;
 }
 
+// From the link "net:[4026531840]". Another user's process: it stays unknown.
+static void read_netns(struct proc_root *proc, struct names *names, struct task *task) {
+    static const char prefix[] = "net:[";
+    const size_t from = sizeof(prefix) - 1;
+    char path[32], link[32];
+    strcpy(path_number(path, task->pid), "/ns/net");
+    ssize_t n = readlinkat(proc->fd, path, link, sizeof(link));
+    if (n > (ssize_t)from && !memcmp(link, prefix, from) && link[n - 1] == ']')
+        name_set(names, &task->netns, names_get(names, link + from, (size_t)n - from - 1));
+}
+
 void task_read_group(struct proc_root *proc, struct names *names, struct task *task) {
     if (task->process) { // threads may be in other cgroups than their process, but rarely are
         name_set(names, &task->cgroup, names_ref(task->process->cgroup));
+        name_set(names, &task->netns, names_ref(task->process->netns));
         return;
     }
+    read_netns(proc, names, task);
     ssize_t got = task_file(proc, task, "cgroup");
     const char *at;
     size_t len;

@@ -28,8 +28,8 @@ void task_read_switches(struct proc_root *proc, const struct task *task, struct 
 void task_read_migrations(struct proc_root *proc, const struct task *task, struct task_counters *counters);
 void task_counters_stat(struct task_counters *counters, const struct task_stat *stat);
 void task_read_user(struct proc_root *proc, struct names *names, struct task *task);
-// Its identity: effective user, command line, cgroup. comm comes from its stat and must be set.
+// Its identity: effective user, command line, cgroup, network namespace. comm comes from its stat and must be set.
 void task_read_names(struct proc_root *proc, struct names *names, struct task *task);
-void task_read_group(struct proc_root *proc, struct names *names, struct task *task); // only the last
+void task_read_group(struct proc_root *proc, struct names *names, struct task *task); // only the last two
 
 #endif

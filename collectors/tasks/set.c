@@ -131,6 +131,7 @@ void tasks_set_drop(struct tasks_set *set, struct task *task) {
     names_release(set->names, task->comm);
     names_release(set->names, task->command);
     names_release(set->names, task->cgroup);
+    names_release(set->names, task->netns);
     names_release(set->names, task->user);
     free(task->end);
     free(task);

@@ -53,6 +53,7 @@ struct task {
     struct task_counters counters;
     struct task_end *end; // not NULL: its exit was reported; it may still be a zombie
     struct name *comm, *command, *cgroup, *user;
+    struct name *netns;  // the number of its network namespace
     uint32_t index;      // in its list
     uint32_t seen;       // the listing that had it last
     uint32_t read_frame; // the frame that read its stat last

@@ -1,5 +1,7 @@
 """Shared by the scripts that bring incidents about: programs from source, a busy decoy, and their end."""
 import atexit
+import ctypes
+import importlib
 import os
 import shutil
 import signal
@@ -8,6 +10,7 @@ import sys
 import tempfile
 import time
 
+CLONE_NEWNET = 0x40000000
 DIRECTORY = tempfile.mkdtemp(prefix="ktop-incident-", dir="/var/tmp")
 running = []
 servers = []  # those of them that end last: file systems are unmounted before
@@ -68,6 +71,14 @@ def python(name, source, *arguments):
 def decoy():
     """An innocent process that uses half of a CPU."""
     python("innocent", "import time\nwhile True:\n    end = time.monotonic() + 0.01\n    while time.monotonic() < end:\n        pass\n    time.sleep(0.01)")
+
+
+def contained(kind):
+    """The incident of that script, with all its processes in a network namespace of their own, as in a container."""
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) or subprocess.run(["ip", "link", "set", "lo", "up"], check=False).returncode:
+        skip("no network namespaces")
+    print("kinds", kind, flush=True)
+    importlib.import_module(kind)
 
 
 # ---- disks and control groups ----

@@ -200,6 +200,37 @@ static void socket_owners(void **state) {
     assert_string_equal(network(0, 0, queues, "5|web|100|1.2.3.4:5"), "");
 }
 
+// The same addresses in the network namespaces of two containers.
+static void containers(void **state) {
+    (void)state;
+    static const char counters[] = "4026532177|50|nginx|37|0|0|0|0|2000|0|1000\n4026532200|60|idle|0|0|0|0|0|0|0|0";
+    static const char queues[] = "tcp|0.0.0.0:80|5|web|129|128|-|-\ntcp|0.0.0.0:80|6|api|3|2|-|4026532177\n"
+                                 "tcp|0.0.0.0:80|7|other|900|1|-|4026532200";
+    const char *text = "";
+    for (int i = 0; i < 4; i++) {
+        rules_begin();
+        rules_table("tcp", "listen_overflows_per_s|listen_drops_per_s|retransmits_per_s|segments_out_per_s", "0|0|0|9");
+        rules_table("network_namespaces",
+                    "netns|pid|comm|listen_overflows_per_s|listen_drops_per_s|resets_in_per_s|resets_out_per_s|"
+                    "datagrams_in_per_s|receive_buffer_errors_per_s|retransmits_per_s|segments_out_per_s",
+                    counters);
+        rules_table("socket_queues", "protocol|local|pid|comm|queue|queue_limit|drops_per_s|netns", queues);
+        rules_table("local_ports", "remote|ports|range|pid|comm|netns",
+                    "10.0.0.1:80|250|256|8|one|4026532177\n10.0.0.1:80|256|256|9|two|4026532200");
+        text = rules_step();
+    }
+    assert_string_equal(
+        text,
+        "critical udp_drops nan -: 2000 UDP datagrams/s dropped, 100 % of those received: a program does not read in "
+        "time (ss -uanp shows its Recv-Q), in the network namespace of nginx (pid 50)\n"
+        "warning listen_drops 6 api: api (pid 6) does not accept() in time on 0.0.0.0:80 (accept queue 3, limit 2): 37 "
+        "TCP connections/s dropped, in the network namespace of nginx (pid 50)\n"
+        "warning local_ports 8 one: one (pid 8): 250 of 256 local ports are used for connections to 10.0.0.1:80, "
+        "TIME-WAIT included: connect fails with EADDRNOTAVAIL (ip_local_port_range)\n"
+        "warning local_ports 9 two: two (pid 9): 256 of 256 local ports are used for connections to 10.0.0.1:80, "
+        "TIME-WAIT included: connect fails with EADDRNOTAVAIL (ip_local_port_range)\n");
+}
+
 static const char *ports(const char *rows) {
     rules_begin();
     rules_table("local_ports", "remote|ports|range|pid|comm", rows);
@@ -223,7 +254,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         RULES_TEST(lock_contention), RULES_TEST(semaphores),    RULES_TEST(deadlock),
         RULES_TEST(file_lock),       RULES_TEST(dead_server),   RULES_TEST(stopped_process),
-        RULES_TEST(dirty_throttled), RULES_TEST(socket_owners), RULES_TEST(local_ports),
+        RULES_TEST(dirty_throttled), RULES_TEST(socket_owners), RULES_TEST(containers),
+        RULES_TEST(local_ports),
     };
     return rules_run(tests);
 }

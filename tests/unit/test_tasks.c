@@ -252,6 +252,29 @@ static void only_what_was_asked_for(void **state) {
     assert_int_equal(rows(), 4);
 }
 
+static void network_namespaces(void **state) {
+    static const char *const links[] = {"net:[4026531840]", "net:[4026532177]", "net:", "mnt:[5]", NULL};
+    int at = table_column(&tasks_table, "netns");
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        struct fake f = {.pid = 10 + i, .comm = "x", .state = 'S', .start = 5};
+        char path[160];
+        put_task(&f);
+        snprintf(path, sizeof(path), "%d/ns/x", f.pid);
+        put(path, "-");
+        snprintf(path, sizeof(path), "%s/%d/ns/net", root, f.pid);
+        if (links[i])
+            assert_int_equal(symlink(links[i], path), 0);
+    }
+    put_host(100, 10, 5, 14);
+    first();
+    frame();
+    assert_string_equal(text_bytes(row(10, 'S')[at].text), "4026531840");
+    assert_string_equal(text_bytes(row(11, 'S')[at].text), "4026532177");
+    for (int pid = 12; pid < 15; pid++)
+        assert_null(row(pid, 'S')[at].text);
+}
+
 static void what_cannot_be_read_is_null(void **state) {
     (void)state;
     struct fake f = {.pid = 10, .comm = "x", .state = 'S', .start = 5, .utime = 10};
@@ -314,6 +337,7 @@ int main(void) {
         TEST(threads_stand_for_their_process),
         TEST(a_process_ends_with_its_threads),
         TEST(only_what_was_asked_for),
+        TEST(network_namespaces),
         TEST(what_cannot_be_read_is_null),
         TEST(the_first_rows_come_early),
     };

@@ -45,6 +45,12 @@ static enum role tcp_role(const char *name, double value) {
     return is_one_of(name, bad) && value > 0 ? ROLE_WARNING : ROLE_TEXT;
 }
 
+static enum role namespace_role(const struct join *join, size_t row, const struct column *column, union cell value) {
+    (void)join;
+    (void)row;
+    return column->type == COLUMN_TEXT ? ROLE_TEXT : tcp_role(column->name, value.num);
+}
+
 static const struct part parts[] = {
     {
         .kind = &part_table,
@@ -98,6 +104,25 @@ static const struct part parts[] = {
                 .width = 24,
             },
         .min_height = 2,
+    },
+    {
+        .kind = &part_table,
+        .name = "network_namespaces",
+        .title = "Network namespaces",
+        .spec =
+            &(const struct table_spec){
+                .source = {.tables = {"network_namespaces"}, .sort = "segments_out_per_s"},
+                .shown = "pid comm segments_out_per_s retransmits_per_s listen_drops_per_s resets_in_per_s "
+                         "resets_out_per_s receive_buffer_errors_per_s established datagrams_in_per_s "
+                         "listen_overflows_per_s netns",
+                .role = namespace_role,
+                .empty = "all processes are in the network namespace of ktop",
+            },
+        .min_height = 3,
+        .weight = 1,
+        .toggle = 'c',
+        .toggle_help = "show or hide TCP and UDP of other network namespaces (containers)",
+        .needs = (const char *const[]){"tasks", "sockets", NULL},
     },
 };
 

@@ -1,0 +1,4 @@
+# A client in a container opens connections that are reset.
+from incident import contained
+
+contained("tcp_resets")

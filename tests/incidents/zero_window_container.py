@@ -1,0 +1,4 @@
+# A receiver of a TCP connection in a container does not read; the sender waits.
+from incident import contained
+
+contained("zero_window")
