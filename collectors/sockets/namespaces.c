@@ -12,9 +12,10 @@
 void namespaces_open(struct namespaces *namespaces) {
     struct stat is;
     namespaces->n = 0;
-    namespaces->own_fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    namespaces->own_fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
     if (namespaces->own_fd >= 0 && !fstat(namespaces->own_fd, &is)) {
         namespaces->own = is.st_ino;
+        (void)namespaces_leave(namespaces); // if the thread could not come back before
         return;
     }
     namespaces_close(namespaces);
@@ -78,7 +79,6 @@ int namespaces_enter(struct namespaces *namespaces, const struct namespace_found
     return error;
 }
 
-void namespaces_leave(struct namespaces *namespaces) {
-    if (setns(namespaces->own_fd, CLONE_NEWNET)) // into where the thread came from: a thread that cannot is of no use
-        abort();
+int namespaces_leave(struct namespaces *namespaces) {
+    return setns(namespaces->own_fd, CLONE_NEWNET) ? -errno : 0;
 }

@@ -11,7 +11,7 @@
 #define NAMESPACES_MAX 64 // of more, some are not looked at
 
 struct namespaces {
-    int own_fd; // of the one that the thread began in; -1: others are not entered
+    int own_fd; // of the process; -1: others are not entered
     uint64_t own;
     struct namespace_found {
         uint64_t inode;
@@ -28,6 +28,6 @@ void namespaces_close(struct namespaces *namespaces);
 void namespaces_find(struct namespaces *namespaces, const struct table *tasks);
 // Moves the thread there. 0, or -errno: not permitted, or its process has ended; the thread is where it was.
 int namespaces_enter(struct namespaces *namespaces, const struct namespace_found *into);
-void namespaces_leave(struct namespaces *namespaces);
+int namespaces_leave(struct namespaces *namespaces); // -errno: the thread is still there (memory is short)
 
 #endif

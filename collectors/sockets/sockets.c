@@ -169,33 +169,37 @@ static void place_sample(struct sockets *sockets, struct place *place) {
         place->busy += parts[i]->sample(place->states[i], &is, sockets->rows[i]);
 }
 
-static void other_sample(struct sockets *sockets, struct place *place) {
+// An error: the thread cannot come back, so that the collector must end.
+static int other_sample(struct sockets *sockets, struct place *place) {
     struct namespaces *all = &sockets->namespaces;
     place->frame = sockets->frame;
     int error = namespaces_enter(all, &(struct namespace_found){place->inode, NULL, place->pid});
     if (!error) {
         place_sample(sockets, place);
-        namespaces_leave(all);
-    } else if (error == -EPERM) {
-        namespaces_close(all); // none can be entered
+        return namespaces_leave(all);
     }
+    if (error == -EPERM)
+        namespaces_close(all); // none can be entered
+    return 0;
 }
 
 // All that have a case, and some of the others.
-static void others_sample(struct sockets *sockets) {
+static int others_sample(struct sockets *sockets) {
     size_t others = sockets->n - 1, done = 0, i = 0;
+    int error = 0;
     sockets->frame++;
-    for (size_t k = 1; k <= others; k++)
+    for (size_t k = 1; k <= others && !error; k++)
         if (sockets->places[k]->busy)
-            other_sample(sockets, sockets->places[k]);
-    for (; i < others && done < QUIET_MAX; i++) {
+            error = other_sample(sockets, sockets->places[k]);
+    for (; i < others && done < QUIET_MAX && !error; i++) {
         struct place *place = sockets->places[1 + (sockets->turn + i) % others];
         if (place->frame == sockets->frame)
             continue;
-        other_sample(sockets, place);
+        error = other_sample(sockets, place);
         done++;
     }
     sockets->turn += i;
+    return error;
 }
 
 static void namespace_row(struct sockets *sockets, const struct place *place) {
@@ -234,7 +238,9 @@ static int sockets_sample(struct collector_run *run, struct section *out) {
     table_builder_clear(sockets->namespace_rows);
     places_find(sockets, run->input ? section_find_table(run->input, "tasks") : NULL);
     place_sample(sockets, sockets->places[0]);
-    others_sample(sockets);
+    int error = others_sample(sockets);
+    if (error)
+        return error;
     for (size_t i = 1; i < sockets->n; i++)
         if (sockets->places[i]->counters.at_ns)
             namespace_row(sockets, sockets->places[i]);
