@@ -1,4 +1,5 @@
-# Incidents that would harm the host: the clock is set back, and one process takes most of the machine's memory.
+# Incidents that would harm the host: the clock is set back, one process takes most of the machine's memory, and the
+# table of connections is full (where the module can be loaded so that it tracks them without a firewall).
 . /lib.sh
 
 # begin: starts ktop, and waits for three frames. before: the frames before the incident.
@@ -40,4 +41,16 @@ frames_come $(($(wc -l </tmp/frames) + 4)) 60 # an emulated ktop reads symbols f
 kill -9 $taker
 wait $taker
 end memory $taker
+if most=/proc/sys/net/netfilter/nf_conntrack_max; [ -w $most ]; then
+    ip link set lo up
+    echo 500 >$most
+    begin
+    flows 600 >/tmp/flows &
+    sender=$!
+    patience=10 told /tmp/flows 1
+    frames_come $((before + 5)) 30
+    kill -9 $sender
+    wait $sender
+    end connections
+fi
 none_left
