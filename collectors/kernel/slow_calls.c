@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "collectors/kernel/priority.h"
 #include "model/clock.h"
 #include "model/mem.h"
 
 #define LEAVE_MS 100
 #define STACK_BYTES ((size_t)256 << 10)
 #define NS_PER_MS 1000000ull
+#define EFFORT_NS 1000000000ull // between checks of the CPU time
 
 struct slow_calls {
     pthread_mutex_t lock;
@@ -97,14 +99,33 @@ static void call_make(struct slow_calls *calls, struct slow_call *call) {
         pthread_cond_broadcast(&calls->done);
 }
 
+// The priority of a collector, which waits for the call, while the calls use little CPU time.
+struct effort {
+    struct priority_budget priority;
+    uint64_t begin_ns, cpu_ns;
+};
+
+static void effort_check(struct effort *effort) {
+    uint64_t now = now_ns();
+    if (effort->begin_ns && now - effort->begin_ns < EFFORT_NS)
+        return;
+    uint64_t cpu_ns = thread_cpu_ns();
+    priority_budget(&effort->priority, cpu_ns - effort->cpu_ns, effort->begin_ns ? now - effort->begin_ns : 0);
+    effort->begin_ns = now;
+    effort->cpu_ns = cpu_ns;
+}
+
 static void *thread_main(void *argument) {
     struct slow_calls *calls = argument;
+    struct effort effort = {.begin_ns = 0};
     pthread_setname_np(pthread_self(), "ktop-reads");
+    effort_check(&effort);
     pthread_mutex_lock(&calls->lock);
     while (!calls->stop) {
         struct slow_call *call = queue_take(calls);
         if (call) {
             call_make(calls, call);
+            effort_check(&effort);
             continue;
         }
         calls->free_for++;

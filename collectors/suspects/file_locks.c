@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collectors/kernel/proc/file.h"
+#include "collectors/kernel/slow_calls.h"
 #include "collectors/suspects/suspects.h"
 #include "model/columns.h"
 #include "model/mem.h"
@@ -33,11 +34,17 @@ const struct table_def suspects_files_table = {
     .n_keys = 1,
 };
 
+// The kernel waits for an RCU grace period before it lists the locks, for seconds on an overloaded machine.
+struct reading {
+    struct slow_call call;
+    struct proc_buffer buffer;
+};
+
 struct file_locks {
     struct table_builder *builder;
-    struct proc_file file;
-    struct proc_buffer buffer;
-    unsigned rest; // samples until the next reading
+    struct slow_calls *calls;
+    struct reading *reading; // under way; NULL: none
+    unsigned rest;           // samples until the next reading
 };
 
 size_t suspects_file_locks_parse(const char *text, struct suspects_file_lock *out, size_t most) {
@@ -70,24 +77,27 @@ static void name_set(struct file_locks *locks, uint32_t slot, uint16_t column, i
     table_builder_set_text(locks->builder, slot, column + 1, text_from(comm));
 }
 
-static void *file_locks_create(void) {
-    struct file_locks *locks = xcalloc(1, sizeof(*locks));
-    locks->builder = table_builder_new(&suspects_files_table);
-    locks->file = PROC_FILE("/proc/locks");
-    return locks;
+static void reading_run(struct slow_call *call) {
+    struct reading *reading = (struct reading *)call;
+    struct proc_file file = PROC_FILE("/proc/locks");
+    proc_file_read(&file, &reading->buffer); // empty after an error
+    proc_file_close(&file);
 }
 
-static void file_locks_sample(void *state, struct suspects_sample *sample) {
-    struct file_locks *locks = state;
+static void reading_free(struct slow_call *call) {
+    struct reading *reading = (struct reading *)call;
+    proc_buffer_free(&reading->buffer);
+    free(reading);
+}
+
+static void reading_take(struct file_locks *locks) {
     struct suspects_file_lock all[LOCKS_MAX];
-    size_t n = 0;
-    bool look = !locks->rest || !--locks->rest;
-    if (look) {
-        if (proc_file_read(&locks->file, &locks->buffer) == 0)
-            n = suspects_file_locks_parse(locks->buffer.bytes, all, LOCKS_MAX);
-        locks->rest = locks->buffer.length > LARGE_BYTES ? LARGE_SAMPLES : 0;
-        table_builder_clear(locks->builder);
-    }
+    const struct proc_buffer *buffer = &locks->reading->buffer;
+    size_t n = buffer->length ? suspects_file_locks_parse(buffer->bytes, all, LOCKS_MAX) : 0;
+    locks->rest = buffer->length > LARGE_BYTES ? LARGE_SAMPLES - 1 : 0;
+    slow_call_drop(locks->calls, &locks->reading->call);
+    locks->reading = NULL;
+    table_builder_clear(locks->builder);
     for (size_t i = 0; i < n; i++) {
         uint32_t slot = table_builder_add(locks->builder);
         table_builder_set_text(locks->builder, slot, INODE, text_from(all[i].inode));
@@ -96,13 +106,36 @@ static void file_locks_sample(void *state, struct suspects_sample *sample) {
             name_set(locks, slot, PID, all[i].holder);
         name_set(locks, slot, WAITER_PID, all[i].waiter);
     }
+}
+
+static void *file_locks_create(void) {
+    struct file_locks *locks = xcalloc(1, sizeof(*locks));
+    locks->builder = table_builder_new(&suspects_files_table);
+    locks->calls = slow_calls_new();
+    return locks;
+}
+
+static void file_locks_sample(void *state, struct suspects_sample *sample) {
+    struct file_locks *locks = state;
+    if (locks->reading) {
+        if (slow_call_done(locks->calls, &locks->reading->call))
+            reading_take(locks);
+    } else if (locks->rest) {
+        locks->rest--;
+    } else {
+        locks->reading = xcalloc(1, sizeof(*locks->reading));
+        locks->reading->call = (struct slow_call){.run = reading_run, .free = reading_free};
+        if (slow_call_start(locks->calls, &locks->reading->call))
+            reading_take(locks);
+    }
     section_table(sample->out, table_builder_seal(locks->builder));
 }
 
 static void file_locks_destroy(void *state) {
     struct file_locks *locks = state;
-    proc_file_close(&locks->file);
-    proc_buffer_free(&locks->buffer);
+    if (locks->reading)
+        slow_call_drop(locks->calls, &locks->reading->call);
+    slow_calls_free(locks->calls);
     table_builder_free(locks->builder);
     free(locks);
 }
