@@ -45,7 +45,7 @@ const struct finding_about finding_abouts[] = {
      "a process is stopped by a signal for {lasts_s}; info for a job of a shell",
      "It does nothing until it is continued, and those that wait for it hang.",
      "Continue it with `kill -CONT PID`."},
-    {"traced_process", FINDING_WAITS, "stopped_process cpu_saturated runaway_task",
+    {"traced_process", FINDING_WAITS, "stopped_process signal_storm switch_storm cpu_saturated runaway_task",
      "a process is traced with ptrace for {lasts_s} (strace, gdb)",
      "It stops twice at every system call, and runs 10 to 100 times slower.",
      "End the tracer, or use one that does not stop the process: perf, bpftrace, or ktop."},

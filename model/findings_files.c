@@ -48,6 +48,74 @@ static const union cell *file_of(struct rule_ctx *ctx, const struct text *mount,
     return top;
 }
 
+#define FILLERS_MAX 16
+#define FILLED_LEAST_KIB 16384
+
+// The task that wrote most to files in a frame. It may have ended.
+struct filler {
+    double pid, kib; // pid NAN: none
+    char comm[32];
+};
+
+// What the rule knows of earlier frames.
+struct fillers {
+    struct {
+        char mount[48];            // "": unused
+        double available, pending; // pending: was taken in the last frame, by nobody known yet
+        struct filler by;          // who took the last large piece
+    } on[FILLERS_MAX];
+};
+
+static struct filler filler_now(struct rule_ctx *ctx) {
+    const struct table *table = ctx_table(ctx, IN(tables, tasks));
+    const struct table_def *def = table ? table_def(table) : NULL;
+    struct filler most = {.pid = NAN, .kib = 0};
+    double seconds = ctx_table_s(ctx, IN(tables, tasks));
+    size_t cursor = 0;
+    for (const union cell *row; table && (row = table_next(table, &cursor));) {
+        double kib = num_at(row, COL(def, tasks, write_bytes_per_s)) * seconds / 1024;
+        const struct text *comm = text_at(row, COL(def, tasks, comm));
+        if (!(kib > most.kib) || !comm)
+            continue;
+        most.pid = num_at(row, COL(def, tasks, pid));
+        most.kib = kib;
+        snprintf(most.comm, sizeof(most.comm), "%s", text_bytes(comm));
+    }
+    return most;
+}
+
+// Follows the space that is left; NULL: nobody is known who took much of it. The report of a task that has ended may
+// come a frame later.
+static const struct filler *filler_of(struct rule_ctx *ctx, struct fillers *fillers, const char *mount,
+                                      double available) {
+    size_t i = 0;
+    while (i < FILLERS_MAX && fillers->on[i].mount[0] && strcmp(fillers->on[i].mount, mount) != 0)
+        i++;
+    if (i == FILLERS_MAX || isnan(available))
+        return NULL;
+    if (!fillers->on[i].mount[0]) {
+        snprintf(fillers->on[i].mount, sizeof(fillers->on[i].mount), "%s", mount);
+        fillers->on[i].available = available;
+        fillers->on[i].by.pid = NAN;
+    }
+    double taken = fillers->on[i].available - available;
+    bool again = taken < FILLED_LEAST_KIB && fillers->on[i].pending > 0;
+    if (again)
+        taken = fillers->on[i].pending;
+    fillers->on[i].available = available;
+    fillers->on[i].pending = 0;
+    if (taken >= FILLED_LEAST_KIB) {
+        fillers->on[i].by = filler_now(ctx);
+        if (fillers->on[i].by.kib < taken / 2) { // somebody else, or several
+            fillers->on[i].by.pid = NAN;
+            fillers->on[i].pending = again ? 0 : taken;
+        }
+    } else if (-taken >= FILLED_LEAST_KIB) { // it has room again
+        fillers->on[i].by.pid = NAN;
+    }
+    return isnan(fillers->on[i].by.pid) ? NULL : &fillers->on[i].by;
+}
+
 // The process that fills it: by its open file, else by what it writes to the disk.
 static struct culprit writer_of(struct rule_ctx *ctx, const struct text *mount, const struct text *device, char *out,
                                 size_t size) {
@@ -121,40 +189,53 @@ static struct culprit creator_of(struct rule_ctx *ctx, const struct text *mount,
     return culprit;
 }
 
-static void check_one(struct rule_ctx *ctx, const struct filesystem_columns *at, const union cell *row) {
+// By its open file or by what it writes; else by the size of what it wrote before it closed the file or ended.
+static void writer_report(struct rule_ctx *ctx, const union cell *row, const struct filesystem_columns *at,
+                          const struct filler *filler, enum severity severity, const char *sentence) {
+    const struct text *mount = text_at(row, at->mount), *comm = NULL;
+    char cause[256], name[64];
+    struct culprit culprit = writer_of(ctx, mount, text_at(row, at->device), cause, sizeof(cause));
+    if (isnan(culprit.pid) && filler) {
+        culprit.pid = filler->pid;
+        culprit.comm = comm = text_from(filler->comm);
+        snprintf(cause, sizeof(cause), "; %s wrote %s just before", culprit_name(&culprit, name, sizeof(name)),
+                 ctx_format(ctx, UNIT_KIB, filler->kib));
+    }
+    ctx_report(ctx, severity, path_tail(text_bytes(mount), 47), &culprit, "%s%s", sentence, cause);
+    text_unref(comm);
+}
+
+static void check_one(struct rule_ctx *ctx, const struct filesystem_columns *at, const union cell *row,
+                      const struct filler *filler) {
     const struct text *mount = text_at(row, at->mount), *device = text_at(row, at->device);
     double size = num_at(row, at->size), available = num_at(row, at->available);
     double inodes = num_at(row, at->inodes), left = num_at(row, at->free);
     enum severity severity;
-    char what[160], cause[256];
-    bool of_inodes = false;
+    char what[160], sentence[400], cause[256];
     double fill = num_at(row, at->fill), lasts_s = fill > 0 ? available / fill : INFINITY;
-    if (!mount || !(size >= LIMIT(filesystem_full, size_kib)))
-        return;
+    const char *path = path_tail(text_bytes(mount), 80);
     if (is_short(available, size, LIMIT(filesystem_full, left_kib), LIMIT(filesystem_full, critical_left_kib),
-                 &severity))
+                 &severity)) {
         snprintf(what, sizeof(what), "%s of %s left (%.1f %%)", ctx_format(ctx, UNIT_KIB, available),
                  ctx_format(ctx, UNIT_KIB, size), 100 * available / size);
-    else if ((of_inodes = is_short(left, inodes, INFINITY, 1, &severity)))
-        snprintf(what, sizeof(what), "%.0f of %.0f inodes left: too many files", left, inodes);
-    else if (lasts_s <= LIMIT(filesystem_full, full_in_s) &&
-             100 * (1 - available / size) >= LIMIT(filesystem_full, used_pct)) {
-        struct culprit culprit = writer_of(ctx, mount, device, cause, sizeof(cause));
-        ctx_report(ctx, SEVERITY_WARNING, path_tail(text_bytes(mount), 47), &culprit,
-                   "the file system on %s will be full in %.0f s at %s/s: %s of %s left (%.1f %%)%s",
-                   path_tail(text_bytes(mount), 80), lasts_s, ctx_format(ctx, UNIT_KIB, fill),
-                   ctx_format(ctx, UNIT_KIB, available), ctx_format(ctx, UNIT_KIB, size), 100 * available / size,
-                   cause);
-        return;
-    } else
-        return;
-    struct culprit culprit = (of_inodes ? creator_of : writer_of)(ctx, mount, device, cause, sizeof(cause));
-    ctx_report(ctx, severity, path_tail(text_bytes(mount), 47), &culprit, "the file system on %s is %sfull: %s%s%s",
-               path_tail(text_bytes(mount), 80), severity == SEVERITY_CRITICAL ? "" : "nearly ", what,
-               severity == SEVERITY_WARNING ? ""
-               : of_inodes                  ? ", no file can be created"
-                                            : ", writes fail",
-               cause);
+        snprintf(sentence, sizeof(sentence), "the file system on %s is %sfull: %s%s", path,
+                 severity == SEVERITY_CRITICAL ? "" : "nearly ", what,
+                 severity == SEVERITY_CRITICAL ? ", writes fail" : "");
+        writer_report(ctx, row, at, filler, severity, sentence);
+    } else if (is_short(left, inodes, INFINITY, 1, &severity)) {
+        struct culprit culprit = creator_of(ctx, mount, device, cause, sizeof(cause));
+        ctx_report(ctx, severity, path_tail(text_bytes(mount), 47), &culprit,
+                   "the file system on %s is %sfull: %.0f of %.0f inodes left: too many files%s%s", path,
+                   severity == SEVERITY_CRITICAL ? "" : "nearly ", left, inodes,
+                   severity == SEVERITY_CRITICAL ? ", no file can be created" : "", cause);
+    } else if (lasts_s <= LIMIT(filesystem_full, full_in_s) &&
+               100 * (1 - available / size) >= LIMIT(filesystem_full, used_pct)) {
+        snprintf(sentence, sizeof(sentence),
+                 "the file system on %s will be full in %.0f s at %s/s: %s of %s left (%.1f %%)", path, lasts_s,
+                 ctx_format(ctx, UNIT_KIB, fill), ctx_format(ctx, UNIT_KIB, available), ctx_format(ctx, UNIT_KIB, size),
+                 100 * available / size);
+        writer_report(ctx, row, at, filler, SEVERITY_WARNING, sentence);
+    }
 }
 
 static void check_filesystem_full(struct rule_ctx *ctx) {
@@ -167,9 +248,14 @@ static void check_filesystem_full(struct rule_ctx *ctx) {
         COL(def, filesystems, available_kib),  COL(def, filesystems, inodes), COL(def, filesystems, inodes_free),
         COL(def, filesystems, fill_kib_per_s),
     };
+    struct fillers *fillers = ctx_state(ctx, sizeof(*fillers));
     size_t cursor = 0;
-    for (const union cell *row; (row = table_next(table, &cursor));)
-        check_one(ctx, &at, row);
+    for (const union cell *row; (row = table_next(table, &cursor));) {
+        const struct text *mount = text_at(row, at.mount);
+        if (mount && num_at(row, at.size) >= LIMIT(filesystem_full, size_kib))
+            check_one(ctx, &at, row,
+                      filler_of(ctx, fillers, path_tail(text_bytes(mount), 47), num_at(row, at.available)));
+    }
 }
 
 const struct rule rule_filesystem_full = {.kind = "filesystem_full",

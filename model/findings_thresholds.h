@@ -22,7 +22,7 @@
     X(lock_contention, waiters, 1.8) X(lock_contention, turns_pct, 75) X(lock_contention, switches_per_s, 50) \
     X(file_lock, waits_s, 2.5) X(file_lock, waiters, 2) X(file_lock, alone_waits_s, 10) \
     X(realtime_hog, cpu_pct, 90) X(realtime_hog, waits_pct, 20) X(realtime_hog, pressure_pct, 40) \
-    X(pinned_tasks, busy_pct, 90) X(pinned_tasks, idle_pct, 50) X(pinned_tasks, waits_pct, 20) X(pinned_tasks, pressure_pct, 40) X(pinned_tasks, use_pct, 70) X(pinned_tasks, tasks, 2) \
+    X(pinned_tasks, busy_pct, 90) X(pinned_tasks, idle_pct, 25) X(pinned_tasks, waits_pct, 20) X(pinned_tasks, pressure_pct, 40) X(pinned_tasks, use_pct, 70) X(pinned_tasks, tasks, 2) \
     X(cpu_saturated, busy_pct, 90) X(cpu_saturated, critical_busy_pct, 97) X(cpu_saturated, pressure_pct, 20) X(cpu_saturated, critical_pressure_pct, 60) X(cpu_saturated, critical_waiting_per_cpu, 1) X(cpu_saturated, waiting, 4) X(cpu_saturated, critical_waiting_without_psi_per_cpu, 3) \
     X(cpu_limit, throttled_pct, 25) X(cpu_limit, throttled_us_per_s, 100000) X(cpu_limit, explains_pct, 50) \
     X(cpu_pressure, pressure_pct, 40) X(cpu_pressure, busy_below_pct, 90) \

@@ -75,12 +75,60 @@ static void no_room(void **state) {
 
 static void no_files(void **state) {
     (void)state;
-    assert_string_equal(reported((const char *const[]){
-                            "mount=/a|size_kib=1048576|available_kib=1000000|inodes=65536|inodes_free=0",
-                            "mount=/b|size_kib=1048576|available_kib=1000000|inodes=65536|inodes_free=900", NULL}),
-                        "critical filesystem nan: the file system on /a is full: 0 of 65536 inodes left: too many "
-                        "files, no file can be created\nwarning filesystem nan: the file system on /b is nearly full: 900 of "
-                        "65536 inodes left: too many files\n");
+    assert_string_equal(
+        reported((const char *const[]){"mount=/a|size_kib=1048576|available_kib=1000000|inodes=65536|inodes_free=0",
+                                       "mount=/b|size_kib=1048576|available_kib=1000000|inodes=65536|inodes_free=900",
+                                       NULL}),
+        "critical filesystem nan: the file system on /a is full: 0 of 65536 inodes left: too many "
+        "files, no file can be created\nwarning filesystem nan: the file system on /b is nearly full: 900 of "
+        "65536 inodes left: too many files\n");
+}
+
+// The findings in the last of some frames, with what is left and who wrote.
+static const char *filled(const double *left, const char *const *wrote, int frames) {
+    static char out[512];
+    struct findings *findings = findings_new();
+    out[0] = '\0';
+    for (int i = 0; i < frames; i++) {
+        char row[128];
+        struct section *section = forge_section("filesystems", (uint64_t)i + 1);
+        struct frame *frame = forge_frame((uint64_t)i + 1);
+        snprintf(row, sizeof(row), "mount=/m|device=loop0|size_kib=409600|available_kib=%.0f", left[i]);
+        section_table(section, forge_table(&files_def, (const char *const[]){row, NULL}));
+        section_table(section,
+                      forge_table(&tasks_def,
+                                  (const char *const[]){"pid=9|comm=log|write_bytes_per_s=20000000", wrote[i], NULL}));
+        frame_add_section(frame, section, 0);
+        struct section *result = findings_section(findings, frame, NULL);
+        size_t cursor = 0;
+        const union cell *found = table_next(section_find_table(result, "findings"), &cursor);
+        if (i == frames - 1 && found)
+            snprintf(out, sizeof(out), "%.0f: %s", found[table_column(&findings_table, "culprit_pid")].num,
+                     text_bytes(found[table_column(&findings_table, "evidence")].text));
+        section_unref(result);
+        frame_unref(frame);
+    }
+    findings_free(findings);
+    return out;
+}
+
+// It wrote what was taken, and has ended. What it wrote may be reported a frame later.
+static void writer_that_ended(void **state) {
+    (void)state;
+    static const char dd[] = "pid=77|comm=dd|write_bytes_per_s=380000000", cat[] = "pid=78|comm=cat";
+    static const char named[] = "77: the file system on /m is full: 0 of 400M left (0.0 %), writes fail; dd (pid 77) "
+                                "wrote 362M just before";
+    static const double left[] = {400000, 400000, 0, 0, 0, 0};
+    assert_string_equal(filled(left, (const char *const[]){cat, cat, dd, cat, cat, cat}, 6), named);
+    assert_string_equal(filled(left, (const char *const[]){cat, cat, cat, dd, cat, cat}, 6), named);
+    // Too late, too early, or too little.
+    static const char nobody[] = "nan: the file system on /m is full: 0 of 400M left (0.0 %), writes fail";
+    assert_string_equal(filled(left, (const char *const[]){cat, cat, cat, cat, dd, cat}, 6), nobody);
+    assert_string_equal(filled(left, (const char *const[]){cat, dd, cat, cat, cat, cat}, 6), nobody);
+    assert_string_equal(filled(left, (const char *const[]){cat, cat, cat, cat, cat, cat}, 6), nobody);
+    // Another one has filled it since.
+    static const double twice[] = {400000, 400000, 100000, 400000, 0, 0};
+    assert_string_equal(filled(twice, (const char *const[]){cat, cat, dd, cat, cat, cat}, 6), nobody);
 }
 
 // A task that writes to other disks is no culprit.
@@ -114,8 +162,8 @@ static void room(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_room), cmocka_unit_test(no_files), cmocka_unit_test(no_culprit),
-        cmocka_unit_test(share),   cmocka_unit_test(room),
+        cmocka_unit_test(no_room),           cmocka_unit_test(no_files), cmocka_unit_test(no_culprit),
+        cmocka_unit_test(writer_that_ended), cmocka_unit_test(share),    cmocka_unit_test(room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

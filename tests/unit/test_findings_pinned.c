@@ -27,8 +27,8 @@ static void healthy(void **state) {
         const char *pinned, *cpus;
         double pressure;
     } cases[] = {
-        {workers, "0|0|0\n1|40|0", 80},                                     // no other CPU is idle enough
-        {workers, "0|0|0\n1|10|30", 80},                                    // the same
+        {workers, "0|0|0\n1|20|0", 80},                                     // no other CPU is idle enough
+        {workers, "0|0|0\n1|10|10", 80},                                    // the same
         {workers, "0|15|0\n1|60|0", 80},                                    // their CPU is not full
         {"7|poller|0|1|100|0", "0|0|0\n1|60|0", 5},                         // alone on its CPU
         {"7|a|0|1|50|1000\n8|b|0|1|50|1000", "0|0|0\n1|60|0", 5},           // they do not wait
