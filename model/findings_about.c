@@ -130,7 +130,7 @@ const struct finding_about finding_abouts[] = {
      "It maps and frees the same memory again and again, and pays for it in the kernel each time.",
      "Keep memory: M_TRIM_THRESHOLD_ and M_MMAP_THRESHOLD_ of malloc, or a pool in the program."},
     {"runaway_task", FINDING_GENERAL, NULL,
-     "a task uses {cpu_pct} of a CPU; warning only if it is in the kernel or at real-time priority",
+     "a task uses {cpu_pct} of a CPU, or the ended children of one do {children_pct} (info); warning only if it is in the kernel or at real-time priority",
      "One thread cannot be faster than one CPU; in the kernel or at real-time priority it also disturbs others.",
      "See what it does in the pane profile."},
     {"growing_process", FINDING_WAITS, "memory_low memory_pressure swapping major_faults",

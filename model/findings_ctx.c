@@ -242,7 +242,7 @@ static const struct text *comm_of(const struct table *table, const struct task_c
 }
 
 struct task_sums {
-    struct sums cpu, zombies, ended;
+    struct sums cpu, zombies, ended, children;
     bool program_blocked; // a task in state D that is no kernel thread
 };
 
@@ -292,8 +292,11 @@ static void task_add(struct task_summary *tasks, struct task_sums *sums, const s
     }
     if (state == 'Z')
         sums_add(&sums->zombies, culprit.comm, ppid, 1);
-    if (state == 'X' || !isnan(num_at(row, at->ended)))
+    if (state == 'X' || !isnan(num_at(row, at->ended))) {
         sums_add(&sums->ended, culprit.comm, ppid, 1);
+        if (num_at(row, at->cpu) > 0 && ppid > 1)
+            sums_add(&sums->children, culprit.comm, ppid, num_at(row, at->cpu));
+    }
 }
 
 static struct heaviest heaviest_parent(const struct table *table, const struct task_columns *at,
@@ -311,7 +314,15 @@ const struct task_summary *ctx_tasks(struct rule_ctx *ctx) {
     if (tasks->done)
         return tasks;
     const struct heaviest none = {.value = NAN, .culprit = NO_CULPRIT};
-    *tasks = (struct task_summary){.done = true, none, none, none, none, none, none, none, {{0}}, 0};
+    *tasks = (struct task_summary){.done = true,
+                                   .cpu = none,
+                                   .rss = none,
+                                   .faults = none,
+                                   .io = none,
+                                   .uninterruptible = none,
+                                   .zombies = none,
+                                   .ended = none,
+                                   .children = none};
     // Stale data as well: on an overloaded machine names of the last frame are better than none.
     const struct table *table = frame_table(ctx->frame, IN(tables, tasks));
     if (!table)
@@ -326,6 +337,9 @@ const struct task_summary *ctx_tasks(struct rule_ctx *ctx) {
     tasks->cpu = sums_heaviest(&sums.cpu);
     tasks->zombies = heaviest_parent(table, &at, &sums.zombies);
     tasks->ended = heaviest_parent(table, &at, &sums.ended);
+    tasks->child = sums_heaviest(&sums.children).culprit.comm;
+    tasks->children = heaviest_parent(table, &at, &sums.children);
+    sums_clear(&sums.children);
     sums_clear(&sums.cpu);
     sums_clear(&sums.zombies);
     sums_clear(&sums.ended);

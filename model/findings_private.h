@@ -66,6 +66,9 @@ struct task_summary {
     struct heaviest cpu, rss, faults, io;
     struct heaviest uninterruptible; // value: number of tasks in state D
     struct heaviest zombies, ended;  // culprit: the parent of most of them; value: how many
+    // Culprit: the parent whose ended children used most CPU time; value: in % of one CPU; n: how many.
+    struct heaviest children;
+    const struct text *child; // the name of the one of them that used most
     struct {
         double cpu_pct, system_pct, priority;
         struct culprit culprit;

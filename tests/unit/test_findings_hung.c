@@ -29,21 +29,20 @@ static const struct column by_process_columns[] = {{.name = "pid"},
                                                    {.name = "bytes_per_s"}};
 static const struct table_def by_process_def = {
     .name = "by_process", .help = "", .columns = by_process_columns, .n_columns = 5, .n_keys = 3};
-static const struct column task_columns[] = {
-    {.name = "pid"},
-    {.name = "tid"},
-    {.name = "comm", .type = COLUMN_TEXT},
-    {.name = "state", .type = COLUMN_TEXT},
-    {.name = "cpu_pct"},
-    {.name = "system_pct"},
-    {.name = "context_switches_per_s"},
-    {.name = "read_bytes_per_s"},
-    {.name = "priority"},
-    {.name = "started_s"},
-    {.name = "ended_s"},
-};
+static const struct column task_columns[] = {{.name = "pid"},
+                                             {.name = "tid"},
+                                             {.name = "comm", .type = COLUMN_TEXT},
+                                             {.name = "state", .type = COLUMN_TEXT},
+                                             {.name = "cpu_pct"},
+                                             {.name = "system_pct"},
+                                             {.name = "context_switches_per_s"},
+                                             {.name = "read_bytes_per_s"},
+                                             {.name = "priority"},
+                                             {.name = "started_s"},
+                                             {.name = "ended_s"},
+                                             {.name = "ppid"}};
 static const struct table_def tasks_def = {
-    .name = "tasks", .help = "", .columns = task_columns, .n_columns = 11, .n_keys = 2};
+    .name = "tasks", .help = "", .columns = task_columns, .n_columns = 12, .n_keys = 2};
 static const struct column stuck_columns[] = {{.name = "pid"},
                                               {.name = "tid"},
                                               {.name = "state", .type = COLUMN_TEXT},
@@ -374,6 +373,20 @@ static void short_lived_tasks_have_no_pid(void **state) {
     assert_string_equal(culprit, "14 burn -");
 }
 
+static void programs_in_a_loop(void **state) {
+    (void)state;
+    struct scene scene = {.series = "cpus_online=2 cpu_idle_pct=50 cpu_iowait_pct=0 procs_running=1 cpu_some_pct=5",
+                          .tasks = {"pid=20|tid=20|ppid=1|comm=sh|state=S|cpu_pct=3" OLD,
+                                    "pid=21|tid=21|ppid=20|comm=ps|state=X|cpu_pct=40|ended_s=1769860801" FRESH,
+                                    "pid=22|tid=22|ppid=20|comm=ps|state=X|cpu_pct=45|ended_s=1769860801" FRESH,
+                                    "pid=23|tid=23|ppid=9|comm=ls|state=X|cpu_pct=5|ended_s=1769860801" FRESH}};
+    assert_string_equal(steps(&scene, 2), "info runaway_task: sh (pid 20) starts ps again and again: those that ended "
+                                          "in this interval, 2, used 85 % of one CPU\n");
+    assert_string_equal(culprit, "20 sh -");
+    scene.tasks[2] = "pid=22|tid=22|ppid=9|comm=ps|state=X|cpu_pct=45|ended_s=1769860801" FRESH; // of another parent
+    assert_string_equal(steps(&scene, 5), "");
+}
+
 static void real_time_hog(void **state) {
     (void)state;
     struct scene scene = {.series = "cpus_online=2 cpu_idle_pct=52 cpu_iowait_pct=0 procs_running=3 cpu_some_pct=1",
@@ -422,6 +435,7 @@ int main(void) {
         TEST(the_longest_blocked_is_named),
         TEST(a_hang_is_reported_once),
         TEST(short_lived_tasks_have_no_pid),
+        TEST(programs_in_a_loop),
         TEST(real_time_hog),
         TEST(real_time_hog_in_a_crowd),
     };
