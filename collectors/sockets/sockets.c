@@ -37,24 +37,25 @@ enum {
     UDP_DROPS,
     COLUMNS
 };
-#define PER_S(name_, title_, help_) NUMBER_COLUMN(name_, title_, UNIT_PER_S, 8, .help = help_)
+#define PER_S(name_, title_, ...) NUMBER_COLUMN(name_, title_, UNIT_PER_S, 8, __VA_ARGS__)
 
 static const struct column columns[COLUMNS] = {
     [NETNS] = COLUMN_NETNS(.help = "Network namespace, as in /proc/PID/ns/net."),
     [PID] = COLUMN_PID(.help = "A process in it: the one with the lowest PID."),
     [COMM] = COLUMN_COMM(.help = "Name of that process."),
     [ESTABLISHED] = NUMBER_COLUMN("established", "ESTAB", UNIT_COUNT, 8, .help = "Established connections of TCP."),
-    [SEGMENTS_OUT] = PER_S("segments_out_per_s", "SEGOUT/s", "TCP segments sent per second, retransmits left out."),
-    [RETRANSMITS] = PER_S("retransmits_per_s", "RETR/s", "TCP segments retransmitted per second."),
-    [RESETS_IN] = PER_S("resets_in_per_s", "RSTIN/s", "Established connections reset per second."),
-    [RESETS_OUT] = PER_S("resets_out_per_s", "RSTOUT/s", "Resets sent per second."),
+    [SEGMENTS_OUT] =
+        PER_S("segments_out_per_s", "SEGOUT/s", .help = "TCP segments sent per second, retransmits left out."),
+    [RETRANSMITS] = PER_S("retransmits_per_s", "RETR/s", .help = "TCP segments retransmitted per second."),
+    [RESETS_IN] = PER_S("resets_in_per_s", "RSTIN/s", .help = "Established connections reset per second."),
+    [RESETS_OUT] = PER_S("resets_out_per_s", "RSTOUT/s", .help = "Resets sent per second."),
     [LISTEN_DROPS] =
-        PER_S("listen_drops_per_s", "LDROP/s", "Connection attempts dropped per second by listening sockets."),
-    [LISTEN_OVERFLOWS] =
-        PER_S("listen_overflows_per_s", "LOVER/s", "Connection attempts per second that found the accept queue full."),
-    [DATAGRAMS_IN] = PER_S("datagrams_in_per_s", "UDPIN/s", "UDP datagrams delivered per second."),
-    [UDP_DROPS] =
-        PER_S("receive_buffer_errors_per_s", "RCVBUF/s", "UDP datagrams dropped per second for a full receive buffer."),
+        PER_S("listen_drops_per_s", "LDROP/s", .help = "Connection attempts dropped per second by listening sockets."),
+    [LISTEN_OVERFLOWS] = PER_S("listen_overflows_per_s", "LOVER/s",
+                               .help = "Connection attempts per second that found the accept queue full."),
+    [DATAGRAMS_IN] = PER_S("datagrams_in_per_s", "UDPIN/s", .help = "UDP datagrams delivered per second."),
+    [UDP_DROPS] = PER_S("receive_buffer_errors_per_s", "RCVBUF/s",
+                        .help = "UDP datagrams dropped per second for a full receive buffer."),
 };
 
 static const struct table_def namespaces_table = {
