@@ -12,9 +12,12 @@ enum { OUT, RETRANSMITS, RESETS_IN, RESETS_OUT, TCP_END };
 static const char *const tcp_names[] = {"OutSegs", "RetransSegs", "EstabResets", "OutRsts", "CurrEstab"};
 enum { DROPS = TCP_END, OVERFLOWS, ZERO_WINDOWS, EXT_END };
 static const char *const ext_names[] = {"ListenDrops", "ListenOverflows", "TCPToZeroWindowAdv"};
-enum { UDP_IN = EXT_END, UDP_DROPS, UDP_END, UDP6_IN = UDP_END, UDP6_DROPS, ALL };
+enum { UDP_IN = EXT_END, UDP_DROPS, UDP_END };
 static const char *const udp_names[] = {"InDatagrams", "RcvbufErrors"};
-static const char *const udp6_names[] = {"Udp6InDatagrams", "Udp6RcvbufErrors"};
+enum { IP_IN = UDP_END, IP_OUT, IP_END };
+static const char *const ip_names[] = {"InDelivers", "OutRequests"};
+enum { UDP6_IN = IP_END, UDP6_DROPS, IP6_IN, IP6_OUT, ALL };
+static const char *const ip6_names[] = {"Udp6InDatagrams", "Udp6RcvbufErrors", "Ip6InDelivers", "Ip6OutRequests"};
 _Static_assert(ALL <= SOCKETS_COUNTERS, "room for all counters");
 
 static void file_read(const char *path, struct proc_buffer *buffer) {
@@ -24,7 +27,7 @@ static void file_read(const char *path, struct proc_buffer *buffer) {
 }
 
 // "TCP: inuse 1 orphan 0 tw 1 alloc 1 mem 358"
-static void sockstat_take(const char *text, struct sockets_rates *out) {
+static void sockstat_take(const char *text, struct sockets_counters *out) {
     unsigned long used, waiting, pages;
     const char *at = strstr(text, "TCP: ");
     if (!at || sscanf(at, "TCP: inuse %lu orphan %*u tw %lu alloc %*u mem %lu", &used, &waiting, &pages) != 3)
@@ -33,34 +36,54 @@ static void sockstat_take(const char *text, struct sockets_rates *out) {
     out->socket_kib = (double)pages * (double)sysconf(_SC_PAGESIZE) / 1024;
 }
 
+static double sum(double ip4, double ip6) { // NAN: a kernel without IPv6
+    return isnan(ip6) ? ip4 : ip4 + ip6;
+}
+
+static bool has_moved(const struct sockets_counters *before, const uint64_t *values) {
+    static const uint8_t packets[] = {IP_IN, IP_OUT, IP6_IN, IP6_OUT};
+    bool moved = !before->at_ns;
+    for (size_t i = 0; i < sizeof(packets); i++)
+        moved |= values[packets[i]] != before->values[packets[i]];
+    return moved;
+}
+
 void sockets_counters_read(struct sockets_counters *before, struct proc_buffer *buffer, uint64_t now_ns,
                            struct sockets_rates *out) {
     uint64_t values[SOCKETS_COUNTERS], tcp[TCP_END + 1];
     double rates[SOCKETS_COUNTERS], seconds = before->at_ns ? (double)(now_ns - before->at_ns) / 1e9 : 0;
-    *out = (struct sockets_rates){.sockets = NAN, .socket_kib = NAN};
     file_read(NET "snmp", buffer);
     proc_headed_pairs(buffer, "Tcp", tcp_names, TCP_END + 1, tcp);
     memcpy(values, tcp, TCP_END * sizeof(*tcp));
-    out->established = tcp[TCP_END] == PROC_MISSING ? NAN : (double)tcp[TCP_END];
     proc_headed_pairs(buffer, "Udp", udp_names, UDP_END - EXT_END, values + UDP_IN);
-    file_read(NET "netstat", buffer);
-    proc_headed_pairs(buffer, "TcpExt", ext_names, EXT_END - TCP_END, values + DROPS);
+    proc_headed_pairs(buffer, "Ip", ip_names, IP_END - UDP_END, values + IP_IN);
     file_read(NET "snmp6", buffer);
-    proc_pairs(buffer, udp6_names, ALL - UDP_END, values + UDP6_IN);
-    file_read(NET "sockstat", buffer);
-    if (buffer->length)
-        sockstat_take(buffer->bytes, out);
+    proc_pairs(buffer, ip6_names, ALL - IP_END, values + UDP6_IN);
+    if (has_moved(before, values)) {
+        before->sockets = before->socket_kib = NAN;
+        file_read(NET "netstat", buffer);
+        proc_headed_pairs(buffer, "TcpExt", ext_names, EXT_END - TCP_END, values + DROPS);
+        file_read(NET "sockstat", buffer);
+        if (buffer->length)
+            sockstat_take(buffer->bytes, before);
+    } else { // without a packet these stay, and they take longest to read
+        memcpy(values + DROPS, before->values + DROPS, (EXT_END - TCP_END) * sizeof(*values));
+    }
     for (size_t i = 0; i < ALL; i++)
         rates[i] = before->at_ns ? counter_rate(before->values[i], values[i], seconds) : NAN;
     memcpy(before->values, values, ALL * sizeof(*values));
     before->at_ns = now_ns;
-    out->segments_out = rates[OUT];
-    out->retransmits = rates[RETRANSMITS];
-    out->resets_in = rates[RESETS_IN];
-    out->resets_out = rates[RESETS_OUT];
-    out->listen_drops = rates[DROPS];
-    out->listen_overflows = rates[OVERFLOWS];
-    out->zero_windows = rates[ZERO_WINDOWS];
-    out->datagrams_in = isnan(rates[UDP6_IN]) ? rates[UDP_IN] : rates[UDP_IN] + rates[UDP6_IN];
-    out->udp_drops = isnan(rates[UDP6_DROPS]) ? rates[UDP_DROPS] : rates[UDP_DROPS] + rates[UDP6_DROPS];
+    *out = (struct sockets_rates){.segments_out = rates[OUT],
+                                  .retransmits = rates[RETRANSMITS],
+                                  .resets_in = rates[RESETS_IN],
+                                  .resets_out = rates[RESETS_OUT],
+                                  .listen_drops = rates[DROPS],
+                                  .listen_overflows = rates[OVERFLOWS],
+                                  .zero_windows = rates[ZERO_WINDOWS],
+                                  .datagrams_in = sum(rates[UDP_IN], rates[UDP6_IN]),
+                                  .udp_drops = sum(rates[UDP_DROPS], rates[UDP6_DROPS]),
+                                  .packets = sum(rates[IP_IN] + rates[IP_OUT], rates[IP6_IN] + rates[IP6_OUT]),
+                                  .established = tcp[TCP_END] == PROC_MISSING ? NAN : (double)tcp[TCP_END],
+                                  .sockets = before->sockets,
+                                  .socket_kib = before->socket_kib};
 }

@@ -11,9 +11,9 @@
 // What a network namespace counts: per second since its last sample, or now; NAN: unknown.
 struct sockets_rates {
     double segments_out, retransmits, resets_in, resets_out, listen_drops, listen_overflows, zero_windows;
-    double datagrams_in, udp_drops;
-    double established, sockets; // connections; all sockets of TCP, TIME-WAIT included
-    double socket_kib;           // memory of TCP, of all network namespaces
+    double datagrams_in, udp_drops, packets; // packets: of IP, received and sent
+    double established, sockets;             // connections; all sockets of TCP, TIME-WAIT included
+    double socket_kib;                       // memory of TCP, of all network namespaces
 };
 
 // The network namespace that the calling thread is in.
@@ -47,9 +47,10 @@ void sockets_set_netns(struct table_builder *rows, uint32_t slot, uint16_t colum
 
 // counters.c: reads the counters of the thread's network namespace, and keeps no file open, which would keep the
 // namespace. Kernel document: Documentation/networking/snmp_counter.rst.
-#define SOCKETS_COUNTERS 12
+#define SOCKETS_COUNTERS 16
 struct sockets_counters {
     uint64_t at_ns, values[SOCKETS_COUNTERS]; // at_ns 0: never read
+    double sockets, socket_kib;
 };
 void sockets_counters_read(struct sockets_counters *before, struct proc_buffer *buffer, uint64_t now_ns,
                            struct sockets_rates *out);

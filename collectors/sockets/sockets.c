@@ -16,7 +16,8 @@
 #include "model/columns.h"
 #include "model/mem.h"
 
-#define QUIET_MAX 16 // namespaces without a case that are sampled per frame, in turns; a sample takes about 0.1 ms
+#define QUIET_MAX 16          // namespaces without a case that are sampled per frame, in turns
+#define CONNECTIONS_LEAST 100 // may wait to be closed although no packet comes
 
 static const struct sockets_part *const parts[] = {&sockets_queues_part, &sockets_waiting_part, &sockets_ports_part,
                                                    &sockets_unread_part, &sockets_lookups_part, &sockets_resent_part};
@@ -165,6 +166,9 @@ static void place_sample(struct sockets *sockets, struct place *place) {
     uint64_t now = now_ns();
     sockets_counters_read(&place->counters, &sockets->buffer, now, &place->rates);
     const struct sockets_place is = {place->netns, &place->rates, now};
+    // In an idle container nothing happens that could be a case.
+    if (place->netns && place->rates.packets == 0 && !place->busy && !(place->rates.established >= CONNECTIONS_LEAST))
+        return;
     place->busy = 0;
     for (size_t i = 0; i < PARTS; i++)
         place->busy += parts[i]->sample(place->states[i], &is, sockets->rows[i]);

@@ -76,13 +76,14 @@ static void counters(void **state) {
         char text[256];
         snprintf(text, sizeof(text),
                  "Tcp: CurrEstab OutSegs RetransSegs EstabResets OutRsts\nTcp: 7 %u %u %u %u\n"
-                 "Udp: InDatagrams RcvbufErrors\nUdp: %u %u\n",
-                 1000 * i, 10 * i, 20 * i, 30 * i, 100 * i, 40 * i);
+                 "Udp: InDatagrams RcvbufErrors\nUdp: %u %u\nIp: InDelivers OutRequests\nIp: %u %u\n",
+                 1000 * i, 10 * i, 20 * i, 30 * i, 100 * i, 40 * i, 200 * i, 300 * i);
         root_write("/proc/thread-self/net/snmp", text);
         snprintf(text, sizeof(text), "TcpExt: ListenOverflows ListenDrops TCPToZeroWindowAdv\nTcpExt: %u %u %u\n",
                  50 * i, 60 * i, 70 * i);
         root_write("/proc/thread-self/net/netstat", text);
-        snprintf(text, sizeof(text), "Udp6InDatagrams %u\nUdp6RcvbufErrors %u\n", 4 * i, 8 * i);
+        snprintf(text, sizeof(text), "Udp6InDatagrams %u\nUdp6RcvbufErrors %u\nIp6InDelivers %u\nIp6OutRequests 0\n",
+                 4 * i, 8 * i, 20 * i);
         root_write("/proc/thread-self/net/snmp6", text);
         root_write("/proc/thread-self/net/sockstat",
                    "sockets: used 9\nTCP: inuse 3 orphan 0 tw 4 alloc 5 mem 2\nUDP: inuse 1 mem 9\n");
@@ -93,7 +94,7 @@ static void counters(void **state) {
     }
     assert_true(rates.segments_out == 500 && rates.retransmits == 5 && rates.resets_in == 10 && rates.resets_out == 15);
     assert_true(rates.listen_overflows == 25 && rates.listen_drops == 30 && rates.zero_windows == 35);
-    assert_true(rates.datagrams_in == 52 && rates.udp_drops == 24);
+    assert_true(rates.datagrams_in == 52 && rates.udp_drops == 24 && rates.packets == 260);
     proc_buffer_free(&buffer);
 }
 
