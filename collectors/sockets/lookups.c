@@ -61,7 +61,7 @@ const struct table_def sockets_lookups_table = {
 };
 
 struct lookup {
-    uint64_t inode, first_ns;
+    uint64_t inode, first_ns, since_ns; // since: also the attempt before, which was given up
     char server[64];
     int32_t pid; // 0: not found yet
     bool seen, waits;
@@ -71,7 +71,7 @@ struct lookup {
 struct given_up {
     int32_t pid;
     char server[64];
-    uint64_t at_ns;
+    uint64_t first_ns, at_ns;
 };
 
 struct server {
@@ -109,28 +109,31 @@ static void lookup_take(void *context, const struct diag_socket *socket) {
     struct lookup *lookup = &lookups->lookups[i];
     if (i == lookups->n || strcmp(lookup->server, socket->remote) != 0) { // new, or connected to another server
         lookups->n += i == lookups->n;
-        *lookup = (struct lookup){.inode = socket->inode, .first_ns = lookups->now_ns, .aged = lookups->dumped};
+        *lookup = (struct lookup){
+            .inode = socket->inode, .first_ns = lookups->now_ns, .since_ns = lookups->now_ns, .aged = lookups->dumped};
         snprintf(lookup->server, sizeof(lookup->server), "%s", socket->remote);
     }
     lookup->seen = !socket->queue; // else the answer is there
 }
 
-static bool has_given_up(const struct lookups *lookups, const struct lookup *of) {
+// The last attempt of that process at that server that was given up; NULL: none.
+static const struct given_up *given_up_before(const struct lookups *lookups, const struct lookup *of) {
+    const struct given_up *last = NULL;
     for (size_t i = 0; i < GIVEN_UP_MAX; i++) {
         const struct given_up *given_up = &lookups->given_up[i];
         if (of->pid && given_up->pid == of->pid && lookups->now_ns - given_up->at_ns < REMEMBER_NS &&
-            !strcmp(given_up->server, of->server))
-            return true;
+            !strcmp(given_up->server, of->server) && (!last || given_up->at_ns > last->at_ns))
+            last = given_up;
     }
-    return false;
+    return last;
 }
 
 static void lookup_end(struct lookups *lookups, const struct lookup *lookup) {
     uint64_t age_ns = lookups->now_ns - lookup->first_ns;
-    if (!lookup->pid || !lookup->aged || age_ns < GAVE_UP_NS || age_ns > KEPT_NS)
+    if (!lookup->pid || (!lookup->aged && !lookup->waits) || age_ns < GAVE_UP_NS || age_ns > KEPT_NS)
         return;
     struct given_up *given_up = &lookups->given_up[lookups->next_given_up++ % GIVEN_UP_MAX];
-    *given_up = (struct given_up){.pid = lookup->pid, .at_ns = lookups->now_ns};
+    *given_up = (struct given_up){.pid = lookup->pid, .first_ns = lookup->first_ns, .at_ns = lookups->now_ns};
     snprintf(given_up->server, sizeof(given_up->server), "%s", lookup->server);
 }
 
@@ -248,9 +251,12 @@ static void waits_look(struct lookups *lookups) {
         uint64_t age_ns = lookups->now_ns - lookup->first_ns;
         if (!lookup->pid || age_ns < OLD_NS)
             continue;
-        if (has_given_up(lookups, lookup))
+        const struct given_up *before = given_up_before(lookups, lookup);
+        if (before) {
             lookup->waits = age_ns < KEPT_NS;
-        else if (looked++ < LOOKED_MAX)
+            if (before->at_ns + OLD_NS * 2 > lookup->first_ns) // the resolver tries again at once
+                lookup->since_ns = before->first_ns;
+        } else if (looked++ < LOOKED_MAX)
             lookup->waits = owner_waits(lookup->pid, lookup->inode);
     }
 }
@@ -310,7 +316,7 @@ static void servers_look(struct lookups *lookups) {
 static void row_add(const struct lookups *lookups, size_t at, const struct sockets_place *place,
                     struct table_builder *rows) {
     const struct lookup *first = &lookups->lookups[at];
-    uint64_t oldest = first->first_ns;
+    uint64_t oldest = first->since_ns;
     double n = 0;
     for (size_t i = 0; i < lookups->n; i++) {
         const struct lookup *lookup = &lookups->lookups[i];
@@ -319,7 +325,7 @@ static void row_add(const struct lookups *lookups, size_t at, const struct socke
         if (i < at)
             return;
         n++;
-        oldest = lookup->first_ns < oldest ? lookup->first_ns : oldest;
+        oldest = lookup->since_ns < oldest ? lookup->since_ns : oldest;
     }
     uint32_t slot = table_builder_add(rows);
     sockets_set_netns(rows, slot, NETNS, place);
