@@ -54,6 +54,7 @@ static const union cell *file_of(struct rule_ctx *ctx, const struct text *mount,
 // The task that wrote most to files in a frame. It may have ended.
 struct filler {
     double pid, kib; // pid NAN: none
+    bool ended;
     char comm[32];
 };
 
@@ -66,6 +67,7 @@ struct fillers {
     } on[FILLERS_MAX];
 };
 
+// A process that waits for an ended child takes over what that wrote: then the child is meant.
 static struct filler filler_now(struct rule_ctx *ctx) {
     const struct table *table = ctx_table(ctx, IN(tables, tasks));
     const struct table_def *def = table ? table_def(table) : NULL;
@@ -75,8 +77,10 @@ static struct filler filler_now(struct rule_ctx *ctx) {
     for (const union cell *row; table && (row = table_next(table, &cursor));) {
         double kib = num_at(row, COL(def, tasks, write_bytes_per_s)) * seconds / 1024;
         const struct text *comm = text_at(row, COL(def, tasks, comm));
-        if (!(kib > most.kib) || !comm)
+        bool ended = !isnan(num_at(row, COL(def, tasks, ended_s)));
+        if (!comm || !(kib > most.kib * (ended == most.ended ? 1 : ended ? 0.9 : 1 / 0.9)))
             continue;
+        most.ended = ended;
         most.pid = num_at(row, COL(def, tasks, pid));
         most.kib = kib;
         snprintf(most.comm, sizeof(most.comm), "%s", text_bytes(comm));
@@ -105,11 +109,11 @@ static const struct filler *filler_of(struct rule_ctx *ctx, struct fillers *fill
     fillers->on[i].available = available;
     fillers->on[i].pending = 0;
     if (taken >= FILLED_LEAST_KIB) {
-        fillers->on[i].by = filler_now(ctx);
-        if (fillers->on[i].by.kib < taken / 2) { // somebody else, or several
-            fillers->on[i].by.pid = NAN;
-            fillers->on[i].pending = again ? 0 : taken;
-        }
+        const struct filler now = filler_now(ctx);
+        bool fits = now.kib >= taken / 2 && now.kib <= taken * 2;
+        if (fits)
+            fillers->on[i].by = now;
+        fillers->on[i].pending = fits || again ? 0 : taken;
     } else if (-taken >= FILLED_LEAST_KIB) { // it has room again
         fillers->on[i].by.pid = NAN;
     }
@@ -138,7 +142,7 @@ static struct culprit writer_of(struct rule_ctx *ctx, const struct text *mount, 
     struct heaviest top = {.value = NAN};
     if (device)
         top = ctx_writer(ctx, device);
-    if (isnan(top.value))
+    if (isnan(top.value) || !(top.culprit.pid > 0)) // 0: the kernel writes back what others wrote
         return culprit;
     culprit = top.culprit;
     culprit.device = device;

@@ -22,9 +22,9 @@ static const struct column io_columns[] = {{.name = "pid"},
 static const struct table_def io_def = {
     .name = "by_process", .help = "", .columns = io_columns, .n_columns = 6, .n_keys = 4};
 static const struct column task_columns[] = {
-    {.name = "pid"}, {.name = "comm", .type = COLUMN_TEXT}, {.name = "write_bytes_per_s"}};
+    {.name = "pid"}, {.name = "comm", .type = COLUMN_TEXT}, {.name = "write_bytes_per_s"}, {.name = "ended_s"}};
 static const struct table_def tasks_def = {
-    .name = "tasks", .help = "", .columns = task_columns, .n_columns = 3, .n_keys = 1};
+    .name = "tasks", .help = "", .columns = task_columns, .n_columns = 4, .n_keys = 1};
 
 // The findings in the second of two equal frames: "severity resource pid: evidence" a line.
 static const char *told_with(const char *const *files, bool accounted) {
@@ -84,8 +84,9 @@ static void no_files(void **state) {
         "65536 inodes left: too many files\n");
 }
 
-// The findings in the last of some frames, with what is left and who wrote.
-static const char *filled(const double *left, const char *const *wrote, int frames) {
+// The culprit and its finding in the last of some frames, with what is left and who wrote (NULL: nobody) in each.
+static const char *filled_with(const double *left, const char *const *const *wrote, int frames) {
+    static const char *const nobody[] = {NULL};
     static char out[512];
     struct findings *findings = findings_new();
     out[0] = '\0';
@@ -95,9 +96,7 @@ static const char *filled(const double *left, const char *const *wrote, int fram
         struct frame *frame = forge_frame((uint64_t)i + 1);
         snprintf(row, sizeof(row), "mount=/m|device=loop0|size_kib=409600|available_kib=%.0f", left[i]);
         section_table(section, forge_table(&files_def, (const char *const[]){row, NULL}));
-        section_table(section,
-                      forge_table(&tasks_def,
-                                  (const char *const[]){"pid=9|comm=log|write_bytes_per_s=20000000", wrote[i], NULL}));
+        section_table(section, forge_table(&tasks_def, wrote[i] ? wrote[i] : nobody));
         frame_add_section(frame, section, 0);
         struct section *result = findings_section(findings, frame, NULL);
         size_t cursor = 0;
@@ -112,6 +111,23 @@ static const char *filled(const double *left, const char *const *wrote, int fram
     return out;
 }
 
+// Besides another one that writes all the time.
+static const char *filled(const double *left, const char *const *wrote, int frames) {
+    const char *rows[8][3] = {{NULL}};
+    const char *const *all[8];
+    for (int i = 0; i < frames; i++) {
+        rows[i][0] = "pid=9|comm=log|write_bytes_per_s=20000000";
+        rows[i][1] = wrote[i];
+        all[i] = rows[i];
+    }
+    return filled_with(left, all, frames);
+}
+
+// In the third of six frames.
+static const char *filled_by(const double *left, const char *const *rows) {
+    return filled_with(left, (const char *const *const[]){NULL, NULL, rows, NULL, NULL, NULL}, 6);
+}
+
 // It wrote what was taken, and has ended. What it wrote may be reported a frame later.
 static void writer_that_ended(void **state) {
     (void)state;
@@ -121,6 +137,11 @@ static void writer_that_ended(void **state) {
     static const double left[] = {400000, 400000, 0, 0, 0, 0};
     assert_string_equal(filled(left, (const char *const[]){cat, cat, dd, cat, cat, cat}, 6), named);
     assert_string_equal(filled(left, (const char *const[]){cat, cat, cat, dd, cat, cat}, 6), named);
+    // Its parent has taken over what it wrote.
+    static const char *const both[] = {"pid=70|comm=bash|write_bytes_per_s=380100000",
+                                       "pid=77|comm=dd|write_bytes_per_s=380000000|ended_s=5"};
+    assert_string_equal(filled_by(left, (const char *const[]){both[0], both[1], NULL}), named);
+    assert_string_equal(filled_by(left, (const char *const[]){both[1], both[0], NULL}), named);
     // Too late, too early, or too little.
     static const char nobody[] = "nan: the file system on /m is full: 0 of 400M left (0.0 %), writes fail";
     assert_string_equal(filled(left, (const char *const[]){cat, cat, cat, cat, dd, cat}, 6), nobody);
