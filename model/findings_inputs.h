@@ -54,7 +54,7 @@
     X(file_locks, waiter_pid) X(file_locks, waiters) \
     X(limits, comm) X(limits, limit) X(limits, most) X(limits, of) X(limits, pid) X(limits, refused_per_s) \
     X(limits, used) \
-    X(network_namespaces, comm) X(network_namespaces, datagrams_in_per_s) X(network_namespaces, listen_drops_per_s) \
+    X(network_namespaces, comm) X(network_namespaces, udp_in_per_s) X(network_namespaces, listen_drops_per_s) \
     X(network_namespaces, listen_overflows_per_s) X(network_namespaces, netns) X(network_namespaces, pid) \
     X(network_namespaces, receive_buffer_errors_per_s) X(network_namespaces, resets_in_per_s) \
     X(network_namespaces, resets_out_per_s) X(network_namespaces, retransmits_per_s) \

@@ -50,7 +50,7 @@ static struct net other_net(const struct table_def *def, const union cell *row) 
                                     num_at(row, COL(def, network_namespaces, listen_overflows_per_s))),
                       .resets_in = num_at(row, COL(def, network_namespaces, resets_in_per_s)),
                       .resets_out = num_at(row, COL(def, network_namespaces, resets_out_per_s)),
-                      .datagrams_in = num_at(row, COL(def, network_namespaces, datagrams_in_per_s)),
+                      .datagrams_in = num_at(row, COL(def, network_namespaces, udp_in_per_s)),
                       .datagrams_dropped = num_at(row, COL(def, network_namespaces, receive_buffer_errors_per_s))};
     const struct culprit process = {num_at(row, COL(def, network_namespaces, pid)),
                                     text_at(row, COL(def, network_namespaces, comm)), NULL};

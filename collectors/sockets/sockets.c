@@ -54,7 +54,7 @@ static const struct column columns[COLUMNS] = {
         PER_S("listen_drops_per_s", "LDROP/s", .help = "Connection attempts dropped per second by listening sockets."),
     [LISTEN_OVERFLOWS] = PER_S("listen_overflows_per_s", "LOVER/s",
                                .help = "Connection attempts per second that found the accept queue full."),
-    [DATAGRAMS_IN] = PER_S("datagrams_in_per_s", "UDPIN/s", .help = "UDP datagrams delivered per second."),
+    [DATAGRAMS_IN] = PER_S("udp_in_per_s", "UDPIN/s", .help = "UDP datagrams delivered per second."),
     [UDP_DROPS] = PER_S("receive_buffer_errors_per_s", "RCVBUF/s",
                         .help = "UDP datagrams dropped per second for a full receive buffer."),
 };

@@ -212,7 +212,7 @@ static void containers(void **state) {
         rules_table("tcp", "listen_overflows_per_s|listen_drops_per_s|retransmits_per_s|segments_out_per_s", "0|0|0|9");
         rules_table("network_namespaces",
                     "netns|pid|comm|listen_overflows_per_s|listen_drops_per_s|resets_in_per_s|resets_out_per_s|"
-                    "datagrams_in_per_s|receive_buffer_errors_per_s|retransmits_per_s|segments_out_per_s",
+                    "udp_in_per_s|receive_buffer_errors_per_s|retransmits_per_s|segments_out_per_s",
                     counters);
         rules_table("socket_queues", "protocol|local|pid|comm|queue|queue_limit|drops_per_s|netns", queues);
         rules_table("local_ports", "remote|ports|range|pid|comm|netns",

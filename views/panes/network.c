@@ -113,7 +113,7 @@ static const struct part parts[] = {
             &(const struct table_spec){
                 .source = {.tables = {"network_namespaces"}, .sort = "segments_out_per_s"},
                 .shown = "pid comm segments_out_per_s retransmits_per_s listen_drops_per_s resets_in_per_s "
-                         "resets_out_per_s receive_buffer_errors_per_s established datagrams_in_per_s "
+                         "resets_out_per_s receive_buffer_errors_per_s established udp_in_per_s "
                          "listen_overflows_per_s netns",
                 .role = namespace_role,
                 .empty = "all processes are in the network namespace of ktop",
