@@ -48,7 +48,8 @@ const struct table_def sockets_ports_table = {
 
 struct ports {
     struct diag_owners *owners;
-    uint64_t dump_ns; // no dump before
+    uint64_t dump_ns;     // no dump before
+    uint64_t first, last; // ports that the kernel may choose in the thread's network namespace; 0: unknown
     struct {
         char remote[64];
         uint32_t ports;
@@ -60,7 +61,11 @@ struct ports {
 
 static void peer_take(void *context, const struct diag_socket *socket) {
     struct ports *ports = context;
+    const char *colon = strrchr(socket->local, ':');
+    uint64_t port = colon ? strtoull(colon + 1, NULL, 10) : 0;
     size_t i = 0;
+    if (port < ports->first || port > ports->last) // of a server: each of its clients has a port of its own
+        return;
     while (i < ports->n && strcmp(ports->peers[i].remote, socket->remote) != 0)
         i++;
     if (i == PEERS_MAX)
@@ -81,14 +86,17 @@ static void peer_found(void *context, uint64_t inode, int32_t pid) {
             ports->peers[i].pid = pid;
 }
 
-// Ports that the kernel may choose in the thread's network namespace; NAN: unknown.
-static double range_size(void) {
+// How many ports the kernel may choose; NAN: unknown.
+static double range_read(struct ports *ports) {
     uint64_t ends[2];
     char line[64];
     const char *at = line;
-    if (proc_read_line("/proc/sys/net/ipv4/ip_local_port_range", line, sizeof(line)))
+    if (proc_read_line("/proc/sys/net/ipv4/ip_local_port_range", line, sizeof(line)) ||
+        proc_numbers(&at, ends, 2) != 2 || ends[1] < ends[0])
         return NAN;
-    return proc_numbers(&at, ends, 2) == 2 && ends[1] >= ends[0] ? (double)(ends[1] - ends[0] + 1) : NAN;
+    ports->first = ends[0];
+    ports->last = ends[1];
+    return (double)(ends[1] - ends[0] + 1);
 }
 
 static void ports_dump(struct ports *ports, double range, uint64_t now_ns) {
@@ -112,7 +120,7 @@ static void ports_dump(struct ports *ports, double range, uint64_t now_ns) {
 
 static size_t ports_sample(void *state, const struct sockets_place *place, struct table_builder *rows) {
     struct ports *ports = state;
-    double range = range_size();
+    double range = range_read(ports);
     size_t n = 0;
     if (!(place->rates->sockets >= range * NEAR))
         ports->n = 0;
