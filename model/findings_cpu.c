@@ -192,10 +192,10 @@ static void check_runaway_task(struct rule_ctx *ctx) {
         snprintf(key, sizeof(key), "%.0f", tasks->hogs[i].culprit.pid);
         realtime_words(tasks->hogs[i].priority, realtime, sizeof(realtime));
         culprit_name(&tasks->hogs[i].culprit, name, sizeof(name));
-        // Mostly kernel time is not computing: lock contention, or a loop of failing system calls.
+        // Mostly kernel time is not computing: large copies, lock contention, or a loop of failing system calls.
         bool kernel = tasks->hogs[i].system_pct >= LIMIT(runaway_task, kernel_pct) / 100 * tasks->hogs[i].cpu_pct;
         // A real-time task starves everything else on its CPU.
-        ctx_report(ctx, kernel || realtime[0] ? SEVERITY_WARNING : SEVERITY_INFO, key, &tasks->hogs[i].culprit,
+        ctx_report(ctx, realtime[0] ? SEVERITY_WARNING : SEVERITY_INFO, key, &tasks->hogs[i].culprit,
                    "%s uses %.0f %% of one CPU%s%s", name, tasks->hogs[i].cpu_pct, realtime,
                    kernel ? ", nearly all in the kernel" : "");
     }

@@ -108,25 +108,28 @@ static bool any_busy_disk(struct rule_ctx *ctx) {
 
 static void check_io_pressure(struct rule_ctx *ctx) {
     double some = ctx_series(ctx, IN(series, io_some_pct)), full = ctx_series(ctx, IN(series, io_full_pct));
-    // Stalls although no disk is busy: a network file system, a throttled cgroup, or slow I/Os one at a time. Reading a
-    // cold cache causes less than 30 %.
+    // Stalls although no disk is busy: a network file system, a throttled cgroup, or slow I/Os one at a time.
     if (!(full >= LIMIT(io_pressure, full_pct)) || any_busy_disk(ctx))
         return;
     char cause[160] = "", name[64];
     struct heaviest top;
     struct culprit culprit = NO_CULPRIT;
     const char *where = "";
+    enum severity severity = SEVERITY_WARNING;
     if (!ctx_io_waiter(ctx, &top)) {
         culprit = io_culprit(ctx, NULL, cause, sizeof(cause));
     } else if (top.sum / 1e4 >= some / 2) { // us per second, percent
         culprit = top.culprit;
         snprintf(cause, sizeof(cause), "%s waits longest for I/O, on %s: ", culprit_name(&culprit, name, sizeof(name)),
                  text_bytes(culprit.device));
+        // Nobody else waits: a program that reads a cold cache.
+        if (top.value >= top.sum * LIMIT(io_pressure, alone_pct) / 100)
+            severity = SEVERITY_INFO;
     } else {
         where = "; disk latencies do not explain it: an I/O limit or a network file system?";
     }
     ctx_report(
-        ctx, SEVERITY_WARNING, "", &culprit,
+        ctx, severity, "", &culprit,
         "%stasks stalled on I/O %.0f %% of the time (PSI some), all tasks %.0f %% (PSI full), but no disk is busy%s",
         cause, some, full, where);
 }

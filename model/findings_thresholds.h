@@ -53,7 +53,7 @@
     X(dirty_throttled, held_pct, 25) X(dirty_throttled, others_held_pct, 10) X(dirty_throttled, full_pct, 30) \
     X(sync_storm, syncs_per_s, 50) X(sync_storm, stalled_pct, 30) \
     X(disk_saturated, busy_pct, 90) X(disk_saturated, pressure_pct, 20) X(disk_saturated, iowait_pct, 10) X(disk_saturated, busy_alone_pct, 95) X(disk_saturated, latency_us, 20000) X(disk_saturated, warning_latency_us, 50000) X(disk_saturated, critical_busy_pct, 97) X(disk_saturated, critical_full_pct, 60) \
-    X(io_pressure, full_pct, 30) X(io_pressure, busy_below_pct, 90) \
+    X(io_pressure, full_pct, 30) X(io_pressure, alone_pct, 80) X(io_pressure, busy_below_pct, 90) \
     X(disk_latency, read_ms, 100) X(disk_latency, critical_read_ms, 500) X(disk_latency, write_ms, 100) X(disk_latency, critical_write_ms, 500) X(disk_latency, flush_ms, 500) X(disk_latency, critical_flush_ms, 2000) X(disk_latency, discard_ms, 2000) X(disk_latency, critical_discard_ms, 10000) \
     X(io_throttled, wait_us, 10000) X(io_throttled, latencies, 4) X(io_throttled, ios, 20) X(io_throttled, cgroup_ios, 10) X(io_throttled, limit_pct, 85) \
     X(stuck_task, blocked_s, 10) X(stuck_task, critical_blocked_s, 120) \

@@ -231,6 +231,32 @@ static void containers(void **state) {
         "TIME-WAIT included: connect fails with EADDRNOTAVAIL (ip_local_port_range)\n");
 }
 
+static const char *pressed(const char *processes) {
+    const char *text = "";
+    rules_end(NULL);
+    rules_start(NULL);
+    for (int i = 0; i < 3; i++) {
+        rules_begin();
+        rules_series("io_some_pct", 60);
+        rules_series("io_full_pct", 58);
+        rules_table("devices", "device|util_pct", "vda|60");
+        rules_table("by_process", "pid|comm|device|op|ios_per_s|total_us_per_s", processes);
+        text = rules_step();
+    }
+    return text;
+}
+
+// A program that reads a cold cache waits for itself only.
+static void io_pressure(void **state) {
+    (void)state;
+    assert_string_equal(pressed("5|tar|vda|R|600|580000\n6|log|vda|W|5|20000"),
+                        "info io_pressure 5 tar: tar (pid 5) waits longest for I/O, on vda: tasks stalled on I/O 60 % "
+                        "of the time (PSI some), all tasks 58 % (PSI full), but no disk is busy\n");
+    assert_string_equal(pressed("5|tar|vda|R|600|300000\n6|log|vda|W|500|280000"),
+                        "warning io_pressure 5 tar: tar (pid 5) waits longest for I/O, on vda: tasks stalled on I/O 60 "
+                        "% of the time (PSI some), all tasks 58 % (PSI full), but no disk is busy\n");
+}
+
 static const char *ports(const char *rows) {
     rules_begin();
     rules_table("local_ports", "remote|ports|range|pid|comm", rows);
@@ -255,7 +281,7 @@ int main(void) {
         RULES_TEST(lock_contention), RULES_TEST(semaphores),    RULES_TEST(deadlock),
         RULES_TEST(file_lock),       RULES_TEST(dead_server),   RULES_TEST(stopped_process),
         RULES_TEST(dirty_throttled), RULES_TEST(socket_owners), RULES_TEST(containers),
-        RULES_TEST(local_ports),
+        RULES_TEST(io_pressure),     RULES_TEST(local_ports),
     };
     return rules_run(tests);
 }
