@@ -1,6 +1,6 @@
-// TCP and UDP of the machine: /proc/net/snmp, netstat, snmp6 and sockstat, one row each. The kernel counts TCP over
-// IPv4 and IPv6 together, UDP apart: the row of UDP is the sum.
-// Kernel document: Documentation/networking/snmp_counter.rst.
+// TCP and UDP of the network namespace that ktop is in: /proc/net/snmp, netstat, snmp6 and sockstat, one row each. The
+// kernel counts TCP over IPv4 and IPv6 together, UDP apart: the row of UDP is the sum. Kernel document:
+// Documentation/networking/snmp_counter.rst.
 #include "collectors/system/system.h"
 
 #include <math.h>
@@ -146,7 +146,7 @@ static const struct {
 
 const struct table_def system_tcp_table = {
     .name = "tcp",
-    .help = "TCP of the whole machine, IPv4 and IPv6 together, from /proc/net/snmp and netstat: one row",
+    .help = "TCP of ktop's network namespace, IPv4 and IPv6 together, from /proc/net/snmp and netstat: one row",
     .columns = tcp_columns,
     .n_columns = T_COLUMNS,
     .n_keys = 0,
@@ -166,7 +166,7 @@ static const struct column udp_columns[U_FIELDS] = {
 
 const struct table_def system_udp_table = {
     .name = "udp",
-    .help = "UDP of the whole machine, IPv4 and IPv6 together, from /proc/net/snmp and snmp6: one row",
+    .help = "UDP of ktop's network namespace, IPv4 and IPv6 together, from /proc/net/snmp and snmp6: one row",
     .columns = udp_columns,
     .n_columns = U_FIELDS,
     .n_keys = 0,
