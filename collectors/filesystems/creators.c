@@ -82,10 +82,7 @@ static struct creator *creator_of(struct creators *creators, int32_t pid, uint64
     creator_drop(place); // the one with the fewest files
     place->pid = pid;
     place->fsid = fsid;
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-    if (proc_read_line(path, place->comm, sizeof(place->comm)))
-        place->comm[0] = '\0';
+    proc_read_comm(pid, place->comm, sizeof(place->comm));
     return place;
 }
 

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "collectors/functions/kernel.h"
+#include "collectors/kernel/proc/file.h"
 #include "collectors/rate_limit.h"
 #include "model/clock.h"
 #include "model/mem.h"
@@ -21,16 +21,6 @@
 #define LOOKS 2
 
 // ---- places ----
-
-static void comm_read(pid_t pid, char out[16]) {
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, out, 16);
-    if (fd >= 0)
-        close(fd);
-    out[n > 0 ? n - 1 : 0] = '\0';
-}
 
 static uint32_t functions_of(const struct function_choice *choice, uint8_t object) {
     uint32_t n = 0;
@@ -52,7 +42,7 @@ static bool places_add(struct running *running, uint16_t user) {
         running->maps.shared[running->n_places].roles = running->choice.functions[i].roles;
         running->places[running->n_places++] = (struct function_place){.function = (uint16_t)i, .user = user};
     }
-    comm_read(of->pid, running->comms[user]);
+    proc_read_comm(of->pid, running->comms[user], sizeof(running->comms[user]));
     return true;
 }
 
@@ -338,7 +328,7 @@ static void user_start(struct running *running, uint16_t user) {
     for (uint32_t i = 0; i < running->n_places; i++)
         has_places |= running->places[i].user == user;
     if (has_places) {
-        comm_read(running->choice.users[user].pid, running->comms[user]);
+        proc_read_comm(running->choice.users[user].pid, running->comms[user], sizeof(running->comms[user]));
     } else if (!places_add(running, user)) {
         running->choice.left_out++;
         return;

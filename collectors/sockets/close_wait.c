@@ -110,8 +110,7 @@ static size_t waiting_sample(void *state, const struct sockets_place *place, str
     }
     for (size_t i = 0; i < waiting->n_shown; i++) {
         char comm[32];
-        sockets_comm(waiting->shown[i].pid, comm, sizeof(comm));
-        if (!comm[0]) // it has ended
+        if (proc_read_comm(waiting->shown[i].pid, comm, sizeof(comm)) || !comm[0]) // it has ended
             continue;
         uint32_t slot = table_builder_add(rows);
         table_builder_set_num(rows, slot, PID, waiting->shown[i].pid);

@@ -1,6 +1,5 @@
 // Counters of TCP and UDP in the thread's network namespace.
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,14 +25,12 @@ static void file_read(const char *path, struct proc_buffer *buffer) {
     proc_file_close(&file);
 }
 
-// "TCP: inuse 1 orphan 0 tw 1 alloc 1 mem 358"
-static void sockstat_take(const char *text, struct sockets_counters *out) {
-    unsigned long used, waiting, pages;
-    const char *at = strstr(text, "TCP: ");
-    if (!at || sscanf(at, "TCP: inuse %lu orphan %*u tw %lu alloc %*u mem %lu", &used, &waiting, &pages) != 3)
-        return;
-    out->sockets = (double)(used + waiting);
-    out->socket_kib = (double)pages * (double)sysconf(_SC_PAGESIZE) / 1024;
+static void sockstat_take(const struct proc_buffer *buffer, struct sockets_counters *out) {
+    static const char *const names[] = {"inuse", "tw", "mem"};
+    uint64_t values[3];
+    proc_line_pairs(buffer, "TCP", names, 3, values);
+    out->sockets = counter_value(values[0]) + counter_value(values[1]);
+    out->socket_kib = counter_value(values[2]) * (double)sysconf(_SC_PAGESIZE) / 1024;
 }
 
 static double sum(double ip4, double ip6) { // NAN: a kernel without IPv6
@@ -60,12 +57,10 @@ void sockets_counters_read(struct sockets_counters *before, struct proc_buffer *
     file_read(NET "snmp6", buffer);
     proc_pairs(buffer, ip6_names, ALL - IP_END, values + UDP6_IN);
     if (has_moved(before, values)) {
-        before->sockets = before->socket_kib = NAN;
         file_read(NET "netstat", buffer);
         proc_headed_pairs(buffer, "TcpExt", ext_names, EXT_END - TCP_END, values + DROPS);
         file_read(NET "sockstat", buffer);
-        if (buffer->length)
-            sockstat_take(buffer->bytes, before);
+        sockstat_take(buffer, before);
     } else { // without a packet these stay, and they take longest to read
         memcpy(values + DROPS, before->values + DROPS, (EXT_END - TCP_END) * sizeof(*values));
     }
@@ -83,7 +78,7 @@ void sockets_counters_read(struct sockets_counters *before, struct proc_buffer *
                                   .datagrams_in = sum(rates[UDP_IN], rates[UDP6_IN]),
                                   .udp_drops = sum(rates[UDP_DROPS], rates[UDP6_DROPS]),
                                   .packets = sum(rates[IP_IN] + rates[IP_OUT], rates[IP6_IN] + rates[IP6_OUT]),
-                                  .established = tcp[TCP_END] == PROC_MISSING ? NAN : (double)tcp[TCP_END],
+                                  .established = counter_value(tcp[TCP_END]),
                                   .sockets = before->sockets,
                                   .socket_kib = before->socket_kib};
 }

@@ -38,8 +38,6 @@ extern const struct table_def sockets_queues_table, sockets_waiting_table, socke
 
 #define SOCKETS_NETNS_HELP "Network namespace of the socket; none: that of ktop."
 
-// "" if the process has ended.
-void sockets_comm(int32_t pid, char *out, size_t size);
 // Sets both cells of a process; nothing if the PID is 0 or it has ended.
 void sockets_set_process(struct table_builder *rows, uint32_t slot, uint16_t pid_column, uint16_t comm_column,
                          int32_t pid);

@@ -9,7 +9,6 @@
 
 #include "collectors/collector.h"
 #include "collectors/kernel/proc/file.h"
-#include "collectors/kernel/tracefs/format.h"
 #include "collectors/sockets/namespaces.h"
 #include "collectors/sockets/parts.h"
 #include "model/clock.h"
@@ -88,19 +87,10 @@ struct sockets {
     uint64_t frame;
 };
 
-void sockets_comm(int32_t pid, char *out, size_t size) {
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-    if (format_file(path, out, size) <= 0)
-        out[0] = '\0';
-    out[strcspn(out, "\n")] = '\0';
-}
-
 void sockets_set_process(struct table_builder *rows, uint32_t slot, uint16_t pid_column, uint16_t comm_column,
                          int32_t pid) {
     char comm[32];
-    sockets_comm(pid, comm, sizeof(comm));
-    if (!pid || !comm[0])
+    if (!pid || proc_read_comm(pid, comm, sizeof(comm)) || !comm[0])
         return;
     table_builder_set_num(rows, slot, pid_column, pid);
     table_builder_set_text(rows, slot, comm_column, text_from(comm));

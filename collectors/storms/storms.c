@@ -225,9 +225,8 @@ static void detail_set(struct storms *storms, uint32_t slot, const struct storm_
 static void rows_add(struct storms *storms, enum storm_kind kind) {
     const struct storm *storm = &storms->storms[kind];
     for (size_t i = 0; i < storm->n; i++) {
-        char path[64], comm[32];
-        snprintf(path, sizeof(path), "/proc/%u/comm", storm->top[i].key.pid);
-        if (proc_read_line(path, comm, sizeof(comm)))
+        char comm[32];
+        if (proc_read_comm((int32_t)storm->top[i].key.pid, comm, sizeof(comm)))
             continue;
         uint32_t slot = table_builder_add(storms->builder);
         table_builder_set_text(storms->builder, slot, WHAT, text_from(storm_sources[kind].name));

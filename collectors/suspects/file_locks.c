@@ -69,9 +69,8 @@ size_t suspects_file_locks_parse(const char *text, struct suspects_file_lock *ou
 }
 
 static void name_set(struct file_locks *locks, uint32_t slot, uint16_t column, int32_t pid) {
-    char path[64], comm[64];
-    snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-    if (proc_read_line(path, comm, sizeof(comm)))
+    char comm[64];
+    if (proc_read_comm(pid, comm, sizeof(comm)))
         return;
     table_builder_set_num(locks->builder, slot, column, pid);
     table_builder_set_text(locks->builder, slot, column + 1, text_from(comm));

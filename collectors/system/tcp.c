@@ -218,26 +218,13 @@ static void rates_take(uint64_t *before, const uint64_t *now, size_t n, double s
     }
 }
 
-// "TCP: inuse 1 orphan 0 tw 1 alloc 1 mem 358": names and numbers by turns.
-static void sockstat_parse(const char *text, double *row) {
-    const char *at = strstr(text, "TCP: ");
-    if (!at || (at != text && at[-1] != '\n'))
-        return;
-    at += strlen("TCP:");
-    for (;;) {
-        at += strspn(at, " ");
-        const char *name = at;
-        uint64_t value;
-        at += strcspn(at, " \n");
-        if (!proc_number(&at, &value))
-            return;
-        if (strncmp(name, "orphan ", 7) == 0)
-            row[T_ORPHANS] = (double)value;
-        else if (strncmp(name, "tw ", 3) == 0)
-            row[T_TIME_WAIT] = (double)value;
-        else if (strncmp(name, "mem ", 4) == 0)
-            row[T_SOCKET_KIB] = (double)value * (double)sysconf(_SC_PAGESIZE) / 1024;
-    }
+static void sockstat_take(const struct proc_buffer *buffer, double *row) {
+    static const char *const names[] = {"orphan", "tw", "mem"};
+    uint64_t values[3];
+    proc_line_pairs(buffer, "TCP", names, 3, values);
+    row[T_ORPHANS] = counter_value(values[0]);
+    row[T_TIME_WAIT] = counter_value(values[1]);
+    row[T_SOCKET_KIB] = counter_value(values[2]) * (double)sysconf(_SC_PAGESIZE) / 1024;
 }
 
 static void tcp_fill(struct tcp *tcp, const double *rates, const double *ext, uint64_t established) {
@@ -256,7 +243,7 @@ static void tcp_sample_all(struct tcp *tcp, struct system_sample *sample) {
     uint64_t udp6[U_FIELDS];
     tcp->row[T_ORPHANS] = tcp->row[T_TIME_WAIT] = tcp->row[T_SOCKET_KIB] = NAN;
     if (proc_file_read(&tcp->sockstat, sample->buffer) == 0)
-        sockstat_parse(sample->buffer->bytes, tcp->row);
+        sockstat_take(sample->buffer, tcp->row);
     proc_file_read(&tcp->snmp6, sample->buffer);
     double seconds = system_elapsed(&tcp->snmp6_ns, sample->now());
     proc_pairs(sample->buffer, udp6_names, U_FIELDS, udp6);

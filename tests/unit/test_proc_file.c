@@ -88,6 +88,20 @@ static void headed_pairs(void **state) {
     assert_int_equal(values[0], PROC_MISSING);
 }
 
+static void line_of_pairs(void **state) {
+    (void)state;
+    static const char *const names[] = {"inuse", "tw", "mem"};
+    char text[] = "sockets: used 9\nTCPX: inuse 1\nTCP: inuse 3 orphan 0 tw 4 alloc 5\nUDP: inuse 2 mem 7\n";
+    struct proc_buffer buffer = buffer_of(text);
+    uint64_t values[3];
+    proc_line_pairs(&buffer, "TCP", names, 3, values);
+    assert_int_equal(values[0], 3);
+    assert_int_equal(values[1], 4);
+    assert_int_equal(values[2], PROC_MISSING); // of the next line
+    proc_line_pairs(&buffer, "RAW", names, 3, values);
+    assert_int_equal(values[0], PROC_MISSING);
+}
+
 static void differences(void **state) {
     (void)state;
     assert_int_equal(counter_delta(5, 9), 4);
@@ -108,6 +122,7 @@ int main(void) {
         cmocka_unit_test(numbers),
         cmocka_unit_test(pairs),
         cmocka_unit_test(headed_pairs),
+        cmocka_unit_test(line_of_pairs),
         cmocka_unit_test(differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

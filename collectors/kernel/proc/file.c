@@ -109,6 +109,12 @@ bool proc_read_number(const char *path, uint64_t *value) {
     return proc_read_line(path, line, sizeof line) == 0 && proc_number(&at, value);
 }
 
+int proc_read_comm(int32_t pid, char *out, size_t size) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/comm", pid);
+    return proc_read_line(path, out, size);
+}
+
 bool proc_exists(const char *path) {
     char full[PROC_PATH_MAX];
     int length = snprintf(full, sizeof full, "%s%s", proc_root, path);
@@ -223,6 +229,30 @@ void proc_headed_pairs(const struct proc_buffer *buffer, const char *prefix, con
         }
         head += word;
         numbers += strcspn(numbers, " \n");
+    }
+}
+
+void proc_line_pairs(const struct proc_buffer *buffer, const char *prefix, const char *const *names, size_t n,
+                     uint64_t *values) {
+    for (size_t i = 0; i < n; i++)
+        values[i] = PROC_MISSING;
+    const char *end = buffer->bytes + buffer->length, *at = buffer->bytes;
+    size_t length = strlen(prefix), guess = 0;
+    while (at && !(strncmp(at, prefix, length) == 0 && at[length] == ':'))
+        at = proc_next_line(at, end);
+    for (at = at ? at + length + 1 : NULL; at;) {
+        at += strspn(at, " ");
+        const char *name = at;
+        size_t word = strcspn(name, " \n");
+        uint64_t number;
+        at += word;
+        if (!word || !proc_number(&at, &number))
+            return;
+        size_t i = name_index(names, n, guess, name, word);
+        if (i < n) {
+            value_add(&values[i], number);
+            guess = i + 1;
+        }
     }
 }
 

@@ -36,6 +36,7 @@ void proc_file_close(struct proc_file *file);
 // A small attribute, opened, read and closed: the first line without its newline. 0 or -errno.
 int proc_read_line(const char *path, char *out, size_t size);
 bool proc_read_number(const char *path, uint64_t *value);
+int proc_read_comm(int32_t pid, char *out, size_t size); // the name of a process; 0, or -errno and ""
 bool proc_exists(const char *path);
 
 // ---- parsing; every text ends in NUL ----
@@ -57,6 +58,9 @@ void proc_pairs(const struct proc_buffer *buffer, const char *const *names, size
 // number counts as missing.
 void proc_headed_pairs(const struct proc_buffer *buffer, const char *prefix, const char *const *names, size_t n,
                        uint64_t *values);
+// A line "PREFIX: name 1 name 2" (/proc/net/sockstat): values as above.
+void proc_line_pairs(const struct proc_buffer *buffer, const char *prefix, const char *const *names, size_t n,
+                     uint64_t *values);
 
 // ---- differences ----
 
