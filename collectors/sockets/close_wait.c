@@ -11,7 +11,6 @@
 #include "model/mem.h"
 
 #define WAITING_MAX 4096 // sockets
-#define CONNECTIONS_LEAST 100
 #define OWNERS_MAX 32
 #define LINKS 4096            // descriptors that are read per sample
 #define DUMP_NS 2000000000ull // between dumps, or longer
@@ -52,7 +51,6 @@ struct waiting {
     char remote[64];
     struct count counts[OWNERS_MAX], shown[OWNERS_MAX]; // of the search that goes on; of the last complete one
     size_t n_counts, n_shown;
-    bool searching;
 };
 
 static void waiting_take(void *context, const struct diag_socket *socket) {
@@ -64,24 +62,22 @@ static void waiting_take(void *context, const struct diag_socket *socket) {
 }
 
 static void waiting_dump(struct waiting *waiting, double established) {
-    if (waiting->searching || waiting->now_ns < waiting->dump_ns)
+    if (diag_owners_searching(waiting->owners) || waiting->now_ns < waiting->dump_ns)
         return;
     waiting->n = 0;
     // CurrEstab counts both states.
-    if (established >= CONNECTIONS_LEAST) {
+    if (established >= SOCKETS_WAITING_LEAST) {
         uint64_t begin = thread_cpu_ns();
         if (!waiting->inodes)
             waiting->inodes = xcalloc(WAITING_MAX, sizeof(*waiting->inodes));
         diag_dump(&(struct diag_query){.protocol = IPPROTO_TCP, .states = 1u << TCP_CLOSE_WAIT}, waiting_take, waiting);
-        uint64_t rest = (thread_cpu_ns() - begin) * DUMP_SHARE;
-        waiting->dump_ns = waiting->now_ns + (rest > DUMP_NS ? rest : DUMP_NS);
+        waiting->dump_ns = sockets_next_dump(waiting->now_ns, begin, DUMP_SHARE, DUMP_NS);
     }
-    if (waiting->n < CONNECTIONS_LEAST) {
+    if (waiting->n < SOCKETS_WAITING_LEAST) {
         waiting->n_shown = 0;
         return;
     }
     waiting->n_counts = 0;
-    waiting->searching = true;
     diag_owners_want(waiting->owners, waiting->inodes, waiting->n);
 }
 
@@ -103,8 +99,7 @@ static size_t waiting_sample(void *state, const struct sockets_place *place, str
     size_t n = 0;
     waiting->now_ns = place->now_ns;
     waiting_dump(waiting, place->rates->established);
-    if (waiting->searching && diag_owners_search(waiting->owners, LINKS, owner_found, waiting)) {
-        waiting->searching = false;
+    if (diag_owners_searching(waiting->owners) && diag_owners_search(waiting->owners, LINKS, owner_found, waiting)) {
         memcpy(waiting->shown, waiting->counts, sizeof(waiting->shown));
         waiting->n_shown = waiting->n_counts;
     }
@@ -120,7 +115,7 @@ static size_t waiting_sample(void *state, const struct sockets_place *place, str
         sockets_set_netns(rows, slot, NETNS, place);
         n++;
     }
-    return n + waiting->searching;
+    return n + diag_owners_searching(waiting->owners);
 }
 
 static void *waiting_create(void) {

@@ -55,7 +55,8 @@ static void message_take(const struct nlmsghdr *header, void (*fn)(void *, const
                                  .limit = message->idiag_wqueue,
                                  .window = UINT32_MAX,
                                  .peer_window = UINT32_MAX,
-                                 .state = message->idiag_state};
+                                 .state = message->idiag_state,
+                                 .local_port = ntohs(message->id.idiag_sport)};
     address_text(message->idiag_family, message->id.idiag_src, message->id.idiag_sport, socket.local,
                  sizeof(socket.local));
     address_text(message->idiag_family, message->id.idiag_dst, message->id.idiag_dport, socket.remote,
@@ -226,6 +227,10 @@ static size_t process_search(const struct diag_owners *owners, int32_t pid, void
     if (folder)
         closedir(folder);
     return links;
+}
+
+bool diag_owners_searching(const struct diag_owners *owners) {
+    return owners->processes != NULL;
 }
 
 int diag_owners_search(struct diag_owners *owners, size_t links, void (*fn)(void *, uint64_t, int32_t), void *context) {

@@ -8,10 +8,11 @@
 #include <stdint.h>
 
 struct diag_socket {
-    uint64_t inode;             // 0: no process has it
-    uint32_t queue, limit;      // a listener: accept queue and its limit; others: bytes to read and to send
-    uint32_t drops;             // of UDP: datagrams that were dropped since it was opened
-    uint8_t state;              // TCP_LISTEN, ...
+    uint64_t inode;        // 0: no process has it
+    uint32_t queue, limit; // a listener: accept queue and its limit; others: bytes to read and to send
+    uint32_t drops;        // of UDP: datagrams that were dropped since it was opened
+    uint8_t state;         // TCP_LISTEN, ...
+    uint16_t local_port;
     char local[64], remote[64]; // "127.0.0.1:80", "[::1]:80"
     // Of diag_query.info; UINT32_MAX: this kernel does not report it.
     bool has_info;
@@ -40,7 +41,8 @@ struct diag_owners *diag_owners_new(void);
 void diag_owners_free(struct diag_owners *owners);
 // The inodes to search for, of which the last search found nothing; restarts the search. Copied.
 void diag_owners_want(struct diag_owners *owners, const uint64_t *inodes, size_t n);
-// Reads at most `links` descriptors. True: the search is complete.
+bool diag_owners_searching(const struct diag_owners *owners); // it is not complete yet
+// Reads at most `links` descriptors. True: the search is complete, or there is none.
 // fn is called for each of the inodes that was found, with its process.
 int diag_owners_search(struct diag_owners *owners, size_t links, void (*fn)(void *context, uint64_t inode, int32_t pid),
                        void *context);

@@ -153,7 +153,7 @@ static void dump(struct lookups *lookups) {
     }
     lookups->n = n;
     lookups->dumped = true;
-    lookups->dump_ns = lookups->now_ns + (thread_cpu_ns() - begin) * DUMP_SHARE;
+    lookups->dump_ns = sockets_next_dump(lookups->now_ns, begin, DUMP_SHARE, 0);
 }
 
 // ---- owners and their threads ----

@@ -63,15 +63,15 @@ void namespaces_find(struct namespaces *namespaces, const struct table *tasks) {
     }
 }
 
-int namespaces_enter(struct namespaces *namespaces, const struct namespace_found *into) {
+int namespaces_enter(struct namespaces *namespaces, uint64_t inode, int32_t pid) {
     char path[64];
     struct stat is;
-    snprintf(path, sizeof(path), "/proc/%d/ns/net", into->pid);
+    snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
     int error = 0;
-    if (fstat(fd, &is) || is.st_ino != into->inode || is.st_ino == namespaces->own)
+    if (fstat(fd, &is) || is.st_ino != inode || is.st_ino == namespaces->own)
         error = -ESRCH;
     else if (setns(fd, CLONE_NEWNET))
         error = -errno;

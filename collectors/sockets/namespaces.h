@@ -26,8 +26,9 @@ void namespaces_open(struct namespaces *namespaces);
 void namespaces_close(struct namespaces *namespaces);
 // Those of the processes in the table "tasks" other than the thread's own; NULL: none.
 void namespaces_find(struct namespaces *namespaces, const struct table *tasks);
-// Moves the thread there. 0, or -errno: not permitted, or its process has ended; the thread is where it was.
-int namespaces_enter(struct namespaces *namespaces, const struct namespace_found *into);
+// Moves the thread to that one, in which the process is. 0, or -errno: not permitted, or the process has ended; the
+// thread is where it was.
+int namespaces_enter(struct namespaces *namespaces, uint64_t inode, int32_t pid);
 int namespaces_leave(struct namespaces *namespaces); // -errno: the thread is still there (memory is short)
 
 #endif

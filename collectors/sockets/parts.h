@@ -36,7 +36,13 @@ extern const struct sockets_part sockets_queues_part, sockets_waiting_part, sock
 extern const struct table_def sockets_queues_table, sockets_waiting_table, sockets_ports_table, sockets_unread_table,
     sockets_lookups_table, sockets_resent_table;
 
+#define SOCKETS_WAITING_LEAST 100 // sockets in CLOSE-WAIT that are looked at
+
 #define SOCKETS_NETNS_HELP "Network namespace of the socket; none: that of ktop."
+
+// When to dump again: the dumps of a part take at most 1/share of the time, and are `least` or more apart.
+// begin_cpu_ns: thread_cpu_ns() before the last one.
+uint64_t sockets_next_dump(uint64_t now_ns, uint64_t begin_cpu_ns, uint64_t share, uint64_t least_ns);
 
 // Sets both cells of a process; nothing if the PID is 0 or it has ended.
 void sockets_set_process(struct table_builder *rows, uint32_t slot, uint16_t pid_column, uint16_t comm_column,

@@ -61,10 +61,9 @@ struct ports {
 
 static void peer_take(void *context, const struct diag_socket *socket) {
     struct ports *ports = context;
-    const char *colon = strrchr(socket->local, ':');
-    uint64_t port = colon ? strtoull(colon + 1, NULL, 10) : 0;
     size_t i = 0;
-    if (port < ports->first || port > ports->last) // of a server: each of its clients has a port of its own
+    if (socket->local_port < ports->first ||
+        socket->local_port > ports->last) // of a server: each of its clients has a port of its own
         return;
     while (i < ports->n && strcmp(ports->peers[i].remote, socket->remote) != 0)
         i++;
@@ -114,8 +113,7 @@ static void ports_dump(struct ports *ports, double range, uint64_t now_ns) {
         diag_owners_want(ports->owners, inodes, n);
         diag_owners_search(ports->owners, LINKS, peer_found, ports);
     }
-    uint64_t rest = (thread_cpu_ns() - begin) * DUMP_SHARE;
-    ports->dump_ns = now_ns + (rest > DUMP_NS ? rest : DUMP_NS);
+    ports->dump_ns = sockets_next_dump(now_ns, begin, DUMP_SHARE, DUMP_NS);
 }
 
 static size_t ports_sample(void *state, const struct sockets_place *place, struct table_builder *rows) {

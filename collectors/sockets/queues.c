@@ -64,7 +64,6 @@ struct queues {
     size_t n;
     bool udp;                           // the dump that goes on
     uint64_t now_ns, listen_ns, udp_ns; // the last drops
-    bool searching;
 };
 
 static struct queue *queue_get(struct queues *queues, uint64_t inode, bool add) {
@@ -133,14 +132,12 @@ static void owner_found(void *context, uint64_t inode, int32_t pid) {
 static void owners_search(struct queues *queues) {
     uint64_t inodes[QUEUES_MAX];
     size_t n = 0;
-    for (size_t i = 0; i < queues->n && !queues->searching; i++)
+    for (size_t i = 0; i < queues->n && !diag_owners_searching(queues->owners); i++)
         if (!queues->queues[i].pid)
             inodes[n++] = queues->queues[i].socket.inode;
     if (n)
         diag_owners_want(queues->owners, inodes, n);
-    queues->searching |= n > 0;
-    if (queues->searching)
-        queues->searching = !diag_owners_search(queues->owners, LINKS, owner_found, queues);
+    diag_owners_search(queues->owners, LINKS, owner_found, queues);
 }
 
 static void queue_row(const struct queue *queue, const struct sockets_place *place, struct table_builder *rows) {

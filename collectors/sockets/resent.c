@@ -59,7 +59,6 @@ struct resent {
     struct resending rows[ROWS_MAX], before[ROWS_MAX];
     size_t n;
     uint64_t now_ns, active_ns, dump_ns, last_ns;
-    bool searching;
 };
 
 static struct connection *connection_get(struct resent *resent, uint64_t inode) {
@@ -122,8 +121,7 @@ static void dump(struct resent *resent) {
         connections_clear(resent);
     else
         resent->last_ns = resent->now_ns;
-    uint64_t rest = (thread_cpu_ns() - begin) * DUMP_SHARE;
-    resent->dump_ns = resent->now_ns + (rest > DUMP_NS / 2 ? rest : DUMP_NS / 2);
+    resent->dump_ns = sockets_next_dump(resent->now_ns, begin, DUMP_SHARE, DUMP_NS / 2);
 }
 
 static void owner_found(void *context, uint64_t inode, int32_t pid) {
@@ -136,14 +134,12 @@ static void owner_found(void *context, uint64_t inode, int32_t pid) {
 static void owners_search(struct resent *resent) {
     uint64_t inodes[ROWS_MAX];
     size_t n = 0;
-    for (size_t i = 0; i < resent->n && !resent->searching; i++)
+    for (size_t i = 0; i < resent->n && !diag_owners_searching(resent->owners); i++)
         if (!resent->rows[i].pid)
             inodes[n++] = resent->rows[i].inode;
     if (n)
         diag_owners_want(resent->owners, inodes, n);
-    resent->searching |= n > 0;
-    if (resent->searching)
-        resent->searching = !diag_owners_search(resent->owners, LINKS, owner_found, resent);
+    diag_owners_search(resent->owners, LINKS, owner_found, resent);
 }
 
 static size_t resent_sample(void *state, const struct sockets_place *place, struct table_builder *rows) {

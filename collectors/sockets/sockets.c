@@ -15,8 +15,7 @@
 #include "model/columns.h"
 #include "model/mem.h"
 
-#define QUIET_MAX 16          // namespaces without a case that are sampled per frame, in turns
-#define CONNECTIONS_LEAST 100 // may wait to be closed although no packet comes
+#define QUIET_MAX 16 // namespaces without a case that are sampled per frame, in turns
 
 static const struct sockets_part *const parts[] = {&sockets_queues_part, &sockets_waiting_part, &sockets_ports_part,
                                                    &sockets_unread_part, &sockets_lookups_part, &sockets_resent_part};
@@ -75,7 +74,6 @@ struct place {
     void *states[PARTS];
     size_t busy;    // what the parts had to do in the last sample
     uint64_t frame; // of the last sample
-    bool listed;
 };
 
 struct sockets {
@@ -86,6 +84,11 @@ struct sockets {
     size_t n, turn;                           // turn: the first quiet one of the next sample
     uint64_t frame;
 };
+
+uint64_t sockets_next_dump(uint64_t now_ns, uint64_t begin_cpu_ns, uint64_t share, uint64_t least_ns) {
+    uint64_t rest = (thread_cpu_ns() - begin_cpu_ns) * share;
+    return now_ns + (rest > least_ns ? rest : least_ns);
+}
 
 void sockets_set_process(struct table_builder *rows, uint32_t slot, uint16_t pid_column, uint16_t comm_column,
                          int32_t pid) {
@@ -128,7 +131,6 @@ static void place_list(struct sockets *sockets, const struct namespace_found *fo
     if (i == sockets->n)
         sockets->places[sockets->n++] = place_new(found->inode, found->number);
     sockets->places[i]->pid = found->pid;
-    sockets->places[i]->listed = true;
 }
 
 // Those without processes are dropped first, so that there is room for all that were found.
@@ -138,10 +140,10 @@ static void places_find(struct sockets *sockets, const struct table *tasks) {
     namespaces_find(all, tasks);
     for (size_t i = 1; i < sockets->n; i++) {
         struct place *place = sockets->places[i];
-        place->listed = false;
+        bool found = false;
         for (size_t k = 0; k < all->n; k++)
-            place->listed |= all->found[k].inode == place->inode;
-        if (place->listed)
+            found |= all->found[k].inode == place->inode;
+        if (found)
             sockets->places[n++] = place;
         else
             place_free(place);
@@ -156,8 +158,9 @@ static void place_sample(struct sockets *sockets, struct place *place) {
     uint64_t now = now_ns();
     sockets_counters_read(&place->counters, &sockets->buffer, now, &place->rates);
     const struct sockets_place is = {place->netns, &place->rates, now};
-    // In an idle container nothing happens that could be a case.
-    if (place->netns && place->rates.packets == 0 && !place->busy && !(place->rates.established >= CONNECTIONS_LEAST))
+    // In an idle container nothing happens that could be a case; but sockets may wait to be closed.
+    if (place->netns && place->rates.packets == 0 && !place->busy &&
+        !(place->rates.established >= SOCKETS_WAITING_LEAST))
         return;
     place->busy = 0;
     for (size_t i = 0; i < PARTS; i++)
@@ -168,7 +171,7 @@ static void place_sample(struct sockets *sockets, struct place *place) {
 static int other_sample(struct sockets *sockets, struct place *place) {
     struct namespaces *all = &sockets->namespaces;
     place->frame = sockets->frame;
-    int error = namespaces_enter(all, &(struct namespace_found){place->inode, NULL, place->pid});
+    int error = namespaces_enter(all, place->inode, place->pid);
     if (!error) {
         place_sample(sockets, place);
         return namespaces_leave(all);

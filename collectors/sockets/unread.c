@@ -131,9 +131,8 @@ static void dump(struct unread *unread) {
             unread->watched[n++] = *watched;
     }
     unread->n = n;
-    uint64_t rest = (thread_cpu_ns() - begin) * DUMP_SHARE;
     // Half an interval earlier, or a sample that is a moment early would be skipped.
-    unread->dump_ns = unread->now_ns + (rest > DUMP_NS / 2 ? rest : DUMP_NS / 2);
+    unread->dump_ns = sockets_next_dump(unread->now_ns, begin, DUMP_SHARE, DUMP_NS / 2);
 }
 
 static void owner_found(void *context, uint64_t inode, int32_t pid) {

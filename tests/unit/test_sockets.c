@@ -117,9 +117,9 @@ static void namespaces(void **state) {
     assert_int_equal(all.found[1].inode, 7);
     assert_false(all.more);
     // A process that is in another namespace by now: the thread stays where it is.
-    assert_int_equal(namespaces_enter(&all, &(struct namespace_found){4026532177u, NULL, getpid()}), -ESRCH);
-    assert_int_equal(namespaces_enter(&all, &(struct namespace_found){all.own, NULL, getpid()}), -ESRCH);
-    assert_int_equal(namespaces_enter(&all, &(struct namespace_found){7, NULL, 0x7ffffffe}), -ENOENT);
+    assert_int_equal(namespaces_enter(&all, 4026532177u, getpid()), -ESRCH);
+    assert_int_equal(namespaces_enter(&all, all.own, getpid()), -ESRCH);
+    assert_int_equal(namespaces_enter(&all, 7, 0x7ffffffe), -ENOENT);
     namespaces_find(&all, NULL);
     assert_int_equal(all.n, 0);
     table_free(tasks);
