@@ -170,7 +170,7 @@ const struct finding_about finding_abouts[] = {
      "Its space is free only when the process closes it, and du does not find it.",
      "Restart the process or make it reopen its log; `: > /proc/PID/fd/N` frees the space at once."},
     {"filesystem_full", FINDING_FAILS, NULL,
-     "less than {left_pct} and {left_kib} are free (warning), or nothing; also inodes (named: who created {creator_pct} of the latest files), and a file that fills the rest within {full_in_s}",
+     "less than {left_pct} and {left_kib} are free (warning), or nothing; also inodes (named: the process that created {creator_pct} of the latest files), and a file that fills the rest within {full_in_s}",
      "Writes fail with ENOSPC: logs are lost, databases stop.",
      "Remove or move files; stop the writer that is named."},
     {"disk_hung", FINDING_WAITS, "disk_latency io_pressure stuck_task blocked_tasks dirty_throttled",

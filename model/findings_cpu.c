@@ -166,14 +166,15 @@ const struct rule rule_interrupt_load = {.kind = "interrupt_load",
                                          .check = check_interrupt_load};
 
 // A script that starts programs again and again: none of them lives long enough to be named.
-static void children_report(struct rule_ctx *ctx, const struct heaviest *parent, const struct text *child) {
+static void children_report(struct rule_ctx *ctx, const struct heaviest *parent) {
     char key[32], name[64];
-    if (!(parent->value >= LIMIT(runaway_task, children_pct)) || parent->n < 2 || !child || !parent->culprit.comm)
+    if (!(parent->value >= LIMIT(runaway_task, children_pct)) || parent->n < 2 || !parent->child ||
+        !parent->culprit.comm)
         return;
     snprintf(key, sizeof(key), "%.0f children", parent->culprit.pid);
     ctx_report(ctx, SEVERITY_INFO, key, &parent->culprit,
                "%s starts %s again and again: those that ended in this interval, %u, used %.0f %% of one CPU",
-               culprit_name(&parent->culprit, name, sizeof(name)), text_bytes(child), parent->n, parent->value);
+               culprit_name(&parent->culprit, name, sizeof(name)), text_bytes(parent->child), parent->n, parent->value);
 }
 
 static void check_runaway_task(struct rule_ctx *ctx) {
@@ -182,7 +183,7 @@ static void check_runaway_task(struct rule_ctx *ctx) {
         return;
     const struct task_summary *tasks = ctx_tasks(ctx);
     if (!ctx->cpu_saturated)
-        children_report(ctx, &tasks->children, tasks->child);
+        children_report(ctx, &tasks->children);
     for (uint32_t i = 0; i < tasks->n_hogs; i++) {
         // cpu_saturated names the culprit already, except a real-time task hidden behind many others.
         if (ctx->cpu_saturated &&

@@ -304,6 +304,7 @@ static struct heaviest heaviest_parent(const struct table *table, const struct t
     struct heaviest top = sums_heaviest(sums);
     if (!isnan(top.value)) {
         top.value = top.sum;
+        top.child = top.culprit.comm;
         top.culprit.comm = comm_of(table, at, top.culprit.pid);
     }
     return top;
@@ -337,7 +338,6 @@ const struct task_summary *ctx_tasks(struct rule_ctx *ctx) {
     tasks->cpu = sums_heaviest(&sums.cpu);
     tasks->zombies = heaviest_parent(table, &at, &sums.zombies);
     tasks->ended = heaviest_parent(table, &at, &sums.ended);
-    tasks->child = sums_heaviest(&sums.children).culprit.comm;
     tasks->children = heaviest_parent(table, &at, &sums.children);
     sums_clear(&sums.children);
     sums_clear(&sums.cpu);

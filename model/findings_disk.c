@@ -122,7 +122,7 @@ static void check_io_pressure(struct rule_ctx *ctx) {
         culprit = top.culprit;
         snprintf(cause, sizeof(cause), "%s waits longest for I/O, on %s: ", culprit_name(&culprit, name, sizeof(name)),
                  text_bytes(culprit.device));
-        // Nobody else waits: a program that reads a cold cache.
+        // Other programs do not wait: this one reads a cold cache, for example.
         if (top.value >= top.sum * LIMIT(io_pressure, alone_pct) / 100)
             severity = SEVERITY_INFO;
     } else {

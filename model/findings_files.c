@@ -54,16 +54,15 @@ static const union cell *file_of(struct rule_ctx *ctx, const struct text *mount,
 // The task that wrote most to files in a frame. It may have ended.
 struct filler {
     double pid, kib; // pid NAN: none
-    bool ended;
     char comm[32];
 };
 
-// What the rule knows of earlier frames.
+// What the rule keeps of earlier frames.
 struct fillers {
     struct {
         char mount[48];            // "": unused
-        double available, pending; // pending: was taken in the last frame, by nobody known yet
-        struct filler by;          // who took the last large piece
+        double available, pending; // pending: was taken in the last frame, by a task that is not found yet
+        struct filler by;          // what took the last large piece
     } on[FILLERS_MAX];
 };
 
@@ -73,14 +72,15 @@ static struct filler filler_now(struct rule_ctx *ctx) {
     const struct table_def *def = table ? table_def(table) : NULL;
     struct filler most = {.pid = NAN, .kib = 0};
     double seconds = ctx_table_s(ctx, IN(tables, tasks));
+    bool most_ended = false;
     size_t cursor = 0;
     for (const union cell *row; table && (row = table_next(table, &cursor));) {
         double kib = num_at(row, COL(def, tasks, write_bytes_per_s)) * seconds / 1024;
         const struct text *comm = text_at(row, COL(def, tasks, comm));
         bool ended = !isnan(num_at(row, COL(def, tasks, ended_s)));
-        if (!comm || !(kib > most.kib * (ended == most.ended ? 1 : ended ? 0.9 : 1 / 0.9)))
+        if (!comm || !(kib > most.kib * (ended == most_ended ? 1 : ended ? 0.9 : 1 / 0.9)))
             continue;
-        most.ended = ended;
+        most_ended = ended;
         most.pid = num_at(row, COL(def, tasks, pid));
         most.kib = kib;
         snprintf(most.comm, sizeof(most.comm), "%s", text_bytes(comm));
@@ -88,8 +88,8 @@ static struct filler filler_now(struct rule_ctx *ctx) {
     return most;
 }
 
-// Follows the space that is left; NULL: nobody is known who took much of it. The report of a task that has ended may
-// come a frame later.
+// Follows the space that is left; NULL: it is unknown which task took much of it. The report of a task that has ended
+// may come a frame later.
 static const struct filler *filler_of(struct rule_ctx *ctx, struct fillers *fillers, const char *mount,
                                       double available) {
     size_t i = 0;

@@ -56,6 +56,8 @@ struct heaviest {
     struct culprit culprit;
     double priority;  // of the task, as in the table `tasks`; NAN: unknown
     bool short_lived; // tasks of its name start and exit all the time: a PID is of no use
+    // Of a parent: the name of the child for which the value is highest.
+    const struct text *child;
 };
 
 #define HOGS_MAX 4
@@ -68,7 +70,6 @@ struct task_summary {
     struct heaviest zombies, ended;  // culprit: the parent of most of them; value: how many
     // Culprit: the parent whose ended children used most CPU time; value: in % of one CPU; n: how many.
     struct heaviest children;
-    const struct text *child; // the name of the one of them that used most
     struct {
         double cpu_pct, system_pct, priority;
         struct culprit culprit;

@@ -122,9 +122,10 @@ static void draw_head(const struct complete *complete, struct area row) {
     bool wrong = !complete->waits && !matches->matching;
     if (!list->what)
         snprintf(text, sizeof text, "reading names");
+    else if (!matches->total && list->reason[0])
+        snprintf(text, sizeof text, "%s", list->reason);
     else if (!matches->total)
-        snprintf(text, sizeof text, "%s%s%s", list->reason[0] ? list->reason : "no ", list->reason[0] ? "" : list->what,
-                 list->reason[0] ? "" : " to choose from");
+        snprintf(text, sizeof text, "no %s to choose from", list->what);
     else if (matches->matching)
         snprintf(text, sizeof text, "%zu of %zu %s", matches->matching, matches->total, list->what);
     else

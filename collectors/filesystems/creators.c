@@ -1,5 +1,5 @@
-// Who creates files while a file system runs out of inodes (see the header). Each creation costs its process about a
-// microsecond then. What is reported is counted by process; only the newest directory of each is looked up.
+// Which processes create files while a file system runs out of inodes (see the header). Each creation costs its process
+// about a microsecond then. What is reported is counted by process; only the newest directory of each is looked up.
 #include "collectors/filesystems/creators.h"
 
 #include <fcntl.h>
@@ -17,8 +17,7 @@
 #define ROWS_MAX 8
 #define GONE_NS 60000000000ull // since its last file
 #define READS_MAX 64           // per sample; the kernel keeps 16,384 events, then counts no more
-#define TARGETS_MAX 8
-#define HANDLE_MAX 128 // bytes; MAX_HANDLE_SZ
+#define HANDLE_MAX 128         // bytes; MAX_HANDLE_SZ
 
 enum { PID, MOUNT, COMM, DIRECTORY, FILES, ALL, COLUMNS };
 
@@ -57,7 +56,7 @@ struct creators {
     bool refused;
     struct watched {
         uint64_t fsid, files;
-    } watched[TARGETS_MAX];
+    } watched[CREATORS_TARGETS_MAX];
     size_t n_watched;
     struct creator kept[KEPT_MAX];
     _Alignas(struct fanotify_event_metadata) char buffer[65536];
@@ -149,8 +148,7 @@ static uint64_t files_on(const struct creators *creators, uint64_t fsid) {
 
 // A file system without file handles, for example, cannot be marked: of that one nothing is reported.
 static void watch(struct creators *creators, const struct creators_target *targets, size_t n) {
-    struct watched watched[TARGETS_MAX];
-    n = n < TARGETS_MAX ? n : TARGETS_MAX;
+    struct watched watched[CREATORS_TARGETS_MAX];
     bool same = n == creators->n_watched;
     for (size_t i = 0; i < n; i++) {
         same = same && creators->watched[i].fsid == targets[i].fsid;

@@ -10,6 +10,8 @@
 
 extern const struct table_def file_creators_table;
 
+#define CREATORS_TARGETS_MAX 8
+
 struct creators_target {
     uint64_t fsid;           // as in struct fanotify_event_info_fid
     const struct text *path; // mount point; borrowed until the next sample
@@ -18,7 +20,8 @@ struct creators_target {
 struct creators;
 struct creators *creators_new(void);
 void creators_free(struct creators *creators);
-// The result is the caller's. Without targets nothing is reported. A process stays for some time after its last file.
+// n: at most CREATORS_TARGETS_MAX. The result is the caller's. Without targets nothing is reported. A process stays for
+// some time after its last file.
 struct table *creators_sample(struct creators *creators, const struct creators_target *targets, size_t n,
                               uint64_t now_ns);
 // Takes what was read from a fanotify descriptor; malformed bytes end it.

@@ -114,7 +114,7 @@ struct filesystems {
     struct files_target targets[TARGETS_MAX];
     size_t n_targets;
     struct creators *creators;
-    struct creators_target short_of_inodes[TARGETS_MAX];
+    struct creators_target short_of_inodes[CREATORS_TARGETS_MAX];
     size_t n_short;
 };
 
@@ -228,7 +228,7 @@ static void creators_target_add(struct filesystems *all, struct mounted *mounted
     bool soon = left < (mounted->inodes_free - left) / seconds * FULL_SOON_S;
     mounted->inodes_ns = now;
     mounted->inodes_free = left;
-    if ((100 * (1 - left / total) >= INODES_USED_PCT || soon) && all->n_short < TARGETS_MAX)
+    if ((100 * (1 - left / total) >= INODES_USED_PCT || soon) && all->n_short < CREATORS_TARGETS_MAX)
         all->short_of_inodes[all->n_short++] =
             (struct creators_target){fsid, table_builder_row(all->builder, mounted->slot)[MOUNT].text};
 }

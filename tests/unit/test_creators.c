@@ -1,4 +1,4 @@
-// Who creates files: what the kernel reports, by process, and what it may not make of other bytes.
+// Which processes create files: what the kernel reports, and malformed bytes.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

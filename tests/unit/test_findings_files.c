@@ -84,9 +84,10 @@ static void no_files(void **state) {
         "65536 inodes left: too many files\n");
 }
 
-// The culprit and its finding in the last of some frames, with what is left and who wrote (NULL: nobody) in each.
+// The culprit and its finding in the last of some frames, with what is left and the tasks that write (NULL: none) in
+// each.
 static const char *filled_with(const double *left, const char *const *const *wrote, int frames) {
-    static const char *const nobody[] = {NULL};
+    static const char *const none[] = {NULL};
     static char out[512];
     struct findings *findings = findings_new();
     out[0] = '\0';
@@ -96,7 +97,7 @@ static const char *filled_with(const double *left, const char *const *const *wro
         struct frame *frame = forge_frame((uint64_t)i + 1);
         snprintf(row, sizeof(row), "mount=/m|device=loop0|size_kib=409600|available_kib=%.0f", left[i]);
         section_table(section, forge_table(&files_def, (const char *const[]){row, NULL}));
-        section_table(section, forge_table(&tasks_def, wrote[i] ? wrote[i] : nobody));
+        section_table(section, forge_table(&tasks_def, wrote[i] ? wrote[i] : none));
         frame_add_section(frame, section, 0);
         struct section *result = findings_section(findings, frame, NULL);
         size_t cursor = 0;
@@ -143,13 +144,13 @@ static void writer_that_ended(void **state) {
     assert_string_equal(filled_by(left, (const char *const[]){both[0], both[1], NULL}), named);
     assert_string_equal(filled_by(left, (const char *const[]){both[1], both[0], NULL}), named);
     // Too late, too early, or too little.
-    static const char nobody[] = "nan: the file system on /m is full: 0 of 400M left (0.0 %), writes fail";
-    assert_string_equal(filled(left, (const char *const[]){cat, cat, cat, cat, dd, cat}, 6), nobody);
-    assert_string_equal(filled(left, (const char *const[]){cat, dd, cat, cat, cat, cat}, 6), nobody);
-    assert_string_equal(filled(left, (const char *const[]){cat, cat, cat, cat, cat, cat}, 6), nobody);
+    static const char none[] = "nan: the file system on /m is full: 0 of 400M left (0.0 %), writes fail";
+    assert_string_equal(filled(left, (const char *const[]){cat, cat, cat, cat, dd, cat}, 6), none);
+    assert_string_equal(filled(left, (const char *const[]){cat, dd, cat, cat, cat, cat}, 6), none);
+    assert_string_equal(filled(left, (const char *const[]){cat, cat, cat, cat, cat, cat}, 6), none);
     // Another one has filled it since.
     static const double twice[] = {400000, 400000, 100000, 400000, 0, 0};
-    assert_string_equal(filled(twice, (const char *const[]){cat, cat, dd, cat, cat, cat}, 6), nobody);
+    assert_string_equal(filled(twice, (const char *const[]){cat, cat, dd, cat, cat, cat}, 6), none);
 }
 
 // A task that writes to other disks is no culprit.
