@@ -85,8 +85,9 @@ static struct creator *creator_of(struct creators *creators, int32_t pid, uint64
     return place;
 }
 
-static void event_take(struct creators *creators, const struct fanotify_event_metadata *event, uint64_t now) {
-    const struct fanotify_event_info_fid *info = (const void *)((const char *)event + event->metadata_len);
+static void event_take(struct creators *creators, const struct fanotify_event_metadata *event, const char *at,
+                       uint64_t now) {
+    const struct fanotify_event_info_fid *info = (const void *)(at + event->metadata_len);
     struct file_handle handle;
     uint64_t fsid;
     if (event->event_len < event->metadata_len + sizeof(*info) + sizeof(handle) || event->pid <= 0)
@@ -110,14 +111,15 @@ static void event_take(struct creators *creators, const struct fanotify_event_me
 void creators_take(struct creators *creators, const void *bytes, size_t n, uint64_t now_ns) {
     const char *at = bytes;
     while (n >= sizeof(struct fanotify_event_metadata)) {
-        const struct fanotify_event_metadata *event = (const void *)at;
-        if (event->vers != FANOTIFY_METADATA_VERSION || event->event_len > n || event->metadata_len < sizeof(*event) ||
-            event->event_len < event->metadata_len)
+        struct fanotify_event_metadata event; // a copy: events are aligned to 4 bytes, this structure to 8
+        memcpy(&event, at, sizeof(event));
+        if (event.vers != FANOTIFY_METADATA_VERSION || event.event_len > n || event.metadata_len < sizeof(event) ||
+            event.event_len < event.metadata_len)
             return;
-        if (event->mask & FAN_CREATE)
-            event_take(creators, event, now_ns);
-        at += event->event_len;
-        n -= event->event_len;
+        if (event.mask & FAN_CREATE)
+            event_take(creators, &event, at, now_ns);
+        at += event.event_len;
+        n -= event.event_len;
     }
 }
 
