@@ -161,7 +161,7 @@ static void check_disk_timeouts(struct rule_ctx *ctx) {
                        text_bytes(culprit.device), ctx->interval_s, again > 0 ? "; requeues/s: " : "",
                        again > 0 ? ctx_format(ctx, UNIT_PER_S, again) : "");
         else if (retries)
-            ctx_report(ctx, SEVERITY_WARNING, text_bytes(culprit.device), &culprit,
+            ctx_report(ctx, SEVERITY_INFO, text_bytes(culprit.device), &culprit, // a burst may do so on a slow disk
                        "%s requeues %s requests/s, more than it completes: retries, or it rejects requests",
                        text_bytes(culprit.device), ctx_format(ctx, UNIT_PER_S, again));
     }

@@ -4,10 +4,18 @@
 
 #include "model/findings_private.h"
 
+#define CHILDREN_SHARE 0.5 // of the CPU time of short-lived tasks: those that ended with the same parent
+
 // Runnable tasks without a CPU. The run queue is sampled many times in the interval, so a single burst does not count.
 static double waiting_tasks(const struct rule_ctx *ctx) {
     double running = frame_series(ctx->frame, IN(series, procs_running), NULL);
     return running < ctx->cpus ? 0 : running - ctx->cpus; // NAN stays NAN
+}
+
+// Whether these short-lived tasks are the children of one process, which is still there.
+static bool is_of_one(const struct heaviest *parent, const struct heaviest *tasks) {
+    return parent->child && parent->culprit.comm && parent->n >= 2 &&
+           !text_compare(parent->child, tasks->culprit.comm) && parent->value >= tasks->sum * CHILDREN_SHARE;
 }
 
 // "stress-ng (pid 12) uses 198 % of one CPU", for all tasks of that name. The PID of a short-lived task is of no use.
@@ -25,7 +33,13 @@ static struct culprit cpu_culprit(struct rule_ctx *ctx, char *out, size_t size) 
         culprit.pid = NAN;
     culprit_name(&culprit, name, sizeof(name));
     realtime_words(top->priority, realtime, sizeof(realtime));
-    if (top->n > 1 && top->short_lived)
+    const struct heaviest *parent = &ctx_tasks(ctx)->children;
+    if (top->n > 1 && top->short_lived && is_of_one(parent, top)) {
+        char by[64];
+        snprintf(out, size, "%u short-lived tasks named %s use %.0f %% of one CPU, started by %s%s", top->n, name,
+                 top->sum, culprit_name(&parent->culprit, by, sizeof(by)), realtime);
+        culprit = parent->culprit;
+    } else if (top->n > 1 && top->short_lived)
         snprintf(out, size, "%u short-lived tasks named %s use %.0f %% of one CPU%s", top->n, name, top->sum, realtime);
     else if (top->n > 1)
         snprintf(out, size, "%u tasks named %s use %.0f %% of one CPU, pid %.0f the most%s", top->n,

@@ -357,7 +357,15 @@ static const struct table *io_table(const struct rule_ctx *ctx) {
     return NULL;
 }
 
-static struct heaviest io_top(const struct table *table, const struct text *device, bool writes) {
+// Kernel threads do I/O for others: the journal, writeback.
+bool ctx_is_kernel_thread(const struct rule_ctx *ctx, double pid) {
+    const struct table *table = frame_table(ctx->frame, IN(tables, tasks));
+    const union cell *row = task_row(table, pid);
+    return row ? num_at(row, COL(table_def(table), tasks, ppid)) == KTHREADD : pid == 0;
+}
+
+static struct heaviest io_top(const struct rule_ctx *ctx, const struct table *table, const struct text *device,
+                              bool writes) {
     struct sums sums = {.n = 0};
     const struct table_def *def = table_def(table);
     int bytes = COL(def, by_process, bytes_per_s), ios = COL(def, by_process, ios_per_s),
@@ -367,7 +375,7 @@ static struct heaviest io_top(const struct table *table, const struct text *devi
     for (const union cell *row; pid >= 0 && (row = table_next(table, &cursor));) {
         if (device && text_compare(text_at(row, on), device))
             continue;
-        if (writes && strcmp(text_bytes(text_at(row, op)), "W") != 0)
+        if (writes && (strcmp(text_bytes(text_at(row, op)), "W") != 0 || ctx_is_kernel_thread(ctx, num_at(row, pid))))
             continue;
         // The fixed cost of an I/O is about that of transferring 16 KiB.
         double load = add_measured(num_at(row, bytes), num_at(row, ios) * 16384);
@@ -381,14 +389,7 @@ static struct heaviest io_top(const struct table *table, const struct text *devi
 
 struct heaviest ctx_io_heaviest(struct rule_ctx *ctx, const struct text *device) {
     const struct table *table = io_table(ctx);
-    return table ? io_top(table, device, false) : ctx_tasks(ctx)->io;
-}
-
-// Kernel threads do I/O for others: the journal, writeback.
-static bool is_kernel_thread(const struct rule_ctx *ctx, double pid) {
-    const struct table *table = frame_table(ctx->frame, IN(tables, tasks));
-    const union cell *row = task_row(table, pid);
-    return row ? num_at(row, COL(table_def(table), tasks, ppid)) == KTHREADD : pid == 0;
+    return table ? io_top(ctx, table, device, false) : ctx_tasks(ctx)->io;
 }
 
 // By process on that device, without n PIDs; device NULL: by device, whose name is the result's comm.
@@ -425,7 +426,7 @@ bool ctx_io_waiter(struct rule_ctx *ctx, struct heaviest *top) {
     const struct text *device = most.culprit.comm;
     const struct heaviest first = io_waits(table, device, kernels, 0);
     struct heaviest next = first;
-    for (; n < sizeof(kernels) / sizeof(kernels[0]) && is_kernel_thread(ctx, next.culprit.pid); n++) {
+    for (; n < sizeof(kernels) / sizeof(kernels[0]) && ctx_is_kernel_thread(ctx, next.culprit.pid); n++) {
         kernels[n] = next.culprit.pid;
         next = io_waits(table, device, kernels, n + 1);
     }
@@ -437,5 +438,5 @@ bool ctx_io_waiter(struct rule_ctx *ctx, struct heaviest *top) {
 
 struct heaviest ctx_writer(const struct rule_ctx *ctx, const struct text *device) {
     const struct table *table = io_table(ctx);
-    return table ? io_top(table, device, true) : (struct heaviest){.value = NAN, .culprit = NO_CULPRIT};
+    return table ? io_top(ctx, table, device, true) : (struct heaviest){.value = NAN, .culprit = NO_CULPRIT};
 }

@@ -78,7 +78,11 @@ static struct filler filler_now(struct rule_ctx *ctx) {
         double kib = num_at(row, COL(def, tasks, write_bytes_per_s)) * seconds / 1024;
         const struct text *comm = text_at(row, COL(def, tasks, comm));
         bool ended = !isnan(num_at(row, COL(def, tasks, ended_s)));
-        if (!comm || !(kib > most.kib * (ended == most_ended ? 1 : ended ? 0.9 : 1 / 0.9)))
+        if (!comm ||
+            !(kib > most.kib * (ended == most_ended ? 1
+                                : ended             ? 0.9
+                                                    : 1 / 0.9)) ||
+            ctx_is_kernel_thread(ctx, num_at(row, COL(def, tasks, pid))))
             continue;
         most_ended = ended;
         most.pid = num_at(row, COL(def, tasks, pid));
@@ -142,7 +146,7 @@ static struct culprit writer_of(struct rule_ctx *ctx, const struct text *mount, 
     struct heaviest top = {.value = NAN};
     if (device)
         top = ctx_writer(ctx, device);
-    if (isnan(top.value) || !(top.culprit.pid > 0)) // 0: the kernel writes back what others wrote
+    if (isnan(top.value))
         return culprit;
     culprit = top.culprit;
     culprit.device = device;
@@ -209,6 +213,13 @@ static void writer_report(struct rule_ctx *ctx, const union cell *row, const str
     text_unref(comm);
 }
 
+// Nearly full, or filled so fast, not only by a short copy, that it will be soon.
+static bool fills_up(struct rule_ctx *ctx, const char *key, double used_pct, double lasts_s) {
+    if (lasts_s <= LIMIT(filesystem_full, full_soon_s) && ctx_duration_s(ctx, key) >= LIMIT(filesystem_full, fills_s))
+        return true;
+    return lasts_s <= LIMIT(filesystem_full, full_in_s) && used_pct >= LIMIT(filesystem_full, used_pct);
+}
+
 static void check_one(struct rule_ctx *ctx, const struct filesystem_columns *at, const union cell *row,
                       const struct filler *filler) {
     const struct text *mount = text_at(row, at->mount), *device = text_at(row, at->device);
@@ -232,8 +243,7 @@ static void check_one(struct rule_ctx *ctx, const struct filesystem_columns *at,
                    "the file system on %s is %sfull: %.0f of %.0f inodes left: too many files%s%s", path,
                    severity == SEVERITY_CRITICAL ? "" : "nearly ", left, inodes,
                    severity == SEVERITY_CRITICAL ? ", no file can be created" : "", cause);
-    } else if (lasts_s <= LIMIT(filesystem_full, full_in_s) &&
-               100 * (1 - available / size) >= LIMIT(filesystem_full, used_pct)) {
+    } else if (fills_up(ctx, path_tail(text_bytes(mount), 47), 100 * (1 - available / size), lasts_s)) {
         snprintf(sentence, sizeof(sentence),
                  "the file system on %s will be full in %.0f s at %s/s: %s of %s left (%.1f %%)", path, lasts_s,
                  ctx_format(ctx, UNIT_KIB, fill), ctx_format(ctx, UNIT_KIB, available), ctx_format(ctx, UNIT_KIB, size),

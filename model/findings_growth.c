@@ -84,8 +84,9 @@ static void grower_report(struct rule_ctx *ctx, const struct grower *grower, con
     double grows_s = (double)(ctx->frame->end_ns - grower->since_ns) / 1e9;
     double grown = grower->last_kib - grower->since_kib, rate = grown / grows_s, lasts_s = left->kib / rate;
     if (!(grows_s >= LIMIT(growing_process, grows_s)) || !(grown >= LIMIT(growing_process, grown_kib)) ||
-        !(lasts_s <= fmin(LIMIT(growing_process, lasts_s), grows_s * LIMIT(growing_process, lasts_per_grown_s))))
+        !(lasts_s <= fmin(LIMIT(growing_process, lasts_s), grows_s * LIMIT(growing_process, info_lasts_per_grown_s))))
         return;
+    bool urgent = lasts_s <= grows_s * LIMIT(growing_process, lasts_per_grown_s);
     if (ctx->frame->end_ns - grower->rise_ns > STILL_NS)
         return;
     if (!left->cgroup && grower->available_kib - left->kib < grown * LIMIT(growing_process, missing_pct) / 100)
@@ -98,8 +99,11 @@ static void grower_report(struct rule_ctx *ctx, const struct grower *grower, con
         snprintf(lasts, sizeof(lasts), "%.0f min", lasts_s / 60);
     if (left->cgroup)
         snprintf(where, sizeof(where), " below the limit of cgroup %s", path_tail(text_bytes(left->cgroup), 48));
-    ctx_report(ctx, lasts_s < LIMIT(growing_process, critical_lasts_s) ? SEVERITY_CRITICAL : SEVERITY_WARNING, key,
-               culprit, "%s grows by %s/s, %s in %.0f s: memory lasts %s at this rate (%s of %s available%s)",
+    ctx_report(ctx,
+               lasts_s < LIMIT(growing_process, critical_lasts_s) ? SEVERITY_CRITICAL
+               : urgent                                           ? SEVERITY_WARNING
+                                                                  : SEVERITY_INFO,
+               key, culprit, "%s grows by %s/s, %s in %.0f s: memory lasts %s at this rate (%s of %s available%s)",
                culprit_name(culprit, name, sizeof(name)), ctx_format(ctx, UNIT_KIB, rate),
                ctx_format(ctx, UNIT_KIB, grown), grows_s, lasts, ctx_format(ctx, UNIT_KIB, left->kib),
                ctx_format(ctx, UNIT_KIB, left->of_kib), where);

@@ -92,7 +92,7 @@
     X(tables, lookup_waits) X(lookup_waits, comm) X(lookup_waits, longest_s) X(lookup_waits, lookups) X(lookup_waits, pid) \
     X(lookup_waits, server) X(lookup_waits, server_comm) X(lookup_waits, server_pid) X(lookup_waits, server_queue) \
     X(tables, pinned) X(pinned, allowed_cpus) X(pinned, comm) X(pinned, cpu_pct) X(pinned, pid) X(pinned, run_queue_us) X(pinned, pinned_threads) \
-    X(tables, storms) X(storms, all_per_s) X(storms, comm) X(storms, detail) X(storms, error) X(storms, per_s) X(storms, pid) \
+    X(tables, storms) X(storms, all_per_s) X(storms, comm) X(storms, detail) X(storms, error) X(storms, per_s) X(storms, pid) X(storms, waiting) \
     X(storms, what) X(tables, interrupts) X(interrupts, irq) X(interrupts, per_s) \
     X(memory, huge_page_kib) X(memory, huge_pages_free) X(memory, huge_pages_reserved) X(memory, huge_pages_total) \
     X(memory, slab_kib) X(memory, slab_unreclaimable_kib) \

@@ -121,7 +121,9 @@ struct heaviest ctx_io_heaviest(struct rule_ctx *ctx, const struct text *device)
 // The process with the most I/O wait on the device with the most wait, in us per second; sum: of all processes there.
 // Kernel threads come last, since they do I/O for others. False: not measured.
 bool ctx_io_waiter(struct rule_ctx *ctx, struct heaviest *heaviest);
-// The process that writes most to the device.
+// Kernel threads do I/O for others: the journal, writeback.
+bool ctx_is_kernel_thread(const struct rule_ctx *ctx, double pid);
+// The process that writes most to the device, no kernel thread.
 struct heaviest ctx_writer(const struct rule_ctx *ctx, const struct text *device);
 
 // For how long the rule has called this with the key in every frame up to this one, in seconds.
@@ -175,9 +177,10 @@ void findings_keep_step(struct findings_keep *keep, struct history *history, uin
 struct storm_row {
     struct culprit culprit;
     const struct text *detail, *error;
-    double per_s, all_per_s;
+    double per_s, all_per_s, waiting; // waiting: threads, NaN: not of this kind
 };
-// findings_storms.c: the one with the highest rate; failing: of those whose calls fail. False: none.
+// findings_storms.c: the first row of that kind, the one that counts most; failing: of those whose calls fail. False:
+// none.
 bool ctx_storm(const struct rule_ctx *ctx, const char *what, bool failing, struct storm_row *out);
 
 // ---- the functions of culprits ----

@@ -62,13 +62,13 @@ const struct rule rule_minor_faults = {
 #define SLOTS 12 // of 5 s
 #define LOOPS_MAX 16
 
-// Crashes of tasks of one name and parent.
+// Ends of tasks of one name and parent.
 struct loop {
-    char comm[32];    // "": unused
-    double ppid, pid; // pid: of the last one
-    int signal;       // of the last one
+    char comm[32];      // "": unused
+    double ppid, pid;   // pid: of the last one that crashed or failed
+    uint32_t exit_code; // of that one, as wait(2) has it
     uint64_t last_ns;
-    uint32_t crashes[SLOTS];
+    uint32_t crashes[SLOTS], failures[SLOTS]; // by a signal; with an exit status, since it succeeded last
 };
 
 struct loops {
@@ -97,13 +97,27 @@ static const char *crash_signal(double exit_code) {
     }
 }
 
-static struct loop *loop_get(struct loops *loops, const char *comm, double ppid) {
+static uint32_t slots_sum(const uint32_t slots[SLOTS]) {
+    uint32_t sum = 0;
+    for (size_t i = 0; i < SLOTS; i++)
+        sum += slots[i];
+    return sum;
+}
+
+static struct loop *loop_find(struct loops *loops, const char *comm, double ppid) {
+    for (size_t i = 0; i < LOOPS_MAX; i++)
+        if (loops->loops[i].ppid == ppid && !strncmp(loops->loops[i].comm, comm, sizeof(loops->loops[i].comm) - 1))
+            return &loops->loops[i];
+    return NULL;
+}
+
+// In the place of one that has not crashed, or of that whose last end is longest ago.
+static struct loop *loop_new(struct loops *loops, const char *comm, double ppid) {
     struct loop *place = &loops->loops[0];
-    for (size_t i = 0; i < LOOPS_MAX; i++) {
+    for (size_t i = 1; i < LOOPS_MAX && place->comm[0]; i++) {
         struct loop *loop = &loops->loops[i];
-        if (loop->ppid == ppid && !strncmp(loop->comm, comm, sizeof(loop->comm) - 1))
-            return loop;
-        if (place->comm[0] && (!loop->comm[0] || loop->last_ns < place->last_ns))
+        bool crashes = slots_sum(loop->crashes) > 0, kept = slots_sum(place->crashes) > 0;
+        if (!loop->comm[0] || crashes < kept || (crashes == kept && loop->last_ns < place->last_ns))
             place = loop;
     }
     *place = (struct loop){.ppid = ppid};
@@ -111,24 +125,24 @@ static struct loop *loop_get(struct loops *loops, const char *comm, double ppid)
     return place;
 }
 
-static uint32_t loop_sum(const struct loop *loop) {
-    uint32_t sum = 0;
-    for (size_t i = 0; i < SLOTS; i++)
-        sum += loop->crashes[i];
-    return sum;
-}
-
 static void loops_advance(struct loops *loops, uint64_t now_ns) {
     uint64_t slot = now_ns / (WINDOW_S / SLOTS * 1000000000ull);
     for (size_t n = 0; loops->slot < slot && n < SLOTS; n++) {
         loops->slot = slot - loops->slot > SLOTS ? slot - SLOTS + 1 : loops->slot + 1;
         for (size_t i = 0; i < LOOPS_MAX; i++)
-            loops->loops[i].crashes[loops->slot % SLOTS] = 0;
+            loops->loops[i].crashes[loops->slot % SLOTS] = loops->loops[i].failures[loops->slot % SLOTS] = 0;
     }
     loops->slot = slot;
     for (size_t i = 0; i < LOOPS_MAX; i++)
-        if (loops->loops[i].comm[0] && !loop_sum(&loops->loops[i]))
+        if (loops->loops[i].comm[0] && !slots_sum(loops->loops[i].crashes) && !slots_sum(loops->loops[i].failures))
             loops->loops[i] = (struct loop){0};
+}
+
+// A subshell, whose status is that of its last command, has the name of its parent.
+static bool is_program(const struct table *table, const struct text *comm, double ppid) {
+    const union cell *parent = task_row(table, ppid);
+    const struct text *of = parent ? text_at(parent, COL(table_def(table), tasks, comm)) : NULL;
+    return !of || text_compare(of, comm) != 0;
 }
 
 static void loops_take(struct rule_ctx *ctx, struct loops *loops, const struct table *table) {
@@ -137,19 +151,31 @@ static void loops_take(struct rule_ctx *ctx, struct loops *loops, const struct t
     int pid = COL(def, tasks, pid), tid = COL(def, tasks, tid), ended = COL(def, tasks, ended_s);
     size_t cursor = 0;
     for (const union cell *row; (row = table_next(table, &cursor));) {
+        double code = num_at(row, exit_code);
+        const struct text *name = text_at(row, comm);
         // A zombie keeps its exit code for many frames; a thread ends with its process.
-        if (isnan(num_at(row, ended)) || !crash_signal(num_at(row, exit_code)) ||
-            (tid >= 0 && num_at(row, tid) != num_at(row, pid)) || !text_at(row, comm))
+        if (isnan(num_at(row, ended)) || isnan(code) || !name || (tid >= 0 && num_at(row, tid) != num_at(row, pid)))
             continue;
-        struct loop *loop = loop_get(loops, text_bytes(text_at(row, comm)), num_at(row, ppid));
-        loop->crashes[loops->slot % SLOTS]++;
+        bool crashed = crash_signal(code) != NULL, ok = code == 0;
+        if (!crashed && !ok && ((unsigned)code & 0x7f || !is_program(table, name, num_at(row, ppid))))
+            continue;
+        struct loop *loop = loop_find(loops, text_bytes(name), num_at(row, ppid));
+        if (ok && loop)
+            memset(loop->failures, 0, sizeof(loop->failures));
+        if (ok)
+            continue;
+        loop = loop ? loop : loop_new(loops, text_bytes(name), num_at(row, ppid));
+        (crashed ? loop->crashes : loop->failures)[loops->slot % SLOTS]++;
         loop->pid = num_at(row, pid);
-        loop->signal = (int)((unsigned)num_at(row, exit_code) & 0x7f);
+        loop->exit_code = (uint32_t)code;
         loop->last_ns = ctx->frame->end_ns;
     }
 }
 
-static void loop_report(struct rule_ctx *ctx, const struct loop *loop, uint32_t crashes) {
+static void loop_report(struct rule_ctx *ctx, const struct loop *loop) {
+    uint32_t crashes = slots_sum(loop->crashes), failures = slots_sum(loop->failures);
+    if (crashes < LIMIT(crash_loop, crashes) && failures < LIMIT(crash_loop, failures))
+        return;
     const struct table *table = frame_table(ctx->frame, IN(tables, tasks));
     const union cell *row = task_row(table, loop->ppid);
     struct culprit parent = {loop->ppid, row ? text_at(row, COL(table_def(table), tasks, comm)) : NULL, NULL};
@@ -163,9 +189,14 @@ static void loop_report(struct rule_ctx *ctx, const struct loop *loop, uint32_t 
         culprit.comm = parent.comm;
         snprintf(by, sizeof(by), "; %s starts it again", culprit_name(&parent, name, sizeof(name)));
     }
-    ctx_report(ctx, crashes >= LIMIT(crash_loop, critical_crashes) ? SEVERITY_CRITICAL : SEVERITY_WARNING, key,
-               &culprit, "%s crashed %u times in the last minute (%s, last PID %.0f)%s", loop->comm, crashes,
-               crash_signal(loop->signal), loop->pid, by);
+    if (crashes >= LIMIT(crash_loop, crashes))
+        ctx_report(ctx, crashes >= LIMIT(crash_loop, critical_crashes) ? SEVERITY_CRITICAL : SEVERITY_WARNING, key,
+                   &culprit, "%s crashed %u times in the last minute (%s, last PID %.0f)%s", loop->comm, crashes,
+                   crash_signal(loop->exit_code), loop->pid, by);
+    else // a script may wait for something in this way
+        ctx_report(ctx, SEVERITY_INFO, key, &culprit,
+                   "%s failed %u times in a row in the last minute (exit status %u, last PID %.0f)%s", loop->comm,
+                   failures, loop->exit_code >> 8, loop->pid, by);
     text_unref(comm);
 }
 
@@ -175,11 +206,9 @@ static void check_crash_loop(struct rule_ctx *ctx) {
     loops_advance(loops, ctx->frame->end_ns);
     if (table)
         loops_take(ctx, loops, table);
-    for (size_t i = 0; i < LOOPS_MAX; i++) {
-        uint32_t crashes = loops->loops[i].comm[0] ? loop_sum(&loops->loops[i]) : 0;
-        if (crashes >= LIMIT(crash_loop, crashes))
-            loop_report(ctx, &loops->loops[i], crashes);
-    }
+    for (size_t i = 0; i < LOOPS_MAX; i++)
+        if (loops->loops[i].comm[0])
+            loop_report(ctx, &loops->loops[i]);
 }
 
 // An event, since a repeated section must not be counted again; it lasts as long as the window has crashes.

@@ -11,20 +11,21 @@ bool ctx_storm(const struct rule_ctx *ctx, const char *what, bool failing, struc
     const struct table *table = ctx_table(ctx, IN(tables, storms));
     const struct table_def *def = table ? table_def(table) : NULL;
     size_t cursor = 0;
-    *out = (struct storm_row){.culprit = NO_CULPRIT};
     for (const union cell *row; table && (row = table_next(table, &cursor));) {
-        double per_s = num_at(row, COL(def, storms, per_s));
         const struct text *error = text_at(row, COL(def, storms, error));
-        if (strcmp(text_bytes(text_at(row, COL(def, storms, what))), what) != 0 || (failing && !error) ||
-            !(per_s > out->per_s))
+        // A call that a signal ends is no failure.
+        if (strcmp(text_bytes(text_at(row, COL(def, storms, what))), what) != 0 ||
+            (failing && (!error || !strcmp(text_bytes(error), "EINTR"))))
             continue;
         *out = (struct storm_row){{num_at(row, COL(def, storms, pid)), text_at(row, COL(def, storms, comm)), NULL},
                                   text_at(row, COL(def, storms, detail)),
                                   error,
-                                  per_s,
-                                  num_at(row, COL(def, storms, all_per_s))};
+                                  num_at(row, COL(def, storms, per_s)),
+                                  num_at(row, COL(def, storms, all_per_s)),
+                                  num_at(row, COL(def, storms, waiting))};
+        return true;
     }
-    return out->per_s > 0;
+    return false;
 }
 
 // Of all CPUs together, or of the CPU with most.
@@ -129,12 +130,13 @@ const struct rule rule_signal_storm = {
 static void check_kernel_lock(struct rule_ctx *ctx) {
     struct storm_row source;
     char name[64];
-    if (!ctx_storm(ctx, "kernel_locks", false, &source) || source.per_s < LIMIT(kernel_lock, sleeps_per_s))
+    if (!ctx_storm(ctx, "kernel_locks", false, &source) || !(source.waiting >= LIMIT(kernel_lock, waiting)))
         return;
-    ctx_report(ctx, source.per_s >= LIMIT(kernel_lock, warning_sleeps_per_s) ? SEVERITY_WARNING : SEVERITY_INFO, "",
-               &source.culprit, "%s waits %s times per second for a lock of the kernel (%s)",
-               culprit_name(&source.culprit, name, sizeof(name)), ctx_format(ctx, UNIT_PER_S, source.per_s),
-               source.detail ? text_bytes(source.detail) : "?");
+    ctx_report(ctx, source.waiting >= LIMIT(kernel_lock, warning_waiting) ? SEVERITY_WARNING : SEVERITY_INFO, "",
+               &source.culprit,
+               "%s: %.1f of its threads wait for a lock of the kernel (%s) on average, %s times per second",
+               culprit_name(&source.culprit, name, sizeof(name)), source.waiting,
+               source.detail ? text_bytes(source.detail) : "?", ctx_format(ctx, UNIT_PER_S, source.per_s));
 }
 
 const struct rule rule_kernel_lock = {

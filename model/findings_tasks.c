@@ -154,8 +154,15 @@ static void check_fork_storm(struct rule_ctx *ctx) {
     const struct heaviest *parent = &ctx_tasks(ctx)->ended;
     char cause[160] = "", name[64];
     struct culprit culprit = NO_CULPRIT;
-    // Otherwise the parent is just one of many.
-    if (!isnan(parent->value) && parent->value >= 10) {
+    struct storm_row source;
+    bool many = !isnan(parent->value) && parent->value >= 10; // otherwise the parent is just one of many
+    // Threads, and children that others wait for, are no ended children of the process that creates them.
+    if (ctx_storm(ctx, "forks", false, &source) && source.per_s >= source.all_per_s / 2 &&
+        !(many && parent->value / ctx->interval_s >= source.per_s / 2)) {
+        culprit = source.culprit;
+        snprintf(cause, sizeof(cause), "%s creates %.0f %% of them: ", culprit_name(&culprit, name, sizeof(name)),
+                 100 * source.per_s / source.all_per_s);
+    } else if (many) {
         culprit = parent->culprit;
         snprintf(cause, sizeof(cause), "%s is the parent of %.0f tasks that exited in this interval: ",
                  culprit_name(&culprit, name, sizeof(name)), parent->value);

@@ -5,16 +5,31 @@
 #include "collectors/storms/storms.h"
 
 #define KEY (-8)
-#define VALUE (-16)
-#define READ (-24)
+#define VALUE (-24) // 16 bytes
+#define READ (-32)
 #define ERROR_MAX 4095
-#define LOCK_SPINS 1 // LCB_F_SPIN of contention_begin: no task sleeps
+#define LOCK_SPINS 1 // LCB_F_SPIN of contention_begin
 
 #if defined(__x86_64__)
 #define CALL_NUMBER 120 // struct pt_regs: orig_ax
 #elif defined(__aarch64__)
 #define CALL_NUMBER 280 // struct pt_regs: syscallno
 #endif
+
+// The map and the key, as the helpers take them.
+static void put_key(struct bpf_code *code, int map) {
+    bpf_put(code, BPF_MOVE(BPF_REG_2, BPF_REG_10));
+    bpf_put(code, BPF_ADD_IMM(BPF_REG_2, KEY));
+    bpf_put_map(code, BPF_REG_1, map);
+}
+
+static void put_update(struct bpf_code *code, int map, int flags) {
+    put_key(code, map);
+    bpf_put(code, BPF_MOVE(BPF_REG_3, BPF_REG_10));
+    bpf_put(code, BPF_ADD_IMM(BPF_REG_3, VALUE));
+    bpf_put(code, BPF_MOVE_IMM(BPF_REG_4, flags));
+    bpf_put(code, BPF_HELPER(BPF_FUNC_map_update_elem));
+}
 
 // ctx: the registers, the result. Returns a jump that is taken for other calls than fsync and fdatasync, if `sync`.
 static size_t put_result(struct bpf_code *code, bool sync) {
@@ -47,7 +62,41 @@ static size_t put_result(struct bpf_code *code, bool sync) {
     return other;
 }
 
-void storm_program(struct bpf_code *code, const struct storm_source *source, int map) {
+// ctx: the lock, flags. Spins are no waits: no task sleeps.
+void storm_wait_program(struct bpf_code *code, int waits) {
+    code->n = 0;
+    bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_7, BPF_REG_1, 8));
+    bpf_put(code, BPF_AND_IMM(BPF_REG_7, 0xff));
+    size_t spins = bpf_put(code, BPF_JUMP_IF(BPF_JSET, BPF_REG_7, LOCK_SPINS));
+    bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_10, VALUE + 8, BPF_REG_7));
+    bpf_put(code, BPF_HELPER(BPF_FUNC_ktime_get_ns));
+    bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_10, VALUE, BPF_REG_0));
+    bpf_put(code, BPF_HELPER(BPF_FUNC_get_current_pid_tgid));
+    bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_10, KEY, BPF_REG_0));
+    put_update(code, waits, BPF_ANY);
+    bpf_land(code, spins);
+    bpf_put(code, BPF_MOVE_IMM(BPF_REG_0, 0));
+    bpf_put(code, BPF_RETURN);
+}
+
+// R7: the flags of the wait that ends, R8: what it lasted. Returns a jump that is taken if its begin was not seen.
+static size_t put_wait(struct bpf_code *code, int waits) {
+    bpf_put(code, BPF_HELPER(BPF_FUNC_get_current_pid_tgid));
+    bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_10, KEY, BPF_REG_0));
+    put_key(code, waits);
+    bpf_put(code, BPF_HELPER(BPF_FUNC_map_lookup_elem));
+    size_t none = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_0, 0));
+    bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_8, BPF_REG_0, 0));
+    bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_7, BPF_REG_0, 8));
+    put_key(code, waits);
+    bpf_put(code, BPF_HELPER(BPF_FUNC_map_delete_elem));
+    bpf_put(code, BPF_HELPER(BPF_FUNC_ktime_get_ns));
+    bpf_put(code, BPF_SUB_REG(BPF_REG_0, BPF_REG_8));
+    bpf_put(code, BPF_MOVE(BPF_REG_8, BPF_REG_0));
+    return none;
+}
+
+void storm_program(struct bpf_code *code, const struct storm_source *source, int map, int waits) {
     size_t other = 0;
     code->n = 0;
     bpf_put(code, BPF_MOVE(BPF_REG_6, BPF_REG_1));
@@ -57,36 +106,31 @@ void storm_program(struct bpf_code *code, const struct storm_source *source, int
         other = bpf_put(code, BPF_JUMP_IF(BPF_JNE, BPF_REG_1, source->value));
     }
     bpf_put(code, BPF_MOVE_IMM(BPF_REG_7, 0));
+    bpf_put(code, BPF_MOVE_IMM(BPF_REG_8, 0));
     if (source->detail == DETAIL_RESULT || source->detail == DETAIL_SYNC)
         other = put_result(code, source->detail == DETAIL_SYNC);
-    if (source->detail == DETAIL_SIGNAL || source->detail == DETAIL_LOCK) {
-        bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_7, BPF_REG_6, source->detail == DETAIL_LOCK ? 8 : 0));
+    if (source->detail == DETAIL_SIGNAL) {
+        bpf_put(code, BPF_LOAD(BPF_DW, BPF_REG_7, BPF_REG_6, 0));
         bpf_put(code, BPF_AND_IMM(BPF_REG_7, 0xff));
     }
     if (source->detail == DETAIL_LOCK)
-        other = bpf_put(code, BPF_JUMP_IF(BPF_JSET, BPF_REG_7, LOCK_SPINS));
+        other = put_wait(code, waits);
     bpf_put(code, BPF_HELPER(BPF_FUNC_get_current_pid_tgid));
     bpf_put(code, BPF_SHIFT_RIGHT(BPF_REG_0, 32));
     size_t idle = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_0, 0));
     bpf_put(code, BPF_STORE(BPF_W, BPF_REG_10, KEY, BPF_REG_0));
     bpf_put(code, BPF_STORE(BPF_W, BPF_REG_10, KEY + 4, BPF_REG_7));
-    bpf_put(code, BPF_MOVE(BPF_REG_2, BPF_REG_10));
-    bpf_put(code, BPF_ADD_IMM(BPF_REG_2, KEY));
-    bpf_put_map(code, BPF_REG_1, map);
+    put_key(code, map);
     bpf_put(code, BPF_HELPER(BPF_FUNC_map_lookup_elem));
     size_t none = bpf_put(code, BPF_JUMP_IF(BPF_JEQ, BPF_REG_0, 0));
     bpf_put(code, BPF_MOVE_IMM(BPF_REG_1, 1));
     bpf_put(code, BPF_I(BPF_STX | BPF_XADD | BPF_DW, BPF_REG_0, BPF_REG_1, 0, BPF_ADD));
+    bpf_put(code, BPF_I(BPF_STX | BPF_XADD | BPF_DW, BPF_REG_0, BPF_REG_8, 8, BPF_ADD));
     size_t counted = bpf_put(code, BPF_JUMP);
     bpf_land(code, none);
     bpf_put(code, BPF_STORE_IMM(BPF_DW, BPF_REG_10, VALUE, 1));
-    bpf_put(code, BPF_MOVE(BPF_REG_2, BPF_REG_10));
-    bpf_put(code, BPF_ADD_IMM(BPF_REG_2, KEY));
-    bpf_put(code, BPF_MOVE(BPF_REG_3, BPF_REG_10));
-    bpf_put(code, BPF_ADD_IMM(BPF_REG_3, VALUE));
-    bpf_put(code, BPF_MOVE_IMM(BPF_REG_4, BPF_NOEXIST));
-    bpf_put_map(code, BPF_REG_1, map);
-    bpf_put(code, BPF_HELPER(BPF_FUNC_map_update_elem));
+    bpf_put(code, BPF_STORE(BPF_DW, BPF_REG_10, VALUE + 8, BPF_REG_8));
+    put_update(code, map, BPF_NOEXIST);
     bpf_land(code, counted);
     bpf_land(code, idle);
     if (other)

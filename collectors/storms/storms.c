@@ -1,7 +1,7 @@
-// The collector "storms": which process causes a high rate of interrupts, packets, system calls, signals or waits for
-// locks of the kernel. The counters of the collector "system" say that there may be a storm; only then a BPF program
-// counts the events by process, for WINDOW_MS every few seconds. It costs about 0.1 us per event, and nothing in
-// between.
+// The collector "storms": which process causes a high rate of interrupts, packets, system calls, signals, waits for
+// locks of the kernel or forks. The counters of the collector "system" say that there may be a storm; only then a BPF
+// program counts the events by process, for WINDOW_MS every few seconds. It costs about 0.1 us per event, and nothing
+// in between.
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -21,6 +21,7 @@
 #define WINDOW_MS 150
 #define REST_NS 3500000000ull // between windows
 #define KEYS_MAX 2048
+#define WAITS_MAX 16384       // threads that wait at once
 #define HOLD_NS 2500000000ull // rates near the threshold
 #define ROWS_MAX 4            // of each kind
 #define IPI_LEAST 3000
@@ -28,6 +29,7 @@
 #define SOFTIRQ_PCT 40   // of one CPU
 #define SYSTEM_PCT 10    // of one CPU
 #define FLUSHES_LEAST 20
+#define FORKS_LEAST 200
 #define TLB_REMOTE_SEND_IPI 4
 
 const struct storm_source storm_sources[STORMS] = {
@@ -37,22 +39,27 @@ const struct storm_source storm_sources[STORMS] = {
     [STORM_PACKET] = {"packets", "net_dev_queue", false, 0, DETAIL_NONE},
     [STORM_CALL] = {"calls", "sys_exit", false, 0, DETAIL_RESULT},
     [STORM_SIGNAL] = {"signals", "signal_generate", false, 0, DETAIL_SIGNAL},
-    [STORM_LOCK] = {"kernel_locks", "contention_begin", false, 0, DETAIL_LOCK}, // Linux 5.19
+    [STORM_LOCK] = {"kernel_locks", "contention_end", false, 0, DETAIL_LOCK}, // Linux 5.19
     [STORM_SYNC] = {"syncs", "sys_exit", false, 0, DETAIL_SYNC},
+    [STORM_FORK] = {"forks", "sched_process_fork", false, 0, DETAIL_NONE},
 };
 
-enum { WHAT, PID, COMM, DETAIL, ERROR, RATE, ALL, COLUMNS };
+enum { WHAT, PID, COMM, DETAIL, ERROR, RATE, ALL, WAITING, COLUMNS };
 
 static const struct column columns[COLUMNS] = {
-    [WHAT] = TEXT_COLUMN("what", "WHAT", 14,
-                         .help = "tlb_shootdowns, function_calls (interrupts between CPUs), timers, packets (sent), "
-                                 "calls (system calls), signals, kernel_locks (waits for one) or syncs (fsync)."),
+    [WHAT] = TEXT_COLUMN(
+        "what", "WHAT", 14,
+        .help = "tlb_shootdowns, function_calls (interrupts between CPUs), timers, packets (sent), "
+                "calls (system calls), signals, kernel_locks (waits for one), syncs (fsync) or forks (processes "
+                "and threads created)."),
     [PID] = COLUMN_PID(.help = "The process that causes them."),
     [COMM] = COLUMN_COMM(.help = "Name of that process."),
     [DETAIL] = TEXT_COLUMN("detail", "DETAIL", 12, .help = "The system call, the signal, or the type of lock."),
     [ERROR] = TEXT_COLUMN("error", "ERROR", 12, .help = "The error of those calls; none: they succeed."),
     [RATE] = COLUMN_PER_S(.help = "Events of the process per second, with that detail."),
     [ALL] = NUMBER_COLUMN("all_per_s", "ALL/s", UNIT_PER_S, 8, .help = "Events of all processes per second."),
+    [WAITING] = NUMBER_COLUMN("waiting", "WAITING", UNIT_COUNT, 7,
+                              .help = "Threads of the process that wait for locks of that type, on average."),
 };
 
 static const struct table_def storms_table = {
@@ -66,11 +73,12 @@ static const struct table_def storms_table = {
 
 struct counted {
     struct storm_key key;
-    double per_s;
+    double per_s, waiting; // waiting: seconds per second
 };
 
 struct storm {
     int map, program, link;               // -1: none
+    int waits, wait_program, wait_link;   // of locks: where they begin; -1: none
     bool missing;                         // the kernel does not have the tracepoint, or does not allow it
     uint64_t begin_ns, due_ns, likely_ns; // of the window; of the next one; when the counters last pointed to a storm
     struct counted top[ROWS_MAX];
@@ -123,6 +131,8 @@ bool storm_is_likely(enum storm_kind kind, const struct section *system) {
         return rows_value(system, "interrupts", "LOC", "per_s", false) >= TIMER_LEAST;
     case STORM_PACKET:
         return rows_value(system, "cpus", NULL, "softirq_pct", false) >= SOFTIRQ_PCT;
+    case STORM_FORK:
+        return series_of(system, "forks_per_s") >= FORKS_LEAST;
     case STORM_SYNC:
         return rows_value(system, "devices", NULL, "flushes_per_s", false) >= FLUSHES_LEAST;
     default:
@@ -133,51 +143,97 @@ bool storm_is_likely(enum storm_kind kind, const struct section *system) {
 // ---- a window ----
 
 static void storm_stop(struct storm *storm) {
-    int *const fds[] = {&storm->link, &storm->program, &storm->map};
-    for (size_t i = 0; i < 3; i++) {
+    int *const fds[] = {&storm->link,  &storm->wait_link,    &storm->program,
+                        &storm->waits, &storm->wait_program, &storm->map};
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
         if (*fds[i] >= 0)
             close(*fds[i]);
         *fds[i] = -1;
     }
 }
 
+// The waits for locks that begin. False: not on this kernel.
+static bool waits_start(struct storms *storms, struct storm *storm) {
+    storm->waits = bpf_map(BPF_MAP_TYPE_HASH, 8, sizeof(struct storm_wait), WAITS_MAX);
+    if (storm->waits < 0)
+        return false;
+    storm_wait_program(&storms->code, storm->waits);
+    storm->wait_program = bpf_load(&storms->code, BPF_PROG_TYPE_RAW_TRACEPOINT, "ktop_storm");
+    if (storm->wait_program >= 0)
+        storm->wait_link = bpf_attach_raw(storm->wait_program, STORM_WAIT_BEGINS);
+    return storm->wait_link >= 0;
+}
+
 static void storm_start(struct storms *storms, enum storm_kind kind) {
+    const struct storm_source *source = &storm_sources[kind];
     struct storm *storm = &storms->storms[kind];
-    storm->map = bpf_map(BPF_MAP_TYPE_HASH, sizeof(struct storm_key), 8, KEYS_MAX);
+    if (source->detail != DETAIL_LOCK || waits_start(storms, storm))
+        storm->map = bpf_map(BPF_MAP_TYPE_HASH, sizeof(struct storm_key), sizeof(struct storm_count), KEYS_MAX);
     if (storm->map >= 0) {
-        storm_program(&storms->code, &storm_sources[kind], storm->map);
+        storm_program(&storms->code, source, storm->map, storm->waits);
         storm->program = bpf_load(&storms->code, BPF_PROG_TYPE_RAW_TRACEPOINT, "ktop_storm");
     }
     if (storm->program >= 0)
-        storm->link = bpf_attach_raw(storm->program, storm_sources[kind].tracepoint);
+        storm->link = bpf_attach_raw(storm->program, source->tracepoint);
     storm->begin_ns = now_ns();
     storm->missing = storm->link < 0;
     if (storm->missing)
         storm_stop(storm);
 }
 
-static void count_take(struct storm *storm, const struct storm_key *key, double per_s) {
+// What counts: the time that they wait, else how many there are.
+static bool is_more(const struct counted *a, const struct counted *b) {
+    return a->waiting > b->waiting || (!(b->waiting > a->waiting) && a->per_s > b->per_s);
+}
+
+static void count_take(struct storm *storm, const struct counted *counted) {
     size_t at = storm->n < ROWS_MAX ? storm->n++ : ROWS_MAX - 1;
-    storm->all_per_s += per_s;
-    if (at == ROWS_MAX - 1 && storm->top[at].per_s >= per_s && storm->top[at].key.pid)
+    storm->all_per_s += counted->per_s;
+    if (at == ROWS_MAX - 1 && storm->top[at].key.pid && !is_more(counted, &storm->top[at]))
         return;
-    for (; at && storm->top[at - 1].per_s < per_s; at--)
+    for (; at && is_more(counted, &storm->top[at - 1]); at--)
         storm->top[at] = storm->top[at - 1];
-    storm->top[at] = (struct counted){*key, per_s};
+    storm->top[at] = *counted;
+}
+
+// Waits that have not ended yet count up to now.
+static void waits_read(const struct storm *storm, uint64_t now) {
+    struct storm_wait wait;
+    uint64_t thread;
+    for (bool more = !bpf_next_key(storm->waits, NULL, &thread); more;
+         more = !bpf_next_key(storm->waits, &thread, &thread)) {
+        if (bpf_lookup(storm->waits, &thread, &wait) || wait.begin_ns >= now)
+            continue;
+        struct storm_key key = {(uint32_t)(thread >> 32), (uint32_t)wait.flags};
+        struct storm_count count = {0, 0};
+        (void)bpf_lookup(storm->map, &key, &count);
+        count.events++;
+        count.ns += now - wait.begin_ns;
+        (void)bpf_update(storm->map, &key, &count);
+    }
 }
 
 static void storm_read(struct storm *storm) {
-    double seconds = (double)(now_ns() - storm->begin_ns) / 1e9;
-    struct storm_key key;
-    uint64_t count;
+    bool waits = storm->waits >= 0;
+    uint64_t now = now_ns();
+    double seconds = (double)(now - storm->begin_ns) / 1e9;
+    struct storm_count count;
+    struct counted counted;
     close(storm->link);
     storm->link = -1;
     memset(storm->top, 0, sizeof(storm->top));
     storm->n = 0;
     storm->all_per_s = 0;
-    for (bool more = !bpf_next_key(storm->map, NULL, &key); more; more = !bpf_next_key(storm->map, &key, &key))
-        if (!bpf_lookup(storm->map, &key, &count) && key.pid != (uint32_t)getpid())
-            count_take(storm, &key, (double)count / seconds);
+    if (waits)
+        waits_read(storm, now);
+    for (bool more = !bpf_next_key(storm->map, NULL, &counted.key); more;
+         more = !bpf_next_key(storm->map, &counted.key, &counted.key)) {
+        if (bpf_lookup(storm->map, &counted.key, &count) || counted.key.pid == (uint32_t)getpid())
+            continue;
+        counted.per_s = (double)count.events / seconds;
+        counted.waiting = waits ? (double)count.ns / 1e9 / seconds : NAN;
+        count_take(storm, &counted);
+    }
     storm_stop(storm);
 }
 
@@ -188,7 +244,8 @@ static int storms_open(struct collector_run *run) {
     run->state = storms;
     storms->builder = table_builder_new(&storms_table);
     for (size_t i = 0; i < STORMS; i++)
-        storms->storms[i].map = storms->storms[i].program = storms->storms[i].link = -1;
+        storms->storms[i].map = storms->storms[i].program = storms->storms[i].link = storms->storms[i].waits =
+            storms->storms[i].wait_program = storms->storms[i].wait_link = -1;
     return 0;
 }
 
@@ -234,6 +291,7 @@ static void rows_add(struct storms *storms, enum storm_kind kind) {
         table_builder_set_text(storms->builder, slot, COMM, text_from(comm));
         table_builder_set_num(storms->builder, slot, RATE, storm->top[i].per_s);
         table_builder_set_num(storms->builder, slot, ALL, storm->all_per_s);
+        table_builder_set_num(storms->builder, slot, WAITING, storm->top[i].waiting);
         detail_set(storms, slot, &storm_sources[kind], storm->top[i].key.detail);
     }
 }
@@ -287,9 +345,8 @@ static const struct table_def *const tables[] = {&storms_table, NULL};
 
 const struct collector collector_storms = {
     .name = "storms",
-    .help = "which process causes a high rate of interrupts, packets, system calls, signals or waits for kernel locks: "
-            "BPF, for "
-            "0.15 s every 3.5 s, only while counters show a high rate.",
+    .help = "which process causes a high rate of interrupts, packets, system calls, signals, waits for kernel locks or "
+            "forks: BPF, for 0.15 s every 3.5 s, only while counters show a high rate.",
     .input = "system",
     .always = true,
     .tables = tables,

@@ -15,6 +15,7 @@ enum storm_kind {
     STORM_SIGNAL,
     STORM_LOCK,
     STORM_SYNC,
+    STORM_FORK,
     STORMS
 };
 
@@ -31,14 +32,25 @@ struct storm_source {
     } detail; // DETAIL_SYNC: only fsync and alike
 };
 extern const struct storm_source storm_sources[STORMS];
+#define STORM_WAIT_BEGINS "contention_begin"
 
 // A key of its map. detail: the signal; flags of the lock; of a system call its number << 16 and its error, 0: none.
 struct storm_key {
     uint32_t pid, detail;
 };
 
-// program.c: counts events by struct storm_key in the map.
-void storm_program(struct bpf_code *code, const struct storm_source *source, int map);
+struct storm_count {
+    uint64_t events, ns; // ns: what they lasted, for DETAIL_LOCK
+};
+// A wait that has begun. Its key: process << 32 | thread.
+struct storm_wait {
+    uint64_t begin_ns, flags; // CLOCK_MONOTONIC
+};
+
+// program.c: counts events by struct storm_key in `map`, as struct storm_count. waits: of DETAIL_LOCK, else -1.
+void storm_program(struct bpf_code *code, const struct storm_source *source, int map, int waits);
+// For STORM_WAIT_BEGINS: puts struct storm_wait into `waits`.
+void storm_wait_program(struct bpf_code *code, int waits);
 
 // Whether the values in the section of the collector "system" point to such a storm. section may be NULL.
 bool storm_is_likely(enum storm_kind kind, const struct section *system);

@@ -152,7 +152,7 @@ static void timeouts(void **state) {
                            .devices = {"device=sda|reads_per_s=3|writes_per_s=0"}};
     assert_string_equal(
         reported(&scene),
-        "warning disk_timeouts: sda requeues 40 requests/s, more than it completes: retries, or it rejects requests\n");
+        "info disk_timeouts: sda requeues 40 requests/s, more than it completes: retries, or it rejects requests\n");
     // A full queue on a fast disk.
     scene.devices[0] = "device=sda|reads_per_s=30000|writes_per_s=0";
     assert_string_equal(reported(&scene), "");

@@ -21,10 +21,13 @@ static const struct column io_columns[] = {{.name = "pid"},
                                            {.name = "bytes_per_s"}};
 static const struct table_def io_def = {
     .name = "by_process", .help = "", .columns = io_columns, .n_columns = 6, .n_keys = 4};
-static const struct column task_columns[] = {
-    {.name = "pid"}, {.name = "comm", .type = COLUMN_TEXT}, {.name = "write_bytes_per_s"}, {.name = "ended_s"}};
+static const struct column task_columns[] = {{.name = "pid"},
+                                             {.name = "comm", .type = COLUMN_TEXT},
+                                             {.name = "write_bytes_per_s"},
+                                             {.name = "ended_s"},
+                                             {.name = "ppid"}};
 static const struct table_def tasks_def = {
-    .name = "tasks", .help = "", .columns = task_columns, .n_columns = 4, .n_keys = 1};
+    .name = "tasks", .help = "", .columns = task_columns, .n_columns = 5, .n_keys = 1};
 
 // The findings in the second of two equal frames: "severity resource pid: evidence" a line.
 static const char *told_with(const char *const *files, bool accounted) {
@@ -136,7 +139,9 @@ static void writer_that_ended(void **state) {
     static const char named[] = "77: the file system on /m is full: 0 of 400M left (0.0 %), writes fail; dd (pid 77) "
                                 "wrote 362M just before";
     static const double left[] = {400000, 400000, 0, 0, 0, 0};
+    static const char kernel[] = "pid=5|ppid=2|comm=kworker/u8:0|write_bytes_per_s=400000000";
     assert_string_equal(filled(left, (const char *const[]){cat, cat, dd, cat, cat, cat}, 6), named);
+    assert_string_equal(filled_by(left, (const char *const[]){kernel, dd, NULL}), named);
     assert_string_equal(filled(left, (const char *const[]){cat, cat, cat, dd, cat, cat}, 6), named);
     // Its parent has taken over what it wrote.
     static const char *const both[] = {"pid=70|comm=bash|write_bytes_per_s=380100000",

@@ -373,6 +373,21 @@ static void short_lived_tasks_have_no_pid(void **state) {
     assert_string_equal(culprit, "14 burn -");
 }
 
+// On a busy machine it is the parent that can be stopped.
+static void short_lived_tasks_of_one(void **state) {
+    (void)state;
+    struct scene scene = {.series = BUSY,
+                          .tasks = {"pid=20|tid=20|ppid=1|comm=sh|state=S|cpu_pct=3" OLD,
+                                    "pid=21|tid=21|ppid=20|comm=ps|state=X|cpu_pct=70|ended_s=1769860801" FRESH,
+                                    "pid=22|tid=22|ppid=20|comm=ps|state=X|cpu_pct=75|ended_s=1769860801" FRESH,
+                                    "pid=23|tid=23|ppid=20|comm=ps|state=R|cpu_pct=30" FRESH}};
+    assert_string_equal(steps(&scene, 2),
+                        "warning cpu_saturated: 3 short-lived tasks named ps use 175 % of one CPU, started by sh (pid "
+                        "20): 2.0 of 2 CPUs busy and 4 tasks waiting; tasks stalled on CPU 30 % of the time (PSI "
+                        "some)\n");
+    assert_string_equal(culprit, "20 sh -");
+}
+
 static void programs_in_a_loop(void **state) {
     (void)state;
     struct scene scene = {.series = "cpus_online=2 cpu_idle_pct=50 cpu_iowait_pct=0 procs_running=1 cpu_some_pct=5",
@@ -435,6 +450,7 @@ int main(void) {
         TEST(the_longest_blocked_is_named),
         TEST(a_hang_is_reported_once),
         TEST(short_lived_tasks_have_no_pid),
+        TEST(short_lived_tasks_of_one),
         TEST(programs_in_a_loop),
         TEST(real_time_hog),
         TEST(real_time_hog_in_a_crowd),

@@ -34,6 +34,18 @@ static void steady_growth(void **state) {
     assert_string_equal(grows(1100, 7000, NULL), "");
 }
 
+// Memory lasts for minutes.
+static void slow_growth(void **state) {
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(grows(100 + i * 20, 8000 - i * 20, NULL), "");
+    for (int i = 4; i < 6; i++)
+        grows(100 + i * 20, 8000 - i * 20, NULL);
+    assert_string_equal(grows(220, 7880, NULL),
+                        "info growing_process 11 leak: leak (pid 11) grows by 20.0M/s, 120M in 6 s: memory lasts 7 min "
+                        "at this rate (7.7G of 16.0G available)\n");
+}
+
 static void no_alarm(void **state) {
     (void)state;
     // A burst at the start, then a pause.
@@ -91,10 +103,11 @@ static void minor_faults(void **state) {
         assert_string_equal(faults(30000, 40, 70), "");
 }
 
-static const char *crashes(int signal, int parent) {
+// exit_code -1: none ended.
+static const char *crashes(int exit_code, int parent) {
     char rows[256] = "11|11|1|super|S|0|900|1000|-|0|0|/|-|1";
-    if (signal)
-        snprintf(rows + strlen(rows), 128, "\n77|77|%d|app|X|0|0|1000|1001|0|0|/|%d|1", parent, signal);
+    if (exit_code >= 0)
+        snprintf(rows + strlen(rows), 128, "\n77|77|%d|app|X|0|0|1000|1001|0|0|/|%d|1", parent, exit_code);
     rules_begin();
     rules_table("tasks", TASK_COLUMNS, rows);
     return rules_step();
@@ -108,18 +121,22 @@ static void crash_loop(void **state) {
                         "warning crash_loop 11 super: app crashed 3 times in the last minute (SIGSEGV, last PID 77); "
                         "super (pid 11) starts it again\n");
     for (int i = 0; i < 57; i++)
-        assert_true(strstr(crashes(0, 0), "crash_loop"));
+        assert_true(strstr(crashes(-1, 0), "crash_loop"));
     for (int i = 0; i < 35; i++)
-        crashes(0, 0);
-    assert_string_equal(crashes(0, 0), "");
-    // Killed, terminated, or failed: no crash. Children of several parents: no loop.
+        crashes(-1, 0);
+    assert_string_equal(crashes(-1, 0), "");
+    // Killed or terminated, or failed at times: no crash. Children of several parents: no loop.
     for (int i = 0; i < 5; i++) {
         assert_string_equal(crashes(9, 11), "");
         assert_string_equal(crashes(15, 11), "");
-        assert_string_equal(crashes(256, 11), "");
+        assert_string_equal(crashes(i == 2 ? 0 : 256, 11), "");
         if (i < 4)
             assert_string_equal(crashes(6, 100 + i), "");
     }
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(crashes(256, 11), "");
+    assert_string_equal(crashes(512, 11), "info crash_loop 11 super: app failed 5 times in a row in the last minute "
+                                          "(exit status 2, last PID 77); super (pid 11) starts it again\n");
 }
 
 static const char *disk(const char *filesystem, const char *files) {
@@ -148,6 +165,14 @@ static void filling(void **state) {
         assert_string_equal(disk("/mnt|loop0|1048576|524288|5120", files), "");     // half empty
         assert_string_equal(disk("/mnt|loop0|104857600|20971520|5120", files), ""); // an hour
     }
+    // Half empty, but not for long: a copy of two seconds is no incident.
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(disk("/mnt|loop0|1048576|524288|26214", files), "");
+    rules_end(NULL);
+    rules_start(NULL);
+    for (int i = 0; i < 4; i++)
+        disk("/mnt|loop0|1048576|524288|26214", files);
+    assert_true(strstr(disk("/mnt|loop0|1048576|524288|26214", files), "will be full in 20 s at 25.6M/s"));
 }
 
 static const char *inodes(const char *creators, const char *storms) {
@@ -424,11 +449,10 @@ static void kernel_error(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RULES_TEST(steady_growth),   RULES_TEST(no_alarm),          RULES_TEST(towards_a_limit),
-        RULES_TEST(minor_faults),    RULES_TEST(crash_loop),        RULES_TEST(filling),
-        RULES_TEST(creators),        RULES_TEST(deleted_file),      RULES_TEST(kernel_error),
-        RULES_TEST(tmpfs_memory),    RULES_TEST(clock_step),        RULES_TEST(fd_limit),
-        RULES_TEST(pids_limit),      RULES_TEST(read_only_remount), RULES_TEST(realtime_hog),
+        RULES_TEST(steady_growth),   RULES_TEST(no_alarm),     RULES_TEST(towards_a_limit),   RULES_TEST(slow_growth),
+        RULES_TEST(minor_faults),    RULES_TEST(crash_loop),   RULES_TEST(filling),           RULES_TEST(creators),
+        RULES_TEST(deleted_file),    RULES_TEST(kernel_error), RULES_TEST(tmpfs_memory),      RULES_TEST(clock_step),
+        RULES_TEST(fd_limit),        RULES_TEST(pids_limit),   RULES_TEST(read_only_remount), RULES_TEST(realtime_hog),
         RULES_TEST(tracing_left_on),
     };
     return rules_run(tests);

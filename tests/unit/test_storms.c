@@ -11,6 +11,7 @@ static bool likely(enum storm_kind kind, const char *interrupts, const char *cpu
     section_table(section, forge_real("devices", "device|flushes_per_s", system_pct > 5 ? "vda|25\nvdb|0" : "vda|19"));
     section_series(section, real_series("cpu_system_pct"), system_pct);
     section_series(section, real_series("cpus_online"), 4);
+    section_series(section, real_series("forks_per_s"), system_pct > 5 ? 400 : 100);
     bool is = storm_is_likely(kind, section);
     section_unref(section);
     return is;
@@ -33,27 +34,35 @@ static void triggers(void **state) {
     assert_true(likely(STORM_LOCK, NULL, NULL, 3));
     assert_true(likely(STORM_SYNC, NULL, NULL, 6)); // with 25 flushes per second
     assert_true(likely(STORM_SIGNAL, NULL, NULL, 6));
+    assert_true(likely(STORM_FORK, NULL, NULL, 6));
 }
 
 // Every jump of a program ends inside of it, behind the jump: the kernel's verifier accepts no other.
+static size_t jumps_check(const struct bpf_code *code) {
+    size_t filters = 0;
+    assert_true(code->n > 15 && code->n < 100);
+    assert_int_equal(code->insns[code->n - 1].code, BPF_JMP | BPF_EXIT);
+    for (size_t i = 0; i < code->n; i++) {
+        const struct bpf_insn *insn = &code->insns[i];
+        filters += insn->code == (BPF_JMP | BPF_JNE | BPF_K);
+        if (BPF_CLASS(insn->code) != BPF_JMP || BPF_OP(insn->code) == BPF_CALL || BPF_OP(insn->code) == BPF_EXIT)
+            continue;
+        assert_true(insn->off > 0);
+        assert_true(i + 1 + (size_t)insn->off < code->n);
+    }
+    return filters;
+}
+
 static void programs(void **state) {
     (void)state;
     static struct bpf_code code;
     for (enum storm_kind kind = 0; kind < STORMS; kind++) {
-        storm_program(&code, &storm_sources[kind], 5);
-        assert_true(code.n > 20 && code.n < 100);
-        assert_int_equal(code.insns[code.n - 1].code, BPF_JMP | BPF_EXIT);
-        size_t filters = 0;
-        for (size_t i = 0; i < code.n; i++) {
-            const struct bpf_insn *insn = &code.insns[i];
-            filters += insn->code == (BPF_JMP | BPF_JNE | BPF_K);
-            if (BPF_CLASS(insn->code) != BPF_JMP || BPF_OP(insn->code) == BPF_CALL || BPF_OP(insn->code) == BPF_EXIT)
-                continue;
-            assert_true(insn->off > 0);
-            assert_true(i + 1 + (size_t)insn->off < code.n);
-        }
-        assert_int_equal(filters, storm_sources[kind].has_value + (storm_sources[kind].detail == DETAIL_SYNC));
+        storm_program(&code, &storm_sources[kind], 5, 6);
+        assert_int_equal(jumps_check(&code),
+                         storm_sources[kind].has_value + (storm_sources[kind].detail == DETAIL_SYNC));
     }
+    storm_wait_program(&code, 6);
+    assert_int_equal(jumps_check(&code), 0);
 }
 
 int main(void) {

@@ -204,6 +204,15 @@ int bpf_lookup(int map_fd, const void *key, void *value) {
     return call(BPF_MAP_LOOKUP_ELEM, &attr);
 }
 
+int bpf_update(int map_fd, const void *key, const void *value) {
+    union bpf_attr attr;
+    memset(&attr, 0, sizeof(attr));
+    attr.map_fd = (uint32_t)map_fd;
+    attr.key = (uintptr_t)key;
+    attr.value = (uintptr_t)value;
+    return call(BPF_MAP_UPDATE_ELEM, &attr);
+}
+
 void bpf_explain(int error, char *reason, size_t reason_size, char *fix, size_t fix_size) {
     const char *why = error == -EPERM ? "bpf(2) needs CAP_BPF and CAP_PERFMON"
                       : error == -ENOSYS || error == -EINVAL || error == -ENOENT

@@ -80,6 +80,7 @@ uint64_t bpf_sum(int map_fd, uint32_t index);
 // Keys of a map in no order; key NULL: the first one. -ENOENT: the end. next may be key.
 int bpf_next_key(int map_fd, const void *key, void *next);
 int bpf_lookup(int map_fd, const void *key, void *value);
+int bpf_update(int map_fd, const void *key, const void *value);
 // The cause of a failure and the fix, one sentence each.
 void bpf_explain(int error, char *reason, size_t reason_size, char *fix, size_t fix_size);
 
